@@ -1,0 +1,23 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+  name: "swift-test-clocks",
+  platforms: [
+    .macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2),
+  ],
+  products: [
+    .library(name: "Clocks", targets: ["Clocks"]),
+    .library(name: "TimeoutTask", targets: ["TimeoutTask"]),
+    .executable(name: "ContextDemo", targets: ["ContextDemo"]),
+  ],
+  targets: [
+    .target(name: "Clocks"),
+    .target(name: "TimeoutTask"),
+    .executableTarget(name: "ContextDemo", dependencies: ["Clocks", "TimeoutTask"]),
+    .testTarget(name: "ClocksTests", dependencies: ["Clocks"]),
+    .testTarget(name: "TimeoutTaskTests", dependencies: ["Clocks", "TimeoutTask"]),
+    .testTarget(name: "ContextDemoTests", dependencies: ["Clocks", "ContextDemo", "TimeoutTask"]),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,4 @@
+@main
+struct ContextDemo {
+  static func main() async {}
+}
