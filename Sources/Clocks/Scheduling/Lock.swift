@@ -10,8 +10,8 @@
 
 /// A lock that guards state which its owner names.
 ///
-/// A pthread mutex and not `Synchronization.Mutex`, because ThreadSanitizer on Linux does not understand the latter
-/// and would report races in every test suite that uses this package.
+/// A pthread mutex and not `Synchronization.Mutex`, because ThreadSanitizer on Linux does not
+/// understand the latter and would report races in every test suite that uses this package.
 struct Lock: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 

@@ -1,0 +1,222 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// The door to Swift Testing and XCTest, neither of which this module imports or links.
+///
+/// Their functions are looked up by name in the running process and called as the Swift functions
+/// they are. Nothing else in the package knows a symbol of theirs.
+///
+/// **Who is running.** Both libraries are loaded into most test processes, and each one silently
+/// drops what it is told while it is not the one that runs. So the right one must be chosen:
+///
+/// | evidence | then |
+/// |---|---|
+/// | `Test.current` is a test | Swift Testing, beyond doubt |
+/// | XCTest has a current test case (it can be asked on Apple platforms only) | XCTest |
+/// | `--testing-library` among the process's arguments (`swift test` gives it) | the one it names |
+/// | the executable is a test bundle, XCTest is loaded and cannot be asked | XCTest |
+/// | a test bundle otherwise | Swift Testing |
+/// | none of this | in doubt: all that are loaded |
+///
+/// Two limits are XCTest's own. On Linux it drops failures recorded while none of its test cases
+/// runs (in a class's `setUp`, between tests), without a sign. And everywhere it gives a failure
+/// of a task that outlived its test to the test that runs by then.
+///
+/// Tried on Linux with Swift 6.3. What concerns Apple platforms is written from their documented
+/// binary interface and was not run.
+enum TestLibraries {
+  /// Returns whether a test library that is known to be running took the failure.
+  static func deliver(_ message: String, at callSite: CallSite) -> Bool {
+    switch running {
+    case .swiftTesting:
+      return SwiftTesting.record(message, at: callSite)
+    case .xcTest:
+      return XCTest.fail(message, at: callSite)
+    case nil:
+      _ = SwiftTesting.record(message, at: callSite)
+      _ = XCTest.fail(message, at: callSite)
+      return false
+    }
+  }
+
+  enum Library {
+    case swiftTesting
+    case xcTest
+  }
+
+  /// The library that is running tests in this process at this moment, `nil` if that is not known.
+  private static var running: Library? {
+    if SwiftTesting.isRunningThisTask { return .swiftTesting }
+    if XCTest.hasCurrentTestCase == true { return .xcTest }
+    return library(
+      runBy: CommandLine.arguments,
+      isXCTestToBeAssumed: XCTest.isLoaded && XCTest.hasCurrentTestCase == nil)
+  }
+
+  /// The library which a process with these arguments runs, `nil` if they do not tell.
+  static func library(runBy arguments: [String], isXCTestToBeAssumed: Bool) -> Library? {
+    let option = "--testing-library"
+    for (index, argument) in arguments.enumerated() {
+      let value: String? =
+        if argument.hasPrefix(option + "=") {
+          String(argument.dropFirst(option.count + 1))
+        } else if argument == option, index + 1 < arguments.count {
+          arguments[index + 1]
+        } else {
+          nil
+        }
+      switch value {
+      case "swift-testing": return .swiftTesting
+      case "xctest": return .xcTest
+      default: continue
+      }
+    }
+    // `swift test` starts the bundle itself on Linux; on Apple platforms a tool is given its path.
+    guard arguments.contains(where: { $0.hasSuffix(".xctest") }) else { return nil }
+    return isXCTestToBeAssumed ? .xcTest : .swiftTesting
+  }
+}
+
+// MARK: - Swift Testing
+
+/// Swift Testing's functions, called with the library's own types.
+///
+/// The library is resilient: its structs are passed by address, whatever they hold. A function in a
+/// field of a generic struct is called in just that way where its type mentions the struct's
+/// parameters. So with the library's types put in for those parameters the compiler itself writes
+/// the calls, moves and destroys the values and asks the types for their sizes, and no layout is
+/// assumed here. (A struct that is generic over the whole function type would not do: such a
+/// function takes even a `String` by address.)
+private enum SwiftTesting {
+  private struct CurrentTest<Test> { var call: () -> Test? }
+  // An initializer owns its arguments; any other function borrows them.
+  private struct MakeComment<Comment> { var call: (__owned String) -> Comment }
+  private struct MakeSourceLocation<SourceLocation> {
+    var call: (__owned String, __owned String, Int, Int) -> SourceLocation
+  }
+  private struct Record<Comment, SourceLocation, Issue> {
+    var call: (Comment?, SourceLocation) -> Issue
+  }
+
+  /// Whether the code that calls this runs in a task of one of Swift Testing's tests. A detached
+  /// task, or a thread or queue of the test's own, does not count as one.
+  static var isRunningThisTask: Bool {
+    guard let currentTest = SwiftFunction(named: "$s7Testing4TestV7currentACSgvgZ"),
+      let test = _typeByName("7Testing4TestV")
+    else { return false }
+
+    func isThere<Test>(_: Test.Type) -> Bool {
+      currentTest.as(CurrentTest<Test>.self).call() != nil
+    }
+    return isThere(test)
+  }
+
+  /// Calls `Issue.record(_:sourceLocation:)`; returns whether that could be done.
+  static func record(_ message: String, at callSite: CallSite) -> Bool {
+    guard
+      let record = SwiftFunction(
+        named: "$s7Testing5IssueV6record_14sourceLocationAcA7CommentVSg_AA06SourceE0VtFZ"),
+      let makeComment = SwiftFunction(named: "$s7Testing7CommentV8rawValueACSS_tcfC"),
+      let makeSourceLocation = SwiftFunction(
+        named: "$s7Testing14SourceLocationV6fileID0D4Path4line6columnACSS_SSS2itcfC"),
+      let issue = _typeByName("7Testing5IssueV"),
+      let comment = _typeByName("7Testing7CommentV"),
+      let sourceLocation = _typeByName("7Testing14SourceLocationV")
+    else { return false }
+
+    // Swift Testing stops the process at a file without a module's name, or a line or column 0.
+    let fileID = callSite.fileID.description
+    let location = (
+      fileID: fileID.contains("/") ? fileID : "Unknown/\(fileID)",
+      filePath: callSite.filePath.description,
+      line: max(1, Int(clamping: callSite.line)),
+      column: max(1, Int(clamping: callSite.column))
+    )
+
+    func call<Comment, SourceLocation, Issue>(
+      _: Comment.Type, _: SourceLocation.Type, _: Issue.Type
+    ) {
+      let comment = makeComment.as(MakeComment<Comment>.self).call(message)
+      let sourceLocation = makeSourceLocation.as(MakeSourceLocation<SourceLocation>.self)
+        .call(location.fileID, location.filePath, location.line, location.column)
+      _ = record.as(Record<Comment, SourceLocation, Issue>.self).call(comment, sourceLocation)
+    }
+    call(comment, sourceLocation, issue)
+    return true
+  }
+}
+
+// MARK: - XCTest
+
+private enum XCTest {
+  // XCTest is not resilient, and the types are the standard library's.
+  private struct Fail { var call: (String, StaticString, UInt) -> Void }
+
+  private static var fail: SwiftFunction? {
+    SwiftFunction(named: "$s6XCTest7XCTFail_4file4lineySS_s12StaticStringVSutF")
+  }
+
+  static var isLoaded: Bool { fail != nil }
+
+  /// Whether a test case is running, `nil` where XCTest cannot be asked: the open-source one keeps
+  /// it to itself.
+  static var hasCurrentTestCase: Bool? {
+    #if canImport(Darwin)
+      guard let code = codePointer(named: "_XCTCurrentTestCase") else { return nil }
+      // It returns an Objective-C object that it does not hand over, so a bare pointer will do.
+      let current = unsafeBitCast(code, to: (@convention(c) () -> UnsafeRawPointer?).self)
+      return current() != nil
+    #else
+      return nil
+    #endif
+  }
+
+  /// Calls `XCTFail(_:file:line:)`; returns whether that could be done.
+  static func fail(_ message: String, at callSite: CallSite) -> Bool {
+    guard let fail else { return false }
+    fail.as(Fail.self).call(message, callSite.filePath, callSite.line)
+    return true
+  }
+}
+
+// MARK: - Functions by name
+
+/// A Swift function found in the running process by its symbol.
+///
+/// It has the two words of every Swift function value: where the code is, and what the code has
+/// captured; a global function, a static method or an initializer has captured nothing. (On arm64e
+/// the first word would have to be signed. Test processes are arm64.)
+private struct SwiftFunction {
+  private let code: UnsafeRawPointer
+  private let context: UnsafeRawPointer? = nil
+
+  init?(named symbol: String) {
+    guard let code = codePointer(named: symbol) else { return nil }
+    self.code = code
+  }
+
+  /// The same function as the one field of `Box`, whose declared type must be the function's own.
+  func `as`<Box>(_: Box.Type) -> Box {
+    precondition(MemoryLayout<Box>.size == MemoryLayout<SwiftFunction>.size)
+    return unsafeBitCast(self, to: Box.self)
+  }
+}
+
+/// Returns where a symbol of this process, or of a library loaded into it, is.
+private func codePointer(named symbol: String) -> UnsafeRawPointer? {
+  #if canImport(Darwin)
+    // The macro RTLD_DEFAULT is not imported into Swift.
+    return UnsafeRawPointer(dlsym(UnsafeMutableRawPointer(bitPattern: -2), symbol))
+  #elseif canImport(Glibc) || canImport(Musl) || canImport(Android)
+    return UnsafeRawPointer(dlsym(nil, symbol))
+  #else
+    return nil
+  #endif
+}

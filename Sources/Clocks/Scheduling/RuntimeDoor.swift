@@ -1,0 +1,297 @@
+// The door to the Swift runtime: the only file that touches the runtime's symbols, its executors or
+// its SPI. Everything else in the package would not notice if it were replaced.
+//
+// Through the door every job passes that is about to run on the default executor or on the main
+// thread. What belongs to a test is handed to its scheduler; everything else goes where it would
+// have gone without us.
+//
+// Sources: the Swift runtime, `stdlib/public/Concurrency` (`ExecutorBridge.swift`,
+// `DispatchExecutor.swift`, `ConcurrencyHooks.cpp`), as of Swift 6.3.1.
+
+import Dispatch
+
+#if os(Linux) && compiler(>=6.3)
+  @_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) import _Concurrency
+#endif
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+enum RuntimeDoor {
+  // MARK: - Opening
+
+  /// How much of what a test does passes through the door.
+  static var rung: SchedulingRung { opened }
+
+  /// Opens the door, if it is not open yet; it is never closed. Thread-safe.
+  static func open() { _ = opened }
+
+  private static let opened: SchedulingRung = {
+    let highest = SchedulingRung.highestAllowed
+    #if os(Linux) && compiler(>=6.3)
+      if highest >= .executors {
+        replaceExecutors()
+        return .executors
+      }
+    #endif
+    if highest >= .enqueueHook, setEnqueueHook() { return .enqueueHook }
+    return .patience
+  }()
+
+  // MARK: - Tasks and jobs
+
+  /// The id of the current task, or `nil` outside any task.
+  @inline(__always)
+  static var currentTaskID: UInt64? {
+    withUnsafeCurrentTask { task in
+      // A task is a job: its `UnsafeCurrentTask` and its `UnownedJob` are the same pointer.
+      task.map { taskID(of: unsafeBitCast($0, to: UnownedJob.self)) }
+    }
+  }
+
+  /// The name that the current task was given, if any.
+  static var currentTaskName: String? {
+    if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
+      return Task.name
+    }
+    return nil
+  }
+
+  /// An id that is greater than that of every task so far and smaller than that of every task to
+  /// come.
+  static func newestTaskID() -> UInt64 {
+    if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
+      // An immediate task runs here and now and passes no door; only its number is of interest.
+      return taskID(of: unsafeBitCast(Task.immediate {}, to: UnownedJob.self))
+    }
+    return currentTaskID ?? 0
+  }
+
+  /// The id of the task whose job this is; 0 for a job that is no task's.
+  @_silgen_name("swift_task_getJobTaskId")
+  private static func taskID(of job: UnownedJob) -> UInt64
+
+  /// Runs a job here and now, as the executor of `lane` would.
+  @inline(__always)
+  static func run(_ job: UnownedJob, on lane: Lane) {
+    switch lane {
+    case .pool: job.runSynchronously(on: genericExecutor)
+    case .main: job.runSynchronously(on: MainActor.sharedUnownedExecutor)
+    }
+  }
+
+  /// What the runtime means by "no particular executor".
+  ///
+  /// A job that runs on it may change over to an actor without being enqueued again; one that runs
+  /// on a task executor of ours could not, and every hop would cost twice.
+  private static let genericExecutor = unsafeBitCast((0, 0), to: UnownedSerialExecutor.self)
+
+  // MARK: - Threads
+
+  /// Runs `body` soon on a thread of `lane`.
+  static func startThread(on lane: Lane, _ body: @escaping @Sendable () -> Void) {
+    switch lane {
+    case .pool: DispatchQueue.global().async(execute: body)
+    case .main: DispatchQueue.main.async(execute: body)
+    }
+  }
+
+  /// Runs `body` on the main thread as soon as the job has ended that it runs now. To be called on
+  /// the main queue.
+  static func afterCurrentMainJob(_ body: @escaping @Sendable () -> Void) {
+    DispatchQueue.main.async(execute: body)
+  }
+
+  /// Whether the current thread runs a turn of the main queue.
+  static var isOnMainQueue: Bool { DispatchQueue.getSpecific(key: mainQueueKey) != nil }
+
+  private static let mainQueueKey: DispatchSpecificKey<Void> = {
+    let key = DispatchSpecificKey<Void>()
+    DispatchQueue.main.setSpecific(key: key, value: ())
+    return key
+  }()
+
+  // MARK: - Through the door
+
+  /// Where every job arrives that is ready to run.
+  @inline(__always)
+  private static func arrive(_ job: UnownedJob, on lane: Lane) {
+    let context = ThreadContext.current
+    if let context, context.pointee.isWaking, let scheduler = context.pointee.scheduler {
+      scheduler.enqueue(job, taskID: taskID(of: job), lane: lane)
+      return
+    }
+    if !TaskOwnership.shared.isEmpty {
+      let id = taskID(of: job)
+      let running = context?.pointee.scheduler
+      if let owner = TaskOwnership.shared.owner(ofReadyJob: id, on: running) {
+        owner.enqueue(job, taskID: id, lane: lane)
+        return
+      }
+    }
+    runElsewhere(job, on: lane)
+  }
+
+  /// Runs a job that is no test's on the thread that it was given.
+  ///
+  /// It may become a test's while it runs, by making a clock; then that test's scheduler waits for
+  /// its end.
+  private static func runStranger(_ job: UnownedJob, on lane: Lane) {
+    let context = ThreadContext.run(ThreadContext(taskID: taskID(of: job))) { _ in
+      run(job, on: lane)
+    }
+    if context.isVisit, let scheduler = context.scheduler {
+      scheduler.visitorLeft(on: lane)
+    }
+  }
+}
+
+// MARK: - The executors (Linux, Swift 6.3)
+
+#if os(Linux) && compiler(>=6.3)
+  extension RuntimeDoor {
+    fileprivate static func replaceExecutors() {
+      _ = (priorMain, priorDefault, priorScheduling)
+      _createExecutors(factory: DoorFactory.self)
+    }
+
+    /// The executors that were there before.
+    fileprivate static let priorMain: any MainExecutor = MainActor.executor
+    fileprivate static let priorDefault: any TaskExecutor = Task.defaultExecutor
+    fileprivate static let priorScheduling = priorDefault as? any SchedulingExecutor
+    /// Whether those executors are the platform's own and hand their jobs to Dispatch.
+    private static let priorIsDispatch =
+      _typeName(type(of: priorDefault)) == "Swift.DispatchGlobalTaskExecutor"
+      && _typeName(type(of: priorMain)) == "Swift.DispatchMainExecutor"
+
+    /// Hands a job that is no test's to where it would have gone without us.
+    ///
+    /// The platform's executors do nothing but hand a job to Dispatch, so that is what is done here
+    /// as well, with one addition: we see when the job has ended. Executors that somebody else
+    /// installed get the job as it is.
+    fileprivate static func runElsewhere(_ job: UnownedJob, on lane: Lane) {
+      guard priorIsDispatch else {
+        switch lane {
+        case .pool: priorDefault.enqueue(job)
+        case .main: priorMain.enqueue(ExecutorJob(job))
+        }
+        return
+      }
+      let queue = lane == .main ? DispatchQueue.main : poolQueue(for: job.priority)
+      queue.async { runStranger(job, on: lane) }
+    }
+
+    private static func poolQueue(for priority: JobPriority) -> DispatchQueue {
+      switch priority.rawValue {
+      case 33...: userInteractiveQueue
+      case 25...: userInitiatedQueue
+      case 20...: defaultQueue
+      case 10...: utilityQueue
+      default: backgroundQueue
+      }
+    }
+
+    private static let userInteractiveQueue = DispatchQueue.global(qos: .userInteractive)
+    private static let userInitiatedQueue = DispatchQueue.global(qos: .userInitiated)
+    private static let defaultQueue = DispatchQueue.global(qos: .default)
+    private static let utilityQueue = DispatchQueue.global(qos: .utility)
+    private static let backgroundQueue = DispatchQueue.global(qos: .background)
+
+    fileprivate static func arriveOnPool(_ job: UnownedJob) { arrive(job, on: .pool) }
+    fileprivate static func arriveOnMain(_ job: UnownedJob) { arrive(job, on: .main) }
+  }
+
+  private struct DoorFactory: ExecutorFactory {
+    static let mainExecutor: any MainExecutor = DoorMainExecutor()
+    static let defaultExecutor: any TaskExecutor = DoorExecutor()
+  }
+
+  // Why no method of the two executors reads `self`: the runtime keeps an executor as two words, an
+  // object and a table of its methods, and other threads may read the one before and the other
+  // after we replaced them. Whichever pair they get, the method that they call does the right
+  // thing, for ours never look at the object, and those of the platform's executors do not either.
+
+  private final class DoorExecutor: TaskExecutor, SchedulingExecutor {
+    func enqueue(_ job: UnownedJob) { RuntimeDoor.arriveOnPool(job) }
+
+    func enqueue(_ job: consuming ExecutorJob) { RuntimeDoor.arriveOnPool(UnownedJob(job)) }
+
+    func enqueue<C: Clock>(
+      _ job: consuming ExecutorJob, after delay: C.Duration, tolerance: C.Duration?, clock: C
+    ) {
+      guard let prior = RuntimeDoor.priorScheduling else {
+        fatalError("Clocks: the default executor that this one stands before cannot sleep.")
+      }
+      prior.enqueue(job, after: delay, tolerance: tolerance, clock: clock)
+    }
+
+    func enqueue<C: Clock>(
+      _ job: consuming ExecutorJob, at instant: C.Instant, tolerance: C.Duration?, clock: C
+    ) {
+      guard let prior = RuntimeDoor.priorScheduling else {
+        fatalError("Clocks: the default executor that this one stands before cannot sleep.")
+      }
+      prior.enqueue(job, at: instant, tolerance: tolerance, clock: clock)
+    }
+  }
+
+  private final class DoorMainExecutor: MainExecutor {
+    func enqueue(_ job: consuming ExecutorJob) { RuntimeDoor.arriveOnMain(UnownedJob(job)) }
+
+    func run() throws { try RuntimeDoor.priorMain.run() }
+
+    func stop() { RuntimeDoor.priorMain.stop() }
+
+    func checkIsolated() { RuntimeDoor.priorMain.checkIsolated() }
+  }
+
+  // In a test process the door is opened at load, before there is a second thread: then nothing can
+  // have been enqueued elsewhere, and every job that can make a clock has come through it. A
+  // process is a test process if its executable is a test bundle. In any other process nothing
+  // happens here, and the door stays shut until the first clock is made.
+
+  @section(".init_array") @used
+  private let openAtLoad: @convention(c) (CInt, UnsafePointer<UnsafePointer<CChar>?>?) -> Void = {
+    _, arguments in
+    guard let path = arguments?.pointee else { return }
+    let suffix: StaticString = ".xctest"
+    let length = strlen(path)
+    guard length >= suffix.utf8CodeUnitCount else { return }
+    let end = path + (length - suffix.utf8CodeUnitCount)
+    guard memcmp(end, suffix.utf8Start, suffix.utf8CodeUnitCount) == 0 else { return }
+    RuntimeDoor.open()
+  }
+#else
+  extension RuntimeDoor {
+    fileprivate static func runElsewhere(_ job: UnownedJob, on lane: Lane) {
+      let queue = lane == .main ? DispatchQueue.main : DispatchQueue.global()
+      queue.async { runStranger(job, on: lane) }
+    }
+  }
+#endif
+
+// MARK: - The enqueue hook (older runtimes and other platforms)
+
+extension RuntimeDoor {
+  private typealias Enqueue = @convention(thin) (UnownedJob) -> Void
+  private typealias EnqueueHook = @convention(thin) (UnownedJob, Enqueue) -> Void
+
+  /// Has the runtime ask us for every job on the default executor. The main executor's jobs are not
+  /// seen.
+  private static func setEnqueueHook() -> Bool {
+    guard let symbol = dlsym(dlopen(nil, RTLD_NOW), "swift_task_enqueueGlobal_hook") else {
+      return false
+    }
+    let hook: EnqueueHook = { job, _ in RuntimeDoor.arrive(job, on: .pool) }
+    // One word, written at once: a thread that reads it finds the hook or no hook.
+    symbol.assumingMemoryBound(to: EnqueueHook?.self).pointee = hook
+    return true
+  }
+}

@@ -1,0 +1,226 @@
+/// The sleeps of one clock, ordered by deadline and then by registration.
+///
+/// A four-ary heap of small entries, and beside it a table of slots, one for each sleep, in which
+/// an entry's position is kept up to date, so that a cancelled sleep is found and removed without a
+/// search. The lock of the clock's scheduler guards it.
+///
+/// Adding, waking and cancelling a sleep cost O(log n). Slots are used again; memory is bounded by
+/// the largest number of sleeps that there ever were at the same time.
+struct SleepQueue<Instant: Comparable & Sendable, Tolerance: Sendable> {
+  typealias Continuation = UnsafeContinuation<Void, any Error>
+
+  /// Names one sleep, for ever: a slot is used again, a number never.
+  struct Token: Sendable {
+    fileprivate var slot: Int32
+    fileprivate var number: UInt64
+  }
+
+  /// What is told about a pending sleep.
+  struct Details {
+    var deadline: Instant
+    var tolerance: Tolerance?
+    var registered: Instant
+    var taskID: UInt64
+    var taskName: String?
+    var number: UInt64 = 0
+  }
+
+  /// Why a sleep does not suspend.
+  enum Admission {
+    case suspended
+    case cancelled
+  }
+
+  private struct Entry {
+    var deadline: Instant
+    var rank: UInt64
+    var slot: Int32
+  }
+
+  /// A task that sleeps.
+  struct Sleeper {
+    var continuation: Continuation
+    /// Whether the task belongs to the test of the clock, or to another one.
+    var isOwn: Bool
+  }
+
+  private struct Slot {
+    var number: UInt64
+    var sleeper: Sleeper?
+    var details: Details?
+  }
+
+  private enum Position {
+    /// The slot is free, or its sleep has woken or been cancelled and taken note of it.
+    static var free: Int32 { -1 }
+    /// The sleep is announced; its task is on its way to suspend.
+    static var reserved: Int32 { -2 }
+    /// The sleep was cancelled while it was reserved.
+    static var cancelled: Int32 { -3 }
+  }
+
+  /// A heap: no entry comes before its parent, which is at `(position - 1) / 4`.
+  private var heap: [Entry] = []
+  /// For each slot the position of its entry in `heap`, or one of the negative values in
+  /// `Position`.
+  ///
+  /// Apart from `slots`, because every step in the heap writes here and should find all of it in
+  /// the cache.
+  private var positions: [Int32] = []
+  private var slots: [Slot] = []
+  private var freeSlots: [Int32] = []
+  private var nextNumber: UInt64 = 0
+  private let order = SchedulingOrder()
+
+  /// The number of suspended sleeps. O(1).
+  var count: Int { heap.count }
+
+  /// The deadline that is reached first. O(1).
+  var earliestDeadline: Instant? { heap.first?.deadline }
+
+  /// The number of the sleep that wakes first. O(1).
+  var earliestNumber: UInt64? { heap.first.map { slots[Int($0.slot)].number } }
+
+  /// Announces a sleep, so that it can be cancelled before its task is suspended. Amortized O(1).
+  mutating func reserve() -> Token {
+    let number = nextNumber
+    nextNumber += 1
+    if let slot = freeSlots.popLast() {
+      slots[Int(slot)].number = number
+      positions[Int(slot)] = Position.reserved
+      return Token(slot: slot, number: number)
+    }
+    let slot = Int32(slots.count)
+    slots.append(Slot(number: number))
+    positions.append(Position.reserved)
+    return Token(slot: slot, number: number)
+  }
+
+  /// Registers an announced sleep under its deadline, unless it was cancelled in the meantime.
+  /// O(log n).
+  mutating func suspend(
+    _ token: Token, _ sleeper: Sleeper, details: Details
+  ) -> Admission {
+    let slot = Int(token.slot)
+    if positions[slot] == Position.cancelled {
+      release(token.slot)
+      return .cancelled
+    }
+    slots[slot].sleeper = sleeper
+    slots[slot].details = details
+    slots[slot].details?.number = token.number
+    let entry = Entry(
+      deadline: details.deadline, rank: order.rank(ofRegistration: token.number), slot: token.slot)
+    heap.append(entry)
+    siftUp(entry, from: heap.count - 1)
+    return .suspended
+  }
+
+  /// Cancels a sleep and returns its sleeper, or `nil` if its task is not suspended (any more).
+  /// O(log n).
+  mutating func cancel(_ token: Token) -> Sleeper? {
+    let slot = Int(token.slot)
+    guard slots[slot].number == token.number else { return nil }
+    let position = positions[slot]
+    if position == Position.reserved {
+      positions[slot] = Position.cancelled
+      return nil
+    }
+    guard position >= 0 else { return nil }
+    return remove(at: Int(position))
+  }
+
+  /// Removes the sleep with the earliest deadline and returns its sleeper. O(log n).
+  mutating func popEarliest() -> Sleeper {
+    remove(at: 0)
+  }
+
+  /// The pending sleeps in the order in which they would wake. O(n log n).
+  var pending: [Details] {
+    heap.sorted(by: Self.comesFirst).map { slots[Int($0.slot)].details.unsafelyUnwrapped }
+  }
+
+  // MARK: - Heap
+
+  private static func comesFirst(_ lhs: Entry, _ rhs: Entry) -> Bool {
+    lhs.deadline < rhs.deadline || (lhs.deadline == rhs.deadline && lhs.rank < rhs.rank)
+  }
+
+  private mutating func release(_ slot: Int32) {
+    slots[Int(slot)].sleeper = nil
+    slots[Int(slot)].details = nil
+    positions[Int(slot)] = Position.free
+    freeSlots.append(slot)
+  }
+
+  private mutating func remove(at position: Int) -> Sleeper {
+    let slot = heap[position].slot
+    let sleeper = slots[Int(slot)].sleeper.unsafelyUnwrapped
+    release(slot)
+    let last = heap.removeLast()
+    if position < heap.count {
+      if position > 0, Self.comesFirst(last, heap[(position - 1) >> 2]) {
+        siftUp(last, from: position)
+      } else {
+        siftDown(last, from: position)
+      }
+    }
+    return sleeper
+  }
+
+  /// Puts `entry` at `start` or above, where it belongs; what stands at `start` is overwritten.
+  private mutating func siftUp(_ entry: Entry, from start: Int) {
+    var position = start
+    while position > 0 {
+      let parent = (position - 1) >> 2
+      guard Self.comesFirst(entry, heap[parent]) else { break }
+      place(heap[parent], at: position)
+      position = parent
+    }
+    place(entry, at: position)
+  }
+
+  /// Puts `entry` at `start` or below, where it belongs; what stands at `start` is overwritten.
+  private mutating func siftDown(_ entry: Entry, from start: Int) {
+    var position = start
+    let count = heap.count
+    while true {
+      let firstChild = position << 2 + 1
+      guard firstChild < count else { break }
+      var child = firstChild
+      var sibling = firstChild + 1
+      let end = min(firstChild + 4, count)
+      while sibling < end {
+        if Self.comesFirst(heap[sibling], heap[child]) { child = sibling }
+        sibling += 1
+      }
+      guard Self.comesFirst(heap[child], entry) else { break }
+      place(heap[child], at: position)
+      position = child
+    }
+    place(entry, at: position)
+  }
+
+  @inline(__always)
+  private mutating func place(_ entry: Entry, at position: Int) {
+    heap[position] = entry
+    positions[Int(entry.slot)] = Int32(truncatingIfNeeded: position)
+  }
+
+  // MARK: - Invariants
+
+  /// Stops the program if the heap or the table of positions is out of order. O(n); for tests.
+  func checkInvariants() {
+    for (position, entry) in heap.enumerated() {
+      precondition(positions[Int(entry.slot)] == Int32(position), "a slot points elsewhere")
+      precondition(slots[Int(entry.slot)].sleeper != nil, "an entry without a task")
+      if position > 0 {
+        precondition(!Self.comesFirst(entry, heap[(position - 1) >> 2]), "heap out of order")
+      }
+    }
+    let inHeap = positions.count { $0 >= 0 }
+    precondition(inHeap == heap.count, "a slot without an entry")
+    let free = positions.count { $0 == Position.free }
+    precondition(free == freeSlots.count, "a free slot is lost")
+  }
+}

@@ -1,0 +1,62 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// What the current thread is running, for as long as it runs one job.
+///
+/// A context lives on the stack of the loop that runs the job; only its own thread reads or writes
+/// it.
+struct ThreadContext {
+  /// The scheduler whose test the job belongs to; `nil` while a job runs that is nobody's.
+  ///
+  /// Whatever the job starts belongs to the same test: this is how a new task finds its scheduler.
+  var scheduler: Scheduler?
+
+  /// The task whose job this is; 0 for a job that is no task's (an actor's queue).
+  var taskID: UInt64 = 0
+
+  /// Whether the scheduler is at this moment resuming a sleep of its own, so that the job that
+  /// arrives is known to be its own and nobody needs to look up who owns it.
+  var isWaking = false
+
+  /// Whether the job was started by somebody else and entered `scheduler` while it ran; the
+  /// scheduler waits for its end.
+  var isVisit = false
+
+  /// The context of the job that the current thread runs, or `nil` if it runs none that came
+  /// through the door.
+  @inline(__always)
+  static var current: UnsafeMutablePointer<ThreadContext>? {
+    pthread_getspecific(key)?.assumingMemoryBound(to: ThreadContext.self)
+  }
+
+  /// Runs `body` with `context` as the current one, and gives back what it has become.
+  @inline(__always)
+  static func run(
+    _ context: ThreadContext, _ body: (UnsafeMutablePointer<ThreadContext>) -> Void
+  ) -> ThreadContext {
+    var context = context
+    let key = key
+    let outer = pthread_getspecific(key)
+    withUnsafeMutablePointer(to: &context) { pointer in
+      pthread_setspecific(key, pointer)
+      body(pointer)
+      pthread_setspecific(key, outer)
+    }
+    return context
+  }
+
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    guard pthread_key_create(&key, nil) == 0 else {
+      fatalError("Clocks: this process has used up all its thread-specific keys.")
+    }
+    return key
+  }()
+}

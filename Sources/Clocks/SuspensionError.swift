@@ -1,0 +1,20 @@
+/// Says that a task still sleeps on a ``TestClock`` when none should.
+///
+/// ``TestClock/checkSuspension()`` throws it.
+public struct SuspensionError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The clock's time.
+  public let now: String
+  /// The pending sleeps, described in the order in which they would wake.
+  public let pendingSleeps: [String]
+
+  /// What was expected, what was found, and what to do about it.
+  public var description: String {
+    """
+    Expected that no task sleeps any more, but at \(now) there \
+    \(pendingSleeps.count == 1 ? "is 1 sleep" : "are \(pendingSleeps.count) sleeps") pending \
+    on the clock:
+    \(pendingSleeps.listed)
+    Advance the clock as far as the last deadline, or cancel the task that sleeps.
+    """
+  }
+}
