@@ -76,3 +76,10 @@ extension Collection where Element: CustomStringConvertible {
     return lines.joined(separator: "\n")
   }
 }
+
+extension TestClock {
+  /// Stops the program if the clock's bookkeeping is out of order. O(n); for tests.
+  func checkInvariants() {
+    scheduler.lock.withLock { time.sleeps.checkInvariants() }
+  }
+}

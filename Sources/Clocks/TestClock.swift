@@ -103,7 +103,11 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
   /// The current task becomes the test's, and so does every task that it starts from now on.
   /// Outside any task, the clock speaks for the whole process. The first clock of a process opens
   /// the way to the Swift runtime: see ``SchedulingRung``. O(1).
-  public init(now: Instant = .init()) {
+  public convenience init(now: Instant = .init()) {
+    self.init(startingAt: now)
+  }
+
+  private init(startingAt now: Instant) {
     scheduler = .retainForNewClock()
     time = Time(now: now)
   }
@@ -190,8 +194,10 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
 }
 
 extension TestClock where Duration == Swift.Duration {
-  /// Makes a clock whose time is the origin, for the current test.
-  public convenience init() {
-    self.init(now: .init())
+  /// Makes a clock whose time is `now`, the origin by default, for the current test.
+  ///
+  /// As the other initializer, for the usual kind of duration, which then needs not be named. O(1).
+  public convenience init(now: Instant = .init()) {
+    self.init(startingAt: now)
   }
 }

@@ -1,0 +1,98 @@
+import Testing
+
+@testable import Clocks
+
+/// A test's bookkeeping ends with its clocks.
+@Suite struct LifetimeTests {
+  /// A whole test in small: a clock, tasks that sleep, an advance.
+  private static func smallTest() async -> WeakScheduler {
+    await Task.detached {
+      let clock = TestClock()
+      let tasks = (0..<3).map { number in
+        Task {
+          try await clock.sleep(for: .seconds(number))
+          await MainActor.run {}
+        }
+      }
+      await clock.advance(by: .seconds(3))
+      for task in tasks { try? await task.value }
+      return WeakScheduler(clock.scheduler)
+    }.value
+  }
+
+  private struct WeakScheduler: @unchecked Sendable {
+    weak var scheduler: Scheduler?
+    init(_ scheduler: Scheduler) { self.scheduler = scheduler }
+  }
+
+  @Test func aSchedulerEndsWithTheLastOfItsClocks() async {
+    var remaining: [WeakScheduler] = []
+    for _ in 0..<1_000 { remaining.append(await Self.smallTest()) }
+    // The last job of a small test may still be on its way out, on another thread.
+    let alive = remaining.dropLast().count { $0.scheduler != nil }
+    #expect(alive <= 2)
+  }
+
+  @Test func nothingIsKeptOfATaskThatIsOver() async {
+    let ownership = TaskOwnership()
+    let scheduler = Scheduler()
+    ownership.retain(scheduler, watermark: 10)
+    for id in 11...1_000 as ClosedRange<UInt64> {
+      #expect(ownership.owner(ofReadyJob: id, on: scheduler) === scheduler)
+    }
+    #expect(ownership.census == (1, 990))
+    ownership.release(scheduler)
+    #expect(ownership.census == (0, 0))
+    #expect(ownership.isEmpty)
+  }
+
+  @Test func strangersAreForgottenWhenNoSchedulerIsOlder() {
+    let ownership = TaskOwnership()
+    var id: UInt64 = 0
+    var previous: Scheduler?
+    for _ in 0..<100 {
+      // There is always a scheduler, but none of them is old.
+      let scheduler = Scheduler()
+      ownership.retain(scheduler, watermark: id)
+      if let previous { ownership.release(previous) }
+      previous = scheduler
+      for _ in 0..<1_000 {
+        id += 1
+        #expect(ownership.owner(ofReadyJob: id, on: nil) == nil)
+      }
+    }
+    #expect(ownership.census.tasks < 5_000)
+    // And the younger ones are remembered: whoever resumes one does not own it.
+    #expect(ownership.owner(ofReadyJob: id, on: previous) == nil)
+    if let previous { ownership.release(previous) }
+  }
+
+  @Test func aTaskOlderThanTheSchedulerIsNotItsOwn() {
+    let ownership = TaskOwnership()
+    let scheduler = Scheduler()
+    ownership.retain(scheduler, watermark: 10)
+    #expect(ownership.owner(ofReadyJob: 7, on: scheduler) == nil)
+    #expect(ownership.claim(7, for: scheduler))
+    #expect(ownership.owner(ofReadyJob: 7, on: nil) === scheduler)
+    ownership.release(scheduler)
+  }
+
+  @Test func whatIsNobodysIsTheProcessWideSchedulers() {
+    let ownership = TaskOwnership()
+    let own = Scheduler()
+    ownership.retain(own, watermark: 10)
+    #expect(ownership.claim(11, for: own))
+    let wide = ownership.retainProcessWide { Scheduler() }
+    #expect(ownership.retainProcessWide { Scheduler() } === wide)
+    #expect(ownership.owner(ofReadyJob: 5, on: nil) === wide)
+    #expect(ownership.owner(ofReadyJob: 0, on: nil) === wide)
+    #expect(ownership.owner(ofReadyJob: 11, on: wide) === own)
+    #expect(ownership.owner(ofReadyJob: 12, on: own) === own)
+    ownership.release(wide)
+    #expect(ownership.owner(ofReadyJob: 5, on: nil) === wide)
+    ownership.release(wide)
+    #expect(ownership.owner(ofReadyJob: 6, on: nil) == nil)
+    ownership.release(own)
+    #expect(ownership.isEmpty)
+  }
+}

@@ -1,0 +1,179 @@
+import Testing
+
+@testable import Clocks
+
+/// The methods of `TestClock` that the table of semantics does not name, one by one.
+@Suite struct TestClockTests {
+  let clock = TestClock()
+
+  @Test func advanceToNextSleepWakesWhatIsDueThenAndSaysWhen() async {
+    let log = Log<Int>()
+    for seconds in [2, 1, 2] {
+      Task { [clock] in
+        try await clock.sleep(for: .seconds(seconds))
+        log.add(seconds)
+      }
+    }
+    #expect(await clock.advanceToNextSleep()?.offset == .seconds(1))
+    #expect(log.all == [1])
+    #expect(await clock.advanceToNextSleep()?.offset == .seconds(2))
+    #expect(log.all == [1, 2, 2])
+    #expect(await clock.advanceToNextSleep() == nil)
+    #expect(clock.now.offset == .seconds(2))
+  }
+
+  @Test func runWakesEverySleep() async {
+    let log = Log<Swift.Duration>()
+    Task { [clock] in
+      for days in 1...100 {
+        try await clock.sleep(for: .seconds(86_400 * days))
+        log.add(clock.now.offset)
+      }
+    }
+    await clock.run()
+    #expect(log.all.count == 100)
+    #expect(clock.now.offset == .seconds(86_400 * 5050))
+    #expect(clock.pendingSleeps.isEmpty)
+  }
+
+  @Test func runThatNeverEndsIsAFailureThatNamesTheSleep() async {
+    let clock = clock
+    let task = Task(name: "poll") {
+      while true { try await clock.sleep(for: .seconds(1)) }
+    }
+    let line: Int = #line + 2
+    await withKnownIssue {
+      await clock.run(timeout: .milliseconds(5))
+    } matching: { issue in
+      let text = issue.comments.first?.rawValue ?? ""
+      return issue.sourceLocation?.line == line
+        && text.contains("after 0.005 seconds of real time")
+        && text.contains("there still is one:\n  - until ")
+        && text.contains("task \"poll\" (#")
+    }
+    #expect(clock.pendingSleeps.count == 1)
+    task.cancel()
+  }
+
+  @Test func checkSuspensionPassesWhenNothingSleeps() async throws {
+    let clock = clock
+    Task { try await clock.sleep(for: .seconds(1)) }
+    await clock.advance(by: .seconds(1))
+    try await clock.checkSuspension()
+  }
+
+  @Test func checkSuspensionNamesThePendingSleeps() async throws {
+    let clock = clock
+    await clock.advance(by: .seconds(1))
+    let task = Task(name: "heartbeat") { try await clock.sleep(for: .seconds(2)) }
+    let error = await #expect(throws: SuspensionError.self) { try await clock.checkSuspension() }
+    let sleep = try #require(clock.pendingSleeps.first)
+    #expect(
+      error?.description == """
+        Expected that no task sleeps any more, but at 1.0 seconds there is 1 sleep pending on the \
+        clock:
+          - until 3.0 seconds, since 1.0 seconds, task "heartbeat" (#\(sleep.taskID))
+        Advance the clock as far as the last deadline, or cancel the task that sleeps.
+        """)
+    task.cancel()
+  }
+
+  @Test func descriptionsSayTimeAndSleeps() async throws {
+    let clock = clock
+    #expect(clock.description == "TestClock at 0.0 seconds, no pending sleep")
+    #expect(clock.debugDescription == clock.description)
+    let tasks = [
+      Task(name: "late") { try await clock.sleep(for: .seconds(5)) },
+      Task { try await clock.sleep(for: .seconds(2)) },
+    ]
+    await clock.advance(by: .seconds(1))
+    let ids = clock.pendingSleeps.map(\.taskID)
+    #expect(clock.description == "TestClock at 1.0 seconds, 2 pending sleeps")
+    #expect(
+      clock.debugDescription == """
+        TestClock at 1.0 seconds, 2 pending sleeps:
+          - until 2.0 seconds, since 0.0 seconds, task #\(ids[0])
+          - until 5.0 seconds, since 0.0 seconds, task "late" (#\(ids[1]))
+        """)
+    for task in tasks { task.cancel() }
+  }
+
+  @Test func anyKindOfDurationWillDo() async {
+    struct Beats: DurationProtocol, Hashable {
+      var count: Int
+      static let zero = Beats(count: 0)
+      static func + (a: Self, b: Self) -> Self { Beats(count: a.count + b.count) }
+      static func - (a: Self, b: Self) -> Self { Beats(count: a.count - b.count) }
+      static func / (a: Self, b: Int) -> Self { Beats(count: a.count / b) }
+      static func * (a: Self, b: Int) -> Self { Beats(count: a.count * b) }
+      static func / (a: Self, b: Self) -> Double { Double(a.count) / Double(b.count) }
+      static func < (a: Self, b: Self) -> Bool { a.count < b.count }
+    }
+    let clock = TestClock<Beats>(now: .init(offset: Beats(count: 7)))
+    let log = Log<Int>()
+    Task {
+      for _ in 0..<4 {
+        try await clock.sleep(for: Beats(count: 4))
+        log.add(clock.now.offset.count)
+      }
+    }
+    await clock.advance(by: Beats(count: 9))
+    #expect(log.all == [11, 15])
+  }
+
+  @Test func clocksAreTheirOwnIdentity() {
+    let other = TestClock()
+    #expect(clock.id == clock.id)
+    #expect(clock.id != other.id)
+  }
+
+  @Test func twoClocksOfATestShareOneSchedulerAndNotTheirTime() async {
+    let fast = clock
+    let slow = TestClock()
+    #expect(fast.scheduler === slow.scheduler)
+    let log = Log<String>()
+    Task {
+      try await fast.sleep(for: .seconds(1))
+      log.add("fast")
+      try await slow.sleep(for: .seconds(1))
+      log.add("slow")
+    }
+    await fast.advance(by: .seconds(10))
+    #expect(log.all == ["fast"])
+    #expect(slow.now.offset == .zero)
+    await slow.advance(by: .seconds(1))
+    #expect(log.all == ["fast", "slow"])
+  }
+
+  // MARK: - waitForSleeps
+
+  @Test func waitForSleepsReturnsAtOnceWhenTheyAreThere() async throws {
+    let clock = clock
+    let tasks = (0..<3).map { _ in Task { try await clock.sleep(for: .seconds(1)) } }
+    await clock.settle()
+    try await clock.waitForSleeps(atLeast: 3)
+    try await clock.waitForSleeps(atLeast: 0)
+    try await clock.waitForSleeps(atLeast: -1)
+    for task in tasks { task.cancel() }
+  }
+
+  @Test func waitForSleepsThrowsWhenTheyDoNotComeInTime() async throws {
+    let clock = clock
+    let task = Task { try await clock.sleep(for: .seconds(1)) }
+    let error = await #expect(throws: SleepArrivalError.self) {
+      try await clock.waitForSleeps(atLeast: 2, timeout: .milliseconds(10))
+    }
+    #expect(error?.expected == 2)
+    #expect(error?.pendingSleeps.count == 1)
+    task.cancel()
+  }
+
+  @Test func waitForSleepsCanBeCancelled() async throws {
+    let clock = clock
+    let task = Task { try await clock.waitForSleeps() }
+    await clock.settle()
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(clock.time.arrivals.isEmpty)
+  }
+}

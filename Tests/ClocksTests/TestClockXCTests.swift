@@ -1,0 +1,104 @@
+import XCTest
+
+@testable import Clocks
+
+/// What concerns XCTest: it makes every case's properties before the first test, outside any task.
+final class TestClockXCTests: XCTestCase {
+  let clock = TestClock()
+
+  func testAPropertySpeaksForTheWholeProcess() async {
+    let log = Log<Int>()
+    let clock = clock
+    let ticker = Task {
+      for tick in 1... {
+        try await clock.sleep(for: .seconds(1))
+        for _ in 0..<100 { await Task.yield() }
+        await MainActor.run {}
+        log.add(tick)
+      }
+    }
+    for tick in 1...10 {
+      await clock.advance(by: .seconds(1))
+      XCTAssertEqual(log.all.last, tick)
+    }
+    ticker.cancel()
+    await clock.settle()
+    XCTAssertEqual(clock.pendingSleeps.count, 0)
+  }
+
+  func testThePropertiesOfOtherCasesShareTheScheduler() {
+    XCTAssertIdentical(clock.scheduler, TestClock().scheduler)
+  }
+
+  func testALocalClock() async throws {
+    let clock = TestClock()
+    let counter = Counter()
+    let task = Task.detached {
+      try await clock.sleep(for: .seconds(1))
+      await counter.incrementSlowly(yields: 100)
+    }
+    await clock.advance(by: .seconds(1))
+    let count = await counter.count
+    XCTAssertEqual(count, 1)
+    try await task.value
+  }
+
+  @MainActor func testOnTheMainActor() async {
+    var ticks = 0
+    let clock = clock
+    let ticker = Task {
+      while true {
+        try await clock.sleep(for: .seconds(1))
+        await Task.yield()
+        ticks += 1
+      }
+    }
+    for tick in 1...10 {
+      await clock.advance(by: .seconds(1))
+      XCTAssertEqual(ticks, tick)
+    }
+    ticker.cancel()
+  }
+
+  func testASynchronousTestThatWaitsForAnExpectation() {
+    let clock = clock
+    let expectation = expectation(description: "the tea is ready")
+    Task {
+      try await clock.sleep(for: .seconds(3600))
+      await MainActor.run { expectation.fulfill() }
+    }
+    Task { await clock.advance(by: .seconds(3600)) }
+    wait(for: [expectation], timeout: 10)
+  }
+
+  func testManyInARow() async {
+    for _ in 0..<200 {
+      let counter = Counter()
+      let clock = TestClock()
+      for second in 1...5 {
+        Task {
+          try await clock.sleep(for: .seconds(second))
+          await counter.incrementSlowly(yields: second)
+        }
+      }
+      for second in 1...5 {
+        await clock.advance(by: .seconds(1))
+        let count = await counter.count
+        XCTAssertEqual(count, second)
+      }
+    }
+  }
+
+  func testRealSleepsAndOrdinaryTasksGoOn() async throws {
+    let start = ContinuousClock.now
+    await withTaskGroup { group in
+      for number in 0..<1_000 {
+        group.addTask {
+          if number % 100 == 0 { try? await Task.sleep(for: .milliseconds(5)) }
+          await MainActor.run { MainActor.preconditionIsolated() }
+        }
+      }
+    }
+    XCTAssertGreaterThanOrEqual(ContinuousClock.now - start, .milliseconds(5))
+  }
+}
