@@ -165,6 +165,7 @@ extension TestClock {
   }
 
   /// Wakes the earliest sleep if it is due by `target`. Called with the scheduler's lock held.
+  @specialized(where Duration == Swift.Duration)
   fileprivate func wakeEarliest(dueBy target: Instant?) -> IdleStep? {
     guard let deadline = time.sleeps.earliestDeadline else { return nil }
     if let target, deadline > target { return nil }
@@ -207,6 +208,7 @@ private final class AdvanceRequest<Duration: DurationProtocol & Hashable>: IdleR
     self.isOwn = isOwn
   }
 
+  @specialized(where Duration == Swift.Duration)
   func step() -> IdleStep {
     if !hasBegun {
       hasBegun = true
@@ -238,6 +240,7 @@ private final class RunRequest<Duration: DurationProtocol & Hashable>: IdleReque
     start = clock.now
   }
 
+  @specialized(where Duration == Swift.Duration)
   func step() -> IdleStep {
     // Real time is looked at now and then, so that a wake costs no system call.
     if wakes & 0xF == 0xF, .now > limit { ranAway = true }

@@ -142,6 +142,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
   ///   - deadline: When to go on.
   ///   - tolerance: Has no influence; it can be read in ``pendingSleeps``.
   /// - Throws: `CancellationError` if the task is cancelled.
+  @specialized(where Duration == Swift.Duration)
   public nonisolated(nonsending) func sleep(
     until deadline: Instant, tolerance: Duration? = nil
   ) async throws {
@@ -162,12 +163,14 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
   private typealias Sleeps = SleepQueue<Instant, Duration>
 
   /// Announces a sleep, or returns `nil` if its deadline is not in the future.
+  @specialized(where Duration == Swift.Duration)
   private func announceSleep(until deadline: Instant) -> Sleeps.Token? {
     scheduler.lock.withLock {
       deadline > time.now ? time.sleeps.reserve() : nil
     }
   }
 
+  @specialized(where Duration == Swift.Duration)
   private func beginSleep(
     _ token: Sleeps.Token, _ sleeper: Sleeps.Sleeper, until deadline: Instant, tolerance: Duration?
   ) {
@@ -187,6 +190,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
     for arrival in arrivals { arrival.fulfil() }
   }
 
+  @specialized(where Duration == Swift.Duration)
   private func cancelSleep(_ token: Sleeps.Token) {
     let sleeper = scheduler.lock.withLock { time.sleeps.cancel(token) }
     sleeper?.continuation.resume(throwing: CancellationError())

@@ -1,0 +1,125 @@
+import Clocks
+
+/// The work that is measured, each kind once for `TestClock` and once for the floor.
+///
+/// Deadlines are registered in random order, the same in every run.
+enum Workloads {
+  static func shuffled(_ count: Int) -> [Int] {
+    var generator = SplitMix64(state: 42)
+    return Array(1...count).shuffled(using: &generator)
+  }
+
+  // MARK: - Waking
+
+  /// Tasks that sleep once each; measured is the advance that wakes them all.
+  static func wakeOurs(_ deadlines: [Int]) async -> Double {
+    let clock = TestClock()
+    for deadline in deadlines {
+      Task.detached { try? await clock.sleep(until: .init(offset: .nanoseconds(deadline))) }
+    }
+    await clock.settle()
+    return await nanoseconds(per: deadlines.count) { await clock.run(timeout: .seconds(600)) }
+  }
+
+  static func wakeFloor(_ deadlines: [Int]) async -> Double {
+    let floor = Floor()
+    for deadline in deadlines {
+      _ = floor.start { try? await floor.sleep(until: Int64(deadline)) }
+    }
+    floor.settle()
+    return await nanoseconds(per: deadlines.count) { floor.run() }
+  }
+
+  // MARK: - Registering
+
+  /// Starts tasks that sleep; measured is all that happens until they sleep.
+  static func registerOurs(_ deadlines: [Int]) async -> Double {
+    let clock = TestClock()
+    let time = await nanoseconds(per: deadlines.count) {
+      for deadline in deadlines {
+        Task.detached { try? await clock.sleep(until: .init(offset: .nanoseconds(deadline))) }
+      }
+      await clock.settle()
+    }
+    await clock.run(timeout: .seconds(600))
+    return time
+  }
+
+  static func registerFloor(_ deadlines: [Int]) async -> Double {
+    let floor = Floor()
+    let time = await nanoseconds(per: deadlines.count) {
+      for deadline in deadlines {
+        _ = floor.start { try? await floor.sleep(until: Int64(deadline)) }
+      }
+      floor.settle()
+    }
+    floor.run()
+    return time
+  }
+
+  // MARK: - One task in a loop
+
+  static func loopOurs(_ count: Int) async -> Double {
+    let clock = TestClock()
+    Task.detached {
+      for tick in 1...count {
+        try await clock.sleep(until: .init(offset: .nanoseconds(tick)))
+      }
+    }
+    await clock.settle()
+    return await nanoseconds(per: count) { await clock.run(timeout: .seconds(600)) }
+  }
+
+  static func loopFloor(_ count: Int) async -> Double {
+    let floor = Floor()
+    _ = floor.start {
+      for tick in 1...count { try? await floor.sleep(until: Int64(tick)) }
+    }
+    floor.settle()
+    return await nanoseconds(per: count) { floor.run() }
+  }
+
+  // MARK: - Cancelling
+
+  /// Cancels sleeping tasks in random order; measured is that, and that they end.
+  static func cancelOurs(_ order: [Int]) async -> Double {
+    let clock = TestClock()
+    let tasks = (1...order.count).map { deadline in
+      Task.detached {
+        _ = try? await clock.sleep(until: .init(offset: .nanoseconds(deadline)))
+      }
+    }
+    await clock.settle()
+    return await nanoseconds(per: order.count) {
+      for index in order { tasks[index - 1].cancel() }
+      await clock.settle()
+    }
+  }
+
+  static func cancelFloor(_ order: [Int]) async -> Double {
+    let floor = Floor()
+    let tasks = (1...order.count).map { deadline in
+      floor.start { try? await floor.sleep(until: Int64(deadline)) }
+    }
+    floor.settle()
+    let time = await nanoseconds(per: order.count) {
+      for index in order { tasks[index - 1].cancel() }
+      floor.settle()
+    }
+    floor.run()
+    return time
+  }
+}
+
+/// A small generator of random numbers that can be started again.
+struct SplitMix64: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}
