@@ -38,4 +38,20 @@ final class RecordFailureXCTests: XCTestCase {
       child.standardError.lines(containing: "The sea"), ["↳ The sea is not wet."])
     XCTAssertEqual(child.exitCode, 1)
   }
+
+  func testWhereNoTestRunsTheFailureIsALineOnStandardError() async throws {
+    let child = try await ChildProcess.runXCTestInDisguise(.afterTheLastTest)
+    XCTAssertEqual(
+      child.standardError, "/Sea/Waves.swift:42: error: The sea is not wet.\n")
+    XCTAssertEqual(child.standardOutput.lines(containing: "The sea"), [])
+    XCTAssertEqual(child.exitCode, 0)
+  }
+
+  func testInDoubtTheFailureGoesToTheTestLibraryAndToStandardError() async throws {
+    let child = try await ChildProcess.runXCTestInDisguise(.inTest)
+    XCTAssertEqual(child.standardOutput.lines(containing: "The sea"), [failure])
+    XCTAssertEqual(
+      child.standardError, "/Sea/Waves.swift:42: error: The sea is not wet.\n")
+    XCTAssertEqual(child.exitCode, 1)
+  }
 }

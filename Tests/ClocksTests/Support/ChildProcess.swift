@@ -23,6 +23,20 @@ struct ChildProcess: Sendable {
       environment: [DeliberateFailures.variable: failure.rawValue])
   }
 
+  /// The same as `runXCTest`, but under a name from which nobody would know a test bundle.
+  static func runXCTestInDisguise(_ failure: DeliberateFailures) async throws -> ChildProcess {
+    let directory = FileManager.default.temporaryDirectory
+      .appending(path: "Clocks-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let app = directory.appending(path: "app")
+    try FileManager.default.createSymbolicLink(
+      at: app, withDestinationURL: URL(fileURLWithPath: testBundle))
+    return try await run(
+      app.path, arguments: ["ClocksTests.DeliberateXCTestFailures/testFailure"],
+      environment: [DeliberateFailures.variable: failure.rawValue])
+  }
+
   /// The executable of the test bundle: on Linux both test libraries are started from it.
   private static var testBundle: String { CommandLine.arguments[0] }
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Clocks
 
-@Suite struct SaturatingSumTests {
+@Suite struct SaturatingTests {
   static let longest = Duration(attoseconds: .max)
   static let shortest = Duration(attoseconds: .min)
 
@@ -25,7 +25,24 @@ import Testing
     #expect(saturatingSum(b, a) == sum)
   }
 
-  @Test func otherDurationsAreAddedByTheirOwnRule() {
+  @Test(
+    arguments: [
+      (.seconds(1), .milliseconds(500), .milliseconds(500)),
+      (.seconds(1), .seconds(3), .seconds(-2)),
+      (longest, .seconds(-1), longest),
+      (.zero, shortest, longest),
+      (Duration(attoseconds: -1), shortest, longest),
+      (shortest, Duration(attoseconds: 1), shortest),
+      (shortest, longest, shortest),
+      (.zero, longest, Duration(attoseconds: -.max)),
+      (longest, longest, .zero),
+    ] as [(Duration, Duration, Duration)])
+  func differenceStopsAtTheEndsOfTheRange(a: Duration, b: Duration, difference: Duration) {
+    #expect(saturatingDifference(a, b) == difference)
+  }
+
+  @Test func otherDurationsAreAddedAndSubtractedByTheirOwnRule() {
     #expect(saturatingSum(Beats(count: 3), Beats(count: 4)) == Beats(count: 7))
+    #expect(saturatingDifference(Beats(count: 3), Beats(count: 4)) == Beats(count: -1))
   }
 }
