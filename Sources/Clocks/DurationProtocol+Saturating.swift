@@ -8,14 +8,27 @@
 /// - Complexity: O(1).
 func saturatingSum<D: DurationProtocol>(_ a: D, _ b: D) -> D {
   guard D.self == Swift.Duration.self else { return a + b }
-  // The types are the same one, and the compiler drops the casts where it knows that.
-  let sum = saturatingSum(
-    unsafeBitCast(a, to: Swift.Duration.self), unsafeBitCast(b, to: Swift.Duration.self))
-  return unsafeBitCast(sum, to: D.self)
+  return saturating(a, b) { $0.addingReportingOverflow($1) }
 }
 
-private func saturatingSum(_ a: Swift.Duration, _ b: Swift.Duration) -> Swift.Duration {
-  let (sum, isOutOfRange) = a.attoseconds.addingReportingOverflow(b.attoseconds)
-  // Only two summands of the same sign can leave the range, and they leave it on that sign's side.
-  return Swift.Duration(attoseconds: !isOutOfRange ? sum : a < .zero ? .min : .max)
+/// Subtracts `b` from `a`, with the same care as `saturatingSum`: how far it is from an instant
+/// near one end of time to one near the other is a question with an answer, too.
+///
+/// - Complexity: O(1).
+func saturatingDifference<D: DurationProtocol>(_ a: D, _ b: D) -> D {
+  guard D.self == Swift.Duration.self else { return a - b }
+  return saturating(a, b) { $0.subtractingReportingOverflow($1) }
+}
+
+/// Combines two durations that are known to be `Swift.Duration`s.
+private func saturating<D: DurationProtocol>(
+  _ a: D, _ b: D, _ combine: (Int128, Int128) -> (partialValue: Int128, overflow: Bool)
+) -> D {
+  // The types are the same one, and the compiler drops the casts where it knows that.
+  let a = unsafeBitCast(a, to: Swift.Duration.self).attoseconds
+  let b = unsafeBitCast(b, to: Swift.Duration.self).attoseconds
+  let (result, isOutOfRange) = combine(a, b)
+  // A sum and a difference leave the range only on the side of their first operand.
+  let attoseconds = !isOutOfRange ? result : a < 0 ? .min : .max
+  return unsafeBitCast(Swift.Duration(attoseconds: attoseconds), to: D.self)
 }

@@ -78,8 +78,12 @@ enum TestLibraries {
       default: continue
       }
     }
-    // `swift test` starts the bundle itself on Linux; on Apple platforms a tool is given its path.
-    guard arguments.contains(where: { $0.hasSuffix(".xctest") }) else { return nil }
+    // `swift test` starts the bundle itself on Linux, or what its other build system makes of it;
+    // on Apple platforms a tool is given the bundle's path.
+    guard
+      arguments.contains(where: { $0.hasSuffix(".xctest") })
+        || arguments.first?.hasSuffix("-test-runner") == true
+    else { return nil }
     return isXCTestToBeAssumed ? .xcTest : .swiftTesting
   }
 }

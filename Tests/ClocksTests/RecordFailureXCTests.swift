@@ -1,0 +1,57 @@
+import XCTest
+
+/// What a recorded failure does to an XCTest test: seen from outside, in a child process, because a
+/// test cannot watch itself fail on Linux.
+final class RecordFailureXCTests: XCTestCase {
+  private let failure =
+    "/Sea/Waves.swift:42: error: DeliberateXCTestFailures.testFailure : failed - "
+    + "The sea is not wet."
+
+  func testFailureReachesXCTestAtTheCallersLine() async throws {
+    let child = try await ChildProcess.runXCTest(.inTest)
+    XCTAssertEqual(child.standardOutput.lines(containing: "The sea"), [failure])
+    XCTAssertEqual(child.standardError, "")
+    XCTAssertEqual(child.exitCode, 1)
+  }
+
+  func testFailureOfADetachedTaskReachesXCTest() async throws {
+    let child = try await ChildProcess.runXCTest(.inDetachedTask)
+    XCTAssertEqual(child.standardOutput.lines(containing: "The sea"), [failure])
+    XCTAssertEqual(child.standardError, "")
+    XCTAssertEqual(child.exitCode, 1)
+  }
+
+  func testARegisteredRecorderComesFirst() async throws {
+    let child = try await ChildProcess.runXCTest(.withRegisteredRecorder)
+    XCTAssertEqual(
+      child.standardOutput.lines(containing: "The sea"), ["registered: The sea is not wet."])
+    XCTAssertEqual(child.standardError, "")
+    XCTAssertEqual(child.exitCode, 0)
+  }
+
+  func testSwiftTestingIsToldWhereItRuns() async throws {
+    let child = try await ChildProcess.runSwiftTesting(.inTest)
+    XCTAssertEqual(
+      child.standardError.lines(containing: "Waves.swift"),
+      ["✘ Test failure() recorded an issue at Waves.swift:42:7: Issue recorded"])
+    XCTAssertEqual(
+      child.standardError.lines(containing: "The sea"), ["↳ The sea is not wet."])
+    XCTAssertEqual(child.exitCode, 1)
+  }
+
+  func testWhereNoTestRunsTheFailureIsALineOnStandardError() async throws {
+    let child = try await ChildProcess.runXCTestInDisguise(.afterTheLastTest)
+    XCTAssertEqual(
+      child.standardError, "/Sea/Waves.swift:42: error: The sea is not wet.\n")
+    XCTAssertEqual(child.standardOutput.lines(containing: "The sea"), [])
+    XCTAssertEqual(child.exitCode, 0)
+  }
+
+  func testInDoubtTheFailureGoesToTheTestLibraryAndToStandardError() async throws {
+    let child = try await ChildProcess.runXCTestInDisguise(.inTest)
+    XCTAssertEqual(child.standardOutput.lines(containing: "The sea"), [failure])
+    XCTAssertEqual(
+      child.standardError, "/Sea/Waves.swift:42: error: The sea is not wet.\n")
+    XCTAssertEqual(child.exitCode, 1)
+  }
+}
