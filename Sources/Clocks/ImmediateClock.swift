@@ -128,7 +128,8 @@ extension ImmediateClock where Duration == Swift.Duration {
 }
 
 extension Clock where Self == ImmediateClock<Swift.Duration> {
-  /// A new ``ImmediateClock``, where a `some Clock<Duration>` or `any Clock<Duration>` is asked for.
+  /// A new ``ImmediateClock``, where a `some Clock<Duration>` or `any Clock<Duration>` is asked
+  /// for.
   ///
   /// ```swift
   /// let model = PlayerModel(clock: .immediate)

@@ -14,12 +14,12 @@ extension TestClock {
     /// The number of the sleep: the clock's first one is 0, the next one 1, and so on.
     public let number: Int
 
-    init(_ details: SleepQueue<Instant, Duration>.Details) {
-      deadline = details.deadline
+    init(_ details: Timeline<Duration>.Sleeps.Details) {
+      deadline = Instant(offset: details.deadline)
       tolerance = details.tolerance
-      registered = details.registered
+      registered = Instant(offset: details.registered)
       taskName = details.taskName
-      taskID = details.taskID
+      taskID = details.task?.id ?? 0
       number = Int(details.number)
     }
 
@@ -35,7 +35,7 @@ extension TestClock {
   /// A task that is ready but has not run yet may be about to add one: ``settle()`` first. O(n log
   /// n) with n sleeps.
   public var pendingSleeps: [PendingSleep] {
-    let details = scheduler.lock.withLock { time.sleeps }.pending
+    let details = scheduler.lock.withLock { timeline.sleeps }.pending
     return details.map(PendingSleep.init)
   }
 }
@@ -49,7 +49,7 @@ extension TestClock: CustomStringConvertible, CustomDebugStringConvertible {
   /// The clock's time and the number of its pending sleeps, for example `TestClock at 3.0 seconds,
   /// 2 pending sleeps`.
   public var description: String {
-    let (now, count) = scheduler.lock.withLock { (time.now, time.sleeps.count) }
+    let (now, count) = scheduler.lock.withLock { (timeline.now, timeline.sleeps.count) }
     let sleeps =
       switch count {
       case 0: "no pending sleep"
@@ -80,6 +80,6 @@ extension Collection where Element: CustomStringConvertible {
 extension TestClock {
   /// Stops the program if the clock's bookkeeping is out of order. O(n); for tests.
   func checkInvariants() {
-    scheduler.lock.withLock { time.sleeps.checkInvariants() }
+    scheduler.lock.withLock { timeline.sleeps.checkInvariants() }
   }
 }

@@ -78,7 +78,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
 
     /// How much later `other` is than this instant. O(1).
     public func duration(to other: Self) -> Duration {
-      other.offset - offset
+      saturatingDifference(other.offset, offset)
     }
 
     public static func < (lhs: Self, rhs: Self) -> Bool {
@@ -86,17 +86,9 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
     }
   }
 
-  /// The clock's time and its sleeps. The scheduler's lock guards them.
-  struct Time {
-    var now: Instant
-    var sleeps = SleepQueue<Instant, Duration>()
-    /// Who waits for sleeps to arrive.
-    var arrivals: [UInt64: SleepArrival] = [:]
-    var nextArrival: UInt64 = 0
-  }
-
   let scheduler: Scheduler
-  nonisolated(unsafe) var time: Time
+  /// The scheduler's lock guards it.
+  let timeline: Timeline<Duration>
 
   /// Makes a clock whose time is `now`, for the current test.
   ///
@@ -109,7 +101,14 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
 
   private init(startingAt now: Instant) {
     scheduler = .retainForNewClock()
-    time = Time(now: now)
+    timeline = Timeline(now: now.offset)
+  }
+
+  /// Makes a clock that reads `timeline`.
+  init(_ scheduler: Scheduler, _ timeline: Timeline<Duration>) {
+    scheduler.retain()
+    self.scheduler = scheduler
+    self.timeline = timeline
   }
 
   deinit { scheduler.release() }
@@ -119,7 +118,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
   /// It changes only while the test advances the clock. A task that a sleep has just woken sees
   /// exactly its deadline. O(1).
   public var now: Instant {
-    scheduler.lock.withLock { time.now }
+    Instant(offset: scheduler.lock.withLock { timeline.now })
   }
 
   /// Zero: the clock is exact.
@@ -152,21 +151,20 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
     try await withTaskCancellationHandler {
       try await withUnsafeThrowingContinuation { continuation in
         beginSleep(
-          token, .init(continuation: continuation, isOwn: isOwn), until: deadline,
-          tolerance: tolerance)
+          token, .continuation(continuation, isOwn: isOwn), until: deadline, tolerance: tolerance)
       }
     } onCancel: {
       cancelSleep(token)
     }
   }
 
-  private typealias Sleeps = SleepQueue<Instant, Duration>
+  private typealias Sleeps = Timeline<Duration>.Sleeps
 
   /// Announces a sleep, or returns `nil` if its deadline is not in the future.
   @specialized(where Duration == Swift.Duration)
   private func announceSleep(until deadline: Instant) -> Sleeps.Token? {
     scheduler.lock.withLock {
-      deadline > time.now ? time.sleeps.reserve() : nil
+      deadline.offset > timeline.now ? timeline.sleeps.reserve() : nil
     }
   }
 
@@ -174,34 +172,50 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
   private func beginSleep(
     _ token: Sleeps.Token, _ sleeper: Sleeps.Sleeper, until deadline: Instant, tolerance: Duration?
   ) {
-    let task = RuntimeDoor.currentTaskID ?? 0
+    let task = RuntimeDoor.currentTask
     let name = RuntimeDoor.currentTaskName
     let (outcome, arrivals) = scheduler.lock.withLock {
       // Time may have moved since the sleep was announced, if a thread that is not the test's
       // called. Then it is due at once, and is woken by the next advance, which is as if it had
       // come a moment later.
       let details = Sleeps.Details(
-        deadline: deadline, tolerance: tolerance, registered: time.now, taskID: task, taskName: name
-      )
-      let outcome = time.sleeps.suspend(token, sleeper, details: details)
-      return (outcome, takeFulfilledArrivals())
+        deadline: deadline.offset, tolerance: tolerance, registered: timeline.now, task: task,
+        taskName: name, clock: "TestClock")
+      let outcome = timeline.sleeps.suspend(token, sleeper, details: details)
+      return (outcome, timeline.takeFulfilledArrivals())
     }
-    if case .cancelled = outcome { sleeper.continuation.resume(throwing: CancellationError()) }
+    if case .cancelled = outcome { Self.resumeCancelled(sleeper) }
     for arrival in arrivals { arrival.fulfil() }
   }
 
   @specialized(where Duration == Swift.Duration)
   private func cancelSleep(_ token: Sleeps.Token) {
-    let sleeper = scheduler.lock.withLock { time.sleeps.cancel(token) }
-    sleeper?.continuation.resume(throwing: CancellationError())
+    let sleeper = scheduler.lock.withLock { timeline.sleeps.cancel(token) }
+    if let sleeper { Self.resumeCancelled(sleeper) }
+  }
+
+  private static func resumeCancelled(_ sleeper: Sleeps.Sleeper) {
+    guard case .continuation(let continuation, _) = sleeper else { return }
+    continuation.resume(throwing: CancellationError())
   }
 }
 
 extension TestClock where Duration == Swift.Duration {
-  /// Makes a clock whose time is `now`, the origin by default, for the current test.
+  /// Makes a clock for the current test, whose time is the origin.
+  ///
+  /// Inside
+  /// ``withVirtualTime(autoAdvance:jumpsAfter:leftoverSleeps:limits:fileID:filePath:line:column:operation:)``
+  /// it reads that scope's time instead, as the scope's own clock does. O(1).
+  public convenience init() {
+    let scheduler = Scheduler.retainForNewClock()
+    defer { scheduler.release() }
+    self.init(scheduler, scheduler.scopeTimeline ?? Timeline(now: .zero))
+  }
+
+  /// Makes a clock whose time is `now`, for the current test.
   ///
   /// As the other initializer, for the usual kind of duration, which then needs not be named. O(1).
-  public convenience init(now: Instant = .init()) {
+  public convenience init(now: Instant) {
     self.init(startingAt: now)
   }
 }

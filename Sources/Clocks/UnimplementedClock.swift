@@ -25,9 +25,9 @@
 /// ## What is guaranteed
 ///
 /// Every use is a recorded failure that contains the clock's name and what was asked of it: ``now``
-/// and ``minimumResolution`` as well as ``sleep(until:tolerance:)``. `Clock.sleep(for:)` is two uses,
-/// as it asks for `now` and then sleeps. No use traps or waits: after the failure the clock does
-/// what an ``ImmediateClock`` does, so that the test comes to its end.
+/// and ``minimumResolution`` as well as ``sleep(until:tolerance:)``. `Clock.sleep(for:)` is two
+/// uses, as it asks for `now` and then sleeps. No use traps or waits: after the failure the clock
+/// does what an ``ImmediateClock`` does, so that the test comes to its end.
 ///
 /// The failure is recorded at the line at which the clock was **made**: nothing that the `Clock`
 /// protocol asks for carries the line of the call. Name the clocks of a test if it has several.

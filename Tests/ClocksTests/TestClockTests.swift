@@ -174,6 +174,63 @@ import Testing
     await clock.settle()
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
-    #expect(clock.time.arrivals.isEmpty)
+    #expect(clock.timeline.arrivals.isEmpty)
+  }
+}
+
+/// Tests that never come to rest.
+@Suite struct RunawayTests {
+  @Test func aTaskThatYieldsForEverIsAFailureThatNamesIt() async {
+    let clock = TestClock()
+    clock.scheduler.setLimits(RunawayLimits(jobs: 1_000))
+    let task = Task {
+      while !Task.isCancelled { await Task.yield() }
+      return withUnsafeCurrentTask { _ in RuntimeDoor.currentTaskID! }
+    }
+    let line: Int = #line + 3
+    let failures = Log<String>()
+    await withKnownIssue {
+      await clock.advance(by: .seconds(1))
+    } matching: { issue in
+      failures.add(issue.comments.first?.rawValue ?? "")
+      return issue.sourceLocation?.line == line
+    }
+    task.cancel()
+    let id = await task.value
+    #expect(
+      failures.all == [
+        """
+        TestClock.advance(by:) gave up at 0.0 seconds, because the test does not come to rest: \
+        1000 jobs have run without time moving, the last one of task #\(id). \
+        A task that yields in an endless loop never comes to rest: let it sleep, or cancel it.
+        Pending sleeps: none
+        """
+      ])
+  }
+
+  @Test func settleGivesUpToo() async {
+    let clock = TestClock()
+    clock.scheduler.setLimits(RunawayLimits(jobs: 1_000))
+    let task = Task { while !Task.isCancelled { await Task.yield() } }
+    await withKnownIssue { await clock.settle() }
+    task.cancel()
+    await clock.settle()
+  }
+
+  @Test func aTimerThatNeverEndsIsAFailureThatNamesItsSleep() async {
+    let clock = TestClock()
+    clock.scheduler.setLimits(RunawayLimits(wakes: 1_000))
+    let task = Task(name: "ticker") {
+      while true { try await clock.sleep(for: .nanoseconds(1)) }
+    }
+    await withKnownIssue {
+      await clock.advance(by: .seconds(1))
+    } matching: { issue in
+      let text = issue.comments.first?.rawValue ?? ""
+      return text.hasPrefix("TestClock.advance(by:) gave up at 1e-06 seconds")
+        && text.contains("1000 sleeps have woken")
+        && text.contains("task \"ticker\"")
+    }
+    task.cancel()
   }
 }

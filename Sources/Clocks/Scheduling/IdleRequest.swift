@@ -5,37 +5,73 @@
 protocol IdleRequest: AnyObject {
   /// The next step. Called with the scheduler's lock held.
   func step() -> IdleStep
+
+  /// The last step, because the test never comes to rest. Called with the scheduler's lock held.
+  func abandon(_ reason: Runaway) -> IdleStep
+}
+
+/// Moves time when a scheduler is idle and nobody asks for it.
+protocol Pacemaker: AnyObject, Sendable {
+  /// Whether `step` would return a step. Called with the scheduler's lock held.
+  var wantsToMove: Bool { get }
+
+  /// The next step, or `nil` to rest. Called with the scheduler's lock held, when it is idle.
+  func step() -> IdleStep?
+
+  /// The test never comes to rest, and nobody asked for anything. Called with the scheduler's lock
+  /// held.
+  func abandon(_ reason: Runaway)
+}
+
+/// Takes over sleeps on the runtime's own clocks, which nobody injected.
+protocol RuntimeSleeps: AnyObject, Sendable {
+  /// Takes the job that is to wake `task`, which is the current one, after `delay`.
+  func sleep(
+    _ task: RuntimeDoor.TaskReference, _ job: UnownedJob, for delay: Duration,
+    on clock: StaticString)
+
+  /// A task has become ready; if it slept, then its sleep is over.
+  func taskBecameReady(_ id: UInt64)
+}
+
+/// How much may happen before a test counts as one that never comes to rest.
+struct RunawayLimits: Sendable {
+  /// The number of jobs without a wake.
+  var jobs = 10_000_000
+  /// The number of wakes in one request, or on end if nobody asks for anything.
+  var wakes = 10_000_000
+}
+
+/// Why a test counts as one that never comes to rest.
+enum Runaway: Sendable {
+  case jobs(Int, task: UInt64 = 0)
+  case wakes(Int)
+
+  var description: String {
+    switch self {
+    case .jobs(let count, let task):
+      """
+      \(count) jobs have run without time moving, the last one of \
+      \(task == 0 ? "an actor's queue" : "task #\(task)"). A task that yields in an endless loop \
+      never comes to rest: let it sleep, or cancel it.
+      """
+    case .wakes(let count):
+      """
+      \(count) sleeps have woken. A task that sleeps in an endless loop never ends by itself: \
+      cancel it, or advance by less.
+      """
+    }
+  }
 }
 
 /// One thing that an idle scheduler does.
 enum IdleStep {
-  /// Wakes a sleep, whose deadline is now; `isOwn` says whether its task is the scheduler's.
+  /// Wakes a sleep, whose deadline is now.
   case wake(UnsafeContinuation<Void, any Error>, isOwn: Bool)
+  /// Runs the job with which the runtime wakes a sleep, whose deadline is now.
+  case run(UnownedJob)
   /// Tells whoever made the request that it is fulfilled.
   case finish(UnsafeContinuation<Void, Never>, isOwn: Bool)
-
-  var isLast: Bool {
-    switch self {
-    case .wake: false
-    case .finish: true
-    }
-  }
-
-  /// Whether the task to be resumed is the scheduler's own.
-  var isOwn: Bool {
-    switch self {
-    case .wake(_, let isOwn), .finish(_, let isOwn): isOwn
-    }
-  }
-
-  /// Called without the lock.
-  @inline(__always)
-  func resume() {
-    switch self {
-    case .wake(let continuation, _): continuation.resume()
-    case .finish(let continuation, _): continuation.resume()
-    }
-  }
 }
 
 /// Requests in order of arrival.

@@ -47,14 +47,28 @@ enum RuntimeDoor {
 
   // MARK: - Tasks and jobs
 
-  /// The id of the current task, or `nil` outside any task.
+  /// A task, valid for as long as it is not over.
+  ///
+  /// A task is a job: its `UnsafeCurrentTask` and its `UnownedJob` are the same pointer.
+  struct TaskReference: Sendable {
+    fileprivate let job: UnownedJob
+
+    var id: UInt64 { RuntimeDoor.taskID(of: job) }
+
+    func cancel() { unsafeBitCast(job, to: UnsafeCurrentTask.self).cancel() }
+  }
+
+  /// The current task, or `nil` outside any task.
   @inline(__always)
-  static var currentTaskID: UInt64? {
+  static var currentTask: TaskReference? {
     withUnsafeCurrentTask { task in
-      // A task is a job: its `UnsafeCurrentTask` and its `UnownedJob` are the same pointer.
-      task.map { taskID(of: unsafeBitCast($0, to: UnownedJob.self)) }
+      task.map { TaskReference(job: unsafeBitCast($0, to: UnownedJob.self)) }
     }
   }
+
+  /// The id of the current task, or `nil` outside any task.
+  @inline(__always)
+  static var currentTaskID: UInt64? { currentTask?.id }
 
   /// The name that the current task was given, if any.
   static var currentTaskName: String? {
@@ -76,7 +90,7 @@ enum RuntimeDoor {
 
   /// The id of the task whose job this is; 0 for a job that is no task's.
   @_silgen_name("swift_task_getJobTaskId")
-  private static func taskID(of job: UnownedJob) -> UInt64
+  static func taskID(of job: UnownedJob) -> UInt64
 
   /// Runs a job here and now, as the executor of `lane` would.
   @inline(__always)
@@ -132,6 +146,9 @@ enum RuntimeDoor {
       let id = taskID(of: job)
       let running = context?.pointee.scheduler
       if let owner = TaskOwnership.shared.owner(ofReadyJob: id, on: running) {
+        // If the task sleeps on a clock of the runtime's, then it is ready because it was
+        // cancelled.
+        owner.runtimeSleeps?.taskBecameReady(id)
         owner.enqueue(job, taskID: id, lane: lane)
         return
       }
@@ -147,9 +164,7 @@ enum RuntimeDoor {
     let context = ThreadContext.run(ThreadContext(taskID: taskID(of: job))) { _ in
       run(job, on: lane)
     }
-    if context.isVisit, let scheduler = context.scheduler {
-      scheduler.visitorLeft(on: lane)
-    }
+    context.visited?.visitorLeft(on: lane)
   }
 }
 
@@ -166,6 +181,12 @@ enum RuntimeDoor {
     fileprivate static let priorMain: any MainExecutor = MainActor.executor
     fileprivate static let priorDefault: any TaskExecutor = Task.defaultExecutor
     fileprivate static let priorScheduling = priorDefault as? any SchedulingExecutor
+    fileprivate static var sleepingExecutor: any SchedulingExecutor {
+      guard let priorScheduling else {
+        fatalError("Clocks: the default executor of this process, \(priorDefault), cannot sleep.")
+      }
+      return priorScheduling
+    }
     /// Whether those executors are the platform's own and hand their jobs to Dispatch.
     private static let priorIsDispatch =
       _typeName(type(of: priorDefault)) == "Swift.DispatchGlobalTaskExecutor"
@@ -204,6 +225,40 @@ enum RuntimeDoor {
     private static let utilityQueue = DispatchQueue.global(qos: .utility)
     private static let backgroundQueue = DispatchQueue.global(qos: .background)
 
+    // MARK: Sleeps that nobody injected
+
+    /// Takes over the job that is to wake the current task's sleep on a clock of the runtime's, if
+    /// the task's time is virtual.
+    fileprivate static func sleepVirtually<C: Clock>(
+      _ job: UnownedJob, until instant: @autoclosure () -> C.Instant, clock: C
+    ) -> Bool {
+      guard let sleeps = currentRuntimeSleeps else { return false }
+      return sleepVirtually(job, for: clock.now.duration(to: instant()), clock: clock, in: sleeps)
+    }
+
+    fileprivate static func sleepVirtually<C: Clock>(
+      _ job: UnownedJob, for delay: C.Duration, clock: C
+    ) -> Bool {
+      guard let sleeps = currentRuntimeSleeps else { return false }
+      return sleepVirtually(job, for: delay, clock: clock, in: sleeps)
+    }
+
+    private static var currentRuntimeSleeps: (any RuntimeSleeps)? {
+      ThreadContext.current?.pointee.scheduler?.runtimeSleeps
+    }
+
+    private static func sleepVirtually<C: Clock>(
+      _ job: UnownedJob, for delay: C.Duration, clock: C, in sleeps: any RuntimeSleeps
+    ) -> Bool {
+      guard let delay = delay as? Duration, let task = currentTask else { return false }
+      switch clock {
+      case is ContinuousClock: sleeps.sleep(task, job, for: delay, on: "ContinuousClock")
+      case is SuspendingClock: sleeps.sleep(task, job, for: delay, on: "SuspendingClock")
+      default: return false
+      }
+      return true
+    }
+
     fileprivate static func arriveOnPool(_ job: UnownedJob) { arrive(job, on: .pool) }
     fileprivate static func arriveOnMain(_ job: UnownedJob) { arrive(job, on: .main) }
   }
@@ -226,19 +281,19 @@ enum RuntimeDoor {
     func enqueue<C: Clock>(
       _ job: consuming ExecutorJob, after delay: C.Duration, tolerance: C.Duration?, clock: C
     ) {
-      guard let prior = RuntimeDoor.priorScheduling else {
-        fatalError("Clocks: the default executor that this one stands before cannot sleep.")
-      }
-      prior.enqueue(job, after: delay, tolerance: tolerance, clock: clock)
+      let job = UnownedJob(job)
+      if RuntimeDoor.sleepVirtually(job, for: delay, clock: clock) { return }
+      RuntimeDoor.sleepingExecutor.enqueue(
+        ExecutorJob(job), after: delay, tolerance: tolerance, clock: clock)
     }
 
     func enqueue<C: Clock>(
       _ job: consuming ExecutorJob, at instant: C.Instant, tolerance: C.Duration?, clock: C
     ) {
-      guard let prior = RuntimeDoor.priorScheduling else {
-        fatalError("Clocks: the default executor that this one stands before cannot sleep.")
-      }
-      prior.enqueue(job, at: instant, tolerance: tolerance, clock: clock)
+      let job = UnownedJob(job)
+      if RuntimeDoor.sleepVirtually(job, until: instant, clock: clock) { return }
+      RuntimeDoor.sleepingExecutor.enqueue(
+        ExecutorJob(job), at: instant, tolerance: tolerance, clock: clock)
     }
   }
 

@@ -27,10 +27,37 @@ final class Scheduler: Sendable {
   nonisolated(unsafe) private var settles = RequestQueue()
   /// Who wants time to move, in order of arrival; the first is under way.
   nonisolated(unsafe) private var requests = RequestQueue()
+  /// Moves time when nobody asks for it; `nil` unless the test's time is virtual throughout.
+  nonisolated(unsafe) private var pacemaker: (any Pacemaker)?
+  /// The number of jobs since time last moved, and of wakes since a request last began.
+  nonisolated(unsafe) private var jobsWithoutWake = 0
+  nonisolated(unsafe) private var wakes = 0
+  /// What is too much of either.
+  nonisolated(unsafe) private var limits = RunawayLimits()
   /// Who is told what the scheduler does; `nil` nearly always.
   nonisolated(unsafe) private var observer: SchedulerObserver?
 
   private let order = SchedulingOrder()
+
+  /// Takes over sleeps on the runtime's own clocks; `nil` unless the test's time is virtual
+  /// throughout. Set before the scheduler has a task.
+  nonisolated(unsafe) private(set) var runtimeSleeps: (any RuntimeSleeps)?
+  /// The time that all clocks of the test read; `nil` unless the test's time is virtual throughout.
+  /// Set before the scheduler has a task.
+  nonisolated(unsafe) private(set) var scopeTimeline: Timeline<Duration>?
+
+  init() {}
+
+  /// Makes the scheduler of a test whose time is virtual throughout.
+  init(
+    timeline: Timeline<Duration>, pacemaker: any Pacemaker, runtimeSleeps: any RuntimeSleeps,
+    limits: RunawayLimits
+  ) {
+    scopeTimeline = timeline
+    self.pacemaker = pacemaker
+    self.runtimeSleeps = runtimeSleeps
+    self.limits = limits
+  }
 
   deinit { lock.destroy() }
 
@@ -48,9 +75,14 @@ final class Scheduler: Sendable {
     }
     let known = ThreadContext.current?.pointee.scheduler ?? ownership.owner(of: task)
     let scheduler = known ?? Scheduler()
-    ownership.retain(scheduler, watermark: RuntimeDoor.newestTaskID())
+    scheduler.retain()
     scheduler.admitCurrentTask()
     return scheduler
+  }
+
+  /// Keeps the scheduler registered for one more clock, until `release`.
+  func retain() {
+    TaskOwnership.shared.retain(self, watermark: RuntimeDoor.newestTaskID())
   }
 
   func release() {
@@ -72,9 +104,15 @@ final class Scheduler: Sendable {
     }
     guard TaskOwnership.shared.claim(task, for: self) else { return false }
     guard context?.pointee.scheduler == nil else { return true }
+    visit(context)
+    context?.pointee.scheduler = self
+    return true
+  }
+
+  /// Waits from now on for the end of the job that the current thread runs.
+  private func visit(_ context: UnsafeMutablePointer<ThreadContext>?) {
     if let context {
-      context.pointee.scheduler = self
-      context.pointee.isVisit = true
+      context.pointee.visited = self
       lock.withLock { visitors += 1 }
     } else if RuntimeDoor.isOnMainQueue {
       // A job that began before the door was opened. The main thread's next turn comes when it has
@@ -82,17 +120,29 @@ final class Scheduler: Sendable {
       lock.withLock { visitors += 1 }
       RuntimeDoor.afterCurrentMainJob { self.visitorLeft(on: .main) }
     }
-    return true
   }
 
-  /// A job that the scheduler did not start has ended; goes on with the others on the thread that
-  /// it leaves behind.
-  func visitorLeft(on lane: Lane) {
-    let shouldPump = lock.withLock {
+  /// Makes the current task the scheduler's alone, and returns its former owner.
+  ///
+  /// The rest of the current job still runs where it runs; the scheduler waits for its end. To be
+  /// called in a job that came through the door.
+  func takeOverCurrentTask() -> Scheduler? {
+    guard let task = RuntimeDoor.currentTaskID else { return nil }
+    visit(ThreadContext.current)
+    return TaskOwnership.shared.transfer(task, to: self)
+  }
+
+  /// A job that the scheduler did not start has ended.
+  ///
+  /// - Parameter lane: If given, the current thread has nothing else to do, and goes on with the
+  ///   scheduler's jobs.
+  func visitorLeft(on lane: Lane?) {
+    let start: Lane? = lock.withLock {
       visitors -= 1
-      return claimPump()
+      return claimPump() ? nextLane : nil
     }
-    if shouldPump { pump(on: lane) }
+    guard let start else { return }
+    if let lane { pump(on: lane) } else { startPump(on: start) }
   }
 
   // MARK: - Work
@@ -128,7 +178,9 @@ final class Scheduler: Sendable {
   /// Says whether the caller must see to it that `pump` runs. Called with the lock held.
   private func claimPump() -> Bool {
     guard !isPumping, visitors == 0 else { return false }
-    guard !ready.isEmpty || !settles.isEmpty || !requests.isEmpty else { return false }
+    guard
+      !ready.isEmpty || !settles.isEmpty || !requests.isEmpty || pacemaker?.wantsToMove == true
+    else { return false }
     isPumping = true
     return true
   }
@@ -147,7 +199,8 @@ final class Scheduler: Sendable {
   /// What `pump` does next.
   private enum Turn {
     case run(JobQueue.Entry)
-    case step(IdleStep)
+    case resume(UnsafeContinuation<Void, any Error>, isOwn: Bool)
+    case finish(UnsafeContinuation<Void, Never>, isOwn: Bool)
     case move(to: Lane)
     case rest
   }
@@ -179,11 +232,21 @@ final class Scheduler: Sendable {
           if lane == .main { poolJobsOnMain = entry.lane == .main ? 0 : poolJobsOnMain + 1 }
           if let observer { observer.jobWillRun(task: entry.taskID, lane: entry.lane) }
           context.pointee.taskID = entry.taskID
+          context.pointee.isInJob = true
           RuntimeDoor.run(entry.job, on: entry.lane)
+          context.pointee.isInJob = false
           context.pointee.taskID = 0
-        case .step(let step):
-          context.pointee.isWaking = step.isOwn
-          step.resume()
+          if let visited = context.pointee.visited {
+            context.pointee.visited = nil
+            visited.visitorLeft(on: nil)
+          }
+        case .resume(let continuation, let isOwn):
+          context.pointee.isWaking = isOwn
+          continuation.resume()
+          context.pointee.isWaking = false
+        case .finish(let continuation, let isOwn):
+          context.pointee.isWaking = isOwn
+          continuation.resume()
           context.pointee.isWaking = false
         case .move(let lane):
           startPump(on: lane)
@@ -205,20 +268,77 @@ final class Scheduler: Sendable {
       let position = order.nextJob(among: ready.count)
       let wanted = ready[position].lane
       if wanted == .main ? lane != .main : !mayStay { return .move(to: wanted) }
-      return .run(ready.remove(at: position))
+      let entry = ready.remove(at: position)
+      jobsWithoutWake += 1
+      if jobsWithoutWake > limits.jobs, let turn = abandon(.jobs(limits.jobs), at: entry) {
+        ready.append(entry)
+        return turn
+      }
+      return .run(entry)
     }
     if let request = settles.first {
-      let step = request.step()
-      if step.isLast { settles.removeFirst() }
-      return .step(step)
+      return turn(for: request.step()) { settles.removeFirst() }
     }
     if let request = requests.first {
-      let step = request.step()
-      if step.isLast { requests.removeFirst() }
-      return .step(step)
+      if wakes >= limits.wakes, let turn = abandon(.wakes(limits.wakes), at: nil) { return turn }
+      return turn(for: request.step()) { requests.removeFirst() }
+    }
+    if let pacemaker, let step = pacemaker.step() {
+      if wakes >= limits.wakes { _ = abandon(.wakes(limits.wakes), at: nil) }
+      return turn(for: step) {}
     }
     isPumping = false
     return .rest
+  }
+
+  /// What carries out a step of an idle scheduler; `remove` takes its request away if it was the
+  /// last. Called with the lock held.
+  private func turn(for step: IdleStep, remove: () -> Void) -> Turn {
+    jobsWithoutWake = 0
+    switch step {
+    case .wake(let continuation, let isOwn):
+      wakes += 1
+      return .resume(continuation, isOwn: isOwn)
+    case .run(let job):
+      wakes += 1
+      return .run(JobQueue.Entry(job: job, taskID: RuntimeDoor.taskID(of: job), lane: .pool))
+    case .finish(let continuation, let isOwn):
+      wakes = 0
+      remove()
+      return .finish(continuation, isOwn: isOwn)
+    }
+  }
+
+  /// Gives up on whoever waits for the scheduler to be idle, because it will never be. Called with
+  /// the lock held.
+  private func abandon(_ reason: Runaway, at entry: JobQueue.Entry?) -> Turn? {
+    var reason = reason
+    if case .jobs(let count, _) = reason, let entry { reason = .jobs(count, task: entry.taskID) }
+    jobsWithoutWake = 0
+    wakes = 0
+    if let request = settles.first {
+      return turn(for: request.abandon(reason)) { settles.removeFirst() }
+    }
+    if let request = requests.first {
+      return turn(for: request.abandon(reason)) { requests.removeFirst() }
+    }
+    pacemaker?.abandon(reason)
+    return nil
+  }
+
+  /// Has the pump look again whether there is something to do, now that the pacemaker may want to
+  /// move.
+  func wakePacemaker() {
+    let start: Lane? = lock.withLock { claimPump() ? nextLane : nil }
+    if let start { startPump(on: start) }
+  }
+
+  /// Whether nothing of the test runs and nothing is ready. Called with the lock held.
+  var isIdle: Bool { ready.isEmpty && !isPumping && visitors == 0 }
+
+  /// Changes what is too much.
+  func setLimits(_ limits: RunawayLimits) {
+    lock.withLock { self.limits = limits }
   }
 
   // MARK: - Observation

@@ -6,9 +6,7 @@
 ///
 /// Adding, waking and cancelling a sleep cost O(log n). Slots are used again; memory is bounded by
 /// the largest number of sleeps that there ever were at the same time.
-struct SleepQueue<Instant: Comparable & Sendable, Tolerance: Sendable> {
-  typealias Continuation = UnsafeContinuation<Void, any Error>
-
+struct SleepQueue<Instant: Comparable & Sendable> {
   /// Names one sleep, for ever: a slot is used again, a number never.
   struct Token: Sendable {
     fileprivate var slot: Int32
@@ -18,10 +16,13 @@ struct SleepQueue<Instant: Comparable & Sendable, Tolerance: Sendable> {
   /// What is told about a pending sleep.
   struct Details {
     var deadline: Instant
-    var tolerance: Tolerance?
+    var tolerance: Instant?
     var registered: Instant
-    var taskID: UInt64
+    /// The task that sleeps; valid for as long as the sleep is pending.
+    var task: RuntimeDoor.TaskReference?
     var taskName: String?
+    /// What kind of clock the task sleeps on.
+    var clock: StaticString
     var number: UInt64 = 0
   }
 
@@ -37,11 +38,13 @@ struct SleepQueue<Instant: Comparable & Sendable, Tolerance: Sendable> {
     var slot: Int32
   }
 
-  /// A task that sleeps.
-  struct Sleeper {
-    var continuation: Continuation
-    /// Whether the task belongs to the test of the clock, or to another one.
-    var isOwn: Bool
+  /// What there is to do for a task that sleeps when its sleep is over.
+  enum Sleeper {
+    /// The task waits for its continuation; `isOwn` says whether it belongs to the test of the
+    /// clock.
+    case continuation(UnsafeContinuation<Void, any Error>, isOwn: Bool)
+    /// The task waits for this job of the runtime's to resume it.
+    case job(UnownedJob)
   }
 
   private struct Slot {

@@ -66,7 +66,10 @@ final class TaskOwnership: Sendable {
       schedulers[key]!.clocks -= 1
       guard schedulers[key]!.clocks == 0 else { return }
       struckOff = schedulers.removeValue(forKey: key)
-      for id in struckOff!.tasks { owners.removeValue(forKey: id) }
+      for id in struckOff!.tasks {
+        // A task may have gone over to another scheduler since.
+        if let owner = owners[id] ?? nil, owner === scheduler { owners.removeValue(forKey: id) }
+      }
       if processWide === scheduler { processWide = nil }
       if schedulers.isEmpty {
         owners.removeAll()
@@ -102,6 +105,20 @@ final class TaskOwnership: Sendable {
       if let owner = owners[id] ?? nil { return owner === scheduler }
       register(id, of: scheduler)
       return true
+    }
+  }
+
+  /// Makes a task `scheduler`'s, whoever owned it before, or nobody's; returns its former owner.
+  func transfer(_ id: UInt64, to scheduler: Scheduler?) -> Scheduler? {
+    lock.withLock {
+      let former = owners[id] ?? nil
+      if let scheduler {
+        register(id, of: scheduler)
+      } else {
+        owners.removeValue(forKey: id)
+        if !schedulers.isEmpty, processWide == nil { registerStranger(id) }
+      }
+      return former
     }
   }
 

@@ -25,9 +25,12 @@ struct ThreadContext {
   /// arrives is known to be its own and nobody needs to look up who owns it.
   var isWaking = false
 
-  /// Whether the job was started by somebody else and entered `scheduler` while it ran; the
-  /// scheduler waits for its end.
-  var isVisit = false
+  /// The scheduler that the job's task has gone over to while the job ran, having been started by
+  /// somebody else; it waits for the job's end.
+  var visited: Scheduler?
+
+  /// Whether a job runs at this moment, and not the loop between jobs.
+  var isInJob = false
 
   /// The context of the job that the current thread runs, or `nil` if it runs none that came
   /// through the door.

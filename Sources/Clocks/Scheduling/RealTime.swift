@@ -1,0 +1,40 @@
+import Dispatch
+
+/// An instant of real time, which stays real inside a scope of virtual time.
+///
+/// The Swift runtime's clocks may be virtual there; Dispatch's never are.
+struct RealTime: Sendable {
+  private let instant: DispatchTime
+
+  /// The instant that is `duration` from now. O(1).
+  init(in duration: Duration) {
+    instant = .now() + duration.dispatchInterval
+  }
+
+  var hasPassed: Bool { .now() >= instant }
+
+  /// Runs `body` on a thread of the pool when the instant has come, unless what it returns is
+  /// cancelled before.
+  func schedule(_ body: @escaping @Sendable () -> Void) -> Alarm {
+    let item = DispatchWorkItem(block: body)
+    DispatchQueue.global().asyncAfter(deadline: instant, execute: item)
+    return Alarm(item: item)
+  }
+
+  /// Something that happens at an instant of real time, unless it is cancelled.
+  struct Alarm: @unchecked Sendable {
+    fileprivate let item: DispatchWorkItem
+
+    func cancel() { item.cancel() }
+  }
+}
+
+extension Duration {
+  /// The interval in whole nanoseconds; a very long one lasts for ever.
+  fileprivate var dispatchInterval: DispatchTimeInterval {
+    let (seconds, attoseconds) = components
+    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    guard !overflow, seconds < 1_000_000_000 else { return .never }
+    return .nanoseconds(max(0, Int(product + attoseconds / 1_000_000_000)))
+  }
+}

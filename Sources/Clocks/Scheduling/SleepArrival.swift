@@ -1,0 +1,46 @@
+/// Somebody who waits for sleeps to arrive.
+///
+/// It ends once: whoever takes it out of its clock's `arrivals` ends it.
+final class SleepArrival: Sendable {
+  let count: Int
+
+  /// Guards `state`.
+  private let lock = Lock()
+  nonisolated(unsafe) private var state = State.begun
+
+  private enum State {
+    case begun
+    case waiting(UnsafeContinuation<Void, any Error>)
+    case ended(Result<Void, any Error>)
+  }
+
+  init(count: Int) {
+    self.count = count
+  }
+
+  deinit { lock.destroy() }
+
+  func fulfil() { end(.success(())) }
+
+  func fail(_ error: any Error) { end(.failure(error)) }
+
+  private func end(_ result: Result<Void, any Error>) {
+    let continuation: UnsafeContinuation<Void, any Error>? = lock.withLock {
+      defer { state = .ended(result) }
+      if case .waiting(let continuation) = state { return continuation }
+      return nil
+    }
+    continuation?.resume(with: result)
+  }
+
+  nonisolated(nonsending) func wait() async throws {
+    try await withUnsafeThrowingContinuation { continuation in
+      let result: Result<Void, any Error>? = lock.withLock {
+        if case .ended(let result) = state { return result }
+        state = .waiting(continuation)
+        return nil
+      }
+      if let result { continuation.resume(with: result) }
+    }
+  }
+}

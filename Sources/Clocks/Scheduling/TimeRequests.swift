@@ -1,0 +1,107 @@
+/// Waits to hear that the scheduler is idle; its subclasses also move time.
+class TimeRequest: IdleRequest {
+  /// The task that made the request, which is suspended until it is fulfilled.
+  fileprivate(set) var continuation: UnsafeContinuation<Void, Never>?
+  /// Why the request was given up, if it was.
+  private(set) var runaway: Runaway?
+
+  /// Whether the task that made the request belongs to the scheduler.
+  private let isOwn: Bool
+
+  init(isOwn: Bool) {
+    self.isOwn = isOwn
+  }
+
+  func step() -> IdleStep { finish }
+
+  final func abandon(_ reason: Runaway) -> IdleStep {
+    runaway = reason
+    return finish
+  }
+
+  fileprivate final var finish: IdleStep {
+    .finish(continuation.unsafelyUnwrapped, isOwn: isOwn)
+  }
+}
+
+/// Moves time to a target, which is determined at the first step.
+final class AdvanceRequest<Duration: DurationProtocol & Hashable>: TimeRequest {
+  /// The target; `nil` until the first step, and afterwards if there was none.
+  private(set) var end: Duration?
+
+  private let timeline: Timeline<Duration>
+  private let target: (Timeline<Duration>) -> Duration?
+  private var hasBegun = false
+
+  init(
+    _ timeline: Timeline<Duration>, isOwn: Bool,
+    target: @escaping (Timeline<Duration>) -> Duration?
+  ) {
+    self.timeline = timeline
+    self.target = target
+    super.init(isOwn: isOwn)
+  }
+
+  @specialized(where Duration == Swift.Duration)
+  override func step() -> IdleStep {
+    if !hasBegun {
+      hasBegun = true
+      end = target(timeline)
+    }
+    if let end {
+      if let sleeper = timeline.popEarliest(dueBy: end) { return sleeper.wake }
+      if end > timeline.now { timeline.now = end }
+    }
+    return finish
+  }
+}
+
+/// Moves time until no sleep is pending, or for too long.
+final class RunRequest<Duration: DurationProtocol & Hashable>: TimeRequest {
+  private(set) var wakes = 0
+  private(set) var ranOutOfTime = false
+  /// Where time stood at the first step.
+  private(set) var start: Duration = .zero
+
+  private let timeline: Timeline<Duration>
+  private let limit: RealTime
+
+  init(_ timeline: Timeline<Duration>, isOwn: Bool, limit: RealTime) {
+    self.timeline = timeline
+    self.limit = limit
+    super.init(isOwn: isOwn)
+  }
+
+  @specialized(where Duration == Swift.Duration)
+  override func step() -> IdleStep {
+    if wakes == 0 { start = timeline.now }
+    // Real time is looked at now and then, so that a wake costs no system call.
+    if wakes & 0xF == 0xF, limit.hasPassed { ranOutOfTime = true }
+    if !ranOutOfTime, let sleeper = timeline.popEarliest(dueBy: nil) {
+      wakes += 1
+      return sleeper.wake
+    }
+    return finish
+  }
+}
+
+extension Scheduler {
+  /// Suspends the current task until the scheduler has fulfilled `request`, which moves time.
+  nonisolated(nonsending) func fulfil(_ request: TimeRequest) async {
+    await withUnsafeContinuation { continuation in
+      request.continuation = continuation
+      enqueue(request)
+    }
+  }
+
+  /// Suspends the current task until the scheduler is idle, and returns why it never will be, if
+  /// so.
+  nonisolated(nonsending) func settle() async -> Runaway? {
+    let request = TimeRequest(isOwn: admitCurrentTask())
+    await withUnsafeContinuation { continuation in
+      request.continuation = continuation
+      enqueueSettle(request)
+    }
+    return request.runaway
+  }
+}

@@ -1,0 +1,45 @@
+/// One course of time: the present, and the sleeps that wait for the future.
+///
+/// A timeline is always one scheduler's, and that scheduler's lock guards all of it: every method
+/// is called with the lock held. Instants are distances from the origin.
+final class Timeline<Duration: DurationProtocol & Hashable>: Sendable {
+  typealias Sleeps = SleepQueue<Duration>
+
+  @exclusivity(unchecked) nonisolated(unsafe) var now: Duration
+  @exclusivity(unchecked) nonisolated(unsafe) var sleeps = Sleeps()
+  /// Who waits for sleeps to arrive, by number.
+  nonisolated(unsafe) var arrivals: [UInt64: SleepArrival] = [:]
+  nonisolated(unsafe) var nextArrival: UInt64 = 0
+
+  init(now: Duration) {
+    self.now = now
+  }
+
+  /// Takes the earliest sleep if it is due by `target`, and moves time to its deadline. O(log n).
+  @specialized(where Duration == Swift.Duration)
+  func popEarliest(dueBy target: Duration?) -> Sleeps.Sleeper? {
+    guard let deadline = sleeps.earliestDeadline else { return nil }
+    if let target, deadline > target { return nil }
+    if deadline > now { now = deadline }
+    return sleeps.popEarliest()
+  }
+
+  /// Takes out those who waited for as many sleeps as there are now.
+  func takeFulfilledArrivals() -> [SleepArrival] {
+    guard !arrivals.isEmpty else { return [] }
+    let count = sleeps.count
+    let fulfilled = arrivals.filter { $0.value.count <= count }
+    for number in fulfilled.keys { arrivals.removeValue(forKey: number) }
+    return fulfilled.sorted { $0.key < $1.key }.map(\.value)
+  }
+}
+
+extension SleepQueue.Sleeper {
+  /// The step that wakes the sleeper.
+  var wake: IdleStep {
+    switch self {
+    case .continuation(let continuation, let isOwn): .wake(continuation, isOwn: isOwn)
+    case .job(let job): .run(job)
+    }
+  }
+}
