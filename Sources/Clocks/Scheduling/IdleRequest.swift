@@ -16,11 +16,11 @@ protocol Pacemaker: AnyObject, Sendable {
   var wantsToMove: Bool { get }
 
   /// The next step, or `nil` to rest. Called with the scheduler's lock held, when it is idle.
-  func step() -> IdleStep?
+  func step(_ scheduler: Scheduler) -> IdleStep?
 
-  /// The test never comes to rest, and nobody asked for anything. Called with the scheduler's lock
-  /// held.
-  func abandon(_ reason: Runaway)
+  /// The test never comes to rest, because of `culprit` if it is a task's, and nobody asked for
+  /// anything. Called with the scheduler's lock held.
+  func abandon(_ reason: Runaway, _ culprit: RuntimeDoor.TaskReference?)
 }
 
 /// Takes over sleeps on the runtime's own clocks, which nobody injected.
@@ -28,10 +28,11 @@ protocol RuntimeSleeps: AnyObject, Sendable {
   /// Takes the job that is to wake `task`, which is the current one, after `delay`.
   func sleep(
     _ task: RuntimeDoor.TaskReference, _ job: UnownedJob, for delay: Duration,
-    on clock: StaticString)
+    on clock: StaticString,
+    _ scheduler: Scheduler)
 
   /// A task has become ready; if it slept, then its sleep is over.
-  func taskBecameReady(_ id: UInt64)
+  func taskBecameReady(_ id: UInt64, _ scheduler: Scheduler)
 }
 
 /// How much may happen before a test counts as one that never comes to rest.
@@ -72,6 +73,8 @@ enum IdleStep {
   case run(UnownedJob)
   /// Tells whoever made the request that it is fulfilled.
   case finish(UnsafeContinuation<Void, Never>, isOwn: Bool)
+  /// Cancels tasks of the scheduler's.
+  case cancel([RuntimeDoor.TaskReference])
 }
 
 /// Requests in order of arrival.

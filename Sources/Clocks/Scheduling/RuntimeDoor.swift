@@ -51,7 +51,7 @@ enum RuntimeDoor {
   ///
   /// A task is a job: its `UnsafeCurrentTask` and its `UnownedJob` are the same pointer.
   struct TaskReference: Sendable {
-    fileprivate let job: UnownedJob
+    let job: UnownedJob
 
     var id: UInt64 { RuntimeDoor.taskID(of: job) }
 
@@ -148,7 +148,7 @@ enum RuntimeDoor {
       if let owner = TaskOwnership.shared.owner(ofReadyJob: id, on: running) {
         // If the task sleeps on a clock of the runtime's, then it is ready because it was
         // cancelled.
-        owner.runtimeSleeps?.taskBecameReady(id)
+        owner.runtimeSleeps?.taskBecameReady(id, owner)
         owner.enqueue(job, taskID: id, lane: lane)
         return
       }
@@ -164,7 +164,9 @@ enum RuntimeDoor {
     let context = ThreadContext.run(ThreadContext(taskID: taskID(of: job))) { _ in
       run(job, on: lane)
     }
-    context.visited?.visitorLeft(on: lane)
+    for scheduler in context.visited.dropLast() { scheduler.visitorLeft(on: nil) }
+    // The thread has nothing else to do, so it can go on with the last one's jobs.
+    context.visited.last?.visitorLeft(on: lane)
   }
 }
 
@@ -232,28 +234,32 @@ enum RuntimeDoor {
     fileprivate static func sleepVirtually<C: Clock>(
       _ job: UnownedJob, until instant: @autoclosure () -> C.Instant, clock: C
     ) -> Bool {
-      guard let sleeps = currentRuntimeSleeps else { return false }
-      return sleepVirtually(job, for: clock.now.duration(to: instant()), clock: clock, in: sleeps)
+      guard let scope = currentScope else { return false }
+      return sleepVirtually(job, for: clock.now.duration(to: instant()), clock: clock, in: scope)
     }
 
     fileprivate static func sleepVirtually<C: Clock>(
       _ job: UnownedJob, for delay: C.Duration, clock: C
     ) -> Bool {
-      guard let sleeps = currentRuntimeSleeps else { return false }
-      return sleepVirtually(job, for: delay, clock: clock, in: sleeps)
+      guard let scope = currentScope else { return false }
+      return sleepVirtually(job, for: delay, clock: clock, in: scope)
     }
 
-    private static var currentRuntimeSleeps: (any RuntimeSleeps)? {
-      ThreadContext.current?.pointee.scheduler?.runtimeSleeps
+    /// The scheduler of the current task, if the task's time is virtual.
+    private static var currentScope: Scheduler? {
+      guard let scheduler = ThreadContext.current?.pointee.scheduler else { return nil }
+      return scheduler.runtimeSleeps == nil ? nil : scheduler
     }
 
     private static func sleepVirtually<C: Clock>(
-      _ job: UnownedJob, for delay: C.Duration, clock: C, in sleeps: any RuntimeSleeps
+      _ job: UnownedJob, for delay: C.Duration, clock: C, in scope: Scheduler
     ) -> Bool {
-      guard let delay = delay as? Duration, let task = currentTask else { return false }
+      guard
+        let delay = delay as? Duration, let task = currentTask, let sleeps = scope.runtimeSleeps
+      else { return false }
       switch clock {
-      case is ContinuousClock: sleeps.sleep(task, job, for: delay, on: "ContinuousClock")
-      case is SuspendingClock: sleeps.sleep(task, job, for: delay, on: "SuspendingClock")
+      case is ContinuousClock: sleeps.sleep(task, job, for: delay, on: "ContinuousClock", scope)
+      case is SuspendingClock: sleeps.sleep(task, job, for: delay, on: "SuspendingClock", scope)
       default: return false
       }
       return true

@@ -32,6 +32,8 @@ final class Scheduler: Sendable {
   /// The number of jobs since time last moved, and of wakes since a request last began.
   nonisolated(unsafe) private var jobsWithoutWake = 0
   nonisolated(unsafe) private var wakes = 0
+  /// The task whose jobs start the counting of wakes anew; 0 if there is none.
+  nonisolated(unsafe) private var rootTask: UInt64 = 0
   /// What is too much of either.
   nonisolated(unsafe) private var limits = RunawayLimits()
   /// Who is told what the scheduler does; `nil` nearly always.
@@ -112,7 +114,7 @@ final class Scheduler: Sendable {
   /// Waits from now on for the end of the job that the current thread runs.
   private func visit(_ context: UnsafeMutablePointer<ThreadContext>?) {
     if let context {
-      context.pointee.visited = self
+      context.pointee.visited.append(self)
       lock.withLock { visitors += 1 }
     } else if RuntimeDoor.isOnMainQueue {
       // A job that began before the door was opened. The main thread's next turn comes when it has
@@ -122,14 +124,20 @@ final class Scheduler: Sendable {
     }
   }
 
-  /// Makes the current task the scheduler's alone, and returns its former owner.
+  /// Has the counting of wakes start anew with each job of the current task.
+  func admitRoot() {
+    let task = RuntimeDoor.currentTaskID ?? 0
+    lock.withLock { rootTask = task }
+  }
+
+  /// Makes the current task the scheduler's alone, whosever it was.
   ///
   /// The rest of the current job still runs where it runs; the scheduler waits for its end. To be
   /// called in a job that came through the door.
-  func takeOverCurrentTask() -> Scheduler? {
-    guard let task = RuntimeDoor.currentTaskID else { return nil }
+  func takeOverCurrentTask() {
+    guard let task = RuntimeDoor.currentTaskID else { return }
     visit(ThreadContext.current)
-    return TaskOwnership.shared.transfer(task, to: self)
+    TaskOwnership.shared.transfer(task, to: self)
   }
 
   /// A job that the scheduler did not start has ended.
@@ -201,6 +209,7 @@ final class Scheduler: Sendable {
     case run(JobQueue.Entry)
     case resume(UnsafeContinuation<Void, any Error>, isOwn: Bool)
     case finish(UnsafeContinuation<Void, Never>, isOwn: Bool)
+    case cancel([RuntimeDoor.TaskReference])
     case move(to: Lane)
     case rest
   }
@@ -236,9 +245,9 @@ final class Scheduler: Sendable {
           RuntimeDoor.run(entry.job, on: entry.lane)
           context.pointee.isInJob = false
           context.pointee.taskID = 0
-          if let visited = context.pointee.visited {
-            context.pointee.visited = nil
-            visited.visitorLeft(on: nil)
+          if !context.pointee.visited.isEmpty {
+            for scheduler in context.pointee.visited { scheduler.visitorLeft(on: nil) }
+            context.pointee.visited = []
           }
         case .resume(let continuation, let isOwn):
           context.pointee.isWaking = isOwn
@@ -248,6 +257,8 @@ final class Scheduler: Sendable {
           context.pointee.isWaking = isOwn
           continuation.resume()
           context.pointee.isWaking = false
+        case .cancel(let tasks):
+          for task in tasks { task.cancel() }
         case .move(let lane):
           startPump(on: lane)
           return
@@ -270,7 +281,12 @@ final class Scheduler: Sendable {
       if wanted == .main ? lane != .main : !mayStay { return .move(to: wanted) }
       let entry = ready.remove(at: position)
       jobsWithoutWake += 1
-      if jobsWithoutWake > limits.jobs, let turn = abandon(.jobs(limits.jobs), at: entry) {
+      if entry.taskID == rootTask, rootTask != 0 { wakes = 0 }
+      // Every other job of a task that yields is an anonymous one of the runtime's: wait for the one
+      // that has a name, unless there is none.
+      if jobsWithoutWake > limits.jobs, entry.taskID != 0 || jobsWithoutWake > 2 * limits.jobs,
+        let turn = abandon(.jobs(limits.jobs), at: entry)
+      {
         ready.append(entry)
         return turn
       }
@@ -283,8 +299,10 @@ final class Scheduler: Sendable {
       if wakes >= limits.wakes, let turn = abandon(.wakes(limits.wakes), at: nil) { return turn }
       return turn(for: request.step()) { requests.removeFirst() }
     }
-    if let pacemaker, let step = pacemaker.step() {
-      if wakes >= limits.wakes { _ = abandon(.wakes(limits.wakes), at: nil) }
+    if pacemaker != nil, wakes >= limits.wakes, let turn = abandon(.wakes(limits.wakes), at: nil) {
+      return turn
+    }
+    if let pacemaker, let step = pacemaker.step(self) {
       return turn(for: step) {}
     }
     isPumping = false
@@ -306,6 +324,8 @@ final class Scheduler: Sendable {
       wakes = 0
       remove()
       return .finish(continuation, isOwn: isOwn)
+    case .cancel(let tasks):
+      return .cancel(tasks)
     }
   }
 
@@ -322,8 +342,10 @@ final class Scheduler: Sendable {
     if let request = requests.first {
       return turn(for: request.abandon(reason)) { requests.removeFirst() }
     }
-    pacemaker?.abandon(reason)
-    return nil
+    guard let pacemaker else { return nil }
+    let culprit = entry.flatMap { $0.taskID == 0 ? nil : RuntimeDoor.TaskReference(job: $0.job) }
+    pacemaker.abandon(reason, culprit)
+    return pacemaker.step(self).map { turn(for: $0) {} }
   }
 
   /// Has the pump look again whether there is something to do, now that the pacemaker may want to

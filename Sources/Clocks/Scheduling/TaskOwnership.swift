@@ -108,18 +108,9 @@ final class TaskOwnership: Sendable {
     }
   }
 
-  /// Makes a task `scheduler`'s, whoever owned it before, or nobody's; returns its former owner.
-  func transfer(_ id: UInt64, to scheduler: Scheduler?) -> Scheduler? {
-    lock.withLock {
-      let former = owners[id] ?? nil
-      if let scheduler {
-        register(id, of: scheduler)
-      } else {
-        owners.removeValue(forKey: id)
-        if !schedulers.isEmpty, processWide == nil { registerStranger(id) }
-      }
-      return former
-    }
+  /// Makes a task `scheduler`'s, whoever owned it before.
+  func transfer(_ id: UInt64, to scheduler: Scheduler) {
+    lock.withLock { register(id, of: scheduler) }
   }
 
   /// The scheduler that a job which has just become ready belongs to. Amortized O(1).

@@ -25,9 +25,9 @@ struct ThreadContext {
   /// arrives is known to be its own and nobody needs to look up who owns it.
   var isWaking = false
 
-  /// The scheduler that the job's task has gone over to while the job ran, having been started by
-  /// somebody else; it waits for the job's end.
-  var visited: Scheduler?
+  /// The schedulers that the job's task has gone over to while the job ran, having been started by
+  /// somebody else; they wait for the job's end.
+  var visited: [Scheduler] = []
 
   /// Whether a job runs at this moment, and not the loop between jobs.
   var isInJob = false

@@ -94,10 +94,18 @@ extension Scheduler {
     }
   }
 
-  /// Suspends the current task until the scheduler is idle, and returns why it never will be, if
-  /// so.
+  /// Suspends the current task until the scheduler is idle, and returns why it never will be, if so.
   nonisolated(nonsending) func settle() async -> Runaway? {
-    let request = TimeRequest(isOwn: admitCurrentTask())
+    await settle(isOwn: admitCurrentTask())
+  }
+
+  /// Suspends the current task until the scheduler is idle, and resumes it as its own.
+  nonisolated(nonsending) func settleAsOwn() async -> Runaway? {
+    await settle(isOwn: true)
+  }
+
+  private nonisolated(nonsending) func settle(isOwn: Bool) async -> Runaway? {
+    let request = TimeRequest(isOwn: isOwn)
     await withUnsafeContinuation { continuation in
       request.continuation = continuation
       enqueueSettle(request)

@@ -1,0 +1,9 @@
+/// What was chosen for a scope of virtual time; `withVirtualTime` says what each of them means.
+struct ScopeOptions: Sendable {
+  var autoAdvance = true
+  var jumpsAfter: Duration?
+  var leftoverSleeps = VirtualTime.LeftoverSleeps.cancel
+  var stuckAfter: Duration = .seconds(5)
+  var freezesDate = true
+  var limits = RunawayLimits()
+}

@@ -1,0 +1,185 @@
+/// Lets time jump when nothing in a scope can run, takes over the sleeps on the runtime's own
+/// clocks, and notices when the scope is stuck.
+///
+/// The scope's scheduler owns it. The scheduler's lock guards its state; methods that are not told
+/// to be called with the lock held take it themselves.
+final class ScopePacemaker: Pacemaker, RuntimeSleeps {
+  /// What went wrong in the scope.
+  enum Problem {
+    case stuck(pending: [Timeline<Duration>.Sleeps.Details])
+    case runaway(Runaway)
+  }
+
+  let options: ScopeOptions
+  /// What the runtime's clocks read when the scope began.
+  let start = RuntimeClockReadings()
+  /// The scope; set before it has a task.
+  nonisolated(unsafe) weak var scope: VirtualTime?
+
+  private let timeline: Timeline<Duration>
+
+  /// The number of operations that keep time from jumping.
+  nonisolated(unsafe) private var holds = 0
+  /// The sleep of each task that sleeps on one of the runtime's clocks. An entry may be outdated.
+  nonisolated(unsafe) private var sleeps: [UInt64: Timeline<Duration>.Sleeps.Token] = [:]
+  /// The task that runs the body, until the body has returned.
+  nonisolated(unsafe) private var body: RuntimeDoor.TaskReference?
+  /// What went wrong, if anything did.
+  nonisolated(unsafe) private(set) var problem: Problem?
+  /// The tasks that are to be cancelled because of it.
+  nonisolated(unsafe) private var toCancel: [RuntimeDoor.TaskReference] = []
+  /// Rings when nothing has happened for as long as was asked for.
+  nonisolated(unsafe) private var alarm: RealTime.Alarm?
+  /// The number of alarms that were set.
+  nonisolated(unsafe) private var alarms = 0
+  /// Whether the alarm for a pause has rung.
+  nonisolated(unsafe) private var pauseIsOver = false
+
+  init(_ timeline: Timeline<Duration>, _ options: ScopeOptions) {
+    self.timeline = timeline
+    self.options = options
+  }
+
+  // MARK: - Pacemaker
+
+  var wantsToMove: Bool {
+    !toCancel.isEmpty || pauseIsOver || (mayJump && options.jumpsAfter == nil)
+  }
+
+  /// Whether time may jump, as far as the scope's tasks are concerned.
+  private var mayJump: Bool {
+    body != nil && options.autoAdvance && holds == 0 && timeline.sleeps.count > 0
+  }
+
+  func step(_ scheduler: Scheduler) -> IdleStep? {
+    alarm?.cancel()
+    alarm = nil
+    let pauseIsOver = pauseIsOver
+    self.pauseIsOver = false
+    if !toCancel.isEmpty {
+      defer { toCancel = [] }
+      return .cancel(toCancel)
+    }
+    guard body != nil, holds == 0 else { return nil }
+    if mayJump {
+      guard let pause = options.jumpsAfter, !pauseIsOver else {
+        return timeline.popEarliest(dueBy: nil)?.wake
+      }
+      setAlarm(in: pause, scheduler) { $0.pauseIsOver = true }
+    } else {
+      setAlarm(in: options.stuckAfter, scheduler) {
+        $0.giveUp(.stuck(pending: $0.timeline.sleeps.pending))
+      }
+    }
+    return nil
+  }
+
+  func abandon(_ reason: Runaway, _ culprit: RuntimeDoor.TaskReference?) {
+    if let culprit { toCancel.append(culprit) }
+    giveUp(.runaway(reason))
+  }
+
+  /// Has the body cancelled because of a problem. Called with the scheduler's lock held.
+  private func giveUp(_ problem: Problem) {
+    if self.problem == nil { self.problem = problem }
+    if let body { toCancel.append(body) }
+  }
+
+  /// Does something if nothing happens in the scope for a while. Called with the scheduler's lock
+  /// held.
+  private func setAlarm(
+    in duration: Duration, _ scheduler: Scheduler,
+    _ body: @escaping @Sendable (ScopePacemaker) -> Void
+  ) {
+    alarms += 1
+    let number = alarms
+    alarm = RealTime(in: duration).schedule { [weak self, weak scheduler] in
+      guard let self, let scheduler else { return }
+      scheduler.lock.withLock {
+        // If something happens at this moment, there is a new alarm when it is over.
+        guard scheduler.isIdle, self.alarm != nil, alarms == number else { return }
+        body(self)
+      }
+      scheduler.wakePacemaker()
+    }
+  }
+
+  // MARK: - The scope's life
+
+  /// The scope begins; the current task runs its body.
+  func begin(_ scheduler: Scheduler) {
+    let task = RuntimeDoor.currentTask
+    scheduler.lock.withLock { body = task }
+  }
+
+  /// The body has returned: time does not jump any more. Returns what went wrong.
+  func end(_ scheduler: Scheduler) -> Problem? {
+    scheduler.lock.withLock {
+      body = nil
+      alarm?.cancel()
+      alarm = nil
+      return problem
+    }
+  }
+
+  /// Keeps time from jumping, until `letGo`.
+  func hold(_ scheduler: Scheduler) {
+    scheduler.lock.withLock { holds += 1 }
+  }
+
+  func letGo(_ scheduler: Scheduler) {
+    scheduler.lock.withLock { holds -= 1 }
+    scheduler.wakePacemaker()
+  }
+
+  // MARK: - RuntimeSleeps
+
+  func sleep(
+    _ task: RuntimeDoor.TaskReference, _ job: UnownedJob, for delay: Duration,
+    on clock: StaticString, _ scheduler: Scheduler
+  ) {
+    let name = RuntimeDoor.currentTaskName
+    let delay = RuntimeClockReadings.areFrozen ? delay : delay.roundedUpAfterReadingTheClockTwice
+    let arrivals: [SleepArrival]? = scheduler.lock.withLock {
+      let deadline = saturatingSum(timeline.now, delay)
+      guard deadline > timeline.now else { return nil }
+      let token = timeline.sleeps.reserve()
+      _ = timeline.sleeps.suspend(
+        token, .job(job),
+        details: .init(
+          deadline: deadline, tolerance: nil, registered: timeline.now, task: task, taskName: name,
+          clock: clock))
+      sleeps[task.id] = token
+      return timeline.takeFulfilledArrivals()
+    }
+    guard let arrivals else {
+      scheduler.enqueue(job, taskID: RuntimeDoor.taskID(of: job), lane: .pool)
+      return
+    }
+    for arrival in arrivals { arrival.fulfil() }
+  }
+
+  /// Whatever makes a task ready while it sleeps is its cancellation: the runtime's protocol for
+  /// sleeping executors does not tell us, and would run the sleep's job at the deadline, where it
+  /// has nothing left to do. It is run now instead.
+  func taskBecameReady(_ id: UInt64, _ scheduler: Scheduler) {
+    let sleeper = scheduler.lock.withLock {
+      sleeps.removeValue(forKey: id).flatMap { timeline.sleeps.cancel($0) }
+    }
+    guard case .job(let job) = sleeper else { return }
+    scheduler.enqueue(job, taskID: RuntimeDoor.taskID(of: job), lane: .pool)
+  }
+}
+
+extension Duration {
+  /// The delay that was probably meant, where it was computed as the difference of a deadline and a
+  /// clock that had moved on since the deadline was computed: it comes out a little too short, and
+  /// is rounded up to three or four digits.
+  fileprivate var roundedUpAfterReadingTheClockTwice: Duration {
+    var unit: Int128 = 1_000_000_000_000
+    while unit * 10_000 <= attoseconds { unit *= 10 }
+    let (quotient, remainder) = attoseconds.quotientAndRemainder(dividingBy: unit)
+    guard remainder > 0 else { return self }
+    return Duration(attoseconds: (quotient + 1) * unit)
+  }
+}

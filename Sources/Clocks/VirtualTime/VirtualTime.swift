@@ -1,0 +1,153 @@
+/// A scope in which all time is virtual.
+///
+/// `withVirtualTime` makes one and hands it to its body. Inside, nothing needs to be injected:
+/// `Task.sleep` and the sleeps of `ContinuousClock` and `SuspendingClock` take virtual time,
+/// whoever calls them, and when nothing can run any more time jumps to the next deadline by itself.
+///
+/// The idea is that of Go's `testing/synctest` and of tokio's paused clock.
+public final class VirtualTime: Sendable {
+  /// What becomes of tasks that still sleep when the body of a scope returns.
+  public enum LeftoverSleeps: Sendable {
+    /// They are cancelled.
+    case cancel
+    /// They are cancelled, and that is recorded as a failure of the test, which lists them.
+    case fail
+  }
+
+  /// A point in the scope's time.
+  public typealias Instant = TestClock<Duration>.Instant
+
+  /// The innermost scope that the current task belongs to, or `nil` outside any. O(1).
+  public static var current: VirtualTime? {
+    guard let sleeps = ThreadContext.current?.pointee.scheduler?.runtimeSleeps else { return nil }
+    return (sleeps as? ScopePacemaker)?.scope
+  }
+
+  /// The scope's time as a clock, for code that wants one injected.
+  ///
+  /// Every `TestClock()` that is made in the scope reads the same time.
+  public let clock: TestClock<Duration>
+
+  let scheduler: Scheduler
+  let pacemaker: ScopePacemaker
+
+  init(_ options: ScopeOptions) {
+    RuntimeDoor.open()
+    let timeline = Timeline<Duration>(now: .zero)
+    pacemaker = ScopePacemaker(timeline, options)
+    scheduler = Scheduler(
+      timeline: timeline, pacemaker: pacemaker, runtimeSleeps: pacemaker, limits: options.limits)
+    clock = TestClock(scheduler, timeline)
+    pacemaker.scope = self
+  }
+
+  /// The scope's time: how much of it has passed since the scope began. O(1).
+  public var now: Instant { clock.now }
+}
+
+// MARK: - Moving time by hand
+
+extension VirtualTime {
+  /// Lets every task of the scope run as far as it can, without moving time.
+  ///
+  /// See ``TestClock/settle(fileID:filePath:line:column:)``.
+  public nonisolated(nonsending) func settle(
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) async {
+    await clock.settle(fileID: fileID, filePath: filePath, line: line, column: column)
+  }
+
+  /// Moves time forward by `duration`, and lets every task of the scope run as far as it can.
+  ///
+  /// See ``TestClock/advance(by:fileID:filePath:line:column:)``.
+  public nonisolated(nonsending) func advance(
+    by duration: Duration = .zero,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) async {
+    await clock.advance(
+      by: duration, fileID: fileID, filePath: filePath, line: line, column: column)
+  }
+
+  /// Moves time forward to `deadline`, and lets every task of the scope run as far as it can.
+  ///
+  /// See ``TestClock/advance(to:fileID:filePath:line:column:)``.
+  public nonisolated(nonsending) func advance(
+    to deadline: Instant,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) async {
+    await clock.advance(
+      to: deadline, fileID: fileID, filePath: filePath, line: line, column: column)
+  }
+
+  /// Moves time forward to the next deadline, wakes every sleep that is due then, and lets every
+  /// task of the scope run as far as it can.
+  ///
+  /// - Returns: The deadline; or `nil` if no sleep was pending, and then time has not moved.
+  @discardableResult
+  public nonisolated(nonsending) func advanceToNextSleep(
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) async -> Instant? {
+    await clock.advanceToNextSleep(
+      fileID: fileID, filePath: filePath, line: line, column: column)
+  }
+
+  /// Moves time forward from deadline to deadline until `condition` holds, but not beyond `limit`.
+  ///
+  /// The condition is asked when every task of the scope has run as far as it can: at first without
+  /// time having moved, and then after all that happens at each deadline.
+  ///
+  /// O(k log n + jobs that run) for k of n pending sleeps that wake, and k calls of `condition`.
+  ///
+  /// - Parameters:
+  ///   - limit: How far time may move from now.
+  ///   - condition: What is waited for.
+  /// - Returns: Whether the condition holds; if not, time has moved by `limit`.
+  @discardableResult
+  public nonisolated(nonsending) func advance(
+    upTo limit: Duration, until condition: () async throws -> Bool,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) async rethrows -> Bool {
+    let end = now.advanced(by: limit)
+    await settle(fileID: fileID, filePath: filePath, line: line, column: column)
+    while try await !condition() {
+      guard let next = clock.pendingSleeps.first?.deadline, next <= end else {
+        await advance(to: end, fileID: fileID, filePath: filePath, line: line, column: column)
+        return try await condition()
+      }
+      await advance(
+        to: max(next, now), fileID: fileID, filePath: filePath, line: line, column: column)
+    }
+    return true
+  }
+
+  /// Keeps time from jumping by itself while `operation` runs.
+  ///
+  /// For real work that the scope cannot see, a socket or a thread, whose answer the test awaits:
+  /// without it the scope would take the test for idle, and jump. Time that is moved by hand still
+  /// moves. Calls may overlap.
+  ///
+  /// Cancellation and errors are those of `operation`. O(1).
+  public nonisolated(nonsending) func holding<Result>(
+    _ operation: nonisolated(nonsending) () async throws -> Result
+  ) async rethrows -> Result {
+    pacemaker.hold(scheduler)
+    defer { pacemaker.letGo(scheduler) }
+    return try await operation()
+  }
+
+  /// Waits until `count` sleeps are pending in the scope; they may come from outside work.
+  ///
+  /// Time does not jump meanwhile. See ``TestClock/waitForSleeps(atLeast:timeout:)``.
+  public nonisolated(nonsending) func waitForSleeps(
+    atLeast count: Int = 1, timeout: Duration = .seconds(10)
+  ) async throws {
+    pacemaker.hold(scheduler)
+    defer { pacemaker.letGo(scheduler) }
+    try await clock.waitForSleeps(atLeast: count, timeout: timeout)
+  }
+}

@@ -1,0 +1,216 @@
+/// Runs `operation` in a scope in which all time is virtual, and returns what it returns.
+///
+/// ```swift
+/// @Test func aDayIsOverInNoTime() async throws {
+///   try await withVirtualTime { time in
+///     let poller = Task {
+///       var answers = 0
+///       while answers < 24 {
+///         try await Task.sleep(for: .seconds(3600))
+///         answers += 1
+///       }
+///       return answers
+///     }
+///     let answers = try await poller.value
+///     #expect(answers == 24)
+///     #expect(time.now == .init(offset: .seconds(86_400)))
+///   }
+/// }
+/// ```
+///
+/// From its first instruction to its last, the operation and every task that it starts run one at a
+/// time, first in, first out, in the same order in every run. When nothing can run, time jumps to
+/// the next deadline, and the sleep that is due wakes; tasks see exactly its deadline. Sleeps that
+/// nobody injected are virtual: `Task.sleep` and the sleeps of `ContinuousClock` and
+/// `SuspendingClock`, in every kind of task. So are those of every `TestClock()` made in the scope.
+///
+/// The operation keeps the caller's isolation, and may use what is not `Sendable`. It need not be
+/// over when tasks that it started are not: those that still sleep when it returns are cancelled.
+///
+/// Scopes nest: the inner one has a time of its own, and for the outer one no time passes
+/// meanwhile; its other tasks run on. Scopes in tests that run side by side have nothing to do with
+/// each other.
+///
+/// If the scope is stuck (nothing can run, no sleep is pending, the operation is not finished) for
+/// a while of real time, or never comes to rest, then that is recorded as a failure of the test at
+/// the caller's line, and the operation is cancelled.
+///
+/// **Exactness.** A test binary that links ClocksTestKit reads virtual time from
+/// `ContinuousClock.now`, `SuspendingClock.now` and `Date()` in the scope, and un-injected sleeps
+/// are exact to the nanosecond. Without it those clocks read real time, and the length of such a
+/// sleep is known only to some microseconds: it is rounded to four digits. On a runtime below
+/// ``SchedulingRung/executors`` un-injected sleeps take real time.
+///
+/// Cancellation of the caller is cancellation of the operation. Errors are the operation's. O(1)
+/// besides.
+///
+/// - Parameters:
+///   - autoAdvance: Whether time jumps when nothing can run; if not, the operation moves it by
+///     hand.
+///   - jumpsAfter: A pause in real time in which nothing may happen before time jumps; none by
+///     default. For real work outside the scope, where there is no place to call
+///     ``VirtualTime/holding(_:)``.
+///   - leftoverSleeps: Whether tasks that still sleep when the operation returns are a failure of
+///     the test.
+///   - stuckAfter: How much real time makes a scope in which nothing can run count as stuck; five
+///     seconds by default.
+///   - freezesDate: Whether `Date()` reads virtual time, too, where the clocks do.
+///   - fileID: The caller's place in its sources, for a failure; so are the next three.
+///   - operation: What to run; it is given the scope.
+@discardableResult
+public nonisolated(nonsending) func withVirtualTime<Result>(
+  autoAdvance: Bool = true, jumpsAfter: Duration? = nil,
+  leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel, stuckAfter: Duration = .seconds(5),
+  freezesDate: Bool = true,
+  fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+  line: UInt = #line, column: UInt = #column,
+  operation: nonisolated(nonsending) (VirtualTime) async throws -> Result
+) async throws -> Result {
+  let options = ScopeOptions(
+    autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
+    stuckAfter: stuckAfter, freezesDate: freezesDate)
+  let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+  return try await VirtualTime(options).run(at: callSite, operation)
+}
+
+extension VirtualTime {
+  /// Runs `operation` in the scope, in a child task of the current one.
+  ///
+  /// A child and not the current task itself, for then it can be cancelled when the scope is stuck.
+  /// The current task is suspended all the while, so that nothing is used by both at the same time.
+  func run<Result>(
+    isolation: isolated (any Actor)? = #isolation, at callSite: CallSite,
+    _ operation: nonisolated(nonsending) (VirtualTime) async throws -> Result
+  ) async throws -> Result {
+    // For the outer scope no time passes while the inner one is busy.
+    let outer = VirtualTime.current
+    outer?.pacemaker.hold(outer!.scheduler)
+    defer { outer?.pacemaker.letGo(outer!.scheduler) }
+
+    let slot = ResultSlot<Result>()
+    await withoutActuallyEscaping(operation) { operation in
+      // A closure is isolated as its surroundings are if it captures their isolated parameter.
+      _ = isolation
+      nonisolated(unsafe) let child = child(slot, at: callSite, operation)
+      await join(child)
+    }
+    return try slot.take()
+  }
+
+  private func child<Result>(
+    _ slot: ResultSlot<Result>, isolation: isolated (any Actor)? = #isolation,
+    at callSite: CallSite,
+    _ operation: nonisolated(nonsending) @escaping (VirtualTime) async throws -> Result
+  ) -> @isolated(any) () async -> Void {
+    {
+      _ = isolation
+      await self.begin()
+      do {
+        slot.result = .success(try await operation(self))
+      } catch {
+        slot.result = .failure(error)
+      }
+      await self.end(at: callSite)
+    }
+  }
+
+  /// Starts the child as the scope's, and awaits its end.
+  @concurrent
+  private func join(_ child: sending @escaping @isolated(any) () async -> Void) async {
+    nonisolated(unsafe) let child = child
+    await withTaskGroup { group in
+      // Whatever is started on behalf of the scope's scheduler is the scope's.
+      _ = ThreadContext.run(ThreadContext(scheduler: scheduler)) { _ in
+        group.addTask(operation: child)
+      }
+    }
+  }
+
+  /// Sees to it that the current task is the scope's and runs on its scheduler.
+  private nonisolated(nonsending) func begin() async {
+    pacemaker.begin(scheduler)
+    scheduler.admitRoot()
+    guard ThreadContext.current?.pointee.scheduler !== scheduler else { return }
+    // The task was started in the queue of an actor that was at work for somebody else.
+    scheduler.takeOverCurrentTask()
+    _ = await scheduler.settleAsOwn()
+  }
+
+  /// Ends the scope.
+  private nonisolated(nonsending) func end(at callSite: CallSite) async {
+    let problem = pacemaker.end(scheduler)
+    await endLeftovers(at: callSite)
+    if let problem { recordFailure(describe(problem), at: callSite) }
+  }
+
+  /// Cancels the tasks that still sleep, and those that they start, until none is left.
+  private nonisolated(nonsending) func endLeftovers(at callSite: CallSite) async {
+    _ = await scheduler.settle()
+    for round in 0..<100 {
+      let pending = scheduler.lock.withLock { clock.timeline.sleeps }.pending
+      guard !pending.isEmpty else { return }
+      if round == 0, pacemaker.options.leftoverSleeps == .fail {
+        recordFailure(
+          """
+          withVirtualTime expects that no task sleeps any more when its operation returns, but at \
+          \(now) there \(pending.count == 1 ? "is 1 sleep" : "are \(pending.count) sleeps") pending:
+          \(pending.map(\.line).listed)
+          Await those tasks or cancel them before the operation returns.
+          """, at: callSite)
+      }
+      // None of these tasks can come to its end meanwhile: they are the scope's, and it runs this
+      // one.
+      for details in pending { details.task?.cancel() }
+      _ = await scheduler.settle()
+    }
+    let pending = scheduler.lock.withLock { clock.timeline.sleeps }.pending
+    recordFailure(
+      """
+      withVirtualTime has cancelled the tasks that still slept when its operation returned, a hundred times, but there \
+      \(pending.count == 1 ? "is 1 sleep" : "are \(pending.count) sleeps") pending again:
+      \(pending.map(\.line).listed)
+      A task that sleeps on after its cancellation never ends: let it throw the CancellationError.
+      """, at: callSite)
+  }
+
+  private func describe(_ problem: ScopePacemaker.Problem) -> String {
+    switch problem {
+    case .stuck(let pending) where pending.isEmpty:
+      """
+      withVirtualTime is stuck at \(now): for \(pacemaker.options.stuckAfter) of real time nothing could run, no sleep \
+      was pending, and its operation was not finished. Either tasks wait for each other (a deadlock), or they wait for \
+      work outside the scope: then put that into `time.holding { … }`. The operation has been cancelled.
+      """
+    case .stuck(let pending):
+      """
+      withVirtualTime is stuck at \(now): for \(pacemaker.options.stuckAfter) of real time nothing could run, and nobody \
+      has moved time, which does not move by itself here. The operation has been cancelled. Pending sleeps:
+      \(pending.map(\.line).listed)
+      """
+    case .runaway(let reason):
+      """
+      withVirtualTime gave up at \(now), because the test does not come to rest: \(reason.description) The operation has \
+      been cancelled.
+      """
+    }
+  }
+}
+
+extension SleepQueue.Details {
+  /// For example `until 3.0 seconds, since 1.0 seconds, task "poll" (#42), on ContinuousClock`.
+  var line: String {
+    let id = task?.id ?? 0
+    let task = taskName.map { "task \"\($0)\" (#\(id))" } ?? "task #\(id)"
+    return "until \(deadline), since \(registered), \(task), on \(clock)"
+  }
+}
+
+/// Where a child task leaves its result for its parent.
+private final class ResultSlot<Value> {
+  var result: Result<Value, any Error>?
+
+  func take() throws -> Value {
+    guard let result else { preconditionFailure("Clocks: the operation has not ended.") }
+    return try result.get()
+  }
+}

@@ -1,0 +1,392 @@
+import Dispatch
+import Testing
+
+@testable import Clocks
+
+/// A scope in which all time is virtual.
+@Suite struct VirtualTimeTests {
+  @Test func timeJumpsWhenNothingCanRun() async throws {
+    let start = ContinuousClock.now
+    try await withVirtualTime { time in
+      #expect(time.now == .init())
+      try await Task.sleep(for: .seconds(86_400))
+      #expect(time.now.offset == .seconds(86_400))
+      try await Task.sleep(nanoseconds: 1_000_000_000)
+      #expect(time.now.offset == .seconds(86_401))
+      try await ContinuousClock().sleep(for: .seconds(9))
+      try await SuspendingClock().sleep(for: .seconds(10))
+      #expect(time.now.offset == .seconds(86_420))
+    }
+    #expect(ContinuousClock.now - start < .seconds(60))
+  }
+
+  @Test func everyKindOfTaskSleepsVirtually() async throws {
+    actor Sleeper {
+      func sleep() async throws { try await Task.sleep(for: .seconds(3600)) }
+    }
+    let log = Log<String>()
+    try await withVirtualTime { time in
+      async let child: Void = Task.sleep(for: .seconds(3600))
+      let tasks = [
+        Task { try await Task.sleep(for: .seconds(3600)) },
+        Task.detached { try await Task.sleep(for: .seconds(3600)) },
+        Task { @MainActor in try await Task.sleep(for: .seconds(3600)) },
+        Task { try await Sleeper().sleep() },
+        Task.immediate { try await Task.sleep(for: .seconds(3600)) },
+        Task { try await time.clock.sleep(for: .seconds(3600)) },
+        Task { try await TestClock().sleep(for: .seconds(3600)) },
+      ]
+      for task in tasks { try await task.value }
+      try await child
+      log.add("\(time.now)")
+    }
+    #expect(log.all == ["3600.0 seconds"])
+  }
+
+  @Test func equalDeadlinesWakeInTheOrderOfTheCalls() async throws {
+    let log = Log<Int>()
+    try await withVirtualTime { time in
+      await withThrowingTaskGroup { group in
+        for number in 0..<100 {
+          group.addTask {
+            try await Task.sleep(for: .seconds(1))
+            log.add(number)
+          }
+        }
+      }
+      #expect(time.now.offset == .seconds(1))
+    }
+    #expect(log.all == Array(0..<100))
+  }
+
+  @MainActor @Test func theCallersIsolationIsKept() async throws {
+    final class NotSendable { var ticks = 0 }
+    let object = NotSendable()
+    let result = try await withVirtualTime { time in
+      MainActor.assertIsolated()
+      try await Task.sleep(for: .seconds(1))
+      MainActor.assertIsolated()
+      object.ticks += 1
+      return NotSendable()
+    }
+    #expect(object.ticks == 1)
+    #expect(result.ticks == 0)
+  }
+
+  @Test func errorsPassThrough() async {
+    struct Oops: Error {}
+    await #expect(throws: Oops.self) {
+      try await withVirtualTime { _ in
+        try await Task.sleep(for: .seconds(1))
+        throw Oops()
+      }
+    }
+  }
+
+  @Test func aCancelledSleepLeavesNothingBehind() async throws {
+    try await withVirtualTime { time in
+      let sleeper = Task { try await Task.sleep(for: .seconds(1_000)) }
+      try await Task.sleep(for: .seconds(1))
+      #expect(time.clock.pendingSleeps.count == 1)
+      sleeper.cancel()
+      await #expect(throws: CancellationError.self) { try await sleeper.value }
+      #expect(time.clock.pendingSleeps.isEmpty)
+      #expect(time.now.offset == .seconds(1))
+      #expect(await time.advanceToNextSleep() == nil)
+      // The classic race for a timeout: the loser's sleep must not be passed through.
+      try await withThrowingTaskGroup { group in
+        group.addTask { try await Task.sleep(for: .seconds(2)) }
+        group.addTask { try await Task.sleep(for: .seconds(500)) }
+        try await group.next()
+        group.cancelAll()
+      }
+      #expect(time.now.offset == .seconds(3))
+    }
+  }
+
+  @Test func movingTimeByHand() async throws {
+    let log = Log<String>()
+    try await withVirtualTime(autoAdvance: false) { time in
+      Task {
+        for tick in 1...5 {
+          try await Task.sleep(for: .seconds(1))
+          log.add("\(tick)")
+        }
+      }
+      await time.settle()
+      #expect(log.all == [])
+      await time.advance(by: .seconds(1))
+      #expect(log.all == ["1"])
+      await time.advance(to: .init(offset: .seconds(3)))
+      #expect(log.all == ["1", "2", "3"])
+      #expect(await time.advanceToNextSleep()?.offset == .seconds(4))
+      #expect(await time.advance(upTo: .seconds(10), until: { log.all.count == 5 }))
+      #expect(time.now.offset == .seconds(5))
+      #expect(await !time.advance(upTo: .seconds(10), until: { log.all.count == 6 }))
+      #expect(time.now.offset == .seconds(15))
+    }
+  }
+
+  @Test func clocksInAScopeShareItsTime() async throws {
+    try await withVirtualTime { time in
+      let clock = TestClock()
+      try await clock.sleep(for: .seconds(2))
+      #expect(time.now.offset == .seconds(2))
+      await clock.advance(by: .seconds(3))
+      #expect(time.now.offset == .seconds(5))
+      #expect(TestClock().now.offset == .seconds(5))
+      #expect(VirtualTime.current === time)
+    }
+    #expect(VirtualTime.current == nil)
+  }
+
+  @Test func scopesNest() async throws {
+    let log = Log<String>()
+    try await withVirtualTime { outer in
+      let other = Task {
+        try await Task.sleep(for: .seconds(1))
+        log.add("other at \(outer.now)")
+      }
+      try await withVirtualTime { inner in
+        #expect(VirtualTime.current === inner)
+        try await Task.sleep(for: .seconds(3600))
+        #expect(inner.now.offset == .seconds(3600))
+        #expect(outer.now.offset == .zero)
+        log.add("inner over")
+      }
+      #expect(VirtualTime.current === outer)
+      try await other.value
+      #expect(outer.now.offset == .seconds(1))
+    }
+    #expect(log.all == ["inner over", "other at 1.0 seconds"])
+  }
+
+  @Test func aTestWithAClockMayHaveAScope() async throws {
+    let clock = TestClock()
+    let log = Log<String>()
+    let ticker = Task {
+      try await clock.sleep(for: .seconds(1))
+      log.add("tick")
+    }
+    try await withVirtualTime { _ in try await Task.sleep(for: .seconds(100)) }
+    #expect(clock.now.offset == .zero)
+    await clock.advance(by: .seconds(1))
+    #expect(log.all == ["tick"])
+    try await ticker.value
+  }
+
+  @Test(arguments: 0..<200) func scopesSideBySideDoNotMeet(_ number: Int) async throws {
+    try await withVirtualTime { time in
+      let counter = Counter()
+      for second in 1...20 {
+        Task {
+          try await Task.sleep(for: .seconds(second * (number + 1)))
+          await counter.incrementSlowly(yields: number % 5)
+        }
+      }
+      await time.settle()
+      for second in 1...20 {
+        try await Task.sleep(for: .seconds(number + 1))
+        #expect(await counter.count == second)
+        #expect(time.now.offset == .seconds(second * (number + 1)))
+      }
+    }
+  }
+
+  @Test func realWorkIsHeldFor() async throws {
+    try await withVirtualTime { time in
+      let ticker = Task { try await Task.sleep(for: .seconds(3600)) }
+      await time.holding {
+        await withCheckedContinuation { continuation in
+          DispatchQueue.global().asyncAfter(deadline: .now() + 0.02) { continuation.resume() }
+        }
+      }
+      #expect(time.now.offset == .zero)
+      try await ticker.value
+      #expect(time.now.offset == .seconds(3600))
+    }
+  }
+
+  @Test func timeMayWaitForARealPause() async throws {
+    try await withVirtualTime(jumpsAfter: .milliseconds(100)) { time in
+      let ticker = Task { try await Task.sleep(for: .seconds(3600)) }
+      await withCheckedContinuation { continuation in
+        DispatchQueue.global().async { continuation.resume() }
+      }
+      #expect(time.now.offset == .zero)
+      try await ticker.value
+      #expect(time.now.offset == .seconds(3600))
+    }
+  }
+
+  @Test func sleepsFromOutsideWorkCanBeWaitedFor() async throws {
+    try await withVirtualTime { time in
+      let clock = time.clock
+      DispatchQueue.global().asyncAfter(deadline: .now() + 0.01) {
+        Task { try await clock.sleep(for: .seconds(1)) }
+      }
+      try await time.waitForSleeps()
+      #expect(time.now.offset == .zero)
+      #expect(clock.pendingSleeps.count == 1)
+    }
+  }
+
+  @Test func leftoverSleepsAreCancelled() async throws {
+    let log = Log<String>()
+    try await withVirtualTime { time in
+      for _ in 0..<3 {
+        Task {
+          do { try await Task.sleep(for: .seconds(1)) } catch { log.add("\(type(of: error))") }
+        }
+      }
+      Task {
+        do { try await time.clock.sleep(for: .seconds(1)) } catch { log.add("\(type(of: error))") }
+      }
+      await time.settle()
+    }
+    #expect(log.all == Array(repeating: "CancellationError", count: 4))
+  }
+
+  @Test func leftoverSleepsCanBeAFailure() async throws {
+    let failures = Log<String>()
+    let line: Int = #line + 2
+    try await withKnownIssue {
+      try await withVirtualTime(leftoverSleeps: .fail) { time in
+        await time.advance(by: .seconds(1))
+        Task(name: "heartbeat") { try await Task.sleep(for: .seconds(2)) }
+      }
+    } matching: { issue in
+      failures.add(issue.comments.first?.rawValue ?? "")
+      return issue.sourceLocation?.line == line
+    }
+    let text = failures.all.first ?? ""
+    #expect(failures.all.count == 1)
+    #expect(
+      text.hasPrefix(
+        """
+        withVirtualTime expects that no task sleeps any more when its operation returns, but at \
+        1.0 seconds there is 1 sleep pending:
+          - until 3.0 seconds, since 1.0 seconds, task "heartbeat" (#
+        """))
+    #expect(
+      text.hasSuffix(
+        """
+        ), on ContinuousClock
+        Await those tasks or cancel them before the operation returns.
+        """))
+  }
+
+  @Test func aDayOfPollingIsOverInNoTime() async throws {
+    try await withVirtualTime { time in
+      let poller = Task {
+        var polls = 0
+        while polls < 86_400 {
+          try await Task.sleep(for: .seconds(1))
+          polls += 1
+        }
+        return polls
+      }
+      let polls = try await poller.value
+      #expect(polls == 86_400)
+    }
+  }
+
+  // MARK: - When something is wrong
+
+  @Test func aScopeThatIsStuckIsAFailure() async throws {
+    let failures = Log<String>()
+    let line: Int = #line + 3
+    try await withKnownIssue {
+      do {
+        try await withVirtualTime(stuckAfter: .milliseconds(50)) { time in
+          try await Task.sleep(for: .seconds(3))
+          for await _ in AsyncStream<Int>.makeStream().stream {}
+          try Task.checkCancellation()
+        }
+      } catch is CancellationError {}
+    } matching: { issue in
+      failures.add(issue.comments.first?.rawValue ?? "")
+      return issue.sourceLocation?.line == line
+    }
+    #expect(
+      failures.all == [
+        """
+        withVirtualTime is stuck at 3.0 seconds: for 0.05 seconds of real time nothing could run, \
+        no sleep was pending, and its operation was not finished. Either tasks wait for each other \
+        (a deadlock), or they wait for work outside the scope: then put that into \
+        `time.holding { … }`. The operation has been cancelled.
+        """
+      ])
+  }
+
+  @Test func aScopeInWhichNobodyMovesTimeIsAFailure() async throws {
+    let failures = Log<String>()
+    await withKnownIssue {
+      try? await withVirtualTime(autoAdvance: false, stuckAfter: .milliseconds(50)) { _ in
+        try await Task.sleep(for: .seconds(3))
+      }
+    } matching: { issue in
+      failures.add(issue.comments.first?.rawValue ?? "")
+      return true
+    }
+    #expect(failures.all.count == 1)
+    #expect(
+      failures.all.first?.contains(
+        "nobody has moved time, which does not move by itself here. The operation has been "
+          + "cancelled. Pending sleeps:\n  - until 3.0 seconds, since 0.0 seconds, task #") == true)
+  }
+
+  @Test func aTimerThatNeverEndsIsAFailure() async throws {
+    let failures = Log<String>()
+    await withKnownIssue {
+      try? await VirtualTime(ScopeOptions(limits: RunawayLimits(wakes: 1_000))).run(at: .here()) {
+        _ in
+        Task {
+          while true { try await Task.sleep(for: .seconds(1)) }
+        }
+        for await _ in AsyncStream<Int>.makeStream().stream {}
+      }
+    } matching: { issue in
+      failures.add(issue.comments.first?.rawValue ?? "")
+      return true
+    }
+    #expect(
+      failures.all == [
+        """
+        withVirtualTime gave up at 1000.0 seconds, because the test does not come to rest: 1000 \
+        sleeps have woken. A task that sleeps in an endless loop never ends by itself: cancel it, \
+        or advance by less. The operation has been cancelled.
+        """
+      ])
+  }
+
+  @Test func aTaskThatYieldsForEverIsAFailure() async throws {
+    let failures = Log<String>()
+    await withKnownIssue {
+      try? await VirtualTime(ScopeOptions(limits: RunawayLimits(jobs: 1_000))).run(at: .here()) {
+        _ in
+        Task { while !Task.isCancelled { await Task.yield() } }
+        try await Task.sleep(for: .seconds(1))
+      }
+    } matching: { issue in
+      failures.add(issue.comments.first?.rawValue ?? "")
+      return true
+    }
+    #expect(failures.all.count == 1)
+    #expect(
+      failures.all.first?.hasPrefix(
+        """
+        withVirtualTime gave up at 0.0 seconds, because the test does not come to rest: 1000 jobs \
+        have run without time moving, the last one of task #
+        """) == true)
+  }
+}
+
+extension CallSite {
+  static func here(
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) -> CallSite {
+    CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+  }
+}
