@@ -71,6 +71,7 @@ public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock,
       saturatingDifference(other.offset, offset)
     }
 
+    /// Whether the left instant is earlier. O(1).
     public static func < (lhs: Self, rhs: Self) -> Bool {
       lhs.offset < rhs.offset
     }
@@ -125,6 +126,11 @@ extension ImmediateClock where Duration == Swift.Duration {
   public convenience init(now: Instant = .init()) {
     self.init(startingAt: now)
   }
+}
+
+extension ImmediateClock.Instant: CustomStringConvertible {
+  /// The distance from the origin, for example `3.0 seconds`.
+  public var description: String { "\(offset)" }
 }
 
 extension Clock where Self == ImmediateClock<Swift.Duration> {

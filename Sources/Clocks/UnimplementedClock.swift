@@ -89,7 +89,7 @@ public struct UnimplementedClock<Duration: DurationProtocol & Hashable>: Clock {
   public nonisolated(nonsending) func sleep(
     until deadline: Instant, tolerance: Duration? = nil
   ) async throws {
-    recordUse("a sleep until \(deadline.offset)")
+    recordUse("a sleep until \(deadline)")
     try await base.sleep(until: deadline, tolerance: tolerance)
   }
 
