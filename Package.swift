@@ -9,13 +9,16 @@ let package = Package(
   products: [
     .library(name: "Clocks", targets: ["Clocks"]),
     .library(name: "TimeoutTask", targets: ["TimeoutTask"]),
+    .library(name: "ClocksTestKit", targets: ["ClocksTestKit"]),
     .executable(name: "ContextDemo", targets: ["ContextDemo"]),
   ],
   targets: [
     .target(name: "Clocks"),
     .target(name: "TimeoutTask"),
+    .target(name: "ClocksTestKit", dependencies: ["Clocks"]),
     .executableTarget(name: "ContextDemo", dependencies: ["Clocks", "TimeoutTask"]),
     .testTarget(name: "ClocksTests", dependencies: ["Clocks"]),
+    .testTarget(name: "ClocksTestKitTests", dependencies: ["Clocks", "ClocksTestKit"]),
     .testTarget(name: "TimeoutTaskTests", dependencies: ["Clocks", "TimeoutTask"]),
     .testTarget(name: "ContextDemoTests", dependencies: ["Clocks", "ContextDemo", "TimeoutTask"]),
   ],

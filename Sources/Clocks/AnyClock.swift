@@ -43,10 +43,11 @@
 /// ## Instants of different clocks
 ///
 /// They mean nothing to each other, and nothing traps. If they are of different types, a
-/// `ContinuousClock`'s and a ``TestClock``'s for instance, they are never equal; they have an order,
-/// so that collections of them can be sorted, but it says nothing about time; the duration from one
-/// to the other is zero; and a sleep until such an instant throws ``ForeignInstantError``. If they
-/// are of the same type, two ``TestClock``s' for instance, they compare as that type has it.
+/// `ContinuousClock`'s and a ``TestClock``'s for instance, they are never equal; they have an
+/// order, so that collections of them can be sorted, but it says nothing about time; the duration
+/// from one to the other is zero; and a sleep until such an instant throws ``ForeignInstantError``.
+/// If they are of the same type, two ``TestClock``s' for instance, they compare as that type has
+/// it.
 ///
 /// ## Cost
 ///

@@ -55,8 +55,8 @@ extension Clock where Duration == Swift.Duration {
   ///   ``InvalidDurationError`` if `seconds` is not a number.
   public nonisolated(nonsending) func sleep(seconds: Double) async throws {
     try Task.checkCancellation()
-    // Thrown and not recorded: a function that takes the caller's line besides the seconds could not
-    // stand in for a closure.
+    // Thrown and not recorded: a function that takes the caller's line besides the seconds could
+    // not stand in for a closure.
     guard !seconds.isNaN else { throw InvalidDurationError() }
     // Compared as numbers, because the conversion traps where the number is out of range.
     let duration: Duration =

@@ -44,9 +44,9 @@ extension Clock {
   ///
   /// ## Cancellation, and the end
   ///
-  /// The sequence ends, and throws nothing, when the task is cancelled, at once if it is waiting for
-  /// a tick; when the clock's sleep throws anything else; and when the next tick is beyond the last
-  /// instant that the clock has. Until then it goes on.
+  /// The sequence ends, and throws nothing, when the task is cancelled, at once if it is waiting
+  /// for a tick; when the clock's sleep throws anything else; and when the next tick is beyond the
+  /// last instant that the clock has. Until then it goes on.
   ///
   /// ## An interval that is not positive
   ///
@@ -157,9 +157,9 @@ public struct ClockTimerSequence<C: Clock>: AsyncSequence, Sendable {
 
 /// The greatest multiple of a positive unit, zero included, that is not above the limit.
 ///
-/// A `DurationProtocol` can be divided by another, but only as a `Double`, which does not know every
-/// nanosecond of a day; and a multiple may be too great for an `Int`. So this is division as it was
-/// done by doubling: exact, and nothing that it computes is greater than the limit.
+/// A `DurationProtocol` can be divided by another, but only as a `Double`, which does not know
+/// every nanosecond of a day; and a multiple may be too great for an `Int`. So this is division as
+/// it was done by doubling: exact, and nothing that it computes is greater than the limit.
 ///
 /// - Complexity: O(log n), where n is how often the unit fits into the limit.
 func greatestMultiple<D: DurationProtocol>(of unit: D, notAbove limit: D) -> D {

@@ -2,8 +2,8 @@ extension Swift.Duration {
   /// The longest time that any clock is asked to sleep: some 146 thousand million years, which
   /// stand for "for ever".
   ///
-  /// It is half of the seconds that an `Int64` can count. The clocks of the standard library trap at
-  /// a deadline of more seconds than an `Int64` can count, and at one beyond the range of
+  /// It is half of the seconds that an `Int64` can count. The clocks of the standard library trap
+  /// at a deadline of more seconds than an `Int64` can count, and at one beyond the range of
   /// `Duration`; half as much leaves room for the time that has passed on them.
   static var longestSleep: Self { .seconds(Int64.max / 2) }
 }

@@ -339,7 +339,9 @@ import Testing
   @Test func aTimerThatNeverEndsIsAFailure() async throws {
     let failures = Log<String>()
     await withKnownIssue {
-      try? await VirtualTime(ScopeOptions(limits: RunawayLimits(wakes: 1_000))).run(at: .here()) {
+      try? await VirtualTime(ScopeOptions(limits: RunawayLimits(wakes: 1_000))).run(report: {
+        recordFailure($0, at: .here())
+      }) {
         _ in
         Task {
           while true { try await Task.sleep(for: .seconds(1)) }
@@ -363,7 +365,9 @@ import Testing
   @Test func aTaskThatYieldsForEverIsAFailure() async throws {
     let failures = Log<String>()
     await withKnownIssue {
-      try? await VirtualTime(ScopeOptions(limits: RunawayLimits(jobs: 1_000))).run(at: .here()) {
+      try? await VirtualTime(ScopeOptions(limits: RunawayLimits(jobs: 1_000))).run(report: {
+        recordFailure($0, at: .here())
+      }) {
         _ in
         Task { while !Task.isCancelled { await Task.yield() } }
         try await Task.sleep(for: .seconds(1))

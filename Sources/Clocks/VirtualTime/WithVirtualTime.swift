@@ -70,7 +70,20 @@ public nonisolated(nonsending) func withVirtualTime<Result>(
     autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
     stuckAfter: stuckAfter, freezesDate: freezesDate)
   let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-  return try await VirtualTime(options).run(at: callSite, operation)
+  return try await VirtualTime(options).run(report: { recordFailure($0, at: callSite) }, operation)
+}
+
+/// Runs `operation` as `withVirtualTime` does, for a test kit that knows better where a failure
+/// belongs.
+@_spi(TestKit) public nonisolated(nonsending) func withVirtualTime<Result>(
+  autoAdvance: Bool, jumpsAfter: Duration?, leftoverSleeps: VirtualTime.LeftoverSleeps,
+  stuckAfter: Duration, freezesDate: Bool, report: @escaping @Sendable (String) -> Void,
+  operation: nonisolated(nonsending) (VirtualTime) async throws -> Result
+) async throws -> Result {
+  let options = ScopeOptions(
+    autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
+    stuckAfter: stuckAfter, freezesDate: freezesDate)
+  return try await VirtualTime(options).run(report: report, operation)
 }
 
 extension VirtualTime {
@@ -79,7 +92,7 @@ extension VirtualTime {
   /// A child and not the current task itself, for then it can be cancelled when the scope is stuck.
   /// The current task is suspended all the while, so that nothing is used by both at the same time.
   func run<Result>(
-    isolation: isolated (any Actor)? = #isolation, at callSite: CallSite,
+    isolation: isolated (any Actor)? = #isolation, report: @escaping @Sendable (String) -> Void,
     _ operation: nonisolated(nonsending) (VirtualTime) async throws -> Result
   ) async throws -> Result {
     // For the outer scope no time passes while the inner one is busy.
@@ -91,7 +104,7 @@ extension VirtualTime {
     await withoutActuallyEscaping(operation) { operation in
       // A closure is isolated as its surroundings are if it captures their isolated parameter.
       _ = isolation
-      nonisolated(unsafe) let child = child(slot, at: callSite, operation)
+      nonisolated(unsafe) let child = child(slot, report: report, operation)
       await join(child)
     }
     return try slot.take()
@@ -99,7 +112,7 @@ extension VirtualTime {
 
   private func child<Result>(
     _ slot: ResultSlot<Result>, isolation: isolated (any Actor)? = #isolation,
-    at callSite: CallSite,
+    report: @escaping @Sendable (String) -> Void,
     _ operation: nonisolated(nonsending) @escaping (VirtualTime) async throws -> Result
   ) -> @isolated(any) () async -> Void {
     {
@@ -110,7 +123,7 @@ extension VirtualTime {
       } catch {
         slot.result = .failure(error)
       }
-      await self.end(at: callSite)
+      await self.end(report: report)
     }
   }
 
@@ -137,26 +150,26 @@ extension VirtualTime {
   }
 
   /// Ends the scope.
-  private nonisolated(nonsending) func end(at callSite: CallSite) async {
+  private nonisolated(nonsending) func end(report: @Sendable (String) -> Void) async {
     let problem = pacemaker.end(scheduler)
-    await endLeftovers(at: callSite)
-    if let problem { recordFailure(describe(problem), at: callSite) }
+    await endLeftovers(report: report)
+    if let problem { report(describe(problem)) }
   }
 
   /// Cancels the tasks that still sleep, and those that they start, until none is left.
-  private nonisolated(nonsending) func endLeftovers(at callSite: CallSite) async {
+  private nonisolated(nonsending) func endLeftovers(report: @Sendable (String) -> Void) async {
     _ = await scheduler.settle()
     for round in 0..<100 {
       let pending = scheduler.lock.withLock { clock.timeline.sleeps }.pending
       guard !pending.isEmpty else { return }
       if round == 0, pacemaker.options.leftoverSleeps == .fail {
-        recordFailure(
+        report(
           """
           withVirtualTime expects that no task sleeps any more when its operation returns, but at \
           \(now) there \(pending.count == 1 ? "is 1 sleep" : "are \(pending.count) sleeps") pending:
           \(pending.map(\.line).listed)
           Await those tasks or cancel them before the operation returns.
-          """, at: callSite)
+          """)
       }
       // None of these tasks can come to its end meanwhile: they are the scope's, and it runs this
       // one.
@@ -164,13 +177,13 @@ extension VirtualTime {
       _ = await scheduler.settle()
     }
     let pending = scheduler.lock.withLock { clock.timeline.sleeps }.pending
-    recordFailure(
+    report(
       """
       withVirtualTime has cancelled the tasks that still slept when its operation returned, a hundred times, but there \
       \(pending.count == 1 ? "is 1 sleep" : "are \(pending.count) sleeps") pending again:
       \(pending.map(\.line).listed)
       A task that sleeps on after its cancellation never ends: let it throw the CancellationError.
-      """, at: callSite)
+      """)
   }
 
   private func describe(_ problem: ScopePacemaker.Problem) -> String {

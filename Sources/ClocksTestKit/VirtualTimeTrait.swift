@@ -1,0 +1,62 @@
+@_spi(TestKit) public import Clocks
+public import Testing
+
+/// Runs tests in a scope in which all time is virtual.
+///
+/// ```swift
+/// @Test(.virtualTime) func aDayIsOverInNoTime() async throws {
+///   try await Task.sleep(for: .seconds(86_400))
+///   #expect(VirtualTime.current?.now == .init(offset: .seconds(86_400)))
+/// }
+/// ```
+///
+/// Each test, and each test case of a parameterized test, runs in a scope of its own, as in
+/// `withVirtualTime`; inside, `VirtualTime.current` is that scope. On a suite, the trait is that of
+/// each of its tests, and of those of suites within it. Failures of the scope are recorded where
+/// the test is declared.
+///
+/// A test that is isolated to the main actor stays there. Time limits are of real time.
+public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
+  var autoAdvance: Bool
+  var jumpsAfter: Duration?
+  var leftoverSleeps: VirtualTime.LeftoverSleeps
+  var stuckAfter: Duration
+  var freezesDate: Bool
+
+  public var isRecursive: Bool { true }
+
+  public func provideScope(
+    for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+  ) async throws {
+    let location = test.sourceLocation
+    try await withVirtualTime(
+      autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
+      stuckAfter: stuckAfter, freezesDate: freezesDate,
+      report: { Issue.record(Comment(rawValue: $0), sourceLocation: location) },
+      operation: { _ in try await function() })
+  }
+}
+
+extension Trait where Self == VirtualTimeTrait {
+  /// Runs each test in a scope in which all time is virtual.
+  public static var virtualTime: Self { virtualTime() }
+
+  /// Runs each test in a scope in which all time is virtual.
+  ///
+  /// - Parameters:
+  ///   - autoAdvance: Whether time jumps when nothing can run; if not, the test moves it by hand.
+  ///   - jumpsAfter: A pause in real time in which nothing may happen before time jumps; none by
+  ///     default.
+  ///   - leftoverSleeps: Whether tasks that still sleep when the test returns are a failure of it.
+  ///   - stuckAfter: How much real time makes a test in which nothing can run count as stuck.
+  ///   - freezesDate: Whether `Date()` reads virtual time, too.
+  public static func virtualTime(
+    autoAdvance: Bool = true, jumpsAfter: Duration? = nil,
+    leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel, stuckAfter: Duration = .seconds(5),
+    freezesDate: Bool = true
+  ) -> Self {
+    VirtualTimeTrait(
+      autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
+      stuckAfter: stuckAfter, freezesDate: freezesDate)
+  }
+}
