@@ -3,12 +3,12 @@ extension Task where Success == Void, Failure == Never {
   ///
   /// Where the system cannot do that, the task is enqueued as any other.
   static func startingNow(
-    _ operation: sending @escaping @isolated(any) () async -> Void
+    name: String?, _ operation: sending @escaping @isolated(any) () async -> Void
   ) -> Task<Void, Never> {
     if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-      Task.immediate(operation: operation)
+      Task.immediate(name: name, operation: operation)
     } else {
-      Task(operation: operation)
+      Task(name: name, operation: operation)
     }
   }
 

@@ -26,18 +26,16 @@ extension TimeoutTask {
     }
   }
 
-  /// Offers an outcome, and says whether it was the first.
+  /// Offers an outcome; returns what it ended if it was the first, and `nil` if it came too late.
   ///
-  /// The first is passed on in this order: the timer leaves the clock, so that whoever wakes next
-  /// finds no sleep there; the waiters are resumed; the work is cancelled, unless the outcome is
-  /// its own. The last step runs the work's cancellation handlers and may take any time.
+  /// The timer leaves the clock before anyone is resumed, so that whoever wakes finds no sleep
+  /// there. The work is left alone; its cancellation is up to the caller.
   @discardableResult
-  func settle(_ outcome: Outcome, cancellingWork: Bool) -> Bool {
-    guard var before = lock.withLock({ state.end(with: outcome) }) else { return false }
+  func settle(_ outcome: Outcome) -> State? {
+    guard let before = lock.withLock({ state.end(with: outcome) }) else { return nil }
     before.timer?.cancel()
-    for waiter in before.waiters.removeAll() { waiter.resume(returning: outcome) }
-    if cancellingWork { before.work?.cancel() }
-    return true
+    for waiter in before.waiters.all { waiter.resume(returning: outcome) }
+    return before
   }
 
   /// Suspends the current task until there is an outcome or the task itself is cancelled.

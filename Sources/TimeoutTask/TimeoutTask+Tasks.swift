@@ -8,12 +8,12 @@ extension TimeoutTask {
     if timeout.isForEver { return }
     let error = TimeoutError(timeout: timeout, operation: name)
     if timeout <= .zero {
-      settle(.failure(error), cancellingWork: true)
+      settle(.failure(error))
       return
     }
 
     let deadline = clock.now.advanced(by: timeout)
-    let timer = Task<Void, Never>.startingNow { [self] in
+    let timer = Task<Void, Never>.startingNow(name: name.map { "timeout of \($0)" }) { [self] in
       var outcome: any Error = error
       do {
         try await clock.sleep(until: deadline, tolerance: tolerance)
@@ -21,9 +21,18 @@ extension TimeoutTask {
         // If this is our own cancellation of the timer, there is an outcome, and this is not it.
         outcome = error
       }
-      settle(.failure(outcome), cancellingWork: true)
+      timeOut(.failure(outcome))
     }
     keep(timer, as: \.timer)
+  }
+
+  /// Offers the timer's outcome, and cancels the work after the waiters were told.
+  private func timeOut(_ outcome: Outcome) {
+    // By the time they are resumed the waiters have not run yet, and cancelling runs the work's
+    // cancellation handlers here and now. Where jobs run one at a time, a job that is enqueued
+    // after the waiters' is what comes after them.
+    guard let before = settle(outcome), let work = before.work else { return }
+    if before.waiters.isEmpty { work.cancel() } else { Task { work.cancel() } }
   }
 
   /// Starts the work, whose end is offered as the outcome.
@@ -34,7 +43,7 @@ extension TimeoutTask {
     let work = Task<Void, Never>.start(
       name: name, priority: priority, isolatedAs: operation
     ) { [self] result in
-      if !settle(result, cancellingWork: false) { onLateResult?(result) }
+      if settle(result) == nil { onLateResult?(result) }
     }
     keep(work, as: \.work)
   }

@@ -187,6 +187,6 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   ///
   /// - Complexity: O(n) for n waiting tasks.
   public func cancel() {
-    settle(.failure(CancellationError()), cancellingWork: true)
+    settle(.failure(CancellationError()))?.work?.cancel()
   }
 }

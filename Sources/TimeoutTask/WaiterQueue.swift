@@ -49,12 +49,11 @@ struct WaiterQueue<Value> {
     return continuation
   }
 
-  /// Takes out all waiters, first come first. O(n).
-  mutating func removeAll() -> [Continuation] {
-    let waiters = entries.compactMap(\.continuation)
-    entries = []
-    count = 0
-    return waiters
+  /// All waiters, first come first. O(n).
+  ///
+  /// Whoever resumes them must be the owner of the only copy of the queue by then.
+  var all: [Continuation] {
+    entries.compactMap(\.continuation)
   }
 
   private mutating func compact() {
