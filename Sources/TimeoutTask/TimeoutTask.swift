@@ -1,0 +1,192 @@
+/// A task that fails if its work does not complete in time.
+///
+/// A `TimeoutTask` is like `Task`, and starts its work when it is made, as `Task` does; but
+/// nobody who waits for it waits longer than its timeout, not even for work that ignores
+/// cancellation.
+///
+/// ```swift
+/// let quotes = TimeoutTask(seconds: 10) {
+///   await stream.prefix(4).reduce(into: []) { $0.append($1) }
+/// }
+/// let firstFour = try await quotes.value   // four quotes, or a TimeoutError after ten seconds
+/// ```
+///
+/// ## The outcome
+///
+/// There is one outcome, the first of these to happen, and it never changes:
+///
+/// - the work returns or throws: its result, or its own error, a `CancellationError` included;
+/// - the timeout passes: ``TimeoutError``;
+/// - ``cancel()``, or the last waiting task was cancelled: `CancellationError`;
+/// - the clock's `sleep` throws: that error.
+///
+/// Any number of tasks may wait for it, before or after it is there. All get the same.
+///
+/// ## When the timeout passes
+///
+/// First the waiters get the error, then the work is cancelled. Cancellation is cooperative: work
+/// that ignores it **goes on running**, unseen, until it ends by itself. What it returns or throws
+/// then is dropped, or handed to the initializer's `onLateResult`. Where work must not outlive the
+/// call that started it, use ``withTimeout(_:tolerance:clock:name:operation:)``, which waits.
+///
+/// ## When the work ends first
+///
+/// The timer is cancelled before anyone is resumed, so that no sleep is left on the clock.
+///
+/// ## Lifetime
+///
+/// Dropping every reference cancels nothing and loses nothing: as with `Task`, the work goes on to
+/// its end, under the same timeout. When it has ended, nothing is left behind.
+///
+/// ## Cost
+///
+/// Two tasks, one sleep on the clock, and two small allocations. On Linux, and as of Swift 6.3, the
+/// runtime keeps about 512 bytes for each cancelled sleep of a `ContinuousClock` until the
+/// deadline has passed; a program that starts very many tasks with long timeouts should know.
+///
+/// The idea is that of the teaching class of the same name in Kodeco's “Modern Concurrency: Beyond
+/// the Basics”.
+public final class TimeoutTask<Success: Sendable>: Sendable {
+  /// The error of a timeout, under a name that can be written beside the class's.
+  public typealias TimeoutError = _TimeoutError
+
+  /// Guards `state`. Nothing is resumed, cancelled or called while it is held.
+  let lock = Lock()
+
+  /// What is known so far; read and written under `lock` only.
+  nonisolated(unsafe) var state = State()
+
+  let onLateResult: (@Sendable (Result<Success, any Error>) -> Void)?
+
+  /// Starts work that fails unless it completes within a number of seconds.
+  ///
+  /// Seconds are those of `ContinuousClock`, which goes on while the machine sleeps.
+  ///
+  /// ```swift
+  /// let answer = TimeoutTask(seconds: 0.5) { try await server.ask() }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - seconds: How long the work may take, counted from here. Infinity, or anything from
+  ///     2⁶² seconds on, means for ever. Zero, a negative number or NaN leaves no time at all: the
+  ///     work is started and cancelled, and waiters get the error without waiting. No number traps.
+  ///   - name: What is being done: the name of the work's task, and a part of the error.
+  ///   - priority: The priority of the work; `nil` means that of the task which starts it.
+  ///   - operation: The work. Like `Task`'s, it is isolated as its surroundings are, and sees their
+  ///     task-local values.
+  ///   - onLateResult: Called with the work's result or error if it ended after the outcome, on the
+  ///     work's own task.
+  ///
+  /// - Complexity: O(1), and the clock's cost of a sleep.
+  @discardableResult
+  public init(
+    seconds: Double,
+    name: String? = nil,
+    priority: TaskPriority? = nil,
+    @_inheritActorContext @_implicitSelfCapture
+    operation: sending @escaping @isolated(any) () async throws -> Success,
+    onLateResult: (@Sendable (Result<Success, any Error>) -> Void)? = nil
+  ) {
+    self.onLateResult = onLateResult
+    let timeout = Duration(timeoutInSeconds: seconds)
+    startTimer(timeout, tolerance: nil, clock: ContinuousClock(), name: name)
+    startWork(name: name, priority: priority, operation: operation)
+  }
+
+  /// Starts work that fails unless it completes within a duration, as a clock measures it.
+  ///
+  /// The deadline is the clock's `now`, here, plus `timeout`. The sleep until it is registered on
+  /// the clock before this initializer returns and before the work can run, so that advancing a
+  /// test clock right after cannot miss it:
+  ///
+  /// ```swift
+  /// let clock = TestClock()
+  /// let task = TimeoutTask(timeout: .seconds(1), clock: clock) { try await server.ask() }
+  /// await clock.advance(by: .seconds(1))
+  /// await #expect(throws: TimeoutError.self) { try await task.value }
+  /// ```
+  ///
+  /// On systems without `Task.immediate` (before macOS 26, iOS 26 and their kin) the timer is the
+  /// first of the two tasks to be enqueued, which is the same for clocks that run a test's tasks in
+  /// order, but leaves a real clock's sleep to start a moment later.
+  ///
+  /// A clock on which no sleep ever waits, such as an immediate clock, times everything out before
+  /// the work begins. That is a way to test what happens then.
+  ///
+  /// - Parameters:
+  ///   - timeout: How long the work may take, counted from here. Zero or less leaves no time at all:
+  ///     the work is started and cancelled, and waiters get the error without waiting. A
+  ///     `Swift.Duration` from 2⁶² seconds on means for ever; other types of duration are added to
+  ///     `now` as they are, by the clock's own arithmetic.
+  ///   - tolerance: How much later than its deadline the clock may let the timeout pass.
+  ///   - clock: The clock that measures.
+  ///   - name: What is being done: the name of the work's task, and a part of the error.
+  ///   - priority: The priority of the work; `nil` means that of the task which starts it.
+  ///   - operation: The work. Like `Task`'s, it is isolated as its surroundings are, and sees their
+  ///     task-local values.
+  ///   - onLateResult: Called with the work's result or error if it ended after the outcome, on the
+  ///     work's own task.
+  ///
+  /// - Complexity: O(1), and the clock's cost of a sleep.
+  @discardableResult
+  public init<C: Clock>(
+    timeout: C.Duration,
+    tolerance: C.Duration? = nil,
+    clock: C = ContinuousClock(),
+    name: String? = nil,
+    priority: TaskPriority? = nil,
+    @_inheritActorContext @_implicitSelfCapture
+    operation: sending @escaping @isolated(any) () async throws -> Success,
+    onLateResult: (@Sendable (Result<Success, any Error>) -> Void)? = nil
+  ) {
+    self.onLateResult = onLateResult
+    startTimer(timeout, tolerance: tolerance, clock: clock, name: name)
+    startWork(name: name, priority: priority, operation: operation)
+  }
+
+  deinit {
+    lock.destroy()
+  }
+
+  /// The work's result, once it is there.
+  ///
+  /// Returns at once if there is an outcome already. Otherwise waits, in the caller's isolation;
+  /// many tasks may.
+  ///
+  /// If the waiting task is itself cancelled, it stops waiting at once; and if no other task is
+  /// left waiting, the whole `TimeoutTask` is cancelled, as by ``cancel()``. Of a task that has been
+  /// cancelled before it asks, the same is true.
+  ///
+  /// If the waiting task's priority is higher than the work's, or becomes so, the work is
+  /// escalated to it.
+  ///
+  /// - Throws: The work's own error, ``TimeoutError``, `CancellationError`, or the error that the
+  ///   clock's `sleep` threw.
+  /// - Complexity: O(1); to stop waiting, O(log n) among n waiting tasks.
+  public nonisolated(nonsending) var value: Success {
+    get async throws {
+      try await result.get()
+    }
+  }
+
+  /// The outcome, once it is there, as a value and not as a thrown error.
+  ///
+  /// Waits and is cancelled as ``value`` is: a cancelled waiter gets `.failure` with a
+  /// `CancellationError`.
+  public nonisolated(nonsending) var result: Result<Success, any Error> {
+    get async {
+      if let outcome = lock.withLock({ state.outcome }) { return outcome }
+      return await wait()
+    }
+  }
+
+  /// Ends the task with `CancellationError`, unless it has an outcome already.
+  ///
+  /// Waiters get the error at once, then the work is cancelled. After an outcome this does
+  /// nothing, however often it is called.
+  ///
+  /// - Complexity: O(n) for n waiting tasks.
+  public func cancel() {
+    settle(.failure(CancellationError()))?.work?.cancel()
+  }
+}
