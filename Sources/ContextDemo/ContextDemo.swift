@@ -1,4 +1,69 @@
+import Foundation
+
+/// Runs a scenario, or all of them, as the command line asks.
 @main
 struct ContextDemo {
-  static func main() async {}
+  static func main() async {
+    let work = Task { await run(Array(CommandLine.arguments.dropFirst())) }
+    let interrupt = Interrupt { work.cancel() }
+    let code = await work.value
+    withExtendedLifetime(interrupt) {}
+    exit(code.rawValue)
+  }
+
+  /// Does what the command line asks for; ends early if the task is cancelled.
+  private static func run(_ words: [String]) async -> ExitCode {
+    do {
+      switch try Command(words) {
+      case .all(let scenarios): return await run(scenarios)
+      case .list: Output.standard.write(Usage.list)
+      case .help(let scenario): Output.standard.write(Usage.text(for: scenario))
+      case .play(let scenario, on: let clock): return await run(scenario, on: clock).code
+      }
+      return .success
+    } catch {
+      Output.error.write("ContextDemo: \(error)")
+      let scenario = allScenarios.first { $0.name == words.first }
+      Output.error.write(Usage.text(for: scenario))
+      return .usage
+    }
+  }
+
+  /// Runs one scenario, and says how it ended and how much of its clock's time passed.
+  private static func run(
+    _ scenario: any Scenario, on clock: ClockChoice
+  ) async -> (code: ExitCode, elapsed: Duration) {
+    let printer = TimelinePrinter(output: .standard)
+    printer.heading(type(of: scenario))
+    let outcome = await Performance.run(scenario, on: clock, show: printer.entry)
+    printer.end(outcome, on: clock)
+    if Task.isCancelled {
+      Output.error.write("ContextDemo: interrupted")
+      return (.interrupted, outcome.elapsed)
+    }
+    if let error = outcome.error {
+      Output.error.write("ContextDemo: \(error)")
+      return (.failure, outcome.elapsed)
+    }
+    return (.success, outcome.elapsed)
+  }
+
+  /// Runs `scenarios` one after another on virtual time, until one fails.
+  private static func run(_ scenarios: [any Scenario]) async -> ExitCode {
+    let begin = ContinuousClock.now
+    var virtual = Duration.zero
+    for scenario in scenarios {
+      let (code, elapsed) = await run(scenario, on: .test)
+      guard code == .success else { return code }
+      virtual += elapsed
+      Output.standard.write("")
+    }
+    let real = begin.duration(to: .now)
+    Output.standard.write(
+      """
+      In all: \(virtual.inSeconds) of virtual time in \(real.inShort) of real time.
+      To see one live: swift run ContextDemo countdown "Hello" --clock continuous
+      """)
+    return .success
+  }
 }

@@ -1,0 +1,110 @@
+import Foundation
+import Testing
+
+@testable import ContextDemo
+
+/// The executable from outside, in processes of its own; one after another, out of consideration.
+@Suite(.serialized) struct ExecutableTests {
+  private func run(_ arguments: String...) async throws -> DemoProcess.Ended {
+    try await DemoProcess(arguments).end()
+  }
+
+  @Test func withoutArgumentsItRunsEverything() async throws {
+    let ended = try await run()
+    #expect(ended.exitCode == 0)
+    #expect(ended.error == [])
+    for scenario in allScenarios {
+      #expect(ended.output.contains("\(scenario.name): \(scenario.summary)"))
+    }
+    #expect(
+      ended.output.last
+        == #"To see one live: swift run ContextDemo countdown "Hello" --clock continuous"#)
+    #expect(!ended.output.joined().contains("\u{1B}"), "there are colours in a pipe")
+  }
+
+  @Test func itNamesTheScenarios() async throws {
+    let ended = try await run("list")
+    #expect(ended.exitCode == 0)
+    #expect(ended.error == [])
+    #expect(ended.output == Usage.list.split(separator: "\n").map(String.init))
+    #expect(ended.output.count == allScenarios.count)
+  }
+
+  @Test func theCountdownOnVirtualTime() async throws {
+    let ended = try await run("countdown", "Hello", "--from", "5", "--clock", "test")
+    #expect(ended.exitCode == 0)
+    #expect(ended.error == [])
+    #expect(
+      ended.output.dropLast() == [
+        "countdown: \(CountdownScenario.summary)",
+        "    0.000 s  chat        5...",
+        "    1.000 s  chat        4...",
+        "    2.000 s  chat        3...",
+        "    3.000 s  chat        2...",
+        "    4.000 s  chat        1...",
+        "    5.000 s  chat        Hello",
+      ])
+    let last = try #require(ended.output.last)
+    #expect(last.hasPrefix("  5.000 s of virtual time in ") && last.hasSuffix(" of real time"))
+  }
+
+  @Test func theCountdownOnRealTime() async throws {
+    let ended = try await run("countdown", "--from=1", "--clock=continuous")
+    #expect(ended.exitCode == 0)
+    #expect(ended.output.count == 4)
+    #expect(ended.output[1].hasSuffix("s  chat        1..."))
+    #expect(ended.output[2].hasSuffix("s  chat        Hello"))
+    #expect(ended.output[3].hasSuffix(" of real time"))
+  }
+
+  @Test(arguments: [
+    ["--help"], ["-h"], ["help"], ["list", "--help"], ["countdown", "--help"], ["countdown", "-h"],
+    ["countdown", "Hello", "--from", "x", "--help"],
+  ])
+  func itExplainsItself(_ arguments: [String]) async throws {
+    let ended = try await DemoProcess(arguments).end()
+    #expect(ended.exitCode == 0)
+    #expect(ended.error == [])
+    #expect(ended.output.first?.hasPrefix("usage: ContextDemo ") == true)
+  }
+
+  @Test(arguments: [
+    (["nonsense"], "unknown scenario 'nonsense'"),
+    (["--clock", "test"], "unknown option '--clock'"),
+    (["list", "all"], "unexpected argument 'all'"),
+    (["countdown", ""], "the message is empty: there is nothing to count down to"),
+    (["countdown", "a", "b"], "unexpected argument 'b'"),
+    (["countdown", "--to", "3"], "unknown option '--to'"),
+    (["countdown", "--from"], "option '--from' needs a value"),
+    (
+      ["countdown", "--from", "0"],
+      "option '--from' needs a whole number from 1 to 3600, not '0'"
+    ),
+    (["countdown", "--clock", "sand"], "option '--clock' needs test or continuous, not 'sand'"),
+  ])
+  func badArgumentsGetOneClearLineAndTheUsage(
+    _ arguments: [String], _ message: String
+  ) async throws {
+    let ended = try await DemoProcess(arguments).end()
+    #expect(ended.exitCode == 64)
+    #expect(ended.output == [])
+    #expect(ended.error.first == "ContextDemo: \(message)")
+    #expect(ended.error.dropFirst().first?.hasPrefix("usage: ContextDemo ") == true)
+  }
+
+  @Test func ctrlCEndsALiveRun() async throws {
+    let process = try DemoProcess(["countdown", "--from", "3600", "--clock", "continuous"])
+    var output = Data()
+    for await chunk in process.output {
+      output += chunk
+      if String(decoding: output, as: UTF8.self).contains("3600...") { break }
+    }
+    process.interrupt()
+    let ended = await process.end(after: output)
+    #expect(!ended.hasCrashed)
+    #expect(ended.exitCode == 130)
+    #expect(ended.error == ["ContextDemo: interrupted"])
+    #expect(ended.output[1].hasSuffix("  chat        3600..."))
+    #expect(ended.output.last?.hasSuffix(" of real time") == true)
+  }
+}

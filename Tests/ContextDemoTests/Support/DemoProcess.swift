@@ -1,0 +1,77 @@
+import Foundation
+
+/// The executable, run in a process of its own.
+struct DemoProcess {
+  /// What is left of a process that has ended.
+  struct Ended {
+    let exitCode: Int32
+    let hasCrashed: Bool
+    let output: [String]
+    let error: [String]
+  }
+
+  private let process = Process()
+  private let ended: AsyncStream<Void>
+
+  /// What it writes on standard output, as it comes; for one reader.
+  let output: AsyncStream<Data>
+  private let error: AsyncStream<Data>
+
+  /// Starts the executable with `arguments`.
+  init(_ arguments: [String], environment: [String: String] = [:]) throws {
+    // The test bundle and the executable lie side by side.
+    let products = Bundle.main.executableURL?.deletingLastPathComponent()
+    let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }
+    let directory = bundle.map { URL(fileURLWithPath: $0).deletingLastPathComponent() } ?? products
+    process.executableURL = directory?.appendingPathComponent("ContextDemo")
+    process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment
+      .merging(environment) { $1 }
+    process.standardInput = FileHandle.nullDevice
+    let (outputPipe, errorPipe) = (Pipe(), Pipe())
+    process.standardOutput = outputPipe
+    process.standardError = errorPipe
+    output = Self.chunks(from: outputPipe)
+    error = Self.chunks(from: errorPipe)
+    let (ended, continuation) = AsyncStream<Void>.makeStream()
+    process.terminationHandler = { _ in continuation.finish() }
+    self.ended = ended
+    try process.run()
+  }
+
+  /// Does what Ctrl-C does.
+  func interrupt() {
+    process.interrupt()
+  }
+
+  /// Waits until the process has ended.
+  ///
+  /// - Parameter start: What has been read from its output already.
+  func end(after start: Data = Data()) async -> Ended {
+    let output = await output.reduce(into: start) { $0 += $1 }
+    let error = await error.reduce(into: Data()) { $0 += $1 }
+    for await _ in ended {}
+    return Ended(
+      exitCode: process.terminationStatus, hasCrashed: process.terminationReason != .exit,
+      output: Self.lines(in: output), error: Self.lines(in: error))
+  }
+
+  private static func chunks(from pipe: Pipe) -> AsyncStream<Data> {
+    let (chunks, continuation) = AsyncStream<Data>.makeStream()
+    // A thread that waits in `read`: closing a file that Dispatch still watches is not safe.
+    Thread.detachNewThread {
+      while case let data = pipe.fileHandleForReading.availableData, !data.isEmpty {
+        continuation.yield(data)
+      }
+      continuation.finish()
+    }
+    return chunks
+  }
+
+  private static func lines(in data: Data) -> [String] {
+    String(decoding: data, as: UTF8.self)
+      .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+      // After the last line's end there is nothing.
+      .dropLast()
+  }
+}
