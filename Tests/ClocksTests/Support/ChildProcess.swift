@@ -47,6 +47,8 @@ struct ChildProcess: Sendable {
     process.executableURL = URL(fileURLWithPath: executable)
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    // The tests compare what the test library prints to the letter.
+    process.environment?["NO_COLOR"] = "1"
     // XCTest itself leaks at the end of an asynchronous test, and AddressSanitizer says so.
     process.environment?["ASAN_OPTIONS"] = "detect_leaks=0"
     let standardOutput = Pipe()
