@@ -223,7 +223,11 @@ import TimeoutTask
 
   @Test func aResultInTimeIsNotLate() async throws {
     let late = Log<Result<Int, any Error>>()
-    let task = TimeoutTask(timeout: .seconds(1), clock: clock) { 7 } onLateResult: { late.add($0) }
+    let task = TimeoutTask(timeout: .seconds(1), clock: clock) {
+      7
+    } onLateResult: {
+      late.add($0)
+    }
     #expect(try await task.value == 7)
     await clock.advance(by: .seconds(2))
     #expect(late.all.isEmpty)

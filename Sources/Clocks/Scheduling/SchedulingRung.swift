@@ -6,8 +6,10 @@ public enum SchedulingRung: Int, Sendable, Comparable, CaseIterable {
   /// Nothing can be seen: sleeps wake in order, but `advance` returns without waiting for what they
   /// set going.
   case patience = 0
-  /// Jobs of the default executor are seen, those of the main actor are not: the promise holds for
-  /// tests that do not use the main actor.
+  /// Jobs of the default executor are seen, those of the main actor are not.
+  ///
+  /// The promise holds for tests that do not use the main actor; with Swift 6.2 and later, neither
+  /// may they use `Task.yield`, which there goes past the hook.
   case enqueueHook = 1
   /// Every job of the default executor and of the main actor is seen: the promise holds without
   /// exception.

@@ -1,3 +1,4 @@
+import Clocks
 import Foundation
 
 /// A process that has run to its end: what it wrote, and how it ended.
@@ -21,6 +22,14 @@ struct ChildProcess: Sendable {
         "--testing-library", "swift-testing", "--filter", "DeliberateSwiftTestingFailures",
       ],
       environment: [DeliberateFailures.variable: failure.rawValue])
+  }
+
+  /// Runs the Swift Testing tests whose name matches, in a process that takes a lower rung.
+  static func runSwiftTesting(_ tests: String, on rung: SchedulingRung) async throws -> ChildProcess
+  {
+    try await run(
+      testBundle, arguments: ["--testing-library", "swift-testing", "--filter", tests],
+      environment: ["CLOCKS_RUNG": "\(rung)"])
   }
 
   /// The same as `runXCTest`, but under a name from which nobody would know a test bundle.
