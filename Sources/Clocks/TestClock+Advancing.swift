@@ -147,8 +147,9 @@ extension TestClock {
     line: UInt = #line, column: UInt = #column
   ) async {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    let request = RunRequest(
-      timeline, isOwn: scheduler.admitCurrentTask(), limit: RealTime(in: timeout))
+    let isOwn = scheduler.admitCurrentTask()
+    if !isOwn { checkForeignUse("run()", at: callSite) }
+    let request = RunRequest(timeline, isOwn: isOwn, limit: RealTime(in: timeout))
     await scheduler.fulfil(request)
     report(request.runaway, in: "run()", at: callSite)
     guard request.ranOutOfTime else { return }
@@ -171,7 +172,9 @@ extension TestClock {
     at callSite: CallSite, as name: String,
     to target: @escaping (Timeline<Duration>) -> Duration?
   ) async -> Duration? {
-    let request = AdvanceRequest(timeline, isOwn: scheduler.admitCurrentTask(), target: target)
+    let isOwn = scheduler.admitCurrentTask()
+    if !isOwn { checkForeignUse(name, at: callSite) }
+    let request = AdvanceRequest(timeline, isOwn: isOwn, target: target)
     await scheduler.fulfil(request)
     report(request.runaway, in: name, at: callSite)
     return request.end

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A clock whose time stands still until a test moves it.
 ///
 /// Give it to the code under test in place of a `ContinuousClock`, start that code, and advance:
@@ -89,23 +91,35 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
   let scheduler: Scheduler
   /// The scheduler's lock guards it.
   let timeline: Timeline<Duration>
+  /// Where the clock was made.
+  private let origin: CallSite
+  /// Whether a use by another test's task has been recorded: once is enough.
+  private let foreignUseIsKnown = Atomic(false)
 
   /// Makes a clock whose time is `now`, for the current test.
   ///
   /// The current task becomes the test's, and so does every task that it starts from now on.
   /// Outside any task, the clock speaks for the whole process. The first clock of a process opens
   /// the way to the Swift runtime: see ``SchedulingRung``. O(1).
-  public convenience init(now: Instant = .init()) {
-    self.init(startingAt: now)
+  public convenience init(
+    now: Instant = .init(),
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) {
+    self.init(
+      startingAt: now,
+      at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column))
   }
 
-  private init(startingAt now: Instant) {
-    scheduler = .retainForNewClock()
+  private init(startingAt now: Instant, at origin: CallSite) {
+    scheduler = .retainForNewClock(at: origin)
     timeline = Timeline(now: now.offset)
+    self.origin = origin
   }
 
   /// Makes a clock that reads `timeline`.
-  init(_ scheduler: Scheduler, _ timeline: Timeline<Duration>) {
+  init(_ scheduler: Scheduler, _ timeline: Timeline<Duration>, at origin: CallSite) {
+    self.origin = origin
     scheduler.retain()
     self.scheduler = scheduler
     self.timeline = timeline
@@ -147,6 +161,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
   ) async throws {
     try Task.checkCancellation()
     let isOwn = scheduler.admitCurrentTask()
+    if !isOwn { checkForeignUse("sleep(until:)", at: origin) }
     guard let token = announceSleep(until: deadline) else { return }
     try await withTaskCancellationHandler {
       try await withUnsafeThrowingContinuation { continuation in
@@ -194,6 +209,20 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
     if let sleeper { Self.resumeCancelled(sleeper) }
   }
 
+  /// Records a failure if the current task is another test's.
+  func checkForeignUse(_ name: String, at callSite: CallSite) {
+    guard scheduler.isCurrentTaskForeign else { return }
+    guard !foreignUseIsKnown.exchange(true, ordering: .relaxed) else { return }
+    recordFailure(
+      """
+      TestClock.\(name) was called by a task of another test than the one that made the clock, at \
+      \(origin.fileID):\(origin.line). The tests' tasks run side by side, so neither can know when \
+      the other's have run as far as they can. Make a clock in each test; one in a static or global \
+      variable is shared by all of them.
+      It is \(now). Pending sleeps: \(pendingSleeps.isEmpty ? "none" : "\n" + pendingSleeps.listed)
+      """, at: callSite)
+  }
+
   private static func resumeCancelled(_ sleeper: Sleeps.Sleeper) {
     guard case .continuation(let continuation, _) = sleeper else { return }
     continuation.resume(throwing: CancellationError())
@@ -206,16 +235,26 @@ extension TestClock where Duration == Swift.Duration {
   /// Inside
   /// ``withVirtualTime(autoAdvance:jumpsAfter:leftoverSleeps:limits:fileID:filePath:line:column:operation:)``
   /// it reads that scope's time instead, as the scope's own clock does. O(1).
-  public convenience init() {
-    let scheduler = Scheduler.retainForNewClock()
+  public convenience init(
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) {
+    let origin = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+    let scheduler = Scheduler.retainForNewClock(at: origin)
     defer { scheduler.release() }
-    self.init(scheduler, scheduler.scopeTimeline ?? Timeline(now: .zero))
+    self.init(scheduler, scheduler.scopeTimeline ?? Timeline(now: .zero), at: origin)
   }
 
   /// Makes a clock whose time is `now`, for the current test.
   ///
   /// As the other initializer, for the usual kind of duration, which then needs not be named. O(1).
-  public convenience init(now: Instant) {
-    self.init(startingAt: now)
+  public convenience init(
+    now: Instant,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) {
+    self.init(
+      startingAt: now,
+      at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column))
   }
 }

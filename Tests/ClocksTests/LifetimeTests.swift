@@ -35,7 +35,7 @@ import Testing
 
   @Test func nothingIsKeptOfATaskThatIsOver() async {
     let ownership = TaskOwnership()
-    let scheduler = Scheduler()
+    let scheduler = Scheduler(origin: .here())
     ownership.retain(scheduler, watermark: 10)
     for id in 11...1_000 as ClosedRange<UInt64> {
       #expect(ownership.owner(ofReadyJob: id, on: scheduler) === scheduler)
@@ -52,7 +52,7 @@ import Testing
     var previous: Scheduler?
     for _ in 0..<100 {
       // There is always a scheduler, but none of them is old.
-      let scheduler = Scheduler()
+      let scheduler = Scheduler(origin: .here())
       ownership.retain(scheduler, watermark: id)
       if let previous { ownership.release(previous) }
       previous = scheduler
@@ -69,7 +69,7 @@ import Testing
 
   @Test func aTaskOlderThanTheSchedulerIsNotItsOwn() {
     let ownership = TaskOwnership()
-    let scheduler = Scheduler()
+    let scheduler = Scheduler(origin: .here())
     ownership.retain(scheduler, watermark: 10)
     #expect(ownership.owner(ofReadyJob: 7, on: scheduler) == nil)
     #expect(ownership.claim(7, for: scheduler))
@@ -79,11 +79,11 @@ import Testing
 
   @Test func whatIsNobodysIsTheProcessWideSchedulers() {
     let ownership = TaskOwnership()
-    let own = Scheduler()
+    let own = Scheduler(origin: .here())
     ownership.retain(own, watermark: 10)
     #expect(ownership.claim(11, for: own))
-    let wide = ownership.retainProcessWide { Scheduler() }
-    #expect(ownership.retainProcessWide { Scheduler() } === wide)
+    let wide = ownership.retainProcessWide { Scheduler(origin: .here()) }
+    #expect(ownership.retainProcessWide { Scheduler(origin: .here()) } === wide)
     #expect(ownership.owner(ofReadyJob: 5, on: nil) === wide)
     #expect(ownership.owner(ofReadyJob: 0, on: nil) === wide)
     #expect(ownership.owner(ofReadyJob: 11, on: wide) === own)

@@ -234,3 +234,65 @@ import Testing
     task.cancel()
   }
 }
+
+/// A clock that is used by the tasks of another test.
+@Suite struct ForeignUseTests {
+  @Test func aSleepOfAnotherTestsTaskIsAFailureOnce() async {
+    // Each of these tasks stands for a test: it makes a clock of its own.
+    let line: UInt = #line + 1
+    let clock = await Task { TestClock() }.value
+    let failures = Log<String>()
+    await withKnownIssue {
+      await Task {
+        _ = TestClock()
+        let own = TestClock()
+        try? await clock.sleep(for: .seconds(-1))
+        try? await clock.sleep(for: .seconds(-1))
+        withExtendedLifetime(own) {}
+      }.value
+    } matching: { issue in
+      failures.add(issue.comments.first?.rawValue ?? "")
+      return issue.sourceLocation?.line == Int(line)
+    }
+    #expect(
+      failures.all == [
+        """
+        TestClock.sleep(until:) was called by a task of another test than the one that made the \
+        clock, at ClocksTests/TestClockTests.swift:\(line). The tests' tasks run side by side, so \
+        neither can know when the other's have run as far as they can. Make a clock in each test; \
+        one in a static or global variable is shared by all of them.
+        It is 0.0 seconds. Pending sleeps: none
+        """
+      ])
+  }
+
+  @Test func anAdvanceByAnotherTestsTaskIsAFailure() async {
+    let clock = await Task { TestClock() }.value
+    let line: Int = #line + 4
+    await withKnownIssue {
+      await Task {
+        let own = TestClock()
+        await clock.advance(by: .seconds(1))
+        withExtendedLifetime(own) {}
+      }.value
+    } matching: { issue in
+      issue.sourceLocation?.line == line
+    }
+    #expect(clock.now.offset == .seconds(1))
+  }
+
+  @Test func aScopeMayUseTheClockOfItsTest() async throws {
+    let clock = TestClock()
+    let log = Log<String>()
+    try await withVirtualTime { _ in
+      let task = Task {
+        try await clock.sleep(for: .seconds(1))
+        log.add("woken at \(clock.now)")
+      }
+      await clock.settle()
+      await clock.advance(by: .seconds(1))
+      try await task.value
+    }
+    #expect(log.all == ["woken at 1.0 seconds"])
+  }
+}

@@ -339,15 +339,16 @@ import Testing
   @Test func aTimerThatNeverEndsIsAFailure() async throws {
     let failures = Log<String>()
     await withKnownIssue {
-      try? await VirtualTime(ScopeOptions(limits: RunawayLimits(wakes: 1_000))).run(report: {
-        recordFailure($0, at: .here())
-      }) {
-        _ in
-        Task {
-          while true { try await Task.sleep(for: .seconds(1)) }
+      try? await VirtualTime(ScopeOptions(limits: RunawayLimits(wakes: 1_000)), at: .here()).run(
+        report: {
+          recordFailure($0, at: .here())
+        }) {
+          _ in
+          Task {
+            while true { try await Task.sleep(for: .seconds(1)) }
+          }
+          for await _ in AsyncStream<Int>.makeStream().stream {}
         }
-        for await _ in AsyncStream<Int>.makeStream().stream {}
-      }
     } matching: { issue in
       failures.add(issue.comments.first?.rawValue ?? "")
       return true
@@ -365,13 +366,14 @@ import Testing
   @Test func aTaskThatYieldsForEverIsAFailure() async throws {
     let failures = Log<String>()
     await withKnownIssue {
-      try? await VirtualTime(ScopeOptions(limits: RunawayLimits(jobs: 1_000))).run(report: {
-        recordFailure($0, at: .here())
-      }) {
-        _ in
-        Task { while !Task.isCancelled { await Task.yield() } }
-        try await Task.sleep(for: .seconds(1))
-      }
+      try? await VirtualTime(ScopeOptions(limits: RunawayLimits(jobs: 1_000)), at: .here()).run(
+        report: {
+          recordFailure($0, at: .here())
+        }) {
+          _ in
+          Task { while !Task.isCancelled { await Task.yield() } }
+          try await Task.sleep(for: .seconds(1))
+        }
     } matching: { issue in
       failures.add(issue.comments.first?.rawValue ?? "")
       return true

@@ -47,14 +47,23 @@ final class Scheduler: Sendable {
   /// The time that all clocks of the test read; `nil` unless the test's time is virtual throughout.
   /// Set before the scheduler has a task.
   nonisolated(unsafe) private(set) var scopeTimeline: Timeline<Duration>?
+  /// The scheduler of the test that the scope is a part of.
+  let parent: Scheduler?
+  /// Where the test made its first clock, or began the scope.
+  let origin: CallSite
 
-  init() {}
+  init(origin: CallSite) {
+    parent = nil
+    self.origin = origin
+  }
 
   /// Makes the scheduler of a test whose time is virtual throughout.
   init(
     timeline: Timeline<Duration>, pacemaker: any Pacemaker, runtimeSleeps: any RuntimeSleeps,
-    limits: RunawayLimits
+    limits: RunawayLimits, origin: CallSite
   ) {
+    parent = ThreadContext.current?.pointee.scheduler
+    self.origin = origin
     scopeTimeline = timeline
     self.pacemaker = pacemaker
     self.runtimeSleeps = runtimeSleeps
@@ -69,15 +78,18 @@ final class Scheduler: Sendable {
   /// outside any task.
   ///
   /// The clock must give it back with `release()`.
-  static func retainForNewClock() -> Scheduler {
+  static func retainForNewClock(at origin: CallSite) -> Scheduler {
     RuntimeDoor.open()
     let ownership = TaskOwnership.shared
     guard let task = RuntimeDoor.currentTaskID else {
-      return ownership.retainProcessWide { Scheduler() }
+      return ownership.retainProcessWide { Scheduler(origin: origin) }
     }
     let known = ThreadContext.current?.pointee.scheduler ?? ownership.owner(of: task)
-    let scheduler = known ?? Scheduler()
+    let scheduler = known ?? Scheduler(origin: origin)
     scheduler.retain()
+    // Also if the current thread runs for the scheduler already: its first clocks may be gone, and
+    // with them all that was known of its tasks.
+    _ = ownership.claim(task, for: scheduler)
     scheduler.admitCurrentTask()
     return scheduler
   }
@@ -109,6 +121,19 @@ final class Scheduler: Sendable {
     visit(context)
     context?.pointee.scheduler = self
     return true
+  }
+
+  /// Whether the current task is another test's: neither the scheduler's own nor that of a scope
+  /// within the test.
+  var isCurrentTaskForeign: Bool {
+    guard let task = RuntimeDoor.currentTaskID else { return false }
+    var owner = TaskOwnership.shared.owner(of: task)
+    while let scheduler = owner {
+      if scheduler === self { return false }
+      owner = scheduler.parent
+      if owner == nil { return true }
+    }
+    return false
   }
 
   /// Waits from now on for the end of the job that the current thread runs.

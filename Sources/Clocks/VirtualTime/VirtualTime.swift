@@ -31,13 +31,14 @@ public final class VirtualTime: Sendable {
   let scheduler: Scheduler
   let pacemaker: ScopePacemaker
 
-  init(_ options: ScopeOptions) {
+  init(_ options: ScopeOptions, at origin: CallSite) {
     RuntimeDoor.open()
     let timeline = Timeline<Duration>(now: .zero)
     pacemaker = ScopePacemaker(timeline, options)
     scheduler = Scheduler(
-      timeline: timeline, pacemaker: pacemaker, runtimeSleeps: pacemaker, limits: options.limits)
-    clock = TestClock(scheduler, timeline)
+      timeline: timeline, pacemaker: pacemaker, runtimeSleeps: pacemaker, limits: options.limits,
+      origin: origin)
+    clock = TestClock(scheduler, timeline, at: origin)
     pacemaker.scope = self
   }
 

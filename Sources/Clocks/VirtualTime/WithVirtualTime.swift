@@ -70,7 +70,8 @@ public nonisolated(nonsending) func withVirtualTime<Result>(
     autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
     stuckAfter: stuckAfter, freezesDate: freezesDate)
   let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-  return try await VirtualTime(options).run(report: { recordFailure($0, at: callSite) }, operation)
+  return try await VirtualTime(options, at: callSite)
+    .run(report: { recordFailure($0, at: callSite) }, operation)
 }
 
 /// Runs `operation` as `withVirtualTime` does, for a test kit that knows better where a failure
@@ -83,7 +84,7 @@ public nonisolated(nonsending) func withVirtualTime<Result>(
   let options = ScopeOptions(
     autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
     stuckAfter: stuckAfter, freezesDate: freezesDate)
-  return try await VirtualTime(options).run(report: report, operation)
+  return try await VirtualTime(options, at: CallSite()).run(report: report, operation)
 }
 
 extension VirtualTime {
