@@ -34,6 +34,11 @@ final class Scheduler: Sendable {
   nonisolated(unsafe) private var wakes = 0
   /// The task whose jobs start the counting of wakes anew; 0 if there is none.
   nonisolated(unsafe) private var rootTask: UInt64 = 0
+  /// The number of jobs that have begun, and the one that runs.
+  nonisolated(unsafe) private var jobs: UInt64 = 0
+  nonisolated(unsafe) private var runningJob: (number: UInt64, task: UInt64)?
+  /// The job that ran when the watchdog last looked for the first time, and since when it does.
+  nonisolated(unsafe) private var watched: (job: UInt64, limit: RealTime, isKnown: Bool)?
   /// What is too much of either.
   nonisolated(unsafe) private var limits = RunawayLimits()
   /// Who is told what the scheduler does; `nil` nearly always.
@@ -80,6 +85,7 @@ final class Scheduler: Sendable {
   /// The clock must give it back with `release()`.
   static func retainForNewClock(at origin: CallSite) -> Scheduler {
     RuntimeDoor.open()
+    Watchdog.start()
     let ownership = TaskOwnership.shared
     guard let task = RuntimeDoor.currentTaskID else {
       return ownership.retainProcessWide { Scheduler(origin: origin) }
@@ -296,6 +302,7 @@ final class Scheduler: Sendable {
 
   /// Decides what the pump does next. Called with the lock held.
   private func nextTurn(on lane: Lane, mayStay: Bool) -> Turn {
+    runningJob = nil
     guard visitors == 0 else {
       isPumping = false
       return .rest
@@ -315,6 +322,7 @@ final class Scheduler: Sendable {
         ready.append(entry)
         return turn
       }
+      begin(entry)
       return .run(entry)
     }
     if let request = settles.first {
@@ -344,7 +352,9 @@ final class Scheduler: Sendable {
       return .resume(continuation, isOwn: isOwn)
     case .run(let job):
       wakes += 1
-      return .run(JobQueue.Entry(job: job, taskID: RuntimeDoor.taskID(of: job), lane: .pool))
+      let entry = JobQueue.Entry(job: job, taskID: RuntimeDoor.taskID(of: job), lane: .pool)
+      begin(entry)
+      return .run(entry)
     case .finish(let continuation, let isOwn):
       wakes = 0
       remove()
@@ -352,6 +362,13 @@ final class Scheduler: Sendable {
     case .cancel(let tasks):
       return .cancel(tasks)
     }
+  }
+
+  /// Notes that a job is about to run. Called with the lock held.
+  @inline(__always)
+  private func begin(_ entry: JobQueue.Entry) {
+    jobs &+= 1
+    runningJob = (jobs, entry.taskID)
   }
 
   /// Gives up on whoever waits for the scheduler to be idle, because it will never be. Called with
@@ -386,6 +403,34 @@ final class Scheduler: Sendable {
   /// Changes what is too much.
   func setLimits(_ limits: RunawayLimits) {
     lock.withLock { self.limits = limits }
+  }
+
+  /// The job that has held its thread for longer than `limit` while others wait for it, if there is
+  /// one that was not known yet. To be asked again and again. O(1).
+  func newBlockage(after limit: Duration) -> Blockage? {
+    lock.withLock {
+      // A job that the scheduler did not start has no number; there is rarely more than one.
+      let running = runningJob ?? (visitors > 0 ? (.max - jobs, 0) : nil)
+      guard let running, !ready.isEmpty else {
+        watched = nil
+        return nil
+      }
+      guard let watched, watched.job == running.number else {
+        watched = (running.number, RealTime(in: limit), false)
+        return nil
+      }
+      guard !watched.isKnown, watched.limit.hasPassed else { return nil }
+      self.watched?.isKnown = true
+      return Blockage(task: running.task, waiting: ready.count)
+    }
+  }
+
+  /// The time and the pending sleeps of a test whose time is virtual throughout.
+  var scopeDescription: String {
+    guard let timeline = scopeTimeline else { return "" }
+    let (now, sleeps) = lock.withLock { (timeline.now, timeline.sleeps) }
+    let pending = sleeps.pending.map(\.line)
+    return "It is \(now). Pending sleeps: \(pending.isEmpty ? "none" : "\n" + pending.listed)"
   }
 
   // MARK: - Observation

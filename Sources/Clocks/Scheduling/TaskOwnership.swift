@@ -28,6 +28,7 @@ final class TaskOwnership: Sendable {
   nonisolated(unsafe) private var strangerLimit = 1024
 
   private struct Registration {
+    let scheduler: Scheduler
     /// The number of clocks that keep the scheduler registered.
     var clocks = 0
     /// The newest task there was when the scheduler began: older ones are not its own unless it
@@ -48,8 +49,10 @@ final class TaskOwnership: Sendable {
   /// - Parameter watermark: The id of the newest task there is.
   func retain(_ scheduler: Scheduler, watermark: UInt64) {
     lock.withLock {
-      schedulers[ObjectIdentifier(scheduler), default: Registration(watermark: watermark)]
-        .clocks += 1
+      schedulers[
+        ObjectIdentifier(scheduler),
+        default: Registration(scheduler: scheduler, watermark: watermark)
+      ].clocks += 1
       count.store(schedulers.count, ordering: .relaxed)
     }
   }
@@ -85,10 +88,17 @@ final class TaskOwnership: Sendable {
     lock.withLock {
       let scheduler = processWide ?? make()
       processWide = scheduler
-      schedulers[ObjectIdentifier(scheduler), default: Registration(watermark: 0)].clocks += 1
+      schedulers[
+        ObjectIdentifier(scheduler), default: Registration(scheduler: scheduler, watermark: 0)
+      ].clocks += 1
       count.store(schedulers.count, ordering: .relaxed)
       return scheduler
     }
+  }
+
+  /// Every registered scheduler. O(number of schedulers).
+  var registeredSchedulers: [Scheduler] {
+    lock.withLock { schedulers.values.map(\.scheduler) }
   }
 
   // MARK: - Tasks

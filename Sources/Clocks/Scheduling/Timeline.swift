@@ -43,3 +43,12 @@ extension SleepQueue.Sleeper {
     }
   }
 }
+
+extension SleepQueue.Details {
+  /// For example `until 3.0 seconds, since 1.0 seconds, task "poll" (#42), on ContinuousClock`.
+  var line: String {
+    let id = task?.id ?? 0
+    let task = taskName.map { "task \"\($0)\" (#\(id))" } ?? "task #\(id)"
+    return "until \(deadline), since \(registered), \(task), on \(clock)"
+  }
+}

@@ -33,6 +33,7 @@ public final class VirtualTime: Sendable {
 
   init(_ options: ScopeOptions, at origin: CallSite) {
     RuntimeDoor.open()
+    Watchdog.start()
     let timeline = Timeline<Duration>(now: .zero)
     pacemaker = ScopePacemaker(timeline, options)
     scheduler = Scheduler(

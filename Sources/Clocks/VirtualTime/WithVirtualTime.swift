@@ -210,15 +210,6 @@ extension VirtualTime {
   }
 }
 
-extension SleepQueue.Details {
-  /// For example `until 3.0 seconds, since 1.0 seconds, task "poll" (#42), on ContinuousClock`.
-  var line: String {
-    let id = task?.id ?? 0
-    let task = taskName.map { "task \"\($0)\" (#\(id))" } ?? "task #\(id)"
-    return "until \(deadline), since \(registered), \(task), on \(clock)"
-  }
-}
-
 /// Where a child task leaves its result for its parent.
 private final class ResultSlot<Value> {
   var result: Result<Value, any Error>?

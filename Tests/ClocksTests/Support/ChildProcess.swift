@@ -27,9 +27,16 @@ struct ChildProcess: Sendable {
   /// Runs the Swift Testing tests whose name matches, in a process that takes a lower rung.
   static func runSwiftTesting(_ tests: String, on rung: SchedulingRung) async throws -> ChildProcess
   {
+    try await runSwiftTesting(tests, environment: ["CLOCKS_RUNG": "\(rung)"])
+  }
+
+  /// Runs the Swift Testing tests whose name matches, with the given environment.
+  static func runSwiftTesting(
+    _ tests: String, environment: [String: String]
+  ) async throws -> ChildProcess {
     try await run(
       testBundle, arguments: ["--testing-library", "swift-testing", "--filter", tests],
-      environment: ["CLOCKS_RUNG": "\(rung)"])
+      environment: environment)
   }
 
   /// The same as `runXCTest`, but under a name from which nobody would know a test bundle.

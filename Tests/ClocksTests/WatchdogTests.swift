@@ -1,0 +1,64 @@
+import Dispatch
+import Foundation
+import Testing
+
+@testable import Clocks
+
+/// A job that holds its thread while the rest of its test waits.
+@Suite struct WatchdogTests {
+  @Test func aJobThatBlocksItsThreadIsAFailure() async throws {
+    let child = try await ChildProcess.runSwiftTesting(
+      "BlockedTests",
+      environment: ["CLOCKS_BLOCKED_AFTER": "0.1", BlockedTests.variable: "1"])
+    let output = child.standardOutput + child.standardError
+    #expect(child.exitCode != 0)
+    #expect(output.contains("recorded an issue at WatchdogTests.swift:\(BlockedTests.line):"))
+    let expected = [
+      "A job of task #",
+      """
+      has held its thread for 0.1 seconds of real time, and the rest of the test waits for it: \
+      1 job is ready. A test's tasks run one at a time, so a thread that is blocked until another \
+      task has run (by a semaphore, a lock, a synchronous wait) is blocked for ever: await it \
+      instead.
+      """,
+    ]
+    for text in expected { #expect(output.contains(text), "\(output)") }
+  }
+
+  @Test func whatIsBusyButNobodyWaitsForIsNoBlockage() async {
+    let clock = TestClock()
+    #expect(clock.scheduler.newBlockage(after: .zero) == nil)
+    #expect(clock.scheduler.newBlockage(after: .zero) == nil)
+    // This job is a visitor, and now another one waits for it.
+    let task = Task {}
+    #expect(clock.scheduler.newBlockage(after: .zero) == nil)
+    #expect(clock.scheduler.newBlockage(after: .zero)?.waiting == 1)
+    #expect(clock.scheduler.newBlockage(after: .zero) == nil)
+    await task.value
+    #expect(clock.scheduler.newBlockage(after: .zero) == nil)
+  }
+}
+
+/// Blocks only when it is asked to, by the test above in a process of its own.
+@Suite struct BlockedTests {
+  static let variable = "CLOCKS_TESTS_BLOCK"
+  static let line: Int = #line + 4
+
+  @Test func blocksUntilTheOtherTaskHasRun() async {
+    guard ProcessInfo.processInfo.environment[Self.variable] != nil else { return }
+    let clock = TestClock()
+    let log = Log<Int>()
+    let blocked = Task {
+      // It waits for a task that could only run after it; after a while it gives up.
+      _ = DispatchSemaphore(value: 0).waitForASecond()
+    }
+    Task { log.add(1) }
+    await clock.settle()
+    await blocked.value
+    #expect(log.all == [1])
+  }
+}
+
+extension DispatchSemaphore {
+  fileprivate func waitForASecond() -> DispatchTimeoutResult { wait(timeout: .now() + 1) }
+}
