@@ -48,6 +48,14 @@ import Testing
     #expect(issues.count == 40)
   }
 
+  /// Where both libraries run tests in one process, the arguments of the process do not tell.
+  @Test func swiftTestingIsKnownToRunATaskOfATest() async {
+    #expect(SwiftTesting.isRunningThisTask)
+    async let child = SwiftTesting.isRunningThisTask
+    #expect(await child)
+    #expect(await Task.detached { SwiftTesting.isRunningThisTask }.value == false)
+  }
+
   @Test func failureOfADetachedTaskReachesSwiftTesting() async throws {
     let child = try await ChildProcess.runSwiftTesting(.inDetachedTask)
     #expect(

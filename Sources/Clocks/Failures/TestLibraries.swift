@@ -98,7 +98,7 @@ enum TestLibraries {
 /// the calls, moves and destroys the values and asks the types for their sizes, and no layout is
 /// assumed here. (A struct that is generic over the whole function type would not do: such a
 /// function takes even a `String` by address.)
-private enum SwiftTesting {
+enum SwiftTesting {
   private struct CurrentTest<Test> { var call: () -> Test? }
   // An initializer owns its arguments; any other function borrows them.
   private struct MakeComment<Comment> { var call: (__owned String) -> Comment }
@@ -159,7 +159,7 @@ private enum SwiftTesting {
 
 // MARK: - XCTest
 
-private enum XCTest {
+enum XCTest {
   // XCTest is not resilient, and the types are the standard library's.
   private struct Fail { var call: (String, StaticString, UInt) -> Void }
 
