@@ -12,37 +12,39 @@
 final class Scheduler: Sendable {
   /// Guards everything below, and the time and sleeps of the scheduler's clocks.
   ///
+  /// The lock makes every access exclusive, so they are not checked a second time.
+  ///
   /// No job runs, no continuation is resumed and no observer is called while it is held. Comparing
   /// two instants is all of a user's code that may run under it.
   let lock = Lock()
 
   /// The jobs that could run now.
-  nonisolated(unsafe) private var ready = JobQueue()
+  @exclusivity(unchecked) nonisolated(unsafe) private var ready = JobQueue()
   /// Whether a thread runs `pump`, or has been asked to. There is at most one at a time.
-  nonisolated(unsafe) private var isPumping = false
+  @exclusivity(unchecked) nonisolated(unsafe) private var isPumping = false
   /// The number of running jobs that the scheduler did not start; while there are any, it starts
   /// none.
-  nonisolated(unsafe) private var visitors = 0
+  @exclusivity(unchecked) nonisolated(unsafe) private var visitors = 0
   /// Who waits to hear that the scheduler is idle; time does not move for them.
-  nonisolated(unsafe) private var settles = RequestQueue()
+  @exclusivity(unchecked) nonisolated(unsafe) private var settles = RequestQueue()
   /// Who wants time to move, in order of arrival; the first is under way.
-  nonisolated(unsafe) private var requests = RequestQueue()
+  @exclusivity(unchecked) nonisolated(unsafe) private var requests = RequestQueue()
   /// Moves time when nobody asks for it; `nil` unless the test's time is virtual throughout.
-  nonisolated(unsafe) private var pacemaker: (any Pacemaker)?
+  @exclusivity(unchecked) nonisolated(unsafe) private var pacemaker: (any Pacemaker)?
   /// The number of jobs since time last moved, and of wakes since a request last began.
-  nonisolated(unsafe) private var jobsWithoutWake = 0
-  nonisolated(unsafe) private var wakes = 0
+  @exclusivity(unchecked) nonisolated(unsafe) private var jobsWithoutWake = 0
+  @exclusivity(unchecked) nonisolated(unsafe) private var wakes = 0
   /// The task whose jobs start the counting of wakes anew; 0 if there is none.
-  nonisolated(unsafe) private var rootTask: UInt64 = 0
+  @exclusivity(unchecked) nonisolated(unsafe) private var rootTask: UInt64 = 0
   /// The number of jobs that have begun, and the one that runs.
-  nonisolated(unsafe) private var jobs: UInt64 = 0
-  nonisolated(unsafe) private var runningJob: (number: UInt64, task: UInt64)?
+  @exclusivity(unchecked) nonisolated(unsafe) private var jobs: UInt64 = 0
+  @exclusivity(unchecked) nonisolated(unsafe) private var runningJob: (number: UInt64, task: UInt64)?
   /// The job that ran when the watchdog last looked for the first time, and since when it does.
-  nonisolated(unsafe) private var watched: (job: UInt64, limit: RealTime, isKnown: Bool)?
+  @exclusivity(unchecked) nonisolated(unsafe) private var watched: (job: UInt64, limit: RealTime, isKnown: Bool)?
   /// What is too much of either.
-  nonisolated(unsafe) private var limits = RunawayLimits()
+  @exclusivity(unchecked) nonisolated(unsafe) private var limits = RunawayLimits()
   /// Who is told what the scheduler does; `nil` nearly always.
-  nonisolated(unsafe) private var observer: SchedulerObserver?
+  @exclusivity(unchecked) nonisolated(unsafe) private var observer: SchedulerObserver?
 
   private let order = SchedulingOrder()
 
