@@ -14,13 +14,14 @@ extension TestClock {
     /// The number of the sleep: the clock's first one is 0, the next one 1, and so on.
     public let number: Int
 
-    init(_ details: Timeline<Duration>.Sleeps.Details) {
-      deadline = Instant(offset: details.deadline)
+    init(_ pending: Timeline<Duration>.Sleeps.Pending) {
+      let details = pending.details
+      deadline = Instant(offset: pending.deadline)
       tolerance = details.tolerance
       registered = Instant(offset: details.registered)
       taskName = details.taskName
       taskID = details.task?.id ?? 0
-      number = Int(details.number)
+      number = Int(pending.number)
     }
 
     /// For example `until 3.0 seconds, since 1.0 seconds, task "poll" (#42)`.

@@ -194,9 +194,9 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
       // called. Then it is due at once, and is woken by the next advance, which is as if it had
       // come a moment later.
       let details = Sleeps.Details(
-        deadline: deadline.offset, tolerance: tolerance, registered: timeline.now, task: task,
-        taskName: name, clock: "TestClock")
-      let outcome = timeline.sleeps.suspend(token, sleeper, details: details)
+        registered: timeline.now, taskName: name, task: task, clock: .test, tolerance: tolerance)
+      let outcome = timeline.sleeps.suspend(
+        token, sleeper, until: deadline.offset, details: details)
       return (outcome, timeline.takeFulfilledArrivals())
     }
     if case .cancelled = outcome { Self.resumeCancelled(sleeper) }

@@ -28,7 +28,7 @@ protocol RuntimeSleeps: AnyObject, Sendable {
   /// Takes the job that is to wake `task`, which is the current one, after `delay`.
   func sleep(
     _ task: RuntimeDoor.TaskReference, _ job: UnownedJob, for delay: Duration,
-    on clock: StaticString,
+    on clock: ClockKind,
     _ scheduler: Scheduler)
 
   /// A task has become ready; if it slept, then its sleep is over.

@@ -258,8 +258,8 @@ enum RuntimeDoor {
         let delay = delay as? Duration, let task = currentTask, let sleeps = scope.runtimeSleeps
       else { return false }
       switch clock {
-      case is ContinuousClock: sleeps.sleep(task, job, for: delay, on: "ContinuousClock", scope)
-      case is SuspendingClock: sleeps.sleep(task, job, for: delay, on: "SuspendingClock", scope)
+      case is ContinuousClock: sleeps.sleep(task, job, for: delay, on: .continuous, scope)
+      case is SuspendingClock: sleeps.sleep(task, job, for: delay, on: .suspending, scope)
       default: return false
       }
       return true

@@ -38,9 +38,11 @@ final class Scheduler: Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) private var rootTask: UInt64 = 0
   /// The number of jobs that have begun, and the one that runs.
   @exclusivity(unchecked) nonisolated(unsafe) private var jobs: UInt64 = 0
-  @exclusivity(unchecked) nonisolated(unsafe) private var runningJob: (number: UInt64, task: UInt64)?
+  @exclusivity(unchecked) nonisolated(unsafe) private var runningJob:
+    (number: UInt64, task: UInt64)?
   /// The job that ran when the watchdog last looked for the first time, and since when it does.
-  @exclusivity(unchecked) nonisolated(unsafe) private var watched: (job: UInt64, limit: RealTime, isKnown: Bool)?
+  @exclusivity(unchecked) nonisolated(unsafe) private var watched:
+    (job: UInt64, limit: RealTime, isKnown: Bool)?
   /// What is too much of either.
   @exclusivity(unchecked) nonisolated(unsafe) private var limits = RunawayLimits()
   /// Who is told what the scheduler does; `nil` nearly always.

@@ -13,17 +13,23 @@ struct SleepQueue<Instant: Comparable & Sendable> {
     fileprivate var number: UInt64
   }
 
-  /// What is told about a pending sleep.
+  /// What is told about a pending sleep, apart from its deadline.
   struct Details {
-    var deadline: Instant
-    var tolerance: Instant?
+    /// When the sleep was registered.
     var registered: Instant
+    var taskName: String?
     /// The task that sleeps; valid for as long as the sleep is pending.
     var task: RuntimeDoor.TaskReference?
-    var taskName: String?
     /// What kind of clock the task sleeps on.
-    var clock: StaticString
-    var number: UInt64 = 0
+    var clock: ClockKind
+    var tolerance: Instant?
+  }
+
+  /// A pending sleep, for somebody who asks.
+  struct Pending {
+    var deadline: Instant
+    var number: UInt64
+    var details: Details
   }
 
   /// Why a sleep does not suspend.
@@ -50,7 +56,6 @@ struct SleepQueue<Instant: Comparable & Sendable> {
   private struct Slot {
     var number: UInt64
     var sleeper: Sleeper?
-    var details: Details?
   }
 
   private enum Position {
@@ -71,6 +76,10 @@ struct SleepQueue<Instant: Comparable & Sendable> {
   /// the cache.
   private var positions: [Int32] = []
   private var slots: [Slot] = []
+  /// What is told about the sleep in each slot, if anybody asks; outdated in a free one.
+  ///
+  /// Apart from `slots`, and left alone when a sleep ends, because it is large and rarely read.
+  private var details: [Details?] = []
   private var freeSlots: [Int32] = []
   private var nextNumber: UInt64 = 0
   private let order = SchedulingOrder()
@@ -95,6 +104,7 @@ struct SleepQueue<Instant: Comparable & Sendable> {
     }
     let slot = Int32(slots.count)
     slots.append(Slot(number: number))
+    details.append(nil)
     positions.append(Position.reserved)
     return Token(slot: slot, number: number)
   }
@@ -102,7 +112,7 @@ struct SleepQueue<Instant: Comparable & Sendable> {
   /// Registers an announced sleep under its deadline, unless it was cancelled in the meantime.
   /// O(log n).
   mutating func suspend(
-    _ token: Token, _ sleeper: Sleeper, details: Details
+    _ token: Token, _ sleeper: Sleeper, until deadline: Instant, details: Details
   ) -> Admission {
     let slot = Int(token.slot)
     if positions[slot] == Position.cancelled {
@@ -110,10 +120,9 @@ struct SleepQueue<Instant: Comparable & Sendable> {
       return .cancelled
     }
     slots[slot].sleeper = sleeper
-    slots[slot].details = details
-    slots[slot].details?.number = token.number
+    self.details[slot] = details
     let entry = Entry(
-      deadline: details.deadline, rank: order.rank(ofRegistration: token.number), slot: token.slot)
+      deadline: deadline, rank: order.rank(ofRegistration: token.number), slot: token.slot)
     heap.append(entry)
     siftUp(entry, from: heap.count - 1)
     return .suspended
@@ -139,8 +148,13 @@ struct SleepQueue<Instant: Comparable & Sendable> {
   }
 
   /// The pending sleeps in the order in which they would wake. O(n log n).
-  var pending: [Details] {
-    heap.sorted(by: Self.comesFirst).map { slots[Int($0.slot)].details.unsafelyUnwrapped }
+  var pending: [Pending] {
+    heap.sorted(by: Self.comesFirst).map { entry in
+      let slot = Int(entry.slot)
+      return Pending(
+        deadline: entry.deadline, number: slots[slot].number,
+        details: details[slot].unsafelyUnwrapped)
+    }
   }
 
   // MARK: - Heap
@@ -151,7 +165,6 @@ struct SleepQueue<Instant: Comparable & Sendable> {
 
   private mutating func release(_ slot: Int32) {
     slots[Int(slot)].sleeper = nil
-    slots[Int(slot)].details = nil
     positions[Int(slot)] = Position.free
     freeSlots.append(slot)
   }

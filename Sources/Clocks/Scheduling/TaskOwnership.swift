@@ -15,8 +15,9 @@ final class TaskOwnership: Sendable {
   /// Guards everything below. No scheduler's lock is taken while it is held, nor is it taken under
   /// one.
   private let lock = Lock()
-  /// The owner of each task that has been seen; `nil` for a task that is known to be nobody's.
-  nonisolated(unsafe) private var owners: [UInt64: Scheduler?] = [:]
+  /// The owner of each task that has been seen. Every scheduler in it is also in `schedulers`, which
+  /// keeps it alive.
+  nonisolated(unsafe) private var owners = TaskTable()
   /// Every registered scheduler.
   nonisolated(unsafe) private var schedulers: [ObjectIdentifier: Registration] = [:]
   /// The scheduler of the clocks that were made outside any task: it owns whatever nobody else
@@ -70,8 +71,8 @@ final class TaskOwnership: Sendable {
       guard schedulers[key]!.clocks == 0 else { return }
       struckOff = schedulers.removeValue(forKey: key)
       for id in struckOff!.tasks {
-        // A task may have gone over to another scheduler since.
-        if let owner = owners[id] ?? nil, owner === scheduler { owners.removeValue(forKey: id) }
+        // Unless the task has gone over to another scheduler since.
+        owners.remove(id, of: scheduler)
       }
       if processWide === scheduler { processWide = nil }
       if schedulers.isEmpty {
@@ -105,14 +106,17 @@ final class TaskOwnership: Sendable {
 
   /// The scheduler that a task is known to belong to, or the process-wide one. O(1).
   func owner(of id: UInt64) -> Scheduler? {
-    lock.withLock { (owners[id] ?? nil) ?? processWide }
+    lock.withLock {
+      if case .scheduler(let owner) = owners[id] { return owner }
+      return processWide
+    }
   }
 
   /// Registers a task as `scheduler`'s unless another owns it, and says whether it is `scheduler`'s
   /// now. Amortized O(1).
   func claim(_ id: UInt64, for scheduler: Scheduler) -> Bool {
     lock.withLock {
-      if let owner = owners[id] ?? nil { return owner === scheduler }
+      if case .scheduler(let owner) = owners[id] { return owner === scheduler }
       register(id, of: scheduler)
       return true
     }
@@ -136,8 +140,10 @@ final class TaskOwnership: Sendable {
     lock.withLock {
       // An actor's queue has no owner of its own: it works for whoever set it going.
       guard id != 0 else { return registered(running) ?? processWide }
-      if let known = owners[id] {
-        return known ?? processWide
+      switch owners[id] {
+      case .scheduler(let owner): return owner
+      case .nobody: return processWide
+      case .unknown: break
       }
       if let running = registered(running) {
         if running === processWide { return running }
@@ -159,21 +165,22 @@ final class TaskOwnership: Sendable {
   private func register(_ id: UInt64, of scheduler: Scheduler) {
     // Whatever is nobody else's is the process-wide scheduler's without an entry.
     guard scheduler !== processWide else { return }
-    owners[id] = scheduler
+    guard schedulers[ObjectIdentifier(scheduler)] != nil else { return }
+    owners.set(id, to: scheduler)
     schedulers[ObjectIdentifier(scheduler)]?.tasks.append(id)
   }
 
   /// Remembers that a task is nobody's, so that a test which resumes it later does not take it for
   /// its own.
   private func registerStranger(_ id: UInt64) {
-    owners[id] = .some(nil)
+    owners.set(id, to: nil)
     strangers.append(id)
     guard strangers.count > strangerLimit else { return }
     // Tasks older than every scheduler are recognized without an entry.
     let watermark = schedulers.values.lazy.map(\.watermark).min() ?? .max
     strangers.removeAll { id in
       guard id <= watermark else { return false }
-      if case .some(nil) = owners[id] { owners.removeValue(forKey: id) }
+      owners.remove(id, of: nil)
       return true
     }
     strangerLimit = max(1024, strangers.count * 2)

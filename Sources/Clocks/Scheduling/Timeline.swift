@@ -44,11 +44,18 @@ extension SleepQueue.Sleeper {
   }
 }
 
-extension SleepQueue.Details {
+extension SleepQueue.Pending {
   /// For example `until 3.0 seconds, since 1.0 seconds, task "poll" (#42), on ContinuousClock`.
   var line: String {
-    let id = task?.id ?? 0
-    let task = taskName.map { "task \"\($0)\" (#\(id))" } ?? "task #\(id)"
-    return "until \(deadline), since \(registered), \(task), on \(clock)"
+    let id = details.task?.id ?? 0
+    let task = details.taskName.map { "task \"\($0)\" (#\(id))" } ?? "task #\(id)"
+    return "until \(deadline), since \(details.registered), \(task), on \(details.clock.rawValue)"
   }
+}
+
+/// The kinds of clock on which a task may sleep.
+enum ClockKind: String, Sendable {
+  case test = "TestClock"
+  case continuous = "ContinuousClock"
+  case suspending = "SuspendingClock"
 }

@@ -6,7 +6,7 @@
 final class ScopePacemaker: Pacemaker, RuntimeSleeps {
   /// What went wrong in the scope.
   enum Problem {
-    case stuck(pending: [Timeline<Duration>.Sleeps.Details])
+    case stuck(pending: [Timeline<Duration>.Sleeps.Pending])
     case runaway(Runaway)
   }
 
@@ -136,7 +136,7 @@ final class ScopePacemaker: Pacemaker, RuntimeSleeps {
 
   func sleep(
     _ task: RuntimeDoor.TaskReference, _ job: UnownedJob, for delay: Duration,
-    on clock: StaticString, _ scheduler: Scheduler
+    on clock: ClockKind, _ scheduler: Scheduler
   ) {
     let name = RuntimeDoor.currentTaskName
     let delay = RuntimeClockReadings.areFrozen ? delay : delay.roundedUpAfterReadingTheClockTwice
@@ -145,10 +145,9 @@ final class ScopePacemaker: Pacemaker, RuntimeSleeps {
       guard deadline > timeline.now else { return nil }
       let token = timeline.sleeps.reserve()
       _ = timeline.sleeps.suspend(
-        token, .job(job),
+        token, .job(job), until: deadline,
         details: .init(
-          deadline: deadline, tolerance: nil, registered: timeline.now, task: task, taskName: name,
-          clock: clock))
+          registered: timeline.now, taskName: name, task: task, clock: clock, tolerance: nil))
       sleeps[task.id] = token
       return timeline.takeFulfilledArrivals()
     }

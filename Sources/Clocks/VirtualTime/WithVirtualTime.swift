@@ -174,7 +174,7 @@ extension VirtualTime {
       }
       // None of these tasks can come to its end meanwhile: they are the scope's, and it runs this
       // one.
-      for details in pending { details.task?.cancel() }
+      for sleep in pending { sleep.details.task?.cancel() }
       _ = await scheduler.settle()
     }
     let pending = scheduler.lock.withLock { clock.timeline.sleeps }.pending

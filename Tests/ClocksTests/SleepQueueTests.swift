@@ -1,0 +1,72 @@
+import Testing
+
+@testable import Clocks
+
+/// The queue of sleeps, against a sorted list that does the same.
+@Suite struct SleepQueueTests {
+  @Test(arguments: 0..<20) func doesWhatASortedListDoes(_ seed: UInt64) async throws {
+    var random = Randomness(state: seed)
+    var queue = SleepQueue<Int>()
+    var model: [(deadline: Int, number: UInt64, token: SleepQueue<Int>.Token)] = []
+    var cancelled: [SleepQueue<Int>.Token] = []
+    var number: UInt64 = 0
+    // A sleep whose task is not there: jobs are not run here.
+    let sleeper = SleepQueue<Int>.Sleeper.job(unsafeBitCast(8, to: UnownedJob.self))
+    for step in 0..<3_000 {
+      switch UInt8.random(in: 0..<4, using: &random) {
+      case 0, 1:
+        let token = queue.reserve()
+        let deadline = Int.random(in: 0..<50, using: &random)
+        let outcome = queue.suspend(
+          token, sleeper, until: deadline,
+          details: .init(
+            registered: step, taskName: nil, task: nil, clock: .test, tolerance: nil))
+        guard case .suspended = outcome else {
+          Issue.record("refused")
+          return
+        }
+        model.append((deadline, number, token))
+        number += 1
+      case 2:
+        guard !model.isEmpty else { continue }
+        let removed = model.remove(at: Int.random(in: 0..<model.count, using: &random))
+        #expect(queue.cancel(removed.token) != nil)
+        cancelled.append(removed.token)
+      default:
+        guard let first = model.min(by: { ($0.deadline, $0.number) < ($1.deadline, $1.number) })
+        else {
+          #expect(queue.earliestDeadline == nil)
+          continue
+        }
+        #expect(queue.earliestDeadline == first.deadline)
+        #expect(queue.pending.first?.number == first.number)
+        _ = queue.popEarliest()
+        model.removeAll { $0.number == first.number }
+        cancelled.append(first.token)
+      }
+      // What is over can be cancelled again and again without harm.
+      if let token = cancelled.randomElement(using: &random) { #expect(queue.cancel(token) == nil) }
+      #expect(queue.count == model.count)
+      if step % 100 == 0 {
+        queue.checkInvariants()
+        let order = model.sorted { ($0.deadline, $0.number) < ($1.deadline, $1.number) }
+        #expect(queue.pending.map(\.number) == order.map(\.number))
+      }
+    }
+  }
+
+  @Test func aSleepThatIsCancelledBeforeItSuspendsIsRefused() {
+    var queue = SleepQueue<Int>()
+    let token = queue.reserve()
+    #expect(queue.cancel(token) == nil)
+    let outcome = queue.suspend(
+      token, .job(unsafeBitCast(8, to: UnownedJob.self)), until: 1,
+      details: .init(registered: 0, taskName: nil, task: nil, clock: .test, tolerance: nil))
+    guard case .cancelled = outcome else {
+      Issue.record("it was accepted")
+      return
+    }
+    #expect(queue.count == 0)
+    queue.checkInvariants()
+  }
+}

@@ -1,0 +1,47 @@
+import Testing
+
+@testable import Clocks
+
+/// The table of tasks, against a dictionary that does the same.
+@Suite struct TaskTableTests {
+  @Test(arguments: 0..<20) func doesWhatADictionaryDoes(_ seed: UInt64) {
+    var random = Randomness(state: seed)
+    let schedulers = (0..<3).map { _ in Scheduler(origin: .here()) }
+    var table = TaskTable()
+    var model: [UInt64: Int] = [:]
+    for _ in 0..<5_000 {
+      // Few different ids, among them some that want the same place.
+      let id = UInt64.random(in: 1...60, using: &random) << (random.next() % 2 == 0 ? 0 : 7)
+      let owner = Int.random(in: -1..<3, using: &random)
+      switch UInt8.random(in: 0..<3, using: &random) {
+      case 0:
+        table.set(id, to: owner < 0 ? nil : schedulers[owner])
+        model[id] = owner
+      case 1:
+        table.remove(id, of: owner < 0 ? nil : schedulers[owner])
+        if model[id] == owner { model[id] = nil }
+      default:
+        switch table[id] {
+        case .unknown: #expect(model[id] == nil)
+        case .nobody: #expect(model[id] == -1)
+        case .scheduler(let found):
+          #expect(model[id].map { $0 >= 0 && schedulers[$0] === found } == true)
+        }
+      }
+      #expect(table.count == model.count)
+    }
+  }
+}
+
+/// Random numbers that are the same in every run.
+struct Randomness: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}
