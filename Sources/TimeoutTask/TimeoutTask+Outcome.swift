@@ -1,5 +1,6 @@
 extension TimeoutTask {
   typealias Outcome = Result<Success, any Error>
+  typealias Waiter = UnsafeContinuation<Outcome, Never>
 
   /// All that is known about a task that may still be running.
   ///
@@ -9,7 +10,7 @@ extension TimeoutTask {
     /// Set once and never changed.
     var outcome: Outcome?
 
-    var waiters = WaiterQueue<Outcome>()
+    var waiters = WaiterQueue<Waiter>()
 
     /// The task that sleeps until the deadline; `nil` before it is known, and if there is none.
     var timer: Task<Void, Never>?
@@ -52,9 +53,7 @@ extension TimeoutTask {
     }
   }
 
-  private func enter(
-    _ waiter: UnsafeContinuation<Outcome, Never>, with ticket: WaiterQueue<Outcome>.Ticket
-  ) {
+  private func enter(_ waiter: Waiter, with ticket: WaiterQueue<Waiter>.Ticket) {
     let outcome = lock.withLock {
       if state.outcome == nil { state.waiters.add(waiter, with: ticket) }
       return state.outcome
@@ -66,7 +65,7 @@ extension TimeoutTask {
     if Task.isCancelled { leave(with: ticket) }
   }
 
-  private func leave(with ticket: WaiterQueue<Outcome>.Ticket) {
+  private func leave(with ticket: WaiterQueue<Waiter>.Ticket) {
     let cancellation = Outcome.failure(CancellationError())
     let (waiter, before) = lock.withLock {
       let waiter = state.waiters.remove(ticket)
