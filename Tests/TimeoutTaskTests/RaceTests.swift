@@ -4,7 +4,7 @@ import TimeoutTask
 
 /// Result, timeout and cancellations arrive together, each from a thread of its own.
 ///
-/// `TIMEOUT_TASK_TEST_COUNT=1000000 swift test -c release --filter RaceTests` is the full count.
+/// `TIMEOUT_TASK_TEST_COUNT` says how often: see `testCount()`.
 @Suite struct RaceTests {
   /// What the threads do to one `TimeoutTask`.
   enum Blow: Int, CaseIterable {

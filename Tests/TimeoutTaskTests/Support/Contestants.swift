@@ -4,19 +4,15 @@ import Synchronization
 
 /// Threads that all begin to run when a round begins.
 final class Contestants: Sendable {
-  private let count: Int
   private let starts: [DispatchSemaphore]
   private let running = Atomic(0)
-  private let round = Round()
+  private let ends = AsyncStream<Void>.makeStream()
 
-  /// What the threads do in the current round. Written while all of them wait.
-  private final class Round: @unchecked Sendable {
-    var body: (@Sendable (_ contestant: Int) -> Void)?
-    var end: UnsafeContinuation<Void, Never>?
-  }
+  /// What the threads do in the current round; `nil` if they are to end. Written while all of them
+  /// wait.
+  nonisolated(unsafe) private var body: (@Sendable (_ contestant: Int) -> Void)?
 
   init(_ count: Int) {
-    self.count = count
     starts = (0..<count).map { _ in DispatchSemaphore(value: 0) }
     for contestant in 0..<count {
       Thread.detachNewThread { [self] in
@@ -27,31 +23,32 @@ final class Contestants: Sendable {
 
   /// Lets every thread call `body` with its number, all at once, and returns when all have.
   func race(_ body: @escaping @Sendable (_ contestant: Int) -> Void) async {
-    await withUnsafeContinuation { end in
-      round.body = body
-      round.end = end
-      begin()
-    }
+    self.body = body
+    begin()
+    for await _ in ends.stream { break }
+    _ = running.load(ordering: .acquiring)
   }
 
   /// Ends the threads. There is no round after this.
   func dismiss() {
-    round.body = nil
+    body = nil
     begin()
   }
 
+  // ThreadSanitizer on Linux does not know what a semaphore orders, nor a continuation that is
+  // resumed before its task is suspended. It knows atomics.
+
   private func begin() {
-    running.store(count, ordering: .releasing)
+    running.store(starts.count, ordering: .releasing)
     for start in starts { start.signal() }
   }
 
   private func run(_ contestant: Int) -> Bool {
-    // ThreadSanitizer on Linux does not know what a semaphore orders. It knows atomics.
     _ = running.load(ordering: .acquiring)
-    guard let body = round.body else { return false }
+    guard let body else { return false }
     body(contestant)
     let isLast = running.subtract(1, ordering: .acquiringAndReleasing).newValue == 0
-    if isLast { round.end?.resume() }
+    if isLast { ends.continuation.yield() }
     return true
   }
 }
