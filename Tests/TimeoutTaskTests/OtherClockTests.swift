@@ -22,7 +22,7 @@ import TimeoutTask
   @Test func onAClockThatNeverWaitsEveryTimeoutHasPassed() async {
     let log = Log<Bool>()
     let clock = TestClock()
-    let task = TimeoutTask(timeout: .seconds(3600), clock: InstantlyClock()) {
+    let task = TimeoutTask(timeout: .seconds(3600), clock: ImmediateClock()) {
       log.add(Task.isCancelled)
     }
     await #expect(throws: TimeoutError(timeout: .seconds(3600))) { try await task.value }

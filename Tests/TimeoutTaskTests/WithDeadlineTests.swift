@@ -236,6 +236,10 @@ import TimeoutTask
       clock.pendingSleeps.count
     }
     #expect(count == 0)
+    try await withDeadline(after(.seconds(Int64.max)), clock: clock) {
+      #expect(clock.pendingSleeps.isEmpty)
+    }
+    #expect(try await withDeadline(.now + .seconds(Int64.max)) { 1 } == 1)
   }
 
   // MARK: - Other clocks
@@ -252,7 +256,7 @@ import TimeoutTask
 
   @Test func onAClockThatNeverWaitsEveryDeadlineHasPassed() async {
     await #expect(throws: TimeoutError.self) {
-      try await withTimeout(.seconds(1), clock: InstantlyClock()) {
+      try await withTimeout(.seconds(1), clock: ImmediateClock()) {
         try await clock.sleep(for: .seconds(1))
       }
     }
