@@ -54,17 +54,17 @@ extension Task where Success == Void, Failure == Never {
 ///
 /// Where the system cannot escalate a task by hand, this just runs `operation`.
 nonisolated(nonsending)
-  func withEscalation<Value>(
+  func withEscalation(
     of task: @Sendable () -> Task<Void, Never>?,
-    during operation: nonisolated(nonsending) () async -> Value
-  ) async -> Value
+    during operation: nonisolated(nonsending) () async throws -> Void
+  ) async throws
 {
   guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {
-    return await operation()
+    return try await operation()
   }
   task()?.escalatePriority(to: Task.currentPriority)
-  return await withTaskPriorityEscalationHandler {
-    await operation()
+  try await withTaskPriorityEscalationHandler {
+    try await operation()
   } onPriorityEscalated: { _, priority in
     task()?.escalatePriority(to: priority)
   }

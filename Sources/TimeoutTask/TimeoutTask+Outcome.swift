@@ -1,6 +1,10 @@
 extension TimeoutTask {
   typealias Outcome = Result<Success, any Error>
 
+  /// A suspended task. It is resumed with an error if it is to stop waiting, and without one if
+  /// there is an outcome.
+  typealias Waiter = UnsafeContinuation<Void, any Error>
+
   /// All that is known about a task that may still be running.
   ///
   /// Invariant: once there is an outcome, there are no waiters, no timer and no work here. So
@@ -9,7 +13,7 @@ extension TimeoutTask {
     /// Set once and never changed.
     var outcome: Outcome?
 
-    var waiters = WaiterQueue<Outcome>()
+    var waiters = WaiterQueue<Waiter>()
 
     /// The task that sleeps until the deadline; `nil` before it is known, and if there is none.
     var timer: Task<Void, Never>?
@@ -34,49 +38,56 @@ extension TimeoutTask {
   func settle(_ outcome: Outcome) -> State? {
     guard let before = lock.withLock({ state.end(with: outcome) }) else { return nil }
     before.timer?.cancel()
-    for waiter in before.waiters.all { waiter.resume(returning: outcome) }
+    for waiter in before.waiters.all { waiter.resume() }
     return before
   }
 
   /// Suspends the current task until there is an outcome or the task itself is cancelled.
   nonisolated(nonsending) func wait() async -> Outcome {
     let ticket = lock.withLock { state.waiters.takeTicket() }
-    return await withEscalation {
-      lock.withLock { state.work }
-    } during: {
-      await withTaskCancellationHandler {
-        await withUnsafeContinuation { enter($0, with: ticket) }
-      } onCancel: {
-        leave(with: ticket)
+    do {
+      try await withEscalation {
+        lock.withLock { state.work }
+      } during: {
+        try await withTaskCancellationHandler {
+          try await withUnsafeThrowingContinuation { enter($0, with: ticket) }
+        } onCancel: {
+          leave(with: ticket)
+        }
       }
+    } catch {
+      return .failure(error)
     }
+    // Read here and not handed over by whoever resumes: ThreadSanitizer does not see what a
+    // continuation orders if it is resumed before its task is suspended. It sees the lock.
+    guard let outcome = lock.withLock({ state.outcome }) else {
+      preconditionFailure("A waiter was resumed without an outcome.")
+    }
+    return outcome
   }
 
-  private func enter(
-    _ waiter: UnsafeContinuation<Outcome, Never>, with ticket: WaiterQueue<Outcome>.Ticket
-  ) {
-    let outcome = lock.withLock {
+  private func enter(_ waiter: Waiter, with ticket: WaiterQueue<Waiter>.Ticket) {
+    let isTooLate = lock.withLock {
       if state.outcome == nil { state.waiters.add(waiter, with: ticket) }
-      return state.outcome
+      return state.outcome != nil
     }
-    if let outcome { return waiter.resume(returning: outcome) }
+    if isTooLate { return waiter.resume() }
 
     // The cancellation handler may have run before there was anyone to take out. It runs after the
     // task was marked as cancelled, so either it finds the waiter or this finds the mark.
     if Task.isCancelled { leave(with: ticket) }
   }
 
-  private func leave(with ticket: WaiterQueue<Outcome>.Ticket) {
-    let cancellation = Outcome.failure(CancellationError())
+  private func leave(with ticket: WaiterQueue<Waiter>.Ticket) {
     let (waiter, before) = lock.withLock {
       let waiter = state.waiters.remove(ticket)
       // In the same breath: a task that begins to wait a moment later must not be able to keep
       // waiting for work that is being cancelled.
       let isLast = waiter != nil && state.waiters.isEmpty
-      return (waiter, isLast ? state.end(with: cancellation) : nil)
+      return (waiter, isLast ? state.end(with: .failure(CancellationError())) : nil)
     }
     before?.timer?.cancel()
-    waiter?.resume(returning: cancellation)
+    waiter?.resume(throwing: CancellationError())
     before?.work?.cancel()
   }
 }

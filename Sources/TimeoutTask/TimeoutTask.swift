@@ -110,8 +110,8 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// first of the two tasks to be enqueued, which is the same for clocks that run a test's tasks in
   /// order, but leaves a real clock's sleep to start a moment later.
   ///
-  /// A clock on which no sleep ever waits, such as an immediate clock, times everything out before
-  /// the work begins. That is a way to test what happens then.
+  /// On a clock where no sleep waits, such as an immediate clock, every timeout has passed before the
+  /// work begins. That is a way to test what happens then.
   ///
   /// - Parameters:
   ///   - timeout: How long the work may take, counted from here. Zero or less leaves no time at all:

@@ -30,7 +30,7 @@
 /// the caller's `Task.isCancelled` stays as it was.
 ///
 /// A deadline that has already passed does not keep the operation from running; it begins
-/// cancelled.
+/// cancelled. One that is 2⁶² seconds away or more never passes.
 ///
 /// ## Nesting
 ///
@@ -64,9 +64,10 @@ public nonisolated(nonsending) func withDeadline<C: Clock, Return: ~Copyable>(
   name: String? = nil,
   operation: nonisolated(nonsending) () async throws -> Return
 ) async throws -> Return {
+  let allowed = clock.now.duration(to: expiration)
+  if allowed.isForEver { return try await operation() }
   let scope = DeadlineScope(
-    expiration: expiration, tolerance: tolerance, clock: clock,
-    allowed: clock.now.duration(to: expiration), name: name)
+    expiration: expiration, tolerance: tolerance, clock: clock, allowed: allowed, name: name)
   return try await scope.run(operation)
 }
 

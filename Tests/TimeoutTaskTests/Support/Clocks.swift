@@ -1,14 +1,5 @@
 import TimeoutTask
 
-/// A clock whose sleeps never wait: they move its time instead.
-struct InstantlyClock: Clock {
-  var now = ContinuousClock.now
-  var minimumResolution: Duration { .zero }
-  func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
-    try Task.checkCancellation()
-  }
-}
-
 /// A clock whose sleeps fail.
 struct FailingClock: Clock {
   struct Failure: Error, Equatable {}

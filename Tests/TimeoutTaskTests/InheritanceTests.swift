@@ -1,0 +1,107 @@
+import Clocks
+import Testing
+import TimeoutTask
+
+/// What passes from those who start and await a `TimeoutTask` to its work.
+@Suite struct InheritanceTests {
+  @TaskLocal static var number = 0
+
+  let clock = TestClock()
+
+  @Test func taskLocalValuesPassToTheWork() async throws {
+    let task = InheritanceTests.$number.withValue(5) {
+      TimeoutTask(timeout: .seconds(1), clock: clock) { InheritanceTests.number }
+    }
+    #expect(try await task.value == 5)
+  }
+
+  @Test func theNamePassesToTheWork() async throws {
+    let named = TimeoutTask(timeout: .seconds(1), clock: clock, name: "load") { Task.name }
+    #expect(try await named.value == "load")
+    let unnamed = TimeoutTask(timeout: .seconds(1), clock: clock) { Task.name }
+    #expect(try await unnamed.value == nil)
+  }
+
+  @Test func thePriorityPassesToTheWork() async throws {
+    let explicit = TimeoutTask(timeout: .seconds(1), clock: clock, priority: .utility) {
+      Task.basePriority
+    }
+    #expect(try await explicit.value == .utility)
+    let inherited = try await Task(priority: .low) { [clock] in
+      try await TimeoutTask(timeout: .seconds(1), clock: clock) { Task.basePriority }.value
+    }.value
+    #expect(inherited == .low)
+  }
+
+  @Test func aWaiterOfHigherPriorityEscalatesTheWork() async throws {
+    let gate = Gate()
+    let task = TimeoutTask(timeout: .seconds(1), clock: clock, priority: .background) {
+      await gate.pass()
+      return Task.currentPriority
+    }
+    let waiter = Task(priority: .high) { try await task.value }
+    await clock.settle()
+    gate.open()
+    #expect(try await waiter.value >= .high)
+  }
+
+  @Test func aWaiterThatIsEscalatedWhileItWaitsEscalatesTheWork() async throws {
+    let gate = Gate()
+    let task = TimeoutTask(timeout: .seconds(1), clock: clock, priority: .background) {
+      await gate.pass()
+      return Task.currentPriority
+    }
+    let waiter = Task(priority: .background) { try await task.value }
+    await clock.settle()
+    waiter.escalatePriority(to: .high)
+    gate.open()
+    await clock.settle()
+    #expect(try await task.value >= .high)
+    _ = waiter
+  }
+
+  @Test @MainActor func theWorkIsIsolatedAsItsSurroundingsAre() async throws {
+    var count = 0
+    let task = TimeoutTask(timeout: .seconds(1), clock: clock) {
+      MainActor.assertIsolated()
+      count += 1
+    }
+    try await task.value
+    #expect(count == 1)
+  }
+
+  @Test func theWorkMayNameItsIsolation() async throws {
+    let task = TimeoutTask(timeout: .seconds(1), clock: clock) { @MainActor in
+      MainActor.assertIsolated()
+      return 1
+    }
+    #expect(try await task.value == 1)
+  }
+
+  @Test func workOnAnActorStartsInOrderAndOnTheActor() async throws {
+    #expect(try await Sequence().run() == Array(0..<50))
+  }
+
+  private actor Sequence {
+    var numbers: [Int] = []
+
+    func run() async throws -> [Int] {
+      let tasks = (0..<50).map { number in
+        TimeoutTask(seconds: 60) {
+          self.assertIsolated()
+          self.numbers.append(number)
+        }
+      }
+      for task in tasks { try await task.value }
+      return numbers
+    }
+  }
+
+  @Test @MainActor func waitingDoesNotLeaveTheCallersIsolation() async throws {
+    let gate = Gate()
+    let task = TimeoutTask(timeout: .seconds(1), clock: clock) { await gate.pass() }
+    gate.open()
+    try await task.value
+    MainActor.assertIsolated()
+  }
+}

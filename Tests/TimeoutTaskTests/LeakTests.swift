@@ -1,0 +1,185 @@
+import Clocks
+import Foundation
+import Testing
+import TimeoutTask
+
+/// After very many uses nothing is left: no task, no timer, no continuation, no object.
+///
+/// `TIMEOUT_TASK_TEST_COUNT` says how many: see `testCount()`.
+@Suite struct LeakTests {
+  // MARK: - Objects
+
+  /// Uses the module in one of the ways in which a use can end. All have ended two seconds later.
+  ///
+  /// There is a canary in every place that can hold something.
+  private func use(_ number: Int, _ clock: TestClock<Duration>) async {
+    let canary = Canary()
+    func task(
+      _ operation: @escaping @Sendable () async throws -> Canary
+    ) -> TimeoutTask<Canary> {
+      TimeoutTask(timeout: .seconds(1), clock: clock, name: "use") {
+        defer { withExtendedLifetime(canary) {} }
+        return try await operation()
+      } onLateResult: { _ in
+        withExtendedLifetime(canary) {}
+      }
+    }
+    @Sendable func sleep() async throws -> Canary {
+      try await clock.sleep(for: .seconds(2))
+      return Canary()
+    }
+
+    switch number % 10 {
+    case 0: _ = await task { Canary() }.result
+    case 1: _ = task { Canary() }
+    case 2: _ = await task { throw Canary() }.result
+    case 3: _ = task { try await sleep() }
+    case 4:
+      let task = task { try await sleep() }
+      Task { await task.result }
+      Task { await task.result }
+    case 5: task { try await sleep() }.cancel()
+    case 6:
+      let task = task { try await sleep() }
+      let waiter = Task { await task.result }
+      await clock.settle()
+      waiter.cancel()
+    case 7:
+      _ = try? await withTimeout(.seconds(1), clock: clock, name: "use") { Canary() }
+    case 8:
+      Task {
+        try await withTimeout(.seconds(1), clock: clock) {
+          try await withTimeout(.seconds(3), clock: clock) { try await sleep() }
+        }
+      }
+    default:
+      let gate = Gate()
+      _ = task {
+        await gate.pass()
+        return Canary()
+      }
+      await clock.advance(by: .seconds(1))
+      gate.open()
+    }
+  }
+
+  @Test func noObjectIsLeftAfterVeryManyUses() async throws {
+    let clock = TestClock()
+    for number in 0..<testCount() {
+      await use(number, clock)
+      if number % 100 == 99 { await clock.advance(by: .seconds(2)) }
+    }
+    await clock.advance(by: .seconds(2))
+    try await clock.checkSuspension()
+    try await TimeoutTask(seconds: 30, name: "wait until every canary is gone") {
+      await Canary.allGone()
+    }.value
+  }
+
+  // MARK: - Bytes
+
+  /// As above, on a clock that remembers nothing, and waiting for the end of each use.
+  private static func use(_ number: Int) async {
+    let clock = HandFiredClock()
+    let gate = Gate()
+    let ended = Gate()
+    func task() -> TimeoutTask<[Int]> {
+      TimeoutTask(timeout: .seconds(1), clock: clock, name: "use") {
+        await gate.pass()
+        return [number]
+      } onLateResult: { _ in
+        ended.open()
+      }
+    }
+    switch number % 5 {
+    case 0:
+      gate.open()
+      _ = await task().result
+    case 1:
+      let task = task()
+      clock.fire()
+      _ = await task.result
+      gate.open()
+      await ended.pass()
+    case 2:
+      let task = task()
+      task.cancel()
+      gate.open()
+      await ended.pass()
+    case 3:
+      _ = try? await withTimeout(.seconds(1), clock: clock) { [number] }
+    default:
+      _ = try? await withTimeout(.seconds(1), clock: clock) {
+        clock.fire()
+        // Not a sleep on a real clock, because the runtime keeps a cancelled one until its deadline.
+        try? await HandFiredClock().sleep(for: .seconds(3600))
+      }
+    }
+  }
+
+  @Test func memoryDoesNotGrow() async {
+    let process = await #expect(
+      processExitsWith: .success, observing: [\.standardOutputContent]
+    ) {
+      let count = testCount()
+      // What is allocated once and for all comes first.
+      for number in 0..<count / 5 { await LeakTests.use(number) }
+      let before = residentBytes()
+      for number in 0..<count { await LeakTests.use(number) }
+      let after = residentBytes()
+      if let before, let after, !isUnderAddressSanitizer {
+        // Pages come and go by the hundred, and the testing library remembers where errors were
+        // thrown, which makes 15 to 20 bytes a use. The least that could be left is a lock's 40.
+        #expect(
+          after - before < (2 << 20) + 32 * count,
+          "\(after - before) bytes more after \(count) uses.")
+        print("\(after - before) bytes more after \(count) uses.")
+      }
+    }
+    if let process { print(String(decoding: process.standardOutputContent, as: UTF8.self)) }
+  }
+
+  // MARK: - A task that nobody holds
+
+  @Test func workWhoseTaskNobodyHoldsGoesOnToItsEndAndThenNothingIsLeft() async throws {
+    let clock = TestClock()
+    let log = Log<Duration>()
+    weak var weakTask: TimeoutTask<Void>?
+    do {
+      let task = TimeoutTask(timeout: .seconds(2), clock: clock) {
+        try await clock.sleep(for: .seconds(1))
+        log.add(clock.now.offset)
+      }
+      weakTask = task
+    }
+    await clock.settle()
+    #expect(weakTask != nil)
+    await clock.advance(by: .seconds(1))
+    #expect(log.all == [.seconds(1)])
+    #expect(weakTask == nil)
+    try await clock.checkSuspension()
+  }
+
+  @Test func workWhoseTaskNobodyHoldsIsCancelledByTheTimeoutAllTheSame() async throws {
+    let clock = TestClock()
+    let log = Log<Duration>()
+    TimeoutTask(timeout: .seconds(2), clock: clock) {
+      try? await clock.sleep(for: .seconds(3))
+      log.add(clock.now.offset)
+    }
+    await clock.advance(by: .seconds(3))
+    #expect(log.all == [.seconds(2)])
+  }
+}
+
+/// The number of bytes of memory that the process uses, or `nil` where that is not known.
+private func residentBytes() -> Int? {
+  let pages = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
+    .split(separator: " ")
+  return pages.flatMap { Int($0[1]) }.map { $0 * 4096 }
+}
+
+/// Whether memory that has been freed is kept, to find out who uses it.
+private var isUnderAddressSanitizer: Bool {
+  dlsym(dlopen(nil, RTLD_NOW), "__asan_init") != nil
+}

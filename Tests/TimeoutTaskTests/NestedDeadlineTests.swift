@@ -1,0 +1,205 @@
+import Clocks
+import Testing
+import TimeoutTask
+
+/// Deadlines inside deadlines: the earliest wins, and none is set that can do nothing.
+@Suite struct NestedDeadlineTests {
+  let clock = TestClock()
+  let log = Log<String>()
+
+  /// Runs one timeout inside another, sleeps, and logs what comes out of each.
+  private func nest(_ outer: Duration, _ inner: Duration) -> Task<Void, Never> {
+    Task { [clock, log] in
+      do {
+        try await withTimeout(outer, clock: clock, name: "outer") {
+          do {
+            try await withTimeout(inner, clock: clock, name: "inner") {
+              log.add("\(clock.pendingSleeps.count) timers")
+              try await clock.sleep(for: .seconds(100))
+            }
+          } catch let error as TimeoutError {
+            log.add("\(clock.now): \(error.operation ?? "") inside")
+            try Task.checkCancellation()
+          }
+        }
+      } catch let error as TimeoutError {
+        log.add("\(clock.now): \(error.operation ?? "") outside")
+      } catch {
+        log.add("\(error)")
+      }
+    }
+  }
+
+  @Test func anEarlierInnerDeadlineWins() async {
+    let task = nest(.seconds(3), .seconds(2))
+    await clock.advance(by: .seconds(10))
+    #expect(log.all == ["2 timers", "2.0 seconds: inner inside"])
+    _ = task
+  }
+
+  @Test func anEarlierOuterDeadlineWinsAndTheInnerIsNotSet() async {
+    let task = nest(.seconds(2), .seconds(3))
+    await clock.advance(by: .seconds(10))
+    #expect(log.all == ["1 timers", "2.0 seconds: outer outside"])
+    _ = task
+  }
+
+  @Test func ofEqualDeadlinesTheOuterWins() async {
+    let task = nest(.seconds(2), .seconds(2))
+    await clock.advance(by: .seconds(10))
+    #expect(log.all == ["1 timers", "2.0 seconds: outer outside"])
+    _ = task
+  }
+
+  /// The deadlines that are on the clocks at a point inside several of them.
+  private var deadlines: [Duration] { clock.pendingSleeps.map(\.deadline.offset) }
+
+  @Test func theNearestOfSeveralCounts() async throws {
+    try await withTimeout(.seconds(9), clock: clock) {
+      try await withTimeout(.seconds(5), clock: clock) {
+        try await withTimeout(.seconds(7), clock: clock) {
+          #expect(deadlines == [.seconds(5), .seconds(9)])
+          try await withTimeout(.seconds(3), clock: clock) {
+            #expect(deadlines == [.seconds(3), .seconds(5), .seconds(9)])
+          }
+        }
+      }
+      // What was inside has ended and counts no more.
+      try await withTimeout(.seconds(7), clock: clock) {
+        #expect(deadlines == [.seconds(7), .seconds(9)])
+      }
+    }
+  }
+
+  @Test func clocksWithDifferentIDsKeepTheirOwnTime() async throws {
+    let other = TestClock()
+    try await withTimeout(.seconds(1), clock: other) {
+      try await withTimeout(.seconds(2), clock: clock) {
+        #expect(deadlines == [.seconds(2)])
+        // The one on the same clock is not the innermost, but governs all the same.
+        try await withTimeout(.seconds(3), clock: other) {
+          #expect(other.pendingSleeps.map(\.deadline.offset) == [.seconds(1)])
+        }
+      }
+    }
+  }
+
+  @Test func theFirstClockToComeToItsDeadlineCancels() async {
+    let other = TestClock()
+    let task = Task { [clock] in
+      try await withTimeout(.seconds(1), clock: clock, name: "outer") {
+        try await withTimeout(.seconds(5), clock: other, name: "inner") {
+          try await clock.sleep(for: .seconds(100))
+        }
+      }
+    }
+    await other.advance(by: .seconds(5))
+    await #expect(throws: TimeoutError(timeout: .seconds(5), operation: "inner")) {
+      try await task.value
+    }
+  }
+
+  @Test func theSystemsClocksOfOneTypeAreTheSame() async throws {
+    let outer = ContinuousClock.now + .seconds(3600)
+    try await withDeadline(outer, name: "outer") {
+      try await withDeadline(outer + .seconds(1), name: "inner") {
+        // A deadline that is not set needs no task, and so gives its name to none.
+        #expect(Task.name == "outer")
+      }
+      try await withTimeout(.seconds(7200), clock: .suspending, name: "inner") {
+        #expect(Task.name == "inner")
+      }
+    }
+  }
+
+  @Test func aClockThatIsNotIdentifiableIsNeverTakenForTheSame() async throws {
+    let clock = NamelessClock()
+    try await withTimeout(.seconds(3600), clock: clock, name: "outer") {
+      try await withTimeout(.seconds(7200), clock: clock, name: "inner") {
+        #expect(Task.name == "inner")
+      }
+    }
+  }
+
+  private struct NamelessClock: Clock {
+    var now: ContinuousClock.Instant { ContinuousClock.now }
+    var minimumResolution: Duration { .zero }
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+      try await ContinuousClock().sleep(until: deadline, tolerance: tolerance)
+    }
+  }
+
+  // MARK: - Tasks that are started inside
+
+  /// An unstructured task inherits task-local values, but no deadline cancels it. A deadline that
+  /// it sets must be set, even if an earlier one is active around the place where it was started.
+  @Test func anUnstructuredTaskInsideIsUnderNoDeadlineAndItsOwnIsSet() async throws {
+    let task = Task { [clock, log] in
+      try await withTimeout(.seconds(1), clock: clock, name: "outer") {
+        let inside = Task {
+          do {
+            try await withTimeout(.seconds(5), clock: clock, name: "inner") {
+              try await clock.sleep(for: .seconds(100))
+            }
+          } catch {
+            log.add("\(clock.now): \(error)")
+          }
+        }
+        await inside.value
+      }
+    }
+    await clock.advance(by: .seconds(10))
+    try await task.value
+    #expect(log.all == ["5.0 seconds: \(TimeoutError(timeout: .seconds(5), operation: "inner"))"])
+  }
+
+  /// The same after the outer deadline's body has ended.
+  @Test func anUnstructuredTaskThatOutlivesADeadlineHasItsOwn() async throws {
+    let gate = Gate()
+    let task = try await withTimeout(.seconds(1), clock: clock, name: "outer") {
+      Task { [clock] in
+        await gate.pass()
+        try await withTimeout(.seconds(5), clock: clock, name: "inner") {
+          try await clock.sleep(for: .seconds(100))
+        }
+      }
+    }
+    gate.open()
+    await clock.advance(by: .seconds(10))
+    await #expect(throws: TimeoutError(timeout: .seconds(5), operation: "inner")) {
+      try await task.value
+    }
+  }
+
+  @Test func aTimeoutTaskInsideIsUnderItsOwnTimeoutOnly() async throws {
+    let gate = Gate()
+    let task = try await withTimeout(.seconds(1), clock: clock) {
+      TimeoutTask(timeout: .seconds(5), clock: clock) { [clock] in
+        await gate.pass()
+        try await withTimeout(.seconds(3), clock: clock, name: "inner") {
+          try await clock.sleep(for: .seconds(100))
+        }
+      }
+    }
+    gate.open()
+    await clock.advance(by: .seconds(10))
+    await #expect(throws: TimeoutError(timeout: .seconds(3), operation: "inner")) {
+      try await task.value
+    }
+  }
+
+  @Test func aChildTaskInsideIsCancelledByTheOuterDeadline() async {
+    let task = Task { [clock] in
+      try await withTimeout(.seconds(1), clock: clock, name: "outer") {
+        async let child: Void = withTimeout(.seconds(5), clock: clock, name: "inner") {
+          try await clock.sleep(for: .seconds(100))
+        }
+        try await child
+      }
+    }
+    await clock.advance(by: .seconds(1))
+    await #expect(throws: TimeoutError(timeout: .seconds(1), operation: "outer")) {
+      try await task.value
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import Clocks
+import Testing
+import TimeoutTask
+
+/// Clocks other than a test clock: real ones, clocks that never wait, and clocks that fail.
+@Suite struct OtherClockTests {
+  @Test func onTheContinuousClockATimeoutPasses() async {
+    let gate = Gate()
+    let task = TimeoutTask(timeout: .milliseconds(5)) { await gate.pass() }
+    await #expect(throws: TimeoutError(timeout: .milliseconds(5))) { try await task.value }
+    gate.open()
+    let other = TimeoutTask(seconds: 0.005) { try await Task.sleep(for: .seconds(3600)) }
+    await #expect(throws: TimeoutError(timeout: .milliseconds(5))) { try await other.value }
+  }
+
+  @Test func onTheContinuousClockAResultComesInTime() async throws {
+    #expect(try await TimeoutTask(timeout: .seconds(3600)) { 1 }.value == 1)
+    #expect(try await TimeoutTask(seconds: 3600) { 1 }.value == 1)
+    #expect(try await TimeoutTask(timeout: .seconds(3600), clock: .suspending) { 1 }.value == 1)
+  }
+
+  @Test func onAClockThatNeverWaitsEveryTimeoutHasPassed() async {
+    let log = Log<Bool>()
+    let clock = TestClock()
+    let task = TimeoutTask(timeout: .seconds(3600), clock: ImmediateClock()) {
+      log.add(Task.isCancelled)
+    }
+    await #expect(throws: TimeoutError(timeout: .seconds(3600))) { try await task.value }
+    await clock.settle()
+    #expect(log.all == [true])
+  }
+
+  @Test func anErrorOfTheClocksSleepIsPassedOnAndTheWorkIsCancelled() async {
+    let log = Log<Bool>()
+    let clock = TestClock()
+    let gate = Gate()
+    let task = TimeoutTask(timeout: .seconds(1), clock: FailingClock(gate: gate)) {
+      do { try await clock.sleep(for: .seconds(5)) } catch { log.add(Task.isCancelled) }
+    }
+    await clock.settle()
+    gate.open()
+    await #expect(throws: FailingClock.Failure.self) { try await task.value }
+    await clock.settle()
+    #expect(log.all == [true])
+  }
+
+  @Test func anErrorThatTheClockThrowsAtOnceIsPassedOnToo() async {
+    let task = TimeoutTask(timeout: .seconds(1), clock: FailingClock()) { 1 }
+    await #expect(throws: FailingClock.Failure.self) { try await task.value }
+  }
+
+  @Test func aCancellationErrorOfTheClocksOwnIsPassedOn() async {
+    let clock = FailingClock(error: CancellationError())
+    let gate = Gate()
+    let task = TimeoutTask(timeout: .seconds(1), clock: clock) { await gate.pass() }
+    await #expect(throws: CancellationError.self) { try await task.value }
+    gate.open()
+  }
+
+  @Test func anErrorThatTheClockThrowsAfterTheOutcomeIsNotPassedOn() async throws {
+    let gate = Gate()
+    let task = TimeoutTask(timeout: .seconds(1), clock: FailingClock(gate: gate)) { 1 }
+    #expect(try await task.value == 1)
+    gate.open()
+    #expect(try await task.value == 1)
+  }
+
+  /// The clock fires on another thread. (So this test must not make a test clock: that would run
+  /// its tasks one at a time, and the operation does not let go.)
+  @Test @MainActor func aDeadlineCancelsAnOperationThatKeepsItsActorBusy() async {
+    await #expect(throws: TimeoutError.self) {
+      try await withTimeout(.milliseconds(5)) {
+        while !Task.isCancelled {}
+        throw CancellationError()
+      }
+    }
+  }
+}

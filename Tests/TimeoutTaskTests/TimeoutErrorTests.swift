@@ -1,0 +1,63 @@
+import Testing
+import TimeoutTask
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+@Suite struct TimeoutErrorTests {
+  @Test func theDescriptionBeginsWithTheSameSentenceAndSaysWhatIsKnown() {
+    #expect(TimeoutError().errorDescription == "The operation timed out.")
+    #expect(
+      TimeoutError(timeout: .seconds(3)).errorDescription
+        == "The operation timed out. The time allowed was 3.0 seconds.")
+    #expect(
+      TimeoutError(operation: "load the feed").errorDescription
+        == "The operation timed out. It was: load the feed.")
+    #expect(
+      TimeoutError(timeout: .milliseconds(1500), operation: "load the feed").errorDescription
+        == "The operation timed out. The time allowed was 1.5 seconds. It was: load the feed.")
+  }
+
+  @Test func itIsALocalizedErrorAndDescribesItself() {
+    let error: any Error = TimeoutError(timeout: .seconds(1))
+    #expect((error as? any LocalizedError)?.errorDescription == "\(error)")
+  }
+
+  @Test func itSaysHowLongWasAllowedAndWhatWasDone() {
+    let error = TimeoutError(timeout: .seconds(2), operation: "ask")
+    #expect(error.timeout == .seconds(2))
+    #expect(error.operation == "ask")
+    #expect(error.allowed as? Duration == .seconds(2))
+    #expect(TimeoutError(timeout: Ticks(count: 3)).timeout == nil)
+    #expect(TimeoutError(timeout: Ticks(count: 3)).allowed as? Ticks == Ticks(count: 3))
+  }
+
+  @Test func equalErrorsAreEqual() {
+    let errors = [
+      TimeoutError(), TimeoutError(timeout: .seconds(1)), TimeoutError(timeout: .seconds(2)),
+      TimeoutError(operation: "a"), TimeoutError(operation: "b"),
+      TimeoutError(timeout: .seconds(1), operation: "a"),
+      TimeoutError(timeout: Ticks(count: 1)), TimeoutError(timeout: Ticks(count: 2)),
+    ]
+    for (i, first) in errors.enumerated() {
+      for (j, second) in errors.enumerated() { #expect((first == second) == (i == j)) }
+    }
+  }
+
+  @Test func theClassHasItUnderItsOwnName() async {
+    let task = TimeoutTask(seconds: 0, name: "nothing") {}
+    do {
+      try await task.value
+      Issue.record("There was no time.")
+    } catch is TimeoutTask.TimeoutError {
+    } catch {
+      Issue.record(error)
+    }
+    await #expect(throws: TimeoutError(timeout: .zero, operation: "nothing")) {
+      try await task.value
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import Clocks
+import Testing
+
+@testable import TimeoutTask
+
+/// Timeouts of every length, sensible or not.
+@Suite struct TimeoutLengthTests {
+  let clock = TestClock()
+
+  @Test(arguments: [Duration.zero, .seconds(-1), .seconds(-Int64.max)])
+  func noTimeAtAllStartsAndCancelsTheWork(_ timeout: Duration) async {
+    let log = Log<Bool>()
+    let task = TimeoutTask(timeout: timeout, clock: clock) { log.add(Task.isCancelled) }
+    #expect(clock.pendingSleeps.isEmpty)
+    await #expect(throws: TimeoutError(timeout: timeout)) { try await task.value }
+    await clock.settle()
+    #expect(log.all == [true])
+  }
+
+  @Test(arguments: [0, -0.0, -1, -.infinity, -1e300, .nan, .signalingNaN, -.leastNonzeroMagnitude])
+  func secondsThatLeaveNoTimeStartAndCancelTheWork(_ seconds: Double) async {
+    let log = Log<Bool>()
+    let task = TimeoutTask(seconds: seconds) { log.add(Task.isCancelled) }
+    await #expect(throws: TimeoutError.self) { try await task.value }
+    await clock.settle()
+    #expect(log.all == [true])
+  }
+
+  @Test(arguments: [Double.infinity, .greatestFiniteMagnitude, 1e300, 0x1p63, 0x1p62, 1e18, 1e10])
+  func hugeSecondsDoNotTrap(_ seconds: Double) async throws {
+    let gate = Gate()
+    let task = TimeoutTask(seconds: seconds) {
+      await gate.pass()
+      return 8
+    }
+    await clock.settle()
+    gate.open()
+    #expect(try await task.value == 8)
+  }
+
+  @Test func forEverNeedsNoTimer() async throws {
+    let gate = Gate()
+    let forEver = [
+      Duration.seconds(1 << 62), .seconds(Int64.max), .seconds(Int64.max) * 4,
+    ]
+    for timeout in forEver {
+      let task = TimeoutTask(timeout: timeout, clock: clock) { await gate.pass() }
+      #expect(clock.pendingSleeps.isEmpty)
+      _ = task
+    }
+    let task = TimeoutTask(timeout: .seconds(1 << 61), clock: clock) { await gate.pass() }
+    #expect(clock.pendingSleeps.map(\.deadline.offset) == [.seconds(1 << 61)])
+    gate.open()
+    try await task.value
+  }
+
+  @Test func secondsBecomeTheDurationThatTheySay() {
+    #expect(Duration(timeoutInSeconds: 0.25) == .milliseconds(250))
+    #expect(Duration(timeoutInSeconds: 3) == .seconds(3))
+    #expect(Duration(timeoutInSeconds: -3) == .seconds(-3))
+    #expect(Duration(timeoutInSeconds: .nan) == .zero)
+    #expect(Duration(timeoutInSeconds: .infinity) == .forEver)
+    #expect(Duration(timeoutInSeconds: -.infinity) == .zero - .forEver)
+  }
+
+  @Test func aClockMayHaveDurationsOfItsOwn() async {
+    let clock = TestClock<Ticks>()
+    let task = TimeoutTask(timeout: Ticks(count: 3), clock: clock) {
+      try await clock.sleep(for: Ticks(count: 4))
+    }
+    await clock.advance(by: Ticks(count: 2))
+    #expect(clock.pendingSleeps.count == 2)
+    await clock.advance(by: Ticks(count: 1))
+    await #expect(throws: TimeoutError(timeout: Ticks(count: 3))) { try await task.value }
+  }
+}

@@ -1,0 +1,281 @@
+import Clocks
+import Testing
+import TimeoutTask
+
+/// One test for each rule of `withDeadline` and `withTimeout`, on virtual time.
+@Suite struct WithDeadlineTests {
+  let clock = TestClock()
+  let log = Log<String>()
+
+  private func after(_ duration: Duration) -> TestClock<Duration>.Instant {
+    clock.now.advanced(by: duration)
+  }
+
+  // MARK: - What comes back
+
+  @Test func aResultInTimeComesBackAndTheTimerIsGone() async throws {
+    let task = Task { [clock, log] in
+      let result = try await withTimeout(.seconds(5), clock: clock) {
+        try await clock.sleep(for: .seconds(1))
+        return 4
+      }
+      log.add("\(clock.now), \(clock.pendingSleeps.count) sleeps")
+      return result
+    }
+    await clock.advance(by: .seconds(1))
+    #expect(try await task.value == 4)
+    #expect(log.all == ["1.0 seconds, 0 sleeps"])
+  }
+
+  @Test func theOperationsErrorComesBack() async throws {
+    await #expect(throws: Failure.self) {
+      try await withDeadline(after(.seconds(1)), clock: clock) { throw Failure() }
+    }
+    try await clock.checkSuspension()
+  }
+
+  @Test func aCancellationErrorOfTheOperationsOwnComesBackAsSuch() async {
+    await #expect(throws: CancellationError.self) {
+      try await withDeadline(after(.seconds(1)), clock: clock) { throw CancellationError() }
+    }
+  }
+
+  @Test func whenTheDeadlinePassesTheOperationIsCancelledAndATimeoutErrorComesBack() async {
+    let task = Task { [clock, log] in
+      do {
+        try await withTimeout(.seconds(2), clock: clock, name: "sleep") {
+          try await clock.sleep(for: .seconds(5))
+        }
+      } catch {
+        log.add("\(clock.now)")
+        throw error
+      }
+    }
+    await clock.advance(by: .seconds(5))
+    await #expect(throws: TimeoutError(timeout: .seconds(2), operation: "sleep")) {
+      try await task.value
+    }
+    #expect(log.all == ["2.0 seconds"])
+  }
+
+  @Test func theErrorSaysHowLongADeadlineAllowed() async {
+    await clock.advance(by: .seconds(10))
+    let deadline = after(.seconds(3))
+    let task = Task { [clock] in
+      try await withDeadline(deadline, clock: clock) { try await clock.sleep(for: .seconds(4)) }
+    }
+    await clock.advance(by: .seconds(3))
+    await #expect(throws: TimeoutError(timeout: .seconds(3))) { try await task.value }
+  }
+
+  @Test func aLateResultComesBackAsAResult() async throws {
+    let task = Task { [clock] in
+      try await withDeadline(clock.now.advanced(by: .seconds(1)), clock: clock) {
+        try? await clock.sleep(for: .seconds(2))
+        return (Task.isCancelled, clock.now.offset)
+      }
+    }
+    await clock.advance(by: .seconds(2))
+    #expect(try await task.value == (true, .seconds(1)))
+  }
+
+  @Test func aLateErrorComesBackAsItIs() async {
+    let task = Task { [clock] in
+      try await withTimeout(.seconds(1), clock: clock) {
+        do { try await clock.sleep(for: .seconds(2)) } catch { throw Failure() }
+      }
+    }
+    await clock.advance(by: .seconds(1))
+    await #expect(throws: Failure.self) { try await task.value }
+  }
+
+  // MARK: - Joining
+
+  @Test func anOperationThatIgnoresCancellationIsWaitedFor() async throws {
+    let gate = Gate()
+    let task = Task { [clock, log] in
+      try await withTimeout(.seconds(1), clock: clock) {
+        await gate.pass()
+        log.add("operation ended")
+      }
+      log.add("returned")
+    }
+    await clock.advance(by: .seconds(100))
+    #expect(log.all == [])
+    gate.open()
+    try await task.value
+    #expect(log.all == ["operation ended", "returned"])
+  }
+
+  @Test func theTimerIsOnTheClockBeforeTheOperationBegins() async throws {
+    let deadlines = try await withTimeout(.seconds(7), tolerance: .seconds(1), clock: clock) {
+      clock.pendingSleeps.map { [$0.deadline.offset, $0.tolerance] }
+    }
+    #expect(deadlines == [[.seconds(7), .seconds(1)]])
+  }
+
+  // MARK: - Isolation
+
+  private final class NotSendable {
+    var count = 0
+  }
+
+  private actor Account {
+    let balance = NotSendable()
+
+    func deposit(_ clock: TestClock<Duration>) async throws -> Int {
+      let note = NotSendable()
+      let same = try await withTimeout(.seconds(1), clock: clock) {
+        assertIsolated()
+        balance.count += 1
+        try await clock.sleep(for: .milliseconds(1))
+        assertIsolated()
+        balance.count += 1
+        note.count = balance.count
+        return note
+      }
+      assertIsolated()
+      return same.count
+    }
+  }
+
+  @Test func theOperationRunsOnTheCallersActorWithValuesThatAreNotSendable() async throws {
+    let task = Task { [clock] in try await Account().deposit(clock) }
+    await clock.advance(by: .milliseconds(1))
+    #expect(try await task.value == 2)
+  }
+
+  @Test @MainActor func theOperationRunsOnTheMainActor() async throws {
+    let note = NotSendable()
+    try await withTimeout(.seconds(1), clock: clock) {
+      MainActor.assertIsolated()
+      note.count += 1
+    }
+    #expect(note.count == 1)
+  }
+
+  private struct NotCopyable: ~Copyable {
+    let number: Int
+  }
+
+  @Test func theResultNeedNotBeCopyable() async throws {
+    let result = try await withTimeout(.seconds(1), clock: clock) { NotCopyable(number: 6) }
+    #expect(result.number == 6)
+  }
+
+  @TaskLocal static var number = 0
+
+  @Test func taskLocalValuesAndTheNamePassToTheOperation() async throws {
+    try await WithDeadlineTests.$number.withValue(5) {
+      let (number, name) = try await withTimeout(.seconds(1), clock: clock, name: "load") {
+        (WithDeadlineTests.number, Task.name)
+      }
+      #expect(number == 5)
+      #expect(name == "load")
+    }
+  }
+
+  @Test func itCanBeAChildTask() async throws {
+    async let first = withTimeout(.seconds(1), clock: clock) { 1 }
+    async let second = withDeadline(after(.seconds(1)), clock: clock) { 2 }
+    #expect(try await first + second == 3)
+  }
+
+  // MARK: - Cancellation
+
+  @Test func cancellingTheCallerCancelsTheOperation() async throws {
+    let task = Task { [clock] in
+      try await withTimeout(.seconds(5), clock: clock) { try await clock.sleep(for: .seconds(1)) }
+    }
+    await clock.settle()
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    try await clock.checkSuspension()
+  }
+
+  @Test func anOperationOfACancelledCallerBeginsCancelled() async throws {
+    let task = Task { [clock] in
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await withTimeout(.seconds(5), clock: clock) { Task.isCancelled }
+    }
+    #expect(try await task.value)
+    try await clock.checkSuspension()
+  }
+
+  @Test func theDeadlineDoesNotCancelTheCaller() async throws {
+    let task = Task { [clock] in
+      try? await withTimeout(.seconds(1), clock: clock) { try await clock.sleep(for: .seconds(2)) }
+      return Task.isCancelled
+    }
+    await clock.advance(by: .seconds(1))
+    #expect(await task.value == false)
+  }
+
+  // MARK: - Deadlines that cannot be kept, and those that cannot be missed
+
+  @Test(arguments: [Duration.zero, .seconds(-1), .seconds(-Int64.max)])
+  func withoutAnyTimeTheOperationBeginsCancelled(_ timeout: Duration) async throws {
+    #expect(try await withTimeout(timeout, clock: clock) { Task.isCancelled })
+    await #expect(throws: TimeoutError(timeout: timeout)) {
+      try await withTimeout(timeout, clock: clock) { try Task.checkCancellation() }
+    }
+    try await clock.checkSuspension()
+  }
+
+  @Test func aDeadlineInThePastLetsTheOperationBeginCancelled() async throws {
+    await clock.advance(by: .seconds(5))
+    let past = TestClock<Duration>.Instant(offset: .seconds(4))
+    #expect(try await withDeadline(past, clock: clock) { Task.isCancelled })
+    await #expect(throws: TimeoutError(timeout: .seconds(-1))) {
+      try await withDeadline(past, clock: clock) { try Task.checkCancellation() }
+    }
+  }
+
+  @Test func forEverNeedsNoTimer() async throws {
+    let count = try await withTimeout(.seconds(Int64.max), clock: clock) {
+      clock.pendingSleeps.count
+    }
+    #expect(count == 0)
+    try await withDeadline(after(.seconds(Int64.max)), clock: clock) {
+      #expect(clock.pendingSleeps.isEmpty)
+    }
+    #expect(try await withDeadline(.now + .seconds(Int64.max)) { 1 } == 1)
+  }
+
+  // MARK: - Other clocks
+
+  @Test func theContinuousClockIsTheDefault() async throws {
+    #expect(try await withTimeout(.seconds(3600)) { 1 } == 1)
+    #expect(try await withDeadline(.now + .seconds(3600)) { 2 } == 2)
+    #expect(try await withDeadline(in: .seconds(3600)) { 3 } == 3)
+    #expect(try await withDeadline(in: .seconds(3600), clock: .suspending) { 4 } == 4)
+    await #expect(throws: TimeoutError(timeout: .milliseconds(3))) {
+      try await withDeadline(in: .milliseconds(3)) { try await Task.sleep(for: .seconds(3600)) }
+    }
+  }
+
+  @Test func onAClockThatNeverWaitsEveryDeadlineHasPassed() async {
+    await #expect(throws: TimeoutError.self) {
+      try await withTimeout(.seconds(1), clock: ImmediateClock()) {
+        try await clock.sleep(for: .seconds(1))
+      }
+    }
+  }
+
+  @Test func anErrorOfTheClocksSleepCancelsTheOperationAndComesBack() async {
+    await #expect(throws: FailingClock.Failure.self) {
+      try await withTimeout(.seconds(1), clock: FailingClock()) {
+        try await clock.sleep(for: .seconds(1))
+      }
+    }
+  }
+
+  @Test func anErrorOfTheClocksSleepAfterTheResultDoesNotComeBack() async throws {
+    let gate = Gate()
+    let result = try await withTimeout(.seconds(1), clock: FailingClock(gate: gate)) {
+      defer { gate.open() }
+      return 1
+    }
+    #expect(result == 1)
+  }
+}
