@@ -39,4 +39,6 @@ enum ClockChoice: String, CaseIterable, Sendable {
   case test
   /// Real time.
   case continuous
+  /// No time: every sleep returns at once.
+  case immediate
 }

@@ -12,7 +12,7 @@ import Testing
     let clock = clock
     let record = Record(clock)
     var model = CountdownModel { await record.add("chat", $0) }
-    model.sleep = { try await clock.sleep(for: .nanoseconds(Int64($0))) }
+    model.sleep = clock.sleep(nanoseconds:)
     self.record = record
     self.model = model
   }
