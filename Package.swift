@@ -23,6 +23,7 @@ let package = Package(
     .testTarget(
       name: "ContextDemoTests",
       dependencies: ["Clocks", "ClocksTestKit", "ContextDemo", "TimeoutTask"]),
+    .testTarget(name: "DocsTests"),
   ],
   swiftLanguageModes: [.v6]
 )
