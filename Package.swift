@@ -20,7 +20,10 @@ let package = Package(
     .testTarget(name: "ClocksTests", dependencies: ["Clocks"]),
     .testTarget(name: "ClocksTestKitTests", dependencies: ["Clocks", "ClocksTestKit"]),
     .testTarget(name: "TimeoutTaskTests", dependencies: ["Clocks", "TimeoutTask"]),
-    .testTarget(name: "ContextDemoTests", dependencies: ["Clocks", "ContextDemo", "TimeoutTask"]),
+    .testTarget(
+      name: "ContextDemoTests",
+      dependencies: ["Clocks", "ClocksTestKit", "ContextDemo", "TimeoutTask"]),
+    .testTarget(name: "DocsTests"),
   ],
   swiftLanguageModes: [.v6]
 )

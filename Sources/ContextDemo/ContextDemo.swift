@@ -50,7 +50,7 @@ struct ContextDemo {
 
   /// Runs `scenarios` one after another on virtual time, until one fails.
   private static func run(_ scenarios: [any Scenario]) async -> ExitCode {
-    let begin = ContinuousClock.now
+    let begin = RealTime.now
     var virtual = Duration.zero
     for scenario in scenarios {
       let (code, elapsed) = await run(scenario, on: .test)
@@ -58,7 +58,7 @@ struct ContextDemo {
       virtual += elapsed
       Output.standard.write("")
     }
-    let real = begin.duration(to: .now)
+    let real = RealTime.now - begin
     Output.standard.write(
       """
       In all: \(virtual.inSeconds) of virtual time in \(real.inShort) of real time.

@@ -1,28 +1,44 @@
-/// The countdown of a chat app, on a clock of one's choice.
+import Clocks
+import TimeoutTask
+
+/// The countdown of a chat app, posted to a server, on a clock of one's choice.
 struct CountdownScenario: Scenario {
   static let name = "countdown"
-  static let summary = "a chat app counts down to a message, one line a second"
+  static let summary = "a chat app counts down to a message, one post a second"
+  static let clocks: [ClockChoice] = [.test, .continuous, .immediate]
   static let operands = [
     Operand(name: "MESSAGE", help: "what to say at the end (default: Hello)")
   ]
   static let options = [
-    Option(name: "from", value: "N", help: "the first number, 1 to 3600 (default: 3)")
+    Option(name: "from", value: "N", help: "the first number, 1 to 3600 (default: 3)"),
+    Option(name: "timeout", value: "SECONDS", help: "give up after so long (default: never)"),
   ]
 
   private let message: String
   private let start: Int
+  private let timeout: Duration?
 
   init(_ arguments: Arguments) throws(UsageError) {
     message = arguments.operands.first ?? "Hello"
     guard !message.isEmpty else { throw UsageError("\(CountdownError.emptyMessage)") }
     start = try arguments.integer("from", in: 1...3600) ?? 3
+    timeout = try arguments.seconds("timeout")
   }
 
   func play(on stage: Stage) async throws {
-    var model = CountdownModel { stage.log("chat", $0) }
-    model.sleep = { [clock = stage.clock] in
-      try await clock.sleep(for: .nanoseconds(Int64($0)))
+    let server = StubServer()
+    let chat = ChatClient(server: server.url, http: .session(server.session))
+    var model = CountdownModel { line in
+      try await chat.say(line)
+      stage.log("chat", line)
     }
-    try await model.countdown(to: message, from: start)
+    model.sleep = stage.clock.sleep(nanoseconds:)
+    guard let timeout else { return try await model.countdown(to: message, from: start) }
+    // On a clock that does not wait, a timeout would be over before the countdown begins.
+    let clock: any Clock<Duration> =
+      stage.clock is ImmediateClock<Duration> ? ContinuousClock() : stage.clock
+    try await withTimeout(timeout, clock: clock, name: Self.name) {
+      try await model.countdown(to: message, from: start)
+    }
   }
 }

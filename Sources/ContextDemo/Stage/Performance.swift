@@ -1,6 +1,6 @@
 import Clocks
 
-/// One run of a scenario: who moves time, and what came of it.
+/// One run of a scenario: on which clock, and what came of it.
 enum Performance {
   /// How a run ended.
   struct Outcome: Sendable {
@@ -19,69 +19,30 @@ enum Performance {
   ) async -> Outcome {
     switch choice {
     case .test:
-      let clock = TestClock()
-      // In a program that is not a test, tasks are the clock's from the first suspension onwards.
-      await clock.settle()
-      return await run(on: clock, show: show) { stage in
-        try await play(scenario, on: stage, moving: clock)
-      }
+      // The operation throws nothing of its own, and so does the scope.
+      try! await withVirtualTime { await run(scenario, on: $0.clock, show: show) }
     case .continuous:
-      return await run(on: ContinuousClock(), show: show, play: scenario.play)
+      await run(scenario, on: ContinuousClock(), show: show)
+    case .immediate:
+      await run(scenario, on: ImmediateClock(), show: show)
     }
   }
 
   private static func run<C: Clock<Duration>>(
-    on clock: C, show: @escaping @Sendable (Timeline.Entry) -> Void,
-    play: @escaping @Sendable (Stage) async throws -> Void
+    _ scenario: any Scenario, on clock: C, show: @escaping @Sendable (Timeline.Entry) -> Void
   ) async -> Outcome {
-    let begin = ContinuousClock.now
+    let begin = RealTime.now
     let timeline = Timeline(clock: clock)
     async let shown: Void = { for await entry in timeline.entries { show(entry) } }()
     var failure: (any Error)?
     do {
-      try await play(Stage(clock: clock, timeline: timeline))
+      try await scenario.play(on: Stage(clock: clock, timeline: timeline))
     } catch {
       failure = error
     }
     let elapsed = timeline.elapsed()
     timeline.finish()
     await shown
-    return Outcome(elapsed: elapsed, real: begin.duration(to: .now), error: failure)
+    return Outcome(elapsed: elapsed, real: RealTime.now - begin, error: failure)
   }
-
-  /// Runs `scenario`, and moves `clock` from deadline to deadline until the scenario has ended.
-  private static func play(
-    _ scenario: any Scenario, on stage: Stage, moving clock: TestClock<Duration>
-  ) async throws {
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { try await scenario.play(on: stage) }
-      group.addTask { try await move(clock, whileWaitingFor: stage.outside) }
-      defer { group.cancelAll() }
-      try await group.next()
-    }
-  }
-
-  /// Moves `clock` from deadline to deadline until it is cancelled.
-  ///
-  /// - Throws: ``StuckError`` if nothing can happen any more.
-  private static func move(
-    _ clock: TestClock<Duration>, whileWaitingFor outside: OutsideWork
-  ) async throws {
-    while true {
-      // When this returns the scenario has done what it could; if that was all, we are cancelled.
-      await clock.settle()
-      if Task.isCancelled { return }
-      if await outside.isUnderWay {
-        await outside.finished()
-      } else if await clock.advanceToNextSleep() == nil {
-        throw StuckError()
-      }
-    }
-  }
-}
-
-/// Says that a scenario waits for something that cannot come: nothing can run, nothing sleeps, and
-/// nothing is being done elsewhere.
-struct StuckError: Error, CustomStringConvertible {
-  var description: String { "the scenario waits for something that never comes" }
 }

@@ -30,7 +30,7 @@ extension Scenario {
 
 /// All scenarios, in the order in which they are listed and run.
 let allScenarios: [any Scenario.Type] = [
-  CountdownScenario.self
+  CountdownScenario.self, TimeoutServiceScenario.self, ContextsScenario.self, SchedulersScenario.self,
 ]
 
 /// On which clock a scenario runs.
@@ -39,4 +39,6 @@ enum ClockChoice: String, CaseIterable, Sendable {
   case test
   /// Real time.
   case continuous
+  /// No time: every sleep returns at once.
+  case immediate
 }

@@ -21,6 +21,7 @@ struct TimelinePrinter: Sendable {
       switch clock {
       case .test:
         "\(outcome.elapsed.inSeconds) of virtual time in \(outcome.real.inShort) of real time"
+      case .immediate: "\(outcome.elapsed.inSeconds) of sleep skipped in \(outcome.real.inShort)"
       case .continuous: "\(outcome.elapsed.inSeconds) of real time"
       }
     output.write(style(.dim, "  " + line))

@@ -12,7 +12,7 @@ import Testing
     let clock = clock
     let record = Record(clock)
     var model = CountdownModel { await record.add("chat", $0) }
-    model.sleep = { try await clock.sleep(for: .nanoseconds(Int64($0))) }
+    model.sleep = clock.sleep(nanoseconds:)
     self.record = record
     self.model = model
   }
@@ -35,17 +35,23 @@ import Testing
         .init(0, "chat", "3..."), .init(1000, "chat", "2..."), .init(2000, "chat", "1..."),
         .init(3000, "chat", "Hello"),
       ])
-    try await countdown.value
     try await clock.checkSuspension()
+    try await countdown.value
   }
 
   @Test(arguments: [0, -1, Int.min]) func saysTheMessageAtOnce(from start: Int) async throws {
-    try await model.countdown(to: "Hello", from: start)
+    let countdown = Task { [model] in try await model.countdown(to: "Hello", from: start) }
+    await clock.settle()
+    try await clock.checkSuspension()
+    try await countdown.value
     #expect(await record.entries == [.init(0, "chat", "Hello")])
   }
 
   @Test func anEmptyMessageIsAnError() async throws {
-    await #expect(throws: CountdownError.emptyMessage) { try await model.countdown(to: "") }
+    let countdown = Task { [model] in try await model.countdown(to: "") }
+    await clock.run()
+    await #expect(throws: CountdownError.emptyMessage) { try await countdown.value }
+    #expect(clock.now.offset == .zero)
     #expect(await record.entries == [])
   }
 

@@ -48,6 +48,28 @@ import Testing
     #expect(last.hasPrefix("  5.000 s of virtual time in ") && last.hasSuffix(" of real time"))
   }
 
+  @Test func theCountdownThatTakesTooLong() async throws {
+    let ended = try await run("countdown", "--timeout", "2.5")
+    #expect(ended.exitCode == 1)
+    #expect(ended.output.count == 5)
+    #expect(ended.output[3] == "    2.000 s  chat        1...")
+    #expect(ended.output[4].hasPrefix("  2.500 s of virtual time in "))
+    #expect(
+      ended.error == [
+        "ContextDemo: The operation timed out. The time allowed was 2.5 seconds. It was: countdown."
+      ])
+  }
+
+  @Test func theCountdownInNoTime() async throws {
+    let ended = try await run(
+      "countdown", "Hello", "--from", "5", "--clock", "immediate", "--timeout", "10")
+    #expect(ended.exitCode == 0)
+    #expect(ended.error == [])
+    #expect(ended.output.count == 8)
+    #expect(ended.output[6] == "    5.000 s  chat        Hello")
+    #expect(ended.output[7].hasPrefix("  5.000 s of sleep skipped in "))
+  }
+
   @Test func theCountdownOnRealTime() async throws {
     let ended = try await run("countdown", "--from=1", "--clock=continuous")
     #expect(ended.exitCode == 0)
@@ -80,7 +102,14 @@ import Testing
       ["countdown", "--from", "0"],
       "option '--from' needs a whole number from 1 to 3600, not '0'"
     ),
-    (["countdown", "--clock", "sand"], "option '--clock' needs test or continuous, not 'sand'"),
+    (
+      ["countdown", "--clock", "sand"],
+      "option '--clock' needs test, continuous or immediate, not 'sand'"
+    ),
+    (
+      ["countdown", "--timeout", "0"],
+      "option '--timeout' needs a number of seconds above 0 and up to 86400, not '0'"
+    ),
   ])
   func badArgumentsGetOneClearLineAndTheUsage(
     _ arguments: [String], _ message: String

@@ -41,7 +41,7 @@ import Testing
           try? await stage.clock.sleep(for: .seconds(1))
           stage.log("alarm", "rings")
         }()
-        await stage.outside.wait {
+        await outside {
           // A thread, of which the clock knows nothing.
           await withCheckedContinuation { continuation in
             DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) { continuation.resume() }
@@ -53,17 +53,6 @@ import Testing
     }
     let (entries, _) = try await Self.perform(Outside.self)
     #expect(entries == [.init(0, "thread", "is done"), .init(1000, "alarm", "rings")])
-  }
-
-  @Test func aScenarioThatCanGoNoFurtherIsFoundOut() async throws {
-    struct Stuck: ScenarioForTests {
-      func play(on stage: Stage) async throws {
-        for await _ in AsyncStream<Void>.makeStream().stream {}
-        try Task.checkCancellation()
-      }
-    }
-    let (_, outcome) = try await Self.perform(Stuck.self)
-    #expect(outcome.error is StuckError)
   }
 
   @Test func whatAScenarioThrowsIsItsOutcome() async throws {

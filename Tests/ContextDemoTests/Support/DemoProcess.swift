@@ -60,10 +60,17 @@ struct DemoProcess {
     let (chunks, continuation) = AsyncStream<Data>.makeStream()
     // A thread that waits in `read`: closing a file that Dispatch still watches is not safe.
     Thread.detachNewThread {
-      while case let data = pipe.fileHandleForReading.availableData, !data.isEmpty {
-        continuation.yield(data)
+      let file = pipe.fileHandleForReading.fileDescriptor
+      var buffer = [UInt8](repeating: 0, count: 65_536)
+      while true {
+        let count = read(file, &buffer, buffer.count)
+        // A signal, for example that a child has ended, is not the end of the file.
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { break }
+        continuation.yield(Data(buffer[..<count]))
       }
       continuation.finish()
+      withExtendedLifetime(pipe) {}
     }
     return chunks
   }

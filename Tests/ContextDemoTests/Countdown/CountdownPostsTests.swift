@@ -1,0 +1,70 @@
+import Clocks
+import ClocksTestKit
+import Foundation
+import Testing
+import TimeoutTask
+
+@testable import ContextDemo
+
+/// The countdown as a chat server sees it: through `URLSession`, whose threads no clock can see.
+@Suite struct CountdownPostsTests {
+  let server = StubServer()
+
+  /// Nothing of time is injected: the model sleeps with `Task.sleep`.
+  @Test(.virtualTime) func fourPostsInOrder() async throws {
+    let chat = ChatClient(server: server.url, http: .session(server.session))
+    let model = CountdownModel(say: chat.say)
+
+    async let countdown: Void = model.countdown(to: "Hello")
+    async let lines = TimeoutTask(seconds: 10) { [server] in
+      await server.requests.prefix(4).compactMap(\.line).reduce(into: []) { $0.append($1) }
+    }.value
+
+    #expect(try await lines == ["3...", "2...", "1...", "Hello"])
+    try await countdown
+    #expect(VirtualTime.current?.now.offset == .seconds(3))
+  }
+
+  @Test(.virtualTime) func aFifthPostNeverComes() async throws {
+    let chat = ChatClient(server: server.url, http: .session(server.session))
+    let model = CountdownModel(say: chat.say)
+
+    async let countdown: Void = model.countdown(to: "Hello")
+    let lines = TimeoutTask(seconds: 10) { [server] in
+      await server.requests.prefix(5).compactMap(\.line).reduce(into: []) { $0.append($1) }
+    }
+
+    await #expect(throws: TimeoutError(timeout: .seconds(10))) { try await lines.value }
+    #expect(VirtualTime.current?.now.offset == .seconds(10))
+    try await countdown
+  }
+
+  /// The same by hand, on an injected clock: time moves when the test says so.
+  @Test func stepByStep() async throws {
+    let clock = TestClock()
+    let chat = ChatClient(server: server.url, http: .session(server.session))
+    var model = CountdownModel(say: chat.say)
+    model.sleep = clock.sleep(nanoseconds:)
+    let countdown = Task { [model] in try await model.countdown(to: "Hello") }
+
+    var requests = server.requests.makeAsyncIterator()
+    for line in ["3...", "2...", "1..."] {
+      // The model sleeps when the server has answered, and that nobody but the server knows.
+      try await clock.waitForSleeps(atLeast: 1)
+      #expect(await requests.next()?.line == line)
+      await clock.advance(by: .seconds(1))
+    }
+    #expect(await requests.next()?.line == "Hello")
+    try await countdown.value
+    #expect(clock.now.offset == .seconds(3))
+  }
+
+  @Test(.virtualTime) func aServerThatRefusesEndsTheCountdown() async throws {
+    let server = StubServer { $0.line == "2..." ? .init(status: 503) : .init() }
+    let chat = ChatClient(server: server.url, http: .session(server.session))
+    let model = CountdownModel(say: chat.say)
+
+    await #expect(throws: HTTPError(status: 503)) { try await model.countdown(to: "Hello") }
+    #expect(VirtualTime.current?.now.offset == .seconds(1))
+  }
+}

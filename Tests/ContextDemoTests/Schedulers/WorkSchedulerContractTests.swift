@@ -1,0 +1,82 @@
+import Dispatch
+import Testing
+
+@testable import ContextDemo
+
+/// What every family of schedulers promises, whoever runs the work.
+///
+/// On the main actor, because schedulers that run work in the caller's time can only then run it on
+/// the main queue.
+@MainActor @Suite struct WorkSchedulerContractTests {
+  nonisolated static let families: [any WorkSchedulerFactory] = [
+    DispatchSchedulers(), SynchronousSchedulers(),
+  ]
+
+  enum Kind: CaseIterable, Sendable { case serial, concurrent, main }
+
+  private func make(_ kind: Kind, from factory: any WorkSchedulerFactory) -> any WorkScheduler {
+    switch kind {
+    case .serial: factory.serial(named: "serial")
+    case .concurrent: factory.concurrent(named: "concurrent")
+    case .main: factory.main
+    }
+  }
+
+  @Test(arguments: families, Kind.allCases)
+  func workRunsOnce(_ factory: any WorkSchedulerFactory, _ kind: Kind) async {
+    let scheduler = make(kind, from: factory)
+    let (runs, continuation) = AsyncStream<Int>.makeStream()
+    for number in 0..<100 { scheduler.schedule { continuation.yield(number) } }
+    var numbers = await runs.first(100)
+    if kind == .concurrent { numbers.sort() }
+    #expect(numbers == Array(0..<100))
+  }
+
+  @Test(arguments: families, [Kind.serial, .main])
+  func workThatHandsInMoreComesToItsEndFirst(
+    _ factory: any WorkSchedulerFactory, _ kind: Kind
+  ) async {
+    let scheduler = make(kind, from: factory)
+    let (events, continuation) = AsyncStream<String>.makeStream()
+    scheduler.schedule {
+      continuation.yield("outer begins")
+      scheduler.schedule { continuation.yield("inner") }
+      continuation.yield("outer ends")
+    }
+    let order = await events.first(3)
+    #expect(order == ["outer begins", "outer ends", "inner"])
+  }
+
+  @Test(arguments: families)
+  func workOfASerialSchedulerIsNeverAtTheSameTime(_ factory: any WorkSchedulerFactory) async {
+    /// Not safe at all: it relies on the scheduler.
+    final class Tally: @unchecked Sendable { var count = 0 }
+    let (serial, tally) = (factory.serial(named: "serial"), Tally())
+    await withTaskGroup { group in
+      for _ in 0..<8 {
+        group.addTask {
+          for _ in 0..<500 { serial.schedule { tally.count += 1 } }
+        }
+      }
+    }
+    let count = serial.wait { tally.count }
+    #expect(count == 4000)
+  }
+
+  @Test(arguments: families, Kind.allCases)
+  func waitReturnsWhatTheWorkReturns(_ factory: any WorkSchedulerFactory, _ kind: Kind) {
+    let value = make(kind, from: factory).wait { 42 }
+    #expect(value == 42)
+  }
+
+  @Test(arguments: families)
+  func mainIsTheMainQueue(_ factory: any WorkSchedulerFactory) async {
+    let main = factory.main
+    let isMain = await withCheckedContinuation { continuation in
+      main.schedule { continuation.resume(returning: DispatchQueue.isOnMain) }
+    }
+    #expect(isMain)
+    let isMainWhenWaitedFor = main.wait { DispatchQueue.isOnMain }
+    #expect(isMainWhenWaitedFor)
+  }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import Testing
+
+/// The examples of the guides are excerpts of code that is compiled and run.
+///
+/// Every block of a page in Docs that is marked as `swift` must stand, to the letter, in a file of
+/// Tests or of the demo, where it may be indented. To write an example, write a test, and copy the
+/// interesting part of it into the page. Code that is not ours to run, old or foreign, is marked as
+/// `text`.
+@Suite struct DocsTests {
+  /// The top of the package.
+  private static let root = URL(fileURLWithPath: #filePath)
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+  /// The files with a certain extension in a folder and the folders within it, in order.
+  private static func files(in folder: String, extension type: String) throws -> [String] {
+    let folderURL = root.appendingPathComponent(folder)
+    let paths = try FileManager.default.subpathsOfDirectory(atPath: folderURL.path)
+    return paths.filter { $0.hasSuffix("." + type) }.sorted().map { folder + "/" + $0 }
+  }
+
+  private static func text(of file: String) throws -> String {
+    try String(contentsOf: root.appendingPathComponent(file), encoding: .utf8)
+  }
+
+  static func blocks() throws -> [CodeBlock] {
+    try files(in: "Docs", extension: "md").flatMap { page in
+      CodeBlock.blocks(of: try text(of: page), page: page)
+    }
+  }
+
+  static func sources() throws -> [[String]] {
+    let files =
+      try files(in: "Tests", extension: "swift")
+      + files(in: "Sources/ContextDemo", extension: "swift")
+    return try files.map { file in
+      try text(of: file).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    }
+  }
+
+  @Test func everyExampleIsCompiledAndRun() throws {
+    let sources = try Self.sources()
+    for block in try Self.blocks() where block.language == "swift" {
+      #expect(
+        sources.contains { block.occurs(in: $0) },
+        "\(block.page):\(block.line): this example stands in no source that is compiled")
+    }
+  }
+
+  @Test func everyBlockSaysWhatItIs() throws {
+    for block in try Self.blocks() {
+      #expect(
+        ["swift", "text", "sh"].contains(block.language),
+        "\(block.page):\(block.line): a block must be marked as swift, text or sh")
+    }
+  }
+
+  @Test func everyLinkLeadsToAFile() throws {
+    for page in try Self.files(in: "Docs", extension: "md") {
+      let folder = Self.root.appendingPathComponent(page).deletingLastPathComponent()
+      let text = try Self.text(of: page)
+      for match in text.matches(of: #/\]\((?<target>[^)\s#]+)[^)]*\)/#) {
+        let target = String(match.target)
+        guard !target.contains("://") else { continue }
+        #expect(
+          FileManager.default.fileExists(atPath: folder.appendingPathComponent(target).path),
+          "\(page) has a link to \(target), which does not exist")
+      }
+    }
+  }
+}
