@@ -3,7 +3,7 @@ import Testing
 
 /// The examples of the guides are excerpts of code that is compiled and run.
 ///
-/// Every block of a page in Docs that is marked as `swift` must stand, to the letter, in a file of
+/// Every block of the README and of a page in Docs that is marked as `swift` must stand, to the letter, in a file of
 /// Tests or of the demo, where it may be indented. To write an example, write a test, and copy the
 /// interesting part of it into the page. Code that is not ours to run, old or foreign, is marked as
 /// `text`.
@@ -24,7 +24,7 @@ import Testing
   }
 
   static func blocks() throws -> [CodeBlock] {
-    try files(in: "Docs", extension: "md").flatMap { page in
+    try (["README.md"] + files(in: "Docs", extension: "md")).flatMap { page in
       CodeBlock.blocks(of: try text(of: page), page: page)
     }
   }

@@ -30,7 +30,8 @@ extension Scenario {
 
 /// All scenarios, in the order in which they are listed and run.
 let allScenarios: [any Scenario.Type] = [
-  CountdownScenario.self, TimeoutServiceScenario.self, ContextsScenario.self, SchedulersScenario.self,
+  CountdownScenario.self, TimeoutServiceScenario.self, ContextsScenario.self,
+  SchedulersScenario.self,
 ]
 
 /// On which clock a scenario runs.
