@@ -25,11 +25,13 @@ struct Benchmarks: AsyncParsableCommand {
     let runs = runs ?? (quick ? 3 : 7)
     var rows: [Comparison] = []
     func compare(
-      _ name: String, _ count: Int, ours: () async -> Double, floor: () async -> Double
+      _ name: String, _ count: Int, unit: String = "ns", with floorName: String = "floor",
+      ours: () async -> Double, floor: () async -> Double
     ) async {
       if let only, !name.contains(only) { return }
       var row = Comparison(
-        name: name, count: count, ours: Measurement(runs: []), floor: Measurement(runs: []))
+        name: name, count: count, unit: unit, floorName: floorName, ours: Measurement(runs: []),
+        floor: Measurement(runs: []))
       for run in 0...runs {
         let (our, its) = (await ours(), await floor())
         // The first pair warms up.
@@ -42,6 +44,12 @@ struct Benchmarks: AsyncParsableCommand {
     }
 
     print(Report.header)
+    // First of all, while there is no test clock yet in this process.
+    let strangers = quick ? 10_000 : 100_000
+    var untouched: [Double] = []
+    if only == nil {
+      for _ in 0...runs { untouched.append(await Workloads.strangers(strangers)) }
+    }
     for size in sizes {
       let deadlines = Workloads.shuffled(size)
       let equal = Array(repeating: 1, count: size)
@@ -71,6 +79,60 @@ struct Benchmarks: AsyncParsableCommand {
         await Workloads.loopFloor(size)
       }
     }
+    let calls = quick ? 10_000 : 100_000
+    await compare(
+      "advance past nothing", calls, with: "yield",
+      ours: {
+        await Workloads.advancePastNothing(calls)
+      }, floor: { await Workloads.yieldFloor(calls) })
+    await compare(
+      "settle, nothing to do", calls, with: "yield",
+      ours: {
+        await Workloads.settleNothing(calls)
+      }, floor: { await Workloads.yieldFloor(calls) })
+    await compare(
+      "1,000 clocks, a wake each", calls, with: "loop",
+      ours: {
+        await Workloads.manyClocks(calls)
+      }, floor: { await Workloads.loopFloor(calls) })
+    await compare(
+      "timer ticks", calls, with: "loop",
+      ours: {
+        await Workloads.timerTicks(calls)
+      }, floor: { await Workloads.loopFloor(calls) })
+    await compare(
+      "un-injected sleep in a scope", calls, with: "loop",
+      ours: {
+        await Workloads.scopeLoop(calls)
+      }, floor: { await Workloads.loopFloor(calls) })
+    await compare(
+      "TimeoutTask that succeeds", calls / 10, with: "two children",
+      ours: {
+        await Workloads.timeoutTask(calls / 10)
+      }, floor: { await Workloads.twoChildren(calls / 10) })
+    await compare(
+      "TimeoutTask that succeeds", calls / 10, with: "bare Task",
+      ours: {
+        await Workloads.timeoutTask(calls / 10)
+      }, floor: { await Workloads.bareTask(calls / 10) })
+    await compare(
+      "bytes of a sleeping task", calls, unit: "B", with: "suspended",
+      ours: {
+        await Workloads.bytesSleeping(calls)
+      }, floor: { await Workloads.bytesSuspended(calls) })
+    if only == nil {
+      // The clock makes this process one with a test; the tasks are still nobody's.
+      let clock = await Task.detached { TestClock() }.value
+      var touched: [Double] = []
+      for _ in 0...runs { touched.append(await Workloads.strangers(strangers)) }
+      withExtendedLifetime(clock) {}
+      let row = Comparison(
+        name: "no test's task, with a clock", count: strangers, floorName: "without",
+        ours: Measurement(runs: Array(touched.dropFirst())),
+        floor: Measurement(runs: Array(untouched.dropFirst())))
+      rows.append(row)
+      print(Report.line(row))
+    }
     if let json {
       let encoder = JSONEncoder()
       encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
@@ -80,25 +142,26 @@ struct Benchmarks: AsyncParsableCommand {
 }
 
 enum Report {
-  static let header = line("", "n", "median", "min", "max", "floor", "ratio")
+  static let header = line("", "n", "median", "min", "max", "beside", "ratio", "of")
 
   static func line(_ row: Comparison) -> String {
     line(
-      row.name, "\(row.count)", number(row.ours.median), number(row.ours.minimum),
-      number(row.ours.maximum), row.floor.map { number($0.median) } ?? "",
-      row.ratio.map { String(format: "%.2f", $0) } ?? "")
+      row.name, "\(row.count)", number(row.ours.median, row.unit),
+      number(row.ours.minimum, row.unit), number(row.ours.maximum, row.unit),
+      row.floor.map { number($0.median, row.unit) } ?? "",
+      row.ratio.map { String(format: "%.2f", $0) } ?? "", row.floorName)
   }
 
   private static func line(
     _ name: String, _ count: String, _ median: String, _ minimum: String, _ maximum: String,
-    _ floor: String, _ ratio: String
+    _ floor: String, _ ratio: String, _ other: String
   ) -> String {
     name.padding(toLength: 28, withPad: " ", startingAt: 0)
       + [count, median, minimum, maximum, floor, ratio]
-      .map { String(repeating: " ", count: max(1, 11 - $0.count)) + $0 }.joined()
+      .map { String(repeating: " ", count: max(1, 11 - $0.count)) + $0 }.joined() + "  " + other
   }
 
-  private static func number(_ nanoseconds: Double) -> String {
-    String(format: nanoseconds < 10_000 ? "%.0f ns" : "%.3g ns", nanoseconds)
+  private static func number(_ value: Double, _ unit: String) -> String {
+    String(format: value < 100_000 ? "%.0f" : "%.3g", value) + " " + unit
   }
 }

@@ -78,6 +78,20 @@ final class Floor: TaskExecutor, @unchecked Sendable {
     }
   }
 
+  // MARK: - Tasks that are merely suspended
+
+  private var kept: [UnsafeContinuation<Void, Never>] = []
+
+  func keep(_ continuation: UnsafeContinuation<Void, Never>) { kept.append(continuation) }
+
+  func resumeKept() {
+    for continuation in kept { continuation.resume() }
+    kept = []
+    settle()
+  }
+
+  // MARK: - The heap
+
   private func comesFirst(_ lhs: Entry, _ rhs: Entry) -> Bool {
     lhs.deadline < rhs.deadline || (lhs.deadline == rhs.deadline && lhs.number < rhs.number)
   }

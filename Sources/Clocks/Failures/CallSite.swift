@@ -1,7 +1,7 @@
 /// The place in a program that a failure is about: the call a test's author can see and change.
 ///
-/// A public function takes the four values as defaulted parameters, makes one `CallSite` of them and
-/// passes that down, so that a failure found deep inside still points at the author's own line.
+/// A public function takes the four values as defaulted parameters, makes one `CallSite` of them
+/// and passes that down, so that a failure found deep inside still points at the author's own line.
 struct CallSite: Sendable {
   var fileID: StaticString
   var filePath: StaticString

@@ -318,8 +318,8 @@ final class Scheduler: Sendable {
       let entry = ready.remove(at: position)
       jobsWithoutWake += 1
       if entry.taskID == rootTask, rootTask != 0 { wakes = 0 }
-      // Every other job of a task that yields is an anonymous one of the runtime's: wait for the one
-      // that has a name, unless there is none.
+      // Every other job of a task that yields is an anonymous one of the runtime's: wait for the
+      // one that has a name, unless there is none.
       if jobsWithoutWake > limits.jobs, entry.taskID != 0 || jobsWithoutWake > 2 * limits.jobs,
         let turn = abandon(.jobs(limits.jobs), at: entry)
       {

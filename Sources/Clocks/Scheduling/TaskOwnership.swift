@@ -15,8 +15,8 @@ final class TaskOwnership: Sendable {
   /// Guards everything below. No scheduler's lock is taken while it is held, nor is it taken under
   /// one.
   private let lock = Lock()
-  /// The owner of each task that has been seen. Every scheduler in it is also in `schedulers`, which
-  /// keeps it alive.
+  /// The owner of each task that has been seen. Every scheduler in it is also in `schedulers`,
+  /// which keeps it alive.
   nonisolated(unsafe) private var owners = TaskTable()
   /// Every registered scheduler.
   nonisolated(unsafe) private var schedulers: [ObjectIdentifier: Registration] = [:]

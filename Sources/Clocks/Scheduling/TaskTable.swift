@@ -1,8 +1,8 @@
 /// The owner of each task that has been seen.
 ///
-/// A hash table with open addressing, whose hash of an id is the id itself: the runtime numbers tasks
-/// in the order in which it makes them, so tasks that are started together are found together, and a
-/// million of them cost no cache miss each, as they would in a `Dictionary`.
+/// A hash table with open addressing, whose hash of an id is the id itself: the runtime numbers
+/// tasks in the order in which it makes them, so tasks that are started together are found
+/// together, and a million of them cost no cache miss each, as they would in a `Dictionary`.
 ///
 /// Looking up, adding and removing: amortized O(1).
 struct TaskTable {

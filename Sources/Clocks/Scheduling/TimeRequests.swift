@@ -94,7 +94,8 @@ extension Scheduler {
     }
   }
 
-  /// Suspends the current task until the scheduler is idle, and returns why it never will be, if so.
+  /// Suspends the current task until the scheduler is idle, and returns why it never will be, if
+  /// so.
   nonisolated(nonsending) func settle() async -> Runaway? {
     await settle(isOwn: admitCurrentTask())
   }

@@ -1,0 +1,166 @@
+import Clocks
+import TimeoutTask
+
+/// Work for which the floor has no counterpart of its own, or another one than a heap.
+extension Workloads {
+  // MARK: - Doing nothing
+
+  /// Advances a clock on which nobody sleeps.
+  static func advancePastNothing(_ count: Int) async -> Double {
+    let clock = TestClock()
+    await clock.settle()
+    return await nanoseconds(per: count) {
+      for _ in 0..<count { await clock.advance(by: .nanoseconds(1)) }
+    }
+  }
+
+  /// Settles a test that has nothing to do.
+  static func settleNothing(_ count: Int) async -> Double {
+    let clock = TestClock()
+    await clock.settle()
+    return await nanoseconds(per: count) {
+      for _ in 0..<count { await clock.settle() }
+    }
+  }
+
+  /// What one call costs that suspends a task and resumes it: a yield on the floor.
+  static func yieldFloor(_ count: Int) async -> Double {
+    let floor = Floor()
+    let task = floor.start {
+      for _ in 0..<count { await Task.yield() }
+    }
+    let time = await nanoseconds(per: count) { floor.settle() }
+    await task.value
+    return time
+  }
+
+  // MARK: - Many clocks
+
+  /// A thousand clocks in as many tests, side by side; each wakes one sleep again and again.
+  static func manyClocks(_ count: Int) async -> Double {
+    let rounds = max(1, count / 1_000)
+    return await nanoseconds(per: rounds * 1_000) {
+      await withTaskGroup { group in
+        for _ in 0..<1_000 {
+          group.addTask {
+            let clock = TestClock()
+            let ticker = Task {
+              for tick in 1... { try await clock.sleep(until: .init(offset: .nanoseconds(tick))) }
+            }
+            for _ in 0..<rounds { await clock.advanceToNextSleep() }
+            ticker.cancel()
+          }
+        }
+      }
+    }
+  }
+
+  // MARK: - Timers and scopes
+
+  /// Ticks of a timer.
+  static func timerTicks(_ count: Int) async -> Double {
+    let clock = TestClock()
+    let task = Task.detached {
+      var ticks = 0
+      for await _ in clock.timer(interval: .seconds(1)) {
+        ticks += 1
+        if ticks == count { break }
+      }
+    }
+    await clock.settle()
+    let time = await nanoseconds(per: count) { await clock.run(timeout: .seconds(600)) }
+    await task.value
+    return time
+  }
+
+  /// Sleeps that nobody injected, one task in a loop, in a scope of virtual time.
+  static func scopeLoop(_ count: Int) async -> Double {
+    await nanoseconds(per: count) {
+      try? await withVirtualTime { _ in
+        for _ in 0..<count { try await Task.sleep(for: .seconds(1)) }
+      }
+    }
+  }
+
+  // MARK: - Deadlines
+
+  /// A timeout task whose work ends at once.
+  static func timeoutTask(_ count: Int) async -> Double {
+    await nanoseconds(per: count) {
+      for number in 0..<count {
+        _ = try? await TimeoutTask(seconds: 60) { number }.value
+      }
+    }
+  }
+
+  /// The same work in a bare task, without any deadline.
+  static func bareTask(_ count: Int) async -> Double {
+    await nanoseconds(per: count) {
+      for number in 0..<count { _ = await Task { number }.value }
+    }
+  }
+
+  /// The same work as one of two children of a group, of which the other one sleeps.
+  static func twoChildren(_ count: Int) async -> Double {
+    await nanoseconds(per: count) {
+      for number in 0..<count {
+        _ = try? await withThrowingTaskGroup(of: Int.self) { group in
+          group.addTask {
+            try await Task.sleep(for: .seconds(60))
+            throw CancellationError()
+          }
+          group.addTask { number }
+          defer { group.cancelAll() }
+          return try await group.next() ?? 0
+        }
+      }
+    }
+  }
+
+  // MARK: - Tasks that are no test's
+
+  /// Starts tasks and awaits them, and has them hop to an actor; none of them is a test's.
+  static func strangers(_ count: Int) async -> Double {
+    await nanoseconds(per: count) {
+      await Task.detached {
+        await withTaskGroup { group in
+          for _ in 0..<count { group.addTask { await Task.yield() } }
+        }
+      }.value
+    }
+  }
+
+  // MARK: - Memory
+
+  /// The bytes that a task takes which sleeps on a test clock.
+  static func bytesSleeping(_ count: Int) async -> Double {
+    let clock = TestClock()
+    let before = residentBytes()
+    var bytes = 0.0
+    await withTaskGroup { group in
+      for number in 0..<count {
+        group.addTask { try? await clock.sleep(until: .init(offset: .nanoseconds(number + 1))) }
+      }
+      await clock.settle()
+      bytes = Double(residentBytes() - before) / Double(count)
+      await clock.run(timeout: .seconds(600))
+    }
+    return bytes
+  }
+
+  /// The bytes that a task takes which is merely suspended.
+  static func bytesSuspended(_ count: Int) async -> Double {
+    let floor = Floor()
+    let before = residentBytes()
+    let tasks = (0..<count).map { _ in
+      floor.start {
+        await withUnsafeContinuation { floor.keep($0) }
+      }
+    }
+    floor.settle()
+    let bytes = Double(residentBytes() - before) / Double(count)
+    floor.resumeKept()
+    for task in tasks { await task.value }
+    return bytes
+  }
+}
