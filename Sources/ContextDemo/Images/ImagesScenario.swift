@@ -33,7 +33,7 @@ struct ImagesScenario: Scenario {
         height: 480)
       return .init(body: try JSONEncoder().encode(details))
     }
-    let http = HTTPClient.session(stub.session).delayed(by: .milliseconds(100), on: stage.clock)
+    let http = stub.http.delayed(by: .milliseconds(100), on: stage.clock)
     let server = ImageServer(url: stub.url, http: http)
     let store = try ImageStore(folder: folder)
 

@@ -35,6 +35,7 @@ let allScenarios: [any Scenario.Type] = [
   ContextsScenario.self,
   SchedulersScenario.self,
   ImagesScenario.self,
+  MusicSearchScenario.self,
 ]
 
 /// On which clock a scenario runs.

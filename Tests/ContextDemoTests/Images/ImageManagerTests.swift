@@ -27,7 +27,7 @@ import Testing
   /// A manager in the test's own time.
   private func manager() throws -> ImageManager {
     let time = try #require(VirtualTime.current)
-    let http = HTTPClient.session(stub.session).delayed(by: .milliseconds(100), on: time.clock)
+    let http = stub.http.delayed(by: .milliseconds(100), on: time.clock)
     return ImageManager(store: store, server: ImageServer(url: stub.url, http: http))
   }
 

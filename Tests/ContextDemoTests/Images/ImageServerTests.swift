@@ -6,7 +6,7 @@ import Testing
 /// The layer that speaks with the server, each answer a test.
 @Suite struct ImageServerTests {
   private func details(of id: String, from stub: StubServer) async throws -> ImageDetails {
-    try await ImageServer(url: stub.url, http: .session(stub.session)).details(of: id)
+    try await ImageServer(url: stub.url, http: stub.http).details(of: id)
   }
 
   @Test func asksForTheImageAndReadsTheAnswer() async throws {
