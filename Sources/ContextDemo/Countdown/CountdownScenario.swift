@@ -27,7 +27,7 @@ struct CountdownScenario: Scenario {
 
   func play(on stage: Stage) async throws {
     let server = StubServer()
-    let chat = ChatClient(server: server.url, http: .session(server.session))
+    let chat = ChatClient(server: server.url, http: server.http)
     var model = CountdownModel { line in
       try await chat.say(line)
       stage.log("chat", line)

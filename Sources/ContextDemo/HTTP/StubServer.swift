@@ -27,7 +27,7 @@ final class StubServer: Sendable {
   /// What it has been asked, in order; for one reader.
   let requests: AsyncStream<Request>
   /// A session for which the server exists.
-  let session: URLSession
+  private let session: URLSession
 
   private let continuation: AsyncStream<Request>.Continuation
 
@@ -47,6 +47,14 @@ final class StubServer: Sendable {
     StubProtocol.serve(url) { [continuation] request in
       continuation.yield(request)
       return try respond(request)
+    }
+  }
+
+  /// A client for which the server exists, and which keeps it alive.
+  var http: HTTPClient {
+    HTTPClient { [self] request in
+      defer { withExtendedLifetime(self) {} }
+      return try await HTTPClient.session(session).send(request)
     }
   }
 

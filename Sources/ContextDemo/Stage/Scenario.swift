@@ -30,8 +30,12 @@ extension Scenario {
 
 /// All scenarios, in the order in which they are listed and run.
 let allScenarios: [any Scenario.Type] = [
-  CountdownScenario.self, TimeoutServiceScenario.self, ContextsScenario.self,
+  CountdownScenario.self,
+  TimeoutServiceScenario.self,
+  ContextsScenario.self,
   SchedulersScenario.self,
+  ImagesScenario.self,
+  MusicSearchScenario.self,
 ]
 
 /// On which clock a scenario runs.

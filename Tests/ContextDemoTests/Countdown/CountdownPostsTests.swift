@@ -12,7 +12,7 @@ import TimeoutTask
 
   /// Nothing of time is injected: the model sleeps with `Task.sleep`.
   @Test(.virtualTime) func fourPostsInOrder() async throws {
-    let chat = ChatClient(server: server.url, http: .session(server.session))
+    let chat = ChatClient(server: server.url, http: server.http)
     let model = CountdownModel(say: chat.say)
 
     async let countdown: Void = model.countdown(to: "Hello")
@@ -26,7 +26,7 @@ import TimeoutTask
   }
 
   @Test(.virtualTime) func aFifthPostNeverComes() async throws {
-    let chat = ChatClient(server: server.url, http: .session(server.session))
+    let chat = ChatClient(server: server.url, http: server.http)
     let model = CountdownModel(say: chat.say)
 
     async let countdown: Void = model.countdown(to: "Hello")
@@ -42,7 +42,7 @@ import TimeoutTask
   /// The same by hand, on an injected clock: time moves when the test says so.
   @Test func stepByStep() async throws {
     let clock = TestClock()
-    let chat = ChatClient(server: server.url, http: .session(server.session))
+    let chat = ChatClient(server: server.url, http: server.http)
     var model = CountdownModel(say: chat.say)
     model.sleep = clock.sleep(nanoseconds:)
     let countdown = Task { [model] in try await model.countdown(to: "Hello") }
@@ -61,7 +61,7 @@ import TimeoutTask
 
   @Test(.virtualTime) func aServerThatRefusesEndsTheCountdown() async throws {
     let server = StubServer { $0.line == "2..." ? .init(status: 503) : .init() }
-    let chat = ChatClient(server: server.url, http: .session(server.session))
+    let chat = ChatClient(server: server.url, http: server.http)
     let model = CountdownModel(say: chat.say)
 
     await #expect(throws: HTTPError(status: 503)) { try await model.countdown(to: "Hello") }

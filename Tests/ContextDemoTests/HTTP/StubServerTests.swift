@@ -15,7 +15,7 @@ import Testing
     request.httpMethod = "PUT"
     request.httpBody = Data(repeating: 7, count: 10_000)
 
-    let (data, response) = try await HTTPClient.session(server.session).send(request)
+    let (data, response) = try await server.http.send(request)
 
     #expect(response.statusCode == 201)
     #expect(data == Data("made".utf8))
@@ -28,7 +28,7 @@ import Testing
 
   @Test func whatItThrowsIsAFailureOfTheConnection() async throws {
     let server = StubServer { _ in throw URLError(.networkConnectionLost) }
-    let client = HTTPClient.session(server.session)
+    let client = server.http
     await #expect { try await client.data(for: URLRequest(url: server.url)) } throws: {
       ($0 as? URLError)?.code == .networkConnectionLost
     }
@@ -36,7 +36,7 @@ import Testing
 
   @Test func onlyStatus200IsGood() async throws {
     let server = StubServer { _ in .init(status: 404) }
-    let client = HTTPClient.session(server.session)
+    let client = server.http
     await #expect(throws: HTTPError(status: 404)) {
       try await client.data(for: URLRequest(url: server.url))
     }
@@ -49,7 +49,7 @@ import Testing
     try await withThrowingTaskGroup { group in
       for (number, server) in servers.enumerated() {
         group.addTask {
-          let client = HTTPClient.session(server.session)
+          let client = server.http
           let data = try await client.data(for: URLRequest(url: server.url))
           #expect(data == Data("\(number)".utf8))
         }

@@ -44,6 +44,11 @@ struct DemoProcess {
     process.interrupt()
   }
 
+  /// Ends it at once, and leaves it no time for anything.
+  func kill() {
+    Foundation.kill(process.processIdentifier, SIGKILL)
+  }
+
   /// Waits until the process has ended.
   ///
   /// - Parameter start: What has been read from its output already.

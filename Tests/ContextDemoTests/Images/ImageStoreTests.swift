@@ -1,0 +1,74 @@
+import Foundation
+import Testing
+
+@testable import ContextDemo
+
+/// The model layer: nothing in it waits, and neither do its tests.
+@Suite struct ImageStoreTests {
+  let folder = TemporaryFolder()
+  let store: ImageStore
+
+  private static let sunrise = ImageDetails(id: "123", title: "Sunrise", width: 640, height: 480)
+
+  init() throws {
+    store = try ImageStore(folder: folder.url)
+  }
+
+  @Test func whatIsSavedIsThere() throws {
+    #expect(try store.details(of: "123") == nil)
+    try store.save(Self.sunrise)
+    #expect(try store.details(of: "123") == Self.sunrise)
+    #expect(try ImageStore(folder: folder.url).details(of: "123") == Self.sunrise)
+  }
+
+  @Test func aFileAnImage() throws {
+    for id in ["b", "a", "b"] {
+      try store.save(ImageDetails(id: id, title: "", width: 0, height: 0))
+    }
+    #expect(try store.files().map(\.lastPathComponent).sorted() == ["a.json", "b.json"])
+  }
+
+  @Test(arguments: ["", "../a", "a/b", ".", "a.json", "ä", String(repeating: "a", count: 101)])
+  func anIDThatCouldNameAnotherFileIsRefused(_ id: String) throws {
+    let details = ImageDetails(id: id, title: "", width: 0, height: 0)
+    #expect(throws: ImageError.badID(id)) { try store.save(details) }
+    #expect(throws: ImageError.badID(id)) { try store.details(of: id) }
+    #expect(try store.files() == [])
+  }
+
+  @Test func aWriteThatIsGivenUpLeavesWhatWasThere() throws {
+    try store.save(Self.sunrise)
+    do {
+      let file = try AtomicFile(at: store.file(of: "123"))
+      try file.write(Data("{".utf8))
+      #expect(try store.files().count == 2)
+    }
+    #expect(try store.files().count == 1)
+    #expect(try store.details(of: "123") == Self.sunrise)
+  }
+
+  /// A process that is killed in the middle of a write, for real.
+  @Test func aWriteThatIsCutOffLosesNothing() async throws {
+    let process = try DemoProcess([
+      "images", "--folder", folder.url.path, "--stall", "3600", "--clock", "continuous",
+    ])
+    var output = Data()
+    for await chunk in process.output {
+      output += chunk
+      if String(decoding: output, as: UTF8.self).contains("halts in the middle") { break }
+    }
+    process.kill()
+    let ended = await process.end(after: output)
+    #expect(ended.hasCrashed)
+
+    // It has left half a file, which is not in anybody's way.
+    let drafts = try store.files().filter { $0.pathExtension == AtomicFile.draftExtension }
+    try #require(drafts.count == 1)
+    #expect(try Data(contentsOf: drafts[0]) == Data("{\"id\":".utf8))
+    #expect(try store.details(of: "123") == Self.sunrise)
+
+    let store = try ImageStore(folder: folder.url)
+    #expect(try store.files().map(\.lastPathComponent) == ["123.json"])
+    #expect(try store.details(of: "123") == Self.sunrise)
+  }
+}
