@@ -4,23 +4,6 @@ import Testing
 
 /// Two runs of the same test execute the same jobs in the same order.
 @Suite struct JobOrderTests {
-  /// The jobs of a run, each as the number that its task has in the order of appearance, and its
-  /// lane; so runs can be compared although tasks have other ids in each.
-  private final class JobLog: SchedulerObserver {
-    private let jobs = Log<(task: UInt64, lane: Lane)>()
-
-    func jobWillRun(task: UInt64, lane: Lane) { jobs.add((task, lane)) }
-
-    var all: [String] {
-      var numbers: [UInt64: Int] = [0: 0]
-      return jobs.all.map { job in
-        let number = numbers[job.task] ?? numbers.count
-        numbers[job.task] = number
-        return "\(number) \(job.lane)"
-      }
-    }
-  }
-
   private static let firstRun = Log<[String]>()
 
   @Test(arguments: 0..<200) func everyRunExecutesTheSameJobs(_ run: Int) async throws {

@@ -1,0 +1,104 @@
+import Foundation
+import Testing
+
+@testable import Clocks
+
+/// Random programs of tasks do what the semantics say, job for job in the order that they say, and
+/// do it again when they run again.
+///
+/// Two environment variables:
+/// - `CLOCKS_OPERATIONS` says how many operations to run, in all settings together. By default it is
+///   some hundredths of a second's worth for each setting; 1,000,000 take about a quarter of a
+///   minute.
+/// - `CLOCKS_SEED` says where the seeds of the programs begin; by default at 1, so that every run of
+///   the suite runs the same programs. A failure names its program's seed.
+@Suite struct RandomProgramTests {
+  private static let portions = 8
+  private static let stepsInProgram = 60
+
+  private static let operations = number("CLOCKS_OPERATIONS") ?? 48_000
+  private static let seed = UInt64(number("CLOCKS_SEED") ?? 1)
+
+  private static func number(_ variable: String) -> Int? {
+    ProcessInfo.processInfo.environment[variable].flatMap { Int($0) }
+  }
+
+  @Test(arguments: Program.Setting.allCases, 0..<portions)
+  func aProgramDoesWhatTheModelSays(_ setting: Program.Setting, _ portion: Int) async {
+    let share = Self.operations / (Self.portions * Program.Setting.allCases.count)
+    // No seed is used twice: each setting and each portion has a range of its own.
+    var seed = Self.seed &+ UInt64(portion) << 32 &+ UInt64(setting.index) << 40
+    var done = 0
+    while done < share {
+      let program = Program.random(seed: seed, size: Self.stepsInProgram)
+      if let mismatch = await mismatch(program, in: setting, patience: 30) {
+        await report(program, mismatch, in: setting)
+        return
+      }
+      done += program.stepNumbers.count
+      seed &+= 1
+    }
+  }
+
+  /// A failing program would be shortened to what it takes to fail.
+  @Test(arguments: 1...20 as ClosedRange<UInt64>) func aProgramIsShortened(_ seed: UInt64) async {
+    let program = Program.random(seed: seed, size: Self.stepsInProgram)
+    let numbers = program.stepNumbers
+    let culprits = Set([1, 3, 8].map { numbers[$0 * numbers.count / 10] })
+    let shortest = await program.shortened { culprits.isSubset(of: $0.stepNumbers) }
+    #expect(culprits.isSubset(of: shortest.stepNumbers))
+    for number in shortest.stepNumbers {
+      #expect(!culprits.isSubset(of: shortest.removing([number]).stepNumbers))
+    }
+    #expect(shortest.description.hasPrefix("seed \(seed)\n"))
+  }
+
+  /// What is different between two runs of the program and what the model says; `nil` if nothing.
+  private func mismatch(
+    _ program: Program, in setting: Program.Setting, patience: Double
+  ) async -> String? {
+    let model = ModelMachine(jumps: setting == .jumpingScope).run(program)
+    for run in ["first", "second"] {
+      let log = await unlessItHangs(seconds: patience) { await program.run(in: setting) }
+      guard let log else { return "the \(run) run hangs" }
+      guard log != model else { continue }
+      return "\(run) run:\n"
+        + (difference("event", log.events, model.events)
+          ?? difference("job", log.jobs, model.jobs) ?? "")
+    }
+    return nil
+  }
+
+  private func difference<Element: Equatable>(
+    _ name: String, _ found: [Element], _ expected: [Element]
+  ) -> String? {
+    guard found != expected else { return nil }
+    let count = zip(found, expected).prefix { $0 == $1 }.count
+    func excerpt(_ list: [Element]) -> String {
+      let rest = list[count...].prefix(5).map { "\n    \($0)" }.joined()
+      return rest.isEmpty ? "\n    nothing" : rest
+    }
+    return """
+        the first \(count) \(name)s are as the model says; then come\(excerpt(found))
+        but the model says\(excerpt(expected))
+      """
+  }
+
+  private func report(
+    _ program: Program, _ mismatch: String, in setting: Program.Setting
+  ) async {
+    let shortest = await program.shortened(attempts: mismatch.contains("hangs") ? 20 : 2_000) {
+      await self.mismatch($0, in: setting, patience: 3) != nil
+    }
+    let reason = await self.mismatch(shortest, in: setting, patience: 3) ?? mismatch
+    Issue.record(
+      """
+      A random program in the setting "\(setting)" does not do what the model says: \(reason)
+      Shortened to \(shortest.stepNumbers.count) of \(program.stepNumbers.count) steps: \(shortest)
+      """)
+  }
+}
+
+extension Program.Setting {
+  fileprivate var index: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import Testing
+
+@testable import Clocks
+
+/// One process that runs a great many small tests keeps nothing of them.
+///
+/// The environment variable `CLOCKS_SOAK` says how many, of each of two kinds; without it these
+/// tests do not run. 1,000,000 take a few minutes. They have to run alone:
+/// `CLOCKS_SOAK=1000000 swift test -c release --filter SoakTests`.
+@Suite(.serialized, .enabled(if: soakCount > 0)) struct SoakTests {
+  @Test func aMillionTestClocks() async {
+    await soak("TestClock") {
+      let clock = TestClock()
+      let woken = Counted()
+      for seconds in 1...3 {
+        Task {
+          try await clock.sleep(for: .seconds(seconds))
+          woken.increment()
+        }
+      }
+      await clock.advance(by: .seconds(3))
+      return woken.value == 3
+    }
+  }
+
+  @Test func aMillionScopes() async {
+    await soak("withVirtualTime") {
+      let woken = Counted()
+      try? await withVirtualTime { time in
+        for seconds in 1...3 {
+          Task {
+            try await Task.sleep(for: .seconds(seconds))
+            woken.increment()
+          }
+        }
+        try await time.clock.sleep(for: .seconds(4))
+      }
+      return woken.value == 3
+    }
+  }
+
+  private func soak(_ name: String, _ smallTest: @escaping @Sendable () async -> Bool) async {
+    let start = TaskOwnership.shared.census
+    var failures = 0
+    var early: ProcessSize?
+    for number in 1...soakCount {
+      if await !Task.detached(operation: smallTest).value { failures += 1 }
+      if number == max(1, soakCount / 10) { early = await ProcessSize.atRest(asBefore: start) }
+    }
+    let late = await ProcessSize.atRest(asBefore: start)
+    guard let early else { return }
+    print("\(soakCount) times \(name): at a tenth \(early); at the end \(late)")
+    #expect(failures == 0)
+    #expect(late.schedulers == start.schedulers && late.tasks == start.tasks)
+    #expect(late.descriptors <= early.descriptors)
+    #expect(late.threads <= early.threads + 2)
+    #expect(late.kilobytes <= early.kilobytes + early.kilobytes / 20 + 1_024)
+  }
+}
+
+private let soakCount =
+  ProcessInfo.processInfo.environment["CLOCKS_SOAK"].flatMap { Int($0) } ?? 0
+
+/// How much of the system's resources this process uses.
+private struct ProcessSize: CustomStringConvertible {
+  var kilobytes: Int
+  var threads: Int
+  var descriptors: Int
+  var schedulers: Int
+  var tasks: Int
+
+  /// The size once the last small test is gone, which may still be on its way out on another
+  /// thread.
+  static func atRest(asBefore census: (schedulers: Int, tasks: Int)) async -> ProcessSize {
+    for _ in 0..<1_000 where TaskOwnership.shared.census != census { await Task.yield() }
+    return ProcessSize()
+  }
+
+  init() {
+    func entries(_ path: String) -> Int {
+      (try? FileManager.default.contentsOfDirectory(atPath: path).count) ?? 0
+    }
+    let pages = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?
+      .split(separator: " ").dropFirst().first.flatMap { Int($0) }
+    kilobytes = (pages ?? 0) * sysconf(Int32(_SC_PAGESIZE)) / 1_024
+    threads = entries("/proc/self/task")
+    descriptors = entries("/proc/self/fd")
+    (schedulers, tasks) = TaskOwnership.shared.census
+  }
+
+  var description: String {
+    "\(kilobytes) KB, \(threads) threads, \(descriptors) descriptors, \(schedulers) schedulers, "
+      + "\(tasks) tasks"
+  }
+}

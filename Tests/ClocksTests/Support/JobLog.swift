@@ -1,0 +1,20 @@
+@testable import Clocks
+
+/// Notes the jobs that a scheduler runs.
+///
+/// Each is noted as the number that its task has in the order of appearance, and its lane; so runs
+/// can be compared although tasks have other ids in each.
+final class JobLog: SchedulerObserver {
+  private let jobs = Log<(task: UInt64, lane: Lane)>()
+
+  func jobWillRun(task: UInt64, lane: Lane) { jobs.add((task, lane)) }
+
+  var all: [String] {
+    var numbers: [UInt64: Int] = [0: 0]
+    return jobs.all.map { job in
+      let number = numbers[job.task] ?? numbers.count
+      numbers[job.task] = number
+      return "\(number) \(job.lane)"
+    }
+  }
+}
