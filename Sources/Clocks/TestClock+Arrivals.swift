@@ -10,11 +10,11 @@ extension TestClock {
   ///
   /// - Parameters:
   ///   - count: How many sleeps to wait for; zero or less is there already.
-  ///   - timeout: How much real time they may take to come; ten seconds by default.
+  ///   - timeout: How much real time they may take to come; a minute by default.
   /// - Throws: ``SleepArrivalError`` if they did not come in time; `CancellationError` if the task
   ///   is cancelled.
   public nonisolated(nonsending) func waitForSleeps(
-    atLeast count: Int = 1, timeout: Swift.Duration = .seconds(10)
+    atLeast count: Int = 1, timeout: Swift.Duration = .seconds(60)
   ) async throws {
     try Task.checkCancellation()
     scheduler.admitCurrentTask()

@@ -146,7 +146,7 @@ extension VirtualTime {
   ///
   /// Time does not jump meanwhile. See ``TestClock/waitForSleeps(atLeast:timeout:)``.
   public nonisolated(nonsending) func waitForSleeps(
-    atLeast count: Int = 1, timeout: Duration = .seconds(10)
+    atLeast count: Int = 1, timeout: Duration = .seconds(60)
   ) async throws {
     pacemaker.hold(scheduler)
     defer { pacemaker.letGo(scheduler) }
