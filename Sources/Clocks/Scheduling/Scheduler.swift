@@ -5,7 +5,8 @@
 /// no job is running that the scheduler started (they run in `pump`, one after another, and `pump`
 /// asks after each), and none that it did not start (`visitors` is 0). Only then does it turn to
 /// what waits for idleness: first to those who only want to know (`settles`), then to the oldest
-/// request that moves time (`requests`).
+/// request that moves time (`requests`), and at last, if nobody asks for anything, to its
+/// `pacemaker`, if it has one.
 ///
 /// A scheduler has no thread of its own. When there is something to do, a thread of the pool or the
 /// main thread runs `pump` until there is not.
@@ -14,41 +15,42 @@ final class Scheduler: Sendable {
   ///
   /// The lock makes every access exclusive, so they are not checked a second time.
   ///
+  /// Nobody but the scheduler's own files touches what it guards.
+  ///
   /// No job runs, no continuation is resumed and no observer is called while it is held. Comparing
   /// two instants is all of a user's code that may run under it.
   let lock = Lock()
 
   /// The jobs that could run now.
-  @exclusivity(unchecked) nonisolated(unsafe) private var ready = JobQueue()
+  @exclusivity(unchecked) nonisolated(unsafe) var ready = JobQueue()
   /// Whether a thread runs `pump`, or has been asked to. There is at most one at a time.
-  @exclusivity(unchecked) nonisolated(unsafe) private var isPumping = false
+  @exclusivity(unchecked) nonisolated(unsafe) var isPumping = false
   /// The number of running jobs that the scheduler did not start; while there are any, it starts
   /// none.
-  @exclusivity(unchecked) nonisolated(unsafe) private var visitors = 0
+  @exclusivity(unchecked) nonisolated(unsafe) var visitors = 0
   /// Who waits to hear that the scheduler is idle; time does not move for them.
-  @exclusivity(unchecked) nonisolated(unsafe) private var settles = RequestQueue()
+  @exclusivity(unchecked) nonisolated(unsafe) var settles = RequestQueue()
   /// Who wants time to move, in order of arrival; the first is under way.
-  @exclusivity(unchecked) nonisolated(unsafe) private var requests = RequestQueue()
+  @exclusivity(unchecked) nonisolated(unsafe) var requests = RequestQueue()
   /// Moves time when nobody asks for it; `nil` unless the test's time is virtual throughout.
-  @exclusivity(unchecked) nonisolated(unsafe) private var pacemaker: (any Pacemaker)?
+  @exclusivity(unchecked) nonisolated(unsafe) var pacemaker: (any Pacemaker)?
   /// The number of jobs since time last moved, and of wakes since a request last began.
-  @exclusivity(unchecked) nonisolated(unsafe) private var jobsWithoutWake = 0
-  @exclusivity(unchecked) nonisolated(unsafe) private var wakes = 0
-  /// The task whose jobs start the counting of wakes anew; 0 if there is none.
-  @exclusivity(unchecked) nonisolated(unsafe) private var rootTask: UInt64 = 0
-  /// The number of jobs that have begun, and the one that runs.
-  @exclusivity(unchecked) nonisolated(unsafe) private var jobs: UInt64 = 0
-  @exclusivity(unchecked) nonisolated(unsafe) private var runningJob:
-    (number: UInt64, task: UInt64)?
-  /// The job that ran when the watchdog last looked for the first time, and since when it does.
-  @exclusivity(unchecked) nonisolated(unsafe) private var watched:
-    (job: UInt64, limit: RealTime, isKnown: Bool)?
+  @exclusivity(unchecked) nonisolated(unsafe) var jobsWithoutWake = 0
+  @exclusivity(unchecked) nonisolated(unsafe) var wakes = 0
   /// What is too much of either.
-  @exclusivity(unchecked) nonisolated(unsafe) private var limits = RunawayLimits()
+  @exclusivity(unchecked) nonisolated(unsafe) var limits = RunawayLimits()
+  /// The task whose jobs start the counting of wakes anew; 0 if there is none.
+  @exclusivity(unchecked) nonisolated(unsafe) var rootTask: UInt64 = 0
+  /// The number of jobs that have begun, and the one that runs.
+  @exclusivity(unchecked) nonisolated(unsafe) var jobs: UInt64 = 0
+  @exclusivity(unchecked) nonisolated(unsafe) var runningJob: (number: UInt64, task: UInt64)?
+  /// The job that ran when the watchdog last looked for the first time, and since when it does.
+  @exclusivity(unchecked) nonisolated(unsafe) var watched:
+    (job: UInt64, limit: RealTime, isKnown: Bool)?
   /// Who is told what the scheduler does; `nil` nearly always.
-  @exclusivity(unchecked) nonisolated(unsafe) private var observer: SchedulerObserver?
+  @exclusivity(unchecked) nonisolated(unsafe) var observer: SchedulerObserver?
 
-  private let order = SchedulingOrder()
+  let order = SchedulingOrder()
 
   /// Takes over sleeps on the runtime's own clocks; `nil` unless the test's time is virtual
   /// throughout. Set before the scheduler has a task.
@@ -219,7 +221,7 @@ final class Scheduler: Sendable {
   }
 
   /// Says whether the caller must see to it that `pump` runs. Called with the lock held.
-  private func claimPump() -> Bool {
+  func claimPump() -> Bool {
     guard !isPumping, visitors == 0 else { return false }
     guard
       !ready.isEmpty || !settles.isEmpty || !requests.isEmpty || pacemaker?.wantsToMove == true
@@ -229,169 +231,12 @@ final class Scheduler: Sendable {
   }
 
   /// Where the next job wants to run. Called with the lock held.
-  private var nextLane: Lane {
+  var nextLane: Lane {
     ready.isEmpty ? .pool : ready[order.nextJob(among: ready.count)].lane
   }
 
-  private func startPump(on lane: Lane) {
+  func startPump(on lane: Lane) {
     RuntimeDoor.startThread(on: lane) { self.pump(on: lane) }
-  }
-
-  // MARK: - The pump
-
-  /// What `pump` does next.
-  private enum Turn {
-    case run(JobQueue.Entry)
-    case resume(UnsafeContinuation<Void, any Error>, isOwn: Bool)
-    case finish(UnsafeContinuation<Void, Never>, isOwn: Bool)
-    case cancel([RuntimeDoor.TaskReference])
-    case move(to: Lane)
-    case rest
-  }
-
-  /// The number of jobs after which the pump goes to the end of its thread's queue, so that other
-  /// tests get their turn.
-  private static let jobsPerTurn = 1_000
-
-  /// The number of pool jobs that the main thread runs before it leaves them to the pool.
-  ///
-  /// Once the pump is on the main thread it stays for a while: a test that hops to the main actor
-  /// and back would otherwise change threads at every step.
-  private static let poolJobsPerMainTurn = 64
-
-  /// Runs what is ready until nothing is, then what waits for that, until there is nothing to do at
-  /// all.
-  private func pump(on lane: Lane) {
-    _ = ThreadContext.run(ThreadContext(scheduler: self)) { context in
-      var jobs = 0
-      var poolJobsOnMain = 0
-      while true {
-        let mayStay = jobs < Self.jobsPerTurn && poolJobsOnMain < Self.poolJobsPerMainTurn
-        let (turn, observer) = lock.withLock {
-          (nextTurn(on: lane, mayStay: mayStay), self.observer)
-        }
-        switch turn {
-        case .run(let entry):
-          jobs += 1
-          if lane == .main { poolJobsOnMain = entry.lane == .main ? 0 : poolJobsOnMain + 1 }
-          if let observer { observer.jobWillRun(task: entry.taskID, lane: entry.lane) }
-          context.pointee.taskID = entry.taskID
-          context.pointee.isInJob = true
-          RuntimeDoor.run(entry.job, on: entry.lane)
-          context.pointee.isInJob = false
-          context.pointee.taskID = 0
-          if !context.pointee.visited.isEmpty {
-            for scheduler in context.pointee.visited { scheduler.visitorLeft(on: nil) }
-            context.pointee.visited = []
-          }
-        case .resume(let continuation, let isOwn):
-          context.pointee.isWaking = isOwn
-          continuation.resume()
-          context.pointee.isWaking = false
-        case .finish(let continuation, let isOwn):
-          context.pointee.isWaking = isOwn
-          continuation.resume()
-          context.pointee.isWaking = false
-        case .cancel(let tasks):
-          for task in tasks { task.cancel() }
-        case .move(let lane):
-          startPump(on: lane)
-          return
-        case .rest:
-          return
-        }
-      }
-    }
-  }
-
-  /// Decides what the pump does next. Called with the lock held.
-  private func nextTurn(on lane: Lane, mayStay: Bool) -> Turn {
-    runningJob = nil
-    guard visitors == 0 else {
-      isPumping = false
-      return .rest
-    }
-    if !ready.isEmpty {
-      let position = order.nextJob(among: ready.count)
-      let wanted = ready[position].lane
-      if wanted == .main ? lane != .main : !mayStay { return .move(to: wanted) }
-      let entry = ready.remove(at: position)
-      jobsWithoutWake += 1
-      if entry.taskID == rootTask, rootTask != 0 { wakes = 0 }
-      // Every other job of a task that yields is an anonymous one of the runtime's: wait for the
-      // one that has a name, unless there is none.
-      if jobsWithoutWake > limits.jobs, entry.taskID != 0 || jobsWithoutWake > 2 * limits.jobs,
-        let turn = abandon(.jobs(limits.jobs), at: entry)
-      {
-        ready.append(entry)
-        return turn
-      }
-      begin(entry)
-      return .run(entry)
-    }
-    if let request = settles.first {
-      return turn(for: request.step()) { settles.removeFirst() }
-    }
-    if let request = requests.first {
-      if wakes >= limits.wakes, let turn = abandon(.wakes(limits.wakes), at: nil) { return turn }
-      return turn(for: request.step()) { requests.removeFirst() }
-    }
-    if pacemaker != nil, wakes >= limits.wakes, let turn = abandon(.wakes(limits.wakes), at: nil) {
-      return turn
-    }
-    if let pacemaker, let step = pacemaker.step(self) {
-      return turn(for: step) {}
-    }
-    isPumping = false
-    return .rest
-  }
-
-  /// What carries out a step of an idle scheduler; `remove` takes its request away if it was the
-  /// last. Called with the lock held.
-  private func turn(for step: IdleStep, remove: () -> Void) -> Turn {
-    jobsWithoutWake = 0
-    switch step {
-    case .wake(let continuation, let isOwn):
-      wakes += 1
-      return .resume(continuation, isOwn: isOwn)
-    case .run(let job):
-      wakes += 1
-      let entry = JobQueue.Entry(job: job, taskID: RuntimeDoor.taskID(of: job), lane: .pool)
-      begin(entry)
-      return .run(entry)
-    case .finish(let continuation, let isOwn):
-      wakes = 0
-      remove()
-      return .finish(continuation, isOwn: isOwn)
-    case .cancel(let tasks):
-      return .cancel(tasks)
-    }
-  }
-
-  /// Notes that a job is about to run. Called with the lock held.
-  @inline(__always)
-  private func begin(_ entry: JobQueue.Entry) {
-    jobs &+= 1
-    runningJob = (jobs, entry.taskID)
-  }
-
-  /// Gives up on whoever waits for the scheduler to be idle, because it will never be. Called with
-  /// the lock held.
-  private func abandon(_ reason: Runaway, at entry: JobQueue.Entry?) -> Turn? {
-    var reason = reason
-    if case .jobs(let count, _) = reason, let entry { reason = .jobs(count, task: entry.taskID) }
-    jobsWithoutWake = 0
-    wakes = 0
-    if let request = settles.first {
-      return turn(for: request.abandon(reason)) { settles.removeFirst() }
-    }
-    if let request = requests.first {
-      return turn(for: request.abandon(reason)) { requests.removeFirst() }
-    }
-    guard let pacemaker else { return nil }
-    let culprit = entry.flatMap { $0.taskID == 0 ? nil : RuntimeDoor.TaskReference(job: $0.job) }
-    pacemaker.abandon(reason, culprit)
-    return pacemaker.step(self).map { turn(for: $0) {} }
   }
 
   /// Has the pump look again whether there is something to do, now that the pacemaker may want to
@@ -407,40 +252,5 @@ final class Scheduler: Sendable {
   /// Changes what is too much.
   func setLimits(_ limits: RunawayLimits) {
     lock.withLock { self.limits = limits }
-  }
-
-  /// The job that has held its thread for longer than `limit` while others wait for it, if there is
-  /// one that was not known yet. To be asked again and again. O(1).
-  func newBlockage(after limit: Duration) -> Blockage? {
-    lock.withLock {
-      // A job that the scheduler did not start has no number; there is rarely more than one.
-      let running = runningJob ?? (visitors > 0 ? (.max - jobs, 0) : nil)
-      guard let running, !ready.isEmpty else {
-        watched = nil
-        return nil
-      }
-      guard let watched, watched.job == running.number else {
-        watched = (running.number, RealTime(in: limit), false)
-        return nil
-      }
-      guard !watched.isKnown, watched.limit.hasPassed else { return nil }
-      self.watched?.isKnown = true
-      return Blockage(task: running.task, waiting: ready.count)
-    }
-  }
-
-  /// The time and the pending sleeps of a test whose time is virtual throughout.
-  var scopeDescription: String {
-    guard let timeline = scopeTimeline else { return "" }
-    let (now, sleeps) = lock.withLock { (timeline.now, timeline.sleeps) }
-    let pending = sleeps.pending.map(\.line)
-    return "It is \(now). Pending sleeps: \(pending.isEmpty ? "none" : "\n" + pending.listed)"
-  }
-
-  // MARK: - Observation
-
-  /// Tells `observer` from now on what the scheduler and its clocks do.
-  func observe(with observer: SchedulerObserver?) {
-    lock.withLock { self.observer = observer }
   }
 }
