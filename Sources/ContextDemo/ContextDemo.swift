@@ -4,8 +4,12 @@ import Foundation
 @main
 struct ContextDemo {
   static func main() async {
-    let work = Task { await run(Array(CommandLine.arguments.dropFirst())) }
-    let interrupt = Interrupt { work.cancel() }
+    let (start, ready) = AsyncStream<Void>.makeStream()
+    let work = Task {
+      for await _ in start {}
+      return await run(Array(CommandLine.arguments.dropFirst()))
+    }
+    let interrupt = Interrupt(whenReady: { ready.finish() }, action: { work.cancel() })
     let code = await work.value
     withExtendedLifetime(interrupt) {}
     exit(code.rawValue)

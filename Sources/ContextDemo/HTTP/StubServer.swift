@@ -59,7 +59,7 @@ final class StubServer: Sendable {
   }
 
   deinit {
-    session.invalidateAndCancel()
+    session.finishTasksAndInvalidate()
     continuation.finish()
     StubProtocol.serve(url, with: nil)
   }
