@@ -140,6 +140,22 @@ import Testing
     #expect(Set(log.all) == Set(0..<20))
   }
 
+  @Test func aTaskStartedInAJobThatBeganBeforeTheDoorWasOpenedIsTheTests() async {
+    let clock = TestClock()
+    let log = Log<String>()
+    ThreadContext.withoutContext {
+      Task {
+        for _ in 0..<100 { await Task.yield() }
+        try await clock.sleep(for: .seconds(1))
+        log.add("woken")
+      }
+    }
+    await clock.settle()
+    #expect(clock.pendingSleeps.count == 1)
+    await clock.advance(by: .seconds(1))
+    #expect(log.all == ["woken"])
+  }
+
   // MARK: - One at a time
 
   @Test(arguments: 0..<20) func aTestsTasksNeverRunAtTheSameTime(_ repetition: Int) async {

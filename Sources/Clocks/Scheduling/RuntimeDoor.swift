@@ -144,7 +144,11 @@ enum RuntimeDoor {
     }
     if !TaskOwnership.shared.isEmpty {
       let id = taskID(of: job)
-      let running = context?.pointee.scheduler
+      // A job that began before the door was opened has no context, but its task may be a test's.
+      let running =
+        context == nil
+        ? currentTaskID.flatMap { TaskOwnership.shared.owner(of: $0) }
+        : context?.pointee.scheduler
       if let owner = TaskOwnership.shared.owner(ofReadyJob: id, on: running) {
         // If the task sleeps on a clock of the runtime's, then it is ready because it was
         // cancelled.
