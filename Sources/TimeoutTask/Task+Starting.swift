@@ -55,17 +55,17 @@ extension Task where Success == Void, Failure == Never {
 /// Where the system cannot escalate a task by hand, this just runs `operation`.
 nonisolated(nonsending)
   func withEscalation(
-    of task: @Sendable () -> Task<Void, Never>?,
+    of task: Task<Void, Never>?,
     during operation: nonisolated(nonsending) () async throws -> Void
   ) async throws
 {
-  guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {
+  guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *), let task else {
     return try await operation()
   }
-  task()?.escalatePriority(to: Task.currentPriority)
+  task.escalatePriority(to: Task.currentPriority)
   try await withTaskPriorityEscalationHandler {
     try await operation()
   } onPriorityEscalated: { _, priority in
-    task()?.escalatePriority(to: priority)
+    task.escalatePriority(to: priority)
   }
 }

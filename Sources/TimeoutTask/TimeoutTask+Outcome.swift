@@ -1,54 +1,36 @@
 extension TimeoutTask {
   typealias Outcome = Result<Success, any Error>
 
-  /// A suspended task. It is resumed with an error if it is to stop waiting, and without one if
-  /// there is an outcome.
-  typealias Waiter = UnsafeContinuation<Void, any Error>
-
-  /// All that is known about a task that may still be running.
-  ///
-  /// Invariant: once there is an outcome, there are no waiters, no timer and no work here. So
-  /// whoever sets the outcome is the only one who can resume those waiters and cancel those tasks.
-  struct State {
-    /// Set once and never changed.
-    var outcome: Outcome?
-
-    var waiters = WaiterQueue<Waiter>()
-
-    /// The task that sleeps until the deadline; `nil` before it is known, and if there is none.
-    var timer: Task<Void, Never>?
-
-    /// The task that runs the operation; `nil` before it is known.
-    var work: Task<Void, Never>?
-
-    /// Sets the outcome and returns what there was before, or `nil` if it was set already.
-    mutating func end(with outcome: Outcome) -> State? {
-      guard self.outcome == nil else { return nil }
-      let before = self
-      self = State(outcome: outcome)
-      return before
-    }
-  }
-
   /// Offers an outcome; returns what it ended if it was the first, and `nil` if it came too late.
   ///
-  /// The timer leaves the clock before anyone is resumed, so that whoever wakes finds no sleep
-  /// there. The work is left alone; its cancellation is up to the caller.
+  /// The work is left alone; its cancellation is up to the caller.
   @discardableResult
-  func settle(_ outcome: Outcome) -> State? {
-    guard let before = lock.withLock({ state.end(with: outcome) }) else { return nil }
-    before.timer?.cancel()
-    for waiter in before.waiters.all { waiter.resume() }
-    return before
+  func settle(_ outcome: Outcome) -> Settled? {
+    guard let running = lock.withLock({ race.decide() }) else { return nil }
+    return settle(outcome, ending: running)
+  }
+
+  /// Makes known the outcome that has won.
+  private func settle(_ outcome: Outcome, ending running: Running) -> Settled {
+    // Before anyone can know of the outcome, so that whoever does finds no sleep on the clock; and
+    // not under the lock, because it runs the clock's code.
+    running.timer?.cancel()
+    let waiters = lock.withLock {
+      self.outcome = outcome
+      return race.takeWaiters()
+    }
+    for waiter in waiters.all { waiter.resume() }
+    return Settled(waiters: waiters, work: running.work)
   }
 
   /// Suspends the current task until there is an outcome or the task itself is cancelled.
   nonisolated(nonsending) func wait() async -> Outcome {
-    let ticket = lock.withLock { state.waiters.takeTicket() }
+    let (known, ticket, work) = lock.withLock {
+      (outcome, race.waiters.takeTicket(), race.running.work)
+    }
+    if let known { return known }
     do {
-      try await withEscalation {
-        lock.withLock { state.work }
-      } during: {
+      try await withEscalation(of: work) {
         try await withTaskCancellationHandler {
           try await withUnsafeThrowingContinuation { enter($0, with: ticket) }
         } onCancel: {
@@ -60,7 +42,7 @@ extension TimeoutTask {
     }
     // Read here and not handed over by whoever resumes: ThreadSanitizer does not see what a
     // continuation orders if it is resumed before its task is suspended. It sees the lock.
-    guard let outcome = lock.withLock({ state.outcome }) else {
+    guard let outcome = lock.withLock({ outcome }) else {
       preconditionFailure("A waiter was resumed without an outcome.")
     }
     return outcome
@@ -68,8 +50,8 @@ extension TimeoutTask {
 
   private func enter(_ waiter: Waiter, with ticket: WaiterQueue<Waiter>.Ticket) {
     let isTooLate = lock.withLock {
-      if state.outcome == nil { state.waiters.add(waiter, with: ticket) }
-      return state.outcome != nil
+      if outcome == nil { race.waiters.add(waiter, with: ticket) }
+      return outcome != nil
     }
     if isTooLate { return waiter.resume() }
 
@@ -79,15 +61,16 @@ extension TimeoutTask {
   }
 
   private func leave(with ticket: WaiterQueue<Waiter>.Ticket) {
-    let (waiter, before) = lock.withLock {
-      let waiter = state.waiters.remove(ticket)
+    let (waiter, running) = lock.withLock {
+      let waiter = race.waiters.remove(ticket)
       // In the same breath: a task that begins to wait a moment later must not be able to keep
       // waiting for work that is being cancelled.
-      let isLast = waiter != nil && state.waiters.isEmpty
-      return (waiter, isLast ? state.end(with: .failure(CancellationError())) : nil)
+      let isLast = waiter != nil && race.waiters.isEmpty
+      return (waiter, isLast ? race.decide() : nil)
     }
-    before?.timer?.cancel()
-    waiter?.resume(throwing: CancellationError())
-    before?.work?.cancel()
+    let cancellation = CancellationError()
+    let settled = running.map { settle(.failure(cancellation), ending: $0) }
+    waiter?.resume(throwing: cancellation)
+    settled?.work?.cancel()
   }
 }

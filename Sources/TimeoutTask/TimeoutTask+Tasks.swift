@@ -6,24 +6,23 @@ extension TimeoutTask {
     _ timeout: C.Duration, tolerance: C.Duration?, clock: C, name: String?
   ) {
     if timeout.isForEver { return }
-    let error = TimeoutError(timeout: timeout, operation: name)
     if timeout <= .zero {
-      settle(.failure(error))
+      settle(.failure(TimeoutError(timeout: timeout, operation: name)))
       return
     }
 
     let deadline = clock.now.advanced(by: timeout)
-    let timer = Task<Void, Never>.startingNow(name: name.map { "timeout of \($0)" }) { [self] in
-      var outcome: any Error = error
+    let timerName = name.map { "timeout of \($0)" }
+    let timer = Task<Void, Never>.startingNow(name: timerName) { [self] in
       do {
         try await clock.sleep(until: deadline, tolerance: tolerance)
+        timeOut(.failure(TimeoutError(timeout: timeout, operation: name)))
       } catch {
-        // If this is our own cancellation of the timer, there is an outcome, and this is not it.
-        outcome = error
+        // If this is our own cancellation of the timer, an outcome has won, and this is none.
+        timeOut(.failure(error))
       }
-      timeOut(.failure(outcome))
     }
-    keep(timer, as: \.timer)
+    keep(timer) { $0.timer = timer }
   }
 
   /// Offers the timer's outcome, and cancels the work after the waiters were told.
@@ -31,8 +30,8 @@ extension TimeoutTask {
     // By the time they are resumed the waiters have not run yet, and cancelling runs the work's
     // cancellation handlers here and now. Where jobs run one at a time, a job that is enqueued
     // after the waiters' is what comes after them.
-    guard let before = settle(outcome), let work = before.work else { return }
-    if before.waiters.isEmpty { work.cancel() } else { Task { work.cancel() } }
+    guard let settled = settle(outcome), let work = settled.work else { return }
+    if settled.waiters.isEmpty { work.cancel() } else { Task { work.cancel() } }
   }
 
   /// Starts the work, whose end is offered as the outcome.
@@ -45,17 +44,12 @@ extension TimeoutTask {
     ) { [self] result in
       if settle(result) == nil { onLateResult?(result) }
     }
-    keep(work, as: \.work)
+    keep(work) { $0.work = work }
   }
 
-  /// Remembers a task for whoever sets the outcome to cancel, or cancels it if that was before.
-  private func keep(
-    _ task: Task<Void, Never>, as property: WritableKeyPath<State, Task<Void, Never>?>
-  ) {
-    let isTooLate = lock.withLock {
-      if state.outcome == nil { state[keyPath: property] = task }
-      return state.outcome != nil
-    }
-    if isTooLate { task.cancel() }
+  /// Remembers a task for whoever decides the outcome to cancel, or cancels it if that was before.
+  private func keep(_ task: Task<Void, Never>, _ update: (inout Running) -> Void) {
+    let isInTime = lock.withLock { race.updateRunning(update) }
+    if !isInTime { task.cancel() }
   }
 }

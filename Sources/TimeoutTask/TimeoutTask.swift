@@ -50,11 +50,14 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// The error of a timeout, under a name that can be written beside the class's.
   public typealias TimeoutError = _TimeoutError
 
-  /// Guards `state`. Nothing is resumed, cancelled or called while it is held.
+  /// Guards `outcome` and `race`. Nothing is resumed, cancelled or called while it is held.
   let lock = Lock()
 
-  /// What is known so far; read and written under `lock` only.
-  nonisolated(unsafe) var state = State()
+  /// Set once and never changed, by whoever decided the race.
+  nonisolated(unsafe) var outcome: Result<Success, any Error>?
+
+  /// Who may still win, and who waits for it.
+  nonisolated(unsafe) var race = Race()
 
   let onLateResult: (@Sendable (Result<Success, any Error>) -> Void)?
 
@@ -175,8 +178,7 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// `CancellationError`.
   public nonisolated(nonsending) var result: Result<Success, any Error> {
     get async {
-      if let outcome = lock.withLock({ state.outcome }) { return outcome }
-      return await wait()
+      await wait()
     }
   }
 

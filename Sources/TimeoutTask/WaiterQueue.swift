@@ -19,9 +19,9 @@ struct WaiterQueue<Waiter> {
 
   var isEmpty: Bool { count == 0 }
 
-  /// All waiters, first come first. O(n).
-  var all: [Waiter] {
-    places.compactMap(\.waiter)
+  /// All waiters, first come first. O(n) to go through.
+  var all: some Sequence<Waiter> {
+    places.lazy.compactMap { $0.waiter }
   }
 
   /// Hands out the next ticket. O(1).

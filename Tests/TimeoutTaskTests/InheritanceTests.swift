@@ -78,25 +78,6 @@ import TimeoutTask
     #expect(try await task.value == 1)
   }
 
-  @Test func workOnAnActorStartsInOrderAndOnTheActor() async throws {
-    #expect(try await Sequence().run() == Array(0..<50))
-  }
-
-  private actor Sequence {
-    var numbers: [Int] = []
-
-    func run() async throws -> [Int] {
-      let tasks = (0..<50).map { number in
-        TimeoutTask(seconds: 60) {
-          self.assertIsolated()
-          self.numbers.append(number)
-        }
-      }
-      for task in tasks { try await task.value }
-      return numbers
-    }
-  }
-
   @Test @MainActor func waitingDoesNotLeaveTheCallersIsolation() async throws {
     let gate = Gate()
     let task = TimeoutTask(timeout: .seconds(1), clock: clock) { await gate.pass() }

@@ -64,15 +64,4 @@ import TimeoutTask
     gate.open()
     #expect(try await task.value == 1)
   }
-
-  /// The clock fires on another thread. (So this test must not make a test clock: that would run
-  /// its tasks one at a time, and the operation does not let go.)
-  @Test @MainActor func aDeadlineCancelsAnOperationThatKeepsItsActorBusy() async {
-    await #expect(throws: TimeoutError.self) {
-      try await withTimeout(.milliseconds(5)) {
-        while !Task.isCancelled {}
-        throw CancellationError()
-      }
-    }
-  }
 }

@@ -1,0 +1,71 @@
+import Testing
+import TimeoutTask
+
+/// Rules that have to hold where tasks really run at the same time.
+///
+/// No test here makes a test clock, which would run its tasks one after another. What is to be
+/// seen would be seen by luck, so each test tries often.
+@Suite struct ParallelTests {
+  @Test func theTimerIsOnTheClockBeforeTheWorkRuns() async throws {
+    for _ in 0..<1000 {
+      let clock = HandFiredClock()
+      let task = TimeoutTask(timeout: .seconds(1), clock: clock) { clock.isSleeping }
+      #expect(try await task.value)
+      #expect(!clock.isSleeping)
+    }
+  }
+
+  @Test func theTimerIsOnTheClockBeforeTheOperationBegins() async throws {
+    for _ in 0..<1000 {
+      let clock = HandFiredClock()
+      #expect(try await withTimeout(.seconds(1), clock: clock) { clock.isSleeping })
+      #expect(!clock.isSleeping)
+    }
+  }
+
+  @Test func withoutAnyTimeTheOperationBeginsCancelled() async throws {
+    for _ in 0..<1000 { #expect(try await withTimeout(.zero) { Task.isCancelled }) }
+  }
+
+  @Test func workOnAnActorStartsInOrderAndOnTheActor() async throws {
+    for _ in 0..<20 { #expect(try await Sequence().run() == Array(0..<50)) }
+  }
+
+  private actor Sequence {
+    var numbers: [Int] = []
+
+    func run() async throws -> [Int] {
+      let tasks = (0..<50).map { number in
+        TimeoutTask(seconds: 60) {
+          self.assertIsolated()
+          self.numbers.append(number)
+        }
+      }
+      for task in tasks { try await task.value }
+      return numbers
+    }
+  }
+
+  @Test @MainActor func aDeadlineCancelsAnOperationThatKeepsItsActorBusy() async {
+    await #expect(throws: TimeoutError.self) {
+      try await withTimeout(.milliseconds(5)) {
+        while !Task.isCancelled {}
+        throw CancellationError()
+      }
+    }
+  }
+
+  @Test func aTimeoutReachesWaitersWhileTheWorkKeepsItsActorBusy() async {
+    let busy = Gate()
+    let task = TimeoutTask(timeout: .milliseconds(5)) { @Busy in
+      busy.open()
+      while !Task.isCancelled {}
+    }
+    await busy.pass()
+    await #expect(throws: TimeoutError.self) { try await task.value }
+  }
+
+  @globalActor private actor Busy {
+    static let shared = Busy()
+  }
+}
