@@ -9,6 +9,11 @@ final class InterruptingExecutor: TaskExecutor {
     self.interruption = interruption
   }
 
+  /// Calls `body` when the task that calls this is suspended.
+  func afterThisJob(_ body: @escaping @Sendable () -> Void) {
+    queue.async(execute: body)
+  }
+
   func enqueue(_ job: consuming ExecutorJob) {
     interruption()
     let job = UnownedJob(job)

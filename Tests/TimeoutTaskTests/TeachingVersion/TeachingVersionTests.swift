@@ -267,9 +267,13 @@ import TimeoutTask
     let process = await #expect(
       processExitsWith: .failure, observing: [\.standardErrorContent]
     ) {
-      let task = TeachingTimeoutTask(seconds: 5, clock: TestClock()) { 1 }
+      let gate = Gate()
+      let task = TeachingTimeoutTask(seconds: 5, clock: TestClock()) { await gate.pass() }
       let executor = InterruptingExecutor { task.cancel() }
-      _ = try await withTaskExecutorPreference(executor) { try await task.value() }
+      try await withTaskExecutorPreference(executor) {
+        executor.afterThisJob { gate.open() }
+        try await task.value()
+      }
     }
     let message = String(decoding: process?.standardErrorContent ?? [], as: UTF8.self)
     #expect(message.contains("tried to resume its continuation more than once"))
@@ -277,17 +281,21 @@ import TimeoutTask
 
   @Test func here10TheFirstOfTwoOutcomesCounts() async throws {
     let gate = Gate()
-    let interruptions = Log<TimeoutTask<Int>>()
     let task = TimeoutTask(seconds: 5) {
       await gate.pass()
       return 1
     }
+    let isOpen = Log<Bool>()
     let executor = InterruptingExecutor {
-      for task in interruptions.all { task.cancel() }
+      if isOpen.all == [true] { task.cancel() }
     }
-    let waiter = Task.immediate(executorPreference: executor) { try await task.value }
-    interruptions.add(task)
-    gate.open()
-    #expect(try await waiter.value == 1)
+    let value = try await withTaskExecutorPreference(executor) {
+      executor.afterThisJob {
+        isOpen.add(true)
+        gate.open()
+      }
+      return try await task.value
+    }
+    #expect(value == 1)
   }
 }
