@@ -174,7 +174,7 @@ extension Duration {
   /// The delay that was probably meant, where it was computed as the difference of a deadline and a
   /// clock that had moved on since the deadline was computed: it comes out a little too short, and
   /// is rounded up to three or four digits.
-  fileprivate var roundedUpAfterReadingTheClockTwice: Duration {
+  var roundedUpAfterReadingTheClockTwice: Duration {
     var unit: Int128 = 1_000_000_000_000
     while unit * 10_000 <= attoseconds { unit *= 10 }
     let (quotient, remainder) = attoseconds.quotientAndRemainder(dividingBy: unit)

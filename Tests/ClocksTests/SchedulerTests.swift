@@ -1,0 +1,208 @@
+import Dispatch
+import Foundation
+import Testing
+
+@testable import Clocks
+
+/// What a scheduler runs and what it leaves to others.
+@Suite struct SchedulerTests {
+  /// The scheduler on whose behalf the current job runs.
+  private static var current: Scheduler? { ThreadContext.current?.pointee.scheduler }
+
+  @Test(arguments: 0..<10)
+  func aStrangerThatAWokenTaskResumesRunsWhereItBelongs(_ repetition: Int) async throws {
+    let meeting = Meeting()
+    // Started before there is a clock: nobody's.
+    let stranger = Task {
+      await meeting.wait()
+      return Self.current == nil
+    }
+    await meeting.isAttended()
+    let clock = TestClock()
+    Task {
+      try await clock.sleep(for: .seconds(1))
+      meeting.end()
+    }
+    await clock.advance(by: .seconds(1))
+    #expect(await stranger.value)
+  }
+
+  @Test func aTaskOfAnotherTestThatSleepsOnTheClockStaysWithItsScheduler() async throws {
+    let (clocks, giveClock) = AsyncStream<TestClock<Duration>>.makeStream()
+    var isHome: Bool?
+    await withKnownIssue {
+      // Makes a clock of its own, as another test would.
+      let other = Task {
+        let own = TestClock()
+        for await clock in clocks {
+          try? await clock.sleep(for: .seconds(1))
+          return Self.current === own.scheduler
+        }
+        return false
+      }
+      let clock = TestClock()
+      giveClock.yield(clock)
+      try? await clock.waitForSleeps()
+      await clock.advance(by: .seconds(1))
+      isHome = await other.value
+    } matching: { issue in
+      issue.comments.first?.rawValue.contains("a task of another test") == true
+    }
+    #expect(isHome == true)
+  }
+
+  @Test func aVisitorThatComesWhileAJobRunsEndsBeforeTheNextJob() async {
+    let log = Log<String>()
+    let (clocks, giveClock) = AsyncStream<TestClock<Duration>>.makeStream()
+    let gate = DispatchSemaphore(value: 0)
+    let visitor = Task {
+      for await clock in clocks {
+        clock.scheduler.admitCurrentTask()
+        gate.signal()
+        busy()
+        log.add("the visitor has ended")
+        return
+      }
+    }
+    let clock = TestClock()
+    Task {
+      giveClock.yield(clock)
+      gate.block()
+    }
+    Task { log.add("the next job") }
+    await clock.settle()
+    await visitor.value
+    #expect(log.all == ["the visitor has ended", "the next job"])
+  }
+
+  // MARK: - A scope that begins in the queue of a busy actor
+
+  private actor Place {
+    /// Enters a scope when another task waits for this actor already, so that the scope's first job
+    /// runs on behalf of whoever set the actor going for that task.
+    func enterScope() async throws -> Bool {
+      Task { self.isEntered() }
+      return try await withVirtualTime { time in
+        let start = time.now
+        try await Task.sleep(for: .seconds(3600))
+        return VirtualTime.current === time && start.duration(to: time.now) == .seconds(3600)
+      }
+    }
+
+    private func isEntered() { busy() }
+  }
+
+  @Test(arguments: 0..<10)
+  func aScopeOnAnActorThatAStrangerKeepsBusyIsWhole(_ repetition: Int) async throws {
+    #expect(try await Place().enterScope())
+  }
+
+  @Test func aScopeOnAnActorThatATestKeepsBusyIsWhole() async throws {
+    let clock = TestClock()
+    let task = Task { try await Place().enterScope() }
+    await clock.settle()
+    #expect(try await task.value)
+    let later = Log<Duration>()
+    Task {
+      try await clock.sleep(for: .seconds(1))
+      later.add(clock.now.offset)
+    }
+    await clock.advance(by: .seconds(1))
+    #expect(later.all == [.seconds(1)])
+  }
+
+  // MARK: - What a scope tells
+
+  @Test func aScopeDescribesItsTimeAndItsSleeps() async throws {
+    try await withVirtualTime { time in
+      #expect(time.scheduler.scopeDescription == "It is 0.0 seconds. Pending sleeps: none")
+      await time.advance(by: .seconds(1))
+      Task(name: "tick") { try await Task.sleep(for: .seconds(2)) }
+      await time.settle()
+      let text = time.scheduler.scopeDescription
+      #expect(
+        text.hasPrefix(
+          """
+          It is 1.0 seconds. Pending sleeps: 
+            - until 3.0 seconds, since 1.0 seconds, task "tick" (#
+          """))
+      #expect(text.hasSuffix("), on ContinuousClock"))
+    }
+    #expect(TestClock().scheduler.scopeDescription == "")
+  }
+
+  @Test func leftoversThatSleepAgainAndAgainAreAFailure() async throws {
+    let failures = Log<String>()
+    let sleeps = Log<Task<Void, Never>>()
+    let hasEnded = Counted()
+    try await withKnownIssue {
+      try await withVirtualTime { time in
+        let clock = time.clock
+        Task {
+          // It is not itself cancelled, only those that sleep for it.
+          while hasEnded.value == 0 {
+            let sleep = Task { _ = try? await clock.sleep(for: .seconds(1)) }
+            sleeps.add(sleep)
+            await sleep.value
+          }
+        }
+        await time.settle()
+      }
+    } matching: { issue in
+      failures.add(issue.comments.first?.rawValue ?? "")
+      return true
+    }
+    #expect(failures.all.count == 1)
+    #expect(
+      failures.all.first?.hasPrefix(
+        """
+        withVirtualTime has cancelled the tasks that still slept when its operation returned, a \
+        hundred times, but there is 1 sleep pending again:
+        """) == true)
+    #expect(sleeps.all.count == 101)
+    hasEnded.increment()
+    sleeps.all.last?.cancel()
+  }
+
+  @Test func aSleepOfNoTimeInAScopeReturns() async throws {
+    try await withVirtualTime(autoAdvance: false) { time in
+      try await Task.sleep(for: .zero)
+      try await Task.sleep(for: .seconds(-1))
+      try await ContinuousClock().sleep(until: .now)
+      try await SuspendingClock().sleep(until: .now.advanced(by: .seconds(-1)))
+      #expect(time.now.offset == .zero)
+    }
+  }
+}
+
+/// Keeps the current thread for a moment.
+private func busy() { usleep(20_000) }
+
+extension DispatchSemaphore {
+  /// Waits, also where a task should not: here that is the point.
+  fileprivate func block() { _ = wait(timeout: .now() + 30) }
+}
+
+/// One task waits, and another one ends that.
+private final class Meeting: Sendable {
+  private let lock = Lock()
+  nonisolated(unsafe) private var continuation: UnsafeContinuation<Void, Never>?
+  private let attendance = AsyncStream<Void>.makeStream()
+
+  deinit { lock.destroy() }
+
+  func wait() async {
+    await withUnsafeContinuation { continuation in
+      lock.withLock { self.continuation = continuation }
+      attendance.continuation.yield()
+    }
+  }
+
+  func isAttended() async {
+    for await _ in attendance.stream { return }
+  }
+
+  func end() {
+    lock.withLock { continuation }?.resume()
+  }
+}

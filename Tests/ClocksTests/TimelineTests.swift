@@ -1,0 +1,90 @@
+import Testing
+
+@testable import Clocks
+
+/// The queues below the clocks, by themselves.
+@Suite struct TimelineTests {
+  @Test func timeDoesNotGoBackToADeadlineInThePast() throws {
+    let timeline = Timeline<Duration>(now: .seconds(5))
+    let token = timeline.sleeps.reserve()
+    // As if a thread that is not the test's had announced the sleep before time moved.
+    _ = timeline.sleeps.suspend(
+      token, .job(unsafeBitCast(1, to: UnownedJob.self)), until: .seconds(3),
+      details: .init(registered: .seconds(5), clock: .test))
+    let sleeper = timeline.popEarliest(dueBy: .seconds(5))
+    #expect(sleeper != nil)
+    #expect(timeline.now == .seconds(5))
+  }
+
+  @Test func whoeverHasGotTheSleepsIsForgotten() async throws {
+    let clock = TestClock()
+    let waiting = Task { try await clock.waitForSleeps(atLeast: 1) }
+    let more = Task { try await clock.waitForSleeps(atLeast: 2) }
+    let sleeper = Task { try await clock.sleep(for: .seconds(1)) }
+    try await waiting.value
+    #expect(clock.scheduler.lock.withLock { clock.timeline.arrivals.count } == 1)
+    more.cancel()
+    await #expect(throws: CancellationError.self) { try await more.value }
+    #expect(clock.scheduler.lock.withLock { clock.timeline.arrivals.count } == 0)
+    sleeper.cancel()
+  }
+
+  @Test func jobsKeepTheirOrderWhereverOneIsRemoved() {
+    var queue = JobQueue()
+    var expected: [UInt64] = []
+    var next: UInt64 = 0
+    var random = SplitMix64(state: 1)
+    for _ in 0..<10_000 {
+      if expected.isEmpty || Int.random(in: 0..<100, using: &random) < 52 {
+        next += 1
+        queue.append(
+          JobQueue.Entry(job: unsafeBitCast(1, to: UnownedJob.self), taskID: next, lane: .pool))
+        expected.append(next)
+      } else {
+        let position = Int.random(in: 0..<expected.count, using: &random)
+        #expect(queue.remove(at: position).taskID == expected.remove(at: position))
+      }
+      #expect(queue.count == expected.count && queue.isEmpty == expected.isEmpty)
+    }
+    #expect(expected.indices.allSatisfy { queue[$0].taskID == expected[$0] })
+    #expect(expected.count > 64)
+  }
+
+  @Test func requestsKeepTheirOrder() {
+    final class Request: IdleRequest {
+      func step() -> IdleStep { .cancel([]) }
+      func abandon(_ reason: Runaway) -> IdleStep { .cancel([]) }
+    }
+    var queue = RequestQueue()
+    var expected: [Request] = []
+    var random = SplitMix64(state: 1)
+    for _ in 0..<10_000 {
+      if expected.isEmpty || Int.random(in: 0..<100, using: &random) < 51 {
+        expected.append(Request())
+        queue.append(expected[expected.count - 1])
+      } else {
+        #expect(queue.first === expected.removeFirst())
+        queue.removeFirst()
+      }
+      #expect(queue.isEmpty == expected.isEmpty)
+    }
+  }
+
+  @Test func aDelayThatIsALittleTooShortIsRoundedUp() {
+    for (measured, meant): (Duration, Duration) in [
+      (.seconds(1) - .microseconds(40), .seconds(1)),
+      (.seconds(3600) - .microseconds(3), .seconds(3600)),
+      (.milliseconds(50) - .nanoseconds(700), .milliseconds(50)),
+      (.microseconds(1) - .nanoseconds(1), .microseconds(1)),
+      (.milliseconds(1234), .milliseconds(1234)),
+      (.zero, .zero),
+      (.seconds(-1), .seconds(-1)),
+    ] {
+      #expect(measured.roundedUpAfterReadingTheClockTwice == meant)
+    }
+  }
+
+  @Test func aTestClockIsExact() {
+    #expect(TestClock().minimumResolution == .zero)
+  }
+}
