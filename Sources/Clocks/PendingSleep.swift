@@ -20,7 +20,7 @@ extension TestClock {
       tolerance = details.tolerance
       registered = Instant(offset: details.registered)
       taskName = details.taskName
-      taskID = details.task?.id ?? 0
+      taskID = details.taskID
       number = Int(pending.number)
     }
 

@@ -194,7 +194,8 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
       // called. Then it is due at once, and is woken by the next advance, which is as if it had
       // come a moment later.
       let details = Sleeps.Details(
-        registered: timeline.now, taskName: name, task: task, clock: .test, tolerance: tolerance)
+        registered: timeline.now, taskName: name, task: task, taskID: task?.id ?? 0, clock: .test,
+        tolerance: tolerance)
       let outcome = timeline.sleeps.suspend(
         token, sleeper, until: deadline.offset, details: details)
       return (outcome, timeline.takeFulfilledArrivals())

@@ -20,7 +20,7 @@ import Testing
         let outcome = queue.suspend(
           token, sleeper, until: deadline,
           details: .init(
-            registered: step, taskName: nil, task: nil, clock: .test, tolerance: nil))
+            registered: step, taskName: nil, task: nil, taskID: 0, clock: .test, tolerance: nil))
         guard case .suspended = outcome else {
           Issue.record("refused")
           return
@@ -61,7 +61,8 @@ import Testing
     #expect(queue.cancel(token) == nil)
     let outcome = queue.suspend(
       token, .job(unsafeBitCast(8, to: UnownedJob.self)), until: 1,
-      details: .init(registered: 0, taskName: nil, task: nil, clock: .test, tolerance: nil))
+      details: .init(
+        registered: 0, taskName: nil, task: nil, taskID: 0, clock: .test, tolerance: nil))
     guard case .cancelled = outcome else {
       Issue.record("it was accepted")
       return

@@ -102,3 +102,25 @@ final class TestClockXCTests: XCTestCase {
     XCTAssertGreaterThanOrEqual(ContinuousClock.now - start, .milliseconds(5))
   }
 }
+
+/// `setUp`, the test and `tearDown` are tasks of their own.
+final class TestClockInSetUpXCTests: XCTestCase {
+  var clock: TestClock<Duration>!
+
+  override func setUp() async throws { clock = TestClock() }
+
+  override func tearDown() async throws { clock = nil }
+
+  func testAClockMadeInSetUp() async {
+    for _ in 0..<20 {
+      let log = Log<Int>()
+      Task { [clock = clock!] in
+        try await clock.sleep(for: .seconds(1))
+        for _ in 0..<100 { await Task.yield() }
+        log.add(1)
+      }
+      await clock.advance(by: .seconds(1))
+      XCTAssertEqual(log.all, [1])
+    }
+  }
+}

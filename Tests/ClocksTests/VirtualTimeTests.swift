@@ -319,6 +319,28 @@ import Testing
       ])
   }
 
+  @Test func aScopeThatIsStuckAndCannotBeCancelledSaysSoWhileItRuns() async throws {
+    let reports = Log<String>()
+    let (stream, source) = AsyncStream<Int>.makeStream()
+    let scope = VirtualTime(ScopeOptions(stuckAfter: .milliseconds(20)), at: .here())
+    try await scope.run(report: { report in
+      reports.add(report)
+      // Nothing else would end it.
+      source.finish()
+    }) { _ in
+      let task = Task { for await _ in stream {} }
+      await task.value
+    }
+    #expect(reports.all.count == 1)
+    #expect(reports.all.first?.hasPrefix("withVirtualTime is stuck at 0.0 seconds") == true)
+    #expect(
+      reports.all.first?.hasSuffix(
+        """
+        It is still not over: it awaits something that does not hear of its cancellation, for \
+        example the value of another task.
+        """) == true)
+  }
+
   @Test func aScopeInWhichNobodyMovesTimeIsAFailure() async throws {
     let failures = Log<String>()
     await withKnownIssue {

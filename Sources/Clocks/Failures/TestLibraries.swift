@@ -46,6 +46,9 @@ enum TestLibraries {
     }
   }
 
+  /// Whether XCTest is known to run tests in this process at this moment.
+  static var isXCTestRunning: Bool { running == .xcTest }
+
   enum Library {
     case swiftTesting
     case xcTest

@@ -31,8 +31,9 @@ protocol RuntimeSleeps: AnyObject, Sendable {
     on clock: ClockKind,
     _ scheduler: Scheduler)
 
-  /// A task has become ready; if it slept, then its sleep is over.
-  func taskBecameReady(_ id: UInt64, _ scheduler: Scheduler)
+  /// A task has become ready; if it slept, then its sleep is over, and this is its job. Called with
+  /// the scheduler's lock held.
+  func taskBecameReady(_ id: UInt64) -> UnownedJob?
 }
 
 /// How much may happen before a test counts as one that never comes to rest.

@@ -144,15 +144,8 @@ enum RuntimeDoor {
     }
     if !TaskOwnership.shared.isEmpty {
       let id = taskID(of: job)
-      // A job that began before the door was opened has no context, but its task may be a test's.
-      let running =
-        context == nil
-        ? currentTaskID.flatMap { TaskOwnership.shared.owner(of: $0) }
-        : context?.pointee.scheduler
+      let running = runningScheduler
       if let owner = TaskOwnership.shared.owner(ofReadyJob: id, on: running) {
-        // If the task sleeps on a clock of the runtime's, then it is ready because it was
-        // cancelled.
-        owner.runtimeSleeps?.taskBecameReady(id, owner)
         owner.enqueue(job, taskID: id, lane: lane)
         return
       }
@@ -160,12 +153,26 @@ enum RuntimeDoor {
     runElsewhere(job, on: lane)
   }
 
+  /// The scheduler on whose behalf the current thread runs.
+  ///
+  /// It is that of the current task, which in an actor's queue may be another one than that of the
+  /// thread: whoever sets the queue going also runs what others have left in it. A job that began
+  /// before the door was opened has no context, but its task may be a test's.
+  static var runningScheduler: Scheduler? {
+    guard let context = ThreadContext.current else {
+      return currentTaskID.flatMap { TaskOwnership.shared.owner(of: $0) }
+    }
+    let scheduler = context.pointee.scheduler
+    guard let task = currentTaskID, task != context.pointee.taskID else { return scheduler }
+    return TaskOwnership.shared.owner(of: task, on: scheduler)
+  }
+
   /// Runs a job that is no test's on the thread that it was given.
   ///
   /// It may become a test's while it runs, by making a clock; then that test's scheduler waits for
   /// its end.
   private static func runStranger(_ job: UnownedJob, on lane: Lane) {
-    let context = ThreadContext.run(ThreadContext(taskID: taskID(of: job))) { _ in
+    let context = ThreadContext.run(ThreadContext(taskID: taskID(of: job), isInJob: true)) { _ in
       run(job, on: lane)
     }
     for scheduler in context.visited.dropLast() { scheduler.visitorLeft(on: nil) }
@@ -251,7 +258,7 @@ enum RuntimeDoor {
 
     /// The scheduler of the current task, if the task's time is virtual.
     private static var currentScope: Scheduler? {
-      guard let scheduler = ThreadContext.current?.pointee.scheduler else { return nil }
+      guard let scheduler = RuntimeDoor.runningScheduler else { return nil }
       return scheduler.runtimeSleeps == nil ? nil : scheduler
     }
 

@@ -96,7 +96,13 @@ final class Scheduler: Sendable {
     guard let task = RuntimeDoor.currentTaskID else {
       return ownership.retainProcessWide { Scheduler(origin: origin) }
     }
-    let known = ThreadContext.current?.pointee.scheduler ?? ownership.owner(of: task)
+    let known = RuntimeDoor.runningScheduler ?? ownership.owner(of: task)
+    if known == nil, TestLibraries.isXCTestRunning {
+      // One test runs at a time, but in several tasks: `setUp`, the test, `tearDown`.
+      let scheduler = ownership.retainProcessWide { Scheduler(origin: origin) }
+      scheduler.admitCurrentTask()
+      return scheduler
+    }
     let scheduler = known ?? Scheduler(origin: origin)
     scheduler.retain()
     // Also if the current thread runs for the scheduler already: its first clocks may be gone, and
@@ -195,6 +201,10 @@ final class Scheduler: Sendable {
   /// Takes a job that has become ready. Amortized O(1).
   func enqueue(_ job: UnownedJob, taskID: UInt64, lane: Lane) {
     let start: Lane? = lock.withLock {
+      // If the task sleeps on a clock of the runtime's, then it is ready because it was cancelled.
+      if let runtimeSleeps, let over = runtimeSleeps.taskBecameReady(taskID) {
+        ready.append(JobQueue.Entry(job: over, taskID: RuntimeDoor.taskID(of: over), lane: .pool))
+      }
       ready.append(JobQueue.Entry(job: job, taskID: taskID, lane: lane))
       return claimPump() ? nextLane : nil
     }
@@ -248,6 +258,11 @@ final class Scheduler: Sendable {
 
   /// Whether nothing of the test runs and nothing is ready. Called with the lock held.
   var isIdle: Bool { ready.isEmpty && !isPumping && visitors == 0 }
+
+  /// Whether a job of the task is ready. Called with the lock held. O(ready jobs).
+  func isReady(_ task: UInt64) -> Bool {
+    (0..<ready.count).contains { ready[$0].taskID == task }
+  }
 
   /// Changes what is too much.
   func setLimits(_ limits: RunawayLimits) {

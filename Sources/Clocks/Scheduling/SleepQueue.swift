@@ -20,6 +20,8 @@ struct SleepQueue<Instant: Comparable & Sendable> {
     var taskName: String?
     /// The task that sleeps; valid for as long as the sleep is pending.
     var task: RuntimeDoor.TaskReference?
+    /// Its id, for whoever asks when the task may be over.
+    var taskID: UInt64 = 0
     /// What kind of clock the task sleeps on.
     var clock: ClockKind
     var tolerance: Instant?

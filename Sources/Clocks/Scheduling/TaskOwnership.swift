@@ -112,6 +112,18 @@ final class TaskOwnership: Sendable {
     }
   }
 
+  /// The scheduler that the current task is known to belong to; if nothing is known of it, the one
+  /// on whose behalf its thread runs. O(1).
+  func owner(of id: UInt64, on running: Scheduler?) -> Scheduler? {
+    lock.withLock {
+      switch owners[id] {
+      case .scheduler(let owner): return owner
+      case .nobody: return processWide
+      case .unknown: return running ?? processWide
+      }
+    }
+  }
+
   /// Registers a task as `scheduler`'s unless another owns it, and says whether it is `scheduler`'s
   /// now. Amortized O(1).
   func claim(_ id: UInt64, for scheduler: Scheduler) -> Bool {

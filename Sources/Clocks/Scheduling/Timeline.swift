@@ -47,7 +47,7 @@ extension SleepQueue.Sleeper {
 extension SleepQueue.Pending {
   /// For example `until 3.0 seconds, since 1.0 seconds, task "poll" (#42), on ContinuousClock`.
   var line: String {
-    let id = details.task?.id ?? 0
+    let id = details.taskID
     let task = details.taskName.map { "task \"\($0)\" (#\(id))" } ?? "task #\(id)"
     return "until \(deadline), since \(details.registered), \(task), on \(details.clock.rawValue)"
   }

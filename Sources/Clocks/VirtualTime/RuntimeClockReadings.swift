@@ -54,7 +54,7 @@ import Synchronization
   @_spi(TestKit) public static func virtualReading(of clock: clockid_t, isDate: Bool) -> timespec? {
     guard
       let context = ThreadContext.current, context.pointee.isInJob,
-      let scheduler = context.pointee.scheduler,
+      let scheduler = RuntimeDoor.runningScheduler,
       let pacemaker = scheduler.runtimeSleeps as? ScopePacemaker,
       !isDate || pacemaker.options.freezesDate
     else { return nil }

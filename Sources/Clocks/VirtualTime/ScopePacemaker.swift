@@ -26,6 +26,12 @@ final class ScopePacemaker: Pacemaker, RuntimeSleeps {
   nonisolated(unsafe) private var body: RuntimeDoor.TaskReference?
   /// What went wrong, if anything did.
   nonisolated(unsafe) private(set) var problem: Problem?
+  /// Whether the body has been cancelled because of it and is still not over, and whether that has
+  /// been reported.
+  nonisolated(unsafe) private var isOverdue = false
+  nonisolated(unsafe) private var isReported = false
+  /// Reports a problem while the body still runs; set before the scope has a task.
+  nonisolated(unsafe) var reportOverdue: (@Sendable (Problem) -> Void)?
   /// The tasks that are to be cancelled because of it.
   nonisolated(unsafe) private var toCancel: [RuntimeDoor.TaskReference] = []
   /// Rings when nothing has happened for as long as was asked for.
@@ -81,7 +87,7 @@ final class ScopePacemaker: Pacemaker, RuntimeSleeps {
 
   /// Has the body cancelled because of a problem. Called with the scheduler's lock held.
   private func giveUp(_ problem: Problem) {
-    if self.problem == nil { self.problem = problem }
+    if self.problem == nil { self.problem = problem } else { isOverdue = true }
     if let body { toCancel.append(body) }
   }
 
@@ -95,11 +101,15 @@ final class ScopePacemaker: Pacemaker, RuntimeSleeps {
     let number = alarms
     alarm = RealTime(in: duration).schedule { [weak self, weak scheduler] in
       guard let self, let scheduler else { return }
-      scheduler.lock.withLock {
+      let overdue: Problem? = scheduler.lock.withLock {
         // If something happens at this moment, there is a new alarm when it is over.
-        guard scheduler.isIdle, self.alarm != nil, alarms == number else { return }
+        guard scheduler.isIdle, self.alarm != nil, alarms == number else { return nil }
         body(self)
+        guard isOverdue, !isReported else { return nil }
+        isReported = true
+        return problem
       }
+      if let overdue { reportOverdue?(overdue) }
       scheduler.wakePacemaker()
     }
   }
@@ -118,7 +128,7 @@ final class ScopePacemaker: Pacemaker, RuntimeSleeps {
       body = nil
       alarm?.cancel()
       alarm = nil
-      return problem
+      return isReported ? nil : problem
     }
   }
 
@@ -140,14 +150,18 @@ final class ScopePacemaker: Pacemaker, RuntimeSleeps {
   ) {
     let name = RuntimeDoor.currentTaskName
     let delay = RuntimeClockReadings.areFrozen ? delay : delay.roundedUpAfterReadingTheClockTwice
+    let isCancelled = Task.isCancelled
     let arrivals: [SleepArrival]? = scheduler.lock.withLock {
+      // Cancelled by a thread in the midst of the call: then the sleep is over before it begins.
+      if isCancelled, scheduler.isReady(task.id) { return nil }
       let deadline = saturatingSum(timeline.now, delay)
       guard deadline > timeline.now else { return nil }
       let token = timeline.sleeps.reserve()
       _ = timeline.sleeps.suspend(
         token, .job(job), until: deadline,
         details: .init(
-          registered: timeline.now, taskName: name, task: task, clock: clock, tolerance: nil))
+          registered: timeline.now, taskName: name, task: task, taskID: task.id, clock: clock,
+          tolerance: nil))
       sleeps[task.id] = token
       return timeline.takeFulfilledArrivals()
     }
@@ -156,17 +170,19 @@ final class ScopePacemaker: Pacemaker, RuntimeSleeps {
       return
     }
     for arrival in arrivals { arrival.fulfil() }
+    // In the queue of an actor that is at work for somebody else.
+    if ThreadContext.current?.pointee.scheduler !== scheduler { scheduler.wakePacemaker() }
   }
 
   /// Whatever makes a task ready while it sleeps is its cancellation: the runtime's protocol for
   /// sleeping executors does not tell us, and would run the sleep's job at the deadline, where it
   /// has nothing left to do. It is run now instead.
-  func taskBecameReady(_ id: UInt64, _ scheduler: Scheduler) {
-    let sleeper = scheduler.lock.withLock {
-      sleeps.removeValue(forKey: id).flatMap { timeline.sleeps.cancel($0) }
-    }
-    guard case .job(let job) = sleeper else { return }
-    scheduler.enqueue(job, taskID: RuntimeDoor.taskID(of: job), lane: .pool)
+  func taskBecameReady(_ id: UInt64) -> UnownedJob? {
+    guard
+      let token = sleeps.removeValue(forKey: id),
+      case .job(let job) = timeline.sleeps.cancel(token)
+    else { return nil }
+    return job
   }
 }
 

@@ -19,7 +19,7 @@ public final class VirtualTime: Sendable {
 
   /// The innermost scope that the current task belongs to, or `nil` outside any. O(1).
   public static var current: VirtualTime? {
-    guard let sleeps = ThreadContext.current?.pointee.scheduler?.runtimeSleeps else { return nil }
+    guard let sleeps = RuntimeDoor.runningScheduler?.runtimeSleeps else { return nil }
     return (sleeps as? ScopePacemaker)?.scope
   }
 
@@ -118,7 +118,8 @@ extension VirtualTime {
     await settle(fileID: fileID, filePath: filePath, line: line, column: column)
     while try await !condition() {
       guard let next = clock.pendingSleeps.first?.deadline, next <= end else {
-        await advance(to: end, fileID: fileID, filePath: filePath, line: line, column: column)
+        await advance(
+          to: max(end, now), fileID: fileID, filePath: filePath, line: line, column: column)
         return try await condition()
       }
       await advance(

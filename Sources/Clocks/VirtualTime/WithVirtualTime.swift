@@ -118,6 +118,13 @@ extension VirtualTime {
   ) -> @isolated(any) () async -> Void {
     {
       _ = isolation
+      self.pacemaker.reportOverdue = { [weak self] problem in
+        guard let self else { return }
+        report(
+          self.describe(problem)
+            + "\nIt is still not over: it awaits something that does not hear of its cancellation, "
+            + "for example the value of another task.")
+      }
       await self.begin()
       do {
         slot.result = .success(try await operation(self))
@@ -134,7 +141,9 @@ extension VirtualTime {
     nonisolated(unsafe) let child = child
     await withTaskGroup { group in
       // Whatever is started on behalf of the scope's scheduler is the scope's.
-      _ = ThreadContext.run(ThreadContext(scheduler: scheduler)) { _ in
+      _ = ThreadContext.run(
+        ThreadContext(scheduler: scheduler, taskID: RuntimeDoor.currentTaskID ?? 0)
+      ) { _ in
         group.addTask(operation: child)
       }
     }

@@ -1,0 +1,68 @@
+import Clocks
+import ClocksTestKit
+import Dispatch
+import Foundation
+import Testing
+
+/// An actor that all tests of the process share.
+@globalActor private actor Shared {
+  static let shared = Shared()
+
+  func nap() async throws {
+    usleep(200)
+    try await Task.sleep(for: .seconds(1))
+  }
+
+  func startNap() -> Task<Void, any Error> {
+    Task { try await Task.sleep(for: .seconds(1)) }
+  }
+}
+
+/// Tests that share an actor: its queue runs their tasks on one thread, but each has its own time.
+@Suite struct SharedActorTests {
+  @Test(.virtualTime, arguments: 0..<60)
+  func eachTestSleepsOnItsOwnTime(_ number: Int) async throws {
+    let time = try #require(VirtualTime.current)
+    for second in 1...5 {
+      try await Shared.shared.nap()
+      #expect(time.now.offset == .seconds(second))
+    }
+  }
+
+  @Test(.virtualTime, arguments: 0..<60)
+  func whatIsStartedInTheActorIsTheTests(_ number: Int) async throws {
+    let time = try #require(VirtualTime.current)
+    for second in 1...5 {
+      try await Shared.shared.startNap().value
+      #expect(time.now.offset == .seconds(second))
+    }
+  }
+
+  @Shared @Test(arguments: 0..<30) func aScopeInTheActor(_ number: Int) async throws {
+    try await withVirtualTime { time in
+      try await Task.sleep(for: .seconds(number))
+      #expect(time.now.offset == .seconds(number))
+    }
+  }
+
+  @Test func threadsThatCancelLeaveNoSleepBehind() async throws {
+    for _ in 0..<50 {
+      let task = Task {
+        try await withVirtualTime { _ in
+          while true { try await Task.sleep(for: .seconds(1)) }
+        }
+      }
+      DispatchQueue.global().async { task.cancel() }
+      await #expect(throws: CancellationError.self) { try await task.value }
+    }
+  }
+
+  @Test(.virtualTime) func anAdvanceWhoseConditionTakesLongerThanTheLimitIsNoFailure() async {
+    let time = VirtualTime.current
+    let found = await time?.advance(upTo: .seconds(10)) {
+      try? await Task.sleep(for: .seconds(20))
+      return false
+    }
+    #expect(found == false)
+  }
+}
