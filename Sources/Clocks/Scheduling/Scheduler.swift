@@ -216,6 +216,7 @@ final class Scheduler: Sendable {
   func enqueue(_ request: any IdleRequest) {
     let start: Lane? = lock.withLock {
       requests.append(request)
+      jobsWithoutWake = 0
       return claimPump() ? nextLane : nil
     }
     if let start { startPump(on: start) }
@@ -225,6 +226,7 @@ final class Scheduler: Sendable {
   func enqueueSettle(_ request: any IdleRequest) {
     let start: Lane? = lock.withLock {
       settles.append(request)
+      jobsWithoutWake = 0
       return claimPump() ? nextLane : nil
     }
     if let start { startPump(on: start) }
