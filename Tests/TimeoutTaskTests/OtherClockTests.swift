@@ -64,4 +64,26 @@ import TimeoutTask
     gate.open()
     #expect(try await task.value == 1)
   }
+
+  /// Whoever knows the outcome finds no sleep on the clock, even who asks while it is being removed.
+  @Test func nobodyKnowsTheOutcomeBeforeTheTimerIsGone() async throws {
+    let gate = Gate()
+    let tasks = Log<TimeoutTask<Int>>()
+    let askers = Log<Task<Bool, Never>>()
+    let clock = HandFiredClock { clock in
+      askers.add(
+        Task.immediate {
+          _ = await tasks.all[0].result
+          return clock.isSleeping
+        })
+    }
+    let task = TimeoutTask(timeout: .seconds(1), clock: clock) {
+      await gate.pass()
+      return 1
+    }
+    tasks.add(task)
+    gate.open()
+    #expect(try await task.value == 1)
+    #expect(await askers.all[0].value == false)
+  }
 }

@@ -12,8 +12,15 @@ final class HandFiredClock: Clock, Sendable {
   private let lock = Lock()
   nonisolated(unsafe) private var state = State.unused
 
+  /// Called when the sleep is being cancelled and is still there.
+  private let willCancel: @Sendable (HandFiredClock) -> Void
+
   let now = ContinuousClock.now
   var minimumResolution: Duration { .zero }
+
+  init(willCancel: @escaping @Sendable (HandFiredClock) -> Void = { _ in }) {
+    self.willCancel = willCancel
+  }
 
   deinit { lock.destroy() }
 
@@ -43,6 +50,7 @@ final class HandFiredClock: Clock, Sendable {
         }
       }
     } onCancel: {
+      willCancel(self)
       end()?.resume(throwing: CancellationError())
     }
   }
