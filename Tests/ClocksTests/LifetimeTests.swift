@@ -67,6 +67,16 @@ import Testing
     if let previous { ownership.release(previous) }
   }
 
+  @Test func manyStrangersYoungerThanASchedulerAreRemembered() {
+    let ownership = TaskOwnership()
+    let scheduler = Scheduler(origin: .here())
+    ownership.retain(scheduler, watermark: 100)
+    let strangers = 1...5_000 as ClosedRange<UInt64>
+    for id in strangers { #expect(ownership.owner(ofReadyJob: id, on: nil) == nil) }
+    for id in strangers { #expect(ownership.owner(ofReadyJob: id, on: scheduler) == nil) }
+    ownership.release(scheduler)
+  }
+
   @Test func aTaskOlderThanTheSchedulerIsNotItsOwn() {
     let ownership = TaskOwnership()
     let scheduler = Scheduler(origin: .here())

@@ -75,6 +75,42 @@ import Testing
     #expect(log.all == ["the visitor has ended", "the next job"])
   }
 
+  @Test func anImmediateTaskThatAThreadResumesStaysTheTests() async throws {
+    let clock = TestClock()
+    let task = Task.immediate {
+      try await clock.sleep(for: .seconds(1))
+      await withCheckedContinuation { continuation in
+        DispatchQueue.global().async { continuation.resume() }
+      }
+      return Self.current === clock.scheduler
+    }
+    await clock.advance(by: .seconds(1))
+    #expect(try await task.value)
+  }
+
+  // MARK: - What is not a runaway
+
+  @Test func jobsAreCountedAnewWhenTimeHasMoved() async {
+    let clock = TestClock()
+    clock.scheduler.setLimits(RunawayLimits(jobs: 200))
+    let ticker = Task {
+      for _ in 0..<20 {
+        try await clock.sleep(for: .seconds(1))
+        for _ in 0..<30 { await Task.yield() }
+      }
+    }
+    await clock.advance(by: .seconds(20))
+    await #expect(throws: Never.self) { try await ticker.value }
+  }
+
+  @Test func wakesInAScopeAreCountedAnewWhenItsBodyRuns() async throws {
+    try await withVirtualTime { time in
+      time.scheduler.setLimits(RunawayLimits(wakes: 50))
+      for _ in 0..<200 { try await Task.sleep(for: .seconds(1)) }
+      #expect(time.now.offset == .seconds(200))
+    }
+  }
+
   // MARK: - A scope that begins in the queue of a busy actor
 
   private actor Place {

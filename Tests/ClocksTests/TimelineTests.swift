@@ -29,6 +29,17 @@ import Testing
     sleeper.cancel()
   }
 
+  @Test func anArrivalBeforeTheWaitIsNotLost() async {
+    let fulfilled = SleepArrival(count: 1)
+    fulfilled.fulfil()
+    let failed = SleepArrival(count: 1)
+    failed.fail(CancellationError())
+    let ends = await unlessItHangs(seconds: 30) {
+      (try? await fulfilled.wait(), try? await failed.wait())
+    }
+    #expect(ends != nil && ends?.0 != nil && ends?.1 == nil)
+  }
+
   @Test func jobsKeepTheirOrderWhereverOneIsRemoved() {
     var queue = JobQueue()
     var expected: [UInt64] = []

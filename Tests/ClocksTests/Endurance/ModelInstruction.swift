@@ -12,6 +12,7 @@ enum ModelInstruction {
   /// if there is nothing to wait for.
   case announceSleep(Int, orSkip: Int)
   case sleep
+  case sleepOnRuntime(Int)
   case yield
   case start(Program.Start, Program.Body)
   case beginGroup
@@ -66,6 +67,8 @@ extension ModelInstruction {
     case .sleepFor(let seconds):
       // Not isolated as its caller is, so it leaves the caller's actor.
       [.change(to: .generic), .announceSleep(seconds, orSkip: 1), .sleep, .change(to: place)]
+    case .sleepOnRuntime(let seconds):
+      [.change(to: .generic), .sleepOnRuntime(seconds), .change(to: place)]
     case .yield:
       [.change(to: .generic), .yield, .change(to: place)]
     case .start(let start, let body):

@@ -16,6 +16,8 @@ final class ModelMachine {
     var result = 0
     /// The sleep that it is about to begin.
     var announced: Sleep?
+    /// Whether its sleep on the runtime's clock is over, although it has not run since.
+    var isAwake = false
     /// What is cancelled with the task; what was added last is cancelled first.
     var cancellables: [Cancellable] = []
     /// Tasks that wait for its end. The runtime resumes the last one first.
@@ -46,6 +48,7 @@ final class ModelMachine {
 
   enum Cancellable {
     case sleep
+    case runtimeSleep
     case stream(Int)
     case group(Group)
   }
@@ -57,6 +60,9 @@ final class ModelMachine {
     case actor(Int)
     /// The anonymous job with which a task yields.
     case yield(Task)
+    /// The only job of the task that the runtime makes for one of its sleeps, to wake the sleeper;
+    /// `nil` if that was cancelled.
+    case alarm(Task?, number: Int)
   }
 
   private struct Place {
@@ -75,6 +81,8 @@ final class ModelMachine {
     var deadline: Int
     var number: Int
     var task: Task
+    /// Whether the task sleeps on the runtime's own clock, which wakes it with a job of its own.
+    var isOnRuntime = false
   }
 
   private struct Request {
@@ -102,15 +110,16 @@ final class ModelMachine {
   private var unfinished = 0
   /// The actor that the current thread has, or where else it runs.
   private var active = ModelPlace.generic
+  private let isScope: Bool
   private let jumps: Bool
 
   private var events: [Event] = []
   private var jobs: [String] = []
   private var appearances: [Int: Int] = [:]
 
-  /// - Parameter jumps: Whether time jumps to the next deadline when nothing can run.
-  init(jumps: Bool) {
-    self.jumps = jumps
+  init(in setting: Program.Setting) {
+    isScope = setting != .clock
+    jumps = setting == .jumpingScope
   }
 
   func run(_ program: Program) -> ProgramLog {
@@ -171,6 +180,10 @@ final class ModelMachine {
   private func wake(_ sleep: Sleep) {
     now = sleep.deadline
     sleep.task.result = 0
+    if sleep.isOnRuntime {
+      sleep.task.isAwake = true
+      note(alarm: sleep.number)
+    }
     resume(sleep.task)
   }
 
@@ -186,6 +199,12 @@ final class ModelMachine {
     case .yield(let task):
       note(nil, on: .generic)
       resume(task)
+    case .alarm(let task, let number):
+      note(alarm: number)
+      if let task, !task.isAwake {
+        task.isAwake = true
+        resume(task)
+      }
     case .actor(let number):
       note(nil, on: .generic)
       places[number].state = .running
@@ -209,6 +228,10 @@ final class ModelMachine {
       appearances[task] = appearance
     }
     jobs.append("\(appearance) \(place == .main ? "main" : "pool")")
+  }
+
+  private func note(alarm number: Int) {
+    note(-1 - number, on: .generic)
   }
 
   private func resume(_ task: Task) {
@@ -261,7 +284,7 @@ final class ModelMachine {
     // What it waited for has happened. Not earlier: until it runs again, its cancellation still ends
     // the stream from which it has received.
     switch task.cancellables.last {
-    case .sleep, .stream: task.cancellables.removeLast()
+    case .sleep, .runtimeSleep, .stream: task.cancellables.removeLast()
     case .group, nil: break
     }
     while task.position < task.instructions.count {
@@ -311,6 +334,25 @@ final class ModelMachine {
       }
       sleeps.append(sleep)
       return suspend(task, until: .sleep)
+    case .sleepOnRuntime(let seconds):
+      guard isScope else {
+        guard carryOut(.announceSleep(seconds, orSkip: 0), by: task) else { return false }
+        return carryOut(.sleep, by: task)
+      }
+      if task.isCancelled {
+        task.result = Event.cancelled
+        return true
+      }
+      if seconds > 0 {
+        sleeps.append(
+          Sleep(
+            deadline: now + seconds, number: nextSleepNumber, task: task, isOnRuntime: true))
+      } else {
+        ready.append(.alarm(task, number: nextSleepNumber))
+      }
+      nextSleepNumber += 1
+      task.isAwake = false
+      return suspend(task, until: .runtimeSleep)
     case .yield:
       ready.append(.yield(task))
       return suspend(task)
@@ -425,6 +467,14 @@ final class ModelMachine {
         guard let sleep = sleeps.firstIndex(where: { $0.task === task }) else { continue }
         sleeps.remove(at: sleep)
         task.result = Event.cancelled
+        resume(task)
+      case .runtimeSleep:
+        guard !task.isAwake else { continue }
+        if let sleep = sleeps.firstIndex(where: { $0.task === task }) {
+          ready.append(.alarm(nil, number: sleeps.remove(at: sleep).number))
+        }
+        task.result = Event.cancelled
+        task.isAwake = true
         resume(task)
       case .stream(let stream):
         finish(stream)

@@ -52,7 +52,8 @@ extension Program {
       let isLeaf = depth > 4 || left <= 0
       switch below(isLeaf ? 16 : 30) {
       case 0...2: return .sleepUntil(below(5))
-      case 3...4: return .sleepFor(below(5))
+      case 3: return .sleepFor(below(5))
+      case 4: return .sleepOnRuntime(below(5))
       case 5: return .yield
       case 6: return .join(1 + below(tasks + 2))
       case 7...8: return .cancel(1 + below(tasks + 2))
@@ -79,7 +80,7 @@ extension Program {
 extension Program.Operation {
   fileprivate var mayWaitForTime: Bool {
     switch self {
-    case .sleepUntil, .sleepFor, .join, .receive, .group: true
+    case .sleepUntil, .sleepFor, .sleepOnRuntime, .join, .receive, .group: true
     default: false
     }
   }

@@ -32,6 +32,8 @@ struct Program: Sendable {
     case sleepUntil(Int)
     /// Sleeps with the standard library's `sleep(for:)`.
     case sleepFor(Int)
+    /// Sleeps on the runtime's own clock, if time is virtual throughout; else as `sleepFor`.
+    case sleepOnRuntime(Int)
     case yield
     case start(Start, Body)
     /// Starts children, does something itself, and waits for them.

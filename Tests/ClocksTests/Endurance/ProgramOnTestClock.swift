@@ -17,10 +17,10 @@ extension Program {
     await Task.detached {
       switch setting {
       case .clock:
-        return await Performance(on: TestClock()).perform(self)
+        return await Performance(on: TestClock(), isScope: false).perform(self)
       case .scope, .jumpingScope:
         let log = try? await withVirtualTime(autoAdvance: setting == .jumpingScope) { time in
-          await Performance(on: time.clock).perform(self)
+          await Performance(on: time.clock, isScope: true).perform(self)
         }
         return log ?? ProgramLog(events: [], jobs: [])
       }
@@ -34,6 +34,8 @@ extension Program {
 /// state has a lock, so that a test fails then and does not crash.
 private final class Performance: Sendable {
   let clock: TestClock<Duration>
+  /// Whether time is virtual throughout.
+  let isScope: Bool
   let events = Log<Event>()
   let jobs = JobLog()
   let streams = (0..<Program.streams).map { _ in AsyncStream<Int>.makeStream() }
@@ -44,8 +46,9 @@ private final class Performance: Sendable {
   nonisolated(unsafe) private var handles: [Int: Task<Void, Never>] = [:]
   nonisolated(unsafe) private var unfinished = 0
 
-  init(on clock: TestClock<Duration>) {
+  init(on clock: TestClock<Duration>, isScope: Bool) {
     self.clock = clock
+    self.isScope = isScope
   }
 
   deinit { lock.destroy() }
@@ -103,6 +106,17 @@ private final class Performance: Sendable {
     case .sleepFor(let seconds):
       do {
         try await clock.sleep(for: .seconds(seconds))
+        return 0
+      } catch {
+        return Event.cancelled
+      }
+    case .sleepOnRuntime(let seconds):
+      do {
+        if isScope {
+          try await Task.sleep(for: .seconds(seconds))
+        } else {
+          try await clock.sleep(for: .seconds(seconds))
+        }
         return 0
       } catch {
         return Event.cancelled

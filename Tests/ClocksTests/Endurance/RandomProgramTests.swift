@@ -57,7 +57,7 @@ import Testing
   private func mismatch(
     _ program: Program, in setting: Program.Setting, patience: Double
   ) async -> String? {
-    let model = ModelMachine(jumps: setting == .jumpingScope).run(program)
+    let model = ModelMachine(in: setting).run(program)
     for run in ["first", "second"] {
       let log = await unlessItHangs(seconds: patience) { await program.run(in: setting) }
       guard let log else { return "the \(run) run hangs" }
