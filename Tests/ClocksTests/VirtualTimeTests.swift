@@ -323,11 +323,12 @@ import Testing
     let reports = Log<String>()
     let (stream, source) = AsyncStream<Int>.makeStream()
     let scope = VirtualTime(ScopeOptions(stuckAfter: .milliseconds(20)), at: .here())
-    try await scope.run(report: { report in
+    let report = { @Sendable (report: String) in
       reports.add(report)
       // Nothing else would end it.
       source.finish()
-    }) { _ in
+    }
+    try await scope.run(report: report) { _ in
       let task = Task { for await _ in stream {} }
       await task.value
     }
