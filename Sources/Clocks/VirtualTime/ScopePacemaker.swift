@@ -126,6 +126,8 @@ final class ScopePacemaker: Pacemaker, RuntimeSleeps {
   func end(_ scheduler: Scheduler) -> Problem? {
     scheduler.lock.withLock {
       body = nil
+      // The body is about to be over, and whoever is over must not be cancelled any more.
+      toCancel = []
       alarm?.cancel()
       alarm = nil
       return isReported ? nil : problem
