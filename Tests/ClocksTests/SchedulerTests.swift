@@ -111,6 +111,41 @@ import Testing
     }
   }
 
+  // MARK: - Holding a scope's time
+
+  @Test func aScopeIsNotStuckWhileItIsHeld() async throws {
+    try await withVirtualTime(stuckAfter: .milliseconds(5)) { time in
+      await time.holding {
+        await withCheckedContinuation { continuation in
+          DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) { continuation.resume() }
+        }
+      }
+      #expect(!Task.isCancelled)
+    }
+  }
+
+  @Test func aScopeGoesOnWhenAStrangerLetsGo() async throws {
+    let (scopes, giveScope) = AsyncStream<VirtualTime>.makeStream()
+    let (holds, tell) = AsyncStream<Void>.makeStream()
+    // Started before there is a scope: nobody's.
+    let stranger = Task {
+      for await time in scopes {
+        await time.holding {
+          tell.yield()
+          busy()
+        }
+        return
+      }
+    }
+    try await withVirtualTime { time in
+      giveScope.yield(time)
+      await time.holding { for await _ in holds { return } }
+      try await Task.sleep(for: .seconds(1))
+      #expect(time.now.offset == .seconds(1))
+    }
+    await stranger.value
+  }
+
   // MARK: - A scope that begins in the queue of a busy actor
 
   private actor Place {
