@@ -103,6 +103,21 @@ import Testing
     await #expect(throws: Never.self) { try await ticker.value }
   }
 
+  @Test func aTaskThatKeepsAScopeFromRestingIsCancelled() async throws {
+    let log = Log<String>()
+    await withKnownIssue {
+      try await withVirtualTime { time in
+        time.scheduler.setLimits(RunawayLimits(jobs: 1_000))
+        Task {
+          while !Task.isCancelled { await Task.yield() }
+          log.add("the restless task is cancelled")
+        }
+        try? await Task.sleep(for: .seconds(1))
+      }
+    }
+    #expect(log.all == ["the restless task is cancelled"])
+  }
+
   @Test func wakesInAScopeAreCountedAnewWhenItsBodyRuns() async throws {
     try await withVirtualTime { time in
       time.scheduler.setLimits(RunawayLimits(wakes: 50))
@@ -132,7 +147,8 @@ import Testing
       for await time in scopes {
         await time.holding {
           tell.yield()
-          busy()
+          // Until the body sleeps, and so nobody but this task can set the scope going.
+          while time.clock.pendingSleeps.isEmpty { busy() }
         }
         return
       }
@@ -156,7 +172,15 @@ import Testing
       return try await withVirtualTime { time in
         let start = time.now
         try await Task.sleep(for: .seconds(3600))
-        return VirtualTime.current === time && start.duration(to: time.now) == .seconds(3600)
+        guard VirtualTime.current === time, start.duration(to: time.now) == .seconds(3600) else {
+          return false
+        }
+        await time.holding {
+          await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume() }
+          }
+        }
+        return VirtualTime.current === time
       }
     }
 
