@@ -103,12 +103,63 @@ import Testing
     await #expect(throws: Never.self) { try await ticker.value }
   }
 
+  @Test func aTaskThatKeepsAScopeFromRestingIsCancelled() async throws {
+    let log = Log<String>()
+    await withKnownIssue {
+      try await withVirtualTime { time in
+        time.scheduler.setLimits(RunawayLimits(jobs: 1_000))
+        Task {
+          while !Task.isCancelled { await Task.yield() }
+          log.add("the restless task is cancelled")
+        }
+        try? await Task.sleep(for: .seconds(1))
+      }
+    }
+    #expect(log.all == ["the restless task is cancelled"])
+  }
+
   @Test func wakesInAScopeAreCountedAnewWhenItsBodyRuns() async throws {
     try await withVirtualTime { time in
       time.scheduler.setLimits(RunawayLimits(wakes: 50))
       for _ in 0..<200 { try await Task.sleep(for: .seconds(1)) }
       #expect(time.now.offset == .seconds(200))
     }
+  }
+
+  // MARK: - Holding a scope's time
+
+  @Test func aScopeIsNotStuckWhileItIsHeld() async throws {
+    try await withVirtualTime(stuckAfter: .milliseconds(5)) { time in
+      await time.holding {
+        await withCheckedContinuation { continuation in
+          DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) { continuation.resume() }
+        }
+      }
+      #expect(!Task.isCancelled)
+    }
+  }
+
+  @Test func aScopeGoesOnWhenAStrangerLetsGo() async throws {
+    let (scopes, giveScope) = AsyncStream<VirtualTime>.makeStream()
+    let (holds, tell) = AsyncStream<Void>.makeStream()
+    // Started before there is a scope: nobody's.
+    let stranger = Task {
+      for await time in scopes {
+        await time.holding {
+          tell.yield()
+          // Until the body sleeps, and so nobody but this task can set the scope going.
+          while time.clock.pendingSleeps.isEmpty { busy() }
+        }
+        return
+      }
+    }
+    try await withVirtualTime { time in
+      giveScope.yield(time)
+      await time.holding { for await _ in holds { return } }
+      try await Task.sleep(for: .seconds(1))
+      #expect(time.now.offset == .seconds(1))
+    }
+    await stranger.value
   }
 
   // MARK: - A scope that begins in the queue of a busy actor
@@ -121,7 +172,15 @@ import Testing
       return try await withVirtualTime { time in
         let start = time.now
         try await Task.sleep(for: .seconds(3600))
-        return VirtualTime.current === time && start.duration(to: time.now) == .seconds(3600)
+        guard VirtualTime.current === time, start.duration(to: time.now) == .seconds(3600) else {
+          return false
+        }
+        await time.holding {
+          await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume() }
+          }
+        }
+        return VirtualTime.current === time
       }
     }
 

@@ -16,6 +16,23 @@ import Testing
     #expect(timeline.now == .seconds(5))
   }
 
+  @Test func advanceToNextSleepDoesNotGoBackEither() async throws {
+    let clock = TestClock(now: .init(offset: .seconds(5)))
+    let sleeper = Task {
+      try await withUnsafeThrowingContinuation { continuation in
+        clock.scheduler.lock.withLock {
+          let token = clock.timeline.sleeps.reserve()
+          _ = clock.timeline.sleeps.suspend(
+            token, .continuation(continuation, isOwn: true), until: .seconds(3),
+            details: .init(registered: .seconds(5), clock: .test))
+        }
+      }
+    }
+    #expect(await clock.advanceToNextSleep()?.offset == .seconds(5))
+    #expect(clock.now.offset == .seconds(5))
+    try await sleeper.value
+  }
+
   @Test func whoeverHasGotTheSleepsIsForgotten() async throws {
     let clock = TestClock()
     let waiting = Task { try await clock.waitForSleeps(atLeast: 1) }
