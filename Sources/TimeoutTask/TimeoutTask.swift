@@ -86,6 +86,7 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
     seconds: Double,
     name: String? = nil,
     priority: TaskPriority? = nil,
+    // The two attributes with which `Task.init` is declared; they have no names without underscore.
     @_inheritActorContext @_implicitSelfCapture
     operation: sending @escaping @isolated(any) () async throws -> Success,
     onLateResult: (@Sendable (Result<Success, any Error>) -> Void)? = nil
