@@ -33,12 +33,12 @@ import Testing
   }
 
   /// If the cost of one grew with the number of the others, this would take hours.
-  @Test(.timeLimit(.minutes(2))) func aMillionConsecutiveTasksComeAndGo() {
+  @Test(.timeLimit(.minutes(2))) func manyConsecutiveTasksComeAndGo() {
     let scheduler = Scheduler(origin: .here())
     var table = TaskTable()
-    let ids: ClosedRange<UInt64> = 1_000...1_001_000
+    let ids: ClosedRange<UInt64> = 1_000...201_000
     for id in ids { table.set(id, to: scheduler) }
-    #expect(table.count == 1_000_001)
+    #expect(table.count == 200_001)
     // Unknown ids, of which some would come to stand among the known ones.
     for id in ids where !isUnknown(id << 21, in: table) { Issue.record("\(id << 21) is known") }
     for id in ids { table.remove(id, of: scheduler) }

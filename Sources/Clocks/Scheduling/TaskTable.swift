@@ -69,8 +69,8 @@ struct TaskTable {
     owners[slot] = Mark(scheduler)
   }
 
-  /// Forgets a task, if `scheduler` owns it, or if it is nobody's and `scheduler` is `nil`. Expected
-  /// O(1).
+  /// Forgets a task, if `scheduler` owns it, or if it is nobody's and `scheduler` is `nil`.
+  /// Expected O(1).
   mutating func remove(_ id: UInt64, of scheduler: Scheduler?) {
     guard let place = place(of: id) else { return }
     let slot = Self.slot(of: id, at: place)
