@@ -160,10 +160,12 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
   ///   - deadline: When to go on.
   ///   - tolerance: Has no influence; it can be read in ``pendingSleeps``.
   /// - Throws: `CancellationError` if the task is cancelled.
-  @specialized(where Duration == Swift.Duration)
   public nonisolated(nonsending) func sleep(
     until deadline: Instant, tolerance: Duration? = nil
   ) async throws {
+    // Not specialized as the functions below are: the frames of both, the general one and the
+    // special one, would not fit into the first kilobyte of a task's stack any more, and a second
+    // one would be allocated for each task that sleeps.
     try Task.checkCancellation()
     let isOwn = scheduler.admitCurrentTask()
     if !isOwn { checkForeignUse("sleep(until:)", at: origin) }

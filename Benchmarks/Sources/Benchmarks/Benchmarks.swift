@@ -20,7 +20,37 @@ struct Benchmarks: AsyncParsableCommand {
   @Option(help: "Where to write the figures as JSON.")
   var json: String?
 
+  @Option(help: .hidden)
+  var bytes: Suspended?
+
+  /// What is done by a process of its own, because one that has had memory before uses it again.
+  enum Suspended: String, ExpressibleByArgument {
+    case sleeping, suspended
+  }
+
+  /// The bytes that each of so many tasks takes.
+  private static func bytes(_ kind: Suspended, _ count: Int) async -> Double {
+    switch kind {
+    case .sleeping: await Workloads.bytesSleeping(count)
+    case .suspended: await Workloads.bytesSuspended(count)
+    }
+  }
+
+  /// Has another process measure it.
+  private static func bytesInAProcessOfItsOwn(_ kind: Suspended) async -> Double {
+    let process = Process()
+    process.executableURL = Bundle.main.executableURL
+    process.arguments = ["--bytes", kind.rawValue]
+    let output = Pipe()
+    process.standardOutput = output
+    guard (try? process.run()) != nil else { return .nan }
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return Double(text.trimmingCharacters(in: .whitespacesAndNewlines)) ?? .nan
+  }
+
   mutating func run() async throws {
+    if let bytes { return print(await Self.bytes(bytes, 100_000)) }
     let sizes = quick ? [1_000, 10_000] : [1_000, 10_000, 100_000, 1_000_000]
     let runs = runs ?? (quick ? 3 : 7)
     var rows: [Comparison] = []
@@ -46,12 +76,23 @@ struct Benchmarks: AsyncParsableCommand {
     }
 
     print(Report.header)
-    // First of all, while there is no test clock yet in this process.
+    // First what production does, while there is no test clock yet in this process.
+    let calls = quick ? 10_000 : 100_000
     let strangers = quick ? 10_000 : 100_000
     var untouched: [Double] = []
     if only == nil {
       for _ in 0...runs { untouched.append(await Workloads.strangers(strangers)) }
     }
+    await compare(
+      "TimeoutTask that succeeds", calls / 10, with: "two children",
+      ours: {
+        await Workloads.timeoutTask(calls / 10)
+      }, floor: { await Workloads.twoChildren(calls / 10) })
+    await compare(
+      "TimeoutTask that succeeds", calls / 10, with: "bare Task",
+      ours: {
+        await Workloads.timeoutTask(calls / 10)
+      }, floor: { await Workloads.bareTask(calls / 10) })
     for size in sizes {
       let deadlines = Workloads.shuffled(size)
       let equal = Array(repeating: 1, count: size)
@@ -81,7 +122,6 @@ struct Benchmarks: AsyncParsableCommand {
         await Workloads.loopFloor(size)
       }
     }
-    let calls = quick ? 10_000 : 100_000
     await compare(
       "advance past nothing", calls, with: "yield",
       ours: {
@@ -108,20 +148,10 @@ struct Benchmarks: AsyncParsableCommand {
         await Workloads.scopeLoop(calls)
       }, floor: { await Workloads.loopFloor(calls) })
     await compare(
-      "TimeoutTask that succeeds", calls / 10, with: "two children",
+      "bytes of a sleeping task", 100_000, unit: "B", with: "suspended",
       ours: {
-        await Workloads.timeoutTask(calls / 10)
-      }, floor: { await Workloads.twoChildren(calls / 10) })
-    await compare(
-      "TimeoutTask that succeeds", calls / 10, with: "bare Task",
-      ours: {
-        await Workloads.timeoutTask(calls / 10)
-      }, floor: { await Workloads.bareTask(calls / 10) })
-    await compare(
-      "bytes of a sleeping task", calls, unit: "B", with: "suspended",
-      ours: {
-        await Workloads.bytesSleeping(calls)
-      }, floor: { await Workloads.bytesSuspended(calls) })
+        await Self.bytesInAProcessOfItsOwn(.sleeping)
+      }, floor: { await Self.bytesInAProcessOfItsOwn(.suspended) })
     if only == nil {
       // The clock makes this process one with a test; the tasks are still nobody's.
       let clock = await Task.detached { TestClock() }.value

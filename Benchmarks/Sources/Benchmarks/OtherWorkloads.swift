@@ -132,7 +132,9 @@ extension Workloads {
 
   // MARK: - Memory
 
-  /// The bytes that a task takes which sleeps on a test clock.
+  // MARK: - Bytes, each to be measured in a process of its own
+
+  /// The bytes that a child task takes which sleeps on a test clock.
   static func bytesSleeping(_ count: Int) async -> Double {
     let clock = TestClock()
     let before = residentBytes()
@@ -148,19 +150,21 @@ extension Workloads {
     return bytes
   }
 
-  /// The bytes that a task takes which is merely suspended.
+  /// The bytes that a child task takes which is merely suspended.
   static func bytesSuspended(_ count: Int) async -> Double {
     let floor = Floor()
     let before = residentBytes()
-    let tasks = (0..<count).map { _ in
-      floor.start {
-        await withUnsafeContinuation { floor.keep($0) }
+    var bytes = 0.0
+    await withTaskGroup { group in
+      for _ in 0..<count {
+        group.addTask(executorPreference: floor) {
+          await withUnsafeContinuation { floor.keep($0) }
+        }
       }
+      floor.settle()
+      bytes = Double(residentBytes() - before) / Double(count)
+      floor.resumeKept()
     }
-    floor.settle()
-    let bytes = Double(residentBytes() - before) / Double(count)
-    floor.resumeKept()
-    for task in tasks { await task.value }
     return bytes
   }
 }
