@@ -99,33 +99,18 @@ extension VirtualTime {
 
   /// Moves time forward from deadline to deadline until `condition` holds, but not beyond `limit`.
   ///
-  /// The condition is asked when every task of the scope has run as far as it can: at first without
-  /// time having moved, and then after all that happens at each deadline.
+  /// See ``TestClock/advance(upTo:until:fileID:filePath:line:column:)``.
   ///
-  /// O(k log n + jobs that run) for k of n pending sleeps that wake, and k calls of `condition`.
-  ///
-  /// - Parameters:
-  ///   - limit: How far time may move from now.
-  ///   - condition: What is waited for.
-  /// - Returns: Whether the condition holds; if not, time has moved by `limit`.
+  /// - Returns: Whether the condition holds.
   @discardableResult
   public nonisolated(nonsending) func advance(
-    upTo limit: Duration, until condition: () async throws -> Bool,
+    upTo limit: Duration, until condition: nonisolated(nonsending) () async throws -> Bool,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
   ) async rethrows -> Bool {
-    let end = now.advanced(by: limit)
-    await settle(fileID: fileID, filePath: filePath, line: line, column: column)
-    while try await !condition() {
-      guard let next = clock.pendingSleeps.first?.deadline, next <= end else {
-        await advance(
-          to: max(end, now), fileID: fileID, filePath: filePath, line: line, column: column)
-        return try await condition()
-      }
-      await advance(
-        to: max(next, now), fileID: fileID, filePath: filePath, line: line, column: column)
-    }
-    return true
+    try await clock.advance(
+      upTo: limit, until: condition, fileID: fileID, filePath: filePath, line: line,
+      column: column)
   }
 
   /// Keeps time from jumping by itself while `operation` runs.
