@@ -54,15 +54,20 @@ extension TestClock {
     let isPaced = isPaced && timeline === scheduler.scopeTimeline
     let end = now.advanced(by: limit)
     var known: Instant?
+    var arrivals: UInt64 = 0
     var wakes = 0
     while true {
       let isOwn = scheduler.admitCurrentTask()
       if !isOwn { checkForeignUse("advance(upTo:until:)", at: callSite) }
       let request = FollowRequest(
-        timeline, isOwn: isOwn, isPaced: isPaced, after: known?.offset, upTo: end.offset)
+        timeline, isOwn: isOwn, isPaced: isPaced, after: known?.offset, arrivals,
+        upTo: end.offset)
       await scheduler.follow(request)
       wakes += request.wakes
-      let enough = scheduler.lock.withLock { scheduler.limits.wakes }
+      let enough: Int
+      (enough, arrivals) = scheduler.lock.withLock {
+        (scheduler.limits.wakes, scheduler.arrivals)
+      }
       if let runaway = request.runaway ?? (wakes > enough ? .wakes(wakes) : nil) {
         report(runaway, by: name, at: callSite)
         return .failed

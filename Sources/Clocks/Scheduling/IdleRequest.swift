@@ -13,9 +13,16 @@ protocol IdleRequest: AnyObject {
 /// Somebody who wants to look at the next instant at which something happens, whoever moves time
 /// there.
 protocol Follower: IdleRequest {
-  /// Whether it must look before time moves on, for one because time has moved since it last did.
-  /// Called with the scheduler's lock held.
+  /// Whether it must look before time moves on: because time has moved since it last did, or
+  /// because of `mustLook`. Called with the scheduler's lock held.
   var isBehind: Bool { get }
+
+  /// Whether there is another reason to look: its task has been cancelled, or something has come
+  /// from outside. The scheduler's lock guards it.
+  var mustLook: Bool { get set }
+
+  /// The scheduler's number of arrivals from outside before it last looked.
+  var knownArrivals: UInt64 { get }
 
   /// Whether time moves for it only when it moves by itself, where it does.
   var isPaced: Bool { get }

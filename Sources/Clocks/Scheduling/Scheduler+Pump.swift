@@ -93,8 +93,13 @@ extension Scheduler {
     if let request = settles.first {
       return turn(for: request.step()) { settles.removeFirst() }
     }
-    if let behind = followers.firstIndex(where: \.isBehind) {
-      return turn(for: step(ofFollowerAt: behind)) {}
+    if !followers.isEmpty {
+      for follower in followers where follower.knownArrivals != arrivals {
+        follower.mustLook = true
+      }
+      if let behind = followers.firstIndex(where: \.isBehind) {
+        return turn(for: step(ofFollowerAt: behind)) {}
+      }
     }
     if let request = requests.first {
       if wakes >= limits.wakes, let turn = abandon(.wakes(limits.wakes), at: nil) { return turn }

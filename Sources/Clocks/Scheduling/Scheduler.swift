@@ -35,6 +35,9 @@ final class Scheduler: Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) var requests = RequestQueue()
   /// Who wants to look at every instant at which something happens, in order of arrival.
   @exclusivity(unchecked) nonisolated(unsafe) var followers: [any Follower] = []
+  /// The number of jobs that have become ready because of something outside, of which no deadline
+  /// tells. Counted only where time may wait for it: where there is a pacemaker.
+  @exclusivity(unchecked) nonisolated(unsafe) var arrivals: UInt64 = 0
   /// Moves time when nobody asks for it; `nil` unless the test's time is virtual throughout.
   @exclusivity(unchecked) nonisolated(unsafe) var pacemaker: (any Pacemaker)?
   /// The number of jobs since time last moved, and of wakes since a request last began.
@@ -209,6 +212,7 @@ final class Scheduler: Sendable {
         ready.append(JobQueue.Entry(job: over, taskID: RuntimeDoor.taskID(of: over), lane: .pool))
       }
       ready.append(JobQueue.Entry(job: job, taskID: taskID, lane: lane))
+      if pacemaker != nil, ThreadContext.current?.pointee.scheduler !== self { arrivals += 1 }
       return claimPump() ? nextLane : nil
     }
     if let start { startPump(on: start) }

@@ -89,30 +89,31 @@ final class RunRequest<Duration: DurationProtocol & Hashable>: TimeRequest {
 /// fulfilled when everything at that instant has happened.
 final class FollowRequest<Duration: DurationProtocol & Hashable>: TimeRequest, Follower {
   let isPaced: Bool
+  let knownArrivals: UInt64
   private(set) var wakes = 0
 
   private let timeline: Timeline<Duration>
   /// The instant that has been looked at, if there is one.
   private let known: Duration?
   private let end: Duration
-  /// Whether its task has been cancelled: then it waits for nothing any more.
-  fileprivate var isCancelled = false
+  var mustLook = false
 
   /// - Parameter known: The instant that has been looked at; if there is none, time does not move.
   init(
     _ timeline: Timeline<Duration>, isOwn: Bool, isPaced: Bool, after known: Duration?,
-    upTo end: Duration
+    _ knownArrivals: UInt64, upTo end: Duration
   ) {
     self.timeline = timeline
     self.isPaced = isPaced
     self.known = known
+    self.knownArrivals = knownArrivals
     self.end = end
     super.init(isOwn: isOwn)
   }
 
   var isBehind: Bool {
     guard let known else { return true }
-    return isCancelled || wakes > 0 || timeline.now > known
+    return mustLook || wakes > 0 || timeline.now > known
   }
 
   @specialized(where Duration == Swift.Duration)
@@ -147,7 +148,7 @@ extension Scheduler {
         enqueueFollower(request)
       }
     } onCancel: {
-      lock.withLock { request.isCancelled = true }
+      lock.withLock { request.mustLook = true }
       // It may have waited for the pacemaker.
       wakePacemaker()
     }
