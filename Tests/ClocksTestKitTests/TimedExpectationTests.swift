@@ -135,7 +135,8 @@ import Testing
       let expected = complaint.map {
         "Expected the expectation to be fulfilled 2 to 5 times within 10.0 seconds, \($0)"
       }
-      #expect(failures.map { String($0.text.prefix { $0 != "\n" }) } == [expected].compactMap(\.self))
+      let first = failures.map { String($0.text.prefix { $0 != "\n" }) }
+      #expect(first == [expected].compactMap(\.self))
     }
   }
 
