@@ -117,7 +117,7 @@ extension VirtualTime {
   ///
   /// For real work that the scope cannot see, a socket or a thread, whose answer the test awaits:
   /// without it the scope would take the test for idle, and jump. Time that is moved by hand still
-  /// moves. Calls may overlap.
+  /// moves, but not for the expectations of ClocksTestKit. Calls may overlap.
   ///
   /// Cancellation and errors are those of `operation`. O(1).
   public nonisolated(nonsending) func holding<Result>(

@@ -58,6 +58,16 @@ import Testing
     #expect(await results.first(2) == [true])
   }
 
+  @Test func expectationsInVirtualTime() async {
+    let clock = TestClock()
+    let service = TimeoutService(clock: clock) { try await clock.sleep(for: .seconds(60)) }
+    let called = TimedExpectation("called", expectedCount: 1)
+    service.start(timeout: .seconds(5)) { result in
+      if (try? result.get()) == nil { called.fulfill() }
+    }
+    await called.wait(within: .seconds(10), on: clock)
+  }
+
   // MARK: - swift-clocks
 
   @Test func testClocks() async throws {
