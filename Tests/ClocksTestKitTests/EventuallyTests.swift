@@ -329,8 +329,15 @@ import Testing
     let (elsewhere, continuation) = AsyncStream<Void>.makeStream()
     let work = Task { await time.holding { for await _ in elsewhere {} } }
     let failures = await failures {
-      let eventually = Task { await time.eventually(within: .seconds(5)) { false } }
+      let seconds = Seconds()
+      let eventually = Task {
+        await time.eventually(within: .seconds(5)) {
+          await seconds.add()
+          return false
+        }
+      }
       await time.settle()
+      #expect(await seconds.count == 1)
       #expect(time.now.offset == .zero)
       eventually.cancel()
       #expect(await eventually.value == nil)
@@ -345,6 +352,29 @@ import Testing
       ])
     continuation.finish()
     await work.value
+  }
+
+  /// It is the scope's time that is held, and no other.
+  @Test func aClockWithATimeOfItsOwnWaitsForNobody() async {
+    let clock = TestClock<Beats>()
+    await time.holding {
+      Task { try await clock.sleep(for: Beats(count: 3)) }
+      let wait = await clock.eventually(within: Beats(count: 5)) { clock.now.offset.count == 3 }
+      #expect(wait == Beats(count: 3))
+    }
+  }
+
+  @Test func settlingWaitsForWhoeverLooksAtThePresent() async {
+    let seconds = Seconds()
+    async let never = time.never(within: .seconds(1)) {
+      await seconds.add()
+      return false
+    }
+    await time.settle()
+    #expect(await seconds.count == 1)
+    #expect(time.now.offset == .zero)
+    #expect(await never)
+    #expect(await seconds.count == 2)
   }
 
   @Test(.virtualTime(jumpsAfter: .milliseconds(50))) func waitsForThePause() async throws {

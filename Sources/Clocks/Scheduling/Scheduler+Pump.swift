@@ -90,9 +90,6 @@ extension Scheduler {
       begin(entry)
       return .run(entry)
     }
-    if let request = settles.first {
-      return turn(for: request.step()) { settles.removeFirst() }
-    }
     if !followers.isEmpty {
       for follower in followers where follower.knownArrivals != arrivals {
         follower.mustLook = true
@@ -100,6 +97,9 @@ extension Scheduler {
       if let behind = followers.firstIndex(where: \.isBehind) {
         return turn(for: step(ofFollowerAt: behind)) {}
       }
+    }
+    if let request = settles.first {
+      return turn(for: request.step()) { settles.removeFirst() }
     }
     if let request = requests.first {
       if wakes >= limits.wakes, let turn = abandon(.wakes(limits.wakes), at: nil) { return turn }

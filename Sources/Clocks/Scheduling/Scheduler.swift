@@ -4,10 +4,10 @@
 /// **Idle** is defined here, by three facts, and nowhere else: no job is ready (`ready` is empty),
 /// no job is running that the scheduler started (they run in `pump`, one after another, and `pump`
 /// asks after each), and none that it did not start (`visitors` is 0). Only then does it turn to
-/// what waits for idleness: first to those who only want to know (`settles`), then to those who have
-/// not looked at the present instant yet (`followers`), then to the oldest request that moves time
-/// (`requests`), then to the followers, for whom time moves as well, and at last, if nobody asks for
-/// anything, to its `pacemaker`, if it has one.
+/// what waits for idleness: first to those who have not looked at the present instant yet
+/// (`followers`), then to those who only want to know (`settles`), then to the oldest request that
+/// moves time (`requests`), then to the followers, for whom time moves as well, and at last, if
+/// nobody asks for anything, to its `pacemaker`, if it has one.
 ///
 /// A scheduler has no thread of its own. When there is something to do, a thread of the pool or the
 /// main thread runs `pump` until there is not.
