@@ -80,7 +80,8 @@ public final class TimedExpectation: Sendable {
   /// **The trap.** It cannot know that something will be fulfilled from outside the test's tasks,
   /// by a thread or a queue: it would move time on to the end. In a scope of virtual time, put the
   /// work outside into ``VirtualTime/holding(_:)``, and time stands still for it. Elsewhere, await
-  /// the work before. Do not call it in `holding` itself: it would wait for ever.
+  /// the work before. Do not call it in `holding` itself: they would wait for each other, which is
+  /// a failure after half a minute.
   ///
   /// If it did not happen as often as expected, or too often, that is recorded as a failure of the
   /// test, with the time and the pending sleeps. So is a negative limit, with which time stays; a
