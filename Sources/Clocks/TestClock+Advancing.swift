@@ -182,11 +182,15 @@ extension TestClock {
 
   /// Records that the test never comes to rest, if so.
   private func report(_ runaway: Runaway?, in name: String, at callSite: CallSite) {
-    guard let runaway else { return }
+    if let runaway { report(runaway, by: "TestClock.\(name)", at: callSite) }
+  }
+
+  /// Records that the test never comes to rest.
+  func report(_ runaway: Runaway, by name: String, at callSite: CallSite) {
     let pending = pendingSleeps
     recordFailure(
       """
-      TestClock.\(name) gave up at \(now), because the test does not come to rest: \
+      \(name) gave up at \(now), because the test does not come to rest: \
       \(runaway.description)
       Pending sleeps: \(pending.isEmpty ? "none" : "\n" + pending.listed)
       """, at: callSite)

@@ -1,7 +1,7 @@
 import Dispatch
 import Testing
 
-@testable import Clocks
+@_spi(TestKit) @testable import Clocks
 
 /// A scope in which all time is virtual.
 @Suite struct VirtualTimeTests {

@@ -23,7 +23,7 @@
 ///
 /// - Complexity: a few look-ups by name, some microseconds. Nothing is remembered between failures,
 ///   because a test library may be loaded later than this module: a test bundle into its host app.
-func recordFailure(_ message: String, at callSite: CallSite) {
+@_spi(TestKit) public func recordFailure(_ message: String, at callSite: CallSite) {
   if RegisteredRecorder.shared.deliver(message, at: callSite) { return }
   if TestLibraries.deliver(message, at: callSite) { return }
   writeToStandardError(

@@ -10,9 +10,31 @@ protocol IdleRequest: AnyObject {
   func abandon(_ reason: Runaway) -> IdleStep
 }
 
+/// Somebody who wants to look at the next instant at which something happens, whoever moves time
+/// there.
+protocol Follower: IdleRequest {
+  /// Whether it must look before time moves on: because time has moved since it last did, or
+  /// because of `mustLook`. Called with the scheduler's lock held.
+  var isBehind: Bool { get }
+
+  /// Whether there is another reason to look: its task has been cancelled, or something has come
+  /// from outside. The scheduler's lock guards it.
+  var mustLook: Bool { get set }
+
+  /// The scheduler's number of arrivals from outside before it last looked.
+  var knownArrivals: UInt64 { get }
+
+  /// Whether time moves for it only when it moves by itself, where it does.
+  var isPaced: Bool { get }
+}
+
 /// Moves time when a scheduler is idle and nobody asks for it.
 protocol Pacemaker: AnyObject, Sendable {
-  /// Whether `step` would return a step. Called with the scheduler's lock held.
+  /// Whether it moves time at all. Called with the scheduler's lock held.
+  var movesTime: Bool { get }
+
+  /// Whether `step` might return a step, even if there is no follower. Called with the scheduler's
+  /// lock held.
   var wantsToMove: Bool { get }
 
   /// The next step, or `nil` to rest. Called with the scheduler's lock held, when it is idle.

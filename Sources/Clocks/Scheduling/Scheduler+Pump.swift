@@ -90,12 +90,24 @@ extension Scheduler {
       begin(entry)
       return .run(entry)
     }
+    if !followers.isEmpty {
+      for follower in followers where follower.knownArrivals != arrivals {
+        follower.mustLook = true
+      }
+      if let behind = followers.firstIndex(where: \.isBehind) {
+        return turn(for: step(ofFollowerAt: behind)) {}
+      }
+    }
     if let request = settles.first {
       return turn(for: request.step()) { settles.removeFirst() }
     }
     if let request = requests.first {
       if wakes >= limits.wakes, let turn = abandon(.wakes(limits.wakes), at: nil) { return turn }
       return turn(for: request.step()) { requests.removeFirst() }
+    }
+    let mayWaitForPacemaker = pacemaker?.movesTime == true
+    if let free = followers.firstIndex(where: { !($0.isPaced && mayWaitForPacemaker) }) {
+      return turn(for: step(ofFollowerAt: free)) {}
     }
     if pacemaker != nil, wakes >= limits.wakes, let turn = abandon(.wakes(limits.wakes), at: nil) {
       return turn
@@ -105,6 +117,13 @@ extension Scheduler {
     }
     isPumping = false
     return .rest
+  }
+
+  /// The next step for a follower, who leaves with the last one. Called with the lock held.
+  func step(ofFollowerAt index: Int) -> IdleStep {
+    let step = followers[index].step()
+    if case .finish = step { followers.remove(at: index) }
+    return step
   }
 
   /// What carries out a step of an idle scheduler; `remove` takes its request away if it was the
@@ -148,6 +167,10 @@ extension Scheduler {
     }
     if let request = requests.first {
       return turn(for: request.abandon(reason)) { requests.removeFirst() }
+    }
+    if let follower = followers.first {
+      followers.removeFirst()
+      return turn(for: follower.abandon(reason)) {}
     }
     guard let pacemaker else { return nil }
     let culprit = entry.flatMap { $0.taskID == 0 ? nil : RuntimeDoor.TaskReference(job: $0.job) }

@@ -4,9 +4,10 @@
 /// **Idle** is defined here, by three facts, and nowhere else: no job is ready (`ready` is empty),
 /// no job is running that the scheduler started (they run in `pump`, one after another, and `pump`
 /// asks after each), and none that it did not start (`visitors` is 0). Only then does it turn to
-/// what waits for idleness: first to those who only want to know (`settles`), then to the oldest
-/// request that moves time (`requests`), and at last, if nobody asks for anything, to its
-/// `pacemaker`, if it has one.
+/// what waits for idleness: first to those who have not looked at the present instant yet
+/// (`followers`), then to those who only want to know (`settles`), then to the oldest request that
+/// moves time (`requests`), then to the followers, for whom time moves as well, and at last, if
+/// nobody asks for anything, to its `pacemaker`, if it has one.
 ///
 /// A scheduler has no thread of its own. When there is something to do, a thread of the pool or the
 /// main thread runs `pump` until there is not.
@@ -32,6 +33,11 @@ final class Scheduler: Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) var settles = RequestQueue()
   /// Who wants time to move, in order of arrival; the first is under way.
   @exclusivity(unchecked) nonisolated(unsafe) var requests = RequestQueue()
+  /// Who wants to look at every instant at which something happens, in order of arrival.
+  @exclusivity(unchecked) nonisolated(unsafe) var followers: [any Follower] = []
+  /// The number of jobs that have become ready because of something outside, of which no deadline
+  /// tells. Counted only where time may wait for it: where there is a pacemaker.
+  @exclusivity(unchecked) nonisolated(unsafe) var arrivals: UInt64 = 0
   /// Moves time when nobody asks for it; `nil` unless the test's time is virtual throughout.
   @exclusivity(unchecked) nonisolated(unsafe) var pacemaker: (any Pacemaker)?
   /// The number of jobs since time last moved, and of wakes since a request last began.
@@ -237,6 +243,7 @@ final class Scheduler: Sendable {
         ready.append(JobQueue.Entry(job: over, taskID: RuntimeDoor.taskID(of: over), lane: .pool))
       }
       ready.append(JobQueue.Entry(job: job, taskID: taskID, lane: lane))
+      if pacemaker != nil, ThreadContext.current?.pointee.scheduler !== self { arrivals += 1 }
       return claimPump() ? nextLane : nil
     }
     if let start { startPump(on: start) }
@@ -277,11 +284,22 @@ final class Scheduler: Sendable {
     if let start { startPump(on: start) }
   }
 
+  /// Takes somebody who wants to look at the next instant at which something happens. O(1).
+  func enqueueFollower(_ follower: any Follower) {
+    let start: Lane? = lock.withLock {
+      followers.append(follower)
+      jobsWithoutWake = 0
+      return claimPump() ? nextLane : nil
+    }
+    if let start { startPump(on: start) }
+  }
+
   /// Says whether the caller must see to it that `pump` runs. Called with the lock held.
   func claimPump() -> Bool {
     guard !isPumping, visitors == 0 else { return false }
     guard
-      !ready.isEmpty || !settles.isEmpty || !requests.isEmpty || pacemaker?.wantsToMove == true
+      !ready.isEmpty || !settles.isEmpty || !requests.isEmpty || !followers.isEmpty
+        || pacemaker?.wantsToMove == true
     else { return false }
     isPumping = true
     return true

@@ -85,12 +85,72 @@ final class RunRequest<Duration: DurationProtocol & Hashable>: TimeRequest {
   }
 }
 
+/// Moves time to the next deadline, or to the end, or follows where somebody else moves it; it is
+/// fulfilled when everything at that instant has happened.
+final class FollowRequest<Duration: DurationProtocol & Hashable>: TimeRequest, Follower {
+  let isPaced: Bool
+  let knownArrivals: UInt64
+  private(set) var wakes = 0
+
+  private let timeline: Timeline<Duration>
+  /// The instant that has been looked at, if there is one.
+  private let known: Duration?
+  private let end: Duration
+  var mustLook = false
+
+  /// - Parameter known: The instant that has been looked at; if there is none, time does not move.
+  init(
+    _ timeline: Timeline<Duration>, isOwn: Bool, isPaced: Bool, after known: Duration?,
+    _ knownArrivals: UInt64, upTo end: Duration
+  ) {
+    self.timeline = timeline
+    self.isPaced = isPaced
+    self.known = known
+    self.knownArrivals = knownArrivals
+    self.end = end
+    super.init(isOwn: isOwn)
+  }
+
+  var isBehind: Bool {
+    guard let known else { return true }
+    return mustLook || wakes > 0 || timeline.now > known
+  }
+
+  @specialized(where Duration == Swift.Duration)
+  override func step() -> IdleStep {
+    let target = isBehind ? timeline.now : end
+    if let sleeper = timeline.popEarliest(dueBy: target) {
+      wakes += 1
+      return sleeper.wake
+    }
+    if target > timeline.now { timeline.now = target }
+    return finish
+  }
+}
+
 extension Scheduler {
   /// Suspends the current task until the scheduler has fulfilled `request`, which moves time.
   nonisolated(nonsending) func fulfil(_ request: TimeRequest) async {
     await withUnsafeContinuation { continuation in
       request.continuation = continuation
       enqueue(request)
+    }
+  }
+
+  /// Suspends the current task until the scheduler has fulfilled `request`, or the task is cancelled
+  /// and the scheduler is idle.
+  nonisolated(nonsending) func follow<Duration>(_ request: FollowRequest<Duration>) async {
+    // The scheduler's lock guards what is changed.
+    nonisolated(unsafe) let request = request
+    await withTaskCancellationHandler {
+      await withUnsafeContinuation { continuation in
+        request.continuation = continuation
+        enqueueFollower(request)
+      }
+    } onCancel: {
+      lock.withLock { request.mustLook = true }
+      // It may have waited for the pacemaker.
+      wakePacemaker()
     }
   }
 

@@ -51,14 +51,15 @@ final class ScopePacemaker: Pacemaker, RuntimeSleeps {
 
   // MARK: - Pacemaker
 
+  var movesTime: Bool { body != nil && options.autoAdvance }
+
   var wantsToMove: Bool {
-    !toCancel.isEmpty || pauseIsOver || (mayJump && options.jumpsAfter == nil)
+    !toCancel.isEmpty || pauseIsOver
+      || (mayJump && timeline.sleeps.count > 0 && options.jumpsAfter == nil)
   }
 
-  /// Whether time may jump, as far as the scope's tasks are concerned.
-  private var mayJump: Bool {
-    body != nil && options.autoAdvance && holds == 0 && timeline.sleeps.count > 0
-  }
+  /// Whether time may jump, as far as the scope's tasks are concerned, if there is where to.
+  private var mayJump: Bool { movesTime && holds == 0 }
 
   func step(_ scheduler: Scheduler) -> IdleStep? {
     alarm?.cancel()
@@ -70,13 +71,15 @@ final class ScopePacemaker: Pacemaker, RuntimeSleeps {
       return .cancel(toCancel)
     }
     guard body != nil else { return nil }
+    let isAwaited = timeline.sleeps.count > 0 || !scheduler.followers.isEmpty
     if holds > 0 {
-      guard unlimitedHolds == holds, timeline.sleeps.count > 0 else { return nil }
+      guard unlimitedHolds == holds, isAwaited else { return nil }
       setAlarm(in: options.heldFor, scheduler, patience: 2) {
         $0.giveUp(.held(pending: $0.timeline.sleeps.pending))
       }
-    } else if mayJump {
+    } else if mayJump, isAwaited {
       guard let pause = options.jumpsAfter, !pauseIsOver else {
+        if !scheduler.followers.isEmpty { return scheduler.step(ofFollowerAt: 0) }
         return timeline.popEarliest(dueBy: nil)?.wake
       }
       setAlarm(in: pause, scheduler) { $0.pauseIsOver = true }

@@ -102,40 +102,25 @@ extension VirtualTime {
 
   /// Moves time forward from deadline to deadline until `condition` holds, but not beyond `limit`.
   ///
-  /// The condition is asked when every task of the scope has run as far as it can: at first without
-  /// time having moved, and then after all that happens at each deadline.
+  /// See ``TestClock/advance(upTo:until:fileID:filePath:line:column:)``.
   ///
-  /// O(k log n + jobs that run) for k of n pending sleeps that wake, and k calls of `condition`.
-  ///
-  /// - Parameters:
-  ///   - limit: How far time may move from now.
-  ///   - condition: What is waited for.
-  /// - Returns: Whether the condition holds; if not, time has moved by `limit`.
+  /// - Returns: Whether the condition holds.
   @discardableResult
   public nonisolated(nonsending) func advance(
-    upTo limit: Duration, until condition: () async throws -> Bool,
+    upTo limit: Duration, until condition: nonisolated(nonsending) () async throws -> Bool,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
   ) async rethrows -> Bool {
-    let end = now.advanced(by: limit)
-    await settle(fileID: fileID, filePath: filePath, line: line, column: column)
-    while try await !condition() {
-      guard let next = clock.pendingSleeps.first?.deadline, next <= end else {
-        await advance(
-          to: max(end, now), fileID: fileID, filePath: filePath, line: line, column: column)
-        return try await condition()
-      }
-      await advance(
-        to: max(next, now), fileID: fileID, filePath: filePath, line: line, column: column)
-    }
-    return true
+    try await clock.advance(
+      upTo: limit, until: condition, fileID: fileID, filePath: filePath, line: line,
+      column: column)
   }
 
   /// Keeps time from jumping by itself while `operation` runs.
   ///
   /// For real work that the scope cannot see, a socket or a thread, whose answer the test awaits:
   /// without it the scope would take the test for idle, and jump. Time that is moved by hand still
-  /// moves. Calls may overlap.
+  /// moves, but not for the expectations of ClocksTestKit. Calls may overlap.
   ///
   /// Only real work belongs in it. A sleep in virtual time would wait for the end of the operation
   /// that waits for it: if nothing but sleeps is left for half a minute of real time, that is a

@@ -36,11 +36,11 @@ import Testing
     #expect(await field.searched == ["sun"])
   }
 
-  @Test func polling() async throws {
+  @Test func polling() async {
     let clock = TestClock()
     let field = SearchField(clock: clock)
     await field.type("sun")
-    let time = try await clock.eventually(within: .seconds(5)) { await field.searched == ["sun"] }
+    let time = await clock.eventually(within: .seconds(5)) { await field.searched == ["sun"] }
     #expect(time == .milliseconds(300))
   }
 
@@ -56,6 +56,16 @@ import Testing
     await clock.advance(by: .seconds(5))
     continuation.finish()
     #expect(await results.first(2) == [true])
+  }
+
+  @Test func expectationsInVirtualTime() async {
+    let clock = TestClock()
+    let service = TimeoutService(clock: clock) { try await clock.sleep(for: .seconds(60)) }
+    let called = TimedExpectation("called", expectedCount: 1)
+    service.start(timeout: .seconds(5)) { result in
+      if (try? result.get()) == nil { called.fulfill() }
+    }
+    await called.wait(within: .seconds(10), on: clock)
   }
 
   // MARK: - swift-clocks

@@ -1,0 +1,35 @@
+import Foundation
+import Testing
+
+/// A failure as a test's author sees it.
+struct Failure: Equatable, Sendable, CustomStringConvertible {
+  var text: String
+  var line: Int
+
+  var description: String { "line \(line): \(text)" }
+}
+
+/// Runs the code and returns the failures that it records, in order; they do not fail the test.
+func failures(_ body: () async throws -> Void) async rethrows -> [Failure] {
+  let failures = Failures()
+  try await withKnownIssue(isIntermittent: true) {
+    try await body()
+  } matching: { issue in
+    let text = issue.comments.map(\.rawValue).joined(separator: "\n")
+      // The numbers of tasks are the runtime's.
+      .replacing(/task #\d+/, with: "task #")
+    failures.append(Failure(text: text, line: issue.sourceLocation?.line ?? 0))
+    return true
+  }
+  return failures.all
+}
+
+private final class Failures: @unchecked Sendable {
+  private let lock = NSLock()
+  /// Guarded by `lock`.
+  private var failures: [Failure] = []
+
+  func append(_ failure: Failure) { lock.withLock { failures.append(failure) } }
+
+  var all: [Failure] { lock.withLock { failures } }
+}

@@ -1,0 +1,309 @@
+import Clocks
+import ClocksTestKit
+import Dispatch
+import Foundation
+import Testing
+
+/// Expectations, whose timeouts are virtual.
+@Suite(.virtualTime) struct TimedExpectationTests {
+  private let time = VirtualTime.current!
+
+  private var now: Duration { time.now.offset }
+
+  /// Fulfills an expectation each time that a second has passed.
+  private func fulfill(_ expectation: TimedExpectation, times: Int) {
+    Task {
+      for _ in 0..<times {
+        try await Task.sleep(for: .seconds(1))
+        expectation.fulfill()
+      }
+    }
+  }
+
+  // MARK: - How often
+
+  @Test func fulfilled() async {
+    let answer = TimedExpectation("answer")
+    fulfill(answer, times: 1)
+    #expect(await answer.wait(within: .seconds(5)) == .seconds(1))
+    #expect(now == .seconds(1))
+  }
+
+  @Test func fulfilledBeforeAnyoneWaits() async {
+    let answer = TimedExpectation("answer")
+    answer.fulfill()
+    #expect(await answer.wait(within: .seconds(5)) == .zero)
+    #expect(now == .zero)
+  }
+
+  @Test func fulfilledAtTheLastMoment() async {
+    let answer = TimedExpectation("answer", expectedCount: 2...)
+    fulfill(answer, times: 2)
+    #expect(await answer.wait(within: .seconds(2)) == .seconds(2))
+  }
+
+  @Test func notFulfilledInTime() async {
+    let answer = TimedExpectation("answer", expectedCount: 3...)
+    fulfill(answer, times: 5)
+    let line = #line + 2
+    let failures = await failures {
+      #expect(await answer.wait(within: .milliseconds(2500)) == nil)
+    }
+    #expect(
+      failures == [
+        Failure(
+          text: """
+            Expected "answer" to be fulfilled at least 3 times within 2.5 seconds, but it was 2 \
+            times.
+            TestClock at 2.5 seconds, 1 pending sleep:
+              - until 3.0 seconds, since 2.0 seconds, task #
+            """, line: line)
+      ])
+    #expect(now == .milliseconds(2500))
+  }
+
+  @Test func counted() async {
+    let answers = TimedExpectation("answers", expectedCount: 3...)
+    fulfill(answers, times: 5)
+    #expect(await answers.wait(within: .seconds(10)) == .seconds(3))
+    #expect(answers.count == 3)
+  }
+
+  @Test func countedExactly() async {
+    let answers = TimedExpectation("answers", expectedCount: 3)
+    fulfill(answers, times: 3)
+    // To be sure that there is no fourth takes the whole time, and costs nothing.
+    #expect(await answers.wait(within: .seconds(10)) == .seconds(10))
+    #expect(now == .seconds(10))
+  }
+
+  @Test func overfulfilled() async {
+    let answers = TimedExpectation("answers", expectedCount: 3)
+    fulfill(answers, times: 5)
+    let failures = await failures {
+      await answers.wait(within: .seconds(10))
+    }
+    #expect(
+      failures.map(\.text) == [
+        """
+        Expected "answers" to be fulfilled exactly 3 times within 10.0 seconds, but it was 4 times \
+        after 4.0 seconds.
+        TestClock at 4.0 seconds, 1 pending sleep:
+          - until 5.0 seconds, since 4.0 seconds, task #
+        """
+      ])
+    #expect(now == .seconds(4))
+  }
+
+  @Test func inverted() async {
+    let silence = TimedExpectation("silence", expectedCount: 0)
+    #expect(await silence.wait(within: .seconds(60)) == .seconds(60))
+    #expect(now == .seconds(60))
+  }
+
+  @Test func invertedAndFulfilled() async {
+    let silence = TimedExpectation("silence", expectedCount: 0)
+    fulfill(silence, times: 1)
+    let failures = await failures {
+      await silence.wait(within: .seconds(60))
+    }
+    #expect(
+      failures.map(\.text) == [
+        """
+        Expected "silence" to be fulfilled never within 60.0 seconds, but it was 1 time after 1.0 \
+        seconds.
+        TestClock at 1.0 seconds, no pending sleep
+        """
+      ])
+    #expect(now == .seconds(1))
+  }
+
+  /// What becomes of two to five, if it happens so often.
+  @Test(
+    arguments: zip(
+      [1, 2, 3, 5, 6],
+      ["but it was 1 time.", nil, nil, nil, "but it was 6 times after 6.0 seconds."]))
+  func aRange(_ times: Int, _ complaint: String?) async {
+    for range in [2...5, 2..<6] as [any RangeExpression<Int> & Sequence<Int> & Sendable] {
+      let answers = TimedExpectation(expectedCount: range)
+      fulfill(answers, times: times)
+      let begin = now
+      let failures = await failures {
+        await answers.wait(within: .seconds(10))
+      }
+      #expect(now - begin == .seconds(times == 6 ? 6 : 10))
+      let expected = complaint.map {
+        "Expected the expectation to be fulfilled 2 to 5 times within 10.0 seconds, \($0)"
+      }
+      let first = failures.map { String($0.text.prefix { $0 != "\n" }) }
+      #expect(first == [expected].compactMap(\.self))
+    }
+  }
+
+  @Test func goesOnCountingWhenItIsWaitedForAgain() async {
+    let answers = TimedExpectation(expectedCount: 0...3)
+    fulfill(answers, times: 4)
+    #expect(await answers.wait(within: .seconds(2)) == .seconds(2))
+    #expect(await answers.wait(within: .seconds(1)) == .seconds(1))
+    let failures = await failures {
+      await answers.wait(within: .seconds(10))
+    }
+    #expect(failures.count == 1)
+    #expect(now == .seconds(4))
+  }
+
+  @Test func whatHappensBeyondTheLimitDoesNotCount() async {
+    let answers = TimedExpectation(expectedCount: 3)
+    fulfill(answers, times: 4)
+    let advance = Task { await time.advance(by: .seconds(10)) }
+    #expect(await answers.wait(within: .milliseconds(3999)) != nil)
+    await advance.value
+  }
+
+  // MARK: - From where
+
+  @Test func isFulfilledFromAnywhere() async {
+    let answers = TimedExpectation(expectedCount: 202_000)
+    await time.holding {
+      await withTaskGroup { group in
+        for _ in 0..<1_000 {
+          group.addTask { answers.fulfill() }
+          group.addTask { answers() }
+        }
+      }
+      await withCheckedContinuation { continuation in
+        let threads = DispatchGroup()
+        for _ in 0..<4 {
+          threads.enter()
+          Thread.detachNewThread {
+            for _ in 0..<50_000 { answers.fulfill() }
+            threads.leave()
+          }
+        }
+        threads.notify(queue: .global()) { continuation.resume() }
+      }
+    }
+    await answers.wait(within: .seconds(1))
+    #expect(answers.count == 202_000)
+  }
+
+  @Test(arguments: 0..<1_000) func waitsForWhatIsHeld(_ number: Int) async {
+    let answer = TimedExpectation("answer")
+    Task {
+      await time.holding {
+        await withCheckedContinuation { continuation in
+          DispatchQueue.global().async {
+            answer.fulfill()
+            continuation.resume()
+          }
+        }
+      }
+    }
+    #expect(await answer.wait(within: .seconds(60)) == .zero)
+  }
+
+  @Test func aFunctionThatIsPassedOn() async {
+    final class Service { var onAnswer: (() -> Void)? }
+    let service = Service()
+    let answer = TimedExpectation("answer")
+    service.onAnswer = answer.fulfill
+    service.onAnswer?()
+    await answer.wait(within: .zero)
+  }
+
+  @Test func aNotification() async {
+    let center = NotificationCenter()
+    let posted = TimedExpectation("the answer is posted")
+    let observer = center.addObserver(forName: .init("answer"), object: nil, queue: nil) { _ in
+      posted()
+    }
+    defer { center.removeObserver(observer) }
+    Task {
+      try await Task.sleep(for: .seconds(1))
+      center.post(name: .init("another"), object: nil)
+      try await Task.sleep(for: .seconds(1))
+      center.post(name: .init("answer"), object: nil)
+    }
+    #expect(await posted.wait(within: .seconds(5)) == .seconds(2))
+  }
+
+  // MARK: - What else may go wrong
+
+  @Test func cancelled() async throws {
+    let answer = TimedExpectation("answer", expectedCount: 2...)
+    fulfill(answer, times: 1)
+    let failures = await failures {
+      let wait = Task {
+        withUnsafeCurrentTask { $0?.cancel() }
+        return await answer.wait(within: .seconds(60))
+      }
+      #expect(await wait.value == nil)
+    }
+    #expect(
+      failures.map(\.text) == [
+        """
+        Expected "answer" to be fulfilled at least 2 times within 60.0 seconds, but the task was \
+        cancelled after 0.0 seconds, with 0 times.
+        TestClock at 0.0 seconds, 1 pending sleep:
+          - until 1.0 seconds, since 0.0 seconds, task #
+        """
+      ])
+  }
+
+  @Test func aNegativeLimitIsAFailure() async {
+    let answer = TimedExpectation("answer")
+    answer.fulfill()
+    let failures = await failures {
+      #expect(await answer.wait(within: .seconds(-1)) == nil)
+    }
+    #expect(
+      failures.map(\.text) == [
+        """
+        TimedExpectation.wait(within:) expects a limit of zero or more, but got -1.0 seconds. Time \
+        stays at 0.0 seconds: a clock does not run backwards.
+        """
+      ])
+  }
+}
+
+@Suite struct TimedExpectationOutsideAScopeTests {
+  @Test func aClockThatIsGiven() async {
+    let clock = TestClock()
+    let answer = TimedExpectation("answer")
+    Task {
+      try await clock.sleep(for: .seconds(3))
+      answer.fulfill()
+    }
+    #expect(await answer.wait(within: .seconds(5), on: clock) == .seconds(3))
+  }
+
+  @Test func anyDurationWillDo() async {
+    let clock = TestClock<Beats>()
+    let answer = TimedExpectation("answer", expectedCount: 1)
+    Task {
+      try await clock.sleep(for: Beats(count: 3))
+      answer.fulfill()
+    }
+    let time = await answer.wait(within: Beats(count: 5), on: clock)
+    #expect(time == Beats(count: 5))
+  }
+
+  @Test func noClockIsAFailure() async {
+    let answer = TimedExpectation("answer")
+    answer.fulfill()
+    let line = #line + 2
+    let failures = await failures {
+      #expect(await answer.wait(within: .seconds(5)) == nil)
+    }
+    #expect(
+      failures == [
+        Failure(
+          text: """
+            TimedExpectation.wait(within:) expects to be called in a scope of virtual time, or to \
+            be given a clock.
+            answer
+            Write @Test(.virtualTime), or on: clock.
+            """, line: line)
+      ])
+  }
+}

@@ -1,0 +1,287 @@
+import Testing
+
+@testable import Clocks
+
+/// `advance(upTo:until:)` of a `TestClock`: what it sees, what it does not miss, where it stops.
+@Suite struct AdvanceUntilTests {
+  let clock = TestClock()
+  let counter = Counter()
+
+  /// Counts the seconds, for a while.
+  private func count(to end: Int = 10) {
+    Task { [clock, counter] in
+      for _ in 0..<end {
+        try await clock.sleep(for: .seconds(1))
+        await counter.increment()
+      }
+    }
+  }
+
+  // MARK: - What it sees
+
+  @Test func stopsAtTheInstantAtWhichItHolds() async {
+    count()
+    #expect(await clock.advance(upTo: .seconds(5)) { await counter.count == 3 })
+    #expect(clock.now.offset == .seconds(3))
+    #expect(await clock.advance(upTo: .seconds(2)) { await counter.count == 5 })
+    #expect(clock.now.offset == .seconds(5))
+    #expect(await !clock.advance(upTo: .milliseconds(1999)) { await counter.count == 7 })
+    #expect(clock.now.offset == .milliseconds(6999))
+  }
+
+  @Test func asksAtEveryInstantAndOnlyOnce() async {
+    var asked: [Duration] = []
+    for deadline in [3, 1, 2, 2, 9, 3] {
+      Task { try await clock.sleep(until: .init(offset: .seconds(deadline))) }
+    }
+    await clock.advance(upTo: .seconds(5)) {
+      asked.append(clock.now.offset)
+      return false
+    }
+    #expect(asked == [0, 1, 2, 3, 5].map(Duration.seconds))
+  }
+
+  /// Random deadlines, tasks that sleep again, and somebody else who moves time as well.
+  @Test(arguments: 0..<1_000)
+  func missesNoInstantWhoeverMovesTime(_ number: Int) async {
+    var instants: Set<Int> = [0, 400]
+    for _ in 0..<20 {
+      let (first, second) = (Int.random(in: 1...300), Int.random(in: 1...300))
+      instants.formUnion([first, first + second].filter { $0 <= 400 })
+      Task.detached { [clock] in
+        try await clock.sleep(for: .seconds(first))
+        try await clock.sleep(for: .seconds(second))
+      }
+    }
+    // They are queued, and add up; where one of them ends is an instant, too.
+    var end = 0
+    let others = (0..<3).map { _ in
+      let pause = Int.random(in: 0...100)
+      end += pause
+      instants.insert(end)
+      return Task { await clock.advance(by: .seconds(pause)) }
+    }
+    async let alsoAsked = askedUpTo400()
+    #expect(await askedUpTo400() == instants.sorted())
+    #expect(await alsoAsked == instants.sorted())
+    for other in others { await other.value }
+  }
+
+  private func askedUpTo400() async -> [Int] {
+    var asked: [Int] = []
+    await clock.advance(upTo: .seconds(400)) {
+      asked.append(Int(clock.now.offset.components.seconds))
+      return false
+    }
+    return asked
+  }
+
+  @Test func anAdvanceThatIsUnderWayIsInterruptedAndGoesOn() async {
+    count()
+    let advance = Task { await clock.advance(by: .seconds(10)) }
+    #expect(await clock.advance(upTo: .seconds(5)) { await counter.count == 3 })
+    #expect(clock.now.offset == .seconds(3))
+    await advance.value
+    #expect(clock.now.offset == .seconds(10))
+    #expect(await counter.count == 10)
+  }
+
+  @Test func whatSomebodyElseBringsAboutBeyondTheLimitIsTooLate() async {
+    let advance = Task { await clock.advance(by: .seconds(10)) }
+    Task {
+      try await clock.sleep(for: .seconds(10))
+      await counter.increment()
+    }
+    #expect(await !clock.advance(upTo: .seconds(5)) { await counter.count == 1 })
+    #expect(clock.now.offset == .seconds(10))
+    await advance.value
+  }
+
+  @Test func asksWhenAllThatIsDueAtAnInstantHasHappened() async {
+    for _ in 0..<3 {
+      Task {
+        try await clock.sleep(for: .seconds(1))
+        await counter.increment()
+      }
+    }
+    await clock.settle()
+    let advance = Task { await clock.advance(by: .seconds(1)) }
+    var seen: [Int] = []
+    await clock.advance(upTo: .seconds(2)) {
+      seen.append(await counter.count)
+      return false
+    }
+    #expect(seen == [0, 3, 3])
+    await advance.value
+  }
+
+  /// A task that a sleep has woken asks when its peers have woken, too.
+  @Test func asksAtFirstWhenAllThatIsDueHasHappened() async {
+    let seen = Task {
+      try await clock.sleep(for: .seconds(1))
+      var seen: [Int] = []
+      await clock.advance(upTo: .zero) {
+        seen.append(await counter.count)
+        return false
+      }
+      return seen
+    }
+    await clock.settle()
+    count(to: 1)
+    await clock.advance(by: .seconds(1))
+    #expect(await (try? seen.value) == [1])
+  }
+
+  // MARK: - Where it stops
+
+  @Test func zeroAsksOnceAndTimeStays() async {
+    count()
+    var asked = 0
+    #expect(
+      await !clock.advance(upTo: .zero) {
+        asked += 1
+        return false
+      })
+    #expect(asked == 1)
+    #expect(clock.now.offset == .zero)
+  }
+
+  @Test func aNegativeLimitIsAFailure() async {
+    let here = #_sourceLocation
+    let issues = await recordedIssues {
+      let holds = await clock.advance(upTo: .seconds(-1)) {
+        Issue.record("It should not be asked.")
+        return true
+      }
+      #expect(!holds)
+    }
+    #expect(
+      issues.map(\.message) == [
+        """
+        TestClock.advance(upTo:until:) expects a limit of zero or more, but got -1.0 seconds. Time \
+        stays at 0.0 seconds: a clock does not run backwards.
+        """
+      ])
+    #expect(issues.first?.line == here.line + 2)
+    #expect(clock.now.offset == .zero)
+  }
+
+  @Test func aLimitBeyondTheRangeIsTheEndOfTheRange() async {
+    let clock = TestClock(now: .init(offset: .seconds(1)))
+    #expect(await !clock.advance(upTo: Duration(attoseconds: .max)) { false })
+    #expect(clock.now.offset == Duration(attoseconds: .max))
+  }
+
+  @Test func whatTheConditionThrowsEndsIt() async {
+    struct Oops: Error {}
+    count()
+    await #expect(throws: Oops.self) {
+      try await clock.advance(upTo: .seconds(5)) {
+        if await counter.count == 2 { throw Oops() }
+        return false
+      }
+    }
+    #expect(clock.now.offset == .seconds(2))
+  }
+
+  @Test func isCancelledAtTheNextAnswer() async {
+    count()
+    let task = Task {
+      await clock.advance(upTo: .seconds(5)) {
+        if await counter.count == 2 { withUnsafeCurrentTask { $0?.cancel() } }
+        return await counter.count == 3
+      }
+    }
+    #expect(await task.value == false)
+    #expect(clock.now.offset == .seconds(2))
+  }
+
+  @Test(arguments: [true, false]) func aCancelledTaskAsksOnce(_ answer: Bool) async {
+    count()
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      var asked = 0
+      let holds = await clock.advance(upTo: .seconds(5)) {
+        asked += 1
+        return answer
+      }
+      #expect(asked == 1)
+      return holds
+    }
+    #expect(await task.value == answer)
+    #expect(clock.now.offset == .zero)
+  }
+
+  @Test func wakesWithoutEndAreAFailure() async {
+    clock.scheduler.setLimits(RunawayLimits(wakes: 100))
+    let beat = Task { while true { try await clock.sleep(for: .milliseconds(1)) } }
+    let issues = await recordedIssues {
+      #expect(await !clock.advance(upTo: .seconds(3600)) { false })
+    }
+    #expect(issues.count == 1)
+    #expect(
+      issues.first?.message.hasPrefix(
+        """
+        TestClock.advance(upTo:until:) gave up at 0.101 seconds, because the test does not come to \
+        rest: 101 sleeps have woken. A task that sleeps in an endless loop never ends by itself: \
+        cancel it, or advance by less.
+        Pending sleeps: 
+          - until 0.102 seconds
+        """) == true)
+    beat.cancel()
+  }
+
+  @Test func aTestThatNeverComesToRestIsAFailure() async {
+    clock.scheduler.setLimits(RunawayLimits(jobs: 1_000))
+    let spin = Task { while !Task.isCancelled { await Task.yield() } }
+    let issues = await recordedIssues {
+      #expect(await !clock.advance(upTo: .seconds(3600)) { false })
+    }
+    #expect(issues.count == 1)
+    #expect(
+      issues.first?.message.hasPrefix(
+        """
+        TestClock.advance(upTo:until:) gave up at 0.0 seconds, because the test does not come to \
+        rest: 1000 jobs have run without time moving
+        """) == true)
+    spin.cancel()
+  }
+
+  // MARK: - Other durations, other places
+
+  @Test func anyDurationWillDo() async {
+    let clock = TestClock<Beats>()
+    Task { try await clock.sleep(for: Beats(count: 3)) }
+    #expect(await clock.advance(upTo: Beats(count: 5)) { clock.now.offset == Beats(count: 3) })
+    #expect(await !clock.advance(upTo: Beats(count: 5)) { false })
+    #expect(clock.now.offset == Beats(count: 8))
+  }
+
+  @MainActor @Test func theConditionIsWhereTheCallerIs() async {
+    final class Model { var count = 0 }
+    let model = Model()
+    Task {
+      for _ in 0..<5 {
+        try await clock.sleep(for: .seconds(1))
+        model.count += 1
+      }
+    }
+    #expect(
+      await clock.advance(upTo: .seconds(5)) {
+        MainActor.assertIsolated()
+        return model.count == 3
+      })
+    #expect(clock.now.offset == .seconds(3))
+  }
+
+  /// The clock's time is that of the scope, but another clock's is its own.
+  @Test func aClockOfItsOwnTimeInAScope() async throws {
+    try await withVirtualTime { time in
+      let clock = TestClock<Beats>()
+      let task = Task { try await clock.sleep(for: Beats(count: 3)) }
+      #expect(await clock.advance(upTo: Beats(count: 5)) { clock.now.offset == Beats(count: 3) })
+      try await task.value
+      #expect(time.now.offset == .zero)
+    }
+  }
+}
