@@ -1,0 +1,94 @@
+import Clocks
+import ClocksTestKit
+import Dispatch
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import RealCodeSupport
+import Testing
+
+/// What does not work with event loops, and why.
+@Suite struct NetworkLimitTests {
+  private let group = MultiThreadedEventLoopGroup.singleton
+
+  /// An event loop measures real time: neither its deadlines nor its `now` follow a scope.
+  @Test(.virtualTime) func anEventLoopLivesInRealTime() async throws {
+    let time = try #require(VirtualTime.current)
+    let before = NIODeadline.now()
+    let reallyBefore = DispatchTime.now()
+    try await Task.sleep(for: .seconds(1_000_000))
+    #expect(NIODeadline.now() - before < .hours(24))
+
+    try await time.holding {
+      try await group.next().scheduleTask(in: .milliseconds(20)) {}.futureResult.get()
+    }
+    #expect(time.now == .init(offset: .seconds(1_000_000)))
+    #expect(DispatchTime.now() >= reallyBefore + .milliseconds(20))
+  }
+
+  /// So the timeout of a request is over after real time, while that of the test stands still.
+  @Test(.virtualTime(leftoverSleeps: .fail)) func theTimeoutOfARequestIsReal() async throws {
+    let time = try #require(VirtualTime.current)
+    let server = try await LocalServer(on: group) { _ in nil }
+    let client = Client(
+      port: server.port, group: group, clock: .continuous, timeout: .milliseconds(20))
+    let before = DispatchTime.now()
+    await #expect(throws: Client<ContinuousClock>.TimedOut.self) {
+      try await time.holding { try await client.request() }
+    }
+    #expect(DispatchTime.now() >= before + .milliseconds(20))
+    #expect(time.now == .init())
+    try await server.close()
+  }
+
+  /// Without `holding` time jumps while a request is under way: this server answers only when an
+  /// hour has passed, and it does pass.
+  @Test(.virtualTime(leftoverSleeps: .fail)) func timeJumpsWhileARequestIsNotHeld() async throws {
+    let time = try #require(VirtualTime.current)
+    let hour = DispatchSemaphore(value: 0)
+    let serverThread = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    let server = try await LocalServer(on: serverThread) { _ in
+      hour.wait()
+      return .ok
+    }
+    let client = Client(port: server.port, group: group, clock: .continuous)
+    async let status = client.request()
+    try await Task.sleep(for: .seconds(3600))
+    hour.signal()
+    #expect(try await status == .ok)
+    #expect(time.now == .init(offset: .seconds(3600)))
+    try await server.close()
+    try await serverThread.shutdownGracefully()
+  }
+
+  /// The work of an actor whose executor is an event loop is not seen, and time jumps before it is
+  /// done, though its sleep was virtual.
+  @Test(.virtualTime) func anActorOnAnEventLoopIsNotSeen() async throws {
+    let time = try #require(VirtualTime.current)
+    let loop = group.next()
+    let actor = LoopActor(loop)
+    let log = EventLog(on: time.clock)
+    let isBusy = DispatchSemaphore(value: 0)
+    let task = Task { await actor.sleepForASecond(log) }
+    try await time.waitForSleeps()
+    loop.execute { isBusy.wait() }
+    try await Task.sleep(for: .seconds(10))
+    isBusy.signal()
+    await task.value
+    #expect(log.all == ["10000 woke"])
+  }
+}
+
+private actor LoopActor {
+  private let executor: any SerialExecutor
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  init(_ loop: any EventLoop) {
+    executor = loop.executor
+  }
+
+  func sleepForASecond(_ log: EventLog) async {
+    try? await Task.sleep(for: .seconds(1))
+    log.add("woke")
+  }
+}
