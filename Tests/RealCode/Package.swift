@@ -40,6 +40,7 @@ let package = Package(
         "RealCodeSupport",
         .product(name: "Clocks", package: "swift-test-clocks"),
         .product(name: "ClocksTestKit", package: "swift-test-clocks"),
+        .product(name: "TimeoutTask", package: "swift-test-clocks"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),

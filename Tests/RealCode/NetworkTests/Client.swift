@@ -27,7 +27,7 @@ struct Client<C: Clock<Duration>>: Sendable {
     throw Busy()
   }
 
-  /// Sends one request on a connection of its own.
+  /// Sends one request on a connection of its own, which it closes when it is cancelled.
   func request() async throws -> HTTPResponseStatus {
     let loop = group.next()
     let answer = loop.makePromise(of: HTTPResponseStatus.self)
@@ -45,14 +45,15 @@ struct Client<C: Clock<Duration>>: Sendable {
       version: .http1_1, method: .GET, uri: "/", headers: ["host": "127.0.0.1"])
     try await channel.writeAndFlush(HTTPClientRequestPart.head(head))
     try await channel.writeAndFlush(HTTPClientRequestPart.end(nil))
-    do {
-      let status = try await answer.futureResult.get()
-      try? await channel.close()
-      return status
-    } catch {
-      try? await channel.close()
-      throw error
+    // Either the answer or the end of the connection comes first.
+    let result = await withTaskCancellationHandler {
+      await answer.futureResult.result()
+    } onCancel: {
+      channel.close(promise: nil)
     }
+    try? await channel.close()
+    try Task.checkCancellation()
+    return try result.get()
   }
 
   private final class Receiver: ChannelInboundHandler {
@@ -71,5 +72,11 @@ struct Client<C: Clock<Duration>>: Sendable {
     func channelInactive(context: ChannelHandlerContext) {
       answer.fail(ChannelError.eof)
     }
+  }
+}
+
+extension EventLoopFuture where Value: Sendable {
+  fileprivate func result() async -> Result<Value, any Error> {
+    do { return .success(try await get()) } catch { return .failure(error) }
   }
 }

@@ -61,21 +61,24 @@ import Testing
     try await serverThread.shutdownGracefully()
   }
 
-  /// The work of an actor whose executor is an event loop is not seen, and time jumps before it is
-  /// done, though its sleep was virtual.
+  /// The work of an actor whose executor is an event loop is not seen: time jumps before it is done,
+  /// though its sleep was virtual. And what runs on the loop's thread reads real clocks.
   @Test(.virtualTime) func anActorOnAnEventLoopIsNotSeen() async throws {
     let time = try #require(VirtualTime.current)
-    let loop = group.next()
-    let actor = LoopActor(loop)
-    let log = EventLog(on: time.clock)
-    let isBusy = DispatchSemaphore(value: 0)
-    let task = Task { await actor.sleepForASecond(log) }
+    let thread = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    let actor = LoopActor(thread.next())
+    let virtual = EventLog(on: time.clock)
+    let start = ContinuousClock.now
+    let task = Task { await actor.sleepForASecond(virtual) }
     try await time.waitForSleeps()
-    loop.execute { isBusy.wait() }
-    try await Task.sleep(for: .seconds(10))
-    isBusy.signal()
-    await task.value
-    #expect(log.all == ["10000 woke"])
+    let isIdle = DispatchSemaphore(value: 0)
+    thread.next().execute { isIdle.wait() }
+    try await Task.sleep(for: .seconds(1_000_000))
+    isIdle.signal()
+    let woken = await task.value
+    #expect(virtual.all == ["1000000000 woke"])
+    #expect(start.duration(to: woken) < .seconds(86_400))
+    try await thread.shutdownGracefully()
   }
 }
 
@@ -87,8 +90,10 @@ private actor LoopActor {
     executor = loop.executor
   }
 
-  func sleepForASecond(_ log: EventLog) async {
+  /// Returns what the clock reads on the loop's thread.
+  func sleepForASecond(_ log: EventLog) async -> ContinuousClock.Instant {
     try? await Task.sleep(for: .seconds(1))
     log.add("woke")
+    return ContinuousClock.now
   }
 }
