@@ -42,6 +42,7 @@ let package = Package(
         .product(name: "ClocksTestKit", package: "swift-test-clocks"),
         .product(name: "TimeoutTask", package: "swift-test-clocks"),
         .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOEmbedded", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ],

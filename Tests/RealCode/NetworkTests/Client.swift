@@ -6,6 +6,7 @@ import NIOPosix
 struct Client<C: Clock<Duration>>: Sendable {
   struct Busy: Error {}
   struct TimedOut: Error {}
+  typealias Request = @Sendable () async throws -> HTTPResponseStatus
 
   let port: Int
   let group: any EventLoopGroup
@@ -13,8 +14,7 @@ struct Client<C: Clock<Duration>>: Sendable {
   /// How long the event loop waits for an answer.
   var timeout = TimeAmount.seconds(60)
   /// Runs each request: a test can hold time here.
-  var sending: @Sendable (@Sendable () async throws -> HTTPResponseStatus) async throws ->
-    HTTPResponseStatus = { try await $0() }
+  var sending: @Sendable (Request) async throws -> HTTPResponseStatus = { try await $0() }
 
   /// Sends up to `attempts` requests, and waits 1 s, 2 s, 4 s… between them.
   func ask(attempts: Int, onAttempt: @Sendable (HTTPResponseStatus) -> Void) async throws {

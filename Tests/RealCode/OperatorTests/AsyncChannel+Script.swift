@@ -1,17 +1,12 @@
 import AsyncAlgorithms
 
-extension AsyncChannel where Element == String {
-  /// A channel on which a task sends each value at its time, in milliseconds from now, and which
-  /// then ends.
-  static func sending(_ script: [(at: Int, value: String)], on clock: some Clock<Duration>) -> Self {
-    let channel = Self()
-    start(script, clock, channel)
-    return channel
-  }
+/// Values, and when to send them: in milliseconds after the beginning.
+typealias Script = [(at: Int, value: String)]
 
-  private static func start<C: Clock<Duration>>(
-    _ script: [(at: Int, value: String)], _ clock: C, _ channel: AsyncChannel<String>
-  ) {
+extension AsyncChannel where Element == String {
+  /// A channel on which a task sends each value at its time, from now, and which then ends.
+  static func sending<C: Clock<Duration>>(_ script: Script, on clock: C) -> AsyncChannel<String> {
+    let channel = AsyncChannel<String>()
     let start = clock.now
     Task {
       for (time, value) in script {
@@ -20,5 +15,6 @@ extension AsyncChannel where Element == String {
       }
       channel.finish()
     }
+    return channel
   }
 }

@@ -49,7 +49,8 @@ import Testing
 
   @Test(.virtualTime(leftoverSleeps: .fail)) func mergeOfAChannelAndATimer() async throws {
     let log = EventLog(on: .continuous)
-    let words = AsyncChannel.sending([(at: 150, value: "a"), (at: 450, value: "b")], on: .continuous)
+    let words = AsyncChannel.sending(
+      [(at: 150, value: "a"), (at: 450, value: "b")], on: .continuous)
     let beats = Self.ticks("beat", every: 200, on: .continuous)
     for await event in AsyncAlgorithms.merge(words, beats).prefix(5) { log.add(event) }
     #expect(log.all == ["150 a", "200 beat1", "400 beat2", "450 b", "600 beat3"])

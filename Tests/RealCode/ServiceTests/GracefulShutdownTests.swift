@@ -30,7 +30,31 @@ import Testing
       ])
   }
 
-  @Test(.virtualTime(autoAdvance: false)) func byHand() async throws {
+  @Test func byHand() async throws {
+    let clock = TestClock()
+    let log = EventLog(on: clock)
+    let group = ServiceGroup(
+      Poller(name: "a", interval: .seconds(4), farewell: .seconds(2), clock: clock, log: log),
+      Poller(name: "b", interval: .seconds(5), farewell: .seconds(3), clock: clock, log: log))
+    let running = Task {
+      try await group.run()
+      log.add("over")
+    }
+    await clock.advance(by: .seconds(9))
+    #expect(
+      log.all == ["0 a begins", "0 b begins", "4000 a polls", "5000 b polls", "8000 a polls"])
+    await group.triggerGracefulShutdown()
+    await clock.settle()
+    #expect(clock.pendingSleeps.map(\.deadline.offset) == [.seconds(12), .seconds(12)])
+    await clock.advance(by: .seconds(3))
+    #expect(Array(log.all.dropFirst(5)) == ["12000 a polls", "12000 b ends"])
+    await clock.advance(by: .seconds(2))
+    #expect(Array(log.all.dropFirst(7)) == ["14000 a ends", "14000 over"])
+    try await running.value
+    try await clock.checkSuspension()
+  }
+
+  @Test(.virtualTime(autoAdvance: false)) func uninjectedByHand() async throws {
     let time = try #require(VirtualTime.current)
     let log = EventLog(on: .continuous)
     let group = ServiceGroup(

@@ -9,17 +9,18 @@ struct Poller: Service {
   let interval: Duration
   /// How long the goodbye takes.
   var farewell = Duration.zero
+  var clock: any Clock<Duration> = .continuous
   let log: EventLog
 
   func run() async throws {
     log.add("\(name) begins")
     try? await cancelWhenGracefulShutdown {
       while true {
-        try await Task.sleep(for: interval)
+        try await clock.sleep(for: interval)
         log.add("\(name) polls")
       }
     }
-    try await Task.sleep(for: farewell)
+    try await clock.sleep(for: farewell)
     log.add("\(name) ends")
   }
 }
