@@ -50,3 +50,13 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// Takes minutes to build, so it is asked for.
+if Context.environment["REAL_CODE_HTTP_CLIENT"] != nil {
+  package.dependencies.append(
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.24.0"))
+  for target in package.targets where target.name == "NetworkTests" {
+    target.dependencies.append(.product(name: "AsyncHTTPClient", package: "async-http-client"))
+    target.swiftSettings = [.define("HTTP_CLIENT")]
+  }
+}

@@ -33,6 +33,28 @@ struct Client<C: Clock<Duration>>: Sendable {
     let answer = loop.makePromise(of: HTTPResponseStatus.self)
     let alarm = loop.scheduleTask(in: timeout) { answer.fail(TimedOut()) }
     defer { alarm.cancel() }
+    let channel: any Channel
+    do {
+      channel = try await connect(on: loop, answer)
+    } catch {
+      answer.fail(error)
+      throw error
+    }
+    // Either the answer or the end of the connection comes first.
+    let result = await withTaskCancellationHandler {
+      await answer.futureResult.result()
+    } onCancel: {
+      channel.close(promise: nil)
+    }
+    try? await channel.close()
+    try Task.checkCancellation()
+    return try result.get()
+  }
+
+  /// Opens a connection and sends the request on it.
+  private func connect(
+    on loop: any EventLoop, _ answer: EventLoopPromise<HTTPResponseStatus>
+  ) async throws -> any Channel {
     let channel = try await ClientBootstrap(group: loop)
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
@@ -45,15 +67,7 @@ struct Client<C: Clock<Duration>>: Sendable {
       version: .http1_1, method: .GET, uri: "/", headers: ["host": "127.0.0.1"])
     try await channel.writeAndFlush(HTTPClientRequestPart.head(head))
     try await channel.writeAndFlush(HTTPClientRequestPart.end(nil))
-    // Either the answer or the end of the connection comes first.
-    let result = await withTaskCancellationHandler {
-      await answer.futureResult.result()
-    } onCancel: {
-      channel.close(promise: nil)
-    }
-    try? await channel.close()
-    try Task.checkCancellation()
-    return try result.get()
+    return channel
   }
 
   private final class Receiver: ChannelInboundHandler {

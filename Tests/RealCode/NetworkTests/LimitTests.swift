@@ -6,6 +6,7 @@ import NIOHTTP1
 import NIOPosix
 import RealCodeSupport
 import Testing
+import TimeoutTask
 
 /// What does not work with event loops, and why.
 @Suite struct NetworkLimitTests {
@@ -37,6 +38,23 @@ import Testing
       try await time.holding { try await client.request() }
     }
     #expect(DispatchTime.now() >= before + .milliseconds(20))
+    #expect(time.now == .init())
+    try await server.close()
+  }
+
+  /// A deadline of ours does not come while a request within it is held: what ends it is the real
+  /// timeout of the request.
+  @Test(.virtualTime(leftoverSleeps: .fail)) func aDeadlineDoesNotComeWhileTimeIsHeld() async throws
+  {
+    let time = try #require(VirtualTime.current)
+    let server = try await LocalServer(on: group) { _ in nil }
+    let client = Client(
+      port: server.port, group: group, clock: .continuous, timeout: .milliseconds(20))
+    await #expect(throws: Client<ContinuousClock>.TimedOut.self) {
+      try await withTimeout(.milliseconds(1)) {
+        try await time.holding { try await client.request() }
+      }
+    }
     #expect(time.now == .init())
     try await server.close()
   }
