@@ -79,8 +79,8 @@ import TimeoutTask
     try await serverThread.shutdownGracefully()
   }
 
-  /// The work of an actor whose executor is an event loop is not seen: time jumps before it is done,
-  /// though its sleep was virtual. And what runs on the loop's thread reads real clocks.
+  /// The work of an actor whose executor is an event loop is not seen: time jumps before it is
+  /// done, though its sleep was virtual. And what runs on the loop's thread reads real clocks.
   @Test(.virtualTime) func anActorOnAnEventLoopIsNotSeen() async throws {
     let time = try #require(VirtualTime.current)
     let thread = MultiThreadedEventLoopGroup(numberOfThreads: 1)
