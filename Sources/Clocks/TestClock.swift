@@ -115,6 +115,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
     scheduler = .retainForNewClock(at: origin)
     timeline = Timeline(now: now.offset)
     self.origin = origin
+    scheduler.add(timeline)
   }
 
   /// Makes a clock that reads `timeline`.
@@ -123,9 +124,13 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
     scheduler.retain()
     self.scheduler = scheduler
     self.timeline = timeline
+    scheduler.add(timeline)
   }
 
-  deinit { scheduler.release() }
+  deinit {
+    scheduler.remove(timeline)
+    scheduler.release()
+  }
 
   /// The clock's time.
   ///
@@ -200,14 +205,14 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
         token, sleeper, until: deadline.offset, details: details)
       return (outcome, timeline.takeFulfilledArrivals())
     }
-    if case .cancelled = outcome { Self.resumeCancelled(sleeper) }
+    if case .cancelled = outcome { resumeCancelled(sleeper) }
     for arrival in arrivals { arrival.fulfil() }
   }
 
   @specialized(where Duration == Swift.Duration)
   private func cancelSleep(_ token: Sleeps.Token) {
     let sleeper = scheduler.lock.withLock { timeline.sleeps.cancel(token) }
-    if let sleeper { Self.resumeCancelled(sleeper) }
+    if let sleeper { resumeCancelled(sleeper) }
   }
 
   /// Records a failure if the current task is another test's.
@@ -224,9 +229,9 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
       """, at: callSite)
   }
 
-  private static func resumeCancelled(_ sleeper: Sleeps.Sleeper) {
-    guard case .continuation(let continuation, _) = sleeper else { return }
-    continuation.resume(throwing: CancellationError())
+  private func resumeCancelled(_ sleeper: Sleeps.Sleeper) {
+    guard case .continuation(let continuation, let isOwn) = sleeper else { return }
+    scheduler.resume(continuation, isOwn: isOwn, throwing: CancellationError())
   }
 }
 

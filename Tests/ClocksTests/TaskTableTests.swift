@@ -11,7 +11,7 @@ import Testing
     var model: [UInt64: Int] = [:]
     for _ in 0..<5_000 {
       // Few different ids, among them some that want the same place.
-      let id = UInt64.random(in: 1...60, using: &random) << (random.next() % 2 == 0 ? 0 : 7)
+      let id = UInt64.random(in: 1...60, using: &random) << (random.next() % 2 == 0 ? 0 : 20)
       let owner = Int.random(in: -1..<3, using: &random)
       switch UInt8.random(in: 0..<3, using: &random) {
       case 0:
@@ -30,6 +30,24 @@ import Testing
       }
       #expect(table.count == model.count)
     }
+  }
+
+  /// If the cost of one grew with the number of the others, this would take hours.
+  @Test(.timeLimit(.minutes(2))) func manyConsecutiveTasksComeAndGo() {
+    let scheduler = Scheduler(origin: .here())
+    var table = TaskTable()
+    let ids: ClosedRange<UInt64> = 1_000...201_000
+    for id in ids { table.set(id, to: scheduler) }
+    #expect(table.count == 200_001)
+    // Unknown ids, of which some would come to stand among the known ones.
+    for id in ids where !isUnknown(id << 21, in: table) { Issue.record("\(id << 21) is known") }
+    for id in ids { table.remove(id, of: scheduler) }
+    #expect(table.count == 0)
+    for id in ids where !isUnknown(id, in: table) { Issue.record("\(id) is known") }
+  }
+
+  private func isUnknown(_ id: UInt64, in table: TaskTable) -> Bool {
+    if case .unknown = table[id] { true } else { false }
   }
 }
 

@@ -196,11 +196,7 @@ import Testing
   @Test func realWorkIsHeldFor() async throws {
     try await withVirtualTime { time in
       let ticker = Task { try await Task.sleep(for: .seconds(3600)) }
-      await time.holding {
-        await withCheckedContinuation { continuation in
-          DispatchQueue.global().asyncAfter(deadline: .now() + 0.02) { continuation.resume() }
-        }
-      }
+      await time.holding { await realTimePasses(0.02) }
       #expect(time.now.offset == .zero)
       try await ticker.value
       #expect(time.now.offset == .seconds(3600))
@@ -322,13 +318,13 @@ import Testing
   @Test func aScopeThatIsStuckAndCannotBeCancelledSaysSoWhileItRuns() async throws {
     let reports = Log<String>()
     let (stream, source) = AsyncStream<Int>.makeStream()
-    let scope = VirtualTime(ScopeOptions(stuckAfter: .milliseconds(20)), at: .here())
     let report = { @Sendable (report: String) in
       reports.add(report)
       // Nothing else would end it.
       source.finish()
     }
-    try await scope.run(report: report) { _ in
+    let options = ScopeOptions(stuckAfter: .milliseconds(20))
+    try await VirtualTime(options, at: .here(), report: report).run { _ in
       let task = Task { for await _ in stream {} }
       await task.value
     }
@@ -340,6 +336,55 @@ import Testing
         It is still not over: it awaits something that does not hear of its cancellation, for \
         example the value of another task.
         """) == true)
+  }
+
+  @Test func aScopeThatWaitsForABusyTestIsNotStuck() async throws {
+    let reports = Log<String>()
+    let options = ScopeOptions(stuckAfter: .milliseconds(100))
+    try await VirtualTime(options, at: .here(), report: reports.add).run { _ in
+      await withCheckedContinuation { continuation in
+        DispatchQueue.global().async {
+          Task.detached {
+            // A job that makes this detached task a test that is busy for longer than the grace.
+            let clock = TestClock()
+            _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 0.4)
+            continuation.resume()
+            withExtendedLifetime(clock) {}
+          }
+        }
+      }
+    }
+    #expect(reports.all == [])
+  }
+
+  @Test func aVirtualSleepInWhatHoldsTimeIsAFailure() async throws {
+    let reports = Log<String>()
+    let options = ScopeOptions(heldFor: .milliseconds(50))
+    await #expect(throws: CancellationError.self) {
+      try await VirtualTime(options, at: .here(), report: reports.add).run { time in
+        try await Task.sleep(for: .seconds(2))
+        try await time.holding { try await Task.sleep(for: .seconds(1)) }
+      }
+    }
+    #expect(reports.all.count == 1)
+    #expect(
+      reports.all.first?.hasPrefix(
+        """
+        withVirtualTime is stuck at 2.0 seconds: for 0.05 seconds of real time nothing could run, \
+        and `holding` keeps time from jumping. If what it runs sleeps in virtual time, each of the \
+        two waits for the other: put nothing but real work into it. The operation has been \
+        cancelled. Pending sleeps:
+          - until 3.0 seconds, since 2.0 seconds, task #
+        """) == true)
+  }
+
+  @Test func whatHoldsTimeMayTakeLongAsLongAsNothingSleeps() async throws {
+    let reports = Log<String>()
+    let options = ScopeOptions(heldFor: .milliseconds(20))
+    try await VirtualTime(options, at: .here(), report: reports.add).run { time in
+      await time.holding { await realTimePasses(0.1) }
+    }
+    #expect(reports.all == [])
   }
 
   @Test func aScopeInWhichNobodyMovesTimeIsAFailure() async throws {
@@ -362,16 +407,13 @@ import Testing
   @Test func aTimerThatNeverEndsIsAFailure() async throws {
     let failures = Log<String>()
     await withKnownIssue {
-      try? await VirtualTime(ScopeOptions(limits: RunawayLimits(wakes: 1_000)), at: .here()).run(
-        report: {
-          recordFailure($0, at: .here())
-        }) {
-          _ in
-          Task {
-            while true { try await Task.sleep(for: .seconds(1)) }
-          }
-          for await _ in AsyncStream<Int>.makeStream().stream {}
+      let options = ScopeOptions(limits: RunawayLimits(wakes: 1_000))
+      try? await VirtualTime(options, at: .here()).run { _ in
+        Task {
+          while true { try await Task.sleep(for: .seconds(1)) }
         }
+        for await _ in AsyncStream<Int>.makeStream().stream {}
+      }
     } matching: { issue in
       failures.add(issue.comments.first?.rawValue ?? "")
       return true
@@ -389,14 +431,11 @@ import Testing
   @Test func aTaskThatYieldsForEverIsAFailure() async throws {
     let failures = Log<String>()
     await withKnownIssue {
-      try? await VirtualTime(ScopeOptions(limits: RunawayLimits(jobs: 1_000)), at: .here()).run(
-        report: {
-          recordFailure($0, at: .here())
-        }) {
-          _ in
-          Task { while !Task.isCancelled { await Task.yield() } }
-          try await Task.sleep(for: .seconds(1))
-        }
+      let options = ScopeOptions(limits: RunawayLimits(jobs: 1_000))
+      try? await VirtualTime(options, at: .here()).run { _ in
+        Task { while !Task.isCancelled { await Task.yield() } }
+        try await Task.sleep(for: .seconds(1))
+      }
     } matching: { issue in
       failures.add(issue.comments.first?.rawValue ?? "")
       return true

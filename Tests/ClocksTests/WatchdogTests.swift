@@ -12,8 +12,9 @@ import Testing
       environment: ["CLOCKS_BLOCKED_AFTER": "0.1", BlockedTests.variable: "1"])
     let output = child.standardOutput + child.standardError
     #expect(child.exitCode != 0)
-    #expect(output.contains("recorded an issue at WatchdogTests.swift:\(BlockedTests.line):"))
     let expected = [
+      "Test blocksUntilTheOtherTaskHasRun() recorded an issue at WatchdogTests.swift:"
+        + "\(BlockedTests.line):",
       "A job of task #",
       """
       has held its thread for 0.1 seconds of real time, and the rest of the test waits for it: \

@@ -41,6 +41,8 @@ struct Benchmarks: AsyncParsableCommand {
       }
       rows.append(row)
       print(Report.line(row))
+      // At once, also into a pipe: the whole takes many minutes.
+      fflush(nil)
     }
 
     print(Report.header)

@@ -30,6 +30,11 @@ func recordFailure(_ message: String, at callSite: CallSite) {
     "\(callSite.filePath):\(callSite.line): error: \(message)\n")
 }
 
+/// Writes a line to standard error about what may be wrong, in a test that nobody knows.
+func warn(_ message: String, at callSite: CallSite) {
+  writeToStandardError("\(callSite.filePath):\(callSite.line): warning: \(message)\n")
+}
+
 /// Makes the test that is running fail at the given line, and goes on.
 func recordFailure(
   _ message: String,

@@ -58,6 +58,63 @@ enum RuntimeDoor {
     func cancel() { unsafeBitCast(job, to: UnsafeCurrentTask.self).cancel() }
   }
 
+  /// A task that is kept in memory, so that it can be asked whether it is over.
+  ///
+  /// The runtime has no function for that. Its layout of a task's status is what debuggers rely on
+  /// (`RuntimeInternals.h` of the Swift runtime), and it is tried here before it is believed.
+  final class WatchedTask: Sendable {
+    nonisolated(unsafe) private let task: Unmanaged<AnyObject>
+
+    /// The current task; `nil` outside any task, and where its status cannot be read.
+    static var current: WatchedTask? {
+      #if os(Linux) && compiler(>=6.3) && _pointerBitWidth(_64)
+        guard let job = RuntimeDoor.currentTask?.job, isLayoutKnown else { return nil }
+        let pointer = unsafeBitCast(job, to: UnsafeRawPointer.self)
+        guard !isAsyncLet(pointer), status(of: pointer) & (running | complete) == running else {
+          return nil
+        }
+        return WatchedTask(pointer)
+      #else
+        return nil
+      #endif
+    }
+
+    private init(_ pointer: UnsafeRawPointer) {
+      task = Unmanaged.fromOpaque(pointer).retain()
+    }
+
+    deinit { task.release() }
+
+    /// Whether the task has come to its end. O(1).
+    var isOver: Bool { Self.status(of: task.toOpaque()) & Self.complete != 0 }
+
+    private static let running: UInt32 = 0x800
+    private static let complete: UInt32 = 0x2000
+
+    private static func status(of task: UnsafeRawPointer) -> UInt32 {
+      task.load(fromByteOffset: 96, as: UInt32.self)
+    }
+
+    /// Whether the task's memory is a part of its parent's, so that nothing keeps it.
+    private static func isAsyncLet(_ task: UnsafeRawPointer) -> Bool {
+      task.load(fromByteOffset: 32, as: UInt32.self) & 1 << 28 != 0
+    }
+
+    /// Whether a task that is over says so.
+    private static let isLayoutKnown: Bool = {
+      let version = dlsym(dlopen(nil, RTLD_NOW), "_swift_concurrency_debug_internal_layout_version")
+      guard version?.load(as: UInt32.self) == 1 else { return false }
+      guard #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) else {
+        return false
+      }
+      let over = Task.immediate {}
+      return withExtendedLifetime(over) {
+        let flags = status(of: unsafeBitCast(over, to: UnsafeRawPointer.self))
+        return flags & (running | complete) == complete
+      }
+    }()
+  }
+
   /// The current task, or `nil` outside any task.
   @inline(__always)
   static var currentTask: TaskReference? {
@@ -86,6 +143,27 @@ enum RuntimeDoor {
       return taskID(of: unsafeBitCast(Task.immediate {}, to: UnownedJob.self))
     }
     return currentTaskID ?? 0
+  }
+
+  /// A task that has been made and has not started; it is to be started once, or run.
+  struct HeldTask: Sendable {
+    fileprivate let job: UnownedJob
+
+    /// Starts it on a thread of the pool, as no test's.
+    func start() { RuntimeDoor.runElsewhere(job, on: .pool) }
+
+    /// Runs it here and now.
+    func runHere() { RuntimeDoor.run(job, on: .pool) }
+  }
+
+  /// Makes a task with the current one's task-local values, and does not start it.
+  ///
+  /// Returns `nil`, and runs `body`, where tasks do not pass through the door.
+  static func hold(_ body: @escaping @Sendable () -> Void) -> HeldTask? {
+    let context = ThreadContext.run(ThreadContext(isHolding: true)) { _ in
+      Task { body() }
+    }
+    return context.held.map(HeldTask.init)
   }
 
   /// The id of the task whose job this is; 0 for a job that is no task's.
@@ -138,9 +216,15 @@ enum RuntimeDoor {
   @inline(__always)
   private static func arrive(_ job: UnownedJob, on lane: Lane) {
     let context = ThreadContext.current
-    if let context, context.pointee.isWaking, let scheduler = context.pointee.scheduler {
-      scheduler.enqueue(job, taskID: taskID(of: job), lane: lane)
-      return
+    if let context {
+      if context.pointee.isWaking, let scheduler = context.pointee.scheduler {
+        scheduler.enqueue(job, taskID: taskID(of: job), lane: lane)
+        return
+      }
+      if context.pointee.isHolding {
+        context.pointee.held = job
+        return
+      }
     }
     if !TaskOwnership.shared.isEmpty {
       let id = taskID(of: job)

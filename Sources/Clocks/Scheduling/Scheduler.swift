@@ -47,6 +47,15 @@ final class Scheduler: Sendable {
   /// The job that ran when the watchdog last looked for the first time, and since when it does.
   @exclusivity(unchecked) nonisolated(unsafe) var watched:
     (job: UInt64, limit: RealTime, isKnown: Bool)?
+  /// The number of jobs when the watchdog first found the test at rest with sleeps pending, and how
+  /// long that may last, and how often longer.
+  @exclusivity(unchecked) nonisolated(unsafe) var watchedRest:
+    (jobs: UInt64, limit: RealTime, patience: Int, isKnown: Bool)?
+  /// The times of the clocks, but for that of a scope, and the number of clocks that there were
+  /// before each.
+  @exclusivity(unchecked) nonisolated(unsafe) var timelines: [ObjectIdentifier: NumberedTimeline] =
+    [:]
+  @exclusivity(unchecked) nonisolated(unsafe) var nextTimeline = 0
   /// Who is told what the scheduler does; `nil` nearly always.
   @exclusivity(unchecked) nonisolated(unsafe) var observer: SchedulerObserver?
 
@@ -62,19 +71,40 @@ final class Scheduler: Sendable {
   let parent: Scheduler?
   /// Where the test made its first clock, or began the scope.
   let origin: CallSite
+  /// The task that made the test's first clock; `nil` if it is not known, or cannot be watched.
+  let testTask: RuntimeDoor.WatchedTask?
+  /// Makes the test fail that runs; to be called by one of its tasks.
+  let record: @Sendable (String) -> Void
+  /// Records what none of its tasks can.
+  private let reporter: FailureReporter?
 
   init(origin: CallSite) {
     parent = nil
     self.origin = origin
+    record = { recordFailure($0, at: origin) }
+    testTask = nil
+    reporter = nil
+  }
+
+  /// Makes the scheduler of the current task's test.
+  private init(ofCurrentTestAt origin: CallSite) {
+    parent = nil
+    self.origin = origin
+    record = { recordFailure($0, at: origin) }
+    testTask = .current
+    reporter = FailureReporter()
   }
 
   /// Makes the scheduler of a test whose time is virtual throughout.
   init(
     timeline: Timeline<Duration>, pacemaker: any Pacemaker, runtimeSleeps: any RuntimeSleeps,
-    limits: RunawayLimits, origin: CallSite
+    limits: RunawayLimits, origin: CallSite, record: (@Sendable (String) -> Void)? = nil
   ) {
     parent = ThreadContext.current?.pointee.scheduler
     self.origin = origin
+    self.record = record ?? { recordFailure($0, at: origin) }
+    testTask = nil
+    reporter = FailureReporter()
     scopeTimeline = timeline
     self.pacemaker = pacemaker
     self.runtimeSleeps = runtimeSleeps
@@ -103,7 +133,7 @@ final class Scheduler: Sendable {
       scheduler.admitCurrentTask()
       return scheduler
     }
-    let scheduler = known ?? Scheduler(origin: origin)
+    let scheduler = known ?? Scheduler(ofCurrentTestAt: origin)
     scheduler.retain()
     // Also if the current thread runs for the scheduler already: its first clocks may be gone, and
     // with them all that was known of its tasks.
@@ -190,6 +220,7 @@ final class Scheduler: Sendable {
   func visitorLeft(on lane: Lane?) {
     let start: Lane? = lock.withLock {
       visitors -= 1
+      jobs &+= 1
       return claimPump() ? nextLane : nil
     }
     guard let start else { return }
@@ -209,6 +240,20 @@ final class Scheduler: Sendable {
       return claimPump() ? nextLane : nil
     }
     if let start { startPump(on: start) }
+  }
+
+  /// Ends a sleep with an error; `isOwn` says whether it is a task of the scheduler's that sleeps.
+  func resume(
+    _ sleeper: UnsafeContinuation<Void, any Error>, isOwn: Bool, throwing error: any Error
+  ) {
+    // On a thread that runs for the scheduler nobody needs to look up who owns the task.
+    let context = isOwn ? ThreadContext.current : nil
+    guard let context, context.pointee.scheduler === self, !context.pointee.isWaking else {
+      return sleeper.resume(throwing: error)
+    }
+    context.pointee.isWaking = true
+    sleeper.resume(throwing: error)
+    context.pointee.isWaking = false
   }
 
   /// Takes a request that moves time, for when the scheduler is idle and all earlier ones have been
@@ -264,6 +309,12 @@ final class Scheduler: Sendable {
   /// Whether a job of the task is ready. Called with the lock held. O(ready jobs).
   func isReady(_ task: UInt64) -> Bool {
     (0..<ready.count).contains { ready[$0].taskID == task }
+  }
+
+  /// Runs `body` on behalf of the test, soon, from a thread that is not the test's: to record a
+  /// failure.
+  func runInTest(_ body: @escaping @Sendable () -> Void) {
+    if let reporter { reporter.run(body) } else { body() }
   }
 
   /// Changes what is too much.

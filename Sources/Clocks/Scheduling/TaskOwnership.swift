@@ -102,6 +102,11 @@ final class TaskOwnership: Sendable {
     lock.withLock { schedulers.values.map(\.scheduler) }
   }
 
+  /// Whether a job of any test runs or is ready. O(schedulers).
+  var isAnyBusy: Bool {
+    registeredSchedulers.contains { scheduler in scheduler.lock.withLock { !scheduler.isIdle } }
+  }
+
   // MARK: - Tasks
 
   /// The scheduler that a task is known to belong to, or the process-wide one. O(1).

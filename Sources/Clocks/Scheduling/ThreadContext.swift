@@ -25,6 +25,10 @@ struct ThreadContext {
   /// arrives is known to be its own and nobody needs to look up who owns it.
   var isWaking = false
 
+  /// Whether the next job that arrives is to be held; and then the job.
+  var isHolding = false
+  var held: UnownedJob?
+
   /// The schedulers that the job's task has gone over to while the job ran, having been started by
   /// somebody else; they wait for the job's end.
   var visited: [Scheduler] = []

@@ -34,6 +34,35 @@ final class Timeline<Duration: DurationProtocol & Hashable>: Sendable {
   }
 }
 
+/// The sleeps on one timeline, whatever its instants are. Called with the lock held.
+protocol SleepHolder: AnyObject, Sendable {
+  /// Whether a task sleeps, and nobody waits for more of them to come.
+  var isWaitingForTime: Bool { get }
+  /// A line for each pending sleep, in the order in which they would wake; to be called without the
+  /// lock, because it describes instants of the user's.
+  var pendingLines: @Sendable () -> [String] { get }
+  /// Takes out all sleeps.
+  func removeAllSleeps() -> [UnsafeContinuation<Void, any Error>]
+}
+
+extension Timeline: SleepHolder {
+  var isWaitingForTime: Bool { sleeps.count > 0 && arrivals.isEmpty }
+
+  var pendingLines: @Sendable () -> [String] {
+    { [sleeps] in sleeps.pending.map(\.line) }
+  }
+
+  func removeAllSleeps() -> [UnsafeContinuation<Void, any Error>] {
+    (0..<sleeps.count).compactMap { _ in
+      if case .continuation(let continuation, _) = sleeps.popEarliest() {
+        continuation
+      } else {
+        nil
+      }
+    }
+  }
+}
+
 extension SleepQueue.Sleeper {
   /// The step that wakes the sleeper.
   var wake: IdleStep {

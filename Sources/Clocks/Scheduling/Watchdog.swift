@@ -10,11 +10,13 @@ import Dispatch
   import Android
 #endif
 
-/// Notices when a job holds its thread for so long that the rest of its test waits in vain.
+/// Notices what would otherwise be a silent hang: a job that holds its thread while the rest of its
+/// test waits in vain, and a test that sleeps on a clock that nobody advances.
 ///
-/// A test's tasks run one at a time: one that blocks its thread until another has run blocks the
-/// test for ever, and nothing that runs on the test's own scheduler could say so. So a timer of
-/// Dispatch's looks at all schedulers now and then. It looks only, and nothing ever waits for it.
+/// Nothing that runs on the test's own scheduler could say so: a test's tasks run one at a time,
+/// and one that blocks its thread until another has run blocks the test for ever; and a test that
+/// waits runs nothing. So a timer of Dispatch's looks at all schedulers now and then. It looks only, and
+/// nothing ever waits for it.
 final class Watchdog: Sendable {
   static let shared = Watchdog()
 
@@ -40,17 +42,33 @@ final class Watchdog: Sendable {
   static func start() { _ = shared }
 
   private static func look(_ limit: Duration) {
+    let isAnyBusy = TaskOwnership.shared.isAnyBusy
     for scheduler in TaskOwnership.shared.registeredSchedulers {
-      guard let blockage = scheduler.newBlockage(after: limit) else { continue }
-      recordFailure(
+      if let blockage = scheduler.newBlockage(after: limit) {
+        let description = blockage.description(after: limit) + scheduler.scopeDescription
+        scheduler.runInTest { scheduler.record(description) }
+      }
+      if let standstill = scheduler.newStandstill(after: limit, isAnyBusy: isAnyBusy) {
+        report(standstill, of: scheduler, after: limit)
+      }
+    }
+  }
+
+  private static func report(
+    _ standstill: Standstill, of scheduler: Scheduler, after limit: Duration
+  ) {
+    let description = standstill.description(after: limit)
+    guard scheduler.testTask != nil else {
+      // Perhaps the test is over that has left these sleeps behind, and another one takes its time.
+      return warn(description, at: scheduler.origin)
+    }
+    scheduler.runInTest {
+      scheduler.record(
         """
-        \(blockage.task == 0 ? "A job" : "A job of task #\(blockage.task)") has held its thread for \
-        \(limit) of real time, and the rest of the test waits for it: \
-        \(blockage.waiting == 1 ? "1 job is" : "\(blockage.waiting) jobs are") ready. A test's tasks \
-        run one at a time, so a thread that is blocked until another task has run (by a semaphore, a \
-        lock, a synchronous wait) is blocked for ever: await it instead.
-        \(scheduler.scopeDescription)
-        """, at: scheduler.origin)
+        \(description)
+        They throw a CancellationError now, so that the test can end.
+        """)
+      scheduler.cancelAllSleeps()
     }
   }
 }
@@ -61,6 +79,33 @@ struct Blockage: Sendable {
   var task: UInt64
   /// The number of jobs that wait for it.
   var waiting: Int
+
+  func description(after limit: Duration) -> String {
+    """
+    \(task == 0 ? "A job" : "A job of task #\(task)") has held its thread for \(limit) of real \
+    time, and the rest of the test waits for it: \
+    \(waiting == 1 ? "1 job is" : "\(waiting) jobs are") ready. A test's tasks run one at a time, \
+    so a thread that is blocked until another task has run (by a semaphore, a lock, a synchronous \
+    wait) is blocked for ever: await it instead.
+
+    """
+  }
+}
+
+/// Tasks that sleep on clocks that nobody advances, in a test in which nothing else happens.
+struct Standstill: Sendable {
+  /// A list for each clock on which a task sleeps, to be made without a lock.
+  var sleeps: [@Sendable () -> [String]]
+
+  func description(after limit: Duration) -> String {
+    """
+    Nothing has happened in the test for \(limit) of real time, tasks sleep on a clock of it, and \
+    nobody advances it: call `await clock.advance(by:)`, before the test awaits what the time is \
+    to bring about; or let time move by itself, with `withVirtualTime`.
+    Pending sleeps:
+    \(sleeps.flatMap { $0() }.listed)
+    """
+  }
 }
 
 extension Duration {

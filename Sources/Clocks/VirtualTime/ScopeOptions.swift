@@ -5,5 +5,7 @@ struct ScopeOptions: Sendable {
   var leftoverSleeps = VirtualTime.LeftoverSleeps.cancel
   var stuckAfter: Duration = .seconds(5)
   var freezesDate = true
+  /// How much real time an operation may keep time from jumping while nothing but sleeps is left.
+  var heldFor = Watchdog.shared.limit
   var limits = RunawayLimits()
 }

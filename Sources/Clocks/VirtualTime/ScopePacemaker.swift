@@ -7,6 +7,7 @@ final class ScopePacemaker: Pacemaker, RuntimeSleeps {
   /// What went wrong in the scope.
   enum Problem {
     case stuck(pending: [Timeline<Duration>.Sleeps.Pending])
+    case held(pending: [Timeline<Duration>.Sleeps.Pending])
     case runaway(Runaway)
   }
 
@@ -18,8 +19,10 @@ final class ScopePacemaker: Pacemaker, RuntimeSleeps {
 
   private let timeline: Timeline<Duration>
 
-  /// The number of operations that keep time from jumping.
+  /// The number of operations that keep time from jumping, and of those of them that may take for
+  /// ever without a sign.
   nonisolated(unsafe) private var holds = 0
+  nonisolated(unsafe) private var unlimitedHolds = 0
   /// The sleep of each task that sleeps on one of the runtime's clocks. An entry may be outdated.
   nonisolated(unsafe) private var sleeps: [UInt64: Timeline<Duration>.Sleeps.Token] = [:]
   /// The task that runs the body, until the body has returned.
@@ -66,14 +69,19 @@ final class ScopePacemaker: Pacemaker, RuntimeSleeps {
       defer { toCancel = [] }
       return .cancel(toCancel)
     }
-    guard body != nil, holds == 0 else { return nil }
-    if mayJump {
+    guard body != nil else { return nil }
+    if holds > 0 {
+      guard unlimitedHolds == holds, timeline.sleeps.count > 0 else { return nil }
+      setAlarm(in: options.heldFor, scheduler, patience: 2) {
+        $0.giveUp(.held(pending: $0.timeline.sleeps.pending))
+      }
+    } else if mayJump {
       guard let pause = options.jumpsAfter, !pauseIsOver else {
         return timeline.popEarliest(dueBy: nil)?.wake
       }
       setAlarm(in: pause, scheduler) { $0.pauseIsOver = true }
     } else {
-      setAlarm(in: options.stuckAfter, scheduler) {
+      setAlarm(in: options.stuckAfter, scheduler, patience: 12) {
         $0.giveUp(.stuck(pending: $0.timeline.sleeps.pending))
       }
     }
@@ -93,23 +101,32 @@ final class ScopePacemaker: Pacemaker, RuntimeSleeps {
 
   /// Does something if nothing happens in the scope for a while. Called with the scheduler's lock
   /// held.
+  ///
+  /// - Parameter patience: How often the while begins anew if another test has something to run at
+  ///   its end. The scope may wait for an actor that works for that test; and on a busy machine
+  ///   even a thread that is free to run may have to wait for seconds.
   private func setAlarm(
-    in duration: Duration, _ scheduler: Scheduler,
+    in duration: Duration, _ scheduler: Scheduler, patience: Int = 0,
     _ body: @escaping @Sendable (ScopePacemaker) -> Void
   ) {
     alarms += 1
     let number = alarms
     alarm = RealTime(in: duration).schedule { [weak self, weak scheduler] in
       guard let self, let scheduler else { return }
+      let isPatient = patience > 0 && TaskOwnership.shared.isAnyBusy
       let overdue: Problem? = scheduler.lock.withLock {
         // If something happens at this moment, there is a new alarm when it is over.
         guard scheduler.isIdle, self.alarm != nil, alarms == number else { return nil }
+        if isPatient {
+          setAlarm(in: duration, scheduler, patience: patience - 1, body)
+          return nil
+        }
         body(self)
         guard isOverdue, !isReported else { return nil }
         isReported = true
         return problem
       }
-      if let overdue { reportOverdue?(overdue) }
+      if let overdue { scheduler.runInTest { [self] in reportOverdue?(overdue) } }
       scheduler.wakePacemaker()
     }
   }
@@ -135,12 +152,20 @@ final class ScopePacemaker: Pacemaker, RuntimeSleeps {
   }
 
   /// Keeps time from jumping, until `letGo`.
-  func hold(_ scheduler: Scheduler) {
-    scheduler.lock.withLock { holds += 1 }
+  ///
+  /// - Parameter isUnlimited: Whether nobody else sees to it that it comes to an end.
+  func hold(_ scheduler: Scheduler, isUnlimited: Bool = false) {
+    scheduler.lock.withLock {
+      holds += 1
+      if isUnlimited { unlimitedHolds += 1 }
+    }
   }
 
-  func letGo(_ scheduler: Scheduler) {
-    scheduler.lock.withLock { holds -= 1 }
+  func letGo(_ scheduler: Scheduler, isUnlimited: Bool = false) {
+    scheduler.lock.withLock {
+      holds -= 1
+      if isUnlimited { unlimitedHolds -= 1 }
+    }
     scheduler.wakePacemaker()
   }
 

@@ -31,14 +31,17 @@ public final class VirtualTime: Sendable {
   let scheduler: Scheduler
   let pacemaker: ScopePacemaker
 
-  init(_ options: ScopeOptions, at origin: CallSite) {
+  /// - Parameter report: Records a failure; if `nil`, at `origin`.
+  init(
+    _ options: ScopeOptions, at origin: CallSite, report: (@Sendable (String) -> Void)? = nil
+  ) {
     RuntimeDoor.open()
     Watchdog.start()
     let timeline = Timeline<Duration>(now: .zero)
     pacemaker = ScopePacemaker(timeline, options)
     scheduler = Scheduler(
       timeline: timeline, pacemaker: pacemaker, runtimeSleeps: pacemaker, limits: options.limits,
-      origin: origin)
+      origin: origin, record: report)
     clock = TestClock(scheduler, timeline, at: origin)
     pacemaker.scope = self
   }
@@ -134,12 +137,16 @@ extension VirtualTime {
   /// without it the scope would take the test for idle, and jump. Time that is moved by hand still
   /// moves. Calls may overlap.
   ///
+  /// Only real work belongs in it. A sleep in virtual time would wait for the end of the operation
+  /// that waits for it: if nothing but sleeps is left for half a minute of real time, that is a
+  /// failure, and the scope's body is cancelled.
+  ///
   /// Cancellation and errors are those of `operation`. O(1).
   public nonisolated(nonsending) func holding<Result>(
     _ operation: nonisolated(nonsending) () async throws -> Result
   ) async rethrows -> Result {
-    pacemaker.hold(scheduler)
-    defer { pacemaker.letGo(scheduler) }
+    pacemaker.hold(scheduler, isUnlimited: true)
+    defer { pacemaker.letGo(scheduler, isUnlimited: true) }
     return try await operation()
   }
 

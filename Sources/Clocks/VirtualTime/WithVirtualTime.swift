@@ -70,8 +70,7 @@ public nonisolated(nonsending) func withVirtualTime<Result>(
     autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
     stuckAfter: stuckAfter, freezesDate: freezesDate)
   let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-  return try await VirtualTime(options, at: callSite)
-    .run(report: { recordFailure($0, at: callSite) }, operation)
+  return try await VirtualTime(options, at: callSite).run(operation)
 }
 
 /// Runs `operation` as `withVirtualTime` does, for a test kit that knows better where a failure
@@ -84,7 +83,7 @@ public nonisolated(nonsending) func withVirtualTime<Result>(
   let options = ScopeOptions(
     autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
     stuckAfter: stuckAfter, freezesDate: freezesDate)
-  return try await VirtualTime(options, at: CallSite()).run(report: report, operation)
+  return try await VirtualTime(options, at: CallSite(), report: report).run(operation)
 }
 
 extension VirtualTime {
@@ -93,7 +92,7 @@ extension VirtualTime {
   /// A child and not the current task itself, for then it can be cancelled when the scope is stuck.
   /// The current task is suspended all the while, so that nothing is used by both at the same time.
   func run<Result>(
-    isolation: isolated (any Actor)? = #isolation, report: @escaping @Sendable (String) -> Void,
+    isolation: isolated (any Actor)? = #isolation,
     _ operation: nonisolated(nonsending) (VirtualTime) async throws -> Result
   ) async throws -> Result {
     // For the outer scope no time passes while the inner one is busy.
@@ -105,7 +104,7 @@ extension VirtualTime {
     await withoutActuallyEscaping(operation) { operation in
       // A closure is isolated as its surroundings are if it captures their isolated parameter.
       _ = isolation
-      nonisolated(unsafe) let child = child(slot, report: report, operation)
+      nonisolated(unsafe) let child = child(slot, operation)
       await join(child)
     }
     return try slot.take()
@@ -113,14 +112,13 @@ extension VirtualTime {
 
   private func child<Result>(
     _ slot: ResultSlot<Result>, isolation: isolated (any Actor)? = #isolation,
-    report: @escaping @Sendable (String) -> Void,
     _ operation: nonisolated(nonsending) @escaping (VirtualTime) async throws -> Result
   ) -> @isolated(any) () async -> Void {
     {
       _ = isolation
       self.pacemaker.reportOverdue = { [weak self] problem in
         guard let self else { return }
-        report(
+        self.scheduler.record(
           self.describe(problem)
             + "\nIt is still not over: it awaits something that does not hear of its cancellation, "
             + "for example the value of another task.")
@@ -131,7 +129,7 @@ extension VirtualTime {
       } catch {
         slot.result = .failure(error)
       }
-      await self.end(report: report)
+      await self.end()
     }
   }
 
@@ -160,20 +158,20 @@ extension VirtualTime {
   }
 
   /// Ends the scope.
-  private nonisolated(nonsending) func end(report: @Sendable (String) -> Void) async {
+  private nonisolated(nonsending) func end() async {
     let problem = pacemaker.end(scheduler)
-    await endLeftovers(report: report)
-    if let problem { report(describe(problem)) }
+    await endLeftovers()
+    if let problem { scheduler.record(describe(problem)) }
   }
 
   /// Cancels the tasks that still sleep, and those that they start, until none is left.
-  private nonisolated(nonsending) func endLeftovers(report: @Sendable (String) -> Void) async {
+  private nonisolated(nonsending) func endLeftovers() async {
     _ = await scheduler.settle()
     for round in 0..<100 {
       let pending = scheduler.lock.withLock { clock.timeline.sleeps }.pending
       guard !pending.isEmpty else { return }
       if round == 0, pacemaker.options.leftoverSleeps == .fail {
-        report(
+        scheduler.record(
           """
           withVirtualTime expects that no task sleeps any more when its operation returns, but at \
           \(now) there \(pending.count == 1 ? "is 1 sleep" : "are \(pending.count) sleeps") pending:
@@ -187,9 +185,10 @@ extension VirtualTime {
       _ = await scheduler.settle()
     }
     let pending = scheduler.lock.withLock { clock.timeline.sleeps }.pending
-    report(
+    scheduler.record(
       """
-      withVirtualTime has cancelled the tasks that still slept when its operation returned, a hundred times, but there \
+      withVirtualTime has cancelled the tasks that still slept when its operation returned, a \
+      hundred times, but there \
       \(pending.count == 1 ? "is 1 sleep" : "are \(pending.count) sleeps") pending again:
       \(pending.map(\.line).listed)
       A task that sleeps on after its cancellation never ends: let it throw the CancellationError.
@@ -200,20 +199,30 @@ extension VirtualTime {
     switch problem {
     case .stuck(let pending) where pending.isEmpty:
       """
-      withVirtualTime is stuck at \(now): for \(pacemaker.options.stuckAfter) of real time nothing could run, no sleep \
-      was pending, and its operation was not finished. Either tasks wait for each other (a deadlock), or they wait for \
-      work outside the scope: then put that into `time.holding { … }`. The operation has been cancelled.
+      withVirtualTime is stuck at \(now): for \(pacemaker.options.stuckAfter) of real time nothing \
+      could run, no sleep was pending, and its operation was not finished. Either tasks wait for \
+      each other (a deadlock), or they wait for work outside the scope: then put that into \
+      `time.holding { … }`. The operation has been cancelled.
       """
     case .stuck(let pending):
       """
-      withVirtualTime is stuck at \(now): for \(pacemaker.options.stuckAfter) of real time nothing could run, and nobody \
-      has moved time, which does not move by itself here. The operation has been cancelled. Pending sleeps:
+      withVirtualTime is stuck at \(now): for \(pacemaker.options.stuckAfter) of real time nothing \
+      could run, and nobody has moved time, which does not move by itself here. The operation has \
+      been cancelled. Pending sleeps:
+      \(pending.map(\.line).listed)
+      """
+    case .held(let pending):
+      """
+      withVirtualTime is stuck at \(now): for \(pacemaker.options.heldFor) of real time nothing \
+      could run, and `holding` keeps time from jumping. If what it runs sleeps in virtual time, \
+      each of the two waits for the other: put nothing but real work into it. The operation has \
+      been cancelled. Pending sleeps:
       \(pending.map(\.line).listed)
       """
     case .runaway(let reason):
       """
-      withVirtualTime gave up at \(now), because the test does not come to rest: \(reason.description) The operation has \
-      been cancelled.
+      withVirtualTime gave up at \(now), because the test does not come to rest: \
+      \(reason.description) The operation has been cancelled.
       """
     }
   }
