@@ -12,11 +12,19 @@ import Testing
   private static let root = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-  /// The files with a certain extension in a folder and the folders within it, in order.
+  /// The files with a certain extension in a folder and the folders within it, in order; but not in
+  /// hidden ones, where a package of its own has what it is built from.
   private static func files(in folder: String, extension type: String) throws -> [String] {
-    let folderURL = root.appendingPathComponent(folder)
-    let paths = try FileManager.default.subpathsOfDirectory(atPath: folderURL.path)
-    return paths.filter { $0.hasSuffix("." + type) }.sorted().map { folder + "/" + $0 }
+    let url = root.appendingPathComponent(folder)
+    let entries = try FileManager.default.contentsOfDirectory(atPath: url.path)
+    return try entries.sorted().flatMap { entry -> [String] in
+      guard !entry.hasPrefix(".") else { return [] }
+      let path = folder + "/" + entry
+      let isFolder = try url.appendingPathComponent(entry)
+        .resourceValues(forKeys: [.isDirectoryKey]).isDirectory
+      if isFolder == true { return try files(in: path, extension: type) }
+      return path.hasSuffix("." + type) ? [path] : []
+    }
   }
 
   private static func text(of file: String) throws -> String {

@@ -1,0 +1,58 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+/// An HTTP server on this machine.
+struct LocalServer {
+  let port: Int
+  private let channel: any Channel
+
+  /// Starts a server that answers the n-th request, counted from 1, with the status that `respond`
+  /// has for it, or not at all.
+  init(
+    on group: any EventLoopGroup,
+    respond: @escaping @Sendable (_ request: Int) -> HTTPResponseStatus?
+  ) async throws {
+    // One thread accepts and answers, so that the requests are counted one after another.
+    let loop = group.next()
+    let requests = NIOLoopBoundBox.makeBoxSendingValue(0, eventLoop: loop)
+    channel = try await ServerBootstrap(group: loop)
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+          try channel.pipeline.syncOperations.addHandler(
+            Responder(requests: requests, respond: respond))
+        }
+      }
+      .bind(host: "127.0.0.1", port: 0).get()
+    port = channel.localAddress!.port!
+  }
+
+  func close() async throws { try await channel.close() }
+
+  private final class Responder: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    let requests: NIOLoopBoundBox<Int>
+    let respond: @Sendable (Int) -> HTTPResponseStatus?
+
+    init(
+      requests: NIOLoopBoundBox<Int>, respond: @escaping @Sendable (Int) -> HTTPResponseStatus?
+    ) {
+      self.requests = requests
+      self.respond = respond
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      guard case .end = unwrapInboundIn(data) else { return }
+      requests.value += 1
+      guard let status = respond(requests.value) else { return }
+      let head = HTTPResponseHead(
+        version: .http1_1, status: status,
+        headers: ["content-length": "0", "connection": "close"])
+      context.write(wrapOutboundOut(.head(head)), promise: nil)
+      context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import Clocks
+import ClocksTestKit
+import RealCodeSupport
+import ServiceLifecycle
+import Testing
+
+/// What does not work with services, and why.
+@Suite struct ServiceLimitTests {
+  /// A group takes no clock: its own timeouts are sleeps on the runtime's clock, so that outside a
+  /// scope a `TestClock` does not move them.
+  @Test func aTestClockDoesNotMoveTheTimeoutsOfAGroup() async throws {
+    let clock = TestClock()
+    let log = EventLog(on: clock)
+    let group = ServiceGroup(
+      Stubborn(obstinacy: .zero, log: log), gracefully: .milliseconds(20))
+    let running = Task { try await group.run() }
+    await clock.settle()
+    await group.triggerGracefulShutdown()
+    await clock.settle()
+    #expect(clock.pendingSleeps.isEmpty)
+    // It ends all the same, after 20 ms of real time.
+    try await running.value
+    #expect(log.all.last == "0 stubborn ends")
+  }
+}
