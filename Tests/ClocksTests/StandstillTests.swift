@@ -70,6 +70,8 @@ import XCTest
     func look(whileAnyIsBusy times: Int = 0) async -> Bool {
       await withCheckedContinuation { continuation in
         DispatchQueue.global().async {
+          // The task that waits for this may not be suspended yet.
+          while !scheduler.lock.withLock({ scheduler.isIdle }) { sched_yield() }
           // Once more: the first time it only notes what there is.
           let looks = (0...max(1, times)).map { _ in
             scheduler.newStandstill(after: .zero, isAnyBusy: times > 0) != nil

@@ -22,6 +22,8 @@ struct ContextsScenario: Scenario {
       }
     }
     try await stage.clock.sleep(for: .milliseconds(1500))
+    // Without this the optimizer would release them as early as above: nobody reads them.
+    withExtendedLifetime(timers) {}
     timers = []
 
     stage.log("caller", "starts a timer that rings each second")
@@ -30,6 +32,7 @@ struct ContextsScenario: Scenario {
     ]
     try await stage.clock.sleep(for: .milliseconds(2500))
     stage.log("caller", "lets go of it")
+    withExtendedLifetime(timers) {}
     timers = []
     try await stage.clock.sleep(for: .seconds(2))
 
@@ -41,7 +44,6 @@ struct ContextsScenario: Scenario {
       await heart.end()
       stage.log("heart", "has beaten \(await heart.beats) times (\(type(of: heart)))")
     }
-    withExtendedLifetime(timers) {}
   }
 
   /// Logs under the name of the context that was meant, and says so if it is not the one.
