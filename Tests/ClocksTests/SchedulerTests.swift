@@ -27,6 +27,26 @@ import Testing
     #expect(await stranger.value)
   }
 
+  @Test(arguments: 0..<10)
+  func aStrangerThatIsResumedAfterACancellationRunsWhereItBelongs(_ repetition: Int) async throws {
+    let meeting = Meeting()
+    let stranger = Task {
+      await meeting.wait()
+      return Self.current == nil
+    }
+    await meeting.isAttended()
+    let clock = TestClock()
+    let sleeper = Task { try await clock.sleep(for: .seconds(1)) }
+    await clock.settle()
+    Task {
+      sleeper.cancel()
+      meeting.end()
+    }
+    await clock.settle()
+    #expect(await stranger.value)
+    await #expect(throws: CancellationError.self) { try await sleeper.value }
+  }
+
   @Test func aTaskOfAnotherTestThatSleepsOnTheClockStaysWithItsScheduler() async throws {
     let (clocks, giveClock) = AsyncStream<TestClock<Duration>>.makeStream()
     var isHome: Bool?

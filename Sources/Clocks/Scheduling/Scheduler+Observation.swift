@@ -32,7 +32,8 @@ extension Scheduler {
     // A test that has left sleeping tasks behind waits for nothing any more.
     if let testTask, testTask.isOver { return nil }
     return lock.withLock {
-      let isAtRest = isIdle && requests.isEmpty && settles.isEmpty && scopeTimeline == nil
+      let isAtRest =
+        isIdle && requests.isEmpty && settles.isEmpty && followers.isEmpty && scopeTimeline == nil
       let sleeping = isAtRest ? timelinesInOrder.filter(\.isWaitingForTime) : []
       guard !sleeping.isEmpty else {
         watchedRest = nil
