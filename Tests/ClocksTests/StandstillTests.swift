@@ -58,39 +58,39 @@ import XCTest
       "\(child)")
   }
 
-  @Test func aTestStandsStillOnlyIfSomethingSleepsAndNothingElseHappens() async throws {
-    let other = Task.detached { await self.standsStill() }
-    await other.value
-  }
+  /// What the watchdog sees when it looks again and again; a scheduler that it does not know, so
+  /// that it does not look as well.
+  @Test func aTestStandsStillOnlyIfSomethingSleepsAndNothingElseHappens() async {
+    let scheduler = Scheduler(origin: .here())
+    let timeline = Timeline<Duration>(now: .zero)
+    scheduler.add(timeline)
+    func look(_ times: Int, isAnyBusy: Bool = false) -> [Bool] {
+      (0..<times).map { _ in scheduler.newStandstill(after: .zero, isAnyBusy: isAnyBusy) != nil }
+    }
+    func somethingHappens() { scheduler.lock.withLock { scheduler.jobs += 1 } }
 
-  /// What the watchdog sees, looked at from a thread that is no test's.
-  private func standsStill() async {
-    let clock = TestClock()
-    let scheduler = clock.scheduler
-    func look(whileAnyIsBusy times: Int = 0) async -> Bool {
-      await withCheckedContinuation { continuation in
-        DispatchQueue.global().async {
-          // The task that waits for this may not be suspended yet.
-          while !scheduler.lock.withLock({ scheduler.isIdle }) { sched_yield() }
-          // Once more: the first time it only notes what there is.
-          let looks = (0...max(1, times)).map { _ in
-            scheduler.newStandstill(after: .zero, isAnyBusy: times > 0) != nil
-          }
-          continuation.resume(returning: looks.last!)
+    #expect(look(3) == [false, false, false])
+    await #expect(throws: CancellationError.self) {
+      try await withUnsafeThrowingContinuation { continuation in
+        scheduler.lock.withLock {
+          _ = timeline.sleeps.suspend(
+            timeline.sleeps.reserve(), .continuation(continuation, isOwn: false),
+            until: .seconds(1), details: .init(registered: .zero, clock: .test))
         }
+        // The first look only notes what there is; and a standstill is told once.
+        #expect(look(3) == [false, true, false])
+        somethingHappens()
+        #expect(look(3) == [false, true, false])
+        somethingHappens()
+        #expect(look(6, isAnyBusy: true) == [false, false, false, false, true, false])
+        scheduler.lock.withLock { scheduler.visitors += 1 }
+        #expect(look(3) == [false, false, false])
+        scheduler.lock.withLock { scheduler.visitors -= 1 }
+        #expect(look(2) == [false, true])
+        scheduler.cancelAllSleeps()
       }
     }
-    #expect(await !look())
-    let sleeper = Task { try await clock.sleep(for: .seconds(1)) }
-    await clock.settle()
-    #expect(await look())
-    #expect(await look(), "Something has happened since: this task has run.")
-    #expect(await look(whileAnyIsBusy: 3) == false)
-    #expect(await look(whileAnyIsBusy: 4))
-    await clock.advance(by: .seconds(1))
-    #expect(await !look())
-    await #expect(throws: Never.self) { try await sleeper.value }
-    #expect(scheduler.newStandstill(after: .zero) == nil, "The test runs at this moment.")
+    #expect(look(3) == [false, false, false])
   }
 }
 
