@@ -31,7 +31,7 @@ import Testing
     var done = 0
     while done < share {
       let program = Program.random(seed: seed, size: Self.stepsInProgram)
-      if let mismatch = await mismatch(program, in: setting, patience: 30) {
+      if let mismatch = await mismatch(program, in: setting, patience: 120) {
         await report(program, mismatch, in: setting)
         return
       }
@@ -88,9 +88,9 @@ import Testing
     _ program: Program, _ mismatch: String, in setting: Program.Setting
   ) async {
     let shortest = await program.shortened(attempts: mismatch.contains("hangs") ? 20 : 2_000) {
-      await self.mismatch($0, in: setting, patience: 3) != nil
+      await self.mismatch($0, in: setting, patience: 20) != nil
     }
-    let reason = await self.mismatch(shortest, in: setting, patience: 3) ?? mismatch
+    let reason = await self.mismatch(shortest, in: setting, patience: 20) ?? mismatch
     Issue.record(
       """
       A random program in the setting "\(setting)" does not do what the model says: \(reason)
