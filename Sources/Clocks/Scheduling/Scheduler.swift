@@ -266,28 +266,23 @@ final class Scheduler: Sendable {
   /// Takes a request that moves time, for when the scheduler is idle and all earlier ones have been
   /// fulfilled. O(1).
   func enqueue(_ request: any IdleRequest) {
-    let start: Lane? = lock.withLock {
-      requests.append(request)
-      jobsWithoutWake = 0
-      return claimPump() ? nextLane : nil
-    }
-    if let start { startPump(on: start) }
+    ask { requests.append(request) }
   }
 
   /// Takes a request that does not move time, for the next time the scheduler is idle. O(1).
   func enqueueSettle(_ request: any IdleRequest) {
-    let start: Lane? = lock.withLock {
-      settles.append(request)
-      jobsWithoutWake = 0
-      return claimPump() ? nextLane : nil
-    }
-    if let start { startPump(on: start) }
+    ask { settles.append(request) }
   }
 
   /// Takes somebody who wants to look at the next instant at which something happens. O(1).
   func enqueueFollower(_ follower: any Follower) {
+    ask { followers.append(follower) }
+  }
+
+  /// Notes what somebody wants of the scheduler when it is idle, and sees to it that `pump` runs.
+  private func ask(_ note: () -> Void) {
     let start: Lane? = lock.withLock {
-      followers.append(follower)
+      note()
       jobsWithoutWake = 0
       return claimPump() ? nextLane : nil
     }

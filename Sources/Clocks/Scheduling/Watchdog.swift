@@ -15,8 +15,8 @@ import Dispatch
 ///
 /// Nothing that runs on the test's own scheduler could say so: a test's tasks run one at a time,
 /// and one that blocks its thread until another has run blocks the test for ever; and a test that
-/// waits runs nothing. So a timer of Dispatch's looks at all schedulers now and then. It looks only, and
-/// nothing ever waits for it.
+/// waits runs nothing. So a timer of Dispatch's looks at all schedulers now and then, and has the
+/// test say what is wrong. Nothing ever waits for it.
 final class Watchdog: Sendable {
   static let shared = Watchdog()
 
