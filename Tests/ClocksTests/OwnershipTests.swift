@@ -1,6 +1,10 @@
 import Dispatch
 import Testing
 
+#if os(Linux)
+  import CDispatch
+#endif
+
 @testable import Clocks
 
 /// Which tasks belong to a test, and what becomes of all others.
@@ -223,6 +227,27 @@ import Testing
     #expect(await counter.count == 4_000)
     #expect(ContinuousClock.now - start >= .milliseconds(5))
   }
+
+  #if os(Linux)
+    @Test(arguments: [
+      // Dispatch has no queue of its own for what a user waits for at this moment.
+      (TaskPriority(rawValue: 33), "com.apple.root.user-initiated-qos"),
+      (.high, "com.apple.root.user-initiated-qos"),
+      (.medium, "com.apple.root.default-qos"),
+      (.low, "com.apple.root.utility-qos"),
+      (.background, "com.apple.root.background-qos"),
+      (TaskPriority(rawValue: 0), "com.apple.root.default-qos"),
+    ])
+    func aTaskThatIsNobodysIsOnTheQueueOfItsPriority(_ priority: TaskPriority, queue: String) async {
+      // Not awaited: that would raise its priority.
+      let label = await withCheckedContinuation { continuation in
+        _ = Task.detached(priority: priority) {
+          continuation.resume(returning: String(cString: dispatch_queue_get_label(nil)))
+        }
+      }
+      #expect(label == queue)
+    }
+  #endif
 
   @Test func mainActorWorkThatIsNobodysIsOnTheMainThread() async {
     _ = TestClock()

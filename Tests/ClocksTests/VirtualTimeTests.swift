@@ -3,6 +3,11 @@ import Testing
 
 @_spi(TestKit) @testable import Clocks
 
+/// Set before it is read.
+private final class Box<Value>: @unchecked Sendable {
+  var value: Value?
+}
+
 /// A scope in which all time is virtual.
 @Suite struct VirtualTimeTests {
   @Test func timeJumpsWhenNothingCanRun() async throws {
@@ -101,6 +106,60 @@ import Testing
         group.cancelAll()
       }
       #expect(time.now.offset == .seconds(3))
+    }
+  }
+
+  @Test func aTaskThatHasSleptIsFreed() async throws {
+    final class Canary: Sendable {}
+    nonisolated(unsafe) weak var canary: Canary?
+    try await withVirtualTime { _ in
+      let task = Task {
+        try await Task.sleep(for: .seconds(1))
+        return Canary()
+      }
+      canary = try await task.value
+      #expect(canary != nil)
+      withExtendedLifetime(task) {}
+    }
+    #expect(canary == nil)
+  }
+
+  /// A thread that cancels a task between the beginning of its sleep and its suspension: the task
+  /// goes on at once, and nobody is told that the sleep is over.
+  @Test func aSleepThatIsCancelledBeforeTheTaskIsSuspendedLeavesNothingBehind() async throws {
+    let log = Log<String>()
+    try await withVirtualTime(autoAdvance: false) { time in
+      let scheduler = time.clock.scheduler
+      let held = try #require(RuntimeDoor.hold { log.add("the sleep's job has run") })
+      let sleeper = Task {
+        let task = RuntimeDoor.currentTask!
+        scheduler.runtimeSleeps?.sleep(task, held.job, for: .seconds(1), on: .continuous, scheduler)
+        withUnsafeCurrentTask { $0?.cancel() }
+        #expect(time.clock.pendingSleeps.map(\.deadline.offset) == [.seconds(1)])
+      }
+      await sleeper.value
+      #expect(time.clock.pendingSleeps.isEmpty)
+      #expect(await time.advanceToNextSleep() == nil)
+      #expect(log.all == [])
+    }
+    #expect(log.all == ["the sleep's job has run"])
+  }
+
+  /// The same, by chance.
+  @Test func threadsCancelSleepsAtAnyMoment() async throws {
+    try await withVirtualTime(autoAdvance: false) { time in
+      for round in 1...5_000 {
+        let box = Box<Task<Void, Never>>()
+        let sleeper = Task {
+          DispatchQueue.global().async { box.value?.cancel() }
+          for _ in 0..<(round * 7919 % 1_000) { _ = Task.isCancelled }
+          await #expect(throws: CancellationError.self) { try await Task.sleep(for: .seconds(1)) }
+        }
+        box.value = sleeper
+        await time.holding { await sleeper.value }
+        #expect(time.clock.pendingSleeps.isEmpty)
+      }
+      #expect(time.now.offset == .zero)
     }
   }
 

@@ -21,36 +21,47 @@ struct Benchmarks: AsyncParsableCommand {
   var json: String?
 
   @Option(help: .hidden)
-  var bytes: Suspended?
+  var child: Child?
 
-  /// What is done by a process of its own, because one that has had memory before uses it again.
-  enum Suspended: String, ExpressibleByArgument {
-    case sleeping, suspended
-  }
+  @Option(help: .hidden)
+  var count = 0
 
-  /// The bytes that each of so many tasks takes.
-  private static func bytes(_ kind: Suspended, _ count: Int) async -> Double {
-    switch kind {
-    case .sleeping: await Workloads.bytesSleeping(count)
-    case .suspended: await Workloads.bytesSuspended(count)
+  /// What is measured in a process of its own: one that has had memory before uses it again, and one
+  /// that has had a clock is a test's for good.
+  enum Child: String, ExpressibleByArgument {
+    case sleeping, suspended, strangers, strangersBesideAClock
+
+    func measure(_ count: Int) async -> Double {
+      switch self {
+      case .sleeping: return await Workloads.bytesSleeping(count)
+      case .suspended: return await Workloads.bytesSuspended(count)
+      case .strangers:
+        _ = await Workloads.strangers(count)
+        return await Workloads.strangers(count)
+      case .strangersBesideAClock:
+        let clock = await Task.detached { TestClock() }.value
+        defer { withExtendedLifetime(clock) {} }
+        _ = await Workloads.strangers(count)
+        return await Workloads.strangers(count)
+      }
+    }
+
+    /// Has another process measure it.
+    func measureInAProcessOfItsOwn(_ count: Int) -> Double {
+      let process = Process()
+      process.executableURL = Bundle.main.executableURL
+      process.arguments = ["--child", rawValue, "--count", "\(count)"]
+      let output = Pipe()
+      process.standardOutput = output
+      guard (try? process.run()) != nil else { return .nan }
+      let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+      process.waitUntilExit()
+      return Double(text.trimmingCharacters(in: .whitespacesAndNewlines)) ?? .nan
     }
   }
 
-  /// Has another process measure it.
-  private static func bytesInAProcessOfItsOwn(_ kind: Suspended) async -> Double {
-    let process = Process()
-    process.executableURL = Bundle.main.executableURL
-    process.arguments = ["--bytes", kind.rawValue]
-    let output = Pipe()
-    process.standardOutput = output
-    guard (try? process.run()) != nil else { return .nan }
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    return Double(text.trimmingCharacters(in: .whitespacesAndNewlines)) ?? .nan
-  }
-
   mutating func run() async throws {
-    if let bytes { return print(await Self.bytes(bytes, 100_000)) }
+    if let child { return print(await child.measure(count)) }
     let sizes = quick ? [1_000, 10_000] : [1_000, 10_000, 100_000, 1_000_000]
     let runs = runs ?? (quick ? 3 : 7)
     var rows: [Comparison] = []
@@ -78,11 +89,6 @@ struct Benchmarks: AsyncParsableCommand {
     print(Report.header)
     // First what production does, while there is no test clock yet in this process.
     let calls = quick ? 10_000 : 100_000
-    let strangers = quick ? 10_000 : 100_000
-    var untouched: [Double] = []
-    if only == nil {
-      for _ in 0...runs { untouched.append(await Workloads.strangers(strangers)) }
-    }
     await compare(
       "TimeoutTask that succeeds", calls / 10, with: "two children",
       ours: {
@@ -150,21 +156,14 @@ struct Benchmarks: AsyncParsableCommand {
     await compare(
       "bytes of a sleeping task", 100_000, unit: "B", with: "suspended",
       ours: {
-        await Self.bytesInAProcessOfItsOwn(.sleeping)
-      }, floor: { await Self.bytesInAProcessOfItsOwn(.suspended) })
-    if only == nil {
-      // The clock makes this process one with a test; the tasks are still nobody's.
-      let clock = await Task.detached { TestClock() }.value
-      var touched: [Double] = []
-      for _ in 0...runs { touched.append(await Workloads.strangers(strangers)) }
-      withExtendedLifetime(clock) {}
-      let row = Comparison(
-        name: "no test's task, with a clock", count: strangers, floorName: "without",
-        ours: Measurement(runs: Array(touched.dropFirst())),
-        floor: Measurement(runs: Array(untouched.dropFirst())))
-      rows.append(row)
-      print(Report.line(row))
-    }
+        Child.sleeping.measureInAProcessOfItsOwn(100_000)
+      }, floor: { Child.suspended.measureInAProcessOfItsOwn(100_000) })
+    let strangers = quick ? 10_000 : 100_000
+    await compare(
+      "no test's task, with a clock", strangers, with: "without",
+      ours: {
+        Child.strangersBesideAClock.measureInAProcessOfItsOwn(strangers)
+      }, floor: { Child.strangers.measureInAProcessOfItsOwn(strangers) })
     if let json {
       let encoder = JSONEncoder()
       encoder.outputFormatting = [.prettyPrinted, .sortedKeys]

@@ -56,6 +56,10 @@ protocol RuntimeSleeps: AnyObject, Sendable {
   /// A task has become ready; if it slept, then its sleep is over, and this is its job. Called with
   /// the scheduler's lock held.
   func taskBecameReady(_ id: UInt64) -> UnownedJob?
+
+  /// The job has ended in which a sleep began. Returns tasks to let go of. Called with the
+  /// scheduler's lock held.
+  func jobHasEnded() -> [RuntimeDoor.TaskReference]
 }
 
 /// How much may happen before a test counts as one that never comes to rest.

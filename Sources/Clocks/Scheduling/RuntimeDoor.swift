@@ -11,6 +11,7 @@
 import Dispatch
 
 #if os(Linux) && compiler(>=6.3)
+  internal import CDispatch
   @_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) import _Concurrency
 #endif
 
@@ -56,6 +57,20 @@ enum RuntimeDoor {
     var id: UInt64 { RuntimeDoor.taskID(of: job) }
 
     func cancel() { unsafeBitCast(job, to: UnsafeCurrentTask.self).cancel() }
+
+    var isCancelled: Bool { unsafeBitCast(job, to: UnsafeCurrentTask.self).isCancelled }
+
+    /// Keeps the task in memory until `letGo`, even if it is over before; except an `async let`,
+    /// which is in memory for as long as its parent is in the block.
+    func keep() { _ = object.retain() }
+
+    /// May free the task and what it holds, so it is not to be called while a lock is held, unless
+    /// the task is not over.
+    func letGo() { object.release() }
+
+    private var object: Unmanaged<AnyObject> {
+      .fromOpaque(unsafeBitCast(job, to: UnsafeRawPointer.self))
+    }
   }
 
   /// A task that is kept in memory, so that it can be asked whether it is over.
@@ -147,7 +162,7 @@ enum RuntimeDoor {
 
   /// A task that has been made and has not started; it is to be started once, or run.
   struct HeldTask: Sendable {
-    fileprivate let job: UnownedJob
+    let job: UnownedJob
 
     /// Starts it on a thread of the pool, as no test's.
     func start() { RuntimeDoor.runElsewhere(job, on: .pool) }
@@ -292,8 +307,10 @@ enum RuntimeDoor {
     /// Hands a job that is no test's to where it would have gone without us.
     ///
     /// The platform's executors do nothing but hand a job to Dispatch, so that is what is done here
-    /// as well, with one addition: we see when the job has ended. Executors that somebody else
-    /// installed get the job as it is.
+    /// as well, with two differences: we see when the job has ended; and the queues are Dispatch's
+    /// own, which get a new thread when one is blocked, and not the platform's, which have as many
+    /// as there are cores: a test that blocks its thread keeps no other test from running, nor us
+    /// from saying so. Executors that somebody else installed get the job as it is.
     fileprivate static func runElsewhere(_ job: UnownedJob, on lane: Lane) {
       guard priorIsDispatch else {
         switch lane {
@@ -302,25 +319,34 @@ enum RuntimeDoor {
         }
         return
       }
-      let queue = lane == .main ? DispatchQueue.main : poolQueue(for: job.priority)
-      queue.async { runStranger(job, on: lane) }
-    }
-
-    private static func poolQueue(for priority: JobPriority) -> DispatchQueue {
-      switch priority.rawValue {
-      case 33...: userInteractiveQueue
-      case 25...: userInitiatedQueue
-      case 20...: defaultQueue
-      case 10...: utilityQueue
-      default: backgroundQueue
+      // With a function and a pointer, as the platform does it, and not with a closure: that takes
+      // no memory of its own.
+      let pointer = unsafeBitCast(job, to: UnsafeMutableRawPointer.self)
+      switch lane {
+      case .pool:
+        dispatch_async_f(poolQueue(for: job.priority), pointer) {
+          RuntimeDoor.runStranger(unsafeBitCast($0, to: UnownedJob.self), on: .pool)
+        }
+      case .main:
+        dispatch_async_f(dispatch_get_main_queue(), pointer) {
+          RuntimeDoor.runStranger(unsafeBitCast($0, to: UnownedJob.self), on: .main)
+        }
       }
     }
 
-    private static let userInteractiveQueue = DispatchQueue.global(qos: .userInteractive)
-    private static let userInitiatedQueue = DispatchQueue.global(qos: .userInitiated)
-    private static let defaultQueue = DispatchQueue.global(qos: .default)
-    private static let utilityQueue = DispatchQueue.global(qos: .utility)
-    private static let backgroundQueue = DispatchQueue.global(qos: .background)
+    /// The queue of the class of quality (`sys/qos.h`) whose number the priority is.
+    private static func poolQueue(for priority: JobPriority) -> dispatch_queue_t {
+      let quality =
+        switch priority.rawValue {
+        case 33...: 33
+        case 25...: 25
+        case 18...: 21
+        case 10...: 17
+        case 1...: 9
+        default: 21
+        }
+      return dispatch_get_global_queue(quality, 0)
+    }
 
     // MARK: Sleeps that nobody injected
 

@@ -6,6 +6,7 @@ extension Scheduler {
     case resume(UnsafeContinuation<Void, any Error>, isOwn: Bool)
     case finish(UnsafeContinuation<Void, Never>, isOwn: Bool)
     case cancel([RuntimeDoor.TaskReference])
+    case letGo([RuntimeDoor.TaskReference])
     case move(to: Lane)
     case rest
   }
@@ -55,6 +56,8 @@ extension Scheduler {
           context.pointee.isWaking = false
         case .cancel(let tasks):
           for task in tasks { task.cancel() }
+        case .letGo(let tasks):
+          for task in tasks { task.letGo() }
         case .move(let lane):
           startPump(on: lane)
           return
@@ -71,6 +74,10 @@ extension Scheduler {
     guard visitors == 0 else {
       isPumping = false
       return .rest
+    }
+    if let runtimeSleeps {
+      let tasks = runtimeSleeps.jobHasEnded()
+      if !tasks.isEmpty { return .letGo(tasks) }
     }
     if !ready.isEmpty {
       let position = order.nextJob(among: ready.count)

@@ -172,7 +172,7 @@ final class Scheduler: Sendable {
     }
     guard TaskOwnership.shared.claim(task, for: self) else { return false }
     guard context?.pointee.scheduler == nil else { return true }
-    visit(context)
+    visit()
     context?.pointee.scheduler = self
     return true
   }
@@ -191,8 +191,8 @@ final class Scheduler: Sendable {
   }
 
   /// Waits from now on for the end of the job that the current thread runs.
-  private func visit(_ context: UnsafeMutablePointer<ThreadContext>?) {
-    if let context {
+  func visit() {
+    if let context = ThreadContext.current {
       context.pointee.visited.append(self)
       lock.withLock { visitors += 1 }
     } else if RuntimeDoor.isOnMainQueue {
@@ -215,7 +215,7 @@ final class Scheduler: Sendable {
   /// called in a job that came through the door.
   func takeOverCurrentTask() {
     guard let task = RuntimeDoor.currentTaskID else { return }
-    visit(ThreadContext.current)
+    visit()
     TaskOwnership.shared.transfer(task, to: self)
   }
 
@@ -318,11 +318,6 @@ final class Scheduler: Sendable {
 
   /// Whether nothing of the test runs and nothing is ready. Called with the lock held.
   var isIdle: Bool { ready.isEmpty && !isPumping && visitors == 0 }
-
-  /// Whether a job of the task is ready. Called with the lock held. O(ready jobs).
-  func isReady(_ task: UInt64) -> Bool {
-    (0..<ready.count).contains { ready[$0].taskID == task }
-  }
 
   /// Runs `body` on behalf of the test, soon, from a thread that is not the test's: to record a
   /// failure.

@@ -25,6 +25,11 @@ final class ScopePacemaker: Pacemaker, RuntimeSleeps {
   nonisolated(unsafe) private var unlimitedHolds = 0
   /// The sleep of each task that sleeps on one of the runtime's clocks. An entry may be outdated.
   nonisolated(unsafe) private var sleeps: [UInt64: Timeline<Duration>.Sleeps.Token] = [:]
+  /// The sleeps that began in jobs which may not have ended yet. The tasks are kept.
+  nonisolated(unsafe) private var begun:
+    [(task: RuntimeDoor.TaskReference, sleep: Timeline<Duration>.Sleeps.Token)] = []
+  /// The job of each sleep that was over before its task was suspended, by task.
+  nonisolated(unsafe) private var cancelled: [UInt64: UnownedJob] = [:]
   /// The task that runs the body, until the body has returned.
   nonisolated(unsafe) private var body: RuntimeDoor.TaskReference?
   /// What went wrong, if anything did.
@@ -180,10 +185,11 @@ final class ScopePacemaker: Pacemaker, RuntimeSleeps {
   ) {
     let name = RuntimeDoor.currentTaskName
     let delay = RuntimeClockReadings.areFrozen ? delay : delay.roundedUpAfterReadingTheClockTwice
-    let isCancelled = Task.isCancelled
+    // Whoever delays a job of the current task's does not have the task sleep.
+    let isSleep = RuntimeDoor.taskID(of: job) != task.id
+    // In the queue of an actor that is at work for somebody else.
+    if ThreadContext.current?.pointee.scheduler !== scheduler { scheduler.visit() }
     let arrivals: [SleepArrival]? = scheduler.lock.withLock {
-      // Cancelled by a thread in the midst of the call: then the sleep is over before it begins.
-      if isCancelled, scheduler.isReady(task.id) { return nil }
       let deadline = saturatingSum(timeline.now, delay)
       guard deadline > timeline.now else { return nil }
       let token = timeline.sleeps.reserve()
@@ -192,7 +198,11 @@ final class ScopePacemaker: Pacemaker, RuntimeSleeps {
         details: .init(
           registered: timeline.now, taskName: name, task: task, taskID: task.id, clock: clock,
           tolerance: nil))
-      sleeps[task.id] = token
+      if isSleep {
+        sleeps[task.id] = token
+        task.keep()
+        begun.append((task, token))
+      }
       return timeline.takeFulfilledArrivals()
     }
     guard let arrivals else {
@@ -200,19 +210,42 @@ final class ScopePacemaker: Pacemaker, RuntimeSleeps {
       return
     }
     for arrival in arrivals { arrival.fulfil() }
-    // In the queue of an actor that is at work for somebody else.
-    if ThreadContext.current?.pointee.scheduler !== scheduler { scheduler.wakePacemaker() }
+  }
+
+  /// If another thread cancels a task after its sleep has begun and before the task is suspended,
+  /// the task goes on at once, and never becomes ready. Once its job has ended, a task that has not
+  /// been cancelled is suspended. One that has been may have gone on, or be resumed any moment: it
+  /// does not sleep any more, but the job must wait, or it might end the sleep without an error.
+  func jobHasEnded() -> [RuntimeDoor.TaskReference] {
+    guard !begun.isEmpty else { return [] }
+    for (task, sleep) in begun where task.isCancelled {
+      if case .job(let job) = timeline.sleeps.cancel(sleep) { cancelled[task.id] = job }
+    }
+    defer { begun.removeAll(keepingCapacity: true) }
+    return begun.map(\.task)
   }
 
   /// Whatever makes a task ready while it sleeps is its cancellation: the runtime's protocol for
   /// sleeping executors does not tell us, and would run the sleep's job at the deadline, where it
   /// has nothing left to do. It is run now instead.
   func taskBecameReady(_ id: UInt64) -> UnownedJob? {
+    if let job = cancelled.removeValue(forKey: id) { return job }
     guard
       let token = sleeps.removeValue(forKey: id),
       case .job(let job) = timeline.sleeps.cancel(token)
     else { return nil }
     return job
+  }
+
+  /// Runs the jobs of sleeps whose tasks were cancelled and have not become ready: they have gone on.
+  func endCancelledSleeps(_ scheduler: Scheduler) {
+    let jobs = scheduler.lock.withLock {
+      defer { cancelled = [:] }
+      return cancelled.values
+    }
+    for job in jobs {
+      scheduler.enqueue(job, taskID: RuntimeDoor.taskID(of: job), lane: .pool)
+    }
   }
 }
 
