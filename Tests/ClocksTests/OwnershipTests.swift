@@ -1,11 +1,11 @@
 import Dispatch
 import Testing
 
+@testable import Clocks
+
 #if os(Linux)
   import CDispatch
 #endif
-
-@testable import Clocks
 
 /// Which tasks belong to a test, and what becomes of all others.
 @Suite struct OwnershipTests {
@@ -238,7 +238,8 @@ import Testing
       (.background, "com.apple.root.background-qos"),
       (TaskPriority(rawValue: 0), "com.apple.root.default-qos"),
     ])
-    func aTaskThatIsNobodysIsOnTheQueueOfItsPriority(_ priority: TaskPriority, queue: String) async {
+    func aTaskThatIsNobodysIsOnTheQueueOfItsPriority(_ priority: TaskPriority, queue: String) async
+    {
       // Not awaited: that would raise its priority.
       let label = await withCheckedContinuation { continuation in
         _ = Task.detached(priority: priority) {
