@@ -208,6 +208,16 @@ import Testing
     #expect(try await Place().enterScope())
   }
 
+  /// The first jobs of two scopes run in one turn of the actor's queue; both hear of its end.
+  @Test(arguments: 0..<4)
+  func scopesOnAnActorThatAStrangerKeepsBusyAreWhole(_ repetition: Int) async throws {
+    let place = Place()
+    try await withThrowingTaskGroup { group in
+      for _ in 0..<8 { group.addTask { try await place.enterScope() } }
+      while let isWhole = try await group.next() { #expect(isWhole) }
+    }
+  }
+
   @Test func aScopeOnAnActorThatATestKeepsBusyIsWhole() async throws {
     let clock = TestClock()
     let task = Task { try await Place().enterScope() }
