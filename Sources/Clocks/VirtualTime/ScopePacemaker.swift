@@ -178,7 +178,7 @@ final class ScopePacemaker: Pacemaker, RuntimeSleeps {
     _ task: RuntimeDoor.TaskReference, _ job: UnownedJob, for delay: Duration,
     on clock: ClockKind, _ scheduler: Scheduler
   ) {
-    let name = RuntimeDoor.currentTaskName
+    let name = task.id == RuntimeDoor.currentTaskID ? RuntimeDoor.currentTaskName : nil
     let delay = RuntimeClockReadings.areFrozen ? delay : delay.roundedUpAfterReadingTheClockTwice
     let isCancelled = Task.isCancelled
     let arrivals: [SleepArrival]? = scheduler.lock.withLock {
