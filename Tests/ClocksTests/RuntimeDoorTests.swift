@@ -66,6 +66,21 @@
       }
       #expect(log.all == ["1.0 seconds, true"])
     }
+
+    // MARK: - A door that is opened late
+
+    @Test(arguments: [
+      "testAClockMadeInAJobOfTheMainActor", "testExecutorsOfSomebodyElseGetTheirJobsUnchanged",
+    ])
+    func whereTheFirstClockOpensTheDoor(_ test: String) async throws {
+      let child = try await ChildProcess.runXCTestInDisguise(
+        "LateDoorXCTests/\(test)", environment: [LateDoorXCTests.variable: "1"])
+      #expect(child.exitCode == 0, "\(child)")
+      #expect(
+        child.standardOutput.lines(containing: "Executed 1 test, with 0 failures").count == 2,
+        "\(child)")
+      #expect(child.standardOutput.lines(containing: "the door was shut").count == 1, "\(child)")
+    }
   }
 
   /// An executor that lets each job wait.
