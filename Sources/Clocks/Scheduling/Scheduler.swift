@@ -180,12 +180,12 @@ final class Scheduler: Sendable {
   /// Whether the current task is another test's: neither the scheduler's own nor that of a scope
   /// within the test.
   var isCurrentTaskForeign: Bool {
-    guard let task = RuntimeDoor.currentTaskID else { return false }
-    var owner = TaskOwnership.shared.owner(of: task)
-    while let scheduler = owner {
-      if scheduler === self { return false }
-      owner = scheduler.parent
-      if owner == nil { return true }
+    guard
+      let task = RuntimeDoor.currentTaskID, var owner = TaskOwnership.shared.owner(of: task)
+    else { return false }
+    while owner !== self {
+      guard let parent = owner.parent else { return true }
+      owner = parent
     }
     return false
   }
