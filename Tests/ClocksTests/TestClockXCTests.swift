@@ -112,6 +112,7 @@ final class TestClockInSetUpXCTests: XCTestCase {
   override func tearDown() async throws { clock = nil }
 
   func testAClockMadeInSetUp() async {
+    XCTAssertIdentical(TestClock().scheduler, clock.scheduler)
     for _ in 0..<20 {
       let log = Log<Int>()
       Task { [clock = clock!] in
@@ -122,5 +123,17 @@ final class TestClockInSetUpXCTests: XCTestCase {
       await clock.advance(by: .seconds(1))
       XCTAssertEqual(log.all, [1])
     }
+  }
+}
+
+/// What becomes of that clock depends on whether there is another one, such as a case's property,
+/// that speaks for the whole process: so here there is none.
+final class OnlyClockInSetUpXCTests: XCTestCase {
+  func testAClockMadeInSetUpIsTheProcessesOnlyOne() async throws {
+    let child = try await ChildProcess.runXCTest(
+      "TestClockInSetUpXCTests/testAClockMadeInSetUp", environment: [:])
+    XCTAssertEqual(child.exitCode, 0, "\(child)")
+    XCTAssertEqual(
+      child.standardOutput.lines(containing: "Executed 1 test, with 0 failures").count, 2)
   }
 }

@@ -63,6 +63,4 @@ final class RegisteredRecorder: @unchecked Sendable {
         line: callSite.line,
         column: callSite.column))
   }
-
-  deinit { lock.destroy() }
 }

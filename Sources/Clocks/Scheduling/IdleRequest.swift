@@ -47,7 +47,8 @@ protocol Pacemaker: AnyObject, Sendable {
 
 /// Takes over sleeps on the runtime's own clocks, which nobody injected.
 protocol RuntimeSleeps: AnyObject, Sendable {
-  /// Takes the job that is to wake `task`, which is the current one, after `delay`.
+  /// Takes the job that is to wake `task`, which is the current one, after `delay`; or that is
+  /// `task` itself.
   func sleep(
     _ task: RuntimeDoor.TaskReference, _ job: UnownedJob, for delay: Duration,
     on clock: ClockKind,

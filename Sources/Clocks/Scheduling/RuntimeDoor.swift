@@ -350,34 +350,53 @@ enum RuntimeDoor {
 
     // MARK: Sleeps that nobody injected
 
-    /// Takes over the job that is to wake the current task's sleep on a clock of the runtime's, if
-    /// the task's time is virtual.
-    fileprivate static func sleepVirtually<C: Clock>(
+    /// Takes over a job that is to run at an instant of a clock of the runtime's, if the time of the
+    /// task that waits for it is virtual.
+    ///
+    /// This is how the runtime wakes a sleep of the current task. An executor of somebody's that
+    /// delays its jobs comes here with one of a task on its way there, which is not the current one.
+    fileprivate static func delayVirtually<C: Clock>(
       _ job: UnownedJob, until instant: @autoclosure () -> C.Instant, clock: C
     ) -> Bool {
-      guard let scope = currentScope else { return false }
-      return sleepVirtually(job, for: clock.now.duration(to: instant()), clock: clock, in: scope)
+      guard let task = currentTask ?? delayedTask(job), let scope = scope(of: task) else {
+        return false
+      }
+      return delay(job, of: task, for: clock.now.duration(to: instant()), clock: clock, in: scope)
     }
 
-    fileprivate static func sleepVirtually<C: Clock>(
+    /// Takes over a job that is to run after a while, if the time of its task is virtual.
+    ///
+    /// The runtime itself does not ask for that, only an executor of somebody's that delays its jobs.
+    fileprivate static func delayVirtually<C: Clock>(
       _ job: UnownedJob, for delay: C.Duration, clock: C
     ) -> Bool {
-      guard let scope = currentScope else { return false }
-      return sleepVirtually(job, for: delay, clock: clock, in: scope)
+      guard let task = delayedTask(job) ?? currentTask, let scope = scope(of: task) else {
+        return false
+      }
+      return self.delay(job, of: task, for: delay, clock: clock, in: scope)
     }
 
-    /// The scheduler of the current task, if the task's time is virtual.
-    private static var currentScope: Scheduler? {
-      guard let scheduler = RuntimeDoor.runningScheduler else { return nil }
-      return scheduler.runtimeSleeps == nil ? nil : scheduler
+    /// The task that a job is; `nil` if it is no task.
+    private static func delayedTask(_ job: UnownedJob) -> TaskReference? {
+      taskID(of: job) == 0 ? nil : TaskReference(job: job)
     }
 
-    private static func sleepVirtually<C: Clock>(
-      _ job: UnownedJob, for delay: C.Duration, clock: C, in scope: Scheduler
+    /// The scheduler of a task that is the current one or about to be delayed, if its time is
+    /// virtual.
+    private static func scope(of task: TaskReference) -> Scheduler? {
+      guard !TaskOwnership.shared.isEmpty else { return nil }
+      let running = runningScheduler
+      let owner =
+        task.id == currentTaskID
+        ? running : TaskOwnership.shared.owner(ofReadyJob: task.id, on: running)
+      return owner?.runtimeSleeps == nil ? nil : owner
+    }
+
+    private static func delay<C: Clock>(
+      _ job: UnownedJob, of task: TaskReference, for delay: C.Duration, clock: C,
+      in scope: Scheduler
     ) -> Bool {
-      guard
-        let delay = delay as? Duration, let task = currentTask, let sleeps = scope.runtimeSleeps
-      else { return false }
+      guard let delay = delay as? Duration, let sleeps = scope.runtimeSleeps else { return false }
       switch clock {
       case is ContinuousClock: sleeps.sleep(task, job, for: delay, on: .continuous, scope)
       case is SuspendingClock: sleeps.sleep(task, job, for: delay, on: .suspending, scope)
@@ -409,7 +428,7 @@ enum RuntimeDoor {
       _ job: consuming ExecutorJob, after delay: C.Duration, tolerance: C.Duration?, clock: C
     ) {
       let job = UnownedJob(job)
-      if RuntimeDoor.sleepVirtually(job, for: delay, clock: clock) { return }
+      if RuntimeDoor.delayVirtually(job, for: delay, clock: clock) { return }
       RuntimeDoor.sleepingExecutor.enqueue(
         ExecutorJob(job), after: delay, tolerance: tolerance, clock: clock)
     }
@@ -418,7 +437,7 @@ enum RuntimeDoor {
       _ job: consuming ExecutorJob, at instant: C.Instant, tolerance: C.Duration?, clock: C
     ) {
       let job = UnownedJob(job)
-      if RuntimeDoor.sleepVirtually(job, until: instant, clock: clock) { return }
+      if RuntimeDoor.delayVirtually(job, until: instant, clock: clock) { return }
       RuntimeDoor.sleepingExecutor.enqueue(
         ExecutorJob(job), at: instant, tolerance: tolerance, clock: clock)
     }

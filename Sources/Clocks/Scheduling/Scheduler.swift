@@ -180,12 +180,12 @@ final class Scheduler: Sendable {
   /// Whether the current task is another test's: neither the scheduler's own nor that of a scope
   /// within the test.
   var isCurrentTaskForeign: Bool {
-    guard let task = RuntimeDoor.currentTaskID else { return false }
-    var owner = TaskOwnership.shared.owner(of: task)
-    while let scheduler = owner {
-      if scheduler === self { return false }
-      owner = scheduler.parent
-      if owner == nil { return true }
+    guard
+      let task = RuntimeDoor.currentTaskID, var owner = TaskOwnership.shared.owner(of: task)
+    else { return false }
+    while owner !== self {
+      guard let parent = owner.parent else { return true }
+      owner = parent
     }
     return false
   }
@@ -247,6 +247,13 @@ final class Scheduler: Sendable {
       return claimPump() ? nextLane : nil
     }
     if let start { startPump(on: start) }
+  }
+
+  /// Has a task run now that somebody's executor delays, in virtual time; its cancellation alone
+  /// does not make it ready.
+  func endDelay(of task: UInt64) {
+    guard let job = lock.withLock({ runtimeSleeps?.taskBecameReady(task) }) else { return }
+    enqueue(job, taskID: RuntimeDoor.taskID(of: job), lane: .pool)
   }
 
   /// Ends a sleep with an error; `isOwn` says whether it is a task of the scheduler's that sleeps.

@@ -92,9 +92,6 @@ struct SleepQueue<Instant: Comparable & Sendable> {
   /// The deadline that is reached first. O(1).
   var earliestDeadline: Instant? { heap.first?.deadline }
 
-  /// The number of the sleep that wakes first. O(1).
-  var earliestNumber: UInt64? { heap.first.map { slots[Int($0.slot)].number } }
-
   /// Announces a sleep, so that it can be cancelled before its task is suspended. Amortized O(1).
   mutating func reserve() -> Token {
     let number = nextNumber

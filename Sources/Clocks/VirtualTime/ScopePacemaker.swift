@@ -183,7 +183,7 @@ final class ScopePacemaker: Pacemaker, RuntimeSleeps {
     _ task: RuntimeDoor.TaskReference, _ job: UnownedJob, for delay: Duration,
     on clock: ClockKind, _ scheduler: Scheduler
   ) {
-    let name = RuntimeDoor.currentTaskName
+    let name = task.id == RuntimeDoor.currentTaskID ? RuntimeDoor.currentTaskName : nil
     let delay = RuntimeClockReadings.areFrozen ? delay : delay.roundedUpAfterReadingTheClockTwice
     // Whoever delays a job of the current task's does not have the task sleep.
     let isSleep = RuntimeDoor.taskID(of: job) != task.id

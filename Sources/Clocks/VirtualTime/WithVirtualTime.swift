@@ -182,7 +182,10 @@ extension VirtualTime {
       }
       // None of these tasks can come to its end meanwhile: they are the scope's, and it runs this
       // one.
-      for sleep in pending { sleep.details.task?.cancel() }
+      for sleep in pending {
+        sleep.details.task?.cancel()
+        scheduler.endDelay(of: sleep.details.taskID)
+      }
       _ = await scheduler.settle()
     }
     let pending = scheduler.lock.withLock { clock.timeline.sleeps }.pending

@@ -9,8 +9,8 @@ struct ChildProcess: Sendable {
 
   /// Runs an XCTest test that fails as asked, and nothing else, in a process of its own.
   static func runXCTest(_ failure: DeliberateFailures) async throws -> ChildProcess {
-    try await run(
-      testBundle, arguments: ["ClocksTests.DeliberateXCTestFailures/testFailure"],
+    try await runXCTest(
+      "DeliberateXCTestFailures/testFailure",
       environment: [DeliberateFailures.variable: failure.rawValue])
   }
 
@@ -41,6 +41,23 @@ struct ChildProcess: Sendable {
 
   /// The same as `runXCTest`, but under a name from which nobody would know a test bundle.
   static func runXCTestInDisguise(_ failure: DeliberateFailures) async throws -> ChildProcess {
+    try await runXCTestInDisguise(
+      "DeliberateXCTestFailures/testFailure",
+      environment: [DeliberateFailures.variable: failure.rawValue])
+  }
+
+  /// Runs an XCTest test, and nothing else, in a process of its own.
+  static func runXCTest(
+    _ test: String, environment: [String: String]
+  ) async throws -> ChildProcess {
+    try await run(testBundle, arguments: ["ClocksTests.\(test)"], environment: environment)
+  }
+
+  /// Runs an XCTest test, and nothing else, in a process of its own, under a name from which nobody
+  /// would know a test bundle: there the door is opened by the first clock, and not at load.
+  static func runXCTestInDisguise(
+    _ test: String, environment: [String: String]
+  ) async throws -> ChildProcess {
     let directory = FileManager.default.temporaryDirectory
       .appending(path: "Clocks-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -49,8 +66,7 @@ struct ChildProcess: Sendable {
     try FileManager.default.createSymbolicLink(
       at: app, withDestinationURL: URL(fileURLWithPath: testBundle))
     return try await run(
-      app.path, arguments: ["ClocksTests.DeliberateXCTestFailures/testFailure"],
-      environment: [DeliberateFailures.variable: failure.rawValue])
+      app.path, arguments: ["ClocksTests.\(test)"], environment: environment)
   }
 
   /// The executable of the test bundle: on Linux both test libraries are started from it.
