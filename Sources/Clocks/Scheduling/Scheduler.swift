@@ -249,13 +249,6 @@ final class Scheduler: Sendable {
     if let start { startPump(on: start) }
   }
 
-  /// Has a task run now that somebody's executor delays, in virtual time; its cancellation alone
-  /// does not make it ready.
-  func endDelay(of task: UInt64) {
-    guard let job = lock.withLock({ runtimeSleeps?.taskBecameReady(task) }) else { return }
-    enqueue(job, taskID: RuntimeDoor.taskID(of: job), lane: .pool)
-  }
-
   /// Ends a sleep with an error; `isOwn` says whether it is a task of the scheduler's that sleeps.
   func resume(
     _ sleeper: UnsafeContinuation<Void, any Error>, isOwn: Bool, throwing error: any Error

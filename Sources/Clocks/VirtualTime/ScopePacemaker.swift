@@ -25,6 +25,8 @@ final class ScopePacemaker: Pacemaker, RuntimeSleeps {
   nonisolated(unsafe) private var unlimitedHolds = 0
   /// The sleep of each task that sleeps on one of the runtime's clocks. An entry may be outdated.
   nonisolated(unsafe) private var sleeps: [UInt64: Timeline<Duration>.Sleeps.Token] = [:]
+  /// The delay of each task that somebody's executor has run later. An entry may be outdated.
+  nonisolated(unsafe) private var delays: [UInt64: Timeline<Duration>.Sleeps.Token] = [:]
   /// The sleeps that began in jobs which may not have ended yet. The tasks are kept.
   nonisolated(unsafe) private var begun:
     [(task: RuntimeDoor.TaskReference, sleep: Timeline<Duration>.Sleeps.Token)] = []
@@ -185,8 +187,7 @@ final class ScopePacemaker: Pacemaker, RuntimeSleeps {
   ) {
     let name = task.id == RuntimeDoor.currentTaskID ? RuntimeDoor.currentTaskName : nil
     let delay = RuntimeClockReadings.areFrozen ? delay : delay.roundedUpAfterReadingTheClockTwice
-    // Whoever delays a job of the current task's does not have the task sleep.
-    let isSleep = RuntimeDoor.taskID(of: job) != task.id
+    let isDelay = RuntimeDoor.taskID(of: job) == task.id
     // In the queue of an actor that is at work for somebody else.
     if ThreadContext.current?.pointee.scheduler !== scheduler { scheduler.visit() }
     let arrivals: [SleepArrival]? = scheduler.lock.withLock {
@@ -198,7 +199,9 @@ final class ScopePacemaker: Pacemaker, RuntimeSleeps {
         details: .init(
           registered: timeline.now, taskName: name, task: task, taskID: task.id, clock: clock,
           tolerance: nil))
-      if isSleep {
+      if isDelay {
+        delays[task.id] = token
+      } else {
         sleeps[task.id] = token
         task.keep()
         begun.append((task, token))
@@ -235,6 +238,19 @@ final class ScopePacemaker: Pacemaker, RuntimeSleeps {
       case .job(let job) = timeline.sleeps.cancel(token)
     else { return nil }
     return job
+  }
+
+  /// Has a task run now that somebody's executor delays; its cancellation alone does not make it
+  /// ready.
+  func endDelay(of task: UInt64, _ scheduler: Scheduler) {
+    let job: UnownedJob? = scheduler.lock.withLock {
+      guard
+        let delay = delays.removeValue(forKey: task),
+        case .job(let job) = timeline.sleeps.cancel(delay)
+      else { return nil }
+      return job
+    }
+    if let job { scheduler.enqueue(job, taskID: task, lane: .pool) }
   }
 
   /// Runs the jobs of sleeps whose tasks were cancelled and have not become ready: they have gone on.

@@ -184,7 +184,7 @@ extension VirtualTime {
       // one.
       for sleep in pending {
         sleep.details.task?.cancel()
-        scheduler.endDelay(of: sleep.details.taskID)
+        pacemaker.endDelay(of: sleep.details.taskID, scheduler)
       }
       _ = await scheduler.settle()
     }
