@@ -40,7 +40,7 @@ import XCTest
     #expect(output.contains("with 1 issue"), "\(output)")
   }
 
-  @Test(arguments: ["leavesSleepers", "waitsForSleeps", "isSlowButAdvances"])
+  @Test(arguments: ["leavesSleepers", "waitsForSleeps", "isSlowButAdvances", "hasAScope"])
   func whatIsNoStandstillIsNoFailure(_ test: String) async throws {
     let (code, output) = try await Self.run(test)
     #expect(code == 0, "\(output)")
@@ -64,8 +64,10 @@ import XCTest
     let scheduler = Scheduler(origin: .here())
     let timeline = Timeline<Duration>(now: .zero)
     scheduler.add(timeline)
-    func look(_ times: Int, isAnyBusy: Bool = false) -> [Bool] {
-      (0..<times).map { _ in scheduler.newStandstill(after: .zero, isAnyBusy: isAnyBusy) != nil }
+    func look(_ times: Int, isAnyBusy: Bool = false, hasScope: Bool = false) -> [Bool] {
+      (0..<times).map { _ in
+        scheduler.newStandstill(after: .zero, isAnyBusy: isAnyBusy, hasScope: hasScope) != nil
+      }
     }
     func somethingHappens() { scheduler.lock.withLock { scheduler.jobs += 1 } }
 
@@ -86,6 +88,9 @@ import XCTest
         scheduler.lock.withLock { scheduler.visitors += 1 }
         #expect(look(3) == [false, false, false])
         scheduler.lock.withLock { scheduler.visitors -= 1 }
+        #expect(look(2) == [false, true])
+        somethingHappens()
+        #expect(look(3, hasScope: true) == [false, false, false])
         #expect(look(2) == [false, true])
         scheduler.cancelAllSleeps()
       }
@@ -137,6 +142,16 @@ import XCTest
       Task { try await clock.sleep(for: .seconds(1)) }
     }
     try await clock.waitForSleeps(atLeast: 2)
+    await clock.advance(by: .seconds(1))
+  }
+
+  @Test func hasAScope() async throws {
+    guard isAsked else { return }
+    let clock = TestClock()
+    Task { try await clock.sleep(for: .seconds(1)) }
+    try await withVirtualTime { time in
+      await time.holding { await realTimePasses(0.9) }
+    }
     await clock.advance(by: .seconds(1))
   }
 

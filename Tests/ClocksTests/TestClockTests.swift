@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Clocks
@@ -53,6 +54,38 @@ import Testing
     }
     #expect(clock.pendingSleeps.count == 1)
     task.cancel()
+  }
+
+  @Test func theTimeThatOthersHaveTheThreadsDoesNotCountForRun() async throws {
+    let clock = clock
+    let task = Task {
+      for wake in 1...100 {
+        try await clock.sleep(for: .seconds(1))
+        guard wake == 10 else { continue }
+        clock.scheduler.lock.withLock {
+          clock.scheduler.nanosecondsWithoutThread += 3_600_000_000_000
+        }
+      }
+    }
+    await clock.run(timeout: .zero)
+    #expect(clock.now.offset == .seconds(100))
+    try await task.value
+  }
+
+  @Test func theSchedulerKnowsHowLongItHasWaitedForThreads() async {
+    let scheduler = clock.scheduler
+    var waits: [UInt64] = []
+    for _ in 1...3 {
+      waits.append(scheduler.lock.withLock { scheduler.nanosecondsWithoutThread })
+      await withCheckedContinuation { continuation in
+        DispatchQueue.global().async {
+          // Until the test is suspended.
+          while !scheduler.lock.withLock({ scheduler.isIdle }) { usleep(100) }
+          continuation.resume()
+        }
+      }
+    }
+    #expect(waits[0] < waits[1] && waits[1] < waits[2])
   }
 
   @Test func checkSuspensionPassesWhenNothingSleeps() async throws {

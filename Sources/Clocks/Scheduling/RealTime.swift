@@ -13,6 +13,17 @@ struct RealTime: Sendable {
 
   var hasPassed: Bool { .now() >= instant }
 
+  /// Whether the instant has passed, if `extra` nanoseconds more are given.
+  func hasPassed(by extra: UInt64) -> Bool {
+    hasPassed && nanosecondsSince >= extra
+  }
+
+  /// The real time since the instant, in nanoseconds; 0 before it.
+  var nanosecondsSince: UInt64 {
+    let now = DispatchTime.now().uptimeNanoseconds
+    return now > instant.uptimeNanoseconds ? now - instant.uptimeNanoseconds : 0
+  }
+
   /// Runs `body` on a thread of the pool when the instant has come, unless what it returns is
   /// cancelled before.
   func schedule(_ body: @escaping @Sendable () -> Void) -> Alarm {

@@ -26,14 +26,20 @@ extension Scheduler {
   /// `limit`. To be asked again and again. O(clocks), and O(n log n) with n pending sleeps where
   /// there is something to tell.
   ///
-  /// - Parameter isAnyBusy: Whether another test has something to run. This one may wait for it, for
-  ///   an actor that both use, so it gets more time.
-  func newStandstill(after limit: Duration, isAnyBusy: Bool = false) -> Standstill? {
+  /// - Parameters:
+  ///   - isAnyBusy: Whether another test has something to run. This one may wait for it, for an
+  ///     actor that both use, so it gets more time.
+  ///   - hasScope: Whether a scope of virtual time is under way within the test. Then it is the scope
+  ///     that notices when nothing happens.
+  func newStandstill(
+    after limit: Duration, isAnyBusy: Bool = false, hasScope: Bool = false
+  ) -> Standstill? {
     // A test that has left sleeping tasks behind waits for nothing any more.
     if let testTask, testTask.isOver { return nil }
     return lock.withLock {
       let isAtRest =
         isIdle && requests.isEmpty && settles.isEmpty && followers.isEmpty && scopeTimeline == nil
+        && !hasScope
       let sleeping = isAtRest ? timelinesInOrder.filter(\.isWaitingForTime) : []
       guard !sleeping.isEmpty else {
         watchedRest = nil

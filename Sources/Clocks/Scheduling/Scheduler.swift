@@ -50,6 +50,8 @@ final class Scheduler: Sendable {
   /// The number of jobs that have begun, and the one that runs.
   @exclusivity(unchecked) nonisolated(unsafe) var jobs: UInt64 = 0
   @exclusivity(unchecked) nonisolated(unsafe) var runningJob: (number: UInt64, task: UInt64)?
+  /// For how long there has been something to run and no thread yet, in sum.
+  @exclusivity(unchecked) nonisolated(unsafe) var nanosecondsWithoutThread: UInt64 = 0
   /// The job that ran when the watchdog last looked for the first time, and since when it does.
   @exclusivity(unchecked) nonisolated(unsafe) var watched:
     (job: UInt64, limit: RealTime, isKnown: Bool)?
@@ -306,7 +308,11 @@ final class Scheduler: Sendable {
   }
 
   func startPump(on lane: Lane) {
-    RuntimeDoor.startThread(on: lane) { self.pump(on: lane) }
+    let start = RealTime(in: .zero)
+    RuntimeDoor.startThread(on: lane) {
+      self.lock.withLock { self.nanosecondsWithoutThread &+= start.nanosecondsSince }
+      self.pump(on: lane)
+    }
   }
 
   /// Has the pump look again whether there is something to do, now that the pacemaker may want to

@@ -43,12 +43,17 @@ final class Watchdog: Sendable {
 
   private static func look(_ limit: Duration) {
     let isAnyBusy = TaskOwnership.shared.isAnyBusy
-    for scheduler in TaskOwnership.shared.registeredSchedulers {
+    let schedulers = TaskOwnership.shared.registeredSchedulers
+    let haveScopes = Set(schedulers.compactMap(\.parent).map(ObjectIdentifier.init))
+    for scheduler in schedulers {
       if let blockage = scheduler.newBlockage(after: limit) {
         let description = blockage.description(after: limit) + scheduler.scopeDescription
         scheduler.runInTest { scheduler.record(description) }
       }
-      if let standstill = scheduler.newStandstill(after: limit, isAnyBusy: isAnyBusy) {
+      let hasScope = haveScopes.contains(ObjectIdentifier(scheduler))
+      if let standstill = scheduler.newStandstill(
+        after: limit, isAnyBusy: isAnyBusy, hasScope: hasScope)
+      {
         report(standstill, of: scheduler, after: limit)
       }
     }
