@@ -76,8 +76,8 @@
         MainActor.executor.checkIsolated()
         MainActor.executor.stop()
       }
-      await DelayedActor(by: .milliseconds(5), .afterAWhile).visit()
-      await DelayedActor(by: .milliseconds(5), .atAnInstant).visit()
+      _ = await DelayedActor(by: .milliseconds(5), .afterAWhile).visit()
+      _ = await DelayedActor(by: .milliseconds(5), .atAnInstant).visit()
       try? await Task.sleep(for: .milliseconds(5))
       XCTAssertEqual(
         foreign.calls.all,
