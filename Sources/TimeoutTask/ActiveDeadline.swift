@@ -26,8 +26,14 @@ class ActiveDeadline: @unchecked Sendable {
 
   /// The innermost deadline that is certain to cancel the current task when it passes.
   static var current: ActiveDeadline? {
-    guard let innermost, !innermost.hasEnded.load(ordering: .acquiring) else { return nil }
-    return withUnsafeCurrentTask { $0 == innermost.task } ? innermost : nil
+    guard let innermost else { return nil }
+    return withUnsafeCurrentTask { innermost.governs($0) } ? innermost : nil
+  }
+
+  /// Whether the deadline is certain to cancel `task` when it passes. When it has ended, another
+  /// task may have the same address.
+  func governs(_ task: UnsafeCurrentTask?) -> Bool {
+    !hasEnded.load(ordering: .acquiring) && task == self.task
   }
 
   /// The nearest deadline on a clock, this one or one around it. O(d) for d nested deadlines.

@@ -66,6 +66,20 @@ import Testing
     #expect(await mistaken.value == 0)
   }
 
+  @Test func aDeadlineThatHasEndedDoesNotGovernATaskWithTheAddressOfItsOwn() async throws {
+    let (deadline, task) = try await withTimeout(.seconds(1), clock: StillClock()) {
+      // Only compared from here on: the task is over.
+      nonisolated(unsafe) let task = withUnsafeCurrentTask { $0 }
+      let deadline = try #require(ActiveDeadline.current)
+      #expect(deadline.governs(task))
+      #expect(!deadline.governs(nil))
+      return (deadline, Address(task: task))
+    }
+    #expect(!deadline.governs(task.task))
+  }
+
+  private struct Address: @unchecked Sendable { let task: UnsafeCurrentTask? }
+
   @Test func theWaitersWhoHaveLeftTakeNoPlace() {
     var queue = WaiterQueue<Int>()
     func places() -> Int? {
