@@ -139,8 +139,8 @@ extension TestClock {
   /// Cancellation has no influence. O(k log n + jobs that run), for k sleeps that wake.
   ///
   /// - Parameters:
-  ///   - timeout: How much real time it may take; half a minute by default. While other tests or
-  ///     processes have the threads, it does not count.
+  ///   - timeout: How much real time it may take; half a minute by default. The time does not count in
+  ///     which the test waits for a thread.
   ///   - fileID: The caller's place in its sources, for that failure; so are the other parameters.
   public nonisolated(nonsending) func run(
     timeout: Swift.Duration = .seconds(30),
@@ -150,8 +150,7 @@ extension TestClock {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     let isOwn = scheduler.admitCurrentTask()
     if !isOwn { checkForeignUse("run()", at: callSite) }
-    let request = RunRequest(
-      timeline, of: scheduler, isOwn: isOwn, limit: RealTime(in: timeout))
+    let request = RunRequest(timeline, of: scheduler, isOwn: isOwn, limit: RealTime(in: timeout))
     await scheduler.fulfil(request)
     report(request.runaway, in: "run()", at: callSite)
     guard request.ranOutOfTime else { return }

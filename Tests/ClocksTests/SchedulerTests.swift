@@ -9,15 +9,21 @@ import Testing
   /// The scheduler on whose behalf the current job runs.
   private static var current: Scheduler? { ThreadContext.current?.pointee.scheduler }
 
-  @Test(arguments: 0..<10)
-  func aStrangerThatAWokenTaskResumesRunsWhereItBelongs(_ repetition: Int) async throws {
-    let meeting = Meeting()
-    // Started before there is a clock: nobody's.
+  /// Starts a task that is nobody's, because there is no clock yet. It says whether it still is when
+  /// the meeting has ended.
+  private func stranger(waitingFor meeting: Meeting) async -> Task<Bool, Never> {
     let stranger = Task {
       await meeting.wait()
       return Self.current == nil
     }
     await meeting.isAttended()
+    return stranger
+  }
+
+  @Test(arguments: 0..<10)
+  func aStrangerThatAWokenTaskResumesRunsWhereItBelongs(_ repetition: Int) async throws {
+    let meeting = Meeting()
+    let stranger = await stranger(waitingFor: meeting)
     let clock = TestClock()
     Task {
       try await clock.sleep(for: .seconds(1))
@@ -30,11 +36,7 @@ import Testing
   @Test(arguments: 0..<10)
   func aStrangerThatIsResumedAfterACancellationRunsWhereItBelongs(_ repetition: Int) async throws {
     let meeting = Meeting()
-    let stranger = Task {
-      await meeting.wait()
-      return Self.current == nil
-    }
-    await meeting.isAttended()
+    let stranger = await stranger(waitingFor: meeting)
     let clock = TestClock()
     let sleeper = Task { try await clock.sleep(for: .seconds(1)) }
     await clock.settle()
@@ -80,7 +82,7 @@ import Testing
         clock.scheduler.admitCurrentTask()
         gate.signal()
         // Time enough for the next job, if it did not wait.
-        for _ in 0..<15 { busy() }
+        busy(for: 300)
         log.add("the visitor has ended")
         return
       }
@@ -298,7 +300,7 @@ import Testing
 }
 
 /// Keeps the current thread for a moment.
-private func busy() { usleep(20_000) }
+private func busy(for milliseconds: UInt32 = 20) { usleep(1_000 * milliseconds) }
 
 extension DispatchSemaphore {
   /// Waits, also where a task should not: here that is the point. On a busy machine others may have

@@ -91,8 +91,8 @@ final class RunRequest<Duration: DurationProtocol & Hashable>: TimeRequest {
     return finish
   }
 
-  /// The time does not count in which others have the threads: that a machine is busy is no fault
-  /// of the test's.
+  /// The time does not count in which the test waits for a thread: that a machine is busy is no fault
+  /// of its own.
   private var isOverLimit: Bool {
     limit.hasPassed(by: scheduler.nanosecondsWithoutThread &- nanosecondsWithoutThread)
   }

@@ -55,11 +55,11 @@ import Synchronization
     guard
       let context = ThreadContext.current, context.pointee.isInJob,
       let scheduler = RuntimeDoor.runningScheduler,
-      let pacemaker = scheduler.runtimeSleeps as? ScopePacemaker,
-      !isDate || pacemaker.options.freezesDate
+      let sleeps = scheduler.runtimeSleeps as? ScopeSleeps,
+      !isDate || sleeps.freezesDate
     else { return nil }
     let now = scheduler.lock.withLock { scheduler.scopeTimeline?.now } ?? .zero
-    let start = pacemaker.start
+    let start = sleeps.start
     switch clock {
     case CLOCK_REALTIME: return start.realTime.advanced(by: now)
     case CLOCK_MONOTONIC: return start.monotonic.advanced(by: now)

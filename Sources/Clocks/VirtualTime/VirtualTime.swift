@@ -20,7 +20,7 @@ public final class VirtualTime: Sendable {
   /// The innermost scope that the current task belongs to, or `nil` outside any. O(1).
   public static var current: VirtualTime? {
     guard let sleeps = RuntimeDoor.runningScheduler?.runtimeSleeps else { return nil }
-    return (sleeps as? ScopePacemaker)?.scope
+    return (sleeps as? ScopeSleeps)?.scope
   }
 
   /// The scope's time as a clock, for code that wants one injected.
@@ -30,6 +30,7 @@ public final class VirtualTime: Sendable {
 
   let scheduler: Scheduler
   let pacemaker: ScopePacemaker
+  let sleeps: ScopeSleeps
 
   /// - Parameter report: Records a failure; if `nil`, at `origin`.
   init(
@@ -39,11 +40,12 @@ public final class VirtualTime: Sendable {
     Watchdog.start()
     let timeline = Timeline<Duration>(now: .zero)
     pacemaker = ScopePacemaker(timeline, options)
+    sleeps = ScopeSleeps(timeline, freezesDate: options.freezesDate)
     scheduler = Scheduler(
-      timeline: timeline, pacemaker: pacemaker, runtimeSleeps: pacemaker, limits: options.limits,
+      timeline: timeline, pacemaker: pacemaker, runtimeSleeps: sleeps, limits: options.limits,
       origin: origin, record: report)
     clock = TestClock(scheduler, timeline, at: origin)
-    pacemaker.scope = self
+    sleeps.scope = self
   }
 
   /// The scope's time: how much of it has passed since the scope began. O(1).

@@ -167,7 +167,7 @@ extension VirtualTime {
   /// Cancels the tasks that still sleep, and those that they start, until none is left.
   private nonisolated(nonsending) func endLeftovers() async {
     _ = await scheduler.settle()
-    pacemaker.endCancelledSleeps(scheduler)
+    sleeps.endCancelledSleeps(scheduler)
     for round in 0..<100 {
       let pending = scheduler.lock.withLock { clock.timeline.sleeps }.pending
       guard !pending.isEmpty else { return }
@@ -184,7 +184,7 @@ extension VirtualTime {
       // one.
       for sleep in pending {
         sleep.details.task?.cancel()
-        pacemaker.endDelay(of: sleep.details.taskID, scheduler)
+        sleeps.endDelay(of: sleep.details.taskID, scheduler)
       }
       _ = await scheduler.settle()
     }
