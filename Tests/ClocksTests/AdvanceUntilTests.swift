@@ -213,7 +213,7 @@ import Testing
   }
 
   @Test func wakesWithoutEndAreAFailure() async {
-    clock.scheduler.setLimits(RunawayLimits(wakes: 100))
+    clock.scheduler.change { $0.runaway.limits = RunawayLimits(wakes: 100) }
     let beat = Task { while true { try await clock.sleep(for: .milliseconds(1)) } }
     let issues = await recordedIssues {
       #expect(await !clock.advance(upTo: .seconds(3600)) { false })
@@ -232,7 +232,7 @@ import Testing
   }
 
   @Test func aTestThatNeverComesToRestIsAFailure() async {
-    clock.scheduler.setLimits(RunawayLimits(jobs: 1_000))
+    clock.scheduler.change { $0.runaway.limits = RunawayLimits(jobs: 1_000) }
     let spin = Task { while !Task.isCancelled { await Task.yield() } }
     let issues = await recordedIssues {
       #expect(await !clock.advance(upTo: .seconds(3600)) { false })

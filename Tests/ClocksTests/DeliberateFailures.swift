@@ -11,7 +11,6 @@ enum DeliberateFailures: String {
   case inTest
   case inDetachedTask
   case afterTheLastTest
-  case withRegisteredRecorder
 
   static let variable = "CLOCKS_TESTS_DELIBERATE_FAILURE"
 
@@ -24,12 +23,6 @@ enum DeliberateFailures: String {
       await Task.detached { fail() }.value
     case .afterTheLastTest:
       atexit { DeliberateFailures.fail() }
-    case .withRegisteredRecorder:
-      registerFailureRecorder { failure in
-        print("registered: \(failure.message)")
-        return true
-      }
-      fail()
     case nil:
       break
     }

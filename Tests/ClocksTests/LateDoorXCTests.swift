@@ -25,10 +25,10 @@
         log.add(1)
       }
       // The scheduler waits for the job's end, and not for ever.
-      XCTAssertEqual(clock.scheduler.lock.withLock { clock.scheduler.visitors }, 1)
-      XCTAssertEqual(clock.scheduler.lock.withLock { clock.scheduler.isPumping }, false)
+      XCTAssertEqual(clock.scheduler.change { $0.idleness.visitors }, 1)
+      XCTAssertEqual(clock.scheduler.change { $0.idleness.thread }, .none)
       await clock.settle()
-      XCTAssertEqual(clock.scheduler.lock.withLock { clock.scheduler.visitors }, 0)
+      XCTAssertEqual(clock.scheduler.change { $0.idleness.visitors }, 0)
       XCTAssertEqual(clock.pendingSleeps.count, 1)
       XCTAssertEqual(log.all, [])
       await clock.advance(by: .seconds(1))

@@ -41,7 +41,7 @@ import Testing
     let scheduler = Scheduler(origin: .here())
     ownership.retain(scheduler, watermark: 10)
     for id in 11...1_000 as ClosedRange<UInt64> {
-      #expect(ownership.owner(ofReadyJob: id, on: scheduler) === scheduler)
+      #expect(ownership.owner(ofReadyJob: id, on: scheduler).owner === scheduler)
     }
     #expect(ownership.census == (1, 990))
     ownership.release(scheduler)
@@ -61,12 +61,12 @@ import Testing
       previous = scheduler
       for _ in 0..<1_000 {
         id += 1
-        #expect(ownership.owner(ofReadyJob: id, on: nil) == nil)
+        #expect(ownership.owner(ofReadyJob: id, on: nil).owner == nil)
       }
     }
     #expect(ownership.census.tasks < 5_000)
     // And the younger ones are remembered: whoever resumes one does not own it.
-    #expect(ownership.owner(ofReadyJob: id, on: previous) == nil)
+    #expect(ownership.owner(ofReadyJob: id, on: previous).owner == nil)
     if let previous { ownership.release(previous) }
   }
 
@@ -75,8 +75,8 @@ import Testing
     let scheduler = Scheduler(origin: .here())
     ownership.retain(scheduler, watermark: 100)
     let strangers = 1...5_000 as ClosedRange<UInt64>
-    for id in strangers { #expect(ownership.owner(ofReadyJob: id, on: nil) == nil) }
-    for id in strangers { #expect(ownership.owner(ofReadyJob: id, on: scheduler) == nil) }
+    for id in strangers { #expect(ownership.owner(ofReadyJob: id, on: nil).owner == nil) }
+    for id in strangers { #expect(ownership.owner(ofReadyJob: id, on: scheduler).owner == nil) }
     ownership.release(scheduler)
   }
 
@@ -84,9 +84,9 @@ import Testing
     let ownership = TaskOwnership()
     let scheduler = Scheduler(origin: .here())
     ownership.retain(scheduler, watermark: 10)
-    #expect(ownership.owner(ofReadyJob: 7, on: scheduler) == nil)
+    #expect(ownership.owner(ofReadyJob: 7, on: scheduler).owner == nil)
     #expect(ownership.claim(7, for: scheduler))
-    #expect(ownership.owner(ofReadyJob: 7, on: nil) === scheduler)
+    #expect(ownership.owner(ofReadyJob: 7, on: nil).owner === scheduler)
     ownership.release(scheduler)
   }
 
@@ -97,14 +97,14 @@ import Testing
     #expect(ownership.claim(11, for: own))
     let wide = ownership.retainProcessWide { Scheduler(origin: .here()) }
     #expect(ownership.retainProcessWide { Scheduler(origin: .here()) } === wide)
-    #expect(ownership.owner(ofReadyJob: 5, on: nil) === wide)
-    #expect(ownership.owner(ofReadyJob: 0, on: nil) === wide)
-    #expect(ownership.owner(ofReadyJob: 11, on: wide) === own)
-    #expect(ownership.owner(ofReadyJob: 12, on: own) === own)
+    #expect(ownership.owner(ofReadyJob: 5, on: nil).owner === wide)
+    #expect(ownership.owner(ofReadyJob: 0, on: nil).owner === wide)
+    #expect(ownership.owner(ofReadyJob: 11, on: wide).owner === own)
+    #expect(ownership.owner(ofReadyJob: 12, on: own).owner === own)
     ownership.release(wide)
-    #expect(ownership.owner(ofReadyJob: 5, on: nil) === wide)
+    #expect(ownership.owner(ofReadyJob: 5, on: nil).owner === wide)
     ownership.release(wide)
-    #expect(ownership.owner(ofReadyJob: 6, on: nil) == nil)
+    #expect(ownership.owner(ofReadyJob: 6, on: nil).owner == nil)
     ownership.release(own)
     #expect(ownership.isEmpty)
   }

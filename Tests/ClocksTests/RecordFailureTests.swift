@@ -65,14 +65,6 @@ import Testing
     #expect(child.exitCode == 1)
   }
 
-  @Test func registeredRecorderComesFirst() async throws {
-    let child = try await ChildProcess.runSwiftTesting(.withRegisteredRecorder)
-    #expect(
-      child.standardOutput.lines(containing: "The sea") == ["registered: The sea is not wet."])
-    #expect(child.standardError.lines(containing: "The sea") == [])
-    #expect(child.exitCode == 0)
-  }
-
   @Test func failureOfAnExitTestReachesItsParent() async {
     let issues = await recordedIssues {
       await #expect(processExitsWith: .success) {

@@ -21,14 +21,6 @@ final class RecordFailureXCTests: XCTestCase {
     XCTAssertEqual(child.exitCode, 1)
   }
 
-  func testARegisteredRecorderComesFirst() async throws {
-    let child = try await ChildProcess.runXCTest(.withRegisteredRecorder)
-    XCTAssertEqual(
-      child.standardOutput.lines(containing: "The sea"), ["registered: The sea is not wet."])
-    XCTAssertEqual(child.standardError, "")
-    XCTAssertEqual(child.exitCode, 0)
-  }
-
   func testSwiftTestingIsToldWhereItRuns() async throws {
     let child = try await ChildProcess.runSwiftTesting(.inTest)
     XCTAssertEqual(

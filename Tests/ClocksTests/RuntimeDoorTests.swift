@@ -8,8 +8,8 @@
   /// The door, and the executors behind which it stands.
   @Suite struct RuntimeDoorTests {
     @Test func everyTaskCanBeWatchedButAnAsyncLet() async {
-      #expect(await Task { RuntimeDoor.WatchedTask.current?.isOver }.value == false)
-      async let watched = RuntimeDoor.WatchedTask.current?.isOver
+      #expect(await Task { WatchedTask.current?.isOver }.value == false)
+      async let watched = WatchedTask.current?.isOver
       #expect(await watched == nil)
     }
 

@@ -7,7 +7,7 @@ import Testing
 /// What a scheduler runs and what it leaves to others.
 @Suite struct SchedulerTests {
   /// The scheduler on whose behalf the current job runs.
-  private static var current: Scheduler? { ThreadContext.current?.pointee.scheduler }
+  private static var current: Scheduler? { Scheduler.ofThread }
 
   /// Starts a task that is nobody's, because there is no clock yet. It says whether it still is when
   /// the meeting has ended.
@@ -115,7 +115,7 @@ import Testing
 
   @Test func jobsAreCountedAnewWhenTimeHasMoved() async {
     let clock = TestClock()
-    clock.scheduler.setLimits(RunawayLimits(jobs: 200))
+    clock.scheduler.change { $0.runaway.limits = RunawayLimits(jobs: 200) }
     let ticker = Task {
       for _ in 0..<20 {
         try await clock.sleep(for: .seconds(1))
@@ -130,7 +130,7 @@ import Testing
     let log = Log<String>()
     await withKnownIssue {
       try await withVirtualTime { time in
-        time.scheduler.setLimits(RunawayLimits(jobs: 1_000))
+        time.scheduler.change { $0.runaway.limits = RunawayLimits(jobs: 1_000) }
         Task {
           while !Task.isCancelled { await Task.yield() }
           log.add("the restless task is cancelled")
@@ -143,7 +143,7 @@ import Testing
 
   @Test func wakesInAScopeAreCountedAnewWhenItsBodyRuns() async throws {
     try await withVirtualTime { time in
-      time.scheduler.setLimits(RunawayLimits(wakes: 50))
+      time.scheduler.change { $0.runaway.limits = RunawayLimits(wakes: 50) }
       for _ in 0..<200 { try await Task.sleep(for: .seconds(1)) }
       #expect(time.now.offset == .seconds(200))
     }

@@ -154,7 +154,6 @@ import Testing
   @Test func cancelAfterTheWakeLetsTheSleepReturnNormally() async {
     let log = Log<String>()
     let clock = clock
-    let handles = AsyncStream<Task<Void, Never>>.makeStream()
     let sleeper = Task {
       do {
         try await clock.sleep(for: .seconds(1))
@@ -163,22 +162,23 @@ import Testing
         log.add("threw")
       }
     }
-    handles.continuation.yield(sleeper)
-    // The sleeper is ready after its wake, and this task cancels it before it runs: the wake of the
-    // sleeper enqueues it behind this task, which the observer makes run first.
-    let canceller = CancelAtWake(sleeper)
+    Task {
+      try await clock.sleep(for: .seconds(1))
+      sleeper.cancel()
+    }
     await clock.settle()
-    clock.scheduler.observe(with: canceller)
+    // The sleeper wakes; before it runs, so does the other task, and runs first.
+    clock.scheduler.change { $0.order.chooser = LastJob() }
     await clock.advance(by: .seconds(1))
-    clock.scheduler.observe(with: nil)
+    clock.scheduler.change { $0.order.chooser = nil }
     #expect(log.all == ["returned, cancelled: true"])
   }
 
-  /// Cancels a task just before its first job after a wake runs.
-  private final class CancelAtWake: SchedulerObserver {
-    private let task: Task<Void, Never>
-    init(_ task: Task<Void, Never>) { self.task = task }
-    func jobWillRun(task: UInt64, lane: Lane) { self.task.cancel() }
+  /// Wakes what is due first and runs what came last.
+  private final class LastJob: Chooser {
+    func choose(among candidates: [Candidate]) -> Int {
+      if case .sleep = candidates[0] { 0 } else { candidates.count - 1 }
+    }
   }
 
   // MARK: - Several advances

@@ -11,7 +11,7 @@ import Testing
     var cancelled: [SleepQueue<Int>.Token] = []
     var number: UInt64 = 0
     // A sleep whose task is not there: jobs are not run here.
-    let sleeper = SleepQueue<Int>.Sleeper.job(unsafeBitCast(8, to: UnownedJob.self))
+    let sleeper = Sleeper.job(.none)
     for step in 0..<3_000 {
       switch UInt8.random(in: 0..<4, using: &random) {
       case 0, 1:
@@ -60,7 +60,7 @@ import Testing
     let token = queue.reserve()
     #expect(queue.cancel(token) == nil)
     let outcome = queue.suspend(
-      token, .job(unsafeBitCast(8, to: UnownedJob.self)), until: 1,
+      token, .job(.none), until: 1,
       details: .init(
         registered: 0, taskName: nil, task: nil, taskID: 0, clock: .test, tolerance: nil))
     guard case .cancelled = outcome else {

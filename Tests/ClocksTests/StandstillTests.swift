@@ -69,12 +69,12 @@ import XCTest
         scheduler.newStandstill(after: .zero, isAnyBusy: isAnyBusy, hasScope: hasScope) != nil
       }
     }
-    func somethingHappens() { scheduler.lock.withLock { scheduler.jobs += 1 } }
+    func somethingHappens() { scheduler.change { $0.activity.visitorHasLeft() } }
 
     #expect(look(3) == [false, false, false])
     await #expect(throws: CancellationError.self) {
       try await withUnsafeThrowingContinuation { continuation in
-        scheduler.lock.withLock {
+        scheduler.change { _ in
           _ = timeline.sleeps.suspend(
             timeline.sleeps.reserve(), .continuation(continuation, isOwn: false),
             until: .seconds(1), details: .init(registered: .zero, clock: .test))
@@ -85,9 +85,9 @@ import XCTest
         #expect(look(3) == [false, true, false])
         somethingHappens()
         #expect(look(6, isAnyBusy: true) == [false, false, false, false, true, false])
-        scheduler.lock.withLock { scheduler.visitors += 1 }
+        scheduler.change { $0.idleness.visitors += 1 }
         #expect(look(3) == [false, false, false])
-        scheduler.lock.withLock { scheduler.visitors -= 1 }
+        scheduler.change { $0.idleness.visitors -= 1 }
         #expect(look(2) == [false, true])
         somethingHappens()
         #expect(look(3, hasScope: true) == [false, false, false])

@@ -24,7 +24,7 @@ import Testing
         switch table[id] {
         case .unknown: #expect(model[id] == nil)
         case .nobody: #expect(model[id] == -1)
-        case .scheduler(let found):
+        case .known(let found):
           #expect(model[id].map { $0 >= 0 && schedulers[$0] === found } == true)
         }
       }

@@ -62,8 +62,8 @@ import Testing
       for wake in 1...100 {
         try await clock.sleep(for: .seconds(1))
         guard wake == 10 else { continue }
-        clock.scheduler.lock.withLock {
-          clock.scheduler.nanosecondsWithoutThread += 3_600_000_000_000
+        clock.scheduler.change {
+          $0.activity.waitedForThread(nanoseconds: 3_600_000_000_000)
         }
       }
     }
@@ -76,11 +76,11 @@ import Testing
     let scheduler = clock.scheduler
     var waits: [UInt64] = []
     for _ in 1...3 {
-      waits.append(scheduler.lock.withLock { scheduler.nanosecondsWithoutThread })
+      waits.append(scheduler.change { $0.activity.nanosecondsWithoutThread })
       await withCheckedContinuation { continuation in
         DispatchQueue.global().async {
           // Until the test is suspended.
-          while !scheduler.lock.withLock({ scheduler.isIdle }) { usleep(100) }
+          while !scheduler.change({ $0.idleness.isIdle }) { usleep(100) }
           continuation.resume()
         }
       }
@@ -207,7 +207,7 @@ import Testing
     await clock.settle()
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
-    #expect(clock.timeline.arrivals.isEmpty)
+    #expect(clock.scheduler.change { _ in clock.timeline.waiters.isEmpty })
   }
 }
 
@@ -215,7 +215,7 @@ import Testing
 @Suite struct RunawayTests {
   @Test func aTaskThatYieldsForEverIsAFailureThatNamesIt() async {
     let clock = TestClock()
-    clock.scheduler.setLimits(RunawayLimits(jobs: 1_000))
+    clock.scheduler.change { $0.runaway.limits = RunawayLimits(jobs: 1_000) }
     let task = Task {
       while !Task.isCancelled { await Task.yield() }
       return withUnsafeCurrentTask { _ in RuntimeDoor.currentTaskID! }
@@ -243,7 +243,7 @@ import Testing
 
   @Test func settleGivesUpToo() async {
     let clock = TestClock()
-    clock.scheduler.setLimits(RunawayLimits(jobs: 1_000))
+    clock.scheduler.change { $0.runaway.limits = RunawayLimits(jobs: 1_000) }
     let task = Task { while !Task.isCancelled { await Task.yield() } }
     await withKnownIssue { await clock.settle() }
     task.cancel()
@@ -252,7 +252,7 @@ import Testing
 
   @Test func aTimerThatNeverEndsIsAFailureThatNamesItsSleep() async {
     let clock = TestClock()
-    clock.scheduler.setLimits(RunawayLimits(wakes: 1_000))
+    clock.scheduler.change { $0.runaway.limits = RunawayLimits(wakes: 1_000) }
     let task = Task(name: "ticker") {
       while true { try await clock.sleep(for: .nanoseconds(1)) }
     }

@@ -9,9 +9,9 @@ import Testing
     let token = timeline.sleeps.reserve()
     // As if a thread that is not the test's had announced the sleep before time moved.
     _ = timeline.sleeps.suspend(
-      token, .job(unsafeBitCast(1, to: UnownedJob.self)), until: .seconds(3),
+      token, .job(.none), until: .seconds(3),
       details: .init(registered: .seconds(5), clock: .test))
-    let sleeper = timeline.popEarliest(dueBy: .seconds(5))
+    let sleeper = timeline.popEarliest(dueBy: .seconds(5), Order())
     #expect(sleeper != nil)
     #expect(timeline.now == .seconds(5))
   }
@@ -20,7 +20,7 @@ import Testing
     let clock = TestClock(now: .init(offset: .seconds(5)))
     let sleeper = Task {
       try await withUnsafeThrowingContinuation { continuation in
-        clock.scheduler.lock.withLock {
+        clock.scheduler.change { _ in
           let token = clock.timeline.sleeps.reserve()
           _ = clock.timeline.sleeps.suspend(
             token, .continuation(continuation, isOwn: true), until: .seconds(3),
@@ -39,17 +39,17 @@ import Testing
     let more = Task { try await clock.waitForSleeps(atLeast: 2) }
     let sleeper = Task { try await clock.sleep(for: .seconds(1)) }
     try await waiting.value
-    #expect(clock.scheduler.lock.withLock { clock.timeline.arrivals.count } == 1)
+    #expect(clock.scheduler.change { _ in clock.timeline.waiters.count } == 1)
     more.cancel()
     await #expect(throws: CancellationError.self) { try await more.value }
-    #expect(clock.scheduler.lock.withLock { clock.timeline.arrivals.count } == 0)
+    #expect(clock.scheduler.change { _ in clock.timeline.waiters.count } == 0)
     sleeper.cancel()
   }
 
   @Test func anArrivalBeforeTheWaitIsNotLost() async {
-    let fulfilled = SleepArrival(count: 1)
-    fulfilled.fulfil()
-    let failed = SleepArrival(count: 1)
+    let fulfilled = SleepsWaiter(count: 1)
+    fulfilled.succeed()
+    let failed = SleepsWaiter(count: 1)
     failed.fail(CancellationError())
     let ends = await unlessItHangs(seconds: 30) {
       (try? await fulfilled.wait(), try? await failed.wait())
@@ -66,35 +66,33 @@ import Testing
       if expected.isEmpty || Int.random(in: 0..<100, using: &random) < 52 {
         next += 1
         queue.append(
-          JobQueue.Entry(job: unsafeBitCast(1, to: UnownedJob.self), taskID: next, lane: .pool))
+          ReadyJob(of: next))
         expected.append(next)
       } else {
         let position = Int.random(in: 0..<expected.count, using: &random)
         #expect(queue.remove(at: position).taskID == expected.remove(at: position))
       }
       #expect(queue.count == expected.count && queue.isEmpty == expected.isEmpty)
+      if queue.count % 50 == 0 { queue.checkInvariants() }
     }
     #expect(expected.indices.allSatisfy { queue[$0].taskID == expected[$0] })
     #expect(expected.count > 64)
   }
 
-  @Test func requestsKeepTheirOrder() {
-    final class Request: IdleRequest {
-      func step() -> IdleStep { .cancel([]) }
-      func abandon(_ reason: Runaway) -> IdleStep { .cancel([]) }
-    }
-    var queue = RequestQueue()
-    var expected: [Request] = []
+  @Test func waitersKeepTheirOrder() {
+    var queue = WaiterQueue()
+    var expected: [IdleWaiter] = []
     var random = SplitMix64(state: 1)
     for _ in 0..<10_000 {
       if expected.isEmpty || Int.random(in: 0..<100, using: &random) < 51 {
-        expected.append(Request())
+        expected.append(IdleWaiter(isOwn: true))
         queue.append(expected[expected.count - 1])
       } else {
         #expect(queue.first === expected.removeFirst())
         queue.removeFirst()
       }
-      #expect(queue.isEmpty == expected.isEmpty)
+      #expect((queue.first == nil) == expected.isEmpty)
+      #expect(queue.all.count == expected.count)
     }
   }
 

@@ -130,10 +130,11 @@ private final class Box<Value>: @unchecked Sendable {
     let log = Log<String>()
     try await withVirtualTime(autoAdvance: false) { time in
       let scheduler = time.clock.scheduler
-      let held = try #require(RuntimeDoor.hold { log.add("the sleep's job has run") })
+      let held = try #require(HeldTask { log.add("the sleep's job has run") })
       let sleeper = Task {
-        let task = RuntimeDoor.currentTask!
-        scheduler.runtimeSleeps?.sleep(task, held.job, for: .seconds(1), on: .continuous, scheduler)
+        let task = TaskReference.current!
+        scheduler.enqueue(
+          DelayedJob(job: held.job, task: task.job, delay: .seconds(1), clock: .continuous))
         withUnsafeCurrentTask { $0?.cancel() }
         #expect(time.clock.pendingSleeps.map(\.deadline.offset) == [.seconds(1)])
       }
@@ -377,13 +378,13 @@ private final class Box<Value>: @unchecked Sendable {
   @Test func aScopeThatIsStuckAndCannotBeCancelledSaysSoWhileItRuns() async throws {
     let reports = Log<String>()
     let (stream, source) = AsyncStream<Int>.makeStream()
-    let report = { @Sendable (report: String) in
-      reports.add(report)
+    let report = { @Sendable (text: String) in
+      reports.add(text)
       // Nothing else would end it.
       source.finish()
     }
     let options = ScopeOptions(stuckAfter: .milliseconds(20))
-    try await VirtualTime(options, at: .here(), report: report).run { _ in
+    try await VirtualTime(options, at: .here(), record: report).run { _ in
       let task = Task { for await _ in stream {} }
       await task.value
     }
@@ -400,7 +401,7 @@ private final class Box<Value>: @unchecked Sendable {
   @Test func aScopeThatWaitsForABusyTestIsNotStuck() async throws {
     let reports = Log<String>()
     let options = ScopeOptions(stuckAfter: .milliseconds(100))
-    try await VirtualTime(options, at: .here(), report: reports.add).run { _ in
+    try await VirtualTime(options, at: .here(), record: reports.add).run { _ in
       await withCheckedContinuation { continuation in
         DispatchQueue.global().async {
           Task.detached {
@@ -420,7 +421,7 @@ private final class Box<Value>: @unchecked Sendable {
     let reports = Log<String>()
     let options = ScopeOptions(heldFor: .milliseconds(50))
     await #expect(throws: CancellationError.self) {
-      try await VirtualTime(options, at: .here(), report: reports.add).run { time in
+      try await VirtualTime(options, at: .here(), record: reports.add).run { time in
         try await Task.sleep(for: .seconds(2))
         try await time.holding { try await Task.sleep(for: .seconds(1)) }
       }
@@ -440,7 +441,7 @@ private final class Box<Value>: @unchecked Sendable {
   @Test func whatHoldsTimeMayTakeLongAsLongAsNothingSleeps() async throws {
     let reports = Log<String>()
     let options = ScopeOptions(heldFor: .milliseconds(20))
-    try await VirtualTime(options, at: .here(), report: reports.add).run { time in
+    try await VirtualTime(options, at: .here(), record: reports.add).run { time in
       await time.holding { await realTimePasses(0.1) }
     }
     #expect(reports.all == [])

@@ -13,9 +13,8 @@
 /// This module imports no test library: it is linked into apps as well as into tests. Whoever can
 /// deliver the failure is found when there is one:
 ///
-/// 1. a recorder that a test kit registered;
-/// 2. the test library that is running: `TestLibraries` says how that is known;
-/// 3. nobody: one line, `file:line: error: message`, is written to standard error, in the form
+/// 1. the test library that is running: `TestLibraries` says how that is known;
+/// 2. nobody: one line, `file:line: error: message`, is written to standard error, in the form
 ///    that compilers use and editors understand.
 ///
 /// Where it cannot be told whether a test is running, the failure goes to every test library that
@@ -24,7 +23,6 @@
 /// - Complexity: a few look-ups by name, some microseconds. Nothing is remembered between failures,
 ///   because a test library may be loaded later than this module: a test bundle into its host app.
 @_spi(TestKit) public func recordFailure(_ message: String, at callSite: CallSite) {
-  if RegisteredRecorder.shared.deliver(message, at: callSite) { return }
   if TestLibraries.deliver(message, at: callSite) { return }
   writeToStandardError(
     "\(callSite.filePath):\(callSite.line): error: \(message)\n")

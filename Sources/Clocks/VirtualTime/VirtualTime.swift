@@ -19,8 +19,7 @@ public final class VirtualTime: Sendable {
 
   /// The innermost scope that the current task belongs to, or `nil` outside any. O(1).
   public static var current: VirtualTime? {
-    guard let sleeps = RuntimeDoor.runningScheduler?.runtimeSleeps else { return nil }
-    return (sleeps as? ScopeSleeps)?.scope
+    Scheduler.running?.scope?.face.map { unsafeDowncast($0, to: VirtualTime.self) }
   }
 
   /// The scope's time as a clock, for code that wants one injected.
@@ -29,23 +28,17 @@ public final class VirtualTime: Sendable {
   public let clock: TestClock<Duration>
 
   let scheduler: Scheduler
-  let pacemaker: ScopePacemaker
-  let sleeps: ScopeSleeps
 
-  /// - Parameter report: Records a failure; if `nil`, at `origin`.
+  /// - Parameter record: Records a failure; if `nil`, at `origin`.
   init(
-    _ options: ScopeOptions, at origin: CallSite, report: (@Sendable (String) -> Void)? = nil
+    _ options: ScopeOptions, at origin: CallSite, record: (@Sendable (String) -> Void)? = nil
   ) {
     RuntimeDoor.open()
     Watchdog.start()
-    let timeline = Timeline<Duration>(now: .zero)
-    pacemaker = ScopePacemaker(timeline, options)
-    sleeps = ScopeSleeps(timeline, freezesDate: options.freezesDate)
-    scheduler = Scheduler(
-      timeline: timeline, pacemaker: pacemaker, runtimeSleeps: sleeps, limits: options.limits,
-      origin: origin, record: report)
-    clock = TestClock(scheduler, timeline, at: origin)
-    sleeps.scope = self
+    let scope = Scope(options)
+    scheduler = Scheduler(scope, origin: origin, record: record)
+    clock = TestClock(scheduler, scope.timeline, at: origin)
+    scope.face = self
   }
 
   /// The scope's time: how much of it has passed since the scope began. O(1).
@@ -132,8 +125,8 @@ extension VirtualTime {
   public nonisolated(nonsending) func holding<Result>(
     _ operation: nonisolated(nonsending) () async throws -> Result
   ) async rethrows -> Result {
-    pacemaker.hold(scheduler, isUnlimited: true)
-    defer { pacemaker.letGo(scheduler, isUnlimited: true) }
+    scheduler.beginHold(isUnlimited: true)
+    defer { scheduler.endHold(isUnlimited: true) }
     return try await operation()
   }
 
@@ -143,8 +136,8 @@ extension VirtualTime {
   public nonisolated(nonsending) func waitForSleeps(
     atLeast count: Int = 1, timeout: Duration = .seconds(60)
   ) async throws {
-    pacemaker.hold(scheduler)
-    defer { pacemaker.letGo(scheduler) }
+    scheduler.beginHold()
+    defer { scheduler.endHold() }
     try await clock.waitForSleeps(atLeast: count, timeout: timeout)
   }
 }

@@ -67,7 +67,7 @@ public nonisolated(nonsending) func withVirtualTime<Result>(
   operation: nonisolated(nonsending) (VirtualTime) async throws -> Result
 ) async throws -> Result {
   let options = ScopeOptions(
-    autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
+    autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleepsFail: leftoverSleeps == .fail,
     stuckAfter: stuckAfter, freezesDate: freezesDate)
   let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
   return try await VirtualTime(options, at: callSite).run(operation)
@@ -81,9 +81,9 @@ public nonisolated(nonsending) func withVirtualTime<Result>(
   operation: nonisolated(nonsending) (VirtualTime) async throws -> Result
 ) async throws -> Result {
   let options = ScopeOptions(
-    autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
+    autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleepsFail: leftoverSleeps == .fail,
     stuckAfter: stuckAfter, freezesDate: freezesDate)
-  return try await VirtualTime(options, at: CallSite(), report: report).run(operation)
+  return try await VirtualTime(options, at: CallSite(), record: report).run(operation)
 }
 
 extension VirtualTime {
@@ -97,8 +97,8 @@ extension VirtualTime {
   ) async throws -> Result {
     // For the outer scope no time passes while the inner one is busy.
     let outer = VirtualTime.current
-    outer?.pacemaker.hold(outer!.scheduler)
-    defer { outer?.pacemaker.letGo(outer!.scheduler) }
+    outer?.scheduler.beginHold()
+    defer { outer?.scheduler.endHold() }
 
     let slot = ResultSlot<Result>()
     await withoutActuallyEscaping(operation) { operation in
@@ -116,13 +116,6 @@ extension VirtualTime {
   ) -> @isolated(any) () async -> Void {
     {
       _ = isolation
-      self.pacemaker.reportOverdue = { [weak self] problem in
-        guard let self else { return }
-        self.scheduler.record(
-          self.describe(problem)
-            + "\nIt is still not over: it awaits something that does not hear of its cancellation, "
-            + "for example the value of another task.")
-      }
       await self.begin()
       do {
         slot.result = .success(try await operation(self))
@@ -140,7 +133,7 @@ extension VirtualTime {
     await withTaskGroup { group in
       // Whatever is started on behalf of the scope's scheduler is the scope's.
       _ = ThreadContext.run(
-        ThreadContext(scheduler: scheduler, taskID: RuntimeDoor.currentTaskID ?? 0)
+        ThreadContext(owner: scheduler, taskID: RuntimeDoor.currentTaskID ?? 0)
       ) { _ in
         group.addTask(operation: child)
       }
@@ -149,86 +142,36 @@ extension VirtualTime {
 
   /// Sees to it that the current task is the scope's and runs on its scheduler.
   private nonisolated(nonsending) func begin() async {
-    pacemaker.begin(scheduler)
-    scheduler.admitRoot()
-    guard ThreadContext.current?.pointee.scheduler !== scheduler else { return }
+    scheduler.beginScope()
+    guard Scheduler.ofThread !== scheduler else { return }
     // The task was started in the queue of an actor that was at work for somebody else.
     scheduler.takeOverCurrentTask()
-    _ = await scheduler.settleAsOwn()
+    await scheduler.settleAsOwn()
   }
 
   /// Ends the scope.
   private nonisolated(nonsending) func end() async {
-    let problem = pacemaker.end(scheduler)
+    let problem = scheduler.endScope()
     await endLeftovers()
-    if let problem { scheduler.record(describe(problem)) }
+    if let problem { scheduler.report.record(scheduler.describe(problem)) }
   }
 
   /// Cancels the tasks that still sleep, and those that they start, until none is left.
   private nonisolated(nonsending) func endLeftovers() async {
     _ = await scheduler.settle()
-    sleeps.endCancelledSleeps(scheduler)
+    scheduler.runEndedSleeps()
     for round in 0..<100 {
-      let pending = scheduler.lock.withLock { clock.timeline.sleeps }.pending
+      let pending = scheduler.pendingSleeps
       guard !pending.isEmpty else { return }
-      if round == 0, pacemaker.options.leftoverSleeps == .fail {
-        scheduler.record(
-          """
-          withVirtualTime expects that no task sleeps any more when its operation returns, but at \
-          \(now) there \(pending.count == 1 ? "is 1 sleep" : "are \(pending.count) sleeps") pending:
-          \(pending.map(\.line).listed)
-          Await those tasks or cancel them before the operation returns.
-          """)
+      if round == 0, scheduler.scope?.options.leftoverSleepsFail == true {
+        scheduler.report.record(
+          LeftoverSleepsFailure.unexpected(now: "\(now)", pending: pending.map(\.line)))
       }
-      // None of these tasks can come to its end meanwhile: they are the scope's, and it runs this
-      // one.
-      for sleep in pending {
-        sleep.details.task?.cancel()
-        sleeps.endDelay(of: sleep.details.taskID, scheduler)
-      }
+      scheduler.cancelSleepingTasks()
       _ = await scheduler.settle()
     }
-    let pending = scheduler.lock.withLock { clock.timeline.sleeps }.pending
-    scheduler.record(
-      """
-      withVirtualTime has cancelled the tasks that still slept when its operation returned, a \
-      hundred times, but there \
-      \(pending.count == 1 ? "is 1 sleep" : "are \(pending.count) sleeps") pending again:
-      \(pending.map(\.line).listed)
-      A task that sleeps on after its cancellation never ends: let it throw the CancellationError.
-      """)
-  }
-
-  private func describe(_ problem: ScopePacemaker.Problem) -> String {
-    switch problem {
-    case .stuck(let pending) where pending.isEmpty:
-      """
-      withVirtualTime is stuck at \(now): for \(pacemaker.options.stuckAfter) of real time nothing \
-      could run, no sleep was pending, and its operation was not finished. Either tasks wait for \
-      each other (a deadlock), or they wait for work outside the scope: then put that into \
-      `time.holding { … }`. The operation has been cancelled.
-      """
-    case .stuck(let pending):
-      """
-      withVirtualTime is stuck at \(now): for \(pacemaker.options.stuckAfter) of real time nothing \
-      could run, and nobody has moved time, which does not move by itself here. The operation has \
-      been cancelled. Pending sleeps:
-      \(pending.map(\.line).listed)
-      """
-    case .held(let pending):
-      """
-      withVirtualTime is stuck at \(now): for \(pacemaker.options.heldFor) of real time nothing \
-      could run, and `holding` keeps time from jumping. If what it runs sleeps in virtual time, \
-      each of the two waits for the other: put nothing but real work into it. The operation has \
-      been cancelled. Pending sleeps:
-      \(pending.map(\.line).listed)
-      """
-    case .runaway(let reason):
-      """
-      withVirtualTime gave up at \(now), because the test does not come to rest: \
-      \(reason.description) The operation has been cancelled.
-      """
-    }
+    scheduler.report.record(
+      LeftoverSleepsFailure.endless(pending: scheduler.pendingSleeps.map(\.line)))
   }
 }
 

@@ -52,7 +52,7 @@ import Testing
     guard let early else { return }
     print("\(soakCount) times \(name): at a tenth \(early); at the end \(late)")
     #expect(failures == 0)
-    #expect(late.schedulers == start.schedulers && late.tasks == start.tasks)
+    #expect(late.owners == start.owners && late.tasks == start.tasks)
     #expect(late.descriptors <= early.descriptors)
     #expect(late.threads <= early.threads + 2)
     #expect(late.kilobytes <= early.kilobytes + early.kilobytes / 20 + 1_024)
@@ -67,12 +67,12 @@ private struct ProcessSize: CustomStringConvertible {
   var kilobytes: Int
   var threads: Int
   var descriptors: Int
-  var schedulers: Int
+  var owners: Int
   var tasks: Int
 
   /// The size once the last small test is gone, which may still be on its way out on another
   /// thread.
-  static func atRest(asBefore census: (schedulers: Int, tasks: Int)) async -> ProcessSize {
+  static func atRest(asBefore census: (owners: Int, tasks: Int)) async -> ProcessSize {
     for _ in 0..<1_000 where TaskOwnership.shared.census != census { await Task.yield() }
     return ProcessSize()
   }
@@ -86,11 +86,11 @@ private struct ProcessSize: CustomStringConvertible {
     kilobytes = (pages ?? 0) * sysconf(Int32(_SC_PAGESIZE)) / 1_024
     threads = entries("/proc/self/task")
     descriptors = entries("/proc/self/fd")
-    (schedulers, tasks) = TaskOwnership.shared.census
+    (owners, tasks) = TaskOwnership.shared.census
   }
 
   var description: String {
-    "\(kilobytes) KB, \(threads) threads, \(descriptors) descriptors, \(schedulers) schedulers, "
+    "\(kilobytes) KB, \(threads) threads, \(descriptors) descriptors, \(owners) owners, "
       + "\(tasks) tasks"
   }
 }

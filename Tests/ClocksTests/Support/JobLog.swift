@@ -7,7 +7,9 @@
 final class JobLog: SchedulerObserver {
   private let jobs = Log<(task: UInt64, lane: Lane)>()
 
-  func jobWillRun(task: UInt64, lane: Lane) { jobs.add((task, lane)) }
+  func observe(_ event: SchedulerEvent) {
+    if case .jobBegan(let task, let lane) = event { jobs.add((task, lane)) }
+  }
 
   var all: [String] {
     var numbers: [UInt64: Int] = [0: 0]
@@ -17,4 +19,13 @@ final class JobLog: SchedulerObserver {
       return "\(number) \(job.lane)"
     }
   }
+}
+
+extension ReadyJob {
+  /// A job of a task, for queues that do not run it.
+  init(of taskID: UInt64, lane: Lane = .pool) {
+    self.init(job: unsafeBitCast(8, to: UnownedJob.self), taskID: taskID, lane: lane)
+  }
+
+  static var none: ReadyJob { ReadyJob(of: 0) }
 }

@@ -1,0 +1,31 @@
+/// What a scheduler does next: `SchedulerState` decides it, and `Scheduler.perform(_:)` does it.
+enum Action {
+  /// Runs a job.
+  case run(ReadyJob)
+  /// Resumes a task whose sleep has woken. `isOwn` says whether it is the scheduler's.
+  case wake(UnsafeContinuation<Void, any Error>, isOwn: Bool)
+  /// Resumes a task that waited for the scheduler to be idle. `isOwn` says whether it is the
+  /// scheduler's.
+  case finish(UnsafeContinuation<Void, Never>, isOwn: Bool)
+  /// Cancels tasks.
+  case cancel([TaskHandle])
+  /// Looks at tasks that began to sleep on a clock of the runtime's in the job that has just ended:
+  /// whether they were cancelled before they were suspended.
+  case inspect([BegunSleep])
+  /// Goes on on another thread.
+  case move(to: Lane)
+  /// Does nothing until something happens; or until an alarm rings, if one is to be set.
+  case rest(Alarm?)
+
+  /// When to look again if nothing happens.
+  struct Alarm: Sendable, Equatable {
+    var number: Int
+    var duration: Duration
+  }
+}
+
+/// A sleep on a clock of the runtime's in the job that began it.
+struct BegunSleep: Sendable {
+  var task: TaskHandle
+  var sleep: SleepQueue<Duration>.Token
+}

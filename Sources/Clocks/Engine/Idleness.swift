@@ -1,0 +1,42 @@
+/// What keeps a test from being idle. **Idle** is defined here and nowhere else.
+struct Idleness {
+  /// What the scheduler's thread is doing.
+  ///
+  /// A scheduler has no thread of its own. When there is something to do, it asks for one of the
+  /// pool, or for the main thread, which then acts until there is not.
+  enum Thread {
+    /// There is none, or it is deciding at this moment what to do next.
+    case none
+    /// One was asked for, and has not begun.
+    case requested
+    /// One runs a job, or does what else was decided.
+    case acting
+  }
+
+  /// The jobs that could run now.
+  var ready = JobQueue()
+
+  /// Not `none` for as long as a thread is about to look for work: so there is never a second one.
+  var thread = Thread.none
+
+  /// Counts the visitors: running jobs of the test's tasks that were not started by the scheduler.
+  /// While there are any, it starts none, so that the test's tasks run one at a time.
+  var visitors = 0
+
+  /// Counts the tasks of the test that are away: they run, or are about to, where the scheduler
+  /// does not see their jobs begin and end. They come back, or go to sleep, without its help, so
+  /// ready jobs run meanwhile; but what waits for idleness waits for them.
+  var away = 0
+
+  /// Whether no task of the test is running, and none could run.
+  var isIdle: Bool { ready.isEmpty && visitors == 0 && away == 0 && thread == .none }
+
+  /// Whether the scheduler may start a job, if there is one.
+  var mayStartJob: Bool { visitors == 0 && thread == .none }
+
+  /// Stops the program if something is counted wrong; for tests.
+  func checkInvariants() {
+    precondition(visitors >= 0 && away >= 0, "more tasks have come back than were gone")
+    ready.checkInvariants()
+  }
+}

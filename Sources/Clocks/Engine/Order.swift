@@ -1,0 +1,53 @@
+/// Decides what comes first where the semantics of time leave it open: the only place that does.
+///
+/// Two questions are open: which of several ready jobs runs, and which of several sleeps wakes that
+/// are due now. The answer to both is first in, first out, unless there is a chooser.
+struct Order {
+  /// Decides in place of first in, first out; `nil` nearly always.
+  var chooser: (any Chooser)?
+}
+
+/// Chooses what comes next.
+///
+/// It is asked while the scheduler's lock is held, so it runs no code of the user's.
+protocol Chooser: AnyObject, Sendable {
+  /// The index of the candidate that comes next. Asked if there are two or more; an index out of
+  /// range stands for 0.
+  func choose(among candidates: [Candidate]) -> Int
+}
+
+/// Something that may come next.
+///
+/// The candidates are every ready job of the pool, the first one of the main actor, because jobs of
+/// one actor run in the order in which they were enqueued, and every sleep that is due now. They
+/// are listed in the order in which they would come by themselves.
+enum Candidate: Hashable, Sendable {
+  /// A ready job. `position` is its place among all ready jobs.
+  case job(position: Int, task: UInt64, lane: Lane)
+  /// A sleep that is due now. `number` is that of its registration.
+  case sleep(number: UInt64, task: UInt64)
+}
+
+extension Order {
+  /// The chooser's choice; what comes first by itself, if there is no choice.
+  func first(among candidates: [Candidate]) -> Candidate? {
+    guard let chooser, candidates.count > 1 else { return candidates.first }
+    let index = chooser.choose(among: candidates)
+    return candidates[candidates.indices.contains(index) ? index : 0]
+  }
+}
+
+extension JobQueue {
+  /// The ready jobs of which one may run next. O(n).
+  var candidates: [Candidate] {
+    var isFirstOnMain = true
+    return (0..<count).compactMap { position in
+      let job = self[position]
+      if job.lane == .main {
+        guard isFirstOnMain else { return nil }
+        isFirstOnMain = false
+      }
+      return .job(position: position, task: job.taskID, lane: job.lane)
+    }
+  }
+}

@@ -1,0 +1,116 @@
+/// Which scheduler, and whose is the current task.
+extension Scheduler {
+  /// The scheduler of the thread, or `nil` if it runs for none.
+  static var ofThread: Scheduler? { scheduler(ThreadContext.current?.pointee.owner) }
+
+  /// The scheduler on whose behalf the current task runs.
+  static var running: Scheduler? { scheduler(RuntimeDoor.runningOwner) }
+
+  /// Every scheduler that has a clock.
+  static var all: [Scheduler] {
+    TaskOwnership.shared.registeredOwners.map { unsafeDowncast($0, to: Scheduler.self) }
+  }
+
+  /// Whether a job of any test runs or is ready. O(schedulers).
+  static var isAnyBusy: Bool { all.contains { $0.change { !$0.idleness.isIdle } } }
+
+  /// An owner of tasks as what it is: there are no owners but schedulers.
+  private static func scheduler(_ owner: TaskOwner?) -> Scheduler? {
+    owner.map { unsafeDowncast($0, to: Scheduler.self) }
+  }
+
+  /// The scheduler for a clock that is made now: the current task's, or the process-wide one
+  /// outside any task.
+  ///
+  /// The clock must give it back with `release()`.
+  static func retainForNewClock(at origin: CallSite) -> Scheduler {
+    RuntimeDoor.open()
+    Watchdog.start()
+    guard let task = RuntimeDoor.currentTaskID else { return retainProcessWide(at: origin) }
+    let known = running ?? scheduler(TaskOwnership.shared.owner(of: task))
+    if known == nil, TestLibraries.isXCTestRunning {
+      // One test runs at a time, but in several tasks: `setUp`, the test, `tearDown`.
+      let scheduler = retainProcessWide(at: origin)
+      scheduler.admitCurrentTask()
+      return scheduler
+    }
+    let scheduler = known ?? Scheduler(origin: origin, isTestKnown: true)
+    scheduler.retain()
+    // Also if the current thread runs for the scheduler already: its first clocks may be gone, and
+    // with them all that was known of its tasks.
+    _ = TaskOwnership.shared.claim(task, for: scheduler)
+    scheduler.admitCurrentTask()
+    return scheduler
+  }
+
+  private static func retainProcessWide(at origin: CallSite) -> Scheduler {
+    let owner = TaskOwnership.shared.retainProcessWide { Scheduler(origin: origin) }
+    return unsafeDowncast(owner, to: Scheduler.self)
+  }
+
+  /// Keeps the scheduler registered for one more clock, until `release`.
+  func retain() {
+    TaskOwnership.shared.retain(self, watermark: RuntimeDoor.newestTaskID())
+  }
+
+  func release() {
+    TaskOwnership.shared.release(self)
+  }
+
+  /// Makes the current task the scheduler's, if no other test owns it, and says whether it is the
+  /// scheduler's now.
+  ///
+  /// If its job was not started by the scheduler, it is a visitor until it ends. O(1).
+  @discardableResult
+  func admitCurrentTask() -> Bool {
+    let context = ThreadContext.current
+    guard let task = RuntimeDoor.currentTaskID else { return false }
+    if let context, context.pointee.owner === self {
+      // Everything that comes through the door is registered there. What does not is a task that
+      // has not been suspended yet (`Task.immediate`) or that was only ever in an actor's queue.
+      return context.pointee.taskID == task || TaskOwnership.shared.claim(task, for: self)
+    }
+    guard TaskOwnership.shared.claim(task, for: self) else { return false }
+    guard context?.pointee.owner == nil else { return true }
+    visit()
+    context?.pointee.owner = self
+    return true
+  }
+
+  /// Whether the current task is another test's: neither the scheduler's own nor that of a scope
+  /// within the test.
+  var isCurrentTaskForeign: Bool {
+    guard
+      let task = RuntimeDoor.currentTaskID,
+      var owner = Self.scheduler(TaskOwnership.shared.owner(of: task))
+    else { return false }
+    while owner !== self {
+      guard let parent = owner.parent else { return true }
+      owner = parent
+    }
+    return false
+  }
+
+  /// Waits from now on for the end of the job that the current thread runs.
+  func visit() {
+    if let context = ThreadContext.current {
+      context.pointee.visited.append(self)
+      change { $0.visitorCame() }
+    } else if RuntimeDoor.isOnMainQueue {
+      // A job that began before the door was opened. The main thread's next turn comes when it has
+      // ended.
+      change { $0.visitorCame() }
+      RuntimeDoor.afterCurrentMainJob { self.visitorLeft(on: .main) }
+    }
+  }
+
+  /// Makes the current task the scheduler's alone, whosever it was.
+  ///
+  /// The rest of the current job still runs where it runs; the scheduler waits for its end. To be
+  /// called in a job that came through the door.
+  func takeOverCurrentTask() {
+    guard let task = RuntimeDoor.currentTaskID else { return }
+    visit()
+    TaskOwnership.shared.transfer(task, to: self)
+  }
+}

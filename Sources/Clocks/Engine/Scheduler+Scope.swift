@@ -1,0 +1,142 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// What a scheduler does only if it is that of a scope.
+extension Scheduler {
+  // MARK: - The scope's life
+
+  /// The scope begins; the current task runs its body, and each job of it starts the counting of
+  /// wakes anew.
+  func beginScope() {
+    let task = TaskReference.current?.handle
+    change { state in
+      state.scope?.body.begin(task)
+      state.runaway.rootTask = task?.id ?? 0
+    }
+  }
+
+  /// The body has returned: time does not jump any more. Returns what went wrong.
+  func endScope() -> ScopeProblem? {
+    let end = change { $0.scope?.body.end() }
+    return end?.problem
+  }
+
+  /// Reports what went wrong while the body still runs.
+  func reportOverdue(_ problem: ScopeProblem) {
+    report.record(describe(problem) + "\n" + ScopeProblem.isOverdue)
+  }
+
+  /// A report for the test's author.
+  func describe(_ problem: ScopeProblem) -> String {
+    let now = change { $0.scope?.timeline.now ?? .zero }
+    return problem.description(at: "\(now)")
+  }
+
+  /// Keeps time from jumping, until `endHold`.
+  ///
+  /// - Parameter isUnlimited: Whether nobody else sees to it that it comes to an end.
+  func beginHold(isUnlimited: Bool = false) {
+    change { state in
+      state.scope?.pace.holds += 1
+      if isUnlimited { state.scope?.pace.unlimitedHolds += 1 }
+    }
+  }
+
+  func endHold(isUnlimited: Bool = false) {
+    change { state in
+      state.scope?.pace.holds -= 1
+      if isUnlimited { state.scope?.pace.unlimitedHolds -= 1 }
+    }
+  }
+
+  // MARK: - The runtime's clocks
+
+  /// Takes over a sleep of the current task on a clock of the runtime's; or a task on its way to run,
+  /// which an executor of somebody's delays.
+  func sleepVirtually(_ delayed: DelayedJob) {
+    guard let scope else { return }
+    let job = ReadyJob(
+      job: delayed.job, taskID: RuntimeDoor.taskID(of: delayed.job), lane: .pool)
+    let task = TaskReference(job: delayed.task)
+    let taskID = task.id
+    let isDelay = job.taskID == taskID
+    let handle = isDelay ? nil : task.handle
+    let details = SleepQueue<Duration>.Details(
+      registered: .zero,
+      taskName: taskID == RuntimeDoor.currentTaskID ? RuntimeDoor.currentTaskName : nil,
+      task: task, taskID: taskID, clock: delayed.clock, tolerance: nil)
+    let delay =
+      RuntimeClocks.areRedirected
+      ? delayed.delay : delayed.delay.roundedUpAfterReadingTheClockTwice
+    // In the queue of an actor that is at work for somebody else.
+    if ThreadContext.current?.pointee.owner !== self { visit() }
+    let fulfilled: [SleepsWaiter] = change { state in
+      let timeline = scope.timeline
+      let deadline = saturatingSum(timeline.now, delay)
+      guard deadline > timeline.now else {
+        state.jobIsReady(job, isFromOutside: false)
+        return []
+      }
+      var details = details
+      details.registered = timeline.now
+      let sleep = timeline.sleeps.reserve()
+      _ = timeline.sleeps.suspend(sleep, .job(job), until: deadline, details: details)
+      if let handle {
+        state.scope?.runtimeSleeps.begin(sleep, of: handle)
+      } else {
+        state.scope?.runtimeSleeps.beginDelay(sleep, of: taskID)
+      }
+      if state.observer != nil {
+        state.note(.sleepRegistered(number: sleep.number, task: taskID, until: deadline))
+      }
+      return timeline.takeFulfilledWaiters()
+    }
+    for waiter in fulfilled { waiter.succeed() }
+  }
+
+  /// What a clock of the system reads for the scope's tasks; `nil` if that is what it reads for all.
+  func virtualReading(of clock: clockid_t, isDate: Bool) -> timespec? {
+    guard let scope, !isDate || scope.options.freezesDate else { return nil }
+    return scope.start.reading(of: clock, after: change { _ in scope.timeline.now })
+  }
+
+  // MARK: - Left-over sleeps
+
+  /// The sleeps that are pending, in the order in which they would wake.
+  var pendingSleeps: [SleepQueue<Duration>.Pending] {
+    guard let timeline = scope?.timeline else { return [] }
+    return change { _ in timeline.sleeps }.pending
+  }
+
+  /// Cancels every task that sleeps.
+  func cancelSleepingTasks() {
+    guard let timeline = scope?.timeline else { return }
+    // A task that sleeps is not over while the lock is held: then it is kept.
+    let tasks = change { _ in timeline.sleeps.pending.compactMap(\.details.task?.handle) }
+    for task in tasks {
+      task.cancel()
+      change { state in
+        guard let job = state.scope?.runtimeSleeps.endDelay(of: task.id, on: timeline) else {
+          return
+        }
+        state.jobIsReady(job, isFromOutside: false)
+      }
+    }
+  }
+
+  /// Runs the jobs of sleeps whose tasks were cancelled before they were suspended, and have gone on.
+  func runEndedSleeps() {
+    change { state in
+      for job in state.scope?.runtimeSleeps.takeEnded() ?? [] {
+        state.jobIsReady(job, isFromOutside: false)
+      }
+    }
+  }
+}

@@ -1,0 +1,60 @@
+/// What the watchdog asks of a scheduler.
+extension Scheduler {
+  /// The job that has held its thread for longer than `limit` while others wait for it, if there is
+  /// one that was not known yet. To be asked again and again. O(1).
+  func newBlockage(after limit: Duration) -> Blockage? {
+    change { state in
+      state.activity.findBlockage(after: limit, state.idleness).map {
+        Blockage(task: $0, waiting: state.idleness.ready.count)
+      }
+    }
+  }
+
+  /// What waits for time that nobody moves, if nothing has happened in the test for longer than
+  /// `limit`. To be asked again and again. O(clocks), and O(n log n) with n pending sleeps where
+  /// there is something to tell.
+  ///
+  /// - Parameters:
+  ///   - isAnyBusy: Whether another test has something to run.
+  ///   - hasScope: Whether a scope of virtual time is under way within the test. Then it is the scope
+  ///     that notices when nothing happens.
+  func newStandstill(
+    after limit: Duration, isAnyBusy: Bool = false, hasScope: Bool = false
+  ) -> Standstill? {
+    // A test that has left sleeping tasks behind waits for nothing any more.
+    if let testTask, testTask.isOver { return nil }
+    return change { state in
+      let isAtRest =
+        state.idleness.isIdle && state.requests.isEmpty && state.scope == nil && !hasScope
+      let sleeping = isAtRest ? state.clocks.all.filter(\.isWaitingForTime) : []
+      let isStandstill = state.activity.findStandstill(
+        after: limit, isWaiting: !sleeping.isEmpty, isAnyBusy: isAnyBusy)
+      return isStandstill ? Standstill(sleeps: sleeping.map(\.pendingLines)) : nil
+    }
+  }
+
+  /// Has the sleeps of all clocks throw a `CancellationError`.
+  func cancelAllSleeps() {
+    let sleepers = change { $0.clocks.all.flatMap { $0.removeAllSleeps() } }
+    for sleeper in sleepers { sleeper.resume(throwing: CancellationError()) }
+  }
+
+  /// Remembers a clock's time.
+  func add(_ timeline: any SleepHolder) {
+    guard timeline !== scope?.timeline else { return }
+    change { $0.clocks.add(timeline) }
+  }
+
+  func remove(_ timeline: any SleepHolder) {
+    // What is taken out is freed outside the lock.
+    _ = change { $0.clocks.remove(timeline) }
+  }
+
+  /// The time and the pending sleeps of a test whose time is virtual throughout.
+  var scopeDescription: String {
+    guard let timeline = scope?.timeline else { return "" }
+    let (now, sleeps) = change { _ in (timeline.now, timeline.sleeps) }
+    let pending = sleeps.pending.map(\.line)
+    return "It is \(now). Pending sleeps: \(pending.isEmpty ? "none" : "\n" + pending.listed)"
+  }
+}

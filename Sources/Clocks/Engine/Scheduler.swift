@@ -1,0 +1,202 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// Runs one test's tasks, one job at a time and in a known order, and so knows when nothing of the
+/// test can run.
+///
+/// What it knows is a value, `SchedulerState`, which also decides what comes next; the definition of
+/// idle is `Idleness.isIdle`. The scheduler guards that value, does what it decides
+/// (`perform(_:on:_:)`), and starts a thread when one is needed (`change`).
+final class Scheduler: TaskOwner, @unchecked Sendable {
+  /// Guards `state`, and the timelines that are part of it. Only `change` takes it.
+  ///
+  /// No job runs, no continuation is resumed and no task is freed while it is held. Comparing two
+  /// instants is all of a user's code that may run under it.
+  private let lock = Lock()
+
+  // The lock makes every access exclusive, so they are not checked a second time.
+  @exclusivity(unchecked) nonisolated(unsafe) private var state: SchedulerState
+
+  /// What does not change of a scope; `nil` unless the test's time is virtual throughout.
+  let scope: Scope?
+  /// The scheduler of the test that the scope is a part of.
+  let parent: Scheduler?
+  /// How a failure reaches the test.
+  let report: TestReport
+  /// The task that made the test's first clock; `nil` if it is not known, or cannot be watched.
+  let testTask: WatchedTask?
+
+  /// Makes the scheduler of a test's clocks.
+  ///
+  /// - Parameter isTestKnown: Whether the current task is the test's.
+  init(origin: CallSite, isTestKnown: Bool = false) {
+    state = SchedulerState()
+    scope = nil
+    parent = nil
+    report = TestReport(at: origin, isTestKnown: isTestKnown)
+    testTask = isTestKnown ? .current : nil
+    super.init(isVirtual: false)
+  }
+
+  /// Makes the scheduler of a test whose time is virtual throughout.
+  init(_ scope: Scope, origin: CallSite, record: (@Sendable (String) -> Void)? = nil) {
+    state = SchedulerState(scope: scope)
+    self.scope = scope
+    parent = Scheduler.ofThread
+    report = TestReport(at: origin, isTestKnown: true, record: record)
+    testTask = nil
+    super.init(isVirtual: true)
+    scope.alarmClock.ring = { [weak self] in self?.alarmRings($0) }
+  }
+
+  deinit { lock.destroy() }
+
+  // MARK: - The state
+
+  /// Looks at the state, or changes it, and sees to it that a thread acts if one is needed then.
+  ///
+  /// Everything that reaches the scheduler comes through here. `body` calls nobody else.
+  @inline(__always)
+  func change<Result>(_ body: (inout SchedulerState) -> Result) -> Result {
+    let (result, lane) = lock.withLock { (body(&state), state.claimThread()) }
+    if let lane { startThread(on: lane) }
+    return result
+  }
+
+  private func startThread(on lane: Lane) {
+    let start = RealTime(in: .zero)
+    RuntimeDoor.startThread(on: lane) {
+      self.change { $0.activity.waitedForThread(nanoseconds: start.nanosecondsSince) }
+      self.pump(on: lane)
+    }
+  }
+
+  // MARK: - Acting
+
+  /// The number of jobs after which a thread goes to the end of its queue, so that other tests get
+  /// their turn.
+  private static let jobsPerTurn = 1_000
+
+  /// The number of pool jobs that the main thread runs before it leaves them to the pool.
+  ///
+  /// Once a scheduler is on the main thread it stays for a while: a test that hops to the main actor
+  /// and back would otherwise change threads at every step.
+  private static let poolJobsPerMainTurn = 64
+
+  /// Does what comes next, again and again, until there is nothing to do: what the scheduler's
+  /// thread runs.
+  func pump(on lane: Lane) {
+    _ = ThreadContext.run(ThreadContext(owner: self)) { context in
+      var jobs = 0
+      var poolJobsOnMain = 0
+      while true {
+        let mayStay = jobs < Self.jobsPerTurn && poolJobsOnMain < Self.poolJobsPerMainTurn
+        let action = change { $0.next(on: lane, mayStay: mayStay) }
+        if case .run(let job) = action {
+          jobs += 1
+          if lane == .main { poolJobsOnMain = job.lane == .main ? 0 : poolJobsOnMain + 1 }
+        }
+        guard perform(action, context) else { return }
+      }
+    }
+  }
+
+  /// Does what was decided, and says whether the thread is to go on.
+  @inline(__always)
+  private func perform(
+    _ action: Action, _ context: UnsafeMutablePointer<ThreadContext>
+  ) -> Bool {
+    switch action {
+    case .run(let job):
+      run(job, context)
+    case .wake(let continuation, let isOwn):
+      context.pointee.isWaking = isOwn
+      continuation.resume()
+      context.pointee.isWaking = false
+    case .finish(let continuation, let isOwn):
+      context.pointee.isWaking = isOwn
+      continuation.resume()
+      context.pointee.isWaking = false
+    case .cancel(let tasks):
+      for task in tasks { task.cancel() }
+    case .inspect(let sleeps):
+      inspect(sleeps)
+    case .move(let lane):
+      startThread(on: lane)
+      return false
+    case .rest(let alarm):
+      if let alarm { setAlarm(alarm) }
+      return false
+    }
+    return true
+  }
+
+  @inline(__always)
+  private func run(_ job: ReadyJob, _ context: UnsafeMutablePointer<ThreadContext>) {
+    context.pointee.taskID = job.taskID
+    context.pointee.isInJob = true
+    RuntimeDoor.run(job.job, on: job.lane)
+    context.pointee.isInJob = false
+    context.pointee.taskID = 0
+    guard !context.pointee.visited.isEmpty else { return }
+    for owner in context.pointee.visited { owner.visitorLeft(on: nil) }
+    context.pointee.visited = []
+  }
+
+  /// Ends the sleeps whose tasks were cancelled before they were suspended.
+  private func inspect(_ sleeps: [BegunSleep]) {
+    let cancelled = sleeps.filter(\.task.isCancelled)
+    guard !cancelled.isEmpty, let timeline = scope?.timeline else { return }
+    change { state in
+      for sleep in cancelled { state.scope?.runtimeSleeps.endCancelled(sleep, on: timeline) }
+    }
+  }
+
+  private func setAlarm(_ alarm: Action.Alarm) {
+    scope?.alarmClock.set(alarm.number, in: alarm.duration)
+  }
+
+  private func alarmRings(_ number: Int) {
+    let isAnyBusy = Scheduler.isAnyBusy
+    switch change({ $0.alarmRings(number, isAnyBusy: isAnyBusy) }) {
+    case .nothing: break
+    case .again(let alarm): setAlarm(alarm)
+    case .report(let problem): report.runInTest { self.reportOverdue(problem) }
+    }
+  }
+
+  // MARK: - As an owner of tasks
+
+  override func enqueue(_ job: ReadyJob, isNew: Bool) {
+    change { state in
+      if state.observer != nil {
+        let creator = RuntimeDoor.currentTaskID ?? 0
+        if isNew { state.note(.taskCreated(job.taskID, by: creator)) }
+        state.note(.jobEnqueued(task: job.taskID, by: creator, job.lane))
+      }
+      let isFromOutside = scope != nil && ThreadContext.current?.pointee.owner !== self
+      state.jobIsReady(job, isFromOutside: isFromOutside)
+    }
+  }
+
+  override func enqueue(_ job: DelayedJob) { sleepVirtually(job) }
+
+  override func reading(of clock: clockid_t, isDate: Bool) -> timespec? {
+    virtualReading(of: clock, isDate: isDate)
+  }
+
+  override func visitorLeft(on lane: Lane?) {
+    let goesOn = change { state in
+      state.visitorLeft()
+      return lane != nil && state.claimThread() != nil
+    }
+    if goesOn, let lane { pump(on: lane) }
+  }
+}

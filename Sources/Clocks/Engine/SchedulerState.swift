@@ -1,0 +1,300 @@
+/// All that a scheduler knows, as a value: it decides what comes next, and does nothing itself.
+///
+/// It has no lock, starts no thread and calls nothing of the runtime's. `Scheduler` guards it and
+/// does what it decides.
+struct SchedulerState {
+  /// What keeps the test from being idle.
+  var idleness = Idleness()
+  /// Those who wait for the test to be idle.
+  var requests = Requests()
+  /// Notices that the test never comes to rest.
+  var runaway = RunawayGuard()
+  /// What the watchdog asks.
+  var activity = Activity()
+  /// The times of the test's clocks, but for that of a scope.
+  var clocks = ClockRegister()
+  /// What a scope adds; `nil` unless the test's time is virtual throughout.
+  var scope: ScopeState?
+  /// What comes first where that is open.
+  var order = Order()
+  /// Is told what happens; `nil` nearly always.
+  var observer: (any SchedulerObserver)?
+
+  init(scope: Scope? = nil) {
+    self.scope = scope.map(ScopeState.init)
+    if let scope { runaway.limits = scope.options.limits }
+  }
+
+  // MARK: - What comes next
+
+  /// Decides what the scheduler's thread does next.
+  ///
+  /// - Parameters:
+  ///   - lane: Where the thread is.
+  ///   - mayStay: Whether it may go on, or is to let others have their turn first.
+  mutating func next(on lane: Lane, mayStay: Bool) -> Action {
+    // The thread that asks does nothing while it asks, so `isIdle` means the same here as elsewhere.
+    idleness.thread = .none
+    endJob()
+    let action = decide(on: lane, mayStay: mayStay)
+    switch action {
+    case .rest: break
+    case .move: idleness.thread = .requested
+    default: idleness.thread = .acting
+    }
+    return action
+  }
+
+  private mutating func decide(on lane: Lane, mayStay: Bool) -> Action {
+    guard idleness.mayStartJob else { return .rest(nil) }
+    if let begun = takeBegunSleeps() { return .inspect(begun) }
+    if !idleness.ready.isEmpty { return startJob(on: lane, mayStay: mayStay) }
+    guard idleness.isIdle else { return .rest(nil) }
+    runaway.isAtRest()
+    switch turn {
+    case .cancellation: return .cancel(scope!.body.takeToCancel())
+    case .waiter(let waiter): return serve(waiter)
+    case .jump: return jump()
+    case nil: return .rest(setAlarm())
+    }
+  }
+
+  // MARK: - Ready jobs
+
+  private mutating func takeBegunSleeps() -> [BegunSleep]? {
+    scope?.runtimeSleeps.haveBegun == true ? scope!.runtimeSleeps.takeBegun() : nil
+  }
+
+  /// Starts a ready job; or wakes a sleep that is due, if a chooser wants that first.
+  private mutating func startJob(on lane: Lane, mayStay: Bool) -> Action {
+    var position = 0
+    if order.chooser != nil {
+      switch order.first(among: idleness.ready.candidates + dueSleeps) {
+      case .job(let chosen, _, _): position = chosen
+      case .sleep(let number, let task):
+        if let action = wakeDueSleep(number, of: task) { return action }
+      case nil: break
+      }
+    }
+    let wanted = idleness.ready[position].lane
+    if !mayStay || (wanted == .main && lane != .main) { return .move(to: wanted) }
+    let job = idleness.ready.remove(at: position)
+    if let reason = runaway.jobBegins(of: job.taskID), let action = giveUp(reason, because: job) {
+      idleness.ready.append(job)
+      return action
+    }
+    return start(job)
+  }
+
+  /// Where the next job wants to run.
+  private var nextLane: Lane { idleness.ready.isEmpty ? .pool : idleness.ready[0].lane }
+
+  private mutating func start(_ job: ReadyJob) -> Action {
+    activity.jobBegins(of: job.taskID)
+    if scope != nil { scope!.pace.somethingHappens() }
+    if observer != nil { note(.jobBegan(task: job.taskID, job.lane)) }
+    return .run(job)
+  }
+
+  private mutating func endJob() {
+    if observer != nil, let task = activity.running?.task { note(.jobEnded(task: task)) }
+    activity.jobHasEnded()
+  }
+
+  // MARK: - When the test is idle
+
+  /// Whose turn it is when the test is idle.
+  private enum Turn {
+    /// Tasks of a scope are to be cancelled.
+    case cancellation
+    /// Somebody has waited for it.
+    case waiter(IdleWaiter)
+    /// Time jumps to the next deadline.
+    case jump
+  }
+
+  /// Whose turn it is when the test is idle; `nil` if there is nothing to do. This is decided here
+  /// and, among those who wait, in `Requests.first`, and nowhere else.
+  private var turn: Turn? {
+    if let scope, !scope.body.toCancel.isEmpty { return .cancellation }
+    if let waiter = requests.first(scopeMovesTime: scope?.movesTime ?? false) {
+      return .waiter(waiter)
+    }
+    guard let scope, scope.mayJump else { return nil }
+    if let observer = requests.observers.first { return .waiter(observer) }
+    return scope.timeline.sleeps.count > 0 ? .jump : nil
+  }
+
+  /// Whether a thread is needed, and there is none.
+  private var needsThread: Bool {
+    guard idleness.mayStartJob else { return false }
+    return !idleness.ready.isEmpty || (idleness.isIdle && turn != nil)
+  }
+
+  /// Notes that a thread begins to act, if one is needed, and returns where it should be.
+  mutating func claimThread() -> Lane? {
+    guard needsThread else { return nil }
+    idleness.thread = .requested
+    return nextLane
+  }
+
+  /// Does the next thing for somebody whose turn it is.
+  private mutating func serve(_ waiter: IdleWaiter) -> Action {
+    if waiter.kind == .advance, let reason = runaway.tooManyWakes { return end(waiter, reason) }
+    let before = observer == nil ? nil : waiter.trace.now
+    let sleeper = waiter.takeSleeper(
+      order, nanosecondsWithoutThread: activity.nanosecondsWithoutThread)
+    if observer != nil { noteTime(since: before, waiter.trace, hasWoken: sleeper != nil) }
+    guard let sleeper else { return end(waiter) }
+    return wake(sleeper)
+  }
+
+  /// Moves time to the next deadline of the scope.
+  private mutating func jump() -> Action {
+    if let reason = runaway.tooManyWakes, let action = giveUp(reason) { return action }
+    let timeline = scope!.timeline
+    let before = observer == nil ? nil : timeline.time
+    guard let sleeper = timeline.popEarliest(dueBy: nil, order) else { return .rest(nil) }
+    if observer != nil {
+      noteTime(since: before, (timeline.time, timeline.sleeps.removed), hasWoken: true)
+    }
+    return wake(sleeper)
+  }
+
+  private mutating func wake(_ sleeper: Sleeper) -> Action {
+    runaway.sleepWakes()
+    if scope != nil { scope!.pace.somethingHappens() }
+    switch sleeper {
+    case .continuation(let continuation, let isOwn): return .wake(continuation, isOwn: isOwn)
+    case .job(let job): return start(job)
+    }
+  }
+
+  /// Ends somebody's wait, because it has what it waits for, or never will.
+  private mutating func end(_ waiter: IdleWaiter, _ reason: Runaway? = nil) -> Action {
+    if let reason { waiter.giveUp(reason) }
+    requests.remove(waiter)
+    runaway.waitEnds()
+    return waiter.end
+  }
+
+  /// Has whose turn it would be give up, because the test never comes to rest; `nil` if nobody waits
+  /// for that.
+  private mutating func giveUp(_ reason: Runaway, because culprit: ReadyJob? = nil) -> Action? {
+    runaway.isAtRest()
+    runaway.waitEnds()
+    let movesTime = scope?.movesTime ?? false
+    if let waiter = requests.first(scopeMovesTime: movesTime) ?? requests.observers.first {
+      return end(waiter, reason)
+    }
+    guard scope != nil else { return nil }
+    let task = culprit.flatMap { $0.taskID == 0 ? nil : TaskReference(job: $0.job).handle }
+    _ = scope!.body.giveUp(.runaway(reason), culprit: task)
+    return scope!.body.toCancel.isEmpty ? nil : .cancel(scope!.body.takeToCancel())
+  }
+
+  private mutating func setAlarm() -> Action.Alarm? {
+    guard scope != nil else { return nil }
+    let isAwaited = scope!.timeline.sleeps.count > 0 || !requests.observers.isEmpty
+    return scope!.setAlarm(isAwaited: isAwaited)
+  }
+
+  // MARK: - What happens
+
+  /// Takes a job that has become ready. Amortized O(1).
+  ///
+  /// - Parameter isFromOutside: Whether something outside the scope has made it ready.
+  mutating func jobIsReady(_ job: ReadyJob, isFromOutside: Bool) {
+    if scope != nil {
+      let timeline = scope!.timeline
+      if let over = scope!.runtimeSleeps.taskBecameReady(job.taskID, on: timeline) {
+        idleness.ready.append(over)
+      }
+      scope!.pace.somethingHappens()
+      if isFromOutside { requests.jobCameFromOutside() }
+    }
+    idleness.ready.append(job)
+  }
+
+  /// Takes somebody who wants to know, or who moves time. O(1).
+  mutating func append(_ waiter: IdleWaiter) {
+    requests.append(waiter)
+    runaway.isAtRest()
+  }
+
+  /// Takes somebody who looks at each instant. O(1).
+  mutating func append(observer: InstantObserver) {
+    requests.append(observer: observer)
+    runaway.isAtRest()
+  }
+
+  /// A running job of the test's that the scheduler did not start has begun, or is found out.
+  mutating func visitorCame() { idleness.visitors += 1 }
+
+  mutating func visitorLeft() {
+    idleness.visitors -= 1
+    activity.visitorHasLeft()
+  }
+
+  /// A task runs, or is about to, where its jobs are not seen.
+  mutating func taskWentAway(_ task: UInt64) {
+    idleness.away += 1
+    if observer != nil { note(.taskAway(task)) }
+  }
+
+  /// A task has come back from there, or sleeps.
+  mutating func taskCameBack(_ task: UInt64) {
+    idleness.away -= 1
+    if observer != nil { note(.taskBack(task)) }
+  }
+
+  /// What follows from the ringing of an alarm. If something happens at this moment, there is a new
+  /// alarm when it is over.
+  mutating func alarmRings(_ number: Int, isAnyBusy: Bool) -> ScopeState.AlarmOutcome {
+    guard idleness.isIdle, scope != nil else { return .nothing }
+    return scope!.alarmRings(number, isAnyBusy: isAnyBusy)
+  }
+
+  // MARK: - Choosing and observing
+
+  /// The sleeps that are due now, if whoever has the next turn moves time.
+  private var dueSleeps: [Candidate] {
+    switch turn {
+    case .waiter(let waiter): waiter.dueSleeps
+    case .jump: scope!.timeline.dueSleeps
+    case .cancellation, nil: []
+    }
+  }
+
+  private mutating func wakeDueSleep(_ number: UInt64, of task: UInt64) -> Action? {
+    let sleeper: Sleeper?
+    switch turn {
+    case .waiter(let waiter): sleeper = waiter.takeDueSleeper(number)
+    case .jump: sleeper = scope!.timeline.sleeps.remove(number)
+    case .cancellation, nil: sleeper = nil
+    }
+    guard let sleeper else { return nil }
+    note(.sleepWoken(number: number, task: task))
+    return wake(sleeper)
+  }
+
+  func note(_ event: SchedulerEvent) { observer?.observe(event) }
+
+  private func noteTime(
+    since before: Duration?,
+    _ trace: (now: Duration?, removed: (number: UInt64, task: UInt64)?), hasWoken: Bool
+  ) {
+    if trace.now != before { note(.timeMoved(to: trace.now)) }
+    if hasWoken, let removed = trace.removed {
+      note(.sleepWoken(number: removed.number, task: removed.task))
+    }
+  }
+
+  /// Stops the program if something is out of order; for tests.
+  func checkInvariants() {
+    idleness.checkInvariants()
+    requests.checkInvariants()
+    scope?.pace.checkInvariants()
+    scope?.timeline.sleeps.checkInvariants()
+  }
+}

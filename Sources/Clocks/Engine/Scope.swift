@@ -1,0 +1,143 @@
+/// What was chosen for a scope of virtual time; `withVirtualTime` says what each of them means.
+struct ScopeOptions: Sendable {
+  var autoAdvance = true
+  var jumpsAfter: Duration?
+  var leftoverSleepsFail = false
+  var stuckAfter: Duration = .seconds(5)
+  var freezesDate = true
+  /// How much real time an operation may keep time from jumping while nothing but sleeps is left.
+  var heldFor = Environment.blockedAfter
+  var limits = RunawayLimits()
+}
+
+/// What does not change of a scope: a test, or a part of one, whose time is virtual throughout.
+final class Scope: Sendable {
+  /// The time that all clocks of the scope read.
+  let timeline = Timeline<Duration>(now: .zero)
+  let options: ScopeOptions
+  /// What the system's clocks read when the scope began.
+  let start = SystemClocks()
+  /// Rings when nothing has happened for as long as was asked for.
+  let alarmClock = AlarmClock()
+  /// The public object that stands for the scope; the engine only keeps it. Set before the scope has
+  /// a task.
+  nonisolated(unsafe) weak var face: AnyObject?
+
+  init(_ options: ScopeOptions) { self.options = options }
+}
+
+/// What changes of a scope.
+struct ScopeState {
+  let scope: Scope
+  var pace: Pace
+  var runtimeSleeps = RuntimeSleeps()
+  var body = ScopeBody()
+
+  init(_ scope: Scope) {
+    self.scope = scope
+    pace = Pace(autoAdvance: scope.options.autoAdvance, jumpsAfter: scope.options.jumpsAfter)
+  }
+
+  var timeline: Timeline<Duration> { scope.timeline }
+
+  /// Whether time moves by itself, if not at this moment.
+  var movesTime: Bool { pace.autoAdvance && body.task != nil }
+
+  /// Whether time may jump at this moment, if there is where to.
+  var mayJump: Bool { pace.mayJump && body.task != nil }
+
+  // MARK: - At rest
+
+  /// The alarm to set, now that nothing can happen by itself.
+  ///
+  /// - Parameter isAwaited: Whether a task waits for time to move.
+  mutating func setAlarm(isAwaited: Bool) -> Action.Alarm? {
+    guard body.task != nil else { return nil }
+    if pace.holds > 0 {
+      guard pace.unlimitedHolds == pace.holds, isAwaited else { return nil }
+      return pace.setAlarm(.held, in: scope.options.heldFor, patience: 2)
+    }
+    if movesTime, isAwaited, let pause = pace.jumpsAfter {
+      return pace.setAlarm(.pause, in: pause, patience: 0)
+    }
+    return pace.setAlarm(.stuck, in: scope.options.stuckAfter, patience: 12)
+  }
+
+  /// What follows from the ringing of an alarm.
+  enum AlarmOutcome {
+    case nothing
+    /// The alarm is to be set again.
+    case again(Action.Alarm)
+    /// The problem is to be reported now, for the body does not end although it was cancelled.
+    case report(ScopeProblem)
+  }
+
+  /// An alarm rings while the scheduler is idle.
+  ///
+  /// - Parameter isAnyBusy: Whether another test has something to run.
+  mutating func alarmRings(_ number: Int, isAnyBusy: Bool) -> AlarmOutcome {
+    guard let (reason, patience) = pace.reason(ofAlarm: number) else { return .nothing }
+    if isAnyBusy, patience > 0 {
+      let duration = reason == .held ? scope.options.heldFor : scope.options.stuckAfter
+      return .again(pace.setAlarm(reason, in: duration, patience: patience - 1))
+    }
+    // Time may have been held since, by a thread that is not the scope's.
+    guard reason == .held || pace.holds == 0 else { return .nothing }
+    pace.somethingHappens()
+    switch reason {
+    case .pause:
+      pace.endPause()
+      return .nothing
+    case .stuck:
+      let after = scope.options.stuckAfter
+      return body.giveUp(.stuck(after: after, pending: timeline.pendingLines)) ?? .nothing
+    case .held:
+      let after = scope.options.heldFor
+      return body.giveUp(.held(after: after, pending: timeline.pendingLines)) ?? .nothing
+    }
+  }
+}
+
+/// The task that runs a scope's body, and what went wrong with it.
+struct ScopeBody {
+  /// The task, until the body has returned.
+  private(set) var task: TaskHandle?
+  /// What went wrong first, if anything did.
+  private(set) var problem: ScopeProblem?
+  /// Whether the problem has been reported, because the body did not end for it.
+  private var isReported = false
+  /// The tasks that are to be cancelled because of it.
+  private(set) var toCancel: [TaskHandle] = []
+
+  mutating func begin(_ task: TaskHandle?) { self.task = task }
+
+  /// Has the body cancelled because of a problem. If it was cancelled before, and is still not over,
+  /// the problem is to be reported now, once.
+  mutating func giveUp(
+    _ problem: ScopeProblem, culprit: TaskHandle? = nil
+  ) -> ScopeState.AlarmOutcome? {
+    if let culprit { toCancel.append(culprit) }
+    if let task { toCancel.append(task) }
+    guard let first = self.problem else {
+      self.problem = problem
+      return nil
+    }
+    guard !isReported else { return nil }
+    isReported = true
+    return .report(first)
+  }
+
+  mutating func takeToCancel() -> [TaskHandle] {
+    defer { toCancel = [] }
+    return toCancel
+  }
+
+  /// The body has returned: time does not jump any more.
+  ///
+  /// - Returns: What went wrong, if that has not been reported; and handles of tasks that are not
+  ///   needed any more, to be let go of without a lock.
+  mutating func end() -> (problem: ScopeProblem?, tasks: [TaskHandle]) {
+    defer { task = nil }
+    return (isReported ? nil : problem, takeToCancel() + [task].compactMap(\.self))
+  }
+}

@@ -1,0 +1,264 @@
+/// What there is to do for a task that sleeps when its sleep is over.
+enum Sleeper: Sendable {
+  /// The task waits for its continuation; `isOwn` says whether it belongs to the test of the clock.
+  case continuation(UnsafeContinuation<Void, any Error>, isOwn: Bool)
+  /// The task waits for this job of the runtime's to resume it.
+  case job(ReadyJob)
+}
+
+/// The sleeps of one clock, ordered by deadline and then by registration.
+///
+/// A four-ary heap of small entries, and beside it a table of slots, one for each sleep, in which
+/// an entry's position is kept up to date, so that a cancelled sleep is found and removed without a
+/// search.
+///
+/// Adding, waking and cancelling a sleep cost O(log n). Slots are used again; memory is bounded by
+/// the largest number of sleeps that there ever were at the same time.
+struct SleepQueue<Instant: Comparable & Sendable> {
+  /// Names one sleep, for ever: a slot is used again, a number never.
+  struct Token: Sendable {
+    fileprivate var slot: Int32
+    /// The number of the sleep: the first one is 0, the next one 1, and so on.
+    fileprivate(set) var number: UInt64
+  }
+
+  /// What is told about a pending sleep, apart from its deadline.
+  struct Details {
+    /// When the sleep was registered.
+    var registered: Instant
+    var taskName: String?
+    /// The task that sleeps; valid for as long as the sleep is pending.
+    var task: TaskReference?
+    /// Its id, for whoever asks when the task may be over.
+    var taskID: UInt64 = 0
+    /// What kind of clock the task sleeps on.
+    var clock: ClockKind
+    var tolerance: Instant?
+  }
+
+  /// A pending sleep, for somebody who asks.
+  struct Pending {
+    var deadline: Instant
+    var number: UInt64
+    var details: Details
+  }
+
+  /// Why a sleep does not suspend.
+  enum Admission {
+    case suspended
+    case cancelled
+  }
+
+  private struct Entry {
+    var deadline: Instant
+    var number: UInt64
+    var slot: Int32
+  }
+
+  private struct Slot {
+    var number: UInt64
+    var sleeper: Sleeper?
+  }
+
+  private enum Position {
+    /// The slot is free, or its sleep has woken or been cancelled and taken note of it.
+    static var free: Int32 { -1 }
+    /// The sleep is announced; its task is on its way to suspend.
+    static var reserved: Int32 { -2 }
+    /// The sleep was cancelled while it was reserved.
+    static var cancelled: Int32 { -3 }
+  }
+
+  /// A heap: no entry comes before its parent, which is at `(position - 1) / 4`.
+  private var heap: [Entry] = []
+  /// For each slot the position of its entry in `heap`, or one of the negative values in
+  /// `Position`.
+  ///
+  /// Apart from `slots`, because every step in the heap writes here and should find all of it in
+  /// the cache.
+  private var positions: [Int32] = []
+  private var slots: [Slot] = []
+  /// What is told about the sleep in each slot, if anybody asks; outdated in a free one.
+  ///
+  /// Apart from `slots`, and left alone when a sleep ends, because it is large and rarely read.
+  private var details: [Details?] = []
+  private var freeSlots: [Int32] = []
+  private var nextNumber: UInt64 = 0
+
+  /// The number of suspended sleeps. O(1).
+  var count: Int { heap.count }
+
+  /// The deadline that is reached first. O(1).
+  var earliestDeadline: Instant? { heap.first?.deadline }
+
+  /// Announces a sleep, so that it can be cancelled before its task is suspended. Amortized O(1).
+  mutating func reserve() -> Token {
+    let number = nextNumber
+    nextNumber += 1
+    if let slot = freeSlots.popLast() {
+      slots[Int(slot)].number = number
+      positions[Int(slot)] = Position.reserved
+      return Token(slot: slot, number: number)
+    }
+    let slot = Int32(slots.count)
+    slots.append(Slot(number: number))
+    details.append(nil)
+    positions.append(Position.reserved)
+    return Token(slot: slot, number: number)
+  }
+
+  /// Registers an announced sleep under its deadline, unless it was cancelled in the meantime.
+  /// O(log n).
+  mutating func suspend(
+    _ token: Token, _ sleeper: Sleeper, until deadline: Instant, details: Details
+  ) -> Admission {
+    let slot = Int(token.slot)
+    if positions[slot] == Position.cancelled {
+      release(token.slot)
+      return .cancelled
+    }
+    slots[slot].sleeper = sleeper
+    self.details[slot] = details
+    let entry = Entry(deadline: deadline, number: token.number, slot: token.slot)
+    heap.append(entry)
+    siftUp(entry, from: heap.count - 1)
+    return .suspended
+  }
+
+  /// Cancels a sleep and returns its sleeper, or `nil` if its task is not suspended (any more).
+  /// O(log n).
+  mutating func cancel(_ token: Token) -> Sleeper? {
+    let slot = Int(token.slot)
+    guard slots[slot].number == token.number else { return nil }
+    let position = positions[slot]
+    if position == Position.reserved {
+      positions[slot] = Position.cancelled
+      return nil
+    }
+    guard position >= 0 else { return nil }
+    return remove(at: Int(position))
+  }
+
+  /// Removes the sleep with the earliest deadline and returns its sleeper. O(log n).
+  mutating func popEarliest() -> Sleeper {
+    remove(at: 0)
+  }
+
+  /// The pending sleeps in the order in which they would wake. O(n log n).
+  var pending: [Pending] {
+    heap.sorted(by: Self.comesFirst).map(pending)
+  }
+
+  /// The sleeps whose deadline is `instant` or earlier, in the order in which they would wake.
+  /// O(k log k) with k of them: nothing below a later deadline is looked at.
+  func due(by instant: Instant) -> [Pending] {
+    var due: [Entry] = []
+    var positions = [0]
+    while let position = positions.popLast() {
+      guard position < heap.count, heap[position].deadline <= instant else { continue }
+      due.append(heap[position])
+      positions += (1...4).map { position << 2 + $0 }
+    }
+    return due.sorted(by: Self.comesFirst).map(pending)
+  }
+
+  /// Removes the sleep with this number and returns its sleeper, if it is pending. O(n).
+  mutating func remove(_ number: UInt64) -> Sleeper? {
+    heap.firstIndex { $0.number == number }.map { remove(at: $0) }
+  }
+
+  /// The number of the sleep that was removed last, and the id of its task; to be asked for before
+  /// another one is added. O(1).
+  var removed: (number: UInt64, task: UInt64)? {
+    freeSlots.last.map { (slots[Int($0)].number, details[Int($0)]?.taskID ?? 0) }
+  }
+
+  private func pending(_ entry: Entry) -> Pending {
+    Pending(
+      deadline: entry.deadline, number: entry.number,
+      details: details[Int(entry.slot)].unsafelyUnwrapped)
+  }
+
+  // MARK: - Heap
+
+  private static func comesFirst(_ lhs: Entry, _ rhs: Entry) -> Bool {
+    lhs.deadline < rhs.deadline || (lhs.deadline == rhs.deadline && lhs.number < rhs.number)
+  }
+
+  private mutating func release(_ slot: Int32) {
+    slots[Int(slot)].sleeper = nil
+    positions[Int(slot)] = Position.free
+    freeSlots.append(slot)
+  }
+
+  private mutating func remove(at position: Int) -> Sleeper {
+    let slot = heap[position].slot
+    let sleeper = slots[Int(slot)].sleeper.unsafelyUnwrapped
+    release(slot)
+    let last = heap.removeLast()
+    if position < heap.count {
+      if position > 0, Self.comesFirst(last, heap[(position - 1) >> 2]) {
+        siftUp(last, from: position)
+      } else {
+        siftDown(last, from: position)
+      }
+    }
+    return sleeper
+  }
+
+  /// Puts `entry` at `start` or above, where it belongs; what stands at `start` is overwritten.
+  private mutating func siftUp(_ entry: Entry, from start: Int) {
+    var position = start
+    while position > 0 {
+      let parent = (position - 1) >> 2
+      guard Self.comesFirst(entry, heap[parent]) else { break }
+      place(heap[parent], at: position)
+      position = parent
+    }
+    place(entry, at: position)
+  }
+
+  /// Puts `entry` at `start` or below, where it belongs; what stands at `start` is overwritten.
+  private mutating func siftDown(_ entry: Entry, from start: Int) {
+    var position = start
+    let count = heap.count
+    while true {
+      let firstChild = position << 2 + 1
+      guard firstChild < count else { break }
+      var child = firstChild
+      var sibling = firstChild + 1
+      let end = min(firstChild + 4, count)
+      while sibling < end {
+        if Self.comesFirst(heap[sibling], heap[child]) { child = sibling }
+        sibling += 1
+      }
+      guard Self.comesFirst(heap[child], entry) else { break }
+      place(heap[child], at: position)
+      position = child
+    }
+    place(entry, at: position)
+  }
+
+  @inline(__always)
+  private mutating func place(_ entry: Entry, at position: Int) {
+    heap[position] = entry
+    positions[Int(entry.slot)] = Int32(truncatingIfNeeded: position)
+  }
+
+  // MARK: - Invariants
+
+  /// Stops the program if the heap or the table of positions is out of order. O(n); for tests.
+  func checkInvariants() {
+    for (position, entry) in heap.enumerated() {
+      precondition(positions[Int(entry.slot)] == Int32(position), "a slot points elsewhere")
+      precondition(slots[Int(entry.slot)].sleeper != nil, "an entry without a task")
+      if position > 0 {
+        precondition(!Self.comesFirst(entry, heap[(position - 1) >> 2]), "heap out of order")
+      }
+    }
+    let inHeap = positions.count { $0 >= 0 }
+    precondition(inHeap == heap.count, "a slot without an entry")
+    let free = positions.count { $0 == Position.free }
+    precondition(free == freeSlots.count, "a free slot is lost")
+  }
+}

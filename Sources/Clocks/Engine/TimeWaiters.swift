@@ -1,0 +1,127 @@
+/// Waits while time moves on one timeline; what its subclasses have in common.
+class TimelineWaiter<Duration: DurationProtocol & Hashable>: IdleWaiter {
+  let timeline: Timeline<Duration>
+
+  init(_ timeline: Timeline<Duration>, isOwn: Bool) {
+    self.timeline = timeline
+    super.init(.advance, isOwn: isOwn)
+  }
+
+  override var dueSleeps: [Candidate] { timeline.dueSleeps }
+
+  override func takeDueSleeper(_ number: UInt64) -> Sleeper? { timeline.sleeps.remove(number) }
+
+  override var trace: (now: Swift.Duration?, removed: (number: UInt64, task: UInt64)?) {
+    (timeline.time, timeline.sleeps.removed)
+  }
+}
+
+/// Moves time to a target, which is determined at its first turn.
+final class Advance<Duration: DurationProtocol & Hashable>: TimelineWaiter<Duration> {
+  /// The target; `nil` until the first turn, and afterwards if there was none.
+  private(set) var target: Duration?
+
+  private let findTarget: (Timeline<Duration>) -> Duration?
+  private var hasBegun = false
+
+  init(
+    _ timeline: Timeline<Duration>, isOwn: Bool,
+    to findTarget: @escaping (Timeline<Duration>) -> Duration?
+  ) {
+    self.findTarget = findTarget
+    super.init(timeline, isOwn: isOwn)
+  }
+
+  @specialized(where Duration == Swift.Duration)
+  override func takeSleeper(_ order: Order, nanosecondsWithoutThread: UInt64) -> Sleeper? {
+    if !hasBegun {
+      hasBegun = true
+      target = findTarget(timeline)
+    }
+    guard let target else { return nil }
+    if let sleeper = timeline.popEarliest(dueBy: target, order) { return sleeper }
+    if target > timeline.now { timeline.now = target }
+    return nil
+  }
+}
+
+/// Moves time until no sleep is pending, or for too long.
+final class Run<Duration: DurationProtocol & Hashable>: TimelineWaiter<Duration> {
+  /// Counts the sleeps that it has woken.
+  private(set) var wakes = 0
+  private(set) var ranOutOfTime = false
+  /// Where time stood at its first turn.
+  private(set) var start: Duration = .zero
+
+  private let limit: RealTime
+  /// For how long the scheduler had waited for threads at the first turn.
+  private var waitedAtStart: UInt64 = 0
+
+  init(_ timeline: Timeline<Duration>, isOwn: Bool, limit: RealTime) {
+    self.limit = limit
+    super.init(timeline, isOwn: isOwn)
+  }
+
+  @specialized(where Duration == Swift.Duration)
+  override func takeSleeper(_ order: Order, nanosecondsWithoutThread: UInt64) -> Sleeper? {
+    if wakes == 0 {
+      start = timeline.now
+      waitedAtStart = nanosecondsWithoutThread
+    }
+    // Real time is looked at now and then, so that a wake costs no system call. The time in which the
+    // test waited for a thread does not count: a busy machine is not the test's fault.
+    if wakes & 0xF == 0xF, limit.hasPassed(by: nanosecondsWithoutThread &- waitedAtStart) {
+      ranOutOfTime = true
+    }
+    guard !ranOutOfTime, let sleeper = timeline.popEarliest(dueBy: nil, order) else { return nil }
+    wakes += 1
+    return sleeper
+  }
+}
+
+/// Looks at the next instant at which something happens on a timeline: it moves time to the next
+/// deadline, or to the end, or goes along where somebody else moves it. Its wait ends when everything
+/// at that instant has happened.
+final class TimelineObserver<Duration: DurationProtocol & Hashable>: InstantObserver {
+  /// Counts the sleeps that it has woken.
+  private(set) var wakes = 0
+
+  private let timeline: Timeline<Duration>
+  /// The instant that was looked at last, if there is one; else time does not move.
+  private let known: Duration?
+  private let limit: Duration
+
+  init(
+    _ timeline: Timeline<Duration>, isOwn: Bool, isPaced: Bool, after known: Duration?,
+    jobsFromOutside: UInt64, upTo end: Duration
+  ) {
+    self.timeline = timeline
+    self.known = known
+    limit = end
+    super.init(isOwn: isOwn, isPaced: isPaced, jobsFromOutside: jobsFromOutside)
+  }
+
+  override var isBehind: Bool {
+    guard let known else { return true }
+    return mustLook || wakes > 0 || timeline.now > known
+  }
+
+  @specialized(where Duration == Swift.Duration)
+  override func takeSleeper(_ order: Order, nanosecondsWithoutThread: UInt64) -> Sleeper? {
+    let target = isBehind ? timeline.now : limit
+    if let sleeper = timeline.popEarliest(dueBy: target, order) {
+      wakes += 1
+      return sleeper
+    }
+    if target > timeline.now { timeline.now = target }
+    return nil
+  }
+
+  override var dueSleeps: [Candidate] { timeline.dueSleeps }
+
+  override func takeDueSleeper(_ number: UInt64) -> Sleeper? { timeline.sleeps.remove(number) }
+
+  override var trace: (now: Swift.Duration?, removed: (number: UInt64, task: UInt64)?) {
+    (timeline.time, timeline.sleeps.removed)
+  }
+}

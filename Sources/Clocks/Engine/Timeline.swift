@@ -1,0 +1,101 @@
+/// One course of time: the present, and the sleeps that wait for the future.
+///
+/// A timeline is a part of one scheduler's state: it is used within `Scheduler.change` only.
+/// Instants are distances from the origin.
+final class Timeline<Duration: DurationProtocol & Hashable>: Sendable {
+  typealias Sleeps = SleepQueue<Duration>
+
+  @exclusivity(unchecked) nonisolated(unsafe) var now: Duration
+  @exclusivity(unchecked) nonisolated(unsafe) var sleeps = Sleeps()
+  /// Those who wait for sleeps to come, by the order in which they began to.
+  nonisolated(unsafe) private(set) var waiters: [UInt64: SleepsWaiter] = [:]
+  nonisolated(unsafe) private var nextWaiter: UInt64 = 0
+
+  init(now: Duration) {
+    self.now = now
+  }
+
+  /// Takes the earliest sleep if it is due by `target`, and moves time to its deadline. Among sleeps
+  /// of one deadline, `order` decides. O(log n); with a chooser O(n).
+  @specialized(where Duration == Swift.Duration)
+  func popEarliest(dueBy target: Duration?, _ order: Order) -> Sleeper? {
+    guard let deadline = sleeps.earliestDeadline else { return nil }
+    if let target, deadline > target { return nil }
+    if deadline > now { now = deadline }
+    if order.chooser != nil, case .sleep(let number, _) = order.first(among: dueSleeps) {
+      return sleeps.remove(number)
+    }
+    return sleeps.popEarliest()
+  }
+
+  /// The sleeps that are due now, in the order in which they would wake by themselves. O(n).
+  var dueSleeps: [Candidate] {
+    sleeps.due(by: now).map { .sleep(number: $0.number, task: $0.details.taskID) }
+  }
+
+  /// The present in the standard library's durations; `nil` if the clock has others.
+  var time: Swift.Duration? { now as? Swift.Duration }
+
+  // MARK: - Waiting for sleeps
+
+  /// Adds somebody who waits for sleeps, unless there are enough; returns whether it was added.
+  func add(_ waiter: SleepsWaiter) -> Bool {
+    guard sleeps.count < waiter.count else { return false }
+    nextWaiter += 1
+    waiter.number = nextWaiter
+    waiters[nextWaiter] = waiter
+    return true
+  }
+
+  /// Takes out somebody who waits, if it still does.
+  func remove(_ waiter: SleepsWaiter) -> SleepsWaiter? {
+    waiters.removeValue(forKey: waiter.number)
+  }
+
+  /// Takes out those who waited for as many sleeps as there are now.
+  func takeFulfilledWaiters() -> [SleepsWaiter] {
+    guard !waiters.isEmpty else { return [] }
+    let count = sleeps.count
+    let fulfilled = waiters.filter { $0.value.count <= count }
+    for number in fulfilled.keys { waiters.removeValue(forKey: number) }
+    return fulfilled.sorted { $0.key < $1.key }.map(\.value)
+  }
+}
+
+/// The sleeps on one timeline, whatever its instants are: what the watchdog asks of a clock.
+protocol SleepHolder: AnyObject, Sendable {
+  /// Whether a task sleeps, and nobody waits for more of them to come.
+  var isWaitingForTime: Bool { get }
+  /// A line for each pending sleep, in the order in which they would wake; to be called without the
+  /// lock, because it describes instants of the user's.
+  var pendingLines: @Sendable () -> [String] { get }
+  /// Takes out all sleeps.
+  func removeAllSleeps() -> [UnsafeContinuation<Void, any Error>]
+}
+
+extension Timeline: SleepHolder {
+  var isWaitingForTime: Bool { sleeps.count > 0 && waiters.isEmpty }
+
+  var pendingLines: @Sendable () -> [String] {
+    { [sleeps] in sleeps.pending.map(\.line) }
+  }
+
+  func removeAllSleeps() -> [UnsafeContinuation<Void, any Error>] {
+    (0..<sleeps.count).compactMap { _ in
+      if case .continuation(let continuation, _) = sleeps.popEarliest() {
+        continuation
+      } else {
+        nil
+      }
+    }
+  }
+}
+
+extension SleepQueue.Pending {
+  /// For example `until 3.0 seconds, since 1.0 seconds, task "poll" (#42), on ContinuousClock`.
+  var line: String {
+    let id = details.taskID
+    let task = details.taskName.map { "task \"\($0)\" (#\(id))" } ?? "task #\(id)"
+    return "until \(deadline), since \(details.registered), \(task), on \(details.clock.rawValue)"
+  }
+}

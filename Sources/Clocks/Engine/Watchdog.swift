@@ -1,0 +1,60 @@
+import Dispatch
+
+/// Notices what would otherwise be a silent hang: a job that holds its thread while the rest of its
+/// test waits in vain, and a test that sleeps on a clock that nobody advances.
+///
+/// Nothing that runs on the test's own scheduler could say so: a test's tasks run one at a time,
+/// and one that blocks its thread until another has run blocks the test for ever; and a test that
+/// waits runs nothing. So a timer of Dispatch's looks at all schedulers now and then, and has the
+/// test say what is wrong. Nothing ever waits for it.
+final class Watchdog: Sendable {
+  static let shared = Watchdog()
+
+  /// Only kept alive; nobody touches it after it was activated.
+  nonisolated(unsafe) private let timer: any DispatchSourceTimer
+
+  private init() {
+    timer = DispatchSource.makeTimerSource(queue: .global(qos: .utility))
+    let limit = Environment.blockedAfter
+    let interval = limit.seconds / 4
+    timer.schedule(deadline: .now() + interval, repeating: interval)
+    timer.setEventHandler { Self.look(limit) }
+    timer.activate()
+  }
+
+  /// Begins to look, if that has not begun yet. O(1).
+  static func start() { _ = shared }
+
+  /// - Parameter limit: How much real time makes a test count as stuck.
+  private static func look(_ limit: Duration) {
+    let isAnyBusy = Scheduler.isAnyBusy
+    let schedulers = Scheduler.all
+    let haveScopes = Set(schedulers.compactMap(\.parent).map(ObjectIdentifier.init))
+    for scheduler in schedulers {
+      if let blockage = scheduler.newBlockage(after: limit) {
+        let description = blockage.description(after: limit) + scheduler.scopeDescription
+        scheduler.report.runInTest { scheduler.report.record(description) }
+      }
+      let hasScope = haveScopes.contains(ObjectIdentifier(scheduler))
+      if let standstill = scheduler.newStandstill(
+        after: limit, isAnyBusy: isAnyBusy, hasScope: hasScope)
+      {
+        report(standstill, of: scheduler, after: limit)
+      }
+    }
+  }
+
+  private static func report(
+    _ standstill: Standstill, of scheduler: Scheduler, after limit: Duration
+  ) {
+    let description = standstill.description(after: limit)
+    guard scheduler.testTask != nil else {
+      // Perhaps the test is over that has left these sleeps behind, and another one takes its time.
+      return warn(description, at: scheduler.report.origin)
+    }
+    scheduler.report.runInTest {
+      scheduler.report.record(description + "\n" + Standstill.sleepsEnd)
+      scheduler.cancelAllSleeps()
+    }
+  }
+}

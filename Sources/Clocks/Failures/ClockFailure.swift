@@ -1,0 +1,73 @@
+/// The reports about a clock, in the order in which a test's author would meet them.
+enum ClockFailure {
+  /// An advance by less than nothing.
+  static func negativeDuration(_ duration: String, now: String) -> String {
+    """
+    TestClock.advance(by:) expects a duration of zero or more, but got \(duration). Time stays at \
+    \(now): a clock does not run backwards. Make a new clock to start again.
+    """
+  }
+
+  /// An advance to the past.
+  static func instantInThePast(_ instant: String, now: String) -> String {
+    """
+    TestClock.advance(to:) expects an instant that is not in the past, but got \(instant). Time stays \
+    at \(now): a clock does not run backwards. Make a new clock to start again.
+    """
+  }
+
+  /// A limit of less than nothing, for what waits in virtual time.
+  static func negativeLimit(_ limit: String, in name: String, now: String) -> String {
+    """
+    \(name) expects a limit of zero or more, but got \(limit). Time stays at \(now): a clock does not \
+    run backwards.
+    """
+  }
+
+  /// A test that never comes to rest.
+  static func runaway(
+    _ reason: Runaway, in name: String, now: String, pending: [String]
+  ) -> String {
+    """
+    \(name) gave up at \(now), because the test does not come to rest: \(reason.description)
+    Pending sleeps: \(pending.isEmpty ? "none" : "\n" + pending.listed)
+    """
+  }
+
+  /// A run that takes too long.
+  static func endlessRun(
+    timeout: String, wakes: Int, passed: String, pending: [String]
+  ) -> String {
+    """
+    TestClock.run() expects that at some time no sleep is pending, but after \(timeout) of real \
+    time, \(wakes) wakes and \(passed) of the clock's time there still \
+    \(pending.count == 1 ? "is one" : "are \(pending.count)"):
+    \(pending.listed)
+    A task that sleeps in an endless loop never ends by itself: cancel it, or advance by a known \
+    duration instead.
+    """
+  }
+
+  /// A use by a task of another test.
+  static func foreignUse(
+    of name: String, origin: CallSite, now: String, pending: [String]
+  ) -> String {
+    """
+    \(name) was called by a task of another test than the one that made the clock, at \
+    \(origin.fileID):\(origin.line). The tests' tasks run side by side, so neither can know when the \
+    other's have run as far as they can. Make a clock in each test; one in a static or global \
+    variable is shared by all of them.
+    It is \(now). Pending sleeps: \(pending.isEmpty ? "none" : "\n" + pending.listed)
+    """
+  }
+
+  /// A use of a clock that must not be used.
+  static func unimplemented(_ name: String, request: String) -> String {
+    "The clock \"\(name)\" is unimplemented, but was asked for \(request)."
+  }
+
+  /// A timer that would not move.
+  static func intervalNotPositive(_ interval: String) -> String {
+    "A timer's interval must be positive, but is \(interval)."
+  }
+}

@@ -1,0 +1,37 @@
+/// A job that holds its thread while others wait for it.
+struct Blockage: Sendable {
+  /// The job's task; 0 if it is not known.
+  var task: UInt64
+  /// The number of jobs that wait for it.
+  var waiting: Int
+
+  func description(after limit: Duration) -> String {
+    """
+    \(task == 0 ? "A job" : "A job of task #\(task)") has held its thread for \(limit) of real \
+    time, and the rest of the test waits for it: \
+    \(waiting == 1 ? "1 job is" : "\(waiting) jobs are") ready. A test's tasks run one at a time, \
+    so a thread that is blocked until another task has run (by a semaphore, a lock, a synchronous \
+    wait) is blocked for ever: await it instead.
+
+    """
+  }
+}
+
+/// Tasks that sleep on clocks that nobody advances, in a test in which nothing else happens.
+struct Standstill: Sendable {
+  /// A list for each clock on which a task sleeps, to be made without a lock.
+  var sleeps: [@Sendable () -> [String]]
+
+  /// What is added if the test is known, and can end.
+  static let sleepsEnd = "They throw a CancellationError now, so that the test can end."
+
+  func description(after limit: Duration) -> String {
+    """
+    Nothing has happened in the test for \(limit) of real time, tasks sleep on a clock of it, and \
+    nobody advances it: call `await clock.advance(by:)`, before the test awaits what the time is \
+    to bring about; or let time move by itself, with `withVirtualTime`.
+    Pending sleeps:
+    \(sleeps.flatMap { $0() }.listed)
+    """
+  }
+}

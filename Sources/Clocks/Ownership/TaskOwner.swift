@@ -1,0 +1,81 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// The threads on which a job may run.
+enum Lane: UInt8, Sendable {
+  /// Any thread of the default executor.
+  case pool
+  /// The main thread only.
+  case main
+}
+
+/// A job that could run now.
+struct ReadyJob: Sendable {
+  var job: UnownedJob
+  /// The job's task; 0 if it is no task's, but an actor's queue.
+  var taskID: UInt64
+  var lane: Lane
+}
+
+/// A job that is to run after a while.
+struct DelayedJob: Sendable {
+  var job: UnownedJob
+  /// The task that waits for the job, or is the job itself. A task is a job, too: the same pointer.
+  var task: UnownedJob
+  var delay: Duration
+  /// The kind of clock by which the delay is measured.
+  var clock: ClockKind
+}
+
+/// The kinds of clock on which a task may sleep.
+enum ClockKind: String, Sendable {
+  case test = "TestClock"
+  case continuous = "ContinuousClock"
+  case suspending = "SuspendingClock"
+}
+
+/// Whom tasks belong to: it is handed their jobs when they become ready.
+///
+/// The scheduler of a test is the only kind of owner that there is. The register of tasks and the
+/// door to the runtime know it under this name, so that neither depends on the engine.
+class TaskOwner: @unchecked Sendable {
+  /// Whether the owner takes over delays on the runtime's own clocks. Set before it has a task.
+  let isVirtual: Bool
+
+  init(isVirtual: Bool) {
+    self.isVirtual = isVirtual
+  }
+
+  /// Takes a job that has become ready.
+  ///
+  /// - Parameter isNew: Whether this is the first that is seen of the job's task, so that whatever
+  ///   the current thread runs has made it.
+  func enqueue(_ job: ReadyJob, isNew: Bool) {
+    fatalError("Clocks: an owner of tasks takes their jobs.")
+  }
+
+  /// Takes over a job that is to run after a while. Asked only if the owner is virtual.
+  func enqueue(_ job: DelayedJob) {
+    fatalError("Clocks: a virtual owner of tasks takes their delays.")
+  }
+
+  /// What a clock of the system reads for the owner's tasks; `nil` if that is what it reads for all.
+  ///
+  /// - Parameter isDate: Whether it is `Date` that asks.
+  func reading(of clock: clockid_t, isDate: Bool) -> timespec? { nil }
+
+  /// Learns that a job has ended that was one of the owner's without having been started by it.
+  ///
+  /// - Parameter lane: If given, the current thread has nothing else to do, and may go on with the
+  ///   owner's jobs.
+  func visitorLeft(on lane: Lane?) {
+    fatalError("Clocks: an owner of tasks waits for its visitors.")
+  }
+}

@@ -1,0 +1,32 @@
+/// How much a test clock can know about the tasks of its test.
+///
+/// It depends on what the Swift runtime lets a package see. ``current`` says where this process
+/// stands.
+public enum SchedulingRung: Int, Sendable, Comparable, CaseIterable {
+  /// Nothing can be seen: sleeps wake in order, but `advance` returns without waiting for what they
+  /// set going.
+  case patience = 0
+  /// Jobs of the default executor are seen, those of the main actor are not.
+  ///
+  /// The promise holds for tests that do not use the main actor; with Swift 6.2 and later, neither
+  /// may they use `Task.yield`, which there goes past the hook.
+  case enqueueHook = 1
+  /// Every job of the default executor and of the main actor is seen: the promise holds without
+  /// exception.
+  case executors = 2
+
+  /// The rung on which this process stands. Asking opens the way to it, as making a first clock
+  /// does. O(1).
+  public static var current: SchedulingRung { RuntimeDoor.rung }
+
+  public static func < (lhs: SchedulingRung, rhs: SchedulingRung) -> Bool {
+    lhs.rawValue < rhs.rawValue
+  }
+}
+
+extension SchedulingRung {
+  /// The highest rung that this process may take.
+  static var highestAllowed: SchedulingRung {
+    allCases.first { "\($0)" == Environment.highestRung } ?? .executors
+  }
+}

@@ -1,0 +1,69 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// A task that is kept in memory, so that it can be asked whether it is over.
+///
+/// The runtime has no function for that. Its layout of a task's status is what debuggers rely on
+/// (`RuntimeInternals.h` of the Swift runtime), and it is tried here before it is believed.
+final class WatchedTask: Sendable {
+  private let task: TaskHandle
+
+  /// The current task; `nil` outside any task, and where its status cannot be read.
+  static var current: WatchedTask? {
+    guard let task = TaskReference.current, TaskStatus.isReadable, !TaskStatus.isAsyncLet(task),
+      TaskStatus(of: task.job).isRunning
+    else { return nil }
+    return WatchedTask(task.handle)
+  }
+
+  private init(_ task: TaskHandle) { self.task = task }
+
+  /// Whether the task has come to its end. O(1).
+  var isOver: Bool { TaskStatus(of: task.job).isOver }
+}
+
+/// What the runtime has written down about a task.
+struct TaskStatus {
+  private let flags: UInt32
+
+  /// The status of a task that is in memory; to be asked for only where it is readable.
+  init(of task: UnownedJob) {
+    flags = unsafeBitCast(task, to: UnsafeRawPointer.self)
+      .load(fromByteOffset: 96, as: UInt32.self)
+  }
+
+  var isRunning: Bool { flags & 0x800 != 0 && !isOver }
+
+  var isOver: Bool { flags & 0x2000 != 0 }
+
+  /// Whether the task's memory is a part of its parent's, so that nothing keeps it.
+  static func isAsyncLet(_ task: TaskReference) -> Bool {
+    unsafeBitCast(task.job, to: UnsafeRawPointer.self)
+      .load(fromByteOffset: 32, as: UInt32.self) & 1 << 28 != 0
+  }
+
+  /// Whether the layout is known here: a task that is over says so.
+  static let isReadable: Bool = {
+    #if os(Linux) && compiler(>=6.3) && _pointerBitWidth(_64)
+      let version = dlsym(dlopen(nil, RTLD_NOW), "_swift_concurrency_debug_internal_layout_version")
+      guard version?.load(as: UInt32.self) == 1 else { return false }
+      guard #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) else {
+        return false
+      }
+      let over = Task.immediate {}
+      return withExtendedLifetime(over) {
+        let status = TaskStatus(of: unsafeBitCast(over, to: UnownedJob.self))
+        return status.isOver && status.flags & 0x800 == 0
+      }
+    #else
+      return false
+    #endif
+  }()
+}

@@ -1,0 +1,85 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// What the current thread is running, for as long as it runs one job.
+///
+/// A context lives on the stack of the loop that runs the job; only its own thread reads or writes
+/// it.
+struct ThreadContext {
+  /// What becomes of the next job that comes to the door.
+  enum Holding {
+    /// It goes where it belongs.
+    case nothing
+    /// It is kept back.
+    case next
+    /// It was kept back.
+    case job(UnownedJob)
+  }
+
+  /// The owner on whose behalf the thread runs; `nil` while a job runs that is foreign.
+  ///
+  /// Whatever the job starts belongs to the same owner: this is how a new task finds it.
+  var owner: TaskOwner?
+
+  /// The task whose job this is; 0 for a job that is no task's (an actor's queue).
+  var taskID: UInt64 = 0
+
+  /// Whether the owner is at this moment resuming a task of its own, so that the job that comes to
+  /// the door is known to be its own and nobody needs to look up whose it is.
+  var isWaking = false
+
+  var holding = Holding.nothing
+
+  /// The owners that the job's task has gone over to while the job ran, having been started by
+  /// somebody else; they wait for the job's end.
+  var visited: [TaskOwner] = []
+
+  /// Whether a job runs at this moment, and not the loop between jobs.
+  var isInJob = false
+
+  /// The context of the job that the current thread runs, or `nil` if it runs none that came
+  /// through the door.
+  @inline(__always)
+  static var current: UnsafeMutablePointer<ThreadContext>? {
+    pthread_getspecific(key)?.assumingMemoryBound(to: ThreadContext.self)
+  }
+
+  /// Runs `body` with `context` as the current one, and gives back what it has become.
+  @inline(__always)
+  static func run(
+    _ context: ThreadContext, _ body: (UnsafeMutablePointer<ThreadContext>) -> Void
+  ) -> ThreadContext {
+    var context = context
+    let key = key
+    let outer = pthread_getspecific(key)
+    withUnsafeMutablePointer(to: &context) { pointer in
+      pthread_setspecific(key, pointer)
+      body(pointer)
+      pthread_setspecific(key, outer)
+    }
+    return context
+  }
+
+  /// Runs `body` as in a job that began before the door was opened; for tests.
+  static func withoutContext(_ body: () -> Void) {
+    let outer = pthread_getspecific(key)
+    pthread_setspecific(key, nil)
+    body()
+    pthread_setspecific(key, outer)
+  }
+
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    guard pthread_key_create(&key, nil) == 0 else {
+      fatalError("Clocks: this process has used up all its thread-specific keys.")
+    }
+    return key
+  }()
+}

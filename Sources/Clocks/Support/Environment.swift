@@ -1,0 +1,30 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// What can be set from outside: the only place that reads the variables `CLOCKS_…` of the
+/// environment.
+///
+/// Each is read once, when it is first asked for.
+enum Environment {
+  /// `CLOCKS_BLOCKED_AFTER`: how much real time makes a test count as stuck, in seconds; half a
+  /// minute if nothing else is said.
+  static let blockedAfter: Duration = {
+    let seconds = value("CLOCKS_BLOCKED_AFTER").flatMap(Double.init) ?? 30
+    return .seconds(seconds > 0 ? seconds : 30)
+  }()
+
+  /// `CLOCKS_RUNG`: the name of the highest rung that the process may take (`executors`,
+  /// `enqueueHook` or `patience`), so that the lower ones can be tried out and tested.
+  static let highestRung: String? = value("CLOCKS_RUNG")
+
+  private static func value(_ name: String) -> String? {
+    getenv(name).map { String(cString: $0) }
+  }
+}

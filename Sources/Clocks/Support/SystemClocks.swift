@@ -1,0 +1,50 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// What the system's clocks read at one moment.
+struct SystemClocks: Sendable {
+  private let realTime = Self.read(CLOCK_REALTIME)
+  private let monotonic = Self.read(CLOCK_MONOTONIC)
+  private let sinceBoot = Self.read(Self.bootClock)
+
+  #if os(Linux) || os(Android)
+    private static let bootClock = CLOCK_BOOTTIME
+  #else
+    private static let bootClock = CLOCK_MONOTONIC_RAW
+  #endif
+
+  private static func read(_ clock: clockid_t) -> timespec {
+    var reading = timespec()
+    clock_gettime(clock, &reading)
+    return reading
+  }
+
+  /// What a clock reads when `duration` has passed since that moment; `nil` for a clock that is not
+  /// known here.
+  func reading(of clock: clockid_t, after duration: Duration) -> timespec? {
+    switch clock {
+    case CLOCK_REALTIME: realTime.advanced(by: duration)
+    case CLOCK_MONOTONIC: monotonic.advanced(by: duration)
+    case Self.bootClock: sinceBoot.advanced(by: duration)
+    default: nil
+    }
+  }
+}
+
+extension timespec {
+  /// The reading `duration` later, in whole nanoseconds; at the end of the range it stays there.
+  fileprivate func advanced(by duration: Duration) -> timespec {
+    let limit = Int128(Int.max / 2)
+    let total = Int128(tv_nsec) + duration.attoseconds / 1_000_000_000
+    let (seconds, nanoseconds) = total.quotientAndRemainder(dividingBy: 1_000_000_000)
+    return timespec(
+      tv_sec: Int(clamping: min(Int128(tv_sec) + seconds, limit)), tv_nsec: Int(nanoseconds))
+  }
+}

@@ -1,0 +1,182 @@
+extension TestClock {
+  // MARK: - Without moving time
+
+  /// Lets every task of the test run as far as it can, without moving time.
+  ///
+  /// When it returns, no task of the test is running and none could run, apart from the caller. If
+  /// an advance is under way, it goes on afterwards.
+  ///
+  /// A task that never stops being ready (`while true { await Task.yield() }`) would keep it from
+  /// returning: after ten million jobs it gives up, and that is recorded as a failure of the test.
+  ///
+  /// Cancellation has no influence. O(jobs that run).
+  ///
+  /// - Parameters:
+  ///   - fileID: The caller's place in its sources, for that failure; so are the other parameters.
+  public nonisolated(nonsending) func settle(
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) async {
+    let runaway = await scheduler.settle()
+    report(
+      runaway, in: "settle()",
+      at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column))
+  }
+
+  /// Lets every task of the test run as far as it can, and throws if one of them still sleeps on
+  /// this clock.
+  ///
+  /// A test's last line, when the code under test should have come to its end. Time does not move.
+  ///
+  /// - Parameters:
+  ///   - fileID: The caller's place in its sources, for a failure of
+  ///     ``settle(fileID:filePath:line:column:)``; so are the other parameters.
+  /// - Throws: ``SuspensionError``, which names the pending sleeps.
+  public nonisolated(nonsending) func checkSuspension(
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) async throws {
+    await settle(fileID: fileID, filePath: filePath, line: line, column: column)
+    let pending = pendingSleeps
+    guard pending.isEmpty else {
+      throw SuspensionError(now: "\(now)", pendingSleeps: pending.map(\.description))
+    }
+  }
+
+  // MARK: - Moving time
+
+  /// Moves the clock's time forward by `duration`, and lets every task of the test run as far as it
+  /// can.
+  ///
+  /// First the test's tasks run until none can. Then, deadline by deadline, the clock's time is set
+  /// to the deadline, one sleep is woken, and the test's tasks run again until none can; a sleep
+  /// that is registered on the way and falls due on the way is woken on the way, at its own
+  /// deadline. At last the clock's time is set to the target.
+  ///
+  /// Several advances at once are queued, and add up; so is one that is called by a task which an
+  /// advance has woken. By default the duration is zero: then the test's tasks run, and time stays.
+  ///
+  /// Cancellation has no influence: an advance is always carried out whole. O(k log n + jobs that
+  /// run), for k of n pending sleeps that wake.
+  ///
+  /// - Parameters:
+  ///   - duration: How far to move. A negative duration is recorded as a failure of the test, and
+  ///     time stays.
+  ///   - fileID: The caller's place in its sources, for that failure; so are the other parameters.
+  public nonisolated(nonsending) func advance(
+    by duration: Duration = .zero,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) async {
+    let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+    guard duration >= .zero else {
+      return recordFailure(
+        ClockFailure.negativeDuration("\(duration)", now: "\(now)"), at: callSite)
+    }
+    _ = await move(at: callSite, as: "advance(by:)") { saturatingSum($0.now, duration) }
+  }
+
+  /// Moves the clock's time forward to `deadline`, and lets every task of the test run as far as it
+  /// can.
+  ///
+  /// See ``advance(by:fileID:filePath:line:column:)``, which guarantees the same. If an advance
+  /// that is under way has passed `deadline` when this one's turn comes, the test's tasks run and
+  /// time stays.
+  ///
+  /// - Parameters:
+  ///   - deadline: Where to move. A deadline in the past is recorded as a failure of the test, and
+  ///     time stays.
+  ///   - fileID: The caller's place in its sources, for that failure; so are the other parameters.
+  public nonisolated(nonsending) func advance(
+    to deadline: Instant,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) async {
+    let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+    let now = now
+    guard deadline >= now else {
+      return recordFailure(
+        ClockFailure.instantInThePast("\(deadline)", now: "\(now)"), at: callSite)
+    }
+    _ = await move(at: callSite, as: "advance(to:)") { _ in deadline.offset }
+  }
+
+  /// Moves the clock's time forward to the next deadline, wakes every sleep that is due then, and
+  /// lets every task of the test run as far as it can.
+  ///
+  /// Cancellation has no influence. O(k log n + jobs that run), for k of n pending sleeps that
+  /// wake.
+  ///
+  /// - Parameters:
+  ///   - fileID: The caller's place in its sources, for a failure; so are the other parameters.
+  /// - Returns: The deadline; or `nil` if no sleep was pending, and then time has not moved.
+  @discardableResult
+  public nonisolated(nonsending) func advanceToNextSleep(
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) async -> Instant? {
+    let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+    let end = await move(at: callSite, as: "advanceToNextSleep()") { timeline in
+      timeline.sleeps.earliestDeadline.map { max($0, timeline.now) }
+    }
+    return end.map(Instant.init(offset:))
+  }
+
+  /// Moves the clock's time forward from deadline to deadline until no sleep is pending.
+  ///
+  /// Like any advance, it lets every task of the test run as far as it can after each wake. A task
+  /// that sleeps again and again keeps it going: then it stops after `timeout`, and that is
+  /// recorded as a failure of the test, with the sleeps that are pending.
+  ///
+  /// Cancellation has no influence. O(k log n + jobs that run), for k sleeps that wake.
+  ///
+  /// - Parameters:
+  ///   - timeout: How much real time it may take; half a minute by default. The time does not count in
+  ///     which the test waits for a thread.
+  ///   - fileID: The caller's place in its sources, for that failure; so are the other parameters.
+  public nonisolated(nonsending) func run(
+    timeout: Swift.Duration = .seconds(30),
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) async {
+    let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+    let isOwn = scheduler.admitCurrentTask()
+    if !isOwn { checkForeignUse("TestClock.run()", at: callSite) }
+    let run = Run(timeline, isOwn: isOwn, limit: RealTime(in: timeout))
+    await scheduler.wait(run)
+    report(run.runaway, in: "run()", at: callSite)
+    guard run.ranOutOfTime else { return }
+    recordFailure(
+      ClockFailure.endlessRun(
+        timeout: "\(timeout)", wakes: run.wakes, passed: "\(now.offset - run.start)",
+        pending: pendingSleeps.map(\.description)), at: callSite)
+  }
+
+  // MARK: - How
+
+  /// Queues an advance whose target is known when its turn comes and the scheduler is idle.
+  private nonisolated(nonsending) func move(
+    at callSite: CallSite, as name: String,
+    to target: @escaping (Timeline<Duration>) -> Duration?
+  ) async -> Duration? {
+    let isOwn = scheduler.admitCurrentTask()
+    if !isOwn { checkForeignUse("TestClock.\(name)", at: callSite) }
+    let advance = Advance(timeline, isOwn: isOwn, to: target)
+    await scheduler.wait(advance)
+    report(advance.runaway, in: name, at: callSite)
+    return advance.target
+  }
+
+  /// Records that the test never comes to rest, if so.
+  private func report(_ runaway: Runaway?, in name: String, at callSite: CallSite) {
+    if let runaway { report(runaway, by: "TestClock.\(name)", at: callSite) }
+  }
+
+  /// Records that the test never comes to rest.
+  func report(_ runaway: Runaway, by name: String, at callSite: CallSite) {
+    recordFailure(
+      ClockFailure.runaway(
+        runaway, in: name, now: "\(now)", pending: pendingSleeps.map(\.description)),
+      at: callSite)
+  }
+}

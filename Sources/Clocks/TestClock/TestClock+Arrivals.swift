@@ -1,0 +1,41 @@
+extension TestClock {
+  /// Waits until `count` sleeps are pending on this clock.
+  ///
+  /// For sleeps that arrive from outside the test's tasks, from a thread or a callback, whose
+  /// coming ``settle()`` cannot know of. What is pending already counts. Time does not move; the
+  /// call returns at the moment when the last of the sleeps is registered.
+  ///
+  /// On cancellation it throws at once. O(1), and O(waiting calls) for each sleep that is
+  /// registered meanwhile.
+  ///
+  /// - Parameters:
+  ///   - count: How many sleeps to wait for; zero or less is there already.
+  ///   - timeout: How much real time they may take to come; a minute by default.
+  /// - Throws: ``SleepArrivalError`` if they did not come in time; `CancellationError` if the task
+  ///   is cancelled.
+  public nonisolated(nonsending) func waitForSleeps(
+    atLeast count: Int = 1, timeout: Swift.Duration = .seconds(60)
+  ) async throws {
+    try Task.checkCancellation()
+    scheduler.admitCurrentTask()
+    let waiter = SleepsWaiter(count: count)
+    guard scheduler.change({ _ in timeline.add(waiter) }) else { return }
+    // Neither the alarm nor the handler keeps the clock.
+    let giveUp = { @Sendable [weak self, weak waiter] (error: (TestClock) -> any Error) in
+      guard let self, let waiter else { return }
+      let isWaiting = self.scheduler.change { _ in self.timeline.remove(waiter) != nil }
+      if isWaiting { waiter.fail(error(self)) }
+    }
+    RealTime(in: timeout).schedule {
+      giveUp { clock in
+        SleepArrivalError(
+          expected: count, pendingSleeps: clock.pendingSleeps.map(\.description), timeout: timeout)
+      }
+    }
+    try await withTaskCancellationHandler {
+      try await waiter.wait()
+    } onCancel: {
+      giveUp { _ in CancellationError() }
+    }
+  }
+}

@@ -1,0 +1,91 @@
+extension TestClock {
+  /// Suspends the current task until the clock's time is `deadline`.
+  ///
+  /// Sleeps wake in the order of their deadlines, and those with the same deadline in the order in
+  /// which they were registered; each time everything that a wake sets going runs before the next
+  /// one. If the deadline is not in the future, the call returns at once, without waiting for an
+  /// advance, as on every real clock.
+  ///
+  /// On cancellation, before the call or while it sleeps, it throws at once and leaves nothing
+  /// behind in the clock. A task that is cancelled after its sleep was woken returns normally, as
+  /// with `Task.sleep`.
+  ///
+  /// O(log n) with n pending sleeps.
+  ///
+  /// - Parameters:
+  ///   - deadline: When to go on.
+  ///   - tolerance: Has no influence; it can be read in ``pendingSleeps``.
+  /// - Throws: `CancellationError` if the task is cancelled.
+  public nonisolated(nonsending) func sleep(
+    until deadline: Instant, tolerance: Duration? = nil
+  ) async throws {
+    // Not specialized as the functions below are: the frames of both, the general one and the
+    // special one, would not fit into the first kilobyte of a task's stack any more, and a second
+    // one would be allocated for each task that sleeps.
+    try Task.checkCancellation()
+    let isOwn = scheduler.admitCurrentTask()
+    if !isOwn { checkForeignUse("TestClock.sleep(until:)", at: origin) }
+    guard let token = announceSleep(until: deadline) else { return }
+    try await withTaskCancellationHandler {
+      try await withUnsafeThrowingContinuation { continuation in
+        beginSleep(
+          token, .continuation(continuation, isOwn: isOwn), until: deadline, tolerance: tolerance)
+      }
+    } onCancel: {
+      cancelSleep(token)
+    }
+  }
+
+  private typealias Token = SleepQueue<Duration>.Token
+
+  /// Announces a sleep, or returns `nil` if its deadline is not in the future.
+  @specialized(where Duration == Swift.Duration)
+  private func announceSleep(until deadline: Instant) -> Token? {
+    scheduler.change { _ in
+      deadline.offset > timeline.now ? timeline.sleeps.reserve() : nil
+    }
+  }
+
+  @specialized(where Duration == Swift.Duration)
+  private func beginSleep(
+    _ token: Token, _ sleeper: Sleeper, until deadline: Instant, tolerance: Duration?
+  ) {
+    let task = TaskReference.current
+    let name = RuntimeDoor.currentTaskName
+    let (outcome, fulfilled) = scheduler.change { state in
+      // Time may have moved since the sleep was announced, if a thread that is not the test's
+      // called. Then it is due at once, and is woken by the next advance, which is as if it had
+      // come a moment later.
+      let details = SleepQueue<Duration>.Details(
+        registered: timeline.now, taskName: name, task: task, taskID: task?.id ?? 0, clock: .test,
+        tolerance: tolerance)
+      let outcome = timeline.sleeps.suspend(
+        token, sleeper, until: deadline.offset, details: details)
+      if state.observer != nil, case .suspended = outcome {
+        state.note(
+          .sleepRegistered(
+            number: token.number, task: details.taskID, until: deadline.offset as? Swift.Duration))
+      }
+      return (outcome, timeline.takeFulfilledWaiters())
+    }
+    if case .cancelled = outcome { resumeCancelled(sleeper) }
+    for waiter in fulfilled { waiter.succeed() }
+  }
+
+  @specialized(where Duration == Swift.Duration)
+  private func cancelSleep(_ token: Token) {
+    let sleeper = scheduler.change { state in
+      let sleeper = timeline.sleeps.cancel(token)
+      if state.observer != nil, sleeper != nil, let removed = timeline.sleeps.removed {
+        state.note(.sleepCancelled(number: removed.number, task: removed.task))
+      }
+      return sleeper
+    }
+    if let sleeper { resumeCancelled(sleeper) }
+  }
+
+  private func resumeCancelled(_ sleeper: Sleeper) {
+    guard case .continuation(let continuation, let isOwn) = sleeper else { return }
+    scheduler.resume(continuation, isOwn: isOwn, throwing: CancellationError())
+  }
+}

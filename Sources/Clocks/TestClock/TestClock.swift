@@ -1,0 +1,174 @@
+import Synchronization
+
+/// A clock whose time stands still until a test moves it.
+///
+/// Give it to the code under test in place of a `ContinuousClock`, start that code, and advance:
+///
+/// ```swift
+/// actor Reminder<C: Clock> where C.Duration == Duration {
+///   let clock: C
+///   private(set) var sent: [String] = []
+///   init(clock: C) { self.clock = clock }
+///
+///   func remind(_ text: String, after delay: Duration) async throws {
+///     try await clock.sleep(for: delay)
+///     sent.append(text)
+///   }
+/// }
+///
+/// @Test func remindsAfterAnHour() async {
+///   let clock = TestClock()
+///   let reminder = Reminder(clock: clock)
+///   Task { try await reminder.remind("Tea is ready.", after: .seconds(3600)) }
+///
+///   await clock.advance(by: .seconds(3599))
+///   #expect(await reminder.sent == [])
+///   await clock.advance(by: .seconds(1))
+///   #expect(await reminder.sent == ["Tea is ready."])
+/// }
+/// ```
+///
+/// ## What is guaranteed
+///
+/// When ``advance(by:fileID:filePath:line:column:)`` returns, every task of the test has run as far
+/// as it can, however busy the machine is: no task of the test is running, and none could run. The
+/// same holds for ``settle()``, ``run(timeout:fileID:filePath:line:column:)``,
+/// ``checkSuspension()`` and ``advanceToNextSleep()``. Nothing yields, polls or waits for real time
+/// to bring that about: from the moment a clock is made, a scheduler runs the test's tasks, one job
+/// at a time, first in, first out, and so knows when it is idle.
+///
+/// ## Which tasks are the test's
+///
+/// The task that makes the clock, and every task that it starts from then on, directly or not:
+/// children, `async let`, groups, `Task`, `Task.detached`, `Task.immediate`, the work of default
+/// actors and of the main actor. A task that nobody owns joins when it sleeps on the clock or
+/// advances it. Clocks that are made by the same test share one scheduler; tests that run side by
+/// side have nothing to do with each other. A clock that is made outside any task, as a property of
+/// an XCTest case is, speaks for all tasks of the process that are no other test's.
+///
+/// ## What cannot be seen
+///
+/// A thread, a dispatch queue, a socket, an actor with an executor of its own: what they are doing
+/// is not known here, and `advance` does not wait for it. Neither does it wait for a sleep on a
+/// real clock. Use ``waitForSleeps(atLeast:timeout:fileID:filePath:line:column:)`` for sleeps that
+/// arrive from there.
+///
+/// ## Cost
+///
+/// Registering, waking and cancelling a sleep: O(log n) with n pending sleeps. No thread of its
+/// own.
+///
+/// The idea of a scheduler that runs every task of a test and therefore knows when to move time is
+/// that of kotlinx-coroutines-test, of tokio's paused clock and of Go's `testing/synctest`.
+public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Identifiable, Sendable {
+  /// A point in a ``TestClock``'s time, as the distance from an origin that has no further meaning.
+  public struct Instant: InstantProtocol {
+    /// The distance from the origin.
+    public let offset: Duration
+
+    /// Makes the instant at `offset` from the origin; the origin itself by default.
+    public init(offset: Duration = .zero) {
+      self.offset = offset
+    }
+
+    /// The instant that is `duration` later.
+    ///
+    /// With `Swift.Duration` an instant beyond the ends of the range is the end of the range. O(1).
+    public func advanced(by duration: Duration) -> Self {
+      Self(offset: saturatingSum(offset, duration))
+    }
+
+    /// How much later `other` is than this instant. O(1).
+    public func duration(to other: Self) -> Duration {
+      saturatingDifference(other.offset, offset)
+    }
+
+    public static func < (lhs: Self, rhs: Self) -> Bool {
+      lhs.offset < rhs.offset
+    }
+  }
+
+  let scheduler: Scheduler
+  let timeline: Timeline<Duration>
+  /// Where the clock was made.
+  let origin: CallSite
+  /// Whether a use by another test's task has been recorded: once is enough.
+  let foreignUseIsKnown = Atomic(false)
+
+  /// Makes a clock whose time is `now`, for the current test.
+  ///
+  /// The current task becomes the test's, and so does every task that it starts from now on.
+  /// Outside any task, the clock speaks for the whole process. The first clock of a process opens
+  /// the way to the Swift runtime: see ``SchedulingRung``. O(1).
+  public convenience init(
+    now: Instant = .init(),
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) {
+    self.init(
+      startingAt: now,
+      at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column))
+  }
+
+  private init(startingAt now: Instant, at origin: CallSite) {
+    scheduler = .retainForNewClock(at: origin)
+    timeline = Timeline(now: now.offset)
+    self.origin = origin
+    scheduler.add(timeline)
+  }
+
+  /// Makes a clock that reads `timeline`.
+  init(_ scheduler: Scheduler, _ timeline: Timeline<Duration>, at origin: CallSite) {
+    self.origin = origin
+    scheduler.retain()
+    self.scheduler = scheduler
+    self.timeline = timeline
+    scheduler.add(timeline)
+  }
+
+  deinit {
+    scheduler.remove(timeline)
+    scheduler.release()
+  }
+
+  /// The clock's time.
+  ///
+  /// It changes only while the test advances the clock. A task that a sleep has just woken sees
+  /// exactly its deadline. O(1).
+  public var now: Instant {
+    Instant(offset: scheduler.change { _ in timeline.now })
+  }
+
+  /// Zero: the clock is exact.
+  public var minimumResolution: Duration { .zero }
+}
+
+extension TestClock where Duration == Swift.Duration {
+  /// Makes a clock for the current test, whose time is the origin.
+  ///
+  /// Inside
+  /// ``withVirtualTime(autoAdvance:jumpsAfter:leftoverSleeps:limits:fileID:filePath:line:column:operation:)``
+  /// it reads that scope's time instead, as the scope's own clock does. O(1).
+  public convenience init(
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) {
+    let origin = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+    let scheduler = Scheduler.retainForNewClock(at: origin)
+    defer { scheduler.release() }
+    self.init(scheduler, scheduler.scope?.timeline ?? Timeline(now: .zero), at: origin)
+  }
+
+  /// Makes a clock whose time is `now`, for the current test.
+  ///
+  /// As the other initializer, for the usual kind of duration, which then needs not be named. O(1).
+  public convenience init(
+    now: Instant,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) {
+    self.init(
+      startingAt: now,
+      at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column))
+  }
+}
