@@ -1,6 +1,6 @@
 import ArgumentParser
-import Clocks
 import Foundation
+import Workloads
 
 @main
 struct Benchmarks: AsyncParsableCommand {
@@ -39,10 +39,8 @@ struct Benchmarks: AsyncParsableCommand {
         _ = await Workloads.strangers(count)
         return await Workloads.strangers(count)
       case .strangersBesideAClock:
-        let clock = await Task.detached { TestClock() }.value
-        defer { withExtendedLifetime(clock) {} }
-        _ = await Workloads.strangers(count)
-        return await Workloads.strangers(count)
+        _ = await Workloads.strangersBesideAClock(count)
+        return await Workloads.strangersBesideAClock(count)
       }
     }
 
