@@ -127,15 +127,15 @@ struct Benchmarks: AsyncParsableCommand {
       }
     }
     await compare(
-      "advance past nothing", calls, with: "yield",
+      "advance past nothing", calls, with: "continuation",
       ours: {
         await Workloads.advancePastNothing(calls)
-      }, floor: { await Workloads.yieldFloor(calls) })
+      }, floor: { await Workloads.bareFloor(calls) })
     await compare(
-      "settle, nothing to do", calls, with: "yield",
+      "settle, nothing to do", calls, with: "continuation",
       ours: {
         await Workloads.settleNothing(calls)
-      }, floor: { await Workloads.yieldFloor(calls) })
+      }, floor: { await Workloads.bareFloor(calls) })
     await compare(
       "1,000 clocks, a wake each", calls, with: "loop",
       ours: {

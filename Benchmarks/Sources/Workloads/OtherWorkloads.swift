@@ -23,15 +23,14 @@ extension Workloads {
     }
   }
 
-  /// What one call costs that suspends a task and resumes it: a yield on the floor.
-  public static func yieldFloor(_ count: Int) async -> Double {
+  /// What one bare continuation costs on the floor: no heap, and nobody could cancel it.
+  public static func bareFloor(_ count: Int) async -> Double {
     let floor = Floor()
-    let task = floor.start {
-      for _ in 0..<count { await Task.yield() }
+    _ = floor.start {
+      for _ in 0..<count { await withUnsafeContinuation { floor.keep($0) } }
     }
-    let time = await nanoseconds(per: count) { floor.settle() }
-    await task.value
-    return time
+    floor.settle()
+    return await nanoseconds(per: count) { floor.resumeKept() }
   }
 
   // MARK: - Many clocks
@@ -162,8 +161,8 @@ extension Workloads {
     var bytes = 0.0
     await withTaskGroup { group in
       for _ in 0..<count {
-        group.addTask(executorPreference: floor) {
-          await withUnsafeContinuation { floor.keep($0) }
+        floor.capture {
+          group.addTask { await withUnsafeContinuation { floor.keep($0) } }
         }
       }
       floor.settle()
