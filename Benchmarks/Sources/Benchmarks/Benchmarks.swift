@@ -1,6 +1,6 @@
 import ArgumentParser
-import Clocks
 import Foundation
+import Workloads
 
 @main
 struct Benchmarks: AsyncParsableCommand {
@@ -39,10 +39,8 @@ struct Benchmarks: AsyncParsableCommand {
         _ = await Workloads.strangers(count)
         return await Workloads.strangers(count)
       case .strangersBesideAClock:
-        let clock = await Task.detached { TestClock() }.value
-        defer { withExtendedLifetime(clock) {} }
-        _ = await Workloads.strangers(count)
-        return await Workloads.strangers(count)
+        _ = await Workloads.strangersBesideAClock(count)
+        return await Workloads.strangersBesideAClock(count)
       }
     }
 
@@ -129,15 +127,15 @@ struct Benchmarks: AsyncParsableCommand {
       }
     }
     await compare(
-      "advance past nothing", calls, with: "yield",
+      "advance past nothing", calls, with: "continuation",
       ours: {
         await Workloads.advancePastNothing(calls)
-      }, floor: { await Workloads.yieldFloor(calls) })
+      }, floor: { await Workloads.bareFloor(calls) })
     await compare(
-      "settle, nothing to do", calls, with: "yield",
+      "settle, nothing to do", calls, with: "continuation",
       ours: {
         await Workloads.settleNothing(calls)
-      }, floor: { await Workloads.yieldFloor(calls) })
+      }, floor: { await Workloads.bareFloor(calls) })
     await compare(
       "1,000 clocks, a wake each", calls, with: "loop",
       ours: {

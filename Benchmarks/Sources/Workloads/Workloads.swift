@@ -3,8 +3,8 @@ import Clocks
 /// The work that is measured, each kind once for `TestClock` and once for the floor.
 ///
 /// Deadlines are registered in random order, the same in every run.
-enum Workloads {
-  static func shuffled(_ count: Int) -> [Int] {
+public enum Workloads {
+  public static func shuffled(_ count: Int) -> [Int] {
     var generator = SplitMix64(state: 42)
     return Array(1...count).shuffled(using: &generator)
   }
@@ -12,7 +12,7 @@ enum Workloads {
   // MARK: - Waking
 
   /// Tasks that sleep once each; measured is the advance that wakes them all.
-  static func wakeOurs(_ deadlines: [Int]) async -> Double {
+  public static func wakeOurs(_ deadlines: [Int]) async -> Double {
     let clock = TestClock()
     for deadline in deadlines {
       Task.detached { try? await clock.sleep(until: .init(offset: .nanoseconds(deadline))) }
@@ -21,7 +21,7 @@ enum Workloads {
     return await nanoseconds(per: deadlines.count) { await clock.run(timeout: .seconds(600)) }
   }
 
-  static func wakeFloor(_ deadlines: [Int]) async -> Double {
+  public static func wakeFloor(_ deadlines: [Int]) async -> Double {
     let floor = Floor()
     for deadline in deadlines {
       _ = floor.start { try? await floor.sleep(until: Int64(deadline)) }
@@ -33,7 +33,7 @@ enum Workloads {
   // MARK: - Registering
 
   /// Starts tasks that sleep; measured is all that happens until they sleep.
-  static func registerOurs(_ deadlines: [Int]) async -> Double {
+  public static func registerOurs(_ deadlines: [Int]) async -> Double {
     let clock = TestClock()
     let time = await nanoseconds(per: deadlines.count) {
       for deadline in deadlines {
@@ -45,7 +45,7 @@ enum Workloads {
     return time
   }
 
-  static func registerFloor(_ deadlines: [Int]) async -> Double {
+  public static func registerFloor(_ deadlines: [Int]) async -> Double {
     let floor = Floor()
     let time = await nanoseconds(per: deadlines.count) {
       for deadline in deadlines {
@@ -59,7 +59,7 @@ enum Workloads {
 
   // MARK: - One task in a loop
 
-  static func loopOurs(_ count: Int) async -> Double {
+  public static func loopOurs(_ count: Int) async -> Double {
     let clock = TestClock()
     Task.detached {
       for tick in 1...count {
@@ -70,7 +70,7 @@ enum Workloads {
     return await nanoseconds(per: count) { await clock.run(timeout: .seconds(600)) }
   }
 
-  static func loopFloor(_ count: Int) async -> Double {
+  public static func loopFloor(_ count: Int) async -> Double {
     let floor = Floor()
     _ = floor.start {
       for tick in 1...count { try? await floor.sleep(until: Int64(tick)) }
@@ -82,7 +82,7 @@ enum Workloads {
   // MARK: - Cancelling
 
   /// Cancels sleeping tasks in random order; measured is that, and that they end.
-  static func cancelOurs(_ order: [Int]) async -> Double {
+  public static func cancelOurs(_ order: [Int]) async -> Double {
     let clock = TestClock()
     let tasks = (1...order.count).map { deadline in
       Task.detached {
@@ -96,7 +96,7 @@ enum Workloads {
     }
   }
 
-  static func cancelFloor(_ order: [Int]) async -> Double {
+  public static func cancelFloor(_ order: [Int]) async -> Double {
     let floor = Floor()
     let tasks = (1...order.count).map { deadline in
       floor.start { try? await floor.sleep(until: Int64(deadline)) }

@@ -6,7 +6,7 @@ extension Workloads {
   // MARK: - Doing nothing
 
   /// Advances a clock on which nobody sleeps.
-  static func advancePastNothing(_ count: Int) async -> Double {
+  public static func advancePastNothing(_ count: Int) async -> Double {
     let clock = TestClock()
     await clock.settle()
     return await nanoseconds(per: count) {
@@ -15,7 +15,7 @@ extension Workloads {
   }
 
   /// Settles a test that has nothing to do.
-  static func settleNothing(_ count: Int) async -> Double {
+  public static func settleNothing(_ count: Int) async -> Double {
     let clock = TestClock()
     await clock.settle()
     return await nanoseconds(per: count) {
@@ -23,21 +23,20 @@ extension Workloads {
     }
   }
 
-  /// What one call costs that suspends a task and resumes it: a yield on the floor.
-  static func yieldFloor(_ count: Int) async -> Double {
+  /// What one bare continuation costs on the floor: no heap, and nobody could cancel it.
+  public static func bareFloor(_ count: Int) async -> Double {
     let floor = Floor()
-    let task = floor.start {
-      for _ in 0..<count { await Task.yield() }
+    _ = floor.start {
+      for _ in 0..<count { await withUnsafeContinuation { floor.keep($0) } }
     }
-    let time = await nanoseconds(per: count) { floor.settle() }
-    await task.value
-    return time
+    floor.settle()
+    return await nanoseconds(per: count) { floor.resumeKept() }
   }
 
   // MARK: - Many clocks
 
   /// A thousand clocks in as many tests, side by side; each wakes one sleep again and again.
-  static func manyClocks(_ count: Int) async -> Double {
+  public static func manyClocks(_ count: Int) async -> Double {
     let rounds = max(1, count / 1_000)
     return await nanoseconds(per: rounds * 1_000) {
       await withTaskGroup { group in
@@ -58,7 +57,7 @@ extension Workloads {
   // MARK: - Timers and scopes
 
   /// Ticks of a timer.
-  static func timerTicks(_ count: Int) async -> Double {
+  public static func timerTicks(_ count: Int) async -> Double {
     let clock = TestClock()
     let task = Task.detached {
       var ticks = 0
@@ -74,7 +73,7 @@ extension Workloads {
   }
 
   /// Sleeps that nobody injected, one task in a loop, in a scope of virtual time.
-  static func scopeLoop(_ count: Int) async -> Double {
+  public static func scopeLoop(_ count: Int) async -> Double {
     await nanoseconds(per: count) {
       try? await withVirtualTime { _ in
         for _ in 0..<count { try await Task.sleep(for: .seconds(1)) }
@@ -85,7 +84,7 @@ extension Workloads {
   // MARK: - Deadlines
 
   /// A timeout task whose work ends at once.
-  static func timeoutTask(_ count: Int) async -> Double {
+  public static func timeoutTask(_ count: Int) async -> Double {
     await nanoseconds(per: count) {
       for number in 0..<count {
         _ = try? await TimeoutTask(seconds: 60) { number }.value
@@ -94,14 +93,14 @@ extension Workloads {
   }
 
   /// The same work in a bare task, without any deadline.
-  static func bareTask(_ count: Int) async -> Double {
+  public static func bareTask(_ count: Int) async -> Double {
     await nanoseconds(per: count) {
       for number in 0..<count { _ = await Task { number }.value }
     }
   }
 
   /// The same work as one of two children of a group, of which the other one sleeps.
-  static func twoChildren(_ count: Int) async -> Double {
+  public static func twoChildren(_ count: Int) async -> Double {
     await nanoseconds(per: count) {
       for number in 0..<count {
         _ = try? await withThrowingTaskGroup(of: Int.self) { group in
@@ -120,7 +119,7 @@ extension Workloads {
   // MARK: - Tasks that are no test's
 
   /// Starts tasks and awaits them, and has them hop to an actor; none of them is a test's.
-  static func strangers(_ count: Int) async -> Double {
+  public static func strangers(_ count: Int) async -> Double {
     await nanoseconds(per: count) {
       await Task.detached {
         await withTaskGroup { group in
@@ -130,12 +129,17 @@ extension Workloads {
     }
   }
 
-  // MARK: - Memory
+  /// The same in a process that has a test clock.
+  public static func strangersBesideAClock(_ count: Int) async -> Double {
+    let clock = await Task.detached { TestClock() }.value
+    defer { withExtendedLifetime(clock) {} }
+    return await strangers(count)
+  }
 
   // MARK: - Bytes, each to be measured in a process of its own
 
   /// The bytes that a child task takes which sleeps on a test clock.
-  static func bytesSleeping(_ count: Int) async -> Double {
+  public static func bytesSleeping(_ count: Int) async -> Double {
     let clock = TestClock()
     let before = residentBytes()
     var bytes = 0.0
@@ -151,14 +155,14 @@ extension Workloads {
   }
 
   /// The bytes that a child task takes which is merely suspended.
-  static func bytesSuspended(_ count: Int) async -> Double {
+  public static func bytesSuspended(_ count: Int) async -> Double {
     let floor = Floor()
     let before = residentBytes()
     var bytes = 0.0
     await withTaskGroup { group in
       for _ in 0..<count {
-        group.addTask(executorPreference: floor) {
-          await withUnsafeContinuation { floor.keep($0) }
+        floor.capture {
+          group.addTask { await withUnsafeContinuation { floor.keep($0) } }
         }
       }
       floor.settle()

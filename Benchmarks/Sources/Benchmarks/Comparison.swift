@@ -1,6 +1,4 @@
-import Foundation
-
-/// How long something took, in nanoseconds for each of its operations, over several runs.
+/// What something took, for each of its operations, over several runs.
 struct Measurement: Codable {
   var runs: [Double]
 
@@ -29,22 +27,4 @@ struct Comparison: Codable {
     guard let floor, !floor.runs.isEmpty else { return nil }
     return Measurement(runs: zip(ours.runs, floor.runs).map { $0 / $1 }).median
   }
-}
-
-/// Times a piece of work and divides by the number of its operations.
-func nanoseconds(per count: Int, _ work: () async -> Void) async -> Double {
-  let start = ContinuousClock.now
-  await work()
-  let length = ContinuousClock.now - start
-  return Double(length.components.seconds) * 1e9 / Double(count)
-    + Double(length.components.attoseconds) / 1e9 / Double(count)
-}
-
-/// The memory that this process has in use, in bytes.
-func residentBytes() -> Int {
-  guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else {
-    return 0
-  }
-  let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-  return pages * Int(getpagesize())
 }
