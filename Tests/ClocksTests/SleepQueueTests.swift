@@ -20,7 +20,7 @@ import Testing
         let outcome = queue.suspend(
           token, sleeper, until: deadline,
           details: .init(
-            registered: step, taskName: nil, task: nil, taskID: 0, clock: .test, tolerance: nil))
+            registered: step, task: nil, taskID: 0, clock: .test, tolerance: nil))
         guard case .suspended = outcome else {
           Issue.record("refused")
           return
@@ -62,7 +62,7 @@ import Testing
     let outcome = queue.suspend(
       token, .job(.none), until: 1,
       details: .init(
-        registered: 0, taskName: nil, task: nil, taskID: 0, clock: .test, tolerance: nil))
+        registered: 0, task: nil, taskID: 0, clock: .test, tolerance: nil))
     guard case .cancelled = outcome else {
       Issue.record("it was accepted")
       return

@@ -29,10 +29,10 @@ struct Idleness {
   var away = 0
 
   /// Whether no task of the test is running, and none could run.
-  var isIdle: Bool { ready.isEmpty && visitors == 0 && away == 0 && thread == .none }
+  var isIdle: Bool { thread == .none && ready.isEmpty && visitors == 0 && away == 0 }
 
   /// Whether the scheduler may start a job, if there is one.
-  var mayStartJob: Bool { visitors == 0 && thread == .none }
+  var mayStartJob: Bool { thread == .none && visitors == 0 }
 
   /// Stops the program if something is counted wrong; for tests.
   func checkInvariants() {

@@ -12,13 +12,16 @@ class IdleWaiter {
     case observe
   }
 
+  // What changes does so within `Scheduler.change`, whose lock makes every access exclusive, or before
+  // and after the wait; so accesses are not checked a second time.
+
   let kind: Kind
   /// Whether the task that waits belongs to the scheduler.
   let isOwn: Bool
   /// The task that waits. Set before the waiter is handed to the scheduler.
-  var continuation: UnsafeContinuation<Void, Never>?
+  @exclusivity(unchecked) var continuation: UnsafeContinuation<Void, Never>?
   /// Why the wait was given up, if it was.
-  private(set) var runaway: Runaway?
+  @exclusivity(unchecked) private(set) var runaway: Runaway?
 
   init(_ kind: Kind = .settle, isOwn: Bool) {
     self.kind = kind
@@ -57,7 +60,7 @@ class InstantObserver: IdleWaiter {
   let jobsFromOutside: UInt64
   /// Whether it must look although time has not moved: its task has been cancelled, or a job has come
   /// from outside.
-  var mustLook = false
+  @exclusivity(unchecked) var mustLook = false
 
   init(isOwn: Bool, isPaced: Bool, jobsFromOutside: UInt64) {
     self.isPaced = isPaced
@@ -112,6 +115,7 @@ struct Requests {
   /// 4. observers, for whom time moves as well.
   ///
   /// - Parameter scopeMovesTime: Whether the scope moves time; then paced observers wait for it.
+  @inline(__always)
   func first(scopeMovesTime: Bool) -> IdleWaiter? {
     if !observers.isEmpty, let behind = observers.first(where: \.isBehind) { return behind }
     if let settle = settles.first { return settle }

@@ -69,9 +69,8 @@ extension Scheduler {
     let isDelay = job.taskID == taskID
     let handle = isDelay ? nil : task.handle
     let details = SleepQueue<Duration>.Details(
-      registered: .zero,
-      taskName: taskID == RuntimeDoor.currentTaskID ? RuntimeDoor.currentTaskName : nil,
-      task: task, taskID: taskID, clock: delayed.clock, tolerance: nil)
+      registered: .zero, task: task, taskID: taskID, clock: delayed.clock, tolerance: nil)
+    let name = taskID == RuntimeDoor.currentTaskID ? RuntimeDoor.currentTaskName : nil
     let delay =
       RuntimeClocks.areRedirected
       ? delayed.delay : delayed.delay.roundedUpAfterReadingTheClockTwice
@@ -87,7 +86,8 @@ extension Scheduler {
       var details = details
       details.registered = timeline.now
       let sleep = timeline.sleeps.reserve()
-      _ = timeline.sleeps.suspend(sleep, .job(job), until: deadline, details: details)
+      _ = timeline.sleeps.suspend(
+        sleep, .job(job), until: deadline, name: name, details: details)
       if let handle {
         state.scope?.runtimeSleeps.begin(sleep, of: handle)
       } else {

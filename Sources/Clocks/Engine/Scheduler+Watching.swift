@@ -23,13 +23,8 @@ extension Scheduler {
   ) -> Standstill? {
     // A test that has left sleeping tasks behind waits for nothing any more.
     if let testTask, testTask.isOver { return nil }
-    return change { state in
-      let isAtRest =
-        state.idleness.isIdle && state.requests.isEmpty && state.scope == nil && !hasScope
-      let sleeping = isAtRest ? state.clocks.all.filter(\.isWaitingForTime) : []
-      let isStandstill = state.activity.findStandstill(
-        after: limit, isWaiting: !sleeping.isEmpty, isAnyBusy: isAnyBusy)
-      return isStandstill ? Standstill(sleeps: sleeping.map(\.pendingLines)) : nil
+    return change {
+      $0.findStandstill(after: limit, isAnyBusy: isAnyBusy, hasScope: hasScope)
     }
   }
 
@@ -56,5 +51,17 @@ extension Scheduler {
     let (now, sleeps) = change { _ in (timeline.now, timeline.sleeps) }
     let pending = sleeps.pending.map(\.line)
     return "It is \(now). Pending sleeps: \(pending.isEmpty ? "none" : "\n" + pending.listed)"
+  }
+}
+
+extension SchedulerState {
+  fileprivate mutating func findStandstill(
+    after limit: Duration, isAnyBusy: Bool, hasScope: Bool
+  ) -> Standstill? {
+    let isAtRest = idleness.isIdle && requests.isEmpty && scope == nil && !hasScope
+    let sleeping = isAtRest ? clocks.all.filter(\.isWaitingForTime) : []
+    let isFound = activity.findStandstill(
+      after: limit, isWaiting: !sleeping.isEmpty, isAnyBusy: isAnyBusy)
+    return isFound ? Standstill(sleeps: sleeping.map(\.pendingLines)) : nil
   }
 }

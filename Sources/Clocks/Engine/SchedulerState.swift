@@ -14,7 +14,7 @@ struct SchedulerState {
   /// The times of the test's clocks, but for that of a scope.
   var clocks = ClockRegister()
   /// What a scope adds; `nil` unless the test's time is virtual throughout.
-  var scope: ScopeState?
+  let scope: ScopeState?
   /// What comes first where that is open.
   var order = Order()
   /// Is told what happens; `nil` nearly always.
@@ -45,6 +45,7 @@ struct SchedulerState {
     return action
   }
 
+  @inline(__always)
   private mutating func decide(on lane: Lane, mayStay: Bool) -> Action {
     guard idleness.mayStartJob else { return .rest(nil) }
     if let begun = takeBegunSleeps() { return .inspect(begun) }
@@ -61,21 +62,33 @@ struct SchedulerState {
 
   // MARK: - Ready jobs
 
+  @inline(__always)
   private mutating func takeBegunSleeps() -> [BegunSleep]? {
-    scope?.runtimeSleeps.haveBegun == true ? scope!.runtimeSleeps.takeBegun() : nil
+    guard let scope, scope.runtimeSleeps.haveBegun else { return nil }
+    return scope.runtimeSleeps.takeBegun()
   }
 
   /// Starts a ready job; or wakes a sleep that is due, if a chooser wants that first.
+  @inline(__always)
   private mutating func startJob(on lane: Lane, mayStay: Bool) -> Action {
-    var position = 0
-    if order.chooser != nil {
-      switch order.first(among: idleness.ready.candidates + dueSleeps) {
-      case .job(let chosen, _, _): position = chosen
-      case .sleep(let number, let task):
-        if let action = wakeDueSleep(number, of: task) { return action }
-      case nil: break
-      }
+    order.chooser == nil
+      ? startJob(at: 0, on: lane, mayStay: mayStay) : startChosen(on: lane, mayStay: mayStay)
+  }
+
+  @inline(never)
+  private mutating func startChosen(on lane: Lane, mayStay: Bool) -> Action {
+    switch order.first(among: idleness.ready.candidates + dueSleeps) {
+    case .job(let position, _, _):
+      return startJob(at: position, on: lane, mayStay: mayStay)
+    case .sleep(let number, let task):
+      if let action = wakeDueSleep(number, of: task) { return action }
+    case nil: break
     }
+    return startJob(at: 0, on: lane, mayStay: mayStay)
+  }
+
+  @inline(__always)
+  private mutating func startJob(at position: Int, on lane: Lane, mayStay: Bool) -> Action {
     let wanted = idleness.ready[position].lane
     if !mayStay || (wanted == .main && lane != .main) { return .move(to: wanted) }
     let job = idleness.ready.remove(at: position)
@@ -87,11 +100,13 @@ struct SchedulerState {
   }
 
   /// Where the next job wants to run.
+  @inline(__always)
   private var nextLane: Lane { idleness.ready.isEmpty ? .pool : idleness.ready[0].lane }
 
+  @inline(__always)
   private mutating func start(_ job: ReadyJob) -> Action {
     activity.jobBegins(of: job.taskID)
-    if scope != nil { scope!.pace.somethingHappens() }
+    scope?.pace.somethingHappens()
     if observer != nil { note(.jobBegan(task: job.taskID, job.lane)) }
     return .run(job)
   }
@@ -115,6 +130,7 @@ struct SchedulerState {
 
   /// Whose turn it is when the test is idle; `nil` if there is nothing to do. This is decided here
   /// and, among those who wait, in `Requests.first`, and nowhere else.
+  @inline(__always)
   private var turn: Turn? {
     if let scope, !scope.body.toCancel.isEmpty { return .cancellation }
     if let waiter = requests.first(scopeMovesTime: scope?.movesTime ?? false) {
@@ -125,20 +141,23 @@ struct SchedulerState {
     return scope.timeline.sleeps.count > 0 ? .jump : nil
   }
 
-  /// Whether a thread is needed, and there is none.
-  private var needsThread: Bool {
-    guard idleness.mayStartJob else { return false }
-    return !idleness.ready.isEmpty || (idleness.isIdle && turn != nil)
+  /// Notes that a thread is asked for, if one is needed and there is none, and returns where it should
+  /// be.
+  @inline(__always)
+  mutating func claimThread() -> Lane? {
+    guard idleness.mayStartJob else { return nil }
+    return claimNeededThread()
   }
 
-  /// Notes that a thread begins to act, if one is needed, and returns where it should be.
-  mutating func claimThread() -> Lane? {
-    guard needsThread else { return nil }
+  @inline(never)
+  private mutating func claimNeededThread() -> Lane? {
+    guard !idleness.ready.isEmpty || (idleness.isIdle && turn != nil) else { return nil }
     idleness.thread = .requested
     return nextLane
   }
 
   /// Does the next thing for somebody whose turn it is.
+  @inline(__always)
   private mutating func serve(_ waiter: IdleWaiter) -> Action {
     if waiter.kind == .advance, let reason = runaway.tooManyWakes { return end(waiter, reason) }
     let before = observer == nil ? nil : waiter.trace.now
@@ -163,7 +182,7 @@ struct SchedulerState {
 
   private mutating func wake(_ sleeper: Sleeper) -> Action {
     runaway.sleepWakes()
-    if scope != nil { scope!.pace.somethingHappens() }
+    scope?.pace.somethingHappens()
     switch sleeper {
     case .continuation(let continuation, let isOwn): return .wake(continuation, isOwn: isOwn)
     case .job(let job): return start(job)
@@ -180,6 +199,7 @@ struct SchedulerState {
 
   /// Has whose turn it would be give up, because the test never comes to rest; `nil` if nobody waits
   /// for that.
+  @inline(never)
   private mutating func giveUp(_ reason: Runaway, because culprit: ReadyJob? = nil) -> Action? {
     runaway.isAtRest()
     runaway.waitEnds()
@@ -187,16 +207,16 @@ struct SchedulerState {
     if let waiter = requests.first(scopeMovesTime: movesTime) ?? requests.observers.first {
       return end(waiter, reason)
     }
-    guard scope != nil else { return nil }
+    guard let scope else { return nil }
     let task = culprit.flatMap { $0.taskID == 0 ? nil : TaskReference(job: $0.job).handle }
-    _ = scope!.body.giveUp(.runaway(reason), culprit: task)
-    return scope!.body.toCancel.isEmpty ? nil : .cancel(scope!.body.takeToCancel())
+    _ = scope.body.giveUp(.runaway(reason), culprit: task)
+    return scope.body.toCancel.isEmpty ? nil : .cancel(scope.body.takeToCancel())
   }
 
   private mutating func setAlarm() -> Action.Alarm? {
-    guard scope != nil else { return nil }
-    let isAwaited = scope!.timeline.sleeps.count > 0 || !requests.observers.isEmpty
-    return scope!.setAlarm(isAwaited: isAwaited)
+    guard let scope else { return nil }
+    let isAwaited = scope.timeline.sleeps.count > 0 || !requests.observers.isEmpty
+    return scope.setAlarm(isAwaited: isAwaited)
   }
 
   // MARK: - What happens
@@ -204,13 +224,13 @@ struct SchedulerState {
   /// Takes a job that has become ready. Amortized O(1).
   ///
   /// - Parameter isFromOutside: Whether something outside the scope has made it ready.
+  @inline(__always)
   mutating func jobIsReady(_ job: ReadyJob, isFromOutside: Bool) {
-    if scope != nil {
-      let timeline = scope!.timeline
-      if let over = scope!.runtimeSleeps.taskBecameReady(job.taskID, on: timeline) {
+    if let scope {
+      if let over = scope.runtimeSleeps.taskBecameReady(job.taskID, on: scope.timeline) {
         idleness.ready.append(over)
       }
-      scope!.pace.somethingHappens()
+      scope.pace.somethingHappens()
       if isFromOutside { requests.jobCameFromOutside() }
     }
     idleness.ready.append(job)
@@ -251,8 +271,8 @@ struct SchedulerState {
   /// What follows from the ringing of an alarm. If something happens at this moment, there is a new
   /// alarm when it is over.
   mutating func alarmRings(_ number: Int, isAnyBusy: Bool) -> ScopeState.AlarmOutcome {
-    guard idleness.isIdle, scope != nil else { return .nothing }
-    return scope!.alarmRings(number, isAnyBusy: isAnyBusy)
+    guard idleness.isIdle, let scope else { return .nothing }
+    return scope.alarmRings(number, isAnyBusy: isAnyBusy)
   }
 
   // MARK: - Choosing and observing
@@ -278,8 +298,10 @@ struct SchedulerState {
     return wake(sleeper)
   }
 
+  @inline(__always)
   func note(_ event: SchedulerEvent) { observer?.observe(event) }
 
+  @inline(never)
   private func noteTime(
     since before: Duration?,
     _ trace: (now: Duration?, removed: (number: UInt64, task: UInt64)?), hasWoken: Bool

@@ -26,12 +26,14 @@ final class Scope: Sendable {
   init(_ options: ScopeOptions) { self.options = options }
 }
 
-/// What changes of a scope.
-struct ScopeState {
+/// What changes of a scope: a part of its scheduler's state.
+///
+/// A class, so that the state of the many tests without a scope stays small and is not copied.
+final class ScopeState {
   let scope: Scope
-  var pace: Pace
-  var runtimeSleeps = RuntimeSleeps()
-  var body = ScopeBody()
+  @exclusivity(unchecked) var pace: Pace
+  @exclusivity(unchecked) var runtimeSleeps = RuntimeSleeps()
+  @exclusivity(unchecked) var body = ScopeBody()
 
   init(_ scope: Scope) {
     self.scope = scope
@@ -51,7 +53,7 @@ struct ScopeState {
   /// The alarm to set, now that nothing can happen by itself.
   ///
   /// - Parameter isAwaited: Whether a task waits for time to move.
-  mutating func setAlarm(isAwaited: Bool) -> Action.Alarm? {
+  func setAlarm(isAwaited: Bool) -> Action.Alarm? {
     guard body.task != nil else { return nil }
     if pace.holds > 0 {
       guard pace.unlimitedHolds == pace.holds, isAwaited else { return nil }
@@ -75,7 +77,7 @@ struct ScopeState {
   /// An alarm rings while the scheduler is idle.
   ///
   /// - Parameter isAnyBusy: Whether another test has something to run.
-  mutating func alarmRings(_ number: Int, isAnyBusy: Bool) -> AlarmOutcome {
+  func alarmRings(_ number: Int, isAnyBusy: Bool) -> AlarmOutcome {
     guard let (reason, patience) = pace.reason(ofAlarm: number) else { return .nothing }
     if isAnyBusy, patience > 0 {
       let duration = reason == .held ? scope.options.heldFor : scope.options.stuckAfter

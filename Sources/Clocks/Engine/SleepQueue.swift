@@ -26,7 +26,6 @@ struct SleepQueue<Instant: Comparable & Sendable> {
   struct Details {
     /// When the sleep was registered.
     var registered: Instant
-    var taskName: String?
     /// The task that sleeps; valid for as long as the sleep is pending.
     var task: TaskReference?
     /// Its id, for whoever asks when the task may be over.
@@ -40,6 +39,7 @@ struct SleepQueue<Instant: Comparable & Sendable> {
   struct Pending {
     var deadline: Instant
     var number: UInt64
+    var taskName: String?
     var details: Details
   }
 
@@ -82,6 +82,10 @@ struct SleepQueue<Instant: Comparable & Sendable> {
   ///
   /// Apart from `slots`, and left alone when a sleep ends, because it is large and rarely read.
   private var details: [Details?] = []
+  /// The names of the tasks that have one, by the slots of their sleeps; outdated for a free slot.
+  ///
+  /// Apart from `details`, which then are plain words and cost little to write.
+  private var names: [Int32: String] = [:]
   private var freeSlots: [Int32] = []
   private var nextNumber: UInt64 = 0
 
@@ -109,8 +113,11 @@ struct SleepQueue<Instant: Comparable & Sendable> {
 
   /// Registers an announced sleep under its deadline, unless it was cancelled in the meantime.
   /// O(log n).
+  ///
+  /// - Parameter name: The name of the task that sleeps, if it has one.
   mutating func suspend(
-    _ token: Token, _ sleeper: Sleeper, until deadline: Instant, details: Details
+    _ token: Token, _ sleeper: Sleeper, until deadline: Instant, name: String? = nil,
+    details: Details
   ) -> Admission {
     let slot = Int(token.slot)
     if positions[slot] == Position.cancelled {
@@ -119,6 +126,7 @@ struct SleepQueue<Instant: Comparable & Sendable> {
     }
     slots[slot].sleeper = sleeper
     self.details[slot] = details
+    if name != nil || !names.isEmpty { names[token.slot] = name }
     let entry = Entry(deadline: deadline, number: token.number, slot: token.slot)
     heap.append(entry)
     siftUp(entry, from: heap.count - 1)
@@ -175,14 +183,22 @@ struct SleepQueue<Instant: Comparable & Sendable> {
 
   private func pending(_ entry: Entry) -> Pending {
     Pending(
-      deadline: entry.deadline, number: entry.number,
+      deadline: entry.deadline, number: entry.number, taskName: names[entry.slot],
       details: details[Int(entry.slot)].unsafelyUnwrapped)
   }
 
   // MARK: - Heap
 
+  @inline(__always)
   private static func comesFirst(_ lhs: Entry, _ rhs: Entry) -> Bool {
-    lhs.deadline < rhs.deadline || (lhs.deadline == rhs.deadline && lhs.number < rhs.number)
+    // The operators of `Duration` are calls into the standard library, its attoseconds a number.
+    if Instant.self == Duration.self {
+      let left = unsafeBitCast(lhs.deadline, to: Duration.self).attoseconds
+      let right = unsafeBitCast(rhs.deadline, to: Duration.self).attoseconds
+      return left < right || (left == right && lhs.number < rhs.number)
+    }
+    return lhs.deadline < rhs.deadline
+      || (lhs.deadline == rhs.deadline && lhs.number < rhs.number)
   }
 
   private mutating func release(_ slot: Int32) {

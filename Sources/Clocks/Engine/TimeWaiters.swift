@@ -19,10 +19,10 @@ class TimelineWaiter<Duration: DurationProtocol & Hashable>: IdleWaiter {
 /// Moves time to a target, which is determined at its first turn.
 final class Advance<Duration: DurationProtocol & Hashable>: TimelineWaiter<Duration> {
   /// The target; `nil` until the first turn, and afterwards if there was none.
-  private(set) var target: Duration?
+  @exclusivity(unchecked) private(set) var target: Duration?
 
   private let findTarget: (Timeline<Duration>) -> Duration?
-  private var hasBegun = false
+  @exclusivity(unchecked) private var hasBegun = false
 
   init(
     _ timeline: Timeline<Duration>, isOwn: Bool,
@@ -48,14 +48,14 @@ final class Advance<Duration: DurationProtocol & Hashable>: TimelineWaiter<Durat
 /// Moves time until no sleep is pending, or for too long.
 final class Run<Duration: DurationProtocol & Hashable>: TimelineWaiter<Duration> {
   /// Counts the sleeps that it has woken.
-  private(set) var wakes = 0
-  private(set) var ranOutOfTime = false
+  @exclusivity(unchecked) private(set) var wakes = 0
+  @exclusivity(unchecked) private(set) var ranOutOfTime = false
   /// Where time stood at its first turn.
-  private(set) var start: Duration = .zero
+  @exclusivity(unchecked) private(set) var start: Duration = .zero
 
   private let limit: RealTime
   /// For how long the scheduler had waited for threads at the first turn.
-  private var waitedAtStart: UInt64 = 0
+  @exclusivity(unchecked) private var waitedAtStart: UInt64 = 0
 
   init(_ timeline: Timeline<Duration>, isOwn: Bool, limit: RealTime) {
     self.limit = limit
@@ -84,7 +84,7 @@ final class Run<Duration: DurationProtocol & Hashable>: TimelineWaiter<Duration>
 /// at that instant has happened.
 final class TimelineObserver<Duration: DurationProtocol & Hashable>: InstantObserver {
   /// Counts the sleeps that it has woken.
-  private(set) var wakes = 0
+  @exclusivity(unchecked) private(set) var wakes = 0
 
   private let timeline: Timeline<Duration>
   /// The instant that was looked at last, if there is one; else time does not move.

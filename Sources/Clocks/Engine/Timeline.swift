@@ -5,11 +5,12 @@
 final class Timeline<Duration: DurationProtocol & Hashable>: Sendable {
   typealias Sleeps = SleepQueue<Duration>
 
+  // The scheduler's lock makes every access exclusive, so they are not checked a second time.
   @exclusivity(unchecked) nonisolated(unsafe) var now: Duration
   @exclusivity(unchecked) nonisolated(unsafe) var sleeps = Sleeps()
   /// Those who wait for sleeps to come, by the order in which they began to.
-  nonisolated(unsafe) private(set) var waiters: [UInt64: SleepsWaiter] = [:]
-  nonisolated(unsafe) private var nextWaiter: UInt64 = 0
+  @exclusivity(unchecked) nonisolated(unsafe) private(set) var waiters: [UInt64: SleepsWaiter] = [:]
+  @exclusivity(unchecked) nonisolated(unsafe) private var nextWaiter: UInt64 = 0
 
   init(now: Duration) {
     self.now = now
@@ -95,7 +96,7 @@ extension SleepQueue.Pending {
   /// For example `until 3.0 seconds, since 1.0 seconds, task "poll" (#42), on ContinuousClock`.
   var line: String {
     let id = details.taskID
-    let task = details.taskName.map { "task \"\($0)\" (#\(id))" } ?? "task #\(id)"
+    let task = taskName.map { "task \"\($0)\" (#\(id))" } ?? "task #\(id)"
     return "until \(deadline), since \(details.registered), \(task), on \(details.clock.rawValue)"
   }
 }

@@ -27,16 +27,16 @@ struct TaskHandle: Sendable {
   // Of what type a task's result is does not matter for what is done here: every `Task` is one
   // pointer to the runtime's task, which is counted in the runtime's own way.
   private let task: Task<Void, Never>
+  /// The task as a job.
+  let job: UnownedJob
 
   fileprivate init(_ reference: TaskReference) {
+    job = reference.job
     task = unsafeBitCast(reference.job, to: Task<Void, Never>.self)
   }
 
   /// The task's number, which the runtime gives each task once.
   var id: UInt64 { RuntimeDoor.taskID(of: job) }
-
-  /// The task as a job.
-  var job: UnownedJob { unsafeBitCast(task, to: UnownedJob.self) }
 
   var isCancelled: Bool { task.isCancelled }
 

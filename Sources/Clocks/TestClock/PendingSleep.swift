@@ -19,7 +19,7 @@ extension TestClock {
       deadline = Instant(offset: pending.deadline)
       tolerance = details.tolerance
       registered = Instant(offset: details.registered)
-      taskName = details.taskName
+      taskName = pending.taskName
       taskID = details.taskID
       number = Int(pending.number)
     }

@@ -57,10 +57,10 @@ extension TestClock {
       // called. Then it is due at once, and is woken by the next advance, which is as if it had
       // come a moment later.
       let details = SleepQueue<Duration>.Details(
-        registered: timeline.now, taskName: name, task: task, taskID: task?.id ?? 0, clock: .test,
+        registered: timeline.now, task: task, taskID: task?.id ?? 0, clock: .test,
         tolerance: tolerance)
       let outcome = timeline.sleeps.suspend(
-        token, sleeper, until: deadline.offset, details: details)
+        token, sleeper, until: deadline.offset, name: name, details: details)
       if state.observer != nil, case .suspended = outcome {
         state.note(
           .sleepRegistered(
