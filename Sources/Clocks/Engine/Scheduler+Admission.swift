@@ -26,7 +26,7 @@ extension Scheduler {
   static func retainForNewClock(at origin: CallSite) -> Scheduler {
     RuntimeDoor.open()
     Watchdog.start()
-    guard let task = RuntimeDoor.currentTaskID else { return retainProcessWide(at: origin) }
+    guard let task = TaskReference.currentID else { return retainProcessWide(at: origin) }
     let known = running ?? scheduler(TaskOwnership.shared.owner(of: task))
     if known == nil, TestLibraries.isXCTestRunning {
       // One test runs at a time, but in several tasks: `setUp`, the test, `tearDown`.
@@ -50,7 +50,7 @@ extension Scheduler {
 
   /// Keeps the scheduler registered for one more clock, until `release`.
   func retain() {
-    TaskOwnership.shared.retain(self, watermark: RuntimeDoor.newestTaskID())
+    TaskOwnership.shared.retain(self, watermark: TaskReference.newestID())
   }
 
   func release() {
@@ -64,7 +64,7 @@ extension Scheduler {
   @discardableResult
   func admitCurrentTask() -> Bool {
     let context = ThreadContext.current
-    guard let task = RuntimeDoor.currentTaskID else { return false }
+    guard let task = TaskReference.currentID else { return false }
     if let context, context.pointee.owner === self {
       // Everything that comes through the door is registered there. What does not is a task that
       // has not been suspended yet (`Task.immediate`) or that was only ever in an actor's queue.
@@ -81,7 +81,7 @@ extension Scheduler {
   /// within the test.
   var isCurrentTaskForeign: Bool {
     guard
-      let task = RuntimeDoor.currentTaskID,
+      let task = TaskReference.currentID,
       var owner = Self.scheduler(TaskOwnership.shared.owner(of: task))
     else { return false }
     while owner !== self {
@@ -109,7 +109,7 @@ extension Scheduler {
   /// The rest of the current job still runs where it runs; the scheduler waits for its end. To be
   /// called in a job that came through the door.
   func takeOverCurrentTask() {
-    guard let task = RuntimeDoor.currentTaskID else { return }
+    guard let task = TaskReference.currentID else { return }
     visit()
     TaskOwnership.shared.transfer(task, to: self)
   }

@@ -63,14 +63,14 @@ extension Scheduler {
   func sleepVirtually(_ delayed: DelayedJob) {
     guard let scope else { return }
     let job = ReadyJob(
-      job: delayed.job, taskID: RuntimeDoor.taskID(of: delayed.job), lane: .pool)
+      job: delayed.job, taskID: taskID(of: delayed.job), lane: .pool)
     let task = TaskReference(job: delayed.task)
     let taskID = task.id
     let isDelay = job.taskID == taskID
     let handle = isDelay ? nil : task.handle
     let details = SleepQueue<Duration>.Details(
       registered: .zero, task: task, taskID: taskID, clock: delayed.clock, tolerance: nil)
-    let name = taskID == RuntimeDoor.currentTaskID ? RuntimeDoor.currentTaskName : nil
+    let name = taskID == TaskReference.currentID ? TaskReference.currentName : nil
     let delay =
       RuntimeClocks.areRedirected
       ? delayed.delay : delayed.delay.roundedUpAfterReadingTheClockTwice

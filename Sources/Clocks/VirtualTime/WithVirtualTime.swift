@@ -133,7 +133,7 @@ extension VirtualTime {
     await withTaskGroup { group in
       // Whatever is started on behalf of the scope's scheduler is the scope's.
       _ = ThreadContext.run(
-        ThreadContext(owner: scheduler, taskID: RuntimeDoor.currentTaskID ?? 0)
+        ThreadContext(owner: scheduler, taskID: TaskReference.currentID ?? 0)
       ) { _ in
         group.addTask(operation: child)
       }
