@@ -22,6 +22,7 @@ public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
   var leftoverSleeps: VirtualTime.LeftoverSleeps
   var stuckAfter: Duration
   var freezesDate: Bool
+  var runningLimit: Duration
 
   public var isRecursive: Bool { true }
 
@@ -31,7 +32,7 @@ public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
     let location = test.sourceLocation
     try await withVirtualTime(
       autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
-      stuckAfter: stuckAfter, freezesDate: freezesDate,
+      stuckAfter: stuckAfter, freezesDate: freezesDate, runningLimit: runningLimit,
       report: { Issue.record(Comment(rawValue: $0), sourceLocation: location) },
       operation: { _ in try await function() })
   }
@@ -50,13 +51,15 @@ extension Trait where Self == VirtualTimeTrait {
   ///   - leftoverSleeps: Whether tasks that still sleep when the test returns are a failure of it.
   ///   - stuckAfter: How much real time makes a test in which nothing can run count as stuck.
   ///   - freezesDate: Whether `Date()` reads virtual time, too.
+  ///   - runningLimit: For how long the test may run, in real time, before it counts as one that never
+  ///     ends.
   public static func virtualTime(
     autoAdvance: Bool = true, jumpsAfter: Duration? = nil,
     leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel, stuckAfter: Duration = .seconds(5),
-    freezesDate: Bool = true
+    freezesDate: Bool = true, runningLimit: Duration = .seconds(60)
   ) -> Self {
     VirtualTimeTrait(
       autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
-      stuckAfter: stuckAfter, freezesDate: freezesDate)
+      stuckAfter: stuckAfter, freezesDate: freezesDate, runningLimit: runningLimit)
   }
 }

@@ -32,6 +32,7 @@ extension Scheduler {
       // One test runs at a time, but in several tasks: `setUp`, the test, `tearDown`.
       let scheduler = retainProcessWide(at: origin)
       scheduler.admitCurrentTask()
+      scheduler.addMaker()
       return scheduler
     }
     let scheduler = known ?? Scheduler(origin: origin, isTestKnown: true)
@@ -40,7 +41,14 @@ extension Scheduler {
     // with them all that was known of its tasks.
     _ = TaskOwnership.shared.claim(task, for: scheduler)
     scheduler.admitCurrentTask()
+    if known == nil { scheduler.addMaker() }
     return scheduler
+  }
+
+  /// Notes that the current task makes a clock: as long as it is not over, the test is not.
+  private func addMaker() {
+    let task = WatchedTask.current
+    _ = change { $0.testTasks.add(maker: task) }
   }
 
   private static func retainProcessWide(at origin: CallSite) -> Scheduler {
@@ -72,6 +80,8 @@ extension Scheduler {
     }
     guard TaskOwnership.shared.claim(task, for: self) else { return false }
     guard context?.pointee.owner == nil else { return true }
+    let user = WatchedTask.currentChild
+    _ = change { $0.testTasks.add(user: user) }
     visit()
     context?.pointee.owner = self
     return true

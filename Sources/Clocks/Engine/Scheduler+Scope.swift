@@ -28,9 +28,29 @@ extension Scheduler {
     return end?.problem
   }
 
-  /// Reports what went wrong while the body still runs.
+  /// Reports what went wrong while the body still runs, although it was cancelled; and has all tasks
+  /// end that sleep, so that the body may.
   func reportOverdue(_ problem: ScopeProblem) {
-    report.record(describe(problem) + "\n" + ScopeProblem.isOverdue)
+    report.runInTest { [self] in
+      report.record(describe(problem) + "\n" + ScopeProblem.isOverdue)
+      cancelSleepingTasks()
+    }
+  }
+
+  /// Notes that the scope's jobs have run for a while of real time.
+  func ran(for duration: Duration) {
+    let problem: ScopeProblem? = change { state in
+      guard case .acting = state.idleness.thread else { return nil }
+      return state.scope?.ran(for: duration)
+    }
+    if let problem { reportOverdue(problem) }
+  }
+
+  /// The scope has ended, and so have its tasks, as far as they could. What is left lives on in real
+  /// time: tasks sleep on the runtime's clocks as they do elsewhere.
+  func closeScope() {
+    isVirtual = false
+    change { $0.scope?.end() }
   }
 
   /// A report for the test's author.
@@ -101,9 +121,16 @@ extension Scheduler {
     for waiter in fulfilled { waiter.succeed() }
   }
 
+  /// What the system's clocks read for the scope's tasks at this moment; `nil` if that is what they
+  /// read for all.
+  var systemClocks: SystemClocks? {
+    guard let scope, isVirtual else { return nil }
+    return scope.start.advanced(by: change { _ in scope.timeline.now })
+  }
+
   /// What a clock of the system reads for the scope's tasks; `nil` if that is what it reads for all.
   func virtualReading(of clock: clockid_t, isDate: Bool) -> timespec? {
-    guard let scope, !isDate || scope.options.freezesDate else { return nil }
+    guard let scope, isVirtual, !isDate || scope.options.freezesDate else { return nil }
     return scope.start.reading(of: clock, after: change { _ in scope.timeline.now })
   }
 

@@ -4,6 +4,7 @@ extension SchedulerState {
   /// - Parameter isFromOutside: Whether something outside the scope has made it ready.
   @inline(__always)
   mutating func jobIsReady(_ job: ReadyJob, isFromOutside: Bool) {
+    if !dropped.isEmpty, dropped.contains(job.taskID) { return }
     if let scope {
       if let over = scope.runtimeSleeps.taskBecameReady(job.taskID, on: scope.timeline) {
         idleness.ready.append(over)
@@ -30,7 +31,7 @@ extension SchedulerState {
   mutating func visitorCame() { idleness.visitors += 1 }
 
   mutating func visitorLeft() {
-    idleness.visitors -= 1
+    idleness.visitorLeft()
     activity.visitorHasLeft()
   }
 

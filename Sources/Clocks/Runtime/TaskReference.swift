@@ -46,6 +46,12 @@ struct TaskReference: Sendable {
   var handle: TaskHandle { TaskHandle(self) }
 }
 
+extension ReadyJob {
+  /// The task that the job is, which is not over as long as the job has not run; `nil` for a job that
+  /// is no task.
+  var task: TaskHandle? { taskID == 0 ? nil : TaskReference(job: job).handle }
+}
+
 /// A task that is kept in memory, whether or not it is over.
 ///
 /// Except an `async let`, which is in memory for as long as its parent is in the block. Whoever lets

@@ -156,7 +156,9 @@ extension TestClock where Duration == Swift.Duration {
     let origin = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     let scheduler = Scheduler.retainForNewClock(at: origin)
     defer { scheduler.release() }
-    self.init(scheduler, scheduler.scope?.timeline ?? Timeline(now: .zero), at: origin)
+    // A scope that has ended has no time any more.
+    let timeline = scheduler.isVirtual ? scheduler.scope?.timeline : nil
+    self.init(scheduler, timeline ?? Timeline(now: .zero), at: origin)
   }
 
   /// Makes a clock whose time is `now`, for the current test.

@@ -111,18 +111,42 @@ import Testing
     state.runaway.limits = RunawayLimits(jobs: 3)
     let waiter = waiter()
     state.append(waiter)
+    // Whoever gives up keeps the task because of which, so there has to be one.
+    let task = Task {}
+    let job = ReadyJob(job: unsafeBitCast(task, to: UnownedJob.self), taskID: 5, lane: .pool)
     for _ in 1...3 {
-      state.jobIsReady(ReadyJob(of: 5), isFromOutside: false)
+      state.jobIsReady(job, isFromOutside: false)
       #expect(state.step() == "run 5")
     }
-    state.jobIsReady(ReadyJob(of: 5), isFromOutside: false)
+    state.jobIsReady(job, isFromOutside: false)
     #expect(state.step() == "finish")
     guard case .jobs(3, task: 5) = waiter.runaway else {
       Issue.record("\(String(describing: waiter.runaway))")
       return
     }
+    #expect(waiter.culprit != nil)
     // The job is not lost.
     #expect(state.steps() == ["run 5", "rest"])
+    withExtendedLifetime(task) {}
+  }
+
+  @Test func aThreadThatWasGivenUpDecidesNothingAnyMore() {
+    var state = SchedulerState()
+    state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
+    #expect(state.step() == "run 1")
+    state.visitorCame()
+    state.jobIsReady(ReadyJob(of: 2), isFromOutside: false)
+    #expect(state.claimThread() == nil)
+    state.idleness.giveUpRunning()
+    #expect(state.claimThread() == .pool)
+    // The job ends after all, and its thread asks what comes next.
+    #expect(state.step(thread: 0) == "rest")
+    #expect(state.step(thread: 1) == "run 2")
+    // The visitor leaves after all.
+    state.visitorLeft()
+    state.checkInvariants()
+    #expect(state.step(thread: 1) == "rest")
+    #expect(state.idleness.isIdle)
   }
 
   // MARK: - A scope
@@ -264,12 +288,15 @@ import Testing
 
 extension SchedulerState {
   /// Decides what comes next, and says what that is.
-  fileprivate mutating func step(on lane: Lane = .pool, mayStay: Bool = true) -> String {
-    switch next(on: lane, mayStay: mayStay) {
+  fileprivate mutating func step(
+    on lane: Lane = .pool, mayStay: Bool = true, thread: Int = 0
+  ) -> String {
+    switch next(on: lane, mayStay: mayStay, thread: thread) {
     case .run(let job): "run \(job.taskID)"
     case .wake(_, let isOwn): isOwn ? "wake" : "wake another's"
     case .finish(_, let isOwn): isOwn ? "finish" : "finish another's"
     case .cancel(let tasks): "cancel \(tasks.count)"
+    case .report: "report"
     case .inspect(let sleeps): "inspect \(sleeps.count)"
     case .move(let lane): "move to \(lane)"
     case .rest(nil): "rest"
