@@ -1,19 +1,34 @@
 extension TimeoutTask {
-  /// Registers the timer on its clock; it offers the outcome when it is due.
+  /// Starts the timer, then the work: the sleep is on the clock before the work can run.
   ///
-  /// Comes before `startWork`, so that the sleep is on the clock before the work can run.
-  func startTimer<C: Clock>(
-    _ timeout: C.Duration, tolerance: C.Duration?, clock: C, name: String?
+  /// The tasks are remembered together. An outcome may win before that; its tasks are then cancelled
+  /// here, and nobody can know of the outcome yet, because the initializer has not returned.
+  func start<C: Clock>(
+    _ timeout: C.Duration, tolerance: C.Duration?, clock: C, name: String?,
+    priority: TaskPriority?, operation: sending @escaping @isolated(any) () async throws -> Success
   ) {
-    if timeout.isForEver { return }
+    let timer = startTimer(timeout, tolerance: tolerance, clock: clock, name: name)
+    let work = startWork(name: name, priority: priority, operation: operation)
+    let isInTime = lock.withLock { race.keep(Running(timer: timer, work: work)) }
+    if isInTime { return }
+    timer?.cancel()
+    work.cancel()
+  }
+
+  /// Registers the timer on its clock; it offers the outcome when it is due. Returns `nil` if there
+  /// is nothing to wait for.
+  private func startTimer<C: Clock>(
+    _ timeout: C.Duration, tolerance: C.Duration?, clock: C, name: String?
+  ) -> Task<Void, Never>? {
+    if timeout.isForEver { return nil }
     if timeout <= .zero {
-      settle(.failure(TimeoutError(timeout: timeout, operation: name)))
-      return
+      decide(.failure(TimeoutError(timeout: timeout, operation: name)))
+      return nil
     }
 
     let deadline = clock.now.advanced(by: timeout)
     let timerName = name.map { "timeout of \($0)" }
-    let timer = Task<Void, Never>.startingNow(name: timerName) { [self] in
+    return Task<Void, Never>.startingNow(name: timerName) { [self] in
       do {
         try await clock.sleep(until: deadline, tolerance: tolerance)
         timeOut(.failure(TimeoutError(timeout: timeout, operation: name)))
@@ -22,7 +37,6 @@ extension TimeoutTask {
         timeOut(.failure(error))
       }
     }
-    keep(timer) { $0.timer = timer }
   }
 
   /// Offers the timer's outcome, and cancels the work after the waiters were told.
@@ -30,26 +44,19 @@ extension TimeoutTask {
     // By the time they are resumed the waiters have not run yet, and cancelling runs the work's
     // cancellation handlers here and now. Where jobs run one at a time, a job that is enqueued
     // after the waiters' is what comes after them.
-    guard let settled = settle(outcome), let work = settled.work else { return }
-    if settled.waiters.isEmpty { work.cancel() } else { Task { work.cancel() } }
+    guard let decision = decide(outcome), let work = decision.work else { return }
+    if decision.waiters.isEmpty { work.cancel() } else { Task { work.cancel() } }
   }
 
   /// Starts the work, whose end is offered as the outcome.
-  func startWork(
+  private func startWork(
     name: String?, priority: TaskPriority?,
     operation: sending @escaping @isolated(any) () async throws -> Success
-  ) {
-    let work = Task<Void, Never>.start(
+  ) -> Task<Void, Never> {
+    Task<Void, Never>.start(
       name: name, priority: priority, isolatedAs: operation
     ) { [self] result in
-      if settle(result) == nil { onLateResult?(result) }
+      if decide(result) == nil { onLateResult?(result) }
     }
-    keep(work) { $0.work = work }
-  }
-
-  /// Remembers a task for whoever decides the outcome to cancel, or cancels it if that was before.
-  private func keep(_ task: Task<Void, Never>, _ update: (inout Running) -> Void) {
-    let isInTime = lock.withLock { race.updateRunning(update) }
-    if !isInTime { task.cancel() }
   }
 }

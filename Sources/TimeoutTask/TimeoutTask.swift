@@ -93,8 +93,9 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   ) {
     self.onLateResult = onLateResult
     let timeout = Duration(timeoutInSeconds: seconds)
-    startTimer(timeout, tolerance: nil, clock: ContinuousClock(), name: name)
-    startWork(name: name, priority: priority, operation: operation)
+    start(
+      timeout, tolerance: nil, clock: ContinuousClock(), name: name, priority: priority,
+      operation: operation)
   }
 
   /// Starts work that fails unless it completes within a duration, as a clock measures it.
@@ -144,8 +145,9 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
     onLateResult: (@Sendable (Result<Success, any Error>) -> Void)? = nil
   ) {
     self.onLateResult = onLateResult
-    startTimer(timeout, tolerance: tolerance, clock: clock, name: name)
-    startWork(name: name, priority: priority, operation: operation)
+    start(
+      timeout, tolerance: tolerance, clock: clock, name: name, priority: priority,
+      operation: operation)
   }
 
   deinit {
@@ -166,7 +168,7 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   ///
   /// - Throws: The work's own error, ``TimeoutError``, `CancellationError`, or the error that the
   ///   clock's `sleep` threw.
-  /// - Complexity: O(1); to stop waiting, O(log n) among n waiting tasks.
+  /// - Complexity: O(1).
   public nonisolated(nonsending) var value: Success {
     get async throws {
       try await result.get()
@@ -188,8 +190,8 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// Waiters get the error at once, then the work is cancelled. After an outcome this does
   /// nothing, however often it is called.
   ///
-  /// - Complexity: O(n) for n waiting tasks.
+  /// - Complexity: O(n log n) for n waiting tasks.
   public func cancel() {
-    settle(.failure(CancellationError()))?.work?.cancel()
+    decide(.failure(CancellationError()))?.work?.cancel()
   }
 }

@@ -79,19 +79,4 @@ import Testing
   }
 
   private struct Address: @unchecked Sendable { let task: UnsafeCurrentTask? }
-
-  @Test func theWaitersWhoHaveLeftTakeNoPlace() {
-    var queue = WaiterQueue<Int>()
-    func places() -> Int? {
-      let places = Mirror(reflecting: queue).children.first { $0.label == "places" }
-      return places.map { Mirror(reflecting: $0.value).children.count }
-    }
-    for number in 0..<10_000 {
-      let ticket = queue.takeTicket()
-      queue.add(number, with: ticket)
-      if number >= 10 { #expect(queue.remove(ticket) == number) }
-    }
-    #expect(Array(queue.all) == Array(0..<10))
-    #expect(places().map { $0 <= 21 } == true)
-  }
 }
