@@ -24,9 +24,14 @@ extension Task where Success == Void, Failure == Never {
   /// The cast drops the demand that the caller be on the actor already. That is safe, because
   /// nothing is touched there before the new task runs on it; the standard library writes
   /// `assumeIsolated` with the same cast.
+  ///
+  /// If `beginsCancelled`, the task cancels itself before `operation` begins. Whoever starts it could
+  /// do so afterwards only, when `operation` may be running already.
   static func start<Value: Sendable>(
     name: String?,
     priority: TaskPriority?,
+    under deadline: ActiveDeadline?,
+    beginsCancelled: Bool,
     isolatedAs operation: sending @escaping @isolated(any) () async throws -> Value,
     completion: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) -> Task<Void, Never> {
@@ -38,34 +43,55 @@ extension Task where Success == Void, Failure == Never {
     let start: OnTheActor = { isolation in
       Task(name: name, priority: priority) {
         _ = isolation
-        do {
-          completion(.success(try await operation()))
-        } catch {
-          completion(.failure(error))
+        if beginsCancelled { withUnsafeCurrentTask { $0?.cancel() } }
+        var result: Result<Value, any Error>?
+        await ActiveDeadline.governing(deadline) {
+          do {
+            result = .success(try await operation())
+          } catch {
+            result = .failure(error)
+          }
         }
+        if let result { completion(result) }
       }
     }
     return unsafeBitCast(start, to: FromAnywhere.self)(operation.isolation)
   }
 }
 
-/// Runs `operation` and, for as long as it takes, keeps `task`'s priority at least as high as the
-/// current task's.
+/// The name of the task that sleeps until something has to be done.
+///
+/// It is what a test reads that is told of a sleep nobody woke.
+func timerName(for operation: String?) -> String? {
+  operation.map { "timeout of \($0)" }
+}
+
+/// Runs `operation` and, for as long as it takes, keeps the priority of the tasks at least as high as
+/// the current task's.
 ///
 /// Where the system cannot escalate a task by hand, this just runs `operation`.
 nonisolated(nonsending)
   func withEscalation(
-    of task: Task<Void, Never>?,
+    of running: Running,
     during operation: nonisolated(nonsending) () async throws -> Void
   ) async throws
 {
-  guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *), let task else {
-    return try await operation()
-  }
-  task.escalatePriority(to: Task.currentPriority)
+  guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *),
+    running.timer != nil || running.work != nil
+  else { return try await operation() }
+  running.escalate(to: Task.currentPriority)
   try await withTaskPriorityEscalationHandler {
     try await operation()
   } onPriorityEscalated: { _, priority in
-    task.escalatePriority(to: priority)
+    running.escalate(to: priority)
+  }
+}
+
+extension Running {
+  @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
+  fileprivate func escalate(to priority: TaskPriority) {
+    work?.escalatePriority(to: priority)
+    // It is the timer that frees a waiter whose work takes too long.
+    timer?.escalatePriority(to: priority)
   }
 }

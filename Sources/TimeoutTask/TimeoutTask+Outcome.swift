@@ -25,12 +25,12 @@ extension TimeoutTask {
 
   /// Suspends the current task until there is an outcome or the task itself is cancelled.
   nonisolated(nonsending) func wait() async -> Outcome {
-    let (known, ticket, work) = lock.withLock {
-      (outcome, race.waiters.takeTicket(), race.running.work)
+    let (known, ticket, running) = lock.withLock {
+      (outcome, race.waiters.takeTicket(), race.running)
     }
     if let known { return known }
     do {
-      try await withEscalation(of: work) {
+      try await withEscalation(of: running) {
         try await withTaskCancellationHandler {
           try await withUnsafeThrowingContinuation { enter($0, with: ticket) }
         } onCancel: {
@@ -65,7 +65,7 @@ extension TimeoutTask {
       let waiter = race.waiters.remove(ticket)
       // Under the same lock: a task that begins to wait a moment later must not be able to wait for
       // work that is being cancelled.
-      let isLast = waiter != nil && race.waiters.isEmpty
+      let isLast = endsWithLastWaiter && waiter != nil && race.waiters.isEmpty
       return (waiter, isLast ? race.decide() : nil)
     }
     let cancellation = CancellationError()

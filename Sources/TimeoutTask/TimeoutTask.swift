@@ -17,7 +17,8 @@
 ///
 /// - the work returns or throws: its result, or its own error, a `CancellationError` included;
 /// - the timeout passes: ``TimeoutError``;
-/// - ``cancel()``, or the last waiting task was cancelled: `CancellationError`;
+/// - ``cancel()``, or the last waiting task was cancelled: `CancellationError`; the latter can be
+///   switched off where a result is shared by readers that come and go;
 /// - the clock's `sleep` throws: that error.
 ///
 /// Any number of tasks may wait for it, before or after it is there. All get the same.
@@ -59,6 +60,7 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// Who may still win, and who waits for it.
   nonisolated(unsafe) var race = Race()
 
+  let endsWithLastWaiter: Bool
   let onLateResult: (@Sendable (Result<Success, any Error>) -> Void)?
 
   /// Starts work that fails unless it completes within a number of seconds.
@@ -75,6 +77,8 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   ///     work is started and cancelled, and waiters get the error without waiting. No number traps.
   ///   - name: What is being done: the name of the work's task, and a part of the error.
   ///   - priority: The priority of the work; `nil` means that of the task which starts it.
+  ///   - endsWithLastWaiter: Whether the task is cancelled when the last task that waits for it is.
+  ///     `false` suits a result that is shared: it is still there for whoever asks later.
   ///   - operation: The work. Like `Task`'s, it is isolated as its surroundings are, and sees their
   ///     task-local values.
   ///   - onLateResult: Called with the work's result or error if it ended after the outcome, on the
@@ -86,11 +90,13 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
     seconds: Double,
     name: String? = nil,
     priority: TaskPriority? = nil,
+    endsWithLastWaiter: Bool = true,
     // The two attributes with which `Task.init` is declared; they have no names without underscore.
     @_inheritActorContext @_implicitSelfCapture
     operation: sending @escaping @isolated(any) () async throws -> Success,
     onLateResult: (@Sendable (Result<Success, any Error>) -> Void)? = nil
   ) {
+    self.endsWithLastWaiter = endsWithLastWaiter
     self.onLateResult = onLateResult
     let timeout = Duration(timeoutInSeconds: seconds)
     start(
@@ -116,7 +122,7 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// order, but leaves a real clock's sleep to start a moment later.
   ///
   /// On a clock where no sleep waits, such as an immediate clock, every timeout has passed before the
-  /// work begins. That is a way to test what happens then.
+  /// work begins: the work begins cancelled. That is a way to test what happens then.
   ///
   /// - Parameters:
   ///   - timeout: How long the work may take, counted from here. Zero or less leaves no time at all:
@@ -127,6 +133,8 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   ///   - clock: The clock that measures.
   ///   - name: What is being done: the name of the work's task, and a part of the error.
   ///   - priority: The priority of the work; `nil` means that of the task which starts it.
+  ///   - endsWithLastWaiter: Whether the task is cancelled when the last task that waits for it is.
+  ///     `false` suits a result that is shared: it is still there for whoever asks later.
   ///   - operation: The work. Like `Task`'s, it is isolated as its surroundings are, and sees their
   ///     task-local values.
   ///   - onLateResult: Called with the work's result or error if it ended after the outcome, on the
@@ -140,10 +148,12 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
     clock: C = ContinuousClock(),
     name: String? = nil,
     priority: TaskPriority? = nil,
+    endsWithLastWaiter: Bool = true,
     @_inheritActorContext @_implicitSelfCapture
     operation: sending @escaping @isolated(any) () async throws -> Success,
     onLateResult: (@Sendable (Result<Success, any Error>) -> Void)? = nil
   ) {
+    self.endsWithLastWaiter = endsWithLastWaiter
     self.onLateResult = onLateResult
     start(
       timeout, tolerance: tolerance, clock: clock, name: name, priority: priority,
@@ -160,11 +170,11 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// many tasks may.
   ///
   /// If the waiting task is itself cancelled, it stops waiting at once; and if no other task is
-  /// left waiting, the whole `TimeoutTask` is cancelled, as by ``cancel()``. Of a task that has been
-  /// cancelled before it asks, the same is true.
+  /// left waiting, the whole `TimeoutTask` is cancelled, as by ``cancel()``, unless it was made with
+  /// `endsWithLastWaiter: false`. Of a task that has been cancelled before it asks, the same is true.
   ///
-  /// If the waiting task's priority is higher than the work's, or becomes so, the work is
-  /// escalated to it.
+  /// If the waiting task's priority is higher than that of the work and of the timer, or becomes so,
+  /// both are escalated to it.
   ///
   /// - Throws: The work's own error, ``TimeoutError``, `CancellationError`, or the error that the
   ///   clock's `sleep` threw.
