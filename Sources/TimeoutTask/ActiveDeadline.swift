@@ -98,7 +98,9 @@ class ActiveDeadline: @unchecked Sendable {
   }
 
   /// Runs an operation under the same deadline, in a task that the deadline does not govern.
-  func reapply<Return>(_ operation: () async throws -> Return) async throws -> Return {
+  nonisolated(nonsending) func reapply<Return>(
+    _ operation: nonisolated(nonsending) () async throws -> Return
+  ) async throws -> Return {
     try await operation()
   }
 }
@@ -145,13 +147,12 @@ class DeadlineOnClock<C: Clock>: ActiveDeadline, @unchecked Sendable {
     return haveEqualIDs(clock, other)
   }
 
-  override func reapply<Return>(
-    _ operation: () async throws -> Return
+  override nonisolated(nonsending) func reapply<Return>(
+    _ operation: nonisolated(nonsending) () async throws -> Return
   ) async throws -> Return {
     guard let instant else { return try await operation() }
-    return try await withDeadline(instant, tolerance: tolerance, clock: clock) {
-      try await operation()
-    }
+    return try await withDeadline(
+      instant, tolerance: tolerance, clock: clock, name: Task.name, operation: operation)
   }
 }
 

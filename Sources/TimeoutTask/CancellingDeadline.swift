@@ -45,7 +45,8 @@ final class CancellingDeadline<C: Clock>: DeadlineOnClock<C>, @unchecked Sendabl
 
   // MARK: - The timer
 
-  /// Lets the deadline pass at an instant, or never, and forgets when it was to pass before. Returns
+  /// Lets the deadline pass at an instant, or never, and forgets when it was to pass before.
+  /// Returns
   /// `false` if it has passed already, or the operation has ended.
   ///
   /// When this returns the sleep is on the clock, or else the operation has been cancelled.
@@ -105,10 +106,10 @@ final class CancellingDeadline<C: Clock>: DeadlineOnClock<C>, @unchecked Sendabl
 
   /// Runs an operation, cancels it when the deadline passes, and returns when it has ended.
   ///
-  /// The operation runs in a child task because, as of Swift 6.3, only a whole task can be cancelled,
-  /// and the caller's must not be. That child runs in the caller's isolation while the caller is
-  /// suspended, so the two never run at once: hence nothing has to be `Sendable`, and hence the
-  /// places below that tell the compiler so.
+  /// The operation runs in a child task because, as of Swift 6.3, only a whole task can be
+  /// cancelled, and the caller's must not be. That child runs in the caller's isolation while the
+  /// caller is suspended, so the two never run at once: hence nothing has to be `Sendable`, and
+  /// hence the places below that tell the compiler so.
   func run<Return: ~Copyable, Failure: Error>(
     isolation: isolated (any Actor)? = #isolation,
     _ operation: nonisolated(nonsending) () async throws(Failure) -> Return

@@ -8,6 +8,24 @@ struct TimeLimit<C: Clock> {
   /// What is being done.
   let name: String?
 
+  /// The time from now on.
+  init(timeout: C.Duration, tolerance: C.Duration?, clock: C, name: String?) {
+    let now = clock.now
+    self.init(
+      instant: timeout > .zero ? now.advanced(by: timeout) : now, allowed: timeout,
+      tolerance: tolerance, clock: clock, name: name)
+  }
+
+  init(
+    instant: C.Instant, allowed: C.Duration, tolerance: C.Duration?, clock: C, name: String?
+  ) {
+    self.instant = instant
+    self.allowed = allowed
+    self.tolerance = tolerance
+    self.clock = clock
+    self.name = name
+  }
+
   /// Runs an operation, and makes a `TimeoutError` of what it throws when its time is over.
   func run<Return: ~Copyable, Failure: Error>(
     isolation: isolated (any Actor)? = #isolation,

@@ -26,7 +26,8 @@ public struct TimeoutError: LocalizedError {
   /// What the operation threw after the timeout had cancelled it.
   ///
   /// Often a `CancellationError`, or what a library makes of cancellation, such as
-  /// `URLError.cancelled`. `nil` if nobody waited for the operation to end, as with a `TimeoutTask`.
+  /// `URLError.cancelled`. `nil` if nobody waited for the operation to end, as with a
+  /// `TimeoutTask`.
   public let underlyingError: (any Error)?
 
   /// Makes an error that says how long was allowed and what was being done, each if known.

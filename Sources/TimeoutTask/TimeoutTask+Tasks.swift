@@ -1,8 +1,9 @@
 extension TimeoutTask {
   /// Starts the timer, then the work: the sleep is on the clock before the work can run.
   ///
-  /// The tasks are remembered together. An outcome may win before that; its tasks are then cancelled
-  /// here, and nobody can know of the outcome yet, because the initializer has not returned.
+  /// The tasks are remembered together. An outcome may win before that; its tasks are then
+  /// cancelled here, and nobody can know of the outcome yet, because the initializer has not
+  /// returned.
   func start<C: Clock>(
     _ timeout: C.Duration, tolerance: C.Duration?, clock: C, name: String?,
     priority: TaskPriority?, operation: sending @escaping @isolated(any) () async throws -> Success

@@ -121,12 +121,12 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// first of the two tasks to be enqueued, which is the same for clocks that run a test's tasks in
   /// order, but leaves a real clock's sleep to start a moment later.
   ///
-  /// On a clock where no sleep waits, such as an immediate clock, every timeout has passed before the
-  /// work begins: the work begins cancelled. That is a way to test what happens then.
+  /// On a clock where no sleep waits, such as an immediate clock, every timeout has passed before
+  /// the work begins: the work begins cancelled. That is a way to test what happens then.
   ///
   /// - Parameters:
-  ///   - timeout: How long the work may take, counted from here. Zero or less leaves no time at all:
-  ///     the work is started and cancelled, and waiters get the error without waiting. A
+  ///   - timeout: How long the work may take, counted from here. Zero or less leaves no time at
+  ///     all: the work is started and cancelled, and waiters get the error without waiting. A
   ///     `Swift.Duration` from 2⁶² seconds on means for ever; other types of duration are added to
   ///     `now` as they are, by the clock's own arithmetic.
   ///   - tolerance: How much later than its deadline the clock may let the timeout pass.
@@ -170,11 +170,13 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// many tasks may.
   ///
   /// If the waiting task is itself cancelled, it stops waiting at once; and if no other task is
-  /// left waiting, the whole `TimeoutTask` is cancelled, as by ``cancel()``, unless it was made with
-  /// `endsWithLastWaiter: false`. Of a task that has been cancelled before it asks, the same is true.
+  /// left waiting, the whole `TimeoutTask` is cancelled, as by ``cancel()``, unless it was made
+  /// with
+  /// `endsWithLastWaiter: false`. Of a task that has been cancelled before it asks, the same is
+  /// true.
   ///
-  /// If the waiting task's priority is higher than that of the work and of the timer, or becomes so,
-  /// both are escalated to it.
+  /// If the waiting task's priority is higher than that of the work and of the timer, or becomes
+  /// so, both are escalated to it.
   ///
   /// - Throws: The work's own error, ``TimeoutError``, `CancellationError`, or the error that the
   ///   clock's `sleep` threw.

@@ -23,8 +23,8 @@
 /// | throws after the deadline has cancelled it | ``TimeoutError``, with the error inside |
 /// | throws after the clock's `sleep` has failed, which cancels it too | the clock's error |
 ///
-/// It does not matter what the operation throws after it has been cancelled: libraries have errors of
-/// their own for that, such as `URLError.cancelled`. ``TimeoutError/underlyingError`` has it.
+/// It does not matter what the operation throws after it has been cancelled: libraries have errors
+/// of their own for that, such as `URLError.cancelled`. ``TimeoutError/underlyingError`` has it.
 ///
 /// ## Cancellation
 ///
@@ -41,16 +41,17 @@
 ///
 /// ## Nesting
 ///
-/// The earliest deadline wins. A deadline inside another one on the same clock, and no earlier, costs
-/// no task and no sleep, in child tasks too; unless the outer one can be moved, or may be so late by
-/// its tolerance that the inner one has to be set. Clocks are the same if they are of one type and,
-/// being `Identifiable`, have equal ids; the system's clocks of one type are the same. Between
-/// different clocks, the first that comes to its deadline cancels.
+/// The earliest deadline wins. A deadline inside another one on the same clock, and no earlier,
+/// costs no task and no sleep, in child tasks too; unless the outer one can be moved, or may be so
+/// late by its tolerance that the inner one has to be set. Clocks are the same if they are of one
+/// type and, being `Identifiable`, have equal ids; the system's clocks of one type are the same.
+/// Between different clocks, the first that comes to its deadline cancels.
 ///
 /// ## SE-0526
 ///
 /// Names and semantics are those of SE-0526, `withDeadline`, so that code can move to the standard
-/// library when that has it. As of Swift 6.3 a cancellation cannot say its reason: where SE-0526 has
+/// library when that has it. As of Swift 6.3 a cancellation cannot say its reason: where SE-0526
+/// has
 /// `CancellationError(reason: .deadlineExpired)`, this throws ``TimeoutError``, and therefore is
 /// declared `throws` and not `throws(Failure)`.
 ///
@@ -72,11 +73,10 @@ public nonisolated(nonsending) func withDeadline<C: Clock, Return: ~Copyable>(
   name: String? = nil,
   operation: nonisolated(nonsending) () async throws -> Return
 ) async throws -> Return {
-  let now = clock.now
-  if now.duration(to: expiration).isForEver { return try await operation() }
+  let allowed = clock.now.duration(to: expiration)
+  if allowed.isForEver { return try await operation() }
   let limit = TimeLimit(
-    instant: expiration, allowed: now.duration(to: expiration), tolerance: tolerance, clock: clock,
-    name: name)
+    instant: expiration, allowed: allowed, tolerance: tolerance, clock: clock, name: name)
   return try await limit.run(operation)
 }
 
@@ -98,8 +98,8 @@ public nonisolated(nonsending) func withDeadline<C: Clock, Return: ~Copyable>(
 ///
 /// This is ``withDeadline(_:tolerance:clock:name:operation:)`` for the instant that is `timeout`
 /// after the clock's `now`, and guarantees the same: the operation is joined, runs in the caller's
-/// isolation, and may use and return what is not `Sendable`. Several calls that share a limit should
-/// share a deadline instead; timeouts one after another add up.
+/// isolation, and may use and return what is not `Sendable`. Several calls that share a limit
+/// should share a deadline instead; timeouts one after another add up.
 ///
 /// ```swift
 /// func refresh() async throws {
@@ -119,8 +119,8 @@ public nonisolated(nonsending) func withDeadline<C: Clock, Return: ~Copyable>(
 ///   - operation: What to do. It runs in a child task, and sees the caller's task-local values.
 ///
 /// - Returns: What the operation returned, in time or late.
-/// - Throws: The operation's error; ``TimeoutError`` in place of what it throws after the timeout has
-///   cancelled it.
+/// - Throws: The operation's error; ``TimeoutError`` in place of what it throws after the timeout
+///   has cancelled it.
 /// - Complexity: O(1): a task group, two tasks, and the clock's cost of a sleep.
 public nonisolated(nonsending) func withTimeout<C: Clock, Return: ~Copyable>(
   _ timeout: C.Duration,
@@ -130,9 +130,6 @@ public nonisolated(nonsending) func withTimeout<C: Clock, Return: ~Copyable>(
   operation: nonisolated(nonsending) () async throws -> Return
 ) async throws -> Return {
   if timeout.isForEver { return try await operation() }
-  let now = clock.now
-  let limit = TimeLimit(
-    instant: timeout > .zero ? now.advanced(by: timeout) : now, allowed: timeout,
-    tolerance: tolerance, clock: clock, name: name)
+  let limit = TimeLimit(timeout: timeout, tolerance: tolerance, clock: clock, name: name)
   return try await limit.run(operation)
 }

@@ -111,7 +111,8 @@ import TimeoutTask
     default:
       _ = try? await withTimeout(.seconds(1), clock: clock) {
         clock.fire()
-        // Not a sleep on a real clock, because the runtime keeps a cancelled one until its deadline.
+        // Not a sleep on a real clock, because the runtime keeps a cancelled one until its
+        // deadline.
         try? await HandFiredClock().sleep(for: .seconds(3600))
       }
     }
