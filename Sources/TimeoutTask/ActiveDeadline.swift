@@ -42,6 +42,8 @@ class ActiveDeadline: @unchecked Sendable {
     isolation: isolated (any Actor)? = #isolation, operation: () async -> Void
   ) async {
     await Self.$innermost.withValue(self) {
+      // A closure is isolated as its surroundings are if it captures their isolated parameter.
+      _ = isolation
       place = Self.placeOfInnermost
       await operation()
       // Before the place is given back.

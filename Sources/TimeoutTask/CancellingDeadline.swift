@@ -122,6 +122,7 @@ final class CancellingDeadline<C: Clock>: DeadlineOnClock<C>, @unchecked Sendabl
       _ = isolation
       nonisolated(unsafe) let child = child(slot, operation)
       await withTimerInStep {
+        _ = isolation
         await withTaskGroup(of: Void.self, isolation: isolation) { group in
           group.addTask(name: name, operation: child)
           await group.next()
@@ -138,6 +139,7 @@ final class CancellingDeadline<C: Clock>: DeadlineOnClock<C>, @unchecked Sendabl
     isolation: isolated (any Actor)? = #isolation, _ body: () async -> Void
   ) async {
     await withTaskCancellationHandler {
+      _ = isolation
       guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {
         return await body()
       }
@@ -161,6 +163,7 @@ final class CancellingDeadline<C: Clock>: DeadlineOnClock<C>, @unchecked Sendabl
       _ = isolation
       begin()
       await governing {
+        _ = isolation
         do throws(Failure) {
           slot.result = .success(try await operation())
         } catch {

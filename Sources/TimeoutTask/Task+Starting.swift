@@ -35,6 +35,7 @@ extension Task where Success == Void, Failure == Never {
         if beginsCancelled { withUnsafeCurrentTask { $0?.cancel() } }
         var result: Result<Value, any Error>?
         await ActiveDeadline.governing(deadline) {
+          _ = isolation
           do {
             result = .success(try await operation())
           } catch {
