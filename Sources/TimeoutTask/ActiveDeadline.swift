@@ -134,9 +134,6 @@ class DeadlineOnClock<C: Clock>: ActiveDeadline, @unchecked Sendable {
   /// When the deadline passes; `nil` if it never does.
   var instant: C.Instant? { fixed }
 
-  /// Whether the clock has come to the instant.
-  var hasPassed: Bool { instant.map { $0 <= clock.now } ?? false }
-
   /// Whether the instant may change.
   var isMovable: Bool { false }
 

@@ -46,8 +46,7 @@ final class CancellingDeadline<C: Clock>: DeadlineOnClock<C>, @unchecked Sendabl
   // MARK: - The timer
 
   /// Lets the deadline pass at an instant, or never, and forgets when it was to pass before.
-  /// Returns
-  /// `false` if it has passed already, or the operation has ended.
+  /// Returns `false` if it has passed already, or the operation has ended.
   ///
   /// When this returns the sleep is on the clock, or else the operation has been cancelled.
   func move(to instant: C.Instant?) -> Bool {

@@ -8,12 +8,19 @@ extension TimeoutTask {
     _ timeout: C.Duration, tolerance: C.Duration?, clock: C, name: String?,
     priority: TaskPriority?, operation: sending @escaping @isolated(any) () async throws -> Success
   ) {
-    let deadline = deadline(timeout, tolerance: tolerance, clock: clock, name: name)
-    let timer = deadline.flatMap { startTimer($0, timeout: timeout, name: name) }
+    let isForEver = timeout.isForEver
+    let now = clock.now
+    let instant = timeout > .zero && !isForEver ? now.advanced(by: timeout) : now
+    let timer =
+      timeout > .zero && !isForEver
+      ? startTimer(until: instant, timeout, tolerance: tolerance, clock: clock, name: name) : nil
     // A clock that does not wait has come to the instant already, though its sleep may have been
     // suspended. The work must see that from the beginning.
-    let isTooLate = timeout <= .zero || deadline?.hasPassed == true
+    let isTooLate = !isForEver && (timeout <= .zero || instant <= clock.now)
     if isTooLate { decide(.failure(TimeoutError(timeout: timeout, operation: name))) }
+    let deadline =
+      isForEver
+      ? nil : DeadlineOnClock(at: instant, tolerance: tolerance, on: clock, inside: nil)
     let work = startWork(
       name: name, priority: priority, under: deadline, beginsCancelled: isTooLate,
       operation: operation)
@@ -23,26 +30,13 @@ extension TimeoutTask {
     work.cancel()
   }
 
-  /// The deadline that cancels the work, or `nil` if it never passes.
-  private func deadline<C: Clock>(
-    _ timeout: C.Duration, tolerance: C.Duration?, clock: C, name: String?
-  ) -> DeadlineOnClock<C>? {
-    if timeout.isForEver { return nil }
-    let now = clock.now
-    return DeadlineOnClock(
-      at: timeout > .zero ? now.advanced(by: timeout) : now, tolerance: tolerance, on: clock,
-      inside: nil)
-  }
-
-  /// Registers the timer on its clock; it offers the outcome when it is due. Returns `nil` if there
-  /// is nothing to wait for.
+  /// Registers the timer on its clock; it offers the outcome when it is due.
   private func startTimer<C: Clock>(
-    _ deadline: DeadlineOnClock<C>, timeout: C.Duration, name: String?
-  ) -> Task<Void, Never>? {
-    guard timeout > .zero, let instant = deadline.instant else { return nil }
-    return Task<Void, Never>.startingNow(name: timerName(for: name)) { [self] in
+    until instant: C.Instant, _ timeout: C.Duration, tolerance: C.Duration?, clock: C, name: String?
+  ) -> Task<Void, Never> {
+    Task<Void, Never>.startingNow(name: timerName(for: name)) { [self] in
       do {
-        try await deadline.clock.sleep(until: instant, tolerance: deadline.tolerance)
+        try await clock.sleep(until: instant, tolerance: tolerance)
         timeOut(.failure(TimeoutError(timeout: timeout, operation: name)))
       } catch {
         // If this is our own cancellation of the timer, an outcome has won, and this is none.

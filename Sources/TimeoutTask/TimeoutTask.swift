@@ -34,6 +34,8 @@
 ///
 /// The timer is cancelled before anyone is resumed, so that no sleep is left on the clock.
 ///
+/// The work can ask when that will be: ``Deadline``.
+///
 /// ## Lifetime
 ///
 /// Dropping every reference cancels nothing and loses nothing: as with `Task`, the work goes on to
@@ -41,7 +43,7 @@
 ///
 /// ## Cost
 ///
-/// Two tasks, one sleep on the clock, and two small allocations. On Linux, and as of Swift 6.3, the
+/// Two tasks, one sleep on the clock, and a few small allocations. On Linux, and as of Swift 6.3, the
 /// runtime keeps about 512 bytes for each cancelled sleep of a `ContinuousClock` until the
 /// deadline has passed; a program that starts very many tasks with long timeouts should know.
 ///
@@ -171,9 +173,8 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   ///
   /// If the waiting task is itself cancelled, it stops waiting at once; and if no other task is
   /// left waiting, the whole `TimeoutTask` is cancelled, as by ``cancel()``, unless it was made
-  /// with
-  /// `endsWithLastWaiter: false`. Of a task that has been cancelled before it asks, the same is
-  /// true.
+  /// with `endsWithLastWaiter: false`. Of a task that has been cancelled before it asks, the same
+  /// is true.
   ///
   /// If the waiting task's priority is higher than that of the work and of the timer, or becomes
   /// so, both are escalated to it.

@@ -51,9 +51,8 @@
 ///
 /// Names and semantics are those of SE-0526, `withDeadline`, so that code can move to the standard
 /// library when that has it. As of Swift 6.3 a cancellation cannot say its reason: where SE-0526
-/// has
-/// `CancellationError(reason: .deadlineExpired)`, this throws ``TimeoutError``, and therefore is
-/// declared `throws` and not `throws(Failure)`.
+/// has `CancellationError(reason: .deadlineExpired)`, this throws ``TimeoutError``, and therefore
+/// is declared `throws` and not `throws(Failure)`.
 ///
 /// - Parameters:
 ///   - expiration: The instant by which the operation is to end.

@@ -57,4 +57,42 @@ import TimeoutTask
     goOn.open()
     await #expect(throws: CancellationError.self) { try await task.value }
   }
+
+  /// A clock that has come to every deadline, but whose sleeps end when they are cancelled only.
+  private final class LateClock: Clock {
+    let cancelled = Gate()
+    let deadlines = Log<ContinuousClock.Instant>()
+    let start = ContinuousClock.now
+    var now: ContinuousClock.Instant { deadlines.all.last ?? start }
+    var minimumResolution: Duration { .zero }
+
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+      deadlines.add(deadline)
+      do {
+        try await HandFiredClock().sleep(for: .seconds(1))
+      } catch {
+        cancelled.open()
+        throw error
+      }
+    }
+  }
+
+  @Test func aTimerIsCancelledThoughItsTimeIsOverBeforeItIsKnown() async throws {
+    let clock = LateClock()
+    let task = TimeoutTask(timeout: .seconds(1), clock: clock) { Task.isCancelled }
+    await #expect(throws: TimeoutError(timeout: .seconds(1))) { try await task.value }
+    await clock.cancelled.pass()
+    let other = LateClock()
+    #expect(try await withTimeout(.seconds(1), clock: other) { Task.isCancelled })
+    await other.cancelled.pass()
+  }
+
+  @Test func withoutAnyTimeNoSleepIsBegun() async throws {
+    let clock = LateClock()
+    #expect(try await withTimeout(.zero, clock: clock) { Task.isCancelled })
+    #expect(try await withDeadline(clock.now, clock: clock) { Task.isCancelled })
+    let task = TimeoutTask(timeout: .zero, clock: clock) { Task.isCancelled }
+    await #expect(throws: TimeoutError(timeout: .zero)) { try await task.value }
+    #expect(clock.deadlines.all.isEmpty)
+  }
 }
