@@ -144,6 +144,47 @@ import TimeoutTask
     }
   }
 
+  /// The second move comes while the first is looking at the clock; it is the last, and counts.
+  @Test func aMoveThatHasBeenOvertakenDoesNotCount() async throws {
+    let clock = InterruptingClock()
+    let isCancelled = try await withMovableTimeout(.seconds(1), clock: clock) { deadline in
+      clock.interruption.arm(afterReadings: 1) { deadline.neverExpire() }
+      deadline.expire(after: .zero)
+      return Task.isCancelled
+    }
+    #expect(!isCancelled)
+  }
+
+  /// A clock that does something when it is read.
+  private final class InterruptingClock: Clock {
+    struct Interruption: Sendable {
+      private let pending = Log<@Sendable () -> Void>()
+      private let readings = Log<Void>()
+
+      func arm(afterReadings count: Int, _ action: @escaping @Sendable () -> Void) {
+        let first = readings.all.count
+        pending.add { [readings] in if readings.all.count == first + count + 1 { action() } }
+      }
+
+      func read() {
+        readings.add(())
+        for action in pending.all { action() }
+      }
+    }
+
+    let interruption = Interruption()
+    var minimumResolution: Duration { .zero }
+
+    var now: TestClock<Duration>.Instant {
+      interruption.read()
+      return .init()
+    }
+
+    func sleep(until deadline: TestClock<Duration>.Instant, tolerance: Duration?) async throws {
+      try await HandFiredClock().sleep(for: .seconds(1))
+    }
+  }
+
   /// Threads move the deadline while others let it pass and the operation ends. Whatever happens,
   /// it ends once, and no sleep stays on the clock.
   @Test func manyMovesAtOnceLeaveNothingBehind() async throws {
