@@ -171,6 +171,8 @@ import TimeoutTask
     }
     await clock.settle()
     #expect(other.pendingSleeps.map(\.deadline.offset) == [.seconds(2)])
+    let deadlines = clock.pendingSleeps.map(\.deadline.offset)
+    #expect(deadlines == [.seconds(3), .seconds(5), .seconds(60)])
     await other.advance(by: .seconds(2))
     await #expect(throws: TimeoutError(timeout: .seconds(2), operation: "upload")) {
       try await task.value

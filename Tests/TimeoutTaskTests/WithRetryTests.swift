@@ -218,15 +218,21 @@ import TimeoutTask
     try await clock.checkSuspension()
   }
 
-  @Test func aTaskThatIsCancelledAlreadyTriesOnce() async {
+  @Test func aTaskThatIsCancelledAlreadyTriesOnceAndNobodyIsAsked() async {
+    let asked = Log<Void>()
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
-      return try await withRetry(backoff: .constant(.zero), clock: clock) {
-        try attempt(failing: 9)
-      }
+      return try await withRetry(
+        backoff: .constant(.zero), clock: clock,
+        if: { (_: any Error) in
+          asked.add(())
+          return true
+        }
+      ) { try attempt(failing: 9) }
     }
     await #expect(throws: Failure.self) { try await task.value }
     #expect(log.all == [.zero])
+    #expect(asked.all.isEmpty)
   }
 
   @Test func aClockThatFailsIsTheEnd() async {
