@@ -51,6 +51,30 @@ public final class TimedExpectation: Sendable {
     self.init(comment, ExpectedCount(expectedCount))
   }
 
+  /// Expects something to happen an exact number of times, described by a text that is not a literal.
+  ///
+  /// - Parameters:
+  ///   - description: What is to happen, for a failure.
+  ///   - expectedCount: How often.
+  @_disfavoredOverload
+  public convenience init(_ description: String, expectedCount: Int) {
+    self.init(Comment(rawValue: description), ExpectedCount(expectedCount))
+  }
+
+  /// Expects something to happen a number of times that lies in a range, described by a text that is
+  /// not a literal; by default once or more.
+  ///
+  /// - Parameters:
+  ///   - description: What is to happen, for a failure.
+  ///   - expectedCount: How often. The range must have a lower bound.
+  @_disfavoredOverload
+  public convenience init(
+    _ description: String,
+    expectedCount: some RangeExpression<Int> & Sequence<Int> & Sendable = 1...
+  ) {
+    self.init(Comment(rawValue: description), ExpectedCount(expectedCount))
+  }
+
   init(_ comment: Comment?, _ expectedCount: ExpectedCount) {
     self.comment = comment
     self.expectedCount = expectedCount

@@ -1,6 +1,12 @@
 @_spi(TestKit) public import Clocks
 public import Testing
 
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
 /// Runs tests in a scope in which all time is virtual.
 ///
 /// ```swift
@@ -22,9 +28,17 @@ public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
   var leftoverSleeps: VirtualTime.LeftoverSleeps
   var stuckAfter: Duration
   var freezesDate: Bool
+  var date: Date?
 
+  /// Whether tests in suites within the suite run in virtual time, too: they do.
   public var isRecursive: Bool { true }
 
+  /// Runs a test case in a scope of its own; for the test library.
+  ///
+  /// - Parameters:
+  ///   - test: The test.
+  ///   - testCase: The case.
+  ///   - function: Runs the case.
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
@@ -33,7 +47,10 @@ public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
       autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
       stuckAfter: stuckAfter, freezesDate: freezesDate,
       report: { Issue.record(Comment(rawValue: $0), sourceLocation: location) },
-      operation: { _ in try await function() })
+      operation: { time in
+        if let date { time.date = date }
+        try await function()
+      })
   }
 }
 
@@ -50,13 +67,14 @@ extension Trait where Self == VirtualTimeTrait {
   ///   - leftoverSleeps: Whether tasks that still sleep when the test returns are a failure of it.
   ///   - stuckAfter: How much real time makes a test in which nothing can run count as stuck.
   ///   - freezesDate: Whether `Date()` reads virtual time, too.
+  ///   - date: The date at which each test begins, for `Date()`; today's by default.
   public static func virtualTime(
     autoAdvance: Bool = true, jumpsAfter: Duration? = nil,
     leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel, stuckAfter: Duration = .seconds(5),
-    freezesDate: Bool = true
+    freezesDate: Bool = true, date: Date? = nil
   ) -> Self {
     VirtualTimeTrait(
       autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
-      stuckAfter: stuckAfter, freezesDate: freezesDate)
+      stuckAfter: stuckAfter, freezesDate: freezesDate, date: date)
   }
 }

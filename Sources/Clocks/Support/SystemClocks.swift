@@ -26,6 +26,11 @@ struct SystemClocks: Sendable {
     return reading
   }
 
+  /// How much of real time had passed since 1970 at that moment.
+  var sinceEpoch: Duration {
+    .seconds(realTime.tv_sec) + .nanoseconds(realTime.tv_nsec)
+  }
+
   /// What a clock reads when `duration` has passed since that moment; `nil` for a clock that is not
   /// known here.
   func reading(of clock: clockid_t, after duration: Duration) -> timespec? {

@@ -92,6 +92,8 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
   let timeline: Timeline<Duration>
   /// Where the clock was made.
   let origin: CallSite
+  /// Guarded by the scheduler, as all that changes of a clock.
+  nonisolated(unsafe) private var resolution: Duration = .zero
   /// Whether a use by another test's task has been recorded: once is enough.
   let foreignUseIsKnown = Atomic(false)
 
@@ -139,8 +141,14 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
     Instant(offset: scheduler.change { _ in timeline.now })
   }
 
-  /// Zero: the clock is exact.
-  public var minimumResolution: Duration { .zero }
+  /// What the clock says its resolution is: zero, unless a test sets it.
+  ///
+  /// It has no influence on the clock, which is exact. It is for code that adapts itself to its
+  /// clock: a display that does not refresh more often than its clock can tell. O(1).
+  public var minimumResolution: Duration {
+    get { scheduler.change { _ in resolution } }
+    set { scheduler.change { _ in resolution = newValue } }
+  }
 }
 
 extension TestClock where Duration == Swift.Duration {
