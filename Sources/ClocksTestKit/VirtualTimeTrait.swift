@@ -67,14 +67,31 @@ extension Trait where Self == VirtualTimeTrait {
   ///   - leftoverSleeps: Whether tasks that still sleep when the test returns are a failure of it.
   ///   - stuckAfter: How much real time makes a test in which nothing can run count as stuck.
   ///   - freezesDate: Whether `Date()` reads virtual time, too.
-  ///   - date: The date at which each test begins, for `Date()`; today's by default.
   public static func virtualTime(
     autoAdvance: Bool = true, jumpsAfter: Duration? = nil,
     leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel, stuckAfter: Duration = .seconds(5),
-    freezesDate: Bool = true, date: Date? = nil
+    freezesDate: Bool = true
   ) -> Self {
     VirtualTimeTrait(
       autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
-      stuckAfter: stuckAfter, freezesDate: freezesDate, date: date)
+      stuckAfter: stuckAfter, freezesDate: freezesDate)
+  }
+
+  /// Runs each test in a scope in which all time is virtual, and which begins at a date.
+  ///
+  /// - Parameters:
+  ///   - date: What `Date()` reads when the test begins; see ``Clocks/VirtualTime/date``.
+  ///   - autoAdvance: Whether time jumps when nothing can run; if not, the test moves it by hand.
+  ///   - jumpsAfter: A pause in real time in which nothing may happen before time jumps; none by
+  ///     default.
+  ///   - leftoverSleeps: Whether tasks that still sleep when the test returns are a failure of it.
+  ///   - stuckAfter: How much real time makes a test in which nothing can run count as stuck.
+  public static func virtualTime(
+    date: Date, autoAdvance: Bool = true, jumpsAfter: Duration? = nil,
+    leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel, stuckAfter: Duration = .seconds(5)
+  ) -> Self {
+    VirtualTimeTrait(
+      autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
+      stuckAfter: stuckAfter, freezesDate: true, date: date)
   }
 }

@@ -86,7 +86,8 @@ import Testing
   }
 
   @Test func unimplementedClock() async {
-    await withKnownIssue {
+    // Whether swift-clocks finds the running test depends on how it is linked.
+    await withKnownIssue(isIntermittent: true) {
       let clock = UnimplementedClock(ContinuousClock(), name: "Player.clock")
       try await clock.sleep(for: .zero)
     }
