@@ -32,8 +32,8 @@ import Synchronization
 ///
 /// When ``advance(by:fileID:filePath:line:column:)`` returns, every task of the test has run as far
 /// as it can, however busy the machine is: no task of the test is running, and none could run. The
-/// same holds for ``settle()``, ``run(timeout:fileID:filePath:line:column:)``,
-/// ``checkSuspension()`` and ``advanceToNextSleep()``. Nothing yields, polls or waits for real time
+/// same holds for ``settle(fileID:filePath:line:column:)``, ``run(timeout:fileID:filePath:line:column:)``,
+/// ``checkSuspension(fileID:filePath:line:column:)`` and ``advanceToNextSleep(fileID:filePath:line:column:)``. Nothing yields, polls or waits for real time
 /// to bring that about: from the moment a clock is made, a scheduler runs the test's tasks, one job
 /// at a time, first in, first out, and so knows when it is idle.
 ///
@@ -50,7 +50,7 @@ import Synchronization
 ///
 /// A thread, a dispatch queue, a socket, an actor with an executor of its own: what they are doing
 /// is not known here, and `advance` does not wait for it. Neither does it wait for a sleep on a
-/// real clock. Use ``waitForSleeps(atLeast:timeout:fileID:filePath:line:column:)`` for sleeps that
+/// real clock. Use ``waitForSleeps(atLeast:timeout:)`` for sleeps that
 /// arrive from there.
 ///
 /// ## Cost
@@ -155,7 +155,7 @@ extension TestClock where Duration == Swift.Duration {
   /// Makes a clock for the current test, whose time is the origin.
   ///
   /// Inside
-  /// ``withVirtualTime(autoAdvance:jumpsAfter:leftoverSleeps:limits:fileID:filePath:line:column:operation:)``
+  /// ``withVirtualTime(autoAdvance:jumpsAfter:leftoverSleeps:stuckAfter:freezesDate:fileID:filePath:line:column:operation:)``
   /// it reads that scope's time instead, as the scope's own clock does. O(1).
   public convenience init(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
