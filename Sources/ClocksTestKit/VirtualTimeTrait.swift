@@ -28,6 +28,7 @@ public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
   var leftoverSleeps: VirtualTime.LeftoverSleeps
   var stuckAfter: Duration
   var freezesDate: Bool
+  var runningLimit: Duration
   var date: Date?
 
   /// Whether tests in suites within the suite run in virtual time, too: they do.
@@ -45,7 +46,7 @@ public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
     let location = test.sourceLocation
     try await withVirtualTime(
       autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
-      stuckAfter: stuckAfter, freezesDate: freezesDate,
+      stuckAfter: stuckAfter, freezesDate: freezesDate, runningLimit: runningLimit,
       report: { Issue.record(Comment(rawValue: $0), sourceLocation: location) },
       operation: { time in
         if let date { time.date = date }
@@ -67,14 +68,16 @@ extension Trait where Self == VirtualTimeTrait {
   ///   - leftoverSleeps: Whether tasks that still sleep when the test returns are a failure of it.
   ///   - stuckAfter: How much real time makes a test in which nothing can run count as stuck.
   ///   - freezesDate: Whether `Date()` reads virtual time, too.
+  ///   - runningLimit: For how long the test may run, in real time, before it counts as one that never
+  ///     ends.
   public static func virtualTime(
     autoAdvance: Bool = true, jumpsAfter: Duration? = nil,
     leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel, stuckAfter: Duration = .seconds(5),
-    freezesDate: Bool = true
+    freezesDate: Bool = true, runningLimit: Duration = .seconds(60)
   ) -> Self {
     VirtualTimeTrait(
       autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
-      stuckAfter: stuckAfter, freezesDate: freezesDate)
+      stuckAfter: stuckAfter, freezesDate: freezesDate, runningLimit: runningLimit)
   }
 
   /// Runs each test in a scope in which all time is virtual, and which begins at a date.
@@ -86,12 +89,15 @@ extension Trait where Self == VirtualTimeTrait {
   ///     default.
   ///   - leftoverSleeps: Whether tasks that still sleep when the test returns are a failure of it.
   ///   - stuckAfter: How much real time makes a test in which nothing can run count as stuck.
+  ///   - runningLimit: For how long the test may run, in real time, before it counts as one that never
+  ///     ends.
   public static func virtualTime(
     date: Date, autoAdvance: Bool = true, jumpsAfter: Duration? = nil,
-    leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel, stuckAfter: Duration = .seconds(5)
+    leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel, stuckAfter: Duration = .seconds(5),
+    runningLimit: Duration = .seconds(60)
   ) -> Self {
     VirtualTimeTrait(
       autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
-      stuckAfter: stuckAfter, freezesDate: true, date: date)
+      stuckAfter: stuckAfter, freezesDate: true, runningLimit: runningLimit, date: date)
   }
 }

@@ -60,6 +60,8 @@ import Testing
     let time = try #require(VirtualTime.current)
     time.date = Date(timeIntervalSince1970: 0)
     try await withVirtualTime { inner in
+      #expect(Date() == Date(timeIntervalSince1970: 0))
+      #expect(inner.date == Date(timeIntervalSince1970: 0))
       inner.date = Date(timeIntervalSince1970: 1_000)
       #expect(Date() == Date(timeIntervalSince1970: 1_000))
       #expect(time.date == Date(timeIntervalSince1970: 0))

@@ -64,7 +64,8 @@ import Testing
         #expect(ownership.owner(ofReadyJob: id, on: nil).owner == nil)
       }
     }
-    #expect(ownership.census.tasks < 5_000)
+    #expect(ownership.foreignBytes <= 16 * 512)
+    ownership.checkInvariants()
     // And the younger ones are remembered: whoever resumes one does not own it.
     #expect(ownership.owner(ofReadyJob: id, on: previous).owner == nil)
     if let previous { ownership.release(previous) }

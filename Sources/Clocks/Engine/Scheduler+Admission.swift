@@ -26,12 +26,13 @@ extension Scheduler {
   static func retainForNewClock(at origin: CallSite) -> Scheduler {
     RuntimeDoor.open()
     Watchdog.start()
-    guard let task = RuntimeDoor.currentTaskID else { return retainProcessWide(at: origin) }
+    guard let task = TaskReference.currentID else { return retainProcessWide(at: origin) }
     let known = running ?? scheduler(TaskOwnership.shared.owner(of: task))
     if known == nil, TestLibraries.isXCTestRunning {
       // One test runs at a time, but in several tasks: `setUp`, the test, `tearDown`.
       let scheduler = retainProcessWide(at: origin)
       scheduler.admitCurrentTask()
+      scheduler.addMaker()
       return scheduler
     }
     let scheduler = known ?? Scheduler(origin: origin, isTestKnown: true)
@@ -40,7 +41,14 @@ extension Scheduler {
     // with them all that was known of its tasks.
     _ = TaskOwnership.shared.claim(task, for: scheduler)
     scheduler.admitCurrentTask()
+    if known == nil { scheduler.addMaker() }
     return scheduler
+  }
+
+  /// Notes that the current task makes a clock: as long as it is not over, the test is not.
+  private func addMaker() {
+    let task = WatchedTask.current
+    _ = change { $0.testTasks.add(maker: task) }
   }
 
   private static func retainProcessWide(at origin: CallSite) -> Scheduler {
@@ -50,7 +58,7 @@ extension Scheduler {
 
   /// Keeps the scheduler registered for one more clock, until `release`.
   func retain() {
-    TaskOwnership.shared.retain(self, watermark: RuntimeDoor.newestTaskID())
+    TaskOwnership.shared.retain(self, watermark: TaskReference.newestID())
   }
 
   func release() {
@@ -64,7 +72,7 @@ extension Scheduler {
   @discardableResult
   func admitCurrentTask() -> Bool {
     let context = ThreadContext.current
-    guard let task = RuntimeDoor.currentTaskID else { return false }
+    guard let task = TaskReference.currentID else { return false }
     if let context, context.pointee.owner === self {
       // Everything that comes through the door is registered there. What does not is a task that
       // has not been suspended yet (`Task.immediate`) or that was only ever in an actor's queue.
@@ -72,6 +80,8 @@ extension Scheduler {
     }
     guard TaskOwnership.shared.claim(task, for: self) else { return false }
     guard context?.pointee.owner == nil else { return true }
+    let user = WatchedTask.currentChild
+    _ = change { $0.testTasks.add(user: user) }
     visit()
     context?.pointee.owner = self
     return true
@@ -81,7 +91,7 @@ extension Scheduler {
   /// within the test.
   var isCurrentTaskForeign: Bool {
     guard
-      let task = RuntimeDoor.currentTaskID,
+      let task = TaskReference.currentID,
       var owner = Self.scheduler(TaskOwnership.shared.owner(of: task))
     else { return false }
     while owner !== self {
@@ -109,7 +119,7 @@ extension Scheduler {
   /// The rest of the current job still runs where it runs; the scheduler waits for its end. To be
   /// called in a job that came through the door.
   func takeOverCurrentTask() {
-    guard let task = RuntimeDoor.currentTaskID else { return }
+    guard let task = TaskReference.currentID else { return }
     visit()
     TaskOwnership.shared.transfer(task, to: self)
   }

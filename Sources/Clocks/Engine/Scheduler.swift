@@ -30,9 +30,6 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   let parent: Scheduler?
   /// How a failure reaches the test.
   let report: TestReport
-  /// The task that made the test's first clock; `nil` if it is not known, or cannot be watched.
-  let testTask: WatchedTask?
-
   /// Makes the scheduler of a test's clocks.
   ///
   /// - Parameter isTestKnown: Whether the current task is the test's.
@@ -41,7 +38,6 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     scope = nil
     parent = nil
     report = TestReport(at: origin, isTestKnown: isTestKnown)
-    testTask = isTestKnown ? .current : nil
     super.init(isVirtual: false)
   }
 
@@ -51,7 +47,6 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     self.scope = scope
     parent = Scheduler.ofThread
     report = TestReport(at: origin, isTestKnown: true, record: record)
-    testTask = nil
     super.init(isVirtual: true)
     scope.alarmClock.ring = { [weak self] in self?.alarmRings($0) }
   }
@@ -73,8 +68,11 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   private func startThread(on lane: Lane) {
     let start = RealTime(in: .zero)
     RuntimeDoor.startThread(on: lane) {
-      self.change { $0.activity.waitedForThread(nanoseconds: start.nanosecondsSince) }
-      self.pump(on: lane)
+      let number = self.change { state in
+        state.activity.waitedForThread(nanoseconds: start.nanosecondsSince)
+        return state.idleness.threadNumber
+      }
+      self.pump(on: lane, number)
     }
   }
 
@@ -92,13 +90,15 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   /// Does what comes next, again and again, until there is nothing to do: what the scheduler's
   /// thread runs.
-  func pump(on lane: Lane) {
+  ///
+  /// - Parameter number: The thread's number.
+  private func pump(on lane: Lane, _ number: Int) {
     _ = ThreadContext.run(ThreadContext(owner: self)) { context in
       var jobs = 0
       var poolJobsOnMain = 0
       while true {
         let mayStay = jobs < Self.jobsPerTurn && poolJobsOnMain < Self.poolJobsPerMainTurn
-        let action = change { $0.next(on: lane, mayStay: mayStay) }
+        let action = change { $0.next(on: lane, mayStay: mayStay, thread: number) }
         if case .run(let job) = action {
           jobs += 1
           if lane == .main { poolJobsOnMain = job.lane == .main ? 0 : poolJobsOnMain + 1 }
@@ -126,6 +126,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
       context.pointee.isWaking = false
     case .cancel(let tasks):
       for task in tasks { task.cancel() }
+    case .report(let problem):
+      reportOverdue(problem)
     case .inspect(let sleeps):
       inspect(sleeps)
     case .move(let lane):
@@ -168,7 +170,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     switch change({ $0.alarmRings(number, isAnyBusy: isAnyBusy) }) {
     case .nothing: break
     case .again(let alarm): setAlarm(alarm)
-    case .report(let problem): report.runInTest { self.reportOverdue(problem) }
+    case .report(let problem): reportOverdue(problem)
     }
   }
 
@@ -177,7 +179,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   override func enqueue(_ job: ReadyJob, isNew: Bool) {
     change { state in
       if state.observer != nil {
-        let creator = RuntimeDoor.currentTaskID ?? 0
+        let creator = TaskReference.currentID ?? 0
         if isNew { state.note(.taskCreated(job.taskID, by: creator)) }
         state.note(.jobEnqueued(task: job.taskID, by: creator, job.lane))
       }
@@ -193,10 +195,10 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   }
 
   override func visitorLeft(on lane: Lane?) {
-    let goesOn = change { state in
+    let number: Int? = change { state in
       state.visitorLeft()
-      return lane != nil && state.claimThread() != nil
+      return lane != nil && state.claimThread() != nil ? state.idleness.threadNumber : nil
     }
-    if goesOn, let lane { pump(on: lane) }
+    if let number, let lane { pump(on: lane, number) }
   }
 }

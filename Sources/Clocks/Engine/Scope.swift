@@ -8,6 +8,8 @@ struct ScopeOptions: Sendable {
   /// How much real time an operation may keep time from jumping while nothing but sleeps is left.
   var heldFor = Environment.blockedAfter
   var limits = RunawayLimits()
+  /// For how long the scope's jobs may run, in real time.
+  var runningLimit: Duration = .seconds(60)
 }
 
 /// What does not change of a scope: a test, or a part of one, whose time is virtual throughout.
@@ -16,14 +18,19 @@ final class Scope: Sendable {
   let timeline = Timeline<Duration>(now: .zero)
   let options: ScopeOptions
   /// What the system's clocks read when the scope began.
-  let start = SystemClocks()
+  let start: SystemClocks
   /// Rings when nothing has happened for as long as was asked for.
   let alarmClock = AlarmClock()
   /// The public object that stands for the scope; the engine only keeps it. Set before the scope has
   /// a task.
   nonisolated(unsafe) weak var face: AnyObject?
 
-  init(_ options: ScopeOptions) { self.options = options }
+  /// - Parameter outer: What the clocks read in the scope around this one, if there is one: there they
+  ///   have moved on as far as its time has.
+  init(_ options: ScopeOptions, startingAt outer: SystemClocks? = nil) {
+    self.options = options
+    start = outer ?? SystemClocks()
+  }
 }
 
 /// What changes of a scope: a part of its scheduler's state.
@@ -49,6 +56,9 @@ final class ScopeState {
 
   /// Whether time may jump at this moment, if there is where to.
   var mayJump: Bool { pace.mayJump && body.task != nil }
+
+  /// Whether a task waits for time to move.
+  var isAwaited: Bool { !isOver && timeline.sleeps.count > 0 }
 
   // MARK: - At rest
 
@@ -94,11 +104,37 @@ final class ScopeState {
       return .nothing
     case .stuck:
       let after = scope.options.stuckAfter
-      return body.giveUp(.stuck(after: after, pending: timeline.pendingLines)) ?? .nothing
+      return outcome(.stuck(after: after, pending: timeline.pendingLines))
     case .held:
       let after = scope.options.heldFor
-      return body.giveUp(.held(after: after, pending: timeline.pendingLines)) ?? .nothing
+      return outcome(.held(after: after, pending: timeline.pendingLines))
     }
+  }
+
+  private func outcome(_ problem: ScopeProblem) -> AlarmOutcome {
+    body.giveUp(problem).map(AlarmOutcome.report) ?? .nothing
+  }
+
+  // MARK: - Running
+
+  /// Whether the scope has ended: what is left of it is like any other test's.
+  @exclusivity(unchecked) private(set) var isOver = false
+  /// For how long jobs have run, in real time, since the body was last cancelled for it.
+  @exclusivity(unchecked) private var runningTime = Duration.zero
+
+  func end() { isOver = true }
+
+  /// Notes that jobs have run for a while; returns what is to be reported, if the body does not end.
+  func ran(for duration: Duration) -> ScopeProblem? {
+    guard body.task != nil else { return nil }
+    runningTime += duration
+    let limit = scope.options.runningLimit
+    // A body that was cancelled has less time.
+    guard runningTime >= (body.problem == nil ? limit : min(limit, scope.options.stuckAfter)) else {
+      return nil
+    }
+    runningTime = .zero
+    return body.giveUp(.tooLong(limit, pending: timeline.pendingLines))
   }
 }
 
@@ -116,10 +152,8 @@ struct ScopeBody {
   mutating func begin(_ task: TaskHandle?) { self.task = task }
 
   /// Has the body cancelled because of a problem. If it was cancelled before, and is still not over,
-  /// the problem is to be reported now, once.
-  mutating func giveUp(
-    _ problem: ScopeProblem, culprit: TaskHandle? = nil
-  ) -> ScopeState.AlarmOutcome? {
+  /// returns the first problem, once: it is to be reported now.
+  mutating func giveUp(_ problem: ScopeProblem, culprit: TaskHandle? = nil) -> ScopeProblem? {
     if let culprit { toCancel.append(culprit) }
     if let task { toCancel.append(task) }
     guard let first = self.problem else {
@@ -128,7 +162,7 @@ struct ScopeBody {
     }
     guard !isReported else { return nil }
     isReported = true
-    return .report(first)
+    return first
   }
 
   mutating func takeToCancel() -> [TaskHandle] {

@@ -83,8 +83,10 @@ final class Timeline<Duration: DurationProtocol & Hashable>: Sendable {
 
 /// The sleeps on one timeline, whatever its instants are: what the watchdog asks of a clock.
 protocol SleepHolder: AnyObject, Sendable {
-  /// Whether a task sleeps, and nobody waits for more of them to come.
-  var isWaitingForTime: Bool { get }
+  /// Whether a task sleeps.
+  var hasSleeps: Bool { get }
+  /// Whether somebody waits for sleeps to come.
+  var isAwaitingSleeps: Bool { get }
   /// A line for each pending sleep, in the order in which they would wake; to be called without the
   /// lock, because it describes instants of the user's.
   var pendingLines: @Sendable () -> [String] { get }
@@ -93,7 +95,9 @@ protocol SleepHolder: AnyObject, Sendable {
 }
 
 extension Timeline: SleepHolder {
-  var isWaitingForTime: Bool { sleeps.count > 0 && waiters.isEmpty }
+  var hasSleeps: Bool { sleeps.count > 0 }
+
+  var isAwaitingSleeps: Bool { !waiters.isEmpty }
 
   var pendingLines: @Sendable () -> [String] {
     { [sleeps] in sleeps.pending.map(\.line) }

@@ -21,10 +21,11 @@ final class TaskOwnership: Sendable {
   nonisolated(unsafe) private var registrations: [ObjectIdentifier: Registration] = [:]
   /// The owner for the clocks that were made outside any task: it owns whatever nobody else does.
   nonisolated(unsafe) private var processWide: TaskOwner?
-  /// The ids in `owners` of foreign tasks, to drop the outdated ones when there are many.
-  nonisolated(unsafe) private var foreign: [UInt64] = []
-  /// How many foreign tasks there may be before the outdated ones are dropped.
-  nonisolated(unsafe) private var foreignLimit = 1024
+  /// Tasks that are known to be foreign, unless `owners` says otherwise; but for those that are older
+  /// than every owner, which are foreign anyway.
+  nonisolated(unsafe) private var foreign = TaskSet()
+  /// How large the set may get before the outdated ones are dropped.
+  nonisolated(unsafe) private var foreignLimit = 8
 
   private struct Registration {
     let owner: TaskOwner
@@ -104,8 +105,7 @@ final class TaskOwnership: Sendable {
   /// The owner that a task is known to have, or the process-wide one. O(1).
   func owner(of id: UInt64) -> TaskOwner? {
     lock.withLock {
-      if case .known(let owner) = owners[id] { return owner }
-      return processWide
+      owners[id] ?? processWide
     }
   }
 
@@ -113,11 +113,8 @@ final class TaskOwnership: Sendable {
   /// behalf its thread runs. O(1).
   func owner(of id: UInt64, on running: TaskOwner?) -> TaskOwner? {
     lock.withLock {
-      switch owners[id] {
-      case .known(let owner): return owner
-      case .nobody: return processWide
-      case .unknown: return running ?? processWide
-      }
+      if let owner = owners[id] { return owner }
+      return foreign.contains(id) ? processWide : running ?? processWide
     }
   }
 
@@ -125,7 +122,7 @@ final class TaskOwnership: Sendable {
   /// Amortized O(1).
   func claim(_ id: UInt64, for owner: TaskOwner) -> Bool {
     lock.withLock {
-      if case .known(let other) = owners[id] { return other === owner }
+      if let other = owners[id] { return other === owner }
       register(id, of: owner)
       return true
     }
@@ -152,11 +149,8 @@ final class TaskOwnership: Sendable {
     lock.withLock {
       // An actor's queue has no owner of its own: it works for whoever set it going.
       guard id != 0 else { return (registered(running) ?? processWide, false) }
-      switch owners[id] {
-      case .known(let owner): return (owner, false)
-      case .nobody: return (processWide, false)
-      case .unknown: break
-      }
+      if let owner = owners[id] { return (owner, false) }
+      if foreign.contains(id) { return (processWide, false) }
       if let running = registered(running) {
         if running === processWide { return (running, false) }
         // A task older than the owner can only be resumed here, not started.
@@ -187,25 +181,21 @@ final class TaskOwnership: Sendable {
   /// Remembers that a task is foreign, so that a test which resumes it later does not take it for
   /// its own.
   private func registerForeign(_ id: UInt64) {
-    owners.set(id, to: nil)
-    foreign.append(id)
-    guard foreign.count > foreignLimit else { return }
-    // Tasks older than every owner are recognized without an entry.
-    let watermark = registrations.values.lazy.map(\.watermark).min() ?? .max
-    foreign.removeAll { id in
-      guard id <= watermark else { return false }
-      owners.remove(id, of: nil)
-      return true
-    }
-    foreignLimit = max(1024, foreign.count * 2)
+    foreign.insert(id)
+    guard foreign.chunkCount > foreignLimit else { return }
+    foreign.removeChunks(upTo: registrations.values.lazy.map(\.watermark).min() ?? .max)
+    foreignLimit = max(8, foreign.chunkCount * 2)
   }
 
   // MARK: - For tests
 
-  /// The number of owners and of tasks that are kept account of.
+  /// The number of owners and of their tasks that are kept account of.
   var census: (owners: Int, tasks: Int) {
     lock.withLock { (registrations.count, owners.count) }
   }
+
+  /// The memory that is taken by what is known of foreign tasks, in bytes, roughly.
+  var foreignBytes: Int { lock.withLock { foreign.chunkCount * 512 } }
 
   /// Stops the program if the register is out of order. O(tasks).
   func checkInvariants() {

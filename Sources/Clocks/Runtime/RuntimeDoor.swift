@@ -31,33 +31,7 @@ enum RuntimeDoor {
     return .patience
   }()
 
-  // MARK: - Tasks and jobs
-
-  /// The id of the current task, or `nil` outside any task.
-  @inline(__always)
-  static var currentTaskID: UInt64? { TaskReference.current?.id }
-
-  /// The name that the current task was given, if any.
-  static var currentTaskName: String? {
-    if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
-      return Task.name
-    }
-    return nil
-  }
-
-  /// An id that is greater than that of every task so far and smaller than that of every task to
-  /// come.
-  static func newestTaskID() -> UInt64 {
-    if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
-      // An immediate task runs here and now and passes no door; only its number is of interest.
-      return taskID(of: unsafeBitCast(Task.immediate {}, to: UnownedJob.self))
-    }
-    return currentTaskID ?? 0
-  }
-
-  /// The id of the task whose job this is; 0 for a job that is no task's.
-  @_silgen_name("swift_task_getJobTaskId")
-  static func taskID(of job: UnownedJob) -> UInt64
+  // MARK: - Jobs
 
   /// Runs a job here and now, as the executor of `lane` would.
   @inline(__always)
@@ -133,10 +107,10 @@ enum RuntimeDoor {
   /// before the door was opened has no context, but its task may be a test's.
   static var runningOwner: TaskOwner? {
     guard let context = ThreadContext.current else {
-      return currentTaskID.flatMap { TaskOwnership.shared.owner(of: $0) }
+      return TaskReference.currentID.flatMap { TaskOwnership.shared.owner(of: $0) }
     }
     let owner = context.pointee.owner
-    guard let task = currentTaskID, task != context.pointee.taskID else { return owner }
+    guard let task = TaskReference.currentID, task != context.pointee.taskID else { return owner }
     return TaskOwnership.shared.owner(of: task, on: owner)
   }
 
@@ -160,4 +134,10 @@ enum RuntimeDoor {
       queue.async { runForeign(job, on: lane) }
     }
   #endif
+}
+
+extension SchedulingRung {
+  /// The rung on which this process stands. Asking opens the way to it, as making a first clock
+  /// does. O(1).
+  public static var current: SchedulingRung { RuntimeDoor.rung }
 }

@@ -15,10 +15,6 @@ public enum SchedulingRung: Int, Sendable, Comparable, CaseIterable {
   /// exception.
   case executors = 2
 
-  /// The rung on which this process stands. Asking opens the way to it, as making a first clock
-  /// does. O(1).
-  public static var current: SchedulingRung { RuntimeDoor.rung }
-
   public static func < (lhs: SchedulingRung, rhs: SchedulingRung) -> Bool {
     lhs.rawValue < rhs.rawValue
   }

@@ -51,7 +51,7 @@ extension TestClock {
     _ token: Token, _ sleeper: Sleeper, until deadline: Instant, tolerance: Duration?
   ) {
     let task = TaskReference.current
-    let name = RuntimeDoor.currentTaskName
+    let name = TaskReference.currentName
     let (outcome, fulfilled, news) = scheduler.change { state in
       // Time may have moved since the sleep was announced, if a thread that is not the test's
       // called. Then it is due at once, and is woken by the next advance, which is as if it had

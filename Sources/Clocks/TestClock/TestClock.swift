@@ -155,7 +155,7 @@ extension TestClock where Duration == Swift.Duration {
   /// Makes a clock for the current test, whose time is the origin.
   ///
   /// Inside
-  /// ``withVirtualTime(autoAdvance:jumpsAfter:leftoverSleeps:stuckAfter:freezesDate:fileID:filePath:line:column:operation:)``
+  /// ``withVirtualTime(autoAdvance:jumpsAfter:leftoverSleeps:stuckAfter:freezesDate:runningLimit:fileID:filePath:line:column:operation:)``
   /// it reads that scope's time instead, as the scope's own clock does. O(1).
   public convenience init(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
@@ -164,7 +164,9 @@ extension TestClock where Duration == Swift.Duration {
     let origin = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     let scheduler = Scheduler.retainForNewClock(at: origin)
     defer { scheduler.release() }
-    self.init(scheduler, scheduler.scope?.timeline ?? Timeline(now: .zero), at: origin)
+    // A scope that has ended has no time any more.
+    let timeline = scheduler.isVirtual ? scheduler.scope?.timeline : nil
+    self.init(scheduler, timeline ?? Timeline(now: .zero), at: origin)
   }
 
   /// Makes a clock whose time is `now`, for the current test.
