@@ -235,7 +235,8 @@ private final class Box<Value>: @unchecked Sendable {
     try await ticker.value
   }
 
-  @Test(arguments: 0..<200) func scopesSideBySideDoNotMeet(_ number: Int) async throws {
+  @Test(.repeated(200)) func scopesSideBySideDoNotMeet() async throws {
+    let number = RepeatedTrait.number
     try await withVirtualTime { time in
       let counter = Counter()
       for second in 1...20 {

@@ -41,6 +41,8 @@ final class ScopeState {
   @exclusivity(unchecked) var pace: Pace
   @exclusivity(unchecked) var runtimeSleeps = RuntimeSleeps()
   @exclusivity(unchecked) var body = ScopeBody()
+  /// How far the scope's date is from the one at which it began, apart from the time that has passed.
+  @exclusivity(unchecked) var dateOffset: Duration = .zero
 
   init(_ scope: Scope) {
     self.scope = scope
