@@ -9,27 +9,30 @@
 // `DispatchExecutor.swift`, `ConcurrencyHooks.cpp`), as of Swift 6.3.1.
 
 import Dispatch
+import Synchronization
 
 enum RuntimeDoor {
   // MARK: - Opening
 
-  /// How much of what a test does passes through the door.
-  static var rung: SchedulingRung { opened }
-
   /// Opens the door, if it is not open yet; it is never closed. Thread-safe.
-  static func open() { _ = opened }
+  static func open() { _ = way }
 
-  private static let opened: SchedulingRung = {
-    let highest = SchedulingRung.highestAllowed
-    #if os(Linux) && compiler(>=6.3)
-      if highest >= .executors {
-        replaceExecutors()
-        return .executors
-      }
-    #endif
-    if highest >= .enqueueHook, setEnqueueHook() { return .enqueueHook }
-    return .patience
+  /// The way in which the door was opened.
+  private static let way = open(Door.wanted)
+
+  /// What passes through the door. The first to ask opens it and tries it out. Thread-safe.
+  static let selfTest: SchedulingSelfTest = {
+    let selfTest = SchedulingSelfTest(way)
+    isTested.store(true, ordering: .releasing)
+    return selfTest
   }()
+
+  /// The same, if it has been tried out already.
+  static var knownSelfTest: SchedulingSelfTest? {
+    isTested.load(ordering: .acquiring) ? selfTest : nil
+  }
+
+  private static let isTested = Atomic(false)
 
   // MARK: - Tasks and jobs
 
@@ -152,12 +155,4 @@ enum RuntimeDoor {
     // The thread has nothing else to do, so it can go on with the last one's jobs.
     context.visited.last?.visitorLeft(on: lane)
   }
-
-  #if !(os(Linux) && compiler(>=6.3))
-    /// Hands a foreign job to where it would have gone without us.
-    static func runElsewhere(_ job: UnownedJob, on lane: Lane) {
-      let queue = lane == .main ? DispatchQueue.main : DispatchQueue.global()
-      queue.async { runForeign(job, on: lane) }
-    }
-  #endif
 }
