@@ -26,11 +26,10 @@ struct DeadlineScope<C: Clock> {
     }
 
     let slot = ResultSlot<Return>()
-    let interruption = await withoutActuallyEscaping(operation) { operation in
+    let interruption = await race(inside: outer, slot) {
       // A closure is isolated as its surroundings are if it captures their isolated parameter.
       _ = isolation
-      nonisolated(unsafe) let child = child(inside: outer, slot: slot, operation)
-      return await race(child)
+      return try await operation()
     }
     do {
       return try slot.take().get()
@@ -39,12 +38,26 @@ struct DeadlineScope<C: Clock> {
     }
   }
 
+  // Why in a closure: Swift 6.2 cannot let a function escape that takes its isolation over from its
+  // caller.
+  private func race<Return: ~Copyable>(
+    inside outer: ActiveDeadline?, _ slot: ResultSlot<Return>,
+    isolation: isolated (any Actor)? = #isolation,
+    _ operation: () async throws -> Return
+  ) async -> (any Error)? {
+    await withoutActuallyEscaping(operation) { operation in
+      _ = isolation
+      nonisolated(unsafe) let child = child(inside: outer, slot: slot, operation)
+      return await race(child)
+    }
+  }
+
   /// The child task's closure, isolated as the caller is, so that the task starts there.
   private func child<Return: ~Copyable>(
     inside outer: ActiveDeadline?,
     slot: ResultSlot<Return>,
     isolation: isolated (any Actor)? = #isolation,
-    _ operation: nonisolated(nonsending) @escaping () async throws -> Return
+    _ operation: @escaping () async throws -> Return
   ) -> @isolated(any) () async -> Event {
     {
       _ = isolation
@@ -67,7 +80,8 @@ struct DeadlineScope<C: Clock> {
   private func race(
     _ child: sending @escaping @isolated(any) () async -> Event
   ) async -> (any Error)? {
-    nonisolated(unsafe) let child = child
+    // It is sent into the group once, and used no more here; Swift 6.2 does not see that.
+    let child = unsafeBitCast(child, to: (@Sendable @isolated(any) () async -> Event).self)
     return await withTaskGroup(of: Event.self) { group in
       var interruption: (any Error)?
       if expiration <= clock.now {
