@@ -21,6 +21,7 @@ struct ContextDemo {
       switch try Command(words) {
       case .all(let scenarios): return await run(scenarios)
       case .list: Output.standard.write(Usage.list)
+      case .platform: Output.standard.write("\(PlatformReport())")
       case .help(let scenario): Output.standard.write(Usage.text(for: scenario))
       case .play(let scenario, on: let clock): return await run(scenario, on: clock).code
       }

@@ -45,6 +45,12 @@ import Testing
     #expect(child.standardError.contains("tests in 4 suites passed after"), "\(child)")
   }
 
+  @Test(arguments: [Door.hook, .none]) func failuresSayWhatIsMissing(_ door: Door) async throws {
+    let child = try await run("RungNoteTests", door)
+    #expect(child.exitCode == 0, "\(child)")
+    #expect(child.standardError.contains("1 test in 1 suite passed after"), "\(child)")
+  }
+
   @Test func anUnknownDoorIsAnErrorAtOnce() async throws {
     let child = try await ChildProcess.runSwiftTesting(
       "DoorReports", environment: ["CLOCKS_DOOR": "garage"])
@@ -106,5 +112,36 @@ import Testing
     let sleeper = Task { try await Task.sleep(for: .seconds(1_000_000_000_000)) }
     sleeper.cancel()
     await #expect(throws: CancellationError.self) { try await sleeper.value }
+  }
+}
+
+/// Run by `DoorTests` on a lower rung: what is not seen stands in every failure.
+@Suite struct RungNoteTests {
+  @Test func aFailureSaysWhatIsNotSeen() async {
+    let clock = TestClock()
+    let issues = await recordedIssues {
+      recordFailure(
+        "Sea is not wet.", fileID: #fileID, filePath: #filePath, line: #line, column: #column)
+      await clock.advance(by: .seconds(-1))
+    }
+    let errors: [any Error] = [
+      SuspensionError(now: "0", pendingSleeps: []),
+      SleepArrivalError(expected: 1, pendingSleeps: [], timeout: .seconds(1)),
+    ]
+    let texts = issues.map(\.message) + errors.map { "\($0)" }
+    #expect(texts.count == 4)
+    #expect(texts.allSatisfy { $0.contains("Note: ") == !SchedulingRung.missing.isEmpty })
+    if SchedulingRung.selfTest.door == "hook" {
+      #expect(
+        texts.allSatisfy {
+          $0.hasSuffix(
+            """
+
+            Note: this process stands on the rung enqueueHook (door hook), where a test clock cannot \
+            see: the main actor, Task.yield, sleeps on clocks that nobody injected. A test that uses \
+            what is not seen may fail for that reason alone.
+            """)
+        }, "\(texts)")
+    }
   }
 }

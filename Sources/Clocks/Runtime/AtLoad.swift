@@ -27,7 +27,7 @@
   #endif
   private let openAtLoad: @convention(c) (CInt, UnsafePointer<UnsafePointer<CChar>?>?) -> Void = {
     count, arguments in
-    if TestProcess.isThisOne(count, arguments) { RuntimeDoor.open() }
+    if TestProcess.isThisOne(count, arguments) { RuntimeDoor.openAtLoad() }
   }
 
   /// A process that was started to run tests.

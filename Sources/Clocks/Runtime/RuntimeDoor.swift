@@ -14,13 +14,18 @@ import Synchronization
 enum RuntimeDoor {
   // MARK: - Opening
 
-  /// Opens the door, if it is not open yet; it is never closed. Thread-safe.
-  static func open() { _ = way }
+  /// Opens the door, if it is not open yet, and finds out what passes through it; it is never closed.
+  /// Thread-safe.
+  @inline(__always)
+  static func open() { _ = selfTest }
+
+  /// Opens the door and does nothing else, for there may be no task yet. Thread-safe.
+  static func openAtLoad() { _ = way }
 
   /// The way in which the door was opened.
   private static let way = open(Door.wanted)
 
-  /// What passes through the door. The first to ask opens it and tries it out. Thread-safe.
+  /// What passes through the door. Thread-safe.
   static let selfTest: SchedulingSelfTest = {
     let selfTest = SchedulingSelfTest(way)
     isTested.store(true, ordering: .releasing)
@@ -42,19 +47,23 @@ enum RuntimeDoor {
 
   /// The name that the current task was given, if any.
   static var currentTaskName: String? {
-    if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
-      return Task.name
-    }
+    #if compiler(>=6.2)
+      if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
+        return Task.name
+      }
+    #endif
     return nil
   }
 
   /// An id that is greater than that of every task so far and smaller than that of every task to
   /// come.
   static func newestTaskID() -> UInt64 {
-    if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
-      // An immediate task runs here and now and passes no door; only its number is of interest.
-      return taskID(of: unsafeBitCast(Task.immediate {}, to: UnownedJob.self))
-    }
+    #if compiler(>=6.2)
+      if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
+        // An immediate task runs here and now and passes no door; only its number is of interest.
+        return taskID(of: unsafeBitCast(Task.immediate {}, to: UnownedJob.self))
+      }
+    #endif
     return currentTaskID ?? 0
   }
 

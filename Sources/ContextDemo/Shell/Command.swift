@@ -4,6 +4,8 @@ enum Command: Sendable {
   case all([any Scenario])
   /// Name the scenarios.
   case list
+  /// Tell what of a test can be seen on this system.
+  case platform
   /// Explain how the program, or one scenario, is used.
   case help((any Scenario.Type)?)
   /// Run one scenario.
@@ -22,13 +24,13 @@ enum Command: Sendable {
     switch first {
     case "--help", "-h", "help":
       self = .help(nil)
-    case "list":
+    case "list", "platform":
       guard !Self.asksForHelp(rest) else {
         self = .help(nil)
         return
       }
       _ = try Arguments(rest, operands: [], options: [])
-      self = .list
+      self = first == "list" ? .list : .platform
     case _ where first.hasPrefix("-"):
       throw UsageError("unknown option '\(first)'")
     default:
