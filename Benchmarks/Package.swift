@@ -26,9 +26,9 @@ let package = Package(
         "Workloads",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
-    // Does one workload once, for Scripts/instructions.
+    // Does one workload, for Scripts/instructions and Benchmarks/compare.
     .executableTarget(
-      name: "Instructions",
+      name: "OneWorkload",
       dependencies: [
         "Workloads",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),

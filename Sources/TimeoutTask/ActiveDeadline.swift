@@ -1,84 +1,157 @@
 import Synchronization
 
-/// A deadline under which the body of a `withDeadline` runs, and those around it.
+/// A deadline under which some code runs, and those around it.
 ///
-/// A deadline that lies inside an earlier one on the same clock can do nothing and need not be set.
-/// To know of the earlier one, a body carries its deadlines in a task-local value. A task-local
-/// value, however, is copied into unstructured tasks as well, which no deadline cancels; a deadline
-/// set there must be set. Hence the two questions that `current` asks: has the deadline ended, and
-/// is this the very task that it cancels? Child tasks of the body get "no" for an answer although
-/// they are cancelled with it: they set a deadline that was not needed, which is merely slower.
+/// Code carries its innermost deadline in a task-local value. Two questions are answered from it:
+/// how much time is left, and whether a further deadline has to be set at all.
+///
+/// A task-local value is inherited by child tasks, which are cancelled with the code that started
+/// them. It is copied into unstructured tasks as well, which no deadline cancels. The two are told
+/// apart by the place where the value is kept: a child task reads its parent's, a copy has a place
+/// of its own.
 class ActiveDeadline: @unchecked Sendable {
   @TaskLocal private static var innermost: ActiveDeadline?
 
-  /// The deadline around this one, if it governs this one's body as well.
-  private let outer: ActiveDeadline?
+  /// The deadline around this one, if it governs the same code.
+  let outer: ActiveDeadline?
 
-  /// The task that runs the body. It is only ever compared, and only until `hasEnded`.
-  private let task: UnsafeCurrentTask?
+  /// Where the task-local value is kept that holds this deadline. Written before the code begins,
+  /// and only ever compared.
+  private var place: UnsafeRawPointer?
 
+  /// Whether the code has ended. Afterwards the place may be used for another value.
   private let hasEnded = Atomic(false)
 
-  fileprivate init(inside outer: ActiveDeadline?, task: UnsafeCurrentTask?) {
+  init(inside outer: ActiveDeadline?) {
     self.outer = outer
-    self.task = task
   }
 
   /// The innermost deadline that is certain to cancel the current task when it passes.
   static var current: ActiveDeadline? {
-    guard let innermost else { return nil }
-    return withUnsafeCurrentTask { innermost.governs($0) } ? innermost : nil
+    guard let innermost, innermost.governs(placeOfInnermost) else { return nil }
+    return innermost
   }
 
-  /// Whether the deadline is certain to cancel `task` when it passes. When it has ended, another
-  /// task may have the same address.
-  func governs(_ task: UnsafeCurrentTask?) -> Bool {
-    !hasEnded.load(ordering: .acquiring) && task == self.task
+  /// Whether the deadline is certain to cancel a task whose task-local value is kept at `place`.
+  func governs(_ place: UnsafeRawPointer?) -> Bool {
+    !hasEnded.load(ordering: .acquiring) && place == self.place
   }
+
+  /// Runs code under this deadline.
+  func governing(
+    isolation: isolated (any Actor)? = #isolation, operation: () async -> Void
+  ) async {
+    await Self.$innermost.withValue(self) {
+      // A closure is isolated as its surroundings are if it captures their isolated parameter.
+      _ = isolation
+      place = Self.placeOfInnermost
+      await operation()
+      // Before the place is given back.
+      hasEnded.store(true, ordering: .releasing)
+    }
+  }
+
+  /// Runs code under a deadline, if there is one.
+  static func governing(
+    _ deadline: ActiveDeadline?,
+    isolation: isolated (any Actor)? = #isolation, operation: () async -> Void
+  ) async {
+    if let deadline { await deadline.governing(operation: operation) } else { await operation() }
+  }
+
+  /// Where the current task's value of `innermost` is kept.
+  static var placeOfInnermost: UnsafeRawPointer? {
+    taskLocalValue(of: Unmanaged.passUnretained($innermost).toOpaque())
+  }
+
+  // MARK: - On a clock
 
   /// The nearest deadline on a clock, this one or one around it. O(d) for d nested deadlines.
-  func expiration<C: Clock>(on clock: C) -> C.Instant? {
+  func nearest<C: Clock>(on clock: C) -> C.Instant? {
+    var nearest: C.Instant?
+    forEach(on: clock) { deadline in
+      guard let instant = deadline.instant else { return }
+      nearest = nearest.map { min($0, instant) } ?? instant
+    }
+    return nearest
+  }
+
+  /// Whether this deadline, or one around it, makes a further one useless, because it is certain to
+  /// pass before that one has to. O(d) for d nested deadlines.
+  func covers<C: Clock>(_ instant: C.Instant, tolerance: C.Duration?, on clock: C) -> Bool {
+    var isCovered = false
+    forEach(on: clock) { deadline in
+      guard !deadline.isMovable, let earlier = deadline.instant, earlier <= instant else { return }
+      // Both may be late by their tolerance. No sum is made here: it might be too large.
+      let lateness = deadline.tolerance ?? .zero
+      if lateness <= tolerance ?? .zero || lateness <= earlier.duration(to: instant) {
+        isCovered = true
+      }
+    }
+    return isCovered
+  }
+
+  private func forEach<C: Clock>(on clock: C, _ body: (DeadlineOnClock<C>) -> Void) {
     var next: ActiveDeadline? = self
     while let deadline = next {
-      if let same = deadline as? OnClock<C>, same.isMeasured(by: clock) { return same.expiration }
+      if let same = deadline as? DeadlineOnClock<C>, same.isMeasured(by: clock) { body(same) }
       next = deadline.outer
     }
-    return nil
   }
 
-  /// Runs the body of a deadline, in the task that the deadline cancels.
-  static func withValue<C: Clock>(
-    _ expiration: C.Instant, on clock: C, inside outer: ActiveDeadline?,
-    isolation: isolated (any Actor)? = #isolation,
-    operation: () async -> Void
-  ) async {
-    let deadline = withUnsafeCurrentTask {
-      OnClock(expiration: expiration, clock: clock, inside: outer, task: $0)
-    }
-    await $innermost.withValue(deadline, operation: operation)
-    deadline.hasEnded.store(true, ordering: .releasing)
+  /// Runs an operation under the same deadline, in a task that the deadline does not govern.
+  nonisolated(nonsending) func reapply<Return>(
+    _ operation: nonisolated(nonsending) () async throws -> Return
+  ) async throws -> Return {
+    try await operation()
+  }
+}
+
+/// The place where the runtime keeps a task-local value, or `nil` if it has none.
+///
+/// This is the entry of the runtime by which `TaskLocal` reads its values.
+@_silgen_name("swift_task_localValueGet")
+private func taskLocalValue(of key: UnsafeRawPointer) -> UnsafeRawPointer?
+
+/// A deadline as an instant of a clock.
+class DeadlineOnClock<C: Clock>: ActiveDeadline, @unchecked Sendable {
+  let clock: C
+
+  /// How much later than its instant the clock may let the deadline pass.
+  let tolerance: C.Duration?
+
+  private let fixed: C.Instant?
+
+  init(
+    at instant: C.Instant?, tolerance: C.Duration?, on clock: C, inside outer: ActiveDeadline?
+  ) {
+    fixed = instant
+    self.tolerance = tolerance
+    self.clock = clock
+    super.init(inside: outer)
   }
 
-  private final class OnClock<C: Clock>: ActiveDeadline, @unchecked Sendable {
-    let expiration: C.Instant
-    let clock: C
+  /// When the deadline passes; `nil` if it never does.
+  var instant: C.Instant? { fixed }
 
-    init(
-      expiration: C.Instant, clock: C, inside outer: ActiveDeadline?, task: UnsafeCurrentTask?
-    ) {
-      self.expiration = expiration
-      self.clock = clock
-      super.init(inside: outer, task: task)
-    }
+  /// Whether the instant may change.
+  var isMovable: Bool { false }
 
-    /// Whether instants of the other clock can be compared with ours.
-    ///
-    /// SE-0526 makes the system's clocks identifiable. They are not yet, but of each there is one.
-    func isMeasured(by other: C) -> Bool {
-      if C.self == ContinuousClock.self || C.self == SuspendingClock.self { return true }
-      guard let clock = clock as? any Identifiable else { return false }
-      return haveEqualIDs(clock, other)
-    }
+  /// Whether instants of the other clock can be compared with ours.
+  ///
+  /// SE-0526 makes the system's clocks identifiable. They are not yet, but of each there is one.
+  func isMeasured(by other: C) -> Bool {
+    if C.self == ContinuousClock.self || C.self == SuspendingClock.self { return true }
+    guard let clock = clock as? any Identifiable else { return false }
+    return haveEqualIDs(clock, other)
+  }
+
+  override nonisolated(nonsending) func reapply<Return>(
+    _ operation: nonisolated(nonsending) () async throws -> Return
+  ) async throws -> Return {
+    guard let instant else { return try await operation() }
+    return try await withDeadline(
+      instant, tolerance: tolerance, clock: clock, name: Task.name, operation: operation)
   }
 }
 

@@ -12,6 +12,9 @@
 ///
 /// A pthread mutex and not `Synchronization.Mutex`, because ThreadSanitizer on Linux does not
 /// understand the latter and would report races in every test suite that uses this module.
+///
+/// `Clocks` has such a lock, too. This module imports nothing of ours, because programs use it in
+/// production that have no business with a test clock; so it has its own.
 struct Lock: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 

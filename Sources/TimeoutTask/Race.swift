@@ -4,8 +4,8 @@ typealias Waiter = UnsafeContinuation<Void, any Error>
 
 /// All that is known about a `TimeoutTask`, but for its outcome.
 ///
-/// It goes through three phases: undecided; decided, while the timer is being cancelled; and settled,
-/// with an outcome that can be read. Whoever decides is the only one to settle.
+/// It goes through three phases: undecided; decided, while the timer is being cancelled; and
+/// announced, with an outcome that can be read. The one caller whose `decide()` succeeds announces.
 struct Race {
   /// Whether some outcome has won. Never goes back.
   private(set) var isDecided = false
@@ -24,9 +24,9 @@ struct Race {
     return running
   }
 
-  /// Changes what is to be cancelled, and returns whether that was in time.
-  mutating func updateRunning(_ update: (inout Running) -> Void) -> Bool {
-    if !isDecided { update(&running) }
+  /// Keeps the tasks that are to be cancelled, and returns whether that was in time.
+  mutating func keep(_ tasks: Running) -> Bool {
+    if !isDecided { running = tasks }
     return !isDecided
   }
 
@@ -44,8 +44,8 @@ struct Running {
   var work: Task<Void, Never>?
 }
 
-/// What an outcome ended.
-struct Settled {
+/// What the outcome that won has ended.
+struct Decision {
   /// Those who waited. They have been resumed.
   let waiters: WaiterQueue<Waiter>
   /// The task that runs the operation. It has not been cancelled.

@@ -15,57 +15,91 @@ extension Task where Success == Void, Failure == Never {
   /// Starts a task that runs `operation` and then hands what came of it to `completion`, all of it
   /// isolated as `operation` is.
   ///
-  /// `Task.init` reads the isolation of the closure it is given and enqueues the task on that actor
-  /// at once, so that tasks made one after another on an actor start one after another. A closure
-  /// that merely calls `operation` is isolated nowhere: its task would start on the global executor
-  /// and hop to the actor later, out of order. Here the closure takes the isolation of a parameter
-  /// that it captures.
+  /// The task is enqueued on the actor at once; see `startingIsolated(as:_:)`.
   ///
-  /// The cast drops the demand that the caller be on the actor already. That is safe, because
-  /// nothing is touched there before the new task runs on it; the standard library writes
-  /// `assumeIsolated` with the same cast.
+  /// If `beginsCancelled`, the task cancels itself before `operation` begins. Whoever starts it
+  /// could do so afterwards only, when `operation` may be running already.
   static func start<Value: Sendable>(
     name: String?,
     priority: TaskPriority?,
+    under deadline: ActiveDeadline?,
+    beginsCancelled: Bool,
     isolatedAs operation: sending @escaping @isolated(any) () async throws -> Value,
     completion: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) -> Task<Void, Never> {
-    typealias OnTheActor = (isolated (any Actor)?) -> Task<Void, Never>
-    typealias FromAnywhere = ((any Actor)?) -> Task<Void, Never>
-
     // Used by the one new task only.
     nonisolated(unsafe) let operation = operation
-    let start: OnTheActor = { isolation in
+    return startingIsolated(as: operation.isolation) { isolation in
       Task(name: name, priority: priority) {
         _ = isolation
-        do {
-          completion(.success(try await operation()))
-        } catch {
-          completion(.failure(error))
+        if beginsCancelled { withUnsafeCurrentTask { $0?.cancel() } }
+        var result: Result<Value, any Error>?
+        await ActiveDeadline.governing(deadline) {
+          _ = isolation
+          do {
+            result = .success(try await operation())
+          } catch {
+            result = .failure(error)
+          }
         }
+        if let result { completion(result) }
       }
     }
-    return unsafeBitCast(start, to: FromAnywhere.self)(operation.isolation)
   }
 }
 
-/// Runs `operation` and, for as long as it takes, keeps `task`'s priority at least as high as the
-/// current task's.
+/// Starts a task on an actor, from anywhere.
+///
+/// `Task.init` reads the isolation of the closure it is given and enqueues the task on that actor
+/// at once, so that tasks made one after another on an actor start one after another. A closure
+/// that merely calls an operation is isolated nowhere: its task would start on the global executor
+/// and hop to the actor later, out of order. A closure takes the isolation of a parameter that it
+/// captures; hence `start` has such a parameter.
+///
+/// The cast drops the demand that the caller be on the actor already. That is safe, because nothing
+/// is touched there before the new task runs on it; the standard library writes `assumeIsolated`
+/// with the same cast.
+func startingIsolated<Success, Failure: Error>(
+  as isolation: (any Actor)?,
+  _ start: @escaping (isolated (any Actor)?) -> Task<Success, Failure>
+) -> Task<Success, Failure> {
+  typealias FromAnywhere = ((any Actor)?) -> Task<Success, Failure>
+  return unsafeBitCast(start, to: FromAnywhere.self)(isolation)
+}
+
+/// The name of the task that sleeps until something has to be done.
+///
+/// It is what a test reads that is told of a sleep nobody woke.
+func timerName(for operation: String?) -> String? {
+  operation.map { "timeout of \($0)" }
+}
+
+/// Runs `operation` and, for as long as it takes, keeps the priority of the tasks at least as high
+/// as the current task's.
 ///
 /// Where the system cannot escalate a task by hand, this just runs `operation`.
 nonisolated(nonsending)
   func withEscalation(
-    of task: Task<Void, Never>?,
+    of running: Running,
     during operation: nonisolated(nonsending) () async throws -> Void
   ) async throws
 {
-  guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *), let task else {
-    return try await operation()
-  }
-  task.escalatePriority(to: Task.currentPriority)
+  guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *),
+    running.timer != nil || running.work != nil
+  else { return try await operation() }
+  running.escalate(to: Task.currentPriority)
   try await withTaskPriorityEscalationHandler {
     try await operation()
   } onPriorityEscalated: { _, priority in
-    task.escalatePriority(to: priority)
+    running.escalate(to: priority)
+  }
+}
+
+extension Running {
+  @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
+  fileprivate func escalate(to priority: TaskPriority) {
+    work?.escalatePriority(to: priority)
+    // It is the timer that frees a waiter whose work takes too long.
+    timer?.escalatePriority(to: priority)
   }
 }

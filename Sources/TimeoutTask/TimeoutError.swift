@@ -23,16 +23,39 @@ public struct TimeoutError: LocalizedError {
   /// What was being done, in the words of whoever set the timeout.
   public let operation: String?
 
+  /// What the operation threw after the timeout had cancelled it.
+  ///
+  /// Often a `CancellationError`, or what a library makes of cancellation, such as
+  /// `URLError.cancelled`. `nil` if nobody waited for the operation to end, as with a
+  /// `TimeoutTask`.
+  public let underlyingError: (any Error)?
+
   /// Makes an error that says how long was allowed and what was being done, each if known.
-  public init(timeout: Duration? = nil, operation: String? = nil) {
+  ///
+  /// - Parameters:
+  ///   - timeout: The time that was allowed.
+  ///   - operation: What was being done.
+  ///   - underlyingError: What the operation threw.
+  public init(
+    timeout: Duration? = nil, operation: String? = nil, underlyingError: (any Error)? = nil
+  ) {
     self.allowed = timeout
     self.operation = operation
+    self.underlyingError = underlyingError
   }
 
   /// Makes an error for a clock whose durations are not `Swift.Duration`.
-  public init(timeout: some DurationProtocol, operation: String? = nil) {
+  ///
+  /// - Parameters:
+  ///   - timeout: The time that was allowed.
+  ///   - operation: What was being done.
+  ///   - underlyingError: What the operation threw.
+  public init(
+    timeout: some DurationProtocol, operation: String? = nil, underlyingError: (any Error)? = nil
+  ) {
     self.allowed = timeout
     self.operation = operation
+    self.underlyingError = underlyingError
   }
 
   /// The time that was allowed, or `nil` if it is unknown or not a `Swift.Duration`.
@@ -42,21 +65,23 @@ public struct TimeoutError: LocalizedError {
 
   /// “The operation timed out.”, followed by the time allowed and the operation, when known.
   public var errorDescription: String? {
-    switch (allowed, operation) {
-    case (nil, nil):
-      "The operation timed out."
-    case (let allowed?, nil):
-      "The operation timed out. The time allowed was \(allowed)."
-    case (nil, let operation?):
-      "The operation timed out. It was: \(operation)."
-    case (let allowed?, let operation?):
-      "The operation timed out. The time allowed was \(allowed). It was: \(operation)."
-    }
+    var text = "The operation timed out."
+    if let allowed { text += " " + sentence(about: allowed) }
+    if let operation, !operation.isEmpty { text += " It was: \(operation)." }
+    return text
+  }
+
+  private func sentence<D: DurationProtocol>(about allowed: D) -> String {
+    // How much too late it was is not computed: the shortest duration has no opposite.
+    allowed > .zero
+      ? "The time allowed was \(allowed)." : "There was no time left when it began."
   }
 }
 
 extension TimeoutError: Equatable {
   /// Whether both errors say the same: equal durations of the same type, and the same operation.
+  ///
+  /// Errors cannot be compared in general, so ``underlyingError`` is not.
   public static func == (lhs: TimeoutError, rhs: TimeoutError) -> Bool {
     guard lhs.operation == rhs.operation else { return false }
     switch (lhs.allowed, rhs.allowed) {
@@ -72,9 +97,12 @@ extension TimeoutError: Equatable {
 }
 
 extension TimeoutError: CustomStringConvertible {
-  /// The same text as ``errorDescription``.
+  /// The same text as ``errorDescription``, and ``underlyingError`` unless it is a mere
+  /// `CancellationError`.
   public var description: String {
-    errorDescription ?? "The operation timed out."
+    let text = errorDescription ?? "The operation timed out."
+    guard let underlyingError, !(underlyingError is CancellationError) else { return text }
+    return "\(text) It ended with: \(underlyingError)"
   }
 }
 

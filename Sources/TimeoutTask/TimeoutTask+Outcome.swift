@@ -5,13 +5,13 @@ extension TimeoutTask {
   ///
   /// The work is left alone; its cancellation is up to the caller.
   @discardableResult
-  func settle(_ outcome: Outcome) -> Settled? {
+  func decide(_ outcome: Outcome) -> Decision? {
     guard let running = lock.withLock({ race.decide() }) else { return nil }
-    return settle(outcome, ending: running)
+    return announce(outcome, ending: running)
   }
 
   /// Makes known the outcome that has won.
-  private func settle(_ outcome: Outcome, ending running: Running) -> Settled {
+  private func announce(_ outcome: Outcome, ending running: Running) -> Decision {
     // Before anyone can know of the outcome, so that whoever does finds no sleep on the clock; and
     // not under the lock, because it runs the clock's code.
     running.timer?.cancel()
@@ -20,17 +20,17 @@ extension TimeoutTask {
       return race.takeWaiters()
     }
     for waiter in waiters.all { waiter.resume() }
-    return Settled(waiters: waiters, work: running.work)
+    return Decision(waiters: waiters, work: running.work)
   }
 
   /// Suspends the current task until there is an outcome or the task itself is cancelled.
   nonisolated(nonsending) func wait() async -> Outcome {
-    let (known, ticket, work) = lock.withLock {
-      (outcome, race.waiters.takeTicket(), race.running.work)
+    let (known, ticket, running) = lock.withLock {
+      (outcome, race.waiters.takeTicket(), race.running)
     }
     if let known { return known }
     do {
-      try await withEscalation(of: work) {
+      try await withEscalation(of: running) {
         try await withTaskCancellationHandler {
           try await withUnsafeThrowingContinuation { enter($0, with: ticket) }
         } onCancel: {
@@ -63,14 +63,14 @@ extension TimeoutTask {
   private func leave(with ticket: WaiterQueue<Waiter>.Ticket) {
     let (waiter, running) = lock.withLock {
       let waiter = race.waiters.remove(ticket)
-      // In the same breath: a task that begins to wait a moment later must not be able to keep
-      // waiting for work that is being cancelled.
-      let isLast = waiter != nil && race.waiters.isEmpty
+      // Under the same lock: a task that begins to wait a moment later must not be able to wait for
+      // work that is being cancelled.
+      let isLast = endsWithLastWaiter && waiter != nil && race.waiters.isEmpty
       return (waiter, isLast ? race.decide() : nil)
     }
     let cancellation = CancellationError()
-    let settled = running.map { settle(.failure(cancellation), ending: $0) }
+    let decision = running.map { announce(.failure(cancellation), ending: $0) }
     waiter?.resume(throwing: cancellation)
-    settled?.work?.cancel()
+    decision?.work?.cancel()
   }
 }

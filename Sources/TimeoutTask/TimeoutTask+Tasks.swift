@@ -1,28 +1,48 @@
 extension TimeoutTask {
-  /// Registers the timer on its clock; it offers the outcome when it is due.
+  /// Starts the timer, then the work: the sleep is on the clock before the work can run.
   ///
-  /// Comes before `startWork`, so that the sleep is on the clock before the work can run.
-  func startTimer<C: Clock>(
-    _ timeout: C.Duration, tolerance: C.Duration?, clock: C, name: String?
+  /// The tasks are remembered together. An outcome may win before that; its tasks are then
+  /// cancelled here, and nobody can know of the outcome yet, because the initializer has not
+  /// returned.
+  func start<C: Clock>(
+    _ timeout: C.Duration, tolerance: C.Duration?, clock: C, name: String?,
+    priority: TaskPriority?, operation: sending @escaping @isolated(any) () async throws -> Success
   ) {
-    if timeout.isForEver { return }
-    if timeout <= .zero {
-      settle(.failure(TimeoutError(timeout: timeout, operation: name)))
-      return
-    }
+    let isForEver = timeout.isForEver
+    let now = clock.now
+    let instant = timeout > .zero && !isForEver ? now.advanced(by: timeout) : now
+    let timer =
+      timeout > .zero && !isForEver
+      ? startTimer(until: instant, timeout, tolerance: tolerance, clock: clock, name: name) : nil
+    // A clock that does not wait has come to the instant already, though its sleep may have been
+    // suspended. The work must see that from the beginning.
+    let isTooLate = !isForEver && (timeout <= .zero || instant <= clock.now)
+    if isTooLate { decide(.failure(TimeoutError(timeout: timeout, operation: name))) }
+    let deadline =
+      isForEver
+      ? nil : DeadlineOnClock(at: instant, tolerance: tolerance, on: clock, inside: nil)
+    let work = startWork(
+      name: name, priority: priority, under: deadline, beginsCancelled: isTooLate,
+      operation: operation)
+    let isInTime = lock.withLock { race.keep(Running(timer: timer, work: work)) }
+    if isInTime { return }
+    timer?.cancel()
+    work.cancel()
+  }
 
-    let deadline = clock.now.advanced(by: timeout)
-    let timerName = name.map { "timeout of \($0)" }
-    let timer = Task<Void, Never>.startingNow(name: timerName) { [self] in
+  /// Registers the timer on its clock; it offers the outcome when it is due.
+  private func startTimer<C: Clock>(
+    until instant: C.Instant, _ timeout: C.Duration, tolerance: C.Duration?, clock: C, name: String?
+  ) -> Task<Void, Never> {
+    Task<Void, Never>.startingNow(name: timerName(for: name)) { [self] in
       do {
-        try await clock.sleep(until: deadline, tolerance: tolerance)
+        try await clock.sleep(until: instant, tolerance: tolerance)
         timeOut(.failure(TimeoutError(timeout: timeout, operation: name)))
       } catch {
         // If this is our own cancellation of the timer, an outcome has won, and this is none.
         timeOut(.failure(error))
       }
     }
-    keep(timer) { $0.timer = timer }
   }
 
   /// Offers the timer's outcome, and cancels the work after the waiters were told.
@@ -30,26 +50,20 @@ extension TimeoutTask {
     // By the time they are resumed the waiters have not run yet, and cancelling runs the work's
     // cancellation handlers here and now. Where jobs run one at a time, a job that is enqueued
     // after the waiters' is what comes after them.
-    guard let settled = settle(outcome), let work = settled.work else { return }
-    if settled.waiters.isEmpty { work.cancel() } else { Task { work.cancel() } }
+    guard let decision = decide(outcome), let work = decision.work else { return }
+    if decision.waiters.isEmpty { work.cancel() } else { Task { work.cancel() } }
   }
 
   /// Starts the work, whose end is offered as the outcome.
-  func startWork(
-    name: String?, priority: TaskPriority?,
+  private func startWork(
+    name: String?, priority: TaskPriority?, under deadline: ActiveDeadline?, beginsCancelled: Bool,
     operation: sending @escaping @isolated(any) () async throws -> Success
-  ) {
-    let work = Task<Void, Never>.start(
-      name: name, priority: priority, isolatedAs: operation
+  ) -> Task<Void, Never> {
+    Task<Void, Never>.start(
+      name: name, priority: priority, under: deadline, beginsCancelled: beginsCancelled,
+      isolatedAs: operation
     ) { [self] result in
-      if settle(result) == nil { onLateResult?(result) }
+      if decide(result) == nil { onLateResult?(result) }
     }
-    keep(work) { $0.work = work }
-  }
-
-  /// Remembers a task for whoever decides the outcome to cancel, or cancels it if that was before.
-  private func keep(_ task: Task<Void, Never>, _ update: (inout Running) -> Void) {
-    let isInTime = lock.withLock { race.updateRunning(update) }
-    if !isInTime { task.cancel() }
   }
 }

@@ -17,7 +17,8 @@
 ///
 /// - the work returns or throws: its result, or its own error, a `CancellationError` included;
 /// - the timeout passes: ``TimeoutError``;
-/// - ``cancel()``, or the last waiting task was cancelled: `CancellationError`;
+/// - ``cancel()``, or the last waiting task was cancelled: `CancellationError`; the latter can be
+///   switched off where a result is shared by readers that come and go;
 /// - the clock's `sleep` throws: that error.
 ///
 /// Any number of tasks may wait for it, before or after it is there. All get the same.
@@ -33,6 +34,8 @@
 ///
 /// The timer is cancelled before anyone is resumed, so that no sleep is left on the clock.
 ///
+/// The work can ask when that will be: ``Deadline``.
+///
 /// ## Lifetime
 ///
 /// Dropping every reference cancels nothing and loses nothing: as with `Task`, the work goes on to
@@ -40,7 +43,7 @@
 ///
 /// ## Cost
 ///
-/// Two tasks, one sleep on the clock, and two small allocations. On Linux, and as of Swift 6.3, the
+/// Two tasks, one sleep on the clock, and a few small allocations. On Linux, and as of Swift 6.3, the
 /// runtime keeps about 512 bytes for each cancelled sleep of a `ContinuousClock` until the
 /// deadline has passed; a program that starts very many tasks with long timeouts should know.
 ///
@@ -59,6 +62,7 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// Who may still win, and who waits for it.
   nonisolated(unsafe) var race = Race()
 
+  let endsWithLastWaiter: Bool
   let onLateResult: (@Sendable (Result<Success, any Error>) -> Void)?
 
   /// Starts work that fails unless it completes within a number of seconds.
@@ -75,6 +79,8 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   ///     work is started and cancelled, and waiters get the error without waiting. No number traps.
   ///   - name: What is being done: the name of the work's task, and a part of the error.
   ///   - priority: The priority of the work; `nil` means that of the task which starts it.
+  ///   - endsWithLastWaiter: Whether the task is cancelled when the last task that waits for it is.
+  ///     `false` suits a result that is shared: it is still there for whoever asks later.
   ///   - operation: The work. Like `Task`'s, it is isolated as its surroundings are, and sees their
   ///     task-local values.
   ///   - onLateResult: Called with the work's result or error if it ended after the outcome, on the
@@ -86,15 +92,18 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
     seconds: Double,
     name: String? = nil,
     priority: TaskPriority? = nil,
+    endsWithLastWaiter: Bool = true,
     // The two attributes with which `Task.init` is declared; they have no names without underscore.
     @_inheritActorContext @_implicitSelfCapture
     operation: sending @escaping @isolated(any) () async throws -> Success,
     onLateResult: (@Sendable (Result<Success, any Error>) -> Void)? = nil
   ) {
+    self.endsWithLastWaiter = endsWithLastWaiter
     self.onLateResult = onLateResult
     let timeout = Duration(timeoutInSeconds: seconds)
-    startTimer(timeout, tolerance: nil, clock: ContinuousClock(), name: name)
-    startWork(name: name, priority: priority, operation: operation)
+    start(
+      timeout, tolerance: nil, clock: ContinuousClock(), name: name, priority: priority,
+      operation: operation)
   }
 
   /// Starts work that fails unless it completes within a duration, as a clock measures it.
@@ -114,18 +123,20 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// first of the two tasks to be enqueued, which is the same for clocks that run a test's tasks in
   /// order, but leaves a real clock's sleep to start a moment later.
   ///
-  /// On a clock where no sleep waits, such as an immediate clock, every timeout has passed before the
-  /// work begins. That is a way to test what happens then.
+  /// On a clock where no sleep waits, such as an immediate clock, every timeout has passed before
+  /// the work begins: the work begins cancelled. That is a way to test what happens then.
   ///
   /// - Parameters:
-  ///   - timeout: How long the work may take, counted from here. Zero or less leaves no time at all:
-  ///     the work is started and cancelled, and waiters get the error without waiting. A
+  ///   - timeout: How long the work may take, counted from here. Zero or less leaves no time at
+  ///     all: the work is started and cancelled, and waiters get the error without waiting. A
   ///     `Swift.Duration` from 2⁶² seconds on means for ever; other types of duration are added to
   ///     `now` as they are, by the clock's own arithmetic.
   ///   - tolerance: How much later than its deadline the clock may let the timeout pass.
   ///   - clock: The clock that measures.
   ///   - name: What is being done: the name of the work's task, and a part of the error.
   ///   - priority: The priority of the work; `nil` means that of the task which starts it.
+  ///   - endsWithLastWaiter: Whether the task is cancelled when the last task that waits for it is.
+  ///     `false` suits a result that is shared: it is still there for whoever asks later.
   ///   - operation: The work. Like `Task`'s, it is isolated as its surroundings are, and sees their
   ///     task-local values.
   ///   - onLateResult: Called with the work's result or error if it ended after the outcome, on the
@@ -139,13 +150,16 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
     clock: C = ContinuousClock(),
     name: String? = nil,
     priority: TaskPriority? = nil,
+    endsWithLastWaiter: Bool = true,
     @_inheritActorContext @_implicitSelfCapture
     operation: sending @escaping @isolated(any) () async throws -> Success,
     onLateResult: (@Sendable (Result<Success, any Error>) -> Void)? = nil
   ) {
+    self.endsWithLastWaiter = endsWithLastWaiter
     self.onLateResult = onLateResult
-    startTimer(timeout, tolerance: tolerance, clock: clock, name: name)
-    startWork(name: name, priority: priority, operation: operation)
+    start(
+      timeout, tolerance: tolerance, clock: clock, name: name, priority: priority,
+      operation: operation)
   }
 
   deinit {
@@ -158,15 +172,16 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// many tasks may.
   ///
   /// If the waiting task is itself cancelled, it stops waiting at once; and if no other task is
-  /// left waiting, the whole `TimeoutTask` is cancelled, as by ``cancel()``. Of a task that has been
-  /// cancelled before it asks, the same is true.
+  /// left waiting, the whole `TimeoutTask` is cancelled, as by ``cancel()``, unless it was made
+  /// with `endsWithLastWaiter: false`. Of a task that has been cancelled before it asks, the same
+  /// is true.
   ///
-  /// If the waiting task's priority is higher than the work's, or becomes so, the work is
-  /// escalated to it.
+  /// If the waiting task's priority is higher than that of the work and of the timer, or becomes
+  /// so, both are escalated to it.
   ///
   /// - Throws: The work's own error, ``TimeoutError``, `CancellationError`, or the error that the
   ///   clock's `sleep` threw.
-  /// - Complexity: O(1); to stop waiting, O(log n) among n waiting tasks.
+  /// - Complexity: O(1).
   public nonisolated(nonsending) var value: Success {
     get async throws {
       try await result.get()
@@ -188,8 +203,8 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// Waiters get the error at once, then the work is cancelled. After an outcome this does
   /// nothing, however often it is called.
   ///
-  /// - Complexity: O(n) for n waiting tasks.
+  /// - Complexity: O(n log n) for n waiting tasks.
   public func cancel() {
-    settle(.failure(CancellationError()))?.work?.cancel()
+    decide(.failure(CancellationError()))?.work?.cancel()
   }
 }

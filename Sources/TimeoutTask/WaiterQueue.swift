@@ -1,27 +1,28 @@
-/// The tasks that wait for one outcome, in the order in which they began to wait.
+/// The tasks that wait for one outcome.
 ///
-/// A waiter enters once and leaves once, and whoever takes it out resumes it: that is how each one
-/// comes to be resumed exactly once. The queue does no locking; its owner does.
+/// A waiter enters once and leaves once, and whoever takes it out resumes it. So each waiter is
+/// resumed exactly once. The queue does no locking; its owner does.
+///
+/// A task takes its ticket before it is suspended, because its cancellation handler has to name the
+/// waiter and may run before the waiter is here.
 struct WaiterQueue<Waiter> {
-  /// What a waiter is known by. Tickets count upwards in the order in which waiting began.
-  struct Ticket {
+  /// What a waiter is known by. Tickets count upwards in the order in which tasks began to wait.
+  struct Ticket: Hashable {
     fileprivate let number: UInt64
   }
 
-  /// Ordered by ticket. A waiter that left early leaves its place empty, so that leaving moves no
-  /// others; `remove(_:)` sees to it that no more than half of the places are empty.
-  private var places: [(number: UInt64, waiter: Waiter?)] = []
-
-  /// The number of waiters, which is that of the places that are not empty.
-  private(set) var count = 0
-
+  private var waiters: [Ticket: Waiter] = [:]
   private var nextNumber: UInt64 = 0
 
-  var isEmpty: Bool { count == 0 }
+  /// The number of waiters.
+  var count: Int { waiters.count }
 
-  /// All waiters, first come first. O(n) to go through.
-  var all: some Sequence<Waiter> {
-    places.lazy.compactMap { $0.waiter }
+  var isEmpty: Bool { waiters.isEmpty }
+
+  /// All waiters in the order of their tickets. O(n log n); O(1) for one waiter.
+  var all: [Waiter] {
+    if waiters.count < 2 { return Array(waiters.values) }
+    return waiters.sorted { $0.key.number < $1.key.number }.map(\.value)
   }
 
   /// Hands out the next ticket. O(1).
@@ -30,32 +31,13 @@ struct WaiterQueue<Waiter> {
     return Ticket(number: nextNumber)
   }
 
-  /// Adds a waiter. O(1), or O(d) if d later tickets came in before this one.
+  /// Adds a waiter. O(1).
   mutating func add(_ waiter: Waiter, with ticket: Ticket) {
-    var index = places.endIndex
-    while index > 0, ticket.number < places[index - 1].number { index -= 1 }
-    places.insert((ticket.number, waiter), at: index)
-    count += 1
+    waiters[ticket] = waiter
   }
 
-  /// Takes out one waiter, or returns `nil` if it is not there. O(log n), amortised.
+  /// Takes out one waiter, or returns `nil` if it is not there. O(1).
   mutating func remove(_ ticket: Ticket) -> Waiter? {
-    guard let index = index(of: ticket.number), let waiter = places[index].waiter else {
-      return nil
-    }
-    places[index].waiter = nil
-    count -= 1
-    if count < places.count / 2 { places.removeAll { $0.waiter == nil } }
-    return waiter
-  }
-
-  private func index(of number: UInt64) -> Int? {
-    var low = places.startIndex
-    var high = places.endIndex
-    while low < high {
-      let middle = low + (high - low) / 2
-      if places[middle].number < number { low = middle + 1 } else { high = middle }
-    }
-    return low < places.endIndex && places[low].number == number ? low : nil
+    waiters.removeValue(forKey: ticket)
   }
 }

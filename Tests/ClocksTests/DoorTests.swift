@@ -117,9 +117,9 @@ import Testing
 
 /// Run by `DoorTests` on a lower rung: what is not seen stands in every failure.
 @Suite struct RungNoteTests {
-  @Test func aFailureSaysWhatIsNotSeen() async {
+  @Test func aFailureSaysWhatIsNotSeen() async throws {
     let clock = TestClock()
-    let issues = await recordedIssues {
+    let issues = try await recordedIssues {
       recordFailure(
         "Sea is not wet.", fileID: #fileID, filePath: #filePath, line: #line, column: #column)
       await clock.advance(by: .seconds(-1))

@@ -50,11 +50,11 @@
 
       // Nobody's tasks, which nobody awaits: that would raise their priority.
       let (ids, found) = AsyncStream<UInt64>.makeStream()
-      Task.detached(priority: .background) { found.yield(RuntimeDoor.currentTaskID ?? 0) }
+      Task.detached(priority: .background) { found.yield(TaskReference.currentID ?? 0) }
       let pooled = await ids.first { _ in true }
       XCTAssertEqual(pooled.map(foreign.jobs), ["pool 9"])
       Task.detached(priority: .utility) { @MainActor @Sendable in
-        found.yield(RuntimeDoor.currentTaskID ?? 0)
+        found.yield(TaskReference.currentID ?? 0)
       }
       let main = await ids.first { _ in true }
       XCTAssertEqual(main.map(foreign.jobs), ["main 17"])
@@ -68,7 +68,7 @@
           await Task.yield()
           log.add(tick)
         }
-        return RuntimeDoor.currentTaskID ?? 0
+        return TaskReference.currentID ?? 0
       }
       for tick in 1...3 {
         await clock.advance(by: .seconds(1))
@@ -123,7 +123,7 @@
     private final class Main: MainExecutor {
       func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        shared.log.add((RuntimeDoor.taskID(of: job), "main \(job.priority.rawValue)"))
+        shared.log.add((taskID(of: job), "main \(job.priority.rawValue)"))
         shared.priorMain.enqueue(ExecutorJob(job))
       }
 
@@ -137,7 +137,7 @@
     private final class Pool: TaskExecutor, SchedulingExecutor {
       func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        shared.log.add((RuntimeDoor.taskID(of: job), "pool \(job.priority.rawValue)"))
+        shared.log.add((taskID(of: job), "pool \(job.priority.rawValue)"))
         shared.priorPool.enqueue(job)
       }
 

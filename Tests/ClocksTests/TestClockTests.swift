@@ -218,7 +218,7 @@ import Testing
     clock.scheduler.change { $0.runaway.limits = RunawayLimits(jobs: 1_000) }
     let task = Task {
       while !Task.isCancelled { await Task.yield() }
-      return withUnsafeCurrentTask { _ in RuntimeDoor.currentTaskID! }
+      return withUnsafeCurrentTask { _ in TaskReference.currentID! }
     }
     let line: Int = #line + 3
     let failures = Log<String>()

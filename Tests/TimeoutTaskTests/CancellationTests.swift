@@ -163,6 +163,37 @@ import TimeoutTask
     #expect(throws: CancellationError.self) { try result.get() }
   }
 
+  @Test func aSharedTaskGoesOnWithoutItsLastWaiter() async throws {
+    let task = TimeoutTask(timeout: .seconds(10), clock: clock, endsWithLastWaiter: false) {
+      [clock] in
+      try await clock.sleep(for: .seconds(5))
+      return 7
+    }
+    let reader = Task { try await task.value }
+    await clock.advance(by: .seconds(1))
+    reader.cancel()
+    await #expect(throws: CancellationError.self) { try await reader.value }
+    #expect(clock.pendingSleeps.count == 2)
+    await clock.advance(by: .seconds(4))
+    #expect(try await task.value == 7)
+    try await clock.checkSuspension()
+  }
+
+  @Test func aSharedTaskStillTimesOutAndCanStillBeCancelled() async throws {
+    let (late, cancelled) = (sharedSleeper(), sharedSleeper())
+    cancelled.cancel()
+    await #expect(throws: CancellationError.self) { try await cancelled.value }
+    await clock.advance(by: .seconds(10))
+    await #expect(throws: TimeoutError.self) { try await late.value }
+    try await clock.checkSuspension()
+  }
+
+  private func sharedSleeper() -> TimeoutTask<Void> {
+    TimeoutTask(timeout: .seconds(10), clock: clock, endsWithLastWaiter: false) { [clock] in
+      try await clock.sleep(for: .seconds(60))
+    }
+  }
+
   @Test func whoeverOnlyHoldsTheTaskIsNoWaiter() async {
     let task = sleeper()
     await clock.advance(by: .seconds(1))

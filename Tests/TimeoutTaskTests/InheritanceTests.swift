@@ -60,6 +60,56 @@ import TimeoutTask
     _ = waiter
   }
 
+  /// It is the timer that frees the waiter if the work takes too long.
+  @Test func aWaiterOfHigherPriorityEscalatesTheTimerToo() async {
+    let clock = PriorityClock()
+    let gate = Gate()
+    let task = TimeoutTask(timeout: .seconds(1), clock: clock, priority: .background) {
+      await gate.pass()
+    }
+    let waiter = Task(priority: .high) { await task.result }
+    await self.clock.settle()
+    #expect(clock.gate.isClosed)
+    clock.gate.open()
+    _ = await waiter.value
+    #expect(clock.priorities.all.allSatisfy { $0 >= .high })
+    #expect(clock.priorities.all.count == 1)
+    gate.open()
+  }
+
+  @Test func aCallerThatIsEscalatedEscalatesTheTimerOfItsDeadline() async {
+    let clock = PriorityClock()
+    let caller = Task(priority: .background) {
+      try await withTimeout(.seconds(1), clock: clock) {
+        await withTaskCancellationHandler {
+          await clock.woken.pass()
+        } onCancel: {
+          clock.woken.open()
+        }
+      }
+    }
+    await self.clock.settle()
+    caller.escalatePriority(to: .high)
+    clock.gate.open()
+    _ = await caller.result
+    #expect(clock.priorities.all.allSatisfy { $0 >= .high })
+    #expect(clock.priorities.all.count == 1)
+  }
+
+  /// Says at which priority its sleeps end.
+  private final class PriorityClock: Clock {
+    let gate = Gate()
+    let woken = Gate()
+    let priorities = Log<TaskPriority>()
+    let now = ContinuousClock.now
+    var minimumResolution: Duration { .zero }
+
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+      await gate.pass()
+      priorities.add(Task.currentPriority)
+    }
+  }
+
   @Test @MainActor func theWorkIsIsolatedAsItsSurroundingsAre() async throws {
     var count = 0
     let task = TimeoutTask(timeout: .seconds(1), clock: clock) {

@@ -129,6 +129,51 @@ import TimeoutTask
     }
   }
 
+  // MARK: - Tolerance
+
+  /// Sets a deadline inside another one, and returns how many sleeps are on the clock then.
+  private func timers(
+    _ outer: Duration, tolerance outerTolerance: Duration?,
+    _ inner: Duration, tolerance innerTolerance: Duration?
+  ) async throws -> Int {
+    try await withTimeout(outer, tolerance: outerTolerance, clock: clock) {
+      try await withTimeout(inner, tolerance: innerTolerance, clock: clock) {
+        clock.pendingSleeps.count
+      }
+    }
+  }
+
+  /// A clock that makes use of the outer tolerance would let the inner deadline pass too late.
+  @Test func aStrictDeadlineInsideATolerantOneIsSet() async throws {
+    #expect(
+      try await timers(.seconds(1), tolerance: .seconds(20), .seconds(2), tolerance: nil) == 2)
+    #expect(
+      try await timers(.seconds(1), tolerance: .seconds(2), .seconds(2), tolerance: .zero) == 2)
+    #expect(
+      try await timers(
+        .seconds(1), tolerance: .seconds(Int64.max), .seconds(2), tolerance: .seconds(1)) == 2)
+  }
+
+  @Test func aDeadlineInsideATolerantOneIsNotSetIfThatOneComesInTimeAllTheSame() async throws {
+    #expect(
+      try await timers(.seconds(1), tolerance: .seconds(1), .seconds(2), tolerance: nil) == 1)
+    #expect(
+      try await timers(.seconds(1), tolerance: .seconds(9), .seconds(2), tolerance: .seconds(9))
+        == 1)
+    #expect(
+      try await timers(
+        .seconds(1), tolerance: .seconds(Int64.max), .seconds(2), tolerance: .seconds(Int64.max))
+        == 1)
+  }
+
+  /// The tolerant one is the nearest; it is the strict one around it that counts.
+  @Test func anyOfTheDeadlinesAroundMayBeTheOneThatComesInTime() async throws {
+    let count = try await withTimeout(.seconds(5), clock: clock) {
+      try await timers(.seconds(4), tolerance: .seconds(60), .seconds(6), tolerance: nil)
+    }
+    #expect(count == 2)
+  }
+
   // MARK: - Tasks that are started inside
 
   /// An unstructured task inherits task-local values, but no deadline cancels it. A deadline that
@@ -185,6 +230,23 @@ import TimeoutTask
     await clock.advance(by: .seconds(10))
     await #expect(throws: TimeoutError(timeout: .seconds(3), operation: "inner")) {
       try await task.value
+    }
+  }
+
+  /// A child task is cancelled with the body: the same holds for it as for the body.
+  @Test func aDeadlineInAChildTaskIsNotSetIfTheOuterOneIsEarlier() async throws {
+    try await withTimeout(.seconds(1), clock: clock) {
+      async let later = withTimeout(.seconds(2), clock: clock) { clock.pendingSleeps.count }
+      #expect(try await later == 1)
+      async let earlier = withTimeout(.milliseconds(1), clock: clock) { clock.pendingSleeps.count }
+      #expect(try await earlier == 2)
+      let inGroup = try await withThrowingTaskGroup(of: Int.self) { [clock] group in
+        group.addTask {
+          try await withTimeout(.seconds(2), clock: clock) { clock.pendingSleeps.count }
+        }
+        return try await group.next()
+      }
+      #expect(inGroup == 1)
     }
   }
 

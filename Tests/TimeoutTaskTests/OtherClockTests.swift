@@ -65,7 +65,8 @@ import TimeoutTask
     #expect(try await task.value == 1)
   }
 
-  /// Whoever knows the outcome finds no sleep on the clock, even who asks while it is being removed.
+  /// Whoever knows the outcome finds no sleep on the clock, even who asks while it is being
+  /// removed.
   @Test func nobodyKnowsTheOutcomeBeforeTheTimerIsGone() async throws {
     let gate = Gate()
     let tasks = Log<TimeoutTask<Int>>()

@@ -1,3 +1,4 @@
+import Clocks
 import Testing
 import TimeoutTask
 
@@ -25,6 +26,49 @@ import TimeoutTask
 
   @Test func withoutAnyTimeTheOperationBeginsCancelled() async throws {
     for _ in 0..<1000 { #expect(try await withTimeout(.zero) { Task.isCancelled }) }
+  }
+
+  @Test func onAClockThatDoesNotWaitNothingBeginsUncancelled() async throws {
+    for _ in 0..<testCount() / 20 {
+      #expect(try await withTimeout(.seconds(1), clock: ImmediateClock()) { Task.isCancelled })
+      #expect(try await withTimeout(.seconds(1), clock: YieldingClock()) { Task.isCancelled })
+      #expect(await Self.workBeginsCancelled(ImmediateClock()))
+      #expect(await Self.workBeginsCancelled(YieldingClock()))
+    }
+  }
+
+  /// Comes to the deadline at once, but its sleep is suspended for a moment.
+  private final class YieldingClock: Clock {
+    private let base = ImmediateClock()
+
+    var now: ImmediateClock<Duration>.Instant { base.now }
+    var minimumResolution: Duration { .zero }
+
+    func sleep(until deadline: ImmediateClock<Duration>.Instant, tolerance: Duration?) async throws
+    {
+      try await base.sleep(until: deadline)
+      await Task.yield()
+    }
+  }
+
+  private static func workBeginsCancelled(_ clock: some Clock<Duration>) async -> Bool {
+    let began = AsyncStream.makeStream(of: Bool.self)
+    TimeoutTask(timeout: .seconds(1), clock: clock) {
+      began.continuation.yield(Task.isCancelled)
+    }
+    for await isCancelled in began.stream { return isCancelled }
+    return false
+  }
+
+  @Test func workWithoutAnyTimeBeginsCancelled() async {
+    for _ in 0..<1000 {
+      let began = AsyncStream.makeStream(of: Bool.self)
+      TimeoutTask(seconds: 0) { began.continuation.yield(Task.isCancelled) }
+      for await isCancelled in began.stream {
+        #expect(isCancelled)
+        break
+      }
+    }
   }
 
   @Test func workOnAnActorStartsInOrderAndOnTheActor() async throws {

@@ -21,6 +21,29 @@ import TimeoutTask
         == "The operation timed out. The time allowed was 1.5 seconds. It was: load the feed.")
   }
 
+  @Test(arguments: [Duration.zero, .seconds(-1), .seconds(-Int64.max) * 4])
+  func withoutAnyTimeItSaysSo(_ timeout: Duration) {
+    #expect(
+      TimeoutError(timeout: timeout, operation: "ask").errorDescription
+        == "The operation timed out. There was no time left when it began. It was: ask.")
+    #expect(
+      TimeoutError(timeout: Ticks(count: -1)).errorDescription
+        == "The operation timed out. There was no time left when it began.")
+  }
+
+  @Test func anEmptyNameIsNoName() {
+    #expect(TimeoutError(operation: "").errorDescription == "The operation timed out.")
+  }
+
+  @Test func whatTheOperationThrewIsADetailForDevelopers() {
+    let error = TimeoutError(operation: "ask", underlyingError: Failure())
+    #expect(error.errorDescription == "The operation timed out. It was: ask.")
+    #expect(
+      "\(error)" == "The operation timed out. It was: ask. It ended with: Failure()")
+    #expect("\(TimeoutError(underlyingError: CancellationError()))" == "The operation timed out.")
+    #expect(error == TimeoutError(operation: "ask"))
+  }
+
   @Test func itIsALocalizedErrorAndDescribesItself() {
     let error: any Error = TimeoutError(timeout: .seconds(1))
     #expect((error as? any LocalizedError)?.errorDescription == "\(error)")

@@ -79,13 +79,68 @@ import TimeoutTask
     #expect(try await task.value == (true, .seconds(1)))
   }
 
-  @Test func aLateErrorComesBackAsItIs() async {
+  /// Libraries make errors of their own of a cancellation, such as `URLError.cancelled`.
+  @Test func whateverTheOperationThrowsWhenItIsCancelledIsInsideTheTimeoutError() async throws {
     let task = Task { [clock] in
       try await withTimeout(.seconds(1), clock: clock) {
         do { try await clock.sleep(for: .seconds(2)) } catch { throw Failure() }
       }
     }
     await clock.advance(by: .seconds(1))
+    let error = await #expect(throws: TimeoutError(timeout: .seconds(1))) { try await task.value }
+    #expect(error?.underlyingError as? Failure == Failure())
+  }
+
+  @Test func theCancellationErrorIsInsideToo() async throws {
+    let error = await #expect(throws: TimeoutError(timeout: .zero)) {
+      try await withTimeout(.zero, clock: clock) { try Task.checkCancellation() }
+    }
+    #expect(error?.underlyingError is CancellationError)
+  }
+
+  /// Its caller has been told of neither: the inner error is inside, and has its own inside.
+  @Test func aLateTimeoutErrorOfAnInnerDeadlineIsInsideToo() async throws {
+    let task = Task { [clock] in
+      try await withTimeout(.seconds(3), clock: clock, name: "outer") {
+        try await withTimeout(.seconds(2), clock: clock, name: "inner") {
+          // Goes on after both deadlines.
+          while clock.now.offset < .seconds(3) {
+            await Task.detached { try? await clock.sleep(for: .seconds(1)) }.value
+          }
+          throw Failure()
+        }
+      }
+    }
+    await clock.advance(by: .seconds(5))
+    let outer = await #expect(throws: TimeoutError(timeout: .seconds(3), operation: "outer")) {
+      try await task.value
+    }
+    let inner = try #require(outer?.underlyingError as? TimeoutError)
+    #expect(inner == TimeoutError(timeout: .seconds(2), operation: "inner"))
+    #expect(inner.underlyingError is Failure)
+  }
+
+  @Test func anErrorInTimeIsNotATimeoutEvenIfItLooksLikeCancellation() async throws {
+    await #expect(throws: Failure.self) {
+      try await withTimeout(.seconds(1), clock: clock) { throw Failure() }
+    }
+    await #expect(throws: CancellationError.self) {
+      try await withTimeout(.seconds(1), clock: clock) { throw CancellationError() }
+    }
+  }
+
+  /// Whoever cancels first has the say.
+  @Test func anErrorOfACancelledCallerIsPassedOnThoughTheDeadlinePassesMeanwhile() async {
+    let task = Task { [clock] in
+      try await withTimeout(.seconds(2), clock: clock) {
+        await Task.detached { try? await clock.sleep(for: .seconds(3)) }.value
+        throw Failure()
+      }
+    }
+    await clock.advance(by: .seconds(1))
+    task.cancel()
+    #expect(clock.pendingSleeps.map(\.deadline.offset) == [.seconds(3)])
+    await clock.advance(by: .seconds(5))
     await #expect(throws: Failure.self) { try await task.value }
   }
 
@@ -209,73 +264,5 @@ import TimeoutTask
     }
     await clock.advance(by: .seconds(1))
     #expect(await task.value == false)
-  }
-
-  // MARK: - Deadlines that cannot be kept, and those that cannot be missed
-
-  @Test(arguments: [Duration.zero, .seconds(-1), .seconds(-Int64.max)])
-  func withoutAnyTimeTheOperationBeginsCancelled(_ timeout: Duration) async throws {
-    #expect(try await withTimeout(timeout, clock: clock) { Task.isCancelled })
-    await #expect(throws: TimeoutError(timeout: timeout)) {
-      try await withTimeout(timeout, clock: clock) { try Task.checkCancellation() }
-    }
-    try await clock.checkSuspension()
-  }
-
-  @Test func aDeadlineInThePastLetsTheOperationBeginCancelled() async throws {
-    await clock.advance(by: .seconds(5))
-    let past = TestClock<Duration>.Instant(offset: .seconds(4))
-    #expect(try await withDeadline(past, clock: clock) { Task.isCancelled })
-    await #expect(throws: TimeoutError(timeout: .seconds(-1))) {
-      try await withDeadline(past, clock: clock) { try Task.checkCancellation() }
-    }
-  }
-
-  @Test func forEverNeedsNoTimer() async throws {
-    let count = try await withTimeout(.seconds(Int64.max), clock: clock) {
-      clock.pendingSleeps.count
-    }
-    #expect(count == 0)
-    try await withDeadline(after(.seconds(Int64.max)), clock: clock) {
-      #expect(clock.pendingSleeps.isEmpty)
-    }
-    #expect(try await withDeadline(.now + .seconds(Int64.max)) { 1 } == 1)
-  }
-
-  // MARK: - Other clocks
-
-  @Test func theContinuousClockIsTheDefault() async throws {
-    #expect(try await withTimeout(.seconds(3600)) { 1 } == 1)
-    #expect(try await withDeadline(.now + .seconds(3600)) { 2 } == 2)
-    #expect(try await withDeadline(in: .seconds(3600)) { 3 } == 3)
-    #expect(try await withDeadline(in: .seconds(3600), clock: .suspending) { 4 } == 4)
-    await #expect(throws: TimeoutError(timeout: .milliseconds(3))) {
-      try await withDeadline(in: .milliseconds(3)) { try await Task.sleep(for: .seconds(3600)) }
-    }
-  }
-
-  @Test func onAClockThatNeverWaitsEveryDeadlineHasPassed() async {
-    await #expect(throws: TimeoutError.self) {
-      try await withTimeout(.seconds(1), clock: ImmediateClock()) {
-        try await clock.sleep(for: .seconds(1))
-      }
-    }
-  }
-
-  @Test func anErrorOfTheClocksSleepCancelsTheOperationAndComesBack() async {
-    await #expect(throws: FailingClock.Failure.self) {
-      try await withTimeout(.seconds(1), clock: FailingClock()) {
-        try await clock.sleep(for: .seconds(1))
-      }
-    }
-  }
-
-  @Test func anErrorOfTheClocksSleepAfterTheResultDoesNotComeBack() async throws {
-    let gate = Gate()
-    let result = try await withTimeout(.seconds(1), clock: FailingClock(gate: gate)) {
-      defer { gate.open() }
-      return 1
-    }
-    #expect(result == 1)
   }
 }

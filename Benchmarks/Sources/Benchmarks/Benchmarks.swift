@@ -29,7 +29,7 @@ struct Benchmarks: AsyncParsableCommand {
   /// What is measured in a process of its own: one that has had memory before uses it again, and one
   /// that has had a clock is a test's for good.
   enum Child: String, ExpressibleByArgument {
-    case sleeping, suspended, strangers, strangersBesideAClock
+    case sleeping, suspended, strangers, strangersBesideAClock, hopInATest, hopOfNoTest
 
     func measure(_ count: Int) async -> Double {
       switch self {
@@ -41,6 +41,8 @@ struct Benchmarks: AsyncParsableCommand {
       case .strangersBesideAClock:
         _ = await Workloads.strangersBesideAClock(count)
         return await Workloads.strangersBesideAClock(count)
+      case .hopInATest: return await Workloads.hopInATest(count)
+      case .hopOfNoTest: return await Workloads.hopOfNoTest(count)
       }
     }
 
@@ -97,6 +99,11 @@ struct Benchmarks: AsyncParsableCommand {
       ours: {
         await Workloads.timeoutTask(calls / 10)
       }, floor: { await Workloads.bareTask(calls / 10) })
+    await compare(
+      "withTimeout that succeeds", calls / 10, with: "two children",
+      ours: {
+        await Workloads.timeout(calls / 10)
+      }, floor: { await Workloads.twoChildren(calls / 10) })
     for size in sizes {
       let deadlines = Workloads.shuffled(size)
       let equal = Array(repeating: 1, count: size)
@@ -142,6 +149,16 @@ struct Benchmarks: AsyncParsableCommand {
         await Workloads.manyClocks(calls)
       }, floor: { await Workloads.loopFloor(calls) })
     await compare(
+      "a test of 20 advances, of 600", 600, with: "20 of a loop",
+      ours: {
+        await Workloads.parallelTests(600)
+      }, floor: { await 20 * Workloads.loopFloor(20 * 600) })
+    await compare(
+      "call of an actor in a test", calls, with: "elsewhere",
+      ours: {
+        Child.hopInATest.measureInAProcessOfItsOwn(calls)
+      }, floor: { Child.hopOfNoTest.measureInAProcessOfItsOwn(calls) })
+    await compare(
       "timer ticks", calls, with: "loop",
       ours: {
         await Workloads.timerTicks(calls)
@@ -185,7 +202,7 @@ enum Report {
     _ name: String, _ count: String, _ median: String, _ minimum: String, _ maximum: String,
     _ floor: String, _ ratio: String, _ other: String
   ) -> String {
-    name.padding(toLength: 28, withPad: " ", startingAt: 0)
+    name.padding(toLength: 30, withPad: " ", startingAt: 0)
       + [count, median, minimum, maximum, floor, ratio]
       .map { String(repeating: " ", count: max(1, 11 - $0.count)) + $0 }.joined() + "  " + other
   }

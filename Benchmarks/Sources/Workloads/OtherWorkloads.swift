@@ -54,6 +54,52 @@ extension Workloads {
     }
   }
 
+  /// Tests that run side by side, each with a clock of its own, which it advances twenty times.
+  public static func parallelTests(_ count: Int) async -> Double {
+    await nanoseconds(per: count) {
+      await withTaskGroup { group in
+        for _ in 0..<count {
+          group.addTask {
+            let clock = TestClock()
+            let ticker = Task {
+              for _ in 0..<20 { try await clock.sleep(for: .seconds(1)) }
+            }
+            for _ in 0..<20 { await clock.advance(by: .seconds(1)) }
+            _ = await ticker.result
+          }
+        }
+      }
+    }
+  }
+
+  // MARK: - Actors
+
+  private actor Counter {
+    private var count = 0
+    func increment() { count += 1 }
+  }
+
+  /// A test's task calls an actor again and again: there and back each time.
+  public static func hopInATest(_ count: Int) async -> Double {
+    let clock = TestClock()
+    let counter = Counter()
+    let task = Task.detached {
+      await nanoseconds(per: count) {
+        for _ in 0..<count { await counter.increment() }
+      }
+    }
+    await clock.settle()
+    return await task.value
+  }
+
+  /// The same in a task that is no test's.
+  public static func hopOfNoTest(_ count: Int) async -> Double {
+    let counter = Counter()
+    return await nanoseconds(per: count) {
+      for _ in 0..<count { await counter.increment() }
+    }
+  }
+
   // MARK: - Timers and scopes
 
   /// Ticks of a timer.
@@ -88,6 +134,15 @@ extension Workloads {
     await nanoseconds(per: count) {
       for number in 0..<count {
         _ = try? await TimeoutTask(seconds: 60) { number }.value
+      }
+    }
+  }
+
+  /// A piece of work with a timeout, which ends at once.
+  public static func timeout(_ count: Int) async -> Double {
+    await nanoseconds(per: count) {
+      for number in 0..<count {
+        _ = try? await withTimeout(.seconds(60), clock: .continuous) { number }
       }
     }
   }

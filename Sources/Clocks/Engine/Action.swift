@@ -9,6 +9,8 @@ enum Action {
   case finish(UnsafeContinuation<Void, Never>, isOwn: Bool)
   /// Cancels tasks.
   case cancel([TaskHandle])
+  /// Reports what is wrong with a scope whose body goes on although it was cancelled.
+  case report(ScopeProblem)
   /// Looks at tasks that began to sleep on a clock of the runtime's in the job that has just ended:
   /// whether they were cancelled before they were suspended.
   case inspect([BegunSleep])

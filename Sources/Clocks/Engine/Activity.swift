@@ -37,18 +37,28 @@ struct Activity {
 
   mutating func waitedForThread(nanoseconds: UInt64) { nanosecondsWithoutThread &+= nanoseconds }
 
-  /// Whether a job has held its thread for longer than `limit` while others wait for it, and that
-  /// was not reported yet. To be asked again and again. O(1).
+  /// The job that runs, by its number and its task; the task is 0 if it is not known.
   ///
-  /// - Returns: The job's task; 0 if it is not known.
-  mutating func findBlockage(after limit: Duration, _ idleness: Idleness) -> UInt64? {
-    // A job that the scheduler did not start has no number; there is rarely more than one.
-    let running = running ?? (idleness.visitors > 0 ? (.max - count, 0) : nil)
-    guard let running, !idleness.ready.isEmpty else {
+  /// A job that the scheduler did not start has no number of its own; there is rarely more than one.
+  private func running(_ idleness: Idleness) -> (number: UInt64, task: UInt64)? {
+    running ?? (idleness.visitors > 0 ? (.max - count, 0) : nil)
+  }
+
+  /// Whether a job still runs.
+  func isRunning(_ number: UInt64, _ idleness: Idleness) -> Bool {
+    running(idleness)?.number == number
+  }
+
+  /// The job that has held its thread for longer than `limit` while others wait for it, if that was
+  /// not reported yet. To be asked again and again. O(1).
+  mutating func findBlockage(
+    after limit: Duration, _ idleness: Idleness, othersWait: Bool
+  ) -> (number: UInt64, task: UInt64)? {
+    guard othersWait, let running = running(idleness) else {
       blockage = nil
       return nil
     }
-    return Self.isDue(&blockage, running.number, after: limit) ? running.task : nil
+    return Self.isDue(&blockage, running.number, after: limit) ? running : nil
   }
 
   /// Whether nothing has happened in the test for longer than `limit`, although tasks sleep, and that

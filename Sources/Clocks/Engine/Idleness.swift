@@ -19,6 +19,10 @@ struct Idleness {
   /// Not `none` for as long as a thread is about to look for work: so there is never a second one.
   var thread = Thread.none
 
+  /// The number of the thread that acts. One that was given up, because a job held it for too long,
+  /// has an earlier number, and decides nothing any more when the job ends after all.
+  private(set) var threadNumber = 0
+
   /// Counts the visitors: running jobs of the test's tasks that were not started by the scheduler.
   /// While there are any, it starts none, so that the test's tasks run one at a time.
   var visitors = 0
@@ -33,6 +37,21 @@ struct Idleness {
 
   /// Whether the scheduler may start a job, if there is one.
   var mayStartJob: Bool { thread == .none && visitors == 0 }
+
+  /// Counts the visitors that were given up: when they leave, that changes nothing any more.
+  private(set) var lostVisitors = 0
+
+  mutating func visitorLeft() {
+    if lostVisitors > 0 { lostVisitors -= 1 } else { visitors -= 1 }
+  }
+
+  /// Goes on without the job that runs: the test no longer waits for its end, nor for its visitors'.
+  mutating func giveUpRunning() {
+    threadNumber += 1
+    thread = .none
+    lostVisitors += visitors
+    visitors = 0
+  }
 
   /// Stops the program if something is counted wrong; for tests.
   func checkInvariants() {

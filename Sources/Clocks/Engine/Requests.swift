@@ -22,6 +22,8 @@ class IdleWaiter {
   @exclusivity(unchecked) var continuation: UnsafeContinuation<Void, Never>?
   /// Why the wait was given up, if it was.
   @exclusivity(unchecked) private(set) var runaway: Runaway?
+  /// The task because of which it was given up, if it is known.
+  @exclusivity(unchecked) var culprit: TaskHandle?
 
   init(_ kind: Kind = .settle, isOwn: Bool) {
     self.kind = kind

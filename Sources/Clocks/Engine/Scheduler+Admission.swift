@@ -26,12 +26,13 @@ extension Scheduler {
   static func retainForNewClock(at origin: CallSite) -> Scheduler {
     RuntimeDoor.open()
     Watchdog.start()
-    guard let task = RuntimeDoor.currentTaskID else { return retainProcessWide(at: origin) }
+    guard let task = TaskReference.currentID else { return retainProcessWide(at: origin) }
     let known = running ?? scheduler(TaskOwnership.shared.owner(of: task))
     if known == nil, TestLibraries.isXCTestRunning {
       // One test runs at a time, but in several tasks: `setUp`, the test, `tearDown`.
       let scheduler = retainProcessWide(at: origin)
       scheduler.admitCurrentTask()
+      scheduler.addMaker()
       return scheduler
     }
     let scheduler = known ?? Scheduler(origin: origin, isTestKnown: true)
@@ -40,17 +41,26 @@ extension Scheduler {
     // with them all that was known of its tasks.
     _ = TaskOwnership.shared.claim(task, for: scheduler)
     scheduler.admitCurrentTask()
+    if known == nil { scheduler.addMaker() }
     return scheduler
   }
 
+  /// Notes that the current task makes a clock: as long as it is not over, the test is not.
+  private func addMaker() {
+    let task = WatchedTask.current
+    _ = change { $0.testTasks.add(maker: task) }
+  }
+
   private static func retainProcessWide(at origin: CallSite) -> Scheduler {
-    let owner = TaskOwnership.shared.retainProcessWide { Scheduler(origin: origin) }
+    let owner = TaskOwnership.shared.retainProcessWide {
+      Scheduler(origin: origin, isProcessWide: true)
+    }
     return unsafeDowncast(owner, to: Scheduler.self)
   }
 
   /// Keeps the scheduler registered for one more clock, until `release`.
   func retain() {
-    TaskOwnership.shared.retain(self, watermark: RuntimeDoor.newestTaskID())
+    TaskOwnership.shared.retain(self, watermark: TaskReference.newestID())
   }
 
   func release() {
@@ -64,7 +74,8 @@ extension Scheduler {
   @discardableResult
   func admitCurrentTask() -> Bool {
     let context = ThreadContext.current
-    guard let task = RuntimeDoor.currentTaskID else { return false }
+    guard let task = TaskReference.currentID else { return false }
+    wakeIfProcessWide()
     if let context, context.pointee.owner === self {
       // Everything that comes through the door is registered there. What does not is a task that
       // has not been suspended yet (`Task.immediate`) or that was only ever in an actor's queue.
@@ -72,16 +83,29 @@ extension Scheduler {
     }
     guard TaskOwnership.shared.claim(task, for: self) else { return false }
     guard context?.pointee.owner == nil else { return true }
-    visit()
+    let user = WatchedTask.currentChild
+    _ = change { $0.testTasks.add(user: user) }
+    if context?.pointee.isCounted != true || !isProcessWide { visit() }
     context?.pointee.owner = self
     return true
+  }
+
+  /// Has the scheduler of clocks that were made outside any test's task own what is nobody else's, as
+  /// long as the current task is not over.
+  private func wakeIfProcessWide() {
+    guard isProcessWide, let task = TaskReference.currentID else { return }
+    // Where nobody can know whether a task is over, the scheduler stays awake for good.
+    let user = WatchedTask.current
+    let visitors = TaskOwnership.shared.wake(self, for: (task, { user?.isOver ?? false }))
+    guard visitors > 0 else { return }
+    change { $0.idleness.visitors += visitors }
   }
 
   /// Whether the current task is another test's: neither the scheduler's own nor that of a scope
   /// within the test.
   var isCurrentTaskForeign: Bool {
     guard
-      let task = RuntimeDoor.currentTaskID,
+      let task = TaskReference.currentID,
       var owner = Self.scheduler(TaskOwnership.shared.owner(of: task))
     else { return false }
     while owner !== self {
@@ -109,7 +133,7 @@ extension Scheduler {
   /// The rest of the current job still runs where it runs; the scheduler waits for its end. To be
   /// called in a job that came through the door.
   func takeOverCurrentTask() {
-    guard let task = RuntimeDoor.currentTaskID else { return }
+    guard let task = TaskReference.currentID else { return }
     visit()
     TaskOwnership.shared.transfer(task, to: self)
   }

@@ -28,9 +28,29 @@ extension Scheduler {
     return end?.problem
   }
 
-  /// Reports what went wrong while the body still runs.
+  /// Reports what went wrong while the body still runs, although it was cancelled; and has all tasks
+  /// end that sleep, so that the body may.
   func reportOverdue(_ problem: ScopeProblem) {
-    report.record(describe(problem) + "\n" + ScopeProblem.isOverdue)
+    report.runInTest { [self] in
+      report.record(describe(problem) + "\n" + ScopeProblem.isOverdue)
+      cancelSleepingTasks()
+    }
+  }
+
+  /// Notes that the scope's jobs have run for a while of real time.
+  func ran(for duration: Duration) {
+    let problem: ScopeProblem? = change { state in
+      guard case .acting = state.idleness.thread else { return nil }
+      return state.scope?.ran(for: duration)
+    }
+    if let problem { reportOverdue(problem) }
+  }
+
+  /// The scope has ended, and so have its tasks, as far as they could. What is left lives on in real
+  /// time: tasks sleep on the runtime's clocks as they do elsewhere.
+  func closeScope() {
+    isVirtual = false
+    change { $0.scope?.end() }
   }
 
   /// A report for the test's author.
@@ -63,22 +83,22 @@ extension Scheduler {
   func sleepVirtually(_ delayed: DelayedJob) {
     guard let scope else { return }
     let job = ReadyJob(
-      job: delayed.job, taskID: RuntimeDoor.taskID(of: delayed.job), lane: .pool)
+      job: delayed.job, taskID: taskID(of: delayed.job), lane: .pool)
     let task = TaskReference(job: delayed.task)
     let taskID = task.id
     let isDelay = job.taskID == taskID
     let handle = isDelay ? nil : task.handle
     let details = SleepQueue<Duration>.Details(
       registered: .zero, task: task, taskID: taskID, clock: delayed.clock, tolerance: nil)
-    let name = taskID == RuntimeDoor.currentTaskID ? RuntimeDoor.currentTaskName : nil
+    let name = taskID == TaskReference.currentID ? TaskReference.currentName : nil
     // In the queue of an actor that is at work for somebody else.
     if ThreadContext.current?.pointee.owner !== self { visit() }
-    let fulfilled: [SleepsWaiter] = change { state in
+    let (fulfilled, news): ([SleepsWaiter], SleepNews<Duration>?) = change { state in
       let timeline = scope.timeline
       let deadline = saturatingSum(timeline.now, delayed.delay)
       guard deadline > timeline.now else {
         state.jobIsReady(job, isFromOutside: false)
-        return []
+        return ([], nil)
       }
       var details = details
       details.registered = timeline.now
@@ -93,15 +113,47 @@ extension Scheduler {
       if state.observer != nil {
         state.note(.sleepRegistered(number: sleep.number, task: taskID, until: deadline))
       }
-      return timeline.takeFulfilledWaiters()
+      let news =
+        timeline.listeners.isEmpty || isDelay
+        ? nil
+        : SleepNews(
+          sleep: .init(deadline: deadline, number: sleep.number, taskName: name, details: details),
+          listeners: timeline.listeners)
+      return (timeline.takeFulfilledWaiters(), news)
     }
+    news?.tell()
     for waiter in fulfilled { waiter.succeed() }
+  }
+
+  /// What the system's clocks read for the scope's tasks at this moment; `nil` if that is what they
+  /// read for all.
+  var systemClocks: SystemClocks? {
+    guard let scope, isVirtual else { return nil }
+    let (now, dateOffset) = change { (scope.timeline.now, $0.scope?.dateOffset ?? .zero) }
+    return scope.start.advanced(by: now, andDateBy: dateOffset)
   }
 
   /// What a clock of the system reads for the scope's tasks; `nil` if that is what it reads for all.
   func virtualReading(of clock: clockid_t, isDate: Bool) -> timespec? {
-    guard let scope, !isDate || scope.options.freezesDate else { return nil }
-    return scope.start.reading(of: clock, after: change { _ in scope.timeline.now })
+    guard let scope, isVirtual, !isDate || scope.options.freezesDate else { return nil }
+    let (now, dateOffset) = change { (scope.timeline.now, $0.scope?.dateOffset ?? .zero) }
+    return scope.start.reading(
+      of: clock, after: isDate ? saturatingSum(now, dateOffset) : now)
+  }
+
+  /// What `Date()` reads for the scope's tasks, as the time since 1970.
+  var date: Duration {
+    get {
+      guard let scope else { return .zero }
+      let passed = change { scope.timeline.now + ($0.scope?.dateOffset ?? .zero) }
+      return scope.start.sinceEpoch + passed
+    }
+    set {
+      guard let scope else { return }
+      change { state in
+        state.scope?.dateOffset = newValue - scope.start.sinceEpoch - scope.timeline.now
+      }
+    }
   }
 
   // MARK: - Left-over sleeps

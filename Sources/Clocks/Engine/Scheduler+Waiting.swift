@@ -31,6 +31,14 @@ extension Scheduler {
     return waiter.runaway
   }
 
+  /// Suspends the current task until the scheduler is idle, and returns the task because of which it
+  /// never will be, if so.
+  nonisolated(nonsending) func settleUnlessRestless() async -> TaskHandle? {
+    let waiter = IdleWaiter(isOwn: true)
+    await wait(waiter)
+    return waiter.culprit
+  }
+
   /// Suspends the current task until the scheduler is idle, and resumes it as its own.
   nonisolated(nonsending) func settleAsOwn() async {
     await wait(IdleWaiter(isOwn: true))

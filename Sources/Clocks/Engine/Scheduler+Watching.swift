@@ -4,10 +4,18 @@ extension Scheduler {
   /// one that was not known yet. To be asked again and again. O(1).
   func newBlockage(after limit: Duration) -> Blockage? {
     change { state in
-      state.activity.findBlockage(after: limit, state.idleness).map {
-        Blockage(task: $0, waiting: state.idleness.ready.count)
+      let waiting = state.idleness.ready.count
+      let othersWait = waiting > 0 || !state.requests.isEmpty || state.scope?.isAwaited == true
+      return state.activity.findBlockage(after: limit, state.idleness, othersWait: othersWait).map {
+        Blockage(task: $0.task, number: $0.number, waiting: waiting)
       }
     }
+  }
+
+  /// Goes on without a job that holds its thread, so that the test can end. If the job ends after
+  /// all, that changes nothing any more.
+  func giveUp(_ blockage: Blockage) {
+    change { $0.giveUpJob(blockage.number) }
   }
 
   /// What waits for time that nobody moves, if nothing has happened in the test for longer than
@@ -21,16 +29,16 @@ extension Scheduler {
   func newStandstill(
     after limit: Duration, isAnyBusy: Bool = false, hasScope: Bool = false
   ) -> Standstill? {
-    // A test that has left sleeping tasks behind waits for nothing any more.
-    if let testTask, testTask.isOver { return nil }
-    return change {
-      $0.findStandstill(after: limit, isAnyBusy: isAnyBusy, hasScope: hasScope)
+    change {
+      // A test that has left sleeping tasks behind waits for nothing any more.
+      $0.testTasks.areOver
+        ? nil : $0.findStandstill(after: limit, isAnyBusy: isAnyBusy, hasScope: hasScope)
     }
   }
 
   /// Has the sleeps of all clocks throw a `CancellationError`.
   func cancelAllSleeps() {
-    let sleepers = change { $0.clocks.all.flatMap { $0.removeAllSleeps() } }
+    let sleepers = change { $0.timelines.flatMap { $0.removeAllSleeps() } }
     for sleeper in sleepers { sleeper.resume(throwing: CancellationError()) }
   }
 
@@ -55,13 +63,30 @@ extension Scheduler {
 }
 
 extension SchedulerState {
+  /// The times of all clocks.
+  fileprivate var timelines: [any SleepHolder] {
+    clocks.all + (scope.map { [$0.timeline] } ?? [])
+  }
+
   fileprivate mutating func findStandstill(
     after limit: Duration, isAnyBusy: Bool, hasScope: Bool
   ) -> Standstill? {
-    let isAtRest = idleness.isIdle && requests.isEmpty && scope == nil && !hasScope
-    let sleeping = isAtRest ? clocks.all.filter(\.isWaitingForTime) : []
+    // As long as a scope is under way, it notices itself when it is stuck.
+    let isAtRest =
+      idleness.isIdle && requests.isEmpty && (scope?.isOver ?? true) && !hasScope
+    let timelines = isAtRest ? timelines : []
+    // Whoever waits for sleeps waits for work outside.
+    let isWaiting =
+      timelines.contains(where: \.hasSleeps) && !timelines.contains(where: \.isAwaitingSleeps)
     let isFound = activity.findStandstill(
-      after: limit, isWaiting: !sleeping.isEmpty, isAnyBusy: isAnyBusy)
-    return isFound ? Standstill(sleeps: sleeping.map(\.pendingLines)) : nil
+      after: limit, isWaiting: isWaiting, isAnyBusy: isAnyBusy)
+    return isFound
+      ? Standstill(sleeps: timelines.filter(\.hasSleeps).map(\.pendingLines)) : nil
+  }
+
+  fileprivate mutating func giveUpJob(_ number: UInt64) {
+    guard activity.isRunning(number, idleness) else { return }
+    activity.jobHasEnded()
+    idleness.giveUpRunning()
   }
 }

@@ -30,18 +30,19 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   let parent: Scheduler?
   /// How a failure reaches the test.
   let report: TestReport
-  /// The task that made the test's first clock; `nil` if it is not known, or cannot be watched.
-  let testTask: WatchedTask?
-
+  /// Whether it is that of clocks that were made outside any test's task.
+  let isProcessWide: Bool
   /// Makes the scheduler of a test's clocks.
   ///
-  /// - Parameter isTestKnown: Whether the current task is the test's.
-  init(origin: CallSite, isTestKnown: Bool = false) {
+  /// - Parameters:
+  ///   - isTestKnown: Whether the current task is the test's.
+  ///   - isProcessWide: Whether the clocks were made outside any test's task.
+  init(origin: CallSite, isTestKnown: Bool = false, isProcessWide: Bool = false) {
+    self.isProcessWide = isProcessWide
     state = SchedulerState()
     scope = nil
     parent = nil
     report = TestReport(at: origin, isTestKnown: isTestKnown)
-    testTask = isTestKnown ? .current : nil
     super.init(isVirtual: false)
   }
 
@@ -49,9 +50,9 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   init(_ scope: Scope, origin: CallSite, record: (@Sendable (String) -> Void)? = nil) {
     state = SchedulerState(scope: scope)
     self.scope = scope
+    isProcessWide = false
     parent = Scheduler.ofThread
     report = TestReport(at: origin, isTestKnown: true, record: record)
-    testTask = nil
     super.init(isVirtual: true)
     scope.alarmClock.ring = { [weak self] in self?.alarmRings($0) }
   }
@@ -73,8 +74,11 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   private func startThread(on lane: Lane) {
     let start = RealTime(in: .zero)
     RuntimeDoor.startThread(on: lane) {
-      self.change { $0.activity.waitedForThread(nanoseconds: start.nanosecondsSince) }
-      self.pump(on: lane)
+      let number = self.change { state in
+        state.activity.waitedForThread(nanoseconds: start.nanosecondsSince)
+        return state.idleness.threadNumber
+      }
+      self.pump(on: lane, number)
     }
   }
 
@@ -92,13 +96,15 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   /// Does what comes next, again and again, until there is nothing to do: what the scheduler's
   /// thread runs.
-  func pump(on lane: Lane) {
+  ///
+  /// - Parameter number: The thread's number.
+  private func pump(on lane: Lane, _ number: Int) {
     _ = ThreadContext.run(ThreadContext(owner: self)) { context in
       var jobs = 0
       var poolJobsOnMain = 0
       while true {
         let mayStay = jobs < Self.jobsPerTurn && poolJobsOnMain < Self.poolJobsPerMainTurn
-        let action = change { $0.next(on: lane, mayStay: mayStay) }
+        let action = change { $0.next(on: lane, mayStay: mayStay, thread: number) }
         if case .run(let job) = action {
           jobs += 1
           if lane == .main { poolJobsOnMain = job.lane == .main ? 0 : poolJobsOnMain + 1 }
@@ -126,6 +132,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
       context.pointee.isWaking = false
     case .cancel(let tasks):
       for task in tasks { task.cancel() }
+    case .report(let problem):
+      reportOverdue(problem)
     case .inspect(let sleeps):
       inspect(sleeps)
     case .move(let lane):
@@ -168,7 +176,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     switch change({ $0.alarmRings(number, isAnyBusy: isAnyBusy) }) {
     case .nothing: break
     case .again(let alarm): setAlarm(alarm)
-    case .report(let problem): report.runInTest { self.reportOverdue(problem) }
+    case .report(let problem): reportOverdue(problem)
     }
   }
 
@@ -177,7 +185,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   override func enqueue(_ job: ReadyJob, isNew: Bool) {
     change { state in
       if state.observer != nil {
-        let creator = RuntimeDoor.currentTaskID ?? 0
+        let creator = TaskReference.currentID ?? 0
         if isNew { state.note(.taskCreated(job.taskID, by: creator)) }
         state.note(.jobEnqueued(task: job.taskID, by: creator, job.lane))
       }
@@ -193,10 +201,10 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   }
 
   override func visitorLeft(on lane: Lane?) {
-    let goesOn = change { state in
+    let number: Int? = change { state in
       state.visitorLeft()
-      return lane != nil && state.claimThread() != nil
+      return lane != nil && state.claimThread() != nil ? state.idleness.threadNumber : nil
     }
-    if goesOn, let lane { pump(on: lane) }
+    if let number, let lane { pump(on: lane, number) }
   }
 }

@@ -11,10 +11,15 @@ struct SchedulerState {
   var runaway = RunawayGuard()
   /// What the watchdog asks.
   var activity = Activity()
+  /// The tasks that tell whether the test is over.
+  var testTasks = TestTasks()
   /// The times of the test's clocks, but for that of a scope.
   var clocks = ClockRegister()
   /// What a scope adds; `nil` unless the test's time is virtual throughout.
   let scope: ScopeState?
+  /// The tasks whose jobs do not run any more: they never came to rest although their scope has ended
+  /// and they were cancelled. They stay suspended for good.
+  var dropped: Set<UInt64> = []
   /// What comes first where that is open.
   var order = Order()
   /// Is told what happens; `nil` nearly always.
@@ -32,7 +37,10 @@ struct SchedulerState {
   /// - Parameters:
   ///   - lane: Where the thread is.
   ///   - mayStay: Whether it may go on, or is to let others have their turn first.
-  mutating func next(on lane: Lane, mayStay: Bool) -> Action {
+  ///   - number: The thread's number.
+  mutating func next(on lane: Lane, mayStay: Bool, thread number: Int = 0) -> Action {
+    // The thread was given up while it ran a job.
+    guard number == idleness.threadNumber else { return .rest(nil) }
     // The thread that asks does nothing while it asks, so `isIdle` means the same here as elsewhere.
     idleness.thread = .none
     endJob()
@@ -171,6 +179,7 @@ struct SchedulerState {
   /// Moves time to the next deadline of the scope.
   private mutating func jump() -> Action {
     if let reason = runaway.tooManyWakes, let action = giveUp(reason) { return action }
+    if let task = scope!.taskToCancel() { return .cancel([task]) }
     let timeline = scope!.timeline
     let before = observer == nil ? nil : timeline.time
     guard let sleeper = timeline.popEarliest(dueBy: nil, order) else { return .rest(nil) }
@@ -205,11 +214,13 @@ struct SchedulerState {
     runaway.waitEnds()
     let movesTime = scope?.movesTime ?? false
     if let waiter = requests.first(scopeMovesTime: movesTime) ?? requests.observers.first {
+      waiter.culprit = culprit?.task
       return end(waiter, reason)
     }
     guard let scope else { return nil }
-    let task = culprit.flatMap { $0.taskID == 0 ? nil : TaskReference(job: $0.job).handle }
-    _ = scope.body.giveUp(.runaway(reason), culprit: task)
+    if let problem = scope.body.giveUp(.runaway(reason), culprit: culprit?.task) {
+      return .report(problem)
+    }
     return scope.body.toCancel.isEmpty ? nil : .cancel(scope.body.takeToCancel())
   }
 
@@ -217,62 +228,6 @@ struct SchedulerState {
     guard let scope else { return nil }
     let isAwaited = scope.timeline.sleeps.count > 0 || !requests.observers.isEmpty
     return scope.setAlarm(isAwaited: isAwaited)
-  }
-
-  // MARK: - What happens
-
-  /// Takes a job that has become ready. Amortized O(1).
-  ///
-  /// - Parameter isFromOutside: Whether something outside the scope has made it ready.
-  @inline(__always)
-  mutating func jobIsReady(_ job: ReadyJob, isFromOutside: Bool) {
-    if let scope {
-      if let over = scope.runtimeSleeps.taskBecameReady(job.taskID, on: scope.timeline) {
-        idleness.ready.append(over)
-      }
-      scope.pace.somethingHappens()
-      if isFromOutside { requests.jobCameFromOutside() }
-    }
-    idleness.ready.append(job)
-  }
-
-  /// Takes somebody who wants to know, or who moves time. O(1).
-  mutating func append(_ waiter: IdleWaiter) {
-    requests.append(waiter)
-    runaway.isAtRest()
-  }
-
-  /// Takes somebody who looks at each instant. O(1).
-  mutating func append(observer: InstantObserver) {
-    requests.append(observer: observer)
-    runaway.isAtRest()
-  }
-
-  /// A running job of the test's that the scheduler did not start has begun, or is found out.
-  mutating func visitorCame() { idleness.visitors += 1 }
-
-  mutating func visitorLeft() {
-    idleness.visitors -= 1
-    activity.visitorHasLeft()
-  }
-
-  /// A task runs, or is about to, where its jobs are not seen.
-  mutating func taskWentAway(_ task: UInt64) {
-    idleness.away += 1
-    if observer != nil { note(.taskAway(task)) }
-  }
-
-  /// A task has come back from there, or sleeps.
-  mutating func taskCameBack(_ task: UInt64) {
-    idleness.away -= 1
-    if observer != nil { note(.taskBack(task)) }
-  }
-
-  /// What follows from the ringing of an alarm. If something happens at this moment, there is a new
-  /// alarm when it is over.
-  mutating func alarmRings(_ number: Int, isAnyBusy: Bool) -> ScopeState.AlarmOutcome {
-    guard idleness.isIdle, let scope else { return .nothing }
-    return scope.alarmRings(number, isAnyBusy: isAnyBusy)
   }
 
   // MARK: - Choosing and observing

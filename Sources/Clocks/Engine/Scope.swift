@@ -8,6 +8,8 @@ struct ScopeOptions: Sendable {
   /// How much real time an operation may keep time from jumping while nothing but sleeps is left.
   var heldFor = Environment.blockedAfter
   var limits = RunawayLimits()
+  /// For how long the scope's jobs may run, in real time.
+  var runningLimit: Duration = .seconds(60)
 }
 
 /// What does not change of a scope: a test, or a part of one, whose time is virtual throughout.
@@ -16,14 +18,19 @@ final class Scope: Sendable {
   let timeline = Timeline<Duration>(now: .zero)
   let options: ScopeOptions
   /// What the system's clocks read when the scope began.
-  let start = SystemClocks()
+  let start: SystemClocks
   /// Rings when nothing has happened for as long as was asked for.
   let alarmClock = AlarmClock()
   /// The public object that stands for the scope; the engine only keeps it. Set before the scope has
   /// a task.
   nonisolated(unsafe) weak var face: AnyObject?
 
-  init(_ options: ScopeOptions) { self.options = options }
+  /// - Parameter outer: What the clocks read in the scope around this one, if there is one: there they
+  ///   have moved on as far as its time has.
+  init(_ options: ScopeOptions, startingAt outer: SystemClocks? = nil) {
+    self.options = options
+    start = outer ?? SystemClocks()
+  }
 }
 
 /// What changes of a scope: a part of its scheduler's state.
@@ -34,6 +41,8 @@ final class ScopeState {
   @exclusivity(unchecked) var pace: Pace
   @exclusivity(unchecked) var runtimeSleeps = RuntimeSleeps()
   @exclusivity(unchecked) var body = ScopeBody()
+  /// How far the scope's date is from the one at which it began, apart from the time that has passed.
+  @exclusivity(unchecked) var dateOffset: Duration = .zero
 
   init(_ scope: Scope) {
     self.scope = scope
@@ -47,6 +56,9 @@ final class ScopeState {
 
   /// Whether time may jump at this moment, if there is where to.
   var mayJump: Bool { pace.mayJump && body.task != nil }
+
+  /// Whether a task waits for time to move.
+  var isAwaited: Bool { !isOver && timeline.sleeps.count > 0 }
 
   // MARK: - At rest
 
@@ -92,11 +104,51 @@ final class ScopeState {
       return .nothing
     case .stuck:
       let after = scope.options.stuckAfter
-      return body.giveUp(.stuck(after: after, pending: timeline.pendingLines)) ?? .nothing
+      return outcome(.stuck(after: after, pending: timeline.pendingLines))
     case .held:
       let after = scope.options.heldFor
-      return body.giveUp(.held(after: after, pending: timeline.pendingLines)) ?? .nothing
+      return outcome(.held(after: after, pending: timeline.pendingLines))
     }
+  }
+
+  private func outcome(_ problem: ScopeProblem) -> AlarmOutcome {
+    body.giveUp(problem).map(AlarmOutcome.report) ?? .nothing
+  }
+
+  // MARK: - The body does not end
+
+  /// The sleep whose task was cancelled last in place of being woken.
+  @exclusivity(unchecked) private var cancelledSleep: UInt64?
+
+  /// The task of the earliest sleep, if it is to be cancelled in place of being woken: when the body is
+  /// reported not to end, whoever sleeps keeps it from ending.
+  func taskToCancel() -> TaskHandle? {
+    guard body.isReported, let (number, task) = timeline.sleeps.earliest, number != cancelledSleep
+    else { return nil }
+    cancelledSleep = number
+    return task?.handle
+  }
+
+  // MARK: - Running
+
+  /// Whether the scope has ended: what is left of it is like any other test's.
+  @exclusivity(unchecked) private(set) var isOver = false
+  /// For how long jobs have run, in real time, since the body was last cancelled for it.
+  @exclusivity(unchecked) private var runningTime = Duration.zero
+
+  func end() { isOver = true }
+
+  /// Notes that jobs have run for a while; returns what is to be reported, if the body does not end.
+  func ran(for duration: Duration) -> ScopeProblem? {
+    guard body.task != nil else { return nil }
+    runningTime += duration
+    let limit = scope.options.runningLimit
+    // A body that was cancelled has less time.
+    guard runningTime >= (body.problem == nil ? limit : min(limit, scope.options.stuckAfter)) else {
+      return nil
+    }
+    runningTime = .zero
+    return body.giveUp(.tooLong(limit, pending: timeline.pendingLines))
   }
 }
 
@@ -107,17 +159,15 @@ struct ScopeBody {
   /// What went wrong first, if anything did.
   private(set) var problem: ScopeProblem?
   /// Whether the problem has been reported, because the body did not end for it.
-  private var isReported = false
+  private(set) var isReported = false
   /// The tasks that are to be cancelled because of it.
   private(set) var toCancel: [TaskHandle] = []
 
   mutating func begin(_ task: TaskHandle?) { self.task = task }
 
   /// Has the body cancelled because of a problem. If it was cancelled before, and is still not over,
-  /// the problem is to be reported now, once.
-  mutating func giveUp(
-    _ problem: ScopeProblem, culprit: TaskHandle? = nil
-  ) -> ScopeState.AlarmOutcome? {
+  /// returns the first problem, once: it is to be reported now.
+  mutating func giveUp(_ problem: ScopeProblem, culprit: TaskHandle? = nil) -> ScopeProblem? {
     if let culprit { toCancel.append(culprit) }
     if let task { toCancel.append(task) }
     guard let first = self.problem else {
@@ -126,7 +176,7 @@ struct ScopeBody {
     }
     guard !isReported else { return nil }
     isReported = true
-    return .report(first)
+    return first
   }
 
   mutating func takeToCancel() -> [TaskHandle] {

@@ -12,6 +12,9 @@ final class Timeline<Duration: DurationProtocol & Hashable>: Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) private(set) var waiters: [UInt64: SleepsWaiter] = [:]
   @exclusivity(unchecked) nonisolated(unsafe) private var nextWaiter: UInt64 = 0
 
+  /// Those who are told of each sleep that is registered.
+  @exclusivity(unchecked) nonisolated(unsafe) private(set) var listeners: [UInt64: Listener] = [:]
+
   init(now: Duration) {
     self.now = now
   }
@@ -38,6 +41,21 @@ final class Timeline<Duration: DurationProtocol & Hashable>: Sendable {
 
   /// The present in the standard library's durations; `nil` if the clock has others.
   var time: Swift.Duration? { now as? Swift.Duration }
+
+  // MARK: - Hearing of sleeps
+
+  /// Somebody who is told of each sleep that is registered, without the lock.
+  typealias Listener = @Sendable (Sleeps.Pending) -> Void
+
+  /// Adds somebody; returns the number to be removed by.
+  func add(_ listener: @escaping Listener) -> UInt64 {
+    nextWaiter += 1
+    listeners[nextWaiter] = listener
+    return nextWaiter
+  }
+
+  /// Takes out somebody; to be let go of without the lock.
+  func removeListener(_ number: UInt64) -> Listener? { listeners.removeValue(forKey: number) }
 
   // MARK: - Waiting for sleeps
 
@@ -67,8 +85,10 @@ final class Timeline<Duration: DurationProtocol & Hashable>: Sendable {
 
 /// The sleeps on one timeline, whatever its instants are: what the watchdog asks of a clock.
 protocol SleepHolder: AnyObject, Sendable {
-  /// Whether a task sleeps, and nobody waits for more of them to come.
-  var isWaitingForTime: Bool { get }
+  /// Whether a task sleeps.
+  var hasSleeps: Bool { get }
+  /// Whether somebody waits for sleeps to come.
+  var isAwaitingSleeps: Bool { get }
   /// A line for each pending sleep, in the order in which they would wake; to be called without the
   /// lock, because it describes instants of the user's.
   var pendingLines: @Sendable () -> [String] { get }
@@ -77,7 +97,9 @@ protocol SleepHolder: AnyObject, Sendable {
 }
 
 extension Timeline: SleepHolder {
-  var isWaitingForTime: Bool { sleeps.count > 0 && waiters.isEmpty }
+  var hasSleeps: Bool { sleeps.count > 0 }
+
+  var isAwaitingSleeps: Bool { !waiters.isEmpty }
 
   var pendingLines: @Sendable () -> [String] {
     { [sleeps] in sleeps.pending.map(\.line) }

@@ -16,25 +16,32 @@ final class Watchdog: Sendable {
   private init() {
     timer = DispatchSource.makeTimerSource(queue: .global(qos: .utility))
     let limit = Environment.blockedAfter
-    let interval = limit.seconds / 4
+    // Often enough for a report to come when it says.
+    let interval = limit.seconds / 40
     timer.schedule(deadline: .now() + interval, repeating: interval)
-    timer.setEventHandler { Self.look(limit) }
+    timer.setEventHandler { Self.look(limit, every: .seconds(interval)) }
     timer.activate()
   }
 
   /// Begins to look, if that has not begun yet. O(1).
   static func start() { _ = shared }
 
-  /// - Parameter limit: How much real time makes a test count as stuck.
-  private static func look(_ limit: Duration) {
+  /// - Parameters:
+  ///   - limit: How much real time makes a test count as stuck.
+  ///   - interval: How much has passed since the last look.
+  private static func look(_ limit: Duration, every interval: Duration) {
     let isAnyBusy = Scheduler.isAnyBusy
     let schedulers = Scheduler.all
     let haveScopes = Set(schedulers.compactMap(\.parent).map(ObjectIdentifier.init))
     for scheduler in schedulers {
       if let blockage = scheduler.newBlockage(after: limit) {
         let description = blockage.description(after: limit) + scheduler.scopeDescription
-        scheduler.report.runInTest { scheduler.report.record(description) }
+        scheduler.report.runInTest {
+          scheduler.report.record(description)
+          scheduler.giveUp(blockage)
+        }
       }
+      if scheduler.scope != nil { scheduler.ran(for: interval) }
       let hasScope = haveScopes.contains(ObjectIdentifier(scheduler))
       if let standstill = scheduler.newStandstill(
         after: limit, isAnyBusy: isAnyBusy, hasScope: hasScope)
@@ -48,8 +55,9 @@ final class Watchdog: Sendable {
     _ standstill: Standstill, of scheduler: Scheduler, after limit: Duration
   ) {
     let description = standstill.description(after: limit)
-    guard scheduler.testTask != nil else {
-      // Perhaps the test is over that has left these sleeps behind, and another one takes its time.
+    guard TestLibraries.isTestProcess, scheduler.change({ $0.testTasks.isKnown }) else {
+      // Perhaps the test is over that has left these sleeps behind, and another one takes its time;
+      // or there is no test at all, and a program waits for somebody to move its time.
       return warn(description, at: scheduler.report.origin)
     }
     scheduler.report.runInTest {

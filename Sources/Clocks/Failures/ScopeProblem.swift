@@ -5,6 +5,8 @@ enum ScopeProblem: Sendable {
   case stuck(after: Duration, pending: @Sendable () -> [String])
   /// The same, because an operation kept time from jumping.
   case held(after: Duration, pending: @Sendable () -> [String])
+  /// The scope's jobs have run for longer than they may, in real time.
+  case tooLong(Duration, pending: @Sendable () -> [String])
   /// The test never came to rest.
   case runaway(Runaway)
 
@@ -36,6 +38,14 @@ enum ScopeProblem: Sendable {
         Pending sleeps:
         \(pending().listed)
         """
+    case .tooLong(let limit, let pending):
+      return """
+        withVirtualTime gave up at \(now), because the test has run for \(limit) of real time. A \
+        loop that waits for what never comes, or a heartbeat that nobody ends, goes on for ever in \
+        virtual time: end it, wait for less, or allow more with `runningLimit:`. The operation has \
+        been cancelled. Pending sleeps:
+        \(pending().listed)
+        """
     case .runaway(let reason):
       return """
         withVirtualTime gave up at \(now), because the test does not come to rest: \
@@ -47,6 +57,6 @@ enum ScopeProblem: Sendable {
   /// What is added if the operation does not end although it was cancelled.
   static let isOverdue = """
     It is still not over: it awaits something that does not hear of its cancellation, for example \
-    the value of another task.
+    the value of another task. So all tasks that sleep have been cancelled, too.
     """
 }

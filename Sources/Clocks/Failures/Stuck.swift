@@ -2,6 +2,8 @@
 struct Blockage: Sendable {
   /// The job's task; 0 if it is not known.
   var task: UInt64
+  /// The number of the job.
+  var number: UInt64
   /// The number of jobs that wait for it.
   var waiting: Int
 
@@ -11,7 +13,9 @@ struct Blockage: Sendable {
     time, and the rest of the test waits for it: \
     \(waiting == 1 ? "1 job is" : "\(waiting) jobs are") ready. A test's tasks run one at a time, \
     so a thread that is blocked until another task has run (by a semaphore, a lock, a synchronous \
-    wait) is blocked for ever: await it instead.
+    wait) is blocked for ever: await it instead. Or it is a loop that never suspends: one that \
+    swallows its cancellation (`while true { try? await clock.sleep(…) }`) becomes that when it is \
+    cancelled. The test goes on without it.
 
     """
   }

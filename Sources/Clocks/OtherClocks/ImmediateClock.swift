@@ -93,6 +93,13 @@ public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock,
     latest = now
   }
 
+  /// The task that slept last, and how often it has without another one having slept in between.
+  /// Guarded by `lock`.
+  nonisolated(unsafe) private var streak: (task: UInt64, sleeps: Int) = (0, 0)
+
+  /// How many sleeps a task may take before it gives way once.
+  private static var longestStreak: Int { 100 }
+
   deinit { lock.destroy() }
 
   /// The clock's time: the latest deadline that any task has slept to.
@@ -107,7 +114,9 @@ public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock,
 
   /// Moves the clock's time to `deadline`, if that is later, and returns without waiting.
   ///
-  /// A task that is cancelled by then throws, and time does not move. O(1).
+  /// A task that sleeps again and again gives way to others at every hundredth sleep, so that a loop
+  /// does not keep the rest of the program from running. A task that is cancelled by the call throws,
+  /// and time does not move. O(1).
   ///
   /// - Parameters:
   ///   - deadline: The time at which the sleep would have ended.
@@ -117,7 +126,16 @@ public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock,
     until deadline: Instant, tolerance: Duration? = nil
   ) async throws {
     try Task.checkCancellation()
-    lock.withLock { latest = max(latest, deadline) }
+    let task = TaskReference.currentID ?? 0
+    let givesWay = lock.withLock {
+      latest = max(latest, deadline)
+      streak = (task, streak.task == task ? streak.sleeps + 1 : 1)
+      guard streak.sleeps == Self.longestStreak else { return false }
+      streak.sleeps = 0
+      return true
+    }
+    // Waits for nothing: it lets others have their turn, as a real sleep would.
+    if givesWay { await Task.yield() }
   }
 }
 

@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Glibc)
@@ -46,11 +48,16 @@ enum ClockKind: String, Sendable {
 /// The scheduler of a test is the only kind of owner that there is. The register of tasks and the
 /// door to the runtime know it under this name, so that neither depends on the engine.
 class TaskOwner: @unchecked Sendable {
-  /// Whether the owner takes over delays on the runtime's own clocks. Set before it has a task.
-  let isVirtual: Bool
+  /// Whether the owner takes over delays on the runtime's own clocks.
+  final var isVirtual: Bool {
+    get { virtual.load(ordering: .relaxed) }
+    set { virtual.store(newValue, ordering: .relaxed) }
+  }
+
+  private let virtual: Atomic<Bool>
 
   init(isVirtual: Bool) {
-    self.isVirtual = isVirtual
+    virtual = Atomic(isVirtual)
   }
 
   /// Takes a job that has become ready.

@@ -8,15 +8,6 @@
 ///
 /// Looking up, adding and removing: expected O(1), amortized where the table grows.
 struct TaskTable {
-  /// What is known of a task.
-  enum Owner {
-    /// It has not been seen.
-    case unknown
-    /// It belongs to no test.
-    case nobody
-    case known(TaskOwner)
-  }
-
   private static let blockBits: UInt64 = 4
   private static let blockLength = 1 << Int(blockBits)
 
@@ -30,52 +21,51 @@ struct TaskTable {
   private var usedBlocks = 0
   private(set) var count = 0
 
-  /// An `Owner` in a word: 0 for `unknown`, 1 for `nobody`, or else the owner's address.
+  /// An owner in a word: its address, or 0 for none.
   private struct Mark: Equatable {
-    static let unknown = Mark(word: 0)
+    static let none = Mark(word: 0)
 
     let word: UInt
 
     private init(word: UInt) { self.word = word }
 
-    init(_ owner: TaskOwner?) {
-      word = owner.map { UInt(bitPattern: Unmanaged.passUnretained($0).toOpaque()) } ?? 1
+    init(_ owner: TaskOwner) {
+      word = UInt(bitPattern: Unmanaged.passUnretained(owner).toOpaque())
     }
 
-    var owner: Owner {
-      guard let pointer = UnsafeRawPointer(bitPattern: word), word != 1 else {
-        return word == 0 ? .unknown : .nobody
+    var owner: TaskOwner? {
+      UnsafeRawPointer(bitPattern: word).map {
+        Unmanaged<TaskOwner>.fromOpaque($0).takeUnretainedValue()
       }
-      return .known(Unmanaged<TaskOwner>.fromOpaque(pointer).takeUnretainedValue())
     }
   }
 
-  /// What is known of a task. Expected O(1).
-  subscript(id: UInt64) -> Owner {
-    guard count > 0, let place = place(of: id) else { return .unknown }
+  /// Whose a task is; `nil` if that is not known. Expected O(1).
+  subscript(id: UInt64) -> TaskOwner? {
+    guard count > 0, let place = place(of: id) else { return nil }
     return owners[Self.slot(of: id, at: place)].owner
   }
 
   /// Notes whose a task is. Expected O(1), amortized.
   ///
   /// The owner is not kept alive: whoever adds it removes it in time.
-  mutating func set(_ id: UInt64, to owner: TaskOwner?) {
+  mutating func set(_ id: UInt64, to owner: TaskOwner) {
     let place = place(of: id) ?? addBlock(of: id)
     let slot = Self.slot(of: id, at: place)
-    if owners[slot] == .unknown {
+    if owners[slot] == .none {
       known[place] += 1
       count += 1
     }
     owners[slot] = Mark(owner)
   }
 
-  /// Forgets a task, if `owner` owns it, or if it is nobody's and `owner` is `nil`.
+  /// Forgets a task, if `owner` owns it.
   /// Expected O(1).
-  mutating func remove(_ id: UInt64, of owner: TaskOwner?) {
+  mutating func remove(_ id: UInt64, of owner: TaskOwner) {
     guard let place = place(of: id) else { return }
     let slot = Self.slot(of: id, at: place)
     guard owners[slot] == Mark(owner) else { return }
-    owners[slot] = .unknown
+    owners[slot] = .none
     count -= 1
     known[place] -= 1
     if known[place] == 0 { removeBlock(at: place) }
@@ -158,7 +148,7 @@ struct TaskTable {
     let length = max(8, old.blocks.count * 2)
     blocks = Array(repeating: 0, count: length)
     known = Array(repeating: 0, count: length)
-    owners = Array(repeating: .unknown, count: length << Int(Self.blockBits))
+    owners = Array(repeating: .none, count: length << Int(Self.blockBits))
     for place in old.blocks.indices where old.blocks[place] != 0 {
       let new = emptyPlace(for: old.blocks[place])
       blocks[new] = old.blocks[place]
@@ -176,7 +166,7 @@ struct TaskTable {
     var seen = 0
     for place in blocks.indices {
       let slots = place << Int(Self.blockBits)..<(place + 1) << Int(Self.blockBits)
-      let marked = slots.count { owners[$0] != .unknown }
+      let marked = slots.count { owners[$0] != .none }
       precondition(marked == Int(known[place]), "miscounted ids of a block")
       precondition((blocks[place] == 0) == (marked == 0), "a block without ids, or ids without one")
       if blocks[place] != 0 {

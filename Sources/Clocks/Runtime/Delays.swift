@@ -12,7 +12,7 @@ extension RuntimeDoor {
     guard !TaskOwnership.shared.isEmpty else { return nil }
     let running = runningOwner
     let owner =
-      task.id == currentTaskID
+      task.id == TaskReference.currentID
       ? running : TaskOwnership.shared.owner(ofReadyJob: task.id, on: running).owner
     return owner?.isVirtual == true ? owner : nil
   }

@@ -69,23 +69,37 @@ extension RuntimeDoor {
   /// from saying so. Executors that somebody else installed get the job as it is.
   static func runElsewhere(_ job: UnownedJob, on lane: Lane) {
     guard PriorExecutors.areDispatch else { return PriorExecutors.enqueue(job, on: lane) }
+    let isCounted = TaskOwnership.shared.foreignJobWillRun()
     #if os(Linux)
       // With a function and a pointer, as the platform does it, and not with a closure: that takes
       // no memory of its own.
       let pointer = unsafeBitCast(job, to: UnsafeMutableRawPointer.self)
+      let queue =
+        lane == .main
+        ? dispatch_get_main_queue() : dispatch_get_global_queue(quality(of: job.priority), 0)
       switch lane {
+      case .pool where isCounted:
+        dispatch_async_f(queue, pointer) {
+          RuntimeDoor.runForeign(
+            unsafeBitCast($0, to: UnownedJob.self), on: .pool, isCounted: true)
+        }
       case .pool:
-        dispatch_async_f(dispatch_get_global_queue(quality(of: job.priority), 0), pointer) {
+        dispatch_async_f(queue, pointer) {
           RuntimeDoor.runForeign(unsafeBitCast($0, to: UnownedJob.self), on: .pool)
         }
+      case .main where isCounted:
+        dispatch_async_f(queue, pointer) {
+          RuntimeDoor.runForeign(
+            unsafeBitCast($0, to: UnownedJob.self), on: .main, isCounted: true)
+        }
       case .main:
-        dispatch_async_f(dispatch_get_main_queue(), pointer) {
+        dispatch_async_f(queue, pointer) {
           RuntimeDoor.runForeign(unsafeBitCast($0, to: UnownedJob.self), on: .main)
         }
       }
     #else
       let pool = DispatchQueue.global(qos: quality(of: job.priority))
-      (lane == .main ? .main : pool).async { runForeign(job, on: lane) }
+      (lane == .main ? .main : pool).async { runForeign(job, on: lane, isCounted: isCounted) }
     #endif
   }
 

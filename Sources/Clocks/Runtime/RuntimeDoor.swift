@@ -39,37 +39,7 @@ enum RuntimeDoor {
 
   private static let isTested = Atomic(false)
 
-  // MARK: - Tasks and jobs
-
-  /// The id of the current task, or `nil` outside any task.
-  @inline(__always)
-  static var currentTaskID: UInt64? { TaskReference.current?.id }
-
-  /// The name that the current task was given, if any.
-  static var currentTaskName: String? {
-    #if compiler(>=6.2)
-      if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
-        return Task.name
-      }
-    #endif
-    return nil
-  }
-
-  /// An id that is greater than that of every task so far and smaller than that of every task to
-  /// come.
-  static func newestTaskID() -> UInt64 {
-    #if compiler(>=6.2)
-      if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
-        // An immediate task runs here and now and passes no door; only its number is of interest.
-        return taskID(of: unsafeBitCast(Task.immediate {}, to: UnownedJob.self))
-      }
-    #endif
-    return currentTaskID ?? 0
-  }
-
-  /// The id of the task whose job this is; 0 for a job that is no task's.
-  @_silgen_name("swift_task_getJobTaskId")
-  static func taskID(of job: UnownedJob) -> UInt64
+  // MARK: - Jobs
 
   /// Runs a job here and now, as the executor of `lane` would.
   @inline(__always)
@@ -145,10 +115,10 @@ enum RuntimeDoor {
   /// before the door was opened has no context, but its task may be a test's.
   static var runningOwner: TaskOwner? {
     guard let context = ThreadContext.current else {
-      return currentTaskID.flatMap { TaskOwnership.shared.owner(of: $0) }
+      return TaskReference.currentID.flatMap { TaskOwnership.shared.owner(of: $0) }
     }
     let owner = context.pointee.owner
-    guard let task = currentTaskID, task != context.pointee.taskID else { return owner }
+    guard let task = TaskReference.currentID, task != context.pointee.taskID else { return owner }
     return TaskOwnership.shared.owner(of: task, on: owner)
   }
 
@@ -156,12 +126,18 @@ enum RuntimeDoor {
   ///
   /// It may become a test's while it runs, by making a clock; then that test's owner waits for its
   /// end.
-  static func runForeign(_ job: UnownedJob, on lane: Lane) {
-    let context = ThreadContext.run(ThreadContext(taskID: taskID(of: job), isInJob: true)) { _ in
+  ///
+  /// - Parameter isCounted: Whether its end is to be told to the register of tasks.
+  static func runForeign(_ job: UnownedJob, on lane: Lane, isCounted: Bool = false) {
+    let context = ThreadContext.run(
+      ThreadContext(taskID: taskID(of: job), isCounted: isCounted, isInJob: true)
+    ) { _ in
       run(job, on: lane)
     }
+    let waiting = isCounted ? TaskOwnership.shared.foreignJobHasRun() : nil
     for owner in context.visited.dropLast() { owner.visitorLeft(on: nil) }
     // The thread has nothing else to do, so it can go on with the last one's jobs.
-    context.visited.last?.visitorLeft(on: lane)
+    context.visited.last?.visitorLeft(on: waiting == nil ? lane : nil)
+    waiting?.visitorLeft(on: lane)
   }
 }

@@ -1,3 +1,7 @@
+/// The id of the task whose job this is; 0 for a job that is no task's.
+@_silgen_name("swift_task_getJobTaskId")
+func taskID(of job: UnownedJob) -> UInt64
+
 /// A task, valid for as long as it is not over.
 ///
 /// A task is a job: its `UnsafeCurrentTask` and its `UnownedJob` are the same pointer.
@@ -12,11 +16,44 @@ struct TaskReference: Sendable {
     }
   }
 
-  var id: UInt64 { RuntimeDoor.taskID(of: job) }
+  /// The id of the current task, or `nil` outside any task.
+  @inline(__always)
+  static var currentID: UInt64? { current?.id }
+
+  /// The name that the current task was given, if any.
+  static var currentName: String? {
+    #if compiler(>=6.2)
+      if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
+        return Task.name
+      }
+    #endif
+    return nil
+  }
+
+  /// An id that is greater than that of every task so far and smaller than that of every task to
+  /// come.
+  static func newestID() -> UInt64 {
+    #if compiler(>=6.2)
+      if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
+        // An immediate task runs here and now and passes no door; only its number is of interest.
+        return taskID(of: unsafeBitCast(Task.immediate {}, to: UnownedJob.self))
+      }
+    #endif
+    return currentID ?? 0
+  }
+
+  /// The task's number, which the runtime gives each task once.
+  var id: UInt64 { taskID(of: job) }
 
   /// The same task, in memory for as long as the handle is; to be asked for while the task is known
   /// not to be over. O(1).
   var handle: TaskHandle { TaskHandle(self) }
+}
+
+extension ReadyJob {
+  /// The task that the job is, which is not over as long as the job has not run; `nil` for a job that
+  /// is no task.
+  var task: TaskHandle? { taskID == 0 ? nil : TaskReference(job: job).handle }
 }
 
 /// A task that is kept in memory, whether or not it is over.
@@ -35,32 +72,10 @@ struct TaskHandle: Sendable {
     task = unsafeBitCast(reference.job, to: Task<Void, Never>.self)
   }
 
-  /// The task's number, which the runtime gives each task once.
-  var id: UInt64 { RuntimeDoor.taskID(of: job) }
+  /// The task's number.
+  var id: UInt64 { taskID(of: job) }
 
   var isCancelled: Bool { task.isCancelled }
 
   func cancel() { task.cancel() }
-}
-
-/// A task that has been made and has not started; it is to be started once, or run.
-struct HeldTask: Sendable {
-  let job: UnownedJob
-
-  /// Makes a task with the current one's task-local values, and does not start it.
-  ///
-  /// `nil`, and `body` runs, where tasks do not pass through the door.
-  init?(_ body: @escaping @Sendable () -> Void) {
-    let context = ThreadContext.run(ThreadContext(holding: .next)) { _ in
-      Task { body() }
-    }
-    guard case .job(let job) = context.holding else { return nil }
-    self.job = job
-  }
-
-  /// Starts it on a thread of the pool, as a foreign task.
-  func start() { RuntimeDoor.runElsewhere(job, on: .pool) }
-
-  /// Runs it here and now.
-  func runHere() { RuntimeDoor.run(job, on: .pool) }
 }

@@ -12,7 +12,7 @@
 ///
 /// The runtime has no function for that. Its layout of a task's status is what debuggers rely on
 /// (`RuntimeInternals.h` of the Swift runtime), and it is tried here before it is believed.
-final class WatchedTask: Sendable {
+final class WatchedTask: Equatable, Sendable {
   private let task: TaskHandle
 
   /// The current task; `nil` outside any task, and where its status cannot be read.
@@ -23,7 +23,18 @@ final class WatchedTask: Sendable {
     return WatchedTask(task.handle)
   }
 
+  /// The current task, if it is a child: a test library runs a test in one, and nothing can leave one
+  /// behind.
+  static var currentChild: WatchedTask? {
+    guard let task = TaskReference.current, TaskStatus.isReadable, TaskStatus.isChild(task) else {
+      return nil
+    }
+    return current
+  }
+
   private init(_ task: TaskHandle) { self.task = task }
+
+  static func == (lhs: WatchedTask, rhs: WatchedTask) -> Bool { lhs.task.id == rhs.task.id }
 
   /// Whether the task has come to its end. O(1).
   var isOver: Bool { TaskStatus(of: task.job).isOver }
@@ -44,9 +55,14 @@ struct TaskStatus {
   var isOver: Bool { flags & 0x2000 != 0 }
 
   /// Whether the task's memory is a part of its parent's, so that nothing keeps it.
-  static func isAsyncLet(_ task: TaskReference) -> Bool {
-    unsafeBitCast(task.job, to: UnsafeRawPointer.self)
-      .load(fromByteOffset: 32, as: UInt32.self) & 1 << 28 != 0
+  static func isAsyncLet(_ task: TaskReference) -> Bool { flags(of: task) & 1 << 28 != 0 }
+
+  /// Whether the task is a child, so that its parent's end waits for its own.
+  static func isChild(_ task: TaskReference) -> Bool { flags(of: task) & 1 << 24 != 0 }
+
+  /// What the runtime has written down about a task's job.
+  private static func flags(of task: TaskReference) -> UInt32 {
+    unsafeBitCast(task.job, to: UnsafeRawPointer.self).load(fromByteOffset: 32, as: UInt32.self)
   }
 
   /// Whether the layout is known here: a task that is over says so.

@@ -49,6 +49,9 @@ enum TestLibraries {
   /// Whether XCTest is known to run tests in this process at this moment.
   static var isXCTestRunning: Bool { running == .xcTest }
 
+  /// Whether this process is known to run tests.
+  static var isTestProcess: Bool { running != nil }
+
   enum Library {
     case swiftTesting
     case xcTest

@@ -10,9 +10,9 @@
 
 /// What the system's clocks read at one moment.
 struct SystemClocks: Sendable {
-  private let realTime = Self.read(CLOCK_REALTIME)
-  private let monotonic = Self.read(CLOCK_MONOTONIC)
-  private let sinceBoot = Self.read(Self.bootClock)
+  private var realTime = Self.read(CLOCK_REALTIME)
+  private var monotonic = Self.read(CLOCK_MONOTONIC)
+  private var sinceBoot = Self.read(Self.bootClock)
 
   #if os(Linux) || os(Android)
     private static let bootClock = CLOCK_BOOTTIME
@@ -24,6 +24,20 @@ struct SystemClocks: Sendable {
     var reading = timespec()
     clock_gettime(clock, &reading)
     return reading
+  }
+
+  /// How much of real time had passed since 1970 at that moment.
+  var sinceEpoch: Duration {
+    .seconds(realTime.tv_sec) + .nanoseconds(realTime.tv_nsec)
+  }
+
+  /// The readings `duration` later, with the date moved on by `dateOffset` besides.
+  func advanced(by duration: Duration, andDateBy dateOffset: Duration = .zero) -> SystemClocks {
+    var later = self
+    later.realTime = realTime.advanced(by: saturatingSum(duration, dateOffset))
+    later.monotonic = monotonic.advanced(by: duration)
+    later.sinceBoot = sinceBoot.advanced(by: duration)
+    return later
   }
 
   /// What a clock reads when `duration` has passed since that moment; `nil` for a clock that is not

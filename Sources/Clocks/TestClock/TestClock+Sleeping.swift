@@ -55,8 +55,8 @@ extension TestClock {
     _ token: Token, _ sleeper: Sleeper, until deadline: Instant, tolerance: Duration?
   ) {
     let task = TaskReference.current
-    let name = RuntimeDoor.currentTaskName
-    let (outcome, fulfilled) = scheduler.change { state in
+    let name = TaskReference.currentName
+    let (outcome, fulfilled, news) = scheduler.change { state in
       // Time may have moved since the sleep was announced, if a thread that is not the test's
       // called. Then it is due at once, and is woken by the next advance, which is as if it had
       // come a moment later.
@@ -70,8 +70,16 @@ extension TestClock {
           .sleepRegistered(
             number: token.number, task: details.taskID, until: deadline.offset as? Swift.Duration))
       }
-      return (outcome, timeline.takeFulfilledWaiters())
+      let news =
+        timeline.listeners.isEmpty
+        ? nil
+        : SleepNews(
+          sleep: .init(
+            deadline: deadline.offset, number: token.number, taskName: name, details: details),
+          listeners: timeline.listeners)
+      return (outcome, timeline.takeFulfilledWaiters(), news)
     }
+    news?.tell()
     if case .cancelled = outcome { resumeCancelled(sleeper) }
     for waiter in fulfilled { waiter.succeed() }
   }

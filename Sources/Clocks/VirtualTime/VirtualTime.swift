@@ -35,7 +35,7 @@ public final class VirtualTime: Sendable {
   ) {
     RuntimeDoor.open()
     Watchdog.start()
-    let scope = Scope(options)
+    let scope = Scope(options, startingAt: Scheduler.running?.systemClocks)
     scheduler = Scheduler(scope, origin: origin, record: record)
     clock = TestClock(scheduler, scope.timeline, at: origin)
     scope.face = self
@@ -43,6 +43,13 @@ public final class VirtualTime: Sendable {
 
   /// The scope's time: how much of it has passed since the scope began. O(1).
   public var now: Instant { clock.now }
+
+  /// What `Date()` reads in the scope, as the time since the beginning of 1970; for a test kit that
+  /// knows dates.
+  @_spi(TestKit) public var sinceEpoch: Duration {
+    get { scheduler.date }
+    set { scheduler.date = newValue }
+  }
 }
 
 // MARK: - Moving time by hand

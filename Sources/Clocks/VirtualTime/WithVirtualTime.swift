@@ -33,7 +33,11 @@
 ///
 /// If the scope is stuck (nothing can run, no sleep is pending, the operation is not finished) for
 /// a while of real time, or never comes to rest, then that is recorded as a failure of the test at
-/// the caller's line, and the operation is cancelled.
+/// the caller's line, and the operation is cancelled. If it does not hear of that, all tasks that
+/// sleep are cancelled as well.
+///
+/// What is left of a scope that has ended lives on in real time: the sleeps of its tasks on the
+/// runtime's clocks are real ones, and its clock moves only if somebody advances it.
 ///
 /// **Exactness.** A test binary that links ClocksTestKit reads virtual time from
 /// `ContinuousClock.now`, `SuspendingClock.now` and `Date()` in the scope, and un-injected sleeps
@@ -55,20 +59,26 @@
 ///   - stuckAfter: How much real time makes a scope in which nothing can run count as stuck; five
 ///     seconds by default.
 ///   - freezesDate: Whether `Date()` reads virtual time, too, where the clocks do.
-///   - fileID: The caller's place in its sources, for a failure; so are the next three.
+///   - runningLimit: For how long the scope's tasks may run, in real time; a minute by default. The time
+///     does not count in which nothing of the scope runs. A test that goes on for longer, a loop that
+///     polls for what never comes, is a failure, and its operation is cancelled.
+///   - fileID: The file in which a failure is recorded, as `#fileID`.
+///   - filePath: The file in which a failure is recorded, as `#filePath`.
+///   - line: The line at which a failure is recorded.
+///   - column: The column at which a failure is recorded.
 ///   - operation: What to run; it is given the scope.
 @discardableResult
 public nonisolated(nonsending) func withVirtualTime<Result>(
   autoAdvance: Bool = true, jumpsAfter: Duration? = nil,
   leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel, stuckAfter: Duration = .seconds(5),
-  freezesDate: Bool = true,
+  freezesDate: Bool = true, runningLimit: Duration = .seconds(60),
   fileID: StaticString = #fileID, filePath: StaticString = #filePath,
   line: UInt = #line, column: UInt = #column,
   operation: nonisolated(nonsending) (VirtualTime) async throws -> Result
 ) async throws -> Result {
   let options = ScopeOptions(
     autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleepsFail: leftoverSleeps == .fail,
-    stuckAfter: stuckAfter, freezesDate: freezesDate)
+    stuckAfter: stuckAfter, freezesDate: freezesDate, runningLimit: runningLimit)
   let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
   return try await VirtualTime(options, at: callSite).run(operation)
 }
@@ -77,12 +87,13 @@ public nonisolated(nonsending) func withVirtualTime<Result>(
 /// belongs.
 @_spi(TestKit) public nonisolated(nonsending) func withVirtualTime<Result>(
   autoAdvance: Bool, jumpsAfter: Duration?, leftoverSleeps: VirtualTime.LeftoverSleeps,
-  stuckAfter: Duration, freezesDate: Bool, report: @escaping @Sendable (String) -> Void,
+  stuckAfter: Duration, freezesDate: Bool, runningLimit: Duration,
+  report: @escaping @Sendable (String) -> Void,
   operation: nonisolated(nonsending) (VirtualTime) async throws -> Result
 ) async throws -> Result {
   let options = ScopeOptions(
     autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleepsFail: leftoverSleeps == .fail,
-    stuckAfter: stuckAfter, freezesDate: freezesDate)
+    stuckAfter: stuckAfter, freezesDate: freezesDate, runningLimit: runningLimit)
   return try await VirtualTime(options, at: CallSite(), record: report).run(operation)
 }
 
@@ -146,7 +157,7 @@ extension VirtualTime {
     await withTaskGroup { group in
       // Whatever is started on behalf of the scope's scheduler is the scope's.
       _ = ThreadContext.run(
-        ThreadContext(owner: scheduler, taskID: RuntimeDoor.currentTaskID ?? 0)
+        ThreadContext(owner: scheduler, taskID: TaskReference.currentID ?? 0)
       ) { _ in
         group.addTask(operation: child)
       }
@@ -166,25 +177,49 @@ extension VirtualTime {
   private nonisolated(nonsending) func end() async {
     let problem = scheduler.endScope()
     await endLeftovers()
+    scheduler.closeScope()
     if let problem { scheduler.report.record(scheduler.describe(problem)) }
   }
 
-  /// Cancels the tasks that still sleep, and those that they start, until none is left.
+  /// Cancels the tasks that still sleep, or run without end, and those that they start, until none is
+  /// left.
   private nonisolated(nonsending) func endLeftovers() async {
-    _ = await scheduler.settle()
-    scheduler.runEndedSleeps()
+    let fails = scheduler.scope?.options.leftoverSleepsFail == true
+    // Whoever has not come to rest by now is left behind, so it need not be waited for so long.
+    scheduler.change { $0.runaway.limits.jobs = min($0.runaway.limits.jobs, 100_000) }
+    var cancelled: Set<UInt64> = []
+    var isReported = false
     for round in 0..<100 {
+      if let restless = await scheduler.settleUnlessRestless() {
+        if fails, !isReported {
+          isReported = true
+          scheduler.report.record(LeftoverFailure.restless(restless.id, now: "\(now)"))
+        }
+        if cancelled.insert(restless.id).inserted {
+          restless.cancel()
+        } else {
+          scheduler.report.record(LeftoverFailure.deaf(restless.id))
+          scheduler.change { _ = $0.dropped.insert(restless.id) }
+        }
+        continue
+      }
+      if round == 0 {
+        scheduler.runEndedSleeps()
+        await scheduler.settleAsOwn()
+      }
       let pending = scheduler.pendingSleeps
       guard !pending.isEmpty else { return }
-      if round == 0, scheduler.scope?.options.leftoverSleepsFail == true {
+      if fails, !isReported {
+        isReported = true
         scheduler.report.record(
-          LeftoverSleepsFailure.unexpected(now: "\(now)", pending: pending.map(\.line)))
+          LeftoverFailure.asleep(now: "\(now)", pending: pending.map(\.line)))
       }
       scheduler.cancelSleepingTasks()
-      _ = await scheduler.settle()
     }
-    scheduler.report.record(
-      LeftoverSleepsFailure.endless(pending: scheduler.pendingSleeps.map(\.line)))
+    guard await scheduler.settleUnlessRestless() == nil else { return }
+    let pending = scheduler.pendingSleeps.map(\.line)
+    guard !pending.isEmpty else { return }
+    scheduler.report.record(LeftoverFailure.endless(pending: pending))
   }
 }
 

@@ -6,6 +6,8 @@ enum Command: Sendable {
   case list
   /// Tell what of a test can be seen on this system.
   case platform
+  /// Say which version this is.
+  case version
   /// Explain how the program, or one scenario, is used.
   case help((any Scenario.Type)?)
   /// Run one scenario.
@@ -24,6 +26,9 @@ enum Command: Sendable {
     switch first {
     case "--help", "-h", "help":
       self = .help(nil)
+    case "--version":
+      _ = try Arguments(rest, operands: [], options: [])
+      self = .version
     case "list", "platform":
       guard !Self.asksForHelp(rest) else {
         self = .help(nil)
@@ -32,10 +37,12 @@ enum Command: Sendable {
       _ = try Arguments(rest, operands: [], options: [])
       self = first == "list" ? .list : .platform
     case _ where first.hasPrefix("-"):
-      throw UsageError("unknown option '\(first)'")
+      throw UsageError(
+        "unknown option '\(first)'\(["--help", "--version"].suggestion(for: first))")
     default:
       guard let scenario = allScenarios.first(where: { $0.name == first }) else {
-        throw UsageError("unknown scenario '\(first)'")
+        let names = allScenarios.map { $0.name } + ["list", "platform", "help"]
+        throw UsageError("unknown scenario '\(first)'\(names.suggestion(for: first))")
       }
       self = Self.asksForHelp(rest) ? .help(scenario) : try Self.play(scenario, rest)
     }

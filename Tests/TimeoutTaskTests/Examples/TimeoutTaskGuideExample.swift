@@ -3,7 +3,7 @@ import Foundation
 import Testing
 import TimeoutTask
 
-// Every example in Docs/TimeoutTask.md is a part of this file, line for line.
+// Every example in Docs/TimeoutTask.md is a part of a file of this folder, line for line.
 
 /// A feed of headlines on some server.
 struct Server: Sendable {
@@ -156,11 +156,16 @@ final class Cache: Sendable {
     for _ in 0..<4 { root.deleteLastPathComponent() }
     let guide = try String(
       contentsOf: root.appendingPathComponent("Docs/TimeoutTask.md"), encoding: .utf8)
-    let source = lines(of: try String(contentsOf: here, encoding: .utf8))
+    let folder = here.deletingLastPathComponent()
+    let sources = try FileManager.default.contentsOfDirectory(atPath: folder.path).map {
+      lines(of: try String(contentsOf: folder.appendingPathComponent($0), encoding: .utf8))
+    }
     let examples = guide.components(separatedBy: "```swift\n").dropFirst()
       .map { $0.components(separatedBy: "```")[0] }
     #expect(examples.count > 3)
-    for example in examples { #expect(source.contains(lines(of: example))) }
+    for example in examples {
+      #expect(sources.contains { $0.contains(lines(of: example)) })
+    }
   }
 
   /// The text without indentation and empty lines, so that examples can be told from their place.

@@ -19,6 +19,8 @@ final class Gate: Sendable {
     }
   }
 
+  var isClosed: Bool { lock.withLock { waiting != nil } }
+
   func open() {
     let waiting = lock.withLock {
       defer { self.waiting = nil }

@@ -1,0 +1,103 @@
+import ArgumentParser
+import Dispatch
+import Workloads
+
+/// Does one workload: once, which is what Scripts/instructions counts, or as often as it takes to
+/// time it, for Benchmarks/compare.
+///
+/// The main thread does nothing but wait, in a way that the counting tool understands: the one in
+/// which an asynchronous `main` waits, it does not.
+@main
+struct OneWorkload: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Does one workload, for Scripts/instructions and Benchmarks/compare.")
+
+  @Argument(help: "The workload.")
+  var workload: Workload
+
+  @Argument(help: "How many operations.")
+  var count: Int
+
+  @Flag(help: "Repeat it, and print the median of its nanoseconds an operation.")
+  var time = false
+
+  func run() {
+    let end = DispatchSemaphore(value: 0)
+    Task.detached {
+      if time {
+        print(await median())
+      } else {
+        // The first one warms up.
+        _ = await workload.run(64)
+        _ = await workload.run(count)
+      }
+      end.signal()
+    }
+    end.wait()
+  }
+
+  /// The peers do the same: one to warm up, then at least three, until a fifth of a second is over.
+  private func median() async -> Double {
+    if workload.isMeasuredOnce { return await workload.run(count) }
+    _ = await workload.run(count)
+    let begin = ContinuousClock.now
+    var times: [Double] = []
+    while times.count < 3 || ContinuousClock.now - begin < .milliseconds(200) {
+      times.append(await workload.run(count))
+    }
+    return times.sorted()[times.count / 2]
+  }
+}
+
+enum Workload: String, ExpressibleByArgument, CaseIterable {
+  case loop
+  case wakeDistinct = "wake-distinct"
+  case wakeEqual = "wake-equal"
+  case register
+  case cancel
+  case scopeSleep = "scope-sleep"
+  case advancePastNothing = "advance-past-nothing"
+  case parallelTests = "parallel-tests"
+  case timeout = "with-timeout"
+  case twoChildren = "two-children"
+  case timeoutTask = "timeout-task"
+  case hop = "hop-in-a-test"
+  case hopOfStranger = "hop-of-no-test"
+  case strangers = "no-tests-task"
+  case bytes
+  case floorLoop = "floor-loop"
+  case floorWakeDistinct = "floor-wake-distinct"
+  case floorWakeEqual = "floor-wake-equal"
+  case floorRegister = "floor-register"
+  case floorCancel = "floor-cancel"
+  case floorBytes = "floor-bytes"
+
+  /// Memory that was used once is used again: then there is nothing more to see.
+  var isMeasuredOnce: Bool { self == .bytes || self == .floorBytes }
+
+  func run(_ count: Int) async -> Double {
+    switch self {
+    case .loop: await Workloads.loopOurs(count)
+    case .wakeDistinct: await Workloads.wakeOurs(Workloads.shuffled(count))
+    case .wakeEqual: await Workloads.wakeOurs(Array(repeating: 1, count: count))
+    case .register: await Workloads.registerOurs(Workloads.shuffled(count))
+    case .cancel: await Workloads.cancelOurs(Workloads.shuffled(count))
+    case .scopeSleep: await Workloads.scopeLoop(count)
+    case .advancePastNothing: await Workloads.advancePastNothing(count)
+    case .parallelTests: await Workloads.parallelTests(count)
+    case .timeout: await Workloads.timeout(count)
+    case .twoChildren: await Workloads.twoChildren(count)
+    case .timeoutTask: await Workloads.timeoutTask(count)
+    case .hop: await Workloads.hopInATest(count)
+    case .hopOfStranger: await Workloads.hopOfNoTest(count)
+    case .strangers: await Workloads.strangersBesideAClock(count)
+    case .bytes: await Workloads.bytesSleeping(count)
+    case .floorLoop: await Workloads.loopFloor(count)
+    case .floorWakeDistinct: await Workloads.wakeFloor(Workloads.shuffled(count))
+    case .floorWakeEqual: await Workloads.wakeFloor(Array(repeating: 1, count: count))
+    case .floorRegister: await Workloads.registerFloor(Workloads.shuffled(count))
+    case .floorCancel: await Workloads.cancelFloor(Workloads.shuffled(count))
+    case .floorBytes: await Workloads.bytesSuspended(count)
+    }
+  }
+}

@@ -1,0 +1,56 @@
+extension SchedulerState {
+  /// Takes a job that has become ready. Amortized O(1).
+  ///
+  /// - Parameter isFromOutside: Whether something outside the scope has made it ready.
+  @inline(__always)
+  mutating func jobIsReady(_ job: ReadyJob, isFromOutside: Bool) {
+    if !dropped.isEmpty, dropped.contains(job.taskID) { return }
+    if let scope {
+      if let over = scope.runtimeSleeps.taskBecameReady(job.taskID, on: scope.timeline) {
+        idleness.ready.append(over)
+      }
+      scope.pace.somethingHappens()
+      if isFromOutside { requests.jobCameFromOutside() }
+    }
+    idleness.ready.append(job)
+  }
+
+  /// Takes somebody who wants to know, or who moves time. O(1).
+  mutating func append(_ waiter: IdleWaiter) {
+    requests.append(waiter)
+    runaway.isAtRest()
+  }
+
+  /// Takes somebody who looks at each instant. O(1).
+  mutating func append(observer: InstantObserver) {
+    requests.append(observer: observer)
+    runaway.isAtRest()
+  }
+
+  /// A running job of the test's that the scheduler did not start has begun, or is found out.
+  mutating func visitorCame() { idleness.visitors += 1 }
+
+  mutating func visitorLeft() {
+    idleness.visitorLeft()
+    activity.visitorHasLeft()
+  }
+
+  /// A task runs, or is about to, where its jobs are not seen.
+  mutating func taskWentAway(_ task: UInt64) {
+    idleness.away += 1
+    if observer != nil { note(.taskAway(task)) }
+  }
+
+  /// A task has come back from there, or sleeps.
+  mutating func taskCameBack(_ task: UInt64) {
+    idleness.away -= 1
+    if observer != nil { note(.taskBack(task)) }
+  }
+
+  /// What follows from the ringing of an alarm. If something happens at this moment, there is a new
+  /// alarm when it is over.
+  mutating func alarmRings(_ number: Int, isAnyBusy: Bool) -> ScopeState.AlarmOutcome {
+    guard idleness.isIdle, let scope else { return .nothing }
+    return scope.alarmRings(number, isAnyBusy: isAnyBusy)
+  }
+}

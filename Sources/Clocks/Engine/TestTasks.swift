@@ -1,0 +1,28 @@
+/// The tasks of which a test is known to consist, as far as it matters whether the test is over: those
+/// that made its clocks, or else those that use them.
+struct TestTasks {
+  /// Tasks that may not be over yet.
+  private var tasks: [WatchedTask] = []
+  /// Whether there ever was one.
+  private(set) var isKnown = false
+
+  /// Whether there was a task, and all are over.
+  var areOver: Bool { isKnown && tasks.allSatisfy(\.isOver) }
+
+  /// Adds the task that makes a clock. Returns what is not needed any more, to be let go of without a
+  /// lock.
+  mutating func add(maker task: WatchedTask?) -> [WatchedTask] {
+    guard let task else { return [] }
+    isKnown = true
+    let over = tasks.filter(\.isOver)
+    tasks.removeAll { $0.isOver || $0 == task }
+    tasks.append(task)
+    return over
+  }
+
+  /// Adds a child task that uses a clock, if whoever made the test's clocks is over, or is not known:
+  /// then it is the test that goes on.
+  mutating func add(user task: WatchedTask?) -> [WatchedTask] {
+    isKnown && !areOver ? [] : add(maker: task)
+  }
+}

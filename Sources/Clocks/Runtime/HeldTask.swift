@@ -1,0 +1,21 @@
+/// A task that has been made and has not started; it is to be started once, or run.
+struct HeldTask: Sendable {
+  let job: UnownedJob
+
+  /// Makes a task with the current one's task-local values, and does not start it.
+  ///
+  /// `nil`, and `body` runs, where tasks do not pass through the door.
+  init?(_ body: @escaping @Sendable () -> Void) {
+    let context = ThreadContext.run(ThreadContext(holding: .next)) { _ in
+      Task { body() }
+    }
+    guard case .job(let job) = context.holding else { return nil }
+    self.job = job
+  }
+
+  /// Starts it on a thread of the pool, as a foreign task.
+  func start() { RuntimeDoor.runElsewhere(job, on: .pool) }
+
+  /// Runs it here and now.
+  func runHere() { RuntimeDoor.run(job, on: .pool) }
+}

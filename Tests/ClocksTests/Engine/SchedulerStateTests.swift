@@ -1,0 +1,318 @@
+import Testing
+
+@testable import Clocks
+
+/// What a scheduler decides, asked as a function: there is no thread here, no task and no lock.
+@Suite struct SchedulerStateTests {
+  @Test func whatIsReadyRunsInTheOrderInWhichItBecameReady() {
+    var state = SchedulerState()
+    for task in 1...3 { state.jobIsReady(ReadyJob(of: UInt64(task)), isFromOutside: false) }
+    #expect(state.claimThread() == .pool)
+    #expect(state.steps() == ["run 1", "run 2", "run 3", "rest"])
+  }
+
+  @Test func aThreadIsAskedForOnceAndOnlyIfThereIsSomethingToDo() {
+    var state = SchedulerState()
+    #expect(state.claimThread() == nil)
+    state.jobIsReady(ReadyJob(of: 1, lane: .main), isFromOutside: false)
+    #expect(state.claimThread() == .main)
+    #expect(state.claimThread() == nil)
+    #expect(state.step(on: .main) == "run 1")
+    // The job makes another one ready; the thread that runs it will see it.
+    state.jobIsReady(ReadyJob(of: 2), isFromOutside: false)
+    #expect(state.claimThread() == nil)
+    #expect(state.steps(on: .main) == ["run 2", "rest"])
+    #expect(state.claimThread() == nil)
+  }
+
+  @Test func aJobOfTheMainActorMovesTheThread() {
+    var state = SchedulerState()
+    state.jobIsReady(ReadyJob(of: 1, lane: .main), isFromOutside: false)
+    state.jobIsReady(ReadyJob(of: 2), isFromOutside: false)
+    #expect(state.step() == "move to main")
+    #expect(state.claimThread() == nil)
+    #expect(state.steps(on: .main) == ["run 1", "run 2", "rest"])
+  }
+
+  @Test func aThreadThatMayNotStayMovesOn() {
+    var state = SchedulerState()
+    state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
+    #expect(state.step(mayStay: false) == "move to pool")
+    #expect(state.steps() == ["run 1", "rest"])
+  }
+
+  @Test func nothingIsStartedBesideAVisitor() {
+    var state = SchedulerState()
+    state.visitorCame()
+    state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
+    state.append(waiter())
+    #expect(state.claimThread() == nil)
+    #expect(state.step() == "rest")
+    #expect(!state.idleness.isIdle)
+    state.visitorLeft()
+    #expect(state.claimThread() == .pool)
+    #expect(state.steps() == ["run 1", "finish", "rest"])
+    #expect(state.idleness.isIdle)
+  }
+
+  @Test func readyJobsRunWhileATaskIsAwayButNobodyIsToldThatTheTestIsIdle() {
+    var state = SchedulerState()
+    state.taskWentAway(7)
+    state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
+    state.append(waiter())
+    #expect(state.claimThread() == .pool)
+    #expect(state.steps() == ["run 1", "rest"])
+    #expect(!state.idleness.isIdle)
+    #expect(state.claimThread() == nil)
+    state.taskCameBack(7)
+    #expect(state.claimThread() == .pool)
+    #expect(state.steps() == ["finish", "rest"])
+  }
+
+  @Test func whoOnlyWantsToKnowComesBeforeWhoMovesTime() {
+    var state = SchedulerState()
+    let timeline = Timeline<Duration>(now: .zero)
+    state.append(advance(timeline, to: .seconds(1)))
+    state.append(waiter(isOwn: false))
+    #expect(state.steps() == ["finish another's", "finish", "rest"])
+    #expect(timeline.now == .seconds(1))
+  }
+
+  @Test func anAdvanceWakesOneSleepAfterAnotherAndEachAtItsDeadline() {
+    var state = SchedulerState()
+    let timeline = Timeline<Duration>(now: .zero)
+    for second in [3, 1, 2] { sleep(on: timeline, until: .seconds(second)) }
+    state.append(advance(timeline, to: .seconds(2)))
+    #expect(state.step() == "wake")
+    #expect(timeline.now == .seconds(1))
+    // What the wake has made ready comes before the next wake.
+    state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
+    #expect(state.step() == "run 1")
+    #expect(timeline.now == .seconds(1))
+    #expect(state.steps() == ["wake", "finish", "rest"])
+    #expect(timeline.now == .seconds(2))
+    #expect(timeline.sleeps.count == 1)
+  }
+
+  @Test func observersLookAtEachInstantBeforeTimeMovesOn() {
+    var state = SchedulerState()
+    let timeline = Timeline<Duration>(now: .zero)
+    for second in 1...2 { sleep(on: timeline, until: .seconds(second)) }
+    state.append(advance(timeline, to: .seconds(2)))
+    state.append(observer: observer(timeline, after: .zero))
+    #expect(state.step() == "wake")
+    #expect(state.step() == "finish another's")
+    #expect(timeline.now == .seconds(1))
+    #expect(state.steps() == ["wake", "finish", "rest"])
+  }
+
+  @Test func jobsWithoutEndMakeWhoeverWaitsGiveUp() {
+    var state = SchedulerState()
+    state.runaway.limits = RunawayLimits(jobs: 3)
+    let waiter = waiter()
+    state.append(waiter)
+    // Whoever gives up keeps the task because of which, so there has to be one.
+    let task = Task {}
+    let job = ReadyJob(job: unsafeBitCast(task, to: UnownedJob.self), taskID: 5, lane: .pool)
+    for _ in 1...3 {
+      state.jobIsReady(job, isFromOutside: false)
+      #expect(state.step() == "run 5")
+    }
+    state.jobIsReady(job, isFromOutside: false)
+    #expect(state.step() == "finish")
+    guard case .jobs(3, task: 5) = waiter.runaway else {
+      Issue.record("\(String(describing: waiter.runaway))")
+      return
+    }
+    #expect(waiter.culprit != nil)
+    // The job is not lost.
+    #expect(state.steps() == ["run 5", "rest"])
+    withExtendedLifetime(task) {}
+  }
+
+  @Test func aThreadThatWasGivenUpDecidesNothingAnyMore() {
+    var state = SchedulerState()
+    state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
+    #expect(state.step() == "run 1")
+    state.visitorCame()
+    state.jobIsReady(ReadyJob(of: 2), isFromOutside: false)
+    #expect(state.claimThread() == nil)
+    state.idleness.giveUpRunning()
+    #expect(state.claimThread() == .pool)
+    // The job ends after all, and its thread asks what comes next.
+    #expect(state.step(thread: 0) == "rest")
+    #expect(state.step(thread: 1) == "run 2")
+    // The visitor leaves after all.
+    state.visitorLeft()
+    state.checkInvariants()
+    #expect(state.step(thread: 1) == "rest")
+    #expect(state.idleness.isIdle)
+  }
+
+  // MARK: - A scope
+
+  @Test func timeJumpsIfNobodyHoldsIt() {
+    let scope = Scope(ScopeOptions())
+    var state = SchedulerState(scope: scope)
+    state.beginBody()
+    sleep(on: scope.timeline, until: .seconds(5))
+    state.scope?.pace.holds = 1
+    #expect(state.claimThread() == nil)
+    #expect(state.step() == "rest")
+    state.scope?.pace.holds = 0
+    #expect(state.claimThread() == .pool)
+    #expect(state.step() == "wake")
+    #expect(scope.timeline.now == .seconds(5))
+    #expect(state.step() == "rest, alarm 1 in 5.0 seconds")
+  }
+
+  @Test func timeJumpsAfterThePauseOnlyAndOnlyIfNothingHappens() {
+    let scope = Scope(ScopeOptions(jumpsAfter: .seconds(1)))
+    var state = SchedulerState(scope: scope)
+    state.beginBody()
+    sleep(on: scope.timeline, until: .seconds(5))
+    #expect(state.step() == "rest, alarm 1 in 1.0 seconds")
+    state.jobIsReady(ReadyJob(of: 1), isFromOutside: true)
+    _ = state.alarmRings(1, isAnyBusy: false)
+    #expect(state.steps() == ["run 1", "rest, alarm 2 in 1.0 seconds"])
+    _ = state.alarmRings(1, isAnyBusy: false)
+    #expect(state.claimThread() == nil)
+    _ = state.alarmRings(2, isAnyBusy: false)
+    #expect(state.claimThread() == .pool)
+    #expect(state.steps() == ["wake", "rest, alarm 3 in 5.0 seconds"])
+  }
+
+  @Test func aStuckScopeIsPatientWithBusyTestsAndThenCancelsItsBody() {
+    let scope = Scope(ScopeOptions())
+    var state = SchedulerState(scope: scope)
+    state.beginBody()
+    #expect(state.step() == "rest, alarm 1 in 5.0 seconds")
+    var number = 1
+    for _ in 1...12 {
+      guard case .again(let alarm) = state.alarmRings(number, isAnyBusy: true) else {
+        Issue.record("it has lost its patience")
+        return
+      }
+      number = alarm.number
+    }
+    _ = state.alarmRings(number, isAnyBusy: true)
+    #expect(state.claimThread() == .pool)
+    #expect(state.step() == "cancel 1")
+    #expect(state.step() == "rest, alarm 14 in 5.0 seconds")
+    guard case .report = state.alarmRings(14, isAnyBusy: false) else {
+      Issue.record("it is not reported that the body is not over")
+      return
+    }
+  }
+
+  // MARK: - At random
+
+  /// Whatever happens in whatever order: there is one thread at most, it rests only if there is
+  /// nothing to do, and none is missing when there is.
+  @Test(arguments: 0..<20) func noThreadTooManyAndNoneTooFew(_ seed: UInt64) {
+    var random = Randomness(state: seed)
+    var state = SchedulerState()
+    let timeline = Timeline<Duration>(now: .zero)
+    var model = (ready: 0, visitors: 0, away: 0, waiters: 0, hasThread: false)
+    for step in 0..<20_000 {
+      switch UInt8.random(in: 0..<10, using: &random) {
+      case 0, 1:
+        state.jobIsReady(ReadyJob(of: UInt64(step)), isFromOutside: false)
+        model.ready += 1
+      case 2:
+        state.visitorCame()
+        model.visitors += 1
+      case 3 where model.visitors > 0:
+        state.visitorLeft()
+        model.visitors -= 1
+      case 4:
+        state.taskWentAway(1)
+        model.away += 1
+      case 5 where model.away > 0:
+        state.taskCameBack(1)
+        model.away -= 1
+      case 6:
+        state.append(Bool.random(using: &random) ? waiter() : advance(timeline, to: .zero))
+        model.waiters += 1
+      default:
+        if model.hasThread {
+          let action = state.step()
+          if action.hasPrefix("run") { model.ready -= 1 }
+          if action.hasPrefix("finish") {
+            #expect(model.ready == 0 && model.visitors == 0 && model.away == 0)
+            model.waiters -= 1
+          }
+          model.hasThread = action != "rest"
+        }
+      }
+      let canAct =
+        model.visitors == 0 && (model.ready > 0 || (model.away == 0 && model.waiters > 0))
+      let claimed = state.claimThread() != nil
+      #expect(claimed == (!model.hasThread && canAct))
+      if claimed { model.hasThread = true }
+      let isIdle =
+        !model.hasThread && model.ready == 0 && model.visitors == 0 && model.away == 0
+      #expect(state.idleness.isIdle == isIdle)
+      if step % 1_000 == 0 { state.checkInvariants() }
+    }
+  }
+
+  // MARK: - Support
+
+  private func waiter(isOwn: Bool = true) -> IdleWaiter {
+    let waiter = IdleWaiter(isOwn: isOwn)
+    waiter.continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, Never>.self)
+    return waiter
+  }
+
+  private func advance(_ timeline: Timeline<Duration>, to target: Duration) -> IdleWaiter {
+    let advance = Advance(timeline, isOwn: true) { _ in target }
+    advance.continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, Never>.self)
+    return advance
+  }
+
+  private func observer(_ timeline: Timeline<Duration>, after known: Duration) -> InstantObserver {
+    let observer = TimelineObserver(
+      timeline, isOwn: false, isPaced: false, after: known, jobsFromOutside: 0, upTo: .seconds(9))
+    observer.continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, Never>.self)
+    return observer
+  }
+
+  private func sleep(on timeline: Timeline<Duration>, until deadline: Duration) {
+    let continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, any Error>.self)
+    _ = timeline.sleeps.suspend(
+      timeline.sleeps.reserve(), .continuation(continuation, isOwn: true), until: deadline,
+      details: .init(registered: timeline.now, clock: .test))
+  }
+}
+
+extension SchedulerState {
+  /// Decides what comes next, and says what that is.
+  fileprivate mutating func step(
+    on lane: Lane = .pool, mayStay: Bool = true, thread: Int = 0
+  ) -> String {
+    switch next(on: lane, mayStay: mayStay, thread: thread) {
+    case .run(let job): "run \(job.taskID)"
+    case .wake(_, let isOwn): isOwn ? "wake" : "wake another's"
+    case .finish(_, let isOwn): isOwn ? "finish" : "finish another's"
+    case .cancel(let tasks): "cancel \(tasks.count)"
+    case .report: "report"
+    case .inspect(let sleeps): "inspect \(sleeps.count)"
+    case .move(let lane): "move to \(lane)"
+    case .rest(nil): "rest"
+    case .rest(let alarm?): "rest, alarm \(alarm.number) in \(alarm.duration)"
+    }
+  }
+
+  /// Decides what comes next until the thread rests, and says what that is.
+  fileprivate mutating func steps(on lane: Lane = .pool) -> [String] {
+    var steps: [String] = []
+    repeat { steps.append(step(on: lane)) } while !steps[steps.count - 1].hasPrefix("rest")
+    return steps
+  }
+
+  /// The body of a scope begins; any task will do.
+  fileprivate func beginBody() {
+    scope?.body.begin(TaskReference(job: unsafeBitCast(Task {}, to: UnownedJob.self)).handle)
+  }
+}

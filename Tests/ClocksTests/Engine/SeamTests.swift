@@ -1,0 +1,176 @@
+import Dispatch
+import Testing
+
+@testable import Clocks
+
+/// The three places at which others build on the engine: what comes first, what happens, and work
+/// that is away.
+@Suite struct SeamTests {
+  // MARK: - What comes first
+
+  /// Chooses as it is told, and notes what there was to choose from.
+  private final class Choosing: Chooser {
+    let asked = Log<[Candidate]>()
+    let choice: @Sendable ([Candidate]) -> Int
+    init(_ choice: @escaping @Sendable ([Candidate]) -> Int) { self.choice = choice }
+
+    func choose(among candidates: [Candidate]) -> Int {
+      asked.add(candidates)
+      return choice(candidates)
+    }
+  }
+
+  @Test func aChooserOrdersTheReadyJobs() async {
+    let clock = TestClock()
+    let log = Log<Int>()
+    for number in 0..<4 { Task { log.add(number) } }
+    let last = Choosing { $0.count - 1 }
+    clock.scheduler.change { $0.order.chooser = last }
+    await clock.settle()
+    clock.scheduler.change { $0.order.chooser = nil }
+    #expect(log.all == [3, 2, 1, 0])
+    #expect(last.asked.all.map(\.count) == [4, 3, 2])
+  }
+
+  @Test func jobsOfTheMainActorKeepTheirOrder() async {
+    let clock = TestClock()
+    let log = Log<String>()
+    Task { @MainActor in log.add("main 1") }
+    Task { log.add("pool 1") }
+    Task { @MainActor in log.add("main 2") }
+    Task { log.add("pool 2") }
+    let last = Choosing { $0.count - 1 }
+    clock.scheduler.change { $0.order.chooser = last }
+    await clock.settle()
+    clock.scheduler.change { $0.order.chooser = nil }
+    // Each time the first job of the main actor is a candidate, and no other of it.
+    #expect(log.all == ["pool 2", "pool 1", "main 1", "main 2"])
+    #expect(last.asked.all.map(\.count) == [3, 2])
+  }
+
+  @Test func aChooserOrdersSleepsOfOneDeadline() async {
+    let clock = TestClock()
+    let log = Log<Int>()
+    for number in 0..<3 {
+      Task {
+        try await clock.sleep(for: .seconds(1))
+        log.add(number)
+      }
+    }
+    Task {
+      try await clock.sleep(for: .seconds(2))
+      log.add(9)
+    }
+    await clock.settle()
+    let last = Choosing { candidates in
+      // Whoever has woken runs; then the last one wakes that is due.
+      if case .job = candidates[0] { 0 } else { candidates.count - 1 }
+    }
+    clock.scheduler.change { $0.order.chooser = last }
+    await clock.advance(by: .seconds(2))
+    clock.scheduler.change { $0.order.chooser = nil }
+    #expect(log.all == [2, 1, 0, 9])
+  }
+
+  @Test func anAnswerOutOfRangeStandsForTheFirst() async {
+    let clock = TestClock()
+    let log = Log<Int>()
+    for number in 0..<3 { Task { log.add(number) } }
+    let silly = Choosing { _ in .max }
+    clock.scheduler.change { $0.order.chooser = silly }
+    await clock.settle()
+    clock.scheduler.change { $0.order.chooser = nil }
+    #expect(log.all == [0, 1, 2])
+  }
+
+  // MARK: - What happens
+
+  private final class Events: SchedulerObserver {
+    let log = Log<SchedulerEvent>()
+    func observe(_ event: SchedulerEvent) { log.add(event) }
+  }
+
+  @Test func anObserverIsToldWhatHappensInOrder() async throws {
+    let clock = TestClock()
+    let events = Events()
+    clock.scheduler.change { $0.observer = events }
+    let me = try #require(TaskReference.currentID)
+    let ids = Log<UInt64>()
+    let sleeper = Task {
+      ids.add(TaskReference.currentID ?? 0)
+      try? await clock.sleep(for: .seconds(1))
+      try? await clock.sleep(for: .seconds(5))
+    }
+    await clock.advance(by: .seconds(1))
+    sleeper.cancel()
+    await clock.settle()
+    clock.scheduler.change { $0.observer = nil }
+    let task = try #require(ids.all.first)
+    #expect(
+      events.log.all == [
+        .taskCreated(task, by: me),
+        .jobEnqueued(task: task, by: me, .pool),
+        .jobBegan(task: task, .pool),
+        .sleepRegistered(number: 0, task: task, until: .seconds(1)),
+        .jobEnded(task: task),
+        .timeMoved(to: .seconds(1)),
+        .sleepWoken(number: 0, task: task),
+        .jobEnqueued(task: task, by: 0, .pool),
+        .jobBegan(task: task, .pool),
+        .sleepRegistered(number: 1, task: task, until: .seconds(6)),
+        .jobEnded(task: task),
+        // This task goes on after the advance: its job ends when it waits again.
+        .jobEnqueued(task: me, by: 0, .pool),
+        .jobBegan(task: me, .pool),
+        .sleepCancelled(number: 1, task: task),
+        .jobEnqueued(task: task, by: me, .pool),
+        .jobEnded(task: me),
+        .jobBegan(task: task, .pool),
+        .jobEnded(task: task),
+        .jobEnqueued(task: me, by: 0, .pool),
+        .jobBegan(task: me, .pool),
+      ])
+  }
+
+  @Test func jumpsOfAScopeAreEvents() async throws {
+    let events = Events()
+    try await withVirtualTime { time in
+      time.scheduler.change { $0.observer = events }
+      try await time.clock.sleep(for: .seconds(3))
+      time.scheduler.change { $0.observer = nil }
+    }
+    let moves = events.log.all.filter { if case .timeMoved = $0 { true } else { false } }
+    #expect(moves == [.timeMoved(to: .seconds(3))])
+  }
+
+  // MARK: - Work that is away
+
+  @Test func idlenessWaitsForATaskThatIsAwayAndReadyJobsDoNot() async {
+    let clock = TestClock()
+    let isBack = Counted()
+    let log = Log<String>()
+    clock.scheduler.change { $0.taskWentAway(1) }
+    Task { log.add(isBack.value == 1 ? "late" : "at once") }
+    DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) {
+      isBack.increment()
+      clock.scheduler.change { $0.taskCameBack(1) }
+    }
+    await clock.settle()
+    #expect(isBack.value == 1)
+    #expect(log.all == ["at once"])
+  }
+
+  @Test func timeDoesNotJumpWhileATaskIsAway() async throws {
+    try await withVirtualTime { time in
+      let scheduler = time.scheduler
+      let isBack = Counted()
+      scheduler.change { $0.taskWentAway(1) }
+      DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) {
+        isBack.increment()
+        scheduler.change { $0.taskCameBack(1) }
+      }
+      try await Task.sleep(for: .seconds(1))
+      #expect(isBack.value == 1)
+    }
+  }
+}

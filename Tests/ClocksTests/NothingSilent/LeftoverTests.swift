@@ -1,0 +1,131 @@
+import Dispatch
+import Foundation
+import Testing
+
+@_spi(TestKit) @testable import Clocks
+
+/// What is left when a scope ends, and what a scope is within another.
+@Suite struct LeftoverTests {
+  /// Runs jobs on threads that no scheduler sees.
+  private final class Pool: TaskExecutor {
+    private let queue = DispatchQueue(label: "pool", attributes: .concurrent)
+
+    func enqueue(_ job: consuming ExecutorJob) {
+      let job = UnownedJob(job)
+      let executor = asUnownedTaskExecutor()
+      queue.async { job.runSynchronously(on: executor) }
+    }
+  }
+
+  /// Tasks that end, and are freed, while others are being cancelled.
+  @Test func tasksThatEndElsewhereAreCancelledWhileTheyAreThere() async throws {
+    let executor = Pool()
+    for _ in 0..<10 {
+      try await withVirtualTime { time in
+        let clock = time.clock
+        Task {
+          await withDiscardingTaskGroup { group in
+            for _ in 0..<200 {
+              group.addTask(executorPreference: executor) {
+                try? await clock.sleep(for: .seconds(20))
+              }
+            }
+            try? await clock.sleep(for: .seconds(10))
+          }
+        }
+        try await time.waitForSleeps(atLeast: 201)
+      }
+    }
+  }
+
+  /// A sleep that a thread registers when nothing of the scope runs.
+  @Test(arguments: 0..<20) func aSleepFromElsewhereMovesTime(_ repetition: Int) async throws {
+    try await withVirtualTime { time in
+      let clock = TestClock()
+      try await withTaskExecutorPreference(Pool()) {
+        for _ in 0..<5 {
+          usleep(UInt32.random(in: 0..<300))
+          try await clock.sleep(for: .seconds(1))
+        }
+      }
+      #expect(time.now.offset == .seconds(5))
+    }
+  }
+
+  @Test func clocksDoNotGoBackInAScopeWithinAScope() async throws {
+    guard RuntimeClocks.areRedirected else { return }
+    try await withVirtualTime { _ in
+      try await Task.sleep(for: .seconds(3600))
+      let outer = (ContinuousClock.now, SuspendingClock.now, Date())
+      try await withVirtualTime { _ in
+        #expect(ContinuousClock.now == outer.0)
+        #expect(SuspendingClock.now == outer.1)
+        #expect(Date() == outer.2)
+        try await Task.sleep(for: .seconds(60))
+        #expect(ContinuousClock.now == outer.0 + .seconds(60))
+      }
+      #expect(ContinuousClock.now == outer.0)
+    }
+  }
+
+  @Test func whoeverWaitedForSleepsDoesNotKeepTheClock() async throws {
+    weak var weakClock: TestClock<Duration>?
+    do {
+      let clock = TestClock()
+      weakClock = clock
+      let task = Task { try? await clock.sleep(for: .seconds(1)) }
+      DispatchQueue.global().async { Task { try? await clock.sleep(for: .seconds(1)) } }
+      try await clock.waitForSleeps(atLeast: 2)
+      await clock.advance(by: .seconds(1))
+      await task.value
+    }
+    // The other task may still be on its way out.
+    let limit = ContinuousClock.now + .seconds(30)
+    while weakClock != nil, ContinuousClock.now < limit {
+      try await Task.sleep(for: .milliseconds(1))
+    }
+    #expect(weakClock == nil)
+  }
+}
+
+/// A loop on a clock that does not wait gives way.
+@Suite struct ImmediateLoopTests {
+  @Test func besideATestClock() async {
+    let other = TestClock()
+    let clock = ImmediateClock()
+    let task = Task {
+      while !Task.isCancelled { try? await clock.sleep(for: .seconds(1)) }
+    }
+    await Task.yield()
+    task.cancel()
+    await other.advance()
+    await task.value
+  }
+
+  @MainActor @Test func onTheMainActor() async {
+    let clock = ImmediateClock()
+    var count = 0
+    let task = Task {
+      while true {
+        try await clock.sleep(until: clock.now.advanced(by: .seconds(1)), tolerance: nil)
+        count += 1
+      }
+    }
+    while count < 3 { await Task.yield() }
+    task.cancel()
+    _ = await task.result
+  }
+
+  @Test func aSingleSleepDoesNotGiveWay() async throws {
+    let other = TestClock()
+    let log = Log<String>()
+    Task { log.add("another task") }
+    let clock = ImmediateClock()
+    for _ in 1..<100 { try await clock.sleep(for: .seconds(1)) }
+    log.add("ninety-nine sleeps")
+    try await clock.sleep(for: .seconds(1))
+    log.add("a hundred sleeps")
+    #expect(log.all == ["ninety-nine sleeps", "another task", "a hundred sleeps"])
+    withExtendedLifetime(other) {}
+  }
+}

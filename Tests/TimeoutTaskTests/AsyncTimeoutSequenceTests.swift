@@ -1,0 +1,166 @@
+import Clocks
+import Testing
+import TimeoutTask
+
+/// One test for each rule of `AsyncSequence.timeout`.
+@Suite struct AsyncTimeoutSequenceTests {
+  let clock = TestClock()
+  let log = Log<String>()
+
+  /// Gives a number after each of the delays.
+  private struct Ticks: AsyncSequence {
+    let clock: TestClock<Duration>
+    let delays: [Duration]
+    var error: Failure?
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+      let ticks: Ticks
+      var number = 0
+
+      mutating func next() async throws -> Int? {
+        guard number < ticks.delays.count else {
+          if let error = ticks.error { throw error }
+          return nil
+        }
+        try await ticks.clock.sleep(for: ticks.delays[number])
+        number += 1
+        return number
+      }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(ticks: self) }
+  }
+
+  /// Goes through the sequence, and logs what comes when.
+  private func follow<S: AsyncSequence & Sendable>(
+    _ sequence: S, pause: Duration = .zero
+  ) -> Task<Void, Never> where S.Element: Sendable & Equatable {
+    Task { [clock, log] in
+      var iterator = sequence.makeAsyncIterator()
+      do {
+        while let element = try await iterator.next() {
+          log.add("\(clock.now.offset): \(element)")
+          try await clock.sleep(for: pause)
+        }
+        log.add("\(clock.now.offset): end")
+      } catch {
+        log.add("\(clock.now.offset): \(error)")
+      }
+      do {
+        let next = try await iterator.next()
+        #expect(next == nil)
+      } catch {
+        log.add("after the end: \(error)")
+      }
+    }
+  }
+
+  @Test func elementsInTimePassAndEachHasTimeOfItsOwn() async throws {
+    let ticks = Ticks(clock: clock, delays: [.seconds(2), .seconds(2), .seconds(2)])
+    _ = follow(ticks.timeout(.seconds(3), clock: clock))
+    await clock.advance(by: .seconds(60))
+    #expect(log.all == ["2.0 seconds: 1", "4.0 seconds: 2", "6.0 seconds: 3", "6.0 seconds: end"])
+    try await clock.checkSuspension()
+  }
+
+  @Test func anElementThatDoesNotComeIsAnErrorAndTheEnd() async throws {
+    let ticks = Ticks(clock: clock, delays: [.seconds(2), .seconds(4), .seconds(2)])
+    _ = follow(ticks.timeout(.seconds(3), clock: clock, name: "wait for a tick"))
+    await clock.advance(by: .seconds(60))
+    let error = TimeoutError(timeout: .seconds(3), operation: "wait for a tick")
+    #expect(log.all == ["2.0 seconds: 1", "5.0 seconds: \(error)"])
+    try await clock.checkSuspension()
+  }
+
+  @Test func whatTheLoopsBodyTakesDoesNotCount() async {
+    let ticks = Ticks(clock: clock, delays: [.seconds(2), .seconds(2)])
+    _ = follow(ticks.timeout(.seconds(3), clock: clock), pause: .seconds(10))
+    await clock.advance(by: .seconds(60))
+    #expect(log.all == ["2.0 seconds: 1", "14.0 seconds: 2", "24.0 seconds: end"])
+  }
+
+  /// An `AsyncStream` ends when its reader is cancelled, which must not pass for its own end.
+  @Test func aStreamThatEndsBecauseItIsCancelledHasTimedOut() async {
+    let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
+    continuation.yield(1)
+    _ = follow(stream.timeout(.seconds(3), clock: clock))
+    await clock.advance(by: .seconds(2))
+    continuation.yield(2)
+    await clock.advance(by: .seconds(60))
+    let error = TimeoutError(timeout: .seconds(3))
+    #expect(log.all == ["0.0 seconds: 1", "2.0 seconds: 2", "5.0 seconds: \(error)"])
+  }
+
+  @Test func aStreamsOwnEndIsTheEnd() async {
+    let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
+    _ = follow(stream.timeout(.seconds(3), clock: clock))
+    await clock.advance(by: .seconds(2))
+    continuation.finish()
+    await clock.advance(by: .seconds(60))
+    #expect(log.all == ["2.0 seconds: end"])
+  }
+
+  @Test func anErrorOfTheSequenceIsPassedOn() async {
+    let ticks = Ticks(clock: clock, delays: [.seconds(1)], error: Failure())
+    _ = follow(ticks.timeout(.seconds(3), clock: clock))
+    await clock.advance(by: .seconds(60))
+    #expect(log.all == ["1.0 seconds: 1", "1.0 seconds: Failure()"])
+  }
+
+  @Test func forEverSetsNoTimer() async {
+    let ticks = Ticks(clock: clock, delays: [.seconds(1)])
+    _ = follow(ticks.timeout(.seconds(Int64.max), clock: clock))
+    await clock.settle()
+    #expect(clock.pendingSleeps.count == 1)
+    await clock.advance(by: .seconds(1))
+    #expect(log.all == ["1.0 seconds: 1", "1.0 seconds: end"])
+  }
+
+  @Test func withoutAnyTimeTheSequenceIsAskedInACancelledTask() async {
+    let ticks = Ticks(clock: clock, delays: [.seconds(1)])
+    _ = follow(ticks.timeout(.zero, clock: clock))
+    await clock.settle()
+    #expect(log.all == ["0.0 seconds: \(TimeoutError(timeout: .zero))"])
+  }
+
+  /// The earlier deadline is around the loop, and it is that one's error that comes.
+  @Test func aDeadlineAroundTheLoopMayBeEarlier() async {
+    let task = Task { [clock] in
+      try await withTimeout(.seconds(3), clock: clock, name: "outer") {
+        let ticks = Ticks(clock: clock, delays: [.seconds(2), .seconds(2)])
+        for try await _ in ticks.timeout(.seconds(3), clock: clock, name: "inner") {
+          #expect(clock.pendingSleeps.map(\.deadline.offset) == [.seconds(3)])
+        }
+      }
+    }
+    await clock.advance(by: .seconds(60))
+    await #expect(throws: TimeoutError(timeout: .seconds(3), operation: "outer")) {
+      try await task.value
+    }
+  }
+
+  @Test func cancellingTheLoopIsNoTimeout() async {
+    let task = follow(Ticks(clock: clock, delays: [.seconds(2)]).timeout(.seconds(3), clock: clock))
+    await clock.advance(by: .seconds(1))
+    task.cancel()
+    await clock.settle()
+    #expect(log.all == ["1.0 seconds: CancellationError()"])
+  }
+
+  @Test @MainActor func theSequenceIsAskedInTheLoopsIsolation() async throws {
+    struct OnTheMainActor: AsyncSequence, AsyncIteratorProtocol {
+      var count = 0
+      mutating func next(isolation: isolated (any Actor)?) async -> Int? {
+        MainActor.assertIsolated()
+        count += 1
+        return count < 4 ? count : nil
+      }
+      func makeAsyncIterator() -> Self { self }
+    }
+    var numbers: [Int] = []
+    for try await number in OnTheMainActor().timeout(.seconds(3), clock: clock) {
+      numbers.append(number)
+    }
+    #expect(numbers == [1, 2, 3])
+  }
+}

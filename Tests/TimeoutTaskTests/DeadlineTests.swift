@@ -1,0 +1,215 @@
+import Clocks
+import Testing
+import TimeoutTask
+
+/// The question how much time is left.
+@Suite struct DeadlineTests {
+  let clock = TestClock()
+
+  private var current: Duration? { Deadline.current(on: clock)?.offset }
+
+  @Test func withoutADeadlineThereIsNone() {
+    #expect(current == nil)
+    #expect(Deadline.remaining(on: clock) == nil)
+    #expect(Deadline.current() == nil)
+  }
+
+  @Test func theOperationKnowsItsDeadlineAndWhatIsLeft() async throws {
+    let task = Task { [clock] in
+      try await withTimeout(.seconds(5), clock: clock) {
+        #expect(current == .seconds(5))
+        #expect(Deadline.remaining(on: clock) == .seconds(5))
+        try await clock.sleep(for: .seconds(2))
+        #expect(current == .seconds(5))
+        #expect(Deadline.remaining(on: clock) == .seconds(3))
+        try? await clock.sleep(for: .seconds(60))
+        #expect(current == .seconds(5))
+        #expect(Deadline.remaining(on: clock) == .zero)
+      }
+      #expect(current == nil)
+    }
+    await clock.advance(by: .seconds(60))
+    try await task.value
+  }
+
+  @Test func theEarliestOfSeveralCounts() async throws {
+    try await withTimeout(.seconds(5), clock: clock) {
+      try await withTimeout(.seconds(3), clock: clock) { #expect(current == .seconds(3)) }
+      try await withTimeout(.seconds(9), clock: clock) { #expect(current == .seconds(5)) }
+      try await withMovableTimeout(.seconds(9), clock: clock) { deadline in
+        #expect(current == .seconds(5))
+        deadline.expire(after: .seconds(1))
+        #expect(current == .seconds(1))
+        deadline.neverExpire()
+        #expect(current == .seconds(5))
+      }
+    }
+  }
+
+  @Test func deadlinesOnOtherClocksAreOtherDeadlines() async throws {
+    let other = TestClock()
+    try await withTimeout(.seconds(3), clock: clock) {
+      try await withTimeout(.seconds(2), clock: other) {
+        #expect(current == .seconds(3))
+        #expect(Deadline.current(on: other)?.offset == .seconds(2))
+        #expect(Deadline.current() == nil)
+        #expect(Deadline.current(on: .suspending) == nil)
+      }
+    }
+    let instant = ContinuousClock.now + .seconds(60)
+    try await withDeadline(instant) {
+      #expect(Deadline.current() == instant)
+      let remaining = try #require(Deadline.remaining())
+      #expect(remaining <= .seconds(60))
+    }
+  }
+
+  @Test func aDeadlineThatHasPassedIsStillTheDeadline() async throws {
+    await clock.advance(by: .seconds(5))
+    try await withTimeout(.seconds(-1), clock: clock) {
+      #expect(current == .seconds(5))
+      #expect(Deadline.remaining(on: clock) == .zero)
+    }
+  }
+
+  @Test func forEverIsNoDeadline() async throws {
+    try await withTimeout(.seconds(Int64.max), clock: clock) { #expect(current == nil) }
+  }
+
+  @Test func theWorkOfATimeoutTaskKnowsItsDeadline() async throws {
+    let deadlines = try await withTimeout(.seconds(3), clock: clock) {
+      try await TimeoutTask(timeout: .seconds(5), clock: clock) { [clock] in
+        async let inChild = Deadline.current(on: clock)?.offset
+        return [Deadline.current(on: clock)?.offset, await inChild]
+      }.value
+    }
+    #expect(deadlines == [.seconds(5), .seconds(5)])
+    let none = TimeoutTask(timeout: .seconds(Int64.max), clock: clock) { [clock] in
+      Deadline.current(on: clock)
+    }
+    #expect(try await none.value == nil)
+  }
+
+  // MARK: - Tasks that are started inside
+
+  /// Where a task is cancelled by the deadline it knows it, and where it is not it does not;
+  /// whatever tasks are started side by side.
+  @Test func childTasksAreUnderTheDeadlineAndUnstructuredOnesAreNot() async throws {
+    let clock = clock
+    @Sendable func offset() -> Duration? { Deadline.current(on: clock)?.offset }
+    for _ in 0..<testCount() / 20 {
+      try await withTimeout(.seconds(5), clock: clock) {
+        async let child = offset()
+        async let unstructured = Task { offset() }.value
+        async let immediate = Task.immediate { offset() }.value
+        async let detached = Task.detached { offset() }.value
+        let inGroup = await withTaskGroup(of: Bool.self) { group in
+          for _ in 0..<4 {
+            group.addTask {
+              async let grandchild = offset()
+              let stranger = await Task { offset() }.value
+              return await grandchild == .seconds(5) && offset() == .seconds(5) && stranger == nil
+            }
+          }
+          return await group.allSatisfy { $0 }
+        }
+        let found = await [child, unstructured, immediate, detached]
+        #expect(found == [.seconds(5), nil, nil, nil])
+        #expect(inGroup)
+      }
+    }
+  }
+
+  @Test func aTaskThatOutlivesTheDeadlinesScopeHasNone() async throws {
+    let gate = Gate()
+    let task = try await withTimeout(.seconds(5), clock: clock) {
+      Task { [clock] in
+        await gate.pass()
+        async let child = Deadline.current(on: clock)
+        return await [Deadline.current(on: clock), child]
+      }
+    }
+    gate.open()
+    #expect(await task.value == [nil, nil])
+  }
+
+  // MARK: - Inheritance
+
+  private func sleeper(_ log: Log<String>) -> Task<Void, any Error> {
+    Task.inheritingDeadline(name: "upload") { [clock] in
+      do {
+        try await clock.sleep(for: .seconds(60))
+      } catch {
+        log.add("\(clock.now.offset), \(Task.name ?? "")")
+        throw error
+      }
+    }
+  }
+
+  @Test func anInheritingTaskIsCancelledWithItsStarterThoughThatHasEnded() async throws {
+    let log = Log<String>()
+    let task = try await withTimeout(.seconds(5), clock: clock) {
+      #expect(clock.pendingSleeps.count == 1)
+      return sleeper(log)
+    }
+    await clock.settle()
+    #expect(clock.pendingSleeps.map(\.deadline.offset) == [.seconds(5), .seconds(60)])
+    await clock.advance(by: .seconds(60))
+    await #expect(throws: TimeoutError(timeout: .seconds(5), operation: "upload")) {
+      try await task.value
+    }
+    #expect(log.all == ["5.0 seconds, upload"])
+  }
+
+  @Test func anInheritingTaskHasTheEarliestDeadlineOfEachClock() async throws {
+    let other = TestClock()
+    let log = Log<String>()
+    let task = try await withTimeout(.seconds(5), clock: clock) {
+      try await withTimeout(.seconds(3), clock: clock) {
+        try await withTimeout(.seconds(2), clock: other) { sleeper(log) }
+      }
+    }
+    await clock.settle()
+    #expect(other.pendingSleeps.map(\.deadline.offset) == [.seconds(2)])
+    let deadlines = clock.pendingSleeps.map(\.deadline.offset)
+    #expect(deadlines == [.seconds(3), .seconds(5), .seconds(60)])
+    await other.advance(by: .seconds(2))
+    await #expect(throws: TimeoutError(timeout: .seconds(2), operation: "upload")) {
+      try await task.value
+    }
+    try await clock.checkSuspension()
+  }
+
+  @Test func withoutADeadlineAnInheritingTaskIsATask() async throws {
+    let task = Task.inheritingDeadline { [clock] in (Deadline.current(on: clock), Task.name) }
+    let (deadline, name) = try await task.value
+    #expect(deadline == nil && name == nil)
+    await #expect(throws: Failure.self) {
+      try await Task<Int, any Error>.inheritingDeadline { throw Failure() }.value
+    }
+  }
+
+  @Test func anInheritingTaskPassesTheDeadlineOn() async throws {
+    let task = try await withTimeout(.seconds(5), clock: clock) {
+      Task.inheritingDeadline { [clock] in
+        await Task.inheritingDeadline { Deadline.current(on: clock)?.offset }.result
+      }
+    }
+    #expect(try await task.value.get() == .seconds(5))
+  }
+
+  @Test @MainActor func anInheritingTaskIsIsolatedAsItsSurroundingsAre() async throws {
+    var count = 0
+    let tasks = try await withTimeout(.seconds(5), clock: clock) {
+      (0..<10).map { number in
+        Task.inheritingDeadline {
+          MainActor.assertIsolated()
+          #expect(count == number)
+          count += 1
+        }
+      }
+    }
+    for task in tasks { try await task.value }
+    #expect(count == 10)
+  }
+}

@@ -1,0 +1,266 @@
+import Clocks
+import Testing
+import TimeoutTask
+
+/// One test for each rule of `Backoff` and `withRetry`.
+@Suite struct WithRetryTests {
+  let clock = TestClock()
+  let log = Log<Duration>()
+
+  /// Gives the same number again and again.
+  private struct Constant: RandomNumberGenerator {
+    let number: UInt64
+    mutating func next() -> UInt64 { number }
+  }
+
+  /// A generator that gives the same numbers whenever it starts from the same seed.
+  private struct Seeded: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return state ^ state >> 29
+    }
+  }
+
+  // MARK: - Backoff
+
+  @Test func aConstantDelayStaysAndAnExponentialOneGrowsUpToItsEnd() {
+    let constant = Backoff.constant(.seconds(3))
+    #expect(
+      (1...4).map { constant.delay(afterFailures: $0) } == Array(repeating: .seconds(3), count: 4))
+    let growing = Backoff.exponential(from: .milliseconds(100), upTo: .seconds(1))
+    #expect(
+      (0...6).map { growing.delay(afterFailures: $0) } == [
+        .milliseconds(100), .milliseconds(100), .milliseconds(200), .milliseconds(400),
+        .milliseconds(800), .seconds(1), .seconds(1),
+      ])
+    let fast = Backoff.exponential(from: .seconds(1), factor: 10, upTo: .seconds(Int64.max))
+    #expect(fast.delay(afterFailures: 4) == .seconds(1000))
+    #expect(fast.delay(afterFailures: .max) == .seconds(1 << 62))
+  }
+
+  @Test func oddValuesHaveAMeaning() {
+    #expect(Backoff.constant(.seconds(-3)).delay(afterFailures: 1) == .zero)
+    let shrinking = Backoff.exponential(from: .seconds(8), factor: -2, upTo: .seconds(20))
+    #expect(shrinking.factor == 1)
+    #expect(shrinking.delay(afterFailures: .max) == .seconds(8))
+    #expect(shrinking.delay(afterFailures: .min) == .seconds(8))
+    let growing = Backoff.exponential(from: .seconds(1), upTo: .seconds(9))
+    #expect(growing.delay(afterFailures: .min) == .seconds(1))
+    let none = Backoff.exponential(from: .zero, upTo: .seconds(9))
+    #expect(none.delay(afterFailures: .max) == .zero)
+    let short = Backoff.exponential(from: .seconds(8), upTo: .seconds(2))
+    #expect(short.delay(afterFailures: 1) == .seconds(2))
+    let endless = Backoff.exponential(
+      from: .seconds(Int64.max) * 4, factor: .max, upTo: .seconds(Int64.max) * 4)
+    #expect(endless.delay(afterFailures: 9) == .seconds(1 << 62))
+    var generator = Seeded(state: 1)
+    #expect(endless.delay(afterFailures: 9, using: &generator) <= .seconds(1 << 62))
+  }
+
+  @Test func jitterStaysWithinItsBounds() {
+    func delays(_ jitter: Backoff.Jitter, _ generator: some RandomNumberGenerator) -> [Duration] {
+      var generator = generator
+      let backoff = Backoff.exponential(from: .seconds(4), upTo: .seconds(60), jitter: jitter)
+      return (0..<1000).map { _ in backoff.delay(afterFailures: 1, using: &generator) }
+    }
+    #expect(Set(delays(.none, Seeded(state: 1))) == [.seconds(4)])
+    let full = delays(.full, Seeded(state: 1))
+    #expect(full.allSatisfy { (.zero ... .seconds(4)).contains($0) })
+    #expect(full.contains { $0 < .seconds(1) } && full.contains { $0 > .seconds(3) })
+    let equal = delays(.equal, Seeded(state: 1))
+    #expect(equal.allSatisfy { (.seconds(2) ... .seconds(4)).contains($0) })
+    #expect(equal.contains { $0 < .milliseconds(2500) })
+    #expect(equal.contains { $0 > .milliseconds(3500) })
+    #expect(delays(.full, Constant(number: 0))[0] == .zero)
+    #expect(delays(.equal, Constant(number: 0))[0] == .seconds(2))
+    #expect(delays(.full, Constant(number: .max))[0] == .seconds(4))
+    #expect(delays(.equal, Constant(number: .max))[0] == .seconds(4))
+    #expect(delays(.full, Constant(number: 1 << 63))[0] == .seconds(2))
+    #expect(delays(.equal, Constant(number: 1 << 63))[0] == .seconds(3))
+    #expect(delays(.full, Seeded(state: 5)) == delays(.full, Seeded(state: 5)))
+  }
+
+  // MARK: - Attempts
+
+  /// Fails as often as is asked for, and logs when.
+  private func attempt(failing count: Int) throws(Failure) -> Int {
+    log.add(clock.now.offset)
+    if log.all.count <= count { throw Failure() }
+    return log.all.count
+  }
+
+  private let backoff = Backoff.exponential(
+    from: .seconds(1), upTo: .seconds(4), jitter: .none)
+
+  @Test func itTriesAgainAfterEachPauseAndReturnsTheResult() async throws {
+    let task = Task {
+      try await withRetry(attempts: 9, backoff: backoff, clock: clock) { () throws(Failure) in
+        try attempt(failing: 4)
+      }
+    }
+    await clock.advance(by: .seconds(60))
+    #expect(try await task.value == 5)
+    #expect(log.all == [.zero, .seconds(1), .seconds(3), .seconds(7), .seconds(11)])
+    try await clock.checkSuspension()
+  }
+
+  @Test(arguments: [(3, 3), (1, 1), (0, 1), (.min, 1)])
+  func afterTheLastAttemptItsErrorComesBack(_ attempts: Int, _ count: Int) async throws {
+    let task = Task {
+      do throws(Failure) {
+        _ = try await withRetry(attempts: attempts, backoff: backoff, clock: clock) {
+          () throws(Failure) in
+          try attempt(failing: 9)
+        }
+        return false
+      } catch {
+        return error == Failure()
+      }
+    }
+    await clock.advance(by: .seconds(60))
+    #expect(await task.value)
+    #expect(log.all.count == count)
+    try await clock.checkSuspension()
+  }
+
+  @Test func theJitterComesFromTheGenerator() async throws {
+    let backoff = Backoff.exponential(from: .seconds(1), upTo: .seconds(4), jitter: .full)
+    var expected: [Duration] = [.zero]
+    var generator = Seeded(state: 7)
+    for failures in 1...3 {
+      expected.append(
+        expected[failures - 1] + backoff.delay(afterFailures: failures, using: &generator))
+    }
+    let task = Task {
+      var generator = Seeded(state: 7)
+      return try await withRetry(
+        attempts: 9, backoff: backoff, clock: clock, using: &generator
+      ) { try attempt(failing: 3) }
+    }
+    await clock.advance(by: .seconds(60))
+    #expect(try await task.value == 4)
+    #expect(log.all == expected)
+  }
+
+  @Test func someErrorsAreNotWorthAnotherAttempt() async {
+    struct Fatal: Error {}
+    let task = Task {
+      try await withRetry(
+        backoff: backoff, clock: clock, if: { (error: any Error) in !(error is Fatal) }
+      ) {
+        _ = try attempt(failing: 1)
+        throw Fatal()
+      }
+    }
+    await clock.advance(by: .seconds(60))
+    await #expect(throws: Fatal.self) { try await task.value }
+    #expect(log.all == [.zero, .seconds(1)])
+  }
+
+  @Test(arguments: [
+    (Duration.seconds(3), 2), (.seconds(4), 3), (.zero, 1), (.seconds(-1), 1),
+    (.seconds(Int64.max), 9),
+  ])
+  func noAttemptBeginsWhenTheBudgetIsSpent(_ budget: Duration, _ count: Int) async throws {
+    let task = Task {
+      try await withRetry(attempts: 9, backoff: backoff, budget: budget, clock: clock) {
+        try attempt(failing: 9)
+      }
+    }
+    // The next attempt would come too late: that is known at once, and not after the pause.
+    await clock.advance(by: log.all.last ?? .zero)
+    await clock.run()
+    await #expect(throws: Failure.self) { try await task.value }
+    #expect(log.all.count == count)
+    #expect(clock.now.offset == log.all.last)
+  }
+
+  @Test func noPauseIsBegunThatEndsAtTheDeadlineOrLater() async {
+    let task = Task {
+      try await withTimeout(.seconds(3), clock: clock) {
+        try await withRetry(attempts: 9, backoff: backoff, clock: clock) {
+          try attempt(failing: 9)
+        }
+      }
+    }
+    await clock.advance(by: .seconds(1))
+    // At one second it is known that the third attempt would begin at the deadline.
+    await #expect(throws: Failure.self) { try await task.value }
+    #expect(clock.now.offset == .seconds(1))
+    #expect(log.all == [.zero, .seconds(1)])
+  }
+
+  @Test func aDeadlineOnAnotherClockCancelsThePauseAndTheLastErrorIsInside() async {
+    let other = TestClock()
+    let task = Task {
+      try await withTimeout(.seconds(1), clock: other) {
+        try await withRetry(attempts: 9, backoff: backoff, clock: clock) {
+          try attempt(failing: 9)
+        }
+      }
+    }
+    await clock.settle()
+    await other.advance(by: .seconds(1))
+    let error = await #expect(throws: TimeoutError.self) { try await task.value }
+    #expect(error?.underlyingError is Failure)
+    #expect(log.all == [.zero])
+  }
+
+  @Test func cancellationEndsThePauseAndThereIsNoFurtherAttempt() async throws {
+    let task = Task {
+      try await withRetry(attempts: 9, backoff: backoff, clock: clock) { try attempt(failing: 9) }
+    }
+    await clock.advance(by: .seconds(2))
+    task.cancel()
+    await #expect(throws: Failure.self) { try await task.value }
+    #expect(log.all == [.zero, .seconds(1)])
+    try await clock.checkSuspension()
+  }
+
+  @Test func aTaskThatIsCancelledAlreadyTriesOnceAndNobodyIsAsked() async {
+    let asked = Log<Void>()
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await withRetry(
+        backoff: .constant(.zero), clock: clock,
+        if: { (_: any Error) in
+          asked.add(())
+          return true
+        }
+      ) { try attempt(failing: 9) }
+    }
+    await #expect(throws: Failure.self) { try await task.value }
+    #expect(log.all == [.zero])
+    #expect(asked.all.isEmpty)
+  }
+
+  @Test func aClockThatFailsIsTheEnd() async {
+    await #expect(throws: Failure.self) {
+      try await withRetry(backoff: .constant(.seconds(1)), clock: FailingClock()) {
+        try attempt(failing: 9)
+      }
+    }
+    #expect(log.all.count == 1)
+  }
+
+  @Test func eachAttemptMayHaveATimeoutOfItsOwn() async throws {
+    let task = Task {
+      try await withRetry(attempts: 3, backoff: .constant(.seconds(1)), clock: clock) {
+        try await withTimeout(.seconds(2), clock: clock) {
+          log.add(clock.now.offset)
+          if log.all.count < 3 { try await clock.sleep(for: .seconds(60)) }
+          return log.all.count
+        }
+      }
+    }
+    await clock.advance(by: .seconds(60))
+    #expect(try await task.value == 3)
+    #expect(log.all == [.zero, .seconds(3), .seconds(6)])
+  }
+
+  @Test func theContinuousClockIsTheDefault() async throws {
+    let result = try await withRetry(backoff: .constant(.zero)) { try attempt(failing: 2) }
+    #expect(result == 3)
+  }
+}
