@@ -1,6 +1,13 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+// Swift 6.2 has the attributes that put a function among those that run at load under a feature's name.
+#if compiler(>=6.3)
+  let atLoad: [SwiftSetting] = []
+#else
+  let atLoad: [SwiftSetting] = [.enableExperimentalFeature("SymbolLinkageMarkers")]
+#endif
+
 let package = Package(
   name: "swift-test-clocks",
   platforms: [
@@ -13,9 +20,9 @@ let package = Package(
     .executable(name: "ContextDemo", targets: ["ContextDemo"]),
   ],
   targets: [
-    .target(name: "Clocks"),
+    .target(name: "Clocks", swiftSettings: atLoad),
     .target(name: "TimeoutTask"),
-    .target(name: "ClocksTestKit", dependencies: ["Clocks"]),
+    .target(name: "ClocksTestKit", dependencies: ["Clocks"], swiftSettings: atLoad),
     .executableTarget(name: "ContextDemo", dependencies: ["Clocks", "TimeoutTask"]),
     .testTarget(name: "ClocksTests", dependencies: ["Clocks"]),
     .testTarget(name: "ClocksTestKitTests", dependencies: ["Clocks", "ClocksTestKit"]),

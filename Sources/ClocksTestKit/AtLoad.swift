@@ -1,8 +1,12 @@
-#if os(Linux) && canImport(Glibc) && compiler(>=6.3)
+#if os(Linux) && canImport(Glibc)
   @_spi(TestKit) import Clocks
 
   // What a test binary needs before its first test. It is done at load, before there is a second
   // thread.
-  @section(".init_array") @used
+  #if compiler(>=6.3)
+    @section(".init_array") @used
+  #elseif compiler(<6.3)
+    @_section(".init_array") @_used
+  #endif
   private let atLoad: @convention(c) () -> Void = { RuntimeClocks.redirect() }
 #endif

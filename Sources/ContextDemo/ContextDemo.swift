@@ -21,6 +21,7 @@ struct ContextDemo {
       switch try Command(words) {
       case .all(let scenarios): return await run(scenarios)
       case .list: Output.standard.write(Usage.list(width: Output.standard.width))
+      case .platform: Output.standard.write("\(PlatformReport())")
       case .version: Output.standard.write("ContextDemo \(Usage.version)")
       case .help(let scenario):
         Output.standard.write(Usage.text(for: scenario, width: Output.standard.width))

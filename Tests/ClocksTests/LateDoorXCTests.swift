@@ -40,6 +40,12 @@
       if ThreadContext.current == nil { print("the door was shut") }
       let foreign = ForeignExecutors.shared
       _createExecutors(factory: ForeignExecutors.self)
+      guard SchedulingRung.selfTest.seesMainActor else {
+        // Executors of somebody's keep their methods, so what is on the main actor is not seen.
+        XCTAssertEqual(SchedulingRung.missing, ["the main actor"])
+        XCTAssertEqual(SchedulingRung.current, .enqueueHook)
+        return
+      }
       XCTAssertEqual(SchedulingRung.current, .executors)
 
       // Nobody's tasks, which nobody awaits: that would raise their priority.
@@ -76,16 +82,21 @@
         MainActor.executor.checkIsolated()
         MainActor.executor.stop()
       }
-      _ = await DelayedActor(by: .milliseconds(5), .afterAWhile).visit()
-      _ = await DelayedActor(by: .milliseconds(5), .atAnInstant).visit()
+      var expected = ["checkIsolated", "stop"]
+      switch SchedulingRung.selfTest.door {
+      case "spi":
+        _ = await DelayedActor(by: .milliseconds(5), .afterAWhile).visit()
+        _ = await DelayedActor(by: .milliseconds(5), .atAnInstant).visit()
+        expected += [
+          "0.005 seconds on ContinuousClock", "at an instant of ContinuousClock",
+          "at an instant of ContinuousClock",
+        ]
+      // The main executor that the runtime knows by then is the door's.
+      case "create": expected = []
+      default: break
+      }
       try? await Task.sleep(for: .milliseconds(5))
-      XCTAssertEqual(
-        foreign.calls.all,
-        [
-          "checkIsolated", "stop", "0.005 seconds on ContinuousClock",
-          "at an instant of ContinuousClock",
-          "at an instant of ContinuousClock",
-        ])
+      XCTAssertEqual(foreign.calls.all, expected)
     }
   }
 

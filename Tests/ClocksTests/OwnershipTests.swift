@@ -168,7 +168,7 @@ import Testing
     nonisolated(unsafe) var jobs = 0
     nonisolated(unsafe) var depth = 0
     for number in 0..<50 {
-      Task.detached {
+      Task.detached { @Sendable in
         for _ in 0..<20 {
           // Unprotected on purpose: it is only right if nothing else of this test runs.
           depth += 1

@@ -17,7 +17,7 @@ import Testing
     let callSite = CallSite()
     let here = #_sourceLocation
     #expect(callSite.fileID.description == here.fileID)
-    #expect(callSite.filePath.description == here.filePath)
+    #expect(callSite.filePath.description == here.path)
     #expect(Int(callSite.line) == here.line - 1)
   }
 

@@ -72,16 +72,3 @@ struct RuntimeSleeps {
     return Array(ended.values)
   }
 }
-
-extension Duration {
-  /// The delay that was probably meant, where it was computed as the difference of a deadline and a
-  /// clock that had moved on since the deadline was computed: it comes out a little too short, and
-  /// is rounded up to three or four digits.
-  var roundedUpAfterReadingTheClockTwice: Duration {
-    var unit: Int128 = 1_000_000_000_000
-    while unit * 10_000 <= attoseconds { unit *= 10 }
-    let (quotient, remainder) = attoseconds.quotientAndRemainder(dividingBy: unit)
-    guard remainder > 0 else { return self }
-    return Duration(attoseconds: (quotient + 1) * unit)
-  }
-}

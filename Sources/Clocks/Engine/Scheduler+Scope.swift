@@ -91,14 +91,11 @@ extension Scheduler {
     let details = SleepQueue<Duration>.Details(
       registered: .zero, task: task, taskID: taskID, clock: delayed.clock, tolerance: nil)
     let name = taskID == TaskReference.currentID ? TaskReference.currentName : nil
-    let delay =
-      RuntimeClocks.areRedirected
-      ? delayed.delay : delayed.delay.roundedUpAfterReadingTheClockTwice
     // In the queue of an actor that is at work for somebody else.
     if ThreadContext.current?.pointee.owner !== self { visit() }
     let (fulfilled, news): ([SleepsWaiter], SleepNews<Duration>?) = change { state in
       let timeline = scope.timeline
-      let deadline = saturatingSum(timeline.now, delay)
+      let deadline = saturatingSum(timeline.now, delayed.delay)
       guard deadline > timeline.now else {
         state.jobIsReady(job, isFromOutside: false)
         return ([], nil)

@@ -32,7 +32,9 @@ final class Advance<Duration: DurationProtocol & Hashable>: TimelineWaiter<Durat
     super.init(timeline, isOwn: isOwn)
   }
 
-  @specialized(where Duration == Swift.Duration)
+  #if compiler(>=6.3)
+    @specialized(where Duration == Swift.Duration)
+  #endif
   override func takeSleeper(_ order: Order, nanosecondsWithoutThread: UInt64) -> Sleeper? {
     if !hasBegun {
       hasBegun = true
@@ -62,7 +64,9 @@ final class Run<Duration: DurationProtocol & Hashable>: TimelineWaiter<Duration>
     super.init(timeline, isOwn: isOwn)
   }
 
-  @specialized(where Duration == Swift.Duration)
+  #if compiler(>=6.3)
+    @specialized(where Duration == Swift.Duration)
+  #endif
   override func takeSleeper(_ order: Order, nanosecondsWithoutThread: UInt64) -> Sleeper? {
     if wakes == 0 {
       start = timeline.now
@@ -109,7 +113,9 @@ final class TimelineObserver<Duration: DurationProtocol & Hashable>: InstantObse
     return mustLook || wakes > 0 || timeline.now > known
   }
 
-  @specialized(where Duration == Swift.Duration)
+  #if compiler(>=6.3)
+    @specialized(where Duration == Swift.Duration)
+  #endif
   override func takeSleeper(_ order: Order, nanosecondsWithoutThread: UInt64) -> Sleeper? {
     let target = isBehind ? timeline.now : limit
     if let sleeper = timeline.popEarliest(dueBy: target, order) {

@@ -21,7 +21,9 @@ final class Timeline<Duration: DurationProtocol & Hashable>: Sendable {
 
   /// Takes the earliest sleep if it is due by `target`, and moves time to its deadline. Among sleeps
   /// of one deadline, `order` decides. O(log n); with a chooser O(n).
-  @specialized(where Duration == Swift.Duration)
+  #if compiler(>=6.3)
+    @specialized(where Duration == Swift.Duration)
+  #endif
   func popEarliest(dueBy target: Duration?, _ order: Order) -> Sleeper? {
     guard let deadline = sleeps.earliestDeadline else { return nil }
     if let target, deadline > target { return nil }

@@ -16,6 +16,6 @@ public struct SleepArrivalError: Error, Hashable, Sendable, CustomStringConverti
     real time, but there \(pendingSleeps.count == 1 ? "is 1" : "are \(pendingSleeps.count)")\
     \(pendingSleeps.isEmpty ? "" : ":\n\(pendingSleeps.listed)").
     See to it that the work outside reaches its sleep on this clock, or allow it more time.
-    """
+    """.withRungNote
   }
 }

@@ -15,6 +15,6 @@ public struct SuspensionError: Error, Hashable, Sendable, CustomStringConvertibl
     on the clock:
     \(pendingSleeps.listed)
     Advance the clock as far as the last deadline, or cancel the task that sleeps.
-    """
+    """.withRungNote
   }
 }

@@ -14,7 +14,11 @@ struct TestReport: Sendable {
     at origin: CallSite, isTestKnown: Bool, record: (@Sendable (String) -> Void)? = nil
   ) {
     self.origin = origin
-    self.record = record ?? { recordFailure($0, at: origin) }
+    if let record {
+      self.record = { record($0.withRungNote) }
+    } else {
+      self.record = { recordFailure($0, at: origin) }
+    }
     context = isTestKnown ? TestContext() : nil
   }
 

@@ -9,27 +9,35 @@
 // `DispatchExecutor.swift`, `ConcurrencyHooks.cpp`), as of Swift 6.3.1.
 
 import Dispatch
+import Synchronization
 
 enum RuntimeDoor {
   // MARK: - Opening
 
-  /// How much of what a test does passes through the door.
-  static var rung: SchedulingRung { opened }
+  /// Opens the door, if it is not open yet, and finds out what passes through it; it is never closed.
+  /// Thread-safe.
+  @inline(__always)
+  static func open() { _ = selfTest }
 
-  /// Opens the door, if it is not open yet; it is never closed. Thread-safe.
-  static func open() { _ = opened }
+  /// Opens the door and does nothing else, for there may be no task yet. Thread-safe.
+  static func openAtLoad() { _ = way }
 
-  private static let opened: SchedulingRung = {
-    let highest = SchedulingRung.highestAllowed
-    #if os(Linux) && compiler(>=6.3)
-      if highest >= .executors {
-        replaceExecutors()
-        return .executors
-      }
-    #endif
-    if highest >= .enqueueHook, setEnqueueHook() { return .enqueueHook }
-    return .patience
+  /// The way in which the door was opened.
+  private static let way = open(Door.wanted)
+
+  /// What passes through the door. Thread-safe.
+  static let selfTest: SchedulingSelfTest = {
+    let selfTest = SchedulingSelfTest(way)
+    isTested.store(true, ordering: .releasing)
+    return selfTest
   }()
+
+  /// The same, if it has been tried out already.
+  static var knownSelfTest: SchedulingSelfTest? {
+    isTested.load(ordering: .acquiring) ? selfTest : nil
+  }
+
+  private static let isTested = Atomic(false)
 
   // MARK: - Jobs
 
@@ -132,19 +140,4 @@ enum RuntimeDoor {
     context.visited.last?.visitorLeft(on: waiting == nil ? lane : nil)
     waiting?.visitorLeft(on: lane)
   }
-
-  #if !(os(Linux) && compiler(>=6.3))
-    /// Hands a foreign job to where it would have gone without us.
-    static func runElsewhere(_ job: UnownedJob, on lane: Lane) {
-      let queue = lane == .main ? DispatchQueue.main : DispatchQueue.global()
-      let isCounted = TaskOwnership.shared.foreignJobWillRun()
-      queue.async { runForeign(job, on: lane, isCounted: isCounted) }
-    }
-  #endif
-}
-
-extension SchedulingRung {
-  /// The rung on which this process stands. Asking opens the way to it, as making a first clock
-  /// does. O(1).
-  public static var current: SchedulingRung { RuntimeDoor.rung }
 }

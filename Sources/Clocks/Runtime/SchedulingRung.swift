@@ -1,19 +1,29 @@
 /// How much a test clock can know about the tasks of its test.
 ///
 /// It depends on what the Swift runtime lets a package see. ``current`` says where this process
-/// stands.
+/// stands, and ``selfTest`` how that was found out.
 public enum SchedulingRung: Int, Sendable, Comparable, CaseIterable {
   /// Nothing can be seen: sleeps wake in order, but `advance` returns without waiting for what they
   /// set going.
   case patience = 0
-  /// Jobs of the default executor are seen, those of the main actor are not.
+  /// Jobs of the default executor are seen, but not everything: ``missing`` says what is not.
   ///
-  /// The promise holds for tests that do not use the main actor; with Swift 6.2 and later, neither
-  /// may they use `Task.yield`, which there goes past the hook.
+  /// The promise holds for tests that do not use what is missing.
   case enqueueHook = 1
   /// Every job of the default executor and of the main actor is seen: the promise holds without
   /// exception.
   case executors = 2
+
+  /// The rung on which this process stands, as it was measured. Asking opens the way to it, as
+  /// making a first clock does. O(1).
+  public static var current: SchedulingRung { selfTest.rung }
+
+  /// What of a test cannot be seen in this process, in words; empty on the highest rung. Asking opens
+  /// the way, as ``current`` does. O(1).
+  public static var missing: [String] { selfTest.missing }
+
+  /// What was measured when the way was opened; asking opens it, as ``current`` does. O(1).
+  public static var selfTest: SchedulingSelfTest { RuntimeDoor.selfTest }
 
   public static func < (lhs: SchedulingRung, rhs: SchedulingRung) -> Bool {
     lhs.rawValue < rhs.rawValue

@@ -22,19 +22,23 @@ struct TaskReference: Sendable {
 
   /// The name that the current task was given, if any.
   static var currentName: String? {
-    if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
-      return Task.name
-    }
+    #if compiler(>=6.2)
+      if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
+        return Task.name
+      }
+    #endif
     return nil
   }
 
   /// An id that is greater than that of every task so far and smaller than that of every task to
   /// come.
   static func newestID() -> UInt64 {
-    if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
-      // An immediate task runs here and now and passes no door; only its number is of interest.
-      return taskID(of: unsafeBitCast(Task.immediate {}, to: UnownedJob.self))
-    }
+    #if compiler(>=6.2)
+      if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
+        // An immediate task runs here and now and passes no door; only its number is of interest.
+        return taskID(of: unsafeBitCast(Task.immediate {}, to: UnownedJob.self))
+      }
+    #endif
     return currentID ?? 0
   }
 

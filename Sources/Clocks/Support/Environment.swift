@@ -24,6 +24,10 @@ enum Environment {
   /// `enqueueHook` or `patience`), so that the lower ones can be tried out and tested.
   static let highestRung: String? = value("CLOCKS_RUNG")
 
+  /// `CLOCKS_DOOR`: the way in which the door to the Swift runtime is to be opened (`spi`, `create`,
+  /// `scan`, `table`, `hook` or `none`), so that each can be tried out and tested.
+  static let door: String? = value("CLOCKS_DOOR")
+
   private static func value(_ name: String) -> String? {
     getenv(name).map { String(cString: $0) }
   }

@@ -39,14 +39,18 @@ extension TestClock {
   private typealias Token = SleepQueue<Duration>.Token
 
   /// Announces a sleep, or returns `nil` if its deadline is not in the future.
-  @specialized(where Duration == Swift.Duration)
+  #if compiler(>=6.3)
+    @specialized(where Duration == Swift.Duration)
+  #endif
   private func announceSleep(until deadline: Instant) -> Token? {
     scheduler.change { _ in
       deadline.offset > timeline.now ? timeline.sleeps.reserve() : nil
     }
   }
 
-  @specialized(where Duration == Swift.Duration)
+  #if compiler(>=6.3)
+    @specialized(where Duration == Swift.Duration)
+  #endif
   private func beginSleep(
     _ token: Token, _ sleeper: Sleeper, until deadline: Instant, tolerance: Duration?
   ) {
@@ -80,7 +84,9 @@ extension TestClock {
     for waiter in fulfilled { waiter.succeed() }
   }
 
-  @specialized(where Duration == Swift.Duration)
+  #if compiler(>=6.3)
+    @specialized(where Duration == Swift.Duration)
+  #endif
   private func cancelSleep(_ token: Token) {
     let sleeper = scheduler.change { state in
       let sleeper = timeline.sleeps.cancel(token)

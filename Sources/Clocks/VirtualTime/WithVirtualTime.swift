@@ -112,24 +112,36 @@ extension VirtualTime {
     defer { outer?.scheduler.endHold() }
 
     let slot = ResultSlot<Result>()
-    await withoutActuallyEscaping(operation) { operation in
+    await run(slot) {
       // A closure is isolated as its surroundings are if it captures their isolated parameter.
       _ = isolation
-      nonisolated(unsafe) let child = child(slot, operation)
-      await join(child)
+      return try await operation(self)
     }
     return try slot.take()
   }
 
+  // Why in a closure: Swift 6.2 cannot let a function escape that takes its isolation over from its
+  // caller.
+  private func run<Result>(
+    _ slot: ResultSlot<Result>, isolation: isolated (any Actor)? = #isolation,
+    _ operation: () async throws -> Result
+  ) async {
+    await withoutActuallyEscaping(operation) { operation in
+      _ = isolation
+      nonisolated(unsafe) let child = child(slot, operation)
+      await join(child)
+    }
+  }
+
   private func child<Result>(
     _ slot: ResultSlot<Result>, isolation: isolated (any Actor)? = #isolation,
-    _ operation: nonisolated(nonsending) @escaping (VirtualTime) async throws -> Result
+    _ operation: @escaping () async throws -> Result
   ) -> @isolated(any) () async -> Void {
     {
       _ = isolation
       await self.begin()
       do {
-        slot.result = .success(try await operation(self))
+        slot.result = .success(try await operation())
       } catch {
         slot.result = .failure(error)
       }
@@ -140,7 +152,8 @@ extension VirtualTime {
   /// Starts the child as the scope's, and awaits its end.
   @concurrent
   private func join(_ child: sending @escaping @isolated(any) () async -> Void) async {
-    nonisolated(unsafe) let child = child
+    // It is sent into the group once, and used no more here; Swift 6.2 does not see that.
+    let child = unsafeBitCast(child, to: (@Sendable @isolated(any) () async -> Void).self)
     await withTaskGroup { group in
       // Whatever is started on behalf of the scope's scheduler is the scope's.
       _ = ThreadContext.run(

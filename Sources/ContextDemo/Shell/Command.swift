@@ -4,6 +4,8 @@ enum Command: Sendable {
   case all([any Scenario])
   /// Name the scenarios.
   case list
+  /// Tell what of a test can be seen on this system.
+  case platform
   /// Say which version this is.
   case version
   /// Explain how the program, or one scenario, is used.
@@ -27,19 +29,19 @@ enum Command: Sendable {
     case "--version":
       _ = try Arguments(rest, operands: [], options: [])
       self = .version
-    case "list":
+    case "list", "platform":
       guard !Self.asksForHelp(rest) else {
         self = .help(nil)
         return
       }
       _ = try Arguments(rest, operands: [], options: [])
-      self = .list
+      self = first == "list" ? .list : .platform
     case _ where first.hasPrefix("-"):
       throw UsageError(
         "unknown option '\(first)'\(["--help", "--version"].suggestion(for: first))")
     default:
       guard let scenario = allScenarios.first(where: { $0.name == first }) else {
-        let names = allScenarios.map { $0.name } + ["list", "help"]
+        let names = allScenarios.map { $0.name } + ["list", "platform", "help"]
         throw UsageError("unknown scenario '\(first)'\(names.suggestion(for: first))")
       }
       self = Self.asksForHelp(rest) ? .help(scenario) : try Self.play(scenario, rest)

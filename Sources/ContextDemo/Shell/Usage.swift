@@ -37,6 +37,7 @@ enum Usage {
     """
     usage: \(program)                    run all scenarios on virtual time
            \(program) list               name the scenarios
+           \(program) platform           tell what a test clock sees on this system
            \(program) NAME [options]     run one; --help shows its options
            \(program) --version          name the version
 

@@ -32,7 +32,7 @@ struct RecordedIssue: Equatable, Sendable {
   init(_ message: String, at location: SourceLocation) {
     self.message = message
     fileID = location.fileID
-    filePath = location.filePath
+    filePath = location.path
     line = location.line
     column = location.column
   }
@@ -55,4 +55,15 @@ private final class Issues: @unchecked Sendable {
   var all: [RecordedIssue] { lock.withLock { issues } }
 
   deinit { lock.destroy() }
+}
+
+extension SourceLocation {
+  /// The file's path, under the name that the older of the test libraries have for it, too.
+  var path: String {
+    #if compiler(>=6.3)
+      filePath
+    #else
+      _filePath
+    #endif
+  }
 }

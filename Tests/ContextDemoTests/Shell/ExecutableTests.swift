@@ -30,6 +30,23 @@ import Testing
     #expect(ended.output.count == allScenarios.count)
   }
 
+  @Test(arguments: [
+    ("scan", "executors (2 of 2)", "seen"), ("hook", "enqueueHook (1 of 2)", "not seen"),
+  ])
+  func itTellsWhatIsSeenHere(_ door: String, _ rung: String, _ seen: String) async throws {
+    let ended = try await DemoProcess(["platform"], environment: ["CLOCKS_DOOR": door]).end()
+    #expect(ended.exitCode == 0)
+    #expect(ended.error == [])
+    #expect(ended.output.count == 8)
+    #expect(ended.output[0].hasPrefix("system      "))
+    #expect(ended.output[1].hasPrefix("built by    Swift "))
+    #expect(
+      ended.output.dropFirst(2) == [
+        "door        \(door)", "rung        \(rung)", "tasks       seen",
+        "main actor  \(seen)", "Task.yield  \(seen)", "sleeps      \(seen)",
+      ])
+  }
+
   @Test func theCountdownOnVirtualTime() async throws {
     let ended = try await run("countdown", "Hello", "--from", "5", "--clock", "test")
     #expect(ended.exitCode == 0)

@@ -1,0 +1,59 @@
+// The door alone, with the package's own files and a runtime for which the package does not build:
+// `Scripts/older-runtimes door 6.0`. Prints what was measured, and shows that the program still works.
+
+import Dispatch
+import Glibc
+
+extension Duration {
+  var attoseconds: Int128 {
+    Int128(components.seconds) * 1_000_000_000_000_000_000 + Int128(components.attoseconds)
+  }
+
+  init(attoseconds: Int128) {
+    let parts = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000_000_000_000)
+    self.init(
+      secondsComponent: Int64(parts.quotient), attosecondsComponent: Int64(parts.remainder))
+  }
+}
+
+setvbuf(stdout, nil, _IONBF, 0)
+
+actor Counter {
+  var count = 0
+  func increment() { count += 1 }
+}
+
+let selfTest = SchedulingRung.selfTest
+print(selfTest)
+for _ in 0..<1000 { precondition(SchedulingSelfTest(Door(rawValue: selfTest.door)!) == selfTest) }
+
+Task.detached {
+  let counter = Counter()
+  for _ in 0..<1000 {
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<10 {
+        group.addTask {
+          await counter.increment()
+          await Task.yield()
+          await MainActor.run {
+            MainActor.preconditionIsolated()
+            dispatchPrecondition(condition: .onQueue(.main))
+          }
+        }
+      }
+    }
+  }
+  let count = await counter.count
+  precondition(count == 10_000)
+  let start = ContinuousClock.now
+  try await Task.sleep(for: .milliseconds(20))
+  try await Task.sleep(nanoseconds: 20_000_000)
+  try await SuspendingClock().sleep(for: .milliseconds(20))
+  precondition(ContinuousClock.now - start >= .milliseconds(60))
+  let sleeper = Task { try await Task.sleep(for: .seconds(1_000_000)) }
+  sleeper.cancel()
+  if case .success = await sleeper.result { fatalError("a cancelled sleep has not thrown") }
+  print("10,000 tasks, main actor jobs and yields, 4 sleeps: as they should be")
+  exit(0)
+}
+dispatchMain()

@@ -1,0 +1,69 @@
+import Clocks
+import Foundation
+
+/// What a person tells us of a system on which the package was tried: `ContextDemo platform`.
+struct PlatformReport: CustomStringConvertible {
+  let system: String
+  let compiler: String
+  let selfTest: SchedulingSelfTest
+
+  /// The report of this process. It opens the way to the runtime.
+  init() {
+    let version = ProcessInfo.processInfo.operatingSystemVersionString
+    system = "\(Self.systemName), \(version), \(Self.architecture)"
+    compiler = Self.compilerName
+    selfTest = SchedulingRung.selfTest
+  }
+
+  var description: String {
+    let rows = [
+      ("system", system),
+      ("built by", compiler),
+      ("door", selfTest.door),
+      ("rung", "\(selfTest.rung) (\(selfTest.rung.rawValue) of 2)"),
+      ("tasks", seen(selfTest.seesTasks)),
+      ("main actor", seen(selfTest.seesMainActor)),
+      ("Task.yield", seen(selfTest.seesYields)),
+      ("sleeps", seen(selfTest.seesSleeps)),
+    ]
+    return rows.map { $0.0.padded(to: 10, from: .trailing) + "  " + $0.1 }.joined(separator: "\n")
+  }
+
+  private func seen(_ isSeen: Bool) -> String { isSeen ? "seen" : "not seen" }
+
+  private static var systemName: String {
+    #if os(macOS)
+      "macOS"
+    #elseif os(iOS)
+      "iOS"
+    #elseif os(Linux)
+      "Linux"
+    #elseif os(Android)
+      "Android"
+    #elseif os(Windows)
+      "Windows"
+    #else
+      "another system"
+    #endif
+  }
+
+  private static var architecture: String {
+    #if arch(arm64)
+      "arm64"
+    #elseif arch(x86_64)
+      "x86-64"
+    #else
+      "another processor"
+    #endif
+  }
+
+  private static var compilerName: String {
+    #if compiler(>=6.4)
+      "Swift 6.4 or later"
+    #elseif compiler(>=6.3)
+      "Swift 6.3"
+    #else
+      "Swift 6.2"
+    #endif
+  }
+}
