@@ -147,7 +147,8 @@ extension TestClock {
   /// - Parameters:
   ///   - timeout: How much real time it may take; half a second by default, which is time for some
   ///     hundred thousand wakes. The time does not count in which the test waits for a thread, and a
-  ///     thousand wakes are allowed in any case, so that a busy machine is not the test's failure.
+  ///     hundred thousand wakes are allowed in any case, so that a busy machine is not the test's
+  ///     failure.
   ///   - fileID: The file in which a failure is recorded, as `#fileID`.
   ///   - filePath: The file in which a failure is recorded, as `#filePath`.
   ///   - line: The line at which a failure is recorded.
