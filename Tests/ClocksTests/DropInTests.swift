@@ -121,12 +121,9 @@ import Testing
   @Test func runGivesUpAfterHalfASecond() async throws {
     let clock = TestClock()
     let ticks = Task { for await _ in clock.timer(interval: .seconds(1)) {} }
-    let start = ContinuousClock.now
     let issues = try await recordedIssues { await clock.run() }
     #expect(issues.count == 1)
     #expect(issues.first?.message.contains("0.5 seconds") == true)
-    // By far less than the half minute that a default of its own would be.
-    #expect(ContinuousClock.now - start < .seconds(20))
     ticks.cancel()
   }
 
