@@ -41,9 +41,7 @@
       _ count: CInt, _ arguments: UnsafePointer<UnsafePointer<CChar>?>?
     ) -> Bool {
       #if canImport(Darwin)
-        if getenv("XCTestConfigurationFilePath") != nil || getenv("XCTestBundlePath") != nil {
-          return true
-        }
+        if Environment.namesTestBundle { return true }
         return (0..<Int(count)).contains { index in
           arguments?[index].map(isInBundle) ?? false
         }

@@ -58,26 +58,3 @@ enum Door: String, CaseIterable, Sendable {
     _exit(2)
   }
 }
-
-extension RuntimeDoor {
-  /// Opens the door as well as it can be opened, and says in which way.
-  static func open(_ wanted: Door) -> Door {
-    guard wanted != .none else { return .none }
-    PriorExecutors.remember()
-    #if os(Linux) && compiler(>=6.3)
-      if wanted == .spi {
-        replaceExecutors()
-        return .spi
-      }
-    #endif
-    guard setHooks() else { return .none }
-    guard wanted != .hook else { return .hook }
-    if wanted == .create, createExecutors() { return .create }
-    let isMainHooked = wanted != .table && setMainHooks()
-    let isMainReplaced = !isMainHooked && replaceMainMethods()
-    let isPoolReplaced = replaceDefaultExecutor()
-    if isMainReplaced { return .table }
-    if isPoolReplaced { return .scan }
-    return createExecutors() ? .create : .hook
-  }
-}

@@ -9,36 +9,8 @@
 // `DispatchExecutor.swift`, `ConcurrencyHooks.cpp`), as of Swift 6.3.1.
 
 import Dispatch
-import Synchronization
 
 enum RuntimeDoor {
-  // MARK: - Opening
-
-  /// Opens the door, if it is not open yet, and finds out what passes through it; it is never closed.
-  /// Thread-safe.
-  @inline(__always)
-  static func open() { _ = selfTest }
-
-  /// Opens the door and does nothing else, for there may be no task yet. Thread-safe.
-  static func openAtLoad() { _ = way }
-
-  /// The way in which the door was opened.
-  private static let way = open(Door.wanted)
-
-  /// What passes through the door. Thread-safe.
-  static let selfTest: SchedulingSelfTest = {
-    let selfTest = SchedulingSelfTest(way)
-    isTested.store(true, ordering: .releasing)
-    return selfTest
-  }()
-
-  /// The same, if it has been tried out already.
-  static var knownSelfTest: SchedulingSelfTest? {
-    isTested.load(ordering: .acquiring) ? selfTest : nil
-  }
-
-  private static let isTested = Atomic(false)
-
   // MARK: - Jobs
 
   /// Runs a job here and now, as the executor of `lane` would.

@@ -14,17 +14,6 @@ public enum SchedulingRung: Int, Sendable, Comparable, CaseIterable {
   /// exception.
   case executors = 2
 
-  /// The rung on which this process stands, as it was measured. Asking opens the way to it, as
-  /// making a first clock does. O(1).
-  public static var current: SchedulingRung { selfTest.rung }
-
-  /// What of a test cannot be seen in this process, in words; empty on the highest rung. Asking opens
-  /// the way, as ``current`` does. O(1).
-  public static var missing: [String] { selfTest.missing }
-
-  /// What was measured when the way was opened; asking opens it, as ``current`` does. O(1).
-  public static var selfTest: SchedulingSelfTest { RuntimeDoor.selfTest }
-
   public static func < (lhs: SchedulingRung, rhs: SchedulingRung) -> Bool {
     lhs.rawValue < rhs.rawValue
   }

@@ -28,6 +28,11 @@ enum Environment {
   /// `scan`, `table`, `hook` or `none`), so that each can be tried out and tested.
   static let door: String? = value("CLOCKS_DOOR")
 
+  /// Whether Xcode has told the process about a test bundle that it is to load.
+  static var namesTestBundle: Bool {
+    value("XCTestConfigurationFilePath") != nil || value("XCTestBundlePath") != nil
+  }
+
   private static func value(_ name: String) -> String? {
     getenv(name).map { String(cString: $0) }
   }
