@@ -1394,8 +1394,12 @@ of("confirm", ("confirmation() does not wait", "  _ = await expectation.wait(\n 
 
 module("TimeoutTask")
 of(
-    "TimeoutTask+Outcome.swift",
+    "Race.swift",
     ("a second outcome replaces the first", "    if isDecided { return nil }\n", ""),
+    ("waiters stay in the queue after they were told", "    defer { waiters = WaiterQueue() }\n", ""),
+)
+of(
+    "TimeoutTask+Outcome.swift",
     ("the timer stays on the clock", "    running.timer?.cancel()\n", ""),
     ("one cancelled waiter cancels all",
      "waiter != nil && race.waiters.isEmpty", "waiter != nil"),
@@ -1409,7 +1413,6 @@ of(
      "    let waiters = lock.withLock {\n      self.outcome = outcome\n"
      "      return race.takeWaiters()\n    }\n    for waiter in waiters.all { waiter.resume() }\n"
      "    running.timer?.cancel()\n"),
-    ("waiters stay in the queue after they were told", "    defer { waiters = WaiterQueue() }\n", ""),
     ("a waiter that is cancelled already waits", "    if Task.isCancelled { leave(with: ticket) }\n", ""),
     ("a waiter that comes too late waits for ever", "if isTooLate { return waiter.resume() }", ""),
     ("the work goes on after its last waiter has left", "    decision?.work?.cancel()\n", "    _ = decision\n"),
