@@ -23,7 +23,7 @@ let package = Package(
     .testTarget(
       name: "ContextDemoTests",
       dependencies: ["Clocks", "ClocksTestKit", "ContextDemo", "TimeoutTask"]),
-    .testTarget(name: "DocsTests"),
+    .testTarget(name: "DocsTests", dependencies: ["Clocks", "ClocksTestKit"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -306,7 +306,8 @@ of(
     ("a settle never has its turn", "    if let settle = settles.first { return settle }\n", ""),
     ("an advance never has its turn", "    if let advance = advances.first { return advance }\n", ""),
     ("time moves for paced observers while it is held", "!($0.isPaced && scopeMovesTime)", "$0 === $0"),
-    ("time moves for no observer in a scope", "!($0.isPaced && scopeMovesTime)", "!scopeMovesTime"),
+    ("time moves for no observer in a scope", "!($0.isPaced && scopeMovesTime)",
+     "!($0 === $0 && scopeMovesTime)"),
     ("time never moves for a paced observer", "!($0.isPaced && scopeMovesTime)", "!$0.isPaced"),
 )
 of(
@@ -405,7 +406,8 @@ of(
 of(
     "Timeline.add",
     ("enough sleeps are not enough", "sleeps.count < waiter.count", "sleeps.count <= waiter.count"),
-    ("all who wait for sleeps are the same", "    nextWaiter += 1\n", ""),
+    ("all who wait for sleeps are the same", "    nextWaiter += 1\n    waiter.number", "    waiter.number"),
+    ("all who listen to sleeps are the same", "    nextWaiter += 1\n    listeners", "    listeners"),
 )
 of(
     "Timeline.takeFulfilledWaiters",
@@ -597,6 +599,12 @@ of(
      "limit"),
     ("a body that was cancelled has no time", "    runningTime = .zero\n", ""),
     ("a scope may run for ever", "return body.giveUp(.tooLong(limit, pending: timeline.pendingLines))", "return nil"),
+)
+of(
+    "ScopeState.taskToCancel",
+    ("whoever sleeps is woken when a body does not end", "guard body.isReported, let", "guard !body.isReported, body.isReported, let"),
+    ("whoever sleeps is cancelled though the body may end", "guard body.isReported, let", "guard let"),
+    ("a sleep is cancelled again and again", ", number != cancelledSleep", ""),
 )
 of("ScopeState.end", ("a scope is never over", "isOver = true", "isOver = false"))
 of(
@@ -860,7 +868,10 @@ of(
      "guard TaskOwnership.shared.claim(task, for: self) else { return false }",
      "TaskOwnership.shared.transfer(task, to: self)"),
     ("whoever uses a clock is not known", "    _ = change { $0.testTasks.add(user: user) }\n", "    _ = user\n"),
-    ("a visitor is not waited for", "    visit()\n", ""),
+    ("a visitor is not waited for", "    if context?.pointee.isCounted != true || !isProcessWide { visit() }\n", ""),
+    ("a visitor that was counted is counted twice", "if context?.pointee.isCounted != true || !isProcessWide { visit() }",
+     "visit()"),
+    ("whoever uses a clock of the whole process does not wake it", "    wakeIfProcessWide()\n", ""),
     ("a visitor's thread does not run for the test", "    context?.pointee.owner = self\n", ""),
 )
 of(
@@ -942,7 +953,8 @@ of(
      "    if ThreadContext.current?.pointee.owner !== self { visit() }\n", ""),
     ("a sleep until now waits in a scope",
      "      guard deadline > timeline.now else {\n        state.jobIsReady(job, isFromOutside: false)\n"
-     "        return []\n      }\n", ""),
+     "        return ([], nil)\n      }\n", ""),
+    ("nobody hears of a sleep that nobody injected", "    news?.tell()\n", ""),
     ("a sleep is rounded where it is exact",
      "RuntimeClocks.areRedirected\n      ? delayed.delay : delayed",
      "RuntimeClocks.areRedirected\n      ? delayed.delay.roundedUpAfterReadingTheClockTwice : delayed"),
@@ -952,13 +964,15 @@ of(
 )
 of(
     "Scheduler.systemClocks",
-    ("an inner scope begins when the outer one began", "scope.start.advanced(by: change { _ in scope.timeline.now })",
-     "scope.start"),
+    ("an inner scope begins when the outer one began", "advanced(by: now,", "advanced(by: .zero,"),
+    ("the date of an inner scope is not the outer one's", "andDateBy: dateOffset", "andDateBy: .zero"),
     ("the clocks of a scope that has ended go on", "guard let scope, isVirtual else", "guard let scope else"),
 )
 of(
     "Scheduler.virtualReading",
-    ("the clocks of a scope stand still", "after: change { _ in scope.timeline.now }", "after: .zero"),
+    ("the clocks of a scope stand still", "isDate ? saturatingSum(now, dateOffset) : now", "isDate ? dateOffset : .zero"),
+    ("the date cannot be set", "isDate ? saturatingSum(now, dateOffset) : now", "now"),
+    ("every clock is set with the date", "isDate ? saturatingSum(now, dateOffset) : now", "saturatingSum(now, dateOffset)"),
     ("the date is frozen though it should not be", "!isDate || scope.options.freezesDate", "isDate || !isDate"),
     ("the clocks of a scope read its time after its end", "guard let scope, isVirtual, !isDate", "guard let scope, !isDate"),
 )
@@ -1039,7 +1053,8 @@ likely("OwnershipTests|TaskTableTests|LifetimeTests|RuntimeDoorTests")
 of(
     "TaskOwnership.release",
     ("a test's tasks stay in the register", "owners.remove(id, of: owner)", "_ = id"),
-    ("the process-wide scheduler lives for ever", "      if processWide === owner { processWide = nil }\n", ""),
+    ("the process-wide scheduler lives for ever", "        processWide = nil\n", ""),
+    ("a process-wide scheduler that is gone is looked for", "        hasProcessWide.store(false, ordering: .relaxed)\n", ""),
     ("what is known of foreign tasks is known for ever", "        foreign.removeAll()\n", ""),
     ("an owner is gone with its first clock", "      guard registrations[key]!.clocks == 0 else { return }\n", ""),
 )
@@ -1047,17 +1062,17 @@ of(
     "TaskOwnership.owner",
     ("a task older than the scheduler becomes its own",
      "        guard id > registrations[ObjectIdentifier(running)]!.watermark else {\n"
-     "          return (processWide, false)\n        }\n", ""),
-    ("strangers are not remembered", "if processWide == nil { registerForeign(id) }", ""),
-    ("a stranger is the test's that resumes it", "      if foreign.contains(id) { return (processWide, false) }\n", ""),
-    ("a stranger's actor is the test's", "foreign.contains(id) ? processWide : running ?? processWide",
-     "running ?? processWide"),
-    ("an actor's queue belongs to nobody", "guard id != 0 else { return (registered(running) ?? processWide, false) }",
-     "guard id != 0 else { return (processWide, false) }"),
+     "          return (processWide?.ownerIfAwake, false)\n        }\n", ""),
+    ("strangers are not remembered", "if owner == nil { registerForeign(id) }", ""),
+    ("a stranger is the test's that resumes it", "      if foreign.contains(id) { return (processWide?.ownerIfAwake, false) }\n", ""),
+    ("a stranger's actor is the test's", "foreign.contains(id)\n        ? processWide?.ownerIfAwake : running",
+     "running"),
+    ("an actor's queue belongs to nobody", "(registered(running) ?? processWide?.ownerIfAwake, false)",
+     "(processWide?.ownerIfAwake, false)"),
     ("a new task belongs to nobody", "        register(id, of: running)\n        return (running, true)",
-     "        return (processWide, false)"),
+     "        return (processWide?.ownerIfAwake, false)"),
     ("a new task is not new", "return (running, true)", "return (running, false)"),
-    ("what runs for the whole process is registered", "        if running === processWide { return (running, false) }\n", ""),
+    ("what runs for the whole process is registered", "        if running === processWide?.owner { return (running, false) }\n", ""),
 )
 of(
     "TaskOwnership.claim",
@@ -1066,7 +1081,7 @@ of(
 )
 of(
     "TaskOwnership.register",
-    ("the whole process's tasks are registered", "    guard owner !== processWide else { return }\n", ""),
+    ("the whole process's tasks are registered", "    guard owner !== processWide?.owner else { return }\n", ""),
     ("tasks of an owner that is gone are registered",
      "    guard registrations[ObjectIdentifier(owner)] != nil else { return }\n", ""),
     ("an owner's tasks are not known at its end", "    registrations[ObjectIdentifier(owner)]?.tasks.append(id)\n", ""),
@@ -1115,7 +1130,8 @@ of(
 )
 of(
     "RuntimeDoor.runForeign",
-    ("the end of a test's first job is not noticed", "    context.visited.last?.visitorLeft(on: lane)\n", "    _ = context\n"),
+    ("the end of a test's first job is not noticed", "    context.visited.last?.visitorLeft(on: waiting == nil ? lane : nil)\n", ""),
+    ("the whole process's scheduler does not hear of a job's end", "    waiting?.visitorLeft(on: lane)\n", ""),
     ("of several schedulers one is told of a job's end",
      "    for owner in context.visited.dropLast() { owner.visitorLeft(on: nil) }\n", ""),
 )
@@ -1135,8 +1151,8 @@ of(
 of(
     "RuntimeDoor.runElsewhere",
     ("a job of nobody's on the main thread goes to the pool",
-     "dispatch_async_f(dispatch_get_main_queue(), pointer) {",
-     "dispatch_async_f(poolQueue(for: job.priority), pointer) {"),
+     "case .main:\n        dispatch_async_f(dispatch_get_main_queue(), pointer) {",
+     "case .main:\n        dispatch_async_f(poolQueue(for: job.priority), pointer) {"),
     ("executors of somebody else's do not get their jobs", "guard priorIsDispatch else {",
      "guard priorIsDispatch || taskID(of: job) != 0 else {"),
 )
@@ -1225,7 +1241,7 @@ of(
 )
 of(
     "SystemClocks.advanced",
-    ("the date of an inner scope goes back", "    later.realTime = realTime.advanced(by: duration)\n", ""),
+    ("the date of an inner scope goes back", "    later.realTime = realTime.advanced(by: saturatingSum(duration, dateOffset))\n", ""),
     ("the suspending clock of an inner scope goes back", "    later.monotonic = monotonic.advanced(by: duration)\n", ""),
     ("the continuous clock of an inner scope goes back", "    later.sinceBoot = sinceBoot.advanced(by: duration)\n", ""),
 )

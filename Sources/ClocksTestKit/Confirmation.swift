@@ -14,7 +14,7 @@ public import Testing
 ///
 /// Swift Testing's own `confirmation` must have been confirmed when its body returns, so that a body
 /// that only starts something has to sleep or to wait. This one waits afterwards, by moving time:
-/// see ``TimedExpectation/wait(within:on:fileID:filePath:line:column:)-(TestClock<Duration>?)`` for
+/// see `wait(within:)` for
 /// what it guarantees, what becomes of cancellation and of work outside, and what it costs.
 ///
 /// The body keeps the caller's isolation, and may use what is not `Sendable`. If it throws, that is
@@ -26,7 +26,10 @@ public import Testing
 ///   - expectedCount: How often; 0 stands for never.
 ///   - limit: How far time may move once `body` has returned.
 ///   - clock: The clock to be moved; the one of the current scope of virtual time by default.
-///   - fileID: The caller's place in its sources, for a failure; so are the next three.
+///   - fileID: The file in which a failure is recorded, as `#fileID`.
+///   - filePath: The file in which a failure is recorded, as `#filePath`.
+///   - line: The line at which a failure is recorded.
+///   - column: The column at which a failure is recorded.
 ///   - body: What sets it going; it is given what is to be called.
 /// - Returns: What `body` returns.
 @discardableResult
@@ -53,7 +56,10 @@ public nonisolated(nonsending) func confirmation<Result>(
 ///     is over as soon as it has been confirmed so often.
 ///   - limit: How far time may move once `body` has returned.
 ///   - clock: The clock to be moved; the one of the current scope of virtual time by default.
-///   - fileID: The caller's place in its sources, for a failure; so are the next three.
+///   - fileID: The file in which a failure is recorded, as `#fileID`.
+///   - filePath: The file in which a failure is recorded, as `#filePath`.
+///   - line: The line at which a failure is recorded.
+///   - column: The column at which a failure is recorded.
 ///   - body: What sets it going; it is given what is to be called.
 /// - Returns: What `body` returns.
 @discardableResult

@@ -18,7 +18,7 @@ extension TestClock {
   /// on.
   ///
   /// In a scope in which time moves by itself, it is as patient as the scope: time stands still
-  /// while somebody is in ``VirtualTime/holding(_:)``, and moves only after the scope's pause, if it
+  /// while somebody is in `VirtualTime.holding(_:)`, and moves only after the scope's pause, if it
   /// has one. So do not call it in `holding`, as you would not sleep there. Elsewhere it cannot know
   /// of work that is done by a thread or a socket: await that first.
   ///
@@ -36,7 +36,10 @@ extension TestClock {
   /// - Parameters:
   ///   - limit: How far time may move from now. What comes at the limit itself is in time.
   ///   - comment: What the condition means, for a failure.
-  ///   - fileID: The caller's place in its sources, for a failure; so are the next three.
+  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
+  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
+  ///   - line: The line at which a failure is recorded.
+  ///   - column: The column at which a failure is recorded.
   ///   - condition: What is waited for. It should look, and not wait for anything itself: an answer
   ///     that comes when more than `limit` has passed does not count.
   /// - Returns: How much time has passed; or `nil` if a failure was recorded.
@@ -88,7 +91,10 @@ extension TestClock {
   /// - Parameters:
   ///   - limit: How far time is moved. The limit itself is included.
   ///   - comment: What the condition means, for a failure.
-  ///   - fileID: The caller's place in its sources, for a failure; so are the next three.
+  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
+  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
+  ///   - line: The line at which a failure is recorded.
+  ///   - column: The column at which a failure is recorded.
   ///   - condition: What must not be. It should look, and not wait for anything itself.
   /// - Returns: Whether it never held; `false` if a failure was recorded.
   @discardableResult

@@ -13,7 +13,7 @@ public import Testing
 /// ```
 ///
 /// How often is said as in Swift Testing's `confirmation`, by a number or a range; by default it is
-/// once or more. ``wait(within:on:fileID:filePath:line:column:)-(TestClock<Duration>?)`` moves time,
+/// once or more. `wait(within:)` moves time,
 /// and so takes none:
 ///
 /// | `expectedCount` | it succeeds | it fails |
@@ -51,6 +51,30 @@ public final class TimedExpectation: Sendable {
     self.init(comment, ExpectedCount(expectedCount))
   }
 
+  /// Expects something to happen an exact number of times, described by a text that is not a literal.
+  ///
+  /// - Parameters:
+  ///   - description: What is to happen, for a failure.
+  ///   - expectedCount: How often.
+  @_disfavoredOverload
+  public convenience init(_ description: String, expectedCount: Int) {
+    self.init(Comment(rawValue: description), ExpectedCount(expectedCount))
+  }
+
+  /// Expects something to happen a number of times that lies in a range, described by a text that is
+  /// not a literal; by default once or more.
+  ///
+  /// - Parameters:
+  ///   - description: What is to happen, for a failure.
+  ///   - expectedCount: How often. The range must have a lower bound.
+  @_disfavoredOverload
+  public convenience init(
+    _ description: String,
+    expectedCount: some RangeExpression<Int> & Sequence<Int> & Sendable = 1...
+  ) {
+    self.init(Comment(rawValue: description), ExpectedCount(expectedCount))
+  }
+
   init(_ comment: Comment?, _ expectedCount: ExpectedCount) {
     self.comment = comment
     self.expectedCount = expectedCount
@@ -79,7 +103,7 @@ public final class TimedExpectation: Sendable {
   ///
   /// **The trap.** It cannot know that something will be fulfilled from outside the test's tasks,
   /// by a thread or a queue: it would move time on to the end. In a scope of virtual time, put the
-  /// work outside into ``VirtualTime/holding(_:)``, and time stands still for it. Elsewhere, await
+  /// work outside into `VirtualTime.holding(_:)`, and time stands still for it. Elsewhere, await
   /// the work before. Do not call it in `holding` itself: they would wait for each other, which is
   /// a failure after half a minute.
   ///
@@ -93,7 +117,10 @@ public final class TimedExpectation: Sendable {
   /// - Parameters:
   ///   - limit: How far time may move from now. What happens at the limit itself is in time.
   ///   - clock: The clock to be moved; the one of the current scope of virtual time by default.
-  ///   - fileID: The caller's place in its sources, for a failure; so are the next three.
+  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
+  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
+  ///   - line: The line at which a failure is recorded.
+  ///   - column: The column at which a failure is recorded.
   /// - Returns: How much time has passed; or `nil` if a failure was recorded.
   @discardableResult
   public nonisolated(nonsending) func wait(
@@ -107,7 +134,7 @@ public final class TimedExpectation: Sendable {
 
   /// Moves the time of a clock with durations of another type.
   ///
-  /// See ``wait(within:on:fileID:filePath:line:column:)-(TestClock<Duration>?)``.
+  /// See `wait(within:)`.
   @discardableResult
   @_disfavoredOverload
   public nonisolated(nonsending) func wait<OtherDuration>(

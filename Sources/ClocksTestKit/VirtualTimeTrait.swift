@@ -1,6 +1,12 @@
 @_spi(TestKit) public import Clocks
 public import Testing
 
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
 /// Runs tests in a scope in which all time is virtual.
 ///
 /// ```swift
@@ -23,9 +29,17 @@ public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
   var stuckAfter: Duration
   var freezesDate: Bool
   var runningLimit: Duration
+  var date: Date?
 
+  /// Whether tests in suites within the suite run in virtual time, too: they do.
   public var isRecursive: Bool { true }
 
+  /// Runs a test case in a scope of its own; for the test library.
+  ///
+  /// - Parameters:
+  ///   - test: The test.
+  ///   - testCase: The case.
+  ///   - function: Runs the case.
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
@@ -34,7 +48,10 @@ public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
       autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
       stuckAfter: stuckAfter, freezesDate: freezesDate, runningLimit: runningLimit,
       report: { Issue.record(Comment(rawValue: $0), sourceLocation: location) },
-      operation: { _ in try await function() })
+      operation: { time in
+        if let date { time.date = date }
+        try await function()
+      })
   }
 }
 
@@ -61,5 +78,26 @@ extension Trait where Self == VirtualTimeTrait {
     VirtualTimeTrait(
       autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
       stuckAfter: stuckAfter, freezesDate: freezesDate, runningLimit: runningLimit)
+  }
+
+  /// Runs each test in a scope in which all time is virtual, and which begins at a date.
+  ///
+  /// - Parameters:
+  ///   - date: What `Date()` reads when the test begins; see ``Clocks/VirtualTime/date``.
+  ///   - autoAdvance: Whether time jumps when nothing can run; if not, the test moves it by hand.
+  ///   - jumpsAfter: A pause in real time in which nothing may happen before time jumps; none by
+  ///     default.
+  ///   - leftoverSleeps: Whether tasks that still sleep when the test returns are a failure of it.
+  ///   - stuckAfter: How much real time makes a test in which nothing can run count as stuck.
+  ///   - runningLimit: For how long the test may run, in real time, before it counts as one that never
+  ///     ends.
+  public static func virtualTime(
+    date: Date, autoAdvance: Bool = true, jumpsAfter: Duration? = nil,
+    leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel, stuckAfter: Duration = .seconds(5),
+    runningLimit: Duration = .seconds(60)
+  ) -> Self {
+    VirtualTimeTrait(
+      autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
+      stuckAfter: stuckAfter, freezesDate: true, runningLimit: runningLimit, date: date)
   }
 }

@@ -20,15 +20,17 @@ struct ContextDemo {
     do {
       switch try Command(words) {
       case .all(let scenarios): return await run(scenarios)
-      case .list: Output.standard.write(Usage.list)
-      case .help(let scenario): Output.standard.write(Usage.text(for: scenario))
+      case .list: Output.standard.write(Usage.list(width: Output.standard.width))
+      case .version: Output.standard.write("ContextDemo \(Usage.version)")
+      case .help(let scenario):
+        Output.standard.write(Usage.text(for: scenario, width: Output.standard.width))
       case .play(let scenario, on: let clock): return await run(scenario, on: clock).code
       }
       return .success
     } catch {
-      Output.error.write("ContextDemo: \(error)")
+      Output.error.write(wrapping: "ContextDemo: \(error)")
       let scenario = allScenarios.first { $0.name == words.first }
-      Output.error.write(Usage.text(for: scenario))
+      Output.error.write(Usage.text(for: scenario, width: Output.error.width))
       return .usage
     }
   }
@@ -46,7 +48,7 @@ struct ContextDemo {
       return (.interrupted, outcome.elapsed)
     }
     if let error = outcome.error {
-      Output.error.write("ContextDemo: \(error)")
+      Output.error.write(wrapping: "ContextDemo: \(error)")
       return (.failure, outcome.elapsed)
     }
     return (.success, outcome.elapsed)
@@ -64,10 +66,10 @@ struct ContextDemo {
     }
     let real = RealTime.now - begin
     Output.standard.write(
-      """
-      In all: \(virtual.inSeconds) of virtual time in \(real.inShort) of real time.
-      To see one live: swift run ContextDemo countdown "Hello" --clock continuous
-      """)
+      wrapping: """
+        In all: \(virtual.inSeconds) of virtual time in \(real.inShort) of real time.
+        To see one live: swift run ContextDemo countdown "Hello" --clock continuous
+        """)
     return .success
   }
 }

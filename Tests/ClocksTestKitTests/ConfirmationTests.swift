@@ -55,9 +55,9 @@ import Testing
     #expect(time.now.offset == .seconds(5))
   }
 
-  @Test func tooFew() async {
+  @Test func tooFew() async throws {
     let line = #line + 2
-    let failures = await failures {
+    let failures = try await failures {
       await confirmation("ticks", expectedCount: 3, within: .seconds(10)) { confirm in
         call({ confirm() }, times: 2)
       }
@@ -125,8 +125,8 @@ import Testing
     #expect(model.count == 2)
   }
 
-  @Test func aNegativeLimitIsAFailure() async {
-    let failures = await failures {
+  @Test func aNegativeLimitIsAFailure() async throws {
+    let failures = try await failures {
       await confirmation(within: .seconds(-1)) { $0() }
     }
     #expect(
@@ -151,8 +151,8 @@ import Testing
     #expect(clock.now.offset == .seconds(5))
   }
 
-  @Test func noClockIsAFailure() async {
-    let failures = await failures {
+  @Test func noClockIsAFailure() async throws {
+    let failures = try await failures {
       await confirmation("ticks", within: .seconds(5)) { $0() }
     }
     #expect(

@@ -20,8 +20,8 @@ import Testing
 
 /// Tests that share an actor: its queue runs their tasks on one thread, but each has its own time.
 @Suite struct SharedActorTests {
-  @Test(.virtualTime, arguments: 0..<60)
-  func eachTestSleepsOnItsOwnTime(_ number: Int) async throws {
+  @Test(.repeated(60), .virtualTime)
+  func eachTestSleepsOnItsOwnTime() async throws {
     let time = try #require(VirtualTime.current)
     for second in 1...5 {
       try await Shared.shared.nap()
@@ -29,8 +29,8 @@ import Testing
     }
   }
 
-  @Test(.virtualTime, arguments: 0..<60)
-  func whatIsStartedInTheActorIsTheTests(_ number: Int) async throws {
+  @Test(.repeated(60), .virtualTime)
+  func whatIsStartedInTheActorIsTheTests() async throws {
     let time = try #require(VirtualTime.current)
     for second in 1...5 {
       try await Shared.shared.startNap().value
@@ -38,7 +38,8 @@ import Testing
     }
   }
 
-  @Shared @Test(arguments: 0..<30) func aScopeInTheActor(_ number: Int) async throws {
+  @Shared @Test(.repeated(30)) func aScopeInTheActor() async throws {
+    let number = RepeatedTrait.number
     try await withVirtualTime { time in
       try await Task.sleep(for: .seconds(number))
       #expect(time.now.offset == .seconds(number))

@@ -9,8 +9,8 @@ import Testing
 @Suite struct ExactnessTests {
   let clock = TestClock()
 
-  @Test(arguments: [1, 2, 3, 10, 100, 1_000], 0..<20)
-  func chainsOfYields(_ length: Int, _ repetition: Int) async {
+  @Test(.repeated(20), arguments: [1, 2, 3, 10, 100, 1_000])
+  func chainsOfYields(_ length: Int) async {
     let log = Log<Int>()
     let ticker = Task { [clock] in
       for tick in 1... {
@@ -26,7 +26,8 @@ import Testing
     ticker.cancel()
   }
 
-  @Test(arguments: 0..<100) func hopsBetweenActorsAndTheMainActor(_ hops: Int) async {
+  @Test(.repeated(100)) func hopsBetweenActorsAndTheMainActor() async {
+    let hops = RepeatedTrait.number
     let first = Counter()
     let second = Counter()
     let ticker = Task { [clock] in
@@ -47,7 +48,7 @@ import Testing
     ticker.cancel()
   }
 
-  @Test(arguments: 0..<50) func nestedGroups(_ repetition: Int) async {
+  @Test(.repeated(50)) func nestedGroups() async {
     let counter = Counter()
     let ticker = Task { [clock] in
       while true {
@@ -73,7 +74,8 @@ import Testing
     ticker.cancel()
   }
 
-  @Test(arguments: 0..<50) func tasksThatStartTasks(_ depth: Int) async {
+  @Test(.repeated(50)) func tasksThatStartTasks() async {
+    let depth = RepeatedTrait.number
     let log = Log<Int>()
     @Sendable func descend(_ level: Int) {
       guard level > 0 else { return log.add(level) }
@@ -96,7 +98,8 @@ import Testing
     ticker.cancel()
   }
 
-  @Test(arguments: 0..<50) func streamHandOffs(_ stages: Int) async {
+  @Test(.repeated(50)) func streamHandOffs() async {
+    let stages = RepeatedTrait.number
     let log = Log<Int>()
     let (head, source) = AsyncStream<Int>.makeStream()
     var stream = head
@@ -125,7 +128,8 @@ import Testing
     ticker.cancel()
   }
 
-  @Test(arguments: 0..<100) func everythingAtOnce(_ size: Int) async {
+  @Test(.repeated(100)) func everythingAtOnce() async {
+    let size = RepeatedTrait.number
     let counter = Counter()
     let (stream, source) = AsyncStream<Int>.makeStream()
     Task.detached {
@@ -151,7 +155,8 @@ import Testing
     for ticker in tickers { ticker.cancel() }
   }
 
-  @MainActor @Test(arguments: 0..<50) func testsOnTheMainActor(_ repetition: Int) async {
+  @MainActor @Test(.repeated(50)) func testsOnTheMainActor() async {
+    let repetition = RepeatedTrait.number
     var ticks = 0
     let ticker = Task {
       while true {
@@ -167,7 +172,8 @@ import Testing
     ticker.cancel()
   }
 
-  @Test(arguments: 0..<50) func settleWithoutTime(_ length: Int) async {
+  @Test(.repeated(50)) func settleWithoutTime() async {
+    let length = RepeatedTrait.number
     let counter = Counter()
     Task {
       await counter.incrementSlowly(yields: length)

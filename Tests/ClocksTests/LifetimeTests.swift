@@ -91,21 +91,40 @@ import Testing
     ownership.release(scheduler)
   }
 
-  @Test func whatIsNobodysIsTheProcessWideSchedulers() {
+  @Test func whatIsNobodysIsTheProcessWideSchedulersWhileItIsAwake() {
     let ownership = TaskOwnership()
     let own = Scheduler(origin: .here())
     ownership.retain(own, watermark: 10)
     #expect(ownership.claim(11, for: own))
     let wide = ownership.retainProcessWide { Scheduler(origin: .here()) }
     #expect(ownership.retainProcessWide { Scheduler(origin: .here()) } === wide)
+    // Asleep: three foreign jobs are under way, one of which ends.
+    #expect(ownership.owner(ofReadyJob: 5, on: nil).owner == nil)
+    for _ in 0..<3 { #expect(ownership.foreignJobWillRun()) }
+    #expect(ownership.foreignJobHasRun() == nil)
+    let isOver = Counted()
+    #expect(ownership.wake(wide, for: (7, { isOver.value > 0 })) == 2)
+    #expect(ownership.wake(wide, for: (7, { isOver.value > 0 })) == 0)
+    #expect(ownership.wake(own, for: (7, { false })) == 0)
     #expect(ownership.owner(ofReadyJob: 5, on: nil).owner === wide)
+    #expect(ownership.owner(ofReadyJob: 6, on: nil).owner === wide)
     #expect(ownership.owner(ofReadyJob: 0, on: nil).owner === wide)
     #expect(ownership.owner(ofReadyJob: 11, on: wide).owner === own)
     #expect(ownership.owner(ofReadyJob: 12, on: own).owner === own)
+    #expect(ownership.foreignJobHasRun() === wide)
+    // Asleep again; what it waits for still is its visitor, and what comes anew is not.
+    isOver.increment()
+    #expect(ownership.owner(ofReadyJob: 5, on: nil).owner == nil)
+    #expect(ownership.foreignJobWillRun())
+    #expect(ownership.wake(wide, for: (8, { isOver.value > 1 })) == 1)
+    #expect(ownership.foreignJobHasRun() === wide)
+    #expect(ownership.foreignJobHasRun() === wide)
+    ownership.checkInvariants()
     ownership.release(wide)
     #expect(ownership.owner(ofReadyJob: 5, on: nil).owner === wide)
     ownership.release(wide)
     #expect(ownership.owner(ofReadyJob: 6, on: nil).owner == nil)
+    #expect(!ownership.foreignJobWillRun())
     ownership.release(own)
     #expect(ownership.isEmpty)
   }

@@ -4,8 +4,8 @@ import Testing
 
 /// A recorded failure, as Swift Testing sees it. `RecordFailureXCTests` does the same for XCTest.
 @Suite struct RecordFailureTests {
-  @Test func failureReachesSwiftTestingAtTheCallersLine() async {
-    let issues = await recordedIssues {
+  @Test func failureReachesSwiftTestingAtTheCallersLine() async throws {
+    let issues = try await recordedIssues {
       recordFailure(
         "The sea is not wet.", fileID: "Sea/Waves.swift", filePath: "/Sea/Waves.swift",
         line: 42, column: 7)
@@ -21,8 +21,8 @@ import Testing
     #expect(Int(callSite.line) == here.line - 1)
   }
 
-  @Test func placeThatSwiftTestingWouldStopAtIsMadeAPlace() async {
-    let issues = await recordedIssues {
+  @Test func placeThatSwiftTestingWouldStopAtIsMadeAPlace() async throws {
+    let issues = try await recordedIssues {
       recordFailure("Lost.", fileID: "Waves.swift", filePath: "/Sea", line: 0, column: .max)
     }
     let place = SourceLocation(
@@ -32,8 +32,8 @@ import Testing
 
   /// The library's strings and structs are handed over by an interface that the compiler cannot
   /// check: were one of them released twice, AddressSanitizer would see it here.
-  @Test func failuresFromManyTasks() async {
-    let issues = await recordedIssues {
+  @Test func failuresFromManyTasks() async throws {
+    let issues = try await recordedIssues {
       await withTaskGroup(of: Void.self) { group in
         for number in 0..<40 {
           group.addTask {
@@ -65,8 +65,8 @@ import Testing
     #expect(child.exitCode == 1)
   }
 
-  @Test func failureOfAnExitTestReachesItsParent() async {
-    let issues = await recordedIssues {
+  @Test func failureOfAnExitTestReachesItsParent() async throws {
+    let issues = try await recordedIssues {
       await #expect(processExitsWith: .success) {
         recordFailure(
           "The sea is not wet.", fileID: "Sea/Waves.swift", filePath: "/Sea/Waves.swift",

@@ -325,7 +325,8 @@ import Testing
 
   // MARK: - Parallel tests are strangers
 
-  @Test(arguments: 0..<50) func clocksInParallelTestsAreStrangers(_ number: Int) async {
+  @Test(.repeated(50)) func clocksInParallelTestsAreStrangers() async {
+    let number = RepeatedTrait.number
     let log = Log<Int>()
     for _ in 0..<10 {
       Task { [clock] in

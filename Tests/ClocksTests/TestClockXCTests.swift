@@ -1,3 +1,4 @@
+import Dispatch
 import XCTest
 
 @testable import Clocks
@@ -135,5 +136,52 @@ final class OnlyClockInSetUpXCTests: XCTestCase {
     XCTAssertEqual(child.exitCode, 0, "\(child)")
     XCTAssertEqual(
       child.standardOutput.lines(containing: "Executed 1 test, with 0 failures").count, 2)
+  }
+}
+
+/// The property of one test case leaves the tests of other classes alone.
+final class BystanderXCTests: XCTestCase {
+  /// One that any scheduler which owns this test's tasks would keep from ending.
+  func testCancelsAnEndlessLoop() async {
+    let started = expectation(description: "started")
+    let task = Task {
+      started.fulfill()
+      while !Task.isCancelled {}
+    }
+    await fulfillment(of: [started], timeout: 60)
+    task.cancel()
+    await task.value
+  }
+
+  func testBlocksAThreadUntilAnotherTaskHasRun() async {
+    let done = DispatchSemaphore(value: 0)
+    Task.detached { done.signal() }
+    XCTAssertTrue(done.waits(atMost: 60))
+  }
+}
+
+/// Runs after the tests of a case with a clock in a property, and before others.
+final class BystandersXCTests: XCTestCase {
+  let clock = TestClock()
+
+  /// Exact although the clock was made before the test, and the task before the clock was used.
+  func testIsExactFromItsFirstUseOn() async {
+    for _ in 0..<50 {
+      let log = Log<Int>()
+      let task = Task { [clock] in
+        try await clock.sleep(for: .seconds(1))
+        for _ in 0..<20 { await Task.yield() }
+        log.add(1)
+      }
+      await clock.advance(by: .seconds(1))
+      XCTAssertEqual(log.all, [1])
+      _ = await task.result
+    }
+  }
+}
+
+extension DispatchSemaphore {
+  fileprivate func waits(atMost seconds: Double) -> Bool {
+    wait(timeout: .now() + seconds) == .success
   }
 }

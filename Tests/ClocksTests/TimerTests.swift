@@ -141,10 +141,10 @@ import Testing
   }
 
   @Test(arguments: [Duration.zero, .nanoseconds(-1), .seconds(-3)])
-  func anIntervalThatIsNotPositiveIsAFailureAndNoTicks(interval: Duration) async {
+  func anIntervalThatIsNotPositiveIsAFailureAndNoTicks(interval: Duration) async throws {
     let clock = ImmediateClock()
     let line = #_sourceLocation.line + 2
-    let issues = await recordedIssues {
+    let issues = try await recordedIssues {
       let timer = clock.timer(interval: interval)
       var iterator = timer.makeAsyncIterator()
       #expect(await iterator.next() == nil)
@@ -159,9 +159,9 @@ import Testing
     #expect(clock.now.offset == .zero)
   }
 
-  @Test func anIntervalThatIsNoNumberIsNotPositive() async {
+  @Test func anIntervalThatIsNoNumberIsNotPositive() async throws {
     let clock = ImmediateClock<Minutes>()
-    let issues = await recordedIssues {
+    let issues = try await recordedIssues {
       for await _ in clock.timer(interval: Minutes(count: .nan)) { Issue.record("a tick") }
     }
     #expect(

@@ -48,9 +48,9 @@ import Testing
     #expect(issues.count == 5)
   }
 
-  @Test func cancelledTaskRecordsItsUseAndThrows() async {
+  @Test func cancelledTaskRecordsItsUseAndThrows() async throws {
     let clock = UnimplementedClock()
-    let issues = await recordedIssues {
+    let issues = try await recordedIssues {
       await withTaskGroup(of: Void.self) { group in
         group.addTask {
           withUnsafeCurrentTask { $0?.cancel() }
@@ -64,8 +64,8 @@ import Testing
     #expect(issues.count == 2)
   }
 
-  @Test func makingOneIsNoUse() async {
-    let issues = await recordedIssues {
+  @Test func makingOneIsNoUse() async throws {
+    let issues = try await recordedIssues {
       let clock: any Clock<Duration> = .unimplemented()
       _ = clock
       _ = UnimplementedClock<Beats>()
@@ -74,10 +74,10 @@ import Testing
     #expect(issues == [])
   }
 
-  @Test func staticSpellingCarriesTheNameAndTheLine() async {
+  @Test func staticSpellingCarriesTheNameAndTheLine() async throws {
     func use(_ clock: some Clock<Duration>) { _ = clock.now }
     let line = #_sourceLocation.line + 2
-    let issues = await recordedIssues {
+    let issues = try await recordedIssues {
       use(.unimplemented(name: "Player.clock"))
     }
     #expect(

@@ -63,8 +63,18 @@ import Testing
     }
   }
 
+  @Test func theVersionIsTheSameEverywhere() throws {
+    let changes = try Self.text(of: "CHANGELOG.md")
+    let latest = try #require(changes.firstMatch(of: #/\n## \[(?<version>\d+\.\d+\.\d+)\]/#))
+    let version = latest.version
+    #expect(try Self.text(of: "README.md").contains("from: \"\(version)\""))
+    #expect(
+      try Self.text(of: "Sources/ContextDemo/Shell/Usage.swift")
+        .contains("version = \"\(version)\""))
+  }
+
   @Test func everyLinkLeadsToAFile() throws {
-    for page in try Self.files(in: "Docs", extension: "md") {
+    for page in try ["README.md", "Examples/README.md"] + Self.files(in: "Docs", extension: "md") {
       let folder = Self.root.appendingPathComponent(page).deletingLastPathComponent()
       let text = try Self.text(of: page)
       for match in text.matches(of: #/\]\((?<target>[^)\s#]+)[^)]*\)/#) {

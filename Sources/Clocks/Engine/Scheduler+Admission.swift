@@ -52,7 +52,9 @@ extension Scheduler {
   }
 
   private static func retainProcessWide(at origin: CallSite) -> Scheduler {
-    let owner = TaskOwnership.shared.retainProcessWide { Scheduler(origin: origin) }
+    let owner = TaskOwnership.shared.retainProcessWide {
+      Scheduler(origin: origin, isProcessWide: true)
+    }
     return unsafeDowncast(owner, to: Scheduler.self)
   }
 
@@ -73,6 +75,7 @@ extension Scheduler {
   func admitCurrentTask() -> Bool {
     let context = ThreadContext.current
     guard let task = TaskReference.currentID else { return false }
+    wakeIfProcessWide()
     if let context, context.pointee.owner === self {
       // Everything that comes through the door is registered there. What does not is a task that
       // has not been suspended yet (`Task.immediate`) or that was only ever in an actor's queue.
@@ -82,9 +85,20 @@ extension Scheduler {
     guard context?.pointee.owner == nil else { return true }
     let user = WatchedTask.currentChild
     _ = change { $0.testTasks.add(user: user) }
-    visit()
+    if context?.pointee.isCounted != true || !isProcessWide { visit() }
     context?.pointee.owner = self
     return true
+  }
+
+  /// Has the scheduler of clocks that were made outside any test's task own what is nobody else's, as
+  /// long as the current task is not over.
+  private func wakeIfProcessWide() {
+    guard isProcessWide, let task = TaskReference.currentID else { return }
+    // Where nobody can know whether a task is over, the scheduler stays awake for good.
+    let user = WatchedTask.current
+    let visitors = TaskOwnership.shared.wake(self, for: (task, { user?.isOver ?? false }))
+    guard visitors > 0 else { return }
+    change { $0.idleness.visitors += visitors }
   }
 
   /// Whether the current task is another test's: neither the scheduler's own nor that of a scope

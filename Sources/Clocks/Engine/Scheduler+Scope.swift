@@ -96,12 +96,12 @@ extension Scheduler {
       ? delayed.delay : delayed.delay.roundedUpAfterReadingTheClockTwice
     // In the queue of an actor that is at work for somebody else.
     if ThreadContext.current?.pointee.owner !== self { visit() }
-    let fulfilled: [SleepsWaiter] = change { state in
+    let (fulfilled, news): ([SleepsWaiter], SleepNews<Duration>?) = change { state in
       let timeline = scope.timeline
       let deadline = saturatingSum(timeline.now, delay)
       guard deadline > timeline.now else {
         state.jobIsReady(job, isFromOutside: false)
-        return []
+        return ([], nil)
       }
       var details = details
       details.registered = timeline.now
@@ -116,8 +116,15 @@ extension Scheduler {
       if state.observer != nil {
         state.note(.sleepRegistered(number: sleep.number, task: taskID, until: deadline))
       }
-      return timeline.takeFulfilledWaiters()
+      let news =
+        timeline.listeners.isEmpty || isDelay
+        ? nil
+        : SleepNews(
+          sleep: .init(deadline: deadline, number: sleep.number, taskName: name, details: details),
+          listeners: timeline.listeners)
+      return (timeline.takeFulfilledWaiters(), news)
     }
+    news?.tell()
     for waiter in fulfilled { waiter.succeed() }
   }
 
@@ -125,13 +132,31 @@ extension Scheduler {
   /// read for all.
   var systemClocks: SystemClocks? {
     guard let scope, isVirtual else { return nil }
-    return scope.start.advanced(by: change { _ in scope.timeline.now })
+    let (now, dateOffset) = change { (scope.timeline.now, $0.scope?.dateOffset ?? .zero) }
+    return scope.start.advanced(by: now, andDateBy: dateOffset)
   }
 
   /// What a clock of the system reads for the scope's tasks; `nil` if that is what it reads for all.
   func virtualReading(of clock: clockid_t, isDate: Bool) -> timespec? {
     guard let scope, isVirtual, !isDate || scope.options.freezesDate else { return nil }
-    return scope.start.reading(of: clock, after: change { _ in scope.timeline.now })
+    let (now, dateOffset) = change { (scope.timeline.now, $0.scope?.dateOffset ?? .zero) }
+    return scope.start.reading(
+      of: clock, after: isDate ? saturatingSum(now, dateOffset) : now)
+  }
+
+  /// What `Date()` reads for the scope's tasks, as the time since 1970.
+  var date: Duration {
+    get {
+      guard let scope else { return .zero }
+      let passed = change { scope.timeline.now + ($0.scope?.dateOffset ?? .zero) }
+      return scope.start.sinceEpoch + passed
+    }
+    set {
+      guard let scope else { return }
+      change { state in
+        state.scope?.dateOffset = newValue - scope.start.sinceEpoch - scope.timeline.now
+      }
+    }
   }
 
   // MARK: - Left-over sleeps

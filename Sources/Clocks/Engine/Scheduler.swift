@@ -30,10 +30,15 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   let parent: Scheduler?
   /// How a failure reaches the test.
   let report: TestReport
+  /// Whether it is that of clocks that were made outside any test's task.
+  let isProcessWide: Bool
   /// Makes the scheduler of a test's clocks.
   ///
-  /// - Parameter isTestKnown: Whether the current task is the test's.
-  init(origin: CallSite, isTestKnown: Bool = false) {
+  /// - Parameters:
+  ///   - isTestKnown: Whether the current task is the test's.
+  ///   - isProcessWide: Whether the clocks were made outside any test's task.
+  init(origin: CallSite, isTestKnown: Bool = false, isProcessWide: Bool = false) {
+    self.isProcessWide = isProcessWide
     state = SchedulerState()
     scope = nil
     parent = nil
@@ -45,6 +50,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   init(_ scope: Scope, origin: CallSite, record: (@Sendable (String) -> Void)? = nil) {
     state = SchedulerState(scope: scope)
     self.scope = scope
+    isProcessWide = false
     parent = Scheduler.ofThread
     report = TestReport(at: origin, isTestKnown: true, record: record)
     super.init(isVirtual: true)

@@ -179,6 +179,7 @@ struct SchedulerState {
   /// Moves time to the next deadline of the scope.
   private mutating func jump() -> Action {
     if let reason = runaway.tooManyWakes, let action = giveUp(reason) { return action }
+    if let task = scope!.taskToCancel() { return .cancel([task]) }
     let timeline = scope!.timeline
     let before = observer == nil ? nil : timeline.time
     guard let sleeper = timeline.popEarliest(dueBy: nil, order) else { return .rest(nil) }

@@ -41,6 +41,8 @@ final class ScopeState {
   @exclusivity(unchecked) var pace: Pace
   @exclusivity(unchecked) var runtimeSleeps = RuntimeSleeps()
   @exclusivity(unchecked) var body = ScopeBody()
+  /// How far the scope's date is from the one at which it began, apart from the time that has passed.
+  @exclusivity(unchecked) var dateOffset: Duration = .zero
 
   init(_ scope: Scope) {
     self.scope = scope
@@ -113,6 +115,20 @@ final class ScopeState {
     body.giveUp(problem).map(AlarmOutcome.report) ?? .nothing
   }
 
+  // MARK: - The body does not end
+
+  /// The sleep whose task was cancelled last in place of being woken.
+  @exclusivity(unchecked) private var cancelledSleep: UInt64?
+
+  /// The task of the earliest sleep, if it is to be cancelled in place of being woken: when the body is
+  /// reported not to end, whoever sleeps keeps it from ending.
+  func taskToCancel() -> TaskHandle? {
+    guard body.isReported, let (number, task) = timeline.sleeps.earliest, number != cancelledSleep
+    else { return nil }
+    cancelledSleep = number
+    return task?.handle
+  }
+
   // MARK: - Running
 
   /// Whether the scope has ended: what is left of it is like any other test's.
@@ -143,7 +159,7 @@ struct ScopeBody {
   /// What went wrong first, if anything did.
   private(set) var problem: ScopeProblem?
   /// Whether the problem has been reported, because the body did not end for it.
-  private var isReported = false
+  private(set) var isReported = false
   /// The tasks that are to be cancelled because of it.
   private(set) var toCancel: [TaskHandle] = []
 

@@ -175,6 +175,11 @@ struct SleepQueue<Instant: Comparable & Sendable> {
     heap.firstIndex { $0.number == number }.map { remove(at: $0) }
   }
 
+  /// The sleep that is first, by its number, and its task. O(1).
+  var earliest: (number: UInt64, task: TaskReference?)? {
+    heap.first.map { ($0.number, details[Int($0.slot)]?.task) }
+  }
+
   /// The number of the sleep that was removed last, and the id of its task; to be asked for before
   /// another one is added. O(1).
   var removed: (number: UInt64, task: UInt64)? {

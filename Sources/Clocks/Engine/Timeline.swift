@@ -12,6 +12,9 @@ final class Timeline<Duration: DurationProtocol & Hashable>: Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) private(set) var waiters: [UInt64: SleepsWaiter] = [:]
   @exclusivity(unchecked) nonisolated(unsafe) private var nextWaiter: UInt64 = 0
 
+  /// Those who are told of each sleep that is registered.
+  @exclusivity(unchecked) nonisolated(unsafe) private(set) var listeners: [UInt64: Listener] = [:]
+
   init(now: Duration) {
     self.now = now
   }
@@ -36,6 +39,21 @@ final class Timeline<Duration: DurationProtocol & Hashable>: Sendable {
 
   /// The present in the standard library's durations; `nil` if the clock has others.
   var time: Swift.Duration? { now as? Swift.Duration }
+
+  // MARK: - Hearing of sleeps
+
+  /// Somebody who is told of each sleep that is registered, without the lock.
+  typealias Listener = @Sendable (Sleeps.Pending) -> Void
+
+  /// Adds somebody; returns the number to be removed by.
+  func add(_ listener: @escaping Listener) -> UInt64 {
+    nextWaiter += 1
+    listeners[nextWaiter] = listener
+    return nextWaiter
+  }
+
+  /// Takes out somebody; to be let go of without the lock.
+  func removeListener(_ number: UInt64) -> Listener? { listeners.removeValue(forKey: number) }
 
   // MARK: - Waiting for sleeps
 

@@ -1,6 +1,6 @@
 /// Says that a task still sleeps on a ``TestClock`` when none should.
 ///
-/// ``TestClock/checkSuspension()`` throws it.
+/// ``TestClock/checkSuspension(fileID:filePath:line:column:)`` throws it.
 public struct SuspensionError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The clock's time.
   public let now: String

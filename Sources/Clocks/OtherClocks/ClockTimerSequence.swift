@@ -89,6 +89,48 @@ extension Clock {
   }
 }
 
+extension Clock where Duration: Hashable {
+  /// The ticks of an `any Clock<Duration>`, one each `interval`, as an asynchronous sequence.
+  ///
+  /// ```swift
+  /// @MainActor final class Stopwatch {
+  ///   private let clock: any Clock<Duration>
+  ///   private(set) var seconds = 0
+  ///
+  ///   init(clock: any Clock<Duration> = ContinuousClock()) { self.clock = clock }
+  ///
+  ///   func run() async {
+  ///     for await _ in clock.timer(interval: .seconds(1)) { seconds += 1 }
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// A clock of which no more is known has no name for its instants, so the ticks are instants of an
+  /// ``AnyClock``. Guarantees, cancellation, errors and cost are those of the other `timer`, which
+  /// is taken wherever the clock's type is known.
+  ///
+  /// - Parameters:
+  ///   - interval: The time from one tick to the next.
+  ///   - tolerance: How much later a tick may come, if the clock honours that. It does not add up.
+  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
+  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
+  ///   - line: The line at which a failure is recorded.
+  ///   - column: The column at which a failure is recorded.
+  @_disfavoredOverload
+  public func timer(
+    interval: Duration,
+    tolerance: Duration? = nil,
+    fileID: StaticString = #fileID,
+    filePath: StaticString = #filePath,
+    line: UInt = #line,
+    column: UInt = #column
+  ) -> ClockTimerSequence<AnyClock<Duration>> {
+    AnyClock(self).timer(
+      interval: interval, tolerance: tolerance,
+      fileID: fileID, filePath: filePath, line: line, column: column)
+  }
+}
+
 /// The ticks of a clock, which `timer(interval:)` makes and describes.
 public struct ClockTimerSequence<C: Clock>: AsyncSequence, Sendable {
   /// The instant of a tick.

@@ -19,8 +19,10 @@ final class TaskOwnership: Sendable {
   nonisolated(unsafe) private var owners = TaskTable()
   /// Every registered owner.
   nonisolated(unsafe) private var registrations: [ObjectIdentifier: Registration] = [:]
-  /// The owner for the clocks that were made outside any task: it owns whatever nobody else does.
-  nonisolated(unsafe) private var processWide: TaskOwner?
+  /// The owner for the clocks that were made outside any test's task.
+  nonisolated(unsafe) private var processWide: ProcessWideOwner?
+  /// Whether there is one, for a look without the lock; written under the lock only.
+  private let hasProcessWide = Atomic(false)
   /// Tasks that are known to be foreign, unless `owners` says otherwise; but for those that are older
   /// than every owner, which are foreign anyway.
   nonisolated(unsafe) private var foreign = TaskSet()
@@ -64,6 +66,8 @@ final class TaskOwnership: Sendable {
   func release(_ owner: TaskOwner) {
     // What is struck off is freed outside the lock.
     var struckOff: Registration?
+    var struckOffProcessWide: ProcessWideOwner?
+    defer { withExtendedLifetime(struckOffProcessWide) {} }
     lock.withLock {
       let key = ObjectIdentifier(owner)
       registrations[key]!.clocks -= 1
@@ -73,7 +77,11 @@ final class TaskOwnership: Sendable {
         // Unless the task has gone over to another owner since.
         owners.remove(id, of: owner)
       }
-      if processWide === owner { processWide = nil }
+      if processWide?.owner === owner {
+        struckOffProcessWide = processWide
+        processWide = nil
+        hasProcessWide.store(false, ordering: .relaxed)
+      }
       if registrations.isEmpty {
         owners.removeAll()
         foreign.removeAll()
@@ -85,8 +93,11 @@ final class TaskOwnership: Sendable {
   /// The process-wide owner, which `make` makes if there is none, registered for one more clock.
   func retainProcessWide(make: () -> TaskOwner) -> TaskOwner {
     lock.withLock {
-      let owner = processWide ?? make()
-      processWide = owner
+      let owner = processWide?.owner ?? make()
+      if processWide == nil {
+        processWide = ProcessWideOwner(owner: owner)
+        hasProcessWide.store(true, ordering: .relaxed)
+      }
       registrations[
         ObjectIdentifier(owner), default: Registration(owner: owner, watermark: 0)
       ].clocks += 1
@@ -102,10 +113,10 @@ final class TaskOwnership: Sendable {
 
   // MARK: - Tasks
 
-  /// The owner that a task is known to have, or the process-wide one. O(1).
+  /// The owner that a task is known to have, or the process-wide one if it is awake. O(1).
   func owner(of id: UInt64) -> TaskOwner? {
     lock.withLock {
-      owners[id] ?? processWide
+      owners[id] ?? processWide?.ownerIfAwake
     }
   }
 
@@ -114,7 +125,8 @@ final class TaskOwnership: Sendable {
   func owner(of id: UInt64, on running: TaskOwner?) -> TaskOwner? {
     lock.withLock {
       if let owner = owners[id] { return owner }
-      return foreign.contains(id) ? processWide : running ?? processWide
+      return foreign.contains(id)
+        ? processWide?.ownerIfAwake : running ?? processWide?.ownerIfAwake
     }
   }
 
@@ -148,20 +160,21 @@ final class TaskOwnership: Sendable {
   ) -> (owner: TaskOwner?, isNew: Bool) {
     lock.withLock {
       // An actor's queue has no owner of its own: it works for whoever set it going.
-      guard id != 0 else { return (registered(running) ?? processWide, false) }
+      guard id != 0 else { return (registered(running) ?? processWide?.ownerIfAwake, false) }
       if let owner = owners[id] { return (owner, false) }
-      if foreign.contains(id) { return (processWide, false) }
+      if foreign.contains(id) { return (processWide?.ownerIfAwake, false) }
       if let running = registered(running) {
-        if running === processWide { return (running, false) }
+        if running === processWide?.owner { return (running, false) }
         // A task older than the owner can only be resumed here, not started.
         guard id > registrations[ObjectIdentifier(running)]!.watermark else {
-          return (processWide, false)
+          return (processWide?.ownerIfAwake, false)
         }
         register(id, of: running)
         return (running, true)
       }
-      if processWide == nil { registerForeign(id) }
-      return (processWide, false)
+      let owner = processWide?.ownerIfAwake
+      if owner == nil { registerForeign(id) }
+      return (owner, false)
     }
   }
 
@@ -172,7 +185,7 @@ final class TaskOwnership: Sendable {
 
   private func register(_ id: UInt64, of owner: TaskOwner) {
     // Whatever is nobody else's is the process-wide owner's without an entry.
-    guard owner !== processWide else { return }
+    guard owner !== processWide?.owner else { return }
     guard registrations[ObjectIdentifier(owner)] != nil else { return }
     owners.set(id, to: owner)
     registrations[ObjectIdentifier(owner)]?.tasks.append(id)
@@ -185,6 +198,38 @@ final class TaskOwnership: Sendable {
     guard foreign.chunkCount > foreignLimit else { return }
     foreign.removeChunks(upTo: registrations.values.lazy.map(\.watermark).min() ?? .max)
     foreignLimit = max(8, foreign.chunkCount * 2)
+  }
+
+  // MARK: - The process-wide owner
+
+  /// Has the process-wide owner own whatever is nobody else's, until a task is over that uses one of its
+  /// clocks; does nothing if `owner` is another one.
+  ///
+  /// - Parameter user: The task, and whether it is over.
+  /// - Returns: The number of foreign jobs that are under way and become the owner's visitors.
+  func wake(_ owner: TaskOwner, for user: ProcessWideOwner.User) -> Int {
+    // What is not needed any more is freed outside the lock.
+    var outdated: [ProcessWideOwner.User] = []
+    return lock.withLock {
+      guard processWide?.owner === owner else { return 0 }
+      return processWide?.wake(user, &outdated) ?? 0
+    }
+  }
+
+  /// Notes that a foreign job is about to be handed to a thread. Returns whether `foreignJobHasRun` is
+  /// to be called at its end.
+  @inline(__always)
+  func foreignJobWillRun() -> Bool {
+    guard hasProcessWide.load(ordering: .relaxed) else { return false }
+    return lock.withLock {
+      processWide?.foreignJobs += 1
+      return processWide != nil
+    }
+  }
+
+  /// Notes that a foreign job has run. Returns the owner that waited for it, if one did.
+  func foreignJobHasRun() -> TaskOwner? {
+    lock.withLock { processWide?.foreignJobHasRun() ?? nil }
   }
 
   // MARK: - For tests
@@ -202,7 +247,7 @@ final class TaskOwnership: Sendable {
     lock.withLock {
       precondition(count.load(ordering: .relaxed) == registrations.count, "miscounted owners")
       precondition(registrations.values.allSatisfy { $0.clocks > 0 }, "an owner without a clock")
-      if let processWide { precondition(registered(processWide) != nil, "an owner is lost") }
+      if let processWide { precondition(registered(processWide.owner) != nil, "a lost owner") }
       owners.checkInvariants()
     }
   }

@@ -47,10 +47,21 @@
       // With a function and a pointer, as the platform does it, and not with a closure: that takes
       // no memory of its own.
       let pointer = unsafeBitCast(job, to: UnsafeMutableRawPointer.self)
+      let isCounted = TaskOwnership.shared.foreignJobWillRun()
       switch lane {
+      case .pool where isCounted:
+        dispatch_async_f(poolQueue(for: job.priority), pointer) {
+          RuntimeDoor.runForeign(
+            unsafeBitCast($0, to: UnownedJob.self), on: .pool, isCounted: true)
+        }
       case .pool:
         dispatch_async_f(poolQueue(for: job.priority), pointer) {
           RuntimeDoor.runForeign(unsafeBitCast($0, to: UnownedJob.self), on: .pool)
+        }
+      case .main where isCounted:
+        dispatch_async_f(dispatch_get_main_queue(), pointer) {
+          RuntimeDoor.runForeign(
+            unsafeBitCast($0, to: UnownedJob.self), on: .main, isCounted: true)
         }
       case .main:
         dispatch_async_f(dispatch_get_main_queue(), pointer) {

@@ -118,20 +118,27 @@ enum RuntimeDoor {
   ///
   /// It may become a test's while it runs, by making a clock; then that test's owner waits for its
   /// end.
-  static func runForeign(_ job: UnownedJob, on lane: Lane) {
-    let context = ThreadContext.run(ThreadContext(taskID: taskID(of: job), isInJob: true)) { _ in
+  ///
+  /// - Parameter isCounted: Whether its end is to be told to the register of tasks.
+  static func runForeign(_ job: UnownedJob, on lane: Lane, isCounted: Bool = false) {
+    let context = ThreadContext.run(
+      ThreadContext(taskID: taskID(of: job), isCounted: isCounted, isInJob: true)
+    ) { _ in
       run(job, on: lane)
     }
+    let waiting = isCounted ? TaskOwnership.shared.foreignJobHasRun() : nil
     for owner in context.visited.dropLast() { owner.visitorLeft(on: nil) }
     // The thread has nothing else to do, so it can go on with the last one's jobs.
-    context.visited.last?.visitorLeft(on: lane)
+    context.visited.last?.visitorLeft(on: waiting == nil ? lane : nil)
+    waiting?.visitorLeft(on: lane)
   }
 
   #if !(os(Linux) && compiler(>=6.3))
     /// Hands a foreign job to where it would have gone without us.
     static func runElsewhere(_ job: UnownedJob, on lane: Lane) {
       let queue = lane == .main ? DispatchQueue.main : DispatchQueue.global()
-      queue.async { runForeign(job, on: lane) }
+      let isCounted = TaskOwnership.shared.foreignJobWillRun()
+      queue.async { runForeign(job, on: lane, isCounted: isCounted) }
     }
   #endif
 }

@@ -26,10 +26,15 @@ struct SystemClocks: Sendable {
     return reading
   }
 
-  /// The readings `duration` later.
-  func advanced(by duration: Duration) -> SystemClocks {
+  /// How much of real time had passed since 1970 at that moment.
+  var sinceEpoch: Duration {
+    .seconds(realTime.tv_sec) + .nanoseconds(realTime.tv_nsec)
+  }
+
+  /// The readings `duration` later, with the date moved on by `dateOffset` besides.
+  func advanced(by duration: Duration, andDateBy dateOffset: Duration = .zero) -> SystemClocks {
     var later = self
-    later.realTime = realTime.advanced(by: duration)
+    later.realTime = realTime.advanced(by: saturatingSum(duration, dateOffset))
     later.monotonic = monotonic.advanced(by: duration)
     later.sinceBoot = sinceBoot.advanced(by: duration)
     return later

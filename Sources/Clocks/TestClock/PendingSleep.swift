@@ -33,7 +33,7 @@ extension TestClock {
 
   /// The sleeps that have neither woken nor been cancelled, in the order in which they would wake.
   ///
-  /// A task that is ready but has not run yet may be about to add one: ``settle()`` first. O(n log
+  /// A task that is ready but has not run yet may be about to add one: ``settle(fileID:filePath:line:column:)`` first. O(n log
   /// n) with n sleeps.
   public var pendingSleeps: [PendingSleep] {
     let details = scheduler.change { _ in timeline.sleeps }.pending

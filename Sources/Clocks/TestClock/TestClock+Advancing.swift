@@ -12,7 +12,10 @@ extension TestClock {
   /// Cancellation has no influence. O(jobs that run).
   ///
   /// - Parameters:
-  ///   - fileID: The caller's place in its sources, for that failure; so are the other parameters.
+  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
+  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
+  ///   - line: The line at which a failure is recorded.
+  ///   - column: The column at which a failure is recorded.
   public nonisolated(nonsending) func settle(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
@@ -29,8 +32,10 @@ extension TestClock {
   /// A test's last line, when the code under test should have come to its end. Time does not move.
   ///
   /// - Parameters:
-  ///   - fileID: The caller's place in its sources, for a failure of
-  ///     ``settle(fileID:filePath:line:column:)``; so are the other parameters.
+  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
+  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
+  ///   - line: The line at which a failure is recorded.
+  ///   - column: The column at which a failure is recorded.
   /// - Throws: ``SuspensionError``, which names the pending sleeps.
   public nonisolated(nonsending) func checkSuspension(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
@@ -62,7 +67,10 @@ extension TestClock {
   /// - Parameters:
   ///   - duration: How far to move. A negative duration is recorded as a failure of the test, and
   ///     time stays.
-  ///   - fileID: The caller's place in its sources, for that failure; so are the other parameters.
+  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
+  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
+  ///   - line: The line at which a failure is recorded.
+  ///   - column: The column at which a failure is recorded.
   public nonisolated(nonsending) func advance(
     by duration: Duration = .zero,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
@@ -86,7 +94,10 @@ extension TestClock {
   /// - Parameters:
   ///   - deadline: Where to move. A deadline in the past is recorded as a failure of the test, and
   ///     time stays.
-  ///   - fileID: The caller's place in its sources, for that failure; so are the other parameters.
+  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
+  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
+  ///   - line: The line at which a failure is recorded.
+  ///   - column: The column at which a failure is recorded.
   public nonisolated(nonsending) func advance(
     to deadline: Instant,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
@@ -108,7 +119,10 @@ extension TestClock {
   /// wake.
   ///
   /// - Parameters:
-  ///   - fileID: The caller's place in its sources, for a failure; so are the other parameters.
+  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
+  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
+  ///   - line: The line at which a failure is recorded.
+  ///   - column: The column at which a failure is recorded.
   /// - Returns: The deadline; or `nil` if no sleep was pending, and then time has not moved.
   @discardableResult
   public nonisolated(nonsending) func advanceToNextSleep(
@@ -131,11 +145,15 @@ extension TestClock {
   /// Cancellation has no influence. O(k log n + jobs that run), for k sleeps that wake.
   ///
   /// - Parameters:
-  ///   - timeout: How much real time it may take; half a minute by default. The time does not count in
-  ///     which the test waits for a thread.
-  ///   - fileID: The caller's place in its sources, for that failure; so are the other parameters.
+  ///   - timeout: How much real time it may take; half a second by default, which is time for some
+  ///     hundred thousand wakes. The time does not count in which the test waits for a thread, and a
+  ///     thousand wakes are allowed in any case, so that a busy machine is not the test's failure.
+  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
+  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
+  ///   - line: The line at which a failure is recorded.
+  ///   - column: The column at which a failure is recorded.
   public nonisolated(nonsending) func run(
-    timeout: Swift.Duration = .seconds(30),
+    timeout: Swift.Duration = .milliseconds(500),
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
   ) async {

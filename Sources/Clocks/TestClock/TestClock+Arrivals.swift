@@ -2,7 +2,7 @@ extension TestClock {
   /// Waits until `count` sleeps are pending on this clock.
   ///
   /// For sleeps that arrive from outside the test's tasks, from a thread or a callback, whose
-  /// coming ``settle()`` cannot know of. What is pending already counts. Time does not move; the
+  /// coming ``settle(fileID:filePath:line:column:)`` cannot know of. What is pending already counts. Time does not move; the
   /// call returns at the moment when the last of the sleeps is registered.
   ///
   /// On cancellation it throws at once. O(1), and O(waiting calls) for each sleep that is

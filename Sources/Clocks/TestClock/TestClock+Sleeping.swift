@@ -52,7 +52,7 @@ extension TestClock {
   ) {
     let task = TaskReference.current
     let name = TaskReference.currentName
-    let (outcome, fulfilled) = scheduler.change { state in
+    let (outcome, fulfilled, news) = scheduler.change { state in
       // Time may have moved since the sleep was announced, if a thread that is not the test's
       // called. Then it is due at once, and is woken by the next advance, which is as if it had
       // come a moment later.
@@ -66,8 +66,16 @@ extension TestClock {
           .sleepRegistered(
             number: token.number, task: details.taskID, until: deadline.offset as? Swift.Duration))
       }
-      return (outcome, timeline.takeFulfilledWaiters())
+      let news =
+        timeline.listeners.isEmpty
+        ? nil
+        : SleepNews(
+          sleep: .init(
+            deadline: deadline.offset, number: token.number, taskName: name, details: details),
+          listeners: timeline.listeners)
+      return (outcome, timeline.takeFulfilledWaiters(), news)
     }
+    news?.tell()
     if case .cancelled = outcome { resumeCancelled(sleeper) }
     for waiter in fulfilled { waiter.succeed() }
   }

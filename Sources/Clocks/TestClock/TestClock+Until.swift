@@ -17,7 +17,10 @@ extension TestClock {
   ///   - limit: How far time may move from now. A negative limit is recorded as a failure of the
   ///     test, and so is one within which sleeps wake without end; the result is `false`.
   ///   - condition: What is waited for. It should look, and not wait for anything itself.
-  ///   - fileID: The caller's place in its sources, for a failure; so are the other parameters.
+  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
+  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
+  ///   - line: The line at which a failure is recorded.
+  ///   - column: The column at which a failure is recorded.
   /// - Returns: Whether the condition holds. If not, time has moved by `limit`.
   @discardableResult
   public nonisolated(nonsending) func advance(

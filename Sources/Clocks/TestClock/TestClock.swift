@@ -32,8 +32,8 @@ import Synchronization
 ///
 /// When ``advance(by:fileID:filePath:line:column:)`` returns, every task of the test has run as far
 /// as it can, however busy the machine is: no task of the test is running, and none could run. The
-/// same holds for ``settle()``, ``run(timeout:fileID:filePath:line:column:)``,
-/// ``checkSuspension()`` and ``advanceToNextSleep()``. Nothing yields, polls or waits for real time
+/// same holds for ``settle(fileID:filePath:line:column:)``, ``run(timeout:fileID:filePath:line:column:)``,
+/// ``checkSuspension(fileID:filePath:line:column:)`` and ``advanceToNextSleep(fileID:filePath:line:column:)``. Nothing yields, polls or waits for real time
 /// to bring that about: from the moment a clock is made, a scheduler runs the test's tasks, one job
 /// at a time, first in, first out, and so knows when it is idle.
 ///
@@ -50,7 +50,7 @@ import Synchronization
 ///
 /// A thread, a dispatch queue, a socket, an actor with an executor of its own: what they are doing
 /// is not known here, and `advance` does not wait for it. Neither does it wait for a sleep on a
-/// real clock. Use ``waitForSleeps(atLeast:timeout:fileID:filePath:line:column:)`` for sleeps that
+/// real clock. Use ``waitForSleeps(atLeast:timeout:)`` for sleeps that
 /// arrive from there.
 ///
 /// ## Cost
@@ -92,6 +92,8 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
   let timeline: Timeline<Duration>
   /// Where the clock was made.
   let origin: CallSite
+  /// Guarded by the scheduler, as all that changes of a clock.
+  nonisolated(unsafe) private var resolution: Duration = .zero
   /// Whether a use by another test's task has been recorded: once is enough.
   let foreignUseIsKnown = Atomic(false)
 
@@ -139,15 +141,21 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
     Instant(offset: scheduler.change { _ in timeline.now })
   }
 
-  /// Zero: the clock is exact.
-  public var minimumResolution: Duration { .zero }
+  /// What the clock says its resolution is: zero, unless a test sets it.
+  ///
+  /// It has no influence on the clock, which is exact. It is for code that adapts itself to its
+  /// clock: a display that does not refresh more often than its clock can tell. O(1).
+  public var minimumResolution: Duration {
+    get { scheduler.change { _ in resolution } }
+    set { scheduler.change { _ in resolution = newValue } }
+  }
 }
 
 extension TestClock where Duration == Swift.Duration {
   /// Makes a clock for the current test, whose time is the origin.
   ///
   /// Inside
-  /// ``withVirtualTime(autoAdvance:jumpsAfter:leftoverSleeps:limits:fileID:filePath:line:column:operation:)``
+  /// ``withVirtualTime(autoAdvance:jumpsAfter:leftoverSleeps:stuckAfter:freezesDate:runningLimit:fileID:filePath:line:column:operation:)``
   /// it reads that scope's time instead, as the scope's own clock does. O(1).
   public convenience init(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,

@@ -43,6 +43,13 @@ public final class VirtualTime: Sendable {
 
   /// The scope's time: how much of it has passed since the scope began. O(1).
   public var now: Instant { clock.now }
+
+  /// What `Date()` reads in the scope, as the time since the beginning of 1970; for a test kit that
+  /// knows dates.
+  @_spi(TestKit) public var sinceEpoch: Duration {
+    get { scheduler.date }
+    set { scheduler.date = newValue }
+  }
 }
 
 // MARK: - Moving time by hand

@@ -62,7 +62,10 @@
 ///   - runningLimit: For how long the scope's tasks may run, in real time; a minute by default. The time
 ///     does not count in which nothing of the scope runs. A test that goes on for longer, a loop that
 ///     polls for what never comes, is a failure, and its operation is cancelled.
-///   - fileID: The caller's place in its sources, for a failure; so are the next three.
+///   - fileID: The file in which a failure is recorded, as `#fileID`.
+///   - filePath: The file in which a failure is recorded, as `#filePath`.
+///   - line: The line at which a failure is recorded.
+///   - column: The column at which a failure is recorded.
 ///   - operation: What to run; it is given the scope.
 @discardableResult
 public nonisolated(nonsending) func withVirtualTime<Result>(

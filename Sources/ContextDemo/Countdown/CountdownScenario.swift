@@ -34,11 +34,19 @@ struct CountdownScenario: Scenario {
     }
     model.sleep = stage.clock.sleep(nanoseconds:)
     guard let timeout else { return try await model.countdown(to: message, from: start) }
-    // On a clock that does not wait, a timeout would be over before the countdown begins.
-    let clock: any Clock<Duration> =
-      stage.clock is ImmediateClock<Duration> ? ContinuousClock() : stage.clock
-    try await withTimeout(timeout, clock: clock, name: Self.name) {
-      try await model.countdown(to: message, from: start)
+    guard let immediate = stage.clock as? ImmediateClock<Duration> else {
+      return try await withTimeout(timeout, clock: stage.clock, name: Self.name) {
+        try await model.countdown(to: message, from: start)
+      }
     }
+    // On a clock that does not wait, a timeout would be over before the countdown begins. So it is
+    // the time that would have passed that is measured.
+    let deadline = immediate.now + timeout
+    model.sleep = { nanoseconds in
+      let end = immediate.now + .nanoseconds(nanoseconds)
+      try await immediate.sleep(until: min(end, deadline))
+      if end > deadline { throw TimeoutError(timeout: timeout, operation: Self.name) }
+    }
+    try await model.countdown(to: message, from: start)
   }
 }

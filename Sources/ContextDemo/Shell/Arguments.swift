@@ -50,7 +50,9 @@ struct Arguments: Hashable, Sendable {
       let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let name = String(parts[0].dropFirst(2))
       guard word.hasPrefix("--"), options.contains(where: { $0.name == name }) else {
-        throw UsageError("unknown option '\(parts[0])'")
+        let names = options.map { "--" + $0.name } + ["--help"]
+        throw UsageError(
+          "unknown option '\(parts[0])'\(names.suggestion(for: String(parts[0])))")
       }
       guard let value = parts.count == 2 ? String(parts[1]) : words.popFirst() else {
         throw UsageError("option '--\(name)' needs a value")

@@ -4,6 +4,8 @@ enum Command: Sendable {
   case all([any Scenario])
   /// Name the scenarios.
   case list
+  /// Say which version this is.
+  case version
   /// Explain how the program, or one scenario, is used.
   case help((any Scenario.Type)?)
   /// Run one scenario.
@@ -22,6 +24,9 @@ enum Command: Sendable {
     switch first {
     case "--help", "-h", "help":
       self = .help(nil)
+    case "--version":
+      _ = try Arguments(rest, operands: [], options: [])
+      self = .version
     case "list":
       guard !Self.asksForHelp(rest) else {
         self = .help(nil)
@@ -30,10 +35,12 @@ enum Command: Sendable {
       _ = try Arguments(rest, operands: [], options: [])
       self = .list
     case _ where first.hasPrefix("-"):
-      throw UsageError("unknown option '\(first)'")
+      throw UsageError(
+        "unknown option '\(first)'\(["--help", "--version"].suggestion(for: first))")
     default:
       guard let scenario = allScenarios.first(where: { $0.name == first }) else {
-        throw UsageError("unknown scenario '\(first)'")
+        let names = allScenarios.map { $0.name } + ["list", "help"]
+        throw UsageError("unknown scenario '\(first)'\(names.suggestion(for: first))")
       }
       self = Self.asksForHelp(rest) ? .help(scenario) : try Self.play(scenario, rest)
     }

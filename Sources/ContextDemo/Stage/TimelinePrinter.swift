@@ -6,14 +6,19 @@ struct TimelinePrinter: Sendable {
 
   func heading(_ scenario: any Scenario.Type) {
     let name = scenario.name
-    output.write("\(style(.bold, name)): \(scenario.summary)")
+    // Broken first: the terminal does not count the characters that make text stand out.
+    let text = "\(name): \(scenario.summary)".wrapped(to: output.width, indent: 2)
+    output.write(style(.bold, name) + text.dropFirst(name.count))
   }
 
   func entry(_ entry: Timeline.Entry) {
     let time = entry.time.inSeconds.padded(to: 11, from: .leading)
     // Padded first: the terminal does not count the characters that change its colour.
     let who = style(.name(entry.who), entry.who.padded(to: 10, from: .trailing))
-    output.write("\(style(.dim, time))  \(who)  \(entry.what)")
+    let start = 11 + 2 + max(10, entry.who.count) + 2
+    let what = (String(repeating: " ", count: start) + entry.what)
+      .wrapped(to: output.width, indent: start).dropFirst(start)
+    output.write("\(style(.dim, time))  \(who)  \(what)")
   }
 
   func end(_ outcome: Performance.Outcome, on clock: ClockChoice) {
@@ -24,7 +29,7 @@ struct TimelinePrinter: Sendable {
       case .immediate: "\(outcome.elapsed.inSeconds) of sleep skipped in \(outcome.real.inShort)"
       case .continuous: "\(outcome.elapsed.inSeconds) of real time"
       }
-    output.write(style(.dim, "  " + line))
+    output.write(style(.dim, ("  " + line).wrapped(to: output.width, indent: 2)))
   }
 }
 

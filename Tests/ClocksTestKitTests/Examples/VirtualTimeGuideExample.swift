@@ -74,6 +74,26 @@ func askTheServer(_ answer: @escaping @Sendable (String) -> Void) {
   }
 }
 
+class SearchTestCase: XCTestCase {
+  /// Runs the body in virtual time, with a search field of its own.
+  func withSearch(
+    _ body: (Search, VirtualTime) async throws -> Void
+  ) async throws {
+    try await withVirtualTime { time in try await body(Search(), time) }
+  }
+}
+
+final class SearchFieldTests: SearchTestCase {
+  func testWaitsAWhile() async throws {
+    try await withSearch { search, time in
+      await search.type("a")
+      await time.advance(by: .milliseconds(300))
+      let queries = await search.queries
+      XCTAssertEqual(queries, ["a"])
+    }
+  }
+}
+
 final class SearchTests: XCTestCase {
   func testSearchesWhenTypingPauses() async throws {
     try await withVirtualTime { _ in

@@ -6,8 +6,8 @@ import Testing
 /// The same models three ways: with an injected test clock, with sleeps that nobody injected in a
 /// scope of virtual time, and for real. The logs are the same.
 @Suite struct ThreeWaysTests {
-  @Test(arguments: Models.allCases, 0..<100)
-  func withAnInjectedClock(_ model: Models, _ repetition: Int) async throws {
+  @Test(.repeated(100), arguments: Models.allCases)
+  func withAnInjectedClock(_ model: Models) async throws {
     let clock = TestClock()
     let times = Times(
       unit: .seconds(1), sleep: { try await clock.sleep(for: $0) }, elapsed: { clock.now.offset })
@@ -18,8 +18,8 @@ import Testing
     #expect(await log.events == model.expected)
   }
 
-  @Test(.virtualTime, arguments: Models.allCases, 0..<100)
-  func withSleepsThatNobodyInjected(_ model: Models, _ repetition: Int) async throws {
+  @Test(.repeated(100), .virtualTime, arguments: Models.allCases)
+  func withSleepsThatNobodyInjected(_ model: Models) async throws {
     let start = ContinuousClock.now
     let times = Times(
       unit: .seconds(1), sleep: { try await Task.sleep(for: $0) },

@@ -9,17 +9,22 @@ struct Failure: Equatable, Sendable, CustomStringConvertible {
   var description: String { "line \(line): \(text)" }
 }
 
-/// Runs the code and returns the failures that it records, in order; they do not fail the test.
-func failures(_ body: () async throws -> Void) async rethrows -> [Failure] {
+/// Runs the code and returns the failures that it records, in order; they do not fail the test, and
+/// nothing of them is printed.
+func failures(_ body: () async throws -> Void) async throws -> [Failure] {
   let failures = Failures()
-  try await withKnownIssue(isIntermittent: true) {
-    try await body()
-  } matching: { issue in
+  let trait = IssueHandlingTrait.compactMapIssues { issue in
     let text = issue.comments.map(\.rawValue).joined(separator: "\n")
       // The numbers of tasks are the runtime's.
       .replacing(/task #\d+/, with: "task #")
     failures.append(Failure(text: text, line: issue.sourceLocation?.line ?? 0))
-    return true
+    return nil
+  }
+  try await withoutActuallyEscaping(body) { body in
+    nonisolated(unsafe) let body = body
+    try await trait.provideScope(for: Test.current!, testCase: Test.Case.current) {
+      try await body()
+    }
   }
   return failures.all
 }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct JobOrderTests {
   private static let firstRun = Log<[String]>()
 
-  @Test(arguments: 0..<200) func everyRunExecutesTheSameJobs(_ run: Int) async throws {
+  @Test(.repeated(200)) func everyRunExecutesTheSameJobs() async throws {
     let clock = TestClock()
     let jobs = JobLog()
     clock.scheduler.change { $0.observer = jobs }

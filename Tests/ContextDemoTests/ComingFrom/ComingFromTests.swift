@@ -44,6 +44,14 @@ import Testing
     #expect(time == .milliseconds(300))
   }
 
+  @Test func sleepRegistrations() async {
+    let clock = TestClock()
+    var sleeps = clock.sleepRegistrations().makeAsyncIterator()
+    let field = SearchField(clock: clock)
+    await field.type("sun")
+    #expect(await sleeps.next()?.deadline.offset == .milliseconds(300))
+  }
+
   // MARK: - XCTestExpectation
 
   @Test func expectations() async throws {

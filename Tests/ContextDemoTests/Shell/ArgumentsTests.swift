@@ -32,7 +32,7 @@ import Testing
   @Test(arguments: [
     (["--to", "5"], "unknown option '--to'"),
     (["--to=5"], "unknown option '--to'"),
-    (["-from", "5"], "unknown option '-from'"),
+    (["-from", "5"], "unknown option '-from'; did you mean '--from'?"),
     (["-x"], "unknown option '-x'"),
     (["--from"], "option '--from' needs a value"),
     (["--from", "1", "--from=2"], "option '--from' is given twice"),

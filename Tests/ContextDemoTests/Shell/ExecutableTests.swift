@@ -26,7 +26,7 @@ import Testing
     let ended = try await run("list")
     #expect(ended.exitCode == 0)
     #expect(ended.error == [])
-    #expect(ended.output == Usage.list.split(separator: "\n").map(String.init))
+    #expect(ended.output == Usage.list().split(separator: "\n").map(String.init))
     #expect(ended.output.count == allScenarios.count)
   }
 
@@ -70,6 +70,49 @@ import Testing
     #expect(ended.output[7].hasPrefix("  5.000 s of sleep skipped in "))
   }
 
+  @Test func theCountdownInNoTimeThatWouldTakeTooLong() async throws {
+    let ended = try await run("countdown", "--clock", "immediate", "--timeout", "2.5")
+    #expect(ended.exitCode == 1)
+    #expect(ended.output.count == 5)
+    #expect(ended.output[3] == "    2.000 s  chat        1...")
+    #expect(ended.output[4].hasPrefix("  2.500 s of sleep skipped in "))
+    #expect(
+      ended.error == [
+        "ContextDemo: The operation timed out. The time allowed was 2.5 seconds. It was: countdown."
+      ])
+  }
+
+  @Test func itSaysWhichVersionItIs() async throws {
+    let ended = try await run("--version")
+    #expect(ended.exitCode == 0)
+    #expect(ended.output == ["ContextDemo \(Usage.version)"])
+  }
+
+  #if os(Linux)
+    @Test(arguments: [["list"], ["--help"], ["countdown"], []])
+    func aFullDiskIsAnError(_ arguments: [String]) async throws {
+      let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+      let ended = try await DemoProcess(arguments, writingTo: full).end()
+      #expect(ended.exitCode == 74)
+      #expect(ended.error == ["ContextDemo: cannot write: No space left on device"])
+    }
+  #endif
+
+  @Test(arguments: [["list"], ["countdown", "--help"], [], ["countdown", "--timeout", "1"]])
+  func linesFitTheTerminal(_ arguments: [String]) async throws {
+    let ended = try await DemoProcess(arguments, environment: ["COLUMNS": "50"]).end()
+    #expect(ended.output.count > 3)
+    #expect(ended.output.filter { $0.count > 50 } == [])
+    #expect(ended.error.filter { $0.count > 50 } == [])
+    let wide = try await DemoProcess(arguments).end()
+    // Nothing is lost. The real time that it took is another each time.
+    let words = { (lines: [String]) in
+      lines.flatMap { $0.split(separator: " ") }.filter { Double($0) == nil }
+    }
+    #expect(words(ended.output) == words(wide.output))
+    #expect(words(ended.error) == words(wide.error))
+  }
+
   @Test func theCountdownOnRealTime() async throws {
     let ended = try await run("countdown", "--from=1", "--clock=continuous")
     #expect(ended.exitCode == 0)
@@ -92,6 +135,10 @@ import Testing
 
   @Test(arguments: [
     (["nonsense"], "unknown scenario 'nonsense'"),
+    (["cuontdown"], "unknown scenario 'cuontdown'; did you mean 'countdown'?"),
+    (["--verson"], "unknown option '--verson'; did you mean '--version'?"),
+    (["--version", "2"], "unexpected argument '2'"),
+    (["countdown", "--form", "2"], "unknown option '--form'; did you mean '--from'?"),
     (["--clock", "test"], "unknown option '--clock'"),
     (["list", "all"], "unexpected argument 'all'"),
     (["countdown", ""], "the message is empty: there is nothing to count down to"),

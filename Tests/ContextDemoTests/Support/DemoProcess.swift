@@ -18,7 +18,11 @@ struct DemoProcess {
   private let error: AsyncStream<Data>
 
   /// Starts the executable with `arguments`.
-  init(_ arguments: [String], environment: [String: String] = [:]) throws {
+  ///
+  /// - Parameter file: Where its standard output goes, if it is not to be read.
+  init(
+    _ arguments: [String], environment: [String: String] = [:], writingTo file: FileHandle? = nil
+  ) throws {
     // The test bundle and the executable lie side by side.
     let products = Bundle.main.executableURL?.deletingLastPathComponent()
     let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }
@@ -29,8 +33,9 @@ struct DemoProcess {
       .merging(environment) { $1 }
     process.standardInput = FileHandle.nullDevice
     let (outputPipe, errorPipe) = (Pipe(), Pipe())
-    process.standardOutput = outputPipe
+    process.standardOutput = file ?? outputPipe
     process.standardError = errorPipe
+    if file != nil { try outputPipe.fileHandleForWriting.close() }
     output = Self.chunks(from: outputPipe)
     error = Self.chunks(from: errorPipe)
     let (ended, continuation) = AsyncStream<Void>.makeStream()

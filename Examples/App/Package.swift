@@ -1,0 +1,20 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+  name: "app-example",
+  platforms: [.macOS(.v15)],
+  dependencies: [.package(path: "Links/swift-test-clocks")],
+  targets: [
+    .target(
+      name: "Drafts",
+      dependencies: [.product(name: "TimeoutTask", package: "swift-test-clocks")]),
+    .testTarget(
+      name: "DraftsTests",
+      dependencies: [
+        "Drafts",
+        .product(name: "ClocksTestKit", package: "swift-test-clocks"),
+      ]),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,67 @@
+import ClocksTestKit
+import Drafts
+import Testing
+
+/// Nothing of time is injected into the model; each test has a time of its own.
+@MainActor @Suite(.virtualTime) struct DraftModelTests {
+  private actor Disk {
+    private(set) var texts: [String] = []
+    private let delay: Duration
+
+    init(delay: Duration = .zero) { self.delay = delay }
+
+    func save(_ text: String) async throws {
+      try await Task.sleep(for: delay)
+      texts.append(text)
+    }
+  }
+
+  @Test func savesWhenNobodyHasTypedForAWhile() async throws {
+    let disk = Disk()
+    let model = DraftModel { try await disk.save($0) }
+    for text in ["D", "De", "Dear"] {
+      model.type(text)
+      try await Task.sleep(for: .milliseconds(500))
+      #expect(model.status == .waiting)
+    }
+    #expect(await disk.texts == [])
+    try await Task.sleep(for: .milliseconds(301))
+    #expect(await disk.texts == ["Dear"])
+  }
+
+  @Test func saysSavedForThreeSeconds() async throws {
+    let model = DraftModel { _ in try await Task.sleep(for: .seconds(2)) }
+    #expect(model.status == .idle)
+    model.type("Dear")
+    #expect(model.status == .waiting)
+    try await Task.sleep(for: .milliseconds(801))
+    #expect(model.status == .saving)
+    try await Task.sleep(for: .seconds(2))
+    #expect(model.status == .saved)
+    try await Task.sleep(for: .milliseconds(2_999))
+    #expect(model.status == .idle)
+  }
+
+  @Test func warnsWhenSavingTakesLong() async throws {
+    let disk = Disk(delay: .seconds(60))
+    let model = DraftModel { try await disk.save($0) }
+    model.type("Dear")
+    try await Task.sleep(for: .milliseconds(10_799))
+    #expect(model.status == .saving)
+    try await Task.sleep(for: .milliseconds(2))
+    #expect(model.status == .trouble)
+    try await Task.sleep(for: .seconds(60))
+    #expect(await disk.texts == [])
+  }
+
+  @Test func typingWhileItSavesSavesTheNewText() async throws {
+    let disk = Disk(delay: .seconds(2))
+    let model = DraftModel { try await disk.save($0) }
+    model.type("Dear")
+    try await Task.sleep(for: .seconds(1))
+    model.type("Dear all")
+    try await Task.sleep(for: .seconds(3))
+    #expect(await disk.texts == ["Dear all"])
+    #expect(model.status == .saved)
+  }
+}

@@ -1,0 +1,23 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+  name: "server-example",
+  platforms: [.macOS(.v15)],
+  dependencies: [.package(path: "Links/swift-test-clocks")],
+  targets: [
+    .target(
+      name: "Weather",
+      dependencies: [
+        .product(name: "Clocks", package: "swift-test-clocks"),
+        .product(name: "TimeoutTask", package: "swift-test-clocks"),
+      ]),
+    .testTarget(
+      name: "WeatherTests",
+      dependencies: [
+        "Weather",
+        .product(name: "ClocksTestKit", package: "swift-test-clocks"),
+      ]),
+  ],
+  swiftLanguageModes: [.v6]
+)

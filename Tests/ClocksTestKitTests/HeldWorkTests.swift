@@ -1,0 +1,45 @@
+import Clocks
+import ClocksTestKit
+import Dispatch
+import Testing
+
+/// Expectations about work that is done elsewhere, and for which time is held. Each repetition has a
+/// scope of its own.
+@Suite struct HeldWorkTests {
+  @Test(.repeated(1_000), .virtualTime)
+  func eventuallyAndNeverWait() async throws {
+    let time = try #require(VirtualTime.current)
+    let seconds = Seconds()
+    Task {
+      // Work that is done elsewhere, and takes some real time.
+      await time.holding {
+        await withCheckedContinuation { continuation in
+          DispatchQueue.global().async { continuation.resume() }
+        }
+      }
+      try await Task.sleep(for: .seconds(1))
+      await seconds.add()
+    }
+    Task { try await Task.sleep(for: .seconds(3)) }
+    #expect(await time.eventually(within: .seconds(5)) { await seconds.count == 1 } == .seconds(1))
+    #expect(await time.never(within: .milliseconds(1500)) { await seconds.count == 2 })
+    #expect(time.now.offset == .milliseconds(2500))
+  }
+
+  @Test(.repeated(1_000), .virtualTime)
+  func expectationsWait() async throws {
+    let time = try #require(VirtualTime.current)
+    let answer = TimedExpectation("answer")
+    Task {
+      await time.holding {
+        await withCheckedContinuation { continuation in
+          DispatchQueue.global().async {
+            answer.fulfill()
+            continuation.resume()
+          }
+        }
+      }
+    }
+    #expect(await answer.wait(within: .seconds(60)) == .zero)
+  }
+}

@@ -1,0 +1,24 @@
+import Clocks
+import Testing
+
+@Suite struct WakeCostExample {
+  /// What it costs to wake one of so many sleeping tasks, with either package.
+  private func wakeCost(sleepers: Int) async -> Duration {
+    let clock = TestClock()
+    let tasks = (1...sleepers).map { second in
+      Task { try await clock.sleep(for: .seconds(second)) }
+    }
+    await clock.advance()
+    let cost = await ContinuousClock().measure {
+      await clock.advance(by: .seconds(sleepers))
+    }
+    for task in tasks { try? await task.value }
+    return cost / sleepers
+  }
+
+  @Test func aWakeIsMeasured() async {
+    let cost = await wakeCost(sleepers: 1_000)
+    // No time is asserted: the machine may be busy.
+    #expect(cost > .zero)
+  }
+}

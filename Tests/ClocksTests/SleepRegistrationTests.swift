@@ -1,0 +1,119 @@
+import Clocks
+import Testing
+
+@Suite struct SleepRegistrationTests {
+  @Test func everySleepComesInTheOrderOfRegistration() async {
+    let clock = TestClock()
+    var sleeps = clock.sleepRegistrations().makeAsyncIterator()
+    let retry = Task(name: "retry") {
+      for pause in [1, 2, 4] { try await clock.sleep(for: .seconds(pause), tolerance: .seconds(9)) }
+    }
+    let first = await sleeps.next()
+    #expect(first?.deadline.offset == .seconds(1))
+    #expect(first?.taskName == "retry")
+    #expect(first?.tolerance == .seconds(9))
+    #expect(first?.number == 0)
+    #expect(first == clock.pendingSleeps.first)
+
+    await clock.run()
+    #expect(await sleeps.next()?.deadline.offset == .seconds(3))
+    let third = await sleeps.next()
+    #expect(third?.deadline.offset == .seconds(7))
+    #expect(third?.registered.offset == .seconds(3))
+    await #expect(throws: Never.self) { try await retry.value }
+  }
+
+  @Test func waitingForTheNextOneIsNoBusyWait() async {
+    let clock = TestClock()
+    var sleeps = clock.sleepRegistrations().makeAsyncIterator()
+    let task = Task {
+      for _ in 0..<3 { try await clock.sleep(for: .seconds(5)) }
+    }
+    for number in 1...3 {
+      let sleep = await sleeps.next()
+      #expect(sleep?.deadline.offset == .seconds(5 * number))
+      await clock.advance(by: .seconds(5))
+    }
+    await #expect(throws: Never.self) { try await task.value }
+  }
+
+  @Test func aSleepThatDoesNotWaitDoesNotCome() async throws {
+    let clock = TestClock()
+    var sleeps = clock.sleepRegistrations().makeAsyncIterator()
+    try await clock.sleep(for: .zero)
+    try await clock.sleep(until: .init(offset: .seconds(-1)))
+    let task = Task { try await clock.sleep(for: .seconds(1)) }
+    #expect(await sleeps.next()?.number == 0)
+    await clock.run()
+    try await task.value
+  }
+
+  @Test func aCancelledSleepHasCome() async {
+    let clock = TestClock()
+    var sleeps = clock.sleepRegistrations().makeAsyncIterator()
+    let task = Task { try await clock.sleep(for: .seconds(1)) }
+    await clock.settle()
+    task.cancel()
+    await clock.settle()
+    #expect(clock.pendingSleeps == [])
+    #expect(await sleeps.next()?.deadline.offset == .seconds(1))
+  }
+
+  @Test func allStreamsGetEverythingFromTheirBeginningOn() async throws {
+    let clock = TestClock()
+    var early = clock.sleepRegistrations().makeAsyncIterator()
+    let first = Task { try await clock.sleep(for: .seconds(1)) }
+    await clock.settle()
+    var late = clock.sleepRegistrations().makeAsyncIterator()
+    let second = Task { try await clock.sleep(for: .seconds(2)) }
+    #expect(await late.next()?.deadline.offset == .seconds(2))
+    #expect(await early.next()?.deadline.offset == .seconds(1))
+    #expect(await early.next()?.deadline.offset == .seconds(2))
+    await clock.run()
+    try await first.value
+    try await second.value
+  }
+
+  @Test func theStreamEndsWithItsReader() async {
+    let clock = TestClock()
+    let stream = clock.sleepRegistrations()
+    let reader = Task {
+      var count = 0
+      for await _ in stream { count += 1 }
+      return count
+    }
+    let task = Task { try await clock.sleep(for: .seconds(1)) }
+    await clock.settle()
+    reader.cancel()
+    #expect(await reader.value == 1)
+    await clock.run()
+    await #expect(throws: Never.self) { try await task.value }
+  }
+
+  @Test func theStreamDoesNotKeepTheClock() async {
+    weak var weakClock: TestClock<Duration>?
+    let stream: AsyncStream<TestClock<Duration>.PendingSleep>
+    do {
+      let clock = TestClock()
+      weakClock = clock
+      stream = clock.sleepRegistrations()
+    }
+    #expect(weakClock == nil)
+    _ = stream
+  }
+
+  @Test func inAScopeTheSleepsOfTheRuntimesClocksCome() async throws {
+    try await withVirtualTime { time in
+      var sleeps = time.clock.sleepRegistrations().makeAsyncIterator()
+      let task = Task(name: "poll") {
+        try await Task.sleep(for: .seconds(1))
+        try await TestClock().sleep(for: .seconds(2))
+      }
+      let first = await sleeps.next()
+      #expect(first?.registered.offset == .zero)
+      #expect(first?.taskName == "poll")
+      #expect(await sleeps.next()?.deadline.offset == time.now.offset + .seconds(2))
+      try await task.value
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import Clocks
+import Testing
+
+/// Says when the tea is ready.
+private actor Kitchen {
+  private let clock: any Clock<Duration>
+  private(set) var said: [String] = []
+
+  init(clock: any Clock<Duration> = ContinuousClock()) {
+    self.clock = clock
+  }
+
+  func brew() async throws {
+    try await clock.sleep(for: .seconds(180))
+    said.append("The tea is ready.")
+  }
+}
+
+@Suite private struct KitchenTests {
+  @Test func threeMinutes() async throws {
+    let clock = TestClock()
+    let kitchen = Kitchen(clock: clock)
+    let tea = Task { try await kitchen.brew() }
+    tea.cancel()
+  }
+}

@@ -1,0 +1,13 @@
+/// Searches when nobody has typed for a while.
+private actor SearchField {
+  private var pending: Task<Void, any Error>?
+  private(set) var searched: [String] = []
+
+  func type(_ word: String) {
+    pending?.cancel()
+    pending = Task {
+      try await Task.sleep(for: .milliseconds(300))
+      searched.append(word)
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import ClocksTestKit
+import Testing
+
+/// Searches when nobody has typed for a while.
+private actor SearchField {
+  private var pending: Task<Void, any Error>?
+  private(set) var searched: [String] = []
+
+  func type(_ word: String) {
+    pending?.cancel()
+    pending = Task {
+      try await Task.sleep(for: .milliseconds(300))
+      searched.append(word)
+    }
+  }
+}
+
+@Suite private struct SearchFieldTests {
+  @Test(.virtualTime) func searchesWhenTypingPauses() async throws {
+    let field = SearchField()
+    await field.type("sun")
+    try await Task.sleep(for: .milliseconds(200))
+    await field.type("moon")
+    try await Task.sleep(for: .milliseconds(299))
+    #expect(await field.searched == [])
+    try await Task.sleep(for: .milliseconds(2))
+    #expect(await field.searched == ["moon"])
+  }
+}
