@@ -22,6 +22,10 @@ MUTATIONS = []
 
 # Why a mutation changes nothing that a test could see.
 EQUIVALENT = {
+    "a job that begins is not what happens in a scope":
+        "it was noted when the job became ready, and the test was not idle since",
+    "a job that becomes ready is not what happens in a scope":
+        "it is noted when the job begins, and until then the test is not idle",
     "a timer that was cancelled lets the deadline pass":
         "an operation whose task is cancelled is not interrupted; this is for the moment before it begins",
     "consecutive tasks stand in one run":

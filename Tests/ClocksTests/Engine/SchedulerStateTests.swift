@@ -130,6 +130,21 @@ import Testing
     withExtendedLifetime(task) {}
   }
 
+  @Test func whoOnlyWantsToKnowIsNotToldOfEndlessWakes() {
+    var state = SchedulerState()
+    state.runaway.limits = RunawayLimits(wakes: 2)
+    let timeline = Timeline<Duration>(now: .zero)
+    for second in 1...3 { sleep(on: timeline, until: .seconds(second)) }
+    state.append(advance(timeline, to: .seconds(9)))
+    #expect(state.step() == "wake")
+    #expect(state.step() == "wake")
+    let waiter = waiter()
+    state.append(waiter)
+    #expect(state.step() == "finish")
+    #expect(waiter.runaway == nil)
+    #expect(state.steps() == ["wake", "finish", "rest"])
+  }
+
   @Test func aThreadThatWasGivenUpDecidesNothingAnyMore() {
     var state = SchedulerState()
     state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
@@ -147,6 +162,36 @@ import Testing
     state.checkInvariants()
     #expect(state.step(thread: 1) == "rest")
     #expect(state.idleness.isIdle)
+  }
+
+  @Test func jobsAreCountedAnewWhenSomebodyBeginsToWait() {
+    var state = SchedulerState()
+    state.runaway.limits = RunawayLimits(jobs: 3)
+    let timeline = Timeline<Duration>(now: .zero)
+    for waiter in [waiter(), advance(timeline, to: .zero), observer(timeline, after: .seconds(1))] {
+      for _ in 1...3 {
+        state.jobIsReady(ReadyJob(of: 5), isFromOutside: false)
+        #expect(state.step() == "run 5")
+      }
+      if let observer = waiter as? InstantObserver {
+        state.append(observer: observer)
+      } else {
+        state.append(waiter)
+      }
+      for _ in 1...3 {
+        state.jobIsReady(ReadyJob(of: 5), isFromOutside: false)
+        #expect(state.step() == "run 5")
+      }
+      #expect(state.step().hasPrefix("finish"))
+      #expect(state.step() == "rest")
+    }
+  }
+
+  @Test func theJobsOfATaskThatWasDroppedDoNotRun() {
+    var state = SchedulerState()
+    state.dropped = [5]
+    for task: UInt64 in [4, 5, 6] { state.jobIsReady(ReadyJob(of: task), isFromOutside: false) }
+    #expect(state.steps() == ["run 4", "run 6", "rest"])
   }
 
   // MARK: - A scope
@@ -203,6 +248,37 @@ import Testing
       Issue.record("it is not reported that the body is not over")
       return
     }
+  }
+
+  @Test func whoIsToBeCancelledComesBeforeWhoWaits() {
+    var state = SchedulerState(scope: Scope(ScopeOptions()))
+    state.beginBody()
+    state.append(waiter())
+    _ = state.scope?.body.giveUp(.runaway(.jobs(1)))
+    #expect(state.step() == "cancel 1")
+    #expect(state.step() == "finish")
+    #expect(state.step() == "rest, alarm 1 in 5.0 seconds")
+  }
+
+  @Test func aTaskThatNeverComesToRestInAScopeIsCancelledWithTheBody() {
+    let scope = Scope(ScopeOptions(limits: RunawayLimits(jobs: 3)))
+    var state = SchedulerState(scope: scope)
+    state.beginBody()
+    let task = Task {}
+    let job = ReadyJob(job: unsafeBitCast(task, to: UnownedJob.self), taskID: 5, lane: .pool)
+    for _ in 1...3 {
+      state.jobIsReady(job, isFromOutside: false)
+      #expect(state.step() == "run 5")
+    }
+    state.jobIsReady(job, isFromOutside: false)
+    #expect(state.step() == "cancel 2")
+    #expect(state.step() == "run 5")
+    #expect(state.step() == "rest, alarm 1 in 5.0 seconds")
+    guard case .runaway(.jobs(3, task: 5))? = state.scope?.body.problem else {
+      Issue.record("\(String(describing: state.scope?.body.problem))")
+      return
+    }
+    withExtendedLifetime(task) {}
   }
 
   // MARK: - At random
