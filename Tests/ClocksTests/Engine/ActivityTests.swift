@@ -4,6 +4,44 @@ import Testing
 
 /// What the watchdog and the guard against endless work are told, asked as values.
 @Suite struct ActivityTests {
+  // MARK: - Idle
+
+  @Test func aTestIsIdleOnlyIfNothingOfItRunsOrCould() {
+    var idleness = Idleness()
+    #expect(idleness.isIdle)
+    let job = ReadyJob(job: unsafeBitCast(8, to: UnownedJob.self), taskID: 1, lane: .pool)
+    idleness.ready.append(job)
+    #expect(!idleness.isIdle)
+    _ = idleness.ready.remove(at: 0)
+    #expect(idleness.isIdle)
+    for thread in [Idleness.Thread.requested, .acting] {
+      idleness.thread = thread
+      #expect(!idleness.isIdle)
+      #expect(!idleness.mayStartJob)
+    }
+    idleness.thread = .none
+    idleness.visitors = 1
+    #expect(!idleness.isIdle)
+    #expect(!idleness.mayStartJob)
+    idleness.visitors = 0
+    idleness.away = 1
+    #expect(!idleness.isIdle)
+    #expect(idleness.mayStartJob)
+  }
+
+  @Test func aVisitorThatWasGivenUpLeavesOnce() {
+    var idleness = Idleness()
+    idleness.visitors = 1
+    idleness.giveUpRunning()
+    #expect(idleness.visitors == 0)
+    #expect(idleness.threadNumber == 1)
+    idleness.visitors = 1
+    idleness.visitorLeft()
+    #expect(idleness.visitors == 1)
+    idleness.visitorLeft()
+    #expect(idleness.visitors == 0)
+  }
+
   // MARK: - A job that holds its thread
 
   @Test func aBlockageIsFoundAtTheSecondLookAndToldOnce() {

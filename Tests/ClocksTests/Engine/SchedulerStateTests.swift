@@ -283,6 +283,18 @@ import Testing
     withExtendedLifetime(task) {}
   }
 
+  @Test func anAlarmThatRingsWhileSomethingHappensMeansNothing() {
+    var state = SchedulerState(scope: Scope(ScopeOptions()))
+    state.beginBody()
+    #expect(state.step() == "rest, alarm 1 in 5.0 seconds")
+    state.visitorCame()
+    _ = state.alarmRings(1, isAnyBusy: false)
+    #expect(state.scope?.body.toCancel.count == 0)
+    state.visitorLeft()
+    _ = state.alarmRings(1, isAnyBusy: false)
+    #expect(state.scope?.body.toCancel.count == 1)
+  }
+
   // MARK: - At random
 
   /// Whatever happens in whatever order: there is one thread at most, it rests only if there is

@@ -210,6 +210,15 @@ import Testing
 
   // MARK: - Work that is away
 
+  @Test func anObserverIsToldWhoIsAwayAndWhoIsBack() {
+    let events = Events()
+    var state = SchedulerState()
+    state.observer = events
+    state.taskWentAway(7)
+    state.taskCameBack(7)
+    #expect(events.log.all == [.taskAway(7), .taskBack(7)])
+  }
+
   @Test func idlenessWaitsForATaskThatIsAwayAndReadyJobsDoNot() async {
     let clock = TestClock()
     let isBack = Counted()
