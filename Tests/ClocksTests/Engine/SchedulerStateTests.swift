@@ -295,6 +295,45 @@ import Testing
     #expect(state.scope?.body.toCancel.count == 1)
   }
 
+  @Test func eachJumpHasAPauseOfItsOwn() {
+    let scope = Scope(ScopeOptions(jumpsAfter: .seconds(1)))
+    var state = SchedulerState(scope: scope)
+    state.beginBody()
+    for second in 5...6 { sleep(on: scope.timeline, until: .seconds(second)) }
+    #expect(state.step() == "rest, alarm 1 in 1.0 seconds")
+    _ = state.alarmRings(1, isAnyBusy: false)
+    #expect(state.steps() == ["wake", "rest, alarm 2 in 1.0 seconds"])
+    #expect(scope.timeline.now == .seconds(5))
+  }
+
+  @Test func wakesAreCountedAnewWhenTheBodyIsCancelledForThem() {
+    let scope = Scope(ScopeOptions(limits: RunawayLimits(wakes: 2)))
+    var state = SchedulerState(scope: scope)
+    state.beginBody()
+    for second in 1...6 { sleep(on: scope.timeline, until: .seconds(second)) }
+    let steps = (1...6).map { _ in state.step() }
+    #expect(steps == ["wake", "wake", "cancel 1", "wake", "wake", "report"])
+  }
+
+  @Test func whoWaitsForTheScopeIsToldThatItNeverComesToRest() {
+    let scope = Scope(ScopeOptions(limits: RunawayLimits(jobs: 1)))
+    var state = SchedulerState(scope: scope)
+    state.beginBody()
+    let observer = observer(scope.timeline, after: .zero, isPaced: true)
+    state.append(observer: observer)
+    let task = Task {}
+    let job = ReadyJob(job: unsafeBitCast(task, to: UnownedJob.self), taskID: 5, lane: .pool)
+    state.jobIsReady(job, isFromOutside: false)
+    #expect(state.step() == "run 5")
+    state.jobIsReady(job, isFromOutside: false)
+    #expect(state.step() == "finish another's")
+    guard case .jobs(1, task: 5) = observer.runaway else {
+      Issue.record("\(String(describing: observer.runaway))")
+      return
+    }
+    withExtendedLifetime(task) {}
+  }
+
   // MARK: - At random
 
   /// Whatever happens in whatever order: there is one thread at most, it rests only if there is
@@ -361,9 +400,11 @@ import Testing
     return advance
   }
 
-  private func observer(_ timeline: Timeline<Duration>, after known: Duration) -> InstantObserver {
+  private func observer(
+    _ timeline: Timeline<Duration>, after known: Duration, isPaced: Bool = false
+  ) -> InstantObserver {
     let observer = TimelineObserver(
-      timeline, isOwn: false, isPaced: false, after: known, jobsFromOutside: 0, upTo: .seconds(9))
+      timeline, isOwn: false, isPaced: isPaced, after: known, jobsFromOutside: 0, upTo: .seconds(9))
     observer.continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, Never>.self)
     return observer
   }
