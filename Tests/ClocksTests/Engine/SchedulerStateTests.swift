@@ -306,6 +306,17 @@ import Testing
     #expect(scope.timeline.now == .seconds(5))
   }
 
+  @Test func whoLooksAtEachInstantWaitsForAPauseAndIsNotStuck() {
+    let scope = Scope(ScopeOptions(jumpsAfter: .seconds(1)))
+    var state = SchedulerState(scope: scope)
+    state.beginBody()
+    state.append(observer: observer(scope.timeline, after: .zero, isPaced: true))
+    #expect(state.step() == "rest, alarm 1 in 1.0 seconds")
+    _ = state.alarmRings(1, isAnyBusy: false)
+    #expect(state.step() == "finish another's")
+    #expect(scope.timeline.now == .seconds(9))
+  }
+
   @Test func wakesAreCountedAnewWhenTheBodyIsCancelledForThem() {
     let scope = Scope(ScopeOptions(limits: RunawayLimits(wakes: 2)))
     var state = SchedulerState(scope: scope)
