@@ -145,9 +145,9 @@ extension TestClock {
   /// Cancellation has no influence. O(k log n + jobs that run), for k sleeps that wake.
   ///
   /// - Parameters:
-  ///   - timeout: How much real time it may take; half a second by default, which is time for some
-  ///     hundred thousand wakes. The time does not count in which the test waits for a thread, and a
-  ///     thousand wakes are allowed in any case, so that a busy machine is not the test's failure.
+  ///   - timeout: How much real time it may take; half a second by default. The time does not count
+  ///     in which the test waits for a thread, and a hundred thousand wakes, for which half a second is
+  ///     enough on a quiet machine, are allowed in any case: a busy machine is not the test's failure.
   ///   - fileID: The file in which a failure is recorded, as `#fileID`.
   ///   - filePath: The file in which a failure is recorded, as `#filePath`.
   ///   - line: The line at which a failure is recorded.
