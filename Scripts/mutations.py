@@ -370,6 +370,8 @@ of(
     ("run() ends after one wake", "guard !ranOutOfTime, let sleeper",
      "guard !ranOutOfTime, wakes < 1, let sleeper"),
     ("run() has no limit", "ranOutOfTime = true", "ranOutOfTime = false"),
+    ("run() gives up before many wakes", "wakes >= 100_000, ", ""),
+    ("run() gives up when no sleep is left", " timeline.sleeps.count > 0,\n", "\n"),
     ("run() does not know where it began", "      start = timeline.now\n", ""),
 )
 of(
