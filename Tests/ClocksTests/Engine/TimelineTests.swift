@@ -58,6 +58,18 @@ import Testing
     #expect(timeline.takeFulfilledWaiters().isEmpty)
   }
 
+  @Test func aSleepDoesNotBearTheNameOfAnEarlierOne() {
+    let timeline = Timeline<Duration>(now: .zero)
+    let continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, any Error>.self)
+    for name in ["first", nil] {
+      _ = timeline.sleeps.suspend(
+        timeline.sleeps.reserve(), .continuation(continuation, isOwn: true), until: .seconds(1),
+        name: name, details: .init(registered: .zero, clock: .test))
+      #expect(timeline.sleeps.pending.map(\.taskName) == [name])
+      _ = timeline.sleeps.popEarliest()
+    }
+  }
+
   @Test func anArrivalBeforeTheWaitIsNotLost() async {
     let fulfilled = SleepsWaiter(count: 1)
     fulfilled.succeed()
