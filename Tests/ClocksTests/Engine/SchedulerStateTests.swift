@@ -49,7 +49,9 @@ import Testing
     #expect(state.claimThread() == nil)
     #expect(state.step() == "rest")
     #expect(!state.idleness.isIdle)
+    #expect(state.activity.count == 0)
     state.visitorLeft()
+    #expect(state.activity.count == 1)
     #expect(state.claimThread() == .pool)
     #expect(state.steps() == ["run 1", "finish", "rest"])
     #expect(state.idleness.isIdle)
@@ -130,6 +132,21 @@ import Testing
     withExtendedLifetime(task) {}
   }
 
+  @Test func whoOnlyWantsToKnowIsNotToldOfEndlessWakes() {
+    var state = SchedulerState()
+    state.runaway.limits = RunawayLimits(wakes: 2)
+    let timeline = Timeline<Duration>(now: .zero)
+    for second in 1...3 { sleep(on: timeline, until: .seconds(second)) }
+    state.append(advance(timeline, to: .seconds(9)))
+    #expect(state.step() == "wake")
+    #expect(state.step() == "wake")
+    let waiter = waiter()
+    state.append(waiter)
+    #expect(state.step() == "finish")
+    #expect(waiter.runaway == nil)
+    #expect(state.steps() == ["wake", "finish", "rest"])
+  }
+
   @Test func aThreadThatWasGivenUpDecidesNothingAnyMore() {
     var state = SchedulerState()
     state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
@@ -147,6 +164,36 @@ import Testing
     state.checkInvariants()
     #expect(state.step(thread: 1) == "rest")
     #expect(state.idleness.isIdle)
+  }
+
+  @Test func jobsAreCountedAnewWhenSomebodyBeginsToWait() {
+    var state = SchedulerState()
+    state.runaway.limits = RunawayLimits(jobs: 3)
+    let timeline = Timeline<Duration>(now: .zero)
+    for waiter in [waiter(), advance(timeline, to: .zero), observer(timeline, after: .seconds(1))] {
+      for _ in 1...3 {
+        state.jobIsReady(ReadyJob(of: 5), isFromOutside: false)
+        #expect(state.step() == "run 5")
+      }
+      if let observer = waiter as? InstantObserver {
+        state.append(observer: observer)
+      } else {
+        state.append(waiter)
+      }
+      for _ in 1...3 {
+        state.jobIsReady(ReadyJob(of: 5), isFromOutside: false)
+        #expect(state.step() == "run 5")
+      }
+      #expect(state.step().hasPrefix("finish"))
+      #expect(state.step() == "rest")
+    }
+  }
+
+  @Test func theJobsOfATaskThatWasDroppedDoNotRun() {
+    var state = SchedulerState()
+    state.dropped = [5]
+    for task: UInt64 in [4, 5, 6] { state.jobIsReady(ReadyJob(of: task), isFromOutside: false) }
+    #expect(state.steps() == ["run 4", "run 6", "rest"])
   }
 
   // MARK: - A scope
@@ -203,6 +250,99 @@ import Testing
       Issue.record("it is not reported that the body is not over")
       return
     }
+  }
+
+  @Test func whoIsToBeCancelledComesBeforeWhoWaits() {
+    var state = SchedulerState(scope: Scope(ScopeOptions()))
+    state.beginBody()
+    state.append(waiter())
+    _ = state.scope?.body.giveUp(.runaway(.jobs(1)))
+    #expect(state.step() == "cancel 1")
+    #expect(state.step() == "finish")
+    #expect(state.step() == "rest, alarm 1 in 5.0 seconds")
+  }
+
+  @Test func aTaskThatNeverComesToRestInAScopeIsCancelledWithTheBody() {
+    let scope = Scope(ScopeOptions(limits: RunawayLimits(jobs: 3)))
+    var state = SchedulerState(scope: scope)
+    state.beginBody()
+    let task = Task {}
+    let job = ReadyJob(job: unsafeBitCast(task, to: UnownedJob.self), taskID: 5, lane: .pool)
+    for _ in 1...3 {
+      state.jobIsReady(job, isFromOutside: false)
+      #expect(state.step() == "run 5")
+    }
+    state.jobIsReady(job, isFromOutside: false)
+    #expect(state.step() == "cancel 2")
+    #expect(state.step() == "run 5")
+    #expect(state.step() == "rest, alarm 1 in 5.0 seconds")
+    guard case .runaway(.jobs(3, task: 5))? = state.scope?.body.problem else {
+      Issue.record("\(String(describing: state.scope?.body.problem))")
+      return
+    }
+    withExtendedLifetime(task) {}
+  }
+
+  @Test func anAlarmThatRingsWhileSomethingHappensMeansNothing() {
+    var state = SchedulerState(scope: Scope(ScopeOptions()))
+    state.beginBody()
+    #expect(state.step() == "rest, alarm 1 in 5.0 seconds")
+    state.visitorCame()
+    _ = state.alarmRings(1, isAnyBusy: false)
+    #expect(state.scope?.body.toCancel.count == 0)
+    state.visitorLeft()
+    _ = state.alarmRings(1, isAnyBusy: false)
+    #expect(state.scope?.body.toCancel.count == 1)
+  }
+
+  @Test func eachJumpHasAPauseOfItsOwn() {
+    let scope = Scope(ScopeOptions(jumpsAfter: .seconds(1)))
+    var state = SchedulerState(scope: scope)
+    state.beginBody()
+    for second in 5...6 { sleep(on: scope.timeline, until: .seconds(second)) }
+    #expect(state.step() == "rest, alarm 1 in 1.0 seconds")
+    _ = state.alarmRings(1, isAnyBusy: false)
+    #expect(state.steps() == ["wake", "rest, alarm 2 in 1.0 seconds"])
+    #expect(scope.timeline.now == .seconds(5))
+  }
+
+  @Test func whoLooksAtEachInstantWaitsForAPauseAndIsNotStuck() {
+    let scope = Scope(ScopeOptions(jumpsAfter: .seconds(1)))
+    var state = SchedulerState(scope: scope)
+    state.beginBody()
+    state.append(observer: observer(scope.timeline, after: .zero, isPaced: true))
+    #expect(state.step() == "rest, alarm 1 in 1.0 seconds")
+    _ = state.alarmRings(1, isAnyBusy: false)
+    #expect(state.step() == "finish another's")
+    #expect(scope.timeline.now == .seconds(9))
+  }
+
+  @Test func wakesAreCountedAnewWhenTheBodyIsCancelledForThem() {
+    let scope = Scope(ScopeOptions(limits: RunawayLimits(wakes: 2)))
+    var state = SchedulerState(scope: scope)
+    state.beginBody()
+    for second in 1...6 { sleep(on: scope.timeline, until: .seconds(second)) }
+    let steps = (1...6).map { _ in state.step() }
+    #expect(steps == ["wake", "wake", "cancel 1", "wake", "wake", "report"])
+  }
+
+  @Test func whoWaitsForTheScopeIsToldThatItNeverComesToRest() {
+    let scope = Scope(ScopeOptions(limits: RunawayLimits(jobs: 1)))
+    var state = SchedulerState(scope: scope)
+    state.beginBody()
+    let observer = observer(scope.timeline, after: .zero, isPaced: true)
+    state.append(observer: observer)
+    let task = Task {}
+    let job = ReadyJob(job: unsafeBitCast(task, to: UnownedJob.self), taskID: 5, lane: .pool)
+    state.jobIsReady(job, isFromOutside: false)
+    #expect(state.step() == "run 5")
+    state.jobIsReady(job, isFromOutside: false)
+    #expect(state.step() == "finish another's")
+    guard case .jobs(1, task: 5) = observer.runaway else {
+      Issue.record("\(String(describing: observer.runaway))")
+      return
+    }
+    withExtendedLifetime(task) {}
   }
 
   // MARK: - At random
@@ -271,9 +411,11 @@ import Testing
     return advance
   }
 
-  private func observer(_ timeline: Timeline<Duration>, after known: Duration) -> InstantObserver {
+  private func observer(
+    _ timeline: Timeline<Duration>, after known: Duration, isPaced: Bool = false
+  ) -> InstantObserver {
     let observer = TimelineObserver(
-      timeline, isOwn: false, isPaced: false, after: known, jobsFromOutside: 0, upTo: .seconds(9))
+      timeline, isOwn: false, isPaced: isPaced, after: known, jobsFromOutside: 0, upTo: .seconds(9))
     observer.continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, Never>.self)
     return observer
   }

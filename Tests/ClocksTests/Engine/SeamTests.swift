@@ -72,6 +72,71 @@ import Testing
     #expect(log.all == [2, 1, 0, 9])
   }
 
+  /// Wakes every sleep that is due before it lets a job run.
+  private var sleepsFirst: Choosing {
+    Choosing { candidates in
+      candidates.firstIndex { if case .sleep = $0 { true } else { false } } ?? 0
+    }
+  }
+
+  @Test func aChooserMayWakeASleepThatIsDueBeforeAReadyJobRuns() async {
+    let clock = TestClock()
+    let ids = Log<UInt64>()
+    for _ in 0..<2 {
+      Task {
+        ids.add(TaskReference.currentID ?? 0)
+        try await clock.sleep(for: .seconds(1))
+      }
+    }
+    await clock.settle()
+    let (chooser, events) = (sleepsFirst, Events())
+    clock.scheduler.change {
+      $0.order.chooser = chooser
+      $0.observer = events
+    }
+    await clock.advance(by: .seconds(1))
+    clock.scheduler.change {
+      $0.order.chooser = nil
+      $0.observer = nil
+    }
+    let (first, second) = (ids.all[0], ids.all[1])
+    #expect(
+      chooser.asked.all == [
+        [.sleep(number: 0, task: first), .sleep(number: 1, task: second)],
+        [.job(position: 0, task: first, lane: .pool), .sleep(number: 1, task: second)],
+        [
+          .job(position: 0, task: first, lane: .pool), .job(position: 1, task: second, lane: .pool),
+        ],
+      ])
+    let woken = events.log.all.filter { if case .sleepWoken = $0 { true } else { false } }
+    #expect(woken == [.sleepWoken(number: 0, task: first), .sleepWoken(number: 1, task: second)])
+  }
+
+  @Test func aChooserMayWakeASleepThatIsDueInAScopeBeforeAReadyJobRuns() async throws {
+    let chooser = sleepsFirst
+    try await withVirtualTime { time in
+      let ids = Log<UInt64>()
+      let tasks = (0..<2).map { _ in
+        Task {
+          ids.add(TaskReference.currentID ?? 0)
+          try await time.clock.sleep(for: .seconds(1))
+        }
+      }
+      time.scheduler.change { $0.order.chooser = chooser }
+      for task in tasks { try await task.value }
+      time.scheduler.change { $0.order.chooser = nil }
+      let (first, second) = (ids.all[0], ids.all[1])
+      let withSleeps = chooser.asked.all.filter {
+        $0.contains { if case .sleep = $0 { true } else { false } }
+      }
+      #expect(
+        withSleeps == [
+          [.sleep(number: 0, task: first), .sleep(number: 1, task: second)],
+          [.job(position: 0, task: first, lane: .pool), .sleep(number: 1, task: second)],
+        ])
+    }
+  }
+
   @Test func anAnswerOutOfRangeStandsForTheFirst() async {
     let clock = TestClock()
     let log = Log<Int>()
@@ -144,6 +209,15 @@ import Testing
   }
 
   // MARK: - Work that is away
+
+  @Test func anObserverIsToldWhoIsAwayAndWhoIsBack() {
+    let events = Events()
+    var state = SchedulerState()
+    state.observer = events
+    state.taskWentAway(7)
+    state.taskCameBack(7)
+    #expect(events.log.all == [.taskAway(7), .taskBack(7)])
+  }
 
   @Test func idlenessWaitsForATaskThatIsAwayAndReadyJobsDoNot() async {
     let clock = TestClock()

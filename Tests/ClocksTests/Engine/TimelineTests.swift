@@ -46,6 +46,30 @@ import Testing
     sleeper.cancel()
   }
 
+  @Test func thoseWhoWaitForSleepsAreToldInTheOrderInWhichTheyCame() {
+    let timeline = Timeline<Duration>(now: .zero)
+    let waiters = (0..<8).map { _ in SleepsWaiter(count: 1) }
+    for waiter in waiters { #expect(timeline.add(waiter)) }
+    let continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, any Error>.self)
+    _ = timeline.sleeps.suspend(
+      timeline.sleeps.reserve(), .continuation(continuation, isOwn: true), until: .seconds(1),
+      details: .init(registered: .zero, clock: .test))
+    #expect(timeline.takeFulfilledWaiters().map(\.number) == waiters.map(\.number))
+    #expect(timeline.takeFulfilledWaiters().isEmpty)
+  }
+
+  @Test func aSleepDoesNotBearTheNameOfAnEarlierOne() {
+    let timeline = Timeline<Duration>(now: .zero)
+    let continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, any Error>.self)
+    for name in ["first", nil] {
+      _ = timeline.sleeps.suspend(
+        timeline.sleeps.reserve(), .continuation(continuation, isOwn: true), until: .seconds(1),
+        name: name, details: .init(registered: .zero, clock: .test))
+      #expect(timeline.sleeps.pending.map(\.taskName) == [name])
+      _ = timeline.sleeps.popEarliest()
+    }
+  }
+
   @Test func anArrivalBeforeTheWaitIsNotLost() async {
     let fulfilled = SleepsWaiter(count: 1)
     fulfilled.succeed()

@@ -1,0 +1,155 @@
+import Testing
+
+@testable import Clocks
+
+/// How time moves in a scope and what happens when it does not, asked as a value.
+@Suite struct ScopeStateTests {
+  private func scope(
+    _ options: ScopeOptions = ScopeOptions(), holds: Int = 0, unlimitedHolds: Int = 0
+  ) -> ScopeState {
+    let scope = ScopeState(Scope(options))
+    scope.body.begin(TaskReference(job: unsafeBitCast(Task {}, to: UnownedJob.self)).handle)
+    scope.pace.holds = holds
+    scope.pace.unlimitedHolds = unlimitedHolds
+    return scope
+  }
+
+  private static let options = {
+    var options = ScopeOptions(jumpsAfter: .seconds(2), stuckAfter: .seconds(5))
+    options.heldFor = .seconds(30)
+    return options
+  }()
+
+  // MARK: - Alarms
+
+  @Test func aPauseIsWaitedForOnlyWhereTimeIsToJump() {
+    let scope = scope(Self.options)
+    #expect(scope.setAlarm(isAwaited: true) == .init(number: 1, duration: .seconds(2)))
+    #expect(scope.setAlarm(isAwaited: false) == .init(number: 2, duration: .seconds(5)))
+    var options = Self.options
+    options.autoAdvance = false
+    let byHand = self.scope(options)
+    #expect(byHand.setAlarm(isAwaited: true) == .init(number: 1, duration: .seconds(5)))
+  }
+
+  @Test func aScopeThatIsHeldIsStuckOnlyIfNobodyElseEndsTheHoldAndATaskWaits() {
+    let held = scope(Self.options, holds: 2, unlimitedHolds: 2)
+    #expect(held.setAlarm(isAwaited: true) == .init(number: 1, duration: .seconds(30)))
+    #expect(held.setAlarm(isAwaited: false) == nil)
+    let ends = scope(Self.options, holds: 2, unlimitedHolds: 1)
+    #expect(ends.setAlarm(isAwaited: true) == nil)
+  }
+
+  @Test func aScopeWhoseBodyHasReturnedSetsNoAlarm() {
+    let scope = scope()
+    _ = scope.body.end()
+    #expect(scope.setAlarm(isAwaited: true) == nil)
+    #expect(!scope.mayJump)
+    #expect(!scope.movesTime)
+    #expect(scope.ran(for: .seconds(600)) == nil)
+    #expect(scope.body.problem == nil)
+  }
+
+  @Test(arguments: [(0, 12, 5), (1, 2, 30)])
+  func patienceWithBusyTestsEnds(holds: Int, patience: Int, seconds: Int) throws {
+    let scope = scope(Self.options, holds: holds, unlimitedHolds: holds)
+    var alarm = try #require(scope.setAlarm(isAwaited: holds > 0))
+    for _ in 0..<patience {
+      guard case .again(let next) = scope.alarmRings(alarm.number, isAnyBusy: true) else {
+        Issue.record("it has lost its patience")
+        return
+      }
+      #expect(next == .init(number: alarm.number + 1, duration: .seconds(seconds)))
+      alarm = next
+    }
+    #expect(scope.body.problem == nil)
+    _ = scope.alarmRings(alarm.number, isAnyBusy: true)
+    #expect(scope.body.problem != nil)
+    #expect(scope.body.toCancel.count == 1)
+    // It has rung.
+    guard case .nothing = scope.alarmRings(alarm.number, isAnyBusy: true) else {
+      Issue.record("it rings again")
+      return
+    }
+    #expect(scope.body.toCancel.count == 1)
+  }
+
+  @Test func aScopeThatWasHeldSinceIsNotStuck() throws {
+    let scope = scope()
+    let alarm = try #require(scope.setAlarm(isAwaited: true))
+    scope.pace.holds = 1
+    _ = scope.alarmRings(alarm.number, isAnyBusy: false)
+    #expect(scope.body.problem == nil)
+  }
+
+  @Test func anAlarmIsWorthNothingOnceSomethingHasHappened() throws {
+    let scope = scope(Self.options)
+    let pause = try #require(scope.setAlarm(isAwaited: true))
+    scope.pace.somethingHappens()
+    _ = scope.alarmRings(pause.number, isAnyBusy: false)
+    #expect(!scope.mayJump)
+    let next = try #require(scope.setAlarm(isAwaited: true))
+    _ = scope.alarmRings(pause.number, isAnyBusy: false)
+    #expect(!scope.mayJump)
+    _ = scope.alarmRings(next.number, isAnyBusy: false)
+    #expect(scope.mayJump)
+    scope.pace.somethingHappens()
+    #expect(!scope.mayJump)
+  }
+
+  // MARK: - Running
+
+  @Test func aBodyThatRunsForTooLongIsCancelledAndHasLessTimeThen() {
+    let scope = scope(ScopeOptions(stuckAfter: .seconds(5), runningLimit: .seconds(60)))
+    #expect(scope.ran(for: .seconds(59)) == nil)
+    #expect(scope.body.problem == nil)
+    #expect(scope.ran(for: .seconds(1)) == nil)
+    #expect(scope.body.problem != nil)
+    #expect(scope.body.takeToCancel().count == 1)
+    #expect(scope.ran(for: .seconds(4)) == nil)
+    #expect(scope.body.toCancel.isEmpty)
+    guard case .tooLong(.seconds(60), _)? = scope.ran(for: .seconds(1)) else {
+      Issue.record("it is not reported that the body goes on")
+      return
+    }
+    #expect(scope.ran(for: .seconds(60)) == nil)
+  }
+
+  @Test func theFirstProblemIsReportedAndOnce() {
+    let scope = scope()
+    #expect(scope.body.giveUp(.runaway(.jobs(1))) == nil)
+    #expect(!scope.body.isReported)
+    guard case .runaway(.jobs(1, task: 0))? = scope.body.giveUp(.runaway(.wakes(2))) else {
+      Issue.record("the first problem is not the one that is reported")
+      return
+    }
+    #expect(scope.body.giveUp(.runaway(.wakes(3))) == nil)
+    #expect(scope.body.takeToCancel().count == 3)
+    #expect(scope.body.takeToCancel().isEmpty)
+    let (problem, tasks) = scope.body.end()
+    #expect(problem == nil)
+    #expect(tasks.count == 1)
+    #expect(scope.body.task == nil)
+  }
+
+  @Test func aProblemThatEndedTheBodyIsToldAtItsEnd() {
+    let scope = scope()
+    _ = scope.body.giveUp(.runaway(.wakes(2)))
+    guard case .runaway(.wakes(2))? = scope.body.end().problem else {
+      Issue.record("the problem is lost")
+      return
+    }
+  }
+
+  @Test func aScopeIsAwaitedWhileTasksSleepAndItIsNotOver() {
+    let scope = scope()
+    #expect(!scope.isAwaited)
+    let continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, any Error>.self)
+    _ = scope.timeline.sleeps.suspend(
+      scope.timeline.sleeps.reserve(), .continuation(continuation, isOwn: true),
+      until: .seconds(1), details: .init(registered: .zero, clock: .test))
+    #expect(scope.isAwaited)
+    scope.end()
+    #expect(!scope.isAwaited)
+  }
+}

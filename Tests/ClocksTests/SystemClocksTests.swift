@@ -1,0 +1,45 @@
+import Testing
+
+@testable import Clocks
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#endif
+
+/// What the system's clocks read in a scope.
+@Suite struct SystemClocksTests {
+  #if os(Linux)
+    private static let all = [CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_BOOTTIME]
+  #else
+    private static let all = [CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW]
+  #endif
+
+  private func reading(_ clocks: SystemClocks, _ clock: clockid_t, _ duration: Duration)
+    -> Duration?
+  {
+    clocks.reading(of: clock, after: duration).map {
+      .seconds($0.tv_sec) + .nanoseconds($0.tv_nsec)
+    }
+  }
+
+  @Test(arguments: Self.all) func eachClockMovesOn(_ clock: clockid_t) throws {
+    let clocks = SystemClocks()
+    let start = try #require(reading(clocks, clock, .zero))
+    #expect(
+      reading(clocks, clock, .nanoseconds(3_999_999_999)) == start + .nanoseconds(3_999_999_999))
+    let later = clocks.advanced(by: .seconds(5))
+    #expect(reading(later, clock, .zero) == start + .seconds(5))
+    #expect(reading(later, clock, .seconds(2)) == start + .seconds(7))
+  }
+
+  @Test func aClockStopsAtTheEndOfItsRange() {
+    let reading = SystemClocks().reading(of: CLOCK_REALTIME, after: .seconds(Int64.max))
+    #expect(reading?.tv_sec == .max / 2)
+  }
+
+  @Test func anUnknownClockIsReal() {
+    #expect(SystemClocks().reading(of: 99, after: .zero) == nil)
+  }
+}

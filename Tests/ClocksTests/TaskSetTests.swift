@@ -1,0 +1,35 @@
+import Testing
+
+@testable import Clocks
+
+/// A set of tasks, a bit each.
+@Suite struct TaskSetTests {
+  @Test func holdsWhatWasPutIn() {
+    var set = TaskSet()
+    for id: UInt64 in [0, 63, 64, 4_095, 4_096, 1_000_000] { set.insert(id) }
+    let around: [UInt64] = [
+      0, 1, 62, 63, 64, 65, 127, 4_094, 4_095, 4_096, 4_097, 999_999, 1_000_000,
+    ]
+    #expect(around.filter(set.contains) == [0, 63, 64, 4_095, 4_096, 1_000_000])
+    #expect(set.chunkCount == 3)
+    set.remove(63)
+    set.remove(4_097)
+    #expect(around.filter(set.contains) == [0, 64, 4_095, 4_096, 1_000_000])
+    set.removeAll()
+    #expect(around.filter(set.contains) == [])
+    #expect(set.chunkCount == 0)
+  }
+
+  @Test func onlyChunksThatEndByThenAreRemoved() {
+    var set = TaskSet()
+    for id: UInt64 in [5, 4_100, 8_200] { set.insert(id) }
+    set.removeChunks(upTo: 4_094)
+    #expect(set.chunkCount == 3)
+    set.removeChunks(upTo: 4_095)
+    #expect([5, 4_100, 8_200].filter(set.contains) == [4_100, 8_200])
+    set.removeChunks(upTo: 8_190)
+    #expect(set.chunkCount == 2)
+    set.removeChunks(upTo: 8_191)
+    #expect([5, 4_100, 8_200].filter(set.contains) == [8_200])
+  }
+}
