@@ -12,22 +12,24 @@ final class TaskOwnership: Sendable {
   /// The number of registered owners, for a look without the lock; written under the lock only.
   private let count = Atomic<Int>(0)
 
-  /// Guards everything below. No other lock is taken while it is held, nor is it taken under one.
+  /// Guards everything below. No other lock is taken while it is held, nor is it taken under one. It
+  /// makes every access exclusive, so they are not checked a second time.
   private let lock = Lock()
   /// The owner of each task that has been seen. Every owner in it is also in `registrations`, which
   /// keeps it alive.
-  nonisolated(unsafe) private var owners = TaskTable()
+  @exclusivity(unchecked) nonisolated(unsafe) private var owners = TaskTable()
   /// Every registered owner.
-  nonisolated(unsafe) private var registrations: [ObjectIdentifier: Registration] = [:]
+  @exclusivity(unchecked) nonisolated(unsafe) private var registrations:
+    [ObjectIdentifier: Registration] = [:]
   /// The owner for the clocks that were made outside any test's task.
-  nonisolated(unsafe) private var processWide: ProcessWideOwner?
+  @exclusivity(unchecked) nonisolated(unsafe) private var processWide: ProcessWideOwner?
   /// Whether there is one, for a look without the lock; written under the lock only.
   private let hasProcessWide = Atomic(false)
   /// Tasks that are known to be foreign, unless `owners` says otherwise; but for those that are older
   /// than every owner, which are foreign anyway.
-  nonisolated(unsafe) private var foreign = TaskSet()
+  @exclusivity(unchecked) nonisolated(unsafe) private var foreign = TaskSet()
   /// How large the set may get before the outdated ones are dropped.
-  nonisolated(unsafe) private var foreignLimit = 8
+  @exclusivity(unchecked) nonisolated(unsafe) private var foreignLimit = 8
 
   private struct Registration {
     let owner: TaskOwner

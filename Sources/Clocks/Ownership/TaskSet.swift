@@ -5,32 +5,57 @@
 struct TaskSet {
   private static let chunkBits: UInt64 = 12
 
-  /// The bits of each chunk in which an id is, by the chunk's number.
+  private typealias Chunk = (number: UInt64, words: [UInt64])
+
+  /// The chunk in which an id was inserted last, apart from the others: the next one is nearly always
+  /// in it, and so is found without hashing.
+  private var latest: Chunk?
+  /// The bits of each other chunk in which an id is, by the chunk's number.
   private var chunks: [UInt64: [UInt64]] = [:]
 
   mutating func insert(_ id: UInt64) {
+    let number = id >> Self.chunkBits
+    if latest?.number != number { makeLatest(number) }
+    latest!.words[Self.word(of: id)] |= 1 << (id & 63)
+  }
+
+  private mutating func makeLatest(_ number: UInt64) {
+    if let latest { chunks[latest.number] = latest.words }
     let empty = [UInt64](repeating: 0, count: 1 << Int(Self.chunkBits) / 64)
-    chunks[id >> Self.chunkBits, default: empty][Self.word(of: id)] |= 1 << (id & 63)
+    latest = (number, chunks.removeValue(forKey: number) ?? empty)
   }
 
   func contains(_ id: UInt64) -> Bool {
-    guard let chunk = chunks[id >> Self.chunkBits] else { return false }
-    return chunk[Self.word(of: id)] & 1 << (id & 63) != 0
+    let number = id >> Self.chunkBits
+    if let latest, latest.number == number { return Self.contains(latest.words, id) }
+    guard !chunks.isEmpty, let words = chunks[number] else { return false }
+    return Self.contains(words, id)
+  }
+
+  private static func contains(_ words: [UInt64], _ id: UInt64) -> Bool {
+    words[word(of: id)] & 1 << (id & 63) != 0
   }
 
   mutating func remove(_ id: UInt64) {
-    chunks[id >> Self.chunkBits]?[Self.word(of: id)] &= ~(1 << (id & 63))
+    let number = id >> Self.chunkBits
+    if latest?.number == number {
+      latest!.words[Self.word(of: id)] &= ~(1 << (id & 63))
+    } else {
+      chunks[number]?[Self.word(of: id)] &= ~(1 << (id & 63))
+    }
   }
 
   /// Removes all ids that are in chunks whose last id is `id` or an earlier one. O(chunks).
   mutating func removeChunks(upTo id: UInt64) {
-    chunks = chunks.filter { ($0.key + 1) << Self.chunkBits > id + 1 }
+    func isYounger(_ number: UInt64) -> Bool { (number + 1) << Self.chunkBits > id + 1 }
+    chunks = chunks.filter { isYounger($0.key) }
+    if let latest, !isYounger(latest.number) { self.latest = nil }
   }
 
-  mutating func removeAll() { chunks = [:] }
+  mutating func removeAll() { self = TaskSet() }
 
   /// The number of chunks; each takes 512 bytes.
-  var chunkCount: Int { chunks.count }
+  var chunkCount: Int { chunks.count + (latest == nil ? 0 : 1) }
 
   private static func word(of id: UInt64) -> Int {
     Int(truncatingIfNeeded: id >> 6) & (1 << Int(chunkBits) / 64 - 1)

@@ -56,7 +56,7 @@ extension TestClock {
   ) {
     let task = TaskReference.current
     let name = TaskReference.currentName
-    let (outcome, fulfilled, news) = scheduler.change { state in
+    let (outcome, fulfilled, isHeard) = scheduler.change { state in
       // Time may have moved since the sleep was announced, if a thread that is not the test's
       // called. Then it is due at once, and is woken by the next advance, which is as if it had
       // come a moment later.
@@ -70,18 +70,30 @@ extension TestClock {
           .sleepRegistered(
             number: token.number, task: details.taskID, until: deadline.offset as? Swift.Duration))
       }
-      let news =
-        timeline.listeners.isEmpty
-        ? nil
-        : SleepNews(
-          sleep: .init(
-            deadline: deadline.offset, number: token.number, taskName: name, details: details),
-          listeners: timeline.listeners)
-      return (outcome, timeline.takeFulfilledWaiters(), news)
+      return (outcome, timeline.takeFulfilledWaiters(), !timeline.listeners.isEmpty)
     }
-    news?.tell()
+    if isHeard { tell(of: token, until: deadline, tolerance: tolerance, task, name) }
     if case .cancelled = outcome { resumeCancelled(sleeper) }
     for waiter in fulfilled { waiter.succeed() }
+  }
+
+  /// Tells those who listen of a sleep that has just been registered. Apart, because there is rarely
+  /// anybody.
+  @inline(never)
+  private func tell(
+    of token: Token, until deadline: Instant, tolerance: Duration?, _ task: TaskReference?,
+    _ name: String?
+  ) {
+    let news = scheduler.change { _ in
+      SleepNews(
+        sleep: .init(
+          deadline: deadline.offset, number: token.number, taskName: name,
+          details: .init(
+            registered: timeline.now, task: task, taskID: task?.id ?? 0, clock: .test,
+            tolerance: tolerance)),
+        listeners: timeline.listeners)
+    }
+    news.tell()
   }
 
   #if compiler(>=6.3)
