@@ -1097,12 +1097,22 @@ of(
 )
 of("TaskSet.insert", ("a task is put into the wrong word", "[Self.word(of: id)] |=", "[Self.word(of: id) ^ 1] |="))
 of("TaskSet.contains", ("a neighbour is taken for the task", "& 1 << (id & 63) != 0", "!= 0"))
-of("TaskSet.remove", ("a task cannot be removed", "&= ~(1 << (id & 63))", "&= ~0"))
+of(
+    "TaskSet.remove",
+    ("a task in the latest chunk cannot be removed", "latest!.words[Self.word(of: id)] &= ~(1 << (id & 63))", "_ = id"),
+    ("a task in another chunk cannot be removed", "chunks[number]?[Self.word(of: id)] &= ~(1 << (id & 63))", "_ = id"),
+)
+of(
+    "TaskSet.makeLatest",
+    ("the chunk before the latest is lost", "if let latest { chunks[latest.number] = latest.words }", ""),
+    ("a chunk begins anew", "chunks.removeValue(forKey: number) ?? empty", "empty"),
+)
 of(
     "TaskSet.removeChunks",
-    ("the chunk of a task is removed with earlier ones", "> id + 1", "> id + 1 + (1 << Self.chunkBits)"),
-    ("chunks are never removed", "chunks = chunks.filter { ($0.key + 1) << Self.chunkBits > id + 1 }", "_ = id"),
-    ("a chunk is kept whose last id is the given one", "> id + 1", "> id"),
+    ("the chunk of a task is removed with earlier ones", "- 1 > id", "- 1 > id + (1 << Self.chunkBits)"),
+    ("chunks are never removed", "chunks = chunks.filter { isYounger($0.key) }", ""),
+    ("the latest chunk is never removed", "if let latest, !isYounger(latest.number) { self.latest = nil }", ""),
+    ("a chunk is kept whose last id is the given one", "- 1 > id", "> id"),
 )
 of("TaskSet.word", ("all tasks share a word", "Int(truncatingIfNeeded: id >> 6) & (1 << Int(chunkBits) / 64 - 1)", "Int(id & 0)"))
 of(

@@ -15,6 +15,12 @@ import Testing
     set.remove(63)
     set.remove(4_097)
     #expect(around.filter(set.contains) == [0, 64, 4_095, 4_096, 1_000_000])
+    // In the latest chunk, and in one to which it goes back.
+    set.remove(1_000_000)
+    set.insert(127)
+    set.insert(4_096)
+    set.remove(0)
+    #expect(around.filter(set.contains) == [64, 127, 4_095, 4_096])
     set.removeAll()
     #expect(around.filter(set.contains) == [])
     #expect(set.chunkCount == 0)
@@ -31,5 +37,7 @@ import Testing
     #expect(set.chunkCount == 2)
     set.removeChunks(upTo: 8_191)
     #expect([5, 4_100, 8_200].filter(set.contains) == [8_200])
+    set.removeChunks(upTo: .max)
+    #expect(set.chunkCount == 0)
   }
 }

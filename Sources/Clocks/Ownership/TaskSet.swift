@@ -47,7 +47,7 @@ struct TaskSet {
 
   /// Removes all ids that are in chunks whose last id is `id` or an earlier one. O(chunks).
   mutating func removeChunks(upTo id: UInt64) {
-    func isYounger(_ number: UInt64) -> Bool { (number + 1) << Self.chunkBits > id + 1 }
+    func isYounger(_ number: UInt64) -> Bool { (number + 1) << Self.chunkBits - 1 > id }
     chunks = chunks.filter { isYounger($0.key) }
     if let latest, !isYounger(latest.number) { self.latest = nil }
   }
