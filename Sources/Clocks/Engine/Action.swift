@@ -1,4 +1,4 @@
-/// What a scheduler does next: `SchedulerState` decides it, and `Scheduler.perform(_:)` does it.
+/// What a scheduler does next: `SchedulerState` decides it, and `Scheduler.perform` does it.
 enum Action {
   /// Runs a job.
   case run(ReadyJob)

@@ -5,7 +5,7 @@ struct Idleness {
   /// A scheduler has no thread of its own. When there is something to do, it asks for one of the
   /// pool, or for the main thread, which then acts until there is not.
   enum Thread {
-    /// There is none, or it is deciding at this moment what to do next.
+    /// There is none; or it decides what to do next, which it does with the lock held.
     case none
     /// One was asked for, and has not begun.
     case requested
@@ -16,7 +16,8 @@ struct Idleness {
   /// The jobs that could run now.
   var ready = JobQueue()
 
-  /// Not `none` for as long as a thread is about to look for work: so there is never a second one.
+  /// Without the lock it is `none` only if no thread will look for work by itself. So there is never a
+  /// second thread.
   var thread = Thread.none
 
   /// The number of the thread that acts. One that was given up, because a job held it for too long,
@@ -27,9 +28,10 @@ struct Idleness {
   /// While there are any, it starts none, so that the test's tasks run one at a time.
   var visitors = 0
 
-  /// Counts the tasks of the test that are away: they run, or are about to, where the scheduler
-  /// does not see their jobs begin and end. They come back, or go to sleep, without its help, so
-  /// ready jobs run meanwhile; but what waits for idleness waits for them.
+  /// Counts the tasks of the test that are away: they run, or are about to, where the scheduler does
+  /// not see their jobs begin and end. They come back, or go to sleep, without its help, so ready jobs
+  /// run meanwhile; but what waits for idleness waits for them. Nothing in Sources finds such tasks yet:
+  /// the count is a seam, with tests.
   var away = 0
 
   /// Whether no task of the test is running, and none could run.

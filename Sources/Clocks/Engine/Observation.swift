@@ -20,7 +20,7 @@ enum SchedulerEvent: Hashable, Sendable {
   case sleepRegistered(number: UInt64, task: UInt64, until: Duration?)
   /// The deadline of a sleep has come, and its task is resumed.
   case sleepWoken(number: UInt64, task: UInt64)
-  /// A sleep has ended without its deadline having come.
+  /// A sleep on a `TestClock` was cancelled.
   case sleepCancelled(number: UInt64, task: UInt64)
   /// Time has moved; it is `nil` if the clock has durations of its own.
   case timeMoved(to: Duration?)

@@ -1,7 +1,8 @@
-/// Decides what comes first where the semantics of time leave it open: the only place that does.
+/// Decides what comes first where the semantics of time leave it open: which of several ready jobs runs,
+/// and which of several sleeps wakes that are due now.
 ///
-/// Two questions are open: which of several ready jobs runs, and which of several sleeps wakes that
-/// are due now. The answer to both is first in, first out, unless there is a chooser.
+/// A chooser decides, if there is one. Without one it is first in, first out: the order of `JobQueue`,
+/// and for sleeps that of `SleepQueue.comesFirst`.
 struct Order {
   /// Decides in place of first in, first out; `nil` nearly always.
   var chooser: (any Chooser)?

@@ -42,7 +42,7 @@ class IdleWaiter {
   /// What ends the wait.
   final var end: Action { .finish(continuation.unsafelyUnwrapped, isOwn: isOwn) }
 
-  // MARK: - What can be seen
+  // MARK: - For choosers and observers of events
 
   /// The sleeps that are due now on the timeline that the waiter moves.
   var dueSleeps: [Candidate] { [] }
@@ -50,13 +50,14 @@ class IdleWaiter {
   /// Takes out one of the sleeps that are due.
   func takeDueSleeper(_ number: UInt64) -> Sleeper? { nil }
 
-  /// Where time stands that the waiter moves, and the sleep that it took out last.
+  /// The time that the waiter moves, and the sleep that it took out last.
   var trace: (now: Duration?, removed: (number: UInt64, task: UInt64)?) { (nil, nil) }
 }
 
 /// Somebody who looks at each instant at which something happens.
 class InstantObserver: IdleWaiter {
-  /// Whether time moves for it only when it moves by itself, in a scope in which it does.
+  /// Whether it waits until a scope's time may jump, in a scope that moves time by itself; elsewhere it
+  /// moves time.
   let isPaced: Bool
   /// The number of jobs from outside that there had been when it last looked.
   let jobsFromOutside: UInt64
@@ -108,13 +109,13 @@ struct Requests {
     }
   }
 
-  /// Whose turn it is when the scheduler is idle; `nil` if nobody's. The order among those who wait
-  /// is defined here and nowhere else:
+  /// Whose turn it is among those who wait; `nil` if nobody's:
   ///
   /// 1. observers that have not looked at the present instant yet, so that they miss none;
   /// 2. those who only want to know, because the scheduler may not be idle again for long;
   /// 3. the oldest of those who move time;
-  /// 4. observers, for whom time moves as well.
+  /// 4. observers, for whom time moves as well; but a paced one gets its turn only when the scope would
+  ///    jump, if the scope moves time.
   ///
   /// - Parameter scopeMovesTime: Whether the scope moves time; then paced observers wait for it.
   @inline(__always)

@@ -1,8 +1,8 @@
 /// How much may happen before a test counts as one that never comes to rest.
 struct RunawayLimits: Sendable {
-  /// The number of jobs without a wake.
+  /// The number of jobs before the test is idle again.
   var jobs = 10_000_000
-  /// The number of wakes in one advance; or in a scope without its body having run.
+  /// The number of wakes, as `RunawayGuard.wakes` counts them.
   var wakes = 10_000_000
 }
 

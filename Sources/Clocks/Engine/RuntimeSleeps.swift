@@ -5,9 +5,10 @@
 struct RuntimeSleeps {
   typealias Token = SleepQueue<Duration>.Token
 
-  /// The sleep of each task that sleeps. An entry may be outdated.
+  /// The sleep of each task that sleeps. It may name one that has ended: to cancel that does nothing,
+  /// for the number of a sleep is never used again.
   private var sleeps: [UInt64: Token] = [:]
-  /// The delay of each task that somebody's executor has run later. An entry may be outdated.
+  /// The delay of each task that somebody's executor has run later. The same is true.
   private var delays: [UInt64: Token] = [:]
   /// The sleeps that began in the job that runs, or has just ended.
   private var begun: [BegunSleep] = []
@@ -32,7 +33,7 @@ struct RuntimeSleeps {
     return begun
   }
 
-  /// Ends the sleep of a task that was cancelled by the end of the job in which the sleep began.
+  /// Ends a sleep whose task was cancelled before the job had ended that began it.
   ///
   /// If another thread cancels a task after its sleep has begun and before the task is suspended,
   /// the task goes on at once, and never becomes ready. So when the job has ended, the task may have
@@ -44,8 +45,8 @@ struct RuntimeSleeps {
 
   /// The job of the sleep of a task that has become ready, if it slept.
   ///
-  /// Whatever makes a task ready while it sleeps is its cancellation. The runtime would run the
-  /// sleep's job at the deadline, where it has nothing left to do; it is run now instead.
+  /// If its sleep is still pending, only a cancellation can have made it ready. The runtime would run
+  /// the sleep's job at the deadline, where it has nothing left to do; it is run now instead.
   mutating func taskBecameReady(_ id: UInt64, on timeline: Timeline<Duration>) -> ReadyJob? {
     if !ended.isEmpty, let job = ended.removeValue(forKey: id) { return job }
     guard

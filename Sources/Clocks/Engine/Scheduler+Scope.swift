@@ -86,12 +86,13 @@ extension Scheduler {
       job: delayed.job, taskID: taskID(of: delayed.job), lane: .pool)
     let task = TaskReference(job: delayed.task)
     let taskID = task.id
+    // If the job is the task itself, an executor delays it; else the job is to wake the task.
     let isDelay = job.taskID == taskID
     let handle = isDelay ? nil : task.handle
     let details = SleepQueue<Duration>.Details(
       registered: .zero, task: task, taskID: taskID, clock: delayed.clock, tolerance: nil)
     let name = taskID == TaskReference.currentID ? TaskReference.currentName : nil
-    // In the queue of an actor that is at work for somebody else.
+    // In an actor's queue the thread may run for another owner; then the job's end is waited for.
     if ThreadContext.current?.pointee.owner !== self { visit() }
     let (fulfilled, news): ([SleepsWaiter], SleepNews<Duration>?) = change { state in
       let timeline = scope.timeline

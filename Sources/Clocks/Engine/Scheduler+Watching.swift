@@ -36,10 +36,15 @@ extension Scheduler {
     }
   }
 
-  /// Has the sleeps of all clocks throw a `CancellationError`.
+  /// Has the sleeps of all clocks throw a `CancellationError`; those on the runtime's clocks, which are
+  /// left of a scope that has ended, just end.
   func cancelAllSleeps() {
-    let sleepers = change { $0.timelines.flatMap { $0.removeAllSleeps() } }
-    for sleeper in sleepers { sleeper.resume(throwing: CancellationError()) }
+    for sleeper in change({ $0.timelines.flatMap { $0.removeAllSleeps() } }) {
+      switch sleeper {
+      case .continuation(let sleeper, _): sleeper.resume(throwing: CancellationError())
+      case .job(let job): change { $0.jobIsReady(job, isFromOutside: false) }
+      }
+    }
   }
 
   /// Remembers a clock's time.

@@ -13,12 +13,12 @@
 ///
 /// What it knows is a value, `SchedulerState`, which also decides what comes next; the definition of
 /// idle is `Idleness.isIdle`. The scheduler guards that value, does what it decides
-/// (`perform(_:on:_:)`), and starts a thread when one is needed (`change`).
+/// (`perform`), and starts a thread when the state says that one is needed (`change`).
 final class Scheduler: TaskOwner, @unchecked Sendable {
   /// Guards `state`, and the timelines that are part of it. Only `change` takes it.
   ///
-  /// No job runs, no continuation is resumed and no task is freed while it is held. Comparing two
-  /// instants is all of a user's code that may run under it.
+  /// No job runs, no continuation is resumed and no task is freed while it is held. Comparing
+  /// and adding durations is all of a user's code that may run under it.
   private let lock = Lock()
 
   // The lock makes every access exclusive, so they are not checked a second time.
@@ -63,7 +63,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   /// Looks at the state, or changes it, and sees to it that a thread acts if one is needed then.
   ///
-  /// Everything that reaches the scheduler comes through here. `body` calls nobody else.
+  /// Everything that reaches the scheduler comes through here. `body` runs with the lock held: it runs
+  /// no job, resumes nothing and does not call `change`.
   @inline(__always)
   func change<Result>(_ body: (inout SchedulerState) -> Result) -> Result {
     let (result, lane) = lock.withLock { (body(&state), state.claimThread()) }
@@ -203,6 +204,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   override func visitorLeft(on lane: Lane?) {
     let number: Int? = change { state in
       state.visitorLeft()
+      // Claims the thread before `change` does, so that this one goes on.
       return lane != nil && state.claimThread() != nil ? state.idleness.threadNumber : nil
     }
     if let number, let lane { pump(on: lane, number) }

@@ -1,7 +1,8 @@
-/// All that a scheduler knows, as a value: it decides what comes next, and does nothing itself.
+/// All that a scheduler knows; it decides what comes next.
 ///
-/// It has no lock, starts no thread and calls nothing of the runtime's. `Scheduler` guards it and
-/// does what it decides.
+/// It starts no thread, runs no job, resumes nothing and takes no lock: `Scheduler` guards it and does
+/// what it decides. Timelines, scopes and those who wait are objects that belong to it, and the same
+/// lock guards them.
 struct SchedulerState {
   /// What keeps the test from being idle.
   var idleness = Idleness()
@@ -41,7 +42,7 @@ struct SchedulerState {
   mutating func next(on lane: Lane, mayStay: Bool, thread number: Int = 0) -> Action {
     // The thread was given up while it ran a job.
     guard number == idleness.threadNumber else { return .rest(nil) }
-    // The thread that asks does nothing while it asks, so `isIdle` means the same here as elsewhere.
+    // The thread that asks runs no job now, so it does not count.
     idleness.thread = .none
     endJob()
     let action = decide(on: lane, mayStay: mayStay)
@@ -136,8 +137,11 @@ struct SchedulerState {
     case jump
   }
 
-  /// Whose turn it is when the test is idle; `nil` if there is nothing to do. This is decided here
-  /// and, among those who wait, in `Requests.first`, and nowhere else.
+  /// Whose turn it is when the test is idle; `nil` if there is nothing to do. In this order:
+  ///
+  /// 1. tasks of a scope that are to be cancelled;
+  /// 2. those who wait, in the order of `Requests.first`;
+  /// 3. if time may jump in a scope: the first observer, and else the earliest sleep.
   @inline(__always)
   private var turn: Turn? {
     if let scope, !scope.body.toCancel.isEmpty { return .cancellation }

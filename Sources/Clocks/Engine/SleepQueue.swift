@@ -43,8 +43,8 @@ struct SleepQueue<Instant: Comparable & Sendable> {
     var details: Details
   }
 
-  /// Why a sleep does not suspend.
-  enum Admission {
+  /// Whether a sleep was registered, or had been cancelled before.
+  enum Registration {
     case suspended
     case cancelled
   }
@@ -61,7 +61,7 @@ struct SleepQueue<Instant: Comparable & Sendable> {
   }
 
   private enum Position {
-    /// The slot is free, or its sleep has woken or been cancelled and taken note of it.
+    /// The slot is not in use.
     static var free: Int32 { -1 }
     /// The sleep is announced; its task is on its way to suspend.
     static var reserved: Int32 { -2 }
@@ -118,7 +118,7 @@ struct SleepQueue<Instant: Comparable & Sendable> {
   mutating func suspend(
     _ token: Token, _ sleeper: Sleeper, until deadline: Instant, name: String? = nil,
     details: Details
-  ) -> Admission {
+  ) -> Registration {
     let slot = Int(token.slot)
     if positions[slot] == Position.cancelled {
       release(token.slot)
@@ -180,8 +180,8 @@ struct SleepQueue<Instant: Comparable & Sendable> {
     heap.first.map { ($0.number, details[Int($0.slot)]?.task) }
   }
 
-  /// The number of the sleep that was removed last, and the id of its task; to be asked for before
-  /// another one is added. O(1).
+  /// The number of the sleep that was removed last, and the id of its task: those of the slot that was
+  /// freed last. Right only directly after a removal. O(1).
   var removed: (number: UInt64, task: UInt64)? {
     freeSlots.last.map { (slots[Int($0)].number, details[Int($0)]?.taskID ?? 0) }
   }

@@ -93,7 +93,7 @@ protocol SleepHolder: AnyObject, Sendable {
   /// lock, because it describes instants of the user's.
   var pendingLines: @Sendable () -> [String] { get }
   /// Takes out all sleeps.
-  func removeAllSleeps() -> [UnsafeContinuation<Void, any Error>]
+  func removeAllSleeps() -> [Sleeper]
 }
 
 extension Timeline: SleepHolder {
@@ -105,14 +105,8 @@ extension Timeline: SleepHolder {
     { [sleeps] in sleeps.pending.map(\.line) }
   }
 
-  func removeAllSleeps() -> [UnsafeContinuation<Void, any Error>] {
-    (0..<sleeps.count).compactMap { _ in
-      if case .continuation(let continuation, _) = sleeps.popEarliest() {
-        continuation
-      } else {
-        nil
-      }
-    }
+  func removeAllSleeps() -> [Sleeper] {
+    (0..<sleeps.count).map { _ in sleeps.popEarliest() }
   }
 }
 
