@@ -170,7 +170,7 @@ of(
     "SchedulerState.jump",
     ("endless sleeps in a scope are not noticed",
      "    if let reason = runaway.tooManyWakes, let action = giveUp(reason) { return action }\n", ""),
-    ("nobody observes a jump", "if observer != nil {\n", "if observer != nil, before == timeline.time {\n"),
+    ("nobody observes a jump", "if listener != nil {\n", "if listener != nil, before == timeline.time {\n"),
 )
 of(
     "SchedulerState.wake",
@@ -964,7 +964,7 @@ of(
     ("nobody hears of a sleep that nobody injected", "    news?.tell()\n", ""),
     ("a sleep is a delay", "isDelay ? nil : task.handle", "isDelay || !isDelay ? nil : task.handle"),
     ("a sleep does not say since when", "      details.registered = timeline.now\n", ""),
-    ("nobody observes a sleep that nobody injected", "if state.observer != nil {", "if state.observer != nil, sleep.number == .max {"),
+    ("nobody observes a sleep that nobody injected", "if state.listener != nil {", "if state.listener != nil, sleep.number == .max {"),
 )
 of(
     "Scheduler.systemClocks",
@@ -1293,7 +1293,7 @@ of(
 )
 of(
     "TestClock.cancelSleep",
-    ("nobody observes a cancellation", "if state.observer != nil, sleeper != nil, let", "if state.observer != nil, sleeper == nil, let"),
+    ("nobody observes a cancellation", "if state.listener != nil, sleeper != nil, let", "if state.listener != nil, sleeper == nil, let"),
 )
 of(
     "TestClock.resumeCancelled",

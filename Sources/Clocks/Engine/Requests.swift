@@ -42,7 +42,7 @@ class IdleWaiter {
   /// What ends the wait.
   final var end: Action { .finish(continuation.unsafelyUnwrapped, isOwn: isOwn) }
 
-  // MARK: - For choosers and observers of events
+  // MARK: - For choosers and listeners
 
   /// The sleeps that are due now on the timeline that the waiter moves.
   var dueSleeps: [Candidate] { [] }

@@ -111,7 +111,7 @@ extension Scheduler {
       } else {
         state.scope?.runtimeSleeps.beginDelay(sleep, of: taskID)
       }
-      if state.observer != nil {
+      if state.listener != nil {
         state.note(.sleepRegistered(number: sleep.number, task: taskID, until: deadline))
       }
       let news =

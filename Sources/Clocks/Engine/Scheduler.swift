@@ -185,7 +185,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   override func enqueue(_ job: ReadyJob, isNew: Bool) {
     change { state in
-      if state.observer != nil {
+      if state.listener != nil {
         let creator = TaskReference.currentID ?? 0
         if isNew { state.note(.taskCreated(job.taskID, by: creator)) }
         state.note(.jobEnqueued(task: job.taskID, by: creator, job.lane))

@@ -38,13 +38,13 @@ extension SchedulerState {
   /// A task runs, or is about to, where its jobs are not seen.
   mutating func taskWentAway(_ task: UInt64) {
     idleness.away += 1
-    if observer != nil { note(.taskAway(task)) }
+    if listener != nil { note(.taskAway(task)) }
   }
 
   /// A task has come back from there, or sleeps.
   mutating func taskCameBack(_ task: UInt64) {
     idleness.away -= 1
-    if observer != nil { note(.taskBack(task)) }
+    if listener != nil { note(.taskBack(task)) }
   }
 
   /// What follows from the ringing of an alarm. If something happens at this moment, there is a new

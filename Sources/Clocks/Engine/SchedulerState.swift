@@ -24,7 +24,7 @@ struct SchedulerState {
   /// What comes first where that is open.
   var order = Order()
   /// Is told what happens; `nil` nearly always.
-  var observer: (any SchedulerObserver)?
+  var listener: (any EventListener)?
 
   init(scope: Scope? = nil) {
     self.scope = scope.map(ScopeState.init)
@@ -116,12 +116,12 @@ struct SchedulerState {
   private mutating func start(_ job: ReadyJob) -> Action {
     activity.jobBegins(of: job.taskID)
     scope?.pace.somethingHappens()
-    if observer != nil { note(.jobBegan(task: job.taskID, job.lane)) }
+    if listener != nil { note(.jobBegan(task: job.taskID, job.lane)) }
     return .run(job)
   }
 
   private mutating func endJob() {
-    if observer != nil, let task = activity.running?.task { note(.jobEnded(task: task)) }
+    if listener != nil, let task = activity.running?.task { note(.jobEnded(task: task)) }
     activity.jobHasEnded()
   }
 
@@ -172,10 +172,10 @@ struct SchedulerState {
   @inline(__always)
   private mutating func serve(_ waiter: IdleWaiter) -> Action {
     if waiter.kind == .advance, let reason = runaway.tooManyWakes { return end(waiter, reason) }
-    let before = observer == nil ? nil : waiter.trace.now
+    let before = listener == nil ? nil : waiter.trace.now
     let sleeper = waiter.takeSleeper(
       order, nanosecondsWithoutThread: activity.nanosecondsWithoutThread)
-    if observer != nil { noteTime(since: before, waiter.trace, hasWoken: sleeper != nil) }
+    if listener != nil { noteTime(since: before, waiter.trace, hasWoken: sleeper != nil) }
     guard let sleeper else { return end(waiter) }
     return wake(sleeper)
   }
@@ -185,9 +185,9 @@ struct SchedulerState {
     if let reason = runaway.tooManyWakes, let action = giveUp(reason) { return action }
     if let task = scope!.taskToCancel() { return .cancel([task]) }
     let timeline = scope!.timeline
-    let before = observer == nil ? nil : timeline.time
+    let before = listener == nil ? nil : timeline.time
     guard let sleeper = timeline.popEarliest(dueBy: nil, order) else { return .rest(nil) }
-    if observer != nil {
+    if listener != nil {
       noteTime(since: before, (timeline.time, timeline.sleeps.removed), hasWoken: true)
     }
     return wake(sleeper)
@@ -258,7 +258,7 @@ struct SchedulerState {
   }
 
   @inline(__always)
-  func note(_ event: SchedulerEvent) { observer?.observe(event) }
+  func note(_ event: SchedulerEvent) { listener?.hear(event) }
 
   @inline(never)
   private func noteTime(

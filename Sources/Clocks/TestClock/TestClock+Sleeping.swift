@@ -65,7 +65,7 @@ extension TestClock {
         tolerance: tolerance)
       let outcome = timeline.sleeps.suspend(
         token, sleeper, until: deadline.offset, name: name, details: details)
-      if state.observer != nil, case .suspended = outcome {
+      if state.listener != nil, case .suspended = outcome {
         state.note(
           .sleepRegistered(
             number: token.number, task: details.taskID, until: deadline.offset as? Swift.Duration))
@@ -102,7 +102,7 @@ extension TestClock {
   private func cancelSleep(_ token: Token) {
     let sleeper = scheduler.change { state in
       let sleeper = timeline.sleeps.cancel(token)
-      if state.observer != nil, sleeper != nil, let removed = timeline.sleeps.removed {
+      if state.listener != nil, sleeper != nil, let removed = timeline.sleeps.removed {
         state.note(.sleepCancelled(number: removed.number, task: removed.task))
       }
       return sleeper

@@ -92,12 +92,12 @@ import Testing
     let (chooser, events) = (sleepsFirst, Events())
     clock.scheduler.change {
       $0.order.chooser = chooser
-      $0.observer = events
+      $0.listener = events
     }
     await clock.advance(by: .seconds(1))
     clock.scheduler.change {
       $0.order.chooser = nil
-      $0.observer = nil
+      $0.listener = nil
     }
     let (first, second) = (ids.all[0], ids.all[1])
     #expect(
@@ -150,15 +150,15 @@ import Testing
 
   // MARK: - What happens
 
-  private final class Events: SchedulerObserver {
+  private final class Events: EventListener {
     let log = Log<SchedulerEvent>()
-    func observe(_ event: SchedulerEvent) { log.add(event) }
+    func hear(_ event: SchedulerEvent) { log.add(event) }
   }
 
   @Test func anObserverIsToldWhatHappensInOrder() async throws {
     let clock = TestClock()
     let events = Events()
-    clock.scheduler.change { $0.observer = events }
+    clock.scheduler.change { $0.listener = events }
     let me = try #require(TaskReference.currentID)
     let ids = Log<UInt64>()
     let sleeper = Task {
@@ -169,7 +169,7 @@ import Testing
     await clock.advance(by: .seconds(1))
     sleeper.cancel()
     await clock.settle()
-    clock.scheduler.change { $0.observer = nil }
+    clock.scheduler.change { $0.listener = nil }
     let task = try #require(ids.all.first)
     #expect(
       events.log.all == [
@@ -200,9 +200,9 @@ import Testing
   @Test func jumpsOfAScopeAreEvents() async throws {
     let events = Events()
     try await withVirtualTime { time in
-      time.scheduler.change { $0.observer = events }
+      time.scheduler.change { $0.listener = events }
       try await time.clock.sleep(for: .seconds(3))
-      time.scheduler.change { $0.observer = nil }
+      time.scheduler.change { $0.listener = nil }
     }
     let moves = events.log.all.filter { if case .timeMoved = $0 { true } else { false } }
     #expect(moves == [.timeMoved(to: .seconds(3))])
@@ -213,7 +213,7 @@ import Testing
   @Test func anObserverIsToldWhoIsAwayAndWhoIsBack() {
     let events = Events()
     var state = SchedulerState()
-    state.observer = events
+    state.listener = events
     state.taskWentAway(7)
     state.taskCameBack(7)
     #expect(events.log.all == [.taskAway(7), .taskBack(7)])

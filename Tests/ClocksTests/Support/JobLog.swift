@@ -4,10 +4,10 @@
 ///
 /// Each is noted as the number that its task has in the order of appearance, and its lane; so runs
 /// can be compared although tasks have other ids in each.
-final class JobLog: SchedulerObserver {
+final class JobLog: EventListener {
   private let jobs = Log<(task: UInt64, lane: Lane)>()
 
-  func observe(_ event: SchedulerEvent) {
+  func hear(_ event: SchedulerEvent) {
     if case .jobBegan(let task, let lane) = event { jobs.add((task, lane)) }
   }
 

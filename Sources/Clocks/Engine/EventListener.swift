@@ -1,9 +1,9 @@
 /// Is told what a scheduler and its clocks do, in the order in which it happens.
 ///
 /// It is called while the scheduler's lock is held, so it runs no code of the user's, and calls
-/// nothing of the scheduler's. When nobody observes, an event costs a comparison with `nil`.
-protocol SchedulerObserver: AnyObject, Sendable {
-  func observe(_ event: SchedulerEvent)
+/// nothing of the scheduler's. When nobody listens, an event costs a comparison with `nil`.
+protocol EventListener: AnyObject, Sendable {
+  func hear(_ event: SchedulerEvent)
 }
 
 /// Something that happens in a test. Tasks are named by their numbers; 0 stands for no task.
