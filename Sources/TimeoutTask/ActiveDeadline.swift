@@ -150,8 +150,10 @@ class DeadlineOnClock<C: Clock>: ActiveDeadline, @unchecked Sendable {
     _ operation: nonisolated(nonsending) () async throws -> Return
   ) async throws -> Return {
     guard let instant else { return try await operation() }
+    var name: String?
+    if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) { name = Task.name }
     return try await withDeadline(
-      instant, tolerance: tolerance, clock: clock, name: Task.name, operation: operation)
+      instant, tolerance: tolerance, clock: clock, name: name, operation: operation)
   }
 }
 

@@ -54,7 +54,7 @@ extension SchedulingSelfTest {
     // The job does nothing that would have to be done on the main thread.
     main.map { RuntimeDoor.run($0, on: .main) }
 
-    seesYields = Self.seesSuspension { await suspend() }
+    seesYields = Self.seesSuspension { await Task.yield() }
     seesSleeps =
       Self.seesSuspension { try? await Task.sleep(nanoseconds: 1) }
       && Self.seesSuspension { try? await Task.sleep(for: .nanoseconds(1)) }
@@ -81,11 +81,4 @@ extension SchedulingSelfTest {
     var next: UnownedJob? = job
     while let job = next { next = jobKeptBack { RuntimeDoor.run(job, on: .pool) } }
   }
-}
-
-/// `Task.yield`, once, under another name: nothing in this package waits by yielding, and a search
-/// for it finds nothing.
-private func suspend() async {
-  let yield = Task<Never, Never>.yield
-  await yield()
 }

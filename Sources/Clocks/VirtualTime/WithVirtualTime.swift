@@ -54,8 +54,8 @@
 ///   - jumpsAfter: A pause in real time in which nothing may happen before time jumps; none by
 ///     default. For real work outside the scope, where there is no place to call
 ///     ``VirtualTime/holding(_:)``.
-///   - leftoverSleeps: Whether tasks that still sleep when the operation returns are a failure of
-///     the test.
+///   - leftoverSleeps: Whether tasks that still sleep, or run on without end, when the operation
+///     returns are a failure of the test.
 ///   - stuckAfter: How much real time makes a scope in which nothing can run count as stuck; five
 ///     seconds by default.
 ///   - freezesDate: Whether `Date()` reads virtual time, too, where the clocks do.
