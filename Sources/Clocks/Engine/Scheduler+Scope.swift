@@ -74,8 +74,12 @@ extension Scheduler {
     let delay =
       RuntimeClocks.areRedirected
       ? delayed.delay : delayed.delay.roundedUpAfterReadingTheClockTwice
-    // In the queue of an actor that is at work for somebody else.
-    if ThreadContext.current?.pointee.owner !== self { visit() }
+    if ThreadContext.current?.pointee.owner == nil {
+      visit()
+    } else if ThreadContext.current?.pointee.owner !== self {
+      // In the queue of an actor that is at work for another test.
+      taskMayBeAway(delayed.task)
+    }
     let fulfilled: [SleepsWaiter] = change { state in
       let timeline = scope.timeline
       let deadline = saturatingSum(timeline.now, delay)

@@ -4,6 +4,7 @@ extension SchedulerState {
   /// - Parameter isFromOutside: Whether something outside the scope has made it ready.
   @inline(__always)
   mutating func jobIsReady(_ job: ReadyJob, isFromOutside: Bool) {
+    if idleness.away > 0, awayTasks.hasArrived(job.taskID) { taskCameBack(job.taskID) }
     if let scope {
       if let over = scope.runtimeSleeps.taskBecameReady(job.taskID, on: scope.timeline) {
         idleness.ready.append(over)

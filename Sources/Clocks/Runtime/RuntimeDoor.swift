@@ -24,6 +24,8 @@ enum RuntimeDoor {
     #if os(Linux) && compiler(>=6.3)
       if highest >= .executors {
         replaceExecutors()
+        JobRuns.redirect()
+        TaskCreation.redirect()
         return .executors
       }
     #endif
@@ -35,10 +37,21 @@ enum RuntimeDoor {
 
   /// Runs a job here and now, as the executor of `lane` would.
   @inline(__always)
+  static func run(_ job: UnownedJob, _ id: UInt64, on lane: Lane) {
+    guard id != 0 || TaskOwnership.shared.isEmpty else {
+      let number = AnonymousJobs.begin()
+      run(job, on: lane)
+      return AnonymousJobs.end(number)
+    }
+    run(job, on: lane)
+  }
+
+  /// Runs a job that is a task's.
+  @inline(__always)
   static func run(_ job: UnownedJob, on lane: Lane) {
     switch lane {
-    case .pool: job.runSynchronously(on: genericExecutor)
-    case .main: job.runSynchronously(on: MainActor.sharedUnownedExecutor)
+    case .pool: JobRuns.runKnown(job, on: genericExecutor)
+    case .main: JobRuns.runKnown(job, on: MainActor.sharedUnownedExecutor)
     }
   }
 
@@ -93,6 +106,7 @@ enum RuntimeDoor {
       let id = taskID(of: job)
       let (owner, isNew) = TaskOwnership.shared.owner(ofReadyJob: id, on: runningOwner)
       if let owner {
+        if id != 0 { context?.pointee.arrivedTask = id }
         owner.enqueue(ReadyJob(job: job, taskID: id, lane: lane), isNew: isNew)
         return
       }
@@ -119,12 +133,21 @@ enum RuntimeDoor {
   /// It may become a test's while it runs, by making a clock; then that test's owner waits for its
   /// end.
   static func runForeign(_ job: UnownedJob, on lane: Lane) {
-    let context = ThreadContext.run(ThreadContext(taskID: taskID(of: job), isInJob: true)) { _ in
-      run(job, on: lane)
+    let id = taskID(of: job)
+    let context = ThreadContext.run(ThreadContext(taskID: id, isInJob: true)) { _ in
+      run(job, id, on: lane)
     }
+    jobHasEnded()
     for owner in context.visited.dropLast() { owner.visitorLeft(on: nil) }
     // The thread has nothing else to do, so it can go on with the last one's jobs.
     context.visited.last?.visitorLeft(on: lane)
+  }
+
+  /// A job has ended on this thread: a task that was away may have come back in it.
+  @inline(__always)
+  static func jobHasEnded() {
+    guard !AwayCount.isZero else { return }
+    for owner in TaskOwnership.shared.registeredOwners { owner.lookAfterTasksAway() }
   }
 
   #if !(os(Linux) && compiler(>=6.3))

@@ -16,6 +16,16 @@ struct TaskReference: Sendable {
     }
   }
 
+  /// The task that waits for a continuation.
+  @inline(__always)
+  init<Failure: Error>(_ continuation: UnsafeContinuation<Void, Failure>) {
+    // A continuation is the task itself.
+    job = unsafeBitCast(continuation, to: UnownedJob.self)
+  }
+
+  @inline(__always)
+  init(job: UnownedJob) { self.job = job }
+
   /// The id of the current task, or `nil` outside any task.
   @inline(__always)
   static var currentID: UInt64? { current?.id }
@@ -44,6 +54,12 @@ struct TaskReference: Sendable {
   /// The same task, in memory for as long as the handle is; to be asked for while the task is known
   /// not to be over. O(1).
   var handle: TaskHandle { TaskHandle(self) }
+
+  /// The same, if the task's status can be read for as long as the handle is. O(1).
+  @inline(__always)
+  var watchableHandle: TaskHandle? {
+    TaskStatus.isReadable && !TaskStatus.isAsyncLet(self) ? TaskHandle(self) : nil
+  }
 }
 
 /// A task that is kept in memory, whether or not it is over.

@@ -43,6 +43,17 @@ struct TaskStatus {
 
   var isOver: Bool { flags & 0x2000 != 0 }
 
+  /// Whether it runs, or is enqueued on some executor.
+  var isActive: Bool { flags & 0x1800 != 0 && !isOver }
+
+  /// Whether it was given an executor of its own to run on, where it also goes on after it was
+  /// suspended. Every other task goes on on the default executor, and changes over to its actor
+  /// from there.
+  var hasPreference: Bool { flags & 0x8000 != 0 && !isOver }
+
+  /// Whether it runs or goes on where it need not come through the door.
+  var mayBeAway: Bool { flags & 0x9800 != 0 && !isOver }
+
   /// Whether the task's memory is a part of its parent's, so that nothing keeps it.
   static func isAsyncLet(_ task: TaskReference) -> Bool {
     unsafeBitCast(task.job, to: UnsafeRawPointer.self)

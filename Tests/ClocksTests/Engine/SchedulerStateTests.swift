@@ -270,6 +270,7 @@ extension SchedulerState {
     case .wake(_, let isOwn): isOwn ? "wake" : "wake another's"
     case .finish(_, let isOwn): isOwn ? "finish" : "finish another's"
     case .cancel(let tasks): "cancel \(tasks.count)"
+    case .look: "look"
     case .inspect(let sleeps): "inspect \(sleeps.count)"
     case .move(let lane): "move to \(lane)"
     case .rest(nil): "rest"
