@@ -22,6 +22,9 @@ struct AwayTasks {
   private var away: [UInt64: Entry] = [:]
   /// The tasks that executors of others run at this moment, each with the number of such jobs.
   private var running: [UInt64: Int] = [:]
+  /// The tasks whose executors have handed their jobs back, to be run after a while of virtual time:
+  /// those wait for time, and nobody waits for them.
+  private var delayed: Set<UInt64> = []
   /// Whether the suspects have been looked at since something happened.
   private(set) var isLookedAt = true
   /// Counts the tasks that went away and came back: while it stays the same, nothing happens there.
@@ -33,12 +36,27 @@ struct AwayTasks {
   @inline(__always)
   var mustLook: Bool { !isLookedAt && !suspects.isEmpty }
 
-  /// The number of tasks that executors of others run at this moment.
-  var runningCount: Int { running.count }
+  /// Whether a task is away, or runs on somebody's executor.
+  var isAnyAway: Bool { !away.isEmpty || !running.isEmpty }
+
+  /// Whether no task was away when it was last looked at.
+  var isEmpty: Bool { away.isEmpty }
 
   /// Notes that something has happened: a suspect may have gone away since it was looked at.
   @inline(__always)
   mutating func somethingHappens() { isLookedAt = false }
+
+  /// Notes that a task's job is to run after a while.
+  mutating func isDelayed(_ id: UInt64) {
+    isLookedAt = false
+    delayed.insert(id)
+  }
+
+  /// Notes that the while is over.
+  @inline(__always)
+  mutating func isNotDelayed(_ id: UInt64) {
+    if !delayed.isEmpty { delayed.remove(id) }
+  }
 
   mutating func suspect(_ task: TaskHandle, hasAsyncLets: Bool) {
     isLookedAt = false
@@ -57,6 +75,8 @@ struct AwayTasks {
   mutating func begins(_ task: TaskHandle) -> Bool {
     suspect(task, hasAsyncLets: false)
     let id = task.id
+    guard !givenUp.contains(id) else { return false }
+    changes += 1
     running[id, default: 0] += 1
     return running[id] == 1
   }
@@ -77,8 +97,6 @@ struct AwayTasks {
     var gone: [UInt64] = []
     var released: [TaskHandle] = []
     for (id, entry) in suspects {
-      // Counted first and looked at afterwards: see `AwayCount`.
-      AwayCount.increment()
       var entry = entry
       if isAway(&entry, id) {
         away[id] = entry
@@ -87,7 +105,6 @@ struct AwayTasks {
         gone.append(id)
         continue
       }
-      AwayCount.decrement()
       if !mayGoAway(entry) {
         suspects[id] = nil
         released.append(entry.task)
@@ -127,25 +144,34 @@ struct AwayTasks {
     return true
   }
 
-  /// Gives up the tasks that are away.
-  mutating func giveUp() -> [TaskHandle] {
-    let tasks = away.sorted { $0.key < $1.key }.map(\.value.task)
-    for id in away.keys {
+  /// Gives up the tasks that are away, so that nobody waits for them any more.
+  ///
+  /// - Returns: The ids of the tasks, how often they were counted in sum, and handles to let go of
+  ///   without a lock.
+  mutating func giveUp() -> (ids: [UInt64], count: Int, released: [TaskHandle]) {
+    let ids = Set(away.keys).union(running.keys)
+    let count = away.count + running.count
+    let known = Array(away.values) + suspects.filter { ids.contains($0.key) }.values
+    let released = known.map(\.task)
+    for id in ids {
       givenUp.insert(id)
-      remove(id)
+      suspects[id] = nil
     }
-    return tasks
+    away = [:]
+    running = [:]
+    changes += 1
+    return (ids.sorted(), count, released)
   }
 
   private mutating func remove(_ id: UInt64) {
     away[id] = nil
     changes += 1
-    AwayCount.decrement()
   }
 
   /// Whether a task runs or is enqueued elsewhere, or may still be doing something in a job in which it
   /// was suspended or came to its end.
   private func isAway(_ entry: inout Entry, _ id: UInt64) -> Bool {
+    if delayed.contains(id) { return false }
     let job = entry.task.job
     guard !TaskStatus(of: job).isActive,
       !(entry.hasAsyncLets && TaskStatus.awaitsActiveAsyncLet(job))
@@ -162,6 +188,6 @@ struct AwayTasks {
   /// Whether a task that is not away may go away again without a job of its own having run here.
   private func mayGoAway(_ entry: Entry) -> Bool {
     let status = TaskStatus(of: entry.task.job)
-    return !status.isOver && (entry.hasAsyncLets || status.hasPreference)
+    return !status.isOver && (status.isActive || entry.hasAsyncLets || status.hasPreference)
   }
 }

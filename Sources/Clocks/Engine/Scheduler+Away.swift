@@ -28,19 +28,46 @@ extension Scheduler {
     }
   }
 
+  /// The tasks that have been away for longer than `limit`, if there are some that were not known yet;
+  /// nobody waits for them any more then. To be asked again and again. O(tasks that are away).
+  func newAbsence(after limit: Duration) -> Absence? {
+    // One may have come back where nobody saw it.
+    takeBackTasks()
+    return change { state in state.findAbsence(after: limit) }?.absence
+  }
+
   /// Looks at the tasks that may be away.
   func lookAtSuspects() {
     // Whoever lets go of a task's last handle frees it: not under the lock.
-    _ = change { state in state.lookAtSuspects() }
+    _ = change { state in
+      AwayOwners.add(self)
+      let released = state.lookAtSuspects()
+      if state.awayTasks.isEmpty { AwayOwners.remove(self) }
+      return released
+    }
   }
 
   /// Looks whether tasks that were away have come back.
   func takeBackTasks() {
-    _ = change { state in state.takeBackTasks() }
+    _ = change { state in
+      let released = state.takeBackTasks()
+      if state.awayTasks.isEmpty { AwayOwners.remove(self) }
+      return released
+    }
   }
 }
 
 extension SchedulerState {
+  fileprivate mutating func findAbsence(
+    after limit: Duration
+  ) -> (absence: Absence, released: [TaskHandle])? {
+    let changes = awayTasks.isAnyAway ? awayTasks.changes : nil
+    guard activity.findAbsence(after: limit, changes: changes) else { return nil }
+    let (ids, count, released) = awayTasks.giveUp()
+    idleness.away -= count
+    return (Absence(tasks: ids), released)
+  }
+
   fileprivate mutating func lookAtSuspects() -> [TaskHandle] {
     let (gone, released) = awayTasks.lookAtSuspects()
     for task in gone { taskWentAway(task) }

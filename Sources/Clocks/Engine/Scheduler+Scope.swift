@@ -96,6 +96,7 @@ extension Scheduler {
         state.scope?.runtimeSleeps.begin(sleep, of: handle)
       } else {
         state.scope?.runtimeSleeps.beginDelay(sleep, of: taskID)
+        state.awayTasks.isDelayed(taskID)
       }
       if state.observer != nil {
         state.note(.sleepRegistered(number: sleep.number, task: taskID, until: deadline))
@@ -130,6 +131,7 @@ extension Scheduler {
         guard let job = state.scope?.runtimeSleeps.endDelay(of: task.id, on: timeline) else {
           return
         }
+        state.awayTasks.isNotDelayed(task.id)
         state.jobIsReady(job, isFromOutside: false)
       }
     }

@@ -155,8 +155,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     if let task, context.pointee.arrivedTask != job.taskID, TaskStatus(of: task.job).mayBeAway {
       taskMayBeAway(task.job)
     }
-    RuntimeDoor.jobHasEnded()
     guard !context.pointee.visited.isEmpty else { return }
+    AwayOwners.anotherJobHasEnded()
     for owner in context.pointee.visited { owner.visitorLeft(on: nil) }
     context.pointee.visited = []
   }

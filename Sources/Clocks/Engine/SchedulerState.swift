@@ -191,7 +191,9 @@ struct SchedulerState {
     scope?.pace.somethingHappens()
     switch sleeper {
     case .continuation(let continuation, let isOwn): return .wake(continuation, isOwn: isOwn)
-    case .job(let job): return start(job)
+    case .job(let job):
+      awayTasks.isNotDelayed(job.taskID)
+      return start(job)
     }
   }
 

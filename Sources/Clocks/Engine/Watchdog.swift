@@ -35,6 +35,10 @@ final class Watchdog: Sendable {
         let description = blockage.description(after: limit) + scheduler.scopeDescription
         scheduler.report.runInTest { scheduler.report.record(description) }
       }
+      if let absence = scheduler.newAbsence(after: limit) {
+        let description = absence.description(after: limit) + scheduler.scopeDescription
+        scheduler.report.runInTest { scheduler.report.record(description) }
+      }
       let hasScope = haveScopes.contains(ObjectIdentifier(scheduler))
       if let standstill = scheduler.newStandstill(
         after: limit, isAnyBusy: isAnyBusy, hasScope: hasScope)

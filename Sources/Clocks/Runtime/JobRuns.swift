@@ -75,7 +75,7 @@ enum JobRuns {
   fileprivate static func run(_ job: UnownedJob, _ body: () -> Void) {
     guard !TaskOwnership.shared.isEmpty else { return body() }
     let id = taskID(of: job)
-    let owner = id == 0 ? RuntimeDoor.runningOwner : TaskOwnership.shared.owner(of: id)
+    let owner = id == 0 ? ThreadContext.runningOwner : TaskOwnership.shared.owner(of: id)
     let number = id == 0 ? AnonymousJobs.begin() : 0
     if id != 0 { owner?.taskBeganElsewhere(job) }
     let context = ThreadContext.run(ThreadContext(owner: owner, taskID: id, isInJob: true)) { _ in
@@ -83,7 +83,7 @@ enum JobRuns {
     }
     if id == 0 { AnonymousJobs.end(number) } else { owner?.taskEndedElsewhere(id) }
     for owner in context.visited { owner.visitorLeft(on: nil) }
-    RuntimeDoor.jobHasEnded()
+    AwayOwners.anotherJobHasEnded()
   }
 }
 

@@ -41,7 +41,8 @@ enum RuntimeDoor {
     guard id != 0 || TaskOwnership.shared.isEmpty else {
       let number = AnonymousJobs.begin()
       run(job, on: lane)
-      return AnonymousJobs.end(number)
+      AnonymousJobs.end(number)
+      return AwayOwners.anotherJobHasEnded()
     }
     run(job, on: lane)
   }
@@ -115,18 +116,8 @@ enum RuntimeDoor {
   }
 
   /// The owner on whose behalf the current thread runs.
-  ///
-  /// It is that of the current task, which in an actor's queue may be another one than that of the
-  /// thread: whoever sets the queue going also runs what others have left in it. A job that began
-  /// before the door was opened has no context, but its task may be a test's.
-  static var runningOwner: TaskOwner? {
-    guard let context = ThreadContext.current else {
-      return TaskReference.currentID.flatMap { TaskOwnership.shared.owner(of: $0) }
-    }
-    let owner = context.pointee.owner
-    guard let task = TaskReference.currentID, task != context.pointee.taskID else { return owner }
-    return TaskOwnership.shared.owner(of: task, on: owner)
-  }
+  @inline(__always)
+  static var runningOwner: TaskOwner? { ThreadContext.runningOwner }
 
   /// Runs a foreign job on the thread that it was given.
   ///
@@ -137,17 +128,10 @@ enum RuntimeDoor {
     let context = ThreadContext.run(ThreadContext(taskID: id, isInJob: true)) { _ in
       run(job, id, on: lane)
     }
-    jobHasEnded()
+    if !context.visited.isEmpty { AwayOwners.anotherJobHasEnded() }
     for owner in context.visited.dropLast() { owner.visitorLeft(on: nil) }
     // The thread has nothing else to do, so it can go on with the last one's jobs.
     context.visited.last?.visitorLeft(on: lane)
-  }
-
-  /// A job has ended on this thread: a task that was away may have come back in it.
-  @inline(__always)
-  static func jobHasEnded() {
-    guard !AwayCount.isZero else { return }
-    for owner in TaskOwnership.shared.registeredOwners { owner.lookAfterTasksAway() }
   }
 
   #if !(os(Linux) && compiler(>=6.3))

@@ -23,19 +23,8 @@ enum TaskCreation {
       original = found
       let create: Create = { flags, options, type, function, context in
         let make = unsafeBitCast(TaskCreation.original, to: Create.self)
-        guard !TaskOwnership.shared.isEmpty, let owner = TaskCreation.creator else {
-          return make(flags, options, type, function, context)
-        }
-        let thread = ThreadContext.current
-        let before = thread?.pointee.arrivedTask ?? 0
         let made = make(flags, options, type, function, context)
-        let id = taskID(of: made.task)
-        if let thread, thread.pointee.arrivedTask == id {
-          // It came to the door, and is known.
-          thread.pointee.arrivedTask = before
-        } else {
-          TaskCreation.hasMade(made.task, id, owner)
-        }
+        if !TaskOwnership.shared.isEmpty { TaskCreation.hasMade(made.task) }
         return made
       }
       seen = CallTables.redirectUsers([
@@ -60,15 +49,19 @@ enum TaskCreation {
 
   /// The owner of the tasks that the current thread makes.
   private static var creator: TaskOwner? {
-    if let context = ThreadContext.current, case .next = context.pointee.holding { return nil }
-    return RuntimeDoor.runningOwner
+    guard let context = ThreadContext.current else { return ThreadContext.runningOwner }
+    // A task that is held back is nobody's until it is started.
+    guard case .nothing = context.pointee.holding else { return nil }
+    return ThreadContext.runningOwner
   }
 
-  /// Makes a new task `owner`'s that has not come to the door: it waits for an actor, or on an
-  /// executor of somebody's, or runs at once on this thread.
-  private static func hasMade(_ task: UnownedJob, _ id: UInt64, _ owner: TaskOwner) {
+  /// A task has been made; if it has come to the door, it is known. If not, it waits for an actor, or
+  /// on an executor of somebody's, or is about to run at once on this thread.
+  private static func hasMade(_ task: UnownedJob) {
+    let id = taskID(of: task)
+    if let context = ThreadContext.current, context.pointee.arrivedTask == id { return }
     // One that is over needs no owner any more.
-    guard !TaskStatus(of: task).isOver else { return }
+    guard let owner = creator, !TaskStatus(of: task).isOver else { return }
     if TaskOwnership.shared.register(newTask: id, of: owner) { owner.taskWasCreated(id) }
     owner.taskMayBeAway(task)
   }

@@ -20,7 +20,7 @@ extension TaskStatus {
       memory.load(fromByteOffset: 96, as: UInt32.self) == before,
       record.load(fromByteOffset: 32, as: UInt32.self) == kind
     else { return true }
-    guard kind == 1, let awaited, isAsyncLet(TaskReference(job: awaited)) else { return false }
+    guard kind == 1, let awaited, isAsyncLet(awaited) else { return false }
     let status = TaskStatus(of: awaited)
     return status.isActive || status.isOver
   }

@@ -54,12 +54,6 @@ struct TaskReference: Sendable {
   /// The same task, in memory for as long as the handle is; to be asked for while the task is known
   /// not to be over. O(1).
   var handle: TaskHandle { TaskHandle(self) }
-
-  /// The same, if the task's status can be read for as long as the handle is. O(1).
-  @inline(__always)
-  var watchableHandle: TaskHandle? {
-    TaskStatus.isReadable && !TaskStatus.isAsyncLet(self) ? TaskHandle(self) : nil
-  }
 }
 
 /// A task that is kept in memory, whether or not it is over.

@@ -17,7 +17,7 @@ final class WatchedTask: Sendable {
 
   /// The current task; `nil` outside any task, and where its status cannot be read.
   static var current: WatchedTask? {
-    guard let task = TaskReference.current, TaskStatus.isReadable, !TaskStatus.isAsyncLet(task),
+    guard let task = TaskReference.current, TaskStatus.isReadable, !TaskStatus.isAsyncLet(task.job),
       TaskStatus(of: task.job).isRunning
     else { return nil }
     return WatchedTask(task.handle)
@@ -55,8 +55,8 @@ struct TaskStatus {
   var mayBeAway: Bool { flags & 0x9800 != 0 && !isOver }
 
   /// Whether the task's memory is a part of its parent's, so that nothing keeps it.
-  static func isAsyncLet(_ task: TaskReference) -> Bool {
-    unsafeBitCast(task.job, to: UnsafeRawPointer.self)
+  static func isAsyncLet(_ task: UnownedJob) -> Bool {
+    unsafeBitCast(task, to: UnsafeRawPointer.self)
       .load(fromByteOffset: 32, as: UInt32.self) & 1 << 28 != 0
   }
 
@@ -77,4 +77,13 @@ struct TaskStatus {
       return false
     #endif
   }()
+}
+
+extension TaskReference {
+  /// The same task, in memory for as long as the handle is; `nil` if its status cannot be read for as
+  /// long as that. O(1).
+  @inline(__always)
+  var watchableHandle: TaskHandle? {
+    TaskStatus.isReadable && !TaskStatus.isAsyncLet(job) ? handle : nil
+  }
 }
