@@ -21,6 +21,8 @@ struct Activity {
   private var blockage: Watched?
   /// The rest that the watchdog found when it last looked, with sleeps pending.
   private var rest: Watched?
+  /// The tasks that were away when the watchdog last looked.
+  private var absence: Watched?
 
   /// Notes that a job is about to run.
   @inline(__always)
@@ -59,6 +61,18 @@ struct Activity {
       return nil
     }
     return Self.isDue(&blockage, running.number, after: limit) ? running : nil
+  }
+
+  /// Whether tasks have been away for longer than `limit` without one of them having come back, and
+  /// that was not reported yet. To be asked again and again. O(1).
+  ///
+  /// - Parameter changes: Counts the tasks that went away and came back; `nil` if none is away.
+  mutating func findAbsence(after limit: Duration, changes: UInt64?) -> Bool {
+    guard let changes else {
+      absence = nil
+      return false
+    }
+    return Self.isDue(&absence, changes, after: limit)
   }
 
   /// Whether nothing has happened in the test for longer than `limit`, although tasks sleep, and that
