@@ -4,7 +4,7 @@ struct Activity {
   private struct Watched {
     /// The number that was the last one when it was found: if it still is, nothing has changed.
     var number: UInt64
-    var limit: RealTime
+    let since = RealTime(in: .zero)
     /// How often the limit may pass without a word, because the machine or another test is busy.
     var patience = 3
     var isReported = false
@@ -97,13 +97,12 @@ struct Activity {
     _ watched: inout Watched?, _ number: UInt64, after limit: Duration, isPatient: Bool = false
   ) -> Bool {
     guard let found = watched, found.number == number else {
-      watched = Watched(number: number, limit: RealTime(in: limit))
+      watched = Watched(number: number)
       return false
     }
-    guard !found.isReported, found.limit.hasPassed else { return false }
+    guard !found.isReported, found.since.lasts(limit) else { return false }
     if isPatient, found.patience > 0 {
-      watched = Watched(
-        number: number, limit: RealTime(in: limit), patience: found.patience - 1)
+      watched = Watched(number: number, patience: found.patience - 1)
       return false
     }
     watched?.isReported = true
