@@ -66,13 +66,16 @@ struct Activity {
   /// Whether tasks have been away for longer than `limit` without one of them having come back, and
   /// that was not reported yet. To be asked again and again. O(1).
   ///
-  /// - Parameter changes: Counts the tasks that went away and came back; `nil` if none is away.
-  mutating func findAbsence(after limit: Duration, changes: UInt64?) -> Bool {
+  /// - Parameters:
+  ///   - changes: Counts the tasks that went away and came back; `nil` if none is away.
+  ///   - isAnyBusy: Whether another test has something to run. The task may stand in the queue of an
+  ///     actor that is that test's to run, so it gets more time.
+  mutating func findAbsence(after limit: Duration, changes: UInt64?, isAnyBusy: Bool) -> Bool {
     guard let changes else {
       absence = nil
       return false
     }
-    return Self.isDue(&absence, changes, after: limit)
+    return Self.isDue(&absence, changes, after: limit, isPatient: isAnyBusy)
   }
 
   /// Whether nothing has happened in the test for longer than `limit`, although tasks sleep, and that

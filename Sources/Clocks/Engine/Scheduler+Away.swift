@@ -34,10 +34,12 @@ extension Scheduler {
 
   /// The tasks that have been away for longer than `limit`, if there are some that were not known yet;
   /// nobody waits for them any more then. To be asked again and again. O(tasks that are away).
-  func newAbsence(after limit: Duration) -> Absence? {
+  ///
+  /// - Parameter isAnyBusy: Whether another test has something to run.
+  func newAbsence(after limit: Duration, isAnyBusy: Bool = false) -> Absence? {
     // One may have come back where nobody saw it.
     AwayRegister.look()
-    return change { state in state.findAbsence(after: limit) }.absence
+    return change { $0.findAbsence(after: limit, isAnyBusy: isAnyBusy) }.absence
   }
 
   /// Looks at the tasks that may be away.
@@ -57,10 +59,12 @@ extension SchedulerState {
   /// A task that is only quiet is not reported: it has come to its end, or to a sleep, long ago, and an
   /// actor's queue that has nothing to do with it takes its time.
   fileprivate mutating func findAbsence(
-    after limit: Duration
+    after limit: Duration, isAnyBusy: Bool
   ) -> (absence: Absence?, released: [TaskHandle]) {
     let changes = awayTasks.isAnyAway ? awayTasks.changes : nil
-    guard activity.findAbsence(after: limit, changes: changes) else { return (nil, []) }
+    guard activity.findAbsence(after: limit, changes: changes, isAnyBusy: isAnyBusy) else {
+      return (nil, [])
+    }
     let (ids, count, released) = awayTasks.giveUp()
     idleness.away -= count
     return (ids.isEmpty ? nil : Absence(tasks: ids), released)
