@@ -4,6 +4,13 @@
 /// nothing of the scheduler's. When nobody listens, an event costs a comparison with `nil`.
 protocol EventListener: AnyObject, Sendable {
   func hear(_ event: SchedulerEvent)
+
+  /// Is shown a task that was seen for the first time, and does not run yet.
+  func see(_ task: UnownedJob, _ id: UInt64)
+}
+
+extension EventListener {
+  func see(_ task: UnownedJob, _ id: UInt64) {}
 }
 
 /// Something that happens in a test. Tasks are named by their numbers; 0 stands for no task.

@@ -186,8 +186,12 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   override func enqueue(_ job: ReadyJob, isNew: Bool) {
     change { state in
       if state.listener != nil {
-        let creator = TaskReference.currentID ?? 0
-        if isNew { state.note(.taskCreated(job.taskID, by: creator)) }
+        // A task that has come to its end, and has another one go on, is no current task any more.
+        let creator = TaskReference.currentID ?? ThreadContext.current?.pointee.taskID ?? 0
+        if isNew {
+          state.note(.taskCreated(job.taskID, by: creator))
+          state.listener?.see(job.job, job.taskID)
+        }
         state.note(.jobEnqueued(task: job.taskID, by: creator, job.lane))
       }
       let isFromOutside = scope != nil && ThreadContext.current?.pointee.owner !== self
