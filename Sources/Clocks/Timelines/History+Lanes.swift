@@ -1,16 +1,13 @@
 extension History {
   /// What happened last, as lanes of text: a lane for each task, virtual time on the left.
-  ///
-  /// - Parameter remark: What is said behind the last event.
-  func lanes(width: Int = 100, limit: Int = 40, remark: String = "") -> [String] {
+  func lanes(width: Int = 100, limit: Int = 40) -> [String] {
     let shown = steps.suffix(max(limit, 3))
     // A lane for each task that is mentioned, in the order of the tasks.
     let used = Set(shown.flatMap { [$0.task, $0.by].compactMap(\.self) }).sorted()
     let places = Dictionary(uniqueKeysWithValues: used.enumerated().map { ($1, $0) })
     var table = LaneTable(lanes: used.map { tasks[$0].label })
     table.rows = shown.map { step in row(step, places) }
-    table.hiddenRows = earlierSteps + steps.count - shown.count
-    if !table.rows.isEmpty { table.rows[table.rows.count - 1].remark = remark }
+    table.hiddenRows = missingEvents + earlierSteps + steps.count - shown.count
     return table.lines(width: width, limit: limit)
   }
 
@@ -38,6 +35,7 @@ extension History {
     case .goesAway: "goes away"
     case .comesBack: "comes back"
     case .mark(let text): "● \(text)"
+    case .fails: "✘ the failure"
     }
   }
 }

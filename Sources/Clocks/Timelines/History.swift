@@ -83,6 +83,7 @@ struct History: Sendable {
       case goesAway
       case comesBack
       case mark(String)
+      case fails
     }
     var time: Duration
     var task: Int?
@@ -102,6 +103,8 @@ struct History: Sendable {
   /// The number of steps before those.
   var earlierSteps = 0
   var actors: [String] = []
+  /// The task that runs at the end; the test itself if that is not known.
+  var running: Int?
   var start: Duration = .zero
   var end: Moment
   /// The number of events that were recorded, and of those that are not in here.

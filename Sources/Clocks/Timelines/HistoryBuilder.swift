@@ -75,6 +75,7 @@ struct HistoryBuilder {
       history.absences.append(.init(task: task, begin: begin, end: now))
     }
     history.end = now
+    history.running = running.task ?? places[root]
     return history
   }
 

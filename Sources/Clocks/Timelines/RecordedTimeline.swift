@@ -52,12 +52,21 @@ public struct RecordedTimeline: Sendable {
   ///   - width: The number of columns, at least 40.
   ///   - lines: The number of lines, at least 3; the end is kept.
   public func lanes(width: Int = 100, lines: Int = 40) -> String {
-    lanes(width: width, lines: lines, remark: "")
+    history(for: lines).lanes(width: width, limit: lines).joined(separator: "\n")
   }
 
-  /// The same with a remark behind the last event.
-  @_spi(TestKit) public func lanes(width: Int = 100, lines: Int, remark: String) -> String {
+  /// The same with a last line for a failure that is recorded now, in the lane of the task that runs;
+  /// `nil` if there is nothing else to tell.
+  @_spi(TestKit) public func lanes(untilFailure lines: Int) -> String? {
+    var history = history(for: lines)
+    guard !history.steps.isEmpty else { return nil }
+    history.steps.append(
+      .init(time: history.end.time, task: history.running, by: nil, kind: .fails))
+    return history.lanes(limit: lines).joined(separator: "\n")
+  }
+
+  /// What has to be known of the past for so many lines.
+  private func history(for lines: Int) -> History {
     HistoryBuilder.build(recording, limit: 100 * max(lines, 3))
-      .lanes(width: width, limit: lines, remark: remark).joined(separator: "\n")
   }
 }

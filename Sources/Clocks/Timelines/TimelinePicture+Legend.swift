@@ -79,7 +79,7 @@ extension TimelinePicture {
         .title { font-weight: 600; }
         .faint, .time, .unnamed { fill: #59636e; }
         .length { fill: #59636e; }
-        .said { fill: #6639ba; }
+        .said { fill: #6639ba; stroke: #ffffff; stroke-width: 3; paint-order: stroke; }
         path { fill: none; }
         .axis { stroke: #818b98; }
         .instant { fill: #818b98; fill-opacity: .1; }
@@ -101,7 +101,7 @@ extension TimelinePicture {
           .ground { fill: #0d1117; }
           text { fill: #f0f6fc; }
           .faint, .time, .unnamed, .length { fill: #9198a1; }
-          .said { fill: #b48bff; }
+          .said { fill: #b48bff; stroke: #0d1117; }
           .sleep { fill: #2a313c; stroke: #656c76; }
           .sleep.cancelled { fill: #3c1618; stroke: #f85149; }
           .cross { stroke: #f85149; }

@@ -14,11 +14,10 @@ final class Explanation: Sendable {
   }
 
   func add(to issue: Issue) -> Issue {
-    guard issue.isFailure, let timeline = request.timeline, !timeline.isEmpty,
+    guard issue.isFailure, let lanes = request.timeline?.lanes(untilFailure: lines - 1),
       !isGiven.exchange(true, ordering: .relaxed)
     else { return issue }
     var issue = issue
-    let lanes = timeline.lanes(lines: lines - 1, remark: "◀ the failure")
     issue.comments.append(Comment(rawValue: "What happened:\n" + lanes))
     return issue
   }
