@@ -134,6 +134,11 @@ struct Benchmarks: AsyncParsableCommand {
       }
     }
     await compare(
+      "loop, recorded: 6 events", calls, with: "not recorded",
+      ours: {
+        await Workloads.loopRecorded(calls)
+      }, floor: { await Workloads.loopOurs(calls) })
+    await compare(
       "advance past nothing", calls, with: "continuation",
       ours: {
         await Workloads.advancePastNothing(calls)

@@ -25,7 +25,7 @@
 /// It is exact: whatever comes between two steps, or more or less than is shown, is a failure. A diagram
 /// without an end expects the sequence to be under way at its last step; then it is cancelled. Time moves
 /// by exactly the diagram's length, from deadline to deadline, as for
-/// ``TestClock/eventually(within:_:fileID:filePath:line:column:_:)``.
+/// `TestClock.eventually(within:)`.
 ///
 /// A failure shows both diagrams below each other, and the first difference. A diagram that is not
 /// understood is a failure at the caller's line, with a caret under the character, and nothing is read;

@@ -18,7 +18,7 @@ import Synchronization
 /// When the probe goes, that task is cancelled.
 ///
 /// Time moves from deadline to deadline as for
-/// ``TestClock/eventually(within:_:fileID:filePath:line:column:_:)``, and what comes at a limit itself is
+/// `TestClock.eventually(within:)`, and what comes at a limit itself is
 /// in time. What is not as expected is recorded as a failure of the test, with the time and the pending
 /// sleeps; so are a negative limit, and a probe outside of a scope without a clock. On cancellation a call
 /// looks once more, and if that is not decisive, it is a failure, too. A call costs O(k log n) for k of n
