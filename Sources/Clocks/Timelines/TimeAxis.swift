@@ -35,7 +35,9 @@ struct TimeAxis {
       }
     }
     let jobs = instants.reduce(0) { $0 + $1.jobs.count }
-    let gaps = zip(instants, instants.dropFirst()).map { ($1.time - $0.time).seconds }
+    let gaps = zip(instants, instants.dropFirst()).map {
+      saturatingDifference($1.time, $0.time).seconds
+    }
     // Half of the room is for time, if the jobs can do with the other half.
     let wide = min(max(wanted / 2 / Double(max(jobs, 1)), Self.narrowStep), Self.wideStep)
     let roomForGaps = max(wanted - wide * Double(jobs), Self.least * Double(gaps.count))

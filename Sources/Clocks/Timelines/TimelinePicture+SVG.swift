@@ -28,7 +28,7 @@ extension TimelinePicture {
   }
 
   private var summary: String {
-    let passed = history.end.time - history.start
+    let passed = saturatingDifference(history.end.time, history.start)
     let tasks = history.tasks.count == 1 ? "1 task" : "\(history.tasks.count.grouped) tasks"
     let events =
       history.eventCount == 1 ? "1 event" : "\(history.eventCount.grouped) events"
@@ -137,7 +137,8 @@ extension TimelinePicture {
           "M\((to - reach).svg) \((y - reach).svg)l\((2 * reach).svg) \((2 * reach).svg)"
             + "m0 -\((2 * reach).svg)l-\((2 * reach).svg) \((2 * reach).svg)")
       }
-      let length = ((sleep.deadline ?? sleep.end.time) - sleep.begin.time).inSeconds
+      let end = sleep.deadline ?? sleep.end.time
+      let length = saturatingDifference(end, sleep.begin.time).inSeconds
       let room = to - from - (sleep.how == .cancelled ? 16 : 8)
       if hasWords, length.room(size: 9) <= room {
         let x = from + 4 + (room - length.room(size: 9)) / 2

@@ -33,7 +33,7 @@ struct TraceEvents {
         args: [("actor", actor?.quoted), ("order", "\(job.at.job)")])
     }
     for sleep in history.sleeps {
-      let length = (sleep.end.time - sleep.begin.time).inMicroseconds
+      let length = saturatingDifference(sleep.end.time, sleep.begin.time).inMicroseconds
       add(
         "X", sleep.task, sleep.begin, "sleep", "sleep", #""dur":\#(length),"#,
         args: [
@@ -41,7 +41,7 @@ struct TraceEvents {
         ])
     }
     for absence in history.absences {
-      let length = (absence.end.time - absence.begin.time).inMicroseconds
+      let length = saturatingDifference(absence.end.time, absence.begin.time).inMicroseconds
       add("X", absence.task, absence.begin, "away", "away", #""dur":\#(length),"#)
     }
     for (number, link) in history.links.enumerated() {

@@ -136,6 +136,23 @@ import Testing
     #expect(moments.map(axis.x) == moments.map(axis.x).sorted())
   }
 
+  @Test func theEndsOfTimeCanBeDrawn() throws {
+    let ends = [Duration(attoseconds: .min), .zero, Duration(attoseconds: .max)]
+    let axis = TimeAxis(
+      ends.enumerated().map { .init(time: $1, job: $0) }, start: 0, width: 700, most: 2_000)
+    #expect(axis.width <= 700.001)
+    var events = EventStore(limit: 100)
+    events.append(.init(kind: .slept, hasTime: true, task: 1, time: ends[2]))
+    events.append(.init(kind: .timeMoved, hasTime: true, time: ends[2]))
+    events.append(.init(kind: .woken, task: 1))
+    let timeline = RecordedTimeline(
+      title: "t",
+      Recording(events: events, start: ends[0], root: 1, names: [:], marks: [:], actors: []))
+    #expect(try Element.parse(timeline.svg).all("text").map(\.text).contains("∞"))
+    _ = try JSONSerialization.jsonObject(with: Data(timeline.traceEvents.utf8))
+    #expect(timeline.lanes() == "time  test\n-∞    sleeps until ∞\n∞     wakes")
+  }
+
   @Test func manyMomentsDoNotGetTooWide() {
     let moments = (0..<10_000).map { History.Moment(time: .milliseconds($0), job: $0) }
     let axis = TimeAxis(moments, start: 0, width: 700, most: 2_000)
@@ -146,7 +163,9 @@ import Testing
   @Test(arguments: [
     (Duration.zero, "0 s"), (.seconds(86_400), "86,400 s"), (.milliseconds(250), "0.25 s"),
     (.nanoseconds(1), "0.000000001 s"), (.milliseconds(-1_500), "-1.5 s"),
-    (.milliseconds(-500), "-0.5 s"), (.seconds(Int64.min), "-9,223,372,036,854,775,808 s"),
+    (.milliseconds(-500), "-0.5 s"), (.seconds(Int64.min), "-∞"),
+    (Duration(attoseconds: .max), "∞"),
+    (.seconds(999_999_999_999_999), "999,999,999,999,999 s"),
   ])
   func durationsAreWrittenInSeconds(duration: Duration, text: String) {
     #expect(duration.inSeconds == text)
