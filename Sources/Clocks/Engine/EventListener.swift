@@ -7,10 +7,15 @@ protocol EventListener: AnyObject, Sendable {
 
   /// Is shown a task that was seen for the first time, and does not run yet.
   func see(_ task: UnownedJob, _ id: UInt64)
+
+  /// The scheduler is no more, and nothing happens any more. Called without a lock.
+  func isOver()
 }
 
 extension EventListener {
   func see(_ task: UnownedJob, _ id: UInt64) {}
+
+  func isOver() {}
 }
 
 /// Something that happens in a test. Tasks are named by their numbers; 0 stands for no task.

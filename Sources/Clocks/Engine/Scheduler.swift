@@ -57,7 +57,10 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     scope.alarmClock.ring = { [weak self] in self?.alarmRings($0) }
   }
 
-  deinit { lock.destroy() }
+  deinit {
+    state.listener?.isOver()
+    lock.destroy()
+  }
 
   // MARK: - The state
 

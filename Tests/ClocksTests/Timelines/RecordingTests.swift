@@ -3,7 +3,8 @@ import Testing
 @_spi(TestKit) @testable import Clocks
 
 /// What is recorded, as it is told: tasks, sleeps, who did what to whom, and marks.
-@Suite struct RecordingTests {
+@Suite(.enabled(if: Environment.traceFolder == nil, "all is recorded already"))
+struct RecordingTests {
   /// The lanes without the numbers of tasks that have no name.
   private func lanes(_ timeline: RecordedTimeline?, width: Int = 100, lines: Int = 40) -> [String] {
     (timeline?.lanes(width: width, lines: lines) ?? "").split(separator: "\n").map(String.init)
@@ -197,6 +198,33 @@ import Testing
       outer.mark("nothing has passed here")
       #expect(lanes(outer.recordedTimeline).last?.hasPrefix("0 s") == true)
     }
+  }
+
+  // MARK: - The end
+
+  @Test func aRecordingIsDeliveredOnceWhenItsSchedulerIsNoMore() async throws {
+    let (delivered, continuation) = AsyncStream<String>.makeStream()
+    await Task.detached {
+      let clock = TestClock()
+      let recorder = Recorder("t") { continuation.yield($0.lanes()) }
+      clock.scheduler.change { $0.listener = recorder }
+      clock.mark("one")
+    }.value
+    // The scheduler goes with the last job that runs for it.
+    #expect(await delivered.first { _ in true } == "time\n0 s   ● one")
+  }
+
+  @Test func whoTakesARecorderFromASchedulerHoldsItsLock() async throws {
+    let delivered = Log<String>()
+    let clock = TestClock()
+    let recorder = Recorder("t") { delivered.add($0.title) }
+    clock.scheduler.change { $0.listener = recorder }
+    // Nothing is called meanwhile, or this would not return.
+    clock.scheduler.change { $0.listener = nil }
+    #expect(delivered.all == [])
+    recorder.deliver()
+    recorder.deliver()
+    #expect(delivered.all == ["t"])
   }
 
   // MARK: - Bounds

@@ -6,6 +6,7 @@ import Testing
 /// `--timeline FILE`, from outside; one process after another, out of consideration.
 @Suite(.serialized) struct TimelineOptionTests {
   private let folder = TemporaryFolder()
+  private let untraced = ["CLOCKS_TRACE": ""]
 
   private func temporaryFile(_ name: String) throws -> String {
     try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
@@ -15,7 +16,7 @@ import Testing
   @Test(arguments: allScenarios.map { $0.name })
   func everyScenarioLeavesAPicture(_ name: String) async throws {
     let file = try temporaryFile("picture.svg")
-    let drawn = try await DemoProcess([name, "--timeline", file]).end()
+    let drawn = try await DemoProcess([name, "--timeline", file], environment: untraced).end()
     #expect(drawn.exitCode == 0)
     #expect(drawn.error == [])
     // What is written is the same as without it.
@@ -84,7 +85,7 @@ import Testing
     @Test(arguments: ["music-search", "timeout-service"])
     func thePicturesInDocsAreUpToDate(_ name: String) async throws {
       let file = try temporaryFile("picture.svg")
-      _ = try await DemoProcess([name, "--timeline", file]).end()
+      _ = try await DemoProcess([name, "--timeline", file], environment: untraced).end()
       let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
       let picture = root.appendingPathComponent("Docs/Pictures/timeline-\(name).svg")
