@@ -55,14 +55,19 @@ public struct RecordedTimeline: Sendable {
     history(for: lines).lanes(width: width, limit: lines).joined(separator: "\n")
   }
 
-  /// The same with a last line for a failure that is recorded now, in the lane of the task that runs;
-  /// `nil` if there is nothing else to tell.
-  @_spi(TestKit) public func lanes(untilFailure lines: Int) -> String? {
+  /// The beginning of an explanation.
+  @_spi(TestKit) public static let explanationHeading = "What happened:"
+
+  /// The lanes as a part of a failure that is recorded now, which stands in the last line, in the lane of
+  /// the task that runs; `nil` if there is nothing else to tell.
+  ///
+  /// - Parameter lines: The number of lines, that of the heading included.
+  @_spi(TestKit) public func explanation(lines: Int) -> String? {
     var history = history(for: lines)
     guard !history.steps.isEmpty else { return nil }
     history.steps.append(
       .init(time: history.end.time, task: history.running, by: nil, kind: .fails))
-    return history.lanes(limit: lines).joined(separator: "\n")
+    return ([Self.explanationHeading] + history.lanes(limit: lines - 1)).joined(separator: "\n")
   }
 
   /// What has to be known of the past for so many lines.

@@ -24,14 +24,18 @@ final class Recorder: EventListener {
   private let start: Duration
   /// What the test is called.
   let title: String
+  /// How many lines are added to a failure.
+  private let lines: Int
   /// What is to become of the recording in the end, unless that has been done.
   nonisolated(unsafe) private var delivery: (@Sendable (RecordedTimeline) -> Void)?
 
   init(
-    _ title: String = "", limit: Int = usualLimit, startingAt start: Duration = .zero,
+    _ title: String = "", limit: Int = usualLimit, lines: Int = 40,
+    startingAt start: Duration = .zero,
     delivery: (@Sendable (RecordedTimeline) -> Void)? = nil
   ) {
     self.title = title
+    self.lines = lines
     self.delivery = delivery
     events = EventStore(limit: limit)
     self.start = start
@@ -85,6 +89,8 @@ final class Recorder: EventListener {
 
   /// A test that only has a clock is over when its last clock is gone.
   func isOver() { deliver() }
+
+  var explanation: String? { timeline.explanation(lines: lines) }
 
   func see(_ task: UnownedJob, _ id: UInt64) {
     guard let name = TaskName.of(task) else { return }

@@ -29,23 +29,25 @@ extension Scheduler {
 
   /// Begins to record on behalf of a request; returns whether nobody had listened.
   func beginRecording(by request: TimelineRequest) -> Bool {
-    guard beginRecording(limit: request.limit, delivery: request.delivery), let recorder else {
-      return false
-    }
+    guard
+      beginRecording(limit: request.limit, lines: request.lines, delivery: request.delivery),
+      let recorder
+    else { return false }
     request.add(recorder)
     return true
   }
 
   /// Begins to record; returns whether nobody had listened.
   func beginRecording(
-    limit: Int, delivery: (@Sendable (RecordedTimeline) -> Void)? = nil
+    limit: Int, lines: Int = 40, delivery: (@Sendable (RecordedTimeline) -> Void)? = nil
   ) -> Bool {
     guard change({ $0.listener == nil }) else { return false }
     let origin = report.origin
-    let file = "\(origin.fileID)".split(separator: "/").last ?? ""
+    let file = "\(origin.fileID)".split(separator: "/").last?.split(separator: ".").first ?? ""
     let title = TimelineHooks.testName ?? "\(file):\(origin.line)"
     let start = change { _ in scope?.timeline.now ?? .zero }
-    let recorder = Recorder(title, limit: limit, startingAt: start, delivery: delivery)
+    let recorder = Recorder(
+      title, limit: limit, lines: lines, startingAt: start, delivery: delivery)
     return change { state in
       guard state.listener == nil else { return false }
       state.listener = recorder

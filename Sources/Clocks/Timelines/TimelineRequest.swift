@@ -11,14 +11,19 @@ import Synchronization
 
   /// How many events are kept.
   let limit: Int
+  /// How many lines are added to a failure.
+  let lines: Int
   /// What becomes of each recording when its test, or scope, is over.
   let delivery: @Sendable (RecordedTimeline) -> Void
   private let lock = Lock()
   /// Guarded by the lock.
   nonisolated(unsafe) private var recorders: [Recorder] = []
 
-  public init(limit: Int, delivery: @escaping @Sendable (RecordedTimeline) -> Void) {
+  public init(
+    limit: Int, lines: Int, delivery: @escaping @Sendable (RecordedTimeline) -> Void
+  ) {
     self.limit = max(limit, 1)
+    self.lines = lines
     self.delivery = delivery
   }
 

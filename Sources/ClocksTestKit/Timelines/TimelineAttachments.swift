@@ -14,11 +14,17 @@ final class Explanation: Sendable {
   }
 
   func add(to issue: Issue) -> Issue {
-    guard issue.isFailure, let lanes = request.timeline?.lanes(untilFailure: lines - 1),
+    guard issue.isFailure else { return issue }
+    // A failure of a scope explains itself.
+    let isExplained = issue.comments.contains {
+      $0.rawValue.contains(RecordedTimeline.explanationHeading)
+    }
+    if isExplained { isGiven.store(true, ordering: .relaxed) }
+    guard !isExplained, let explanation = request.timeline?.explanation(lines: lines),
       !isGiven.exchange(true, ordering: .relaxed)
     else { return issue }
     var issue = issue
-    issue.comments.append(Comment(rawValue: "What happened:\n" + lanes))
+    issue.comments.append(Comment(rawValue: explanation))
     return issue
   }
 

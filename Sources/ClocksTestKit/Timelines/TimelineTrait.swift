@@ -38,7 +38,7 @@ public struct TimelineTrait: TestTrait, SuiteTrait, TestScoping {
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
     TimelineAttachments.register()
-    let request = TimelineRequest(limit: events) {
+    let request = TimelineRequest(limit: events, lines: lines) {
       TimelineAttachments.attach($0, inTraceFolder: true)
     }
     let explanation = Explanation(request, lines: lines)

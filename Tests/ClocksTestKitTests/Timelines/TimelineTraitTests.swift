@@ -149,6 +149,54 @@ import Testing
     }
   }
 
+  // MARK: - Tests that hang
+
+  /// The failure of a scope whose body waits for what never comes.
+  private func stuck(
+    _ body: @escaping @Sendable (_ run: @Sendable () async throws -> Void) async throws -> Void
+  ) async throws -> [String] {
+    try await failures {
+      try await body {
+        let (stream, continuation) = AsyncStream<Int>.makeStream()
+        Task(name: "feeder") {
+          try await Task.sleep(for: .seconds(1))
+          continuation.yield(1)
+        }
+        for await _ in stream {}
+      }
+    }.map(\.text)
+  }
+
+  private let lanesOfTheStuckTest = """
+    What happened:
+    time  test           feeder
+    0 s   ────────────▶  created
+    0 s                  sleeps until 1 s
+    1 s                  wakes
+    1 s   resumed ◀─────
+    1 s   ✘ the failure
+    """
+
+  @Test func aScopeThatIsStuckSaysWhatHappened() async throws {
+    let scope = VirtualTimeTrait.virtualTime(stuckAfter: .milliseconds(50))
+    let inside = try await stuck { run in
+      try await scope.provideScope(for: Test.current!, testCase: nil) {
+        try await TimelineTrait.timeline.provideScope(
+          for: Test.current!, testCase: nil, performing: run)
+      }
+    }
+    let outside = try await stuck { run in
+      try await TimelineTrait.timeline.provideScope(for: Test.current!, testCase: nil) {
+        try await scope.provideScope(for: Test.current!, testCase: nil, performing: run)
+      }
+    }
+    for found in [inside, outside] {
+      #expect(found.count == 1)
+      #expect(found.first?.hasPrefix("withVirtualTime is stuck at 1.0 seconds: ") == true)
+      #expect(found.first?.hasSuffix(lanesOfTheStuckTest) == true, "\(found.first ?? "nothing")")
+    }
+  }
+
   // MARK: - Files
 
   private func trace(_ tests: String, library: String = "swift-testing") async throws -> (
