@@ -82,7 +82,11 @@ extension Scheduler {
       return context.pointee.taskID == task || TaskOwnership.shared.claim(task, for: self)
     }
     guard TaskOwnership.shared.claim(task, for: self) else { return false }
-    guard context?.pointee.owner == nil else { return true }
+    guard context?.pointee.owner == nil else {
+      // It runs in the queue of an actor that is at work for another test.
+      if let current = TaskReference.current { suspect(current) }
+      return true
+    }
     let user = WatchedTask.currentChild
     _ = change { $0.testTasks.add(user: user) }
     if context?.pointee.isCounted != true || !isProcessWide { visit() }
@@ -120,6 +124,8 @@ extension Scheduler {
     if let context = ThreadContext.current {
       context.pointee.visited.append(self)
       change { $0.visitorCame() }
+      // When the job has ended, its task may wait for an actor.
+      if let current = TaskReference.current { suspect(current) }
     } else if RuntimeDoor.isOnMainQueue {
       // A job that began before the door was opened. The main thread's next turn comes when it has
       // ended.

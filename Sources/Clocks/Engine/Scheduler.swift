@@ -127,10 +127,12 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     case .run(let job):
       run(job, context)
     case .wake(let continuation, let isOwn):
+      if isOwn { willResume(TaskReference(continuation)) }
       context.pointee.isWaking = isOwn
       continuation.resume()
       context.pointee.isWaking = false
     case .finish(let continuation, let isOwn):
+      if isOwn { willResume(TaskReference(continuation)) }
       context.pointee.isWaking = isOwn
       continuation.resume()
       context.pointee.isWaking = false
@@ -140,6 +142,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
       reportOverdue(problem)
     case .inspect(let sleeps):
       inspect(sleeps)
+    case .look:
+      lookAtSuspects()
     case .move(let lane):
       startThread(on: lane)
       return false
@@ -152,12 +156,19 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   @inline(__always)
   private func run(_ job: ReadyJob, _ context: UnsafeMutablePointer<ThreadContext>) {
+    // Kept until its job has ended and its status has been read.
+    let task = job.taskID == 0 ? nil : TaskReference(job: job.job).watchableHandle
     context.pointee.taskID = job.taskID
+    context.pointee.arrivedTask = 0
     context.pointee.isInJob = true
-    RuntimeDoor.run(job.job, on: job.lane)
+    RuntimeDoor.run(job.job, job.taskID, on: job.lane)
     context.pointee.isInJob = false
     context.pointee.taskID = 0
+    if let task, context.pointee.arrivedTask != job.taskID, TaskStatus(of: task.job).mayBeAway {
+      taskMayBeAway(task.job)
+    }
     guard !context.pointee.visited.isEmpty else { return }
+    AwayRegister.look()
     for owner in context.pointee.visited { owner.visitorLeft(on: nil) }
     context.pointee.visited = []
   }
@@ -206,6 +217,37 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   override func reading(of clock: clockid_t, isDate: Bool) -> timespec? {
     virtualReading(of: clock, isDate: isDate)
+  }
+
+  override func taskMayBeAway(_ task: UnownedJob) { suspect(TaskReference(job: task)) }
+
+  override func taskBeganElsewhere(_ task: UnownedJob) { runsElsewhere(TaskReference(job: task)) }
+
+  override func taskEndedElsewhere(_ task: UInt64) { ranElsewhere(task) }
+
+  override func taskHasAsyncLet(_ task: UnownedJob) {
+    suspect(TaskReference(job: task), mayHaveRun: false, hasAsyncLets: true)
+  }
+
+  override func taskIsBack(_ task: UInt64, _ absence: UInt64) {
+    change { state in
+      if state.awayTasks.isBack(task, absence) { state.taskCameBack(task) }
+    }
+  }
+
+  override func lookAfterTasksAway() {
+    _ = change { state in
+      let back = state.awayTasks.lookAtAsyncLets()
+      for task in back { state.taskCameBack(task.id) }
+      return back
+    }
+  }
+
+  override func taskWasCreated(_ task: UInt64) {
+    change { state in
+      guard state.listener != nil else { return }
+      state.note(.taskCreated(task, by: TaskReference.currentID ?? 0))
+    }
   }
 
   override func visitorLeft(on lane: Lane?) {

@@ -142,6 +142,16 @@ final class TaskOwnership: Sendable {
     }
   }
 
+  /// Registers a task that `owner`'s tasks have just made, and says whether it was unknown.
+  /// Amortized O(1).
+  func register(newTask id: UInt64, of owner: TaskOwner) -> Bool {
+    lock.withLock {
+      guard owners[id] == nil, !foreign.contains(id) else { return false }
+      register(id, of: owner)
+      return true
+    }
+  }
+
   /// Makes a task `owner`'s, whoever owned it before.
   func transfer(_ id: UInt64, to owner: TaskOwner) {
     lock.withLock { register(id, of: owner) }

@@ -15,10 +15,21 @@ enum RuntimeDoor {
 
   /// Runs a job here and now, as the executor of `lane` would.
   @inline(__always)
+  static func run(_ job: UnownedJob, _ id: UInt64, on lane: Lane) {
+    guard id != 0 else {
+      let number = AwayRegister.beginJob()
+      run(job, on: lane)
+      return AwayRegister.endJob(number)
+    }
+    run(job, on: lane)
+  }
+
+  /// Runs a job that is a task's.
+  @inline(__always)
   static func run(_ job: UnownedJob, on lane: Lane) {
     switch lane {
-    case .pool: job.runSynchronously(on: genericExecutor)
-    case .main: job.runSynchronously(on: MainActor.sharedUnownedExecutor)
+    case .pool: JobRuns.runKnown(job, on: genericExecutor)
+    case .main: JobRuns.runKnown(job, on: MainActor.sharedUnownedExecutor)
     }
   }
 
@@ -73,6 +84,7 @@ enum RuntimeDoor {
       let id = taskID(of: job)
       let (owner, isNew) = TaskOwnership.shared.owner(ofReadyJob: id, on: runningOwner)
       if let owner {
+        if id != 0 { context?.pointee.arrivedTask = id }
         owner.enqueue(ReadyJob(job: job, taskID: id, lane: lane), isNew: isNew)
         return
       }
@@ -81,18 +93,8 @@ enum RuntimeDoor {
   }
 
   /// The owner on whose behalf the current thread runs.
-  ///
-  /// It is that of the current task, which in an actor's queue may be another one than that of the
-  /// thread: whoever sets the queue going also runs what others have left in it. A job that began
-  /// before the door was opened has no context, but its task may be a test's.
-  static var runningOwner: TaskOwner? {
-    guard let context = ThreadContext.current else {
-      return TaskReference.currentID.flatMap { TaskOwnership.shared.owner(of: $0) }
-    }
-    let owner = context.pointee.owner
-    guard let task = TaskReference.currentID, task != context.pointee.taskID else { return owner }
-    return TaskOwnership.shared.owner(of: task, on: owner)
-  }
+  @inline(__always)
+  static var runningOwner: TaskOwner? { ThreadContext.runningOwner }
 
   /// Runs a foreign job on the thread that it was given.
   ///
@@ -101,12 +103,14 @@ enum RuntimeDoor {
   ///
   /// - Parameter isCounted: Whether its end is to be told to the register of tasks.
   static func runForeign(_ job: UnownedJob, on lane: Lane, isCounted: Bool = false) {
+    let id = taskID(of: job)
     let context = ThreadContext.run(
-      ThreadContext(taskID: taskID(of: job), isCounted: isCounted, isInJob: true)
+      ThreadContext(taskID: id, isCounted: isCounted, isInJob: true)
     ) { _ in
-      run(job, on: lane)
+      run(job, id, on: lane)
     }
     let waiting = isCounted ? TaskOwnership.shared.foreignJobHasRun() : nil
+    if !context.visited.isEmpty { AwayRegister.look() }
     for owner in context.visited.dropLast() { owner.visitorLeft(on: nil) }
     // The thread has nothing else to do, so it can go on with the last one's jobs.
     context.visited.last?.visitorLeft(on: waiting == nil ? lane : nil)

@@ -16,6 +16,16 @@ struct TaskReference: Sendable {
     }
   }
 
+  /// The task that waits for a continuation.
+  @inline(__always)
+  init<Failure: Error>(_ continuation: UnsafeContinuation<Void, Failure>) {
+    // A continuation is the task itself.
+    job = unsafeBitCast(continuation, to: UnownedJob.self)
+  }
+
+  @inline(__always)
+  init(job: UnownedJob) { self.job = job }
+
   /// The id of the current task, or `nil` outside any task.
   @inline(__always)
   static var currentID: UInt64? { current?.id }

@@ -35,6 +35,9 @@ struct ThreadContext {
   /// the door is known to be its own and nobody needs to look up whose it is.
   var isWaking = false
 
+  /// The task whose job came to the door last from this thread; 0 if none has since it was set so.
+  var arrivedTask: UInt64 = 0
+
   var holding = Holding.nothing
 
   /// The owners that the job's task has gone over to while the job ran, having been started by
