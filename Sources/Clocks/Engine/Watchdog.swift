@@ -44,7 +44,8 @@ final class Watchdog: Sendable {
       }
       if scheduler.scope != nil { scheduler.ran(for: interval) }
       if let absence = scheduler.newAbsence(after: limit, isAnyBusy: isAnyBusy) {
-        let description = absence.description(after: limit) + scheduler.scopeDescription
+        let description =
+          absence.description(after: limit) + scheduler.scopeDescription + scheduler.explanation
         scheduler.report.runInTest { scheduler.report.record(description) }
       }
       let hasScope = haveScopes.contains(ObjectIdentifier(scheduler))

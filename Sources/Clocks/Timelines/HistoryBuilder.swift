@@ -24,8 +24,8 @@ struct HistoryBuilder {
   /// The tasks that sleep, each with the place of its sleep.
   private var asleep: [Int: Int] = [:]
   private var away: [Int: Moment] = [:]
-  /// The tasks that have been created and have not become ready yet.
-  private var unborn: Set<Int> = []
+  /// The tasks that have been created, and have done nothing yet: some never do.
+  private var births: [UInt64: (creator: Int?, at: Moment)] = [:]
   /// The tasks whose sleeps have ended, and that have not become ready since.
   private var endedSleep: Set<Int> = []
   /// The task that has just become ready, if nothing else has happened since.
@@ -60,8 +60,11 @@ struct HistoryBuilder {
     case .timeMoved where event.hasTime:
       now.time = max(now.time, event.time)
       history.start = now.time
-    case .created: see(event.task, by: event.other)
-    case .enqueued: see(event.task)
+    case .created: born(event.task, by: places[event.other])
+    case .enqueued:
+      see(event.task)
+      history.steps = []
+      history.links = []
     default: break
     }
   }
@@ -86,7 +89,7 @@ struct HistoryBuilder {
     switch event.kind {
     case .timeMoved:
       if event.hasTime { now.time = max(now.time, event.time) }
-    case .created: isCreated(event, onActor)
+    case .created: born(event.task, by: acts(event.other, onActor))
     case .enqueued: isReady(event, onActor)
     case .began: begins(event, onActor)
     case .ended: running = (false, nil)
@@ -112,28 +115,18 @@ struct HistoryBuilder {
     }
   }
 
-  private mutating func isCreated(_ event: RecordedEvent, _ actor: Int?) {
-    let creator = acts(event.other, actor)
-    let count = history.tasks.count
-    guard let task = see(event.task, by: event.other), task == count, event.task != root else {
-      return
-    }
-    step(task, .created, by: creator)
-    if let creator { link(creator, task, .created) }
-    unborn.insert(task)
-  }
-
   private mutating func isReady(_ event: RecordedEvent, _ actor: Int?) {
     let resumer = acts(event.other, actor)
+    let isNew = places[event.task] == nil
     guard let task = see(event.task) else { return }
-    if unborn.remove(task) != nil || endedSleep.remove(task) != nil {
+    if isNew || endedSleep.remove(task) != nil {
       // That has been said.
     } else if asleep[task] != nil {
       // A sleep on a clock of the runtime's that is cancelled ends without a word.
       isCancelled(task, by: resumer)
     } else if let resumer, resumer != task {
       step(task, .resumed, by: resumer)
-      link(resumer, task, .resumed)
+      link(resumer, task, .resumed, at: now)
     }
     justReady = task
   }
@@ -146,7 +139,6 @@ struct HistoryBuilder {
       waker = event.task
       return
     }
-    unborn.remove(task)
     if justReady != task || (actor != nil && lastActor[task] != actor) {
       step(task, .runs(actor: actor))
     }
@@ -177,7 +169,7 @@ struct HistoryBuilder {
     end(task, .cancelled, at: now)
     let other = canceller == task ? nil : canceller
     step(task, .isCancelled, by: other)
-    if let other { link(other, task, .cancelled) }
+    if let other { link(other, task, .cancelled, at: now) }
   }
 
   private mutating func end(_ task: Int, _ how: History.Sleep.End, at moment: Moment) {
@@ -188,24 +180,35 @@ struct HistoryBuilder {
 
   // MARK: - Tasks
 
-  /// The place of a task; `nil` if there is none.
+  /// Notes that a task was created.
+  private mutating func born(_ id: UInt64, by creator: Int?) {
+    guard id != root, places[id] == nil, births[id] == nil else { return }
+    births[id] = (creator, now)
+  }
+
+  /// The place of a task; `nil` if there is none. What is seen for the first time has a place from now on.
   @discardableResult
-  private mutating func see(_ id: UInt64, by creator: UInt64 = 0) -> Int? {
+  private mutating func see(_ id: UInt64) -> Int? {
     guard id != 0 else { return nil }
     if let place = places[id] {
       history.tasks[place].last = now
       return place
     }
     let place = history.tasks.count
+    let birth = births.removeValue(forKey: id)
     var task = History.Task(
-      id: id, name: id == root ? nil : names[id], isRoot: id == root, parent: places[creator],
-      first: now, last: now)
+      id: id, name: id == root ? nil : names[id], isRoot: id == root, parent: birth?.creator,
+      first: birth?.at ?? now, last: now)
     if task.name == nil, !task.isRoot {
       unnamed += 1
       task.number = unnamed
     }
     places[id] = place
     history.tasks.append(task)
+    if let birth {
+      step(place, .created, by: birth.creator, at: birth.at)
+      if let creator = birth.creator { link(creator, place, .created, at: birth.at) }
+    }
     return place
   }
 
@@ -213,7 +216,7 @@ struct HistoryBuilder {
   @discardableResult
   private mutating func acts(_ id: UInt64, _ onActor: Int?) -> Int? {
     // The task that began the test from outside is none of it.
-    guard id != 0, id != waker, places[id] != nil || id == root || running.job,
+    guard id != 0, id != waker, places[id] != nil || births[id] != nil || id == root || running.job,
       let task = see(id)
     else { return nil }
     if let onActor { actor = onActor }
@@ -234,13 +237,17 @@ struct HistoryBuilder {
     history.jobs.append(.init(task: task, at: now, actor: actor))
   }
 
-  private mutating func link(_ from: Int, _ to: Int, _ kind: History.Link.Kind) {
-    history.links.append(.init(from: from, to: to, at: now, kind: kind))
+  private mutating func link(
+    _ from: Int, _ to: Int, _ kind: History.Link.Kind, at moment: Moment
+  ) {
+    history.links.append(.init(from: from, to: to, at: moment, kind: kind))
   }
 
-  private mutating func step(_ task: Int?, _ kind: Step.Kind, by other: Int? = nil) {
+  private mutating func step(
+    _ task: Int?, _ kind: Step.Kind, by other: Int? = nil, at moment: Moment? = nil
+  ) {
     justReady = nil
-    history.steps.append(Step(time: now.time, task: task, by: other, kind: kind))
+    history.steps.append(Step(time: (moment ?? now).time, task: task, by: other, kind: kind))
     guard history.steps.count >= Self.keptSteps * 2 else { return }
     history.steps.removeFirst(Self.keptSteps)
     history.earlierSteps += Self.keptSteps
