@@ -866,7 +866,7 @@ of(
     "Scheduler.enqueue",
     ("nothing comes from outside", "scope != nil && ThreadContext.current?.pointee.owner !== self",
      "scope == nil && ThreadContext.current?.pointee.owner !== self"),
-    ("nobody observes that a task is made", "if isNew { state", "if !isNew { state"),
+    ("nobody observes that a task is made", "if isNew {", "if !isNew {"),
 )
 of(
     "Scheduler.visitorLeft",

@@ -9,17 +9,20 @@ final class Recorder: EventListener {
 
   /// Guards what follows. It is taken under the scheduler's lock, and nothing is taken under it.
   private let lock = Lock()
-  nonisolated(unsafe) private var events: EventStore
+  // It makes every access exclusive, so they are not checked a second time.
+  @exclusivity(unchecked) nonisolated(unsafe) private var events: EventStore
   /// The names of the tasks that have one.
-  nonisolated(unsafe) private var names: [UInt64: String] = [:]
+  @exclusivity(unchecked) nonisolated(unsafe) private var names: [UInt64: String] = [:]
   /// The tasks that were asked for their names themselves.
-  nonisolated(unsafe) private var asked: Set<UInt64> = []
-  nonisolated(unsafe) private var marks: [UInt64: String] = [:]
-  nonisolated(unsafe) private var nextMark: UInt64 = 1
+  @exclusivity(unchecked) nonisolated(unsafe) private var asked: Set<UInt64> = []
+  @exclusivity(unchecked) nonisolated(unsafe) private var marks: [UInt64: String] = [:]
+  @exclusivity(unchecked) nonisolated(unsafe) private var nextMark: UInt64 = 1
   /// The actors that were seen; the place of each is its number less one.
-  nonisolated(unsafe) private var actors: [AnyObject.Type] = [MainActor.self]
+  @exclusivity(unchecked) nonisolated(unsafe) private var actors: [AnyObject.Type] = [
+    MainActor.self
+  ]
   /// The task that runs the test itself, if it is known.
-  nonisolated(unsafe) private var root: UInt64 = 0
+  @exclusivity(unchecked) nonisolated(unsafe) private var root: UInt64 = 0
   /// Where time stood when the recording began.
   private let start: Duration
   /// What the test is called.
