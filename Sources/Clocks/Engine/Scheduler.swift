@@ -103,7 +103,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   ///
   /// - Parameter number: The thread's number.
   private func pump(on lane: Lane, _ number: Int) {
-    _ = ThreadContext.run(ThreadContext(owner: self)) { context in
+    var context = ThreadContext(owner: self)
+    context.run { context in
       var jobs = 0
       var poolJobsOnMain = 0
       while true {
@@ -164,8 +165,13 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     RuntimeDoor.run(job.job, job.taskID, on: job.lane)
     context.pointee.isInJob = false
     context.pointee.taskID = 0
-    if let task, context.pointee.arrivedTask != job.taskID, TaskStatus(of: task.job).mayBeAway {
-      taskMayBeAway(task.job)
+    if let task, context.pointee.arrivedTask != job.taskID {
+      let status = TaskStatus(of: task.job)
+      if status.isOver {
+        _ = change { $0.liveTasks.remove(job.taskID) }
+      } else if status.mayBeAway {
+        taskMayBeAway(task.job)
+      }
     }
     guard !context.pointee.visited.isEmpty else { return }
     AwayRegister.look()
@@ -198,6 +204,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   // MARK: - As an owner of tasks
 
   override func enqueue(_ job: ReadyJob, isNew: Bool) {
+    if isNew { keep(TaskReference(job: job.job)) }
     change { state in
       if state.listener != nil {
         // A task that has come to its end, and has another one go on, is no current task any more.
@@ -243,11 +250,18 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     }
   }
 
-  override func taskWasCreated(_ task: UInt64) {
+  override func taskWasCreated(_ task: UnownedJob) {
+    keep(TaskReference(job: task))
     change { state in
       guard state.listener != nil else { return }
-      state.note(.taskCreated(task, by: TaskReference.currentID ?? 0))
+      state.note(.taskCreated(taskID(of: task), by: TaskReference.currentID ?? 0))
     }
+  }
+
+  /// Remembers a task that is not over. Amortized O(1).
+  func keep(_ task: TaskReference) {
+    guard let task = task.watchableHandle else { return }
+    _ = change { $0.liveTasks.insert(task) }
   }
 
   override func visitorLeft(on lane: Lane?) {
