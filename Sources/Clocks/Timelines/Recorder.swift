@@ -13,7 +13,7 @@ final class Recorder: EventListener {
   @exclusivity(unchecked) nonisolated(unsafe) private var events: EventStore
   /// The names of the tasks that have one.
   @exclusivity(unchecked) nonisolated(unsafe) private var names: [UInt64: String] = [:]
-  /// The tasks that were asked for their names themselves.
+  /// The tasks that were asked for their names.
   @exclusivity(unchecked) nonisolated(unsafe) private var asked: Set<UInt64> = []
   @exclusivity(unchecked) nonisolated(unsafe) private var marks: [UInt64: String] = [:]
   @exclusivity(unchecked) nonisolated(unsafe) private var nextMark: UInt64 = 1
@@ -96,8 +96,11 @@ final class Recorder: EventListener {
   var explanation: String? { timeline.explanation(lines: lines) }
 
   func see(_ task: UnownedJob, _ id: UInt64) {
-    guard let name = TaskName.of(task) else { return }
-    lock.withLock { setName(of: id, to: name) }
+    let name = TaskName.of(task)
+    lock.withLock {
+      if asked.count < Self.mostNames { asked.insert(id) }
+      if let name { setName(of: id, to: name) }
+    }
   }
 
   func hear(_ event: SchedulerEvent) {
@@ -138,7 +141,7 @@ final class Recorder: EventListener {
 
   /// Asks a task that sleeps for its name, once, where nobody could before.
   private func askForName(_ task: UInt64) {
-    guard !TaskName.isReadable, asked.count < 10_000, asked.insert(task).inserted,
+    guard asked.count < Self.mostNames, asked.insert(task).inserted,
       task == TaskReference.currentID, let name = TaskReference.currentName
     else { return }
     setName(of: task, to: name)
