@@ -875,7 +875,8 @@ of(
     "Scheduler.enqueue",
     ("nothing comes from outside", "scope != nil && ThreadContext.current?.pointee.owner !== self",
      "scope == nil && ThreadContext.current?.pointee.owner !== self"),
-    ("nobody observes that a task is made", "if isNew { state", "if !isNew { state"),
+    ("nobody observes that a task is made", "state.note(.taskCreated(job.taskID, by: creator))",
+     "_ = creator"),
 )
 of(
     "Scheduler.visitorLeft",

@@ -57,7 +57,10 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     scope.alarmClock.ring = { [weak self] in self?.alarmRings($0) }
   }
 
-  deinit { lock.destroy() }
+  deinit {
+    state.listener?.isOver()
+    lock.destroy()
+  }
 
   // MARK: - The state
 
@@ -218,8 +221,12 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     change { state in
       if let task { state.liveTasks.insert(task) }
       if state.listener != nil {
-        let creator = TaskReference.currentID ?? 0
-        if isNew { state.note(.taskCreated(job.taskID, by: creator)) }
+        // A task that has come to its end, and has another one go on, is no current task any more.
+        let creator = TaskReference.currentID ?? ThreadContext.current?.pointee.taskID ?? 0
+        if isNew {
+          state.note(.taskCreated(job.taskID, by: creator))
+          state.listener?.see(job.job, job.taskID)
+        }
         state.note(.jobEnqueued(task: job.taskID, by: creator, job.lane))
       }
       let isFromOutside = scope != nil && ThreadContext.current?.pointee.owner !== self
