@@ -35,7 +35,8 @@ final class Watchdog: Sendable {
     let haveScopes = Set(schedulers.compactMap(\.parent).map(ObjectIdentifier.init))
     for scheduler in schedulers {
       if let blockage = scheduler.newBlockage(after: limit) {
-        let description = blockage.description(after: limit) + scheduler.scopeDescription
+        let description = (blockage.description(after: limit) + scheduler.scopeDescription)
+          .with(scheduler.dumpTasks())
         scheduler.report.runInTest {
           scheduler.report.record(description)
           scheduler.giveUp(blockage)
@@ -55,13 +56,14 @@ final class Watchdog: Sendable {
     _ standstill: Standstill, of scheduler: Scheduler, after limit: Duration
   ) {
     let description = standstill.description(after: limit)
+    let dump = scheduler.dumpTasks()
     guard TestLibraries.isTestProcess, scheduler.change({ $0.testTasks.isKnown }) else {
       // Perhaps the test is over that has left these sleeps behind, and another one takes its time;
       // or there is no test at all, and a program waits for somebody to move its time.
-      return warn(description, at: scheduler.report.origin)
+      return warn(description.with(dump), at: scheduler.report.origin)
     }
     scheduler.report.runInTest {
-      scheduler.report.record(description + "\n" + Standstill.sleepsEnd)
+      scheduler.report.record((description + "\n" + Standstill.sleepsEnd).with(dump))
       scheduler.cancelAllSleeps()
     }
   }
