@@ -1,4 +1,5 @@
 import Dispatch
+import Synchronization
 
 #if canImport(Darwin)
   import Darwin
@@ -21,6 +22,11 @@ final class DumpSignal: Sendable {
   /// Only kept alive; nobody touches it after it was activated.
   nonisolated(unsafe) private let source: (any DispatchSourceSignal)?
 
+  private static let count = Atomic<Int>(0)
+
+  /// How often the text was written.
+  static var written: Int { count.load(ordering: .relaxed) }
+
   /// Begins to wait for the signal, if there is to be one. O(1).
   static func start() { _ = shared }
 
@@ -34,7 +40,10 @@ final class DumpSignal: Sendable {
     signal(number, SIG_IGN)
     let source = DispatchSource.makeSignalSource(
       signal: number, queue: .global(qos: .userInitiated))
-    source.setEventHandler { writeToStandardError(Self.text) }
+    source.setEventHandler {
+      writeToStandardError(Self.text)
+      Self.count.add(1, ordering: .relaxed)
+    }
     source.activate()
     self.source = source
   }

@@ -27,7 +27,8 @@ extension Scheduler {
     RuntimeDoor.open()
     Watchdog.start()
     DumpSignal.start()
-    guard let task = TaskReference.currentID else { return retainProcessWide(at: origin) }
+    guard let current = TaskReference.current else { return retainProcessWide(at: origin) }
+    let task = current.id
     let known = running ?? scheduler(TaskOwnership.shared.owner(of: task))
     if known == nil, TestLibraries.isXCTestRunning {
       // One test runs at a time, but in several tasks: `setUp`, the test, `tearDown`.
@@ -40,7 +41,7 @@ extension Scheduler {
     scheduler.retain()
     // Also if the current thread runs for the scheduler already: its first clocks may be gone, and
     // with them all that was known of its tasks.
-    _ = TaskOwnership.shared.claim(task, for: scheduler)
+    _ = TaskOwnership.shared.claim(task, at: current.address, for: scheduler)
     scheduler.admitCurrentTask()
     if known == nil { scheduler.addMaker() }
     return scheduler
@@ -75,14 +76,16 @@ extension Scheduler {
   @discardableResult
   func admitCurrentTask() -> Bool {
     let context = ThreadContext.current
-    guard let task = TaskReference.currentID else { return false }
+    guard let current = TaskReference.current else { return false }
+    let task = current.id
     wakeIfProcessWide()
     if let context, context.pointee.owner === self {
       // Everything that comes through the door is registered there. What does not is a task that
       // has not been suspended yet (`Task.immediate`) or that was only ever in an actor's queue.
-      return context.pointee.taskID == task || TaskOwnership.shared.claim(task, for: self)
+      return context.pointee.taskID == task
+        || TaskOwnership.shared.claim(task, at: current.address, for: self)
     }
-    guard TaskOwnership.shared.claim(task, for: self) else { return false }
+    guard TaskOwnership.shared.claim(task, at: current.address, for: self) else { return false }
     guard context?.pointee.owner == nil else { return true }
     let user = WatchedTask.currentChild
     _ = change { $0.testTasks.add(user: user) }
@@ -134,8 +137,8 @@ extension Scheduler {
   /// The rest of the current job still runs where it runs; the scheduler waits for its end. To be
   /// called in a job that came through the door.
   func takeOverCurrentTask() {
-    guard let task = TaskReference.currentID else { return }
+    guard let task = TaskReference.current else { return }
     visit()
-    TaskOwnership.shared.transfer(task, to: self)
+    TaskOwnership.shared.transfer(task.id, at: task.address, to: self)
   }
 }

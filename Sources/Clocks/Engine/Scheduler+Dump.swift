@@ -13,19 +13,31 @@ extension Scheduler {
     // Without the lock, for it makes tasks when it is asked for the first time.
     let reading = TaskReading.here
     let images = CodeImages()
-    guard let reader = reading.reader(images) else {
-      return TaskDump([], missing: reading.missing, images: images)
-    }
+    let reader = reading.reader(images)
     let asking = TaskReference.current?.id
+    // Most of those that were ever there are over: they are left out before the lock is taken.
+    var look = reader
+    let registered = TaskOwnership.shared.tasks(of: self).filter {
+      look?.read($0.address, ifItIs: $0.id) != nil
+    }
     var (entries, running, sleeps) = change { state in
-      var walk = TaskWalk(reader, reading)
-      walk.visit(state.knownTasks)
-      return (walk.entries, state.activity.running?.task, state.timelines.map(\.sleepTexts))
+      var walk = reader.map { TaskWalk($0, reading) }
+      walk?.visit(state.knownTasks)
+      walk?.visit(registered)
+      return (
+        walk?.entries ?? [], state.activity.running?.task, state.timelines.map(\.sleepTexts)
+      )
     }
     // Instants of the user's describe themselves without the lock.
     let texts = sleeps.flatMap { $0() }
     sleeps = []
-    let sleepOfTask = Dictionary(texts, uniquingKeysWith: { first, _ in first })
+    if reader == nil {
+      // That much is known without reading.
+      entries = texts.map { id, name, _ in
+        TaskDump.Entry(task: TaskRecords(address: 0, id: id, name: name, state: .suspended))
+      }
+    }
+    let sleepOfTask = Dictionary(texts.map { ($0.task, $0.text) }, uniquingKeysWith: { $1 })
     for index in entries.indices {
       let id = entries[index].task.id
       entries[index].asks = id == asking
@@ -57,10 +69,8 @@ extension Scheduler {
 }
 
 extension SchedulerState {
-  /// The tasks of the test that are known, and in memory as long as the lock is held; what they refer
-  /// to is found from them.
-  ///
-  /// They sleep, are ready, run the scope's body, or have made a clock.
+  /// The tasks of the test that are in memory as long as the lock is held: they sleep, are ready, run
+  /// the scope's body, or have made a clock. What they refer to is found from them.
   fileprivate var knownTasks: [UnownedJob] {
     var tasks = timelines.flatMap(\.sleepingTasks)
     tasks += idleness.ready.tasks
@@ -84,8 +94,20 @@ private struct TaskWalk {
     self.reading = reading
   }
 
+  /// Tasks that are in memory.
   mutating func visit(_ tasks: [UnownedJob]) {
-    var addresses = tasks.map { unsafeBitCast($0, to: UInt.self) }
+    visit(tasks.map { unsafeBitCast($0, to: UInt.self) })
+  }
+
+  /// Tasks that may be over.
+  mutating func visit(_ tasks: [TaskAddress]) {
+    for task in tasks where reader.read(task.address, ifItIs: task.id) != nil {
+      visit([task.address])
+    }
+  }
+
+  private mutating func visit(_ addresses: [UInt]) {
+    var addresses = addresses
     while let address = addresses.popLast(), entries.count < Self.most {
       guard seen.insert(address).inserted, let found = reader.read(address) else { continue }
       let task = reading.cut(found)

@@ -57,7 +57,7 @@ extension Scheduler {
   /// because of it.
   func noteProblem() {
     guard change({ $0.scope?.body.lacksDump ?? false }) else { return }
-    let dump = dumpTasks()
+    let dump = "".with(dumpTasks())
     change { $0.scope?.noteProblem(dump) }
   }
 
@@ -67,7 +67,7 @@ extension Scheduler {
   func describe(_ problem: ScopeProblem, isOverdue: Bool = false) -> String {
     let (now, dump) = change { ($0.scope?.timeline.now ?? .zero, $0.scope?.body.dump) }
     let text = problem.description(at: "\(now)")
-    return (isOverdue ? text + "\n" + ScopeProblem.isOverdue : text).with(dump)
+    return (isOverdue ? text + "\n" + ScopeProblem.isOverdue : text) + (dump ?? "")
   }
 
   /// Keeps time from jumping, until `endHold`.

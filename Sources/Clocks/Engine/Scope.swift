@@ -139,7 +139,7 @@ final class ScopeState {
   func end() { isOver = true }
 
   /// The body is about to be cancelled: now it is known where the tasks are.
-  func noteProblem(_ dump: TaskDump) {
+  func noteProblem(_ dump: String) {
     body.dump = dump
     runningTime = .zero
   }
@@ -165,8 +165,8 @@ struct ScopeBody {
   private(set) var task: TaskHandle?
   /// What went wrong first, if anything did.
   private(set) var problem: ScopeProblem?
-  /// Where the tasks were when it did.
-  var dump: TaskDump?
+  /// Where the tasks were when it did, in words: there may be no time for that later.
+  var dump: String?
   /// Whether something went wrong, and it is not known where the tasks were.
   var lacksDump: Bool { problem != nil && dump == nil }
   /// Whether the problem has been reported, because the body did not end for it.

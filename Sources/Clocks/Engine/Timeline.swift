@@ -83,8 +83,8 @@ final class Timeline<Duration: DurationProtocol & Hashable>: Sendable {
   }
 }
 
-/// Says what tasks sleep for, by their ids.
-typealias SleepTexts = @Sendable () -> [(task: UInt64, text: String)]
+/// Says what tasks sleep for.
+typealias SleepTexts = @Sendable () -> [(task: UInt64, name: String?, text: String)]
 
 /// The sleeps on one timeline, whatever its instants are: what the watchdog asks of a clock.
 protocol SleepHolder: AnyObject, Sendable {
@@ -117,7 +117,7 @@ extension Timeline: SleepHolder {
   var sleepTexts: SleepTexts {
     { [sleeps] in
       sleeps.pending.map {
-        ($0.details.taskID, "until \($0.deadline) on \($0.details.clock.rawValue)")
+        ($0.details.taskID, $0.taskName, "until \($0.deadline) on \($0.details.clock.rawValue)")
       }
     }
   }

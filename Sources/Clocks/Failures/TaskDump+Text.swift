@@ -4,8 +4,10 @@ extension TaskDump: CustomStringConvertible {
 
   /// The tree with less of each call stack, and then with fewer tasks, until it has no more lines than
   /// these.
-  func text(mostLines: Int) -> String {
-    let writer = TaskDumpWriter(self)
+  ///
+  /// - Parameter symbols: What the addresses mean; looked up if they are not given.
+  func text(mostLines: Int, symbols: Symbols? = nil) -> String {
+    let writer = TaskDumpWriter(self, symbols ?? self.symbols())
     guard !entries.isEmpty else { return writer.notes.joined(separator: "\n") }
     var lines: [String] = []
     for frames in [8, 4, 2, 1] {
@@ -40,11 +42,11 @@ private struct TaskDumpWriter {
   private let children: [Int: [Int]]
   private let running: [TaskDump.Entry]
 
-  init(_ dump: TaskDump) {
+  init(_ dump: TaskDump, _ symbols: Symbols) {
     self.dump = dump
-    symbols = dump.symbols()
+    self.symbols = symbols
     (roots, children) = dump.tree
-    running = dump.entries.filter { $0.task.state == .running }
+    running = dump.entries.filter { $0.task.state == .running && !$0.asks }
   }
 
   // MARK: - Before and after the tree
@@ -67,7 +69,7 @@ private struct TaskDumpWriter {
     if !dump.missing.isEmpty {
       notes.append("Not known on this runtime: \(dump.missing.joined(separator: ", ")).")
     }
-    let addresses = dump.entries.flatMap { $0.task.functions + $0.thread }
+    let addresses = dump.functions
     if !addresses.isEmpty, !symbols.knowsLines(of: addresses) {
       notes.append(
         symbols.lacksTool
@@ -124,11 +126,18 @@ private struct TaskDumpWriter {
       let more = indices.count > 4 ? ", …" : ""
       lines.append(
         "\(indent)- \(indices.count) \(kind)tasks (\(names.joined(separator: ", "))\(more)), each "
-          + state(first, isOneOfMany: true))
+          + state(first, isOneOfMany: true) + sleeps(indices))
     }
     lines += stack(first, most: frames).map { indent + "    " + $0 }
     lines += self.lines(children[indices[0]] ?? [], depth: depth + 1, frames: frames)
     return lines
+  }
+
+  /// What several tasks sleep for: what the first one does, for the others see the pending sleeps.
+  private func sleeps(_ indices: [Int]) -> String {
+    guard let first = dump.entries[indices[0]].sleep else { return "" }
+    return indices.allSatisfy { dump.entries[$0].sleep == first }
+      ? " \(first)" : " \(first), or until another instant"
   }
 
   private static func name(_ task: TaskRecords) -> String { "task " + shortName(task) }
@@ -164,7 +173,9 @@ private struct TaskDumpWriter {
       guard let actor = entry.actor else { return "is ready to run" }
       let holders = running.filter { $0.task.id != task.id }.map { Self.name($0.task) }
       return "waits for its turn on \(actor)"
-        + (holders.isEmpty ? "" : ", while \(holders.joined(separator: " and ")) runs")
+        + (holders.isEmpty
+          ? ""
+          : ", while \(holders.joined(separator: " and ")) \(holders.count == 1 ? "runs" : "run")")
     default: return "is suspended"
     }
   }

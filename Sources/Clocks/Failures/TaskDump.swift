@@ -19,7 +19,7 @@ struct TaskDump: Sendable {
   let entries: [Entry]
   /// What cannot be read in this process.
   let missing: [String]
-  private let images: CodeImages
+  let images: CodeImages
   /// The places in `entries`, by the addresses of the tasks.
   private let places: [UInt: Int]
 
@@ -89,13 +89,11 @@ struct TaskDump: Sendable {
     }
   }
 
-  /// What the addresses mean. O(size of the symbol tables of the executable and its libraries).
-  func symbols() -> Symbols {
-    var addresses: Set<UInt> = []
-    for entry in entries {
-      addresses.formUnion(entry.task.functions)
-      addresses.formUnion(entry.thread)
-    }
-    return Symbols(of: addresses, in: images)
+  /// The functions that are in it.
+  var functions: Set<UInt> {
+    entries.reduce(into: []) { $0.formUnion($1.task.functions + $1.thread) }
   }
+
+  /// What they mean. O(size of what the files say about them).
+  func symbols() -> Symbols { Symbols(of: functions, in: images) }
 }

@@ -1,5 +1,12 @@
 import Synchronization
 
+/// Where a task is, or was: it may be over, and its memory another's.
+struct TaskAddress: Sendable {
+  var id: UInt64
+  /// 0 if it is not known.
+  var address: UInt
+}
+
 /// Who owns which task: the register of all owners in the process and of the tasks that belong to
 /// them.
 ///
@@ -38,8 +45,9 @@ final class TaskOwnership: Sendable {
     /// The newest task there was when the owner began: older ones are not its own unless it claimed
     /// them.
     var watermark: UInt64
-    /// The tasks that are registered as the owner's, to strike them off at its end.
-    var tasks: [UInt64] = []
+    /// The tasks that are registered as the owner's, to strike them off at its end, and to tell where
+    /// they are.
+    var tasks: [TaskAddress] = []
   }
 
   deinit { lock.destroy() }
@@ -75,9 +83,9 @@ final class TaskOwnership: Sendable {
       registrations[key]!.clocks -= 1
       guard registrations[key]!.clocks == 0 else { return }
       struckOff = registrations.removeValue(forKey: key)
-      for id in struckOff!.tasks {
+      for task in struckOff!.tasks {
         // Unless the task has gone over to another owner since.
-        owners.remove(id, of: owner)
+        owners.remove(task.id, of: owner)
       }
       if processWide?.owner === owner {
         struckOffProcessWide = processWide
@@ -134,17 +142,19 @@ final class TaskOwnership: Sendable {
 
   /// Registers a task as `owner`'s unless another owns it, and says whether it is `owner`'s now.
   /// Amortized O(1).
-  func claim(_ id: UInt64, for owner: TaskOwner) -> Bool {
+  ///
+  /// - Parameter address: Where the task is, if that is known.
+  func claim(_ id: UInt64, at address: UInt = 0, for owner: TaskOwner) -> Bool {
     lock.withLock {
       if let other = owners[id] { return other === owner }
-      register(id, of: owner)
+      register(id, at: address, of: owner)
       return true
     }
   }
 
   /// Makes a task `owner`'s, whoever owned it before.
-  func transfer(_ id: UInt64, to owner: TaskOwner) {
-    lock.withLock { register(id, of: owner) }
+  func transfer(_ id: UInt64, at address: UInt = 0, to owner: TaskOwner) {
+    lock.withLock { register(id, at: address, of: owner) }
   }
 
   /// Whose a job is that has just become ready, and whether its task is seen for the first time.
@@ -156,9 +166,10 @@ final class TaskOwnership: Sendable {
   ///
   /// - Parameters:
   ///   - id: The job's task; 0 if it is no task's.
+  ///   - address: Where the task is, if that is known.
   ///   - running: The owner on whose behalf the current thread runs.
   func owner(
-    ofReadyJob id: UInt64, on running: TaskOwner?
+    ofReadyJob id: UInt64, at address: UInt = 0, on running: TaskOwner?
   ) -> (owner: TaskOwner?, isNew: Bool) {
     lock.withLock {
       // An actor's queue has no owner of its own: it works for whoever set it going.
@@ -171,7 +182,7 @@ final class TaskOwnership: Sendable {
         guard id > registrations[ObjectIdentifier(running)]!.watermark else {
           return (processWide?.ownerIfAwake, false)
         }
-        register(id, of: running)
+        register(id, at: address, of: running)
         return (running, true)
       }
       let owner = processWide?.ownerIfAwake
@@ -185,12 +196,18 @@ final class TaskOwnership: Sendable {
     return owner
   }
 
-  private func register(_ id: UInt64, of owner: TaskOwner) {
+  private func register(_ id: UInt64, at address: UInt, of owner: TaskOwner) {
     // Whatever is nobody else's is the process-wide owner's without an entry.
     guard owner !== processWide?.owner else { return }
     guard registrations[ObjectIdentifier(owner)] != nil else { return }
     owners.set(id, to: owner)
-    registrations[ObjectIdentifier(owner)]?.tasks.append(id)
+    registrations[ObjectIdentifier(owner)]?.tasks.append(
+      TaskAddress(id: id, address: address))
+  }
+
+  /// The tasks that are registered as an owner's, whether or not they are over. O(tasks).
+  func tasks(of owner: TaskOwner) -> [TaskAddress] {
+    lock.withLock { registrations[ObjectIdentifier(owner)]?.tasks ?? [] }
   }
 
   /// Remembers that a task is foreign, so that a test which resumes it later does not take it for

@@ -71,7 +71,8 @@ enum RuntimeDoor {
     }
     if !TaskOwnership.shared.isEmpty {
       let id = taskID(of: job)
-      let (owner, isNew) = TaskOwnership.shared.owner(ofReadyJob: id, on: runningOwner)
+      let (owner, isNew) = TaskOwnership.shared.owner(
+        ofReadyJob: id, at: unsafeBitCast(job, to: UInt.self), on: runningOwner)
       if let owner {
         owner.enqueue(ReadyJob(job: job, taskID: id, lane: lane), isNew: isNew)
         return

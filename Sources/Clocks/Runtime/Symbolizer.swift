@@ -64,6 +64,8 @@ enum Symbolizer {
     guard let colon = text.lastIndex(of: ":") else { return nil }
     let number = text[colon...].dropFirst().prefix(while: \.isNumber)
     guard let line = Int(number), line > 0, !text.hasPrefix("?") else { return nil }
+    // What a macro has written stands in no file that a person knows.
+    guard !text.contains("@__swiftmacro_") else { return nil }
     return SourceLine(path: String(text[..<colon]), line: line)
   }
 

@@ -22,17 +22,21 @@ struct Symbols {
   /// What has been looked up, by address.
   private(set) var frames: [UInt: Frame] = [:]
   /// Whether nobody could be found who knows the lines.
-  var lacksTool: Bool { Self.cache.lacksTool }
+  private(set) var lacksTool = false
 
   /// Looks up what addresses mean. O(size of what the files say about it), some 100 ms for a large
   /// test bundle.
   ///
   /// They are looked up once in a process: a library is rarely taken out of it.
   init(of addresses: some Sequence<UInt>, in images: CodeImages) {
-    let known = Self.cache.known
-    frames = known
-    look(Set(addresses).filter { known[$0] == nil }, images)
-    Self.cache.add(frames)
+    (frames, lacksTool) = Self.cache.known
+    look(Set(addresses).filter { frames[$0] == nil }, images, usesTool: true)
+    Self.cache.add(self)
+  }
+
+  /// Looks up what addresses mean, and asks nobody but the files' own tables.
+  init(withoutTool addresses: some Sequence<UInt>, in images: CodeImages) {
+    look(Set(addresses), images, usesTool: false)
   }
 
   private static let cache = Cache()
@@ -40,20 +44,21 @@ struct Symbols {
   private final class Cache: Sendable {
     private let lock = Lock()
     /// Guarded by the lock.
-    nonisolated(unsafe) private var frames: [UInt: Frame] = [:]
-    /// Guarded by the lock.
-    nonisolated(unsafe) private var isToolMissing = false
+    nonisolated(unsafe) private var state: (frames: [UInt: Frame], lacksTool: Bool) = ([:], false)
 
-    var known: [UInt: Frame] { lock.withLock { frames } }
+    deinit { lock.destroy() }
 
-    var lacksTool: Bool { lock.withLock { isToolMissing } }
+    var known: (frames: [UInt: Frame], lacksTool: Bool) { lock.withLock { state } }
 
-    func missesTool() { lock.withLock { isToolMissing = true } }
-
-    func add(_ more: [UInt: Frame]) { lock.withLock { frames.merge(more) { $1 } } }
+    func add(_ symbols: Symbols) {
+      lock.withLock {
+        state.frames.merge(symbols.frames) { $1 }
+        state.lacksTool = state.lacksTool || symbols.lacksTool
+      }
+    }
   }
 
-  private mutating func look(_ addresses: Set<UInt>, _ images: CodeImages) {
+  private mutating func look(_ addresses: Set<UInt>, _ images: CodeImages, usesTool: Bool) {
     var tables: [String: SymbolTable] = [:]
     var places: [UInt: CodePlace] = [:]
     for address in addresses {
@@ -68,8 +73,9 @@ struct Symbols {
     }
     guard !places.isEmpty else { return }
     let library = images.path(ofFileBeginningWith: "libswiftCore")
-    let meanings = Symbolizer.meanings(of: Array(Set(places.values)), runtime: library)
-    if meanings == nil { Self.cache.missesTool() }
+    let meanings =
+      usesTool ? Symbolizer.meanings(of: Array(Set(places.values)), runtime: library) : nil
+    if meanings == nil { lacksTool = true }
     for (address, place) in places {
       let symbol =
         meanings == nil ? tables[place.path]?.symbol(at: place.address) : meanings?[place]?.symbol

@@ -123,8 +123,7 @@ struct TaskReader {
       let type = ProcessMemory.words(at: identity, count: 1)?[0],
       ProcessMemory.words(at: type, count: 1)?[0] == 0
     else { return "an executor" }
-    let name = _typeName(unsafeBitCast(type, to: Any.Type.self), qualified: true)
-    return "the actor " + name.split(separator: ".").dropFirst().joined(separator: ".")
+    return "the actor " + _typeName(unsafeBitCast(type, to: Any.Type.self), qualified: false)
   }
 
   /// The main executor: jobs for it come through the door.
@@ -162,6 +161,18 @@ struct TaskReader {
     guard isRead, Self.isSame(before, task) else {
       return TaskRecords(
         address: address, id: id, name: found.name, state: .running, parent: found.parent)
+    }
+    return found
+  }
+
+  /// Reads the task with a number at an address where it is if it is not over; `nil` if it is over, or
+  /// something else is there.
+  ///
+  /// What was a task begins as one for as long as nobody uses its memory again; but it is over then, and
+  /// another task has another number.
+  mutating func read(_ address: UInt, ifItIs id: UInt64) -> TaskRecords? {
+    guard address != 0, let found = read(address), found.id == id, found.state != .over else {
+      return nil
     }
     return found
   }

@@ -45,6 +45,9 @@ struct TaskReference: Sendable {
   /// The task's number, which the runtime gives each task once.
   var id: UInt64 { taskID(of: job) }
 
+  /// Where the task is in memory.
+  var address: UInt { unsafeBitCast(job, to: UInt.self) }
+
   /// The same task, in memory for as long as the handle is; to be asked for while the task is known
   /// not to be over. O(1).
   var handle: TaskHandle { TaskHandle(self) }
