@@ -601,8 +601,9 @@ of(
     "ScopeState.ran",
     ("a scope may run after its body has returned", "    guard body.task != nil else { return nil }\n", ""),
     ("the time in which jobs run is not summed up", "runningTime += duration", "runningTime = duration"),
-    ("a body that was cancelled has as much time as before", "body.problem == nil ? limit : min(limit, scope.options.stuckAfter)",
+    ("a body that was cancelled has as much time as before", "isCancelled ? min(limit, scope.options.stuckAfter) : limit",
      "limit"),
+    ("a body that is yet to be cancelled has less time", " && !body.lacksDump", ""),
     ("a body that was cancelled has no time", "    runningTime = .zero\n", ""),
     ("a scope may run for ever", "return body.giveUp(.tooLong(limit, pending: timeline.pendingLines))", "return nil"),
 )
@@ -870,9 +871,9 @@ likely("OwnershipTests|SchedulerTests|LifetimeTests|TestClockXCTests")
 of(
     "Scheduler.admitCurrentTask",
     ("any task in a job of the test's counts as the test's",
-     "return context.pointee.taskID == task || TaskOwnership.shared.claim(task, for: self)", "return true"),
+     "return context.pointee.taskID == task\n        || TaskOwnership.shared.claim(task, at: current.address, for: self)", "return true"),
     ("a task of another test is taken over by a sleep",
-     "guard TaskOwnership.shared.claim(task, for: self) else { return false }",
+     "guard TaskOwnership.shared.claim(task, at: current.address, for: self) else { return false }",
      "TaskOwnership.shared.transfer(task, to: self)"),
     ("whoever uses a clock is not known", "    _ = change { $0.testTasks.add(user: user) }\n", "    _ = user\n"),
     ("a visitor is not waited for", "    if context?.pointee.isCounted != true || !isProcessWide { visit() }\n", ""),
@@ -888,7 +889,7 @@ of(
     ("whoever makes a clock in XCTest is not known",
      "      scheduler.admitCurrentTask()\n      scheduler.addMaker()\n", "      scheduler.admitCurrentTask()\n"),
     ("whoever makes a clock is not known", "    if known == nil { scheduler.addMaker() }\n", ""),
-    ("a task whose clocks are gone is nobody's", "    _ = TaskOwnership.shared.claim(task, for: scheduler)\n", ""),
+    ("a task whose clocks are gone is nobody's", "    _ = TaskOwnership.shared.claim(task, at: current.address, for: scheduler)\n", ""),
     ("a test is not known to its failures", "isTestKnown: true", "isTestKnown: false"),
 )
 of(
@@ -908,7 +909,7 @@ of(
 of(
     "Scheduler.takeOverCurrentTask",
     ("a task that is taken over is not waited for", "    visit()\n", ""),
-    ("a task that is taken over stays another's", "    TaskOwnership.shared.transfer(task, to: self)\n", "    _ = task\n"),
+    ("a task that is taken over stays another's", "    TaskOwnership.shared.transfer(task.id, at: task.address, to: self)\n", "    _ = task\n"),
 )
 of(
     "Scheduler.isAnyBusy",
@@ -925,7 +926,7 @@ of(
 )
 of(
     "Scheduler.reportOverdue",
-    ("what is overdue is not reported", "      report.record(describe(problem) + \"\\n\" + ScopeProblem.isOverdue)\n",
+    ("what is overdue is not reported", "      report.record(describe(problem, isOverdue: true))\n",
      "      _ = problem\n"),
     ("whoever sleeps sleeps on when a body is overdue", "      cancelSleepingTasks()\n", ""),
 )
@@ -1017,17 +1018,17 @@ of(
     ("a restless task is not cancelled at the end", "          restless.cancel()\n", ""),
     ("a restless task is never dropped", "scheduler.change { _ = $0.dropped.insert(restless.id) }", ""),
     ("nothing is said of a task that was dropped",
-     "          scheduler.report.record(LeftoverFailure.deaf(restless.id))\n", ""),
+     "          record(LeftoverFailure.deaf(restless.id))\n", ""),
     ("a restless task is no failure", "        if fails, !isReported {\n          isReported = true\n"
-     "          scheduler.report.record(LeftoverFailure.restless", "        if !fails, !isReported {\n"
-     "          isReported = true\n          scheduler.report.record(LeftoverFailure.restless"),
+     "          record(LeftoverFailure.restless", "        if !fails, !isReported {\n"
+     "          isReported = true\n          record(LeftoverFailure.restless"),
     ("leftover sleeps are always a failure", "      if fails, !isReported {\n        isReported = true\n"
-     "        scheduler.report.record(\n", "      if !isReported {\n        isReported = true\n"
-     "        scheduler.report.record(\n"),
+     "        record(LeftoverFailure.asleep", "      if !isReported {\n        isReported = true\n"
+     "        record(LeftoverFailure.asleep"),
     ("the jobs of sleeps that were passed by are not run", "        scheduler.runEndedSleeps()\n", ""),
     ("whoever still sleeps at the end is left", "      scheduler.cancelSleepingTasks()\n", ""),
     ("it is not said that tasks sleep again and again",
-     "    scheduler.report.record(LeftoverFailure.endless(pending: pending))\n", "    _ = pending\n"),
+     "    record(LeftoverFailure.endless(pending: pending))\n", "    _ = pending\n"),
 )
 of(
     "VirtualTime.holding",
@@ -1056,7 +1057,7 @@ of(
 likely("OwnershipTests|TaskTableTests|LifetimeTests|RuntimeDoorTests")
 of(
     "TaskOwnership.release",
-    ("a test's tasks stay in the register", "owners.remove(id, of: owner)", "_ = id"),
+    ("a test's tasks stay in the register", "owners.remove(task.id, of: owner)", "_ = task"),
     ("the process-wide scheduler lives for ever", "        processWide = nil\n", ""),
     ("a process-wide scheduler that is gone is looked for", "        hasProcessWide.store(false, ordering: .relaxed)\n", ""),
     ("what is known of foreign tasks is known for ever", "        foreign.removeAll()\n", ""),
@@ -1073,7 +1074,7 @@ of(
      "running"),
     ("an actor's queue belongs to nobody", "(registered(running) ?? processWide?.ownerIfAwake, false)",
      "(processWide?.ownerIfAwake, false)"),
-    ("a new task belongs to nobody", "        register(id, of: running)\n        return (running, true)",
+    ("a new task belongs to nobody", "        register(id, at: address, of: running)\n        return (running, true)",
      "        return (processWide?.ownerIfAwake, false)"),
     ("a new task is not new", "return (running, true)", "return (running, false)"),
     ("what runs for the whole process is registered", "        if running === processWide?.owner { return (running, false) }\n", ""),
@@ -1081,14 +1082,14 @@ of(
 of(
     "TaskOwnership.claim",
     ("a task can be claimed from another test", "      if let other = owners[id] { return other === owner }\n", ""),
-    ("a claim is not noted", "      register(id, of: owner)\n", ""),
+    ("a claim is not noted", "      register(id, at: address, of: owner)\n", ""),
 )
 of(
     "TaskOwnership.register",
     ("the whole process's tasks are registered", "    guard owner !== processWide?.owner else { return }\n", ""),
     ("tasks of an owner that is gone are registered",
      "    guard registrations[ObjectIdentifier(owner)] != nil else { return }\n", ""),
-    ("an owner's tasks are not known at its end", "    registrations[ObjectIdentifier(owner)]?.tasks.append(id)\n", ""),
+    ("an owner's tasks are not known at its end", "    registrations[ObjectIdentifier(owner)]?.tasks.append(\n      TaskAddress(id: id, address: address))\n", ""),
 )
 of(
     "TaskOwnership.registerForeign",

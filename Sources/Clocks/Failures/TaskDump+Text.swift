@@ -167,6 +167,8 @@ private struct TaskDumpWriter {
       let other = dump.entry(at: address).map { Self.name($0.task) } ?? "a task that is not known"
       return "awaits the value of \(other)"
     case (.suspended, .group): return "awaits its child tasks"
+    case (.suspended, .continuation) where call(task) == "Task.yield()":
+      return "has yielded, and is ready to run"
     case (.suspended, .continuation):
       return "awaits a continuation" + (call(task).map { ", in \($0)" } ?? "")
     case (.enqueued, _):
