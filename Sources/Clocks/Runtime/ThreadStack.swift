@@ -10,7 +10,8 @@
 ///
 /// The kernel says where the stack of such a thread ends. Swift keeps a chain of frames on it: each has
 /// the place of its caller's, and the address at which the caller goes on. The thread is not disturbed;
-/// if it goes on meanwhile, what is read is wrong or nothing, and does no harm.
+/// if it goes on meanwhile, what is read is wrong or nothing, and does no harm. Under AddressSanitizer,
+/// which may put a function's variables elsewhere, threads are not known by an address on their stacks.
 enum ThreadStack {
   private static let word = UInt(MemoryLayout<UInt>.size)
   /// What of a stack is looked at, in bytes.

@@ -5,7 +5,7 @@ import Testing
 @testable import Clocks
 
 /// Jobs that hold their threads: the report points at the function in which the thread is blocked.
-@Suite struct BlockedThreadTests {
+@Suite(.disabled(if: isUnderAddressSanitizer)) struct BlockedThreadTests {
   private static func report(of test: String) async throws -> String {
     let child = try await ChildProcess.runSwiftTesting(
       "BlockedThreads.*\(test)\\(",

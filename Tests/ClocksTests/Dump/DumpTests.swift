@@ -75,10 +75,10 @@ private actor Store {
 
   @Test func aScopeHasADumpAsWell() async throws {
     try await withVirtualTime { time in
-      let task = Task(name: "sleeper") { try await Task.sleep(for: .seconds(3)) }
+      let task = Task(name: "sleeper") { try await time.clock.sleep(for: .seconds(3)) }
       await time.settle()
       #expect(
-        time.dump().contains(/- task #\d+ "sleeper" sleeps until 3.0 seconds on ContinuousClock\n/))
+        time.dump().contains(/- task #\d+ "sleeper" sleeps until 3.0 seconds on TestClock\n/))
       #expect(
         time.debugDescription.hasPrefix(
           "It is 0.0 seconds. Pending sleeps: \n  - until 3.0 seconds"))

@@ -151,6 +151,7 @@ private actor Journal {
 
   @Test(arguments: ["blocksAThread", "forgetsToAdvance"])
   func inAProcessOfItsOwn(_ test: String) async throws {
+    if test == "blocksAThread", isUnderAddressSanitizer { return }
     let child = try await ChildProcess.runSwiftTesting(
       "StuckPollerTests.*\(test)\\(",
       environment: ["CLOCKS_BLOCKED_AFTER": "0.3", StuckPollerTests.variable: "1"])
