@@ -69,8 +69,35 @@ of(
     ("a thread that rests counts as one that acts", "case .rest: break", "case .rest where lane == .main: break"),
     ("a thread that moves is not waited for", "case .move: idleness.thread = .requested",
      "case .move: idleness.thread = .none"),
-    ("a thread that acts is forgotten", "default: idleness.thread = .acting",
-     "default: idleness.thread = .none"),
+    ("a thread that acts is forgotten", "default:\n      idleness.thread = .acting",
+     "default:\n      idleness.thread = .none"),
+    ("what has gone away since is not looked for", "      awayTasks.somethingHappens()\n", ""),
+)
+of(
+    "AwayRegister.isBack",
+    ("a task that runs elsewhere is back", "guard !status.isActive else", "guard true else"),
+    ("a task is back before its job has done with it", "    return running.allSatisfy { job in\n", "    return running.isEmpty || running.allSatisfy { job in _ = job; return true } || running.allSatisfy { job in\n"),
+)
+of(
+    "AwayTasks.absence",
+    ("an async let that is away is not waited for", "if entry.hasAsyncLets, TaskStatus", "if false, TaskStatus"),
+    ("a task that may have run elsewhere is not looked at", "guard entry.mayHaveRun || ", "guard "),
+)
+of(
+    "AwayTasks.hasArrived",
+    ("a task that comes through the door stays away", "comeBack(id, entry)\n    return true", "return false"),
+)
+of(
+    "LiveTasks.removeEnded",
+    ("tasks that are over are kept", "for task in over { tasks.remove(task.id) }", "_ = over"),
+)
+of("LiveTasks.remove", ("a task that is over is kept until later", "tasks.remove(id).task", "nil"))
+of("Scheduler.taskMayBeAway", ("nobody goes away", "suspect(TaskReference(job: task))", "_ = task"))
+of("Scheduler.taskBeganElsewhere", ("others' executors run nothing", "runsElsewhere(TaskReference(job: task))", "_ = task"))
+of("Scheduler.taskEndedElsewhere", ("others' executors never end a job", "ranElsewhere(task)", "_ = task"))
+of(
+    "RunningTask.isAnother",
+    ("a thread that runs nothing has done with a task", "running != 0 && ", ""),
 )
 of(
     "SchedulerState.decide",
@@ -705,8 +732,8 @@ of(
 of(
     "Activity.isDue",
     ("what has changed is the same", "guard let found = watched, found.number == number", "guard let found = watched"),
-    ("a blockage is reported again and again", "guard !found.isReported, found.limit", "guard found.limit"),
-    ("nothing takes too long", "found.limit.hasPassed else", "!found.limit.hasPassed else"),
+    ("a blockage is reported again and again", "guard !found.isReported, found.since", "guard found.since"),
+    ("nothing takes too long", "found.since.lasts(limit) else", "!found.since.lasts(limit) else"),
     ("a busy test is waited for longer than three times", "patience: found.patience - 1", "patience: found.patience"),
 )
 of(
@@ -808,10 +835,12 @@ of(
      "continuation.resume()\n      context.pointee.isWaking = false\n    case .cancel",
      "continuation.resume()\n    case .cancel"),
     ("a stranger's sleep is resumed as the scheduler's own",
-     "case .wake(let continuation, let isOwn):\n      context.pointee.isWaking = isOwn",
+     "case .wake(let continuation, let isOwn):\n      if isOwn { willResume(TaskReference(continuation)) }\n"
+     "      context.pointee.isWaking = isOwn",
      "case .wake(let continuation, _):\n      context.pointee.isWaking = true"),
     ("a stranger's wait is resumed as the scheduler's own",
-     "case .finish(let continuation, let isOwn):\n      context.pointee.isWaking = isOwn",
+     "case .finish(let continuation, let isOwn):\n      if isOwn { willResume(TaskReference(continuation)) }\n"
+     "      context.pointee.isWaking = isOwn",
      "case .finish(let continuation, _):\n      context.pointee.isWaking = true"),
     ("nobody is cancelled who should be", "for task in tasks { task.cancel() }", "_ = tasks"),
     ("nothing is reported of a body that goes on", "reportOverdue(problem)", "_ = problem"),
@@ -871,9 +900,9 @@ likely("OwnershipTests|SchedulerTests|LifetimeTests|TestClockXCTests")
 of(
     "Scheduler.admitCurrentTask",
     ("any task in a job of the test's counts as the test's",
-     "return context.pointee.taskID == task\n        || TaskOwnership.shared.claim(task, at: current.address, for: self)", "return true"),
+     "return context.pointee.taskID == task || TaskOwnership.shared.claim(task, for: self)", "return true"),
     ("a task of another test is taken over by a sleep",
-     "guard TaskOwnership.shared.claim(task, at: current.address, for: self) else { return false }",
+     "guard TaskOwnership.shared.claim(task, for: self) else { return false }",
      "TaskOwnership.shared.transfer(task, to: self)"),
     ("whoever uses a clock is not known", "    _ = change { $0.testTasks.add(user: user) }\n", "    _ = user\n"),
     ("a visitor is not waited for", "    if context?.pointee.isCounted != true || !isProcessWide { visit() }\n", ""),
@@ -889,12 +918,12 @@ of(
     ("whoever makes a clock in XCTest is not known",
      "      scheduler.admitCurrentTask()\n      scheduler.addMaker()\n", "      scheduler.admitCurrentTask()\n"),
     ("whoever makes a clock is not known", "    if known == nil { scheduler.addMaker() }\n", ""),
-    ("a task whose clocks are gone is nobody's", "    _ = TaskOwnership.shared.claim(task, at: current.address, for: scheduler)\n", ""),
+    ("a task whose clocks are gone is nobody's", "    _ = TaskOwnership.shared.claim(task, for: scheduler)\n", ""),
     ("a test is not known to its failures", "isTestKnown: true", "isTestKnown: false"),
 )
 of(
     "Scheduler.visit",
-    ("a visitor in a job is not counted", "      change { $0.visitorCame() }\n    } else", "    } else"),
+    ("a visitor in a job is not counted", "      change { $0.visitorCame() }\n      // When", "      // When"),
     ("a visitor's end is not told", "      context.pointee.visited.append(self)\n", ""),
     ("a job from before the door is not waited for", "else if RuntimeDoor.isOnMainQueue {",
      "else if RuntimeDoor.isOnMainQueue, isVirtual {"),
@@ -909,7 +938,7 @@ of(
 of(
     "Scheduler.takeOverCurrentTask",
     ("a task that is taken over is not waited for", "    visit()\n", ""),
-    ("a task that is taken over stays another's", "    TaskOwnership.shared.transfer(task.id, at: task.address, to: self)\n", "    _ = task\n"),
+    ("a task that is taken over stays another's", "    TaskOwnership.shared.transfer(task, to: self)\n", "    _ = task\n"),
 )
 of(
     "Scheduler.isAnyBusy",
@@ -958,7 +987,9 @@ of(
     ("a delayed task bears the name of who made it",
      "taskID == TaskReference.currentID ? TaskReference.currentName : nil", "TaskReference.currentName"),
     ("a sleep in an actor's queue is nobody's visit",
-     "    if ThreadContext.current?.pointee.owner !== self { visit() }\n", ""),
+     "owner == nil {\n      visit()", "owner == nil {\n      _ = 0"),
+    ("a sleep in another's queue does not tell that its task may go on there",
+     "      taskMayBeAway(delayed.task)\n", ""),
     ("a sleep until now waits in a scope",
      "      guard deadline > timeline.now else {\n        state.jobIsReady(job, isFromOutside: false)\n"
      "        return ([], nil)\n      }\n", ""),
@@ -1057,7 +1088,7 @@ of(
 likely("OwnershipTests|TaskTableTests|LifetimeTests|RuntimeDoorTests")
 of(
     "TaskOwnership.release",
-    ("a test's tasks stay in the register", "owners.remove(task.id, of: owner)", "_ = task"),
+    ("a test's tasks stay in the register", "owners.remove(id, of: owner)", "_ = id"),
     ("the process-wide scheduler lives for ever", "        processWide = nil\n", ""),
     ("a process-wide scheduler that is gone is looked for", "        hasProcessWide.store(false, ordering: .relaxed)\n", ""),
     ("what is known of foreign tasks is known for ever", "        foreign.removeAll()\n", ""),
@@ -1074,7 +1105,7 @@ of(
      "running"),
     ("an actor's queue belongs to nobody", "(registered(running) ?? processWide?.ownerIfAwake, false)",
      "(processWide?.ownerIfAwake, false)"),
-    ("a new task belongs to nobody", "        register(id, at: address, of: running)\n        return (running, true)",
+    ("a new task belongs to nobody", "        register(id, of: running)\n        return (running, true)",
      "        return (processWide?.ownerIfAwake, false)"),
     ("a new task is not new", "return (running, true)", "return (running, false)"),
     ("what runs for the whole process is registered", "        if running === processWide?.owner { return (running, false) }\n", ""),
@@ -1082,14 +1113,14 @@ of(
 of(
     "TaskOwnership.claim",
     ("a task can be claimed from another test", "      if let other = owners[id] { return other === owner }\n", ""),
-    ("a claim is not noted", "      register(id, at: address, of: owner)\n", ""),
+    ("a claim is not noted", "      register(id, of: owner)\n", ""),
 )
 of(
     "TaskOwnership.register",
     ("the whole process's tasks are registered", "    guard owner !== processWide?.owner else { return }\n", ""),
     ("tasks of an owner that is gone are registered",
      "    guard registrations[ObjectIdentifier(owner)] != nil else { return }\n", ""),
-    ("an owner's tasks are not known at its end", "    registrations[ObjectIdentifier(owner)]?.tasks.append(\n      TaskAddress(id: id, address: address))\n", ""),
+    ("an owner's tasks are not known at its end", "    registrations[ObjectIdentifier(owner)]?.tasks.append(id)\n", ""),
 )
 of(
     "TaskOwnership.registerForeign",
@@ -1127,13 +1158,12 @@ of(
 of(
     "TaskTable.moveBlock",
     ("a block moves without its owners",
-     "      owners.swapAt(old << Int(Self.blockBits) | slot, new << Int(Self.blockBits) | slot)\n", "      _ = slot\n"),
+     "      entries.swapAt(old << Int(Self.blockBits) | slot, new << Int(Self.blockBits) | slot)\n", "      _ = slot\n"),
     ("a block moves without its count", "    known[new] = known[old]\n", ""),
 )
 of(
     "TaskTable.remove",
-    ("a removed task is not the scheduler's to remove", "    guard owners[slot] == Mark(owner) else { return }\n",
-     "    guard owners[slot] != .none else { return }\n"),
+    ("a removed task is counted on", "    count -= 1\n", ""),
 )
 of("TaskTable.home", ("consecutive tasks stand in one run", "block &* 0x9E37_79B9_7F4A_7C15", "block << 32"))
 of("TaskTable.grow", ("a block grows without its count", "      known[new] = old.known[place]\n", ""))
@@ -1157,7 +1187,7 @@ of(
     ("a new task is seen as known", "lane: lane), isNew: isNew)", "lane: lane), isNew: false)"),
 )
 of(
-    "RuntimeDoor.runningOwner",
+    "ThreadContext.runningOwner",
     ("an actor's queue works for its thread's test",
      "return TaskOwnership.shared.owner(of: task, on: owner)", "_ = task; return owner"),
     ("a job from before the door is nobody's",
@@ -1196,11 +1226,11 @@ of(
 )
 of(
     "WatchedTask.current",
-    ("the task of an async let is kept", "!TaskStatus.isAsyncLet(task),\n      ", "\n      "),
+    ("the task of an async let is kept", "!TaskStatus.isAsyncLet(task.job),\n      ", "\n      "),
 )
 of(
     "WatchedTask.currentChild",
-    ("a task that is no child counts as the test", "TaskStatus.isChild(task)", "!TaskStatus.isAsyncLet(task)"),
+    ("a task that is no child counts as the test", "TaskStatus.isChild(task.job)", "!TaskStatus.isAsyncLet(task.job)"),
 )
 of("WatchedTask.isOver", ("no task is ever over", "TaskStatus(of: task.job).isOver", "false"))
 of("TaskHandle.cancel", ("no task is cancelled", "task.cancel()", ""))

@@ -14,6 +14,8 @@ enum Action {
   /// Looks at tasks that began to sleep on a clock of the runtime's in the job that has just ended:
   /// whether they were cancelled before they were suspended.
   case inspect([BegunSleep])
+  /// Looks at the tasks that may be away.
+  case look
   /// Goes on on another thread.
   case move(to: Lane)
   /// Does nothing until something happens; or until an alarm rings, if one is to be set.

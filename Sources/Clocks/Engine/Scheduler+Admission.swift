@@ -27,8 +27,7 @@ extension Scheduler {
     RuntimeDoor.open()
     Watchdog.start()
     DumpSignal.start()
-    guard let current = TaskReference.current else { return retainProcessWide(at: origin) }
-    let task = current.id
+    guard let task = TaskReference.currentID else { return retainProcessWide(at: origin) }
     let known = running ?? scheduler(TaskOwnership.shared.owner(of: task))
     if known == nil, TestLibraries.isXCTestRunning {
       // One test runs at a time, but in several tasks: `setUp`, the test, `tearDown`.
@@ -41,7 +40,7 @@ extension Scheduler {
     scheduler.retain()
     // Also if the current thread runs for the scheduler already: its first clocks may be gone, and
     // with them all that was known of its tasks.
-    _ = TaskOwnership.shared.claim(task, at: current.address, for: scheduler)
+    _ = TaskOwnership.shared.claim(task, for: scheduler)
     scheduler.admitCurrentTask()
     if known == nil { scheduler.addMaker() }
     return scheduler
@@ -76,17 +75,20 @@ extension Scheduler {
   @discardableResult
   func admitCurrentTask() -> Bool {
     let context = ThreadContext.current
-    guard let current = TaskReference.current else { return false }
-    let task = current.id
+    guard let task = TaskReference.currentID else { return false }
     wakeIfProcessWide()
     if let context, context.pointee.owner === self {
       // Everything that comes through the door is registered there. What does not is a task that
       // has not been suspended yet (`Task.immediate`) or that was only ever in an actor's queue.
-      return context.pointee.taskID == task
-        || TaskOwnership.shared.claim(task, at: current.address, for: self)
+      return context.pointee.taskID == task || TaskOwnership.shared.claim(task, for: self)
     }
-    guard TaskOwnership.shared.claim(task, at: current.address, for: self) else { return false }
-    guard context?.pointee.owner == nil else { return true }
+    guard TaskOwnership.shared.claim(task, for: self) else { return false }
+    keepCurrentTask()
+    guard context?.pointee.owner == nil else {
+      // It runs in the queue of an actor that is at work for another test.
+      if let current = TaskReference.current { suspect(current) }
+      return true
+    }
     let user = WatchedTask.currentChild
     _ = change { $0.testTasks.add(user: user) }
     if context?.pointee.isCounted != true || !isProcessWide { visit() }
@@ -124,6 +126,8 @@ extension Scheduler {
     if let context = ThreadContext.current {
       context.pointee.visited.append(self)
       change { $0.visitorCame() }
+      // When the job has ended, its task may wait for an actor.
+      if let current = TaskReference.current { suspect(current) }
     } else if RuntimeDoor.isOnMainQueue {
       // A job that began before the door was opened. The main thread's next turn comes when it has
       // ended.
@@ -137,8 +141,20 @@ extension Scheduler {
   /// The rest of the current job still runs where it runs; the scheduler waits for its end. To be
   /// called in a job that came through the door.
   func takeOverCurrentTask() {
-    guard let task = TaskReference.current else { return }
+    guard let task = TaskReference.currentID else { return }
     visit()
-    TaskOwnership.shared.transfer(task.id, at: task.address, to: self)
+    TaskOwnership.shared.transfer(task, to: self)
+    keepCurrentTask()
+  }
+
+  private func keepCurrentTask() {
+    if let task = TaskReference.current { keep(task) }
+  }
+
+  /// The scheduler's tasks that are not over, in the order in which they were made. O(n log n).
+  var tasks: [TaskHandle] {
+    let (live, over) = change { $0.liveTasks.all() }
+    withExtendedLifetime(over) {}
+    return live.filter { TaskOwnership.shared.owner(of: $0.id) === self }
   }
 }

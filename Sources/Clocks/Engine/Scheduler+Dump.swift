@@ -15,19 +15,17 @@ extension Scheduler {
     let images = CodeImages()
     let reader = reading.reader(images)
     let asking = TaskReference.current?.id
-    // Most of those that were ever there are over: they are left out before the lock is taken.
-    var look = reader
-    let registered = TaskOwnership.shared.tasks(of: self).filter {
-      look?.read($0.address, ifItIs: $0.id) != nil
-    }
+    // Kept until they have been read.
+    let kept = tasks
     var (entries, running, sleeps) = change { state in
       var walk = reader.map { TaskWalk($0, reading) }
       walk?.visit(state.knownTasks)
-      walk?.visit(registered)
+      walk?.visit(kept.map(\.job))
       return (
         walk?.entries ?? [], state.activity.running?.task, state.timelines.map(\.sleepTexts)
       )
     }
+    withExtendedLifetime(kept) {}
     // Instants of the user's describe themselves without the lock.
     let texts = sleeps.flatMap { $0() }
     sleeps = []
@@ -80,7 +78,7 @@ extension SchedulerState {
   }
 }
 
-/// Goes from task to task: to those that one waits for, to its children, and to its parent's others.
+/// Goes from task to task: to those that one waits for, and to its children.
 private struct TaskWalk {
   private(set) var entries: [TaskDump.Entry] = []
   private var seen: Set<UInt> = []
@@ -94,20 +92,8 @@ private struct TaskWalk {
     self.reading = reading
   }
 
-  /// Tasks that are in memory.
   mutating func visit(_ tasks: [UnownedJob]) {
-    visit(tasks.map { unsafeBitCast($0, to: UInt.self) })
-  }
-
-  /// Tasks that may be over.
-  mutating func visit(_ tasks: [TaskAddress]) {
-    for task in tasks where reader.read(task.address, ifItIs: task.id) != nil {
-      visit([task.address])
-    }
-  }
-
-  private mutating func visit(_ addresses: [UInt]) {
-    var addresses = addresses
+    var addresses = tasks.map { unsafeBitCast($0, to: UInt.self) }
     while let address = addresses.popLast(), entries.count < Self.most {
       guard seen.insert(address).inserted, let found = reader.read(address) else { continue }
       let task = reading.cut(found)

@@ -103,8 +103,12 @@ extension Scheduler {
     let details = SleepQueue<Duration>.Details(
       registered: .zero, task: task, taskID: taskID, clock: delayed.clock, tolerance: nil)
     let name = taskID == TaskReference.currentID ? TaskReference.currentName : nil
-    // In an actor's queue the thread may run for another owner; then the job's end is waited for.
-    if ThreadContext.current?.pointee.owner !== self { visit() }
+    if ThreadContext.current?.pointee.owner == nil {
+      visit()
+    } else if ThreadContext.current?.pointee.owner !== self {
+      // In the queue of an actor that is at work for another test.
+      taskMayBeAway(delayed.task)
+    }
     let (fulfilled, news): ([SleepsWaiter], SleepNews<Duration>?) = change { state in
       let timeline = scope.timeline
       let deadline = saturatingSum(timeline.now, delayed.delay)
@@ -121,6 +125,7 @@ extension Scheduler {
         state.scope?.runtimeSleeps.begin(sleep, of: handle)
       } else {
         state.scope?.runtimeSleeps.beginDelay(sleep, of: taskID)
+        state.awayTasks.isDelayed(taskID)
       }
       if state.listener != nil {
         state.note(.sleepRegistered(number: sleep.number, task: taskID, until: deadline))
@@ -187,6 +192,7 @@ extension Scheduler {
         guard let job = state.scope?.runtimeSleeps.endDelay(of: task.id, on: timeline) else {
           return
         }
+        state.awayTasks.isNotDelayed(task.id)
         state.jobIsReady(job, isFromOutside: false)
       }
     }

@@ -50,6 +50,7 @@ extension Scheduler {
   func resume(
     _ sleeper: UnsafeContinuation<Void, any Error>, isOwn: Bool, throwing error: any Error
   ) {
+    if isOwn { willResume(TaskReference(sleeper)) }
     // On a thread that runs for the scheduler nobody needs to look up whose the task is.
     let context = isOwn ? ThreadContext.current : nil
     guard let context, context.pointee.owner === self, !context.pointee.isWaking else {

@@ -106,7 +106,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   ///
   /// - Parameter number: The thread's number.
   private func pump(on lane: Lane, _ number: Int) {
-    _ = ThreadContext.run(ThreadContext(owner: self)) { context in
+    var context = ThreadContext(owner: self)
+    context.run { context in
       threadMark.store(UInt(bitPattern: context), ordering: .relaxed)
       var jobs = 0
       var poolJobsOnMain = 0
@@ -131,10 +132,12 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     case .run(let job):
       run(job, context)
     case .wake(let continuation, let isOwn):
+      if isOwn { willResume(TaskReference(continuation)) }
       context.pointee.isWaking = isOwn
       continuation.resume()
       context.pointee.isWaking = false
     case .finish(let continuation, let isOwn):
+      if isOwn { willResume(TaskReference(continuation)) }
       context.pointee.isWaking = isOwn
       continuation.resume()
       context.pointee.isWaking = false
@@ -145,6 +148,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
       reportOverdue(problem)
     case .inspect(let sleeps):
       inspect(sleeps)
+    case .look:
+      lookAtSuspects()
     case .move(let lane):
       startThread(on: lane)
       return false
@@ -157,12 +162,24 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   @inline(__always)
   private func run(_ job: ReadyJob, _ context: UnsafeMutablePointer<ThreadContext>) {
+    // Kept until its job has ended and its status has been read.
+    let task = job.taskID == 0 ? nil : TaskReference(job: job.job).watchableHandle
     context.pointee.taskID = job.taskID
+    context.pointee.arrivedTask = 0
     context.pointee.isInJob = true
-    RuntimeDoor.run(job.job, on: job.lane)
+    RuntimeDoor.run(job.job, job.taskID, on: job.lane)
     context.pointee.isInJob = false
     context.pointee.taskID = 0
+    if let task, context.pointee.arrivedTask != job.taskID {
+      let status = TaskStatus(of: task.job)
+      if status.isOver {
+        _ = change { $0.liveTasks.remove(job.taskID) }
+      } else if status.mayBeAway {
+        taskMayBeAway(task.job)
+      }
+    }
     guard !context.pointee.visited.isEmpty else { return }
+    AwayRegister.look()
     for owner in context.pointee.visited { owner.visitorLeft(on: nil) }
     context.pointee.visited = []
   }
@@ -192,6 +209,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   // MARK: - As an owner of tasks
 
   override func enqueue(_ job: ReadyJob, isNew: Bool) {
+    if isNew { keep(TaskReference(job: job.job)) }
     change { state in
       if state.listener != nil {
         let creator = TaskReference.currentID ?? 0
@@ -207,6 +225,44 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   override func reading(of clock: clockid_t, isDate: Bool) -> timespec? {
     virtualReading(of: clock, isDate: isDate)
+  }
+
+  override func taskMayBeAway(_ task: UnownedJob) { suspect(TaskReference(job: task)) }
+
+  override func taskBeganElsewhere(_ task: UnownedJob) { runsElsewhere(TaskReference(job: task)) }
+
+  override func taskEndedElsewhere(_ task: UInt64) { ranElsewhere(task) }
+
+  override func taskHasAsyncLet(_ task: UnownedJob) {
+    suspect(TaskReference(job: task), mayHaveRun: false, hasAsyncLets: true)
+  }
+
+  override func taskIsBack(_ task: UInt64, _ absence: UInt64) {
+    change { state in
+      if state.awayTasks.isBack(task, absence) { state.taskCameBack(task) }
+    }
+  }
+
+  override func lookAfterTasksAway() {
+    _ = change { state in
+      let back = state.awayTasks.lookAtAsyncLets()
+      for task in back { state.taskCameBack(task.id) }
+      return back
+    }
+  }
+
+  override func taskWasCreated(_ task: UnownedJob) {
+    keep(TaskReference(job: task))
+    change { state in
+      guard state.listener != nil else { return }
+      state.note(.taskCreated(taskID(of: task), by: TaskReference.currentID ?? 0))
+    }
+  }
+
+  /// Remembers a task that is not over. Amortized O(1).
+  func keep(_ task: TaskReference) {
+    guard let task = task.watchableHandle else { return }
+    _ = change { $0.liveTasks.insert(task) }
   }
 
   override func visitorLeft(on lane: Lane?) {

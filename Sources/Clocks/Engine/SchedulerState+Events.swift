@@ -5,6 +5,7 @@ extension SchedulerState {
   @inline(__always)
   mutating func jobIsReady(_ job: ReadyJob, isFromOutside: Bool) {
     if !dropped.isEmpty, dropped.contains(job.taskID) { return }
+    if idleness.away > 0, awayTasks.hasArrived(job.taskID) { taskCameBack(job.taskID) }
     if let scope {
       if let over = scope.runtimeSleeps.taskBecameReady(job.taskID, on: scope.timeline) {
         idleness.ready.append(over)

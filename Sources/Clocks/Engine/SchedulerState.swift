@@ -6,6 +6,10 @@
 struct SchedulerState {
   /// What keeps the test from being idle.
   var idleness = Idleness()
+  /// The tasks that keep it from being so elsewhere.
+  var awayTasks = AwayTasks()
+  /// The tasks that are not over.
+  var liveTasks = LiveTasks()
   /// Those who wait for the test to be idle.
   var requests = Requests()
   /// Notices that the test never comes to rest.
@@ -49,7 +53,10 @@ struct SchedulerState {
     switch action {
     case .rest: break
     case .move: idleness.thread = .requested
-    default: idleness.thread = .acting
+    case .look: idleness.thread = .acting
+    default:
+      idleness.thread = .acting
+      awayTasks.somethingHappens()
     }
     return action
   }
@@ -60,6 +67,7 @@ struct SchedulerState {
     if let begun = takeBegunSleeps() { return .inspect(begun) }
     if !idleness.ready.isEmpty { return startJob(on: lane, mayStay: mayStay) }
     guard idleness.isIdle else { return .rest(nil) }
+    if awayTasks.mustLook, turn != nil || scope != nil { return .look }
     runaway.isAtRest()
     switch turn {
     case .cancellation: return .cancel(scope!.body.takeToCancel())
@@ -198,7 +206,9 @@ struct SchedulerState {
     scope?.pace.somethingHappens()
     switch sleeper {
     case .continuation(let continuation, let isOwn): return .wake(continuation, isOwn: isOwn)
-    case .job(let job): return start(job)
+    case .job(let job):
+      awayTasks.isNotDelayed(job.taskID)
+      return start(job)
     }
   }
 
@@ -274,6 +284,7 @@ struct SchedulerState {
   /// Stops the program if something is out of order; for tests.
   func checkInvariants() {
     idleness.checkInvariants()
+    awayTasks.checkInvariants()
     requests.checkInvariants()
     scope?.pace.checkInvariants()
     scope?.timeline.sleeps.checkInvariants()

@@ -43,6 +43,11 @@ final class Watchdog: Sendable {
         }
       }
       if scheduler.scope != nil { scheduler.ran(for: interval) }
+      if let absence = scheduler.newAbsence(after: limit, isAnyBusy: isAnyBusy) {
+        let description = (absence.description(after: limit) + scheduler.scopeDescription)
+          .with(scheduler.dumpTasks())
+        scheduler.report.runInTest { scheduler.report.record(description) }
+      }
       let hasScope = haveScopes.contains(ObjectIdentifier(scheduler))
       if let standstill = scheduler.newStandstill(
         after: limit, isAnyBusy: isAnyBusy, hasScope: hasScope)

@@ -21,6 +21,24 @@ struct Blockage: Sendable {
   }
 }
 
+/// Tasks that run, or wait to, where the scheduler does not start their jobs, and do not come back.
+struct Absence: Sendable {
+  /// The tasks' ids.
+  var tasks: [UInt64]
+
+  func description(after limit: Duration) -> String {
+    let names = tasks.map { "#\($0)" }.joined(separator: ", ")
+    return """
+      The test has waited for \(limit) of real time for \(tasks.count == 1 ? "a task" : "tasks") of \
+      its own that an actor or an executor has not run to the end: \(names). Either the actor is busy \
+      for another test, or a thread of the executor is blocked, or the executor runs its jobs only when \
+      it is told to, and nobody tells it. The test goes on without waiting for \
+      \(tasks.count == 1 ? "it" : "them").
+
+      """
+  }
+}
+
 /// Tasks that sleep on clocks that nobody advances, in a test in which nothing else happens.
 struct Standstill: Sendable {
   /// A list for each clock on which a task sleeps, to be made without a lock.

@@ -85,4 +85,26 @@ class TaskOwner: @unchecked Sendable {
   func visitorLeft(on lane: Lane?) {
     fatalError("Clocks: an owner of tasks waits for its visitors.")
   }
+
+  /// Learns that a task of the owner's may run, now or later, without coming through the door: it is
+  /// looked at before the owner counts as idle. To be called while the task is in memory.
+  func taskMayBeAway(_ task: UnownedJob) {}
+
+  /// Learns that somebody's executor runs a task of the owner's now, until `taskEndedElsewhere`.
+  func taskBeganElsewhere(_ task: UnownedJob) {}
+
+  /// Learns that the job that somebody's executor ran has ended.
+  func taskEndedElsewhere(_ task: UInt64) {}
+
+  /// Learns that a task of the owner's has begun an `async let`, whose task is a part of it.
+  func taskHasAsyncLet(_ task: UnownedJob) {}
+
+  /// Learns that a task of the owner's that was away is back; it is in memory still.
+  func taskIsBack(_ task: UInt64, _ absence: UInt64) {}
+
+  /// Looks whether tasks are back of which nobody else can tell.
+  func lookAfterTasksAway() {}
+
+  /// Learns that the current thread has made a task for the owner.
+  func taskWasCreated(_ task: UnownedJob) {}
 }

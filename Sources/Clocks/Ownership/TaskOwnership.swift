@@ -1,12 +1,5 @@
 import Synchronization
 
-/// Where a task is, or was: it may be over, and its memory another's.
-struct TaskAddress: Sendable {
-  var id: UInt64
-  /// 0 if it is not known.
-  var address: UInt
-}
-
 /// Who owns which task: the register of all owners in the process and of the tasks that belong to
 /// them.
 ///
@@ -24,7 +17,7 @@ final class TaskOwnership: Sendable {
   private let lock = Lock()
   /// The owner of each task that has been seen. Every owner in it is also in `registrations`, which
   /// keeps it alive.
-  @exclusivity(unchecked) nonisolated(unsafe) private var owners = TaskTable()
+  @exclusivity(unchecked) nonisolated(unsafe) private var owners = OwnerTable()
   /// Every registered owner.
   @exclusivity(unchecked) nonisolated(unsafe) private var registrations:
     [ObjectIdentifier: Registration] = [:]
@@ -45,9 +38,8 @@ final class TaskOwnership: Sendable {
     /// The newest task there was when the owner began: older ones are not its own unless it claimed
     /// them.
     var watermark: UInt64
-    /// The tasks that are registered as the owner's, to strike them off at its end, and to tell where
-    /// they are.
-    var tasks: [TaskAddress] = []
+    /// The tasks that are registered as the owner's, to strike them off at its end.
+    var tasks: [UInt64] = []
   }
 
   deinit { lock.destroy() }
@@ -83,9 +75,9 @@ final class TaskOwnership: Sendable {
       registrations[key]!.clocks -= 1
       guard registrations[key]!.clocks == 0 else { return }
       struckOff = registrations.removeValue(forKey: key)
-      for task in struckOff!.tasks {
+      for id in struckOff!.tasks {
         // Unless the task has gone over to another owner since.
-        owners.remove(task.id, of: owner)
+        owners.remove(id, of: owner)
       }
       if processWide?.owner === owner {
         struckOffProcessWide = processWide
@@ -142,19 +134,27 @@ final class TaskOwnership: Sendable {
 
   /// Registers a task as `owner`'s unless another owns it, and says whether it is `owner`'s now.
   /// Amortized O(1).
-  ///
-  /// - Parameter address: Where the task is, if that is known.
-  func claim(_ id: UInt64, at address: UInt = 0, for owner: TaskOwner) -> Bool {
+  func claim(_ id: UInt64, for owner: TaskOwner) -> Bool {
     lock.withLock {
       if let other = owners[id] { return other === owner }
-      register(id, at: address, of: owner)
+      register(id, of: owner)
+      return true
+    }
+  }
+
+  /// Registers a task that `owner`'s tasks have just made, and says whether it was unknown.
+  /// Amortized O(1).
+  func register(newTask id: UInt64, of owner: TaskOwner) -> Bool {
+    lock.withLock {
+      guard owners[id] == nil, !foreign.contains(id) else { return false }
+      register(id, of: owner)
       return true
     }
   }
 
   /// Makes a task `owner`'s, whoever owned it before.
-  func transfer(_ id: UInt64, at address: UInt = 0, to owner: TaskOwner) {
-    lock.withLock { register(id, at: address, of: owner) }
+  func transfer(_ id: UInt64, to owner: TaskOwner) {
+    lock.withLock { register(id, of: owner) }
   }
 
   /// Whose a job is that has just become ready, and whether its task is seen for the first time.
@@ -166,10 +166,9 @@ final class TaskOwnership: Sendable {
   ///
   /// - Parameters:
   ///   - id: The job's task; 0 if it is no task's.
-  ///   - address: Where the task is, if that is known.
   ///   - running: The owner on whose behalf the current thread runs.
   func owner(
-    ofReadyJob id: UInt64, at address: UInt = 0, on running: TaskOwner?
+    ofReadyJob id: UInt64, on running: TaskOwner?
   ) -> (owner: TaskOwner?, isNew: Bool) {
     lock.withLock {
       // An actor's queue has no owner of its own: it works for whoever set it going.
@@ -182,7 +181,7 @@ final class TaskOwnership: Sendable {
         guard id > registrations[ObjectIdentifier(running)]!.watermark else {
           return (processWide?.ownerIfAwake, false)
         }
-        register(id, at: address, of: running)
+        register(id, of: running)
         return (running, true)
       }
       let owner = processWide?.ownerIfAwake
@@ -196,18 +195,12 @@ final class TaskOwnership: Sendable {
     return owner
   }
 
-  private func register(_ id: UInt64, at address: UInt, of owner: TaskOwner) {
+  private func register(_ id: UInt64, of owner: TaskOwner) {
     // Whatever is nobody else's is the process-wide owner's without an entry.
     guard owner !== processWide?.owner else { return }
     guard registrations[ObjectIdentifier(owner)] != nil else { return }
     owners.set(id, to: owner)
-    registrations[ObjectIdentifier(owner)]?.tasks.append(
-      TaskAddress(id: id, address: address))
-  }
-
-  /// The tasks that are registered as an owner's, whether or not they are over. O(tasks).
-  func tasks(of owner: TaskOwner) -> [TaskAddress] {
-    lock.withLock { registrations[ObjectIdentifier(owner)]?.tasks ?? [] }
+    registrations[ObjectIdentifier(owner)]?.tasks.append(id)
   }
 
   /// Remembers that a task is foreign, so that a test which resumes it later does not take it for

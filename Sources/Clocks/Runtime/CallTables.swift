@@ -12,6 +12,7 @@
       var base: UInt
       var name: UnsafePointer<CChar>?
       var dynamicSection: UnsafePointer<DynamicEntry>?
+      var next: UnsafePointer<LoadedLibrary>?
     }
 
     private struct DynamicEntry {
@@ -39,7 +40,18 @@
       static let callRelocationsSize = 2
       static let strings = 5
       static let symbols = 6
+      static let relocations = 7
+      static let relocationsSize = 8
       static let callRelocations = 23
+    }
+
+    /// The kinds of entry that hold the address of a function, and nothing else.
+    private enum Kind {
+      #if arch(arm64)
+        static let all: Set<UInt32> = [1025, 1026]
+      #else
+        static let all: Set<UInt32> = [6, 7]
+      #endif
     }
 
     /// Puts `function` in the place of another one in the call table of a library, if it is loaded, and
@@ -50,7 +62,39 @@
       guard let handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD) else { return false }
       // In the GNU C library a handle is the `link_map` of the library.
       let loaded = handle.assumingMemoryBound(to: LoadedLibrary.self).pointee
-      guard var entry = loaded.dynamicSection else { return false }
+      return redirect([(name, function)], in: loaded).contains(0)
+    }
+
+    /// Puts functions in the places of others in the program and in every library that is loaded but
+    /// the Swift runtime's own, and says whether the program calls the first of them.
+    static func redirectUsers(
+      _ functions: [(name: StaticString, function: UnsafeRawPointer)]
+    ) -> Bool {
+      var next = UnsafePointer<LoadedLibrary>(
+        dlopen(nil, RTLD_LAZY)?.assumingMemoryBound(to: LoadedLibrary.self))
+      var isProgram = true
+      var isFirstFound = false
+      while let library = next?.pointee {
+        if isProgram || !isOfRuntime(library) {
+          let found = redirect(functions, in: library)
+          if isProgram { isFirstFound = found.contains(0) }
+        }
+        isProgram = false
+        next = library.next
+      }
+      return isFirstFound
+    }
+
+    private static func isOfRuntime(_ library: LoadedLibrary) -> Bool {
+      guard let name = library.name.map({ String(cString: $0) }) else { return true }
+      return name.contains("libswift_Concurrency") || name.contains("libswiftCore")
+    }
+
+    /// Returns the numbers of the functions that were found.
+    private static func redirect(
+      _ functions: [(name: StaticString, function: UnsafeRawPointer)], in library: LoadedLibrary
+    ) -> Set<Int> {
+      guard var entry = library.dynamicSection else { return [] }
       var table: [Int: UInt] = [:]
       while entry.pointee.tag != Tag.end {
         table[entry.pointee.tag] = entry.pointee.value
@@ -58,27 +102,38 @@
       }
       func address(_ tag: Int) -> UInt? {
         // Some systems leave these addresses relative to the library's base.
-        table[tag].map { $0 < loaded.base ? $0 + loaded.base : $0 }
+        table[tag].map { $0 < library.base ? $0 + library.base : $0 }
       }
       guard
         let strings = address(Tag.strings).flatMap({ UnsafePointer<CChar>(bitPattern: $0) }),
-        let symbols = address(Tag.symbols).flatMap({ UnsafePointer<Symbol>(bitPattern: $0) }),
-        let relocations = address(Tag.callRelocations)
-          .flatMap({ UnsafePointer<Relocation>(bitPattern: $0) }),
-        let size = table[Tag.callRelocationsSize]
-      else { return false }
-      var found = false
-      for index in 0..<(Int(size) / MemoryLayout<Relocation>.stride) {
-        let symbol = symbols[Int(relocations[index].info >> 32)]
+        let symbols = address(Tag.symbols).flatMap({ UnsafePointer<Symbol>(bitPattern: $0) })
+      else { return [] }
+      var found: Set<Int> = []
+      // A library that is bound at load has all entries among its other relocations.
+      for (tag, sizeTag) in [
+        (Tag.callRelocations, Tag.callRelocationsSize), (Tag.relocations, Tag.relocationsSize),
+      ] {
         guard
-          name.withUTF8Buffer({ bytes in
-            let found = strings + Int(symbol.name)
-            return strncmp(found, bytes.baseAddress!, bytes.count) == 0 && found[bytes.count] == 0
-          })
+          let relocations = address(tag).flatMap({ UnsafePointer<Relocation>(bitPattern: $0) }),
+          let size = table[sizeTag]
         else { continue }
-        found = replaceWord(at: loaded.base + relocations[index].offset, with: function) || found
+        for index in 0..<(Int(size) / MemoryLayout<Relocation>.stride) {
+          let relocation = relocations[index]
+          guard Kind.all.contains(UInt32(truncatingIfNeeded: relocation.info)) else { continue }
+          let name = strings + Int(symbols[Int(relocation.info >> 32)].name)
+          guard let number = functions.firstIndex(where: { isEqual(name, $0.name) }),
+            replaceWord(at: library.base + relocation.offset, with: functions[number].function)
+          else { continue }
+          found.insert(number)
+        }
       }
       return found
+    }
+
+    private static func isEqual(_ found: UnsafePointer<CChar>, _ name: StaticString) -> Bool {
+      name.withUTF8Buffer { bytes in
+        strncmp(found, bytes.baseAddress!, bytes.count) == 0 && found[bytes.count] == 0
+      }
     }
 
     private static func replaceWord(at address: UInt, with function: UnsafeRawPointer) -> Bool {

@@ -10,7 +10,14 @@ extension RuntimeDoor {
   static func openAtLoad() { _ = way }
 
   /// The way in which the door was opened.
-  private static let way = open(Door.wanted)
+  private static let way: Door = {
+    let way = open(Door.wanted)
+    if way != .none && way != .hook {
+      JobRuns.redirect()
+      TaskCreation.redirect()
+    }
+    return way
+  }()
 
   /// What passes through the door. Thread-safe.
   static let selfTest: SchedulingSelfTest = {

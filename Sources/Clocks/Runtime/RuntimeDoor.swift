@@ -15,10 +15,21 @@ enum RuntimeDoor {
 
   /// Runs a job here and now, as the executor of `lane` would.
   @inline(__always)
+  static func run(_ job: UnownedJob, _ id: UInt64, on lane: Lane) {
+    guard id != 0 else {
+      let number = AwayRegister.beginJob()
+      run(job, on: lane)
+      return AwayRegister.endJob(number)
+    }
+    run(job, on: lane)
+  }
+
+  /// Runs a job that is a task's.
+  @inline(__always)
   static func run(_ job: UnownedJob, on lane: Lane) {
     switch lane {
-    case .pool: job.runSynchronously(on: genericExecutor)
-    case .main: job.runSynchronously(on: MainActor.sharedUnownedExecutor)
+    case .pool: JobRuns.runKnown(job, on: genericExecutor)
+    case .main: JobRuns.runKnown(job, on: MainActor.sharedUnownedExecutor)
     }
   }
 
@@ -71,8 +82,8 @@ enum RuntimeDoor {
     }
     if !TaskOwnership.shared.isEmpty {
       let id = taskID(of: job)
-      let (owner, isNew) = TaskOwnership.shared.owner(
-        ofReadyJob: id, at: unsafeBitCast(job, to: UInt.self), on: runningOwner)
+      if let context, id != 0 { context.pointee.arrivedTask = id }
+      let (owner, isNew) = TaskOwnership.shared.owner(ofReadyJob: id, on: runningOwner)
       if let owner {
         owner.enqueue(ReadyJob(job: job, taskID: id, lane: lane), isNew: isNew)
         return
@@ -82,18 +93,8 @@ enum RuntimeDoor {
   }
 
   /// The owner on whose behalf the current thread runs.
-  ///
-  /// It is that of the current task, which in an actor's queue may be another one than that of the
-  /// thread: whoever sets the queue going also runs what others have left in it. A job that began
-  /// before the door was opened has no context, but its task may be a test's.
-  static var runningOwner: TaskOwner? {
-    guard let context = ThreadContext.current else {
-      return TaskReference.currentID.flatMap { TaskOwnership.shared.owner(of: $0) }
-    }
-    let owner = context.pointee.owner
-    guard let task = TaskReference.currentID, task != context.pointee.taskID else { return owner }
-    return TaskOwnership.shared.owner(of: task, on: owner)
-  }
+  @inline(__always)
+  static var runningOwner: TaskOwner? { ThreadContext.runningOwner }
 
   /// Runs a foreign job on the thread that it was given.
   ///
@@ -102,15 +103,16 @@ enum RuntimeDoor {
   ///
   /// - Parameter isCounted: Whether its end is to be told to the register of tasks.
   static func runForeign(_ job: UnownedJob, on lane: Lane, isCounted: Bool = false) {
-    let context = ThreadContext.run(
-      ThreadContext(taskID: taskID(of: job), isCounted: isCounted, isInJob: true)
-    ) { _ in
-      run(job, on: lane)
-    }
+    let id = taskID(of: job)
+    var context = ThreadContext(taskID: id, isCounted: isCounted, isInJob: true)
+    context.run { _ in run(job, id, on: lane) }
     let waiting = isCounted ? TaskOwnership.shared.foreignJobHasRun() : nil
-    for owner in context.visited.dropLast() { owner.visitorLeft(on: nil) }
-    // The thread has nothing else to do, so it can go on with the last one's jobs.
-    context.visited.last?.visitorLeft(on: waiting == nil ? lane : nil)
+    if !context.visited.isEmpty {
+      AwayRegister.look()
+      for owner in context.visited.dropLast() { owner.visitorLeft(on: nil) }
+      // The thread has nothing else to do, so it can go on with the last one's jobs.
+      context.visited.last?.visitorLeft(on: waiting == nil ? lane : nil)
+    }
     waiting?.visitorLeft(on: lane)
   }
 }

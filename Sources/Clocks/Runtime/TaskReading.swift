@@ -121,7 +121,8 @@ struct TaskReading: Sendable {
 extension RuntimeDoor {
   /// The job that comes to the door while `body` runs; `nil` if there comes none.
   fileprivate static func jobKeptBack(_ body: () -> Void) -> UnownedJob? {
-    let context = ThreadContext.run(ThreadContext(holding: .next)) { _ in body() }
+    var context = ThreadContext(holding: .next)
+    context.run { _ in body() }
     guard case .job(let job) = context.holding else { return nil }
     return job
   }

@@ -165,18 +165,6 @@ struct TaskReader {
     return found
   }
 
-  /// Reads the task with a number at an address where it is if it is not over; `nil` if it is over, or
-  /// something else is there.
-  ///
-  /// What was a task begins as one for as long as nobody uses its memory again; but it is over then, and
-  /// another task has another number.
-  mutating func read(_ address: UInt, ifItIs id: UInt64) -> TaskRecords? {
-    guard address != 0, let found = read(address), found.id == id, found.state != .over else {
-      return nil
-    }
-    return found
-  }
-
   private static func isSame(_ before: [UInt], _ after: [UInt]) -> Bool {
     before[Layout.status] & Layout.statusMask == after[Layout.status] & Layout.statusMask
       && before[Layout.records] == after[Layout.records]

@@ -16,6 +16,16 @@ struct TaskReference: Sendable {
     }
   }
 
+  /// The task that waits for a continuation.
+  @inline(__always)
+  init<Failure: Error>(_ continuation: UnsafeContinuation<Void, Failure>) {
+    // A continuation is the task itself.
+    job = unsafeBitCast(continuation, to: UnownedJob.self)
+  }
+
+  @inline(__always)
+  init(job: UnownedJob) { self.job = job }
+
   /// The id of the current task, or `nil` outside any task.
   @inline(__always)
   static var currentID: UInt64? { current?.id }
@@ -44,9 +54,6 @@ struct TaskReference: Sendable {
 
   /// The task's number, which the runtime gives each task once.
   var id: UInt64 { taskID(of: job) }
-
-  /// Where the task is in memory.
-  var address: UInt { unsafeBitCast(job, to: UInt.self) }
 
   /// The same task, in memory for as long as the handle is; to be asked for while the task is known
   /// not to be over. O(1).

@@ -17,7 +17,7 @@ final class WatchedTask: Equatable, Sendable {
 
   /// The current task; `nil` outside any task, and where its status cannot be read.
   static var current: WatchedTask? {
-    guard let task = TaskReference.current, TaskStatus.isReadable, !TaskStatus.isAsyncLet(task),
+    guard let task = TaskReference.current, TaskStatus.isReadable, !TaskStatus.isAsyncLet(task.job),
       TaskStatus(of: task.job).isRunning
     else { return nil }
     return WatchedTask(task.handle)
@@ -26,7 +26,8 @@ final class WatchedTask: Equatable, Sendable {
   /// The current task, if it is a child: a test library runs a test in one, and nothing can leave one
   /// behind.
   static var currentChild: WatchedTask? {
-    guard let task = TaskReference.current, TaskStatus.isReadable, TaskStatus.isChild(task) else {
+    guard let task = TaskReference.current, TaskStatus.isReadable, TaskStatus.isChild(task.job)
+    else {
       return nil
     }
     return current
@@ -57,15 +58,26 @@ struct TaskStatus {
 
   var isOver: Bool { flags & 0x2000 != 0 }
 
+  /// Whether it runs, or is enqueued on some executor.
+  var isActive: Bool { flags & 0x1800 != 0 && !isOver }
+
+  /// Whether it was given an executor of its own to run on, where it also goes on after it was
+  /// suspended. Every other task goes on on the default executor, and changes over to its actor
+  /// from there.
+  var hasPreference: Bool { flags & 0x8000 != 0 && !isOver }
+
+  /// Whether it runs or goes on where it need not come through the door.
+  var mayBeAway: Bool { flags & 0x9800 != 0 && !isOver }
+
   /// Whether the task's memory is a part of its parent's, so that nothing keeps it.
-  static func isAsyncLet(_ task: TaskReference) -> Bool { flags(of: task) & 1 << 28 != 0 }
+  static func isAsyncLet(_ task: UnownedJob) -> Bool { flags(of: task) & 1 << 28 != 0 }
 
   /// Whether the task is a child, so that its parent's end waits for its own.
-  static func isChild(_ task: TaskReference) -> Bool { flags(of: task) & 1 << 24 != 0 }
+  static func isChild(_ task: UnownedJob) -> Bool { flags(of: task) & 1 << 24 != 0 }
 
   /// What the runtime has written down about a task's job.
-  private static func flags(of task: TaskReference) -> UInt32 {
-    unsafeBitCast(task.job, to: UnsafeRawPointer.self).load(fromByteOffset: 32, as: UInt32.self)
+  private static func flags(of task: UnownedJob) -> UInt32 {
+    unsafeBitCast(task, to: UnsafeRawPointer.self).load(fromByteOffset: 32, as: UInt32.self)
   }
 
   /// Whether the layout is known here: a task that is over says so.
@@ -85,4 +97,13 @@ struct TaskStatus {
       return false
     #endif
   }()
+}
+
+extension TaskReference {
+  /// The same task, in memory for as long as the handle is; `nil` if its status cannot be read for as
+  /// long as that. O(1).
+  @inline(__always)
+  var watchableHandle: TaskHandle? {
+    TaskStatus.isReadable && !TaskStatus.isAsyncLet(job) ? handle : nil
+  }
 }

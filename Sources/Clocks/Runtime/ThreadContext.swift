@@ -35,6 +35,9 @@ struct ThreadContext {
   /// the door is known to be its own and nobody needs to look up whose it is.
   var isWaking = false
 
+  /// The task whose job came to the door last from this thread; 0 if none has since it was set so.
+  var arrivedTask: UInt64 = 0
+
   var holding = Holding.nothing
 
   /// The owners that the job's task has gone over to while the job ran, having been started by
@@ -54,20 +57,16 @@ struct ThreadContext {
     pthread_getspecific(key)?.assumingMemoryBound(to: ThreadContext.self)
   }
 
-  /// Runs `body` with `context` as the current one, and gives back what it has become.
+  /// Runs `body` with this as the current context.
   @inline(__always)
-  static func run(
-    _ context: ThreadContext, _ body: (UnsafeMutablePointer<ThreadContext>) -> Void
-  ) -> ThreadContext {
-    var context = context
-    let key = key
+  mutating func run(_ body: (UnsafeMutablePointer<ThreadContext>) -> Void) {
+    let key = Self.key
     let outer = pthread_getspecific(key)
-    withUnsafeMutablePointer(to: &context) { pointer in
+    withUnsafeMutablePointer(to: &self) { pointer in
       pthread_setspecific(key, pointer)
       body(pointer)
       pthread_setspecific(key, outer)
     }
-    return context
   }
 
   /// Runs `body` as in a job that began before the door was opened; for tests.

@@ -439,6 +439,7 @@ extension SchedulerState {
     case .finish(_, let isOwn): isOwn ? "finish" : "finish another's"
     case .cancel(let tasks): "cancel \(tasks.count)"
     case .report: "report"
+    case .look: "look"
     case .inspect(let sleeps): "inspect \(sleeps.count)"
     case .move(let lane): "move to \(lane)"
     case .rest(nil): "rest"

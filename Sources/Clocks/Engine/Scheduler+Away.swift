@@ -1,0 +1,72 @@
+/// Tasks of the test that are away.
+extension Scheduler {
+  /// Has a task looked at before the test counts as idle; it is in memory now.
+  ///
+  /// - Parameter mayHaveRun: Whether it may have run elsewhere already.
+  func suspect(_ task: TaskReference, mayHaveRun: Bool = true, hasAsyncLets: Bool = false) {
+    guard let task = task.watchableHandle else { return }
+    change {
+      $0.awayTasks.suspect(task, mayHaveRun: mayHaveRun, hasAsyncLets: hasAsyncLets)
+    }
+  }
+
+  /// Has a task looked at that is about to be resumed, if it may go on elsewhere.
+  @inline(__always)
+  func willResume(_ task: TaskReference) {
+    if TaskStatus.isReadable, TaskStatus(of: task.job).hasPreference { suspect(task) }
+  }
+
+  /// Somebody's executor runs a task now.
+  func runsElsewhere(_ task: TaskReference) {
+    guard let task = task.watchableHandle else { return }
+    change { state in
+      if state.awayTasks.begins(task) { state.taskWentAway(task.id) }
+    }
+  }
+
+  /// Somebody's executor has run a task.
+  func ranElsewhere(_ task: UInt64) {
+    // What the job left behind is looked at before the task counts as back.
+    change { state in
+      if state.awayTasks.ends(task) { state.taskCameBack(task) }
+    }
+  }
+
+  /// The tasks that have been away for longer than `limit`, if there are some that were not known yet;
+  /// nobody waits for them any more then. To be asked again and again. O(tasks that are away).
+  ///
+  /// - Parameter isAnyBusy: Whether another test has something to run.
+  func newAbsence(after limit: Duration, isAnyBusy: Bool = false) -> Absence? {
+    // One may have come back where nobody saw it.
+    AwayRegister.look()
+    return change { $0.findAbsence(after: limit, isAnyBusy: isAnyBusy) }.absence
+  }
+
+  /// Looks at the tasks that may be away.
+  func lookAtSuspects() {
+    // Whoever lets go of a task's last handle frees it: not under the lock.
+    _ = change { state in
+      let (gone, released) = state.awayTasks.look(for: self)
+      for task in gone { state.taskWentAway(task) }
+      return released
+    }
+  }
+}
+
+extension SchedulerState {
+  /// What is given up, and handles to let go of without a lock.
+  ///
+  /// A task that is only quiet is not reported: it has come to its end, or to a sleep, long ago, and an
+  /// actor's queue that has nothing to do with it takes its time.
+  fileprivate mutating func findAbsence(
+    after limit: Duration, isAnyBusy: Bool
+  ) -> (absence: Absence?, released: [TaskHandle]) {
+    let changes = awayTasks.isAnyAway ? awayTasks.changes : nil
+    guard activity.findAbsence(after: limit, changes: changes, isAnyBusy: isAnyBusy) else {
+      return (nil, [])
+    }
+    let (ids, count, released) = awayTasks.giveUp()
+    idleness.away -= count
+    return (ids.isEmpty ? nil : Absence(tasks: ids), released)
+  }
+}

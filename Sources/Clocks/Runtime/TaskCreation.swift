@@ -1,0 +1,87 @@
+// User code makes its tasks by calling one function of the runtime through the call table of its own
+// image. There we put ours in its place.
+
+#if os(Linux) && canImport(Glibc) && compiler(>=6.3)
+  import Glibc
+#endif
+
+/// The creation of tasks: whoever makes a task is known for certain.
+enum TaskCreation {
+  /// Whether it is seen.
+  static var isSeen: Bool { seen }
+
+  nonisolated(unsafe) private static var seen = false
+  /// The runtime's own function; `nil` before ours is in its place.
+  nonisolated(unsafe) private static var original: UnsafeMutableRawPointer?
+  /// That which begins an `async let`.
+  nonisolated(unsafe) private static var originalAsyncLet: UnsafeMutableRawPointer?
+
+  /// Sees to it that it is seen, where that is possible. To be called once, while the door is opened.
+  static func redirect() {
+    #if os(Linux) && canImport(Glibc) && compiler(>=6.3)
+      guard TaskStatus.isReadable, let found = dlsym(nil, "swift_task_create") else { return }
+      original = found
+      let create: Create = { flags, options, type, function, context in
+        let make = unsafeBitCast(TaskCreation.original, to: Create.self)
+        let made = make(flags, options, type, function, context)
+        if !TaskOwnership.shared.isEmpty { TaskCreation.hasMade(made.task) }
+        return made
+      }
+      seen = CallTables.redirectUsers([
+        ("swift_task_create", unsafeBitCast(create, to: UnsafeRawPointer.self))
+      ])
+      guard let found = dlsym(nil, "swift_asyncLet_begin") else { return }
+      originalAsyncLet = found
+      let begin: BeginAsyncLet = { place, options, type, function, context, buffer in
+        if !TaskOwnership.shared.isEmpty, let owner = TaskCreation.creator,
+          let task = TaskReference.current
+        {
+          owner.taskHasAsyncLet(task.job)
+        }
+        unsafeBitCast(TaskCreation.originalAsyncLet, to: BeginAsyncLet.self)(
+          place, options, type, function, context, buffer)
+      }
+      _ = CallTables.redirectUsers([
+        ("swift_asyncLet_begin", unsafeBitCast(begin, to: UnsafeRawPointer.self))
+      ])
+    #endif
+  }
+
+  /// The owner of the tasks that the current thread makes.
+  private static var creator: TaskOwner? {
+    guard let context = ThreadContext.current else { return ThreadContext.runningOwner }
+    // A task that is held back is nobody's until it is started.
+    guard case .nothing = context.pointee.holding else { return nil }
+    return ThreadContext.runningOwner
+  }
+
+  /// A task has been made; if it has come to the door, it is known. If not, it waits for an actor, or
+  /// on an executor of somebody's, or is about to run at once on this thread.
+  private static func hasMade(_ task: UnownedJob) {
+    let id = taskID(of: task)
+    if let context = ThreadContext.current, context.pointee.arrivedTask == id { return }
+    // One that is over needs no owner any more.
+    guard let owner = creator, !TaskStatus(of: task).isOver else { return }
+    if TaskOwnership.shared.register(newTask: id, of: owner) { owner.taskWasCreated(task) }
+    owner.taskMayBeAway(task)
+  }
+}
+
+#if os(Linux) && canImport(Glibc) && compiler(>=6.3)
+  /// A task and its first context.
+  private struct Made {
+    var task: UnownedJob
+    var context: UnsafeRawPointer?
+  }
+
+  private typealias Create =
+    @convention(thin) (
+      UInt, UnsafeRawPointer?, UnsafeRawPointer?, UnsafeRawPointer?, UnsafeRawPointer?
+    ) -> Made
+
+  private typealias BeginAsyncLet =
+    @convention(thin) (
+      UnsafeRawPointer?, UnsafeRawPointer?, UnsafeRawPointer?, UnsafeRawPointer?, UnsafeRawPointer?,
+      UnsafeRawPointer?
+    ) -> Void
+#endif

@@ -1,0 +1,223 @@
+import Clocks
+import ClocksTestKit
+import Dispatch
+import Foundation
+import Testing
+
+/// A task executor over a queue of Dispatch's.
+private final class Pool: TaskExecutor {
+  private let queue: DispatchQueue
+
+  init(isSerial: Bool = false) {
+    queue = DispatchQueue(label: "pool", attributes: isSerial ? [] : .concurrent)
+  }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    let executor = asUnownedTaskExecutor()
+    queue.async { job.runSynchronously(on: executor) }
+  }
+}
+
+/// A serial executor over a queue of Dispatch's.
+private final class QueueExecutor: SerialExecutor {
+  private let queue = DispatchQueue(label: "serial")
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    let executor = asUnownedSerialExecutor()
+    queue.async { job.runSynchronously(on: executor) }
+  }
+}
+
+/// An event loop: one thread of its own that runs what is put into its queue.
+private final class LoopExecutor: SerialExecutor, @unchecked Sendable {
+  private let condition = NSCondition()
+  private var jobs: [UnownedJob] = []
+
+  init() {
+    Thread.detachNewThread { [self] in
+      while true {
+        condition.lock()
+        while jobs.isEmpty { condition.wait() }
+        let job = jobs.removeFirst()
+        condition.unlock()
+        job.runSynchronously(on: asUnownedSerialExecutor())
+      }
+    }
+  }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    condition.withLock {
+      jobs.append(job)
+      condition.signal()
+    }
+  }
+}
+
+private actor Counter {
+  private let executor: any SerialExecutor
+  private(set) var count = 0
+
+  init(_ executor: any SerialExecutor) { self.executor = executor }
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  func add() {
+    work()
+    count += 1
+  }
+
+  func tick(on clock: TestClock<Duration>) async throws {
+    while true {
+      try await clock.sleep(for: .seconds(1))
+      add()
+    }
+  }
+
+  func tickUninjected() async throws {
+    while true {
+      try await Task.sleep(for: .seconds(1))
+      add()
+    }
+  }
+
+  func takeAll(_ stream: AsyncStream<Int>) async {
+    for await _ in stream { add() }
+  }
+}
+
+private func work() {
+  var number = 0
+  for summand in 0..<20_000 { number &+= summand }
+  withExtendedLifetime(number) {}
+}
+
+private let loop = LoopExecutor()
+
+private func executors() -> [any SerialExecutor] { [QueueExecutor(), loop] }
+
+/// What is promised holds while tasks run on executors of others.
+@Suite struct OtherExecutorTests {
+  @Test(arguments: 0..<20) func anActorOnAnExecutorOfItsOwn(_: Int) async throws {
+    for executor in executors() {
+      let clock = TestClock()
+      let counter = Counter(executor)
+      let task = Task { try await counter.tick(on: clock) }
+      for second in 1...10 {
+        await clock.advance(by: .seconds(1))
+        #expect(await counter.count == second)
+      }
+      await clock.advance(by: .seconds(10))
+      #expect(await counter.count == 20)
+      task.cancel()
+    }
+  }
+
+  @Test(arguments: 0..<20) func aStreamThatAnActorOnAnExecutorReads(_: Int) async throws {
+    for executor in executors() {
+      let clock = TestClock()
+      let seen = Tally()
+      let counter = Counter(executor)
+      let (stream, source) = AsyncStream<Int>.makeStream()
+      let reader = Task { await counter.takeAll(stream) }
+      Task {
+        for second in 1...5 {
+          try await clock.sleep(for: .seconds(1))
+          source.yield(second)
+          Task {
+            await counter.add()
+            seen.add()
+          }
+        }
+      }
+      for second in 1...5 {
+        await clock.advance(by: .seconds(1))
+        #expect(seen.value == second)
+        #expect(await counter.count == 2 * second)
+      }
+      source.finish()
+      await reader.value
+    }
+  }
+
+  @Test(.virtualTime, arguments: 0..<20) func aScopeAndAnActorOnAnExecutor(_: Int) async throws {
+    let time = try #require(VirtualTime.current)
+    for executor in executors() {
+      let start = time.now.offset
+      let counter = Counter(executor)
+      let task = Task { try await counter.tickUninjected() }
+      try await Task.sleep(for: .seconds(10.5))
+      #expect(await counter.count == 10)
+      task.cancel()
+      #expect(time.now.offset == start + .seconds(10.5))
+    }
+  }
+
+  // MARK: - Tasks with an executor
+
+  @Test(.virtualTime(stuckAfter: .seconds(5)), arguments: 0..<20)
+  func sleepsOnATestClock(_: Int) async throws {
+    let clock = TestClock()
+    try await withTaskExecutorPreference(Pool()) {
+      for _ in 0..<5 {
+        work()
+        try await clock.sleep(for: .seconds(1))
+      }
+    }
+    #expect(clock.now.offset == .seconds(5))
+  }
+
+  @Test(.virtualTime(stuckAfter: .seconds(5)), arguments: 0..<20)
+  func sleepsOnTheContinuousClock(_: Int) async throws {
+    let time = try #require(VirtualTime.current)
+    try await withTaskExecutorPreference(Pool()) {
+      for _ in 0..<5 {
+        work()
+        try await Task.sleep(for: .seconds(1))
+      }
+    }
+    #expect(time.now.offset == .seconds(5))
+  }
+
+  @Test(arguments: 0..<20) func aTaskThatPrefersAnExecutor(_: Int) async throws {
+    let clock = TestClock()
+    let ticks = Tally()
+    let task = Task(executorPreference: Pool()) {
+      while true {
+        try await clock.sleep(for: .seconds(1))
+        work()
+        ticks.add()
+        Task(executorPreference: Pool()) {
+          work()
+          ticks.add()
+        }
+      }
+    }
+    for second in 1...10 {
+      await clock.advance(by: .seconds(1))
+      #expect(ticks.value == 2 * second)
+    }
+    task.cancel()
+  }
+
+  @Test(.virtualTime) func aDeadlinePassedToIt() async throws {
+    let time = try #require(VirtualTime.current)
+    try await Task.sleep(for: .seconds(3600))
+    let deadline = ContinuousClock.now + .seconds(10)
+    try await withTaskExecutorPreference(Pool(isSerial: true)) {
+      #expect(ContinuousClock.now + .seconds(10) == deadline)
+      try await Task.sleep(until: deadline, clock: .continuous)
+    }
+    #expect(time.now.offset == .seconds(3610))
+  }
+
+  @Test(.virtualTime) func aSecond() async throws {
+    let time = try #require(VirtualTime.current)
+    try await withTaskExecutorPreference(Pool(isSerial: true)) {
+      try await Task.sleep(for: .seconds(1))
+    }
+    #expect(time.now.offset == .seconds(1))
+  }
+}

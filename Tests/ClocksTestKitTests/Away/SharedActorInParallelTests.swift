@@ -1,0 +1,125 @@
+import Clocks
+import ClocksTestKit
+import Testing
+
+/// A cache that all tests of the process share, and all use at once.
+private actor Cache {
+  static let shared = Cache()
+  private var values: [Int: Int] = [:]
+
+  func value(_ key: Int) -> Int {
+    values[key, default: 0] += 1
+    return values[key]!
+  }
+
+  /// A task that is made in the actor's queue, and begins there.
+  func taskInActor(_ key: Int) -> Task<Int, Never> { Task { value(key) } }
+
+  /// Sleeps in the actor.
+  func nap(on clock: TestClock<Duration>) async throws {
+    for _ in 0..<10 { try await clock.sleep(for: .seconds(1)) }
+  }
+}
+
+private actor Seen {
+  var count = 0
+  func add() { count += 1 }
+}
+
+/// What is promised holds while tasks wait for an actor that is at work for another test.
+@Suite struct SharedActorInParallelTests {
+  @Test(arguments: 0..<24) func onATestClock(_ number: Int) async throws {
+    let clock = TestClock()
+    let seen = Seen()
+    let task = Task {
+      for _ in 0..<10 {
+        try await clock.sleep(for: .seconds(1))
+        _ = await Cache.shared.value(number)
+        await seen.add()
+      }
+    }
+    for second in 1...10 {
+      await clock.advance(by: .seconds(1))
+      #expect(await seen.count == second)
+    }
+    task.cancel()
+  }
+
+  @Test(.virtualTime, arguments: 0..<24) func inAScope(_ number: Int) async throws {
+    for _ in 0..<10 {
+      await #expect(throws: Never.self) {
+        try await withThrowingTaskGroup { group in
+          group.addTask { _ = await Cache.shared.value(number) }
+          group.addTask {
+            try await Task.sleep(for: .seconds(30))
+            throw CancellationError()
+          }
+          try await group.next()
+          group.cancelAll()
+        }
+      }
+    }
+    #expect(VirtualTime.current?.now == .init())
+  }
+
+  @Test(arguments: 0..<24) func aTaskThatIsMadeInTheActor(_ number: Int) async throws {
+    let clock = TestClock()
+    let seen = Seen()
+    Task {
+      for _ in 0..<10 {
+        try await clock.sleep(for: .seconds(1))
+        // Not awaited: whoever settles must wait for it all the same.
+        let task = await Cache.shared.taskInActor(number)
+        Task {
+          _ = await task.value
+          await seen.add()
+        }
+      }
+    }
+    for second in 1...10 {
+      await clock.advance(by: .seconds(1))
+      #expect(await seen.count == second)
+    }
+  }
+
+  @Test(arguments: 0..<24) func aSleepInTheActor(_ number: Int) async throws {
+    let clock = TestClock()
+    let task = Task { try await Cache.shared.nap(on: clock) }
+    for second in 1...9 {
+      await clock.advance(by: .seconds(1))
+      #expect(clock.pendingSleeps.map(\.deadline.offset) == [.seconds(second + 1)])
+    }
+    await clock.advance(by: .seconds(1))
+    #expect(clock.pendingSleeps.isEmpty)
+    try await task.value
+  }
+
+  @Test(arguments: 0..<24) func aCancelledSleepInTheActor(_ number: Int) async throws {
+    let clock = TestClock()
+    let isOver = Tally()
+    for round in 1...10 {
+      let task = Task {
+        try? await Cache.shared.nap(on: clock)
+        isOver.add()
+      }
+      await clock.settle()
+      task.cancel()
+      await clock.settle()
+      #expect(isOver.value == round)
+    }
+  }
+
+  @Test(.virtualTime, arguments: 0..<24) func anAsyncLet(_ number: Int) async throws {
+    for _ in 0..<10 {
+      let isLate = Tally()
+      let timeout = Task {
+        try await Task.sleep(for: .seconds(30))
+        isLate.add()
+      }
+      async let value = Cache.shared.value(number)
+      _ = await value
+      #expect(isLate.value == 0)
+      timeout.cancel()
+    }
+  }
+}
