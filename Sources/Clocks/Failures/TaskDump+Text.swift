@@ -196,7 +196,7 @@ private struct TaskDumpWriter {
   private func stack(_ entry: TaskDump.Entry, most: Int) -> [String] {
     var lines: [String] = []
     for function in entry.thread + entry.task.functions {
-      guard let line = line(function), lines.last != line else { continue }
+      guard let line = line(function) else { continue }
       lines.append(line)
     }
     if lines.count > most {

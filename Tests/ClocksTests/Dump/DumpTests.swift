@@ -21,6 +21,11 @@ private func loadBoth(_ clock: TestClock<Duration>) async {
   }
 }
 
+/// Nobody gives it; whoever awaits it stays.
+private func awaitSignal() async {
+  await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+}
+
 private actor Store {
   func write(_ entered: DispatchSemaphore, _ leave: DispatchSemaphore) {
     entered.signal()
@@ -85,6 +90,21 @@ private actor Store {
       #expect(time.debugDescription.hasSuffix(time.dump()))
       try await task.value
     }
+  }
+
+  /// Nothing keeps the task of an `async let`: it is found from its parent.
+  @Test func anAsyncLetStandsBelowItsParent() async {
+    let clock = TestClock()
+    let parent = Task(name: "parent") {
+      async let signal: Void = awaitSignal()
+      try? await clock.sleep(for: .seconds(4))
+      await signal
+    }
+    await clock.settle()
+    let child =
+      /\n- task #\d+ "parent" sleeps until 4.0 seconds .*\n.*\n {2}- child task #\d+ awaits a continuation\n/
+    #expect(clock.dump().contains(child), "\(clock.dump())")
+    parent.cancel()
   }
 
   @Test func aTaskThatIsReadyIsKnown() async {
