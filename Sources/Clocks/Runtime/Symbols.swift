@@ -104,14 +104,14 @@ extension FunctionName {
 }
 
 @_silgen_name("swift_demangle")
-private func swift_demangle(
+private func demangle(
   _ name: UnsafePointer<CChar>?, _ length: UInt, _ buffer: UnsafeMutablePointer<CChar>?,
   _ size: UnsafeMutablePointer<UInt>?, _ flags: UInt32
 ) -> UnsafeMutablePointer<CChar>?
 
 /// The name that a symbol stands for; the symbol itself if it is none of Swift's.
 private func demangled(_ symbol: String) -> String {
-  guard let name = swift_demangle(symbol, UInt(symbol.utf8.count), nil, nil, 0) else {
+  guard let name = demangle(symbol, UInt(symbol.utf8.count), nil, nil, 0) else {
     return symbol
   }
   defer { free(name) }

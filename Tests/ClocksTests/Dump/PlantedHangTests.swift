@@ -67,7 +67,11 @@ import Testing
   // MARK: - A continuation is never resumed
 
   private struct Gate {
-    func wait() async { await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }  // here: wait
+    private typealias Waiter = UnsafeContinuation<Void, Never>
+
+    func wait() async {
+      await withUnsafeContinuation { (_: Waiter) in }  // here: wait
+    }
   }
 
   @Test func aContinuationThatIsNeverResumed() async throws {
