@@ -632,8 +632,9 @@ of(
     "ScopeState.ran",
     ("a scope may run after its body has returned", "    guard body.task != nil else { return nil }\n", ""),
     ("the time in which jobs run is not summed up", "runningTime += duration", "runningTime = duration"),
-    ("a body that was cancelled has as much time as before", "body.problem == nil ? limit : min(limit, scope.options.stuckAfter)",
+    ("a body that was cancelled has as much time as before", "isCancelled ? min(limit, scope.options.stuckAfter) : limit",
      "limit"),
+    ("a body that is yet to be cancelled has less time", " && !body.lacksDump", ""),
     ("a body that was cancelled has no time", "    runningTime = .zero\n", ""),
     ("a scope may run for ever", "return body.giveUp(.tooLong(limit, pending: timeline.pendingLines))", "return nil"),
 )
@@ -959,7 +960,7 @@ of(
 )
 of(
     "Scheduler.reportOverdue",
-    ("what is overdue is not reported", "      report.record(describe(problem) + \"\\n\" + ScopeProblem.isOverdue)\n",
+    ("what is overdue is not reported", "      report.record(describe(problem, isOverdue: true))\n",
      "      _ = problem\n"),
     ("whoever sleeps sleeps on when a body is overdue", "      cancelSleepingTasks()\n", ""),
 )
@@ -1053,17 +1054,17 @@ of(
     ("a restless task is not cancelled at the end", "          restless.cancel()\n", ""),
     ("a restless task is never dropped", "scheduler.change { _ = $0.dropped.insert(restless.id) }", ""),
     ("nothing is said of a task that was dropped",
-     "          scheduler.report.record(LeftoverFailure.deaf(restless.id))\n", ""),
+     "          record(LeftoverFailure.deaf(restless.id))\n", ""),
     ("a restless task is no failure", "        if fails, !isReported {\n          isReported = true\n"
-     "          scheduler.report.record(LeftoverFailure.restless", "        if !fails, !isReported {\n"
-     "          isReported = true\n          scheduler.report.record(LeftoverFailure.restless"),
+     "          record(LeftoverFailure.restless", "        if !fails, !isReported {\n"
+     "          isReported = true\n          record(LeftoverFailure.restless"),
     ("leftover sleeps are always a failure", "      if fails, !isReported {\n        isReported = true\n"
-     "        scheduler.report.record(\n", "      if !isReported {\n        isReported = true\n"
-     "        scheduler.report.record(\n"),
+     "        record(LeftoverFailure.asleep", "      if !isReported {\n        isReported = true\n"
+     "        record(LeftoverFailure.asleep"),
     ("the jobs of sleeps that were passed by are not run", "        scheduler.runEndedSleeps()\n", ""),
     ("whoever still sleeps at the end is left", "      scheduler.cancelSleepingTasks()\n", ""),
     ("it is not said that tasks sleep again and again",
-     "    scheduler.report.record(LeftoverFailure.endless(pending: pending))\n", "    _ = pending\n"),
+     "    record(LeftoverFailure.endless(pending: pending))\n", "    _ = pending\n"),
 )
 of(
     "VirtualTime.holding",

@@ -16,6 +16,11 @@ struct JobQueue {
     buffer[(head + position) & (buffer.count - 1)].unsafelyUnwrapped
   }
 
+  /// The jobs of tasks, in their order. O(n).
+  var tasks: [UnownedJob] {
+    (0..<count).map { self[$0] }.filter { $0.taskID != 0 }.map(\.job)
+  }
+
   /// Adds a job behind all others. Amortized O(1).
   @inline(__always)
   mutating func append(_ job: ReadyJob) {

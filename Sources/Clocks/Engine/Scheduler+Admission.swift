@@ -26,6 +26,7 @@ extension Scheduler {
   static func retainForNewClock(at origin: CallSite) -> Scheduler {
     RuntimeDoor.open()
     Watchdog.start()
+    DumpSignal.start()
     guard let task = TaskReference.currentID else { return retainProcessWide(at: origin) }
     let known = running ?? scheduler(TaskOwnership.shared.owner(of: task))
     if known == nil, TestLibraries.isXCTestRunning {

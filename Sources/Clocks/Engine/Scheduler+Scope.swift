@@ -32,7 +32,7 @@ extension Scheduler {
   /// end that sleep, so that the body may.
   func reportOverdue(_ problem: ScopeProblem) {
     report.runInTest { [self] in
-      report.record(describe(problem) + "\n" + ScopeProblem.isOverdue)
+      report.record(describe(problem, isOverdue: true))
       cancelSleepingTasks()
     }
   }
@@ -53,10 +53,21 @@ extension Scheduler {
     change { $0.scope?.end() }
   }
 
+  /// Remembers where the scope's tasks are, if something has gone wrong: before they are cancelled
+  /// because of it.
+  func noteProblem() {
+    guard change({ $0.scope?.body.lacksDump ?? false }) else { return }
+    let dump = "".with(dumpTasks())
+    change { $0.scope?.noteProblem(dump) }
+  }
+
   /// A report for the test's author.
-  func describe(_ problem: ScopeProblem) -> String {
-    let now = change { $0.scope?.timeline.now ?? .zero }
-    return problem.description(at: "\(now)") + explanation
+  ///
+  /// - Parameter isOverdue: Whether the operation was cancelled, and is not over yet.
+  func describe(_ problem: ScopeProblem, isOverdue: Bool = false) -> String {
+    let (now, dump) = change { ($0.scope?.timeline.now ?? .zero, $0.scope?.body.dump) }
+    let text = problem.description(at: "\(now)")
+    return (isOverdue ? text + "\n" + ScopeProblem.isOverdue : text) + (dump ?? "") + explanation
   }
 
   /// Keeps time from jumping, until `endHold`.

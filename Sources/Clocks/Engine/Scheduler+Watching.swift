@@ -74,7 +74,7 @@ extension Scheduler {
 
 extension SchedulerState {
   /// The times of all clocks.
-  fileprivate var timelines: [any SleepHolder] {
+  var timelines: [any SleepHolder] {
     clocks.all + (scope.map { [$0.timeline] } ?? [])
   }
 

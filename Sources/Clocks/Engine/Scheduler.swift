@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Glibc)
@@ -32,6 +34,10 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   let report: TestReport
   /// Whether it is that of clocks that were made outside any test's task.
   let isProcessWide: Bool
+  /// An address on the stack of the thread that acts, or has acted last: where jobs run there, they
+  /// stand below it.
+  let threadMark = Atomic<UInt>(0)
+
   /// Makes the scheduler of a test's clocks.
   ///
   /// - Parameters:
@@ -105,6 +111,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   private func pump(on lane: Lane, _ number: Int) {
     var context = ThreadContext(owner: self)
     context.run { context in
+      threadMark.store(UInt(bitPattern: context), ordering: .relaxed)
       var jobs = 0
       var poolJobsOnMain = 0
       // The task that has come to its end in the job that ran last; 0 if none has.
@@ -147,6 +154,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
       continuation.resume()
       context.pointee.isWaking = false
     case .cancel(let tasks):
+      noteProblem()
       for task in tasks { task.cancel() }
     case .report(let problem):
       reportOverdue(problem)

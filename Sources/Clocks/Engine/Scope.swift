@@ -138,13 +138,20 @@ final class ScopeState {
 
   func end() { isOver = true }
 
+  /// The body is about to be cancelled: now it is known where the tasks are.
+  func noteProblem(_ dump: String) {
+    body.dump = dump
+    runningTime = .zero
+  }
+
   /// Notes that jobs have run for a while; returns what is to be reported, if the body does not end.
   func ran(for duration: Duration) -> ScopeProblem? {
     guard body.task != nil else { return nil }
     runningTime += duration
     let limit = scope.options.runningLimit
-    // A body that was cancelled has less time.
-    guard runningTime >= (body.problem == nil ? limit : min(limit, scope.options.stuckAfter)) else {
+    // A body that was cancelled has less time; until it is known where the tasks are, it was not.
+    let isCancelled = body.problem != nil && !body.lacksDump
+    guard runningTime >= (isCancelled ? min(limit, scope.options.stuckAfter) : limit) else {
       return nil
     }
     runningTime = .zero
@@ -158,6 +165,10 @@ struct ScopeBody {
   private(set) var task: TaskHandle?
   /// What went wrong first, if anything did.
   private(set) var problem: ScopeProblem?
+  /// Where the tasks were when it did, in words: there may be no time for that later.
+  var dump: String?
+  /// Whether something went wrong, and it is not known where the tasks were.
+  var lacksDump: Bool { problem != nil && dump == nil }
   /// Whether the problem has been reported, because the body did not end for it.
   private(set) var isReported = false
   /// The tasks that are to be cancelled because of it.

@@ -9,6 +9,9 @@ struct TestTasks {
   /// Whether there was a task, and all are over.
   var areOver: Bool { isKnown && tasks.allSatisfy(\.isOver) }
 
+  /// Those that may not be over yet, as jobs.
+  var all: [UnownedJob] { tasks.map(\.job) }
+
   /// Adds the task that makes a clock. Returns what is not needed any more, to be let go of without a
   /// lock.
   mutating func add(maker task: WatchedTask?) -> [WatchedTask] {

@@ -91,6 +91,9 @@ final class Timeline<Duration: DurationProtocol & Hashable>: Sendable {
   }
 }
 
+/// Says what tasks sleep for.
+typealias SleepTexts = @Sendable () -> [(task: UInt64, name: String?, text: String)]
+
 /// The sleeps on one timeline, whatever its instants are: what the watchdog asks of a clock.
 protocol SleepHolder: AnyObject, Sendable {
   /// Whether a task sleeps.
@@ -100,6 +103,10 @@ protocol SleepHolder: AnyObject, Sendable {
   /// A line for each pending sleep, in the order in which they would wake; to be called without the
   /// lock, because it describes instants of the user's.
   var pendingLines: @Sendable () -> [String] { get }
+  /// The tasks that sleep, in no order.
+  var sleepingTasks: [UnownedJob] { get }
+  /// What each task that sleeps is waiting for; to be called without the lock, for the same reason.
+  var sleepTexts: SleepTexts { get }
   /// Takes out all sleeps.
   func removeAllSleeps() -> [Sleeper]
 }
@@ -111,6 +118,16 @@ extension Timeline: SleepHolder {
 
   var pendingLines: @Sendable () -> [String] {
     { [sleeps] in sleeps.pending.map(\.line) }
+  }
+
+  var sleepingTasks: [UnownedJob] { sleeps.pending.compactMap(\.details.task?.job) }
+
+  var sleepTexts: SleepTexts {
+    { [sleeps] in
+      sleeps.pending.map {
+        ($0.details.taskID, $0.taskName, "until \($0.deadline) on \($0.details.clock.rawValue)")
+      }
+    }
   }
 
   func removeAllSleeps() -> [Sleeper] {

@@ -35,8 +35,8 @@ final class Watchdog: Sendable {
     let haveScopes = Set(schedulers.compactMap(\.parent).map(ObjectIdentifier.init))
     for scheduler in schedulers {
       if let blockage = scheduler.newBlockage(after: limit) {
-        let description =
-          blockage.description(after: limit) + scheduler.scopeDescription + scheduler.explanation
+        let description = (blockage.description(after: limit) + scheduler.scopeDescription)
+          .with(scheduler.dumpTasks()) + scheduler.explanation
         scheduler.report.runInTest {
           scheduler.report.record(description)
           scheduler.giveUp(blockage)
@@ -44,8 +44,8 @@ final class Watchdog: Sendable {
       }
       if scheduler.scope != nil { scheduler.ran(for: interval) }
       if let absence = scheduler.newAbsence(after: limit, isAnyBusy: isAnyBusy) {
-        let description =
-          absence.description(after: limit) + scheduler.scopeDescription + scheduler.explanation
+        let description = (absence.description(after: limit) + scheduler.scopeDescription)
+          .with(scheduler.dumpTasks()) + scheduler.explanation
         scheduler.report.runInTest { scheduler.report.record(description) }
       }
       let hasScope = haveScopes.contains(ObjectIdentifier(scheduler))
@@ -60,14 +60,17 @@ final class Watchdog: Sendable {
   private static func report(
     _ standstill: Standstill, of scheduler: Scheduler, after limit: Duration
   ) {
-    let description = standstill.description(after: limit) + scheduler.explanation
+    let description = standstill.description(after: limit)
+    let dump = scheduler.dumpTasks()
+    let explanation = scheduler.explanation
     guard TestLibraries.isTestProcess, scheduler.change({ $0.testTasks.isKnown }) else {
       // Perhaps the test is over that has left these sleeps behind, and another one takes its time;
       // or there is no test at all, and a program waits for somebody to move its time.
-      return warn(description, at: scheduler.report.origin)
+      return warn(description.with(dump), at: scheduler.report.origin)
     }
     scheduler.report.runInTest {
-      scheduler.report.record(description + "\n" + Standstill.sleepsEnd)
+      scheduler.report.record(
+        (description + "\n" + Standstill.sleepsEnd).with(dump) + explanation)
       scheduler.cancelAllSleeps()
     }
   }

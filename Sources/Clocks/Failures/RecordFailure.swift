@@ -50,7 +50,7 @@ func recordFailure(
 /// Writes the text in one call where the system allows it, so that lines of other threads do not
 /// come between; `print` writes to standard output only, and `stderr` is a global variable, which
 /// Swift's concurrency rules forbid to touch.
-private func writeToStandardError(_ text: String) {
+func writeToStandardError(_ text: String) {
   #if canImport(Darwin) || canImport(Glibc) || canImport(Musl) || canImport(Android)
     var text = text
     text.withUTF8 { bytes in

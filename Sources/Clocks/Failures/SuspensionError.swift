@@ -6,8 +6,16 @@ public struct SuspensionError: Error, Hashable, Sendable, CustomStringConvertibl
   public let now: String
   /// The pending sleeps, described in the order in which they would wake.
   public let pendingSleeps: [String]
+  /// Where the test's tasks were.
+  let dump: TaskDump?
 
-  /// What was expected, what was found, and what to do about it.
+  init(now: String, pendingSleeps: [String], dump: TaskDump? = nil) {
+    self.now = now
+    self.pendingSleeps = pendingSleeps
+    self.dump = dump
+  }
+
+  /// What was expected, what was found, and what to do about it; and where the test's tasks were.
   public var description: String {
     """
     Expected that no task sleeps any more, but at \(now) there \
@@ -15,6 +23,16 @@ public struct SuspensionError: Error, Hashable, Sendable, CustomStringConvertibl
     on the clock:
     \(pendingSleeps.listed)
     Advance the clock as far as the last deadline, or cancel the task that sleeps.
-    """.withRungNote
+    """.with(dump).withRungNote
+  }
+
+  /// Whether the times and the sleeps are equal; where the tasks were does not matter. O(n).
+  public static func == (lhs: Self, rhs: Self) -> Bool {
+    lhs.now == rhs.now && lhs.pendingSleeps == rhs.pendingSleeps
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(now)
+    hasher.combine(pendingSleeps)
   }
 }

@@ -37,6 +37,9 @@ final class WatchedTask: Equatable, Sendable {
 
   static func == (lhs: WatchedTask, rhs: WatchedTask) -> Bool { lhs.task.id == rhs.task.id }
 
+  /// The task as a job.
+  var job: UnownedJob { task.job }
+
   /// Whether the task has come to its end. O(1).
   var isOver: Bool { TaskStatus(of: task.job).isOver }
 }

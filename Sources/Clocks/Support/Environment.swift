@@ -9,9 +9,9 @@
 #endif
 
 /// What can be set from outside: the only place that reads the variables `CLOCKS_…` of the
-/// environment.
+/// environment, and others.
 ///
-/// Each is read once, when it is first asked for.
+/// Each of ours is read once, when it is first asked for.
 enum Environment {
   /// `CLOCKS_BLOCKED_AFTER`: how much real time makes a test count as stuck, in seconds; half a
   /// minute if nothing else is said.
@@ -33,10 +33,17 @@ enum Environment {
   static let traceFolder: String? = value(traceFolderName).flatMap { $0.isEmpty ? nil : $0 }
   static let traceFolderName = "CLOCKS_TRACE"
 
+  /// `CLOCKS_DUMP_SIGNAL`: the name of the signal at which the process says where the tasks of its tests
+  /// are, for example `USR1`; none if nothing is said.
+  static let dumpSignal: String? = value("CLOCKS_DUMP_SIGNAL").flatMap { $0.isEmpty ? nil : $0 }
+
   /// Whether Xcode has told the process about a test bundle that it is to load.
   static var namesTestBundle: Bool {
     value("XCTestConfigurationFilePath") != nil || value("XCTestBundlePath") != nil
   }
+
+  /// Where the system looks for programs.
+  static var path: String { value("PATH") ?? "" }
 
   private static func value(_ name: String) -> String? {
     getenv(name).map { String(cString: $0) }

@@ -61,10 +61,12 @@ extension TestClock: CustomStringConvertible, CustomDebugStringConvertible {
   }
 
   /// The ``description``, and below it a line for each pending sleep, in the order in which they
-  /// would wake.
+  /// would wake; and then, if the test has other tasks than the one that asks, what they wait for, as
+  /// ``dump()`` says.
   public var debugDescription: String {
     let pending = pendingSleeps
-    return pending.isEmpty ? description : description + ":\n" + pending.listed
+    let text = pending.isEmpty ? description : description + ":\n" + pending.listed
+    return text.with(scheduler.dumpTasks().unlessAlone)
   }
 }
 

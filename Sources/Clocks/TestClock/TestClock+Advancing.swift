@@ -44,7 +44,8 @@ extension TestClock {
     await settle(fileID: fileID, filePath: filePath, line: line, column: column)
     let pending = pendingSleeps
     guard pending.isEmpty else {
-      throw SuspensionError(now: "\(now)", pendingSleeps: pending.map(\.description))
+      throw SuspensionError(
+        now: "\(now)", pendingSleeps: pending.map(\.description), dump: scheduler.dumpTasks())
     }
   }
 
@@ -167,7 +168,8 @@ extension TestClock {
     recordFailure(
       ClockFailure.endlessRun(
         timeout: "\(timeout)", wakes: run.wakes, passed: "\(now.offset - run.start)",
-        pending: pendingSleeps.map(\.description)), at: callSite)
+        pending: pendingSleeps.map(\.description)
+      ).with(scheduler.dumpTasks()), at: callSite)
   }
 
   // MARK: - How
@@ -194,7 +196,7 @@ extension TestClock {
   func report(_ runaway: Runaway, by name: String, at callSite: CallSite) {
     recordFailure(
       ClockFailure.runaway(
-        runaway, in: name, now: "\(now)", pending: pendingSleeps.map(\.description)),
-      at: callSite)
+        runaway, in: name, now: "\(now)", pending: pendingSleeps.map(\.description)
+      ).with(scheduler.dumpTasks()), at: callSite)
   }
 }

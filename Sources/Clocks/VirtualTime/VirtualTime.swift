@@ -35,6 +35,7 @@ public final class VirtualTime: Sendable {
   ) {
     RuntimeDoor.open()
     Watchdog.start()
+    DumpSignal.start()
     let scope = Scope(options, startingAt: Scheduler.running?.systemClocks)
     scheduler = Scheduler(scope, origin: origin, record: record)
     clock = TestClock(scheduler, scope.timeline, at: origin)

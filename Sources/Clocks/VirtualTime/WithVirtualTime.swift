@@ -192,12 +192,12 @@ extension VirtualTime {
       if let restless = await scheduler.settleUnlessRestless() {
         if fails, !isReported {
           isReported = true
-          scheduler.report.record(LeftoverFailure.restless(restless.id, now: "\(now)"))
+          record(LeftoverFailure.restless(restless.id, now: "\(now)"))
         }
         if cancelled.insert(restless.id).inserted {
           restless.cancel()
         } else {
-          scheduler.report.record(LeftoverFailure.deaf(restless.id))
+          record(LeftoverFailure.deaf(restless.id))
           scheduler.change { _ = $0.dropped.insert(restless.id) }
         }
         continue
@@ -210,15 +210,19 @@ extension VirtualTime {
       guard !pending.isEmpty else { return }
       if fails, !isReported {
         isReported = true
-        scheduler.report.record(
-          LeftoverFailure.asleep(now: "\(now)", pending: pending.map(\.line)))
+        record(LeftoverFailure.asleep(now: "\(now)", pending: pending.map(\.line)))
       }
       scheduler.cancelSleepingTasks()
     }
     guard await scheduler.settleUnlessRestless() == nil else { return }
     let pending = scheduler.pendingSleeps.map(\.line)
     guard !pending.isEmpty else { return }
-    scheduler.report.record(LeftoverFailure.endless(pending: pending))
+    record(LeftoverFailure.endless(pending: pending))
+  }
+
+  /// Records a failure, with where the tasks are.
+  private func record(_ failure: String) {
+    scheduler.report.record(failure.with(scheduler.dumpTasks()))
   }
 }
 

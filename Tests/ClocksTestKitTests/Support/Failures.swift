@@ -17,6 +17,8 @@ func failures(_ body: () async throws -> Void) async throws -> [Failure] {
     let text = issue.comments.map(\.rawValue).joined(separator: "\n")
       // The numbers of tasks are the runtime's.
       .replacing(/task #\d+/, with: "task #")
+      // Where the tasks are is looked at elsewhere.
+      .components(separatedBy: "\n\nWhere the test's ")[0]
     failures.append(Failure(text: text, line: issue.sourceLocation?.line ?? 0))
     return nil
   }

@@ -105,6 +105,11 @@ import Testing
     #expect(scope.body.problem == nil)
     #expect(scope.ran(for: .seconds(1)) == nil)
     #expect(scope.body.problem != nil)
+    // As long as it is not cancelled it has all its time.
+    #expect(scope.ran(for: .seconds(59)) == nil)
+    #expect(scope.body.lacksDump)
+    scope.noteProblem("There it is.")
+    #expect(!scope.body.lacksDump)
     #expect(scope.body.takeToCancel().count == 1)
     #expect(scope.ran(for: .seconds(4)) == nil)
     #expect(scope.body.toCancel.isEmpty)

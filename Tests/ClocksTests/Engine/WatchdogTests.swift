@@ -50,16 +50,12 @@ import Testing
     let clock = TestClock()
     let log = Log<Int>()
     let blocked = Task {
-      // It waits for a task that could only run after it; after a while it gives up.
-      _ = DispatchSemaphore(value: 0).waitForASecond()
+      // It waits for a task that could only run after it, until the test goes on without it.
+      clock.scheduler.waitUntilGivenUp()
     }
     Task { log.add(1) }
     await clock.settle()
     await blocked.value
     #expect(log.all == [1])
   }
-}
-
-extension DispatchSemaphore {
-  fileprivate func waitForASecond() -> DispatchTimeoutResult { wait(timeout: .now() + 1) }
 }

@@ -1,0 +1,89 @@
+import Dispatch
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// Has the process say where the tasks of all tests are, on standard error, when it gets a signal: for a
+/// test that hangs where nobody can look, on a build machine.
+///
+/// Off unless `CLOCKS_DUMP_SIGNAL` names the signal. Then `kill -USR1` with the number of the process
+/// does it, as often as one likes; nothing is stopped by it.
+final class DumpSignal: Sendable {
+  private static let shared = DumpSignal()
+
+  /// Only kept alive; nobody touches it after it was activated.
+  nonisolated(unsafe) private let source: (any DispatchSourceSignal)?
+
+  private static let count = Atomic<Int>(0)
+
+  /// How often the text was written.
+  static var written: Int { count.load(ordering: .relaxed) }
+
+  /// Begins to wait for the signal, if there is to be one. O(1).
+  static func start() { _ = shared }
+
+  private init() {
+    guard let name = Environment.dumpSignal else {
+      source = nil
+      return
+    }
+    guard let number = Self.number(ofSignal: name) else { Self.refuse(name) }
+    // By itself the signal would end the process.
+    signal(number, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(
+      signal: number, queue: .global(qos: .userInitiated))
+    source.setEventHandler {
+      writeToStandardError(Self.text)
+      Self.count.add(1, ordering: .relaxed)
+    }
+    source.activate()
+    self.source = source
+  }
+
+  /// Where the tasks of every test are that has a clock or a scope.
+  private static var text: String {
+    let schedulers = Scheduler.all.sorted { "\($0.report.origin)" < "\($1.report.origin)" }
+    let tests = schedulers.map { scheduler in
+      let origin = scheduler.report.origin
+      let kind = scheduler.scope == nil ? "The test with the clock" : "The scope of virtual time"
+      return "\(kind) made at \(origin.fileID):\(origin.line)\n\(scheduler.dumpText)\n"
+    }
+    return tests.isEmpty
+      ? "No test has a clock or a scope of virtual time.\n" : tests.joined(separator: "\n")
+  }
+
+  private static let signals: [(name: String, number: CInt)] = [
+    ("HUP", SIGHUP), ("INFO", infoSignal), ("INT", SIGINT), ("QUIT", SIGQUIT), ("USR1", SIGUSR1),
+    ("USR2", SIGUSR2), ("WINCH", SIGWINCH),
+  ].filter { $0.number != 0 }
+
+  private static var infoSignal: CInt {
+    #if canImport(Darwin)
+      SIGINFO
+    #else
+      0
+    #endif
+  }
+
+  /// The number of a signal, with or without `SIG` before its name.
+  static func number(ofSignal name: String) -> CInt? {
+    let name = name.uppercased()
+    return signals.first { $0.name == name || "SIG" + $0.name == name }?.number
+  }
+
+  /// Ends the process, because whoever set the variable wants to know at once.
+  private static func refuse(_ name: String) -> Never {
+    let names = signals.map(\.name).joined(separator: ", ")
+    writeToStandardError(
+      "error: CLOCKS_DUMP_SIGNAL is \"\(name)\", but can only be one of: \(names)\n")
+    _exit(2)
+  }
+}

@@ -1,0 +1,211 @@
+/// The name of a function as a person wrote it: `Poller.inner()` for `(2) await resume partial function
+/// for MyTests.Poller.inner() async -> ()`.
+struct FunctionName: Hashable, Sendable {
+  /// The module in which it was written; empty if there is none.
+  private(set) var module = ""
+  /// Types, name and labels, without the module.
+  private(set) var text = ""
+  /// Whether the compiler wrote the function, to call another one.
+  private(set) var isThunk = false
+  /// Whether it is a closure.
+  private(set) var isClosure = false
+
+  /// - Parameter demangled: The name as the runtime gives it.
+  init(demangled: String) {
+    var rest = Substring(demangled)
+    stripPrefixes(&rest)
+    if let (kind, inner) = Self.closure(rest) {
+      let function = FunctionName(demangled: String(inner))
+      module = function.module
+      text = "\(kind) in \(function.text)"
+      isThunk = isThunk || function.isThunk
+      isClosure = true
+    } else {
+      readName(&rest)
+    }
+  }
+
+  // MARK: - Before the name
+
+  private static let kinds = [
+    "static ", "class ", "merged ", "async function pointer to ", "@objc ",
+  ]
+  private static let thunks = [
+    "partial apply forwarder for ", "partial apply for ", "dispatch thunk of ", "curry thunk of ",
+    "protocol witness for ", "reabstraction thunk helper ", "reabstraction thunk ", "thunk for ",
+    "vtable thunk for ", "back deployment thunk for ", "back deployment fallback for ",
+    "back deployed thunk for ", "distributed thunk ",
+  ]
+  private static let specializations = [
+    "generic specialization ", "generic not re-abstracted specialization ",
+    "generic partial specialization ", "function signature specialization ",
+    "generic pre-specialization ", "inlined generic function ",
+  ]
+
+  private mutating func stripPrefixes(_ rest: inout Substring) {
+    while true {
+      if rest.first == "(", let end = rest.range(of: " resume partial function for "),
+        rest[..<end.lowerBound].dropFirst().prefix(while: \.isNumber).count > 0
+      {
+        rest = rest[end.upperBound...]
+      } else if let kind = Self.kinds.first(where: rest.hasPrefix) {
+        rest = rest.dropFirst(kind.count)
+      } else if let thunk = Self.thunks.first(where: rest.hasPrefix) {
+        isThunk = true
+        rest = rest.dropFirst(thunk.count)
+      } else if let kind = Self.specializations.first(where: rest.hasPrefix) {
+        rest = rest.dropFirst(kind.count)
+        guard let end = rest.range(of: " of ", outsideOfBrackets: true) else { return }
+        rest = rest[end.upperBound...]
+      } else {
+        return
+      }
+    }
+  }
+
+  /// The closure's own part, and the function that it is written in.
+  private static func closure(_ text: Substring) -> (kind: String, inner: Substring)? {
+    for (prefix, name) in [
+      ("closure #", "closure #"), ("implicit closure #", "implicit closure #"),
+      ("autoclosure #", "implicit closure #"),
+    ] where text.hasPrefix(prefix) {
+      let number = text.dropFirst(prefix.count).prefix(while: \.isNumber)
+      guard let end = text.range(of: " in ", outsideOfBrackets: true) else { return nil }
+      return (name + number, text[end.upperBound...])
+    }
+    return nil
+  }
+
+  // MARK: - The name
+
+  private mutating func readName(_ rest: inout Substring) {
+    var parts: [String] = []
+    while true {
+      if rest.hasPrefix("(extension in "), let end = rest.firstIndex(of: ")") {
+        module = String(rest[..<end].dropFirst("(extension in ".count))
+        rest = rest[end...].dropFirst(2)
+      }
+      guard let part = Self.part(&rest) else { break }
+      parts.append(part)
+      if rest.first == "<" { rest = rest.dropBrackets() }
+      guard rest.first == "." else { break }
+      rest = rest.dropFirst()
+    }
+    if parts.count > 1 {
+      if module.isEmpty { module = parts[0] }
+      parts.removeFirst()
+    }
+    if let kind = parts.last, parts.count > 1,
+      ["getter", "setter", "modify", "read"].contains(kind)
+    {
+      parts.removeLast()
+      text = parts.joined(separator: ".")
+      return
+    }
+    if let last = parts.last, last.hasPrefix("__"), last.hasSuffix("init") {
+      parts[parts.count - 1] = "init"
+    }
+    text = parts.joined(separator: ".")
+    readLocalFunction(&rest)
+    // What a macro has written has no name that a person knows.
+    if text.contains("$s") { isThunk = true }
+  }
+
+  /// A name, up to what follows it: `inner`, or `(inner in _1A2B3C)` for one that is private to a file.
+  private static func part(_ rest: inout Substring) -> String? {
+    if rest.first == "(" {
+      guard let end = rest.range(of: " in _"), let close = rest.firstIndex(of: ")"),
+        end.upperBound < close
+      else { return nil }
+      let name = rest[..<end.lowerBound].dropFirst()
+      rest = rest[close...].dropFirst()
+      return String(name)
+    }
+    let name = rest.prefix { !".(< :".contains($0) }
+    rest = rest.dropFirst(name.count)
+    return name.isEmpty ? nil : String(name)
+  }
+
+  /// After the name there are parameters, or the place of a function within another one:
+  /// `inner #1 () async -> () in MyTests.outer()`.
+  private mutating func readLocalFunction(_ rest: inout Substring) {
+    guard rest.hasPrefix(" #") else {
+      text += Self.labels(rest)
+      return
+    }
+    rest = rest.dropFirst(2).drop(while: \.isNumber)
+    let parameters = rest.firstIndex(of: "(").map { Self.labels(rest[$0...]) } ?? "()"
+    text += parameters
+    guard let end = rest.range(of: " in ", outsideOfBrackets: true) else { return }
+    let outer = FunctionName(demangled: String(rest[end.upperBound...]))
+    module = outer.module
+    isThunk = isThunk || outer.isThunk
+    text += " in \(outer.text)"
+  }
+
+  /// The labels of the parameters with which a text begins: `(_:to:)`.
+  private static func labels(_ text: Substring) -> String {
+    guard text.first == "(" else { return "" }
+    let parameters = text.prefix(text.bracketsCount).dropFirst().dropLast()
+    guard !parameters.isEmpty else { return "()" }
+    let labels = parameters.split(outsideOfBracketsAt: ",").map { parameter in
+      let label = parameter.drop { $0 == " " }.prefix { $0.isLetter || $0.isNumber || $0 == "_" }
+      return parameter.drop { $0 == " " }.dropFirst(label.count).hasPrefix(": ") ? label : "_"
+    }
+    return "(\(labels.map { "\($0):" }.joined()))"
+  }
+}
+
+// MARK: - Brackets
+
+extension Substring {
+  /// How many characters the brackets take with which it begins, up to the one that closes the first.
+  fileprivate var bracketsCount: Int {
+    var depth = 0
+    var count = 0
+    var previous: Character = " "
+    for character in self {
+      count += 1
+      if "([<{".contains(character) { depth += 1 }
+      // An arrow closes nothing.
+      if ")]}".contains(character) || (character == ">" && previous != "-") { depth -= 1 }
+      if depth == 0 { return count }
+      previous = character
+    }
+    return count
+  }
+
+  fileprivate func dropBrackets() -> Substring { dropFirst(bracketsCount) }
+
+  fileprivate func range(of text: String) -> Range<Index>? {
+    indices.first { self[$0...].hasPrefix(text) }.map {
+      $0..<index($0, offsetBy: text.count)
+    }
+  }
+
+  /// Where a text first stands that is not within brackets.
+  fileprivate func range(of text: String, outsideOfBrackets: Bool) -> Range<Index>? {
+    var rest = self
+    while let character = rest.first {
+      if rest.hasPrefix(text) {
+        return rest.startIndex..<rest.index(rest.startIndex, offsetBy: text.count)
+      }
+      if rest.hasPrefix("->") {
+        rest = rest.dropFirst(2)
+      } else {
+        rest = "([<{".contains(character) ? rest.dropBrackets() : rest.dropFirst()
+      }
+    }
+    return nil
+  }
+
+  fileprivate func split(outsideOfBracketsAt separator: String) -> [Substring] {
+    var parts: [Substring] = []
+    var rest = self
+    while let end = rest.range(of: separator, outsideOfBrackets: true) {
+      parts.append(rest[..<end.lowerBound])
+      rest = rest[end.upperBound...]
+    }
+    return parts + [rest]
+  }
+}

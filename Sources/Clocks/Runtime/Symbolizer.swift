@@ -1,0 +1,186 @@
+#if os(Linux)
+  #if canImport(Glibc)
+    import Glibc
+  #elseif canImport(Musl)
+    import Musl
+  #endif
+#endif
+
+/// A line of a source file.
+struct SourceLine: Hashable, Sendable {
+  var path: String
+  var line: Int
+
+  /// The name of the file, without the folders.
+  var file: Substring { path.split(separator: "/").last ?? "" }
+}
+
+/// A place in an executable or library, as the file counts.
+struct CodePlace: Hashable, Sendable {
+  var path: String
+  var address: UInt
+}
+
+/// Finds the functions and lines from which code was made, in what the compiler has written down for
+/// debuggers. The toolchain's `llvm-symbolizer` reads that, or else `addr2line`, in a process of its own.
+enum Symbolizer {
+  /// What a place means.
+  struct Meaning: Sendable {
+    var symbol: String?
+    var line: SourceLine?
+  }
+
+  /// How long the other process may take.
+  private static let limit: Duration = .seconds(10)
+  /// How many places fit into a command.
+  private static let mostPerCommand = 500
+
+  /// What places mean; `nil` if nobody is found who can tell. O(size of what is written down), some
+  /// 50 ms.
+  ///
+  /// - Parameter library: The path of the runtime, beside which its toolchain is, if it has one.
+  static func meanings(
+    of places: [CodePlace], runtime library: String?
+  ) -> [CodePlace: Meaning]? {
+    guard let tool = tool(library) else { return nil }
+    var meanings: [CodePlace: Meaning] = [:]
+    for some in tool.commands(places, mostPerCommand) {
+      guard
+        let output = output(of: tool.path, tool.arguments(some), lines: 2 * some.count)
+      else { return nil }
+      let lines = output.split(separator: "\n", omittingEmptySubsequences: false)
+      for (index, place) in some.enumerated() where 2 * index + 1 < lines.count {
+        let symbol = lines[2 * index]
+        meanings[place] = Meaning(
+          symbol: symbol.isEmpty || symbol.first == "?" ? nil : String(symbol),
+          line: sourceLine(lines[2 * index + 1]))
+      }
+    }
+    return meanings
+  }
+
+  /// For example `/home/me/Tests/PollerTests.swift:12 (discriminator 2)`.
+  private static func sourceLine(_ text: Substring) -> SourceLine? {
+    guard let colon = text.lastIndex(of: ":") else { return nil }
+    let number = text[colon...].dropFirst().prefix(while: \.isNumber)
+    guard let line = Int(number), line > 0, !text.hasPrefix("?") else { return nil }
+    // What a macro has written stands in no file that a person knows.
+    guard !text.contains("@__swiftmacro_") else { return nil }
+    return SourceLine(path: String(text[..<colon]), line: line)
+  }
+
+  // MARK: - The tool
+
+  private struct Tool {
+    var path: String
+    var isAddr2line: Bool
+
+    /// The places that go into each command.
+    func commands(_ places: [CodePlace], _ most: Int) -> [[CodePlace]] {
+      var commands: [[CodePlace]] = []
+      for place in places.sorted(by: { ($0.path, $0.address) < ($1.path, $1.address) }) {
+        let isNext =
+          commands.last.map { last in
+            last.count < most && (!isAddr2line || last[0].path == place.path)
+          } ?? false
+        if isNext { commands[commands.count - 1].append(place) } else { commands.append([place]) }
+      }
+      return commands
+    }
+
+    /// Asks for two lines for each place: the symbol of the function, and the line of the source.
+    func arguments(_ places: [CodePlace]) -> [String] {
+      func number(_ place: CodePlace) -> String { "0x" + String(place.address, radix: 16) }
+      return isAddr2line
+        ? ["-f", "-e", places[0].path] + places.map(number)
+        : ["--functions=linkage", "--no-inlines", "--no-demangle", "--output-style=GNU"]
+          + places.map { "CODE \"\($0.path)\" \(number($0))" }
+    }
+  }
+
+  private static func tool(_ library: String?) -> Tool? {
+    #if os(Linux)
+      let folders = Environment.path.split(separator: ":").map(String.init)
+      // usr/lib/swift/linux/libswiftCore.so is the library, usr/bin/llvm-symbolizer the tool.
+      let toolchain = library.map {
+        "/" + $0.split(separator: "/").dropLast(4).joined(separator: "/") + "/bin"
+      }
+      for folder in [toolchain].compactMap(\.self) + folders {
+        let path = folder + "/llvm-symbolizer"
+        if access(path, X_OK) == 0 { return Tool(path: path, isAddr2line: false) }
+      }
+      for folder in folders {
+        let path = folder + "/addr2line"
+        if access(path, X_OK) == 0 { return Tool(path: path, isAddr2line: true) }
+      }
+    #endif
+    return nil
+  }
+
+  // MARK: - The process
+
+  /// What a command writes; `nil` if it cannot be run, or takes too long.
+  ///
+  /// - Parameter lines: How many lines it writes: then nobody waits for its end, and for whoever else
+  ///   may have got the pipe.
+  private static func output(of command: String, _ arguments: [String], lines: Int) -> String? {
+    #if os(Linux)
+      var ends: [CInt] = [0, 0]
+      guard pipe(&ends) == 0 else { return nil }
+      defer { close(ends[0]) }
+      for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+      guard let process = start(command, arguments, output: ends[1]) else {
+        close(ends[1])
+        return nil
+      }
+      close(ends[1])
+      let output = text(from: ends[0], lines: lines)
+      // It has nothing left to do.
+      kill(process, SIGKILL)
+      var status: CInt = 0
+      while waitpid(process, &status, 0) < 0, errno == EINTR {}
+      return output
+    #else
+      return nil
+    #endif
+  }
+
+  #if os(Linux)
+    private static func start(_ command: String, _ arguments: [String], output: CInt) -> pid_t? {
+      var actions = posix_spawn_file_actions_t()
+      posix_spawn_file_actions_init(&actions)
+      defer { posix_spawn_file_actions_destroy(&actions) }
+      posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+      posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+      posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+      var argv = ([command] + arguments).map { strdup($0) } + [nil]
+      defer { for argument in argv { free(argument) } }
+      // Nothing of the environment: it may ask for a sanitizer, or for another library at load.
+      var environment: [UnsafeMutablePointer<CChar>?] = [nil]
+      var process: pid_t = 0
+      guard posix_spawn(&process, command, &actions, nil, &argv, &environment) == 0 else {
+        return nil
+      }
+      return process
+    }
+
+    private static func text(from file: CInt, lines: Int) -> String? {
+      let end = RealTime(in: limit)
+      var bytes: [UInt8] = []
+      var count = 0
+      var part = [UInt8](repeating: 0, count: 1 << 14)
+      while count < lines {
+        var request = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
+        // Looks at the limit again now and then.
+        let ready = poll(&request, 1, 100)
+        if end.hasPassed || (ready < 0 && errno != EINTR) { return nil }
+        guard ready > 0 else { continue }
+        let length = read(file, &part, part.count)
+        guard length > 0 else { return nil }
+        bytes += part[..<length]
+        count += part[..<length].count { $0 == UInt8(ascii: "\n") }
+      }
+      return String(decoding: bytes, as: UTF8.self)
+    }
+  #endif
+}

@@ -1,0 +1,111 @@
+import Dispatch
+import Foundation
+import Testing
+
+@testable import Clocks
+
+/// Jobs that hold their threads: the report points at the function in which the thread is blocked.
+@Suite(.disabled(if: isUnderAddressSanitizer)) struct BlockedThreadTests {
+  private static func report(of test: String) async throws -> String {
+    let child = try await ChildProcess.runSwiftTesting(
+      "BlockedThreads.*\(test)\\(",
+      environment: ["CLOCKS_BLOCKED_AFTER": "0.2", BlockedThreads.variable: "1"])
+    #expect(child.exitCode == 1, "\(child)")
+    return child.standardOutput + child.standardError
+  }
+
+  @Test func aSemaphoreThatNobodySignals() async throws {
+    let report = try await Self.report(of: "aSemaphore")
+    #expect(report.contains("has held its thread for 0.2 seconds of real time"), "\(report)")
+    #expect(report.contains(/task #\d+ "waiter" blocks its thread\n/), "\(report)")
+    #expect(
+      report.contains(/\s{4}Signal.wait\(\) at BlockedThreadTests.swift:\d+\n/), "\(report)")
+  }
+
+  @Test func anActorThatABlockedJobHolds() async throws {
+    let report = try await Self.report(of: "anActor")
+    #expect(report.contains(/task #\d+ "writer" blocks its thread\n/), "\(report)")
+    #expect(
+      report.contains(/\s{4}Store.write\(_:\) at BlockedThreadTests.swift:\d+\n/), "\(report)")
+  }
+
+  @Test func twoThreadsThatTakeTwoLocks() async throws {
+    let report = try await Self.report(of: "twoLocks")
+    #expect(report.contains(/task #\d+ "left first" blocks its thread\n/), "\(report)")
+    #expect(
+      report.contains(/\s{4}Accounts.leftFirst\(\) at BlockedThreadTests.swift:\d+\n/), "\(report)")
+  }
+}
+
+/// What blocks its thread until the test has gone on without it.
+private struct Signal {
+  let semaphore = DispatchSemaphore(value: 0)
+
+  init(_ clock: TestClock<Duration>) { clock.scheduler.signalWhenGivenUp(semaphore) }
+
+  func wait() { _ = semaphore.wait(timeout: .now() + 60) }
+}
+
+private actor Store {
+  func write(_ clock: TestClock<Duration>) { Signal(clock).wait() }
+}
+
+private final class Accounts: Sendable {
+  private let left = NSLock()
+  private let right = NSLock()
+
+  func leftFirst() {
+    left.lock()
+    Thread.sleep(forTimeInterval: 0.05)
+    if right.lock(before: Date() + 60) { right.unlock() }
+    left.unlock()
+  }
+
+  /// - Parameter signal: Ends the wait for the lock that the other one holds.
+  func rightFirst(_ signal: Signal) {
+    right.lock()
+    signal.wait()
+    right.unlock()
+  }
+}
+
+/// Block their threads only when they are asked to, by the tests above in processes of their own.
+@Suite struct BlockedThreads {
+  static let variable = "CLOCKS_TESTS_BLOCKED_THREADS"
+
+  private var isAsked: Bool { ProcessInfo.processInfo.environment[Self.variable] != nil }
+
+  @Test func aSemaphore() async {
+    guard isAsked else { return }
+    let clock = TestClock()
+    let waiter = Task(name: "waiter") { Signal(clock).wait() }
+    let other = Task(name: "other") {}
+    await clock.settle()
+    await waiter.value
+    await other.value
+  }
+
+  @Test func anActor() async {
+    guard isAsked else { return }
+    let clock = TestClock()
+    let store = Store()
+    let writer = Task(name: "writer") { await store.write(clock) }
+    let reader = Task(name: "other") {}
+    await clock.settle()
+    await writer.value
+    await reader.value
+  }
+
+  @Test func twoLocks() async {
+    guard isAsked else { return }
+    let clock = TestClock()
+    let accounts = Accounts()
+    let signal = Signal(clock)
+    Thread { accounts.rightFirst(signal) }.start()
+    let task = Task(name: "left first") { accounts.leftFirst() }
+    let other = Task(name: "other") {}
+    await clock.settle()
+    await task.value
+    await other.value
+  }
+}

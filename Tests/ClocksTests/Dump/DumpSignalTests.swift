@@ -1,0 +1,57 @@
+import Foundation
+import Testing
+
+@testable import Clocks
+
+/// `CLOCKS_DUMP_SIGNAL`, in processes of their own.
+@Suite struct DumpSignalTests {
+  @Test func aSignalPrintsWhereTheTasksAre() async throws {
+    let child = try await ChildProcess.runSwiftTesting(
+      "SignalledTests.*sleepsWhenASignalComes",
+      environment: ["CLOCKS_DUMP_SIGNAL": "USR1", SignalledTests.variable: "1"])
+    #expect(child.exitCode == 0, "\(child)")
+    let text = child.standardError
+    #expect(
+      text.contains(
+        "The test with the clock made at ClocksTests/DumpSignalTests.swift:\(SignalledTests.line)\nWhere the test's 2 tasks are:\n"
+      ),
+      "\(text)")
+    #expect(text.contains(/- task #\d+ "guest" sleeps until 3.0 seconds on TestClock\n/), "\(text)")
+  }
+
+  @Test func anUnknownSignalIsAnErrorAtOnce() async throws {
+    let child = try await ChildProcess.runSwiftTesting(
+      "SignalledTests", environment: ["CLOCKS_DUMP_SIGNAL": "KILL", SignalledTests.variable: "1"])
+    #expect(child.exitCode == 2, "\(child)")
+    #expect(
+      child.standardError.contains(
+        "error: CLOCKS_DUMP_SIGNAL is \"KILL\", but can only be one of: HUP, INT, QUIT, USR1, USR2, WINCH\n"
+      ))
+  }
+}
+
+/// Send themselves a signal only when they are asked to, by the tests above.
+@Suite struct SignalledTests {
+  static let variable = "CLOCKS_TESTS_SIGNAL"
+  static let line: Int = #line + 4
+
+  @Test func sleepsWhenASignalComes() async {
+    guard ProcessInfo.processInfo.environment[Self.variable] != nil else { return }
+    let clock = TestClock()
+    let guest = Task(name: "guest") { try await clock.sleep(for: .seconds(3)) }
+    await clock.settle()
+    // The test goes on while the text is written. A signal that comes before anybody waits for it is
+    // lost.
+    await withCheckedContinuation { continuation in
+      Thread {
+        while DumpSignal.written == 0 {
+          kill(getpid(), SIGUSR1)
+          usleep(20_000)
+        }
+        continuation.resume()
+      }.start()
+    }
+    await clock.advance(by: .seconds(3))
+    await #expect(throws: Never.self) { try await guest.value }
+  }
+}

@@ -1,0 +1,190 @@
+import Dispatch
+import Foundation
+import Testing
+
+@testable import Clocks
+
+/// What stands in the tests below, and waits.
+private struct Poller {
+  let clock: TestClock<Duration>
+
+  func poll() async throws {
+    while true { try await pause() }
+  }
+
+  func pause() async throws {
+    try await clock.sleep(for: .seconds(5))
+  }
+}
+
+private final class Cache: Sendable {
+  nonisolated(unsafe) var loading: Task<Void, Never>?
+  nonisolated(unsafe) var refreshing: Task<Void, Never>?
+
+  func load() async { await refreshing?.value }
+  func refresh() async { await loading?.value }
+}
+
+private actor Journal {
+  func flush(_ semaphore: DispatchSemaphore) { _ = semaphore.wait(timeout: .now() + 60) }
+}
+
+/// The reports that Docs/Troubleshooting.md shows: each stands there as it is made here, but for the
+/// numbers of tasks and lines.
+@Suite struct PollerTests {
+  private static let page: String = {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    return
+      (try? String(
+        contentsOf: root.appendingPathComponent("Docs/Troubleshooting.md"), encoding: .utf8))
+      ?? ""
+  }()
+
+  private static func unnumbered(_ text: String) -> String {
+    text.replacing(/#\d\d+/, with: "#").replacing(/\.swift:\d+/, with: ".swift")
+      .replacing(/until [\d.]+ seconds/, with: "until some seconds")
+      // Newer versions of Swift Testing give the tasks of tests names.
+      .replacing(/\s"\[Swift Testing\] [^"]*"/, with: "")
+  }
+
+  /// Expects that the dump in a report stands in the page.
+  private static func expectToBeDocumented(
+    _ report: String?, sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    let parts = (report ?? "").components(separatedBy: "\n\nWhere the test's ")
+    #expect(parts.count == 2, "\(report ?? "")", sourceLocation: sourceLocation)
+    let dump = "\n```text\nWhere the test's " + (parts.last ?? "") + "\n```\n"
+    #expect(
+      unnumbered(page).contains(unnumbered(dump)), "\(dump)", sourceLocation: sourceLocation)
+  }
+
+  private static func report(of body: () async throws -> Void) async throws -> String? {
+    try await recordedIssues(body).first?.message
+  }
+
+  @Test func checksSuspension() async throws {
+    let clock = TestClock()
+    let poller = Task(name: "poller") { try await Poller(clock: clock).poll() }
+    let error = await #expect(throws: SuspensionError.self) { try await clock.checkSuspension() }
+    Self.expectToBeDocumented(error?.description)
+    poller.cancel()
+  }
+
+  @Test func runsForEver() async throws {
+    let clock = TestClock()
+    let poller = Task(name: "poller") { try await Poller(clock: clock).poll() }
+    Self.expectToBeDocumented(try await Self.report { await clock.run(timeout: .zero) })
+    poller.cancel()
+  }
+
+  @Test func leavesASpinnerBehind() async throws {
+    Self.expectToBeDocumented(
+      try await Self.report {
+        try await withVirtualTime(leftoverSleeps: .fail) { _ in
+          let spinner = Task(name: "spinner") { while !Task.isCancelled { await Task.yield() } }
+          _ = spinner
+        }
+      })
+  }
+
+  @Test func yieldsForEver() async throws {
+    let clock = TestClock()
+    let scheduler = clock.scheduler
+    scheduler.change { $0.runaway.limits.jobs = 1_000 }
+    let spinner = Task(name: "spinner") { while !Task.isCancelled { await Task.yield() } }
+    Self.expectToBeDocumented(try await Self.report { await clock.settle() })
+    spinner.cancel()
+  }
+
+  @Test func awaitsEachOther() async throws {
+    Self.expectToBeDocumented(
+      try await Self.report {
+        try? await withVirtualTime(stuckAfter: .milliseconds(50)) { _ in
+          let cache = Cache()
+          cache.loading = Task(name: "load") { await cache.load() }
+          cache.refreshing = Task(name: "refresh") { await cache.refresh() }
+          let (stream, end) = AsyncStream<Never>.makeStream()
+          for await _ in stream {}
+          end.finish()
+        }
+      })
+  }
+
+  @Test func movesNoTime() async throws {
+    Self.expectToBeDocumented(
+      try await Self.report {
+        try? await withVirtualTime(autoAdvance: false, stuckAfter: .milliseconds(50)) { time in
+          try await Poller(clock: time.clock).poll()
+        }
+      })
+  }
+
+  @Test func leavesAPollerBehind() async throws {
+    Self.expectToBeDocumented(
+      try await Self.report {
+        try await withVirtualTime(leftoverSleeps: .fail) { time in
+          Task(name: "poller") { try await Poller(clock: time.clock).poll() }
+          try await Task.sleep(for: .seconds(7))
+        }
+      })
+  }
+
+  @Test func pollsForTooLong() async throws {
+    Self.expectToBeDocumented(
+      try await Self.report {
+        try? await withVirtualTime(runningLimit: .milliseconds(1)) { time in
+          try await Poller(clock: time.clock).poll()
+        }
+      })
+  }
+
+  @Test func holdsTime() async throws {
+    let options = ScopeOptions(stuckAfter: .milliseconds(50), heldFor: .milliseconds(50))
+    Self.expectToBeDocumented(
+      try await Self.report {
+        try? await VirtualTime(options, at: .here()).run { time in
+          try await time.holding { try await Poller(clock: time.clock).pause() }
+        }
+      })
+  }
+
+  @Test(arguments: ["blocksAThread", "forgetsToAdvance"])
+  func inAProcessOfItsOwn(_ test: String) async throws {
+    if test == "blocksAThread", isUnderAddressSanitizer { return }
+    let child = try await ChildProcess.runSwiftTesting(
+      "StuckPollerTests.*\(test)\\(",
+      environment: ["CLOCKS_BLOCKED_AFTER": "0.3", StuckPollerTests.variable: "1"])
+    // Swift Testing indents all lines of an issue but the first.
+    let lines = child.standardError.split(separator: "\n", omittingEmptySubsequences: false)
+      .drop { !$0.hasPrefix("  Where the test's ") }.prefix { $0.hasPrefix("  ") }
+    Self.expectToBeDocumented("\n\n" + lines.map { $0.dropFirst(2) }.joined(separator: "\n"))
+  }
+}
+
+/// Are stuck only when they are asked to, by the tests above.
+@Suite struct StuckPollerTests {
+  static let variable = "CLOCKS_TESTS_STUCK_POLLER"
+
+  private var isAsked: Bool { ProcessInfo.processInfo.environment[Self.variable] != nil }
+
+  @Test func blocksAThread() async {
+    guard isAsked else { return }
+    let clock = TestClock()
+    let semaphore = DispatchSemaphore(value: 0)
+    clock.scheduler.signalWhenGivenUp(semaphore)
+    let journal = Journal()
+    let writer = Task(name: "writer") { await journal.flush(semaphore) }
+    let reader = Task(name: "reader") {}
+    await clock.settle()
+    await writer.value
+    await reader.value
+  }
+
+  @Test func forgetsToAdvance() async {
+    guard isAsked else { return }
+    let clock = TestClock()
+    let poller = Task(name: "poller") { try await Poller(clock: clock).poll() }
+    await #expect(throws: CancellationError.self) { try await poller.value }
+  }
+}

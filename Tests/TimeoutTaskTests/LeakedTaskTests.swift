@@ -1,0 +1,29 @@
+import Clocks
+import Testing
+import TimeoutTask
+
+/// A TimeoutTask whose work does not hear that its time is over: it stays, and a dump says where.
+@Suite struct LeakedTaskTests {
+  private struct Download {
+    func awaitAnswer() async {
+      await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+    }
+  }
+
+  @Test func aDumpSaysWhereTheWorkWaits() async throws {
+    let clock = TestClock()
+    let task = TimeoutTask(timeout: .seconds(5), clock: clock) { await Download().awaitAnswer() }
+    await clock.advance(by: .seconds(4))
+    #expect(clock.dump().contains("sleeps until 5.0 seconds on TestClock"))
+    await clock.advance(by: .seconds(1))
+    await #expect(throws: TimeoutError.self) { try await task.value }
+    let dump = clock.dump()
+    #expect(!dump.contains("sleeps"), "\(dump)")
+    #expect(
+      dump.contains(
+        /awaits a continuation\n +LeakedTaskTests.Download.awaitAnswer\(\) at LeakedTaskTests.swift:\d+\n/
+      ),
+      "\(dump)")
+    #expect(dump.contains("in LeakedTaskTests.aDumpSaysWhereTheWorkWaits() at "), "\(dump)")
+  }
+}
