@@ -35,7 +35,8 @@ final class Watchdog: Sendable {
     let haveScopes = Set(schedulers.compactMap(\.parent).map(ObjectIdentifier.init))
     for scheduler in schedulers {
       if let blockage = scheduler.newBlockage(after: limit) {
-        let description = (blockage.description(after: limit) + scheduler.scopeDescription)
+        let description =
+          (blockage.description(after: limit) + scheduler.scopeDescription)
           .with(scheduler.dumpTasks()) + scheduler.explanation
         scheduler.report.runInTest {
           scheduler.report.record(description)
@@ -44,7 +45,8 @@ final class Watchdog: Sendable {
       }
       if scheduler.scope != nil { scheduler.ran(for: interval) }
       if let absence = scheduler.newAbsence(after: limit, isAnyBusy: isAnyBusy) {
-        let description = (absence.description(after: limit) + scheduler.scopeDescription)
+        let description =
+          (absence.description(after: limit) + scheduler.scopeDescription)
           .with(scheduler.dumpTasks()) + scheduler.explanation
         scheduler.report.runInTest { scheduler.report.record(description) }
       }
