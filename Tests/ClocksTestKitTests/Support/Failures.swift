@@ -18,7 +18,7 @@ func failures(_ body: () async throws -> Void) async throws -> [Failure] {
       // The numbers of tasks are the runtime's.
       .replacing(/task #\d+/, with: "task #")
       // Where the tasks are is looked at elsewhere.
-      .components(separatedBy: "\n\nWhere the test's ")[0]
+      .replacing(/(?s)\n\nWhere the test's .*?(?=\nWhat happened:|\z)/, with: "")
     failures.append(Failure(text: text, line: issue.sourceLocation?.line ?? 0))
     return nil
   }
