@@ -47,13 +47,20 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   }
 
   /// Makes the scheduler of a test whose time is virtual throughout.
-  init(_ scope: Scope, origin: CallSite, record: (@Sendable (String) -> Void)? = nil) {
+  ///
+  /// - Parameter chooser: Decides what comes first, if given.
+  init(
+    _ scope: Scope, origin: CallSite, record: (@Sendable (String) -> Void)? = nil,
+    chooser: (any Chooser)? = nil
+  ) {
     state = SchedulerState(scope: scope)
     self.scope = scope
     isProcessWide = false
     parent = Scheduler.ofThread
-    report = TestReport(at: origin, isTestKnown: true, record: record)
-    super.init(isVirtual: true)
+    // Whoever explores a scope reports for it.
+    report = TestReport(at: origin, isTestKnown: !scope.options.isExplored, record: record)
+    state.order.chooser = chooser
+    super.init(isVirtual: true, isExplored: scope.options.isExplored)
     scope.alarmClock.ring = { [weak self] in self?.alarmRings($0) }
   }
 
@@ -196,6 +203,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   override func enqueue(_ job: ReadyJob, isNew: Bool) {
     change { state in
+      if isNew, let chooser = state.order.chooser { chooser.taskWasCreated(job.taskID) }
       if state.listener != nil {
         let creator = TaskReference.currentID ?? 0
         if isNew { state.note(.taskCreated(job.taskID, by: creator)) }
@@ -226,6 +234,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   override func taskWasCreated(_ task: UInt64) {
     change { state in
+      if let chooser = state.order.chooser { chooser.taskWasCreated(task) }
       guard state.listener != nil else { return }
       state.note(.taskCreated(task, by: TaskReference.currentID ?? 0))
     }

@@ -23,6 +23,8 @@ struct SchedulerState {
   /// The tasks whose jobs do not run any more: they never came to rest although their scope has ended
   /// and they were cancelled. They stay suspended for good.
   var dropped: Set<UInt64> = []
+  /// Whether no job runs any more: the scope was left although its body has not ended.
+  var isAbandoned = false
   /// What comes first where that is open.
   var order = Order()
   /// Is told what happens; `nil` nearly always.
@@ -71,7 +73,7 @@ struct SchedulerState {
     case .cancellation: return .cancel(scope!.body.takeToCancel())
     case .waiter(let waiter): return serve(waiter)
     case .jump: return jump()
-    case nil: return .rest(setAlarm())
+    case nil: return scope?.isDeadlocked == true ? endDeadlock() : .rest(setAlarm())
     }
   }
 
@@ -107,8 +109,9 @@ struct SchedulerState {
     let wanted = idleness.ready[position].lane
     if !mayStay || (wanted == .main && lane != .main) { return .move(to: wanted) }
     let job = idleness.ready.remove(at: position)
+    if let chooser = order.chooser { chooser.jobBegins(job, at: position) }
     if let reason = runaway.jobBegins(of: job.taskID), let action = giveUp(reason, because: job) {
-      idleness.ready.append(job)
+      makeReady(job)
       return action
     }
     return start(job)
@@ -182,6 +185,9 @@ struct SchedulerState {
     let sleeper = waiter.takeSleeper(
       order, nanosecondsWithoutThread: activity.nanosecondsWithoutThread)
     if listener != nil { noteTime(since: before, waiter.trace, hasWoken: sleeper != nil) }
+    if let chooser = order.chooser, sleeper != nil, let woken = waiter.trace.removed {
+      chooser.sleepWakes(woken.number, of: woken.task)
+    }
     guard let sleeper else { return end(waiter) }
     return wake(sleeper)
   }
@@ -193,6 +199,9 @@ struct SchedulerState {
     let timeline = scope!.timeline
     let before = listener == nil ? nil : timeline.time
     guard let sleeper = timeline.popEarliest(dueBy: nil, order) else { return .rest(nil) }
+    if let chooser = order.chooser, let woken = timeline.sleeps.removed {
+      chooser.sleepWakes(woken.number, of: woken.task)
+    }
     if listener != nil {
       noteTime(since: before, (timeline.time, timeline.sleeps.removed), hasWoken: true)
     }
@@ -236,6 +245,15 @@ struct SchedulerState {
     return scope.body.toCancel.isEmpty ? nil : .cancel(scope.body.takeToCancel())
   }
 
+  /// Has the body of an explored scope cancelled, in which nothing can ever happen again; if that does
+  /// not help, has it reported.
+  @inline(never)
+  private mutating func endDeadlock() -> Action {
+    guard let scope else { return .rest(nil) }
+    let problem = scope.body.giveUp(.deadlock(pending: scope.timeline.pendingLines))
+    return problem.map(Action.report) ?? .cancel(scope.body.takeToCancel())
+  }
+
   private mutating func setAlarm() -> Action.Alarm? {
     guard let scope else { return nil }
     let isAwaited = scope.timeline.sleeps.count > 0 || !requests.observers.isEmpty
@@ -261,6 +279,7 @@ struct SchedulerState {
     case .cancellation, nil: sleeper = nil
     }
     guard let sleeper else { return nil }
+    order.chooser?.sleepWakes(number, of: task)
     note(.sleepWoken(number: number, task: task))
     return wake(sleeper)
   }

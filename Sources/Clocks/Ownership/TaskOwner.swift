@@ -56,8 +56,12 @@ class TaskOwner: @unchecked Sendable {
 
   private let virtual: Atomic<Bool>
 
-  init(isVirtual: Bool) {
+  /// Whether each hop of the owner's tasks to an actor and back is to be seen.
+  final let isExplored: Bool
+
+  init(isVirtual: Bool, isExplored: Bool = false) {
     virtual = Atomic(isVirtual)
+    self.isExplored = isExplored
   }
 
   /// Takes a job that has become ready.

@@ -29,14 +29,17 @@ public final class VirtualTime: Sendable {
 
   let scheduler: Scheduler
 
-  /// - Parameter record: Records a failure; if `nil`, at `origin`.
+  /// - Parameters:
+  ///   - record: Records a failure; if `nil`, at `origin`.
+  ///   - chooser: Decides what comes first, if given.
   init(
-    _ options: ScopeOptions, at origin: CallSite, record: (@Sendable (String) -> Void)? = nil
+    _ options: ScopeOptions, at origin: CallSite, record: (@Sendable (String) -> Void)? = nil,
+    chooser: (any Chooser)? = nil
   ) {
     RuntimeDoor.open()
     Watchdog.start()
     let scope = Scope(options, startingAt: Scheduler.running?.systemClocks)
-    scheduler = Scheduler(scope, origin: origin, record: record)
+    scheduler = Scheduler(scope, origin: origin, record: record, chooser: chooser)
     clock = TestClock(scheduler, scope.timeline, at: origin)
     scope.face = self
   }

@@ -165,7 +165,7 @@ extension VirtualTime {
   }
 
   /// Sees to it that the current task is the scope's and runs on its scheduler.
-  private nonisolated(nonsending) func begin() async {
+  nonisolated(nonsending) func begin() async {
     scheduler.beginScope()
     guard Scheduler.ofThread !== scheduler else { return }
     // The task was started in the queue of an actor that was at work for somebody else.
@@ -174,7 +174,7 @@ extension VirtualTime {
   }
 
   /// Ends the scope.
-  private nonisolated(nonsending) func end() async {
+  nonisolated(nonsending) func end() async {
     let problem = scheduler.endScope()
     await endLeftovers()
     scheduler.closeScope()
