@@ -8,5 +8,8 @@
   #elseif compiler(<6.3)
     @_section(".init_array") @_used
   #endif
-  private let atLoad: @convention(c) () -> Void = { RuntimeClocks.redirect() }
+  private let atLoad: @convention(c) () -> Void = {
+    RuntimeClocks.redirect()
+    IssueGates.install = withIssues
+  }
 #endif

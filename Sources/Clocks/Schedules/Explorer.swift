@@ -15,6 +15,9 @@ final class Explorer: Chooser, @unchecked Sendable {
   /// What the steps do, for a report; `nil` unless one is wanted.
   @exclusivity(unchecked) nonisolated(unsafe) var details: StepDetails?
 
+  /// What the run has shown of causes that nobody can decide about.
+  var witnesses: Divergence.Witnesses { .init() }
+
   /// The numbers of what every test shares.
   private enum Shared {
     static let main = 0
@@ -45,9 +48,7 @@ final class Explorer: Chooser, @unchecked Sendable {
       return
     }
     let parent = TaskReference.currentID.flatMap { tasks[$0] } ?? TaskTree.outside
-    let index = run.create(by: parent)
-    tasks[task] = index
-    details?.taskWasCreated(index)
+    tasks[task] = run.create(by: parent)
   }
 
   func jobIsReady(_ job: ReadyJob, isFromOutside: Bool) {
@@ -76,7 +77,7 @@ final class Explorer: Chooser, @unchecked Sendable {
   func jobBegins(_ job: ReadyJob, at position: Int) {
     run.begin(at: position)
     running = job.taskID == 0 ? nil : tasks[job.taskID]
-    details?.begins(job, in: run)
+    details?.begins(job, of: running, tasks: tasks)
     guard job.taskID == 0, let drain = ActorDrain(job.job) else { return }
     let actor = number(of: drain)
     for id in drain.tasks {
@@ -95,7 +96,7 @@ final class Explorer: Chooser, @unchecked Sendable {
     run.wake(wakes.removeValue(forKey: number) ?? run.nextWake(of: TaskTree.outside))
     running = nil
     run.touch(Shared.time, by: run.currentStep)
-    details?.wakes(in: run)
+    details?.wakes()
   }
 
   private func number(of drain: ActorDrain) -> Int {

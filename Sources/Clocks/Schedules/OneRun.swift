@@ -135,6 +135,11 @@ private final class RunEnd: @unchecked Sendable {
     } onCancel: {
       cancel()
     }
-    lock.withLock { task = nil }
+    let task = lock.withLock {
+      defer { self.task = nil }
+      return self.task
+    }
+    // Until it has let go of everything.
+    if !isLeft { await task?.value }
   }
 }
