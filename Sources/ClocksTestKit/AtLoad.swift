@@ -9,6 +9,7 @@
     @_section(".init_array") @_used
   #endif
   private let atLoad: @convention(c) () -> Void = {
+    Hashing.fixSeeds()
     RuntimeClocks.redirect()
     IssueGates.install = withIssues
   }

@@ -6,6 +6,8 @@
 struct Order {
   /// Decides in place of first in, first out; `nil` nearly always.
   var chooser: (any Chooser)?
+  /// How late a sleep may wake, if the chooser wants that.
+  var slack = Duration.zero
 }
 
 /// Chooses what comes next.
@@ -30,6 +32,11 @@ protocol Chooser: AnyObject, Sendable {
   func sleepBegins(_ number: UInt64, of task: UInt64)
   /// A sleep wakes.
   func sleepWakes(_ number: UInt64, of task: UInt64)
+  /// A task has asked for what nobody can make the same each time.
+  func asked(_ question: TaskOwner.Unforeseeable)
+
+  /// What a task gets in place of chance; `nil` if chance decides.
+  func draw(for task: UInt64) -> UInt64?
 }
 
 extension Chooser {
@@ -38,6 +45,8 @@ extension Chooser {
   func jobBegins(_ job: ReadyJob, at position: Int) {}
   func sleepBegins(_ number: UInt64, of task: UInt64) {}
   func sleepWakes(_ number: UInt64, of task: UInt64) {}
+  func asked(_ question: TaskOwner.Unforeseeable) {}
+  func draw(for task: UInt64) -> UInt64? { nil }
 }
 
 /// Something that may come next.

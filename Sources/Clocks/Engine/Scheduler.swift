@@ -59,7 +59,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     parent = Scheduler.ofThread
     // Whoever explores a scope reports for it.
     report = TestReport(at: origin, isTestKnown: !scope.options.isExplored, record: record)
-    state.order.chooser = chooser
+    state.order = Order(chooser: chooser, slack: scope.options.slack)
     super.init(isVirtual: true, isExplored: scope.options.isExplored)
     scope.alarmClock.ring = { [weak self] in self?.alarmRings($0) }
   }
@@ -212,6 +212,23 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
       let isFromOutside = scope != nil && ThreadContext.current?.pointee.owner !== self
       state.jobIsReady(job, isFromOutside: isFromOutside)
     }
+  }
+
+  override func draw(_ bytes: UnsafeMutableRawBufferPointer) -> Bool {
+    let task = TaskReference.currentID ?? 0
+    for start in stride(from: 0, to: bytes.count, by: 8) {
+      guard let number = change({ $0.order.chooser?.draw(for: task) }) else { return false }
+      withUnsafeBytes(of: number) {
+        for (index, byte) in $0.prefix(bytes.count - start).enumerated() {
+          bytes[start + index] = byte
+        }
+      }
+    }
+    return true
+  }
+
+  override func asked(_ question: Unforeseeable) {
+    change { $0.order.chooser?.asked(question) }
   }
 
   override func enqueue(_ job: DelayedJob) { sleepVirtually(job) }

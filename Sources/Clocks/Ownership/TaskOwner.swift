@@ -82,6 +82,18 @@ class TaskOwner: @unchecked Sendable {
   /// - Parameter isDate: Whether it is `Date` that asks.
   func reading(of clock: clockid_t, isDate: Bool) -> timespec? { nil }
 
+  /// Fills bytes in place of chance, and says whether it has. Asked only if the owner is explored.
+  func draw(_ bytes: UnsafeMutableRawBufferPointer) -> Bool { false }
+
+  /// What a task may ask for that nobody can make the same each time.
+  enum Unforeseeable: Sendable {
+    case clock
+    case number
+  }
+
+  /// Learns that one of the owner's tasks has asked for it.
+  func asked(_ question: Unforeseeable) {}
+
   /// Learns that a job has ended that was one of the owner's without having been started by it.
   ///
   /// - Parameter lane: If given, the current thread has nothing else to do, and may go on with the

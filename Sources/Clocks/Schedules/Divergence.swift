@@ -25,7 +25,7 @@ struct Divergence: Sendable {
         """
       case .earlierRun:
         """
-        state that an earlier run has left: the second and the third run are the same. A `static` \
+        state that an earlier run has left: all runs but the first are the same. A `static` \
         property, a cache or a file outlives the test: make it new in each run.
         """
       case .realTime:
@@ -53,9 +53,9 @@ struct Divergence: Sendable {
   let found: String
   let suspect: Suspect
 
-  /// - Parameter third: One run more, which shows whether only the first was different.
+  /// - Parameter more: More runs, which show whether only the first was different.
   init(
-    _ first: RunRecord, _ second: RunRecord, third: RunRecord?, tree: TaskTree,
+    _ first: RunRecord, _ second: RunRecord, _ more: [RunRecord], tree: TaskTree,
     _ witnesses: Witnesses
   ) {
     let step = first.divergence(from: second) ?? 0
@@ -84,7 +84,7 @@ struct Divergence: Sendable {
     }.first
     if let arrival {
       suspect = .outside(tree.name(of: arrival.job))
-    } else if let third, third.divergence(from: second) == nil {
+    } else if !more.isEmpty, more.allSatisfy({ $0.divergence(from: second) == nil }) {
       suspect = .earlierRun
     } else if witnesses.randomReadings > 0 {
       suspect = .randomness

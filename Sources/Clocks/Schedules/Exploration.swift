@@ -70,8 +70,11 @@ struct Exploration {
       if search.tried == 1 {
         first = run.record
       } else if search.tried == 2, let first, first.divergence(from: run.record) != nil {
-        let third = await rerun(plan, one, operation)
-        let divergence = Divergence(first, run.record, third: third, tree: run.tree, explorer.witnesses)
+        let second = run.record
+        let witnesses = explorer.witnesses
+        var more: [RunRecord] = []
+        for number in 1...4 { more.append(await rerun(plan, one, number, operation)) }
+        let divergence = Divergence(first, second, more, tree: run.tree, witnesses)
         return .diverged(divergence, summary(search, isOverTime: false))
       }
       search.note(run.record, tasks: run.tree.count)
@@ -90,10 +93,15 @@ struct Exploration {
       end: isOverTime ? .time : search.end, limits: limits, time: time)
   }
 
+  /// Runs a schedule once more, with other addresses for what is allocated in it.
   private func rerun(
-    isolation: isolated (any Actor)? = #isolation, _ plan: Plan, _ one: OneRun,
+    isolation: isolated (any Actor)? = #isolation, _ plan: Plan, _ one: OneRun, _ number: Int,
     _ operation: @escaping Operation
   ) async -> RunRecord {
+    let ballast = (1...16).flatMap { size in
+      (0..<number * size).map { _ in [UInt8](repeating: 0, count: size * 16) }
+    }
+    defer { withExtendedLifetime(ballast) {} }
     one.explorer.run.reset(plan, profile: Profile())
     _ = await one(operation)
     return one.explorer.run.record
@@ -129,7 +137,7 @@ struct Exploration {
     }
     let divergence =
       records[0].divergence(from: records[1]) == nil
-      ? nil : Divergence(records[0], records[1], third: nil, tree: run.tree, one.explorer.witnesses)
+      ? nil : Divergence(records[0], records[1], [], tree: run.tree, one.explorer.witnesses)
     return Failure(
       finding: finding, number: number, plan: plan, constraints: constraints, record: records[1],
       details: details, tree: run.tree, isMinimal: shrinker.isMinimal || constraints.isEmpty,

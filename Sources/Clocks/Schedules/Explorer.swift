@@ -16,7 +16,9 @@ final class Explorer: Chooser, @unchecked Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) var details: StepDetails?
 
   /// What the run has shown of causes that nobody can decide about.
-  var witnesses: Divergence.Witnesses { .init() }
+  @exclusivity(unchecked) nonisolated(unsafe) private(set) var witnesses = Divergence.Witnesses()
+  /// What each task draws.
+  @exclusivity(unchecked) nonisolated(unsafe) private var mixers: [Int: Mixer] = [:]
 
   /// The numbers of what every test shares.
   private enum Shared {
@@ -36,6 +38,8 @@ final class Explorer: Chooser, @unchecked Sendable {
     wakes.removeAll(keepingCapacity: true)
     actors.removeAll(keepingCapacity: true)
     running = nil
+    mixers.removeAll(keepingCapacity: true)
+    witnesses = .init()
   }
 
   // MARK: - What happens
@@ -104,6 +108,20 @@ final class Explorer: Chooser, @unchecked Sendable {
     let number = actors.count + Shared.count
     actors[drain.actor] = number
     return number
+  }
+
+  func asked(_ question: TaskOwner.Unforeseeable) {
+    switch question {
+    case .clock: witnesses.clockReadings += 1
+    case .number: witnesses.randomReadings += 1
+    }
+  }
+
+  /// A task draws the same numbers in every run, whatever others do.
+  func draw(for task: UInt64) -> UInt64? {
+    let task = tasks[task] ?? TaskTree.outside
+    let seed = run.tree.hash(of: Step(.job, of: task, 0))
+    return mixers[task, default: Mixer(seed: seed)].next()
   }
 
   // MARK: - Deciding

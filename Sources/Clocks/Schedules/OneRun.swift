@@ -82,7 +82,7 @@ struct OneRun {
     // The current task is suspended all the while, so nothing is used by both at the same time.
     let sendable = unsafeBitCast(body, to: (@Sendable @isolated(any) () async -> Void).self)
     await end.wait(for: sendable, in: time.scheduler)
-    time.scheduler.change { $0.order.chooser = nil }
+    time.scheduler.change { $0.order = Order() }
     var outcome = RunOutcome(findings: findings.take(), error: end.error, isLeft: end.isLeft)
     if let error = end.error, !outcome.hasFailed {
       let text = "the operation threw \(type(of: error)): \(error)"

@@ -70,6 +70,9 @@ struct ScheduledTest {
       report.fail(Self.cannotExplore(missing))
       return nil
     }
+    // From now on the same in each run, as far as that can be.
+    Hashing.ignoreAddresses()
+    Chance.redirect()
     var options = options
     options.isExplored = true
     options.slack = request.slack
@@ -108,7 +111,9 @@ struct ScheduledTest {
     let folder = TokenFolder(request.variables.folder, testID: request.testID)
     exploration.known = folder.tokens()
     if request.variables.count != nil { exploration.progress = progressOnTerminal(request.testID) }
-    switch await exploration(operation) {
+    let outcome = await exploration(operation)
+    gate.open()
+    switch outcome {
     case .passed(let summary): return summary
     case .diverged(let divergence, let summary):
       report.fail(Explanation.notDeterministic(divergence, summary))
