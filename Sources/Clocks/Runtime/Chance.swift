@@ -52,14 +52,15 @@ enum Chance {
     /// Set before ours are in their places.
     nonisolated(unsafe) private static var originals: Originals!
 
-    /// The number of the system's call that draws.
-    private static let getrandomNumber: Int = {
+    /// The number of the system's call that draws. Computed, because what is made at its first use asks the
+    /// system for that.
+    private static var getrandomNumber: Int {
       #if arch(arm64)
         278
       #else
         318
       #endif
-    }()
+    }
 
     private static let isRedirected: Bool = {
       guard let originals = Originals() else { return false }

@@ -8,9 +8,10 @@ struct Explanation {
     var lines = [heading]
     lines += failure.constraints.map { "  " + sentence($0) }
     lines += lanes.map { "  " + $0 }
-    lines.append(
-      "Replay: \(replayForm(failure.token)) (failed in \(failure.replays.same) of "
-        + "\(failure.replays.all) replays)")
+    let replays =
+      failure.replays.all == 0
+      ? "" : " (failed in \(failure.replays.same) of \(failure.replays.all) replays)"
+    lines.append("Replay: \(replayForm(failure.token))\(replays)")
     if let divergence = failure.divergence {
       lines.append("Two runs of this schedule were not the same: they " + divergence.description)
     }

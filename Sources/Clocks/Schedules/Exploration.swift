@@ -114,6 +114,12 @@ struct Exploration {
     _ operation: @escaping Operation
   ) async -> Failure {
     let run = one.explorer.run
+    if finding.isXCTest {
+      return Failure(
+        finding: finding, number: number, plan: plan, constraints: record.constraints,
+        record: record, details: nil, tree: run.tree, isMinimal: false, replays: (0, 0),
+        shrinkRuns: 0, divergence: nil)
+    }
     nonisolated(unsafe) let operation = operation
     var shrinker = ScheduleShrinker()
     let test: ScheduleShrinker.Test = { constraints in

@@ -83,7 +83,7 @@ struct ScheduledTest {
         report.fail(Self.cannotSeeIssues)
         return nil
       }
-      return await run(meaning, options, gate, operation)
+      return await runInXCTest(meaning, options, gate, operation)
     }
     // The current task is suspended all the while, so nothing is used by both at the same time.
     nonisolated(unsafe) let operation = operation
@@ -92,6 +92,27 @@ struct ScheduledTest {
       result.summary = await run(isolation: isolation, meaning, options, gate, operation)
     }
     return result.summary
+  }
+
+  /// Runs the operation while each failure that XCTest records counts as one of it.
+  private func runInXCTest(
+    isolation: isolated (any Actor)? = #isolation, _ meaning: ScheduleRequest.Meaning,
+    _ options: ScopeOptions, _ gate: IssueGate, _ operation: @escaping OneRun.Operation
+  ) async -> ScheduleSummary? {
+    guard TestLibraries.isXCTestRunning else {
+      return await run(meaning, options, gate, operation)
+    }
+    let findings = gate.findings
+    let token = XCTestFailures.begin { text, file, line in
+      findings.add(
+        Finding(key: "\(Finding.xcTestPrefix)\(file):\(line)", text: "\(file):\(line): \(text)"))
+    }
+    defer { XCTestFailures.end() }
+    guard token else {
+      report.fail(Self.cannotSeeXCTest)
+      return nil
+    }
+    return await run(meaning, options, gate, operation)
   }
 
   private final class Result: @unchecked Sendable {
@@ -133,6 +154,8 @@ struct ScheduledTest {
     let explanation = Explanation(
       failure: failure, limits: meaning.limits, replayForm: report.replayForm
     ).text
+    // XCTest has the failure already, and would have it twice.
+    guard !failure.finding.isXCTest else { return report.fail(explanation) }
     gate.open(with: explanation, key: failure.finding.key)
     let (outcome, _, _) = await runOnce(failure.constraints, options, gate, operation)
     if let error = outcome.error, failure.finding.key.hasPrefix("threw") {
@@ -167,6 +190,7 @@ struct ScheduledTest {
     isolation: isolated (any Actor)? = #isolation, _ text: String, _ options: ScopeOptions,
     _ gate: IssueGate, _ operation: @escaping OneRun.Operation
   ) async {
+    gate.open()
     var tree = TaskTree()
     let token: ScheduleToken
     do {
@@ -174,15 +198,15 @@ struct ScheduledTest {
     } catch {
       return report.fail("The schedule \"\(text)\" cannot be run: \(error.description)")
     }
-    gate.open()
     let (outcome, run, _) = await runOnce(
       token.constraints, options, gate, tree: tree, operation)
     if let error = outcome.error { report.failWithError(error, "Schedule \(text).") }
-    for finding in outcome.findings where !finding.isIssue && !finding.key.hasPrefix("threw") {
+    for finding in outcome.findings
+    where !finding.isIssue && !finding.isXCTest && !finding.key.hasPrefix("threw") {
       report.fail(finding.text + "\nSchedule \(text).")
     }
     guard !outcome.hasFailed else { return }
-    if let problem = Explanation.isNotWhatItWas(token, text, run) { report.fail(problem) }
+    if outcome.findings.isEmpty, let problem = Explanation.isNotWhatItWas(token, text, run) { report.fail(problem) }
   }
 
   private func progressOnTerminal(_ testID: String) -> ((ScheduleProgress) -> Void)? {
@@ -201,6 +225,11 @@ struct ScheduledTest {
     """
   }
 
+  static let cannotSeeXCTest = """
+    `withSchedules` does not hear of the failures of this XCTest, whose layout it does not know. Nothing was \
+    run.
+    """
+
   static let cannotSeeIssues = """
     `withSchedules` in a test of Swift Testing needs ClocksTestKit, which hands it the test's issues: link \
     it to the test target, and import it. Nothing was run.
@@ -210,6 +239,11 @@ struct ScheduledTest {
 extension Finding {
   /// Whether it came from the test library.
   var isIssue: Bool { key.hasPrefix(IssueGate.keyPrefix) }
+
+  static let xcTestPrefix = "xctest "
+
+  /// Whether XCTest has recorded it, which cannot be kept from that.
+  var isXCTest: Bool { key.hasPrefix(Self.xcTestPrefix) }
 }
 
 extension IssueGate {
