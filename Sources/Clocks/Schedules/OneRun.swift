@@ -57,6 +57,8 @@ struct OneRun {
     _ operation: @escaping Operation
   ) async -> (outcome: RunOutcome, details: StepDetails?) {
     let findings = findings
+    // Found out before the first run, if nobody has asked yet.
+    _ = Hops.missing
     explorer.reset()
     let time = VirtualTime(
       options, at: origin, record: { findings.add(scopeReport: $0) }, chooser: explorer)
