@@ -69,8 +69,30 @@ of(
     ("a thread that rests counts as one that acts", "case .rest: break", "case .rest where lane == .main: break"),
     ("a thread that moves is not waited for", "case .move: idleness.thread = .requested",
      "case .move: idleness.thread = .none"),
-    ("a thread that acts is forgotten", "default: idleness.thread = .acting",
-     "default: idleness.thread = .none"),
+    ("a thread that acts is forgotten", "default:\n      idleness.thread = .acting",
+     "default:\n      idleness.thread = .none"),
+    ("what has gone away since is not looked for", "      awayTasks.somethingHappens()\n", ""),
+)
+of(
+    "AwayRegister.isBack",
+    ("a task that runs elsewhere is back", "guard !status.isActive else", "guard true else"),
+    ("a task is back before its job has done with it", "    return running.allSatisfy { job in\n", "    return running.isEmpty || running.allSatisfy { job in _ = job; return true } || running.allSatisfy { job in\n"),
+)
+of(
+    "AwayTasks.absence",
+    ("an async let that is away is not waited for", "if entry.hasAsyncLets, TaskStatus", "if false, TaskStatus"),
+    ("a task that may have run elsewhere is not looked at", "guard entry.mayHaveRun || ", "guard "),
+)
+of(
+    "AwayTasks.hasArrived",
+    ("a task that comes through the door stays away", "comeBack(id, entry)\n    return true", "return false"),
+)
+of("Scheduler.taskMayBeAway", ("nobody goes away", "suspect(TaskReference(job: task))", "_ = task"))
+of("Scheduler.taskBeganElsewhere", ("others' executors run nothing", "runsElsewhere(TaskReference(job: task))", "_ = task"))
+of("Scheduler.taskEndedElsewhere", ("others' executors never end a job", "ranElsewhere(task)", "_ = task"))
+of(
+    "RunningTask.isAnother",
+    ("a thread that runs nothing has done with a task", "running != 0 && ", ""),
 )
 of(
     "SchedulerState.decide",
@@ -704,8 +726,8 @@ of(
 of(
     "Activity.isDue",
     ("what has changed is the same", "guard let found = watched, found.number == number", "guard let found = watched"),
-    ("a blockage is reported again and again", "guard !found.isReported, found.limit", "guard found.limit"),
-    ("nothing takes too long", "found.limit.hasPassed else", "!found.limit.hasPassed else"),
+    ("a blockage is reported again and again", "guard !found.isReported, found.since", "guard found.since"),
+    ("nothing takes too long", "found.since.lasts(limit) else", "!found.since.lasts(limit) else"),
     ("a busy test is waited for longer than three times", "patience: found.patience - 1", "patience: found.patience"),
 )
 of(
@@ -807,10 +829,12 @@ of(
      "continuation.resume()\n      context.pointee.isWaking = false\n    case .cancel",
      "continuation.resume()\n    case .cancel"),
     ("a stranger's sleep is resumed as the scheduler's own",
-     "case .wake(let continuation, let isOwn):\n      context.pointee.isWaking = isOwn",
+     "case .wake(let continuation, let isOwn):\n      if isOwn { willResume(TaskReference(continuation)) }\n"
+     "      context.pointee.isWaking = isOwn",
      "case .wake(let continuation, _):\n      context.pointee.isWaking = true"),
     ("a stranger's wait is resumed as the scheduler's own",
-     "case .finish(let continuation, let isOwn):\n      context.pointee.isWaking = isOwn",
+     "case .finish(let continuation, let isOwn):\n      if isOwn { willResume(TaskReference(continuation)) }\n"
+     "      context.pointee.isWaking = isOwn",
      "case .finish(let continuation, _):\n      context.pointee.isWaking = true"),
     ("nobody is cancelled who should be", "for task in tasks { task.cancel() }", "_ = tasks"),
     ("nothing is reported of a body that goes on", "reportOverdue(problem)", "_ = problem"),
@@ -893,7 +917,7 @@ of(
 )
 of(
     "Scheduler.visit",
-    ("a visitor in a job is not counted", "      change { $0.visitorCame() }\n    } else", "    } else"),
+    ("a visitor in a job is not counted", "      change { $0.visitorCame() }\n      // When", "      // When"),
     ("a visitor's end is not told", "      context.pointee.visited.append(self)\n", ""),
     ("a job from before the door is not waited for", "else if RuntimeDoor.isOnMainQueue {",
      "else if RuntimeDoor.isOnMainQueue, isVirtual {"),
@@ -957,7 +981,9 @@ of(
     ("a delayed task bears the name of who made it",
      "taskID == TaskReference.currentID ? TaskReference.currentName : nil", "TaskReference.currentName"),
     ("a sleep in an actor's queue is nobody's visit",
-     "    if ThreadContext.current?.pointee.owner !== self { visit() }\n", ""),
+     "owner == nil {\n      visit()", "owner == nil {\n      _ = 0"),
+    ("a sleep in another's queue does not tell that its task may go on there",
+     "      taskMayBeAway(delayed.task)\n", ""),
     ("a sleep until now waits in a scope",
      "      guard deadline > timeline.now else {\n        state.jobIsReady(job, isFromOutside: false)\n"
      "        return ([], nil)\n      }\n", ""),
@@ -1156,7 +1182,7 @@ of(
     ("a new task is seen as known", "lane: lane), isNew: isNew)", "lane: lane), isNew: false)"),
 )
 of(
-    "RuntimeDoor.runningOwner",
+    "ThreadContext.runningOwner",
     ("an actor's queue works for its thread's test",
      "return TaskOwnership.shared.owner(of: task, on: owner)", "_ = task; return owner"),
     ("a job from before the door is nobody's",
@@ -1195,11 +1221,11 @@ of(
 )
 of(
     "WatchedTask.current",
-    ("the task of an async let is kept", "!TaskStatus.isAsyncLet(task),\n      ", "\n      "),
+    ("the task of an async let is kept", "!TaskStatus.isAsyncLet(task.job),\n      ", "\n      "),
 )
 of(
     "WatchedTask.currentChild",
-    ("a task that is no child counts as the test", "TaskStatus.isChild(task)", "!TaskStatus.isAsyncLet(task)"),
+    ("a task that is no child counts as the test", "TaskStatus.isChild(task.job)", "!TaskStatus.isAsyncLet(task.job)"),
 )
 of("WatchedTask.isOver", ("no task is ever over", "TaskStatus(of: task.job).isOver", "false"))
 of("TaskHandle.cancel", ("no task is cancelled", "task.cancel()", ""))

@@ -4,7 +4,7 @@ struct Activity {
   private struct Watched {
     /// The number that was the last one when it was found: if it still is, nothing has changed.
     var number: UInt64
-    var limit: RealTime
+    let since = RealTime(in: .zero)
     /// How often the limit may pass without a word, because the machine or another test is busy.
     var patience = 3
     var isReported = false
@@ -66,13 +66,16 @@ struct Activity {
   /// Whether tasks have been away for longer than `limit` without one of them having come back, and
   /// that was not reported yet. To be asked again and again. O(1).
   ///
-  /// - Parameter changes: Counts the tasks that went away and came back; `nil` if none is away.
-  mutating func findAbsence(after limit: Duration, changes: UInt64?) -> Bool {
+  /// - Parameters:
+  ///   - changes: Counts the tasks that went away and came back; `nil` if none is away.
+  ///   - isAnyBusy: Whether another test has something to run. The task may stand in the queue of an
+  ///     actor that is that test's to run, so it gets more time.
+  mutating func findAbsence(after limit: Duration, changes: UInt64?, isAnyBusy: Bool) -> Bool {
     guard let changes else {
       absence = nil
       return false
     }
-    return Self.isDue(&absence, changes, after: limit)
+    return Self.isDue(&absence, changes, after: limit, isPatient: isAnyBusy)
   }
 
   /// Whether nothing has happened in the test for longer than `limit`, although tasks sleep, and that
@@ -97,13 +100,12 @@ struct Activity {
     _ watched: inout Watched?, _ number: UInt64, after limit: Duration, isPatient: Bool = false
   ) -> Bool {
     guard let found = watched, found.number == number else {
-      watched = Watched(number: number, limit: RealTime(in: limit))
+      watched = Watched(number: number)
       return false
     }
-    guard !found.isReported, found.limit.hasPassed else { return false }
+    guard !found.isReported, found.since.lasts(limit) else { return false }
     if isPatient, found.patience > 0 {
-      watched = Watched(
-        number: number, limit: RealTime(in: limit), patience: found.patience - 1)
+      watched = Watched(number: number, patience: found.patience - 1)
       return false
     }
     watched?.isReported = true

@@ -3,30 +3,29 @@
 /// of somebody's.
 ///
 /// A task that may be away is a *suspect* at first, and is looked at before the test counts as idle.
-/// If it is away then, it is looked at again at the end of every job of the process that the package
-/// sees, until it has come back.
+/// If it is away then, `AwayRegister` tells when it is back; or it comes through the door.
 struct AwayTasks {
   /// A task that is kept in memory while it may be away.
   private struct Entry {
     let task: TaskHandle
+    /// Whether it may have run elsewhere since it was looked at last.
+    var mayHaveRun: Bool
     /// Whether it has begun an `async let`: then it is looked at until it is over.
-    var hasAsyncLets = false
-    /// The number that every anonymous job had to be below which ran when the task was first found to
-    /// be neither running nor enqueued; 0 if it has not been found so.
-    var quietSince: UInt64 = 0
+    var hasAsyncLets: Bool
+    /// The number of its absence, while it is away; 0 while it is a suspect.
+    var absence: UInt64 = 0
   }
 
-  /// The tasks to look at before the test counts as idle.
-  private var suspects: [UInt64: Entry] = [:]
-  /// The tasks that were away when they were last looked at.
-  private var away: [UInt64: Entry] = [:]
+  private var entries: [UInt64: Entry] = [:]
+  /// Those to look at before the test counts as idle.
+  private var suspects: Set<UInt64> = []
   /// The tasks that executors of others run at this moment, each with the number of such jobs.
   private var running: [UInt64: Int] = [:]
   /// The tasks whose executors have handed their jobs back, to be run after a while of virtual time:
   /// those wait for time, and nobody waits for them.
   private var delayed: Set<UInt64> = []
   /// Whether the suspects have been looked at since something happened.
-  private(set) var isLookedAt = true
+  private var isLookedAt = true
   /// Counts the tasks that went away and came back: while it stays the same, nothing happens there.
   private(set) var changes: UInt64 = 0
   /// The tasks that were reported, because they did not come back: nobody waits for them any more.
@@ -37,10 +36,9 @@ struct AwayTasks {
   var mustLook: Bool { !isLookedAt && !suspects.isEmpty }
 
   /// Whether a task is away, or runs on somebody's executor.
-  var isAnyAway: Bool { !away.isEmpty || !running.isEmpty }
+  var isAnyAway: Bool { entries.count > suspects.count || !running.isEmpty }
 
-  /// Whether no task was away when it was last looked at.
-  var isEmpty: Bool { away.isEmpty }
+  // MARK: - What happens
 
   /// Notes that something has happened: a suspect may have gone away since it was looked at.
   @inline(__always)
@@ -58,22 +56,23 @@ struct AwayTasks {
     if !delayed.isEmpty { delayed.remove(id) }
   }
 
-  mutating func suspect(_ task: TaskHandle, hasAsyncLets: Bool) {
+  /// Takes a task that may be away, or may go away without a job of its own having run here.
+  mutating func suspect(_ task: TaskHandle, mayHaveRun: Bool, hasAsyncLets: Bool) {
     isLookedAt = false
     let id = task.id
     guard !givenUp.contains(id) else { return }
-    if away[id] != nil {
-      if hasAsyncLets { away[id]?.hasAsyncLets = true }
-    } else if suspects[id] == nil {
-      suspects[id] = Entry(task: task, hasAsyncLets: hasAsyncLets)
-    } else if hasAsyncLets {
-      suspects[id]?.hasAsyncLets = true
+    if entries[id] == nil {
+      entries[id] = Entry(task: task, mayHaveRun: mayHaveRun, hasAsyncLets: hasAsyncLets)
+      suspects.insert(id)
+    } else {
+      if mayHaveRun { entries[id]!.mayHaveRun = true }
+      if hasAsyncLets { entries[id]!.hasAsyncLets = true }
     }
   }
 
   /// Notes that somebody's executor runs a task now, and says whether that is new.
   mutating func begins(_ task: TaskHandle) -> Bool {
-    suspect(task, hasAsyncLets: false)
+    suspect(task, mayHaveRun: true, hasAsyncLets: false)
     let id = task.id
     guard !givenUp.contains(id) else { return false }
     changes += 1
@@ -89,105 +88,125 @@ struct AwayTasks {
     return count == 1
   }
 
+  /// Notes that a job of a task has come to the scheduler, and says whether the task was away.
+  ///
+  /// The task is about to run, so whoever lets go of its handle here is not the last.
+  mutating func hasArrived(_ id: UInt64) -> Bool {
+    guard let entry = entries[id], entry.absence != 0 else { return false }
+    AwayRegister.remove(entry.absence)
+    comeBack(id, entry)
+    return true
+  }
+
+  /// Notes that an absence is over, and says whether it still was under way. The caller keeps the task.
+  mutating func isBack(_ id: UInt64, _ absence: UInt64) -> Bool {
+    guard let entry = entries[id], entry.absence == absence else { return false }
+    comeBack(id, entry)
+    return true
+  }
+
+  private mutating func comeBack(_ id: UInt64, _ entry: Entry) {
+    changes += 1
+    let status = TaskStatus(of: entry.task.job)
+    if !status.isOver, status.isActive || entry.hasAsyncLets || status.hasPreference {
+      // What has happened is known up to now.
+      entries[id]!.absence = 0
+      entries[id]!.mayHaveRun = status.isActive
+      suspects.insert(id)
+      if status.isActive { isLookedAt = false }
+    } else {
+      entries[id] = nil
+    }
+  }
+
+  // MARK: - Looking
+
   /// Looks at the suspects. O(suspects).
   ///
   /// - Returns: The tasks that went away, and handles to let go of without a lock.
-  mutating func lookAtSuspects() -> (gone: [UInt64], released: [TaskHandle]) {
+  mutating func look(for owner: TaskOwner) -> (gone: [UInt64], released: [TaskHandle]) {
     isLookedAt = true
     var gone: [UInt64] = []
     var released: [TaskHandle] = []
-    for (id, entry) in suspects {
-      var entry = entry
-      if isAway(&entry, id) {
-        away[id] = entry
-        suspects[id] = nil
+    for id in suspects {
+      let entry = entries[id]!
+      if let absence = absence(of: id, entry, owner) {
+        suspects.remove(id)
+        entries[id]!.absence = absence
         changes += 1
         gone.append(id)
-        continue
-      }
-      if !mayGoAway(entry) {
-        suspects[id] = nil
+      } else if mayGoAway(id, entry) {
+        entries[id]!.mayHaveRun = false
+      } else {
+        suspects.remove(id)
+        entries[id] = nil
         released.append(entry.task)
       }
     }
     return (gone, released)
   }
 
-  /// Looks whether tasks have come back. O(tasks that are away).
+  /// Looks at those tasks that are away of which the register cannot tell. O(tasks that are away).
   ///
-  /// - Returns: The tasks that came back, and handles to let go of without a lock.
-  mutating func takeBack() -> (back: [UInt64], released: [TaskHandle]) {
-    var back: [UInt64] = []
-    var released: [TaskHandle] = []
-    for (id, entry) in away {
-      var entry = entry
-      if isAway(&entry, id) {
-        away[id] = entry
-        continue
-      }
-      remove(id)
-      back.append(id)
-      entry.quietSince = 0
-      if mayGoAway(entry) { suspects[id] = entry } else { released.append(entry.task) }
+  /// - Returns: The tasks that came back, to be let go of without a lock.
+  mutating func lookAtAsyncLets() -> [TaskHandle] {
+    var back: [TaskHandle] = []
+    for (id, entry) in entries where entry.absence != 0 && entry.hasAsyncLets {
+      let job = entry.task.job
+      guard !TaskStatus(of: job).isActive, !TaskStatus.awaitsActiveAsyncLet(job) else { continue }
+      AwayRegister.remove(entry.absence)
+      comeBack(id, entry)
+      back.append(entry.task)
     }
     if !back.isEmpty { isLookedAt = false }
-    return (back, released)
+    return back
   }
 
-  /// Notes that a job of a task has come to the scheduler, and says whether the task was away.
-  ///
-  /// The task is about to run, so whoever lets go of its handle here is not the last.
-  mutating func hasArrived(_ id: UInt64) -> Bool {
-    guard let entry = away[id] else { return false }
-    remove(id)
-    if entry.hasAsyncLets { suspects[id] = Entry(task: entry.task, hasAsyncLets: true) }
-    return true
+  /// The number of a task's absence, if it is away.
+  private func absence(of id: UInt64, _ entry: Entry, _ owner: TaskOwner) -> UInt64? {
+    guard !delayed.contains(id) else { return nil }
+    let job = entry.task.job
+    if entry.hasAsyncLets, TaskStatus.awaitsActiveAsyncLet(job) {
+      return AwayRegister.add(entry.task, of: owner, isOwnersToLookAt: true)
+    }
+    let status = TaskStatus(of: job)
+    guard entry.mayHaveRun || status.isActive || status.hasPreference else { return nil }
+    return AwayRegister.add(entry.task, of: owner, isOwnersToLookAt: false)
+  }
+
+  /// Whether a task that is not away may go away again without a job of its own having run here.
+  private func mayGoAway(_ id: UInt64, _ entry: Entry) -> Bool {
+    let status = TaskStatus(of: entry.task.job)
+    return !status.isOver && (status.isActive || entry.hasAsyncLets || status.hasPreference)
   }
 
   /// Gives up the tasks that are away, so that nobody waits for them any more.
   ///
-  /// - Returns: The ids of the tasks, how often they were counted in sum, and handles to let go of
-  ///   without a lock.
+  /// - Returns: The ids of the tasks that never came to an end, or to a sleep; how often those that are
+  ///   given up were counted in sum; and handles to let go of without a lock.
   mutating func giveUp() -> (ids: [UInt64], count: Int, released: [TaskHandle]) {
-    let ids = Set(away.keys).union(running.keys)
-    let count = away.count + running.count
-    let known = Array(away.values) + suspects.filter { ids.contains($0.key) }.values
-    let released = known.map(\.task)
-    for id in ids {
-      givenUp.insert(id)
-      suspects[id] = nil
+    var ids = Set(running.keys)
+    var count = running.count
+    var released: [TaskHandle] = []
+    for (id, entry) in entries where entry.absence != 0 || running[id] != nil {
+      if entry.absence != 0 {
+        AwayRegister.remove(entry.absence)
+        count += 1
+        if TaskStatus(of: entry.task.job).isActive || entry.hasAsyncLets { ids.insert(id) }
+      }
+      released.append(entry.task)
+      suspects.remove(id)
+      entries[id] = nil
     }
-    away = [:]
+    givenUp.formUnion(ids)
     running = [:]
     changes += 1
     return (ids.sorted(), count, released)
   }
 
-  private mutating func remove(_ id: UInt64) {
-    away[id] = nil
-    changes += 1
-  }
-
-  /// Whether a task runs or is enqueued elsewhere, or may still be doing something in a job in which it
-  /// was suspended or came to its end.
-  private func isAway(_ entry: inout Entry, _ id: UInt64) -> Bool {
-    if delayed.contains(id) { return false }
-    let job = entry.task.job
-    guard !TaskStatus(of: job).isActive,
-      !(entry.hasAsyncLets && TaskStatus.awaitsActiveAsyncLet(job))
-    else {
-      entry.quietSince = 0
-      return true
-    }
-    // What runs it is known: then its end is waited for, and nothing else.
-    if running[id] != nil { return true }
-    if entry.quietSince == 0 { entry.quietSince = AnonymousJobs.nextNumber }
-    return AnonymousJobs.firstRunning < entry.quietSince
-  }
-
-  /// Whether a task that is not away may go away again without a job of its own having run here.
-  private func mayGoAway(_ entry: Entry) -> Bool {
-    let status = TaskStatus(of: entry.task.job)
-    return !status.isOver && (status.isActive || entry.hasAsyncLets || status.hasPreference)
+  /// Stops the program if something is counted wrong; for tests.
+  func checkInvariants() {
+    let suspected = entries.filter { $0.value.absence == 0 }
+    precondition(Set(suspected.keys) == suspects, "a task that nobody looks at")
   }
 }

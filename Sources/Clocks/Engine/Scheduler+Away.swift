@@ -1,9 +1,13 @@
 /// Tasks of the test that are away.
 extension Scheduler {
   /// Has a task looked at before the test counts as idle; it is in memory now.
-  func suspect(_ task: TaskReference, hasAsyncLets: Bool = false) {
+  ///
+  /// - Parameter mayHaveRun: Whether it may have run elsewhere already.
+  func suspect(_ task: TaskReference, mayHaveRun: Bool = true, hasAsyncLets: Bool = false) {
     guard let task = task.watchableHandle else { return }
-    change { $0.awayTasks.suspect(task, hasAsyncLets: hasAsyncLets) }
+    change {
+      $0.awayTasks.suspect(task, mayHaveRun: mayHaveRun, hasAsyncLets: hasAsyncLets)
+    }
   }
 
   /// Has a task looked at that is about to be resumed, if it may go on elsewhere.
@@ -30,53 +34,39 @@ extension Scheduler {
 
   /// The tasks that have been away for longer than `limit`, if there are some that were not known yet;
   /// nobody waits for them any more then. To be asked again and again. O(tasks that are away).
-  func newAbsence(after limit: Duration) -> Absence? {
+  ///
+  /// - Parameter isAnyBusy: Whether another test has something to run.
+  func newAbsence(after limit: Duration, isAnyBusy: Bool = false) -> Absence? {
     // One may have come back where nobody saw it.
-    takeBackTasks()
-    return change { state in state.findAbsence(after: limit) }?.absence
+    AwayRegister.look()
+    return change { $0.findAbsence(after: limit, isAnyBusy: isAnyBusy) }.absence
   }
 
   /// Looks at the tasks that may be away.
   func lookAtSuspects() {
     // Whoever lets go of a task's last handle frees it: not under the lock.
     _ = change { state in
-      AwayOwners.add(self)
-      let released = state.lookAtSuspects()
-      if state.awayTasks.isEmpty { AwayOwners.remove(self) }
-      return released
-    }
-  }
-
-  /// Looks whether tasks that were away have come back.
-  func takeBackTasks() {
-    _ = change { state in
-      let released = state.takeBackTasks()
-      if state.awayTasks.isEmpty { AwayOwners.remove(self) }
+      let (gone, released) = state.awayTasks.look(for: self)
+      for task in gone { state.taskWentAway(task) }
       return released
     }
   }
 }
 
 extension SchedulerState {
+  /// What is given up, and handles to let go of without a lock.
+  ///
+  /// A task that is only quiet is not reported: it has come to its end, or to a sleep, long ago, and an
+  /// actor's queue that has nothing to do with it takes its time.
   fileprivate mutating func findAbsence(
-    after limit: Duration
-  ) -> (absence: Absence, released: [TaskHandle])? {
+    after limit: Duration, isAnyBusy: Bool
+  ) -> (absence: Absence?, released: [TaskHandle]) {
     let changes = awayTasks.isAnyAway ? awayTasks.changes : nil
-    guard activity.findAbsence(after: limit, changes: changes) else { return nil }
+    guard activity.findAbsence(after: limit, changes: changes, isAnyBusy: isAnyBusy) else {
+      return (nil, [])
+    }
     let (ids, count, released) = awayTasks.giveUp()
     idleness.away -= count
-    return (Absence(tasks: ids), released)
-  }
-
-  fileprivate mutating func lookAtSuspects() -> [TaskHandle] {
-    let (gone, released) = awayTasks.lookAtSuspects()
-    for task in gone { taskWentAway(task) }
-    return released
-  }
-
-  fileprivate mutating func takeBackTasks() -> [TaskHandle] {
-    let (back, released) = awayTasks.takeBack()
-    for task in back { taskCameBack(task) }
-    return released
+    return (ids.isEmpty ? nil : Absence(tasks: ids), released)
   }
 }

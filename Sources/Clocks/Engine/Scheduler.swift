@@ -172,7 +172,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
       taskMayBeAway(task.job)
     }
     guard !context.pointee.visited.isEmpty else { return }
-    AwayOwners.anotherJobHasEnded()
+    AwayRegister.look()
     for owner in context.pointee.visited { owner.visitorLeft(on: nil) }
     context.pointee.visited = []
   }
@@ -244,10 +244,22 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   override func taskEndedElsewhere(_ task: UInt64) { ranElsewhere(task) }
 
   override func taskHasAsyncLet(_ task: UnownedJob) {
-    suspect(TaskReference(job: task), hasAsyncLets: true)
+    suspect(TaskReference(job: task), mayHaveRun: false, hasAsyncLets: true)
   }
 
-  override func lookAfterTasksAway() { takeBackTasks() }
+  override func taskIsBack(_ task: UInt64, _ absence: UInt64) {
+    change { state in
+      if state.awayTasks.isBack(task, absence) { state.taskCameBack(task) }
+    }
+  }
+
+  override func lookAfterTasksAway() {
+    _ = change { state in
+      let back = state.awayTasks.lookAtAsyncLets()
+      for task in back { state.taskCameBack(task.id) }
+      return back
+    }
+  }
 
   override func taskWasCreated(_ task: UInt64) {
     change { state in

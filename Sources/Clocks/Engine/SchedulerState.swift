@@ -301,6 +301,7 @@ struct SchedulerState {
   /// Stops the program if something is out of order; for tests.
   func checkInvariants() {
     idleness.checkInvariants()
+    awayTasks.checkInvariants()
     requests.checkInvariants()
     scope?.pace.checkInvariants()
     scope?.timeline.sleeps.checkInvariants()

@@ -42,7 +42,7 @@ final class Watchdog: Sendable {
         }
       }
       if scheduler.scope != nil { scheduler.ran(for: interval) }
-      if let absence = scheduler.newAbsence(after: limit) {
+      if let absence = scheduler.newAbsence(after: limit, isAnyBusy: isAnyBusy) {
         let description = absence.description(after: limit) + scheduler.scopeDescription
         scheduler.report.runInTest { scheduler.report.record(description) }
       }

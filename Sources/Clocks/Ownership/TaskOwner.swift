@@ -115,7 +115,10 @@ class TaskOwner: @unchecked Sendable {
   /// Learns that a task of the owner's has begun an `async let`, whose task is a part of it.
   func taskHasAsyncLet(_ task: UnownedJob) {}
 
-  /// Looks whether tasks of the owner's that were away have come back.
+  /// Learns that a task of the owner's that was away is back; it is in memory still.
+  func taskIsBack(_ task: UInt64, _ absence: UInt64) {}
+
+  /// Looks whether tasks are back of which nobody else can tell.
   func lookAfterTasksAway() {}
 
   /// Learns that the current thread has made a task for the owner.

@@ -76,14 +76,14 @@ enum JobRuns {
     guard !TaskOwnership.shared.isEmpty else { return body() }
     let id = taskID(of: job)
     let owner = id == 0 ? ThreadContext.runningOwner : TaskOwnership.shared.owner(of: id)
-    let number = id == 0 ? AnonymousJobs.begin() : 0
+    let number = id == 0 ? AwayRegister.beginJob() : 0
     if id != 0 { owner?.taskBeganElsewhere(job) }
     let context = ThreadContext.run(ThreadContext(owner: owner, taskID: id, isInJob: true)) { _ in
       body()
     }
-    if id == 0 { AnonymousJobs.end(number) } else { owner?.taskEndedElsewhere(id) }
+    if id != 0 { owner?.taskEndedElsewhere(id) }
     for owner in context.visited { owner.visitorLeft(on: nil) }
-    AwayOwners.anotherJobHasEnded()
+    AwayRegister.look(afterJob: number)
   }
 }
 

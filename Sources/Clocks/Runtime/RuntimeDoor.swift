@@ -16,11 +16,10 @@ enum RuntimeDoor {
   /// Runs a job here and now, as the executor of `lane` would.
   @inline(__always)
   static func run(_ job: UnownedJob, _ id: UInt64, on lane: Lane) {
-    guard id != 0 || TaskOwnership.shared.isEmpty else {
-      let number = AnonymousJobs.begin()
+    guard id != 0 else {
+      let number = AwayRegister.beginJob()
       run(job, on: lane)
-      AnonymousJobs.end(number)
-      return AwayOwners.anotherJobHasEnded()
+      return AwayRegister.endJob(number)
     }
     run(job, on: lane)
   }
@@ -111,7 +110,7 @@ enum RuntimeDoor {
       run(job, id, on: lane)
     }
     let waiting = isCounted ? TaskOwnership.shared.foreignJobHasRun() : nil
-    if !context.visited.isEmpty { AwayOwners.anotherJobHasEnded() }
+    if !context.visited.isEmpty { AwayRegister.look() }
     for owner in context.visited.dropLast() { owner.visitorLeft(on: nil) }
     // The thread has nothing else to do, so it can go on with the last one's jobs.
     context.visited.last?.visitorLeft(on: waiting == nil ? lane : nil)

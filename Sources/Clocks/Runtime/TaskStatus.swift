@@ -26,7 +26,8 @@ final class WatchedTask: Equatable, Sendable {
   /// The current task, if it is a child: a test library runs a test in one, and nothing can leave one
   /// behind.
   static var currentChild: WatchedTask? {
-    guard let task = TaskReference.current, TaskStatus.isReadable, TaskStatus.isChild(task.job) else {
+    guard let task = TaskReference.current, TaskStatus.isReadable, TaskStatus.isChild(task.job)
+    else {
       return nil
     }
     return current

@@ -26,6 +26,9 @@ struct RealTime: Comparable, Sendable {
     return now > instant.uptimeNanoseconds ? now - instant.uptimeNanoseconds : 0
   }
 
+  /// Whether at least `duration` has passed since the instant.
+  func lasts(_ duration: Duration) -> Bool { .now() >= instant + duration.dispatchInterval }
+
   /// Runs `body` on a thread of the pool when the instant has come.
   func schedule(_ body: @escaping @Sendable () -> Void) {
     DispatchQueue.global().asyncAfter(deadline: instant, execute: body)

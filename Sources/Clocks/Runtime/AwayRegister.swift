@@ -1,0 +1,135 @@
+import Synchronization
+
+/// The tasks of all tests that are away, and the jobs that may bring them back: those of actors' queues,
+/// which are no task's, and in which tasks run that belong to anybody.
+///
+/// A task's status says that it is suspended, or over, a moment before whatever runs it has done with
+/// it, and may yet resume those who wait for the task. So a task that is found *quiet* is back only
+/// when every job of an actor's queue has ended that ran when it was found so.
+enum AwayRegister {
+  private struct Entry {
+    let task: TaskHandle
+    let owner: TaskOwner
+    let number: UInt64
+    /// Whether only the owner can tell whether the task is back.
+    let isOwnersToLookAt: Bool
+    /// A number greater than those of all jobs that ran when the task was found quiet; 0 if it has not
+    /// been found so.
+    var quietSince: UInt64 = 0
+    /// Whether it was over then.
+    var wasOver = false
+  }
+
+  /// Guards what follows. Nothing is called while it is held; it is taken under the locks of owners.
+  private static let lock = Lock()
+  /// A job of an actor's queue that runs.
+  private struct Running {
+    let number: UInt64
+    /// What its thread runs.
+    let thread: RunningTask?
+  }
+
+  /// Those that run, in the order of their numbers.
+  @exclusivity(unchecked) nonisolated(unsafe) private static var running: [Running] = []
+  /// Greater than the numbers of all jobs and entries so far.
+  @exclusivity(unchecked) nonisolated(unsafe) private static var next: UInt64 = 1
+  @exclusivity(unchecked) nonisolated(unsafe) private static var entries: [Entry] = []
+
+  // MARK: - Jobs of actors' queues
+
+  /// One begins; the number is for `endJob`. O(1).
+  static func beginJob() -> UInt64 {
+    let thread = RunningTask.ofThread
+    return lock.withLock {
+      defer { next += 1 }
+      running.append(Running(number: next, thread: thread))
+      return next
+    }
+  }
+
+  /// One has ended. O(tasks that are away).
+  static func endJob(_ number: UInt64) { look(afterJob: number) }
+
+  /// Looks which tasks have come back, and tells their owners. O(tasks that are away).
+  ///
+  /// - Parameter number: A job that has just ended.
+  static func look(afterJob number: UInt64? = nil) {
+    var back: [Entry] = []
+    var toLook: [TaskOwner] = []
+    lock.withLock {
+      if let number, let place = running.firstIndex(where: { $0.number == number }) {
+        running.remove(at: place)
+      }
+      guard !entries.isEmpty else { return }
+      findBack(&back, &toLook)
+    }
+    for entry in back { entry.owner.taskIsBack(entry.task.id, entry.number) }
+    for owner in toLook { owner.lookAfterTasksAway() }
+  }
+
+  private static func findBack(_ back: inout [Entry], _ toLook: inout [TaskOwner]) {
+    var kept = 0
+    for index in entries.indices {
+      if entries[index].isOwnersToLookAt {
+        if !toLook.contains(where: { $0 === entries[index].owner }) {
+          toLook.append(entries[index].owner)
+        }
+      } else if isBack(&entries[index]) {
+        back.append(entries[index])
+        continue
+      }
+      if kept != index { entries.swapAt(kept, index) }
+      kept += 1
+    }
+    if kept < entries.count { entries.removeLast(entries.count - kept) }
+  }
+
+  /// Whether a task that was away is so no more, and nothing is at work on it.
+  private static func isBack(_ entry: inout Entry) -> Bool {
+    let status = TaskStatus(of: entry.task.job)
+    guard !status.isActive else {
+      entry.quietSince = 0
+      return false
+    }
+    // It may have run again since, if it need not come through the door for that.
+    let isNews =
+      entry.quietSince == 0 || (!entry.wasOver && (status.isOver || status.hasPreference))
+    if isNews {
+      entry.quietSince = next
+      entry.wasOver = status.isOver
+    }
+    // What threads run is looked at after the task's status.
+    atomicMemoryFence(ordering: .acquiring)
+    return running.allSatisfy { job in
+      job.number >= entry.quietSince || job.thread?.isAnother(than: entry.task.job) == true
+    }
+  }
+
+  // MARK: - Tasks
+
+  /// Takes a task that may be away, unless it is back already.
+  ///
+  /// - Returns: A number for `taskIsBack` and `remove`; `nil` if it is back. O(1).
+  static func add(_ task: TaskHandle, of owner: TaskOwner, isOwnersToLookAt: Bool) -> UInt64? {
+    lock.withLock {
+      var entry = Entry(
+        task: task, owner: owner, number: next, isOwnersToLookAt: isOwnersToLookAt)
+      next += 1
+      guard isOwnersToLookAt || !isBack(&entry) else { return nil }
+      entries.append(entry)
+      return entry.number
+    }
+  }
+
+  /// Takes a task out; its owner keeps it in memory. O(tasks that are away).
+  static func remove(_ number: UInt64) {
+    lock.withLock {
+      guard let place = entries.firstIndex(where: { $0.number == number }) else { return }
+      entries.swapAt(place, entries.count - 1)
+      entries.removeLast()
+    }
+  }
+
+  /// The number of tasks that are away; for tests.
+  static var count: Int { lock.withLock { entries.count } }
+}
