@@ -172,7 +172,10 @@ struct SchedulerState {
 
   @inline(never)
   private mutating func claimNeededThread() -> Lane? {
-    guard !idleness.ready.isEmpty || (idleness.isIdle && turn != nil) else { return nil }
+    guard
+      !idleness.ready.isEmpty
+        || (idleness.isIdle && (turn != nil || scope?.isDeadlocked == true))
+    else { return nil }
     idleness.thread = .requested
     return nextLane
   }

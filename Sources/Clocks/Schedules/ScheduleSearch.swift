@@ -52,8 +52,7 @@ struct ScheduleSearch: Sendable {
   /// Whether all orders are gone through one by one.
   private(set) var isComplete = false
   private var chance = 0
-  private var systematic = 0
-  private var random = 0
+  private var turn = 0
   /// The plan whose run is to be noted.
   private var current: Plan?
 
@@ -77,21 +76,25 @@ struct ScheduleSearch: Sendable {
 
   private mutating func nextPlan() -> Plan? {
     if let plan = known.popLast() { return plan }
-    if isComplete { return prefixes.popFirst().map(Plan.prefix) }
     guard limits.reversals == nil else {
       return reversals.popFirst().map(Plan.constraints)
     }
-    // Two of five steps are taken by a system, as long as it has one.
-    if systematic * 3 <= random * 2 || chance == 0 {
-      systematic += 1
-      if let plan = nextSystematic() { return plan }
-    }
-    random += 1
+    if isComplete && prefixes.isEmpty { return nil }
+    turn += 1
+    // Two of five steps are taken by a system, as long as it has one; all of them when it is to go through
+    // all orders, and will.
+    let isByChance = [2, 4, 0].contains(turn % 5)
+    if !isByChance || isSure, let plan = nextSystematic() { return plan }
     return nextByChance()
   }
 
+  /// Whether all orders will be gone through, so that nothing is left to chance.
+  private var isSure: Bool { isComplete && tried >= 40 && prefixes.count <= limits.count - tried }
+
   private mutating func nextSystematic() -> Plan? {
-    if systematic % 3 != 0, let step = holds.popFirst() { return .hold(step) }
+    let isHold = turn % 2 == 1
+    if isHold, let step = holds.popFirst() { return .hold(step) }
+    if isComplete, let choices = prefixes.popFirst() { return .prefix(choices) }
     if let constraints = reversals.popFirst() { return .constraints(constraints) }
     return holds.popFirst().map(Plan.hold)
   }
@@ -173,6 +176,7 @@ struct Queue<Element: Sendable>: Sendable {
   private var head = 0
 
   var isEmpty: Bool { head == elements.count }
+  var count: Int { elements.count - head }
 
   mutating func append(_ element: Element) { elements.append(element) }
 

@@ -1,8 +1,9 @@
 /// Finds the constraints without which a failure does not come.
 ///
-/// Delta debugging (Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002): parts
-/// are left out, in halves at first and one by one at last, and a part stays out if the same failure comes
-/// without it. Then each constraint is to wait for the earliest step that is enough.
+/// Those that are needed are looked for by bisection, one after the other, as in delta debugging (Zeller and
+/// Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002; Junker, "QuickXplain", 2004); then
+/// each of those that are left is left out, and stays out if the same failure comes without it. Then each
+/// constraint is to wait for the earliest step that is enough. It takes O(k · log n) runs for k of n.
 struct ScheduleShrinker {
   /// Whether the same failure comes with these constraints; then, the record of that run.
   typealias Test = ([Constraint]) async -> RunRecord?
@@ -23,36 +24,57 @@ struct ScheduleShrinker {
   mutating func shrink(
     _ record: RunRecord, isolation: isolated (any Actor)? = #isolation, _ test: Test
   ) async -> [Constraint] {
-    var constraints = record.constraints
-    var parts = 2
-    while constraints.count > 1, mayGoOn {
-      let size = (constraints.count + parts - 1) / parts
-      var isSmaller = false
-      for start in stride(from: 0, to: constraints.count, by: size) {
-        guard mayGoOn else { break }
-        let end = min(start + size, constraints.count)
-        // What is left without the part; at first also the part alone.
-        let part = Array(constraints[start..<end])
-        if parts == 2, await fails(part, test) {
-          (constraints, parts, isSmaller) = (part, 2, true)
-          break
-        }
-        guard parts > 2 else { continue }
-        let rest = Array(constraints[..<start] + constraints[end...])
-        if await fails(rest, test) {
-          (constraints, parts, isSmaller) = (rest, max(2, parts - 1), true)
-          break
-        }
-      }
-      if isSmaller { continue }
-      if size == 1 {
-        isMinimal = mayGoOn
-        break
-      }
-      parts = min(constraints.count, parts * 2)
-    }
-    if constraints.count <= 1 { isMinimal = true }
+    let all = record.constraints
+    var constraints = await essential(all, test)
+    isMinimal = constraints.count <= 1
+    if constraints.count > 1 { constraints = await leaveOutEach(constraints, test) }
     return await sharpen(constraints, test)
+  }
+
+  /// The constraints of which each is needed, if more constraints never keep the failure from coming.
+  ///
+  /// The shortest beginning with which the failure comes ends with one that is needed. It is kept, and the
+  /// same is asked of what stands before it, until those that are kept are enough.
+  private mutating func essential(
+    _ all: [Constraint], isolation: isolated (any Actor)? = #isolation, _ test: Test
+  ) async -> [Constraint] {
+    var needed: [Constraint] = []
+    var rest = all[...]
+    while mayGoOn {
+      if await fails(needed, test) { return needed }
+      guard !rest.isEmpty else { break }
+      var (low, high) = (1, rest.count)
+      while low < high, mayGoOn {
+        let middle = (low + high) / 2
+        if await fails(Array(rest.prefix(middle)) + needed, test) {
+          high = middle
+        } else {
+          low = middle + 1
+        }
+      }
+      guard low == high else { break }
+      needed.insert(rest[rest.startIndex + high - 1], at: 0)
+      rest = rest.prefix(high - 1)
+    }
+    // What is left is enough, as far as is known.
+    let known = Array(rest) + needed
+    return known.count < all.count ? (await fails(known, test) ? known : all) : all
+  }
+
+  /// Leaves out one after the other, as long as the failure comes without it.
+  private mutating func leaveOutEach(
+    _ constraints: [Constraint], isolation: isolated (any Actor)? = #isolation, _ test: Test
+  ) async -> [Constraint] {
+    var constraints = constraints
+    var index = 0
+    while index < constraints.count {
+      guard mayGoOn else { return constraints }
+      var fewer = constraints
+      fewer.remove(at: index)
+      if await fails(fewer, test) { constraints = fewer } else { index += 1 }
+    }
+    isMinimal = true
+    return constraints
   }
 
   /// Has each constraint wait for the earliest step that is enough, which says best what matters.

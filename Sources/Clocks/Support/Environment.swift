@@ -45,6 +45,9 @@ enum Environment {
   /// without this package.
   static let hashing: String? = value("CLOCKS_HASHING")
 
+  /// `CLOCKS_TABLE`: a test prints the table of known bugs that stands in the guide.
+  static let table: String? = value("CLOCKS_TABLE")
+
   /// Whether Xcode has told the process about a test bundle that it is to load.
   static var namesTestBundle: Bool {
     value("XCTestConfigurationFilePath") != nil || value("XCTestBundlePath") != nil

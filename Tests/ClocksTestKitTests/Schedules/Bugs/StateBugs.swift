@@ -210,7 +210,7 @@ extension KnownBug {
       await withTaskGroup { group in
         for number in 0..<4 {
           group.addTask {
-            try? await Task.sleep(for: .milliseconds(number * 3))
+            try? await Task.sleep(for: .milliseconds(number / 2 * 5))
             await begin(limiter)
             try? await Task.sleep(for: .milliseconds(10))
             await limiter.end()
