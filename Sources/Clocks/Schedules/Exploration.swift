@@ -122,8 +122,8 @@ struct Exploration {
     }
     nonisolated(unsafe) let operation = operation
     var shrinker = ScheduleShrinker()
-    let test: ScheduleShrinker.Test = { constraints in
-      run.reset(.constraints(constraints), profile: Profile())
+    let test: ScheduleShrinker.Test = { plan in
+      run.reset(plan, profile: Profile())
       let (outcome, _) = await one(isolation: isolation, operation)
       return outcome.key == finding.key ? run.record : nil
     }

@@ -5,8 +5,8 @@
 /// each of those that are left is left out, and stays out if the same failure comes without it. Then each
 /// constraint is to wait for the earliest step that is enough. It takes O(k · log n) runs for k of n.
 struct ScheduleShrinker {
-  /// Whether the same failure comes with these constraints; then, the record of that run.
-  typealias Test = ([Constraint]) async -> RunRecord?
+  /// Whether the same failure comes by this plan; then, the record of that run.
+  typealias Test = (Plan) async -> RunRecord?
 
   /// The number of runs at most.
   var limit = 60
@@ -24,8 +24,12 @@ struct ScheduleShrinker {
   mutating func shrink(
     _ record: RunRecord, isolation: isolated (any Actor)? = #isolation, _ test: Test
   ) async -> [Constraint] {
-    let all = record.constraints
-    var constraints = await essential(all, test)
+    var constraints = record.constraints
+    if constraints.count > 3, let one = await oneInstead(of: constraints, test) {
+      constraints = one
+    } else {
+      constraints = await essential(constraints, test)
+    }
     isMinimal = constraints.count <= 1
     if constraints.count > 1 { constraints = await leaveOutEach(constraints, test) }
     return await sharpen(constraints, test)
@@ -59,6 +63,20 @@ struct ScheduleShrinker {
     // What is left is enough, as far as is known.
     let known = Array(rest) + needed
     return known.count < all.count ? (await fails(known, test) ? known : all) : all
+  }
+
+  /// One constraint that is enough, if it is to keep one of the steps back for as long as anything else can
+  /// run.
+  private mutating func oneInstead(
+    of constraints: [Constraint], isolation: isolated (any Actor)? = #isolation, _ test: Test
+  ) async -> [Constraint]? {
+    for constraint in constraints.prefix(8) where mayGoOn {
+      runs += 1
+      guard let record = await test(.hold(constraint.second)) else { continue }
+      let found = record.constraints
+      if found.count <= 1 { return found }
+    }
+    return nil
   }
 
   /// Leaves out one after the other, as long as the failure comes without it.
@@ -110,6 +128,6 @@ struct ScheduleShrinker {
     _ constraints: [Constraint], isolation: isolated (any Actor)? = #isolation, _ test: Test
   ) async -> RunRecord? {
     runs += 1
-    return await test(constraints)
+    return await test(.constraints(constraints))
   }
 }
