@@ -69,7 +69,10 @@ extension Scheduler {
   func beginHold(isUnlimited: Bool = false) {
     change { state in
       state.scope?.pace.holds += 1
-      if isUnlimited { state.scope?.pace.unlimitedHolds += 1 }
+      if isUnlimited {
+        state.scope?.pace.unlimitedHolds += 1
+        state.order.chooser?.asked(.outsideWork)
+      }
     }
   }
 

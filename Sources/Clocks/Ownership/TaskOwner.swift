@@ -89,6 +89,8 @@ class TaskOwner: @unchecked Sendable {
   enum Unforeseeable: Sendable {
     case clock
     case number
+    /// The end of work that is not the test's.
+    case outsideWork
   }
 
   /// Learns that one of the owner's tasks has asked for it.

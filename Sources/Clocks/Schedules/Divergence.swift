@@ -6,11 +6,13 @@ struct Divergence: Sendable {
     var clockReadings = 0
     /// How often chance was asked that is not the runtime's.
     var randomReadings = 0
+    /// How often the test has waited for work outside.
+    var outsideWork = 0
   }
 
   /// What may be the cause.
   enum Suspect: Sendable, Equatable {
-    case outside(String)
+    case outside(String?)
     case earlierRun
     case realTime
     case randomness
@@ -20,8 +22,8 @@ struct Divergence: Sendable {
       switch self {
       case .outside(let step):
         """
-        \(step) was made ready from outside the test: by a thread, a queue or another test. Put that \
-        work into `time.holding { … }`, or into a task of the test's.
+        \(step ?? "A task") was made ready from outside the test, by a thread, a queue or another test: \
+        nobody can decide when. Let a task of the test's do that work, or a fake.
         """
       case .earlierRun:
         """
@@ -90,6 +92,8 @@ struct Divergence: Sendable {
       suspect = .randomness
     } else if witnesses.clockReadings > 0 {
       suspect = .realTime
+    } else if witnesses.outsideWork > 0 || first.arrivals.count + second.arrivals.count > 0 {
+      suspect = .outside(nil)
     } else {
       suspect = .addresses
     }

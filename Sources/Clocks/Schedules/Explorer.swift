@@ -114,6 +114,7 @@ final class Explorer: Chooser, @unchecked Sendable {
     switch question {
     case .clock: witnesses.clockReadings += 1
     case .number: witnesses.randomReadings += 1
+    case .outsideWork: witnesses.outsideWork += 1
     }
   }
 

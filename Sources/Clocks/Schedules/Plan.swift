@@ -58,6 +58,7 @@ struct Strategy {
   /// The step numbers at which a priority falls, the last one first.
   private var falls: [Int] = []
   private var decisions = 0
+  private var holds = 0
   private var salt: [UInt64: UInt64] = [:]
   /// How often each constraint has kept its second step back.
   private var kept: [Int] = []
@@ -67,6 +68,8 @@ struct Strategy {
 
   /// How often a step is kept back at most: what it waits for may depend on it.
   private static let patience = 1_000
+  /// The same for a step that waits until nothing else can run: a loop may wait for it.
+  private static let patienceOfHold = 100
 
   init(_ plan: Plan, profile: Profile) {
     self.plan = plan
@@ -134,7 +137,10 @@ struct Strategy {
     defer { decisions += 1 }
     switch plan {
     case .constraints: return constraints.isEmpty ? 0 : firstFree(candidates)
-    case .hold(let step): return candidates[0] == step ? 1 : 0
+    case .hold(let step):
+      guard candidates[0] == step, holds < Self.patienceOfHold else { return 0 }
+      holds += 1
+      return 1
     case .prefix(let choices):
       guard decisions < choices.count else { return 0 }
       return min(Int(choices[decisions]), candidates.count - 1)
