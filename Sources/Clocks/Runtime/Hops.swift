@@ -15,15 +15,11 @@ enum Hops {
     var executor: UnownedTaskExecutor
   }
 
-  /// What of it is not so in this process, in words; `nil` if hops can be seen. The first time it is
-  /// asked for it is tried out, in some microseconds. Thread-safe.
-  static let missing: String? = tryOut()
-
   /// The kind of the option, as the compiler writes it; 0 before it is known.
-  nonisolated(unsafe) private static var kind: UInt = 0
+  nonisolated(unsafe) private(set) static var kind: UInt = 0
 
   /// The executor that the tasks prefer. It is in memory for good.
-  private static let executor = HopExecutor()
+  static let executor = HopExecutor()
 
   /// Gives `make` the options for a task that is made, with the preference in front.
   ///
@@ -38,8 +34,6 @@ enum Hops {
     return withUnsafePointer(to: &preference) { make(UnsafeRawPointer($0)) }
   }
 
-  // MARK: - Trying it out
-
   /// Looks at the options of a task that is made with a preference by us.
   static func learn(from options: UnsafeRawPointer?) {
     let wanted = unsafeBitCast(executor.asUnownedTaskExecutor(), to: (UInt, UInt).self)
@@ -49,71 +43,10 @@ enum Hops {
       next = option.next
     }
   }
-
-  /// An actor to hop to.
-  private actor Target {
-    private var visits = 0
-
-    @inline(never)
-    func visit() -> Int {
-      visits += 1
-      return visits
-    }
-  }
-
-  /// What the optimizer does not know, so that it leaves the hop out that comes before in no case.
-  @inline(never)
-  private static func use(_ first: Int, _ second: Int) { withExtendedLifetime((first, second)) {} }
-
-  private static func tryOut() -> String? {
-    guard RuntimeDoor.selfTest.rung == .executors, TaskCreation.isSeen else {
-      return "the creation of tasks"
-    }
-    guard #available(macOS 15.0, iOS 18.0, tvOS 18.0, watchOS 11.0, visionOS 2.0, *) else {
-      return "executors that tasks prefer"
-    }
-    if let task = jobKeptBack(.learning, { Task.detached(executorPreference: executor) {} }) {
-      RuntimeDoor.run(task, on: .pool)
-    }
-    guard kind != 0 else { return "how a task is made that prefers an executor" }
-
-    let target = Target()
-    let body: @Sendable () async -> Void = {
-      let first = await target.visit()
-      let second = await target.visit()
-      use(first, second)
-    }
-    guard let task = jobKeptBack(.preferring, { Task.detached(operation: body) }) else {
-      return "the jobs of a task that prefers an executor"
-    }
-    let id = taskID(of: task)
-    var next: UnownedJob? = task
-    var kinds: [Bool] = []
-    while let job = next {
-      let drain = ActorDrain(job)
-      if let drain, drain.actor != ObjectIdentifier(target) || drain.firstTask != id {
-        _ = jobKeptBack(.nothing) { RuntimeDoor.run(job, on: .pool) }
-        return "the queue of an actor"
-      }
-      if drain == nil, taskID(of: job) != id { return "what a job is" }
-      kinds.append(drain != nil)
-      next = jobKeptBack(.nothing) { RuntimeDoor.run(job, on: .pool) }
-    }
-    return kinds.starts(with: [false, true, false]) ? nil : "hops to actors and back"
-  }
-
-  /// The job that comes to the door while `body` runs, and is kept back there.
-  private static func jobKeptBack(
-    _ purpose: ThreadContext.Purpose, _ body: () -> Void
-  ) -> UnownedJob? {
-    let context = ThreadContext.run(ThreadContext(holding: .next, purpose: purpose)) { _ in body() }
-    guard case .job(let job) = context.holding else { return nil }
-    return job
-  }
 }
 
 /// The executor to which tasks come back from a hop: the door.
-private final class HopExecutor: TaskExecutor {
+final class HopExecutor: TaskExecutor {
   func enqueue(_ job: UnownedJob) { RuntimeDoor.arrive(job, on: .pool) }
 
   func enqueue(_ job: consuming ExecutorJob) { RuntimeDoor.arrive(UnownedJob(job), on: .pool) }

@@ -27,7 +27,8 @@ struct Explanation {
     let matter = failure.constraints.count
     let schedule = "Schedule \(failure.number.grouped)\(of) (\(how))."
     switch matter {
-    case 0: return "\(schedule) None of \(decisions) decisions matters: it fails first in, first out."
+    case 0:
+      return "\(schedule) None of \(decisions) decisions matters: it fails first in, first out."
     case 1: return "\(schedule) 1 of \(decisions) decisions matters; undo it and it passes:"
     default:
       return failure.isMinimal

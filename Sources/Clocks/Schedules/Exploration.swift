@@ -8,6 +8,8 @@ struct Exploration {
   let options: ScopeOptions
   let origin: CallSite
   let gate: IssueGate
+  /// How much real time making a failure small may take.
+  var shrinkingTime = Duration.seconds(1)
   /// Schedules that have failed before.
   var known: [ScheduleToken] = []
   /// Is told how far the search has come, now and then.
@@ -121,7 +123,7 @@ struct Exploration {
         shrinkRuns: 0, divergence: nil)
     }
     nonisolated(unsafe) let operation = operation
-    var shrinker = ScheduleShrinker()
+    var shrinker = ScheduleShrinker(deadline: RealTime(in: shrinkingTime))
     let test: ScheduleShrinker.Test = { plan in
       run.reset(plan, profile: Profile())
       let (outcome, _) = await one(isolation: isolation, operation)

@@ -66,9 +66,10 @@
 /// How a test library's issues come to a gate: a test kit that knows the library sets this at load.
 @_spi(TestKit) public enum IssueGates {
   /// Runs a body while each failure of the current test goes through the gate.
-  public typealias Install = @Sendable (
-    _ gate: IssueGate, _ body: @escaping @Sendable () async -> Void
-  ) async -> Void
+  public typealias Install =
+    @Sendable (
+      _ gate: IssueGate, _ body: @escaping @Sendable () async -> Void
+    ) async -> Void
 
   /// Set once, at load.
   nonisolated(unsafe) public static var install: Install?

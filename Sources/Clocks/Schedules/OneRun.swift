@@ -50,6 +50,15 @@ struct OneRun {
   let origin: CallSite
   let findings: Findings
   let explorer: Explorer
+  /// What the system's clocks read when a run begins, the same in each.
+  private let start = SystemClocks()
+
+  init(options: ScopeOptions, origin: CallSite, findings: Findings, explorer: Explorer) {
+    self.options = options
+    self.origin = origin
+    self.findings = findings
+    self.explorer = explorer
+  }
 
   /// Runs the operation in a task of its own, so that it can be left if it does not end.
   func callAsFunction(
@@ -61,7 +70,8 @@ struct OneRun {
     _ = Hops.missing
     explorer.reset()
     let time = VirtualTime(
-      options, at: origin, record: { findings.add(scopeReport: $0) }, chooser: explorer)
+      options, at: origin, record: { findings.add(scopeReport: $0) }, chooser: explorer,
+      start: start)
     let timeline = time.scheduler.scope!.timeline
     explorer.details = details ? StepDetails(timeline) : nil
     let end = RunEnd()

@@ -175,7 +175,9 @@ struct Strategy {
     case .random: mixer.below(candidates.count)
     case .uniform: chooseByWeight(candidates)
     case .priorities:
-      candidates.indices.max { priority(of: candidates[$0].task) < priority(of: candidates[$1].task) }!
+      candidates.indices.max {
+        priority(of: candidates[$0].task) < priority(of: candidates[$1].task)
+      }!
     case .partialOrder:
       candidates.indices.max { drawn(candidates[$0]) < drawn(candidates[$1]) }!
     case .constraints, .hold, .prefix: 0

@@ -143,9 +143,10 @@ struct ScheduleSearch: Sendable {
   private mutating func begin(_ record: RunRecord, tasks: Int) {
     profile = record.profile(tasks: tasks)
     let waiting = record.waiting
-    holds = waiting.enumerated().filter {
-      limits.shard.count == 1 || $0.offset % limits.shard.count == limits.shard.index
-    }.map(\.element)[...]
+    holds =
+      waiting.enumerated().filter {
+        limits.shard.count == 1 || $0.offset % limits.shard.count == limits.shard.index
+      }.map(\.element)[...]
     guard limits.reversals == nil else { return }
     isComplete = record.estimate <= Double(limits.count) && limits.shard.count == 1
     if isComplete { expand(record, .prefix([])) }

@@ -57,7 +57,8 @@ struct ScheduleToken: Hashable, Sendable {
     constraints = []
     if !parts[1].isEmpty {
       for part in parts[1].split(separator: ",", omittingEmptySubsequences: false) {
-        guard constraints.count < Self.mostConstraints, let constraint = tree.constraint(named: part)
+        guard constraints.count < Self.mostConstraints,
+          let constraint = tree.constraint(named: part)
         else { throw .damaged("\"\(part)\"") }
         constraints.append(constraint)
       }

@@ -206,7 +206,9 @@ struct ScheduledTest {
       report.fail(finding.text + "\nSchedule \(text).")
     }
     guard !outcome.hasFailed else { return }
-    if outcome.findings.isEmpty, let problem = Explanation.isNotWhatItWas(token, text, run) { report.fail(problem) }
+    if outcome.findings.isEmpty, let problem = Explanation.isNotWhatItWas(token, text, run) {
+      report.fail(problem)
+    }
   }
 
   private func progressOnTerminal(_ testID: String) -> ((ScheduleProgress) -> Void)? {

@@ -58,7 +58,9 @@ public nonisolated(nonsending) func withSchedules(
     count: count, seed: seed, slack: slack, testID: "\(fileID) \(function)")
   let report = ScheduleReport(
     fail: { recordFailure($0, at: origin) },
-    failWithError: { recordFailure("the operation threw \(type(of: $0)): \($0)\n\($1)", at: origin) },
+    failWithError: {
+      recordFailure("the operation threw \(type(of: $0)): \($0)\n\($1)", at: origin)
+    },
     replayForm: { "try await withSchedules(.schedule(\"\($0)\")) { … }" })
   return await ScheduledTest(request: request, options: options, origin: origin, report: report)
     .run(operation)

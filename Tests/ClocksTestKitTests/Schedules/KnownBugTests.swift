@@ -10,7 +10,8 @@ import Testing
     var options = ScopeOptions()
     options.isExplored = true
     return Exploration(
-      limits: limits, time: nil, options: options, origin: CallSite(), gate: IssueGate())
+      limits: limits, time: nil, options: options, origin: CallSite(), gate: IssueGate(),
+      shrinkingTime: .seconds(600))
   }
 
   /// The numbers of the schedules that found the bugs, so that their median can be looked at.
@@ -61,7 +62,11 @@ import Testing
     for bug in KnownBug.all {
       let found = await exploration(.init(count: 200, seed: Mixer.hash(bug.name)))(bug.buggy)
       var row = "| \(bug.name) |"
-      if case .failed(let failure, _) = found { row += " \(failure.number) |" } else { row += " - |" }
+      if case .failed(let failure, _) = found {
+        row += " \(failure.number) |"
+      } else {
+        row += " - |"
+      }
       for (_, plan) in kinds {
         let first = await firstFailure(of: bug, plan)
         row += first.map { " \($0) |" } ?? " - |"

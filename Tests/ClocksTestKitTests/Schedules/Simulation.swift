@@ -67,7 +67,8 @@ struct Simulation {
   /// else.
   static func compareAndSet(beside others: Int = 0) -> Simulation {
     let slow: [@Sendable (inout [Int: Int]) -> Void] = [
-      { $0[1] = $0[0, default: 10] }, { $0[2] = $0[0, default: 10] == $0[1]! && $0[3] == 2 ? 1 : 0 },
+      { $0[1] = $0[0, default: 10] },
+      { $0[2] = $0[0, default: 10] == $0[1]! && $0[3] == 2 ? 1 : 0 },
     ]
     let fast: [@Sendable (inout [Int: Int]) -> Void] = [
       {

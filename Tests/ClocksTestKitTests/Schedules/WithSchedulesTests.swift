@@ -14,7 +14,7 @@ private actor Box {
 @Suite struct WithSchedulesTests {
   @Test func aFailureIsRecordedOnceWhereItIsWithTheOrderThatCausesIt() async throws {
     let found = try await failures {
-      try await withSchedules { _ in
+      try await withSchedules(1_000) { _ in
         let box = Box()
         let first = Task(name: "first") { await box.set(1) }
         let second = Task(name: "second") { await box.set(2) }
@@ -22,6 +22,7 @@ private actor Box {
         #expect(await box.get() == 2)
       }
     }
+    let line = #line - 3
     #expect(
       found == [
         Failure(
@@ -41,7 +42,7 @@ private actor Box {
               0.0 seconds  0.5
             Replay: try await withSchedules(.schedule("1:b.1<a.1:248a")) { … } (failed in 2 of 2 replays)
             """,
-          line: #line - 22)
+          line: line)
       ])
   }
 
@@ -70,7 +71,7 @@ private actor Box {
   @Test func anErrorIsReportedAndNotThrown() async throws {
     struct Boom: Error {}
     let found = try await failures {
-      try await withSchedules { _ in
+      try await withSchedules(1_000) { _ in
         let box = Box()
         let tasks = (1...2).map { number in Task { await box.set(number) } }
         for task in tasks { await task.value }
@@ -85,7 +86,7 @@ private actor Box {
   @Test func aDeadlockIsOneAtOnce() async throws {
     let start = DispatchTime.now()
     let found = try await failures {
-      try await withSchedules { _ in
+      try await withSchedules(1_000) { _ in
         await withCheckedContinuation { (_: CheckedContinuation<Void, Never>) in }
       }
     }
@@ -137,13 +138,15 @@ private actor Box {
       try await text(.standard, seed: -1)
         == ["`seed:` is a number from 0 to 9223372036854775807; it is -1."])
     #expect(
-      try await text(.exhaustive(reversals: 0)).first?.contains("expects 1 reversal or more") == true)
+      try await text(.exhaustive(reversals: 0)).first?.contains("expects 1 reversal or more")
+        == true)
     #expect(
       try await text(.standard, slack: .seconds(-1)).first?.contains("is not negative") == true)
     #expect(
       try await text(.schedule("3:a.1<b.1:0000")).first?.contains("it is of version 3") == true)
     #expect(
-      try await text(.schedule("1:a.1<b.1")).first?.contains("is not what a token is made of") == true)
+      try await text(.schedule("1:a.1<b.1")).first?.contains("is not what a token is made of")
+        == true)
   }
 
   @Test func aTokenOfAnotherTestIsRefused() async throws {
@@ -170,7 +173,7 @@ private actor Box {
   @Test func slackLetsSleepsBeLate() async throws {
     func run(_ slack: Duration) async throws -> [Failure] {
       try await failures {
-        try await withSchedules(slack: slack) { _ in
+        try await withSchedules(1_000, slack: slack) { _ in
           let box = Box()
           let early = Task {
             try await Task.sleep(for: .milliseconds(10))
@@ -191,7 +194,7 @@ private actor Box {
   }
 
   @Test func theSummarySaysHowManyOrdersThereAre() async throws {
-    let summary = try await withSchedules { _ in
+    let summary = try await withSchedules(1_000) { _ in
       let first = Task { await Task.yield() }
       let second = Task { await Task.yield() }
       _ = await (first.value, second.value)

@@ -252,7 +252,8 @@ extension KnownBug {
   }
 
   private static func compareAndSet(
-    _ replace: @escaping @Sendable (FreeList, (top: String, next: String, version: Int)) async -> Bool
+    _ replace:
+      @escaping @Sendable (FreeList, (top: String, next: String, version: Int)) async -> Bool
   ) -> Operation {
     { _ in
       let list = FreeList()
