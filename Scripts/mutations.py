@@ -87,6 +87,11 @@ of(
     "AwayTasks.hasArrived",
     ("a task that comes through the door stays away", "comeBack(id, entry)\n    return true", "return false"),
 )
+of(
+    "LiveTasks.removeEnded",
+    ("tasks that are over are kept", "for task in over { tasks.remove(task.id) }", "_ = over"),
+)
+of("LiveTasks.remove", ("a task that is over is kept until later", "tasks.remove(id).task", "nil"))
 of("Scheduler.taskMayBeAway", ("nobody goes away", "suspect(TaskReference(job: task))", "_ = task"))
 of("Scheduler.taskBeganElsewhere", ("others' executors run nothing", "runsElsewhere(TaskReference(job: task))", "_ = task"))
 of("Scheduler.taskEndedElsewhere", ("others' executors never end a job", "ranElsewhere(task)", "_ = task"))
@@ -1152,13 +1157,12 @@ of(
 of(
     "TaskTable.moveBlock",
     ("a block moves without its owners",
-     "      owners.swapAt(old << Int(Self.blockBits) | slot, new << Int(Self.blockBits) | slot)\n", "      _ = slot\n"),
+     "      entries.swapAt(old << Int(Self.blockBits) | slot, new << Int(Self.blockBits) | slot)\n", "      _ = slot\n"),
     ("a block moves without its count", "    known[new] = known[old]\n", ""),
 )
 of(
     "TaskTable.remove",
-    ("a removed task is not the scheduler's to remove", "    guard owners[slot] == Mark(owner) else { return }\n",
-     "    guard owners[slot] != .none else { return }\n"),
+    ("a removed task is counted on", "    count -= 1\n", ""),
 )
 of("TaskTable.home", ("consecutive tasks stand in one run", "block &* 0x9E37_79B9_7F4A_7C15", "block << 32"))
 of("TaskTable.grow", ("a block grows without its count", "      known[new] = old.known[place]\n", ""))

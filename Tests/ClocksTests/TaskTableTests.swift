@@ -7,7 +7,7 @@ import Testing
   @Test(arguments: 0..<20) func doesWhatADictionaryDoes(_ seed: UInt64) {
     var random = Randomness(state: seed)
     let schedulers = (0..<3).map { _ in Scheduler(origin: .here()) }
-    var table = TaskTable()
+    var table = OwnerTable()
     var model: [UInt64: Int] = [:]
     for _ in 0..<5_000 {
       // Few different ids, among them some that want the same place.
@@ -30,7 +30,7 @@ import Testing
   /// If the cost of one grew with the number of the others, this would take hours.
   @Test(.timeLimit(.minutes(2))) func manyConsecutiveTasksComeAndGo() {
     let scheduler = Scheduler(origin: .here())
-    var table = TaskTable()
+    var table = OwnerTable()
     let ids: ClosedRange<UInt64> = 1_000...201_000
     for id in ids { table.set(id, to: scheduler) }
     #expect(table.count == 200_001)
@@ -41,7 +41,7 @@ import Testing
     for id in ids where !isUnknown(id, in: table) { Issue.record("\(id) is known") }
   }
 
-  private func isUnknown(_ id: UInt64, in table: TaskTable) -> Bool {
+  private func isUnknown(_ id: UInt64, in table: OwnerTable) -> Bool {
     table[id] == nil
   }
 }

@@ -6,19 +6,23 @@
 /// If it is away then, `AwayRegister` tells when it is back; or it comes through the door.
 struct AwayTasks {
   /// A task that is kept in memory while it may be away.
-  private struct Entry {
-    let task: TaskHandle
+  private struct Entry: TaskTableEntry {
+    static var none: Self { Self(task: nil, mayHaveRun: false, hasAsyncLets: false) }
+
+    var task: TaskHandle?
     /// Whether it may have run elsewhere since it was looked at last.
     var mayHaveRun: Bool
     /// Whether it has begun an `async let`: then it is looked at until it is over.
     var hasAsyncLets: Bool
     /// The number of its absence, while it is away; 0 while it is a suspect.
     var absence: UInt64 = 0
+
+    var isNone: Bool { task == nil }
   }
 
-  private var entries: [UInt64: Entry] = [:]
+  private var entries = TaskTable<Entry>()
   /// Those to look at before the test counts as idle.
-  private var suspects: Set<UInt64> = []
+  private var suspects: [UInt64] = []
   /// The tasks that executors of others run at this moment, each with the number of such jobs.
   private var running: [UInt64: Int] = [:]
   /// The tasks whose executors have handed their jobs back, to be run after a while of virtual time:
@@ -61,13 +65,14 @@ struct AwayTasks {
     isLookedAt = false
     let id = task.id
     guard !givenUp.contains(id) else { return }
-    if entries[id] == nil {
-      entries[id] = Entry(task: task, mayHaveRun: mayHaveRun, hasAsyncLets: hasAsyncLets)
-      suspects.insert(id)
-    } else {
-      if mayHaveRun { entries[id]!.mayHaveRun = true }
-      if hasAsyncLets { entries[id]!.hasAsyncLets = true }
+    var entry = entries[id]
+    if entry.isNone {
+      entry.task = task
+      suspects.append(id)
     }
+    if mayHaveRun { entry.mayHaveRun = true }
+    if hasAsyncLets { entry.hasAsyncLets = true }
+    entries.set(id, to: entry)
   }
 
   /// Notes that somebody's executor runs a task now, and says whether that is new.
@@ -92,7 +97,8 @@ struct AwayTasks {
   ///
   /// The task is about to run, so whoever lets go of its handle here is not the last.
   mutating func hasArrived(_ id: UInt64) -> Bool {
-    guard let entry = entries[id], entry.absence != 0 else { return false }
+    let entry = entries[id]
+    guard entry.absence != 0 else { return false }
     AwayRegister.remove(entry.absence)
     comeBack(id, entry)
     return true
@@ -100,22 +106,26 @@ struct AwayTasks {
 
   /// Notes that an absence is over, and says whether it still was under way. The caller keeps the task.
   mutating func isBack(_ id: UInt64, _ absence: UInt64) -> Bool {
-    guard let entry = entries[id], entry.absence == absence else { return false }
+    let entry = entries[id]
+    guard entry.absence == absence else { return false }
     comeBack(id, entry)
     return true
   }
 
   private mutating func comeBack(_ id: UInt64, _ entry: Entry) {
     changes += 1
-    let status = TaskStatus(of: entry.task.job)
+    guard let task = entry.task else { return }
+    let status = TaskStatus(of: task.job)
     if !status.isOver, status.isActive || entry.hasAsyncLets || status.hasPreference {
       // What has happened is known up to now.
-      entries[id]!.absence = 0
-      entries[id]!.mayHaveRun = status.isActive
-      suspects.insert(id)
+      var entry = entry
+      entry.absence = 0
+      entry.mayHaveRun = status.isActive
+      entries.set(id, to: entry)
+      suspects.append(id)
       if status.isActive { isLookedAt = false }
     } else {
-      entries[id] = nil
+      entries.remove(id)
     }
   }
 
@@ -128,21 +138,25 @@ struct AwayTasks {
     isLookedAt = true
     var gone: [UInt64] = []
     var released: [TaskHandle] = []
+    var kept: [UInt64] = []
     for id in suspects {
-      let entry = entries[id]!
-      if let absence = absence(of: id, entry, owner) {
-        suspects.remove(id)
-        entries[id]!.absence = absence
+      var entry = entries[id]
+      guard let task = entry.task else { continue }
+      if let absence = absence(of: id, task, entry, owner) {
+        entry.absence = absence
+        entries.set(id, to: entry)
         changes += 1
         gone.append(id)
-      } else if mayGoAway(id, entry) {
-        entries[id]!.mayHaveRun = false
+      } else if mayGoAway(task, entry) {
+        entry.mayHaveRun = false
+        entries.set(id, to: entry)
+        kept.append(id)
       } else {
-        suspects.remove(id)
-        entries[id] = nil
-        released.append(entry.task)
+        entries.remove(id)
+        released.append(task)
       }
     }
+    suspects = kept
     return (gone, released)
   }
 
@@ -151,32 +165,34 @@ struct AwayTasks {
   /// - Returns: The tasks that came back, to be let go of without a lock.
   mutating func lookAtAsyncLets() -> [TaskHandle] {
     var back: [TaskHandle] = []
-    for (id, entry) in entries where entry.absence != 0 && entry.hasAsyncLets {
-      let job = entry.task.job
-      guard !TaskStatus(of: job).isActive, !TaskStatus.awaitsActiveAsyncLet(job) else { continue }
+    for entry in entries.all where entry.absence != 0 && entry.hasAsyncLets {
+      guard let task = entry.task, !TaskStatus(of: task.job).isActive,
+        !TaskStatus.awaitsActiveAsyncLet(task.job)
+      else { continue }
       AwayRegister.remove(entry.absence)
-      comeBack(id, entry)
-      back.append(entry.task)
+      comeBack(task.id, entry)
+      back.append(task)
     }
     if !back.isEmpty { isLookedAt = false }
     return back
   }
 
   /// The number of a task's absence, if it is away.
-  private func absence(of id: UInt64, _ entry: Entry, _ owner: TaskOwner) -> UInt64? {
+  private func absence(
+    of id: UInt64, _ task: TaskHandle, _ entry: Entry, _ owner: TaskOwner
+  ) -> UInt64? {
     guard !delayed.contains(id) else { return nil }
-    let job = entry.task.job
-    if entry.hasAsyncLets, TaskStatus.awaitsActiveAsyncLet(job) {
-      return AwayRegister.add(entry.task, of: owner, isOwnersToLookAt: true)
+    if entry.hasAsyncLets, TaskStatus.awaitsActiveAsyncLet(task.job) {
+      return AwayRegister.add(task, of: owner, isOwnersToLookAt: true)
     }
-    let status = TaskStatus(of: job)
+    let status = TaskStatus(of: task.job)
     guard entry.mayHaveRun || status.isActive || status.hasPreference else { return nil }
-    return AwayRegister.add(entry.task, of: owner, isOwnersToLookAt: false)
+    return AwayRegister.add(task, of: owner, isOwnersToLookAt: false)
   }
 
   /// Whether a task that is not away may go away again without a job of its own having run here.
-  private func mayGoAway(_ id: UInt64, _ entry: Entry) -> Bool {
-    let status = TaskStatus(of: entry.task.job)
+  private func mayGoAway(_ task: TaskHandle, _ entry: Entry) -> Bool {
+    let status = TaskStatus(of: task.job)
     return !status.isOver && (status.isActive || entry.hasAsyncLets || status.hasPreference)
   }
 
@@ -188,16 +204,17 @@ struct AwayTasks {
     var ids = Set(running.keys)
     var count = running.count
     var released: [TaskHandle] = []
-    for (id, entry) in entries where entry.absence != 0 || running[id] != nil {
+    for entry in entries.all {
+      guard let task = entry.task, entry.absence != 0 || running[task.id] != nil else { continue }
       if entry.absence != 0 {
         AwayRegister.remove(entry.absence)
         count += 1
-        if TaskStatus(of: entry.task.job).isActive || entry.hasAsyncLets { ids.insert(id) }
+        if TaskStatus(of: task.job).isActive || entry.hasAsyncLets { ids.insert(task.id) }
       }
-      released.append(entry.task)
-      suspects.remove(id)
-      entries[id] = nil
+      released.append(task)
+      entries.remove(task.id)
     }
+    suspects.removeAll { entries[$0].isNone }
     givenUp.formUnion(ids)
     running = [:]
     changes += 1
@@ -206,7 +223,8 @@ struct AwayTasks {
 
   /// Stops the program if something is counted wrong; for tests.
   func checkInvariants() {
-    let suspected = entries.filter { $0.value.absence == 0 }
-    precondition(Set(suspected.keys) == suspects, "a task that nobody looks at")
+    let suspected = entries.all.filter { $0.absence == 0 }.compactMap(\.task?.id)
+    precondition(Set(suspected) == Set(suspects), "a task that nobody looks at")
+    precondition(suspected.count == suspects.count, "a task that is looked at twice")
   }
 }

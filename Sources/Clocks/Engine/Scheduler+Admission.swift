@@ -82,6 +82,7 @@ extension Scheduler {
       return context.pointee.taskID == task || TaskOwnership.shared.claim(task, for: self)
     }
     guard TaskOwnership.shared.claim(task, for: self) else { return false }
+    keepCurrentTask()
     guard context?.pointee.owner == nil else {
       // It runs in the queue of an actor that is at work for another test.
       if let current = TaskReference.current { suspect(current) }
@@ -142,5 +143,17 @@ extension Scheduler {
     guard let task = TaskReference.currentID else { return }
     visit()
     TaskOwnership.shared.transfer(task, to: self)
+    keepCurrentTask()
+  }
+
+  private func keepCurrentTask() {
+    if let task = TaskReference.current { keep(task) }
+  }
+
+  /// The scheduler's tasks that are not over, in the order in which they were made. O(n log n).
+  var tasks: [TaskHandle] {
+    let (live, over) = change { $0.liveTasks.all() }
+    withExtendedLifetime(over) {}
+    return live.filter { TaskOwnership.shared.owner(of: $0.id) === self }
   }
 }

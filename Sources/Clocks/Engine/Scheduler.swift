@@ -107,7 +107,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   ///
   /// - Parameter number: The thread's number.
   private func pump(on lane: Lane, _ number: Int) {
-    _ = ThreadContext.run(ThreadContext(owner: self)) { context in
+    var context = ThreadContext(owner: self)
+    context.run { context in
       var jobs = 0
       var poolJobsOnMain = 0
       while true {
@@ -168,8 +169,13 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     RuntimeDoor.run(job.job, job.taskID, on: job.lane)
     context.pointee.isInJob = false
     context.pointee.taskID = 0
-    if let task, context.pointee.arrivedTask != job.taskID, TaskStatus(of: task.job).mayBeAway {
-      taskMayBeAway(task.job)
+    if let task, context.pointee.arrivedTask != job.taskID {
+      let status = TaskStatus(of: task.job)
+      if status.isOver {
+        _ = change { $0.liveTasks.remove(job.taskID) }
+      } else if status.mayBeAway {
+        taskMayBeAway(task.job)
+      }
     }
     guard !context.pointee.visited.isEmpty else { return }
     AwayRegister.look()
@@ -202,6 +208,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   // MARK: - As an owner of tasks
 
   override func enqueue(_ job: ReadyJob, isNew: Bool) {
+    if isNew { keep(TaskReference(job: job.job)) }
     change { state in
       if isNew, let chooser = state.order.chooser { chooser.taskWasCreated(job.taskID) }
       if state.listener != nil {
@@ -261,12 +268,19 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     }
   }
 
-  override func taskWasCreated(_ task: UInt64) {
+  override func taskWasCreated(_ task: UnownedJob) {
+    keep(TaskReference(job: task))
     change { state in
       if let chooser = state.order.chooser { chooser.taskWasCreated(task) }
       guard state.listener != nil else { return }
-      state.note(.taskCreated(task, by: TaskReference.currentID ?? 0))
+      state.note(.taskCreated(taskID(of: task), by: TaskReference.currentID ?? 0))
     }
+  }
+
+  /// Remembers a task that is not over. Amortized O(1).
+  func keep(_ task: TaskReference) {
+    guard let task = task.watchableHandle else { return }
+    _ = change { $0.liveTasks.insert(task) }
   }
 
   override func visitorLeft(on lane: Lane?) {

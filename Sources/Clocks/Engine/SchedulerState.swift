@@ -8,6 +8,8 @@ struct SchedulerState {
   var idleness = Idleness()
   /// The tasks that keep it from being so elsewhere.
   var awayTasks = AwayTasks()
+  /// The tasks that are not over.
+  var liveTasks = LiveTasks()
   /// Those who wait for the test to be idle.
   var requests = Requests()
   /// Notices that the test never comes to rest.

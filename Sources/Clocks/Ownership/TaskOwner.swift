@@ -124,5 +124,5 @@ class TaskOwner: @unchecked Sendable {
   func lookAfterTasksAway() {}
 
   /// Learns that the current thread has made a task for the owner.
-  func taskWasCreated(_ task: UInt64) {}
+  func taskWasCreated(_ task: UnownedJob) {}
 }

@@ -17,7 +17,7 @@ final class TaskOwnership: Sendable {
   private let lock = Lock()
   /// The owner of each task that has been seen. Every owner in it is also in `registrations`, which
   /// keeps it alive.
-  @exclusivity(unchecked) nonisolated(unsafe) private var owners = TaskTable()
+  @exclusivity(unchecked) nonisolated(unsafe) private var owners = OwnerTable()
   /// Every registered owner.
   @exclusivity(unchecked) nonisolated(unsafe) private var registrations:
     [ObjectIdentifier: Registration] = [:]

@@ -1,4 +1,4 @@
-/// The owner of each task that has been seen.
+/// Something about each of some tasks.
 ///
 /// A hash table with open addressing, whose entries are blocks of 16 consecutive ids. The runtime
 /// numbers tasks in the order in which it makes them, so tasks that are started together are found
@@ -7,69 +7,55 @@
 /// long run of entries, along which every search for an unknown id and every removal would walk.
 ///
 /// Looking up, adding and removing: expected O(1), amortized where the table grows.
-struct TaskTable {
-  private static let blockBits: UInt64 = 4
-  private static let blockLength = 1 << Int(blockBits)
+struct TaskTable<Entry: TaskTableEntry> {
+  private static var blockBits: UInt64 { 4 }
+  private static var blockLength: Int { 1 << Int(blockBits) }
 
   /// The number of the block at each place, plus 1; 0 marks an empty place. Its count is a power of
   /// two; at most half of it is in use, so that searches are short.
   private var blocks: [UInt64] = []
   /// The number of ids that are known of the block at each place; at least 1 where there is one.
   private var known: [UInt8] = []
-  /// The owners of the ids of the block at each place.
-  private var owners: [Mark] = []
+  /// The entries of the ids of the block at each place.
+  private var entries: [Entry] = []
   private var usedBlocks = 0
   private(set) var count = 0
 
-  /// An owner in a word: its address, or 0 for none.
-  private struct Mark: Equatable {
-    static let none = Mark(word: 0)
-
-    let word: UInt
-
-    private init(word: UInt) { self.word = word }
-
-    init(_ owner: TaskOwner) {
-      word = UInt(bitPattern: Unmanaged.passUnretained(owner).toOpaque())
-    }
-
-    var owner: TaskOwner? {
-      UnsafeRawPointer(bitPattern: word).map {
-        Unmanaged<TaskOwner>.fromOpaque($0).takeUnretainedValue()
-      }
-    }
+  /// What is known of a task. Expected O(1).
+  @inline(__always)
+  subscript(id: UInt64) -> Entry {
+    guard count > 0, let place = place(of: id) else { return .none }
+    return entries[Self.slot(of: id, at: place)]
   }
 
-  /// Whose a task is; `nil` if that is not known. Expected O(1).
-  subscript(id: UInt64) -> TaskOwner? {
-    guard count > 0, let place = place(of: id) else { return nil }
-    return owners[Self.slot(of: id, at: place)].owner
-  }
-
-  /// Notes whose a task is. Expected O(1), amortized.
-  ///
-  /// The owner is not kept alive: whoever adds it removes it in time.
-  mutating func set(_ id: UInt64, to owner: TaskOwner) {
+  /// Notes something about a task, which is not none. Expected O(1), amortized.
+  @inline(__always)
+  mutating func set(_ id: UInt64, to entry: Entry) {
     let place = place(of: id) ?? addBlock(of: id)
     let slot = Self.slot(of: id, at: place)
-    if owners[slot] == .none {
+    if entries[slot].isNone {
       known[place] += 1
       count += 1
     }
-    owners[slot] = Mark(owner)
+    entries[slot] = entry
   }
 
-  /// Forgets a task, if `owner` owns it.
-  /// Expected O(1).
-  mutating func remove(_ id: UInt64, of owner: TaskOwner) {
-    guard let place = place(of: id) else { return }
+  /// Forgets a task, and returns what was known of it. Expected O(1).
+  @discardableResult @inline(__always)
+  mutating func remove(_ id: UInt64) -> Entry {
+    guard count > 0, let place = place(of: id) else { return .none }
     let slot = Self.slot(of: id, at: place)
-    guard owners[slot] == Mark(owner) else { return }
-    owners[slot] = .none
+    let entry = entries[slot]
+    guard !entry.isNone else { return entry }
+    entries[slot] = .none
     count -= 1
     known[place] -= 1
     if known[place] == 0 { removeBlock(at: place) }
+    return entry
   }
+
+  /// All entries. O(n).
+  var all: [Entry] { entries.filter { !$0.isNone } }
 
   mutating func removeAll() {
     self = TaskTable()
@@ -139,7 +125,7 @@ struct TaskTable {
     known[new] = known[old]
     known[old] = 0
     for slot in 0..<Self.blockLength {
-      owners.swapAt(old << Int(Self.blockBits) | slot, new << Int(Self.blockBits) | slot)
+      entries.swapAt(old << Int(Self.blockBits) | slot, new << Int(Self.blockBits) | slot)
     }
   }
 
@@ -148,13 +134,14 @@ struct TaskTable {
     let length = max(8, old.blocks.count * 2)
     blocks = Array(repeating: 0, count: length)
     known = Array(repeating: 0, count: length)
-    owners = Array(repeating: .none, count: length << Int(Self.blockBits))
+    entries = Array(repeating: Entry.none, count: length << Int(Self.blockBits))
     for place in old.blocks.indices where old.blocks[place] != 0 {
       let new = emptyPlace(for: old.blocks[place])
       blocks[new] = old.blocks[place]
       known[new] = old.known[place]
       for slot in 0..<Self.blockLength {
-        owners[new << Int(Self.blockBits) | slot] = old.owners[place << Int(Self.blockBits) | slot]
+        entries[new << Int(Self.blockBits) | slot] =
+          old.entries[place << Int(Self.blockBits) | slot]
       }
     }
   }
@@ -166,7 +153,7 @@ struct TaskTable {
     var seen = 0
     for place in blocks.indices {
       let slots = place << Int(Self.blockBits)..<(place + 1) << Int(Self.blockBits)
-      let marked = slots.count { owners[$0] != .none }
+      let marked = slots.count { !entries[$0].isNone }
       precondition(marked == Int(known[place]), "miscounted ids of a block")
       precondition((blocks[place] == 0) == (marked == 0), "a block without ids, or ids without one")
       if blocks[place] != 0 {
@@ -176,5 +163,53 @@ struct TaskTable {
     }
     precondition(seen == count, "miscounted ids")
     precondition(usedBlocks * 2 <= max(blocks.count, 1), "a table too full")
+  }
+}
+
+/// Something about a task; none stands for nothing.
+protocol TaskTableEntry {
+  static var none: Self { get }
+  var isNone: Bool { get }
+}
+
+/// The owner of each task that has been seen.
+typealias OwnerTable = TaskTable<OwnerMark>
+
+/// An owner in a word: its address, or 0 for none.
+struct OwnerMark: TaskTableEntry, Equatable {
+  static let none = OwnerMark(word: 0)
+
+  private let word: UInt
+
+  var isNone: Bool { word == 0 }
+
+  private init(word: UInt) { self.word = word }
+
+  init(_ owner: TaskOwner) {
+    word = UInt(bitPattern: Unmanaged.passUnretained(owner).toOpaque())
+  }
+
+  var owner: TaskOwner? {
+    UnsafeRawPointer(bitPattern: word).map {
+      Unmanaged<TaskOwner>.fromOpaque($0).takeUnretainedValue()
+    }
+  }
+}
+
+extension OwnerTable {
+  /// Whose a task is; `nil` if that is not known. Expected O(1).
+  subscript(id: UInt64) -> TaskOwner? {
+    let mark: OwnerMark = self[id]
+    return mark.owner
+  }
+
+  /// Notes whose a task is. Expected O(1), amortized.
+  ///
+  /// The owner is not kept alive: whoever adds it removes it in time.
+  mutating func set(_ id: UInt64, to owner: TaskOwner) { set(id, to: OwnerMark(owner)) }
+
+  /// Forgets a task, if `owner` owns it. Expected O(1).
+  mutating func remove(_ id: UInt64, of owner: TaskOwner) {
+    if self[id] == OwnerMark(owner) { remove(id) }
   }
 }

@@ -6,9 +6,8 @@ struct HeldTask: Sendable {
   ///
   /// `nil`, and `body` runs, where tasks do not pass through the door.
   init?(_ body: @escaping @Sendable () -> Void) {
-    let context = ThreadContext.run(ThreadContext(holding: .next)) { _ in
-      Task { body() }
-    }
+    var context = ThreadContext(holding: .next)
+    context.run { _ in Task { body() } }
     guard case .job(let job) = context.holding else { return nil }
     self.job = job
   }

@@ -78,9 +78,8 @@ enum JobRuns {
     let owner = id == 0 ? ThreadContext.runningOwner : TaskOwnership.shared.owner(of: id)
     let number = id == 0 ? AwayRegister.beginJob() : 0
     if id != 0 { owner?.taskBeganElsewhere(job) }
-    let context = ThreadContext.run(ThreadContext(owner: owner, taskID: id, isInJob: true)) { _ in
-      body()
-    }
+    var context = ThreadContext(owner: owner, taskID: id, isInJob: true)
+    context.run { _ in body() }
     if id != 0 { owner?.taskEndedElsewhere(id) }
     for owner in context.visited { owner.visitorLeft(on: nil) }
     AwayRegister.look(afterJob: number)

@@ -82,9 +82,9 @@ enum RuntimeDoor {
     }
     if !TaskOwnership.shared.isEmpty {
       let id = taskID(of: job)
+      if let context, id != 0 { context.pointee.arrivedTask = id }
       let (owner, isNew) = TaskOwnership.shared.owner(ofReadyJob: id, on: runningOwner)
       if let owner {
-        if id != 0 { context?.pointee.arrivedTask = id }
         owner.enqueue(ReadyJob(job: job, taskID: id, lane: lane), isNew: isNew)
         return
       }
@@ -104,16 +104,15 @@ enum RuntimeDoor {
   /// - Parameter isCounted: Whether its end is to be told to the register of tasks.
   static func runForeign(_ job: UnownedJob, on lane: Lane, isCounted: Bool = false) {
     let id = taskID(of: job)
-    let context = ThreadContext.run(
-      ThreadContext(taskID: id, isCounted: isCounted, isInJob: true)
-    ) { _ in
-      run(job, id, on: lane)
-    }
+    var context = ThreadContext(taskID: id, isCounted: isCounted, isInJob: true)
+    context.run { _ in run(job, id, on: lane) }
     let waiting = isCounted ? TaskOwnership.shared.foreignJobHasRun() : nil
-    if !context.visited.isEmpty { AwayRegister.look() }
-    for owner in context.visited.dropLast() { owner.visitorLeft(on: nil) }
-    // The thread has nothing else to do, so it can go on with the last one's jobs.
-    context.visited.last?.visitorLeft(on: waiting == nil ? lane : nil)
+    if !context.visited.isEmpty {
+      AwayRegister.look()
+      for owner in context.visited.dropLast() { owner.visitorLeft(on: nil) }
+      // The thread has nothing else to do, so it can go on with the last one's jobs.
+      context.visited.last?.visitorLeft(on: waiting == nil ? lane : nil)
+    }
     waiting?.visitorLeft(on: lane)
   }
 }

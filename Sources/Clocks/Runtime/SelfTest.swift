@@ -71,7 +71,8 @@ extension SchedulingSelfTest {
 
   /// The job that comes to the door while `body` runs; `nil` if there comes none.
   private static func jobKeptBack(_ body: () -> Void) -> UnownedJob? {
-    let context = ThreadContext.run(ThreadContext(holding: .next)) { _ in body() }
+    var context = ThreadContext(holding: .next)
+    context.run { _ in body() }
     guard case .job(let job) = context.holding else { return nil }
     return job
   }

@@ -76,7 +76,7 @@ enum TaskCreation {
     if let context = ThreadContext.current, context.pointee.arrivedTask == id { return }
     // One that is over needs no owner any more.
     guard let owner = creator, !TaskStatus(of: task).isOver else { return }
-    if TaskOwnership.shared.register(newTask: id, of: owner) { owner.taskWasCreated(id) }
+    if TaskOwnership.shared.register(newTask: id, of: owner) { owner.taskWasCreated(task) }
     owner.taskMayBeAway(task)
   }
 }

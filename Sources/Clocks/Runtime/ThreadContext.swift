@@ -68,20 +68,16 @@ struct ThreadContext {
     pthread_getspecific(key)?.assumingMemoryBound(to: ThreadContext.self)
   }
 
-  /// Runs `body` with `context` as the current one, and gives back what it has become.
+  /// Runs `body` with this as the current context.
   @inline(__always)
-  static func run(
-    _ context: ThreadContext, _ body: (UnsafeMutablePointer<ThreadContext>) -> Void
-  ) -> ThreadContext {
-    var context = context
-    let key = key
+  mutating func run(_ body: (UnsafeMutablePointer<ThreadContext>) -> Void) {
+    let key = Self.key
     let outer = pthread_getspecific(key)
-    withUnsafeMutablePointer(to: &context) { pointer in
+    withUnsafeMutablePointer(to: &self) { pointer in
       pthread_setspecific(key, pointer)
       body(pointer)
       pthread_setspecific(key, outer)
     }
-    return context
   }
 
   /// Runs `body` as in a job that began before the door was opened; for tests.

@@ -156,11 +156,8 @@ extension VirtualTime {
     let child = unsafeBitCast(child, to: (@Sendable @isolated(any) () async -> Void).self)
     await withTaskGroup { group in
       // Whatever is started on behalf of the scope's scheduler is the scope's.
-      _ = ThreadContext.run(
-        ThreadContext(owner: scheduler, taskID: TaskReference.currentID ?? 0)
-      ) { _ in
-        group.addTask(operation: child)
-      }
+      var context = ThreadContext(owner: scheduler, taskID: TaskReference.currentID ?? 0)
+      context.run { _ in group.addTask(operation: child) }
     }
   }
 

@@ -159,8 +159,8 @@ import XCTest
     guard isAsked else { return }
     let clock = TestClock()
     Task { try await clock.sleep(for: .seconds(60)) }
-    for _ in 1...9 {
-      await realTimePasses(0.1)
+    for _ in 1...18 {
+      await realTimePasses(0.05)
       await clock.advance(by: .seconds(1))
     }
   }
