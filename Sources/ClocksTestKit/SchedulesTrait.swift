@@ -50,7 +50,7 @@ public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
     await withoutActuallyEscaping(function) { function in
       // Runs that were left because they never end hold the function for good.
       let holders = HeldFunction.countHolders(of: function)
-      await runSchedules(
+      _ = await runSchedules(
         count, seed: seed, slack: slack,
         testID: test.id.moduleName + "." + name.joined(separator: "/"), in: scope,
         report: ScheduleReport(

@@ -271,7 +271,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   override func taskWasCreated(_ task: UnownedJob) {
     keep(TaskReference(job: task))
     change { state in
-      if let chooser = state.order.chooser { chooser.taskWasCreated(task) }
+      if let chooser = state.order.chooser { chooser.taskWasCreated(taskID(of: task)) }
       guard state.listener != nil else { return }
       state.note(.taskCreated(taskID(of: task), by: TaskReference.currentID ?? 0))
     }

@@ -59,7 +59,8 @@ extension Hops {
   private static func jobKeptBack(
     _ purpose: ThreadContext.Purpose, _ body: () -> Void
   ) -> UnownedJob? {
-    let context = ThreadContext.run(ThreadContext(holding: .next, purpose: purpose)) { _ in body() }
+    var context = ThreadContext(holding: .next, purpose: purpose)
+    context.run { _ in body() }
     guard case .job(let job) = context.holding else { return nil }
     return job
   }

@@ -65,6 +65,11 @@ struct OneRun {
     isolation: isolated (any Actor)? = #isolation, details: Bool = false,
     _ operation: @escaping Operation
   ) async -> (outcome: RunOutcome, details: StepDetails?) {
+    // For an outer scope no time passes meanwhile.
+    let outer = VirtualTime.current
+    outer?.scheduler.beginHold()
+    defer { outer?.scheduler.endHold() }
+
     let findings = findings
     // Found out before the first run, if nobody has asked yet.
     _ = Hops.missing
@@ -137,9 +142,8 @@ private final class RunEnd: @unchecked Sendable {
       await withUnsafeContinuation { continuation in
         lock.withLock { self.continuation = continuation }
         // Whatever is started on behalf of the scheduler is the scope's.
-        _ = ThreadContext.run(
-          ThreadContext(owner: scheduler, taskID: TaskReference.currentID ?? 0)
-        ) { _ in
+        var context = ThreadContext(owner: scheduler, taskID: TaskReference.currentID ?? 0)
+        context.run { _ in
           let task = Task(operation: body)
           lock.withLock { self.task = task }
         }

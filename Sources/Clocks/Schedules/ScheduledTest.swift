@@ -37,13 +37,13 @@
   }
 }
 
-/// Runs a test case as `withSchedules` does, for a test kit that knows better where a failure belongs.
+/// Runs a test case as `withSchedules` does, and returns what that returns, for a test kit that knows better where a failure belongs.
 @_spi(TestKit) public nonisolated(nonsending) func runSchedules(
   _ count: ScheduleCount, seed: Int?, slack: Duration, testID: String, in scope: ScheduleScope,
   report: ScheduleReport, operation: @escaping @Sendable (VirtualTime) async throws -> Void
-) async {
+) async -> ScheduleSummary? {
   let request = ScheduleRequest(count: count, seed: seed, slack: slack, testID: testID)
-  _ = await ScheduledTest(
+  return await ScheduledTest(
     request: request, options: scope.options, origin: CallSite(), report: report
   ).run(operation)
 }
