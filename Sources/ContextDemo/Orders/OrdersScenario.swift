@@ -63,7 +63,7 @@ struct OrdersScenario: Scenario {
         failWithError: { error, explanation in found.add("\(error)\n\(explanation)") },
         replayForm: {
           found.token = $0
-          return "@Test(.schedule(\"\($0)\"))"
+          return $0
         }),
       operation: operation)
   }

@@ -84,7 +84,6 @@ private actor Box {
   }
 
   @Test func aDeadlockIsOneAtOnce() async throws {
-    let start = DispatchTime.now()
     let found = try await failures {
       try await withSchedules(1_000) { _ in
         await withCheckedContinuation { (_: CheckedContinuation<Void, Never>) in }
@@ -92,7 +91,8 @@ private actor Box {
     }
     #expect(found.count == 1)
     #expect(found.first?.text.hasPrefix("A deadlock at 0.0 seconds: nothing can run") == true)
-    #expect(DispatchTime.now() < start + 4)
+    // At once: a scope that is not explored says this only when it was stuck for five seconds.
+    #expect(found.first?.text.contains("of real time") == false)
   }
 
   @Test func leftOverSleepsCanBeAFailure() async throws {

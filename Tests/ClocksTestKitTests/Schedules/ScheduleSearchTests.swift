@@ -3,7 +3,7 @@ import Testing
 @_spi(TestKit) @testable import Clocks
 
 /// The logic of a search, played on programs that are made up.
-@Suite struct SearchTests {
+@Suite struct ScheduleSearchTests {
   private let kinds: [(String, (UInt64) -> Plan)] = [
     ("random", { .random(seed: $0) }), ("PCT2", { .priorities(seed: $0, depth: 2) }),
     ("PCT3", { .priorities(seed: $0, depth: 3) }), ("POS", { .partialOrder(seed: $0) }),
