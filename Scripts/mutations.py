@@ -91,7 +91,11 @@ of(
     "LiveTasks.removeEnded",
     ("tasks that are over are kept", "for task in over { tasks.remove(task.id) }", "_ = over"),
 )
-of("LiveTasks.remove", ("a task that is over is kept until later", "tasks.remove(id).task", "nil"))
+of("LiveTasks.remove", ("a task that is over is kept until later", "tasks.remove(task).task", "nil"))
+of(
+    "TestCases.add",
+    ("a clock that is shared is not reported", "guard tasks.count > 1, !isReported", "guard tasks.count > 9, !isReported"),
+)
 of("Scheduler.taskMayBeAway", ("nobody goes away", "suspect(TaskReference(job: task))", "_ = task"))
 of("Scheduler.taskBeganElsewhere", ("others' executors run nothing", "runsElsewhere(TaskReference(job: task))", "_ = task"))
 of("Scheduler.taskEndedElsewhere", ("others' executors never end a job", "ranElsewhere(task)", "_ = task"))
@@ -871,7 +875,8 @@ of(
     "Scheduler.enqueue",
     ("nothing comes from outside", "scope != nil && ThreadContext.current?.pointee.owner !== self",
      "scope == nil && ThreadContext.current?.pointee.owner !== self"),
-    ("nobody observes that a task is made", "if isNew { state", "if !isNew { state"),
+    ("nobody observes that a task is made", "state.note(.taskCreated(job.taskID, by: creator))",
+     "_ = creator"),
 )
 of(
     "Scheduler.visitorLeft",

@@ -12,5 +12,6 @@
     Hashing.fixSeeds()
     RuntimeClocks.redirect()
     IssueGates.install = withIssues
+    TimelineAttachments.register()
   }
 #endif

@@ -1,3 +1,4 @@
+@_spi(TestKit) import Clocks
 import Foundation
 
 /// Runs a scenario, or all of them, as the command line asks.
@@ -25,7 +26,8 @@ struct ContextDemo {
       case .version: Output.standard.write("ContextDemo \(Usage.version)")
       case .help(let scenario):
         Output.standard.write(Usage.text(for: scenario, width: Output.standard.width))
-      case .play(let scenario, on: let clock): return await run(scenario, on: clock).code
+      case .play(let scenario, on: let clock, timeline: let file):
+        return await run(scenario, on: clock, timeline: file).code
       }
       return .success
     } catch {
@@ -37,13 +39,25 @@ struct ContextDemo {
   }
 
   /// Runs one scenario, and says how it ended and how much of its clock's time passed.
+  ///
+  /// - Parameter file: Where a picture of it goes, if one is wanted.
   private static func run(
-    _ scenario: any Scenario, on clock: ClockChoice
+    _ scenario: any Scenario, on clock: ClockChoice, timeline file: String? = nil
   ) async -> (code: ExitCode, elapsed: Duration) {
     let printer = TimelinePrinter(output: .standard)
     printer.heading(type(of: scenario))
-    let outcome = await Performance.run(scenario, on: clock, show: printer.entry)
+    let outcome = await Performance.run(
+      scenario, on: clock, isRecorded: file != nil, show: printer.entry)
     printer.end(outcome, on: clock)
+    if let file, let recorded = outcome.recorded {
+      do throws(TextFile.WriteError) {
+        let isJSON = file.lowercased().hasSuffix(".json")
+        try TextFile.write(isJSON ? recorded.traceEvents : recorded.svg, to: file)
+      } catch {
+        Output.error.write(wrapping: "ContextDemo: \(error)")
+        return (.cannotWrite, outcome.elapsed)
+      }
+    }
     if Task.isCancelled {
       Output.error.write("ContextDemo: interrupted")
       return (.interrupted, outcome.elapsed)

@@ -30,6 +30,7 @@ struct Benchmarks: AsyncParsableCommand {
   /// that has had a clock is a test's for good.
   enum Child: String, ExpressibleByArgument {
     case sleeping, suspended, strangers, strangersBesideAClock, hopInATest, hopOfNoTest
+    case loop, recordedLoop
 
     func measure(_ count: Int) async -> Double {
       switch self {
@@ -41,6 +42,12 @@ struct Benchmarks: AsyncParsableCommand {
       case .strangersBesideAClock:
         _ = await Workloads.strangersBesideAClock(count)
         return await Workloads.strangersBesideAClock(count)
+      case .loop:
+        _ = await Workloads.loopOurs(count)
+        return await Workloads.loopOurs(count)
+      case .recordedLoop:
+        _ = await Workloads.loopRecorded(count)
+        return await Workloads.loopRecorded(count)
       case .hopInATest: return await Workloads.hopInATest(count)
       case .hopOfNoTest: return await Workloads.hopOfNoTest(count)
       }
@@ -133,6 +140,11 @@ struct Benchmarks: AsyncParsableCommand {
         await Workloads.loopFloor(size)
       }
     }
+    await compare(
+      "loop, recorded: 6 events", calls, with: "not recorded",
+      ours: {
+        Child.recordedLoop.measureInAProcessOfItsOwn(calls)
+      }, floor: { Child.loop.measureInAProcessOfItsOwn(calls) })
     await compare(
       "advance past nothing", calls, with: "continuation",
       ours: {

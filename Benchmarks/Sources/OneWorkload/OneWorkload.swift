@@ -51,6 +51,7 @@ struct OneWorkload: ParsableCommand {
 
 enum Workload: String, ExpressibleByArgument, CaseIterable {
   case loop
+  case loopRecorded = "loop-recorded"
   case wakeDistinct = "wake-distinct"
   case wakeEqual = "wake-equal"
   case register
@@ -78,6 +79,7 @@ enum Workload: String, ExpressibleByArgument, CaseIterable {
   func run(_ count: Int) async -> Double {
     switch self {
     case .loop: await Workloads.loopOurs(count)
+    case .loopRecorded: await Workloads.loopRecorded(count)
     case .wakeDistinct: await Workloads.wakeOurs(Workloads.shuffled(count))
     case .wakeEqual: await Workloads.wakeOurs(Array(repeating: 1, count: count))
     case .register: await Workloads.registerOurs(Workloads.shuffled(count))

@@ -3,6 +3,21 @@ import TimeoutTask
 
 /// Work for which the floor has no counterpart of its own, or another one than a heap.
 extension Workloads {
+  // MARK: - Timelines
+
+  /// One task in a loop, as `loopOurs`, in a test whose events are recorded: six events a tick.
+  public static func loopRecorded(_ count: Int) async -> Double {
+    let clock = TestClock()
+    clock.recordTimeline()
+    Task.detached {
+      for tick in 1...count {
+        try await clock.sleep(until: .init(offset: .nanoseconds(tick)))
+      }
+    }
+    await clock.settle()
+    return await nanoseconds(per: count) { await clock.run(timeout: .seconds(600)) }
+  }
+
   // MARK: - Doing nothing
 
   /// Advances a clock on which nobody sleeps.

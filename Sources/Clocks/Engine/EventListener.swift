@@ -4,6 +4,23 @@
 /// nothing of the scheduler's. When nobody listens, an event costs a comparison with `nil`.
 protocol EventListener: AnyObject, Sendable {
   func hear(_ event: SchedulerEvent)
+
+  /// Is shown a task that was seen for the first time, and does not run yet.
+  func see(_ task: UnownedJob, _ id: UInt64)
+
+  /// The scheduler is no more, and nothing happens any more. Called without a lock.
+  func isOver()
+
+  /// What it has to add to a failure of the test, if it has something. Asked for without a lock.
+  var explanation: String? { get }
+}
+
+extension EventListener {
+  func see(_ task: UnownedJob, _ id: UInt64) {}
+
+  func isOver() {}
+
+  var explanation: String? { nil }
 }
 
 /// Something that happens in a test. Tasks are named by their numbers; 0 stands for no task.

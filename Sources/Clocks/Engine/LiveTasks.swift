@@ -2,41 +2,40 @@
 /// `async let`, which are a part of their parents.
 ///
 /// A task is taken out when a job of it has ended in which it came to its end. One that ends elsewhere
-/// is taken out when somebody asks, or when the table has doubled since.
+/// is taken out when it is known to be back, when somebody asks, or when the table has doubled since.
 struct LiveTasks {
   private var tasks = TaskTable<KeptTask>()
-  /// How many tasks there may be before those are taken out that are over.
+  /// The number of tasks from which on those are looked for that are over.
   private var limit = 256
-
-  /// Takes a task that is not over. Amortized O(1).
-  ///
-  /// - Returns: Tasks that are over, to be let go of without a lock.
-  @inline(__always)
-  mutating func insert(_ task: TaskHandle) -> [TaskHandle] {
-    tasks.set(task.id, to: KeptTask(task: task))
-    return tasks.count > limit ? removeEnded() : []
-  }
-
-  /// Takes a task out that is over; the caller lets go of it without a lock. O(1).
-  @inline(__always)
-  mutating func remove(_ id: UInt64) -> TaskHandle? { tasks.remove(id).task }
-
-  /// The tasks, in the order in which they were made; and those that are over, to be let go of without
-  /// a lock. O(n log n).
-  mutating func all() -> (live: [TaskHandle], over: [TaskHandle]) {
-    let over = removeEnded()
-    return (tasks.all.compactMap(\.task).sorted { $0.id < $1.id }, over)
-  }
 
   var count: Int { tasks.count }
 
-  @inline(never)
-  private mutating func removeEnded() -> [TaskHandle] {
+  /// Takes a task that is not over. Expected O(1), amortized.
+  @inline(__always)
+  mutating func insert(_ task: TaskHandle) { tasks.set(task.id, to: KeptTask(task: task)) }
+
+  /// Takes out a task that is over, to be let go of without a lock. Expected O(1).
+  @inline(__always)
+  mutating func remove(_ task: UInt64) -> TaskHandle? { tasks.remove(task).task }
+
+  /// The same, if it is over.
+  mutating func removeIfOver(_ id: UInt64) {
+    if let task = tasks[id].task, TaskStatus(of: task.job).isOver { tasks.remove(id) }
+  }
+
+  /// Whether there are so many tasks that those are to be taken out that are over.
+  var isCrowded: Bool { tasks.count > limit }
+
+  /// Takes out those that are over, to be let go of without a lock. O(n).
+  mutating func removeEnded() -> [TaskHandle] {
     let over = tasks.all.compactMap(\.task).filter { TaskStatus(of: $0.job).isOver }
     for task in over { tasks.remove(task.id) }
     limit = max(256, tasks.count * 2)
     return over
   }
+
+  /// The tasks, in the order in which they were made. O(n log n).
+  var all: [TaskHandle] { tasks.all.compactMap(\.task).sorted { $0.id < $1.id } }
 
   private struct KeptTask: TaskTableEntry {
     static var none: Self { Self(task: nil) }

@@ -90,6 +90,7 @@ extension Scheduler {
     }
     let user = WatchedTask.currentChild
     _ = change { $0.testTasks.add(user: user) }
+    checkSharing()
     if context?.pointee.isCounted != true || !isProcessWide { visit() }
     context?.pointee.owner = self
     return true
@@ -146,14 +147,30 @@ extension Scheduler {
     keepCurrentTask()
   }
 
+  /// Reports the clocks if the current task is that of a test case, and another test case that is still
+  /// under way uses them, too.
+  private func checkSharing() {
+    guard let id = TaskReference.currentID, TaskOwnership.shared.isTestCase(id),
+      let task = WatchedTask.current
+    else { return }
+    let (shared, over) = change { $0.testCases.add(task) }
+    withExtendedLifetime(over) {}
+    if let shared { report.record(ClockFailure.shared(report.origin, by: shared)) }
+  }
+
   private func keepCurrentTask() {
-    if let task = TaskReference.current { keep(task) }
+    guard let task = TaskReference.current?.watchableHandle else { return }
+    // Some may have come to their ends elsewhere; they are freed without the lock.
+    _ = change { state in
+      state.liveTasks.insert(task)
+      return state.liveTasks.isCrowded ? state.liveTasks.removeEnded() : []
+    }
   }
 
   /// The scheduler's tasks that are not over, in the order in which they were made. O(n log n).
   var tasks: [TaskHandle] {
-    let (live, over) = change { $0.liveTasks.all() }
+    let over = change { $0.liveTasks.removeEnded() }
     withExtendedLifetime(over) {}
-    return live.filter { TaskOwnership.shared.owner(of: $0.id) === self }
+    return change { $0.liveTasks.all }.filter { TaskOwnership.shared.owner(of: $0.id) === self }
   }
 }

@@ -60,7 +60,7 @@ extension Scheduler {
   /// A report for the test's author.
   func describe(_ problem: ScopeProblem) -> String {
     let now = change { $0.scope?.timeline.now ?? .zero }
-    return problem.description(at: "\(now)")
+    return problem.description(at: "\(now)") + explanation
   }
 
   /// Keeps time from jumping, until `endHold`.

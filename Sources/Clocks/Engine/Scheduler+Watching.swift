@@ -12,6 +12,11 @@ extension Scheduler {
     }
   }
 
+  /// What whoever listens has to add to a failure.
+  var explanation: String {
+    change { $0.listener }?.explanation.map { "\n" + $0 } ?? ""
+  }
+
   /// Goes on without a job that holds its thread, so that the test can end. If the job ends after
   /// all, that changes nothing any more.
   func giveUp(_ blockage: Blockage) {

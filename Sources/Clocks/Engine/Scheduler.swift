@@ -64,7 +64,10 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     scope.alarmClock.ring = { [weak self] in self?.alarmRings($0) }
   }
 
-  deinit { lock.destroy() }
+  deinit {
+    state.listener?.isOver()
+    lock.destroy()
+  }
 
   // MARK: - The state
 
@@ -111,14 +114,23 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     context.run { context in
       var jobs = 0
       var poolJobsOnMain = 0
+      // The task that has come to its end in the job that ran last; 0 if none has.
+      var ended: UInt64 = 0
       while true {
         let mayStay = jobs < Self.jobsPerTurn && poolJobsOnMain < Self.poolJobsPerMainTurn
-        let action = change { $0.next(on: lane, mayStay: mayStay, thread: number) }
+        // Freed when the lock is not held any more.
+        var freed: TaskHandle?
+        let action = change { state in
+          if ended != 0 { freed = state.liveTasks.remove(ended) }
+          return state.next(on: lane, mayStay: mayStay, thread: number)
+        }
+        withExtendedLifetime(freed) {}
+        ended = 0
         if case .run(let job) = action {
           jobs += 1
           if lane == .main { poolJobsOnMain = job.lane == .main ? 0 : poolJobsOnMain + 1 }
         }
-        guard perform(action, context) else { return }
+        guard perform(action, context, &ended) else { return }
       }
     }
   }
@@ -126,11 +138,11 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   /// Does what was decided, and says whether the thread is to go on.
   @inline(__always)
   private func perform(
-    _ action: Action, _ context: UnsafeMutablePointer<ThreadContext>
+    _ action: Action, _ context: UnsafeMutablePointer<ThreadContext>, _ ended: inout UInt64
   ) -> Bool {
     switch action {
     case .run(let job):
-      run(job, context)
+      ended = run(job, context)
     case .wake(let continuation, let isOwn):
       if isOwn { willResume(TaskReference(continuation)) }
       context.pointee.isWaking = isOwn
@@ -160,7 +172,9 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   }
 
   @inline(__always)
-  private func run(_ job: ReadyJob, _ context: UnsafeMutablePointer<ThreadContext>) {
+  private func run(
+    _ job: ReadyJob, _ context: UnsafeMutablePointer<ThreadContext>
+  ) -> UInt64 {
     // Kept until its job has ended and its status has been read.
     let task = job.taskID == 0 ? nil : TaskReference(job: job.job).watchableHandle
     context.pointee.taskID = job.taskID
@@ -169,18 +183,20 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     RuntimeDoor.run(job.job, job.taskID, on: job.lane)
     context.pointee.isInJob = false
     context.pointee.taskID = 0
+    var ended: UInt64 = 0
     if let task, context.pointee.arrivedTask != job.taskID {
       let status = TaskStatus(of: task.job)
       if status.isOver {
-        _ = change { $0.liveTasks.remove(job.taskID) }
+        ended = job.taskID
       } else if status.mayBeAway {
         taskMayBeAway(task.job)
       }
     }
-    guard !context.pointee.visited.isEmpty else { return }
+    guard !context.pointee.visited.isEmpty else { return ended }
     AwayRegister.look()
     for owner in context.pointee.visited { owner.visitorLeft(on: nil) }
     context.pointee.visited = []
+    return ended
   }
 
   /// Ends the sleeps whose tasks were cancelled before they were suspended.
@@ -208,12 +224,17 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   // MARK: - As an owner of tasks
 
   override func enqueue(_ job: ReadyJob, isNew: Bool) {
-    if isNew { keep(TaskReference(job: job.job)) }
+    let task = isNew ? TaskReference(job: job.job).watchableHandle : nil
     change { state in
       if isNew, let chooser = state.order.chooser { chooser.taskWasCreated(job.taskID) }
+      if let task { state.liveTasks.insert(task) }
       if state.listener != nil {
-        let creator = TaskReference.currentID ?? 0
-        if isNew { state.note(.taskCreated(job.taskID, by: creator)) }
+        // A task that has come to its end, and has another one go on, is no current task any more.
+        let creator = TaskReference.currentID ?? ThreadContext.current?.pointee.taskID ?? 0
+        if isNew {
+          state.note(.taskCreated(job.taskID, by: creator))
+          state.listener?.see(job.job, job.taskID)
+        }
         state.note(.jobEnqueued(task: job.taskID, by: creator, job.lane))
       }
       let isFromOutside = scope != nil && ThreadContext.current?.pointee.owner !== self
@@ -256,7 +277,9 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   override func taskIsBack(_ task: UInt64, _ absence: UInt64) {
     change { state in
-      if state.awayTasks.isBack(task, absence) { state.taskCameBack(task) }
+      guard state.awayTasks.isBack(task, absence) else { return }
+      state.taskCameBack(task)
+      state.liveTasks.removeIfOver(task)
     }
   }
 
@@ -269,18 +292,13 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   }
 
   override func taskWasCreated(_ task: UnownedJob) {
-    keep(TaskReference(job: task))
+    let handle = TaskReference(job: task).watchableHandle
     change { state in
       if let chooser = state.order.chooser { chooser.taskWasCreated(taskID(of: task)) }
+      if let handle { state.liveTasks.insert(handle) }
       guard state.listener != nil else { return }
       state.note(.taskCreated(taskID(of: task), by: TaskReference.currentID ?? 0))
     }
-  }
-
-  /// Remembers a task that is not over. Amortized O(1).
-  func keep(_ task: TaskReference) {
-    guard let task = task.watchableHandle else { return }
-    _ = change { $0.liveTasks.insert(task) }
   }
 
   override func visitorLeft(on lane: Lane?) {

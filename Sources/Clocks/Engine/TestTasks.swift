@@ -26,3 +26,21 @@ struct TestTasks {
     isKnown && !areOver ? [] : add(maker: task)
   }
 }
+
+/// The test cases that use a test's clocks: more than one at once if the clocks are shared.
+struct TestCases {
+  /// Those that may not be over yet.
+  private var tasks: [WatchedTask] = []
+  private var isReported = false
+
+  /// Adds one, and returns how many there are at once if that is more than one, and is not known yet;
+  /// and what is not needed any more, to be let go of without a lock.
+  mutating func add(_ task: WatchedTask) -> (shared: Int?, over: [WatchedTask]) {
+    let over = tasks.filter(\.isOver)
+    tasks.removeAll { $0.isOver || $0 == task }
+    tasks.append(task)
+    guard tasks.count > 1, !isReported else { return (nil, over) }
+    isReported = true
+    return (tasks.count, over)
+  }
+}

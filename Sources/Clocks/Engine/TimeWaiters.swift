@@ -12,7 +12,7 @@ class TimelineWaiter<Duration: DurationProtocol & Hashable>: IdleWaiter {
   override func takeDueSleeper(_ number: UInt64) -> Sleeper? { timeline.sleeps.remove(number) }
 
   override var trace: (now: Swift.Duration?, removed: (number: UInt64, task: UInt64)?) {
-    (timeline.time, timeline.sleeps.removed)
+    timeline.trace()
   }
 }
 
@@ -131,6 +131,6 @@ final class TimelineObserver<Duration: DurationProtocol & Hashable>: InstantObse
   override func takeDueSleeper(_ number: UInt64) -> Sleeper? { timeline.sleeps.remove(number) }
 
   override var trace: (now: Swift.Duration?, removed: (number: UInt64, task: UInt64)?) {
-    (timeline.time, timeline.sleeps.removed)
+    timeline.trace()
   }
 }

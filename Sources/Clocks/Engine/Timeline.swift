@@ -58,6 +58,14 @@ final class Timeline<Duration: DurationProtocol & Hashable>: Sendable {
   /// The present in the standard library's durations; `nil` if the clock has others.
   var time: Swift.Duration? { now as? Swift.Duration }
 
+  /// The present, and the sleep that was taken out last; for a listener, who is told of each wake.
+  #if compiler(>=6.3)
+    @specialized(where Duration == Swift.Duration)
+  #endif
+  func trace() -> (now: Swift.Duration?, removed: (number: UInt64, task: UInt64)?) {
+    (time, sleeps.removed)
+  }
+
   // MARK: - Hearing of sleeps
 
   /// Somebody who is told of each sleep that is registered, without the lock.

@@ -35,7 +35,8 @@ final class Watchdog: Sendable {
     let haveScopes = Set(schedulers.compactMap(\.parent).map(ObjectIdentifier.init))
     for scheduler in schedulers {
       if let blockage = scheduler.newBlockage(after: limit) {
-        let description = blockage.description(after: limit) + scheduler.scopeDescription
+        let description =
+          blockage.description(after: limit) + scheduler.scopeDescription + scheduler.explanation
         scheduler.report.runInTest {
           scheduler.report.record(description)
           scheduler.giveUp(blockage)
@@ -43,7 +44,8 @@ final class Watchdog: Sendable {
       }
       if scheduler.scope != nil { scheduler.ran(for: interval) }
       if let absence = scheduler.newAbsence(after: limit, isAnyBusy: isAnyBusy) {
-        let description = absence.description(after: limit) + scheduler.scopeDescription
+        let description =
+          absence.description(after: limit) + scheduler.scopeDescription + scheduler.explanation
         scheduler.report.runInTest { scheduler.report.record(description) }
       }
       let hasScope = haveScopes.contains(ObjectIdentifier(scheduler))
@@ -58,7 +60,7 @@ final class Watchdog: Sendable {
   private static func report(
     _ standstill: Standstill, of scheduler: Scheduler, after limit: Duration
   ) {
-    let description = standstill.description(after: limit)
+    let description = standstill.description(after: limit) + scheduler.explanation
     guard TestLibraries.isTestProcess, scheduler.change({ $0.testTasks.isKnown }) else {
       // Perhaps the test is over that has left these sleeps behind, and another one takes its time;
       // or there is no test at all, and a program waits for somebody to move its time.

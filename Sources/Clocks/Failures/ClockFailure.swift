@@ -61,6 +61,16 @@ enum ClockFailure {
     """
   }
 
+  /// A clock that several test cases use at once.
+  static func shared(_ origin: CallSite, by count: Int) -> String {
+    """
+    The clock made at \(origin.fileID):\(origin.line) is used by \(count) test cases at once. Each moves \
+    it before another's tasks have run as far as they can, so no time that is read there is certain. \
+    Make a clock in each test; one in a static or global variable is for tests that run one after \
+    another (`@Suite(.serialized)`).
+    """
+  }
+
   /// A use of a clock that must not be used.
   static func unimplemented(_ name: String, request: String) -> String {
     "The clock \"\(name)\" is unimplemented, but was asked for \(request)."

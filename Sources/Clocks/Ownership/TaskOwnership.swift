@@ -28,6 +28,8 @@ final class TaskOwnership: Sendable {
   /// Tasks that are known to be foreign, unless `owners` says otherwise; but for those that are older
   /// than every owner, which are foreign anyway.
   @exclusivity(unchecked) nonisolated(unsafe) private var foreign = TaskSet()
+  /// Tasks that a test library has made: test cases run in them.
+  @exclusivity(unchecked) nonisolated(unsafe) private var testCases = TaskSet()
   /// How large the set may get before the outdated ones are dropped.
   @exclusivity(unchecked) nonisolated(unsafe) private var foreignLimit = 8
 
@@ -211,6 +213,14 @@ final class TaskOwnership: Sendable {
     foreign.removeChunks(upTo: registrations.values.lazy.map(\.watermark).min() ?? .max)
     foreignLimit = max(8, foreign.chunkCount * 2)
   }
+
+  // MARK: - Test cases
+
+  /// Notes that a test library has made a task. Expected O(1).
+  func noteTestCase(_ id: UInt64) { lock.withLock { testCases.insert(id) } }
+
+  /// Whether a test library has made a task. Expected O(1).
+  func isTestCase(_ id: UInt64) -> Bool { lock.withLock { testCases.contains(id) } }
 
   // MARK: - The process-wide owner
 

@@ -33,6 +33,16 @@ enum TaskCreation {
       seen = CallTables.redirectUsers([
         ("swift_task_create", unsafeBitCast(create, to: UnsafeRawPointer.self))
       ])
+      let createTestCase: Create = { flags, options, type, function, context in
+        let make = unsafeBitCast(TaskCreation.original, to: Create.self)
+        let made = make(flags, options, type, function, context)
+        TaskOwnership.shared.noteTestCase(taskID(of: made.task))
+        if !TaskOwnership.shared.isEmpty { TaskCreation.hasMade(made.task) }
+        return made
+      }
+      _ = CallTables.redirect(
+        "swift_task_create", in: "libTesting.so",
+        to: unsafeBitCast(createTestCase, to: UnsafeRawPointer.self))
       guard let found = dlsym(nil, "swift_asyncLet_begin") else { return }
       originalAsyncLet = found
       let begin: BeginAsyncLet = { place, options, type, function, context, buffer in

@@ -90,10 +90,10 @@ struct Divergence: Sendable {
       suspect = .earlierRun
     } else if witnesses.randomReadings > 0 {
       suspect = .randomness
-    } else if witnesses.clockReadings > 0 {
-      suspect = .realTime
     } else if witnesses.outsideWork > 0 || first.arrivals.count + second.arrivals.count > 0 {
       suspect = .outside(nil)
+    } else if witnesses.clockReadings > 0 {
+      suspect = .realTime
     } else {
       suspect = .addresses
     }

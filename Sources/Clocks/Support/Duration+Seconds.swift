@@ -1,6 +1,6 @@
 extension Duration {
   /// The length in seconds, rounded.
   var seconds: Double {
-    Double(components.seconds) + Double(components.attoseconds) * 1e-18
+    Double(attoseconds) * 1e-18
   }
 }

@@ -48,6 +48,11 @@ enum Environment {
   /// `CLOCKS_TABLE`: a test prints the table of known bugs that stands in the guide.
   static let table: String? = value("CLOCKS_TABLE")
 
+  /// `CLOCKS_TRACE`: the folder in which each test leaves a picture of what happened in it, and the same
+  /// for Perfetto.
+  static let traceFolder: String? = value(traceFolderName).flatMap { $0.isEmpty ? nil : $0 }
+  static let traceFolderName = "CLOCKS_TRACE"
+
   /// Whether Xcode has told the process about a test bundle that it is to load.
   static var namesTestBundle: Bool {
     value("XCTestConfigurationFilePath") != nil || value("XCTestBundlePath") != nil

@@ -47,6 +47,8 @@
   /// The events, in the order in which they happened. What they say of a lane that does not exist is
   /// left out.
   public var rows: [Row]
+  /// The number of events before those, which are only counted.
+  public var hiddenRows = 0
 
   public init(lanes: [String], rows: [Row] = []) {
     self.lanes = lanes
@@ -63,10 +65,11 @@
   ///   - limit: The number of lines; at least 3.
   public func lines(width: Int = 100, limit: Int = 40) -> [String] {
     let limit = max(limit, 3)
-    let shown = rows.count + 1 > limit ? rows.suffix(limit - 2) : rows[...]
+    let isCut = hiddenRows > 0 || rows.count + 1 > limit
+    let shown = isCut ? rows.suffix(limit - 2) : rows[...]
     let layout = LaneLayout(lanes: lanes, rows: shown.map(\.printable), width: max(width, 40))
     var lines = layout.lines
-    let hidden = rows.count - shown.count
+    let hidden = hiddenRows + rows.count - shown.count
     if hidden > 0 {
       let events = hidden == 1 ? "event" : "events"
       lines.insert("… \(hidden.grouped) earlier \(events)", at: 1)

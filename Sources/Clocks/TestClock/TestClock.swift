@@ -117,6 +117,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
     timeline = Timeline(now: now.offset)
     self.origin = origin
     scheduler.add(timeline)
+    scheduler.recordIfAskedFor()
   }
 
   /// Makes a clock that reads `timeline`.
@@ -126,6 +127,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
     self.scheduler = scheduler
     self.timeline = timeline
     scheduler.add(timeline)
+    scheduler.recordIfAskedFor()
   }
 
   deinit {

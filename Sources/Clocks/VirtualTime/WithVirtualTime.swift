@@ -164,6 +164,7 @@ extension VirtualTime {
   /// Sees to it that the current task is the scope's and runs on its scheduler.
   nonisolated(nonsending) func begin() async {
     scheduler.beginScope()
+    scheduler.recorder?.beginTest()
     guard Scheduler.ofThread !== scheduler else { return }
     // The task was started in the queue of an actor that was at work for somebody else.
     scheduler.takeOverCurrentTask()
@@ -175,6 +176,7 @@ extension VirtualTime {
     let problem = scheduler.endScope()
     await endLeftovers()
     scheduler.closeScope()
+    scheduler.endRecording()
     if let problem { scheduler.report.record(scheduler.describe(problem)) }
   }
 

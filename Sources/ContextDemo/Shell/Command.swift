@@ -10,8 +10,8 @@ enum Command: Sendable {
   case version
   /// Explain how the program, or one scenario, is used.
   case help((any Scenario.Type)?)
-  /// Run one scenario.
-  case play(any Scenario, on: ClockChoice)
+  /// Run one scenario, and leave a picture of it in a file if one is named.
+  case play(any Scenario, on: ClockChoice, timeline: String?)
 
   /// Understands the words that follow the program's name.
   init(_ words: [String]) throws(UsageError) {
@@ -56,7 +56,7 @@ enum Command: Sendable {
     _ type: any Scenario.Type, _ words: ArraySlice<String>
   ) throws(UsageError) -> Command {
     let arguments = try Arguments(
-      words, operands: type.operands, options: [type.clockOption] + type.options)
+      words, operands: type.operands, options: type.commonOptions + type.options)
     var clock = type.clocks[0]
     if let name = arguments.string("clock") {
       guard let choice = ClockChoice(rawValue: name), type.clocks.contains(choice) else {
@@ -64,7 +64,14 @@ enum Command: Sendable {
       }
       clock = choice
     }
-    return .play(try type.init(arguments), on: clock)
+    let file = arguments.string("timeline")
+    if let file {
+      guard !file.isEmpty else { throw UsageError("option '--timeline' needs the name of a file") }
+      guard clock == .test else {
+        throw UsageError("option '--timeline' needs '--clock test': only virtual time is recorded")
+      }
+    }
+    return .play(try type.init(arguments), on: clock, timeline: file)
   }
 }
 
@@ -75,9 +82,14 @@ extension Scenario {
     return names.dropLast().joined(separator: ", ") + " or \(names[names.count - 1])"
   }
 
-  /// The option that all scenarios have.
-  static var clockOption: Option {
-    Option(
-      name: "clock", value: "CLOCK", help: "\(clockNames) (default: \(clocks[0].rawValue))")
+  /// The options that all scenarios have.
+  static var commonOptions: [Option] {
+    [
+      Option(
+        name: "clock", value: "CLOCK", help: "\(clockNames) (default: \(clocks[0].rawValue))"),
+      Option(
+        name: "timeline", value: "FILE",
+        help: "draw what happened: FILE.svg for a picture, FILE.json for Perfetto"),
+    ]
   }
 }

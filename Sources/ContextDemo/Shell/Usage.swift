@@ -12,7 +12,7 @@ enum Usage {
   ) -> String {
     guard let scenario else { return overview(width: width) }
     let operands = scenario.operands.map { " [\($0.name)]" }.joined()
-    let options = [scenario.clockOption] + scenario.options
+    let options = scenario.commonOptions + scenario.options
     let lines =
       scenario.operands.map { ($0.name, $0.help) }
       + options.map { ("--\($0.name) \($0.value)", $0.help) }

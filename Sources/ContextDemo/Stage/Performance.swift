@@ -10,17 +10,27 @@ enum Performance {
     let real: Duration
     /// What the scenario threw, if it did.
     let error: (any Error)?
+    /// What happened, if that was asked for.
+    var recorded: RecordedTimeline?
   }
 
   /// Runs `scenario` on a new clock, and shows the timeline's entries as they come.
+  ///
+  /// - Parameter isRecorded: Whether what happens is recorded, on virtual time.
   static func run(
-    _ scenario: any Scenario, on choice: ClockChoice,
+    _ scenario: any Scenario, on choice: ClockChoice, isRecorded: Bool = false,
     show: @escaping @Sendable (Timeline.Entry) -> Void
   ) async -> Outcome {
     switch choice {
     case .test:
       // The operation throws nothing of its own, and so does the scope.
-      try! await withVirtualTime { await run(scenario, on: $0.clock, show: show) }
+      try! await withVirtualTime { time in
+        if isRecorded { time.recordTimeline() }
+        var outcome = await run(scenario, on: time.clock, show: show)
+        outcome.recorded = time.recordedTimeline
+        outcome.recorded?.title = "ContextDemo \(type(of: scenario).name)"
+        return outcome
+      }
     case .continuous:
       await run(scenario, on: ContinuousClock(), show: show)
     case .immediate:
@@ -33,7 +43,7 @@ enum Performance {
   ) async -> Outcome {
     let begin = RealTime.now
     let timeline = Timeline(clock: clock)
-    async let shown: Void = { for await entry in timeline.entries { show(entry) } }()
+    let printer = Task(name: "printer") { for await entry in timeline.entries { show(entry) } }
     var failure: (any Error)?
     do {
       try await scenario.play(on: Stage(clock: clock, timeline: timeline))
@@ -42,7 +52,7 @@ enum Performance {
     }
     let elapsed = timeline.elapsed()
     timeline.finish()
-    await shown
+    await printer.value
     return Outcome(elapsed: elapsed, real: RealTime.now - begin, error: failure)
   }
 }

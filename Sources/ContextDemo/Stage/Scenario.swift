@@ -9,7 +9,7 @@ protocol Scenario: Sendable {
   static var clocks: [ClockChoice] { get }
   /// Its arguments that are not options, in order. All of them can be left out.
   static var operands: [Operand] { get }
-  /// The options that it knows, apart from `--clock` and `--help`.
+  /// The options that it knows, apart from `--clock`, `--timeline` and `--help`.
   static var options: [Option] { get }
 
   /// Makes the scenario that the command line asks for.

@@ -7,9 +7,10 @@ struct Stage: Sendable {
   /// Where the scenario says what happens.
   let timeline: Timeline
 
-  /// Adds an entry to the timeline.
+  /// Adds an entry to the timeline, and a mark to the picture, if one is drawn.
   func log(_ who: String, _ what: String) {
     timeline.add(who, what)
+    VirtualTime.current?.mark("\(who): \(what)")
   }
 }
 

@@ -1,0 +1,16 @@
+extension Duration {
+  /// The length in seconds, for example `86,400 s` or `0.25 s`; `∞` for what is meant to be for ever.
+  @_spi(TestKit) public var inSeconds: String {
+    // In the whole range: `components` traps beyond that of an `Int64`.
+    let unit: UInt128 = 1_000_000_000_000_000_000
+    let (seconds, rest) = attoseconds.magnitude.quotientAndRemainder(dividingBy: unit)
+    let sign = attoseconds < 0 ? "-" : ""
+    // Some thirty million years.
+    guard seconds < 1_000_000_000_000_000 else { return sign + "∞" }
+    guard rest != 0 else { return sign + Int(seconds).grouped + " s" }
+    var fraction = String(rest)
+    fraction = String(repeating: "0", count: 18 - fraction.count) + fraction
+    while fraction.hasSuffix("0") { fraction.removeLast() }
+    return "\(sign)\(Int(seconds).grouped).\(fraction) s"
+  }
+}

@@ -1,0 +1,210 @@
+import Clocks
+import ClocksTestKit
+import Testing
+
+@Suite struct ExpectTimelineTests {
+  /// Emits each value after its delay from the beginning, and then ends or throws.
+  private func stream<Value: Sendable>(
+    _ values: [(Int, Value)], endsAt end: Int?, throwing error: (any Error)? = nil
+  ) -> AsyncThrowingStream<Value, any Error> {
+    AsyncThrowingStream { continuation in
+      let task = Task {
+        var now = 0
+        for (second, value) in values {
+          if second > now { try await Task.sleep(for: .seconds(second - now)) }
+          now = second
+          continuation.yield(value)
+        }
+        try await Task.sleep(for: .seconds((end ?? 1_000) - now))
+        continuation.finish(throwing: error)
+      }
+      continuation.onTermination = { _ in task.cancel() }
+    }
+  }
+
+  private struct Oh: Error {}
+
+  @Test(.virtualTime) func aSequenceDoesWhatItsDiagramSays() async throws {
+    let time = try #require(VirtualTime.current)
+    let values = stream([(0, "a"), (2, "b"), (5, "c"), (5, "d")], endsAt: 6)
+    #expect(await expectTimeline(of: values, "a-b--(cd)|", every: .seconds(1)))
+    #expect(time.now == .init(offset: .seconds(6)))
+    // Time moves by exactly the diagram's length, also if the sequence is shorter than that.
+    let short = stream([(1, 7)], endsAt: 2)
+    #expect(await expectTimeline(of: short, "-  7  |  -  -"))
+    #expect(time.now == .init(offset: .seconds(10)))
+  }
+
+  @Test(.virtualTime) func valuesAreThoseOfADictionary() async {
+    let values = stream([(1, [1, 2]), (3, [3])], endsAt: 3)
+    await expectTimeline(of: values, "-a-(b|)", values: ["a": [1, 2], "b": [3]])
+    // Two names for one value.
+    await expectTimeline(of: stream([(0, 5), (1, 5)], endsAt: 2), "xy|", values: ["x": 5, "y": 5])
+  }
+
+  @Test(.virtualTime) func errorsAreExpected() async {
+    await expectTimeline(of: stream([(0, "a")], endsAt: 2, throwing: Oh()), "a-#")
+    await expectTimeline(
+      of: stream([(0, "a")], endsAt: 2, throwing: Oh()), "a-#", error: { $0 is Oh })
+  }
+
+  @Test(.virtualTime) func aSequenceWithoutAnEndIsUnderWay() async {
+    await expectTimeline(of: stream([(0, "a")], endsAt: nil), "a---")
+    await expectTimeline(
+      of: ContinuousClock().timer(interval: .seconds(2)).map { _ in "x" }, "--x-x-x")
+  }
+
+  @Test(.virtualTime) func cancellationEndsIt() async {
+    // An AsyncThrowingStream ends, whatever sleeps throws.
+    await expectTimeline(of: stream([(0, "a")], endsAt: nil), "a--!")
+    await expectTimeline(of: stream([(0, "a")], endsAt: nil), "a--(!|)")
+    await expectTimeline(of: stream([(0, "a")], endsAt: nil), "a--!---", every: .seconds(2))
+    await expectTimeline(of: Throwing(), "--(!#)")
+  }
+
+  private struct Throwing: AsyncSequence, AsyncIteratorProtocol {
+    func makeAsyncIterator() -> Self { self }
+    mutating func next() async throws -> Int? {
+      try await Task.sleep(for: .seconds(100))
+      return nil
+    }
+  }
+
+  /// Does not hear of its cancellation.
+  private struct Deaf: AsyncSequence, AsyncIteratorProtocol {
+    var count = 0
+    func makeAsyncIterator() -> Self { self }
+    mutating func next() async -> Int? {
+      guard count < 10 else { return nil }
+      count += 1
+      await Task { try? await Task.sleep(for: .seconds(2)) }.value
+      return 1
+    }
+  }
+
+  @Test func aTestClockWillDo() async {
+    let clock = TestClock()
+    await expectTimeline(
+      of: clock.timer(interval: .seconds(5)).map { _ in 1 }, "-111", every: .seconds(5), on: clock)
+    #expect(clock.now == .init(offset: .seconds(15)))
+  }
+
+  // MARK: - Failures
+
+  /// The failures of one call, which stands in one line.
+  private func found(_ body: () async throws -> Void) async throws -> [String] {
+    try await failures(body).map(\.text)
+  }
+
+  @Test(.virtualTime) func aDifferenceIsShownInTwoLines() async throws {
+    let values = stream([(0, "a"), (2, "b"), (5, "c")], endsAt: 6)
+    let failures = try await failures {
+      #expect(await !expectTimeline(of: values, "a-b--(cd)|"))
+    }
+    #expect(
+      failures.map(\.text) == [
+        """
+        The sequence does not do what the diagram says: at 5 s expected c and d, but it was c.
+          expected  a-b--(cd)|
+          actual    a-b--c   |
+                         ^
+        TestClock at 6.0 seconds, no pending sleep
+        """
+      ])
+    #expect(failures.map(\.line) == [#line - 12])
+  }
+
+  @Test(.virtualTime) func otherDifferencesAreShown() async throws {
+    #expect(
+      try await found {
+        await expectTimeline(
+          of: stream([(0, 1), (1, 3)], endsAt: 2), "ab|", values: ["a": 1, "b": 2])
+      }
+      .first?.hasPrefix(
+        """
+        The sequence does not do what the diagram says: at 1 s expected b, but it was 3.
+          expected  ab|
+          actual    a3|
+                     ^
+        """) == true)
+    #expect(
+      try await found {
+        await expectTimeline(of: stream([(1, "a")], endsAt: 2), "--", every: .milliseconds(1_500))
+      }.first?.contains("a came at 1 s, between two steps") == true)
+    #expect(
+      try await found {
+        await expectTimeline(
+          of: stream([(0, 1)], endsAt: 1, throwing: Oh()), "1#", error: { $0 is CancellationError })
+      }.first?.contains("at 1 s expected an error, but it was the error Oh()") == true)
+    #expect(
+      try await found { await expectTimeline(of: Deaf(), "--1!---") }.first?.contains(
+        """
+        at 3 s expected the cancellation, but it was the cancellation, after which it went on.
+          expected  --1! ---
+          actual    --1!…1-1
+                       ^
+        """) == true)
+    #expect(
+      try await found { await expectTimeline(of: stream([(0, 1)], endsAt: nil), "1|") }
+        .first?.contains("at 1 s expected the end, but it was nothing") == true)
+  }
+
+  @Test(.virtualTime) func badInputIsNamedAndNothingIsRead() async throws {
+    let time = try #require(VirtualTime.current)
+    let failures = try await failures {
+      await expectTimeline(of: stream([(0, 1)], endsAt: 1), "1-((")
+      await expectTimeline(of: stream([(0, 1)], endsAt: 1), "ax", values: ["a": 1])
+      await expectTimeline(of: stream([(0, 1)], endsAt: 1), "1|", every: .zero)
+      await expectTimeline(of: stream([(0, 1)], endsAt: 1), "1|", every: .seconds(-1))
+    }
+    #expect(
+      failures.map(\.text) == [
+        """
+        expectTimeline(of:_:every:) does not understand the diagram: a group within a group
+          1-((
+             ^
+        """,
+        """
+        expectTimeline(of:_:every:) does not understand the diagram: there is no value for "x"
+          ax
+           ^
+        """,
+        """
+        expectTimeline(of:_:every:) expects that a step takes time, but got 0.0 seconds. Nothing was \
+        read.
+        """,
+        """
+        expectTimeline(of:_:every:) expects that a step takes time, but got -1.0 seconds. Nothing was \
+        read.
+        """,
+      ])
+    let first = #line - 26
+    #expect(failures.map(\.line) == [first, first + 1, first + 2, first + 3])
+    #expect(time.now == .init())
+  }
+
+  @Test func withoutAClockItIsAFailure() async throws {
+    #expect(
+      try await found { await expectTimeline(of: stream([(0, 1)], endsAt: 1), "1|") } == [
+        """
+        expectTimeline(of:_:every:) expects to be called in a scope of virtual time, or to be given a \
+        clock.
+        Write @Test(.virtualTime), or on: clock.
+        """
+      ])
+  }
+
+  @Test(.virtualTime) func whoIsCancelledFails() async throws {
+    let texts = try await found {
+      let task = Task {
+        await expectTimeline(of: stream([(0, 1)], endsAt: nil), "1---------")
+      }
+      try await Task.sleep(for: .seconds(3))
+      task.cancel()
+      #expect(await task.value == false)
+    }
+    #expect(
+      texts.first?.hasPrefix(
+        "expectTimeline(of:_:every:) was cancelled, and what comes later is not known.") == true)
+  }
+}

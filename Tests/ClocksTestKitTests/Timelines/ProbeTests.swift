@@ -1,0 +1,117 @@
+import Clocks
+import ClocksTestKit
+import Testing
+
+@Suite struct ProbeTests {
+  private struct Oh: Error {}
+
+  /// Emits 1, 2, … each second, and then ends or throws.
+  private func numbers(_ count: Int, throwing error: (any Error)? = nil) -> AsyncThrowingStream<
+    Int, any Error
+  > {
+    AsyncThrowingStream { continuation in
+      let task = Task {
+        for number in 0..<count {
+          try await Task.sleep(for: .seconds(1))
+          continuation.yield(number + 1)
+        }
+        try await Task.sleep(for: .seconds(1))
+        continuation.finish(throwing: error)
+      }
+      continuation.onTermination = { _ in task.cancel() }
+    }
+  }
+
+  @Test(.virtualTime) func whatIsExpectedComes() async throws {
+    let time = try #require(VirtualTime.current)
+    let probe = Probe(numbers(2))
+    #expect(await probe.expectNothing(for: .milliseconds(999)))
+    #expect(time.now == .init(offset: .milliseconds(999)))
+    #expect(await probe.next(within: .milliseconds(1)) == 1)
+    #expect(await probe.next(within: .seconds(10)) == 2)
+    #expect(time.now == .init(offset: .seconds(2)))
+    #expect(await probe.expectEnd(within: .seconds(1)) == .seconds(3))
+    #expect(await probe.expectNothing(for: .seconds(100)))
+    #expect(time.now == .init(offset: .seconds(103)))
+  }
+
+  @Test(.virtualTime) func nothingIsLostBetweenTwoCalls() async throws {
+    let probe = Probe(numbers(3))
+    try await Task.sleep(for: .seconds(10))
+    #expect(await probe.next(within: .zero) == 1)
+    #expect(await probe.next(within: .zero) == 2)
+    #expect(await probe.next(within: .zero) == 3)
+    // When it came, not when it was asked for.
+    #expect(await probe.expectEnd(within: .zero) == .seconds(4))
+  }
+
+  @Test(.virtualTime) func anErrorIsExpected() async {
+    let probe = Probe(numbers(0, throwing: Oh()))
+    #expect(await probe.expectError(within: .seconds(1)) is Oh)
+  }
+
+  @Test(.virtualTime) func whoIsCancelledEnds() async {
+    let probe = Probe(numbers(100))
+    await probe.next(within: .seconds(1))
+    probe.cancel()
+    #expect(await probe.expectEnd(within: .zero) == .seconds(1))
+  }
+
+  @Test func aTestClockWillDo() async {
+    let clock = TestClock()
+    let probe = Probe(clock.timer(interval: .seconds(5)), on: clock)
+    await probe.expectNothing(for: .milliseconds(4_999))
+    #expect(await probe.next(within: .milliseconds(1)) != nil)
+    #expect(clock.now == .init(offset: .seconds(5)))
+  }
+
+  @Test(.virtualTime) func theTaskThatReadsEndsWithTheProbe() async throws {
+    let time = try #require(VirtualTime.current)
+    do {
+      let probe = Probe(numbers(100))
+      await probe.next(within: .seconds(1))
+      #expect(time.clock.pendingSleeps.count == 1)
+    }
+    await time.settle()
+    #expect(time.clock.pendingSleeps.isEmpty)
+  }
+
+  // MARK: - Failures
+
+  @Test(.virtualTime) func whatIsNotExpectedIsNamed() async throws {
+    let found = try await failures {
+      let probe = Probe(numbers(2))
+      await probe.next(within: .milliseconds(500))
+      await probe.expectNothing(for: .seconds(1))
+      await probe.expectEnd(within: .zero)
+      await probe.expectError(within: .seconds(1))
+      await probe.next(within: .seconds(1))
+      await probe.next(within: .seconds(-1))
+    }
+    #expect(
+      found.map { $0.text.split(separator: "\n")[0] } == [
+        "Expected an element within 0.5 seconds, but nothing came.",
+        "Expected nothing for 1.0 seconds, but 1 came 1.0 seconds after the probe was made.",
+        "Expected the end within 0.0 seconds, but 1 came 1.0 seconds after the probe was made.",
+        "Expected an error within 1.0 seconds, but 2 came 2.0 seconds after the probe was made.",
+        "Expected an element within 1.0 seconds, but the sequence ended 3.0 seconds after the probe was made.",
+        "Probe.next(within:) expects a limit of zero or more, but got -1.0 seconds. Time stays at 3.0 seconds: a clock does not run backwards.",
+      ])
+    let first = #line - 16
+    #expect(found.map(\.line) == Array(first..<(first + 6)))
+  }
+
+  @Test func withoutAClockItIsAFailureOnce() async throws {
+    let found = try await failures {
+      let probe = Probe(numbers(2))
+      #expect(await probe.next(within: .seconds(1)) == nil)
+    }
+    #expect(
+      found.map(\.text) == [
+        """
+        Probe(_:on:) expects to be made in a scope of virtual time, or to be given a clock.
+        Write @Test(.virtualTime), or on: clock.
+        """
+      ])
+  }
+}

@@ -1,0 +1,267 @@
+import Testing
+
+@_spi(TestKit) @testable import Clocks
+
+/// What is recorded, as it is told: tasks, sleeps, who did what to whom, and marks.
+@Suite(.enabled(if: Environment.traceFolder == nil, "all is recorded already"))
+struct RecordingTests {
+  /// The lanes without the numbers of tasks that have no name.
+  private func lanes(_ timeline: RecordedTimeline?, width: Int = 100, lines: Int = 40) -> [String] {
+    (timeline?.lanes(width: width, lines: lines) ?? "").split(separator: "\n").map(String.init)
+  }
+
+  @Test func aScopeIsRecorded() async throws {
+    try await withVirtualTime { time in
+      time.recordTimeline()
+      let poller = Task(name: "poller") {
+        for _ in 0..<2 { try await Task.sleep(for: .seconds(1)) }
+      }
+      let worker = Task(name: "worker") { @MainActor in
+        time.mark("begins")
+        try await time.clock.sleep(for: .seconds(60))
+      }
+      try await Task.sleep(for: .seconds(1.5))
+      worker.cancel()
+      try await poller.value
+      _ = await worker.result
+      #expect(
+        lanes(time.recordedTimeline) == [
+          "time   test                poller            worker",
+          "0 s    ─────────────────▶  created",
+          "0 s    ───────────────────────────────────▶  created",
+          "0 s    sleeps until 1.5 s",
+          "0 s                        runs",
+          "0 s                        sleeps until 1 s",
+          "0 s                                          runs on MainActor",
+          "0 s                                          ● begins",
+          "0 s                                          sleeps until 60 s",
+          "1 s                        wakes",
+          "1 s                        sleeps until 2 s",
+          "1.5 s  wakes",
+          "1.5 s  ───────────────────────────────────▶  cancelled",
+          "1.5 s                                        runs on MainActor",
+          "2 s                        wakes",
+          "2 s    resumed ◀──────────",
+        ])
+    }
+  }
+
+  @Test func aTestWithAClockIsRecorded() async throws {
+    let clock = TestClock()
+    clock.recordTimeline()
+    let sleeper = Task(name: "sleeper") { try await clock.sleep(for: .seconds(5)) }
+    await clock.advance(by: .seconds(1))
+    clock.mark("a second later")
+    sleeper.cancel()
+    _ = await sleeper.result
+    #expect(
+      lanes(clock.recordedTimeline) == [
+        "time  test              sleeper",
+        "0 s   ───────────────▶  created",
+        "0 s                     sleeps until 5 s",
+        "1 s   ● a second later",
+        "1 s   ───────────────▶  cancelled",
+        "1 s   resumed ◀────────",
+      ])
+  }
+
+  @Test func whatIsNotRecordedIsNotAskedFor() async throws {
+    let clock = TestClock()
+    clock.mark(
+      {
+        Issue.record("nobody records")
+        return ""
+      }())
+    #expect(clock.recordedTimeline == nil)
+    try await withVirtualTime { time in
+      time.mark(
+        {
+          Issue.record("nobody records")
+          return ""
+        }())
+      #expect(time.recordedTimeline == nil)
+      #expect(time.scheduler.change { $0.listener } == nil)
+    }
+  }
+
+  @Test func aSecondRecordingChangesNothing() async throws {
+    let clock = TestClock()
+    clock.recordTimeline()
+    clock.mark("one")
+    clock.recordTimeline(events: 1)
+    clock.mark("two")
+    #expect(lanes(clock.recordedTimeline) == ["time  test", "0 s   ● one", "0 s   ● two"])
+  }
+
+  @Test func whoEndsAContinuationHasTheOtherGoOn() async throws {
+    try await withVirtualTime { time in
+      time.recordTimeline()
+      let (stream, continuation) = AsyncStream<Int>.makeStream()
+      let reader = Task(name: "reader") { for await _ in stream {} }
+      try await Task.sleep(for: .seconds(1))
+      continuation.yield(1)
+      try await Task.sleep(for: .seconds(1))
+      continuation.finish()
+      await reader.value
+      #expect(
+        lanes(time.recordedTimeline) == [
+          "time  test              reader",
+          "0 s   ───────────────▶  created",
+          "0 s   sleeps until 1 s",
+          "0 s                     runs",
+          "1 s   wakes",
+          "1 s   ───────────────▶  resumed",
+          "1 s   sleeps until 2 s",
+          "1 s                     runs",
+          "2 s   wakes",
+          "2 s   ───────────────▶  resumed",
+          "2 s   resumed ◀────────",
+        ])
+    }
+  }
+
+  // MARK: - Who and where
+
+  @Test func childrenAreThoseOfWhoCreatedThem() async throws {
+    try await withVirtualTime { time in
+      time.recordTimeline()
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask(name: "outer") {
+          async let inner: Void = Task.sleep(for: .seconds(1))
+          try? await inner
+        }
+      }
+      await Task.detached(name: "detached") {}.value
+      let history = HistoryBuilder.build(time.scheduler.recorder!.recording)
+      let tree = history.tasks.map { task in
+        "\(task.title) of \(task.parent.map { history.tasks[$0].title } ?? "nobody")"
+      }
+      #expect(
+        tree == [
+          "test of nobody", "outer of test", "task 1 of outer", "detached of test",
+        ])
+    }
+  }
+
+  private actor Cache {
+    func refresh(_ clock: TestClock<Duration>, _ deadline: Duration) async throws {
+      try await clock.sleep(until: .init(offset: deadline))
+      clock.mark("refreshed")
+    }
+  }
+
+  @Test func jobsAreThoseOfAnActorAsFarAsIsKnown() async throws {
+    try await withVirtualTime { time in
+      time.recordTimeline()
+      try await Cache().refresh(time.clock, .seconds(1))
+      await MainActor.run { time.mark("on main") }
+      let history = HistoryBuilder.build(time.scheduler.recorder!.recording)
+      #expect(history.actors == ["MainActor", "Cache"])
+      // Who sleeps has left the actor by then.
+      #expect(history.jobs.map(\.actor) == [nil, 1, 0, nil])
+    }
+  }
+
+  @Test func tasksOfOtherClocksAreInTheSameRecording() async throws {
+    let one = TestClock()
+    one.recordTimeline()
+    let two = TestClock<Duration>(now: .init(offset: .seconds(100)))
+    Task(name: "one") { try await one.sleep(for: .seconds(1)) }
+    Task(name: "two") { try await two.sleep(for: .seconds(1)) }
+    await one.advance(by: .seconds(1))
+    await two.advance(by: .seconds(1))
+    #expect(
+      lanes(two.recordedTimeline) == [
+        "time   test  one               two",
+        "0 s    ───▶  created",
+        "0 s    ─────────────────────▶  created",
+        "0 s          runs",
+        "0 s          sleeps until 1 s",
+        "0 s                            runs",
+        "0 s                            sleeps until 101 s",
+        "1 s          wakes",
+        "101 s                          wakes",
+      ])
+  }
+
+  @Test func aScopeWithinATestIsRecordedByItself() async throws {
+    try await withVirtualTime { outer in
+      outer.recordTimeline()
+      try await withVirtualTime { inner in
+        inner.recordTimeline()
+        try await Task.sleep(for: .seconds(7))
+        #expect(
+          lanes(inner.recordedTimeline) == [
+            "time  test", "0 s   sleeps until 7 s", "7 s   wakes",
+          ])
+      }
+      outer.mark("nothing has passed here")
+      #expect(lanes(outer.recordedTimeline).last?.hasPrefix("0 s") == true)
+    }
+  }
+
+  // MARK: - The end
+
+  @Test func aRecordingIsDeliveredOnceWhenItsSchedulerIsNoMore() async throws {
+    let (delivered, continuation) = AsyncStream<String>.makeStream()
+    await Task.detached {
+      let clock = TestClock()
+      let recorder = Recorder("t") { continuation.yield($0.lanes()) }
+      clock.scheduler.change { $0.listener = recorder }
+      clock.mark("one")
+    }.value
+    // The scheduler goes with the last job that runs for it.
+    #expect(await delivered.first { _ in true } == "time\n0 s   ● one")
+  }
+
+  @Test func whoTakesARecorderFromASchedulerHoldsItsLock() async throws {
+    let delivered = Log<String>()
+    let clock = TestClock()
+    let recorder = Recorder("t") { delivered.add($0.title) }
+    clock.scheduler.change { $0.listener = recorder }
+    // Nothing is called meanwhile, or this would not return.
+    clock.scheduler.change { $0.listener = nil }
+    #expect(delivered.all == [])
+    recorder.deliver()
+    recorder.deliver()
+    #expect(delivered.all == ["t"])
+  }
+
+  // MARK: - Bounds
+
+  @Test func theEarliestEventsAreDropped() async throws {
+    let clock = TestClock()
+    clock.recordTimeline(events: 10_000)
+    Task(name: "ticker") {
+      for _ in 0..<10_000 { try await clock.sleep(for: .seconds(1)) }
+    }
+    await clock.advance(by: .seconds(10_000))
+    let timeline = try #require(clock.recordedTimeline)
+    #expect(timeline.eventCount == 60_006)
+    let history = HistoryBuilder.build(clock.scheduler.recorder!.recording)
+    #expect(history.eventCount == 60_006)
+    // As many as were asked for are kept, and no more than two blocks beyond.
+    #expect((10_000...18_191).contains(60_006 - history.missingEvents))
+    #expect(history.end.time == .seconds(10_000))
+    #expect(lanes(timeline, lines: 4).first == "time      ticker")
+  }
+
+  @Test func eventsAreSmall() {
+    #expect(MemoryLayout<RecordedEvent>.stride <= 40)
+  }
+
+  @Test func aCopyStaysAsItIs() {
+    var store = EventStore(limit: 10_000)
+    for number in 0..<5_000 { store.append(RecordedEvent(kind: .mark, other: UInt64(number))) }
+    let copy = store
+    for number in 5_000..<50_000 { store.append(RecordedEvent(kind: .mark, other: UInt64(number))) }
+    var seen: [UInt64] = []
+    copy.visit { seen.append($0.other) }
+    #expect(seen == Array(0..<5_000))
+    seen = []
+    store.visit { seen.append($0.other) }
+    #expect(seen == Array(UInt64(store.dropped)..<50_000))
+    #expect(store.count + store.dropped == 50_000)
+    #expect((10_000...18_191).contains(store.count))
+  }
+}

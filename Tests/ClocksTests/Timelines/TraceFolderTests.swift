@@ -1,0 +1,55 @@
+import Dispatch
+import Foundation
+import Testing
+
+@testable import Clocks
+
+/// What tests of XCTest leave in the folder of `CLOCKS_TRACE`, and marks from anywhere.
+@Suite struct TraceFolderTests {
+  @Test func aTestOfXCTestLeavesItsFiles() async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "Clocks-\(UUID())").path
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let child = try await ChildProcess.runXCTest(
+      "TraceXCTests", environment: ["CLOCKS_TRACE": folder])
+    #expect(child.exitCode == 0, "\(child.standardError)")
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+    let stems = ["TraceXCTests-9", "TraceXCTests-9-2", "TraceXCTests-19"]
+    #expect(names == stems.flatMap { ["\($0).json", "\($0).svg"] }.sorted())
+    let ticks = try String(contentsOfFile: "\(folder)/TraceXCTests-19.svg", encoding: .utf8)
+    #expect(ticks.contains("3 s of virtual time") && ticks.contains(">sleeper</text>"))
+  }
+
+  @Test func marksComeFromAnyThread() async throws {
+    let clock = TestClock()
+    clock.recordTimeline()
+    await withCheckedContinuation { continuation in
+      let group = DispatchGroup()
+      for thread in 0..<8 {
+        DispatchQueue.global().async(group: group) {
+          for number in 0..<500 { clock.mark("\(thread).\(number)") }
+        }
+      }
+      group.notify(queue: .global()) { continuation.resume() }
+    }
+    let recorder = try #require(clock.scheduler.recorder)
+    let marks = HistoryBuilder.build(recorder.recording).marks
+    #expect(Set(marks.map(\.text)).count == 4_000)
+    // Those of one thread are in order.
+    for thread in 0..<8 {
+      let numbers = marks.map(\.text).filter { $0.hasPrefix("\(thread).") }
+      #expect(numbers == (0..<500).map { "\(thread).\($0)" })
+    }
+  }
+
+  @Test func anEndlessMarkIsCut() async throws {
+    let clock = TestClock()
+    clock.recordTimeline()
+    clock.mark(String(repeating: "<long> & \"wide\" 🐢 ", count: 1_000))
+    let lanes = try #require(clock.recordedTimeline).lanes(width: 60)
+    let lines = lanes.split(separator: "\n")
+    #expect(lines.map(\.count).max() ?? 0 <= 60)
+    #expect(lines.count == 2 && lines[1].hasPrefix("0 s   ● <long> & \"wide\" 🐢 <long>"))
+    #expect(lines[1].hasSuffix("…"))
+    _ = try Element.parse(try #require(clock.recordedTimeline).svg)
+  }
+}
