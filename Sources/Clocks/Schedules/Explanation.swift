@@ -105,7 +105,7 @@ struct Explanation {
     return details.names[task].map { "\"\($0)\" (\(name))" } ?? "task \(name)"
   }
 
-  private func cell(_ step: Step, _ detail: StepDetails.Detail) -> String {
+  private func cell(_ step: ScheduleStep, _ detail: StepDetails.Detail) -> String {
     let name = failure.tree.name(of: step)
     if step.isWake { return "\(name) wakes" }
     if detail.isOnMain { return "\(name) on main" }

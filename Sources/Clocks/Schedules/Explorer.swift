@@ -7,7 +7,7 @@ final class Explorer: Chooser, @unchecked Sendable {
   /// The index of each task in the tree, by its number.
   @exclusivity(unchecked) nonisolated(unsafe) private var tasks: [UInt64: Int] = [:]
   /// The wake of each sleep.
-  @exclusivity(unchecked) nonisolated(unsafe) private var wakes: [UInt64: Step] = [:]
+  @exclusivity(unchecked) nonisolated(unsafe) private var wakes: [UInt64: ScheduleStep] = [:]
   /// The number of each actor.
   @exclusivity(unchecked) nonisolated(unsafe) private var actors: [ObjectIdentifier: Int] = [:]
   /// The task whose job runs; `nil` if it is no task's.
@@ -62,7 +62,7 @@ final class Explorer: Chooser, @unchecked Sendable {
     if isFromOutside { run.cameFromOutside(step) }
   }
 
-  private func name(_ job: ReadyJob) -> Step {
+  private func name(_ job: ReadyJob) -> ScheduleStep {
     if job.taskID != 0 {
       if tasks[job.taskID] == nil { taskWasCreated(job.taskID) }
       let task = tasks[job.taskID] ?? TaskTree.outside
@@ -121,7 +121,7 @@ final class Explorer: Chooser, @unchecked Sendable {
   /// A task draws the same numbers in every run, whatever others do.
   func draw(for task: UInt64) -> UInt64? {
     let task = tasks[task] ?? TaskTree.outside
-    let seed = run.tree.hash(of: Step(.job, of: task, 0))
+    let seed = run.tree.hash(of: ScheduleStep(.job, of: task, 0))
     return mixers[task, default: Mixer(seed: seed)].next()
   }
 
@@ -133,7 +133,7 @@ final class Explorer: Chooser, @unchecked Sendable {
         switch candidate {
         case .job(let position, _, _): run.ready[position]
         case .sleep(let number, let task):
-          wakes[number] ?? Step(.wake, of: tasks[task] ?? TaskTree.outside, 0)
+          wakes[number] ?? ScheduleStep(.wake, of: tasks[task] ?? TaskTree.outside, 0)
         }
       })
   }

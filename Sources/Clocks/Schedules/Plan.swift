@@ -3,7 +3,7 @@ enum Plan: Hashable, Sendable {
   /// First in, first out, as far as the constraints allow.
   case constraints([Constraint])
   /// First in, first out, but one step waits until nothing else can run.
-  case hold(Step)
+  case hold(ScheduleStep)
   /// Last in, first out.
   case newestFirst
   /// The first decisions as they are given, then first in, first out.
@@ -45,7 +45,7 @@ struct Profile: Sendable {
   /// The number of steps of each task and of all that it makes.
   var weights: [Int] = []
   /// What each step touches, a bit for each actor.
-  var touched: [Step: UInt64] = [:]
+  var touched: [ScheduleStep: UInt64] = [:]
 }
 
 /// Decides in a run, by a plan.
@@ -107,7 +107,7 @@ struct Strategy {
   }
 
   /// A step begins.
-  mutating func begins(_ step: Step, number: Int, others: [Step]) {
+  mutating func begins(_ step: ScheduleStep, number: Int, others: [ScheduleStep]) {
     switch plan {
     case .constraints:
       for index in constraints.indices where constraints[index].first == step {
@@ -133,7 +133,7 @@ struct Strategy {
 
   /// The index of the candidate that comes first. They are in the order in which they would come by
   /// themselves, and there are two or more.
-  mutating func choose(_ candidates: [Step]) -> Int {
+  mutating func choose(_ candidates: [ScheduleStep]) -> Int {
     defer { decisions += 1 }
     switch plan {
     case .constraints: return constraints.isEmpty ? 0 : firstFree(candidates)
@@ -156,7 +156,7 @@ struct Strategy {
     return chooseFreely(candidates)
   }
 
-  private mutating func firstFree(_ candidates: [Step]) -> Int {
+  private mutating func firstFree(_ candidates: [ScheduleStep]) -> Int {
     search: for index in candidates.indices {
       for number in constraints.indices
       where constraints[number].second == candidates[index] && !isMet[number] {
@@ -169,7 +169,7 @@ struct Strategy {
     return 0
   }
 
-  private mutating func chooseFreely(_ candidates: [Step]) -> Int {
+  private mutating func chooseFreely(_ candidates: [ScheduleStep]) -> Int {
     switch plan {
     case .newestFirst: candidates.count - 1
     case .random: mixer.below(candidates.count)
@@ -184,7 +184,7 @@ struct Strategy {
     }
   }
 
-  private mutating func chooseByWeight(_ candidates: [Step]) -> Int {
+  private mutating func chooseByWeight(_ candidates: [ScheduleStep]) -> Int {
     var sum = 0
     for candidate in candidates { sum += weight(of: candidate.task) }
     var rest = mixer.below(sum)
@@ -209,7 +209,7 @@ struct Strategy {
     values[task] = priority
   }
 
-  private mutating func drawn(_ step: Step) -> UInt64 {
+  private mutating func drawn(_ step: ScheduleStep) -> UInt64 {
     if let drawn = salt[step.bits] { return drawn }
     let drawn = mixer.next()
     salt[step.bits] = drawn

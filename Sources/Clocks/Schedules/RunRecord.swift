@@ -11,7 +11,7 @@ struct RunRecord: Sendable {
   }
 
   /// The steps in the order in which they ran.
-  var steps: [Step] = []
+  var steps: [ScheduleStep] = []
   /// For each step the number of the one in which it became ready; -1 if it was before the first.
   var causes: [Int32] = []
   /// For each step the number of the last one before it in which its task was seen; -1 if none was.
@@ -19,7 +19,7 @@ struct RunRecord: Sendable {
   /// The decisions with two candidates or more.
   var decisions: [Decision] = []
   /// The candidates of all decisions.
-  var candidates: [Step] = []
+  var candidates: [ScheduleStep] = []
   /// Which step touches which actor, by the step's number; the main actor is 0, time 1.
   var touches: [(step: Int32, actor: Int32)] = []
   /// The tasks that were made in the run, with who made them.
@@ -27,7 +27,7 @@ struct RunRecord: Sendable {
   /// A number that stands for the order of the steps.
   var hash: UInt64 = 0xCBF2_9CE4_8422_2325
   /// Jobs that were made ready by what is not the test's, by the number of the step before.
-  var arrivals: [(step: Int32, job: Step)] = []
+  var arrivals: [(step: Int32, job: ScheduleStep)] = []
 
   mutating func removeAll() {
     steps.removeAll(keepingCapacity: true)
@@ -55,8 +55,8 @@ struct RunRecord: Sendable {
   ///
   /// A step that was overtaken waits for the last one that overtook it: one constraint each. O(candidates).
   var constraints: [Constraint] {
-    var overtaker: [Step: Step] = [:]
-    var order: [Step] = []
+    var overtaker: [ScheduleStep: ScheduleStep] = [:]
+    var order: [ScheduleStep] = []
     for decision in decisions {
       let chosen = candidates[decision.candidates.lowerBound + decision.chosen]
       for index in decision.candidates.prefix(decision.chosen) {
@@ -71,7 +71,7 @@ struct RunRecord: Sendable {
   }
 
   /// The steps that have overtaken another one, from the first to the last.
-  func overtakers(of step: Step) -> [Step] {
+  func overtakers(of step: ScheduleStep) -> [ScheduleStep] {
     decisions.compactMap { decision in
       let chosen = decision.candidates.lowerBound + decision.chosen
       return candidates[decision.candidates.lowerBound..<chosen].contains(step)
@@ -119,8 +119,8 @@ struct RunRecord: Sendable {
 
   /// The steps that have waited while others went, in the order in which they ran; those that touch
   /// what others touch first.
-  var waiting: [Step] {
-    var competed: Set<Step> = []
+  var waiting: [ScheduleStep] {
+    var competed: Set<ScheduleStep> = []
     for decision in decisions { competed.formUnion(candidates[decision.candidates]) }
     let masks = masks
     let waiting = steps.indices.filter { competed.contains(steps[$0]) }
@@ -135,7 +135,7 @@ struct RunRecord: Sendable {
     // Whoever was made later comes first, so that its own weight is complete.
     for (task, parent) in created.reversed() { weights[Int(parent)] += weights[Int(task)] }
     let masks = masks
-    var touched: [Step: UInt64] = [:]
+    var touched: [ScheduleStep: UInt64] = [:]
     for index in steps.indices where masks[index] != 0 { touched[steps[index]] = masks[index] }
     return Profile(steps: steps.count, weights: weights, touched: touched)
   }

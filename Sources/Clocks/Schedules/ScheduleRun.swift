@@ -7,10 +7,10 @@ final class ScheduleRun {
   private(set) var record = RunRecord()
   private(set) var strategy: Strategy
   /// The ready steps, in the order in which they became ready.
-  private(set) var ready: [Step] = []
+  private(set) var ready: [ScheduleStep] = []
   private var readyCauses: [Int32] = []
   /// What was decided, until it begins: asked again, the answer is the same.
-  private var decided: Step?
+  private var decided: ScheduleStep?
 
   /// For each task, what of it has been counted in this run.
   private struct Counts {
@@ -57,32 +57,32 @@ final class ScheduleRun {
     return task
   }
 
-  func nextJob(of task: Int) -> Step {
+  func nextJob(of task: Int) -> ScheduleStep {
     counts[task].jobs += 1
     counts[task].drains = 0
     counts[task].others = 0
-    return Step(.job, of: task, Int(counts[task].jobs))
+    return ScheduleStep(.job, of: task, Int(counts[task].jobs))
   }
 
-  func nextDrain(of task: Int) -> Step {
+  func nextDrain(of task: Int) -> ScheduleStep {
     counts[task].drains += 1
-    return Step(.drain, of: task, Int(counts[task].jobs), part: Int(counts[task].drains))
+    return ScheduleStep(.drain, of: task, Int(counts[task].jobs), part: Int(counts[task].drains))
   }
 
-  func nextWake(of task: Int) -> Step {
+  func nextWake(of task: Int) -> ScheduleStep {
     counts[task].wakes += 1
-    return Step(.wake, of: task, Int(counts[task].wakes))
+    return ScheduleStep(.wake, of: task, Int(counts[task].wakes))
   }
 
-  func nextOther(of task: Int) -> Step {
+  func nextOther(of task: Int) -> ScheduleStep {
     counts[task].others += 1
-    return Step(.other, of: task, Int(counts[task].jobs), part: Int(counts[task].others))
+    return ScheduleStep(.other, of: task, Int(counts[task].jobs), part: Int(counts[task].others))
   }
 
   // MARK: - What happens
 
   /// A step has become ready.
-  func enqueue(_ step: Step) {
+  func enqueue(_ step: ScheduleStep) {
     ready.append(step)
     readyCauses.append(Int32(currentStep))
   }
@@ -101,7 +101,7 @@ final class ScheduleRun {
   func isSeen(_ task: Int) { counts[task].lastStep = Int32(currentStep) }
 
   /// A job has come from outside the test.
-  func cameFromOutside(_ step: Step) { record.arrivals.append((Int32(currentStep), step)) }
+  func cameFromOutside(_ step: ScheduleStep) { record.arrivals.append((Int32(currentStep), step)) }
 
   // MARK: - Deciding
 
@@ -109,7 +109,7 @@ final class ScheduleRun {
   ///
   /// - Parameter candidates: What could come, in the order in which it would come by itself; there are
   ///   two or more.
-  func choose(_ candidates: [Step]) -> Int {
+  func choose(_ candidates: [ScheduleStep]) -> Int {
     if let decided, let index = candidates.firstIndex(of: decided) { return index }
     let chosen = strategy.choose(candidates)
     let start = record.candidates.count
@@ -128,12 +128,12 @@ final class ScheduleRun {
   }
 
   /// A sleep wakes.
-  func wake(_ step: Step) { begin(step, cause: -1) }
+  func wake(_ step: ScheduleStep) { begin(step, cause: -1) }
 
   /// A step runs for which nothing was to be decided.
-  func runAtOnce(_ step: Step) { begin(step, cause: Int32(currentStep)) }
+  func runAtOnce(_ step: ScheduleStep) { begin(step, cause: Int32(currentStep)) }
 
-  private func begin(_ step: Step, cause: Int32) {
+  private func begin(_ step: ScheduleStep, cause: Int32) {
     decided = nil
     let number = record.steps.count
     record.steps.append(step)

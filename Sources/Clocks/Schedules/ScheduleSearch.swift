@@ -46,7 +46,7 @@ struct ScheduleSearch: Sendable {
   private(set) var profile = Profile()
 
   private var known: [Plan]
-  private var holds: ArraySlice<Step> = []
+  private var holds: ArraySlice<ScheduleStep> = []
   private var reversals = Queue<[Constraint]>()
   private var prefixes = Queue<[UInt16]>()
   /// Whether all orders are gone through one by one.

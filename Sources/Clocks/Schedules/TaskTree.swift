@@ -40,7 +40,7 @@ struct TaskTree: Sendable {
   }
 
   /// A number that stands for the step in every process.
-  func hash(of step: Step) -> UInt64 {
+  func hash(of step: ScheduleStep) -> UInt64 {
     Mixer.mix(nodes[step.task].hash, step.bits & 0xFF_FFFF_FFFF)
   }
 
@@ -60,7 +60,7 @@ struct TaskTree: Sendable {
     return name
   }
 
-  func name(of step: Step) -> String {
+  func name(of step: ScheduleStep) -> String {
     let task = name(of: step.task)
     let part = step.part > 1 ? "\(step.part)" : ""
     switch step.kind {
@@ -76,7 +76,7 @@ struct TaskTree: Sendable {
   }
 
   /// The step with this name; `nil` if it is none.
-  mutating func step(named name: Substring) -> Step? {
+  mutating func step(named name: Substring) -> ScheduleStep? {
     guard let end = name.firstIndex(where: { $0 == "." || $0 == "~" }) else { return nil }
     guard let task = task(named: name[..<end]) else { return nil }
     let rest = name[name.index(after: end)...]
@@ -84,16 +84,16 @@ struct TaskTree: Sendable {
     guard let number = Self.number(digits) else { return nil }
     let tail = rest[digits.endIndex...]
     if name[end] == "~" {
-      return tail.isEmpty && number > 0 ? Step(.wake, of: task, number) : nil
+      return tail.isEmpty && number > 0 ? ScheduleStep(.wake, of: task, number) : nil
     }
     guard let sign = tail.first else {
-      return number > 0 ? Step(.job, of: task, number) : nil
+      return number > 0 ? ScheduleStep(.job, of: task, number) : nil
     }
     let part = tail.dropFirst().isEmpty ? 1 : Self.number(tail.dropFirst()) ?? 0
     guard part > 0, part <= 0xFFF else { return nil }
     switch sign {
-    case "@": return Step(.drain, of: task, number, part: part)
-    case "+": return Step(.other, of: task, number, part: part)
+    case "@": return ScheduleStep(.drain, of: task, number, part: part)
+    case "+": return ScheduleStep(.other, of: task, number, part: part)
     default: return nil
     }
   }

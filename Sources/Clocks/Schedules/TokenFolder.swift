@@ -29,7 +29,7 @@ struct TokenFolder {
       try TextFile.makeFolder(folder)
       try TextFile.write((known + [token]).joined(separator: "\n") + "\n", to: path)
     } catch {
-      Terminal.writeLine("CLOCKS_SCHEDULES_DIR: \(error)")
+      Terminal.writeLine("A token is not kept for the next time: \(error)")
     }
   }
 }

@@ -24,7 +24,7 @@ import Testing
     #expect(counts[0] <= 5)
     #expect((25...90).contains(counts[1]))
     #expect((20...100).contains(counts[4]))
-    #expect(Simulation.lateJob.hits(1) { _ in .hold(Step(.job, of: 2, 1)) } == 1)
+    #expect(Simulation.lateJob.hits(1) { _ in .hold(ScheduleStep(.job, of: 2, 1)) } == 1)
   }
 
   @Test func aRunIsReproducedByItsConstraints() {
@@ -137,7 +137,8 @@ import Testing
     for (name, plan) in kinds {
       var strategy = Strategy(plan(3), profile: Profile())
       let candidates = [
-        Step(.other, of: 2, 1), Step(.job, of: 3, 1), Step(.other, of: 4, 1),
+        ScheduleStep(.other, of: 2, 1), ScheduleStep(.job, of: 3, 1),
+        ScheduleStep(.other, of: 4, 1),
       ]
       for _ in 0..<20 { #expect(strategy.choose(candidates) == 1, "\(name)") }
       #expect(strategy.choose([candidates[0], candidates[2]]) == 0, "\(name)")
@@ -145,9 +146,10 @@ import Testing
   }
 
   @Test func aStepIsNotKeptBackForEver() {
-    let constraint = Constraint(first: Step(.job, of: 9, 9), second: Step(.job, of: 2, 1))
+    let constraint = Constraint(
+      first: ScheduleStep(.job, of: 9, 9), second: ScheduleStep(.job, of: 2, 1))
     var strategy = Strategy(.constraints([constraint]), profile: Profile())
-    let candidates = [Step(.job, of: 2, 1), Step(.other, of: 3, 1)]
+    let candidates = [ScheduleStep(.job, of: 2, 1), ScheduleStep(.other, of: 3, 1)]
     let choices = (0..<1_001).map { _ in strategy.choose(candidates) }
     #expect(choices == Array(repeating: 1, count: 1_000) + [0])
     #expect(strategy.unmet == [constraint])

@@ -8,9 +8,10 @@ import Testing
     let child = tree.child(2, of: tree.child(30, of: TaskTree.test))
     let outside = tree.child(0, of: TaskTree.outside)
     let steps = [
-      Step(.job, of: child, 3), Step(.drain, of: child, 0), Step(.drain, of: child, 12, part: 4),
-      Step(.wake, of: TaskTree.test, 1), Step(.other, of: outside, 7, part: 2),
-      Step(.job, of: TaskTree.outside, 1),
+      ScheduleStep(.job, of: child, 3), ScheduleStep(.drain, of: child, 0),
+      ScheduleStep(.drain, of: child, 12, part: 4),
+      ScheduleStep(.wake, of: TaskTree.test, 1), ScheduleStep(.other, of: outside, 7, part: 2),
+      ScheduleStep(.job, of: TaskTree.outside, 1),
     ]
     #expect(
       steps.map(tree.name) == ["zfc.3", "zfc.0@", "zfc.12@4", "0~1", "1a.7+2", "1.1"])

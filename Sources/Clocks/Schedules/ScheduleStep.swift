@@ -2,7 +2,7 @@
 ///
 /// A step is named by its task and a number that does not depend on the order in which tasks run, so
 /// that it has the same name in every run. A task is named by its place in a `TaskTree`.
-struct Step: Hashable, Sendable {
+struct ScheduleStep: Hashable, Sendable {
   /// What a step is.
   enum Kind: UInt64 {
     /// A job of the task's own: the numberth.
@@ -40,6 +40,6 @@ struct Step: Hashable, Sendable {
 
 /// An ordering constraint: one step comes before another, which without it would come first.
 struct Constraint: Hashable, Sendable {
-  var first: Step
-  var second: Step
+  var first: ScheduleStep
+  var second: ScheduleStep
 }
