@@ -9,7 +9,7 @@ struct Exploration {
   let origin: CallSite
   let gate: IssueGate
   /// How much real time making a failure small may take.
-  var shrinkingTime = Duration.seconds(1)
+  var shrinkingTime = Duration.seconds(10)
   /// Schedules that have failed before.
   var known: [ScheduleToken] = []
   /// Is told how far the search has come, now and then.

@@ -11,7 +11,7 @@ struct ScheduleShrinker {
   /// The number of runs at most.
   var limit = 60
   /// When to stop, whatever is left, but for the first few runs.
-  var deadline = RealTime(in: .seconds(1))
+  var deadline = RealTime(in: .seconds(10))
   private(set) var runs = 0
   /// Whether it was tried to leave out each constraint that is left.
   private(set) var isMinimal = false
