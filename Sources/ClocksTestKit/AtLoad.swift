@@ -9,7 +9,9 @@
     @_section(".init_array") @_used
   #endif
   private let atLoad: @convention(c) () -> Void = {
+    Hashing.fixSeeds()
     RuntimeClocks.redirect()
+    IssueGates.install = withIssues
     TimelineAttachments.register()
   }
 #endif

@@ -43,6 +43,10 @@ public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
+    // A test that is explored has a scope in each of its runs, with what is asked for here.
+    guard !test.traits.contains(where: { $0 is SchedulesTrait }) else {
+      return try await function()
+    }
     let location = test.sourceLocation
     try await withVirtualTime(
       autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,

@@ -6,6 +6,8 @@
 struct Order {
   /// Decides in place of first in, first out; `nil` nearly always.
   var chooser: (any Chooser)?
+  /// How late a sleep may wake, if the chooser wants that.
+  var slack = Duration.zero
 }
 
 /// Chooses what comes next.
@@ -13,8 +15,38 @@ struct Order {
 /// It is asked while the scheduler's lock is held, so it runs no code of the user's.
 protocol Chooser: AnyObject, Sendable {
   /// The index of the candidate that comes next. Asked if there are two or more; an index out of
-  /// range stands for 0.
+  /// range stands for 0. It may be asked again before what it chose begins.
   func choose(among candidates: [Candidate]) -> Int
+
+  // What it is told, so that it knows the candidates.
+
+  /// A task has been made by the current one.
+  func taskWasCreated(_ task: UInt64)
+  /// A job stands last among the ready ones now.
+  ///
+  /// - Parameter isFromOutside: Whether something outside the test has made it ready.
+  func jobIsReady(_ job: ReadyJob, isFromOutside: Bool)
+  /// The ready job at this place is about to run.
+  func jobBegins(_ job: ReadyJob, at position: Int)
+  /// A task has begun to sleep.
+  func sleepBegins(_ number: UInt64, of task: UInt64)
+  /// A sleep wakes.
+  func sleepWakes(_ number: UInt64, of task: UInt64)
+  /// A task has asked for what nobody can make the same each time.
+  func asked(_ question: TaskOwner.Unforeseeable)
+
+  /// What a task gets in place of chance; `nil` if chance decides.
+  func draw(for task: UInt64) -> UInt64?
+}
+
+extension Chooser {
+  func taskWasCreated(_ task: UInt64) {}
+  func jobIsReady(_ job: ReadyJob, isFromOutside: Bool) {}
+  func jobBegins(_ job: ReadyJob, at position: Int) {}
+  func sleepBegins(_ number: UInt64, of task: UInt64) {}
+  func sleepWakes(_ number: UInt64, of task: UInt64) {}
+  func asked(_ question: TaskOwner.Unforeseeable) {}
+  func draw(for task: UInt64) -> UInt64? { nil }
 }
 
 /// Something that may come next.

@@ -31,6 +31,10 @@ extension Scheduler {
   /// Reports what went wrong while the body still runs, although it was cancelled; and has all tasks
   /// end that sleep, so that the body may.
   func reportOverdue(_ problem: ScopeProblem) {
+    if let isLeft = scope?.isLeft {
+      change { $0.isAbandoned = true }
+      return isLeft(problem)
+    }
     report.runInTest { [self] in
       report.record(describe(problem, isOverdue: true))
       cancelSleepingTasks()
@@ -76,7 +80,10 @@ extension Scheduler {
   func beginHold(isUnlimited: Bool = false) {
     change { state in
       state.scope?.pace.holds += 1
-      if isUnlimited { state.scope?.pace.unlimitedHolds += 1 }
+      if isUnlimited {
+        state.scope?.pace.unlimitedHolds += 1
+        state.order.chooser?.asked(.outsideWork)
+      }
     }
   }
 
@@ -127,6 +134,7 @@ extension Scheduler {
         state.scope?.runtimeSleeps.beginDelay(sleep, of: taskID)
         state.awayTasks.isDelayed(taskID)
       }
+      state.order.chooser?.sleepBegins(sleep.number, of: taskID)
       if state.listener != nil {
         state.note(.sleepRegistered(number: sleep.number, task: taskID, until: deadline))
       }

@@ -53,13 +53,20 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   }
 
   /// Makes the scheduler of a test whose time is virtual throughout.
-  init(_ scope: Scope, origin: CallSite, record: (@Sendable (String) -> Void)? = nil) {
+  ///
+  /// - Parameter chooser: Decides what comes first, if given.
+  init(
+    _ scope: Scope, origin: CallSite, record: (@Sendable (String) -> Void)? = nil,
+    chooser: (any Chooser)? = nil
+  ) {
     state = SchedulerState(scope: scope)
     self.scope = scope
     isProcessWide = false
     parent = Scheduler.ofThread
-    report = TestReport(at: origin, isTestKnown: true, record: record)
-    super.init(isVirtual: true)
+    // Whoever explores a scope reports for it.
+    report = TestReport(at: origin, isTestKnown: !scope.options.isExplored, record: record)
+    state.order = Order(chooser: chooser, slack: scope.options.slack)
+    super.init(isVirtual: true, isExplored: scope.options.isExplored)
     scope.alarmClock.ring = { [weak self] in self?.alarmRings($0) }
   }
 
@@ -227,6 +234,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   override func enqueue(_ job: ReadyJob, isNew: Bool) {
     let task = isNew ? TaskReference(job: job.job).watchableHandle : nil
     change { state in
+      if isNew, let chooser = state.order.chooser { chooser.taskWasCreated(job.taskID) }
       if let task { state.liveTasks.insert(task) }
       if state.listener != nil {
         // A task that has come to its end, and has another one go on, is no current task any more.
@@ -240,6 +248,23 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
       let isFromOutside = scope != nil && ThreadContext.current?.pointee.owner !== self
       state.jobIsReady(job, isFromOutside: isFromOutside)
     }
+  }
+
+  override func draw(_ bytes: UnsafeMutableRawBufferPointer) -> Bool {
+    let task = TaskReference.currentID ?? 0
+    for start in stride(from: 0, to: bytes.count, by: 8) {
+      guard let number = change({ $0.order.chooser?.draw(for: task) }) else { return false }
+      withUnsafeBytes(of: number) {
+        for (index, byte) in $0.prefix(bytes.count - start).enumerated() {
+          bytes[start + index] = byte
+        }
+      }
+    }
+    return true
+  }
+
+  override func asked(_ question: Unforeseeable) {
+    change { $0.order.chooser?.asked(question) }
   }
 
   override func enqueue(_ job: DelayedJob) { sleepVirtually(job) }
@@ -277,6 +302,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   override func taskWasCreated(_ task: UnownedJob) {
     let handle = TaskReference(job: task).watchableHandle
     change { state in
+      if let chooser = state.order.chooser { chooser.taskWasCreated(taskID(of: task)) }
       if let handle { state.liveTasks.insert(handle) }
       guard state.listener != nil else { return }
       state.note(.taskCreated(taskID(of: task), by: TaskReference.currentID ?? 0))

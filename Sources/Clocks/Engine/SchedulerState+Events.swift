@@ -4,16 +4,23 @@ extension SchedulerState {
   /// - Parameter isFromOutside: Whether something outside the scope has made it ready.
   @inline(__always)
   mutating func jobIsReady(_ job: ReadyJob, isFromOutside: Bool) {
+    if isAbandoned { return }
     if !dropped.isEmpty, dropped.contains(job.taskID) { return }
     if idleness.away > 0, awayTasks.hasArrived(job.taskID) { taskCameBack(job.taskID) }
     if let scope {
       if let over = scope.runtimeSleeps.taskBecameReady(job.taskID, on: scope.timeline) {
-        idleness.ready.append(over)
+        makeReady(over)
       }
       scope.pace.somethingHappens()
       if isFromOutside { requests.jobCameFromOutside() }
     }
+    makeReady(job, isFromOutside: isFromOutside)
+  }
+
+  @inline(__always)
+  mutating func makeReady(_ job: ReadyJob, isFromOutside: Bool = false) {
     idleness.ready.append(job)
+    if let chooser = order.chooser { chooser.jobIsReady(job, isFromOutside: isFromOutside) }
   }
 
   /// Takes somebody who wants to know, or who moves time. O(1).

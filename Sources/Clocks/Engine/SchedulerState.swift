@@ -27,6 +27,8 @@ struct SchedulerState {
   /// The tasks whose jobs do not run any more: they never came to rest although their scope has ended
   /// and they were cancelled. They stay suspended for good.
   var dropped: Set<UInt64> = []
+  /// Whether no job runs any more: the scope was left although its body has not ended.
+  var isAbandoned = false
   /// What comes first where that is open.
   var order = Order()
   /// Is told what happens; `nil` nearly always.
@@ -75,7 +77,7 @@ struct SchedulerState {
     case .cancellation: return .cancel(scope!.body.takeToCancel())
     case .waiter(let waiter): return serve(waiter)
     case .jump: return jump()
-    case nil: return .rest(setAlarm())
+    case nil: return scope?.isDeadlocked == true ? endDeadlock() : .rest(setAlarm())
     }
   }
 
@@ -111,8 +113,9 @@ struct SchedulerState {
     let wanted = idleness.ready[position].lane
     if !mayStay || (wanted == .main && lane != .main) { return .move(to: wanted) }
     let job = idleness.ready.remove(at: position)
+    if let chooser = order.chooser { chooser.jobBegins(job, at: position) }
     if let reason = runaway.jobBegins(of: job.taskID), let action = giveUp(reason, because: job) {
-      idleness.ready.append(job)
+      makeReady(job)
       return action
     }
     return start(job)
@@ -173,7 +176,10 @@ struct SchedulerState {
 
   @inline(never)
   private mutating func claimNeededThread() -> Lane? {
-    guard !idleness.ready.isEmpty || (idleness.isIdle && turn != nil) else { return nil }
+    guard
+      !idleness.ready.isEmpty
+        || (idleness.isIdle && (turn != nil || scope?.isDeadlocked == true))
+    else { return nil }
     idleness.thread = .requested
     return nextLane
   }
@@ -186,6 +192,9 @@ struct SchedulerState {
     let sleeper = waiter.takeSleeper(
       order, nanosecondsWithoutThread: activity.nanosecondsWithoutThread)
     if listener != nil { noteTime(since: before, waiter.trace, hasWoken: sleeper != nil) }
+    if let chooser = order.chooser, sleeper != nil, let woken = waiter.trace.removed {
+      chooser.sleepWakes(woken.number, of: woken.task)
+    }
     guard let sleeper else { return end(waiter) }
     return wake(sleeper)
   }
@@ -197,6 +206,9 @@ struct SchedulerState {
     let timeline = scope!.timeline
     let before = listener == nil ? nil : timeline.time
     guard let sleeper = timeline.popEarliest(dueBy: nil, order) else { return .rest(nil) }
+    if let chooser = order.chooser, let woken = timeline.sleeps.removed {
+      chooser.sleepWakes(woken.number, of: woken.task)
+    }
     if listener != nil {
       noteTime(since: before, (timeline.time, timeline.sleeps.removed), hasWoken: true)
     }
@@ -240,6 +252,15 @@ struct SchedulerState {
     return scope.body.toCancel.isEmpty ? nil : .cancel(scope.body.takeToCancel())
   }
 
+  /// Has the body of an explored scope cancelled, in which nothing can ever happen again; if that does
+  /// not help, has it reported.
+  @inline(never)
+  private mutating func endDeadlock() -> Action {
+    guard let scope else { return .rest(nil) }
+    let problem = scope.body.giveUp(.deadlock(pending: scope.timeline.pendingLines))
+    return problem.map(Action.report) ?? .cancel(scope.body.takeToCancel())
+  }
+
   private mutating func setAlarm() -> Action.Alarm? {
     guard let scope else { return nil }
     let isAwaited = scope.timeline.sleeps.count > 0 || !requests.observers.isEmpty
@@ -265,6 +286,7 @@ struct SchedulerState {
     case .cancellation, nil: sleeper = nil
     }
     guard let sleeper else { return nil }
+    order.chooser?.sleepWakes(number, of: task)
     note(.sleepWoken(number: number, task: task))
     return wake(sleeper)
   }

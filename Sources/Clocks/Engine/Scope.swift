@@ -10,6 +10,10 @@ struct ScopeOptions: Sendable {
   var limits = RunawayLimits()
   /// For how long the scope's jobs may run, in real time.
   var runningLimit: Duration = .seconds(60)
+  /// Whether every hop of the scope's tasks is seen, and a deadlock is one at once.
+  var isExplored = false
+  /// How late a sleep may wake, if a chooser wants that.
+  var slack = Duration.zero
 }
 
 /// What does not change of a scope: a test, or a part of one, whose time is virtual throughout.
@@ -24,6 +28,9 @@ final class Scope: Sendable {
   /// The public object that stands for the scope; the engine only keeps it. Set before the scope has
   /// a task.
   nonisolated(unsafe) weak var face: AnyObject?
+  /// Is called in place of a report when the body does not end although it was cancelled: from then on
+  /// no job of the scope runs. Set before the scope has a task; `nil` if nobody goes on without it.
+  nonisolated(unsafe) var isLeft: (@Sendable (ScopeProblem) -> Void)?
 
   /// - Parameter outer: What the clocks read in the scope around this one, if there is one: there they
   ///   have moved on as far as its time has.
@@ -75,6 +82,12 @@ final class ScopeState {
       return pace.setAlarm(.pause, in: pause, patience: 0)
     }
     return pace.setAlarm(.stuck, in: scope.options.stuckAfter, patience: 12)
+  }
+
+  /// Whether nothing can ever happen again in an explored scope, once it is idle and nobody has a turn.
+  var isDeadlocked: Bool {
+    scope.options.isExplored && body.task != nil && !body.isReported && pace.holds == 0
+      && (pace.jumpsAfter == nil || timeline.sleeps.count == 0)
   }
 
   /// What follows from the ringing of an alarm.

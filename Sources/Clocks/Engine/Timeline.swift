@@ -27,11 +27,27 @@ final class Timeline<Duration: DurationProtocol & Hashable>: Sendable {
   func popEarliest(dueBy target: Duration?, _ order: Order) -> Sleeper? {
     guard let deadline = sleeps.earliestDeadline else { return nil }
     if let target, deadline > target { return nil }
+    if order.slack > .zero { return popLate(deadline, dueBy: target, order) }
     if deadline > now { now = deadline }
     if order.chooser != nil, case .sleep(let number, _) = order.first(among: dueSleeps) {
       return sleeps.remove(number)
     }
     return sleeps.popEarliest()
+  }
+
+  /// Takes a sleep that the chooser wants, before the earliest one has waited for longer than the slack
+  /// beyond its deadline.
+  @inline(never)
+  private func popLate(_ deadline: Duration, dueBy target: Duration?, _ order: Order) -> Sleeper? {
+    guard let slack = order.slack as? Duration else { return sleeps.popEarliest() }
+    let latest = max(now, saturatingSum(deadline, slack))
+    let due = sleeps.due(by: target.map { min($0, latest) } ?? latest)
+    let candidates = due.map { Candidate.sleep(number: $0.number, task: $0.details.taskID) }
+    guard case .sleep(let number, _) = order.first(among: candidates),
+      let chosen = due.first(where: { $0.number == number })
+    else { return nil }
+    if chosen.deadline > now { now = chosen.deadline }
+    return sleeps.remove(number)
   }
 
   /// The sleeps that are due now, in the order in which they would wake by themselves. O(n).

@@ -3,7 +3,9 @@ enum ScopeProblem: Sendable {
   /// Nothing could run for a while of real time, and time did not move. A line for each pending
   /// sleep is made when it is asked for.
   case stuck(after: Duration, pending: @Sendable () -> [String])
-  /// The same, because an operation kept time from jumping.
+  /// Nothing can ever happen again, in a scope that is explored.
+  case deadlock(pending: @Sendable () -> [String])
+  /// The same as `stuck`, because an operation kept time from jumping.
   case held(after: Duration, pending: @Sendable () -> [String])
   /// The scope's jobs have run for longer than they may, in real time.
   case tooLong(Duration, pending: @Sendable () -> [String])
@@ -28,6 +30,19 @@ enum ScopeProblem: Sendable {
         withVirtualTime is stuck at \(now): for \(duration) of real time nothing could run, and \
         nobody has moved time, which does not move by itself here. The operation has been \
         cancelled. Pending sleeps:
+        \(pending.listed)
+        """
+    case .deadlock(let pending):
+      let pending = pending()
+      return pending.isEmpty
+        ? """
+        A deadlock at \(now): nothing can run, no sleep is pending, and the test is not finished. Its \
+        tasks wait for each other, or for a wake-up that was lost. (If they wait for work outside the \
+        test, put that into `time.holding { … }`.)
+        """
+        : """
+        A deadlock at \(now): nothing can run, the test is not finished, and nobody moves time, which \
+        does not move by itself here. Pending sleeps:
         \(pending.listed)
         """
     case .held(let duration, let pending):

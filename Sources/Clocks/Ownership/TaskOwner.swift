@@ -56,8 +56,12 @@ class TaskOwner: @unchecked Sendable {
 
   private let virtual: Atomic<Bool>
 
-  init(isVirtual: Bool) {
+  /// Whether each hop of the owner's tasks to an actor and back is to be seen.
+  final let isExplored: Bool
+
+  init(isVirtual: Bool, isExplored: Bool = false) {
     virtual = Atomic(isVirtual)
+    self.isExplored = isExplored
   }
 
   /// Takes a job that has become ready.
@@ -77,6 +81,20 @@ class TaskOwner: @unchecked Sendable {
   ///
   /// - Parameter isDate: Whether it is `Date` that asks.
   func reading(of clock: clockid_t, isDate: Bool) -> timespec? { nil }
+
+  /// Fills bytes in place of chance, and says whether it has. Asked only if the owner is explored.
+  func draw(_ bytes: UnsafeMutableRawBufferPointer) -> Bool { false }
+
+  /// What a task may ask for that nobody can make the same each time.
+  enum Unforeseeable: Sendable {
+    case clock
+    case number
+    /// The end of work that is not the test's.
+    case outsideWork
+  }
+
+  /// Learns that one of the owner's tasks has asked for it.
+  func asked(_ question: Unforeseeable) {}
 
   /// Learns that a job has ended that was one of the owner's without having been started by it.
   ///

@@ -27,7 +27,9 @@
   #endif
   private let openAtLoad: @convention(c) (CInt, UnsafePointer<UnsafePointer<CChar>?>?) -> Void = {
     count, arguments in
-    if TestProcess.isThisOne(count, arguments) { RuntimeDoor.openAtLoad() }
+    guard TestProcess.isThisOne(count, arguments) else { return }
+    Hashing.fixSeeds()
+    RuntimeDoor.openAtLoad()
   }
 
   /// A process that was started to run tests.

@@ -85,6 +85,14 @@
       return isFirstFound
     }
 
+    /// Puts functions in the places of others in the program itself.
+    static func redirectProgram(
+      _ functions: [(name: StaticString, function: UnsafeRawPointer)]
+    ) {
+      guard let program = dlopen(nil, RTLD_LAZY) else { return }
+      _ = redirect(functions, in: program.assumingMemoryBound(to: LoadedLibrary.self).pointee)
+    }
+
     private static func isOfRuntime(_ library: LoadedLibrary) -> Bool {
       guard let name = library.name.map({ String(cString: $0) }) else { return true }
       return name.contains("libswift_Concurrency") || name.contains("libswiftCore")

@@ -23,7 +23,10 @@ enum TaskCreation {
       original = found
       let create: Create = { flags, options, type, function, context in
         let make = unsafeBitCast(TaskCreation.original, to: Create.self)
-        let made = make(flags, options, type, function, context)
+        let made =
+          TaskCreation.seesHops(options)
+          ? Hops.withPreference(options) { make(flags, $0, type, function, context) }
+          : make(flags, options, type, function, context)
         if !TaskOwnership.shared.isEmpty { TaskCreation.hasMade(made.task) }
         return made
       }
@@ -63,6 +66,17 @@ enum TaskCreation {
     // A task that is held back is nobody's until it is started.
     guard case .nothing = context.pointee.holding else { return nil }
     return ThreadContext.runningOwner
+  }
+
+  /// Whether the task is to be seen at each of its hops that the current thread makes with these
+  /// options.
+  private static func seesHops(_ options: UnsafeRawPointer?) -> Bool {
+    switch ThreadContext.current?.pointee.purpose {
+    case .preferring: return true
+    case .learning: Hops.learn(from: options)
+    case .nothing, nil: break
+    }
+    return !TaskOwnership.shared.isEmpty && creator?.isExplored == true
   }
 
   /// A task has been made; if it has come to the door, it is known. If not, it waits for an actor, or

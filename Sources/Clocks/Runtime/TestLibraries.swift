@@ -46,6 +46,9 @@ enum TestLibraries {
     }
   }
 
+  /// Whether the current task is one of a Swift Testing test.
+  static var isInSwiftTesting: Bool { SwiftTesting.isRunningThisTask }
+
   /// Whether XCTest is known to run tests in this process at this moment.
   static var isXCTestRunning: Bool { running == .xcTest }
 

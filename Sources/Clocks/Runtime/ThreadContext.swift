@@ -40,6 +40,17 @@ struct ThreadContext {
 
   var holding = Holding.nothing
 
+  /// What a task is made for while the runtime is tried out.
+  enum Purpose {
+    case nothing
+    /// To learn how a preference for an executor is passed.
+    case learning
+    /// To be made with such a preference.
+    case preferring
+  }
+
+  var purpose = Purpose.nothing
+
   /// The owners that the job's task has gone over to while the job ran, having been started by
   /// somebody else; they wait for the job's end.
   var visited: [TaskOwner] = []

@@ -28,6 +28,26 @@ enum Environment {
   /// `scan`, `table`, `hook` or `none`), so that each can be tried out and tested.
   static let door: String? = value("CLOCKS_DOOR")
 
+  /// `CLOCKS_SCHEDULES`: how many schedules each explored test tries, in place of what it says itself.
+  static let schedules: String? = value("CLOCKS_SCHEDULES")
+
+  /// `CLOCKS_SEED`: with what searches begin to throw dice, a number or `random`.
+  static let seed: String? = value("CLOCKS_SEED")
+
+  /// `CLOCKS_SHARD`: which of several processes that share each search this one is, for example `3/16`.
+  static let shard: String? = value("CLOCKS_SHARD")
+
+  /// `CLOCKS_SCHEDULES_DIR`: a folder in which the tokens of failures are kept, to be tried first the
+  /// next time.
+  static let schedulesFolder: String? = value("CLOCKS_SCHEDULES_DIR")
+
+  /// `CLOCKS_HASHING`: `random` leaves the seed with which the process hashes to chance, as it is
+  /// without this package.
+  static let hashing: String? = value("CLOCKS_HASHING")
+
+  /// `CLOCKS_TABLE`: a test prints the table of known bugs that stands in the guide.
+  static let table: String? = value("CLOCKS_TABLE")
+
   /// `CLOCKS_TRACE`: the folder in which each test leaves a picture of what happened in it, and the same
   /// for Perfetto.
   static let traceFolder: String? = value(traceFolderName).flatMap { $0.isEmpty ? nil : $0 }

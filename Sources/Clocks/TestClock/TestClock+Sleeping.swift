@@ -65,6 +65,9 @@ extension TestClock {
         tolerance: tolerance)
       let outcome = timeline.sleeps.suspend(
         token, sleeper, until: deadline.offset, name: name, details: details)
+      if let chooser = state.order.chooser, case .suspended = outcome {
+        chooser.sleepBegins(token.number, of: details.taskID)
+      }
       if state.listener != nil, case .suspended = outcome {
         state.note(
           .sleepRegistered(

@@ -29,15 +29,19 @@ public final class VirtualTime: Sendable {
 
   let scheduler: Scheduler
 
-  /// - Parameter record: Records a failure; if `nil`, at `origin`.
+  /// - Parameters:
+  ///   - record: Records a failure; if `nil`, at `origin`.
+  ///   - chooser: Decides what comes first, if given.
+  ///   - start: What the system's clocks read when the scope begins; if `nil`, what they read now.
   init(
-    _ options: ScopeOptions, at origin: CallSite, record: (@Sendable (String) -> Void)? = nil
+    _ options: ScopeOptions, at origin: CallSite, record: (@Sendable (String) -> Void)? = nil,
+    chooser: (any Chooser)? = nil, start: SystemClocks? = nil
   ) {
     RuntimeDoor.open()
     Watchdog.start()
     DumpSignal.start()
-    let scope = Scope(options, startingAt: Scheduler.running?.systemClocks)
-    scheduler = Scheduler(scope, origin: origin, record: record)
+    let scope = Scope(options, startingAt: start ?? Scheduler.running?.systemClocks)
+    scheduler = Scheduler(scope, origin: origin, record: record, chooser: chooser)
     clock = TestClock(scheduler, scope.timeline, at: origin)
     scope.face = self
   }

@@ -162,7 +162,7 @@ extension VirtualTime {
   }
 
   /// Sees to it that the current task is the scope's and runs on its scheduler.
-  private nonisolated(nonsending) func begin() async {
+  nonisolated(nonsending) func begin() async {
     scheduler.beginScope()
     scheduler.recorder?.beginTest()
     guard Scheduler.ofThread !== scheduler else { return }
@@ -172,7 +172,7 @@ extension VirtualTime {
   }
 
   /// Ends the scope.
-  private nonisolated(nonsending) func end() async {
+  nonisolated(nonsending) func end() async {
     let problem = scheduler.endScope()
     await endLeftovers()
     scheduler.closeScope()

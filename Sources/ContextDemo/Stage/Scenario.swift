@@ -36,6 +36,7 @@ let allScenarios: [any Scenario.Type] = [
   SchedulersScenario.self,
   ImagesScenario.self,
   MusicSearchScenario.self,
+  OrdersScenario.self,
 ]
 
 /// On which clock a scenario runs.

@@ -1,0 +1,195 @@
+/// Which schedules a search tries, in which order, and when it has tried all.
+///
+/// First in, first out comes twice, so that it is known whether the test does the same in the same order.
+/// Then come the opposite, and in turn, for as long as there are any:
+///
+/// - if there seem to be few orders, all of them, those that differ least first;
+/// - else one step held back for as long as anything else can run, and two steps turned round that touch
+///   the same actor; and from each new order that comes of it the same again, breadth first;
+/// - and orders by chance, of four kinds in turn.
+struct ScheduleSearch: Sendable {
+  /// How many schedules a search tries at most, and with what it begins to throw dice.
+  struct Limits: Sendable {
+    var count: Int
+    var seed: UInt64
+    /// Only reversals, and of no more than so many pairs at once; `nil` for all that there is.
+    var reversals: Int?
+    /// Which part of the schedules that are thrown this process tries: one of several that share them.
+    var shard = Shard.whole
+  }
+
+  /// One of several processes that share a search.
+  struct Shard: Sendable, Equatable {
+    var index: Int
+    var count: Int
+    static let whole = Shard(index: 0, count: 1)
+  }
+
+  /// Why a search ended.
+  enum End: Sendable, Equatable {
+    /// There is no order that was not tried.
+    case allOrders
+    /// There is no reversal of as many pairs that was not tried.
+    case allReversals
+    /// As many schedules were tried as were asked for.
+    case count
+    /// The time was over.
+    case time
+  }
+
+  private let limits: Limits
+  /// The number of schedules that were given out.
+  private(set) var tried = 0
+  /// The orders that came of them, by their hashes.
+  private(set) var orders: Set<UInt64> = []
+  /// What the first run was like.
+  private(set) var profile = Profile()
+
+  private var known: [Plan]
+  private var holds: ArraySlice<ScheduleStep> = []
+  private var reversals = Queue<[Constraint]>()
+  private var prefixes = Queue<[UInt16]>()
+  /// Whether all orders are gone through one by one.
+  private(set) var isComplete = false
+  private var chance = 0
+  private var turn = 0
+  /// The plan whose run is to be noted.
+  private var current: Plan?
+
+  /// - Parameter known: Schedules that have failed before; they are tried first.
+  init(_ limits: Limits, known: [Plan] = []) {
+    self.limits = limits
+    self.known = [.firstInFirstOut, .firstInFirstOut] + known
+    if limits.reversals == nil { self.known.append(.newestFirst) }
+    self.known.reverse()
+  }
+
+  /// The next schedule; `nil` if there is no other, or enough were tried.
+  mutating func next() -> Plan? {
+    // As long as what every search begins with is not counted, a small number is enough for it.
+    guard tried < max(limits.count, 1) else { return nil }
+    guard let plan = nextPlan() else { return nil }
+    tried += 1
+    current = plan
+    return plan
+  }
+
+  private mutating func nextPlan() -> Plan? {
+    if let plan = known.popLast() { return plan }
+    guard limits.reversals == nil else {
+      return reversals.popFirst().map(Plan.constraints)
+    }
+    if isComplete && prefixes.isEmpty { return nil }
+    turn += 1
+    // Two of five steps are taken by a system, as long as it has one; all of them when it is to go through
+    // all orders, and will.
+    let isByChance = [2, 4, 0].contains(turn % 5)
+    if !isByChance || isSure, let plan = nextSystematic() { return plan }
+    return nextByChance()
+  }
+
+  /// Whether all orders will be gone through, so that nothing is left to chance.
+  private var isSure: Bool { isComplete && tried >= 40 && prefixes.count <= limits.count - tried }
+
+  private mutating func nextSystematic() -> Plan? {
+    let isHold = turn % 2 == 1
+    if isHold, let step = holds.popFirst() { return .hold(step) }
+    if isComplete, let choices = prefixes.popFirst() { return .prefix(choices) }
+    if let constraints = reversals.popFirst() { return .constraints(constraints) }
+    return holds.popFirst().map(Plan.hold)
+  }
+
+  private mutating func nextByChance() -> Plan {
+    let number = chance * limits.shard.count + limits.shard.index
+    chance += 1
+    let seed = Mixer.mix(limits.seed, UInt64(number))
+    switch number % 5 {
+    case 0: return .uniform(seed: seed)
+    case 1: return .priorities(seed: seed, depth: 2)
+    case 2: return .partialOrder(seed: seed)
+    case 3: return .priorities(seed: seed, depth: 3)
+    default: return .random(seed: seed)
+    }
+  }
+
+  /// Learns what came of the plan that was given out last, for which the test has passed.
+  ///
+  /// - Parameter tasks: The number of tasks that are known.
+  mutating func note(_ record: RunRecord, tasks: Int) {
+    let isNew = orders.insert(record.hash).inserted
+    if orders.count == 1, tried == 1 { begin(record, tasks: tasks) }
+    guard isNew, let current else { return }
+    if isComplete { expand(record, current) }
+    switch current {
+    case .constraints(let constraints):
+      guard !isComplete, constraints.count < limits.reversals ?? 8 else { return }
+      let most = limits.reversals == nil ? 200 : Int.max / 8
+      for constraint in record.reversals(limit: most)
+      where !constraints.contains(constraint) && mine(constraints, constraint) {
+        reversals.append(constraints + [constraint])
+      }
+    default: break
+    }
+  }
+
+  /// Processes that share a search share its first reversals.
+  private func mine(_ constraints: [Constraint], _ constraint: Constraint) -> Bool {
+    guard constraints.isEmpty, limits.shard.count > 1 else { return true }
+    let hash = Mixer.mix(constraint.first.bits, constraint.second.bits)
+    return hash % UInt64(limits.shard.count) == UInt64(limits.shard.index)
+  }
+
+  /// Learns from the very first run how many orders there are about.
+  private mutating func begin(_ record: RunRecord, tasks: Int) {
+    profile = record.profile(tasks: tasks)
+    let waiting = record.waiting
+    holds =
+      waiting.enumerated().filter {
+        limits.shard.count == 1 || $0.offset % limits.shard.count == limits.shard.index
+      }.map(\.element)[...]
+    guard limits.reversals == nil else { return }
+    isComplete = record.estimate <= Double(limits.count) && limits.shard.count == 1
+    if isComplete { expand(record, .prefix([])) }
+  }
+
+  /// Adds the orders that differ from this one by one decision more, made later.
+  private mutating func expand(_ record: RunRecord, _ plan: Plan) {
+    guard case .prefix(let choices) = plan else { return }
+    for index in record.decisions.indices.dropFirst(choices.count) {
+      let made = record.decisions[..<index].map { UInt16(truncatingIfNeeded: $0.chosen) }
+      for other in record.decisions[index].candidates.indices.dropFirst(1) {
+        let choice = other - record.decisions[index].candidates.lowerBound
+        prefixes.append(made + [UInt16(truncatingIfNeeded: choice)])
+      }
+    }
+  }
+
+  /// Why there is no next schedule.
+  var end: End {
+    if isComplete && prefixes.isEmpty { return .allOrders }
+    return limits.reversals != nil && reversals.isEmpty ? .allReversals : .count
+  }
+}
+
+/// What is taken out in the order in which it was put in, in amortized O(1).
+struct Queue<Element: Sendable>: Sendable {
+  private var elements: [Element] = []
+  private var head = 0
+
+  var isEmpty: Bool { head == elements.count }
+  var count: Int { elements.count - head }
+
+  mutating func append(_ element: Element) { elements.append(element) }
+
+  mutating func popFirst() -> Element? {
+    guard head < elements.count else { return nil }
+    defer {
+      head += 1
+      if head >= 64, head * 2 >= elements.count {
+        elements.removeFirst(head)
+        head = 0
+      }
+    }
+    return elements[head]
+  }
+}

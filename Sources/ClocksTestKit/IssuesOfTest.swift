@@ -1,0 +1,23 @@
+@_spi(TestKit) import Clocks
+import Testing
+
+/// Runs a body while each failure of the current test goes through the gate.
+@Sendable func withIssues(
+  through gate: IssueGate, _ body: @escaping @Sendable () async -> Void
+) async {
+  guard let test = Test.current, let testCase = Test.Case.current else { return await body() }
+  let trait: IssueHandlingTrait = .compactMapIssues { issue in
+    guard issue.isFailure else { return issue }
+    let place = issue.sourceLocation.map { "\($0.fileID):\($0.line):\($0.column)" } ?? ""
+    let kind = "\(issue.kind)".prefix { $0 != ":" && $0 != "\n" }
+    switch gate.handle(key: "\(IssueGate.keyPrefix)\(place) \(kind)", text: "\(issue)") {
+    case .isKept: return nil
+    case .passes: return issue
+    case .passesWith(let explanation):
+      var issue = issue
+      issue.comments.append(Comment(rawValue: explanation))
+      return issue
+    }
+  }
+  try? await trait.provideScope(for: test, testCase: testCase) { await body() }
+}

@@ -1,0 +1,214 @@
+import Dispatch
+import Foundation
+import Synchronization
+import Testing
+
+@_spi(TestKit) @testable import Clocks
+
+private actor Box {
+  var value = 0
+  func add(_ number: Int) { value += number }
+}
+
+/// Hashes by address.
+private final class Node: Hashable, Sendable {
+  let number: Int
+  init(_ number: Int) { self.number = number }
+  static func == (lhs: Node, rhs: Node) -> Bool { lhs === rhs }
+  func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+/// Makes as many tasks, one after the other.
+private func tasks(_ count: Int) async {
+  for _ in 0..<count { await Task {}.value }
+}
+
+/// Causes for which a test does not do the same in the same order: each is named at the first place where it
+/// shows.
+@Suite(.serialized) struct DivergenceTests {
+  /// Looks at runs first in, first out until two differ; the cause may show by chance alone.
+  private func divergence(
+    _ operation: @escaping @Sendable (VirtualTime) async throws -> Void
+  ) async -> Divergence? {
+    var options = ScopeOptions()
+    options.isExplored = true
+    Hashing.ignoreAddresses()
+    Chance.redirect()
+    for _ in 0..<100 {
+      let exploration = Exploration(
+        limits: .init(count: 2, seed: 1), time: nil, options: options, origin: CallSite(),
+        gate: IssueGate())
+      if case .diverged(let divergence, _) = await exploration(operation) { return divergence }
+    }
+    return nil
+  }
+
+  // MARK: - From outside
+
+  /// Waits for work of Dispatch's that takes a different time in each run.
+  private func outside(_ start: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) async
+    -> Divergence?
+  {
+    await divergence { time in
+      let box = Box()
+      await withTaskGroup { group in
+        for _ in 0..<2 {
+          group.addTask {
+            await time.holding {
+              await withCheckedContinuation { continuation in start { continuation.resume() } }
+            }
+            await box.add(1)
+          }
+        }
+        group.addTask { for _ in 0..<20 { await box.add(1) } }
+      }
+    }
+  }
+
+  @Test func aQueue() async throws {
+    let found = try #require(await outside { DispatchQueue.global().async(execute: $0) })
+    guard case .outside = found.suspect else {
+      Issue.record("\(found.description)")
+      return
+    }
+    #expect(found.place.hasPrefix("decision") || found.place.hasPrefix("step"))
+  }
+
+  @Test func aThread() async throws {
+    let found = try #require(await outside { Thread(block: $0).start() })
+    guard case .outside = found.suspect else {
+      Issue.record("\(found.description)")
+      return
+    }
+  }
+
+  @Test func aTimerOfDispatchs() async throws {
+    let found = try #require(
+      await outside { work in
+        let wait = DispatchTimeInterval.microseconds(
+          Int(DispatchTime.now().uptimeNanoseconds % 5 * 100))
+        DispatchQueue.global().asyncAfter(deadline: .now() + wait, execute: work)
+      })
+    guard case .outside = found.suspect else {
+      Issue.record("\(found.description)")
+      return
+    }
+  }
+
+  // MARK: - State that an earlier run has left
+
+  private static let isWarm = Atomic(false)
+
+  @Test func aStaticFlag() async throws {
+    Self.isWarm.store(false, ordering: .relaxed)
+    let found = try #require(
+      await divergence { _ in
+        if !Self.isWarm.exchange(true, ordering: .relaxed) { await tasks(1) }
+        await tasks(1)
+      })
+    #expect(found.suspect == .earlierRun)
+    #expect(found.place == "step 4")
+    #expect(found.recorded == "b.1")
+  }
+
+  private actor Shared {
+    static let cache = Shared()
+    private var isFull = false
+    func reset() { isFull = false }
+    func fill() -> Bool {
+      defer { isFull = true }
+      return !isFull
+    }
+  }
+
+  @Test func aSharedCache() async throws {
+    await Shared.cache.reset()
+    let found = try #require(
+      await divergence { _ in
+        if await Shared.cache.fill() { await tasks(2) }
+        await tasks(1)
+      })
+    #expect(found.suspect == .earlierRun)
+  }
+
+  @Test func aFile() async throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "orders-\(UUID())")
+    defer { try? FileManager.default.removeItem(at: file) }
+    let found = try #require(
+      await divergence { _ in
+        if !FileManager.default.fileExists(atPath: file.path) {
+          try Data().write(to: file)
+          await tasks(1)
+        }
+        await tasks(1)
+      })
+    #expect(found.suspect == .earlierRun)
+  }
+
+  // MARK: - Chance
+
+  @Test func theCLibrarysRandomness() async throws {
+    let found = try #require(await divergence { _ in await tasks(Int(rand() % 5)) })
+    #expect(found.suspect == .randomness)
+  }
+
+  @Test func itsOtherRandomness() async throws {
+    let found = try #require(await divergence { _ in await tasks(random() % 5) })
+    #expect(found.suspect == .randomness)
+  }
+
+  @Test func itsRandomFractions() async throws {
+    let found = try #require(
+      await divergence { _ in
+        srand48(Int(rand()))
+        await tasks(Int(drand48() * 5))
+      })
+    #expect(found.suspect == .randomness)
+  }
+
+  // MARK: - Real time
+
+  @Test func aClockOfDispatchs() async throws {
+    let found = try #require(
+      await divergence { _ in
+        await tasks(Int(DispatchTime.now().uptimeNanoseconds / 1_000 % 5))
+      })
+    #expect(found.suspect == .realTime)
+  }
+
+  @Test func aClockOfTheSystems() async throws {
+    let found = try #require(
+      await divergence { _ in
+        var now = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &now)
+        await tasks(now.tv_nsec / 1_000 % 5)
+      })
+    #expect(found.suspect == .realTime)
+  }
+
+  // MARK: - Addresses
+
+  @Test func aSetOfObjects() async throws {
+    let found = try #require(
+      await divergence { _ in
+        let nodes = Set((1...6).map(Node.init))
+        for node in nodes { await tasks(node.number) }
+        for node in nodes { Task { await tasks(node.number) } }
+      })
+    #expect(found.suspect == .addresses)
+  }
+
+  // MARK: - What is the same each time
+
+  @Test func whatTheStandardLibraryDrawsAndHashesIsTheSame() async throws {
+    let found = await divergence { _ in
+      await tasks(Int.random(in: 0..<5))
+      await tasks([1, 2, 3, 4].shuffled()[0])
+      var names = Set((0..<7).map { "name \($0)" })
+      names.insert(UUID().uuidString)
+      for name in names { await tasks(name.utf8.reduce(0) { ($0 &* 31 &+ Int($1)) & 3 }) }
+      await tasks(Int(Date().timeIntervalSince1970) % 5)
+    }
+    #expect(found == nil, "\(found?.description ?? "")")
+  }
+}

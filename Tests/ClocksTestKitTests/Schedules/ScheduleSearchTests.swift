@@ -1,0 +1,157 @@
+import Testing
+
+@_spi(TestKit) @testable import Clocks
+
+/// The logic of a search, played on programs that are made up.
+@Suite struct ScheduleSearchTests {
+  private let kinds: [(String, (UInt64) -> Plan)] = [
+    ("random", { .random(seed: $0) }), ("PCT2", { .priorities(seed: $0, depth: 2) }),
+    ("PCT3", { .priorities(seed: $0, depth: 3) }), ("POS", { .partialOrder(seed: $0) }),
+    ("URW", { .uniform(seed: $0) }),
+  ]
+
+  @Test func aLostUpdateIsFoundByEveryKind() {
+    for (name, plan) in kinds {
+      let hits = Simulation.lostUpdate().hits(1_000, plan)
+      #expect((150...900).contains(hits), "\(name): \(hits)")
+    }
+    #expect(Simulation.lostUpdate().hits(1) { _ in .firstInFirstOut } == 1)
+  }
+
+  @Test func chanceIsNotEnoughForAJobThatMustComeLast() {
+    let counts = kinds.map { Simulation.lateJob.hits(1_000, $0.1) }
+    // Random almost never; priorities and the uniform walk one time in twenty.
+    #expect(counts[0] <= 5)
+    #expect((25...90).contains(counts[1]))
+    #expect((20...100).contains(counts[4]))
+    #expect(Simulation.lateJob.hits(1) { _ in .hold(ScheduleStep(.job, of: 2, 1)) } == 1)
+  }
+
+  @Test func aRunIsReproducedByItsConstraints() {
+    let run = ScheduleRun(.firstInFirstOut)
+    let programs = [Simulation.lostUpdate(beside: 20), .lateJob, .compareAndSet(beside: 9)]
+    for program in programs {
+      for seed in 0..<100 {
+        for (name, plan) in kinds {
+          run.reset(plan(UInt64(seed)), profile: Profile())
+          _ = program.play(run)
+          let (hash, constraints) = (run.record.hash, run.record.constraints)
+          run.reset(.constraints(constraints), profile: Profile())
+          _ = program.play(run)
+          #expect(run.record.hash == hash, "\(name), \(seed)")
+        }
+      }
+    }
+  }
+
+  /// Searches as an exploration does; returns the number of the schedule that shows the bug, and the run.
+  private func find(_ program: Simulation, count: Int) -> (number: Int, run: ScheduleRun)? {
+    var search = ScheduleSearch(.init(count: count, seed: 1))
+    let run = ScheduleRun(.firstInFirstOut)
+    while let plan = search.next() {
+      run.reset(plan, profile: search.profile)
+      if program.play(run) { return (search.tried, run) }
+      search.note(run.record, tasks: run.tree.count)
+    }
+    return nil
+  }
+
+  @Test func shapesAreFoundSoon() throws {
+    #expect(try #require(find(.lostUpdate(), count: 200)).number == 1)
+    #expect(try #require(find(.lostUpdate(beside: 48), count: 200)).number == 1)
+    #expect(try #require(find(.lateJob, count: 200)).number <= 5)
+    #expect(try #require(find(.lastOfMany, count: 200)).number <= 5)
+    #expect(try #require(find(.compareAndSet(), count: 200)).number <= 20)
+    #expect(try #require(find(.compareAndSet(beside: 40), count: 500)).number <= 200)
+  }
+
+  @Test func whatIsFoundIsShrunkToItsDepth() async throws {
+    for (program, depth) in [
+      (Simulation.lateJob, 1), (.lastOfMany, 1), (.compareAndSet(beside: 40), 3),
+    ] {
+      let found = try #require(find(program, count: 1_000))
+      var shrinker = ScheduleShrinker(deadline: RealTime(in: .seconds(60)))
+      let constraints = await shrinker.shrink(found.run.record) { plan in
+        let run = found.run
+        run.reset(plan, profile: Profile())
+        return program.play(run) ? run.record : nil
+      }
+      #expect(constraints.count <= depth)
+      #expect(shrinker.runs <= 60)
+      found.run.reset(.constraints(constraints), profile: Profile())
+      #expect(program.play(found.run))
+    }
+  }
+
+  @Test func allOrdersOfASmallProgramAreGoneThroughAndCounted() {
+    // Two tasks of two steps each: six orders.
+    let program = Simulation(tasks: [[{ _ in }, { _ in }], [{ _ in }, { _ in }]]) { _ in false }
+    var search = ScheduleSearch(.init(count: 1_000, seed: 1))
+    let run = ScheduleRun(.firstInFirstOut)
+    while let plan = search.next() {
+      run.reset(plan, profile: search.profile)
+      _ = program.play(run)
+      search.note(run.record, tasks: run.tree.count)
+    }
+    #expect(search.orders.count == 6)
+    #expect(search.end == .allOrders)
+    #expect(search.tried < 40)
+  }
+
+  @Test func reversalsEndByThemselves() {
+    let program = Simulation(tasks: Array(repeating: [{ _ in }], count: 5)) { _ in false }
+    for (reversals, orders) in [(1, 1...21), (2, 21...120)] {
+      var search = ScheduleSearch(.init(count: .max, seed: 1, reversals: reversals))
+      let run = ScheduleRun(.firstInFirstOut)
+      while let plan = search.next() {
+        run.reset(plan, profile: search.profile)
+        _ = program.play(run)
+        search.note(run.record, tasks: run.tree.count)
+      }
+      #expect(search.end == .allReversals)
+      #expect(orders.contains(search.orders.count), "\(reversals): \(search.orders.count)")
+    }
+  }
+
+  @Test func shardsTryDifferentSchedules() {
+    var seeds: [Set<Plan>] = []
+    for index in 0..<4 {
+      var search = ScheduleSearch(
+        .init(count: 100, seed: 1, shard: .init(index: index, count: 4)))
+      let run = ScheduleRun(.firstInFirstOut)
+      var plans: Set<Plan> = []
+      while let plan = search.next() {
+        if search.tried > 3 { plans.insert(plan) }
+        run.reset(plan, profile: search.profile)
+        _ = Simulation.lostUpdate(beside: 30).play(run)
+        search.note(run.record, tasks: run.tree.count)
+      }
+      seeds.append(plans)
+    }
+    for one in 0..<4 {
+      for other in 0..<one { #expect(seeds[one].isDisjoint(with: seeds[other])) }
+    }
+  }
+
+  @Test func whoYieldsLetsOthersGoFirst() {
+    for (name, plan) in kinds {
+      var strategy = Strategy(plan(3), profile: Profile())
+      let candidates = [
+        ScheduleStep(.other, of: 2, 1), ScheduleStep(.job, of: 3, 1),
+        ScheduleStep(.other, of: 4, 1),
+      ]
+      for _ in 0..<20 { #expect(strategy.choose(candidates) == 1, "\(name)") }
+      #expect(strategy.choose([candidates[0], candidates[2]]) == 0, "\(name)")
+    }
+  }
+
+  @Test func aStepIsNotKeptBackForEver() {
+    let constraint = Constraint(
+      first: ScheduleStep(.job, of: 9, 9), second: ScheduleStep(.job, of: 2, 1))
+    var strategy = Strategy(.constraints([constraint]), profile: Profile())
+    let candidates = [ScheduleStep(.job, of: 2, 1), ScheduleStep(.other, of: 3, 1)]
+    let choices = (0..<1_001).map { _ in strategy.choose(candidates) }
+    #expect(choices == Array(repeating: 1, count: 1_000) + [0])
+    #expect(strategy.unmet == [constraint])
+  }
+}

@@ -1,0 +1,58 @@
+import Testing
+
+@_spi(TestKit) @testable import Clocks
+
+@Suite struct ScheduleTokenTests {
+  @Test func aTokenIsReadAsItWasWritten() throws {
+    var tree = TaskTree()
+    let child = tree.child(2, of: tree.child(30, of: TaskTree.test))
+    let outside = tree.child(0, of: TaskTree.outside)
+    let steps = [
+      ScheduleStep(.job, of: child, 3), ScheduleStep(.drain, of: child, 0),
+      ScheduleStep(.drain, of: child, 12, part: 4),
+      ScheduleStep(.wake, of: TaskTree.test, 1), ScheduleStep(.other, of: outside, 7, part: 2),
+      ScheduleStep(.job, of: TaskTree.outside, 1),
+    ]
+    #expect(
+      steps.map(tree.name) == ["zfc.3", "zfc.0@", "zfc.12@4", "0~1", "1a.7+2", "1.1"])
+    let constraints = zip(steps, steps.dropFirst()).map { Constraint(first: $0, second: $1) }
+    let text = ScheduleToken(constraints: constraints, trace: 0x0ABC).text(tree)
+    #expect(text.hasSuffix(":0abc"))
+    var other = TaskTree()
+    let token = try ScheduleToken(text, &other)
+    #expect(token.text(other) == text)
+    #expect(token.constraints.count == 5)
+    // In another tree the same names stand for the same places.
+    #expect(
+      token.constraints.map { other.hash(of: $0.first) }
+        == constraints.map { tree.hash(of: $0.first) })
+  }
+
+  @Test(arguments: [
+    "", ":", "1", "1:", "1:a.1<b.1", "1:a.1<b.1:", "1:a.1<b.1:12345", "1:a.1<b.1:xyzw",
+    "1:a.1<b.1:8f3a:", "1:a.1:8f3a", "1:a.1<a.1:8f3a", "1:a.1<b.1<c.1:8f3a", "1:a.0<b.1:8f3a",
+    "1:A.1<b.1:8f3a", "1:a.1,b.1:8f3a", "1:,:8f3a", "1:a.1<b.1,:8f3a", "1:z.1<b.1:8f3a",
+    "1:.1<b.1:8f3a", "1:a.1#<b.1:8f3a", "1:a.99999999<b.1:8f3a", "1:a.1@0<b.1:8f3a",
+    "1:é.1<b.1:8f3a", "-1::8f3a", "one::8f3a",
+    "1:" + String(repeating: "a", count: 1_000) + ".1<b.1:8f3a",
+  ]) func aDamagedTokenIsRefused(_ text: String) {
+    var tree = TaskTree()
+    do {
+      _ = try ScheduleToken(text, &tree)
+      Issue.record("\(text) is not refused")
+    } catch {
+      guard case .damaged = error else {
+        Issue.record("\(text): \(error)")
+        return
+      }
+      #expect(error.description.contains("1:a.3<b.5:8f3a"))
+    }
+  }
+
+  @Test func anotherVersionIsRefusedByItsName() {
+    var tree = TaskTree()
+    #expect(throws: ScheduleToken.Problem.version("2")) {
+      try ScheduleToken("2:whatever comes then", &tree)
+    }
+  }
+}
