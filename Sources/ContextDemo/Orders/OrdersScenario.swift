@@ -15,8 +15,8 @@ struct OrdersScenario: Scenario {
   }
 
   func play(on stage: Stage) async throws {
-    let hasty: @Sendable (VirtualTime) async throws -> Void = { _ in
-      try await Self.askTwice(HastyPictureCache())
+    let hasty: @Sendable (VirtualTime) async throws -> Void = { time in
+      try await Self.askTwice(HastyPictureCache(clock: time.clock), on: time.clock)
     }
     stage.log("search", "a cache that stores when it has downloaded")
     let found = Found()
@@ -29,8 +29,8 @@ struct OrdersScenario: Scenario {
     for line in again.lines.prefix(1) { stage.log("replay", line) }
 
     stage.log("search", "a cache that knows what is under way")
-    let summary = await Self.run(.upTo(1_000), Found()) { _ in
-      try await Self.askTwice(CarefulPictureCache())
+    let summary = await Self.run(.upTo(1_000), Found()) { time in
+      try await Self.askTwice(CarefulPictureCache(clock: time.clock), on: time.clock)
     }
     if let summary { stage.log("search", "\(summary)") }
   }
@@ -40,10 +40,12 @@ struct OrdersScenario: Scenario {
   }
 
   /// The list asks at once, the page a second later: at the very instant at which the download is over.
-  private static func askTwice(_ cache: any PictureCache) async throws {
+  private static func askTwice(
+    _ cache: any PictureCache, on clock: any Clock<Duration>
+  ) async throws {
     let list = Task(name: "list") { try await cache.picture("cats") }
     let page = Task(name: "page") {
-      for _ in 1...2 { try await Task.sleep(for: .milliseconds(500)) }
+      for _ in 1...2 { try await clock.sleep(for: .milliseconds(500)) }
       return try await cache.picture("cats")
     }
     _ = try await (list.value, page.value)

@@ -8,11 +8,14 @@ protocol PictureCache: Actor {
 actor HastyPictureCache: PictureCache {
   private var pictures: [String: String] = [:]
   private(set) var downloads = 0
+  private let clock: any Clock<Duration>
+
+  init(clock: any Clock<Duration>) { self.clock = clock }
 
   func picture(_ name: String) async throws -> String {
     if let picture = pictures[name] { return picture }
     downloads += 1
-    try await Task.sleep(for: .seconds(1))
+    try await clock.sleep(for: .seconds(1))
     pictures[name] = "a picture of \(name)"
     return "a picture of \(name)"
   }
@@ -22,12 +25,15 @@ actor HastyPictureCache: PictureCache {
 actor CarefulPictureCache: PictureCache {
   private var pictures: [String: Task<String, any Error>] = [:]
   private(set) var downloads = 0
+  private let clock: any Clock<Duration>
+
+  init(clock: any Clock<Duration>) { self.clock = clock }
 
   func picture(_ name: String) async throws -> String {
     if let picture = pictures[name] { return try await picture.value }
     downloads += 1
     let task = Task {
-      try await Task.sleep(for: .seconds(1))
+      try await clock.sleep(for: .seconds(1))
       return "a picture of \(name)"
     }
     pictures[name] = task
