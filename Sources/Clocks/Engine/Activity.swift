@@ -68,14 +68,14 @@ struct Activity {
   ///
   /// - Parameters:
   ///   - changes: Counts the tasks that went away and came back; `nil` if none is away.
-  ///   - isAnyBusy: Whether another test has something to run. The task may stand in the queue of an
-  ///     actor that is that test's to run, so it gets more time.
-  mutating func findAbsence(after limit: Duration, changes: UInt64?, isAnyBusy: Bool) -> Bool {
-    guard let changes else {
+  ///   - isAnyRunning: Whether another test has something to run. The task may stand in the queue of an
+  ///     actor that is that test's to run, so it is waited for.
+  mutating func findAbsence(after limit: Duration, changes: UInt64?, isAnyRunning: Bool) -> Bool {
+    guard let changes, !isAnyRunning else {
       absence = nil
       return false
     }
-    return Self.isDue(&absence, changes, after: limit, isPatient: isAnyBusy)
+    return Self.isDue(&absence, changes, after: limit)
   }
 
   /// Whether nothing has happened in the test for longer than `limit`, although tasks sleep, and that

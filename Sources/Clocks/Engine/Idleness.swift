@@ -37,6 +37,9 @@ struct Idleness {
   /// Whether no task of the test is running, and none could run.
   var isIdle: Bool { thread == .none && ready.isEmpty && visitors == 0 && away == 0 }
 
+  /// Whether a job of the test runs on a thread that is known, or is ready.
+  var mayRun: Bool { thread != .none || !ready.isEmpty || visitors > 0 }
+
   /// Whether the scheduler may start a job, if there is one.
   var mayStartJob: Bool { thread == .none && visitors == 0 }
 

@@ -14,6 +14,9 @@ extension Scheduler {
   /// Whether a job of any test runs or is ready. O(schedulers).
   static var isAnyBusy: Bool { all.contains { $0.change { !$0.idleness.isIdle } } }
 
+  /// Whether any test has something to run on a thread, or waits for one. O(schedulers).
+  static var isAnyRunning: Bool { all.contains { $0.change { $0.idleness.mayRun } } }
+
   /// An owner of tasks as what it is: there are no owners but schedulers.
   private static func scheduler(_ owner: TaskOwner?) -> Scheduler? {
     owner.map { unsafeDowncast($0, to: Scheduler.self) }

@@ -35,11 +35,11 @@ extension Scheduler {
   /// The tasks that have been away for longer than `limit`, if there are some that were not known yet;
   /// nobody waits for them any more then. To be asked again and again. O(tasks that are away).
   ///
-  /// - Parameter isAnyBusy: Whether another test has something to run.
-  func newAbsence(after limit: Duration, isAnyBusy: Bool = false) -> Absence? {
+  /// - Parameter isAnyRunning: Whether another test has something to run.
+  func newAbsence(after limit: Duration, isAnyRunning: Bool = false) -> Absence? {
     // One may have come back where nobody saw it.
     AwayRegister.look()
-    return change { $0.findAbsence(after: limit, isAnyBusy: isAnyBusy) }.absence
+    return change { $0.findAbsence(after: limit, isAnyRunning: isAnyRunning) }.absence
   }
 
   /// Looks at the tasks that may be away.
@@ -59,10 +59,10 @@ extension SchedulerState {
   /// A task that is only quiet is not reported: it has come to its end, or to a sleep, long ago, and an
   /// actor's queue that has nothing to do with it takes its time.
   fileprivate mutating func findAbsence(
-    after limit: Duration, isAnyBusy: Bool
+    after limit: Duration, isAnyRunning: Bool
   ) -> (absence: Absence?, released: [TaskHandle]) {
     let changes = awayTasks.isAnyAway ? awayTasks.changes : nil
-    guard activity.findAbsence(after: limit, changes: changes, isAnyBusy: isAnyBusy) else {
+    guard activity.findAbsence(after: limit, changes: changes, isAnyRunning: isAnyRunning) else {
       return (nil, [])
     }
     let (ids, count, released) = awayTasks.giveUp()

@@ -39,6 +39,7 @@ extension SchedulerState {
   mutating func visitorCame() { idleness.visitors += 1 }
 
   mutating func visitorLeft() {
+    scope?.mustSetAlarm = true
     idleness.visitorLeft()
     activity.visitorHasLeft()
   }
@@ -51,6 +52,7 @@ extension SchedulerState {
 
   /// A task has come back from there, or sleeps.
   mutating func taskCameBack(_ task: UInt64) {
+    scope?.mustSetAlarm = true
     idleness.away -= 1
     if listener != nil { note(.taskBack(task)) }
   }

@@ -178,7 +178,8 @@ struct SchedulerState {
   private mutating func claimNeededThread() -> Lane? {
     guard
       !idleness.ready.isEmpty
-        || (idleness.isIdle && (turn != nil || scope?.isDeadlocked == true))
+        || (idleness.isIdle
+          && (turn != nil || scope?.isDeadlocked == true || scope?.mustSetAlarm == true))
     else { return nil }
     idleness.thread = .requested
     return nextLane

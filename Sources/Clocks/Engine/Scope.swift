@@ -69,10 +69,15 @@ final class ScopeState {
 
   // MARK: - At rest
 
+  /// Whether the alarm is to be set when the test is idle, although no job has run: a visitor has left,
+  /// or a task that was away is back.
+  @exclusivity(unchecked) var mustSetAlarm = false
+
   /// The alarm to set, now that nothing can happen by itself.
   ///
   /// - Parameter isAwaited: Whether a task waits for time to move.
   func setAlarm(isAwaited: Bool) -> Action.Alarm? {
+    mustSetAlarm = false
     guard body.task != nil else { return nil }
     if pace.holds > 0 {
       guard pace.unlimitedHolds == pace.holds, isAwaited else { return nil }

@@ -31,6 +31,7 @@ final class Watchdog: Sendable {
   ///   - interval: How much has passed since the last look.
   private static func look(_ limit: Duration, every interval: Duration) {
     let isAnyBusy = Scheduler.isAnyBusy
+    let isAnyRunning = Scheduler.isAnyRunning
     let schedulers = Scheduler.all
     let haveScopes = Set(schedulers.compactMap(\.parent).map(ObjectIdentifier.init))
     for scheduler in schedulers {
@@ -44,7 +45,7 @@ final class Watchdog: Sendable {
         }
       }
       if scheduler.scope != nil { scheduler.ran(for: interval) }
-      if let absence = scheduler.newAbsence(after: limit, isAnyBusy: isAnyBusy) {
+      if let absence = scheduler.newAbsence(after: limit, isAnyRunning: isAnyRunning) {
         let description =
           (absence.description(after: limit) + scheduler.scopeDescription)
           .with(scheduler.dumpTasks()) + scheduler.explanation
