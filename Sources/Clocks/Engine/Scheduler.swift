@@ -133,6 +133,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
       context.pointee.isWaking = isOwn
       continuation.resume()
       context.pointee.isWaking = false
+    case .begin(let work):
+      work.begin()
     case .cancel(let tasks):
       for task in tasks { task.cancel() }
     case .report(let problem):
@@ -235,6 +237,14 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
       return back
     }
   }
+
+  override func workBegan(on queue: String) -> UInt64 { workIsOnQueue(queue) }
+
+  override func workEnded(_ number: UInt64) { workHasRun(number) }
+
+  override func enqueue(_ work: DelayedWork, after delay: Duration) { begin(work, after: delay) }
+
+  override func remove(_ work: DelayedWork) { takeOut(work) }
 
   override func taskWasCreated(_ task: UInt64) {
     change { state in

@@ -8,6 +8,8 @@ struct SchedulerState {
   var idleness = Idleness()
   /// The tasks that keep it from being so elsewhere.
   var awayTasks = AwayTasks()
+  /// The work that does so on queues.
+  var work = WorkOnQueues()
   /// Those who wait for the test to be idle.
   var requests = Requests()
   /// Notices that the test never comes to rest.
@@ -207,6 +209,9 @@ struct SchedulerState {
     case .job(let job):
       awayTasks.isNotDelayed(job.taskID)
       return start(job)
+    case .work(let work):
+      _ = self.work.endDelay(work)
+      return .begin(work)
     }
   }
 

@@ -28,6 +28,10 @@ enum Environment {
   /// `scan`, `table`, `hook` or `none`), so that each can be tried out and tested.
   static let door: String? = value("CLOCKS_DOOR")
 
+  /// `CLOCKS_DISPATCH`: `0` if work on queues of Dispatch's is not to be seen, so that this can be
+  /// tried out and tested.
+  static let seesDispatch = value("CLOCKS_DISPATCH") != "0"
+
   /// Whether Xcode has told the process about a test bundle that it is to load.
   static var namesTestBundle: Bool {
     value("XCTestConfigurationFilePath") != nil || value("XCTestBundlePath") != nil

@@ -207,6 +207,7 @@ extension VirtualTime {
         scheduler.runEndedSleeps()
         await scheduler.settleAsOwn()
       }
+      scheduler.handBackDelayedWork()
       let pending = scheduler.pendingSleeps
       guard !pending.isEmpty else { return }
       if fails, !isReported {
@@ -217,6 +218,7 @@ extension VirtualTime {
       scheduler.cancelSleepingTasks()
     }
     guard await scheduler.settleUnlessRestless() == nil else { return }
+    scheduler.handBackDelayedWork()
     let pending = scheduler.pendingSleeps.map(\.line)
     guard !pending.isEmpty else { return }
     scheduler.report.record(LeftoverFailure.endless(pending: pending))
