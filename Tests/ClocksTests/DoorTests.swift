@@ -138,8 +138,8 @@ import Testing
             """
 
             Note: this process stands on the rung enqueueHook (door hook), where a test clock cannot \
-            see: the main actor, Task.yield, sleeps on clocks that nobody injected. A test that uses \
-            what is not seen may fail for that reason alone.
+            see: the main actor, Task.yield, sleeps on clocks that nobody injected, work on dispatch \
+            queues. A test that uses what is not seen may fail for that reason alone.
             """)
         }, "\(texts)")
     }

@@ -162,6 +162,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     context.pointee.isInJob = true
     RuntimeDoor.run(job.job, job.taskID, on: job.lane)
     context.pointee.isInJob = false
+    context.pointee.runLoops = TimeInRunLoops()
     context.pointee.taskID = 0
     if let task, context.pointee.arrivedTask != job.taskID, TaskStatus(of: task.job).mayBeAway {
       taskMayBeAway(task.job)
