@@ -28,7 +28,7 @@ private actor Waiting {
     let settled = Task { await clock.settle() }
     // A thread asks as the watchdog does; until it gives the task up, nobody gets on here.
     let absences = Log<Absence>()
-    DispatchQueue.global().async {
+    onAThread {
       while absences.all.isEmpty {
         if let absence = clock.scheduler.newAbsence(after: .milliseconds(20)) {
           absences.add(absence)

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Clocks
@@ -26,12 +27,12 @@ import Testing
     case .none:
       """
       rung patience, door none, not seen: tasks, the main actor, Task.yield, sleeps on clocks that \
-      nobody injected
+      nobody injected, work on dispatch queues
       """
     case .hook:
       """
       rung enqueueHook, door hook, not seen: the main actor, Task.yield, sleeps on clocks that \
-      nobody injected
+      nobody injected, work on dispatch queues
       """
     default: "rung executors, door \(door), everything is seen"
     }

@@ -17,14 +17,14 @@
   enum FoundationWaits {
     /// Sees to it that they are as long as they say. To be called once, while there is only one thread.
     static func redirect() {
-      let run: Run = { FoundationWaits.run($0, $1, $2) }
+      let run: RunLoopFunction = { FoundationWaits.run($0, $1, $2) }
       let present: Present = { FoundationWaits.present() }
       let wait: Wait = { FoundationWaits.wait($0, $1, $2) }
       guard let present0 = dlsym(nil, "CFAbsoluteTimeGetCurrent"),
         let run0 = dlsym(nil, "CFRunLoopRunInMode")
       else { return }
       originalPresent = unsafeBitCast(present0, to: Present.self)
-      originalRun = unsafeBitCast(run0, to: Run.self)
+      originalRun = unsafeBitCast(run0, to: RunLoopFunction.self)
       _ = CallTables.redirect(
         [
           ("CFAbsoluteTimeGetCurrent", unsafeBitCast(present, to: UnsafeRawPointer.self)),
@@ -40,10 +40,10 @@
         UnsafePointer<timespec>
       ) -> CInt
 
-    private typealias Run = @convention(c) (UnsafeRawPointer?, Double, Bool) -> Int32
+    private typealias RunLoopFunction = @convention(c) (UnsafeRawPointer?, Double, Bool) -> Int32
 
     nonisolated(unsafe) private static var originalPresent: Present = { 0 }
-    nonisolated(unsafe) private static var originalRun: Run = { _, _, _ in 0 }
+    nonisolated(unsafe) private static var originalRun: RunLoopFunction = { _, _, _ in 0 }
 
     /// The date that `NSDate` and run loops read, in seconds: the scope's, and the time that the job
     /// has spent in run loops, which else would never see the end of their wait.
@@ -59,7 +59,8 @@
     private static let secondsFrom1970To2001 = 978_307_200.0
 
     /// Runs a run loop, and counts the time that it takes.
-    private static func run(_ mode: UnsafeRawPointer?, _ seconds: Double, _ isShort: Bool) -> Int32 {
+    private static func run(_ mode: UnsafeRawPointer?, _ seconds: Double, _ isShort: Bool) -> Int32
+    {
       guard let context = ThreadContext.current, virtualDate != nil else {
         return originalRun(mode, seconds, isShort)
       }

@@ -91,7 +91,8 @@
     /// Where the libraries begin whose work is not looked at: requests of Foundation's, and the time
     /// limits of XCTest's waiters.
     private static let libraries: Set<UInt> = Set(
-      ["libFoundationNetworking.so", "libXCTest.so", "libTesting.so"].compactMap(CallTables.base(of:)))
+      ["libFoundationNetworking.so", "libXCTest.so", "libTesting.so"].compactMap(
+        CallTables.base(of:)))
 
     /// Whether blocks and work items are what they are thought to be here.
     static let isReadable: Bool = {

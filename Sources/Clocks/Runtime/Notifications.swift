@@ -103,4 +103,11 @@
       store(rest.isEmpty ? nil : rest)
     }
   }
+
+  extension QueueWork {
+    /// Counts from now on; to be called under the lock.
+    fileprivate func countNotification() {
+      if number == 0 { number = owner.workBegan(on: queueName) }
+    }
+  }
 #endif

@@ -21,7 +21,9 @@ enum OwnDispatch {
 
   #if os(Linux)
     /// `QOS_CLASS_DEFAULT` (`sys/qos.h`).
-    fileprivate static let defaultQuality = 21
+    private static let defaultQuality = 21
+    /// `QOS_CLASS_UTILITY`: alarms ring although tests block the threads of the pool.
+    fileprivate static let alarmQuality = 17
   #endif
 }
 
@@ -31,10 +33,13 @@ extension RealTime {
     guard let nanosecondsLeft else { return }
     let delay = Int(clamping: nanosecondsLeft)
     #if os(Linux)
-      let queue = dispatch_get_global_queue(OwnDispatch.defaultQuality, 0)
-      dispatch_after_f(dispatch_time(0, Int64(delay)), queue, OwnWork.kept(body)) { OwnWork.run($0) }
+      let queue = dispatch_get_global_queue(OwnDispatch.alarmQuality, 0)
+      dispatch_after_f(dispatch_time(0, Int64(delay)), queue, OwnWork.kept(body)) {
+        OwnWork.run($0)
+      }
     #else
-      DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(delay), execute: body)
+      DispatchQueue.global(qos: .utility).asyncAfter(
+        deadline: .now() + .nanoseconds(delay), execute: body)
     #endif
   }
 }

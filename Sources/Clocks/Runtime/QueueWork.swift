@@ -14,7 +14,7 @@
     /// The group that is left when the block has run.
     private let group: OpaquePointer?
     /// Its number with the owner; 0 as long as it does not count.
-    private var number: UInt64 = 0
+    var number: UInt64 = 0
     /// Whether it waits for a group, or for a work item. `Notifications` guards the number then.
     private let isNotification: Bool
 
@@ -48,11 +48,6 @@
       guard number == 0 else { return }
       number = owner.workBegan(on: queueName)
       if let block, block.isItem { Notifications.itemIsHandedOver(block.pointer) }
-    }
-
-    /// The same, for `Notifications`, under its lock.
-    func countNotification() {
-      if number == 0 { number = owner.workBegan(on: queueName) }
     }
 
     /// Hands it to its queue, and counts from now on.

@@ -18,14 +18,15 @@ import XCTest
     ("DispatchWorkItem.wait(timeout:)", { waitForItem() }),
   ]
 
-  @Test(.virtualTime, arguments: blocked.indices) func waitsTakeRealTime(_ index: Int) async throws {
+  @Test(.virtualTime, arguments: blocked.indices) func waitsTakeRealTime(_ index: Int) async throws
+  {
     let (name, wait) = Self.blocked[index]
     for hours in [0, 1000, 10_000] {
       try await Task.sleep(for: .seconds(3600 * hours))
       let date = Date()
-      let start = clock_now()
+      let start = realNow()
       wait()
-      let passed = clock_now() - start
+      let passed = realNow() - start
       #expect(passed >= .milliseconds(19) && passed < .seconds(30), "\(name), after \(hours) hours")
       #expect(Date() == date, "\(name)")
     }
@@ -35,7 +36,7 @@ import XCTest
   /// The same on a queue.
   @Test(.virtualTime) func waitsOnAQueueTakeRealTime() async throws {
     try await Task.sleep(for: .seconds(3_600_000))
-    let start = clock_now()
+    let start = realNow()
     await withCheckedContinuation { continuation in
       DispatchQueue.global().async {
         wait(until: Date() + 0.02)
@@ -43,7 +44,7 @@ import XCTest
         continuation.resume()
       }
     }
-    let passed = clock_now() - start
+    let passed = realNow() - start
     #expect(passed >= .milliseconds(38) && passed < .seconds(30))
     #expect(VirtualTime.current?.now.offset == .seconds(3_600_000))
   }
@@ -58,6 +59,29 @@ import XCTest
     #expect(start.0.timeIntervalSinceNow == -3600)
     #expect(start.1.timeIntervalSinceNow == -3600)
     #expect(Date(timeIntervalSinceNow: 1).timeIntervalSince(start.0) == 3601)
+  }
+
+  @Test(.virtualTime) func theUptimeIsReal() async throws {
+    let start = ProcessInfo.processInfo.systemUptime
+    try await Task.sleep(for: .seconds(360_000))
+    #expect(ProcessInfo.processInfo.systemUptime - start < 300_000)
+  }
+
+  /// Sources that are no timers are not seen: what they run reads real time.
+  @Test(.virtualTime) func sourcesOfOtherKinds() async throws {
+    let time = try #require(VirtualTime.current)
+    try await Task.sleep(for: .seconds(360_000))
+    let source = DispatchSource.makeUserDataAddSource()
+    let now = DispatchTime.now()
+    let seen = await time.holding {
+      await withCheckedContinuation { continuation in
+        source.setEventHandler { continuation.resume(returning: DispatchTime.now()) }
+        source.resume()
+        source.add(data: 1)
+      }
+    }
+    #expect(seen < now)
+    source.cancel()
   }
 
   /// An operation queue hands its work to Dispatch.
@@ -112,9 +136,9 @@ final class MainRunLoopTests: XCTestCase {
       var times: [Duration] = []
       for hours in [0, 1000, 10_000] {
         try await Task.sleep(for: .seconds(3600 * hours))
-        let (start, date) = (clock_now(), Date())
+        let (start, date) = (realNow(), Date())
         run()
-        times.append(clock_now() - start)
+        times.append(realNow() - start)
         XCTAssertEqual(Date(), date)
       }
       XCTAssertEqual(time.now.offset, .seconds(3600 * 11_000))

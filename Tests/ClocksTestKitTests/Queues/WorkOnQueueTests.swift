@@ -290,7 +290,7 @@ import Testing
     }
     await clock.advance(by: .seconds(1))
     stop.signal()
-    #expect(await Task.detached { waited(for: stopped) }.value)
+    #expect(waited(for: stopped))
   }
 }
 
