@@ -97,6 +97,37 @@ import Testing
       ])
   }
 
+  /// What a timer was set to before, or does not run for, leaves nothing behind.
+  @Test(.virtualTime) func aTimerThatIsSetAgain() async throws {
+    let time = try #require(VirtualTime.current)
+    let start = ContinuousClock.now
+    let diary = Diary()
+    let timer = DispatchSource.makeTimerSource(queue: queue)
+    timer.setEventHandler { diary.add("tick", since: start) }
+    timer.schedule(deadline: .now() + 1)
+    #expect(time.clock.pendingSleeps.count == 0)
+    timer.activate()
+    #expect(time.clock.pendingSleeps.count == 1)
+    timer.schedule(deadline: .now() + 5)
+    #expect(time.clock.pendingSleeps.map(\.deadline.offset) == [.seconds(5)])
+    timer.suspend()
+    #expect(time.clock.pendingSleeps.count == 0)
+    timer.resume()
+    try await Task.sleep(for: .seconds(10))
+    timer.schedule(deadline: .now() + 1, repeating: 1)
+    timer.cancel()
+    #expect(time.clock.pendingSleeps.count == 0)
+    try await Task.sleep(for: .seconds(10))
+    #expect(diary.all == ["tick 5.0"])
+  }
+
+  /// No task sleeps, so nothing is left over that could fail.
+  @Test func delayedWorkIsNoLeftoverSleep() async throws {
+    try await withVirtualTime(leftoverSleeps: .fail) { _ in
+      queue.asyncAfter(deadline: .now() + 3600) {}
+    }
+  }
+
   @Test(.virtualTime) func aTimerThatIsLetGoOfFiresNoMore() async throws {
     let ticks = Tally()
     var timer: (any DispatchSourceTimer)? = DispatchSource.makeTimerSource(queue: queue)

@@ -146,6 +146,19 @@ final class MainRunLoopTests: XCTestCase {
     }
   }
 
+  /// The main thread runs the block while the test's thread waits: it is the test's.
+  func testSyncOnTheMainQueue() async throws {
+    try await withVirtualTime { _ in
+      try await Task.sleep(for: .seconds(3600))
+      let now = (ContinuousClock.now, DispatchTime.now())
+      DispatchQueue.main.sync {
+        XCTAssertTrue(Thread.isMainThread)
+        XCTAssertEqual(ContinuousClock.now, now.0)
+        XCTAssertEqual(DispatchTime.now(), now.1)
+      }
+    }
+  }
+
   private func areAsAsked(_ times: [Duration]) -> Bool {
     times.count == 3 && times.allSatisfy { $0 >= .milliseconds(19) && $0 < .seconds(30) }
   }

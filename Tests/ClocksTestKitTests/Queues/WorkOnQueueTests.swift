@@ -264,20 +264,6 @@ import Testing
       diary.all == ["item", "sync", "barrier", "sync item", "perform", "perform", "perform"])
   }
 
-  /// On the main queue another thread runs the block, while the test waits.
-  @Test func whatARunsOnTheMainQueueIsTheTests() async throws {
-    let clock = TestClock()
-    let ticks = Tally()
-    DispatchQueue.main.sync {
-      _ = Task {
-        try await clock.sleep(for: .seconds(1))
-        ticks.add()
-      }
-    }
-    await clock.advance(by: .seconds(1))
-    #expect(ticks.value == 1)
-  }
-
   /// The work of others is not waited for.
   @Test func theWorkOfOthers() async throws {
     let clock = TestClock()
