@@ -405,15 +405,18 @@ private final class Box<Value>: @unchecked Sendable {
     let options = ScopeOptions(stuckAfter: .milliseconds(100))
     try await VirtualTime(options, at: .here(), record: reports.add).run { _ in
       await withCheckedContinuation { continuation in
+        let isBusy = DispatchSemaphore(value: 0)
         onAThread {
           Task.detached {
             // A job that makes this detached task a test that is busy for longer than the grace.
             let clock = TestClock()
+            isBusy.signal()
             _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 0.4)
             continuation.resume()
             withExtendedLifetime(clock) {}
           }
         }
+        isBusy.wait()
       }
     }
     #expect(reports.all == [])
