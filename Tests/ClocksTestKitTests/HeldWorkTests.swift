@@ -1,6 +1,7 @@
 import Clocks
 import ClocksTestKit
 import Dispatch
+import Foundation
 import Testing
 
 /// Expectations about work that is done elsewhere, and for which time is held. Each repetition has a
@@ -14,7 +15,7 @@ import Testing
       // Work that is done elsewhere, and takes some real time.
       await time.holding {
         await withCheckedContinuation { continuation in
-          DispatchQueue.global().async { continuation.resume() }
+          Thread.detachNewThread { continuation.resume() }
         }
       }
       try await Task.sleep(for: .seconds(1))
@@ -33,7 +34,7 @@ import Testing
     Task {
       await time.holding {
         await withCheckedContinuation { continuation in
-          DispatchQueue.global().async {
+          Thread.detachNewThread {
             answer.fulfill()
             continuation.resume()
           }

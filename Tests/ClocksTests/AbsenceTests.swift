@@ -28,7 +28,7 @@ private actor Waiting {
     let settled = Task { await clock.settle() }
     // A thread asks as the watchdog does; until it gives the task up, nobody gets on here.
     let absences = Log<Absence>()
-    DispatchQueue.global().async {
+    onAThread {
       while absences.all.isEmpty {
         if let absence = clock.scheduler.newAbsence(after: .milliseconds(20)) {
           absences.add(absence)
@@ -42,5 +42,53 @@ private actor Waiting {
     #expect(absences.all.first?.description(after: .seconds(30)).contains("#\(id)") == true)
     await clock.advance(by: .seconds(1))
     clock.scheduler.change { $0.checkInvariants() }
+  }
+
+  /// Work on a queue that does not run is named by the queue.
+  @Test func workOnASuspendedQueue() async throws {
+    let clock = TestClock()
+    let queue = DispatchQueue(label: "suspended")
+    queue.suspend()
+    let runs = Log<Int>()
+    queue.async { runs.add(1) }
+    let settled = Task { await clock.settle() }
+    let absences = Log<Absence>()
+    // A thread, which nobody waits for.
+    Thread.detachNewThread {
+      while absences.all.isEmpty {
+        if let absence = clock.scheduler.newAbsence(after: .milliseconds(20)) {
+          absences.add(absence)
+        }
+        usleep(1000)
+      }
+    }
+    await settled.value
+    #expect(absences.all.map(\.tasks) == [[]])
+    #expect(absences.all.map(\.queues) == [["suspended"]])
+    #expect(absences.all.first?.description(after: .seconds(30)).contains("\"suspended\"") == true)
+    #expect(runs.all == [])
+    // Once nobody waits for it, its end changes nothing; other work is waited for.
+    queue.resume()
+    queue.async { runs.add(2) }
+    await clock.advance(by: .seconds(1))
+    #expect(runs.all == [1, 2])
+    clock.scheduler.change {
+      #expect($0.idleness.away == 0)
+      $0.checkInvariants()
+    }
+  }
+
+  /// Work that nobody waits for is not reported, however long it takes.
+  @Test func workThatNobodyWaitsFor() async throws {
+    let clock = TestClock()
+    let queue = DispatchQueue(label: "suspended")
+    queue.suspend()
+    queue.async {}
+    for _ in 0..<5 {
+      #expect(clock.scheduler.newAbsence(after: .milliseconds(1))?.queues == nil)
+      usleep(2000)
+    }
+    queue.resume()
+    await clock.settle()
   }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Clocks
@@ -26,12 +27,12 @@ import Testing
     case .none:
       """
       rung patience, door none, not seen: tasks, the main actor, Task.yield, sleeps on clocks that \
-      nobody injected
+      nobody injected, work on dispatch queues
       """
     case .hook:
       """
       rung enqueueHook, door hook, not seen: the main actor, Task.yield, sleeps on clocks that \
-      nobody injected
+      nobody injected, work on dispatch queues
       """
     default: "rung executors, door \(door), everything is seen"
     }
@@ -138,8 +139,8 @@ import Testing
             """
 
             Note: this process stands on the rung enqueueHook (door hook), where a test clock cannot \
-            see: the main actor, Task.yield, sleeps on clocks that nobody injected. A test that uses \
-            what is not seen may fail for that reason alone.
+            see: the main actor, Task.yield, sleeps on clocks that nobody injected, work on dispatch \
+            queues. A test that uses what is not seen may fail for that reason alone.
             """)
         }, "\(texts)")
     }

@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import Testing
 
 @testable import Clocks
@@ -132,7 +133,7 @@ import Testing
     for number in 0..<20 {
       Task {
         await withCheckedContinuation { continuation in
-          DispatchQueue.global().async { continuation.resume() }
+          onAThread { continuation.resume() }
         }
         try await clock.sleep(for: .seconds(1))
         for _ in 0..<50 { await Task.yield() }

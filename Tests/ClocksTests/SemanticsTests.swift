@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import Testing
 
 @testable import Clocks
@@ -347,7 +348,7 @@ import Testing
 
   @Test func workElsewhereIsNotSeenAndCanBeWaitedFor() async throws {
     let clock = clock
-    DispatchQueue.global().asyncAfter(deadline: .now() + 0.02) {
+    onAThread(after: 0.02) {
       Task { try await clock.sleep(for: .seconds(1)) }
     }
     await clock.settle()

@@ -78,7 +78,7 @@ import Testing
     for _ in 1...3 {
       waits.append(scheduler.change { $0.activity.nanosecondsWithoutThread })
       await withCheckedContinuation { continuation in
-        DispatchQueue.global().async {
+        onAThread {
           // Until the test is suspended.
           while !scheduler.change({ $0.idleness.isIdle }) { usleep(100) }
           continuation.resume()

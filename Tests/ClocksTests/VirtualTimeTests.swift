@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import Testing
 
 @_spi(TestKit) @testable import Clocks
@@ -268,7 +269,7 @@ private final class Box<Value>: @unchecked Sendable {
     try await withVirtualTime(jumpsAfter: .milliseconds(100)) { time in
       let ticker = Task { try await Task.sleep(for: .seconds(3600)) }
       await withCheckedContinuation { continuation in
-        DispatchQueue.global().async { continuation.resume() }
+        onAThread { continuation.resume() }
       }
       #expect(time.now.offset == .zero)
       try await ticker.value
@@ -279,7 +280,7 @@ private final class Box<Value>: @unchecked Sendable {
   @Test func sleepsFromOutsideWorkCanBeWaitedFor() async throws {
     try await withVirtualTime { time in
       let clock = time.clock
-      DispatchQueue.global().asyncAfter(deadline: .now() + 0.01) {
+      onAThread(after: 0.01) {
         Task { try await clock.sleep(for: .seconds(1)) }
       }
       try await time.waitForSleeps()
@@ -404,15 +405,18 @@ private final class Box<Value>: @unchecked Sendable {
     let options = ScopeOptions(stuckAfter: .milliseconds(100))
     try await VirtualTime(options, at: .here(), record: reports.add).run { _ in
       await withCheckedContinuation { continuation in
-        DispatchQueue.global().async {
+        let isBusy = DispatchSemaphore(value: 0)
+        onAThread {
           Task.detached {
             // A job that makes this detached task a test that is busy for longer than the grace.
             let clock = TestClock()
+            isBusy.signal()
             _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 0.4)
             continuation.resume()
             withExtendedLifetime(clock) {}
           }
         }
+        isBusy.wait()
       }
     }
     #expect(reports.all == [])

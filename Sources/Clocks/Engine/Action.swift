@@ -7,6 +7,8 @@ enum Action {
   /// Resumes a task that waited for the scheduler to be idle. `isOwn` says whether it is the
   /// scheduler's.
   case finish(UnsafeContinuation<Void, Never>, isOwn: Bool)
+  /// Begins work whose instant has come.
+  case begin(DelayedWork)
   /// Cancels tasks.
   case cancel([TaskHandle])
   /// Reports what is wrong with a scope whose body goes on although it was cancelled.

@@ -28,10 +28,9 @@ struct Idleness {
   /// While there are any, it starts none, so that the test's tasks run one at a time.
   var visitors = 0
 
-  /// Counts the tasks of the test that are away: they run, or are about to, where the scheduler does
-  /// not see their jobs begin and end. They come back, or go to sleep, without its help, so ready jobs
-  /// run meanwhile; but what waits for idleness waits for them. Nothing in Sources finds such tasks yet:
-  /// the count is a seam, with tests.
+  /// Counts the tasks of the test that are away, and its work on queues: they run, or are about to, where
+  /// the scheduler does not start them. They come back, or go to sleep, without its help, so ready jobs
+  /// run meanwhile; but what waits for idleness waits for them.
   var away = 0
 
   /// Whether no task of the test is running, and none could run.

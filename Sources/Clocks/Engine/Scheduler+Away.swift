@@ -32,7 +32,7 @@ extension Scheduler {
     }
   }
 
-  /// The tasks that have been away for longer than `limit`, if there are some that were not known yet;
+  /// The tasks and the work that have been away for longer than `limit`, if there are some that were not known yet;
   /// nobody waits for them any more then. To be asked again and again. O(tasks that are away).
   ///
   /// - Parameter isAnyRunning: Whether another test has something to run.
@@ -61,12 +61,17 @@ extension SchedulerState {
   fileprivate mutating func findAbsence(
     after limit: Duration, isAnyRunning: Bool
   ) -> (absence: Absence?, released: [TaskHandle]) {
-    let changes = awayTasks.isAnyAway ? awayTasks.changes : nil
+    // Work on queues keeps only those who wait.
+    let isWorkAwaited = !work.isEmpty && (!requests.isEmpty || scope?.isOver == false)
+    let changes =
+      awayTasks.isAnyAway || isWorkAwaited ? awayTasks.changes &+ work.changes : nil
     guard activity.findAbsence(after: limit, changes: changes, isAnyRunning: isAnyRunning) else {
       return (nil, [])
     }
     let (ids, count, released) = awayTasks.giveUp()
-    idleness.away -= count
-    return (ids.isEmpty ? nil : Absence(tasks: ids), released)
+    let queues = work.giveUp()
+    idleness.away -= count + queues.count
+    let isNews = !ids.isEmpty || !queues.isEmpty
+    return (isNews ? Absence(tasks: ids, queues: queues) : nil, released)
   }
 }

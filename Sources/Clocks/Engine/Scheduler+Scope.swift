@@ -214,4 +214,28 @@ extension Scheduler {
       }
     }
   }
+
+  // MARK: - Acting
+
+  /// Ends the sleeps whose tasks were cancelled before they were suspended.
+  func inspect(_ sleeps: [BegunSleep]) {
+    let cancelled = sleeps.filter(\.task.isCancelled)
+    guard !cancelled.isEmpty, let timeline = scope?.timeline else { return }
+    change { state in
+      for sleep in cancelled { state.scope?.runtimeSleeps.endCancelled(sleep, on: timeline) }
+    }
+  }
+
+  func setAlarm(_ alarm: Action.Alarm) {
+    scope?.alarmClock.set(alarm.number, in: alarm.duration)
+  }
+
+  func alarmRings(_ number: Int) {
+    let isAnyBusy = Scheduler.isAnyBusy
+    switch change({ $0.alarmRings(number, isAnyBusy: isAnyBusy) }) {
+    case .nothing: break
+    case .again(let alarm): setAlarm(alarm)
+    case .report(let problem): reportOverdue(problem)
+    }
+  }
 }

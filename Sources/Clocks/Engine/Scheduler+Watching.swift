@@ -44,10 +44,12 @@ extension Scheduler {
   /// Has the sleeps of all clocks throw a `CancellationError`; those on the runtime's clocks, which are
   /// left of a scope that has ended, just end.
   func cancelAllSleeps() {
+    handBackDelayedWork()
     for sleeper in change({ $0.timelines.flatMap { $0.removeAllSleeps() } }) {
       switch sleeper {
       case .continuation(let sleeper, _): sleeper.resume(throwing: CancellationError())
       case .job(let job): change { $0.jobIsReady(job, isFromOutside: false) }
+      case .work: break
       }
     }
   }

@@ -160,6 +160,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
       context.pointee.isWaking = isOwn
       continuation.resume()
       context.pointee.isWaking = false
+    case .begin(let work):
+      work.begin()
     case .cancel(let tasks):
       noteProblem()
       for task in tasks { task.cancel() }
@@ -190,6 +192,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     context.pointee.isInJob = true
     RuntimeDoor.run(job.job, job.taskID, on: job.lane)
     context.pointee.isInJob = false
+    context.pointee.runLoops = TimeInRunLoops()
     context.pointee.taskID = 0
     var ended: UInt64 = 0
     if let task, context.pointee.arrivedTask != job.taskID {
@@ -205,28 +208,6 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     for owner in context.pointee.visited { owner.visitorLeft(on: nil) }
     context.pointee.visited = []
     return ended
-  }
-
-  /// Ends the sleeps whose tasks were cancelled before they were suspended.
-  private func inspect(_ sleeps: [BegunSleep]) {
-    let cancelled = sleeps.filter(\.task.isCancelled)
-    guard !cancelled.isEmpty, let timeline = scope?.timeline else { return }
-    change { state in
-      for sleep in cancelled { state.scope?.runtimeSleeps.endCancelled(sleep, on: timeline) }
-    }
-  }
-
-  private func setAlarm(_ alarm: Action.Alarm) {
-    scope?.alarmClock.set(alarm.number, in: alarm.duration)
-  }
-
-  private func alarmRings(_ number: Int) {
-    let isAnyBusy = Scheduler.isAnyBusy
-    switch change({ $0.alarmRings(number, isAnyBusy: isAnyBusy) }) {
-    case .nothing: break
-    case .again(let alarm): setAlarm(alarm)
-    case .report(let problem): reportOverdue(problem)
-    }
   }
 
   // MARK: - As an owner of tasks
@@ -298,6 +279,14 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
       return back
     }
   }
+
+  override func workBegan(on queue: String) -> UInt64 { workIsOnQueue(queue) }
+
+  override func workEnded(_ number: UInt64) { workHasRun(number) }
+
+  override func enqueue(_ work: DelayedWork, after delay: Duration) { begin(work, after: delay) }
+
+  override func remove(_ work: DelayedWork) { takeOut(work) }
 
   override func taskWasCreated(_ task: UnownedJob) {
     let handle = TaskReference(job: task).watchableHandle

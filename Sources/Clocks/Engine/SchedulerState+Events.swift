@@ -63,4 +63,13 @@ extension SchedulerState {
     guard idleness.isIdle, let scope else { return .nothing }
     return scope.alarmRings(number, isAnyBusy: isAnyBusy)
   }
+
+  /// Stops the program if something is out of order; for tests.
+  func checkInvariants() {
+    idleness.checkInvariants()
+    awayTasks.checkInvariants()
+    requests.checkInvariants()
+    scope?.pace.checkInvariants()
+    scope?.timeline.sleeps.checkInvariants()
+  }
 }

@@ -4,6 +4,8 @@ enum Sleeper: Sendable {
   case continuation(UnsafeContinuation<Void, any Error>, isOwn: Bool)
   /// The task waits for this job of the runtime's to resume it.
   case job(ReadyJob)
+  /// No task sleeps, but work is to begin.
+  case work(DelayedWork)
 }
 
 /// The sleeps of one clock, ordered by deadline and then by registration.

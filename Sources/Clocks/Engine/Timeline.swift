@@ -154,6 +154,9 @@ extension Timeline: SleepHolder {
 extension SleepQueue.Pending {
   /// For example `until 3.0 seconds, since 1.0 seconds, task "poll" (#42), on ContinuousClock`.
   var line: String {
+    if details.clock == .dispatch {
+      return "until \(deadline), since \(details.registered), \(taskName ?? "a queue")"
+    }
     let id = details.taskID
     let task = taskName.map { "task \"\($0)\" (#\(id))" } ?? "task #\(id)"
     return "until \(deadline), since \(details.registered), \(task), on \(details.clock.rawValue)"

@@ -1,5 +1,3 @@
-import Dispatch
-
 /// Notices what would otherwise be a silent hang: a job that holds its thread while the rest of its
 /// test waits in vain, and a test that sleeps on a clock that nobody advances.
 ///
@@ -10,17 +8,18 @@ import Dispatch
 final class Watchdog: Sendable {
   static let shared = Watchdog()
 
-  /// Only kept alive; nobody touches it after it was activated.
-  nonisolated(unsafe) private let timer: any DispatchSourceTimer
-
   private init() {
-    timer = DispatchSource.makeTimerSource(queue: .global(qos: .utility))
     let limit = Environment.blockedAfter
     // Often enough for a report to come when it says.
     let interval = limit.seconds / 40
-    timer.schedule(deadline: .now() + interval, repeating: interval)
-    timer.setEventHandler { Self.look(limit, every: .seconds(interval)) }
-    timer.activate()
+    Self.lookAgain(limit, every: .seconds(interval))
+  }
+
+  private static func lookAgain(_ limit: Duration, every interval: Duration) {
+    RealTime(in: interval).schedule {
+      look(limit, every: interval)
+      lookAgain(limit, every: interval)
+    }
   }
 
   /// Begins to look, if that has not begun yet. O(1).

@@ -21,12 +21,31 @@ struct Blockage: Sendable {
   }
 }
 
-/// Tasks that run, or wait to, where the scheduler does not start their jobs, and do not come back.
+/// Tasks that run, or wait to, where the scheduler does not start their jobs, and do not come back; and
+/// work on queues that does not come to its end.
 struct Absence: Sendable {
   /// The tasks' ids.
   var tasks: [UInt64]
+  /// The label of the queue of each piece of work.
+  var queues: [String] = []
 
   func description(after limit: Duration) -> String {
+    (tasks.isEmpty ? "" : ofTasks(after: limit)) + (queues.isEmpty ? "" : ofWork(after: limit))
+  }
+
+  private func ofWork(after limit: Duration) -> String {
+    let names = Set(queues).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
+    return """
+      The test has waited for \(limit) of real time for work that it has handed to \
+      \(Set(queues).count == 1 ? "a queue" : "queues") of Dispatch's and that has not come to its end: \
+      \(names). Either the queue is suspended, or it is busy for another test, or the work blocks its \
+      thread: if it waits for time to move, it waits for ever, for time waits for it. Work that is to \
+      go on as long as the test belongs on a thread. The test goes on without waiting for it.
+
+      """
+  }
+
+  private func ofTasks(after limit: Duration) -> String {
     let names = tasks.map { "#\($0)" }.joined(separator: ", ")
     return """
       The test has waited for \(limit) of real time for \(tasks.count == 1 ? "a task" : "tasks") of \

@@ -41,6 +41,8 @@ enum ClockKind: String, Sendable {
   case test = "TestClock"
   case continuous = "ContinuousClock"
   case suspending = "SuspendingClock"
+  /// No task sleeps: work waits that is to begin later.
+  case dispatch = "Dispatch"
 }
 
 /// Whom tasks belong to: it is handed their jobs when they become ready.
@@ -125,4 +127,19 @@ class TaskOwner: @unchecked Sendable {
 
   /// Learns that the current thread has made a task for the owner.
   func taskWasCreated(_ task: UnownedJob) {}
+
+  // MARK: - Work on queues
+
+  /// Learns that work of the owner's is on a queue of Dispatch's, or runs there, until `workEnded`.
+  /// Returns the number of the work, which is not 0.
+  func workBegan(on queue: String) -> UInt64 { 1 }
+
+  /// Learns that work has come to its end, or never will begin.
+  func workEnded(_ number: UInt64) {}
+
+  /// Takes over work that is to begin after a while. Asked only if the owner is virtual.
+  func enqueue(_ work: DelayedWork, after delay: Duration) {}
+
+  /// Takes out work that was to begin later, if it has not begun.
+  func remove(_ work: DelayedWork) {}
 }

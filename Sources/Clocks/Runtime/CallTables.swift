@@ -65,6 +65,28 @@
       return redirect([(name, function)], in: loaded).contains(0)
     }
 
+    /// Puts functions in the places of others in the call table of a library, if it is loaded, and
+    /// returns the numbers of those that it calls.
+    static func redirect(
+      _ functions: [(name: StaticString, function: UnsafeRawPointer)], in library: String
+    ) -> Set<Int> {
+      guard let handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD) else { return [] }
+      return redirect(functions, in: handle.assumingMemoryBound(to: LoadedLibrary.self).pointee)
+    }
+
+    /// Whether a library is loaded and calls all these functions; nothing is changed.
+    static func calls(_ names: [StaticString], in library: String) -> Bool {
+      guard let handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD) else { return false }
+      let loaded = handle.assumingMemoryBound(to: LoadedLibrary.self).pointee
+      return visit(names, in: loaded) { _, _ in true }.count == names.count
+    }
+
+    /// Where a library begins in memory, if it is loaded.
+    static func base(of library: String) -> UInt? {
+      dlopen(library, RTLD_LAZY | RTLD_NOLOAD)?.assumingMemoryBound(to: LoadedLibrary.self).pointee
+        .base
+    }
+
     /// Puts functions in the places of others in the program and in every library that is loaded but
     /// the Swift runtime's own, and says whether the program calls the first of them.
     static func redirectUsers(
@@ -98,9 +120,20 @@
       return name.contains("libswift_Concurrency") || name.contains("libswiftCore")
     }
 
-    /// Returns the numbers of the functions that were found.
     private static func redirect(
       _ functions: [(name: StaticString, function: UnsafeRawPointer)], in library: LoadedLibrary
+    ) -> Set<Int> {
+      visit(functions.map(\.name), in: library) { number, address in
+        replaceWord(at: address, with: functions[number].function)
+      }
+    }
+
+    /// Goes through the entries of functions in a library's table, and returns the numbers of those for
+    /// which `body` said yes.
+    ///
+    /// - Parameter body: Is given the number of a function and the address of its entry.
+    private static func visit(
+      _ names: [StaticString], in library: LoadedLibrary, _ body: (Int, UInt) -> Bool
     ) -> Set<Int> {
       guard var entry = library.dynamicSection else { return [] }
       var table: [Int: UInt] = [:]
@@ -129,8 +162,8 @@
           let relocation = relocations[index]
           guard Kind.all.contains(UInt32(truncatingIfNeeded: relocation.info)) else { continue }
           let name = strings + Int(symbols[Int(relocation.info >> 32)].name)
-          guard let number = functions.firstIndex(where: { isEqual(name, $0.name) }),
-            replaceWord(at: library.base + relocation.offset, with: functions[number].function)
+          guard let number = names.firstIndex(where: { isEqual(name, $0) }),
+            body(number, library.base + relocation.offset)
           else { continue }
           found.insert(number)
         }

@@ -26,6 +26,7 @@ import Synchronization
       }
       let date = unsafeBitCast(readDate as ClockFunction, to: UnsafeRawPointer.self)
       _ = CallTables.redirect("clock_gettime", in: "libFoundationEssentials.so", to: date)
+      FoundationWaits.redirect()
     #endif
   }
 }

@@ -15,6 +15,7 @@ extension RuntimeDoor {
     if way != .none && way != .hook {
       JobRuns.redirect()
       TaskCreation.redirect()
+      DispatchCalls.redirect()
     }
     return way
   }()

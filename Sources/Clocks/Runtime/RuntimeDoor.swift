@@ -43,16 +43,13 @@ enum RuntimeDoor {
 
   /// Runs `body` soon on a thread of `lane`.
   static func startThread(on lane: Lane, _ body: @escaping @Sendable () -> Void) {
-    switch lane {
-    case .pool: DispatchQueue.global().async(execute: body)
-    case .main: DispatchQueue.main.async(execute: body)
-    }
+    OwnDispatch.run(on: lane, body)
   }
 
   /// Runs `body` on the main thread as soon as the job has ended that it runs now. To be called on
   /// the main queue.
   static func afterCurrentMainJob(_ body: @escaping @Sendable () -> Void) {
-    DispatchQueue.main.async(execute: body)
+    OwnDispatch.run(on: .main, body)
   }
 
   /// Whether the current thread runs a turn of the main queue.

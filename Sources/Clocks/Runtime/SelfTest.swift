@@ -16,14 +16,22 @@ public struct SchedulingSelfTest: Hashable, Sendable, CustomStringConvertible {
   /// them over.
   public let seesSleeps: Bool
 
+  /// Whether work on queues of Dispatch's is seen, and its delays; it has no influence on the rung.
+  public let seesDispatch: Bool
+
   /// The rung that follows from it.
   public var rung: SchedulingRung {
     guard seesTasks else { return .patience }
-    return missing.isEmpty ? .executors : .enqueueHook
+    return missingJobs.isEmpty ? .executors : .enqueueHook
   }
 
-  /// What is not seen, in words; empty on the highest rung.
+  /// What is not seen, in words; empty if everything is.
   public var missing: [String] {
+    missingJobs + (seesDispatch ? [] : ["work on dispatch queues"])
+  }
+
+  /// What of tasks is not seen.
+  private var missingJobs: [String] {
     var missing: [String] = []
     if !seesTasks { missing.append("tasks") }
     if !seesMainActor { missing.append("the main actor") }
@@ -45,6 +53,7 @@ extension SchedulingSelfTest {
   /// waits for anything. O(1), some microseconds.
   init(_ door: Door) {
     self.door = door.rawValue
+    seesDispatch = DispatchCalls.areSeen
     let task = Self.jobKeptBack { Task.detached {} }
     seesTasks = task != nil
     task.map(Self.finish)

@@ -61,6 +61,9 @@ struct ThreadContext {
   /// Whether a job runs at this moment, and not the loop between jobs.
   var isInJob = false
 
+  /// The real time that the job has spent in run loops of Foundation's.
+  var runLoops = TimeInRunLoops()
+
   /// The context of the job that the current thread runs, or `nil` if it runs none that came
   /// through the door.
   @inline(__always)
@@ -95,4 +98,26 @@ struct ThreadContext {
     }
     return key
   }()
+}
+
+/// The real time that a job has spent in run loops, which may be nested.
+struct TimeInRunLoops {
+  private var sum: UInt64 = 0
+  private var depth = 0
+  private var start: RealTime?
+
+  mutating func begin() {
+    if depth == 0 { start = RealTime(in: .zero) }
+    depth += 1
+  }
+
+  mutating func end() {
+    depth -= 1
+    guard depth == 0 else { return }
+    sum = nanoseconds
+    start = nil
+  }
+
+  /// All of it, up to now.
+  var nanoseconds: UInt64 { sum + (start?.nanosecondsSince ?? 0) }
 }

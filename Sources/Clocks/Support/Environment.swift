@@ -57,6 +57,10 @@ enum Environment {
   /// are, for example `USR1`; none if nothing is said.
   static let dumpSignal: String? = value("CLOCKS_DUMP_SIGNAL").flatMap { $0.isEmpty ? nil : $0 }
 
+  /// `CLOCKS_DISPATCH`: `0` if work on queues of Dispatch's is not to be seen, so that this can be
+  /// tried out and tested.
+  static let seesDispatch = value("CLOCKS_DISPATCH") != "0"
+
   /// Whether Xcode has told the process about a test bundle that it is to load.
   static var namesTestBundle: Bool {
     value("XCTestConfigurationFilePath") != nil || value("XCTestBundlePath") != nil

@@ -1,19 +1,29 @@
-import Dispatch
+#if os(Linux)
+  #if canImport(Glibc)
+    import Glibc
+  #elseif canImport(Musl)
+    import Musl
+  #endif
+#else
+  import Dispatch
+#endif
 
 /// An instant of real time, which stays real inside a scope of virtual time.
 ///
-/// The Swift runtime's clocks may be virtual there; Dispatch's never are.
+/// The clocks of the Swift runtime and of Dispatch may be virtual there; the system's, asked from here,
+/// never are.
 struct RealTime: Comparable, Sendable {
-  private let instant: DispatchTime
+  /// In nanoseconds; `.max` is never.
+  private let instant: UInt64
 
   /// The instant that is `duration` from now. O(1).
   init(in duration: Duration) {
-    instant = .now() + duration.dispatchInterval
+    instant = Self.now.adding(duration)
   }
 
   static func < (lhs: Self, rhs: Self) -> Bool { lhs.instant < rhs.instant }
 
-  var hasPassed: Bool { .now() >= instant }
+  var hasPassed: Bool { Self.now >= instant }
 
   /// Whether the instant has passed, if `extra` nanoseconds more are given.
   func hasPassed(by extra: UInt64) -> Bool {
@@ -22,25 +32,37 @@ struct RealTime: Comparable, Sendable {
 
   /// The real time since the instant, in nanoseconds; 0 before it.
   var nanosecondsSince: UInt64 {
-    let now = DispatchTime.now().uptimeNanoseconds
-    return now > instant.uptimeNanoseconds ? now - instant.uptimeNanoseconds : 0
+    let now = Self.now
+    return now > instant ? now - instant : 0
+  }
+
+  /// The real time until the instant, in nanoseconds; 0 once it has come, `nil` if it never does.
+  var nanosecondsLeft: UInt64? {
+    guard instant != .max else { return nil }
+    let now = Self.now
+    return now < instant ? instant - now : 0
   }
 
   /// Whether at least `duration` has passed since the instant.
-  func lasts(_ duration: Duration) -> Bool { .now() >= instant + duration.dispatchInterval }
+  func lasts(_ duration: Duration) -> Bool { Self.now >= instant.adding(duration) }
 
-  /// Runs `body` on a thread of the pool when the instant has come.
-  func schedule(_ body: @escaping @Sendable () -> Void) {
-    DispatchQueue.global().asyncAfter(deadline: instant, execute: body)
+  private static var now: UInt64 {
+    #if os(Linux)
+      var reading = timespec()
+      clock_gettime(CLOCK_MONOTONIC, &reading)
+      return UInt64(reading.tv_sec) * 1_000_000_000 + UInt64(reading.tv_nsec)
+    #else
+      return DispatchTime.now().uptimeNanoseconds
+    #endif
   }
 }
 
-extension Duration {
-  /// The interval in whole nanoseconds; a very long one lasts for ever.
-  fileprivate var dispatchInterval: DispatchTimeInterval {
-    let (seconds, attoseconds) = components
-    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    guard !overflow, seconds < 1_000_000_000 else { return .never }
-    return .nanoseconds(max(0, Int(product + attoseconds / 1_000_000_000)))
+extension UInt64 {
+  /// The instant `duration` later, in whole nanoseconds; a very long duration lasts for ever.
+  fileprivate func adding(_ duration: Duration) -> UInt64 {
+    let (seconds, attoseconds) = duration.components
+    guard self != .max, seconds < 1_000_000_000 else { return .max }
+    let nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+    return self + UInt64(Swift.max(0, nanoseconds))
   }
 }

@@ -7,9 +7,11 @@ extension TestClock {
     public let tolerance: Duration?
     /// The clock's time when the sleep was registered.
     public let registered: Instant
-    /// The name of the task that sleeps, if it was given one.
+    /// The name of the task that sleeps, if it was given one; or what it is that waits, for example
+    /// `queue "cache"`, if it is no task but work that was handed to Dispatch in a scope of virtual
+    /// time, to begin later.
     public let taskName: String?
-    /// The number that the Swift runtime gave to the task that sleeps.
+    /// The number that the Swift runtime gave to the task that sleeps; 0 if no task does.
     public let taskID: UInt64
     /// The number of the sleep: the clock's first one is 0, the next one 1, and so on.
     public let number: Int
@@ -26,6 +28,9 @@ extension TestClock {
 
     /// For example `until 3.0 seconds, since 1.0 seconds, task "poll" (#42)`.
     public var description: String {
+      if taskID == 0, let taskName {
+        return "until \(deadline), since \(registered), \(taskName)"
+      }
       let task = taskName.map { "task \"\($0)\" (#\(taskID))" } ?? "task #\(taskID)"
       return "until \(deadline), since \(registered), \(task)"
     }

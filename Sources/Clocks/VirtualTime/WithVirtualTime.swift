@@ -206,6 +206,7 @@ extension VirtualTime {
         scheduler.runEndedSleeps()
         await scheduler.settleAsOwn()
       }
+      scheduler.handBackDelayedWork()
       let pending = scheduler.pendingSleeps
       guard !pending.isEmpty else { return }
       if fails, !isReported {
@@ -215,6 +216,7 @@ extension VirtualTime {
       scheduler.cancelSleepingTasks()
     }
     guard await scheduler.settleUnlessRestless() == nil else { return }
+    scheduler.handBackDelayedWork()
     let pending = scheduler.pendingSleeps.map(\.line)
     guard !pending.isEmpty else { return }
     record(LeftoverFailure.endless(pending: pending))

@@ -1,6 +1,6 @@
 import Clocks
 import ClocksTestKit
-import Dispatch
+import Foundation
 import Testing
 import XCTest
 
@@ -20,7 +20,7 @@ actor Search {
 
 /// Something that answers on a thread of its own.
 func askTheServer(_ answer: @escaping @Sendable (String) -> Void) {
-  DispatchQueue.global().async { answer("42") }
+  Thread.detachNewThread { answer("42") }
 }
 
 @Suite struct VirtualTimeGuide {

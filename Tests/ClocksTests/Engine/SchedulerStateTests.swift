@@ -437,6 +437,7 @@ extension SchedulerState {
     case .run(let job): "run \(job.taskID)"
     case .wake(_, let isOwn): isOwn ? "wake" : "wake another's"
     case .finish(_, let isOwn): isOwn ? "finish" : "finish another's"
+    case .begin(let work): "begin \(work.name)"
     case .cancel(let tasks): "cancel \(tasks.count)"
     case .report: "report"
     case .look: "look"

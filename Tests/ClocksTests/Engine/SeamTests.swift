@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import Testing
 
 @testable import Clocks
@@ -225,7 +226,7 @@ import Testing
     let log = Log<String>()
     clock.scheduler.change { $0.taskWentAway(1) }
     Task { log.add(isBack.value == 1 ? "late" : "at once") }
-    DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) {
+    onAThread(after: 0.05) {
       isBack.increment()
       clock.scheduler.change { $0.taskCameBack(1) }
     }
@@ -239,7 +240,7 @@ import Testing
       let scheduler = time.scheduler
       let isBack = Counted()
       scheduler.change { $0.taskWentAway(1) }
-      DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) {
+      onAThread(after: 0.05) {
         isBack.increment()
         scheduler.change { $0.taskCameBack(1) }
       }

@@ -138,7 +138,7 @@ import XCTest
     guard isAsked else { return }
     let clock = TestClock()
     Task { try await clock.sleep(for: .seconds(1)) }
-    DispatchQueue.global().asyncAfter(deadline: .now() + 0.9) {
+    onAThread(after: 0.9) {
       Task { try await clock.sleep(for: .seconds(1)) }
     }
     try await clock.waitForSleeps(atLeast: 2)

@@ -1,5 +1,6 @@
 import Clocks
 import Dispatch
+import Foundation
 import Testing
 import XCTest
 
@@ -23,6 +24,16 @@ struct Retry: Sendable {
 }
 
 struct Unreachable: Error {}
+
+/// What was answered, on any thread.
+final class Answers: @unchecked Sendable {
+  private let lock = NSLock()
+  private var answers: [String] = []
+
+  var all: [String] { lock.withLock { answers } }
+
+  func add(_ answer: String) { lock.withLock { answers.append(answer) } }
+}
 
 @Suite struct TestClockGuide {
   @Test func waitsLongerEachTime() async throws {
@@ -50,13 +61,27 @@ struct Unreachable: Error {}
     try await clock.checkSuspension()
   }
 
-  @Test func callsBackFromAThread() async throws {
+  @Test func waitsForTheQueue() async throws {
     let clock = TestClock()
     let legacy = DispatchQueue(label: "legacy")
-    legacy.async {
+    let answers = Answers()
+    let task = Task {
+      while true {
+        try await clock.sleep(for: .seconds(1))
+        legacy.async { answers.add("\(clock.now)") }
+      }
+    }
+    await clock.advance(by: .seconds(2))
+    #expect(answers.all == ["1.0 seconds", "2.0 seconds"])
+    task.cancel()
+  }
+
+  @Test func callsBackFromAThread() async throws {
+    let clock = TestClock()
+    Thread.detachNewThread {
       Task { try await clock.sleep(for: .seconds(1)) }
     }
-    // The queue is not the test's: wait until its work has reached the clock.
+    // The thread is not the test's: wait until its work has reached the clock.
     try await clock.waitForSleeps()
     await clock.advance(by: .seconds(1))
     try await clock.checkSuspension()

@@ -175,7 +175,7 @@ import XCTest
     guard isAsked else { return }
     let (clock, other) = (TestClock(), TestClock())
     Task { try await other.sleep(for: .seconds(1)) }
-    DispatchQueue.global().asyncAfter(deadline: .now() + 1.2) {
+    onAThread(after: 1.2) {
       Task { try await clock.sleep(for: .seconds(1)) }
     }
     try await clock.waitForSleeps()

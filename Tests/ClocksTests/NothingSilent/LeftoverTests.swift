@@ -74,7 +74,7 @@ import Testing
       let clock = TestClock()
       weakClock = clock
       let task = Task { try? await clock.sleep(for: .seconds(1)) }
-      DispatchQueue.global().async { Task { try? await clock.sleep(for: .seconds(1)) } }
+      onAThread { Task { try? await clock.sleep(for: .seconds(1)) } }
       try await clock.waitForSleeps(atLeast: 2)
       await clock.advance(by: .seconds(1))
       await task.value

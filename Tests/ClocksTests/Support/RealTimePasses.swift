@@ -1,8 +1,17 @@
-import Dispatch
+import Foundation
 
 /// Returns when so many seconds of real time have passed, which no scheduler of ours sees.
 func realTimePasses(_ seconds: Double) async {
   await withCheckedContinuation { continuation in
-    DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { continuation.resume() }
+    onAThread(after: seconds) { continuation.resume() }
+  }
+}
+
+/// Runs something on a thread of its own, which no scheduler of ours sees, when so many seconds of real
+/// time have passed.
+func onAThread(after seconds: Double = 0, _ body: @escaping @Sendable () -> Void) {
+  Thread.detachNewThread {
+    if seconds > 0 { Thread.sleep(forTimeInterval: seconds) }
+    body()
   }
 }

@@ -1,5 +1,6 @@
 import Clocks
 import Dispatch
+import Foundation
 import Testing
 
 @testable import ContextDemo
@@ -44,7 +45,10 @@ import Testing
         await outside {
           // A thread, of which the clock knows nothing.
           await withCheckedContinuation { continuation in
-            DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) { continuation.resume() }
+            Thread.detachNewThread {
+              Thread.sleep(forTimeInterval: 0.05)
+              continuation.resume()
+            }
           }
           stage.log("thread", "is done")
         }

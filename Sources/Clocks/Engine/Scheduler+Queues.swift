@@ -1,0 +1,63 @@
+/// What work on queues of Dispatch's means for a test.
+extension Scheduler {
+  /// Work of the test is on a queue, or runs there; returns its number.
+  func workIsOnQueue(_ label: String) -> UInt64 {
+    change { state in
+      state.idleness.away += 1
+      state.scope?.pace.somethingHappens()
+      return state.work.begin(on: label)
+    }
+  }
+
+  /// It has run.
+  func workHasRun(_ number: UInt64) {
+    change { state in
+      state.awayTasks.somethingHappens()
+      state.scope?.pace.somethingHappens()
+      if state.work.end(number) { state.idleness.away -= 1 }
+    }
+  }
+
+  /// Has work begin when the scope's time has come so far.
+  func begin(_ work: DelayedWork, after delay: Duration) {
+    guard let scope else { return }
+    let fulfilled = change { state in
+      let timeline = scope.timeline
+      let deadline = saturatingSum(timeline.now, delay)
+      let sleep = timeline.sleeps.reserve()
+      let details = SleepQueue<Duration>.Details(
+        registered: timeline.now, task: nil, clock: .dispatch, tolerance: nil)
+      _ = timeline.sleeps.suspend(
+        sleep, .work(work), until: deadline, name: work.name, details: details)
+      state.work.delay(work, sleep)
+      return timeline.takeFulfilledWaiters()
+    }
+    // Whoever delays work may hold a lock.
+    guard !fulfilled.isEmpty else { return }
+    RuntimeDoor.startThread(on: .pool) {
+      for waiter in fulfilled { waiter.succeed() }
+    }
+  }
+
+  /// Takes out work that was to begin later.
+  func takeOut(_ work: DelayedWork) {
+    // What it holds is let go of without the lock.
+    _ = change { state in
+      state.work.endDelay(work).flatMap { scope?.timeline.sleeps.cancel($0) }
+    }
+  }
+
+  /// Has all work begin in real time that was to begin at an instant of the scope's.
+  func handBackDelayedWork() {
+    guard let timeline = scope?.timeline else { return }
+    let works: [(work: DelayedWork, delay: Duration)] = change { state in
+      let deadlines = Dictionary(
+        timeline.sleeps.pending.map { ($0.number, $0.deadline) }, uniquingKeysWith: { $1 })
+      return state.work.endDelays().compactMap { token in
+        guard case .work(let work) = timeline.sleeps.cancel(token) else { return nil }
+        return (work, (deadlines[token.number] ?? timeline.now) - timeline.now)
+      }
+    }
+    for (work, delay) in works { work.handBack(delay) }
+  }
+}

@@ -1,0 +1,95 @@
+#if os(Linux) && canImport(Glibc) && compiler(>=6.3)
+  import Glibc
+  internal import CDispatch
+
+  /// Dispatch's instants, which are numbers (`time_internal.h` of libdispatch): nanoseconds of the
+  /// monotonic clock; or, negated, of the date.
+  enum DispatchTimes {
+    static let now: UInt64 = 0
+    static let never = UInt64.max
+    /// The present by the date.
+    static let wallNow = UInt64.max - 1
+
+    /// The owner of the current thread, if its time is virtual.
+    @inline(__always)
+    static var virtualOwner: TaskOwner? {
+      guard !TaskOwnership.shared.isEmpty, let owner = ThreadContext.runningOwner, owner.isVirtual
+      else { return nil }
+      return owner
+    }
+
+    /// `dispatch_time`.
+    static func time(_ base: UInt64, _ delta: Int64) -> UInt64 {
+      guard base == now || base == wallNow, let owner = virtualOwner else {
+        return dispatch_time(base, delta)
+      }
+      if base == wallNow { return wallTime(nil, delta) }
+      return dispatch_time(read(CLOCK_MONOTONIC, of: owner), delta)
+    }
+
+    /// `dispatch_walltime`.
+    static func wallTime(_ base: UnsafePointer<timespec>?, _ delta: Int64) -> UInt64 {
+      guard base == nil, let owner = virtualOwner,
+        var date = owner.reading(of: CLOCK_REALTIME, isDate: true)
+      else { return dispatch_walltime(base, delta) }
+      return dispatch_walltime(&date, delta)
+    }
+
+    /// How far an instant is from an owner's present, not below zero; `nil` if it never comes.
+    static func delay(until instant: UInt64, for owner: TaskOwner) -> Duration? {
+      guard instant != never else { return nil }
+      guard instant != now, instant != wallNow else { return .zero }
+      let isUptime = instant >> 63 == 0
+      let isDate = !isUptime && instant >> 62 & 1 == 1
+      let value = isUptime ? instant : isDate ? 0 &- instant : instant & ~(1 << 63)
+      let clock = isUptime ? CLOCK_MONOTONIC : isDate ? CLOCK_REALTIME : CLOCK_BOOTTIME
+      let present = read(clock, of: owner, isDate: isDate)
+      return value > present ? .nanoseconds(Int64(clamping: value - present)) : .zero
+    }
+
+    /// An instant for those who wait in real time: as far from the real present as the given one is from
+    /// the virtual one.
+    static func realInstant(_ instant: UInt64) -> UInt64 {
+      guard instant != now, instant != never, let owner = virtualOwner,
+        let delay = delay(until: instant, for: owner)
+      else { return instant }
+      return dispatch_time(now, delay.wholeNanoseconds)
+    }
+
+    /// What the monotonic clock reads for an owner.
+    static func presentUptime(of owner: TaskOwner) -> UInt64 { read(CLOCK_MONOTONIC, of: owner) }
+
+    private static func read(
+      _ clock: clockid_t, of owner: TaskOwner, isDate: Bool = false
+    ) -> UInt64 {
+      var reading = timespec()
+      if let virtual = owner.reading(of: clock, isDate: isDate) {
+        reading = virtual
+      } else {
+        clock_gettime(clock, &reading)
+      }
+      return UInt64(max(0, reading.tv_sec)) * 1_000_000_000 + UInt64(reading.tv_nsec)
+    }
+
+    /// Whether these numbers are what they are thought to be here.
+    static let areReadable: Bool = {
+      func reading(_ clock: clockid_t) -> UInt64 {
+        var reading = timespec()
+        clock_gettime(clock, &reading)
+        return UInt64(reading.tv_sec) * 1_000_000_000 + UInt64(reading.tv_nsec)
+      }
+      let before = (reading(CLOCK_MONOTONIC), reading(CLOCK_REALTIME))
+      let uptime = dispatch_time(now, 0)
+      let date = 0 &- dispatch_walltime(nil, 0)
+      let after = (reading(CLOCK_MONOTONIC), reading(CLOCK_REALTIME))
+      // The date may be set at any moment.
+      let isDate = date >= before.1 && date <= after.1 || after.1 < before.1
+      return uptime >= before.0 && uptime <= after.0 && isDate
+    }()
+  }
+
+  extension Duration {
+    /// In whole nanoseconds; at the end of the range it stays there.
+    var wholeNanoseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000) }
+  }
+#endif

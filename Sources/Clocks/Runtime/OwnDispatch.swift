@@ -1,0 +1,63 @@
+// What this package itself hands to Dispatch. It is nobody's work, and its delays are real: so it goes
+// past those functions of Dispatch in whose places ours are (DispatchCalls.swift).
+
+import Dispatch
+
+#if os(Linux)
+  internal import CDispatch
+#endif
+
+enum OwnDispatch {
+  /// Runs `body` soon on a thread of `lane`.
+  static func run(on lane: Lane, _ body: @escaping @Sendable () -> Void) {
+    #if os(Linux)
+      let queue =
+        lane == .main ? dispatch_get_main_queue() : dispatch_get_global_queue(defaultQuality, 0)
+      dispatch_async_f(queue, OwnWork.kept(body)) { OwnWork.run($0) }
+    #else
+      (lane == .main ? DispatchQueue.main : .global()).async(execute: body)
+    #endif
+  }
+
+  #if os(Linux)
+    /// `QOS_CLASS_DEFAULT` (`sys/qos.h`).
+    private static let defaultQuality = 21
+    /// `QOS_CLASS_UTILITY`: alarms ring although tests block the threads of the pool.
+    fileprivate static let alarmQuality = 17
+  #endif
+}
+
+extension RealTime {
+  /// Runs `body` on a thread of the pool when the instant has come, if it ever does.
+  func schedule(_ body: @escaping @Sendable () -> Void) {
+    guard let nanosecondsLeft else { return }
+    let delay = Int(clamping: nanosecondsLeft)
+    #if os(Linux)
+      let queue = dispatch_get_global_queue(OwnDispatch.alarmQuality, 0)
+      dispatch_after_f(dispatch_time(0, Int64(delay)), queue, OwnWork.kept(body)) {
+        OwnWork.run($0)
+      }
+    #else
+      DispatchQueue.global(qos: .utility).asyncAfter(
+        deadline: .now() + .nanoseconds(delay), execute: body)
+    #endif
+  }
+}
+
+#if os(Linux)
+  /// A closure as a pointer.
+  private final class OwnWork {
+    private let body: @Sendable () -> Void
+
+    private init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+    static func kept(_ body: @escaping @Sendable () -> Void) -> UnsafeMutableRawPointer {
+      Unmanaged.passRetained(OwnWork(body)).toOpaque()
+    }
+
+    static func run(_ pointer: UnsafeMutableRawPointer?) {
+      guard let pointer else { return }
+      Unmanaged<OwnWork>.fromOpaque(pointer).takeRetainedValue().body()
+    }
+  }
+#endif

@@ -1,0 +1,200 @@
+import Clocks
+import ClocksTestKit
+import Foundation
+import Testing
+import XCTest
+
+/// What waits in Foundation blocks its thread, and takes real time, in a scope as well: as long as it
+/// says, whatever time it is in the scope.
+@Suite struct FoundationTests {
+  private static let blocked: [(name: String, wait: @Sendable () -> Void)] = [
+    ("Thread.sleep(forTimeInterval:)", { Thread.sleep(forTimeInterval: 0.02) }),
+    ("Thread.sleep(until:)", { Thread.sleep(until: Date() + 0.02) }),
+    ("usleep", { usleep(20_000) }),
+    ("NSCondition.wait(until:)", { wait(until: Date() + 0.02) }),
+    ("NSConditionLock.lock(before:)", { lock(before: Date() + 0.02) }),
+    ("DispatchSemaphore.wait(timeout:)", { waitForSemaphore() }),
+    ("DispatchGroup.wait(timeout:)", { waitForGroup() }),
+    ("DispatchWorkItem.wait(timeout:)", { waitForItem() }),
+  ]
+
+  @Test(.virtualTime, arguments: blocked.indices) func waitsTakeRealTime(_ index: Int) async throws
+  {
+    let (name, wait) = Self.blocked[index]
+    for hours in [0, 1000, 10_000] {
+      try await Task.sleep(for: .seconds(3600 * hours))
+      let date = Date()
+      let start = realNow()
+      wait()
+      let passed = realNow() - start
+      #expect(passed >= .milliseconds(19) && passed < .seconds(30), "\(name), after \(hours) hours")
+      #expect(Date() == date, "\(name)")
+    }
+    #expect(VirtualTime.current?.now.offset == .seconds(3600 * 11_000))
+  }
+
+  /// The same on a queue.
+  @Test(.virtualTime) func waitsOnAQueueTakeRealTime() async throws {
+    try await Task.sleep(for: .seconds(3_600_000))
+    let start = realNow()
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        wait(until: Date() + 0.02)
+        Thread.sleep(forTimeInterval: 0.02)
+        continuation.resume()
+      }
+    }
+    let passed = realNow() - start
+    #expect(passed >= .milliseconds(38) && passed < .seconds(30))
+    #expect(VirtualTime.current?.now.offset == .seconds(3_600_000))
+  }
+
+  /// Dates are virtual.
+  @Test(.virtualTime) func datesAreVirtual() async throws {
+    let start = (Date(), NSDate(), Date.now)
+    try await Task.sleep(for: .seconds(3600))
+    #expect(Date().timeIntervalSince(start.0) == 3600)
+    #expect(NSDate().timeIntervalSince(start.1 as Date) == 3600)
+    #expect(Date.now.timeIntervalSince(start.2) == 3600)
+    #expect(start.0.timeIntervalSinceNow == -3600)
+    #expect(start.1.timeIntervalSinceNow == -3600)
+    #expect(Date(timeIntervalSinceNow: 1).timeIntervalSince(start.0) == 3601)
+  }
+
+  @Test(.virtualTime) func theUptimeIsReal() async throws {
+    let start = ProcessInfo.processInfo.systemUptime
+    try await Task.sleep(for: .seconds(360_000))
+    #expect(ProcessInfo.processInfo.systemUptime - start < 300_000)
+  }
+
+  /// Sources that are no timers are not seen: what they run reads real time.
+  @Test(.virtualTime) func sourcesOfOtherKinds() async throws {
+    let time = try #require(VirtualTime.current)
+    try await Task.sleep(for: .seconds(360_000))
+    let source = DispatchSource.makeUserDataAddSource()
+    let now = DispatchTime.now()
+    let seen = await time.holding {
+      await withCheckedContinuation { continuation in
+        source.setEventHandler { continuation.resume(returning: DispatchTime.now()) }
+        source.resume()
+        source.add(data: 1)
+      }
+    }
+    #expect(seen < now)
+    source.cancel()
+  }
+
+  /// An operation queue hands its work to Dispatch.
+  @Test(.virtualTime) func operations() async throws {
+    let operations = OperationQueue()
+    operations.maxConcurrentOperationCount = 1
+    let ticks = Tally()
+    for _ in 0..<5 {
+      operations.addOperation {
+        takeTime()
+        ticks.add()
+      }
+    }
+    await VirtualTime.current?.settle()
+    #expect(ticks.value == 5)
+  }
+}
+
+private func wait(until date: Date) {
+  let condition = NSCondition()
+  condition.withLock { while condition.wait(until: date) {} }
+}
+
+private func lock(before date: Date) {
+  _ = NSConditionLock(condition: 0).lock(whenCondition: 1, before: date)
+}
+
+private func waitForSemaphore() {
+  _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 0.02)
+}
+
+private func waitForGroup() {
+  let group = DispatchGroup()
+  group.enter()
+  _ = group.wait(timeout: .now() + 0.02)
+  group.leave()
+}
+
+private func waitForItem() {
+  let item = DispatchWorkItem {}
+  _ = item.wait(timeout: .now() + 0.02)
+  item.perform()
+}
+
+/// Run loops, of which the open-source Foundation runs only that of the main thread. In XCTest the main
+/// thread is there.
+final class MainRunLoopTests: XCTestCase {
+  /// For how long a run loop ran, in each of three scopes' presents.
+  @MainActor
+  private func times(_ run: @escaping @MainActor () -> Void) async throws -> [Duration] {
+    try await withVirtualTime { @MainActor time in
+      var times: [Duration] = []
+      for hours in [0, 1000, 10_000] {
+        try await Task.sleep(for: .seconds(3600 * hours))
+        let (start, date) = (realNow(), Date())
+        run()
+        times.append(realNow() - start)
+        XCTAssertEqual(Date(), date)
+      }
+      XCTAssertEqual(time.now.offset, .seconds(3600 * 11_000))
+      return times
+    }
+  }
+
+  /// The main thread runs the block while the test's thread waits: it is the test's.
+  func testSyncOnTheMainQueue() async throws {
+    try await withVirtualTime { _ in
+      try await Task.sleep(for: .seconds(3600))
+      let now = (ContinuousClock.now, DispatchTime.now())
+      DispatchQueue.main.sync {
+        XCTAssertTrue(Thread.isMainThread)
+        XCTAssertEqual(ContinuousClock.now, now.0)
+        XCTAssertEqual(DispatchTime.now(), now.1)
+      }
+    }
+  }
+
+  private func areAsAsked(_ times: [Duration]) -> Bool {
+    times.count == 3 && times.allSatisfy { $0 >= .milliseconds(19) && $0 < .seconds(30) }
+  }
+
+  @MainActor func testRunUntil() async throws {
+    let times = try await times {
+      let timer = Timer(fire: Date() + 3600, interval: 0, repeats: false) { _ in }
+      RunLoop.current.add(timer, forMode: .default)
+      RunLoop.current.run(until: Date() + 0.02)
+      timer.invalidate()
+    }
+    XCTAssertTrue(areAsAsked(times), "\(times)")
+  }
+
+  @MainActor func testRunBefore() async throws {
+    let times = try await times {
+      let timer = Timer(fire: Date() + 3600, interval: 0, repeats: false) { _ in }
+      RunLoop.current.add(timer, forMode: .default)
+      _ = RunLoop.current.run(mode: .default, before: Date() + 0.02)
+      timer.invalidate()
+    }
+    XCTAssertTrue(areAsAsked(times), "\(times)")
+  }
+
+  @MainActor func testTimer() async throws {
+    let ticks = Tally()
+    let times = try await times {
+      let timer = Timer(fire: Date() + 0.02, interval: 0, repeats: false) { _ in ticks.add() }
+      RunLoop.current.add(timer, forMode: .default)
+      let before = ticks.value
+      for _ in 0..<10 where ticks.value == before {
+        RunLoop.current.run(until: Date() + 0.1)
+      }
+      timer.invalidate()
+    }
+    XCTAssertTrue(areAsAsked(times), "\(times)")
+    XCTAssertEqual(ticks.value, 3)
+  }
+}
