@@ -185,10 +185,10 @@ of(
 of(
     "SchedulerState.claimNeededThread",
     ("no thread is asked for when somebody waits",
-     "idleness.isIdle && (turn", "false && (turn"),
+     "idleness.isIdle\n", "false\n"),
     ("no thread is asked for when a job is ready",
      "!idleness.ready.isEmpty", "false"),
-    ("a thread is asked for while a task is away", "(idleness.isIdle && (turn", "(true && (turn"),
+    ("a thread is asked for while a task is away", "(idleness.isIdle\n", "(true\n"),
     ("a thread is asked for again and again", "    idleness.thread = .requested\n", ""),
 )
 of(

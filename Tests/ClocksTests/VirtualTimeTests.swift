@@ -396,7 +396,7 @@ private final class Box<Value>: @unchecked Sendable {
       reports.all.first?.withoutDump.hasSuffix(
         """
         It is still not over: it awaits something that does not hear of its cancellation, for \
-        example the value of another task. So all tasks that sleep have been cancelled, too.
+        example the value of another task. So all tasks of it have been cancelled, too.
         """) == true)
   }
 

@@ -28,8 +28,8 @@ extension Scheduler {
     return end?.problem
   }
 
-  /// Reports what went wrong while the body still runs, although it was cancelled; and has all tasks
-  /// end that sleep, so that the body may.
+  /// Reports what went wrong while the body still runs, although it was cancelled; and cancels all tasks
+  /// that are known, so that what it awaits may end.
   func reportOverdue(_ problem: ScopeProblem) {
     if let isLeft = scope?.isLeft {
       change { $0.isAbandoned = true }
@@ -38,6 +38,7 @@ extension Scheduler {
     report.runInTest { [self] in
       report.record(describe(problem, isOverdue: true))
       cancelSleepingTasks()
+      for task in tasks { task.cancel() }
     }
   }
 

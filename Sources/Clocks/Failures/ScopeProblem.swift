@@ -72,6 +72,6 @@ enum ScopeProblem: Sendable {
   /// What is added if the operation does not end although it was cancelled.
   static let isOverdue = """
     It is still not over: it awaits something that does not hear of its cancellation, for example \
-    the value of another task. So all tasks that sleep have been cancelled, too.
+    the value of another task. So all tasks of it have been cancelled, too.
     """
 }

@@ -21,8 +21,12 @@ import Testing
       "heartbeatThatDoesNotHear",
       [
         "has run for 0.3 seconds", "It is still not over",
-        "all tasks that sleep have been cancelled",
+        "all tasks of it have been cancelled",
       ]
+    ),
+    (
+      "readerOfAStreamThatNobodyFinishes",
+      ["withVirtualTime is stuck at", "all tasks of it have been cancelled", "\"reader\""]
     ),
     ("bodyThatPollsForEver", ["has run for 0.3 seconds", "for what never comes"]),
     (

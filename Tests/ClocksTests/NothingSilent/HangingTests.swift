@@ -43,6 +43,16 @@ import XCTest
     }
   }
 
+  @Test func readerOfAStreamThatNobodyFinishes() async throws {
+    guard isAsked else { return }
+    try await withVirtualTime(stuckAfter: .milliseconds(200)) { _ in
+      let (stream, source) = AsyncStream<Int>.makeStream()
+      let reader = Task(name: "reader") { for await _ in stream {} }
+      await reader.value
+      withExtendedLifetime(source) {}
+    }
+  }
+
   @Test func bodyThatPollsForEver() async throws {
     guard isAsked else { return }
     let isReady = Counted()
