@@ -836,8 +836,8 @@ of(
      "continuation.resume()\n      context.pointee.isWaking = false\n    case .finish",
      "continuation.resume()\n    case .finish"),
     ("isWaking is left on after a request",
-     "continuation.resume()\n      context.pointee.isWaking = false\n    case .cancel",
-     "continuation.resume()\n    case .cancel"),
+     "continuation.resume()\n      context.pointee.isWaking = false\n    case .begin",
+     "continuation.resume()\n    case .begin"),
     ("a stranger's sleep is resumed as the scheduler's own",
      "case .wake(let continuation, let isOwn):\n      if isOwn { willResume(TaskReference(continuation)) }\n"
      "      context.pointee.isWaking = isOwn",

@@ -23,7 +23,7 @@ private final class Box<Value>: @unchecked Sendable {
       try await SuspendingClock().sleep(for: .seconds(10))
       #expect(time.now.offset == .seconds(86_420))
     }
-    #expect(ContinuousClock.now - start < .seconds(60))
+    #expect(ContinuousClock.now - start < .seconds(3600))
   }
 
   @Test func everyKindOfTaskSleepsVirtually() async throws {

@@ -5,6 +5,8 @@ extension Scheduler {
     change { state in
       state.idleness.away += 1
       state.scope?.pace.somethingHappens()
+      // Its thread and the test's run side by side.
+      state.order.chooser?.asked(.outsideWork)
       return state.work.begin(on: label)
     }
   }
@@ -18,10 +20,12 @@ extension Scheduler {
     }
   }
 
-  /// Has work begin when the scope's time has come so far.
-  func begin(_ work: DelayedWork, after delay: Duration) {
-    guard let scope else { return }
-    let fulfilled = change { state in
+  /// Has work begin when the scope's time has come so far; says whether it will. Not while `holding`
+  /// keeps time from moving: its operation may wait for the work.
+  func begin(_ work: DelayedWork, after delay: Duration) -> Bool {
+    guard let scope else { return false }
+    let fulfilled: [SleepsWaiter]? = change { state in
+      guard state.scope?.pace.unlimitedHolds == 0 else { return nil }
       let timeline = scope.timeline
       let deadline = saturatingSum(timeline.now, delay)
       let sleep = timeline.sleeps.reserve()
@@ -33,10 +37,13 @@ extension Scheduler {
       return timeline.takeFulfilledWaiters()
     }
     // Whoever delays work may hold a lock.
-    guard !fulfilled.isEmpty else { return }
-    RuntimeDoor.startThread(on: .pool) {
-      for waiter in fulfilled { waiter.succeed() }
+    guard let fulfilled else { return false }
+    if !fulfilled.isEmpty {
+      RuntimeDoor.startThread(on: .pool) {
+        for waiter in fulfilled { waiter.succeed() }
+      }
     }
+    return true
   }
 
   /// Takes out work that was to begin later.

@@ -284,7 +284,9 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   override func workEnded(_ number: UInt64) { workHasRun(number) }
 
-  override func enqueue(_ work: DelayedWork, after delay: Duration) { begin(work, after: delay) }
+  override func enqueue(_ work: DelayedWork, after delay: Duration) -> Bool {
+    begin(work, after: delay)
+  }
 
   override func remove(_ work: DelayedWork) { takeOut(work) }
 

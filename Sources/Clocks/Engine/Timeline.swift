@@ -153,12 +153,13 @@ extension Timeline: SleepHolder {
 
 extension SleepQueue.Pending {
   /// For example `until 3.0 seconds, since 1.0 seconds, task "poll" (#42), on ContinuousClock`.
-  var line: String {
-    if details.clock == .dispatch {
-      return "until \(deadline), since \(details.registered), \(taskName ?? "a queue")"
-    }
+  var line: String { "until \(deadline), since \(details.registered), \(sleeper)" }
+
+  /// Who sleeps, and on which clock.
+  private var sleeper: String {
+    if details.clock == .dispatch { return taskName ?? "a queue" }
     let id = details.taskID
     let task = taskName.map { "task \"\($0)\" (#\(id))" } ?? "task #\(id)"
-    return "until \(deadline), since \(details.registered), \(task), on \(details.clock.rawValue)"
+    return "\(task), on \(details.clock.rawValue)"
   }
 }

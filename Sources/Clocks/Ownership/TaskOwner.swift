@@ -137,8 +137,9 @@ class TaskOwner: @unchecked Sendable {
   /// Learns that work has come to its end, or never will begin.
   func workEnded(_ number: UInt64) {}
 
-  /// Takes over work that is to begin after a while. Asked only if the owner is virtual.
-  func enqueue(_ work: DelayedWork, after delay: Duration) {}
+  /// Takes over work that is to begin after a while, and says so; while real work keeps time from
+  /// moving, a delay is a part of that, and nothing is taken over. Asked only if the owner is virtual.
+  func enqueue(_ work: DelayedWork, after delay: Duration) -> Bool { false }
 
   /// Takes out work that was to begin later, if it has not begun.
   func remove(_ work: DelayedWork) {}

@@ -125,12 +125,10 @@ enum DispatchCalls {
       let work = QueueWork(block, on: queue, of: owner)
       guard let delay = DispatchTimes.delay(until: instant, for: owner) else { return }
       guard delay > .zero else { return work.hand() }
-      guard owner.isVirtual else { return work.hand(after: delay.wholeNanoseconds) }
-      owner.enqueue(
-        DelayedWork(
-          "queue \"\(work.queueName)\"", begin: { work.hand() },
-          handBack: { work.hand(after: $0.wholeNanoseconds) }),
-        after: delay)
+      let delayed = DelayedWork(
+        "queue \"\(work.queueName)\"", begin: { work.hand() },
+        handBack: { work.hand(after: $0.wholeNanoseconds) })
+      if !owner.isVirtual || !owner.enqueue(delayed, after: delay) { delayed.handBack(delay) }
     }
 
     /// A block that another thread may run while this one waits for it.

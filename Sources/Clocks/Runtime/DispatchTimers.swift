@@ -145,7 +145,7 @@
         "timer on queue \"\(queueName)\"", begin: { [weak self] in self?.timeHasCome() },
         handBack: { [weak self] in self?.goOnInRealTime(after: $0) })
       pending = work
-      owner.enqueue(work, after: delay)
+      if !owner.enqueue(work, after: delay) { waitInRealTime(for: delay) }
     }
 
     private func timeHasCome() {
@@ -173,12 +173,15 @@
     }
 
     private func goOnInRealTime(after delay: Duration) {
-      lock.withLock {
-        pending = nil
-        next = nil
-        let start = dispatch_time(DispatchTimes.now, delay.wholeNanoseconds)
-        dispatch_source_set_timer(source, start, interval ?? DispatchTimes.never, 0)
-      }
+      lock.withLock { waitInRealTime(for: delay) }
+    }
+
+    /// Leaves the next time, and all after it, to Dispatch.
+    private func waitInRealTime(for delay: Duration) {
+      pending = nil
+      next = nil
+      let start = dispatch_time(DispatchTimes.now, delay.wholeNanoseconds)
+      dispatch_source_set_timer(source, start, interval ?? DispatchTimes.never, 0)
     }
 
     // MARK: - Its handlers

@@ -212,6 +212,33 @@ import Testing
     #expect(VirtualTime.current?.now.offset == .seconds(3600))
   }
 
+  /// While `holding` keeps time, who is in it may wait for a delay: those are real then.
+  @Test(.virtualTime, arguments: 0..<20) func delaysOfHeldWorkAreReal(_: Int) async throws {
+    let time = try #require(VirtualTime.current)
+    let start = realNow()
+    queue.asyncAfter(deadline: .now() + 7200) {}
+    await time.holding {
+      await withCheckedContinuation { continuation in
+        queue.asyncAfter(deadline: .now() + 0.002) { continuation.resume() }
+      }
+      let timer = DispatchSource.makeTimerSource(queue: queue)
+      await withCheckedContinuation { continuation in
+        var left = 3
+        timer.setEventHandler {
+          left -= 1
+          if left == 0 { continuation.resume() }
+        }
+        timer.schedule(deadline: .now() + 0.001, repeating: 0.001)
+        timer.resume()
+      }
+      timer.cancel()
+    }
+    #expect(realNow() - start >= .milliseconds(5))
+    #expect(time.now.offset == .zero)
+    try await Task.sleep(for: .seconds(7199))
+    #expect(time.clock.pendingSleeps.count == 1)
+  }
+
   /// What has not begun when the scope ends begins in real time.
   @Test(arguments: 0..<5) func whatIsLeftOfAScope(_: Int) async throws {
     let ended = DispatchSemaphore(value: 0)

@@ -31,7 +31,7 @@ import Testing
     var done = 0
     while done < share {
       let program = Program.random(seed: seed, size: Self.stepsInProgram)
-      if let mismatch = await mismatch(program, in: setting, patience: 120) {
+      if let mismatch = await mismatch(program, in: setting, patience: 600) {
         await report(program, mismatch, in: setting)
         return
       }
