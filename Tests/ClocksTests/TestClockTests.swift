@@ -193,6 +193,7 @@ import Testing
   @Test func waitForSleepsThrowsWhenTheyDoNotComeInTime() async throws {
     let clock = clock
     let task = Task { try await clock.sleep(for: .seconds(1)) }
+    await clock.settle()
     let error = await #expect(throws: SleepArrivalError.self) {
       try await clock.waitForSleeps(atLeast: 2, timeout: .milliseconds(10))
     }

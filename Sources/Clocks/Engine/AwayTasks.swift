@@ -23,6 +23,8 @@ struct AwayTasks {
   private var entries = TaskTable<Entry>()
   /// Those to look at before the test counts as idle.
   private var suspects: [UInt64] = []
+  /// Those that are away of which the register cannot tell whether they are back.
+  private var awaitingAsyncLets: [UInt64] = []
   /// The tasks that executors of others run at this moment, each with the number of such jobs.
   private var running: [UInt64: Int] = [:]
   /// The tasks whose executors have handed their jobs back, to be run after a while of virtual time:
@@ -114,6 +116,7 @@ struct AwayTasks {
 
   private mutating func comeBack(_ id: UInt64, _ entry: Entry) {
     changes += 1
+    if entry.hasAsyncLets { awaitingAsyncLets.removeAll { $0 == id } }
     guard let task = entry.task else { return }
     let status = TaskStatus(of: task.job)
     if !status.isOver, status.isActive || entry.hasAsyncLets || status.hasPreference {
@@ -160,12 +163,13 @@ struct AwayTasks {
     return (gone, released)
   }
 
-  /// Looks at those tasks that are away of which the register cannot tell. O(tasks that are away).
+  /// Looks at those tasks that are away of which the register cannot tell. O(those).
   ///
   /// - Returns: The tasks that came back, to be let go of without a lock.
   mutating func lookAtAsyncLets() -> [TaskHandle] {
     var back: [TaskHandle] = []
-    for entry in entries.all where entry.absence != 0 && entry.hasAsyncLets {
+    for id in awaitingAsyncLets {
+      let entry = entries[id]
       guard let task = entry.task, !TaskStatus(of: task.job).isActive,
         !TaskStatus.awaitsActiveAsyncLet(task.job)
       else { continue }
@@ -178,11 +182,12 @@ struct AwayTasks {
   }
 
   /// The number of a task's absence, if it is away.
-  private func absence(
+  private mutating func absence(
     of id: UInt64, _ task: TaskHandle, _ entry: Entry, _ owner: TaskOwner
   ) -> UInt64? {
     guard !delayed.contains(id) else { return nil }
     if entry.hasAsyncLets, TaskStatus.awaitsActiveAsyncLet(task.job) {
+      awaitingAsyncLets.append(id)
       return AwayRegister.add(task, of: owner, isOwnersToLookAt: true)
     }
     let status = TaskStatus(of: task.job)
@@ -217,6 +222,7 @@ struct AwayTasks {
     suspects.removeAll { entries[$0].isNone }
     givenUp.formUnion(ids)
     running = [:]
+    awaitingAsyncLets = []
     changes += 1
     return (ids.sorted(), count, released)
   }
@@ -226,5 +232,9 @@ struct AwayTasks {
     let suspected = entries.all.filter { $0.absence == 0 }.compactMap(\.task?.id)
     precondition(Set(suspected) == Set(suspects), "a task that nobody looks at")
     precondition(suspected.count == suspects.count, "a task that is looked at twice")
+    let absent = Set(entries.all.filter { $0.absence != 0 }.compactMap(\.task?.id))
+    precondition(
+      Set(awaitingAsyncLets).count == awaitingAsyncLets.count
+        && absent.isSuperset(of: awaitingAsyncLets), "a task that is not away, or twice")
   }
 }

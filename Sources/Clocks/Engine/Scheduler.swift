@@ -226,7 +226,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
         }
         state.note(.jobEnqueued(task: job.taskID, by: creator, job.lane))
       }
-      let isFromOutside = scope != nil && ThreadContext.current?.pointee.owner !== self
+      let isFromOutside = scope != nil && ThreadContext.current?.pointee.runsJob(of: self) != true
       state.jobIsReady(job, isFromOutside: isFromOutside)
     }
   }

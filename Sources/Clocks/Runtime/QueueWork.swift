@@ -93,7 +93,7 @@
 
     /// Runs somebody's code on behalf of an owner.
     static func runBlock(of owner: TaskOwner, _ body: () -> Void) {
-      var context = ThreadContext(owner: owner, isInJob: true)
+      var context = ThreadContext(owner: owner, isInJob: true, isOnQueue: true)
       context.run { _ in body() }
       guard !context.visited.isEmpty else { return }
       AwayRegister.look()

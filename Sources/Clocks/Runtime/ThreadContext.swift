@@ -61,6 +61,13 @@ struct ThreadContext {
   /// Whether a job runs at this moment, and not the loop between jobs.
   var isInJob = false
 
+  /// Whether it is work on a queue of Dispatch's, which runs beside the owner's jobs.
+  var isOnQueue = false
+
+  /// Whether it is a job that an owner has put into order.
+  @inline(__always)
+  func runsJob(of owner: TaskOwner) -> Bool { self.owner === owner && !isOnQueue }
+
   /// The real time that the job has spent in run loops of Foundation's.
   var runLoops = TimeInRunLoops()
 
