@@ -874,7 +874,7 @@ of(
 )
 of(
     "Scheduler.enqueue",
-    ("nothing comes from outside", "scope != nil && ThreadContext.current?.pointee.owner !== self",
+    ("nothing comes from outside", "scope != nil && ThreadContext.current?.pointee.runsJob(of: self) != true",
      "scope == nil && ThreadContext.current?.pointee.owner !== self"),
     ("nobody observes that a task is made", "state.note(.taskCreated(job.taskID, by: creator))",
      "_ = creator"),

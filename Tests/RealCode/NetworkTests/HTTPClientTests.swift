@@ -2,7 +2,7 @@
   import AsyncHTTPClient
   import Clocks
   import ClocksTestKit
-  import Dispatch
+  import NIOCore
   import NIOPosix
   import RealCodeSupport
   import Testing
@@ -35,13 +35,13 @@
       let time = try #require(VirtualTime.current)
       let server = try await LocalServer(on: group) { _ in nil }
       let client = HTTPClient(eventLoopGroupProvider: .shared(group))
-      let before = DispatchTime.now()
+      let before = NIODeadline.now()
       await #expect(throws: HTTPClientError.deadlineExceeded) {
         try await time.holding {
           try await client.execute(server.request, timeout: .milliseconds(50))
         }
       }
-      #expect(DispatchTime.now() >= before + .milliseconds(50))
+      #expect(NIODeadline.now() >= before + .milliseconds(50))
       #expect(time.now == .init())
       try await client.shutdown()
       try await server.close()
