@@ -922,7 +922,8 @@ of(
      "if known == nil, TestLibraries.isXCTestRunning, task == 0 {"),
     ("whoever makes a clock in XCTest is not known",
      "      scheduler.admitCurrentTask()\n      scheduler.addMaker()\n", "      scheduler.admitCurrentTask()\n"),
-    ("whoever makes a clock is not known", "    if known == nil { scheduler.addMaker() }\n", ""),
+    ("whoever makes a clock is not known", "      scheduler.addMaker()\n      // A test", "      // A test"),
+    ("a clock that a helper makes is not watched for", "        TestCaseRegister.turnOn()\n", ""),
     ("a task whose clocks are gone is nobody's", "    _ = TaskOwnership.shared.claim(task, for: scheduler)\n", ""),
     ("a test is not known to its failures", "isTestKnown: true", "isTestKnown: false"),
 )
@@ -1103,7 +1104,7 @@ of(
     ("a task older than the scheduler becomes its own",
      "        guard id > registrations[ObjectIdentifier(running)]!.watermark else {\n"
      "          return (processWide?.ownerIfAwake, false)\n        }\n", ""),
-    ("strangers are not remembered", "if owner == nil { registerForeign(id) }", ""),
+    ("strangers are not remembered", "      registerForeign(id)\n      return (nil, true)", "      return (nil, true)"),
     ("a stranger is the test's that resumes it", "      if foreign.contains(id) { return (processWide?.ownerIfAwake, false) }\n", ""),
     ("a stranger's actor is the test's", "foreign.contains(id)\n        ? processWide?.ownerIfAwake : running",
      "running"),
@@ -1188,7 +1189,11 @@ of(
     "RuntimeDoor.arrive",
     ("a task that wakes is looked up", "if context.pointee.isWaking, let owner", "if context.pointee.isWaking, !context.pointee.isWaking, let owner"),
     ("a task that is to be held runs", "        context.pointee.holding = .job(job)\n        return\n", ""),
-    ("a new task is seen as known", "lane: lane), isNew: isNew)", "lane: lane), isNew: false)"),
+    ("a new task is seen as known", "if let owner {\n        owner.enqueue(ReadyJob(job: job, taskID: id, lane: lane), isNew: isNew)",
+     "if let owner {\n        owner.enqueue(ReadyJob(job: job, taskID: id, lane: lane), isNew: false)"),
+    ("who makes a task before the clock is touched is not remembered", "isNew ? TestCaseRegister.hasMade(job)",
+     "isNew ? nil"),
+    ("a yield before the clock is touched is not remembered", ": TestCaseRegister.hasYielded(job)", ": nil"),
 )
 of(
     "ThreadContext.runningOwner",

@@ -45,7 +45,15 @@ extension Scheduler {
     // with them all that was known of its tasks.
     _ = TaskOwnership.shared.claim(task, for: scheduler)
     scheduler.admitCurrentTask()
-    if known == nil { scheduler.addMaker() }
+    if known == nil {
+      scheduler.addMaker()
+      // A test may be given the clock.
+      if !TestCaseRegister.isOn,
+        !TestCaseRegister.isTestCase(task) || !SwiftTesting.isRunningCase
+      {
+        TestCaseRegister.turnOn()
+      }
+    }
     return scheduler
   }
 
@@ -69,14 +77,17 @@ extension Scheduler {
 
   func release() {
     TaskOwnership.shared.release(self)
+    if TaskOwnership.shared.isEmpty { TestCaseRegister.turnOff() }
   }
 
   /// Makes the current task the scheduler's, if no other test owns it, and says whether it is the
   /// scheduler's now.
   ///
   /// If its job was not started by the scheduler, it is a visitor until it ends. O(1).
+  ///
+  /// - Parameter users: Those of the clock that the task uses; `nil` if it makes one.
   @discardableResult
-  func admitCurrentTask() -> Bool {
+  func admitCurrentTask(among users: TestCases? = nil) -> Bool {
     let context = ThreadContext.current
     guard let task = TaskReference.currentID else { return false }
     wakeIfProcessWide()
@@ -87,14 +98,17 @@ extension Scheduler {
     }
     guard TaskOwnership.shared.claim(task, for: self) else { return false }
     keepCurrentTask()
+    if users != nil { adoptTestCase(of: task) }
     guard context?.pointee.owner == nil else {
-      // It runs in the queue of an actor that is at work for another test.
+      // It runs in the queue of an actor that is at work for another test, or for whoever owns what is
+      // nobody's.
+      if TestCaseRegister.isOn { visit() }
       if let current = TaskReference.current { suspect(current) }
       return true
     }
     let user = WatchedTask.currentChild
     _ = change { $0.testTasks.add(user: user) }
-    checkSharing()
+    if let users { checkSharing(among: users) }
     if context?.pointee.isCounted != true || !isProcessWide { visit() }
     context?.pointee.owner = self
     return true
@@ -151,13 +165,30 @@ extension Scheduler {
     keepCurrentTask()
   }
 
-  /// Reports the clocks if the current task is that of a test case, and another test case that is still
-  /// under way uses them, too.
-  private func checkSharing() {
-    guard let id = TaskReference.currentID, TaskOwnership.shared.isTestCase(id),
+  /// Makes all tasks of the test case the scheduler's to which the current task belongs, which was
+  /// nobody's. O(1), but once a test case.
+  private func adoptTestCase(of task: UInt64) {
+    guard TestCaseRegister.isOn else { return }
+    TestCaseRegister.adopt(task, by: self) { member in
+      change { state in
+        state.liveTasks.insert(member.task)
+        // Its job may be under way.
+        state.awayTasks.suspect(member.task, mayHaveRun: true, hasAsyncLets: false)
+        if member.hasYielded, state.awayTasks.begins(member.task) {
+          state.taskWentAway(member.task.id)
+        }
+        return member.isTestCase ? state.testTasks.add(user: WatchedTask(member.task)) : []
+      }
+    }
+  }
+
+  /// Reports a clock if the current task is that of a test case, and another test case that is still
+  /// under way uses it, too.
+  private func checkSharing(among users: TestCases) {
+    guard let id = TaskReference.currentID, TestCaseRegister.isTestCase(id),
       let task = WatchedTask.current
     else { return }
-    let (shared, over) = change { $0.testCases.add(task) }
+    let (shared, over) = change { _ in users.add(task) }
     withExtendedLifetime(over) {}
     if let shared { report.record(ClockFailure.shared(report.origin, by: shared)) }
   }

@@ -25,8 +25,10 @@ extension Scheduler {
 
   /// Suspends the current task until the scheduler is idle, and returns why it never will be, if
   /// so.
-  nonisolated(nonsending) func settle() async -> Runaway? {
-    let waiter = IdleWaiter(isOwn: admitCurrentTask())
+  ///
+  /// - Parameter users: Those of the clock that is asked for it.
+  nonisolated(nonsending) func settle(among users: TestCases? = nil) async -> Runaway? {
+    let waiter = IdleWaiter(isOwn: admitCurrentTask(among: users))
     await wait(waiter)
     return waiter.runaway
   }

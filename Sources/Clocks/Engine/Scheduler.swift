@@ -290,6 +290,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   override func remove(_ work: DelayedWork) { takeOut(work) }
 
+  override var outlivesItsTest: Bool { change { $0.testTasks.areOver } }
+
   override func taskWasCreated(_ task: UnownedJob) {
     let handle = TaskReference(job: task).watchableHandle
     change { state in

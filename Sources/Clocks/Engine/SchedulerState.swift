@@ -20,8 +20,6 @@ struct SchedulerState {
   var activity = Activity()
   /// The tasks that tell whether the test is over.
   var testTasks = TestTasks()
-  /// The test cases that use the test's clocks.
-  var testCases = TestCases()
   /// The times of the test's clocks, but for that of a scope.
   var clocks = ClockRegister()
   /// What a scope adds; `nil` unless the test's time is virtual throughout.

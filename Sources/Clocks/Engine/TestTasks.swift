@@ -30,15 +30,16 @@ struct TestTasks {
   }
 }
 
-/// The test cases that use a test's clocks: more than one at once if the clocks are shared.
-struct TestCases {
+/// The test cases that use a clock: more than one at once if it is shared. Used within
+/// `Scheduler.change` only.
+final class TestCases: Sendable {
   /// Those that may not be over yet.
-  private var tasks: [WatchedTask] = []
-  private var isReported = false
+  @exclusivity(unchecked) nonisolated(unsafe) private var tasks: [WatchedTask] = []
+  @exclusivity(unchecked) nonisolated(unsafe) private var isReported = false
 
   /// Adds one, and returns how many there are at once if that is more than one, and is not known yet;
   /// and what is not needed any more, to be let go of without a lock.
-  mutating func add(_ task: WatchedTask) -> (shared: Int?, over: [WatchedTask]) {
+  func add(_ task: WatchedTask) -> (shared: Int?, over: [WatchedTask]) {
     let over = tasks.filter(\.isOver)
     tasks.removeAll { $0.isOver || $0 == task }
     tasks.append(task)

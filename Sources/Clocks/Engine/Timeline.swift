@@ -15,6 +15,9 @@ final class Timeline<Duration: DurationProtocol & Hashable>: Sendable {
   /// Those who are told of each sleep that is registered.
   @exclusivity(unchecked) nonisolated(unsafe) private(set) var listeners: [UInt64: Listener] = [:]
 
+  /// The test cases that use the clock whose time this is.
+  let users = TestCases()
+
   init(now: Duration) {
     self.now = now
   }

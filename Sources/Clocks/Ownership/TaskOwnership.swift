@@ -28,8 +28,6 @@ final class TaskOwnership: Sendable {
   /// Tasks that are known to be foreign, unless `owners` says otherwise; but for those that are older
   /// than every owner, which are foreign anyway.
   @exclusivity(unchecked) nonisolated(unsafe) private var foreign = TaskSet()
-  /// Tasks that a test library has made: test cases run in them.
-  @exclusivity(unchecked) nonisolated(unsafe) private var testCases = TaskSet()
   /// How large the set may get before the outdated ones are dropped.
   @exclusivity(unchecked) nonisolated(unsafe) private var foreignLimit = 8
 
@@ -117,6 +115,9 @@ final class TaskOwnership: Sendable {
 
   // MARK: - Tasks
 
+  /// The owner that a task is registered for. O(1).
+  func knownOwner(of id: UInt64) -> TaskOwner? { lock.withLock { owners[id] } }
+
   /// The owner that a task is known to have, or the process-wide one if it is awake. O(1).
   func owner(of id: UInt64) -> TaskOwner? {
     lock.withLock {
@@ -159,7 +160,8 @@ final class TaskOwnership: Sendable {
     lock.withLock { register(id, of: owner) }
   }
 
-  /// Whose a job is that has just become ready, and whether its task is seen for the first time.
+  /// Whose a job is that has just become ready, if it is anybody's, and whether its task is seen for the
+  /// first time.
   /// Amortized O(1).
   ///
   /// A task is seen here for the first time when it is started, on the thread that starts it, and
@@ -186,9 +188,9 @@ final class TaskOwnership: Sendable {
         register(id, of: running)
         return (running, true)
       }
-      let owner = processWide?.ownerIfAwake
-      if owner == nil { registerForeign(id) }
-      return (owner, false)
+      if let owner = processWide?.ownerIfAwake { return (owner, false) }
+      registerForeign(id)
+      return (nil, true)
     }
   }
 
@@ -213,14 +215,6 @@ final class TaskOwnership: Sendable {
     foreign.removeChunks(upTo: registrations.values.lazy.map(\.watermark).min() ?? .max)
     foreignLimit = max(8, foreign.chunkCount * 2)
   }
-
-  // MARK: - Test cases
-
-  /// Notes that a test library has made a task. Expected O(1).
-  func noteTestCase(_ id: UInt64) { lock.withLock { testCases.insert(id) } }
-
-  /// Whether a test library has made a task. Expected O(1).
-  func isTestCase(_ id: UInt64) -> Bool { lock.withLock { testCases.contains(id) } }
 
   // MARK: - The process-wide owner
 

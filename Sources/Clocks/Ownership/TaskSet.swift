@@ -25,6 +25,9 @@ struct TaskSet {
     latest = (number, chunks.removeValue(forKey: number) ?? empty)
   }
 
+  /// Whether nothing was ever put in, or all chunks were removed.
+  var isEmpty: Bool { latest == nil && chunks.isEmpty }
+
   func contains(_ id: UInt64) -> Bool {
     let number = id >> Self.chunkBits
     if let latest, latest.number == number { return Self.contains(latest.words, id) }

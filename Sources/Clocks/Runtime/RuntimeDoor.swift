@@ -85,6 +85,12 @@ enum RuntimeDoor {
         owner.enqueue(ReadyJob(job: job, taskID: id, lane: lane), isNew: isNew)
         return
       }
+      if isNew || id == 0, TestCaseRegister.isOn,
+        let owner = isNew ? TestCaseRegister.hasMade(job) : TestCaseRegister.hasYielded(job)
+      {
+        owner.enqueue(ReadyJob(job: job, taskID: id, lane: lane), isNew: isNew)
+        return
+      }
     }
     runElsewhere(job, on: lane)
   }
@@ -102,7 +108,15 @@ enum RuntimeDoor {
   static func runForeign(_ job: UnownedJob, on lane: Lane, isCounted: Bool = false) {
     let id = taskID(of: job)
     var context = ThreadContext(taskID: id, isCounted: isCounted, isInJob: true)
-    context.run { _ in run(job, id, on: lane) }
+    if let owner = TestCaseRegister.adopter(of: id) {
+      owner.enqueue(ReadyJob(job: job, taskID: id, lane: lane), isNew: false)
+    } else {
+      let endOfYield = id == 0 ? TestCaseRegister.endOfYield(job) : nil
+      context.run { _ in run(job, id, on: lane) }
+      endOfYield?()
+      // It may have been adopted while it ran.
+      if TestCaseRegister.isOn { AwayRegister.look() }
+    }
     let waiting = isCounted ? TaskOwnership.shared.foreignJobHasRun() : nil
     if !context.visited.isEmpty {
       AwayRegister.look()

@@ -36,7 +36,7 @@ enum TaskCreation {
       let createTestCase: Create = { flags, options, type, function, context in
         let make = unsafeBitCast(TaskCreation.original, to: Create.self)
         let made = make(flags, options, type, function, context)
-        TaskOwnership.shared.noteTestCase(taskID(of: made.task))
+        TestCaseRegister.noteTestCase(made.task)
         if !TaskOwnership.shared.isEmpty { TaskCreation.hasMade(made.task) }
         return made
       }
@@ -61,11 +61,14 @@ enum TaskCreation {
   }
 
   /// The owner of the tasks that the current thread makes.
-  private static var creator: TaskOwner? {
-    guard let context = ThreadContext.current else { return ThreadContext.runningOwner }
-    // A task that is held back is nobody's until it is started.
-    guard case .nothing = context.pointee.holding else { return nil }
-    return ThreadContext.runningOwner
+  private static var creator: TaskOwner? { holdsBack ? nil : ThreadContext.runningOwner }
+
+  /// Whether the thread holds back the task that it makes, which is nobody's until it is started.
+  private static var holdsBack: Bool {
+    guard let context = ThreadContext.current, case .nothing = context.pointee.holding else {
+      return ThreadContext.current != nil
+    }
+    return false
   }
 
   /// Whether the task is to be seen at each of its hops that the current thread makes with these
@@ -85,9 +88,14 @@ enum TaskCreation {
     let id = taskID(of: task)
     if let context = ThreadContext.current, context.pointee.arrivedTask == id { return }
     // One that is over needs no owner any more.
-    guard let owner = creator, !TaskStatus(of: task).isOver else { return }
-    if TaskOwnership.shared.register(newTask: id, of: owner) { owner.taskWasCreated(task) }
-    owner.taskMayBeAway(task)
+    guard !TaskStatus(of: task).isOver else { return }
+    if let owner = creator {
+      if TaskOwnership.shared.register(newTask: id, of: owner) { owner.taskWasCreated(task) }
+      owner.taskMayBeAway(task)
+    } else if TestCaseRegister.isOn, !holdsBack, let owner = TestCaseRegister.hasMade(task) {
+      owner.taskWasCreated(task)
+      owner.taskMayBeAway(task)
+    }
   }
 }
 

@@ -33,7 +33,7 @@ final class WatchedTask: Equatable, Sendable {
     return current
   }
 
-  private init(_ task: TaskHandle) { self.task = task }
+  init(_ task: TaskHandle) { self.task = task }
 
   static func == (lhs: WatchedTask, rhs: WatchedTask) -> Bool { lhs.task.id == rhs.task.id }
 

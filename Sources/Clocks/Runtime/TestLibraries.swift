@@ -108,7 +108,7 @@ enum TestLibraries {
 /// assumed here. (A struct that is generic over the whole function type would not do: such a
 /// function takes even a `String` by address.)
 enum SwiftTesting {
-  private struct CurrentTest<Test> { var call: () -> Test? }
+  private struct Current<Value> { var call: () -> Value? }
   // An initializer owns its arguments; any other function borrows them.
   private struct MakeComment<Comment> { var call: (__owned String) -> Comment }
   private struct MakeSourceLocation<SourceLocation> {
@@ -121,15 +121,26 @@ enum SwiftTesting {
   /// Whether the code that calls this runs in a task of one of Swift Testing's tests. A detached
   /// task, or a thread or queue of the test's own, does not count as one.
   static var isRunningThisTask: Bool {
-    guard let currentTest = SwiftFunction(named: "$s7Testing4TestV7currentACSgvgZ"),
-      let test = _typeByName("7Testing4TestV")
-    else { return false }
-
-    func isThere<Test>(_: Test.Type) -> Bool {
-      currentTest.as(CurrentTest<Test>.self).call() != nil
-    }
-    return isThere(test)
+    isThere(currentTest, test)
   }
+
+  /// Whether the code that calls this runs in a task of one of their cases: not while arguments are made,
+  /// or a trait provides something.
+  static var isRunningCase: Bool { isThere(currentCase, testCase) }
+
+  private static func isThere(_ current: SwiftFunction?, _ type: Any.Type?) -> Bool {
+    guard let current, let type else { return false }
+
+    func isThere<Value>(_: Value.Type) -> Bool { current.as(Current<Value>.self).call() != nil }
+    return isThere(type)
+  }
+
+  nonisolated(unsafe) private static let currentTest = SwiftFunction(
+    named: "$s7Testing4TestV7currentACSgvgZ")
+  private static let test = _typeByName("7Testing4TestV")
+  nonisolated(unsafe) private static let currentCase = SwiftFunction(
+    named: "$s7Testing4TestV4CaseV7currentAESgvgZ")
+  private static let testCase = _typeByName("7Testing4TestV4CaseV")
 
   /// Calls `Issue.record(_:sourceLocation:)`; returns whether that could be done.
   static func record(_ message: String, at callSite: CallSite) -> Bool {

@@ -86,7 +86,10 @@ struct Divergence: Sendable {
     }.first
     if let arrival {
       suspect = .outside(tree.name(of: arrival.job))
-    } else if !more.isEmpty, more.allSatisfy({ $0.divergence(from: second) == nil }) {
+    } else if witnesses.outsideWork == 0, !more.isEmpty,
+      more.allSatisfy({ $0.divergence(from: second) == nil })
+    {
+      // Work outside might have been as quick in all of these by chance.
       suspect = .earlierRun
     } else if witnesses.randomReadings > 0 {
       suspect = .randomness

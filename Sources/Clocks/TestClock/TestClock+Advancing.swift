@@ -20,7 +20,7 @@ extension TestClock {
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
   ) async {
-    let runaway = await scheduler.settle()
+    let runaway = await scheduler.settle(among: timeline.users)
     report(
       runaway, in: "settle()",
       at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column))
@@ -159,7 +159,7 @@ extension TestClock {
     line: UInt = #line, column: UInt = #column
   ) async {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    let isOwn = scheduler.admitCurrentTask()
+    let isOwn = scheduler.admitCurrentTask(among: timeline.users)
     if !isOwn { checkForeignUse("TestClock.run()", at: callSite) }
     let run = Run(timeline, isOwn: isOwn, limit: RealTime(in: timeout))
     await scheduler.wait(run)
@@ -179,7 +179,7 @@ extension TestClock {
     at callSite: CallSite, as name: String,
     to target: @escaping (Timeline<Duration>) -> Duration?
   ) async -> Duration? {
-    let isOwn = scheduler.admitCurrentTask()
+    let isOwn = scheduler.admitCurrentTask(among: timeline.users)
     if !isOwn { checkForeignUse("TestClock.\(name)", at: callSite) }
     let advance = Advance(timeline, isOwn: isOwn, to: target)
     await scheduler.wait(advance)

@@ -17,7 +17,7 @@ extension TestClock {
     atLeast count: Int = 1, timeout: Swift.Duration = .seconds(60)
   ) async throws {
     try Task.checkCancellation()
-    scheduler.admitCurrentTask()
+    scheduler.admitCurrentTask(among: timeline.users)
     let waiter = SleepsWaiter(count: count)
     guard scheduler.change({ _ in timeline.add(waiter) }) else { return }
     // Neither the alarm nor the handler keeps the clock.

@@ -23,7 +23,7 @@ extension TestClock {
     // special one, would not fit into the first kilobyte of a task's stack any more, and a second
     // one would be allocated for each task that sleeps.
     try Task.checkCancellation()
-    let isOwn = scheduler.admitCurrentTask()
+    let isOwn = scheduler.admitCurrentTask(among: timeline.users)
     if !isOwn { checkForeignUse("TestClock.sleep(until:)", at: origin) }
     guard let token = announceSleep(until: deadline) else { return }
     try await withTaskCancellationHandler {

@@ -57,7 +57,7 @@ extension TestClock {
     var jobsFromOutside: UInt64 = 0
     var wakes = 0
     while true {
-      let isOwn = scheduler.admitCurrentTask()
+      let isOwn = scheduler.admitCurrentTask(among: timeline.users)
       if !isOwn { checkForeignUse(name, at: callSite) }
       let observer = TimelineObserver(
         timeline, isOwn: isOwn, isPaced: isPaced, after: known?.offset,

@@ -1,0 +1,95 @@
+import Clocks
+import Testing
+
+/// What a test starts before it first touches the clock: all of it is the test's.
+private func start(_ log: Log<String>, on clock: TestClock<Duration>) -> [Task<Void, Never>] {
+  let plain = Task {
+    try? await clock.sleep(for: .seconds(1))
+    log.add("plain")
+  }
+  let nested = Task {
+    await Task {
+      for _ in 0..<10 { await Task.yield() }
+      await withTaskGroup { group in
+        group.addTask {
+          try? await clock.sleep(for: .seconds(2))
+          log.add("nested")
+        }
+      }
+    }.value
+  }
+  let detached = Task.detached {
+    await Keeper.shared.visit()
+    try? await clock.sleep(for: .seconds(3))
+    log.add("detached")
+  }
+  return [plain, nested, detached]
+}
+
+/// An actor that all tests use.
+private actor Keeper {
+  static let shared = Keeper()
+  func visit() async { await Task.yield() }
+}
+
+private func isExact(_ clock: TestClock<Duration>) async {
+  let log = Log<String>()
+  let begin = clock.now
+  let tasks = start(log, on: clock)
+  for (second, entries) in [(1, 1), (2, 2), (3, 3)] {
+    await clock.advance(by: .seconds(1))
+    #expect(log.all == Array(["plain", "nested", "detached"].prefix(entries)), "\(second)")
+    #expect(clock.pendingSleeps.count == 3 - entries)
+  }
+  #expect(begin.duration(to: clock.now) == .seconds(3))
+  for task in tasks { await task.value }
+}
+
+private struct NamedClock: Sendable {
+  let clock: any Clock<Duration>
+  let name: String
+}
+
+/// Clocks that were made before the test began, outside it, or by a task that is over.
+@Suite struct OutlivingClockTests {
+  private static let clocks = (0..<20).map { NamedClock(clock: TestClock(), name: "test \($0)") }
+
+  @Test(arguments: clocks) fileprivate func anArgument(_ named: NamedClock) async throws {
+    await isExact(try #require(named.clock as? TestClock<Duration>))
+  }
+
+  @Test(arguments: 0..<20) func madeByAHelpersTask(_: Int) async {
+    let fixture = Task { TestClock() }
+    await isExact(await fixture.value)
+  }
+
+  @Test(arguments: 0..<20) func madeByADetachedTask(_: Int) async {
+    let fixture = Task.detached { await Task { TestClock() }.value }
+    await isExact(await fixture.value)
+  }
+
+  @Suite(.serialized) struct OfASuite {
+    private static let clock = TestClock()
+
+    @Test(arguments: 0..<20) func oneAfterTheOther(_: Int) async { await isExact(Self.clock) }
+    @Test(arguments: 0..<20) func andTheNext(_: Int) async { await isExact(Self.clock) }
+  }
+
+  /// A task of the test is the first to touch the clock, and not the test itself.
+  @Suite(.serialized) struct TouchedByATask {
+    private static let clock = TestClock()
+
+    @Test(arguments: 0..<20) func first(_: Int) async {
+      let log = Log<String>()
+      let clock = Self.clock
+      let tasks = start(log, on: clock)
+      let mover = Task {
+        await clock.advance(by: .seconds(3))
+        log.add("moved")
+      }
+      await mover.value
+      for task in tasks { await task.value }
+      #expect(log.all == ["plain", "nested", "detached", "moved"])
+    }
+  }
+}
