@@ -202,6 +202,23 @@ import Testing
     task.cancel()
   }
 
+  @Test func waitForSleepsNamesTheTasksThatSleepInRealTime() async throws {
+    let clock = clock
+    let task = Task {
+      try await Task.sleep(for: .seconds(3600))
+      try await clock.sleep(for: .seconds(1))
+    }
+    await clock.settle()
+    let error = await #expect(throws: SleepArrivalError.self) {
+      try await clock.waitForSleeps(timeout: .milliseconds(1))
+    }
+    let text = error?.description ?? ""
+    #expect(text.contains("there is 1 task asleep on a real clock of the runtime's"), "\(text)")
+    let hours = text.contains("for 3600.0 seconds more") || text.contains("for 35")
+    #expect(hours && text.contains("Inject this clock there"), "\(text)")
+    task.cancel()
+  }
+
   @Test func waitForSleepsCanBeCancelled() async throws {
     let clock = clock
     let task = Task { try await clock.waitForSleeps() }

@@ -290,6 +290,10 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   override func remove(_ work: DelayedWork) { takeOut(work) }
 
+  override func sleepsInRealTime(_ task: UInt64, for delay: Duration) {
+    change { $0.realSleeps.begin(task, until: RealTime(in: delay)) }
+  }
+
   override var outlivesItsTest: Bool { change { $0.testTasks.areOver } }
 
   override func taskWasCreated(_ task: UnownedJob) {

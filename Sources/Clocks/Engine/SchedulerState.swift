@@ -20,6 +20,8 @@ struct SchedulerState {
   var activity = Activity()
   /// The tasks that tell whether the test is over.
   var testTasks = TestTasks()
+  /// The sleeps on clocks that nobody has injected.
+  var realSleeps = RealSleeps()
   /// The times of the test's clocks, but for that of a scope.
   var clocks = ClockRegister()
   /// What a scope adds; `nil` unless the test's time is virtual throughout.

@@ -8,6 +8,8 @@ public struct SleepArrivalError: Error, Hashable, Sendable, CustomStringConverti
   public let pendingSleeps: [String]
   /// How much real time they had.
   public let timeout: Duration
+  /// The tasks of the test that sleep in real time instead, and for how much longer.
+  var realSleeps: [String] = []
 
   /// What was expected, what was found, and what to do about it.
   public var description: String {
@@ -15,7 +17,21 @@ public struct SleepArrivalError: Error, Hashable, Sendable, CustomStringConverti
     Expected at least \(expected) pending sleep\(expected == 1 ? "" : "s") within \(timeout) of \
     real time, but there \(pendingSleeps.count == 1 ? "is 1" : "are \(pendingSleeps.count)")\
     \(pendingSleeps.isEmpty ? "" : ":\n\(pendingSleeps.listed)").
-    See to it that the work outside reaches its sleep on this clock, or allow it more time.
+    \(remedy)
     """.withRungNote
+  }
+
+  private var remedy: String {
+    guard !realSleeps.isEmpty else {
+      return """
+        See to it that the work outside reaches its sleep on this clock, or allow it more time.
+        """
+    }
+    return """
+      But in the test there \(realSleeps.count == 1 ? "is 1 task" : "are \(realSleeps.count) tasks") \
+      asleep on a real clock of the runtime's:
+      \(realSleeps.listed)
+      Inject this clock there, or use `@Test(.virtualTime)`, where nothing needs to be injected.
+      """
   }
 }

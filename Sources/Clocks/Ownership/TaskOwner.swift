@@ -131,6 +131,9 @@ class TaskOwner: @unchecked Sendable {
   /// Learns that the current thread has made a task for the owner.
   func taskWasCreated(_ task: UnownedJob) {}
 
+  /// Learns that a task of the owner's begins a sleep in real time.
+  func sleepsInRealTime(_ task: UInt64, for delay: Duration) {}
+
   // MARK: - Work on queues
 
   /// Learns that work of the owner's is on a queue of Dispatch's, or runs there, until `workEnded`.

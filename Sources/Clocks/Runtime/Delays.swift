@@ -28,6 +28,14 @@ extension RuntimeDoor {
     return true
   }
 
+  /// Tells the owner of a task, if it has one, that the task sleeps in real time.
+  static func noteRealSleep(_ job: UnownedJob, for delay: @autoclosure () -> Duration?) {
+    guard !TaskOwnership.shared.isEmpty, let task = TaskReference.current ?? delayedTask(job),
+      let owner = TaskOwnership.shared.knownOwner(of: task.id), let delay = delay()
+    else { return }
+    owner.sleepsInRealTime(task.id, for: delay)
+  }
+
   /// Keeps a foreign job back that is to run later, if the next one is to be kept back, and says so.
   static func holdBack(_ job: UnownedJob) -> Bool {
     guard let context = ThreadContext.current, case .next = context.pointee.holding else {

@@ -68,6 +68,7 @@
       guard let priorScheduling else {
         return runElsewhere(job, after: delay() as? Duration ?? .zero)
       }
+      noteRealSleep(job, for: delay() as? Duration)
       prior(priorScheduling, job)
     }
 

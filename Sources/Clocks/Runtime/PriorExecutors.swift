@@ -107,6 +107,7 @@ extension RuntimeDoor {
   /// does.
   static func runElsewhere(_ job: UnownedJob, after delay: Duration) {
     if holdBack(job) { return }
+    noteRealSleep(job, for: delay)
     // The job only resumes the task that has slept, whose priority counts when it comes to the door.
     RealTime(in: delay).schedule { runForeign(job, on: .pool) }
   }

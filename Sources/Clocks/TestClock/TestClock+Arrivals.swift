@@ -29,7 +29,8 @@ extension TestClock {
     RealTime(in: timeout).schedule {
       giveUp { clock in
         SleepArrivalError(
-          expected: count, pendingSleeps: clock.pendingSleeps.map(\.description), timeout: timeout)
+          expected: count, pendingSleeps: clock.pendingSleeps.map(\.description), timeout: timeout,
+          realSleeps: clock.scheduler.change { $0.realSleeps.lines })
       }
     }
     try await withTaskCancellationHandler {
