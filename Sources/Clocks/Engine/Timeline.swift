@@ -83,6 +83,10 @@ final class Timeline<Duration: DurationProtocol & Hashable>: Sendable {
 
   // MARK: - Waiting for sleeps
 
+  /// Whether somebody is to be told of each sleep that comes.
+  @inline(__always)
+  var isAwaited: Bool { !waiters.isEmpty || !listeners.isEmpty }
+
   /// Adds somebody who waits for sleeps, unless there are enough; returns whether it was added.
   func add(_ waiter: SleepsWaiter) -> Bool {
     guard sleeps.count < waiter.count else { return false }

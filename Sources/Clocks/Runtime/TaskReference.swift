@@ -11,9 +11,7 @@ struct TaskReference: Sendable {
   /// The current task, or `nil` outside any task.
   @inline(__always)
   static var current: TaskReference? {
-    withUnsafeCurrentTask { task in
-      task.map { TaskReference(job: unsafeBitCast($0, to: UnownedJob.self)) }
-    }
+    RuntimeEntries.currentTask.map { TaskReference(job: $0) }
   }
 
   /// The task that waits for a continuation.
@@ -32,6 +30,7 @@ struct TaskReference: Sendable {
 
   /// The name that the current task was given, if any.
   static var currentName: String? {
+    if let current, current.isKnownToBeNameless { return nil }
     #if compiler(>=6.2)
       if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
         return Task.name
@@ -53,6 +52,7 @@ struct TaskReference: Sendable {
   }
 
   /// The task's number, which the runtime gives each task once.
+  @inline(__always)
   var id: UInt64 { taskID(of: job) }
 
   /// The same task, in memory for as long as the handle is; to be asked for while the task is known
