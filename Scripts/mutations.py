@@ -89,9 +89,9 @@ of(
 )
 of(
     "LiveTasks.removeEnded",
-    ("tasks that are over are kept", "for task in over { tasks.remove(task.id) }", "_ = over"),
+    ("tasks that are over are kept", "over.compactMap { remove($0.id) }", "over.prefix(0).compactMap { remove($0.id) }"),
 )
-of("LiveTasks.remove", ("a task that is over is kept until later", "tasks.remove(task).task", "nil"))
+of("LiveTasks.remove", ("a task that is over is kept until later", "tasks.remove(task).takenOver", "nil"))
 of(
     "TestCases.add",
     ("a clock that is shared is not reported", "guard tasks.count > 1, !isReported", "guard tasks.count > 9, !isReported"),

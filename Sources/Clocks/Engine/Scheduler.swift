@@ -74,6 +74,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   deinit {
     state.listener?.isOver()
+    _ = state.liveTasks.removeAll()
     lock.destroy()
   }
 
@@ -156,10 +157,11 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   }
 
   override func taskIsBack(_ task: UInt64, _ absence: UInt64) {
-    change { state in
-      guard state.awayTasks.isBack(task, absence) else { return }
+    // Let go of without the lock.
+    _ = change { state -> TaskHandle? in
+      guard state.awayTasks.isBack(task, absence) else { return nil }
       state.taskCameBack(task)
-      state.liveTasks.removeIfOver(task)
+      return state.liveTasks.removeIfOver(task)
     }
   }
 

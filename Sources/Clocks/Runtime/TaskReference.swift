@@ -89,3 +89,27 @@ struct TaskHandle: Sendable {
 
   func cancel() { task.cancel() }
 }
+
+extension TaskHandle {
+  /// The same as a word that keeps the task, and that nothing copies or lets go of by itself: for large
+  /// tables, whose entries then are plain. It is to be taken over once.
+  @inline(__always)
+  var asWord: UInt {
+    var word: UInt = 0
+    withUnsafeMutablePointer(to: &word) {
+      _ = UnsafeMutableRawPointer($0).initializeMemory(
+        as: Task<Void, Never>.self, repeating: task, count: 1)
+    }
+    return word
+  }
+
+  /// Takes over what `asWord` has given.
+  @inline(__always)
+  init(takingOver word: UInt) {
+    job = unsafeBitCast(word, to: UnownedJob.self)
+    var word = word
+    task = withUnsafeMutablePointer(to: &word) {
+      UnsafeMutableRawPointer($0).assumingMemoryBound(to: Task<Void, Never>.self).move()
+    }
+  }
+}
