@@ -18,7 +18,7 @@ extension Scheduler {
     var context = ThreadContext(owner: self)
     context.run { context in
       threadMark.store(UInt(bitPattern: context), ordering: .relaxed)
-      var turn = Turn(lane: lane, runsWoken: usesFastWay)
+      var turn = Turn(lane: lane)
       while true {
         let mayStay = turn.mayGoOn
         // Freed when the lock is not held any more.
@@ -27,7 +27,7 @@ extension Scheduler {
           if turn.ended != 0 { freed = state.liveTasks.remove(turn.ended) }
           if let job = context.pointee.taken { state.take(job) }
           return state.next(
-            on: lane, mayStay: mayStay, thread: number, runsWoken: turn.runsWoken)
+            on: lane, mayStay: mayStay, thread: number, runsWoken: usesFastWay)
         }
         withExtendedLifetime(freed) {}
         context.pointee.taken = nil
@@ -40,17 +40,12 @@ extension Scheduler {
   /// What a thread has done since it began to run the scheduler's jobs.
   private struct Turn {
     let lane: Lane
-    /// Whether a task that is woken may run at once: see `SchedulerState.next`.
-    let runsWoken: Bool
     private var jobs = 0
     private var poolJobsOnMain = 0
     /// The task that has come to its end in the job that ran last; 0 if none has.
     var ended: UInt64 = 0
 
-    init(lane: Lane, runsWoken: Bool) {
-      self.lane = lane
-      self.runsWoken = runsWoken
-    }
+    init(lane: Lane) { self.lane = lane }
 
     /// Whether the thread may go on, or is to let others have their turn first.
     @inline(__always)

@@ -32,8 +32,9 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   let parent: Scheduler?
   /// How a failure reaches the test.
   let report: TestReport
-  /// Whether sleeps take the fast way where there is one: see `Scheduler.sleep`.
-  let usesFastWay = Environment.usesFastWay && RuntimeEntries.haveHandlers
+  /// Whether sleeps take the fast way where there is one, and whoever is woken runs at once where nothing
+  /// can come first. Changed by tests only, before a task sleeps.
+  nonisolated(unsafe) var usesFastWay = Environment.usesFastWay && RuntimeEntries.haveHandlers
   /// Whether it is that of clocks that were made outside any test's task.
   let isProcessWide: Bool
   /// An address on the stack of the thread that acts, or has acted last: where jobs run there, they

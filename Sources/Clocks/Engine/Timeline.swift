@@ -27,7 +27,7 @@ final class Timeline<Duration: DurationProtocol & Hashable>: Sendable {
   func popEarliest(dueBy target: Duration?, _ order: Order) -> Sleeper? {
     guard let deadline = sleeps.earliestDeadline else { return nil }
     if let target, deadline > target { return nil }
-    if order.slack > .zero { return popLate(deadline, dueBy: target, order) }
+    if order.slack.attoseconds > 0 { return popLate(deadline, dueBy: target, order) }
     if deadline > now { now = deadline }
     if order.chooser != nil, case .sleep(let number, _) = order.first(among: dueSleeps) {
       return sleeps.remove(number)

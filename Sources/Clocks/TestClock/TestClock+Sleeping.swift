@@ -31,8 +31,14 @@ extension TestClock {
   }
 
   /// Apart from what is asynchronous, where even to look at it would make a copy.
+  #if compiler(>=6.3)
+    @specialized(where Duration == Swift.Duration)
+  #endif
   @inline(never)
-  private static func isNone(_ tolerance: Duration?) -> Bool {
+  private static func isNone(_ tolerance: Duration?) -> Bool { isNoneInGeneral(tolerance) }
+
+  @inline(never)
+  private static func isNoneInGeneral(_ tolerance: Duration?) -> Bool {
     switch tolerance {
     case nil: true
     case _?: false
