@@ -674,7 +674,7 @@ likely("VirtualTimeTests|ExactnessTests|LeftoverTests")
 of(
     "RuntimeSleeps.begin",
     ("a sleep that begins is not looked at", "    begun.append(BegunSleep(task: task, sleep: sleep))\n", ""),
-    ("a cancelled sleep on the runtime's clocks stays", "    sleeps[task.id] = sleep\n", ""),
+    ("a cancelled sleep on the runtime's clocks stays", "    sleeps.set(task.id, to: SleepOfTask(token: sleep))\n", ""),
 )
 of("RuntimeSleeps.beginDelay", ("a delay is not known", "delays[task] = delay", "_ = (task, delay)"))
 of("RuntimeSleeps.takeBegun", ("a task that has slept stays in memory", "    defer { begun = [] }\n", ""))

@@ -70,7 +70,15 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     report = TestReport(at: origin, isTestKnown: !scope.options.isExplored, record: record)
     state.order = Order(chooser: chooser, slack: scope.options.slack)
     super.init(isVirtual: true, isExplored: scope.options.isExplored)
-    scope.alarmClock.ring = { [weak self] in self?.alarmRings($0) }
+    // The scheduler is looked for when the alarm rings, which is rare: a weak reference to it would make
+    // each retain and release four times as dear, for good.
+    let alarmClock = ObjectIdentifier(scope.alarmClock)
+    scope.alarmClock.ring = { number in
+      let scheduler = Scheduler.all.first {
+        $0.scope.map { ObjectIdentifier($0.alarmClock) } == alarmClock
+      }
+      scheduler?.alarmRings(number)
+    }
   }
 
   deinit {
