@@ -1349,7 +1349,7 @@ of(
 of(
     "TestClock.sleepInGeneral",
     ("a cancelled task may sleep to a past deadline", "    try TaskReference.checkCancellation()\n    let isOwn", "    let isOwn"),
-    ("a cancel is forgotten", "      cancelSleep(token)", "      _ = token"),
+    ("a cancel is forgotten", "cancelSleep(token)\n    } _:", "_ = token\n    } _:"),
     ("a foreign sleep is not noticed", "    if !isOwn { checkForeignUse(\"TestClock.sleep(until:)\", at: origin) }\n", ""),
 )
 of(

@@ -63,6 +63,9 @@ enum RuntimeEntries {
 /// Suspends the current task as `withTaskCancellationHandler` and `withUnsafeThrowingContinuation` do
 /// together, without an asynchronous function and a closure for what is in between. Only where
 /// `RuntimeEntries.haveHandlers`.
+///
+/// The handler's record is in the task's own memory, where the last is first to go: whoever calls this is
+/// not generic, for what is generic has its copies there, too.
 @inline(__always)
 nonisolated(nonsending) func withCancellableContinuation(
   onCancel: @Sendable () -> Void, _ body: (UnsafeContinuation<Void, any Error>) -> Void
@@ -70,4 +73,13 @@ nonisolated(nonsending) func withCancellableContinuation(
   let record = RuntimeEntries.add(onCancel)
   defer { RuntimeEntries.remove(record) }
   try await withUnsafeThrowingContinuation { body($0) }
+}
+
+/// The same apart, for whoever is generic; and on no actor, as the closure between the two would be.
+@concurrent @inline(never)
+func withCancellableContinuationOnNoActor(
+  onCancel: @Sendable () -> Void,
+  _ body: @Sendable (UnsafeContinuation<Void, any Error>) -> Void
+) async throws {
+  try await withCancellableContinuation(onCancel: onCancel, body)
 }
