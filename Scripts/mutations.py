@@ -89,9 +89,9 @@ of(
 )
 of(
     "LiveTasks.removeEnded",
-    ("tasks that are over are kept", "for task in over { tasks.remove(task.id) }", "_ = over"),
+    ("tasks that are over are kept", "over.compactMap { remove($0.id) }", "over.prefix(0).compactMap { remove($0.id) }"),
 )
-of("LiveTasks.remove", ("a task that is over is kept until later", "tasks.remove(task).task", "nil"))
+of("LiveTasks.remove", ("a task that is over is kept until later", "tasks.remove(task).takenOver", "nil"))
 of(
     "TestCases.add",
     ("a clock that is shared is not reported", "guard tasks.count > 1, !isReported", "guard tasks.count > 9, !isReported"),
@@ -386,14 +386,14 @@ of(
     ("a sleep that is chosen cannot be taken", "timeline.sleeps.remove(number)", "nil"),
 )
 of(
-    "Advance.takeSleeper",
+    "Advance.takeNext",
     ("an advance's target is determined at every step", "if !hasBegun {", "if hasBegun || !hasBegun {"),
-    ("time stays at the last deadline", "    if target > timeline.now { timeline.now = target }\n", ""),
-    ("an advance to the past takes time back", "if target > timeline.now { timeline.now = target }",
-     "timeline.now = target"),
+    ("time stays at the last deadline", "    if knownTarget > timeline.now { timeline.now = knownTarget }\n", ""),
+    ("an advance to the past takes time back", "if knownTarget > timeline.now { timeline.now = knownTarget }",
+     "timeline.now = knownTarget"),
 )
 of(
-    "Run.takeSleeper",
+    "Run.takeNext",
     ("time without a thread counts for run()",
      "limit.hasPassed(by: nanosecondsWithoutThread &- waitedAtStart)", "limit.hasPassed(by: 0)"),
     ("what the test waited before counts for run()", "nanosecondsWithoutThread &- waitedAtStart",
@@ -674,7 +674,7 @@ likely("VirtualTimeTests|ExactnessTests|LeftoverTests")
 of(
     "RuntimeSleeps.begin",
     ("a sleep that begins is not looked at", "    begun.append(BegunSleep(task: task, sleep: sleep))\n", ""),
-    ("a cancelled sleep on the runtime's clocks stays", "    sleeps[task.id] = sleep\n", ""),
+    ("a cancelled sleep on the runtime's clocks stays", "    sleeps.set(task.id, to: SleepOfTask(token: sleep))\n", ""),
 )
 of("RuntimeSleeps.beginDelay", ("a delay is not known", "delays[task] = delay", "_ = (task, delay)"))
 of("RuntimeSleeps.takeBegun", ("a task that has slept stays in memory", "    defer { begun = [] }\n", ""))
@@ -826,26 +826,28 @@ of(
     ("every thread is the first", "self.pump(on: lane, number)", "self.pump(on: lane, number * 0)"),
 )
 of(
-    "Scheduler.pump",
-    ("a thread never lets others have their turn", "jobs < Self.jobsPerTurn && poolJobsOnMain", "poolJobsOnMain"),
-    ("the main thread keeps jobs of the pool for ever", " && poolJobsOnMain < Self.poolJobsPerMainTurn", ""),
+    "Turn.mayGoOn",
+    ("a thread never lets others have their turn", "jobs < Scheduler.jobsPerTurn && poolJobsOnMain", "poolJobsOnMain"),
+    ("the main thread keeps jobs of the pool for ever", " && poolJobsOnMain < Scheduler.poolJobsPerMainTurn", ""),
 )
 of(
     "Scheduler.perform",
+    ("isWaking is left on after a wake at once",
+     "context.pointee.endWaking()\n      // If", "// If"),
     ("isWaking is left on after a wake",
-     "continuation.resume()\n      context.pointee.isWaking = false\n    case .finish",
+     "continuation.resume()\n      context.pointee.endWaking()\n    case .finish",
      "continuation.resume()\n    case .finish"),
     ("isWaking is left on after a request",
-     "continuation.resume()\n      context.pointee.isWaking = false\n    case .begin",
+     "continuation.resume()\n      context.pointee.endWaking()\n    case .begin",
      "continuation.resume()\n    case .begin"),
     ("a stranger's sleep is resumed as the scheduler's own",
      "case .wake(let continuation, let isOwn):\n      if isOwn { willResume(TaskReference(continuation)) }\n"
-     "      context.pointee.isWaking = isOwn",
-     "case .wake(let continuation, _):\n      context.pointee.isWaking = true"),
+     "      context.pointee.beginWaking(isOwn)",
+     "case .wake(let continuation, _):\n      context.pointee.beginWaking(true)"),
     ("a stranger's wait is resumed as the scheduler's own",
      "case .finish(let continuation, let isOwn):\n      if isOwn { willResume(TaskReference(continuation)) }\n"
-     "      context.pointee.isWaking = isOwn",
-     "case .finish(let continuation, _):\n      context.pointee.isWaking = true"),
+     "      context.pointee.beginWaking(isOwn)",
+     "case .finish(let continuation, _):\n      context.pointee.beginWaking(true)"),
     ("nobody is cancelled who should be", "for task in tasks { task.cancel() }", "_ = tasks"),
     ("nothing is reported of a body that goes on", "reportOverdue(problem)", "_ = problem"),
     ("sleeps that have begun are not inspected", "inspect(sleeps)", "_ = sleeps"),
@@ -1097,12 +1099,12 @@ of(
     ("the process-wide scheduler lives for ever", "        processWide = nil\n", ""),
     ("a process-wide scheduler that is gone is looked for", "        hasProcessWide.store(false, ordering: .relaxed)\n", ""),
     ("what is known of foreign tasks is known for ever", "        foreign.removeAll()\n", ""),
-    ("an owner is gone with its first clock", "      guard registrations[key]!.clocks == 0 else { return }\n", ""),
+    ("an owner is gone with its first clock", "      guard registration.clocks == 0 else { return }\n", ""),
 )
 of(
     "TaskOwnership.owner",
     ("a task older than the scheduler becomes its own",
-     "        guard id > registrations[ObjectIdentifier(running)]!.watermark else {\n"
+     "        guard id > registration.watermark else {\n"
      "          return (processWide?.ownerIfAwake, false)\n        }\n", ""),
     ("strangers are not remembered", "      registerForeign(id)\n      return (nil, true)", "      return (nil, true)"),
     ("a stranger is the test's that resumes it", "      if foreign.contains(id) { return (processWide?.ownerIfAwake, false) }\n", ""),
@@ -1124,8 +1126,9 @@ of(
     "TaskOwnership.register",
     ("the whole process's tasks are registered", "    guard owner !== processWide?.owner else { return }\n", ""),
     ("tasks of an owner that is gone are registered",
-     "    guard registrations[ObjectIdentifier(owner)] != nil else { return }\n", ""),
-    ("an owner's tasks are not known at its end", "    registrations[ObjectIdentifier(owner)]?.tasks.append(id)\n", ""),
+     "    guard let registration = owner.registration else { return }\n",
+     "    let registration = owner.registration ?? OwnerRegistration(owner: owner, watermark: 0)\n"),
+    ("an owner's tasks are not known at its end", "    registration.tasks.append(id)\n", "    _ = registration\n"),
 )
 of(
     "TaskOwnership.registerForeign",
@@ -1196,7 +1199,7 @@ of(
     ("a yield before the clock is touched is not remembered", ": TestCaseRegister.hasYielded(job)", ": nil"),
 )
 of(
-    "ThreadContext.runningOwner",
+    "ThreadContext.owner",
     ("an actor's queue works for its thread's test",
      "return TaskOwnership.shared.owner(of: task, on: owner)", "_ = task; return owner"),
     ("a job from before the door is nobody's",
@@ -1316,9 +1319,42 @@ of("saturating", ("an overflow ends at the wrong end", "a < 0 ? .min : .max", "a
 
 likely("TestClockTests|SemanticsTests|SchedulerTests|SeamTests")
 of(
-    "TestClock.sleep",
-    ("a cancelled task may sleep to a past deadline", "    try Task.checkCancellation()\n    let isOwn", "    let isOwn"),
-    ("a cancel is forgotten", "      cancelSleep(token)", "      _ = token"),
+    "TestClock.usualSleep",
+    ("a cancelled task may sleep to a past deadline the fast way", "    try TaskReference.checkCancellation()\n", ""),
+    ("a foreign sleep is not noticed the fast way",
+     "    if !isOwn { checkForeignUse(\"TestClock.sleep(until:)\", at: origin) }\n", ""),
+)
+of(
+    "Scheduler.sleep",
+    ("a cancel is forgotten the fast way", "self.cancel(sleep, at: &place)", "_ = sleep"),
+)
+of(
+    "Scheduler.begin",
+    ("a sleep until now waits the fast way", "sleep.deadline.attoseconds > timeline.now.attoseconds",
+     "sleep.deadline.attoseconds >= timeline.now.attoseconds"),
+    ("nobody hears of a sleep's arrival the fast way",
+     "timeline.isAwaited ? .awaited : .suspended", ".suspended"),
+    ("a sleep the fast way has no name", "token, .continuation(continuation, isOwn: sleep.isOwn), until: sleep.deadline, name: name,",
+     "token, .continuation(continuation, isOwn: sleep.isOwn), until: sleep.deadline, name: nil,"),
+)
+of(
+    "Scheduler.cancel",
+    ("nobody observes a cancellation the fast way", "if state.listener != nil, let removed", "if state.listener == nil, let removed"),
+)
+of(
+    "SchedulerState.wakeAndRun",
+    ("wakes are not counted the fast way", "    runaway.sleepWakes()\n", ""),
+    ("nobody knows which job runs the fast way", "    activity.jobBegins(of: task)\n", ""),
+)
+of(
+    "SchedulerState.mayRunWoken",
+    ("nobody is told of a wake the fast way", "listener == nil && ", ""),
+    ("a chooser is not told of a wake the fast way", "order.chooser == nil && ", ""),
+)
+of(
+    "TestClock.sleepInGeneral",
+    ("a cancelled task may sleep to a past deadline", "    try TaskReference.checkCancellation()\n    let isOwn", "    let isOwn"),
+    ("a cancel is forgotten", "cancelSleep(token)\n    } _:", "_ = token\n    } _:"),
     ("a foreign sleep is not noticed", "    if !isOwn { checkForeignUse(\"TestClock.sleep(until:)\", at: origin) }\n", ""),
 )
 of(
@@ -1357,12 +1393,15 @@ of(
      "    guard !foreignUseIsKnown.exchange(true, ordering: .relaxed) else { return }\n", ""),
 )
 of(
-    "TestClock.advance",
-    ("advances at once do not add up",
-     '_ = await move(at: callSite, as: "advance(by:)") { saturatingSum($0.now, duration) }',
-     'let start = now.offset\n    _ = await move(at: callSite, as: "advance(by:)") { _ in'
-     " saturatingSum(start, duration) }"),
+    "TestClock.newAdvance",
+    ("advances at once do not add up", "return UsualAdvance(timeline, isOwn: isOwn, .duration, duration)",
+     "return UsualAdvance(timeline, isOwn: isOwn, .instant, timeline.now + duration)"),
     ("an advance by nothing is an error", "guard duration >= .zero else", "guard duration > .zero else"),
+    ("a foreign advance is not noticed",
+     "    if !isOwn { checkForeignUse(\"TestClock.advance(by:)\", at: callSite) }\n", ""),
+)
+of(
+    "TestClock.advance",
     ("an advance to now is an error", "guard deadline >= now else", "guard deadline > now else"),
 )
 of(
@@ -1371,9 +1410,9 @@ of(
      "    await settle(fileID: fileID, filePath: filePath, line: line, column: column)\n", ""),
 )
 of(
-    "TestClock.advanceToNextSleep",
+    "Advance.findTarget",
     ("advanceToNextSleep() goes back to a deadline in the past",
-     "timeline.sleeps.earliestDeadline.map { max($0, timeline.now) }", "timeline.sleeps.earliestDeadline"),
+     "knownTarget = max(deadline, timeline.now)", "knownTarget = deadline"),
 )
 of(
     "TestClock.waitForSleeps",

@@ -4,6 +4,9 @@ enum Action {
   case run(ReadyJob)
   /// Resumes a task whose sleep has woken. `isOwn` says whether it is the scheduler's.
   case wake(UnsafeContinuation<Void, any Error>, isOwn: Bool)
+  /// The same for a task of the scheduler's, which then runs at once: its job needs not become ready first,
+  /// because it has been noted as begun.
+  case wakeAndRun(UnsafeContinuation<Void, any Error>, task: UInt64)
   /// Resumes a task that waited for the scheduler to be idle. `isOwn` says whether it is the
   /// scheduler's.
   case finish(UnsafeContinuation<Void, Never>, isOwn: Bool)

@@ -12,15 +12,19 @@ struct LiveTasks {
 
   /// Takes a task that is not over. Expected O(1), amortized.
   @inline(__always)
-  mutating func insert(_ task: TaskHandle) { tasks.set(task.id, to: KeptTask(task: task)) }
+  mutating func insert(_ task: TaskHandle) {
+    let word = task.asWord
+    if !tasks.add(task.id, KeptTask(word: word)) { _ = TaskHandle(takingOver: word) }
+  }
 
   /// Takes out a task that is over, to be let go of without a lock. Expected O(1).
   @inline(__always)
-  mutating func remove(_ task: UInt64) -> TaskHandle? { tasks.remove(task).task }
+  mutating func remove(_ task: UInt64) -> TaskHandle? { tasks.remove(task).takenOver }
 
   /// The same, if it is over.
-  mutating func removeIfOver(_ id: UInt64) {
-    if let task = tasks[id].task, TaskStatus(of: task.job).isOver { tasks.remove(id) }
+  mutating func removeIfOver(_ id: UInt64) -> TaskHandle? {
+    guard let task = tasks[id].task, TaskStatus(of: task.job).isOver else { return nil }
+    return remove(id)
   }
 
   /// Whether there are so many tasks that those are to be taken out that are over.
@@ -29,17 +33,33 @@ struct LiveTasks {
   /// Takes out those that are over, to be let go of without a lock. O(n).
   mutating func removeEnded() -> [TaskHandle] {
     let over = tasks.all.compactMap(\.task).filter { TaskStatus(of: $0.job).isOver }
-    for task in over { tasks.remove(task.id) }
+    let removed = over.compactMap { remove($0.id) }
     limit = max(256, tasks.count * 2)
-    return over
+    return removed
+  }
+
+  /// Takes out all; to be called at the end, for nothing is let go of by itself. O(n).
+  mutating func removeAll() -> [TaskHandle] {
+    defer { tasks.removeAll() }
+    return tasks.all.compactMap(\.takenOver)
   }
 
   /// The tasks, in the order in which they were made. O(n log n).
-  var all: [TaskHandle] { tasks.all.compactMap(\.task).sorted { $0.id < $1.id } }
+  var all: [TaskHandle] { tasks.all.compactMap(\.task?.handle).sorted { $0.id < $1.id } }
 
+  /// A task as a word, so that tables of many cost little to make, to let grow and to let go of.
   private struct KeptTask: TaskTableEntry {
-    static var none: Self { Self(task: nil) }
-    var task: TaskHandle?
-    var isNone: Bool { task == nil }
+    static var none: Self { Self(word: 0) }
+    var word: UInt
+
+    @inline(__always)
+    var isNone: Bool { word == 0 }
+
+    var task: TaskReference? {
+      isNone ? nil : TaskReference(job: unsafeBitCast(word, to: UnownedJob.self))
+    }
+
+    @inline(__always)
+    var takenOver: TaskHandle? { isNone ? nil : TaskHandle(takingOver: word) }
   }
 }

@@ -157,6 +157,11 @@ struct WaiterQueue {
   }
 
   mutating func removeFirst() {
+    // Nearly always there is one, and no array needs to be made empty in a general way.
+    if waiters.count == 1 {
+      waiters.removeLast()
+      return
+    }
     head += 1
     if head == waiters.count {
       waiters.removeAll(keepingCapacity: waiters.count < 16)

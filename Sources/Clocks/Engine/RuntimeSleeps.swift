@@ -7,7 +7,7 @@ struct RuntimeSleeps {
 
   /// The sleep of each task that sleeps. It may name one that has ended: to cancel that does nothing,
   /// for the number of a sleep is never used again.
-  private var sleeps: [UInt64: Token] = [:]
+  private var sleeps = TaskTable<SleepOfTask>()
   /// The delay of each task that somebody's executor has run later. The same is true.
   private var delays: [UInt64: Token] = [:]
   /// The sleeps that began in the job that runs, or has just ended.
@@ -15,9 +15,15 @@ struct RuntimeSleeps {
   /// The job of each sleep that was over before its task was suspended, by task.
   private var ended: [UInt64: ReadyJob] = [:]
 
+  private struct SleepOfTask: TaskTableEntry {
+    static var none: Self { Self(token: nil) }
+    var token: Token?
+    var isNone: Bool { token == nil }
+  }
+
   /// Notes a sleep that has just begun.
   mutating func begin(_ sleep: Token, of task: TaskHandle) {
-    sleeps[task.id] = sleep
+    sleeps.set(task.id, to: SleepOfTask(token: sleep))
     begun.append(BegunSleep(task: task, sleep: sleep))
   }
 
@@ -50,7 +56,7 @@ struct RuntimeSleeps {
   mutating func taskBecameReady(_ id: UInt64, on timeline: Timeline<Duration>) -> ReadyJob? {
     if !ended.isEmpty, let job = ended.removeValue(forKey: id) { return job }
     guard
-      let sleep = sleeps.removeValue(forKey: id),
+      let sleep = sleeps.remove(id).token,
       case .job(let job) = timeline.sleeps.cancel(sleep)
     else { return nil }
     return job

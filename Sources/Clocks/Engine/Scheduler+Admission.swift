@@ -80,6 +80,16 @@ extension Scheduler {
     if TaskOwnership.shared.isEmpty { TestCaseRegister.turnOff() }
   }
 
+  /// Whether the scheduler has started the job that the current task runs, and nothing is to be done for
+  /// the task to be its own. O(1).
+  @inline(__always)
+  var isRunningCurrentTask: Bool {
+    guard !isProcessWide, let context = ThreadContext.current, context.pointee.owner === self,
+      let task = TaskReference.current
+    else { return false }
+    return context.pointee.taskID == task.id
+  }
+
   /// Makes the current task the scheduler's, if no other test owns it, and says whether it is the
   /// scheduler's now.
   ///

@@ -13,7 +13,7 @@ extension Scheduler {
   /// Has a task looked at that is about to be resumed, if it may go on elsewhere.
   @inline(__always)
   func willResume(_ task: TaskReference) {
-    if TaskStatus.isReadable, TaskStatus(of: task.job).hasPreference { suspect(task) }
+    if TaskStatus.isKnownToBeReadable, TaskStatus(of: task.job).hasPreference { suspect(task) }
   }
 
   /// Somebody's executor runs a task now.

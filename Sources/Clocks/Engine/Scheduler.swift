@@ -32,6 +32,9 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   let parent: Scheduler?
   /// How a failure reaches the test.
   let report: TestReport
+  /// Whether sleeps take the fast way where there is one, and whoever is woken runs at once where nothing
+  /// can come first. Changed by tests only, before a task sleeps.
+  nonisolated(unsafe) var usesFastWay = Environment.usesFastWay && RuntimeEntries.haveHandlers
   /// Whether it is that of clocks that were made outside any test's task.
   let isProcessWide: Bool
   /// An address on the stack of the thread that acts, or has acted last: where jobs run there, they
@@ -67,11 +70,20 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     report = TestReport(at: origin, isTestKnown: !scope.options.isExplored, record: record)
     state.order = Order(chooser: chooser, slack: scope.options.slack)
     super.init(isVirtual: true, isExplored: scope.options.isExplored)
-    scope.alarmClock.ring = { [weak self] in self?.alarmRings($0) }
+    // The scheduler is looked for when the alarm rings, which is rare: a weak reference to it would make
+    // each retain and release four times as dear, for good.
+    let alarmClock = ObjectIdentifier(scope.alarmClock)
+    scope.alarmClock.ring = { number in
+      let scheduler = Scheduler.all.first {
+        $0.scope.map { ObjectIdentifier($0.alarmClock) } == alarmClock
+      }
+      scheduler?.alarmRings(number)
+    }
   }
 
   deinit {
     state.listener?.isOver()
+    _ = state.liveTasks.removeAll()
     lock.destroy()
   }
 
@@ -88,7 +100,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     return result
   }
 
-  private func startThread(on lane: Lane) {
+  func startThread(on lane: Lane) {
     let start = RealTime(in: .zero)
     RuntimeDoor.startThread(on: lane) {
       let number = self.change { state in
@@ -97,117 +109,6 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
       }
       self.pump(on: lane, number)
     }
-  }
-
-  // MARK: - Acting
-
-  /// The number of jobs after which a thread goes to the end of its queue, so that other tests get
-  /// their turn.
-  private static let jobsPerTurn = 1_000
-
-  /// The number of pool jobs that the main thread runs before it leaves them to the pool.
-  ///
-  /// Once a scheduler is on the main thread it stays for a while: a test that hops to the main actor
-  /// and back would otherwise change threads at every step.
-  private static let poolJobsPerMainTurn = 64
-
-  /// Does what comes next, again and again, until there is nothing to do: what the scheduler's
-  /// thread runs.
-  ///
-  /// - Parameter number: The thread's number.
-  private func pump(on lane: Lane, _ number: Int) {
-    var context = ThreadContext(owner: self)
-    context.run { context in
-      threadMark.store(UInt(bitPattern: context), ordering: .relaxed)
-      var jobs = 0
-      var poolJobsOnMain = 0
-      // The task that has come to its end in the job that ran last; 0 if none has.
-      var ended: UInt64 = 0
-      while true {
-        let mayStay = jobs < Self.jobsPerTurn && poolJobsOnMain < Self.poolJobsPerMainTurn
-        // Freed when the lock is not held any more.
-        var freed: TaskHandle?
-        let action = change { state in
-          if ended != 0 { freed = state.liveTasks.remove(ended) }
-          return state.next(on: lane, mayStay: mayStay, thread: number)
-        }
-        withExtendedLifetime(freed) {}
-        ended = 0
-        if case .run(let job) = action {
-          jobs += 1
-          if lane == .main { poolJobsOnMain = job.lane == .main ? 0 : poolJobsOnMain + 1 }
-        }
-        guard perform(action, context, &ended) else { return }
-      }
-    }
-  }
-
-  /// Does what was decided, and says whether the thread is to go on.
-  @inline(__always)
-  private func perform(
-    _ action: Action, _ context: UnsafeMutablePointer<ThreadContext>, _ ended: inout UInt64
-  ) -> Bool {
-    switch action {
-    case .run(let job):
-      ended = run(job, context)
-    case .wake(let continuation, let isOwn):
-      if isOwn { willResume(TaskReference(continuation)) }
-      context.pointee.isWaking = isOwn
-      continuation.resume()
-      context.pointee.isWaking = false
-    case .finish(let continuation, let isOwn):
-      if isOwn { willResume(TaskReference(continuation)) }
-      context.pointee.isWaking = isOwn
-      continuation.resume()
-      context.pointee.isWaking = false
-    case .begin(let work):
-      work.begin()
-    case .cancel(let tasks):
-      noteProblem()
-      for task in tasks { task.cancel() }
-    case .report(let problem):
-      reportOverdue(problem)
-    case .inspect(let sleeps):
-      inspect(sleeps)
-    case .look:
-      lookAtSuspects()
-    case .move(let lane):
-      startThread(on: lane)
-      return false
-    case .rest(let alarm):
-      if let alarm { setAlarm(alarm) }
-      return false
-    }
-    return true
-  }
-
-  @inline(__always)
-  private func run(
-    _ job: ReadyJob, _ context: UnsafeMutablePointer<ThreadContext>
-  ) -> UInt64 {
-    // Kept until its job has ended and its status has been read.
-    let task = job.taskID == 0 ? nil : TaskReference(job: job.job).watchableHandle
-    context.pointee.taskID = job.taskID
-    context.pointee.arrivedTask = 0
-    context.pointee.isInJob = true
-    RuntimeDoor.run(job.job, job.taskID, on: job.lane)
-    context.pointee.isInJob = false
-    context.pointee.runLoops = TimeInRunLoops()
-    context.pointee.taskID = 0
-    var ended: UInt64 = 0
-    if let task, context.pointee.arrivedTask != job.taskID {
-      let status = TaskStatus(of: task.job)
-      if status.isOver {
-        ended = job.taskID
-      } else if status.mayBeAway {
-        taskMayBeAway(task.job)
-      }
-    }
-    guard !context.pointee.visited.isEmpty else { return ended }
-    AwayRegister.look()
-    for owner in context.pointee.visited { owner.visitorLeft(on: nil) }
-    context.pointee.visited = []
-    return ended
   }
 
   // MARK: - As an owner of tasks
@@ -265,10 +166,11 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   }
 
   override func taskIsBack(_ task: UInt64, _ absence: UInt64) {
-    change { state in
-      guard state.awayTasks.isBack(task, absence) else { return }
+    // Let go of without the lock.
+    _ = change { state -> TaskHandle? in
+      guard state.awayTasks.isBack(task, absence) else { return nil }
       state.taskCameBack(task)
-      state.liveTasks.removeIfOver(task)
+      return state.liveTasks.removeIfOver(task)
     }
   }
 

@@ -17,6 +17,13 @@ extension SchedulerState {
     makeReady(job, isFromOutside: isFromOutside)
   }
 
+  /// Takes the job of a task that the scheduler's thread has just resumed. Amortized O(1).
+  @inline(__always)
+  mutating func take(_ job: ReadyJob) {
+    if listener != nil { note(.jobEnqueued(task: job.taskID, by: 0, job.lane)) }
+    jobIsReady(job, isFromOutside: false)
+  }
+
   @inline(__always)
   mutating func makeReady(_ job: ReadyJob, isFromOutside: Bool = false) {
     idleness.ready.append(job)

@@ -49,13 +49,17 @@ struct SchedulerState {
   ///   - lane: Where the thread is.
   ///   - mayStay: Whether it may go on, or is to let others have their turn first.
   ///   - number: The thread's number.
-  mutating func next(on lane: Lane, mayStay: Bool, thread number: Int = 0) -> Action {
+  ///   - runsWoken: Whether a task that is woken is to run at once, if nothing can come before it and
+  ///     nobody is told of what happens; then its job counts as begun.
+  mutating func next(
+    on lane: Lane, mayStay: Bool, thread number: Int = 0, runsWoken: Bool = false
+  ) -> Action {
     // The thread was given up while it ran a job.
     guard number == idleness.threadNumber else { return .rest(nil) }
     // The thread that asks runs no job now, so it does not count.
     idleness.thread = .none
     endJob()
-    let action = decide(on: lane, mayStay: mayStay)
+    let action = decide(on: lane, mayStay: mayStay, runsWoken: runsWoken)
     switch action {
     case .rest: break
     case .move: idleness.thread = .requested
@@ -68,7 +72,7 @@ struct SchedulerState {
   }
 
   @inline(__always)
-  private mutating func decide(on lane: Lane, mayStay: Bool) -> Action {
+  private mutating func decide(on lane: Lane, mayStay: Bool, runsWoken: Bool) -> Action {
     guard idleness.mayStartJob else { return .rest(nil) }
     if let begun = takeBegunSleeps() { return .inspect(begun) }
     if !idleness.ready.isEmpty { return startJob(on: lane, mayStay: mayStay) }
@@ -77,7 +81,7 @@ struct SchedulerState {
     runaway.isAtRest()
     switch turn {
     case .cancellation: return .cancel(scope!.body.takeToCancel())
-    case .waiter(let waiter): return serve(waiter)
+    case .waiter(let waiter): return serve(waiter, runsWoken: mayStay && runsWoken)
     case .jump: return jump()
     case nil: return scope?.isDeadlocked == true ? endDeadlock() : .rest(setAlarm())
     }
@@ -189,7 +193,7 @@ struct SchedulerState {
 
   /// Does the next thing for somebody whose turn it is.
   @inline(__always)
-  private mutating func serve(_ waiter: IdleWaiter) -> Action {
+  private mutating func serve(_ waiter: IdleWaiter, runsWoken: Bool) -> Action {
     if waiter.kind == .advance, let reason = runaway.tooManyWakes { return end(waiter, reason) }
     let before = listener == nil ? nil : waiter.trace.now
     let sleeper = waiter.takeSleeper(
@@ -199,6 +203,9 @@ struct SchedulerState {
       chooser.sleepWakes(woken.number, of: woken.task)
     }
     guard let sleeper else { return end(waiter) }
+    if runsWoken, case .continuation(let continuation, true) = sleeper, mayRunWoken {
+      return wakeAndRun(continuation)
+    }
     return wake(sleeper)
   }
 
@@ -218,6 +225,22 @@ struct SchedulerState {
     return wake(sleeper)
   }
 
+  /// Whether the next job is that of the task that is woken now, and nobody is told of what happens.
+  @inline(__always)
+  private var mayRunWoken: Bool {
+    scope == nil && listener == nil && order.chooser == nil && runaway.limits.jobs > 0
+  }
+
+  @inline(__always)
+  private mutating func wakeAndRun(_ continuation: UnsafeContinuation<Void, any Error>) -> Action {
+    runaway.sleepWakes()
+    let task = TaskReference(continuation).id
+    // The test is idle, so this is the first job of many that it may run.
+    _ = runaway.jobBegins(of: task)
+    activity.jobBegins(of: task)
+    return .wakeAndRun(continuation, task: task)
+  }
+
   private mutating func wake(_ sleeper: Sleeper) -> Action {
     runaway.sleepWakes()
     scope?.pace.somethingHappens()
@@ -233,44 +256,11 @@ struct SchedulerState {
   }
 
   /// Ends somebody's wait, because it has what it waits for, or never will.
-  private mutating func end(_ waiter: IdleWaiter, _ reason: Runaway? = nil) -> Action {
+  mutating func end(_ waiter: IdleWaiter, _ reason: Runaway? = nil) -> Action {
     if let reason { waiter.giveUp(reason) }
     requests.remove(waiter)
     runaway.waitEnds()
     return waiter.end
-  }
-
-  /// Has whose turn it would be give up, because the test never comes to rest; `nil` if nobody waits
-  /// for that.
-  @inline(never)
-  private mutating func giveUp(_ reason: Runaway, because culprit: ReadyJob? = nil) -> Action? {
-    runaway.isAtRest()
-    runaway.waitEnds()
-    let movesTime = scope?.movesTime ?? false
-    if let waiter = requests.first(scopeMovesTime: movesTime) ?? requests.observers.first {
-      waiter.culprit = culprit?.task
-      return end(waiter, reason)
-    }
-    guard let scope else { return nil }
-    if let problem = scope.body.giveUp(.runaway(reason), culprit: culprit?.task) {
-      return .report(problem)
-    }
-    return scope.body.toCancel.isEmpty ? nil : .cancel(scope.body.takeToCancel())
-  }
-
-  /// Has the body of an explored scope cancelled, in which nothing can ever happen again; if that does
-  /// not help, has it reported.
-  @inline(never)
-  private mutating func endDeadlock() -> Action {
-    guard let scope else { return .rest(nil) }
-    let problem = scope.body.giveUp(.deadlock(pending: scope.timeline.pendingLines))
-    return problem.map(Action.report) ?? .cancel(scope.body.takeToCancel())
-  }
-
-  private mutating func setAlarm() -> Action.Alarm? {
-    guard let scope else { return nil }
-    let isAwaited = scope.timeline.sleeps.count > 0 || !requests.observers.isEmpty
-    return scope.setAlarm(isAwaited: isAwaited)
   }
 
   // MARK: - Choosing and observing

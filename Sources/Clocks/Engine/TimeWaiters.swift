@@ -17,38 +17,74 @@ class TimelineWaiter<Duration: DurationProtocol & Hashable>: IdleWaiter {
 }
 
 /// Moves time to a target, which is determined at its first turn.
-final class Advance<Duration: DurationProtocol & Hashable>: TimelineWaiter<Duration> {
-  /// The target; `nil` until the first turn, and afterwards if there was none.
-  @exclusivity(unchecked) private(set) var target: Duration?
+class Advance<Duration: DurationProtocol & Hashable>: TimelineWaiter<Duration> {
+  /// Where time is to move, from where it is at the first turn.
+  enum Aim {
+    /// As far as the given duration.
+    case duration
+    /// To the given instant.
+    case instant
+    /// To the first deadline, if there is one.
+    case nextDeadline
+  }
 
-  private let findTarget: (Timeline<Duration>) -> Duration?
+  private let aim: Aim
+  private let given: Duration
   @exclusivity(unchecked) private var hasBegun = false
+  @exclusivity(unchecked) private var hasTarget = false
+  @exclusivity(unchecked) private var knownTarget: Duration = .zero
 
-  init(
-    _ timeline: Timeline<Duration>, isOwn: Bool,
-    to findTarget: @escaping (Timeline<Duration>) -> Duration?
-  ) {
-    self.findTarget = findTarget
+  /// The target; `nil` until the first turn, and afterwards if there was none.
+  final var target: Duration? { hasTarget ? knownTarget : nil }
+
+  init(_ timeline: Timeline<Duration>, isOwn: Bool, _ aim: Aim, _ given: Duration = .zero) {
+    self.aim = aim
+    self.given = given
     super.init(timeline, isOwn: isOwn)
   }
 
-  #if compiler(>=6.3)
-    @specialized(where Duration == Swift.Duration)
-  #endif
   override func takeSleeper(_ order: Order, nanosecondsWithoutThread: UInt64) -> Sleeper? {
+    takeNext(order)
+  }
+
+  @inline(__always)
+  fileprivate final func takeNext(_ order: Order) -> Sleeper? {
     if !hasBegun {
       hasBegun = true
-      target = findTarget(timeline)
+      findTarget()
     }
-    guard let target else { return nil }
-    if let sleeper = timeline.popEarliest(dueBy: target, order) { return sleeper }
-    if target > timeline.now { timeline.now = target }
+    guard hasTarget else { return nil }
+    if let sleeper = timeline.popEarliest(dueBy: knownTarget, order) { return sleeper }
+    if knownTarget > timeline.now { timeline.now = knownTarget }
     return nil
+  }
+
+  @inline(__always)
+  private final func findTarget() {
+    hasTarget = true
+    switch aim {
+    case .duration: knownTarget = saturatingSum(timeline.now, given)
+    case .instant: knownTarget = given
+    case .nextDeadline:
+      guard let deadline = timeline.sleeps.earliestDeadline else {
+        hasTarget = false
+        return
+      }
+      knownTarget = max(deadline, timeline.now)
+    }
+  }
+}
+
+/// An advance in the standard library's durations: not generic, so that no metadata are looked up at each
+/// of its turns.
+final class UsualAdvance: Advance<Duration> {
+  override func takeSleeper(_ order: Order, nanosecondsWithoutThread: UInt64) -> Sleeper? {
+    takeNext(order)
   }
 }
 
 /// Moves time until no sleep is pending, or for too long.
-final class Run<Duration: DurationProtocol & Hashable>: TimelineWaiter<Duration> {
+class Run<Duration: DurationProtocol & Hashable>: TimelineWaiter<Duration> {
   /// Counts the sleeps that it has woken.
   @exclusivity(unchecked) private(set) var wakes = 0
   @exclusivity(unchecked) private(set) var ranOutOfTime = false
@@ -64,10 +100,12 @@ final class Run<Duration: DurationProtocol & Hashable>: TimelineWaiter<Duration>
     super.init(timeline, isOwn: isOwn)
   }
 
-  #if compiler(>=6.3)
-    @specialized(where Duration == Swift.Duration)
-  #endif
   override func takeSleeper(_ order: Order, nanosecondsWithoutThread: UInt64) -> Sleeper? {
+    takeNext(order, nanosecondsWithoutThread)
+  }
+
+  @inline(__always)
+  fileprivate final func takeNext(_ order: Order, _ nanosecondsWithoutThread: UInt64) -> Sleeper? {
     if wakes == 0 {
       start = timeline.now
       waitedAtStart = nanosecondsWithoutThread
@@ -83,6 +121,14 @@ final class Run<Duration: DurationProtocol & Hashable>: TimelineWaiter<Duration>
     guard !ranOutOfTime, let sleeper = timeline.popEarliest(dueBy: nil, order) else { return nil }
     wakes += 1
     return sleeper
+  }
+}
+
+/// The same in the standard library's durations: not generic, so that no metadata are looked up at each of
+/// its turns.
+final class UsualRun: Run<Duration> {
+  override func takeSleeper(_ order: Order, nanosecondsWithoutThread: UInt64) -> Sleeper? {
+    takeNext(order, nanosecondsWithoutThread)
   }
 }
 

@@ -30,7 +30,7 @@ final class Timeline<Duration: DurationProtocol & Hashable>: Sendable {
   func popEarliest(dueBy target: Duration?, _ order: Order) -> Sleeper? {
     guard let deadline = sleeps.earliestDeadline else { return nil }
     if let target, deadline > target { return nil }
-    if order.slack > .zero { return popLate(deadline, dueBy: target, order) }
+    if order.slack.attoseconds > 0 { return popLate(deadline, dueBy: target, order) }
     if deadline > now { now = deadline }
     if order.chooser != nil, case .sleep(let number, _) = order.first(among: dueSleeps) {
       return sleeps.remove(number)
@@ -85,6 +85,10 @@ final class Timeline<Duration: DurationProtocol & Hashable>: Sendable {
   func removeListener(_ number: UInt64) -> Listener? { listeners.removeValue(forKey: number) }
 
   // MARK: - Waiting for sleeps
+
+  /// Whether somebody is to be told of each sleep that comes.
+  @inline(__always)
+  var isAwaited: Bool { !waiters.isEmpty || !listeners.isEmpty }
 
   /// Adds somebody who waits for sleeps, unless there are enough; returns whether it was added.
   func add(_ waiter: SleepsWaiter) -> Bool {

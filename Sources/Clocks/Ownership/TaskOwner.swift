@@ -61,6 +61,9 @@ class TaskOwner: @unchecked Sendable {
   /// Whether each hop of the owner's tasks to an actor and back is to be seen.
   final let isExplored: Bool
 
+  /// What the register of all owners knows of it, whose lock guards it; `nil` while it is not registered.
+  @exclusivity(unchecked) nonisolated(unsafe) final var registration: OwnerRegistration?
+
   init(isVirtual: Bool, isExplored: Bool = false) {
     virtual = Atomic(isVirtual)
     self.isExplored = isExplored
@@ -149,4 +152,23 @@ class TaskOwner: @unchecked Sendable {
 
   /// Takes out work that was to begin later, if it has not begun.
   func remove(_ work: DelayedWork) {}
+}
+
+/// What the register of all owners knows of one that is registered; the register's lock guards it.
+///
+/// The owner has it, too, so that it is found without a search.
+final class OwnerRegistration {
+  let owner: TaskOwner
+  /// The number of clocks that keep the owner registered.
+  @exclusivity(unchecked) var clocks = 0
+  /// The newest task there was when the owner began: older ones are not its own unless it claimed
+  /// them.
+  let watermark: UInt64
+  /// The tasks that are registered as the owner's, to strike them off at its end.
+  @exclusivity(unchecked) var tasks: [UInt64] = []
+
+  init(owner: TaskOwner, watermark: UInt64) {
+    self.owner = owner
+    self.watermark = watermark
+  }
 }

@@ -20,7 +20,7 @@ final class TaskOwnership: Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) private var owners = OwnerTable()
   /// Every registered owner.
   @exclusivity(unchecked) nonisolated(unsafe) private var registrations:
-    [ObjectIdentifier: Registration] = [:]
+    [ObjectIdentifier: OwnerRegistration] = [:]
   /// The owner for the clocks that were made outside any test's task.
   @exclusivity(unchecked) nonisolated(unsafe) private var processWide: ProcessWideOwner?
   /// Whether there is one, for a look without the lock; written under the lock only.
@@ -31,16 +31,8 @@ final class TaskOwnership: Sendable {
   /// How large the set may get before the outdated ones are dropped.
   @exclusivity(unchecked) nonisolated(unsafe) private var foreignLimit = 8
 
-  private struct Registration {
-    let owner: TaskOwner
-    /// The number of clocks that keep the owner registered.
-    var clocks = 0
-    /// The newest task there was when the owner began: older ones are not its own unless it claimed
-    /// them.
-    var watermark: UInt64
-    /// The tasks that are registered as the owner's, to strike them off at its end.
-    var tasks: [UInt64] = []
-  }
+  /// Whether there ever was an owner whose tasks' hops are to be seen, for a look without the lock.
+  private let explored = Atomic(false)
 
   deinit { lock.destroy() }
 
@@ -48,18 +40,27 @@ final class TaskOwnership: Sendable {
   @inline(__always)
   var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
 
+  /// Whether the hops of some owner's tasks may have to be seen. O(1), without the lock.
+  @inline(__always)
+  var isAnyExplored: Bool { explored.load(ordering: .relaxed) }
+
   // MARK: - Owners
 
   /// Registers `owner` for one more clock.
   ///
   /// - Parameter watermark: The id of the newest task there is.
   func retain(_ owner: TaskOwner, watermark: UInt64) {
-    lock.withLock {
-      registrations[
-        ObjectIdentifier(owner), default: Registration(owner: owner, watermark: watermark)
-      ].clocks += 1
-      count.store(registrations.count, ordering: .relaxed)
-    }
+    lock.withLock { addClock(to: owner, watermark: watermark) }
+  }
+
+  private func addClock(to owner: TaskOwner, watermark: UInt64) {
+    let registration = owner.registration ?? OwnerRegistration(owner: owner, watermark: watermark)
+    registration.clocks += 1
+    guard owner.registration == nil else { return }
+    owner.registration = registration
+    registrations[ObjectIdentifier(owner)] = registration
+    count.store(registrations.count, ordering: .relaxed)
+    if owner.isExplored { explored.store(true, ordering: .relaxed) }
   }
 
   /// Takes back one clock's `retain`; with the last one everything about the owner is struck off.
@@ -67,15 +68,18 @@ final class TaskOwnership: Sendable {
   /// O(number of the owner's tasks).
   func release(_ owner: TaskOwner) {
     // What is struck off is freed outside the lock.
-    var struckOff: Registration?
+    var struckOff: OwnerRegistration?
+    defer { withExtendedLifetime(struckOff) {} }
     var struckOffProcessWide: ProcessWideOwner?
     defer { withExtendedLifetime(struckOffProcessWide) {} }
     lock.withLock {
-      let key = ObjectIdentifier(owner)
-      registrations[key]!.clocks -= 1
-      guard registrations[key]!.clocks == 0 else { return }
-      struckOff = registrations.removeValue(forKey: key)
-      for id in struckOff!.tasks {
+      let registration = owner.registration!
+      registration.clocks -= 1
+      guard registration.clocks == 0 else { return }
+      struckOff = registration
+      owner.registration = nil
+      registrations[ObjectIdentifier(owner)] = nil
+      for id in registration.tasks {
         // Unless the task has gone over to another owner since.
         owners.remove(id, of: owner)
       }
@@ -100,10 +104,7 @@ final class TaskOwnership: Sendable {
         processWide = ProcessWideOwner(owner: owner)
         hasProcessWide.store(true, ordering: .relaxed)
       }
-      registrations[
-        ObjectIdentifier(owner), default: Registration(owner: owner, watermark: 0)
-      ].clocks += 1
-      count.store(registrations.count, ordering: .relaxed)
+      addClock(to: owner, watermark: 0)
       return owner
     }
   }
@@ -179,10 +180,10 @@ final class TaskOwnership: Sendable {
       guard id != 0 else { return (registered(running) ?? processWide?.ownerIfAwake, false) }
       if let owner = owners[id] { return (owner, false) }
       if foreign.contains(id) { return (processWide?.ownerIfAwake, false) }
-      if let running = registered(running) {
+      if let running, let registration = running.registration {
         if running === processWide?.owner { return (running, false) }
         // A task older than the owner can only be resumed here, not started.
-        guard id > registrations[ObjectIdentifier(running)]!.watermark else {
+        guard id > registration.watermark else {
           return (processWide?.ownerIfAwake, false)
         }
         register(id, of: running)
@@ -195,16 +196,15 @@ final class TaskOwnership: Sendable {
   }
 
   private func registered(_ owner: TaskOwner?) -> TaskOwner? {
-    guard let owner, registrations[ObjectIdentifier(owner)] != nil else { return nil }
-    return owner
+    owner?.registration == nil ? nil : owner
   }
 
   private func register(_ id: UInt64, of owner: TaskOwner) {
     // Whatever is nobody else's is the process-wide owner's without an entry.
     guard owner !== processWide?.owner else { return }
-    guard registrations[ObjectIdentifier(owner)] != nil else { return }
+    guard let registration = owner.registration else { return }
     owners.set(id, to: owner)
-    registrations[ObjectIdentifier(owner)]?.tasks.append(id)
+    registration.tasks.append(id)
   }
 
   /// Remembers that a task is foreign, so that a test which resumes it later does not take it for

@@ -31,13 +31,29 @@ struct TaskTable<Entry: TaskTableEntry> {
   /// Notes something about a task, which is not none. Expected O(1), amortized.
   @inline(__always)
   mutating func set(_ id: UInt64, to entry: Entry) {
+    let slot = Self.slot(of: id, at: newPlace(of: id))
+    entries[slot] = entry
+  }
+
+  /// The same, unless something is known of it already; says whether there was nothing.
+  @inline(__always)
+  mutating func add(_ id: UInt64, _ entry: Entry) -> Bool {
+    let count = count
+    let slot = Self.slot(of: id, at: newPlace(of: id))
+    guard self.count > count else { return false }
+    entries[slot] = entry
+    return true
+  }
+
+  /// The place of an id of which something is to be noted; it counts as known.
+  @inline(__always)
+  private mutating func newPlace(of id: UInt64) -> Int {
     let place = place(of: id) ?? addBlock(of: id)
-    let slot = Self.slot(of: id, at: place)
-    if entries[slot].isNone {
+    if entries[Self.slot(of: id, at: place)].isNone {
       known[place] += 1
       count += 1
     }
-    entries[slot] = entry
+    return place
   }
 
   /// Forgets a task, and returns what was known of it. Expected O(1).
@@ -131,7 +147,7 @@ struct TaskTable<Entry: TaskTableEntry> {
 
   private mutating func grow() {
     let old = self
-    let length = max(8, old.blocks.count * 2)
+    let length = max(2, old.blocks.count * 2)
     blocks = Array(repeating: 0, count: length)
     known = Array(repeating: 0, count: length)
     entries = Array(repeating: Entry.none, count: length << Int(Self.blockBits))

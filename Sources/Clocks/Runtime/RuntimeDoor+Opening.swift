@@ -11,7 +11,10 @@ extension RuntimeDoor {
 
   /// The way in which the door was opened.
   private static let way: Door = {
+    ThreadContext.prepare()
+    RuntimeEntries.prepare()
     let way = open(Door.wanted)
+    TaskStatus.prepare()
     if way != .none && way != .hook {
       JobRuns.redirect()
       TaskCreation.redirect()

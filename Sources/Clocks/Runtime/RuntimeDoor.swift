@@ -68,6 +68,11 @@ enum RuntimeDoor {
   static func arrive(_ job: UnownedJob, on lane: Lane) {
     let context = ThreadContext.current
     if let context {
+      if context.pointee.takesNext {
+        context.pointee.takesNext = false
+        context.pointee.taken = ReadyJob(job: job, taskID: taskID(of: job), lane: lane)
+        return
+      }
       if context.pointee.isWaking, let owner = context.pointee.owner {
         owner.enqueue(ReadyJob(job: job, taskID: taskID(of: job), lane: lane), isNew: false)
         return
@@ -77,10 +82,12 @@ enum RuntimeDoor {
         return
       }
     }
-    if !TaskOwnership.shared.isEmpty {
+    let ownership = TaskOwnership.shared
+    if !ownership.isEmpty {
       let id = taskID(of: job)
       if let context, id != 0 { context.pointee.arrivedTask = id }
-      let (owner, isNew) = TaskOwnership.shared.owner(ofReadyJob: id, on: runningOwner)
+      let (owner, isNew) = ownership.owner(
+        ofReadyJob: id, on: ThreadContext.owner(on: context))
       if let owner {
         owner.enqueue(ReadyJob(job: job, taskID: id, lane: lane), isNew: isNew)
         return

@@ -79,7 +79,8 @@ enum TaskCreation {
     case .learning: Hops.learn(from: options)
     case .nothing, nil: break
     }
-    return !TaskOwnership.shared.isEmpty && creator?.isExplored == true
+    // Nearly always nothing is explored, and then nobody needs to know who makes the task.
+    return TaskOwnership.shared.isAnyExplored && creator?.isExplored == true
   }
 
   /// A task has been made; if it has come to the door, it is known. If not, it waits for an actor, or

@@ -11,9 +11,7 @@ struct TaskReference: Sendable {
   /// The current task, or `nil` outside any task.
   @inline(__always)
   static var current: TaskReference? {
-    withUnsafeCurrentTask { task in
-      task.map { TaskReference(job: unsafeBitCast($0, to: UnownedJob.self)) }
-    }
+    RuntimeEntries.currentTask.map { TaskReference(job: $0) }
   }
 
   /// The task that waits for a continuation.
@@ -32,6 +30,7 @@ struct TaskReference: Sendable {
 
   /// The name that the current task was given, if any.
   static var currentName: String? {
+    if let current, current.isKnownToBeNameless { return nil }
     #if compiler(>=6.2)
       if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
         return Task.name
@@ -53,6 +52,7 @@ struct TaskReference: Sendable {
   }
 
   /// The task's number, which the runtime gives each task once.
+  @inline(__always)
   var id: UInt64 { taskID(of: job) }
 
   /// The same task, in memory for as long as the handle is; to be asked for while the task is known
@@ -88,4 +88,28 @@ struct TaskHandle: Sendable {
   var isCancelled: Bool { task.isCancelled }
 
   func cancel() { task.cancel() }
+}
+
+extension TaskHandle {
+  /// The same as a word that keeps the task, and that nothing copies or lets go of by itself: for large
+  /// tables, whose entries then are plain. It is to be taken over once.
+  @inline(__always)
+  var asWord: UInt {
+    var word: UInt = 0
+    withUnsafeMutablePointer(to: &word) {
+      _ = UnsafeMutableRawPointer($0).initializeMemory(
+        as: Task<Void, Never>.self, repeating: task, count: 1)
+    }
+    return word
+  }
+
+  /// Takes over what `asWord` has given.
+  @inline(__always)
+  init(takingOver word: UInt) {
+    job = unsafeBitCast(word, to: UnownedJob.self)
+    var word = word
+    task = withUnsafeMutablePointer(to: &word) {
+      UnsafeMutableRawPointer($0).assumingMemoryBound(to: Task<Void, Never>.self).move()
+    }
+  }
 }

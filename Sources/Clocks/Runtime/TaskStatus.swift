@@ -54,6 +54,9 @@ struct TaskStatus {
       .load(fromByteOffset: 96, as: UInt32.self)
   }
 
+  /// Whether the task is cancelled.
+  var isCancelled: Bool { flags & 0x100 != 0 }
+
   var isRunning: Bool { flags & 0x800 != 0 && !isOver }
 
   var isOver: Bool { flags & 0x2000 != 0 }
@@ -75,10 +78,20 @@ struct TaskStatus {
   /// Whether the task is a child, so that its parent's end waits for its own.
   static func isChild(_ task: UnownedJob) -> Bool { flags(of: task) & 1 << 24 != 0 }
 
+  /// Whether the task was given a name.
+  static func hasName(_ task: UnownedJob) -> Bool { flags(of: task) & 1 << 30 != 0 }
+
   /// What the runtime has written down about a task's job.
   private static func flags(of task: UnownedJob) -> UInt32 {
     unsafeBitCast(task, to: UnsafeRawPointer.self).load(fromByteOffset: 32, as: UInt32.self)
   }
+
+  /// Whether that is known already: what is asked for each job, because to ask for a constant that is
+  /// computed costs more than to read the status.
+  nonisolated(unsafe) private(set) static var isKnownToBeReadable = false
+
+  /// Finds out whether it is. To be called before the door is opened. Thread-safe.
+  static func prepare() { isKnownToBeReadable = isReadable }
 
   /// Whether the layout is known here: a task that is over says so.
   static let isReadable: Bool = {
@@ -100,10 +113,25 @@ struct TaskStatus {
 }
 
 extension TaskReference {
+  /// Throws if the current task is cancelled, as `Task.checkCancellation` does.
+  @inline(__always)
+  static func checkCancellation() throws {
+    if TaskStatus.isKnownToBeReadable, let current, !TaskStatus(of: current.job).isCancelled {
+      return
+    }
+    try Task.checkCancellation()
+  }
+
+  /// Whether the task has no name, as far as that can be told at a glance.
+  @inline(__always)
+  var isKnownToBeNameless: Bool {
+    TaskStatus.isKnownToBeReadable && !TaskStatus.hasName(job)
+  }
+
   /// The same task, in memory for as long as the handle is; `nil` if its status cannot be read for as
   /// long as that. O(1).
   @inline(__always)
   var watchableHandle: TaskHandle? {
-    TaskStatus.isReadable && !TaskStatus.isAsyncLet(job) ? handle : nil
+    TaskStatus.isKnownToBeReadable && !TaskStatus.isAsyncLet(job) ? handle : nil
   }
 }

@@ -35,6 +35,25 @@ struct ThreadContext {
   /// the door is known to be its own and nobody needs to look up whose it is.
   var isWaking = false
 
+  /// Whether the next job that comes to the door while it does so is to be put into `taken`.
+  var takesNext = false
+
+  /// The job that came to the door when the owner resumed a task, and that it still has to take.
+  var taken: ReadyJob?
+
+  /// The owner resumes a task, and takes its job itself if it comes to the door meanwhile.
+  @inline(__always)
+  mutating func beginWaking(_ isOwn: Bool) {
+    isWaking = isOwn
+    takesNext = isOwn
+  }
+
+  @inline(__always)
+  mutating func endWaking() {
+    isWaking = false
+    takesNext = false
+  }
+
   /// The task whose job came to the door last from this thread; 0 if none has since it was set so.
   var arrivedTask: UInt64 = 0
 
@@ -75,13 +94,14 @@ struct ThreadContext {
   /// through the door.
   @inline(__always)
   static var current: UnsafeMutablePointer<ThreadContext>? {
-    pthread_getspecific(key)?.assumingMemoryBound(to: ThreadContext.self)
+    guard let key else { return nil }
+    return pthread_getspecific(key)?.assumingMemoryBound(to: ThreadContext.self)
   }
 
   /// Runs `body` with this as the current context.
   @inline(__always)
   mutating func run(_ body: (UnsafeMutablePointer<ThreadContext>) -> Void) {
-    let key = Self.key
+    let key = Self.key ?? Self.prepared()
     let outer = pthread_getspecific(key)
     withUnsafeMutablePointer(to: &self) { pointer in
       pthread_setspecific(key, pointer)
@@ -92,13 +112,27 @@ struct ThreadContext {
 
   /// Runs `body` as in a job that began before the door was opened; for tests.
   static func withoutContext(_ body: () -> Void) {
+    let key = Self.key ?? Self.prepared()
     let outer = pthread_getspecific(key)
     pthread_setspecific(key, nil)
     body()
     pthread_setspecific(key, outer)
   }
 
-  private static let key: pthread_key_t = {
+  /// Where the contexts are found; `nil` before the door is opened. A variable, because to ask for a
+  /// constant that is computed costs more than to look up the context.
+  nonisolated(unsafe) private static var key: pthread_key_t?
+
+  /// Makes it possible to have a context. To be called before the door is opened. Thread-safe.
+  static func prepare() { _ = prepared() }
+
+  @inline(never)
+  private static func prepared() -> pthread_key_t {
+    key = madeKey
+    return madeKey
+  }
+
+  private static let madeKey: pthread_key_t = {
     var key = pthread_key_t()
     guard pthread_key_create(&key, nil) == 0 else {
       fatalError("Clocks: this process has used up all its thread-specific keys.")

@@ -61,6 +61,10 @@ enum Environment {
   /// tried out and tested.
   static let seesDispatch = value("CLOCKS_DISPATCH") != "0"
 
+  /// `CLOCKS_FAST`: `0` if every sleep on a `TestClock` is to take the general way, so that both can be
+  /// tried out and tested.
+  static let usesFastWay = value("CLOCKS_FAST") != "0"
+
   /// Whether Xcode has told the process about a test bundle that it is to load.
   static var namesTestBundle: Bool {
     value("XCTestConfigurationFilePath") != nil || value("XCTestBundlePath") != nil

@@ -78,11 +78,9 @@ extension TestClock {
     line: UInt = #line, column: UInt = #column
   ) async {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    guard duration >= .zero else {
-      return recordFailure(
-        ClockFailure.negativeDuration("\(duration)", now: "\(now)"), at: callSite)
-    }
-    _ = await move(at: callSite, as: "advance(by:)") { saturatingSum($0.now, duration) }
+    guard let advance = newAdvance(by: duration, at: callSite) else { return }
+    await scheduler.wait(advance)
+    report(advance.runaway, in: "advance(by:)", at: callSite)
   }
 
   /// Moves the clock's time forward to `deadline`, and lets every task of the test run as far as it
@@ -110,7 +108,7 @@ extension TestClock {
       return recordFailure(
         ClockFailure.instantInThePast("\(deadline)", now: "\(now)"), at: callSite)
     }
-    _ = await move(at: callSite, as: "advance(to:)") { _ in deadline.offset }
+    _ = await move(at: callSite, as: "advance(to:)", .instant, deadline.offset)
   }
 
   /// Moves the clock's time forward to the next deadline, wakes every sleep that is due then, and
@@ -131,9 +129,7 @@ extension TestClock {
     line: UInt = #line, column: UInt = #column
   ) async -> Instant? {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    let end = await move(at: callSite, as: "advanceToNextSleep()") { timeline in
-      timeline.sleeps.earliestDeadline.map { max($0, timeline.now) }
-    }
+    let end = await move(at: callSite, as: "advanceToNextSleep()", .nextDeadline)
     return end.map(Instant.init(offset:))
   }
 
@@ -161,7 +157,7 @@ extension TestClock {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     let isOwn = scheduler.admitCurrentTask(among: timeline.users)
     if !isOwn { checkForeignUse("TestClock.run()", at: callSite) }
-    let run = Run(timeline, isOwn: isOwn, limit: RealTime(in: timeout))
+    let run = newRun(isOwn: isOwn, limit: RealTime(in: timeout))
     await scheduler.wait(run)
     report(run.runaway, in: "run()", at: callSite)
     guard run.ranOutOfTime else { return }
@@ -174,14 +170,48 @@ extension TestClock {
 
   // MARK: - How
 
+  /// An advance by a duration; `nil` if the duration is negative, and that is recorded. Apart from what is
+  /// asynchronous, so that it can be specialized.
+  #if compiler(>=6.3)
+    @specialized(where Duration == Swift.Duration)
+  #endif
+  @inline(never)
+  private func newAdvance(by duration: Duration, at callSite: CallSite) -> IdleWaiter? {
+    guard duration >= .zero else {
+      recordNegative(duration, at: callSite)
+      return nil
+    }
+    let isOwn = scheduler.isRunningCurrentTask
+      || scheduler.admitCurrentTask(among: timeline.users)
+    if !isOwn { checkForeignUse("TestClock.advance(by:)", at: callSite) }
+    if let duration = duration as? Swift.Duration {
+      let timeline = unsafeDowncast(timeline, to: Timeline<Swift.Duration>.self)
+      return UsualAdvance(timeline, isOwn: isOwn, .duration, duration)
+    }
+    return Advance(timeline, isOwn: isOwn, .duration, duration)
+  }
+
+  private func newRun(isOwn: Bool, limit: RealTime) -> Run<Duration> {
+    guard Duration.self == Swift.Duration.self else {
+      return Run(timeline, isOwn: isOwn, limit: limit)
+    }
+    let timeline = unsafeDowncast(timeline, to: Timeline<Swift.Duration>.self)
+    return unsafeDowncast(
+      UsualRun(timeline, isOwn: isOwn, limit: limit), to: Run<Duration>.self)
+  }
+
+  @inline(never)
+  private func recordNegative(_ duration: Duration, at callSite: CallSite) {
+    recordFailure(ClockFailure.negativeDuration("\(duration)", now: "\(now)"), at: callSite)
+  }
+
   /// Queues an advance whose target is known when its turn comes and the scheduler is idle.
   private nonisolated(nonsending) func move(
-    at callSite: CallSite, as name: String,
-    to target: @escaping (Timeline<Duration>) -> Duration?
+    at callSite: CallSite, as name: String, _ aim: Advance<Duration>.Aim, _ given: Duration = .zero
   ) async -> Duration? {
     let isOwn = scheduler.admitCurrentTask(among: timeline.users)
     if !isOwn { checkForeignUse("TestClock.\(name)", at: callSite) }
-    let advance = Advance(timeline, isOwn: isOwn, to: target)
+    let advance = Advance(timeline, isOwn: isOwn, aim, given)
     await scheduler.wait(advance)
     report(advance.runaway, in: name, at: callSite)
     return advance.target

@@ -19,20 +19,81 @@ extension TestClock {
   public nonisolated(nonsending) func sleep(
     until deadline: Instant, tolerance: Duration? = nil
   ) async throws {
+    // On an actor the general way leaves it before the task is suspended, and the fast one would not: then
+    // the test would have other jobs.
+    let actor = #isolation
+    if case nil = actor, Duration.self == Swift.Duration.self, scheduler.usesFastWay,
+      Self.isNone(tolerance)
+    {
+      return try await scheduler.sleep(try usualSleep(until: deadline))
+    }
+    try await sleepInGeneral(until: deadline, tolerance: tolerance)
+  }
+
+  /// Apart from what is asynchronous, where even to look at it would make a copy.
+  #if compiler(>=6.3)
+    @specialized(where Duration == Swift.Duration)
+  #endif
+  @inline(never)
+  private static func isNone(_ tolerance: Duration?) -> Bool { isNoneInGeneral(tolerance) }
+
+  @inline(never)
+  private static func isNoneInGeneral(_ tolerance: Duration?) -> Bool {
+    switch tolerance {
+    case nil: true
+    case _?: false
+    }
+  }
+
+  /// A sleep without a tolerance, if the clock's durations are those of the standard library.
+  ///
+  /// Apart from what is asynchronous, where a copy of something generic would need memory of the task's;
+  /// and from the general way, because its metadata would be looked up for all.
+  #if compiler(>=6.3)
+    @specialized(where Duration == Swift.Duration)
+  #endif
+  @inline(never)
+  private func usualSleep(until deadline: Instant) throws -> UsualSleep {
+    guard let deadline = deadline.offset as? Swift.Duration else {
+      preconditionFailure("A clock of other durations.")
+    }
+    try TaskReference.checkCancellation()
+    let isOwn = scheduler.isRunningCurrentTask
+      || scheduler.admitCurrentTask(among: timeline.users)
+    if !isOwn { checkForeignUse("TestClock.sleep(until:)", at: origin) }
+    return UsualSleep(
+      timeline: unsafeDowncast(timeline, to: Timeline<Swift.Duration>.self), deadline: deadline,
+      isOwn: isOwn)
+  }
+
+  // MARK: - In general
+
+  @inline(never)
+  private nonisolated(nonsending) func sleepInGeneral(
+    until deadline: Instant, tolerance: Duration?
+  ) async throws {
     // Not specialized as the functions below are: the frames of both, the general one and the
     // special one, would not fit into the first kilobyte of a task's stack any more, and a second
     // one would be allocated for each task that sleeps.
-    try Task.checkCancellation()
+    try TaskReference.checkCancellation()
     let isOwn = scheduler.admitCurrentTask(among: timeline.users)
     if !isOwn { checkForeignUse("TestClock.sleep(until:)", at: origin) }
     guard let token = announceSleep(until: deadline) else { return }
-    try await withTaskCancellationHandler {
-      try await withUnsafeThrowingContinuation { continuation in
-        beginSleep(
-          token, .continuation(continuation, isOwn: isOwn), until: deadline, tolerance: tolerance)
+    guard RuntimeEntries.haveHandlers else {
+      return try await withTaskCancellationHandler {
+        try await withUnsafeThrowingContinuation { continuation in
+          beginSleep(
+            token, .continuation(continuation, isOwn: isOwn), until: deadline, tolerance: tolerance)
+        }
+      } onCancel: {
+        cancelSleep(token)
       }
-    } onCancel: {
+    }
+    try await withCancellableContinuationOnNoActor {
       cancelSleep(token)
+    } _: { continuation in
+      beginSleep(
+        token, .continuation(continuation, isOwn: isOwn), until: deadline, tolerance: tolerance)
     }
   }
 

@@ -4,7 +4,7 @@ import Testing
 @testable import Clocks
 
 /// Random programs of tasks do what the semantics say, job for job in the order that they say, and
-/// do it again when they run again.
+/// do it again when they run again, the other ways that the engine can go.
 ///
 /// Two environment variables:
 /// - `CLOCKS_OPERATIONS` says how many operations to run, in all settings together. By default it is
@@ -58,11 +58,12 @@ import Testing
     _ program: Program, in setting: Program.Setting, patience: Double
   ) async -> String? {
     let model = ModelMachine(in: setting).run(program)
-    for run in ["first", "second"] {
-      let log = await unlessItHangs(seconds: patience) { await program.run(in: setting) }
-      guard let log else { return "the \(run) run hangs" }
-      guard log != model else { continue }
-      return "\(run) run:\n"
+    for way in Program.Way.allCases {
+      var log = await unlessItHangs(seconds: patience) { await program.run(in: setting, way) }
+      guard log != nil else { return "the run \(way) hangs" }
+      if way == .unobserved { log?.jobs = model.jobs }
+      guard let log, log != model else { continue }
+      return "the run \(way):\n"
         + (difference("event", log.events, model.events)
           ?? difference("job", log.jobs, model.jobs) ?? "")
     }

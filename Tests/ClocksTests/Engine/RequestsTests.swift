@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test func whoeverWaitsIsSomebody() {
-    let advance = Advance(timeline, isOwn: true) { _ in .zero }
+    let advance = Advance(timeline, isOwn: true, .instant, .zero)
     for waiter in [IdleWaiter(isOwn: true), advance] {
       var requests = Requests()
       #expect(requests.isEmpty)
@@ -35,7 +35,7 @@ import Testing
   @Test func theOrderAmongThoseWhoWait() {
     var requests = Requests()
     let settle = IdleWaiter(isOwn: true)
-    let advance = Advance(timeline, isOwn: true) { _ in .zero }
+    let advance = Advance(timeline, isOwn: true, .instant, .zero)
     let (behind, ahead) = (observer(after: nil), observer())
     requests.append(observer: ahead)
     requests.append(advance)

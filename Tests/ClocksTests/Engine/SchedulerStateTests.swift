@@ -406,7 +406,7 @@ import Testing
   }
 
   private func advance(_ timeline: Timeline<Duration>, to target: Duration) -> IdleWaiter {
-    let advance = Advance(timeline, isOwn: true) { _ in target }
+    let advance = Advance(timeline, isOwn: true, .instant, target)
     advance.continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, Never>.self)
     return advance
   }
@@ -436,6 +436,7 @@ extension SchedulerState {
     switch next(on: lane, mayStay: mayStay, thread: thread) {
     case .run(let job): "run \(job.taskID)"
     case .wake(_, let isOwn): isOwn ? "wake" : "wake another's"
+    case .wakeAndRun: "wake and run"
     case .finish(_, let isOwn): isOwn ? "finish" : "finish another's"
     case .begin(let work): "begin \(work.name)"
     case .cancel(let tasks): "cancel \(tasks.count)"
