@@ -6,6 +6,11 @@ extension Scheduler {
     return text.isEmpty ? "No task of the test is known." : text
   }
 
+  /// What is added to a failure: nothing where the failure comes once more in a run by itself.
+  var dumpUnlessOneOfMany: TaskDump? {
+    scope?.options.isOneOfMany == true ? nil : dumpTasks()
+  }
+
   /// Looks at the test's tasks as they are at this moment. May be called by anybody, at any time; what
   /// runs meanwhile is only said to run. O(tasks and the depth of their call stacks), a microsecond for
   /// each word that is read; the scheduler's lock is held all the while.

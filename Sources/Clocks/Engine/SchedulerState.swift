@@ -33,7 +33,7 @@ struct SchedulerState {
   var isAbandoned = false
   /// What comes first where that is open.
   var order = Order()
-  /// Is told what happens; `nil` nearly always.
+  /// Is told what happens; `nil` nearly always. Set by `add` and `remove`.
   var listener: (any EventListener)?
 
   init(scope: Scope? = nil) {

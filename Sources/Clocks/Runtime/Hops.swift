@@ -72,14 +72,17 @@ struct ActorDrain {
   var firstTask: UInt64 { tasks.last ?? 0 }
 
   /// The tasks in the queue by their numbers, the latest first. O(n).
-  var tasks: [UInt64] {
-    var tasks: [UInt64] = []
+  var tasks: [UInt64] { jobs.map { taskID(of: $0) } }
+
+  /// The jobs in the queue, the latest first. O(n).
+  var jobs: [UnownedJob] {
+    var jobs: [UnownedJob] = []
     var next = pointer.load(fromByteOffset: 40, as: UnsafeRawPointer?.self)
     while let job = next {
-      tasks.append(taskID(of: unsafeBitCast(job, to: UnownedJob.self)))
+      jobs.append(unsafeBitCast(job, to: UnownedJob.self))
       next = job.load(fromByteOffset: 16, as: UnsafeRawPointer?.self)
     }
-    return tasks
+    return jobs
   }
 
   /// The name of the actor's type.

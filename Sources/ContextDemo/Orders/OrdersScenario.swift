@@ -43,10 +43,10 @@ struct OrdersScenario: Scenario {
   private static func askTwice(
     _ cache: any PictureCache, on clock: any Clock<Duration>
   ) async throws {
-    let list = Task(name: "list") { try await cache.picture("cats") }
+    let list = Task(name: "list") { try await cache.image("cats") }
     let page = Task(name: "page") {
       for _ in 1...2 { try await clock.sleep(for: .milliseconds(500)) }
-      return try await cache.picture("cats")
+      return try await cache.image("cats")
     }
     _ = try await (list.value, page.value)
     let count = await cache.downloads

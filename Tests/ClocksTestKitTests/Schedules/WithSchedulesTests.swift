@@ -30,16 +30,16 @@ private actor Box {
             Schedule 3 of 1,000 (2 passed; last in, first out). 1 of 2 decisions matters; undo it and it \
             passes:
               b.1 before a.1   (b is "second", a is "first")
-              time         test (0)  "first" (a)  "second" (b)  Box
-              0.0 seconds  0.1
-              0.0 seconds                         b.1                      ◀ decision 1
-              0.0 seconds            a.1
-              0.0 seconds                         b.1@ ──────▶  runs b, a
-              0.0 seconds  0.2
-              0.0 seconds  0.2@ ─────────────────────────────▶  runs 0
-              0.0 seconds  0.3
-              0.0 seconds  0.4
-              0.0 seconds  0.5
+              time  test (0)     "first" (a)  "second" (b)  Box
+              0 s   0.1
+              0 s                             b.1                                      ◀ decision 1
+              0 s                a.1
+              0 s                             b.1@ ──────▶  runs b line \(line - 2), a line \(line - 3)
+              0 s   0.2 line \(line - 1)
+              0 s   0.2@ ────────────────────────────────▶  runs 0 line \(line - 5)
+              0 s   0.3 line \(line - 5)
+              0 s   0.4
+              0 s   0.5
             Replay: try await withSchedules(.schedule("1:b.1<a.1:248a")) { … } (failed in 2 of 2 replays)
             """,
           line: line)
