@@ -117,16 +117,17 @@ private actor RecordedBox {
     }
   }
 
-  @Test func whatFailsInXCTestLeavesOnePicture() async throws {
+  @Test func eachTestOfXCTestLeavesOnePicture() async throws {
     try await withTemporaryFolder { folder in
-      let child = try await ChildTests.run(
-        "ClocksTestKitTests.ExploredXCTests", library: "xctest",
-        environment: ["CLOCKS_TRACE": folder, "CLOCKS_EXPLORED_SAMPLES": "1"])
-      let names = try FileManager.default.contentsOfDirectory(atPath: folder)
-        .filter { $0.hasSuffix(".svg") }
-      #expect(names.count == 2, "\(names)\n\(child.output)")
-      #expect(child.output.contains("Schedule 3 of 100"))
-      #expect(child.exitCode != 0)
+      for (test, isPassed) in [("testPasses", true), ("testFails", false), ("testThrows", false)] {
+        let child = try await ChildTests.run(
+          "ClocksTestKitTests.ExploredXCTests/\(test)", library: "xctest",
+          environment: ["CLOCKS_TRACE": "\(folder)/\(test)", "CLOCKS_EXPLORED_SAMPLES": "1"])
+        let names = try FileManager.default.contentsOfDirectory(atPath: "\(folder)/\(test)")
+        #expect(names.filter { $0.hasSuffix(".svg") }.count == 1, "\(names)\n\(child.output)")
+        #expect(child.output.contains("Schedule 3 of 100") == !isPassed)
+        #expect((child.exitCode == 0) == isPassed)
+      }
     }
   }
 }

@@ -98,6 +98,78 @@ import Testing
     #expect(search.tried < 40)
   }
 
+  /// Searches to the end; returns the plans that were tried after those with which each search begins.
+  private func searchAll(
+    _ program: Simulation, _ limits: ScheduleSearch.Limits
+  ) -> (search: ScheduleSearch, plans: [Plan]) {
+    var search = ScheduleSearch(limits)
+    let run = ScheduleRun(.firstInFirstOut)
+    var plans: [Plan] = []
+    while let plan = search.next() {
+      if search.tried > 3 { plans.append(plan) }
+      run.reset(plan, profile: search.profile)
+      _ = program.play(run)
+      search.note(run.record, tasks: run.tree.count)
+    }
+    return (search, plans)
+  }
+
+  /// So many tasks of so many steps each, of which none does anything.
+  private func idleTasks(_ count: Int, steps: Int) -> Simulation {
+    let task: [@Sendable (inout [Int: Int]) -> Void] = Array(repeating: { _ in }, count: steps)
+    return Simulation(tasks: Array(repeating: task, count: count)) { _ in false }
+  }
+
+  @Test(arguments: [
+    // (a b)! / a!^b orders of b tasks of a steps each.
+    (tasks: 2, steps: 3, orders: 20), (tasks: 3, steps: 2, orders: 90),
+    (tasks: 4, steps: 1, orders: 24), (tasks: 5, steps: 1, orders: 120),
+    (tasks: 2, steps: 5, orders: 252),
+  ])
+  func chanceKeepsNoOrderFromBeingTried(tasks: Int, steps: Int, orders: Int) {
+    for seed in 0..<20 {
+      let (search, _) = searchAll(
+        idleTasks(tasks, steps: steps), .init(count: 2_000, seed: UInt64(seed)))
+      #expect(search.end == .allOrders)
+      #expect(search.orders.count == orders, "seed \(seed)")
+    }
+  }
+
+  @Test(arguments: [2, 3, 16]) func shardsTogetherAreTheWholeSearch(_ count: Int) {
+    let program = idleTasks(3, steps: 2)
+    var orders: Set<UInt64> = []
+    var plans: [Plan] = []
+    for index in 0..<count {
+      let (search, own) = searchAll(
+        program, .init(count: 2_000, seed: 1, shard: .init(index: index, count: count)))
+      #expect(search.end == .allOrders)
+      orders.formUnion(search.orders)
+      plans += own
+    }
+    #expect(orders.count == 90)
+    // Nothing is tried twice.
+    #expect(Set(plans).count == plans.count)
+  }
+
+  @Test func shardsOfALongSearchTryAllThatTheWholeOneTries() {
+    let program = Simulation.compareAndSet(beside: 12)
+    let (_, whole) = searchAll(program, .init(count: 300, seed: 1))
+    var plans: [Plan] = []
+    for index in 0..<4 {
+      plans +=
+        searchAll(program, .init(count: 300, seed: 1, shard: .init(index: index, count: 4))).plans
+    }
+    #expect(Set(plans).count == plans.count)
+    #expect(Set(whole).subtracting(plans) == [])
+  }
+
+  @Test func aLongSearchDoesNotGrow() {
+    let (search, plans) = searchAll(
+      Simulation.lostUpdate(beside: 30), .init(count: 5_000, seed: 1))
+    #expect(plans.count == 4_997)
+    #expect((5_000...10_100).contains(search.waiting), "\(search.waiting)")
+  }
+
   @Test func reversalsEndByThemselves() {
     let program = Simulation(tasks: Array(repeating: [{ _ in }], count: 5)) { _ in false }
     for (reversals, orders) in [(1, 1...21), (2, 21...120)] {

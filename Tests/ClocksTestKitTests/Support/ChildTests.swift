@@ -10,8 +10,10 @@ struct ChildTests: Sendable {
   /// - Parameters:
   ///   - tests: What the names match; for XCTest, the name.
   ///   - library: `swift-testing` or `xctest`.
+  ///   - errors: Where standard error goes, if not into the output.
   static func run(
-    _ tests: String, library: String = "swift-testing", environment: [String: String]
+    _ tests: String, library: String = "swift-testing", environment: [String: String],
+    errors: FileHandle? = nil
   ) async throws -> ChildTests {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
@@ -23,7 +25,7 @@ struct ChildTests: Sendable {
     process.environment?["ASAN_OPTIONS"] = "detect_leaks=0"
     let pipe = Pipe()
     process.standardOutput = pipe
-    process.standardError = pipe
+    if let errors { process.standardError = errors } else { process.standardError = pipe }
     try process.run()
     // Reading blocks, so it is done on a thread of its own: the pool that runs the tests is small.
     let data = await withCheckedContinuation { continuation in
