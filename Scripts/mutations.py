@@ -137,7 +137,7 @@ of(
 )
 of(
     "SchedulerState.startChosen",
-    ("a chooser has no choice between jobs and sleeps", "idleness.ready.candidates + dueSleeps",
+    ("a chooser has no choice between jobs and sleeps", "idleness.ready.candidates + due",
      "idleness.ready.candidates"),
     ("the chosen job is not the one that runs", "return startJob(at: position, on: lane, mayStay: mayStay)",
      "return startJob(at: position * 0, on: lane, mayStay: mayStay)"),
@@ -494,7 +494,7 @@ of(
 of(
     "SleepQueue.due",
     ("what is due now is not due", "heap[position].deadline <= instant", "heap[position].deadline < instant"),
-    ("a fourth child is not due", "(1...4)", "(1...3)"),
+    ("a fourth child is not due", "..<firstChild + 4", "..<firstChild + 3"),
     ("what is due is in no order", "due.sorted(by: Self.comesFirst)", "due.reversed()"),
 )
 of(

@@ -29,7 +29,7 @@ struct OrdersScenario: Scenario {
     for line in again.lines.prefix(1) { stage.log("replay", line) }
 
     stage.log("search", "a cache that knows what is under way")
-    let summary = await Self.run(.upTo(1_000), Found()) { time in
+    let summary = await Self.run(.upTo(2_000), Found()) { time in
       try await Self.askTwice(CarefulPictureCache(clock: time.clock), on: time.clock)
     }
     if let summary { stage.log("search", "\(summary)") }
