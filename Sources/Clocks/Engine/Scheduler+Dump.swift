@@ -57,17 +57,27 @@ extension Scheduler {
     ofTask id: UInt64, to entries: inout [TaskDump.Entry], _ images: CodeImages
   ) {
     let mark = threadMark.load(ordering: .relaxed)
-    let thread = ThreadStack.functions(ofThreadAt: mark, in: images)
+    let thread = ThreadStack(ofThreadAt: mark, in: images)
+    // The actors for which others wait, and which somebody runs on.
+    let held = Set(
+      entries.compactMap { entry -> UInt? in
+        guard case .executor(let actor) = entry.task.dependency, ActorDrain.isBusy(actor),
+          thread.mentions(actor)
+        else { return nil }
+        return actor
+      })
     let running = entries.indices.filter { entries[$0].task.state == .running }
-    if let place = running.first(where: { entries[$0].task.id == id }) {
-      entries[place].thread = thread
-    } else if id == 0, running.count == 1 {
-      entries[running[0]].thread = thread
-    } else {
+    let place =
+      running.first { entries[$0].task.id == id }
+      ?? (id == 0 && running.count == 1 ? running[0] : nil)
+    guard let place else {
       // Nothing refers to it.
       let task = TaskRecords(address: 0, id: id, state: .running)
-      entries.append(TaskDump.Entry(task: task, thread: thread))
+      entries.append(TaskDump.Entry(task: task, thread: thread.functions, holds: held))
+      return
     }
+    entries[place].thread = thread.functions
+    entries[place].holds = held
   }
 }
 

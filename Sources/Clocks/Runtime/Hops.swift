@@ -85,6 +85,12 @@ struct ActorDrain {
     return jobs
   }
 
+  /// Whether a thread runs on the default actor at an address, as far as that can be read.
+  static func isBusy(_ actor: UInt) -> Bool {
+    // Idle 0, scheduled 1, running 2: `ActiveActorStatus`. The jobs stand behind it.
+    ProcessMemory.words(at: actor + 32, count: 1).map { $0[0] & 7 == 2 } ?? false
+  }
+
   /// The name of the actor's type.
   var typeName: String {
     "\(type(of: Unmanaged<AnyObject>.fromOpaque(pointer).takeUnretainedValue()))"
