@@ -801,7 +801,9 @@ of(
     ("the watchdog knows no scopes", "haveScopes.contains(ObjectIdentifier(scheduler))",
      "haveScopes.isEmpty && limit < .zero"),
     ("what was reported is not given up", "          scheduler.giveUp(blockage)\n", ""),
-    ("a blockage is not reported", "          scheduler.report.record(description)\n", "          _ = description\n"),
+    ("a blockage is not reported", "          scheduler.report.record(description)\n          scheduler.giveUp(blockage)",
+     "          _ = description\n          scheduler.giveUp(blockage)"),
+    ("whoever is away is waited for although that is reported", "          scheduler.goOnAfterAbsence()\n", ""),
     ("a scope may run for ever, for all the watchdog knows",
      "      if scheduler.scope != nil { scheduler.ran(for: interval) }\n", "      _ = interval\n"),
 )
