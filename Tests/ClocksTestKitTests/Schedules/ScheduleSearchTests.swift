@@ -83,6 +83,25 @@ import Testing
     }
   }
 
+  @Test func aConstraintThatIsNotNeededIsLeftOut() async {
+    let run = ScheduleRun(.newestFirst)
+    for _ in 0..<5 { run.enqueue(run.nextJob(of: run.create(by: TaskTree.test))) }
+    while !run.ready.isEmpty { run.begin(at: run.ready.count > 1 ? run.choose(run.ready) : 0) }
+    let waiting = run.record.constraints.map(\.second)
+    #expect(waiting.count == 4)
+    var shrinker = ScheduleShrinker(deadline: RealTime(in: .seconds(60)))
+    let found = await shrinker.shrink(run.record) { plan in
+      guard case .constraints(let tried) = plan else { return nil }
+      let kept = tried.map(\.second)
+      // The first one hides what the second one shows, but not beside the last one: bisection ends with two.
+      let fails =
+        kept.contains(waiting[1]) && (!kept.contains(waiting[0]) || kept.contains(waiting[3]))
+      return fails ? run.record : nil
+    }
+    #expect(found.map(\.second) == [waiting[1]])
+    #expect(shrinker.isMinimal)
+  }
+
   @Test func allOrdersOfASmallProgramAreGoneThroughAndCounted() {
     // Two tasks of two steps each: six orders.
     let program = Simulation(tasks: [[{ _ in }, { _ in }], [{ _ in }, { _ in }]]) { _ in false }
@@ -168,6 +187,28 @@ import Testing
       Simulation.lostUpdate(beside: 30), .init(count: 5_000, seed: 1))
     #expect(plans.count == 4_997)
     #expect((5_000...10_100).contains(search.waiting), "\(search.waiting)")
+  }
+
+  @Test func whatComesFromAStepIsNotTurnedRoundWithIt() {
+    let run = ScheduleRun(.firstInFirstOut)
+    let tasks = (0..<3).map { _ in run.create(by: TaskTree.test) }
+    func step() {
+      run.begin(at: 0)
+      run.touch(2, by: run.currentStep)
+    }
+    run.enqueue(run.nextJob(of: tasks[0]))
+    run.enqueue(run.nextJob(of: tasks[1]))
+    step()
+    // The first one has the third one go on, whose job comes last.
+    run.enqueue(run.nextJob(of: tasks[2]))
+    step()
+    step()
+    let first = tasks.map { ScheduleStep(.job, of: $0, 1) }
+    #expect(
+      run.record.reversals(limit: 10) == [
+        Constraint(first: first[1], second: first[0]),
+        Constraint(first: first[2], second: first[1]),
+      ])
   }
 
   @Test func reversalsEndByThemselves() {
