@@ -137,7 +137,7 @@ of(
 )
 of(
     "SchedulerState.startChosen",
-    ("a chooser has no choice between jobs and sleeps", "idleness.ready.candidates + dueSleeps",
+    ("a chooser has no choice between jobs and sleeps", "idleness.ready.candidates + due",
      "idleness.ready.candidates"),
     ("the chosen job is not the one that runs", "return startJob(at: position, on: lane, mayStay: mayStay)",
      "return startJob(at: position * 0, on: lane, mayStay: mayStay)"),
@@ -494,7 +494,7 @@ of(
 of(
     "SleepQueue.due",
     ("what is due now is not due", "heap[position].deadline <= instant", "heap[position].deadline < instant"),
-    ("a fourth child is not due", "(1...4)", "(1...3)"),
+    ("a fourth child is not due", "..<firstChild + 4", "..<firstChild + 3"),
     ("what is due is in no order", "due.sorted(by: Self.comesFirst)", "due.reversed()"),
 )
 of(
@@ -801,7 +801,9 @@ of(
     ("the watchdog knows no scopes", "haveScopes.contains(ObjectIdentifier(scheduler))",
      "haveScopes.isEmpty && limit < .zero"),
     ("what was reported is not given up", "          scheduler.giveUp(blockage)\n", ""),
-    ("a blockage is not reported", "          scheduler.report.record(description)\n", "          _ = description\n"),
+    ("a blockage is not reported", "          scheduler.report.record(description)\n          scheduler.giveUp(blockage)",
+     "          _ = description\n          scheduler.giveUp(blockage)"),
+    ("whoever is away is waited for although that is reported", "          scheduler.goOnAfterAbsence()\n", ""),
     ("a scope may run for ever, for all the watchdog knows",
      "      if scheduler.scope != nil { scheduler.ran(for: interval) }\n", "      _ = interval\n"),
 )
@@ -1456,6 +1458,69 @@ of("Iterator.end", ("a timer goes on after its end", "      hasEnded = true\n", 
 of("Clock.timer", ("an interval of zero is accepted", "guard interval > .zero else", "guard interval >= .zero else"))
 of("greatestMultiple", ("a tick missed exactly now is not counted", "guard unit <= limit else", "guard unit < limit else"))
 of("Clock.sleep", ("a sleep for NaN seconds returns", "    guard !seconds.isNaN else { throw InvalidDurationError() }\n", ""))
+
+# === Clocks: schedules, timelines and dumps ======================================================
+
+likely("ScheduleSearchTests|ScheduleRequestTests|KnownBugTests")
+of(
+    "ScheduleSearch.note",
+    ("what comes behind an order that chance has found is not tried", "if isComplete { expand(record, current) }",
+     "if isNew, isComplete { expand(record, current) }"),
+    ("a long search grows", "min(200, Self.mostReversals - reversals.count)", "200"),
+    ("no reversal is tried", "reversals.append(constraints + [constraint])", "_ = constraints"),
+)
+of(
+    "ScheduleSearch.expand",
+    ("shards try the same orders", "if choices.isEmpty, number % limits.shard.count != limits.shard.index { continue }",
+     "_ = number"),
+    ("a prefix leaves out the last candidate", ".indices.dropFirst(1)", ".indices.dropFirst(1).dropLast()"),
+)
+of("ScheduleSearch.mine", ("a shard tries the reversals of the others", "== UInt64(limits.shard.index)",
+                           ">= UInt64(limits.shard.index)"))
+of("ScheduleSearch.nextByChance", ("shards throw the same dice", "chance * limits.shard.count + limits.shard.index",
+                                   "chance + limits.shard.index"))
+of("ScheduleSearch.begin", ("shards hold the same steps back", "$0.offset % limits.shard.count == limits.shard.index",
+                            "$0.offset % limits.shard.count <= limits.shard.index"))
+of("Strategy.firstFree", ("a step is kept back for ever", "kept[number] < Self.patience", "kept[number] < .max"))
+of("Strategy.choose", ("whoever yields does not let others go first", "if candidates.contains(where: \\.isOther) {",
+                       "if candidates.isEmpty {"))
+of("RunRecord.reversals", ("what comes from a step is turned round with it", "&& !isCause[first]", ""))
+of("ScheduleShrinker.leaveOutEach", ("a constraint that is not needed stays",
+                                     "if await fails(fewer, test) { constraints = fewer } else { index += 1 }",
+                                     "_ = fewer\n      index += 1"))
+of("ScheduleRequest.shard", ("there is a shard 0", "(1...count).contains(index)", "(0...count).contains(index)"))
+of("ScheduleRequest.countOfEnvironment", ("no schedules at all are accepted", "count > 0", "count >= 0"))
+
+likely("TokenFolderTests|ScheduleTokenTests|WithSchedulesTests|ExploredChildTests|DivergenceTests")
+of("TokenFolder.tokens", ("the token that came first is tried first", ".reversed()", ""))
+of("TokenFolder.add", ("a token is kept twice", "guard !known.contains(token) else { return }", ""))
+of("IssueGate.handle", ("issues of a search get through", "return .isKept", "return .passes"))
+of("ScheduledTest.run", ("one order alone is run where hops are not seen", "if let missing = Hops.missing {",
+                         "if let missing = Hops.missing, missing.isEmpty {"))
+of("Exploration.callAsFunction", ("two runs that are not the same go unnoticed", "search.tried == 2, let first",
+                                  "search.tried == 0, let first"))
+of("Exploration.examine", ("another failure counts as the same when it is made small",
+                           "outcome.key == finding.key ? run.record : nil", "outcome.hasFailed ? run.record : nil"))
+
+likely("RecordedScheduleTests|WithSchedulesTests|EventListenersTests|TimelineTraitTests")
+of("EventListeners.hear", ("only the first listener is told", "for listener in all {", "for listener in all.prefix(1) {"))
+of("SchedulerState.add", ("the last listener is told first", "listen(listeners + [listener])",
+                          "listen([listener] + listeners)"))
+of(
+    "Scheduler.mayBeRecorded",
+    ("every run of a search is recorded", "refusals.note()\n        return false", "refusals.note()\n        return true"),
+    ("an explored test that passes has no timeline", "refusals.note()", "_ = refusals"),
+    ("what is within a run on trial is recorded", "case .onTrial where scheduler !== self: return false",
+     "case .onTrial where scheduler !== self: return true"),
+)
+of("Scheduler.endRecording", ("each run on trial is delivered", "if !isOnTrial { recorder?.deliver() }",
+                              "recorder?.deliver()"))
+of("StepDetails.begins", ("the lanes name no functions", "detail.functions = functions(of: job.job)", ""))
+of("Symbols.place", ("a library's function counts as the user's", "!function.isThunk, !function.isLibrarys", "!function.isThunk"))
+of("FunctionName.nameAlone", ("the name has its type before it", ".map { name.index(after: $0) } ?? name.startIndex",
+                              ".map { _ in name.startIndex } ?? name.startIndex"))
+of("HistoryBuilder.begins", ("whoever runs when it is created needs a line", "justReady != task ||", "justReady == task ||"))
+of("TaskDump.circles", ("a circle is not closed", "circles.append(way[position...].map { entries[$0.task] })", "_ = position"))
 
 # === ClocksTestKit ===============================================================================
 

@@ -32,6 +32,7 @@ private actor Waiting {
       while absences.all.isEmpty {
         if let absence = clock.scheduler.newAbsence(after: .milliseconds(20)) {
           absences.add(absence)
+          clock.scheduler.goOnAfterAbsence()
         }
         usleep(1000)
       }
@@ -58,6 +59,7 @@ private actor Waiting {
       while absences.all.isEmpty {
         if let absence = clock.scheduler.newAbsence(after: .milliseconds(20)) {
           absences.add(absence)
+          clock.scheduler.goOnAfterAbsence()
         }
         usleep(1000)
       }

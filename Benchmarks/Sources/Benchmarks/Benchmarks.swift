@@ -30,7 +30,7 @@ struct Benchmarks: AsyncParsableCommand {
   /// that has had a clock is a test's for good.
   enum Child: String, ExpressibleByArgument {
     case sleeping, suspended, strangers, strangersBesideAClock, hopInATest, hopOfNoTest
-    case loop, recordedLoop
+    case loop, recordedLoop, schedules, scopesOfFiftyJobs
 
     func measure(_ count: Int) async -> Double {
       switch self {
@@ -48,6 +48,8 @@ struct Benchmarks: AsyncParsableCommand {
       case .recordedLoop:
         _ = await Workloads.loopRecorded(count)
         return await Workloads.loopRecorded(count)
+      case .schedules: return await Workloads.schedules(count)
+      case .scopesOfFiftyJobs: return await Workloads.scopesOfFiftyJobs(count)
       case .hopInATest: return await Workloads.hopInATest(count)
       case .hopOfNoTest: return await Workloads.hopOfNoTest(count)
       }
@@ -145,6 +147,11 @@ struct Benchmarks: AsyncParsableCommand {
       ours: {
         Child.recordedLoop.measureInAProcessOfItsOwn(calls)
       }, floor: { Child.loop.measureInAProcessOfItsOwn(calls) })
+    await compare(
+      "a schedule of 50 jobs", calls / 20, with: "in a scope",
+      ours: {
+        Child.schedules.measureInAProcessOfItsOwn(calls / 20)
+      }, floor: { Child.scopesOfFiftyJobs.measureInAProcessOfItsOwn(calls / 20) })
     await compare(
       "advance past nothing", calls, with: "continuation",
       ours: {

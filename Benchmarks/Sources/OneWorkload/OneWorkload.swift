@@ -58,6 +58,7 @@ enum Workload: String, ExpressibleByArgument, CaseIterable {
   case cancel
   case scopeSleep = "scope-sleep"
   case advancePastNothing = "advance-past-nothing"
+  case schedules
   case parallelTests = "parallel-tests"
   case timeout = "with-timeout"
   case twoChildren = "two-children"
@@ -86,6 +87,7 @@ enum Workload: String, ExpressibleByArgument, CaseIterable {
     case .cancel: await Workloads.cancelOurs(Workloads.shuffled(count))
     case .scopeSleep: await Workloads.scopeLoop(count)
     case .advancePastNothing: await Workloads.advancePastNothing(count)
+    case .schedules: await Workloads.schedules(count)
     case .parallelTests: await Workloads.parallelTests(count)
     case .timeout: await Workloads.timeout(count)
     case .twoChildren: await Workloads.twoChildren(count)

@@ -18,6 +18,43 @@ extension Workloads {
     return await nanoseconds(per: count) { await clock.run(timeout: .seconds(600)) }
   }
 
+  // MARK: - Schedules
+
+  private actor Number {
+    private var value = 0
+    func get() -> Int { value }
+    func set(_ value: Int) { self.value = value }
+  }
+
+  /// Eight tasks that read, sleep and write: some fifty steps.
+  private static func fiftyJobs() async throws {
+    let number = Number()
+    let tasks = (0..<8).map { index in
+      Task {
+        let value = await number.get()
+        // In seconds: no test binary reads the clock for it, and a delay is rounded.
+        try await Task.sleep(for: .seconds(index % 3))
+        await number.set(value + 1)
+      }
+    }
+    for task in tasks { try await task.value }
+  }
+
+  /// Runs a test of fifty jobs in so many orders.
+  public static func schedules(_ count: Int) async -> Double {
+    await nanoseconds(per: count) {
+      let summary = try? await withSchedules(count) { _ in try await fiftyJobs() }
+      precondition(summary?.schedules == count, "The search has failed.")
+    }
+  }
+
+  /// Runs the same so often in virtual time, first in, first out.
+  public static func scopesOfFiftyJobs(_ count: Int) async -> Double {
+    await nanoseconds(per: count) {
+      for _ in 0..<count { try? await withVirtualTime { _ in try await fiftyJobs() } }
+    }
+  }
+
   // MARK: - Doing nothing
 
   /// Advances a clock on which nobody sleeps.

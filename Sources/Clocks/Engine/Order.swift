@@ -73,14 +73,17 @@ extension Order {
 extension JobQueue {
   /// The ready jobs of which one may run next. O(n).
   var candidates: [Candidate] {
+    var candidates: [Candidate] = []
+    candidates.reserveCapacity(count)
     var isFirstOnMain = true
-    return (0..<count).compactMap { position in
+    for position in 0..<count {
       let job = self[position]
       if job.lane == .main {
-        guard isFirstOnMain else { return nil }
+        guard isFirstOnMain else { continue }
         isFirstOnMain = false
       }
-      return .job(position: position, task: job.taskID, lane: job.lane)
+      candidates.append(.job(position: position, task: job.taskID, lane: job.lane))
     }
+    return candidates
   }
 }

@@ -33,7 +33,8 @@ extension Scheduler {
   }
 
   /// The tasks and the work that have been away for longer than `limit`, if there are some that were not known yet;
-  /// nobody waits for them any more then. To be asked again and again. O(tasks that are away).
+  /// then nobody waits for them any more, and the test goes on with `goOnAfterAbsence`, so that it is not over
+  /// before this is reported. To be asked again and again. O(tasks that are away).
   ///
   /// - Parameter isAnyRunning: Whether another test has something to run.
   func newAbsence(after limit: Duration, isAnyRunning: Bool = false) -> Absence? {
@@ -41,6 +42,9 @@ extension Scheduler {
     AwayRegister.look()
     return change { $0.findAbsence(after: limit, isAnyRunning: isAnyRunning) }.absence
   }
+
+  /// What `newAbsence` has returned is reported.
+  func goOnAfterAbsence() { change { $0.idleness.away -= 1 } }
 
   /// Looks at the tasks that may be away.
   func lookAtSuspects() {
@@ -72,6 +76,8 @@ extension SchedulerState {
     let queues = work.giveUp()
     idleness.away -= count + queues.count
     let isNews = !ids.isEmpty || !queues.isEmpty
+    // In the place of all that was given up, until that is reported.
+    if isNews { idleness.away += 1 }
     return (isNews ? Absence(tasks: ids, queues: queues) : nil, released)
   }
 }

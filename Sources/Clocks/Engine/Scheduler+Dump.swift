@@ -6,6 +6,11 @@ extension Scheduler {
     return text.isEmpty ? "No task of the test is known." : text
   }
 
+  /// What is added to a failure: nothing where the failure comes once more in a run by itself.
+  var dumpUnlessOneOfMany: TaskDump? {
+    scope?.options.isOneOfMany == true ? nil : dumpTasks()
+  }
+
   /// Looks at the test's tasks as they are at this moment. May be called by anybody, at any time; what
   /// runs meanwhile is only said to run. O(tasks and the depth of their call stacks), a microsecond for
   /// each word that is read; the scheduler's lock is held all the while.
@@ -52,17 +57,27 @@ extension Scheduler {
     ofTask id: UInt64, to entries: inout [TaskDump.Entry], _ images: CodeImages
   ) {
     let mark = threadMark.load(ordering: .relaxed)
-    let thread = ThreadStack.functions(ofThreadAt: mark, in: images)
+    let thread = ThreadStack(ofThreadAt: mark, in: images)
+    // The actors for which others wait, and which somebody runs on.
+    let held = Set(
+      entries.compactMap { entry -> UInt? in
+        guard case .executor(let actor) = entry.task.dependency, ActorDrain.isBusy(actor),
+          thread.mentions(actor)
+        else { return nil }
+        return actor
+      })
     let running = entries.indices.filter { entries[$0].task.state == .running }
-    if let place = running.first(where: { entries[$0].task.id == id }) {
-      entries[place].thread = thread
-    } else if id == 0, running.count == 1 {
-      entries[running[0]].thread = thread
-    } else {
+    let place =
+      running.first { entries[$0].task.id == id }
+      ?? (id == 0 && running.count == 1 ? running[0] : nil)
+    guard let place else {
       // Nothing refers to it.
       let task = TaskRecords(address: 0, id: id, state: .running)
-      entries.append(TaskDump.Entry(task: task, thread: thread))
+      entries.append(TaskDump.Entry(task: task, thread: thread.functions, holds: held))
+      return
     }
+    entries[place].thread = thread.functions
+    entries[place].holds = held
   }
 }
 

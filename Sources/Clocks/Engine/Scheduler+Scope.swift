@@ -62,7 +62,7 @@ extension Scheduler {
   /// because of it.
   func noteProblem() {
     guard change({ $0.scope?.body.lacksDump ?? false }) else { return }
-    let dump = "".with(dumpTasks())
+    let dump = "".with(dumpUnlessOneOfMany)
     change { $0.scope?.noteProblem(dump) }
   }
 

@@ -95,7 +95,12 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   /// no job, resumes nothing and does not call `change`.
   @inline(__always)
   func change<Result>(_ body: (inout SchedulerState) -> Result) -> Result {
-    let (result, lane) = lock.withLock { (body(&state), state.claimThread()) }
+    var lane: Lane?
+    let result = lock.withLock {
+      let result = body(&state)
+      lane = state.claimThread()
+      return result
+    }
     if let lane { startThread(on: lane) }
     return result
   }

@@ -33,7 +33,7 @@ struct SchedulerState {
   var isAbandoned = false
   /// What comes first where that is open.
   var order = Order()
-  /// Is told what happens; `nil` nearly always.
+  /// Is told what happens; `nil` nearly always. Set by `add` and `remove`.
   var listener: (any EventListener)?
 
   init(scope: Scope? = nil) {
@@ -104,7 +104,10 @@ struct SchedulerState {
 
   @inline(never)
   private mutating func startChosen(on lane: Lane, mayStay: Bool) -> Action {
-    switch order.first(among: idleness.ready.candidates + dueSleeps) {
+    let due = dueSleeps
+    // Nothing is to be decided, which is the usual thing.
+    if idleness.ready.count == 1, due.isEmpty { return startJob(at: 0, on: lane, mayStay: mayStay) }
+    switch order.first(among: idleness.ready.candidates + due) {
     case .job(let position, _, _):
       return startJob(at: position, on: lane, mayStay: mayStay)
     case .sleep(let number, let task):

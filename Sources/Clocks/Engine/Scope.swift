@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What was chosen for a scope of virtual time; `withVirtualTime` says what each of them means.
 struct ScopeOptions: Sendable {
   var autoAdvance = true
@@ -12,8 +14,32 @@ struct ScopeOptions: Sendable {
   var runningLimit: Duration = .seconds(60)
   /// Whether every hop of the scope's tasks is seen, and a deadlock is one at once.
   var isExplored = false
+  /// Whether what happens is recorded where that is asked for.
+  var recording = RecordingMode.asAskedFor
   /// How late a sleep may wake, if a chooser wants that.
   var slack = Duration.zero
+
+  enum RecordingMode: Sendable {
+    case asAskedFor
+    /// It is recorded, and whoever runs the scope says whether it is delivered.
+    case onTrial
+    /// Neither the scope nor what is within it, and a failure does not say where its tasks are: it is
+    /// one of very many runs.
+    case never(RefusedRecording)
+  }
+
+  var isOneOfMany: Bool {
+    if case .never = recording { true } else { false }
+  }
+}
+
+/// Whether runs were to be recorded that were too many for it.
+final class RefusedRecording: Sendable {
+  private let wasAskedFor = Atomic(false)
+
+  var isKnown: Bool { wasAskedFor.load(ordering: .relaxed) }
+
+  func note() { wasAskedFor.store(true, ordering: .relaxed) }
 }
 
 /// What does not change of a scope: a test, or a part of one, whose time is virtual throughout.

@@ -162,12 +162,15 @@ struct SleepQueue<Instant: Comparable & Sendable> {
   /// The sleeps whose deadline is `instant` or earlier, in the order in which they would wake.
   /// O(k log k) with k of them: nothing below a later deadline is looked at.
   func due(by instant: Instant) -> [Pending] {
+    // Nearly always.
+    guard let first = heap.first, first.deadline <= instant else { return [] }
     var due: [Entry] = []
     var positions = [0]
     while let position = positions.popLast() {
       guard position < heap.count, heap[position].deadline <= instant else { continue }
       due.append(heap[position])
-      positions += (1...4).map { position << 2 + $0 }
+      let firstChild = position << 2 + 1
+      for child in firstChild..<firstChild + 4 { positions.append(child) }
     }
     return due.sorted(by: Self.comesFirst).map(pending)
   }

@@ -48,7 +48,10 @@ final class Watchdog: Sendable {
         let description =
           (absence.description(after: limit) + scheduler.scopeDescription)
           .with(scheduler.dumpTasks()) + scheduler.explanation
-        scheduler.report.runInTest { scheduler.report.record(description) }
+        scheduler.report.runInTest {
+          scheduler.report.record(description)
+          scheduler.goOnAfterAbsence()
+        }
       }
       let hasScope = haveScopes.contains(ObjectIdentifier(scheduler))
       if let standstill = scheduler.newStandstill(

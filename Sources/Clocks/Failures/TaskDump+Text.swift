@@ -173,6 +173,11 @@ private struct TaskDumpWriter {
       return "awaits a continuation" + (call(task).map { ", in \($0)" } ?? "")
     case (.enqueued, _):
       guard let actor = entry.actor else { return "is ready to run" }
+      if case .executor(let identity) = task.dependency,
+        let holder = running.first(where: { $0.holds.contains(identity) })
+      {
+        return "waits for its turn on \(actor), which \(Self.name(holder.task)) holds"
+      }
       let holders = running.filter { $0.task.id != task.id }.map { Self.name($0.task) }
       return "waits for its turn on \(actor)"
         + (holders.isEmpty

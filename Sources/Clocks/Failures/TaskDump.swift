@@ -13,6 +13,8 @@ struct TaskDump: Sendable {
     var asks = false
     /// Where the thread is that runs it, the innermost function first, if that is known.
     var thread: [UInt] = []
+    /// The actors on which it runs while others wait for their turn there, by their addresses.
+    var holds: Set<UInt> = []
   }
 
   /// The tasks, those that are no child of another one here in the order of their numbers.

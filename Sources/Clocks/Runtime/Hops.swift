@@ -72,14 +72,23 @@ struct ActorDrain {
   var firstTask: UInt64 { tasks.last ?? 0 }
 
   /// The tasks in the queue by their numbers, the latest first. O(n).
-  var tasks: [UInt64] {
-    var tasks: [UInt64] = []
+  var tasks: [UInt64] { jobs.map { taskID(of: $0) } }
+
+  /// The jobs in the queue, the latest first. O(n).
+  var jobs: [UnownedJob] {
+    var jobs: [UnownedJob] = []
     var next = pointer.load(fromByteOffset: 40, as: UnsafeRawPointer?.self)
     while let job = next {
-      tasks.append(taskID(of: unsafeBitCast(job, to: UnownedJob.self)))
+      jobs.append(unsafeBitCast(job, to: UnownedJob.self))
       next = job.load(fromByteOffset: 16, as: UnsafeRawPointer?.self)
     }
-    return tasks
+    return jobs
+  }
+
+  /// Whether a thread runs on the default actor at an address, as far as that can be read.
+  static func isBusy(_ actor: UInt) -> Bool {
+    // Idle 0, scheduled 1, running 2: `ActiveActorStatus`. The jobs stand behind it.
+    ProcessMemory.words(at: actor + 32, count: 1).map { $0[0] & 7 == 2 } ?? false
   }
 
   /// The name of the actor's type.

@@ -84,6 +84,19 @@ struct Symbols {
     }
   }
 
+  /// Where the innermost function of the user's is, in a few words: its name without its type, or the
+  /// line if it is a closure, which has no name; `nil` if none of these is known.
+  ///
+  /// - Parameter functions: A call stack, the innermost function first.
+  func place(of functions: [UInt]) -> String? {
+    for case let frame? in functions.map({ frames[$0] }) {
+      guard let function = frame.function, !function.isThunk, !function.isLibrarys else { continue }
+      guard function.isClosure else { return function.nameAlone }
+      return frame.line.map { "line \($0.line)" } ?? "a closure"
+    }
+    return nil
+  }
+
   /// Whether there is a line for any function of these.
   func knowsLines(of addresses: some Sequence<UInt>) -> Bool {
     addresses.contains { frames[$0]?.line != nil }
@@ -98,6 +111,14 @@ extension FunctionName {
     // The name under which this module was built.
     String(reflecting: FunctionName.self).split(separator: ".").first.map(String.init) ?? "Clocks",
   ]
+
+  /// The name without the types, and without the function around it: `image(for:)`.
+  var nameAlone: String {
+    let name = text.split(separator: " ").first ?? ""
+    let end = name.firstIndex(of: "(") ?? name.endIndex
+    let start = name[..<end].lastIndex(of: ".").map { name.index(after: $0) } ?? name.startIndex
+    return String(name[start...])
+  }
 
   /// Whether the function is no user's: ours, or that of a library which every test has.
   var isLibrarys: Bool { module.isEmpty || Self.libraries.contains(module) }

@@ -123,7 +123,9 @@ struct TaskReader {
       let type = ProcessMemory.words(at: identity, count: 1)?[0],
       ProcessMemory.words(at: type, count: 1)?[0] == 0
     else { return "an executor" }
-    return "the actor " + _typeName(unsafeBitCast(type, to: Any.Type.self), qualified: false)
+    let known = unsafeBitCast(type, to: Any.Type.self)
+    let kind = known is any Actor.Type ? "actor" : "executor"
+    return "the \(kind) " + _typeName(known, qualified: false)
   }
 
   /// The main executor: jobs for it come through the door.

@@ -12,26 +12,33 @@
 /// the place of its caller's, and the address at which the caller goes on. The thread is not disturbed;
 /// if it goes on meanwhile, what is read is wrong or nothing, and does no harm. Under AddressSanitizer,
 /// which may put a function's variables elsewhere, threads are not known by an address on their stacks.
-enum ThreadStack {
+struct ThreadStack {
+  /// The functions that the thread is in, the innermost first: an address in each, at the call.
+  private(set) var functions: [UInt] = []
+  /// What is written on the stack, from its end to the mark.
+  private var words: [UInt] = []
+
   private static let word = UInt(MemoryLayout<UInt>.size)
   /// What of a stack is looked at, in bytes.
   private static let most: UInt = 1 << 20
 
-  /// The functions that the thread is in, the innermost first: an address in each, at the call. Empty if
-  /// the thread runs at this moment, or is not known.
+  /// Empty if the thread runs at this moment, or is not known.
   ///
   /// - Parameter mark: An address on the stack of the thread, outside of everything that is of interest.
-  static func functions(ofThreadAt mark: UInt, in images: CodeImages) -> [UInt] {
+  init(ofThreadAt mark: UInt, in images: CodeImages) {
     #if os(Linux) && arch(x86_64)
       guard
-        mark != 0, let end = ends().filter({ $0 < mark && mark - $0 < most }).max(),
-        let words = ProcessMemory.words(at: end, count: Int((mark - end) / word) + 1)
-      else { return [] }
-      return functions(words, at: end, images)
-    #else
-      return []
+        mark != 0, let end = Self.ends().filter({ $0 < mark && mark - $0 < Self.most }).max(),
+        let words = ProcessMemory.words(at: end, count: Int((mark - end) / Self.word) + 1)
+      else { return }
+      self.words = words
+      functions = Self.functions(words, at: end, images)
     #endif
   }
+
+  /// Whether an object is mentioned on the stack. The runtime notes there on which actor the thread's
+  /// task runs; but what earlier calls have left there is not wiped out.
+  func mentions(_ object: UInt) -> Bool { words.contains(object) }
 
   #if os(Linux) && arch(x86_64)
     /// The frames are linked up to the mark: where such a chain begins is found by trying.

@@ -76,16 +76,21 @@ struct Explanation {
       record.decisions.enumerated().filter { $0.element.chosen != 0 }.map {
         ($0.element.step, $0.offset + 1)
       }, uniquingKeysWith: { first, _ in first })
+    // What they mean is looked up now that something has failed.
+    let symbols = Symbols(of: functions(of: shown.map { details.steps[$0] }), in: details.images)
     var table = LaneTable(lanes: lanes)
     for index in shown {
       let step = record.steps[index]
       let detail = details.steps[index]
       let lane = laneOfTask[step.task] ?? 0
-      var row = LaneTable.Row(time: "\(detail.time)")
-      row.cells[lane] = cell(step, detail)
+      var row = LaneTable.Row(time: detail.time.inSeconds)
+      row.cells[lane] = cell(step, detail, symbols)
       if let actor = detail.actor, let to = laneOfActor[actor] {
         row.arrow = .init(from: lane, to: to)
-        let visitors = detail.visitors.map { failure.tree.name(of: $0) }
+        let visitors = detail.visitors.map { visitor in
+          failure.tree.name(of: visitor.task)
+            + (symbols.place(of: visitor.functions).map { " \($0)" } ?? "")
+        }
         row.cells[to] = visitors.isEmpty ? "runs" : "runs " + visitors.joined(separator: ", ")
       }
       if let decision = decided[index] { row.remark = "◀ decision \(decision)" }
@@ -105,11 +110,20 @@ struct Explanation {
     return details.names[task].map { "\"\($0)\" (\(name))" } ?? "task \(name)"
   }
 
-  private func cell(_ step: ScheduleStep, _ detail: StepDetails.Detail) -> String {
+  private func cell(
+    _ step: ScheduleStep, _ detail: StepDetails.Detail, _ symbols: Symbols
+  ) -> String {
     let name = failure.tree.name(of: step)
     if step.isWake { return "\(name) wakes" }
-    if detail.isOnMain { return "\(name) on main" }
-    return detail.function.map { "\(name) \($0)" } ?? name
+    let place = symbols.place(of: detail.functions).map { " \($0)" } ?? ""
+    return name + (detail.isOnMain ? " on main" : "") + place
+  }
+
+  private func functions(of details: [StepDetails.Detail]) -> Set<UInt> {
+    details.reduce(into: []) { functions, detail in
+      functions.formUnion(detail.functions)
+      for visitor in detail.visitors { functions.formUnion(visitor.functions) }
+    }
   }
 
   /// The numbers of the steps that are shown: those of the tasks that matter, near where it matters.

@@ -128,13 +128,15 @@ final class Explorer: Chooser, @unchecked Sendable {
   // MARK: - Deciding
 
   func choose(among candidates: [Candidate]) -> Int {
-    run.choose(
-      candidates.map { candidate in
-        switch candidate {
-        case .job(let position, _, _): run.ready[position]
-        case .sleep(let number, let task):
-          wakes[number] ?? ScheduleStep(.wake, of: tasks[task] ?? TaskTree.outside, 0)
-        }
-      })
+    var steps: [ScheduleStep] = []
+    steps.reserveCapacity(candidates.count)
+    for candidate in candidates {
+      switch candidate {
+      case .job(let position, _, _): steps.append(run.ready[position])
+      case .sleep(let number, let task):
+        steps.append(wakes[number] ?? ScheduleStep(.wake, of: tasks[task] ?? TaskTree.outside, 0))
+      }
+    }
+    return run.choose(steps)
   }
 }

@@ -80,8 +80,9 @@ struct OneRun {
     let timeline = time.scheduler.scope!.timeline
     explorer.details = details ? StepDetails(timeline) : nil
     let end = RunEnd()
-    time.scheduler.scope?.isLeft = { problem in
-      findings.add(scopeReport: problem.description(at: "\(timeline.now)"))
+    let scheduler = time.scheduler
+    scheduler.scope?.isLeft = { [unowned scheduler] problem in
+      findings.add(scopeReport: scheduler.describe(problem))
       end.finish(isLeft: true)
     }
     nonisolated(unsafe) let operation = operation
@@ -101,6 +102,13 @@ struct OneRun {
     await end.wait(for: sendable, in: time.scheduler)
     time.scheduler.change { $0.order = Order() }
     var outcome = RunOutcome(findings: findings.take(), error: end.error, isLeft: end.isLeft)
+    if case .onTrial = options.recording, let recorder = time.scheduler.recorder {
+      if outcome.findings.contains(where: \.isXCTest) {
+        recorder.deliver()
+      } else {
+        recorder.drop()
+      }
+    }
     if let error = end.error, !outcome.hasFailed {
       let text = "the operation threw \(type(of: error)): \(error)"
       outcome.findings = [Finding(key: "threw \(type(of: error))", text: text)]

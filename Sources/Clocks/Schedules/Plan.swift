@@ -110,7 +110,8 @@ struct Strategy {
   mutating func begins(_ step: ScheduleStep, number: Int, others: [ScheduleStep]) {
     switch plan {
     case .constraints:
-      for index in constraints.indices where constraints[index].first == step {
+      // By their bits: a debug build would call a function for each comparison.
+      for index in 0..<constraints.count where constraints[index].first.bits == step.bits {
         isMet[index] = true
       }
     case .uniform:
@@ -138,7 +139,7 @@ struct Strategy {
     switch plan {
     case .constraints: return constraints.isEmpty ? 0 : firstFree(candidates)
     case .hold(let step):
-      guard candidates[0] == step, holds < Self.patienceOfHold else { return 0 }
+      guard candidates[0].bits == step.bits, holds < Self.patienceOfHold else { return 0 }
       holds += 1
       return 1
     case .prefix(let choices):
@@ -157,9 +158,10 @@ struct Strategy {
   }
 
   private mutating func firstFree(_ candidates: [ScheduleStep]) -> Int {
-    search: for index in candidates.indices {
-      for number in constraints.indices
-      where constraints[number].second == candidates[index] && !isMet[number] {
+    search: for index in 0..<candidates.count {
+      let candidate = candidates[index].bits
+      for number in 0..<constraints.count
+      where constraints[number].second.bits == candidate && !isMet[number] {
         guard kept[number] < Self.patience else { continue }
         kept[number] += 1
         continue search

@@ -31,6 +31,8 @@ struct ScheduleRequest: Sendable {
   static let standardCount = 1_000
   /// And for how long.
   static let standardTime = Duration.seconds(2)
+  /// So many processes may share a search.
+  static let mostShards = 1_000_000
 
   var count: ScheduleCount
   var seed: Int?
@@ -123,7 +125,8 @@ struct ScheduleRequest: Sendable {
   private func shard() throws(Problem) -> ScheduleSearch.Shard {
     guard let text = variables.shard else { return .whole }
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-    guard parts.count == 2, let index = Int(parts[0]), let count = Int(parts[1]), count > 0,
+    guard parts.count == 2, let index = Int(parts[0]), let count = Int(parts[1]),
+      (1...Self.mostShards).contains(count),
       (1...count).contains(index)
     else {
       throw Problem(

@@ -37,6 +37,11 @@ struct ScheduleSearch: Sendable {
     case time
   }
 
+  /// As many reversals wait for their turn at most, so that a long search does not grow.
+  private static let mostReversals = 10_000
+  /// No test is gone through in all orders that seems to have more.
+  private static let mostOrders = 1_000_000
+
   private let limits: Limits
   /// The number of schedules that were given out.
   private(set) var tried = 0
@@ -118,17 +123,19 @@ struct ScheduleSearch: Sendable {
   mutating func note(_ record: RunRecord, tasks: Int) {
     let isNew = orders.insert(record.hash).inserted
     if orders.count == 1, tried == 1 { begin(record, tasks: tasks) }
-    guard isNew, let current else { return }
+    guard let current else { return }
+    // Also if chance has come upon this order before: what differs from it in one decision more has not
+    // been queued yet.
     if isComplete { expand(record, current) }
-    switch current {
-    case .constraints(let constraints):
-      guard !isComplete, constraints.count < limits.reversals ?? 8 else { return }
-      let most = limits.reversals == nil ? 200 : Int.max / 8
-      for constraint in record.reversals(limit: most)
-      where !constraints.contains(constraint) && mine(constraints, constraint) {
-        reversals.append(constraints + [constraint])
-      }
-    default: break
+    guard isNew, !isComplete, case .constraints(let constraints) = current,
+      constraints.count < limits.reversals ?? 8
+    else { return }
+    let most =
+      limits.reversals == nil ? min(200, Self.mostReversals - reversals.count) : Int.max / 8
+    guard most > 0 else { return }
+    for constraint in record.reversals(limit: most)
+    where !constraints.contains(constraint) && mine(constraints, constraint) {
+      reversals.append(constraints + [constraint])
     }
   }
 
@@ -148,21 +155,28 @@ struct ScheduleSearch: Sendable {
         limits.shard.count == 1 || $0.offset % limits.shard.count == limits.shard.index
       }.map(\.element)[...]
     guard limits.reversals == nil else { return }
-    isComplete = record.estimate <= Double(limits.count) && limits.shard.count == 1
+    isComplete = record.estimate <= Double(min(limits.count, Self.mostOrders))
     if isComplete { expand(record, .prefix([])) }
   }
 
-  /// Adds the orders that differ from this one by one decision more, made later.
+  /// Adds the orders that differ from this one by one decision more, made later. Processes that share a
+  /// search share those that differ from the first one, each with all that comes of it.
   private mutating func expand(_ record: RunRecord, _ plan: Plan) {
     guard case .prefix(let choices) = plan else { return }
+    var number = 0
     for index in record.decisions.indices.dropFirst(choices.count) {
       let made = record.decisions[..<index].map { UInt16(truncatingIfNeeded: $0.chosen) }
       for other in record.decisions[index].candidates.indices.dropFirst(1) {
         let choice = other - record.decisions[index].candidates.lowerBound
+        number += 1
+        if choices.isEmpty, number % limits.shard.count != limits.shard.index { continue }
         prefixes.append(made + [UInt16(truncatingIfNeeded: choice)])
       }
     }
   }
+
+  /// How many schedules wait for their turn.
+  var waiting: Int { holds.count + reversals.count + prefixes.count }
 
   /// Why there is no next schedule.
   var end: End {

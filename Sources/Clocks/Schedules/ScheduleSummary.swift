@@ -15,14 +15,16 @@ public struct ScheduleSummary: Hashable, Sendable, CustomStringConvertible {
   ) {
     self.schedules = schedules
     self.orders = orders
-    isComplete = end == .allOrders
+    let isShared = limits.shard != .whole
+    isComplete = end == .allOrders && !isShared
+    let ofShard = isShared ? " of shard \(limits.shard.index + 1)/\(limits.shard.count)" : ""
     let different = "\(orders.grouped) different \(orders == 1 ? "order" : "orders")"
     description =
       switch end {
-      case .allOrders: "\(different), all of them, in \(schedules.grouped) schedules"
+      case .allOrders: "\(different), all of them\(ofShard), in \(schedules.grouped) schedules"
       case .allReversals:
         """
-        \(different), all with up to \(limits.reversals ?? 0) reversals of steps that touch the same \
+        \(different), all\(ofShard) with up to \(limits.reversals ?? 0) reversals of steps that touch the same \
         actor, in \(schedules.grouped) schedules
         """
       case .count: "\(different) in \(schedules.grouped) schedules, as many as were asked for"
@@ -44,15 +46,20 @@ struct ScheduleProgress: Sendable {
 
 /// Tells about once a second how far a search has come, if anybody wants to know.
 struct ProgressMeter {
-  let report: ((ScheduleProgress) -> Void)?
+  private let report: ((ScheduleProgress) -> Void)?
+  private let pause: Duration
   private let start = RealTime(in: .zero)
-  private var next = RealTime(in: .seconds(1))
+  private var next: RealTime
 
-  init(report: ((ScheduleProgress) -> Void)?) { self.report = report }
+  init(every pause: Duration = .seconds(1), report: ((ScheduleProgress) -> Void)?) {
+    self.report = report
+    self.pause = pause
+    next = RealTime(in: pause)
+  }
 
   mutating func ran(_ search: ScheduleSearch) {
     guard let report, search.tried & 0xF == 0, next.hasPassed else { return }
-    next = RealTime(in: .seconds(1))
+    next = RealTime(in: pause)
     let seconds = Double(start.nanosecondsSince) / 1e9
     report(
       ScheduleProgress(

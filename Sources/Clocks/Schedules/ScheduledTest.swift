@@ -76,6 +76,7 @@ struct ScheduledTest {
     var options = options
     options.isExplored = true
     options.slack = request.slack
+    options.recording = .never(RefusedRecording())
     let gate = IssueGate()
     let isTested = TestLibraries.isInSwiftTesting
     guard isTested, let install = IssueGates.install else {
@@ -112,6 +113,9 @@ struct ScheduledTest {
       report.fail(Self.cannotSeeXCTest)
       return nil
     }
+    // Its failure cannot be had once more.
+    var options = options
+    options.recording = .onTrial
     return await run(meaning, options, gate, operation)
   }
 
@@ -135,7 +139,9 @@ struct ScheduledTest {
     let outcome = await exploration(operation)
     gate.open()
     switch outcome {
-    case .passed(let summary): return summary
+    case .passed(let summary):
+      if options.wasToBeRecorded { await runRecorded(options, gate, operation) }
+      return summary
     case .diverged(let divergence, let summary):
       report.fail(Explanation.notDeterministic(divergence, summary))
     case .failed(let failure, let summary):
@@ -173,11 +179,25 @@ struct ScheduledTest {
     }
   }
 
+  /// Runs the test once more, first in, first out, so that there is a timeline of a test that has passed.
+  private func runRecorded(
+    isolation: isolated (any Actor)? = #isolation, _ options: ScopeOptions, _ gate: IssueGate,
+    _ operation: @escaping OneRun.Operation
+  ) async {
+    let (outcome, _, _) = await runOnce([], options, gate, operation)
+    // An issue has gone through the gate.
+    for finding in outcome.findings where !finding.isIssue { report.fail(finding.text) }
+  }
+
+  /// Runs one schedule so that everything is told of it.
+  @discardableResult
   private func runOnce(
     isolation: isolated (any Actor)? = #isolation, _ constraints: [Constraint],
     _ options: ScopeOptions, _ gate: IssueGate, tree: TaskTree = TaskTree(),
     _ operation: @escaping OneRun.Operation
   ) async -> (outcome: RunOutcome, run: ScheduleRun, details: StepDetails?) {
+    var options = options
+    options.recording = .asAskedFor
     let run = ScheduleRun(.constraints(constraints), tree: tree)
     let one = OneRun(
       options: options, origin: origin, findings: gate.findings, explorer: Explorer(run))

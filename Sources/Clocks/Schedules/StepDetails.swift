@@ -2,25 +2,38 @@
 ///
 /// It belongs to the scope's scheduler, whose lock guards it, as long as the run goes on.
 final class StepDetails: @unchecked Sendable {
+  /// A task that stands in the queue of an actor.
+  struct Visitor {
+    var task: Int
+    /// The functions that go on when it has its turn, the innermost first.
+    var functions: [UInt]
+  }
+
   struct Detail {
     /// The scope's time when it begins.
     var time: Duration
     /// The actor whose queue is run, by the name of its type.
     var actor: String?
     /// The tasks that stand in that queue, the first one first.
-    var visitors: [Int] = []
+    var visitors: [Visitor] = []
     var isOnMain = false
-    /// The function in which the task goes on.
-    var function: String?
+    /// The functions that go on in it, the innermost first.
+    var functions: [UInt] = []
   }
 
   private let timeline: Timeline<Duration>
   nonisolated(unsafe) private(set) var steps: [Detail] = []
   /// The names that tasks were given.
   nonisolated(unsafe) private(set) var names: [Int: String] = [:]
+  /// Where code is.
+  let images = CodeImages()
+  private let reading = TaskReading.here
+  /// `nil` if nothing can be read of a task.
+  nonisolated(unsafe) private var reader: TaskReader?
 
   init(_ timeline: Timeline<Duration>) {
     self.timeline = timeline
+    reader = reading.reader(images)
     // It is found out by making a task, which must not happen under the scheduler's lock.
     _ = TaskName.isReadable
   }
@@ -32,13 +45,21 @@ final class StepDetails: @unchecked Sendable {
     var detail = Detail(time: timeline.now)
     if job.taskID != 0 {
       if let task, names[task] == nil { names[task] = TaskName.of(job.job) }
+      detail.functions = functions(of: job.job)
     } else if let drain = ActorDrain(job.job) {
       detail.actor = drain.typeName
-      detail.visitors = drain.tasks.reversed().compactMap { tasks[$0] }
+      detail.visitors = drain.jobs.reversed().compactMap { job in
+        tasks[taskID(of: job)].map { Visitor(task: $0, functions: functions(of: job)) }
+      }
     }
     detail.isOnMain = job.lane == .main
     steps.append(detail)
   }
 
   func wakes() { steps.append(Detail(time: timeline.now)) }
+
+  /// The functions that go on when a task that is ready does.
+  private func functions(of task: UnownedJob) -> [UInt] {
+    reader?.read(unsafeBitCast(task, to: UInt.self)).map { reading.cut($0).functions } ?? []
+  }
 }

@@ -29,17 +29,17 @@ enum Environment {
   static let door: String? = value("CLOCKS_DOOR")
 
   /// `CLOCKS_SCHEDULES`: how many schedules each explored test tries, in place of what it says itself.
-  static let schedules: String? = value("CLOCKS_SCHEDULES")
+  static let schedules: String? = text("CLOCKS_SCHEDULES")
 
   /// `CLOCKS_SEED`: with what searches begin to throw dice, a number or `random`.
-  static let seed: String? = value("CLOCKS_SEED")
+  static let seed: String? = text("CLOCKS_SEED")
 
   /// `CLOCKS_SHARD`: which of several processes that share each search this one is, for example `3/16`.
-  static let shard: String? = value("CLOCKS_SHARD")
+  static let shard: String? = text("CLOCKS_SHARD")
 
   /// `CLOCKS_SCHEDULES_DIR`: a folder in which the tokens of failures are kept, to be tried first the
   /// next time.
-  static let schedulesFolder: String? = value("CLOCKS_SCHEDULES_DIR")
+  static let schedulesFolder: String? = text("CLOCKS_SCHEDULES_DIR")
 
   /// `CLOCKS_HASHING`: `random` leaves the seed with which the process hashes to chance, as it is
   /// without this package.
@@ -50,12 +50,12 @@ enum Environment {
 
   /// `CLOCKS_TRACE`: the folder in which each test leaves a picture of what happened in it, and the same
   /// for Perfetto.
-  static let traceFolder: String? = value(traceFolderName).flatMap { $0.isEmpty ? nil : $0 }
+  static let traceFolder: String? = text(traceFolderName)
   static let traceFolderName = "CLOCKS_TRACE"
 
   /// `CLOCKS_DUMP_SIGNAL`: the name of the signal at which the process says where the tasks of its tests
   /// are, for example `USR1`; none if nothing is said.
-  static let dumpSignal: String? = value("CLOCKS_DUMP_SIGNAL").flatMap { $0.isEmpty ? nil : $0 }
+  static let dumpSignal: String? = text("CLOCKS_DUMP_SIGNAL")
 
   /// `CLOCKS_DISPATCH`: `0` if work on queues of Dispatch's is not to be seen, so that this can be
   /// tried out and tested.
@@ -72,6 +72,11 @@ enum Environment {
 
   /// Where the system looks for programs.
   static var path: String { value("PATH") ?? "" }
+
+  /// `nil` also for what is empty.
+  private static func text(_ name: String) -> String? {
+    value(name).flatMap { $0.isEmpty ? nil : $0 }
+  }
 
   private static func value(_ name: String) -> String? {
     getenv(name).map { String(cString: $0) }

@@ -27,7 +27,8 @@ struct Lock: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  @inline(__always)
+  // Transparent, so that also a debug build calls no generic function.
+  @_transparent
   func withLock<Result, Failure: Error>(
     _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {

@@ -181,7 +181,8 @@ extension TestClock {
       recordNegative(duration, at: callSite)
       return nil
     }
-    let isOwn = scheduler.isRunningCurrentTask
+    let isOwn =
+      scheduler.isRunningCurrentTask
       || scheduler.admitCurrentTask(among: timeline.users)
     if !isOwn { checkForeignUse("TestClock.advance(by:)", at: callSite) }
     if let duration = duration as? Swift.Duration {

@@ -58,7 +58,8 @@ extension TestClock {
       preconditionFailure("A clock of other durations.")
     }
     try TaskReference.checkCancellation()
-    let isOwn = scheduler.isRunningCurrentTask
+    let isOwn =
+      scheduler.isRunningCurrentTask
       || scheduler.admitCurrentTask(among: timeline.users)
     if !isOwn { checkForeignUse("TestClock.sleep(until:)", at: origin) }
     return UsualSleep(

@@ -58,6 +58,9 @@ final class Recorder: EventListener {
     delivery?(timeline)
   }
 
+  /// Has nothing become of the recording.
+  func drop() { lock.withLock { delivery = nil } }
+
   /// What has been recorded so far.
   var timeline: RecordedTimeline { RecordedTimeline(title: title, recording) }
 

@@ -224,7 +224,7 @@ extension VirtualTime {
 
   /// Records a failure, with where the tasks are.
   private func record(_ failure: String) {
-    scheduler.report.record(failure.with(scheduler.dumpTasks()))
+    scheduler.report.record(failure.with(scheduler.dumpUnlessOneOfMany))
   }
 }
 

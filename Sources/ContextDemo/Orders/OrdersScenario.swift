@@ -29,7 +29,7 @@ struct OrdersScenario: Scenario {
     for line in again.lines.prefix(1) { stage.log("replay", line) }
 
     stage.log("search", "a cache that knows what is under way")
-    let summary = await Self.run(.upTo(1_000), Found()) { time in
+    let summary = await Self.run(.upTo(2_000), Found()) { time in
       try await Self.askTwice(CarefulPictureCache(clock: time.clock), on: time.clock)
     }
     if let summary { stage.log("search", "\(summary)") }
@@ -43,10 +43,10 @@ struct OrdersScenario: Scenario {
   private static func askTwice(
     _ cache: any PictureCache, on clock: any Clock<Duration>
   ) async throws {
-    let list = Task(name: "list") { try await cache.picture("cats") }
+    let list = Task(name: "list") { try await cache.image("cats") }
     let page = Task(name: "page") {
       for _ in 1...2 { try await clock.sleep(for: .milliseconds(500)) }
-      return try await cache.picture("cats")
+      return try await cache.image("cats")
     }
     _ = try await (list.value, page.value)
     let count = await cache.downloads

@@ -1,7 +1,7 @@
 /// Downloads pictures and remembers them.
 protocol PictureCache: Actor {
   var downloads: Int { get }
-  func picture(_ name: String) async throws -> String
+  func image(_ name: String) async throws -> String
 }
 
 /// Looks, waits and stores: whoever looks while another one waits downloads, too.
@@ -12,7 +12,7 @@ actor HastyPictureCache: PictureCache {
 
   init(clock: any Clock<Duration>) { self.clock = clock }
 
-  func picture(_ name: String) async throws -> String {
+  func image(_ name: String) async throws -> String {
     if let picture = pictures[name] { return picture }
     downloads += 1
     try await clock.sleep(for: .seconds(1))
@@ -29,7 +29,7 @@ actor CarefulPictureCache: PictureCache {
 
   init(clock: any Clock<Duration>) { self.clock = clock }
 
-  func picture(_ name: String) async throws -> String {
+  func image(_ name: String) async throws -> String {
     if let picture = pictures[name] { return try await picture.value }
     downloads += 1
     let task = Task {

@@ -83,6 +83,25 @@ import Testing
     }
   }
 
+  @Test func aConstraintThatIsNotNeededIsLeftOut() async {
+    let run = ScheduleRun(.newestFirst)
+    for _ in 0..<5 { run.enqueue(run.nextJob(of: run.create(by: TaskTree.test))) }
+    while !run.ready.isEmpty { run.begin(at: run.ready.count > 1 ? run.choose(run.ready) : 0) }
+    let waiting = run.record.constraints.map(\.second)
+    #expect(waiting.count == 4)
+    var shrinker = ScheduleShrinker(deadline: RealTime(in: .seconds(60)))
+    let found = await shrinker.shrink(run.record) { plan in
+      guard case .constraints(let tried) = plan else { return nil }
+      let kept = tried.map(\.second)
+      // The first one hides what the second one shows, but not beside the last one: bisection ends with two.
+      let fails =
+        kept.contains(waiting[1]) && (!kept.contains(waiting[0]) || kept.contains(waiting[3]))
+      return fails ? run.record : nil
+    }
+    #expect(found.map(\.second) == [waiting[1]])
+    #expect(shrinker.isMinimal)
+  }
+
   @Test func allOrdersOfASmallProgramAreGoneThroughAndCounted() {
     // Two tasks of two steps each: six orders.
     let program = Simulation(tasks: [[{ _ in }, { _ in }], [{ _ in }, { _ in }]]) { _ in false }
@@ -96,6 +115,100 @@ import Testing
     #expect(search.orders.count == 6)
     #expect(search.end == .allOrders)
     #expect(search.tried < 40)
+  }
+
+  /// Searches to the end; returns the plans that were tried after those with which each search begins.
+  private func searchAll(
+    _ program: Simulation, _ limits: ScheduleSearch.Limits
+  ) -> (search: ScheduleSearch, plans: [Plan]) {
+    var search = ScheduleSearch(limits)
+    let run = ScheduleRun(.firstInFirstOut)
+    var plans: [Plan] = []
+    while let plan = search.next() {
+      if search.tried > 3 { plans.append(plan) }
+      run.reset(plan, profile: search.profile)
+      _ = program.play(run)
+      search.note(run.record, tasks: run.tree.count)
+    }
+    return (search, plans)
+  }
+
+  /// So many tasks of so many steps each, of which none does anything.
+  private func idleTasks(_ count: Int, steps: Int) -> Simulation {
+    let task: [@Sendable (inout [Int: Int]) -> Void] = Array(repeating: { _ in }, count: steps)
+    return Simulation(tasks: Array(repeating: task, count: count)) { _ in false }
+  }
+
+  @Test(arguments: [
+    // (a b)! / a!^b orders of b tasks of a steps each.
+    (tasks: 2, steps: 3, orders: 20), (tasks: 3, steps: 2, orders: 90),
+    (tasks: 4, steps: 1, orders: 24), (tasks: 5, steps: 1, orders: 120),
+    (tasks: 2, steps: 5, orders: 252),
+  ])
+  func chanceKeepsNoOrderFromBeingTried(tasks: Int, steps: Int, orders: Int) {
+    for seed in 0..<20 {
+      let (search, _) = searchAll(
+        idleTasks(tasks, steps: steps), .init(count: 2_000, seed: UInt64(seed)))
+      #expect(search.end == .allOrders)
+      #expect(search.orders.count == orders, "seed \(seed)")
+    }
+  }
+
+  @Test(arguments: [2, 3, 16]) func shardsTogetherAreTheWholeSearch(_ count: Int) {
+    let program = idleTasks(3, steps: 2)
+    var orders: Set<UInt64> = []
+    var plans: [Plan] = []
+    for index in 0..<count {
+      let (search, own) = searchAll(
+        program, .init(count: 2_000, seed: 1, shard: .init(index: index, count: count)))
+      #expect(search.end == .allOrders)
+      orders.formUnion(search.orders)
+      plans += own
+    }
+    #expect(orders.count == 90)
+    // Nothing is tried twice.
+    #expect(Set(plans).count == plans.count)
+  }
+
+  @Test func shardsOfALongSearchTryAllThatTheWholeOneTries() {
+    let program = Simulation.compareAndSet(beside: 12)
+    let (_, whole) = searchAll(program, .init(count: 300, seed: 1))
+    var plans: [Plan] = []
+    for index in 0..<4 {
+      plans +=
+        searchAll(program, .init(count: 300, seed: 1, shard: .init(index: index, count: 4))).plans
+    }
+    #expect(Set(plans).count == plans.count)
+    #expect(Set(whole).subtracting(plans) == [])
+  }
+
+  @Test func aLongSearchDoesNotGrow() {
+    let (search, plans) = searchAll(
+      Simulation.lostUpdate(beside: 30), .init(count: 5_000, seed: 1))
+    #expect(plans.count == 4_997)
+    #expect((5_000...10_100).contains(search.waiting), "\(search.waiting)")
+  }
+
+  @Test func whatComesFromAStepIsNotTurnedRoundWithIt() {
+    let run = ScheduleRun(.firstInFirstOut)
+    let tasks = (0..<3).map { _ in run.create(by: TaskTree.test) }
+    func step() {
+      run.begin(at: 0)
+      run.touch(2, by: run.currentStep)
+    }
+    run.enqueue(run.nextJob(of: tasks[0]))
+    run.enqueue(run.nextJob(of: tasks[1]))
+    step()
+    // The first one has the third one go on, whose job comes last.
+    run.enqueue(run.nextJob(of: tasks[2]))
+    step()
+    step()
+    let first = tasks.map { ScheduleStep(.job, of: $0, 1) }
+    #expect(
+      run.record.reversals(limit: 10) == [
+        Constraint(first: first[1], second: first[0]),
+        Constraint(first: first[2], second: first[1]),
+      ])
   }
 
   @Test func reversalsEndByThemselves() {

@@ -30,16 +30,16 @@ private actor Box {
             Schedule 3 of 1,000 (2 passed; last in, first out). 1 of 2 decisions matters; undo it and it \
             passes:
               b.1 before a.1   (b is "second", a is "first")
-              time         test (0)  "first" (a)  "second" (b)  Box
-              0.0 seconds  0.1
-              0.0 seconds                         b.1                      ◀ decision 1
-              0.0 seconds            a.1
-              0.0 seconds                         b.1@ ──────▶  runs b, a
-              0.0 seconds  0.2
-              0.0 seconds  0.2@ ─────────────────────────────▶  runs 0
-              0.0 seconds  0.3
-              0.0 seconds  0.4
-              0.0 seconds  0.5
+              time  test (0)     "first" (a)  "second" (b)  Box
+              0 s   0.1
+              0 s                             b.1                                      ◀ decision 1
+              0 s                a.1
+              0 s                             b.1@ ──────▶  runs b line \(line - 2), a line \(line - 3)
+              0 s   0.2 line \(line - 1)
+              0 s   0.2@ ────────────────────────────────▶  runs 0 line \(line - 5)
+              0 s   0.3 line \(line - 5)
+              0 s   0.4
+              0 s   0.5
             Replay: try await withSchedules(.schedule("1:b.1<a.1:248a")) { … } (failed in 2 of 2 replays)
             """,
           line: line)
@@ -81,6 +81,26 @@ private actor Box {
     #expect(found.count == 1)
     #expect(found.first?.text.hasPrefix("the operation threw Boom: Boom()\nSchedule 3") == true)
     #expect(found.first?.line == #line - 9)
+  }
+
+  @Test func whatIsMadeSmallIsTheSameFailure() async throws {
+    struct One: Error {}
+    struct Both: Error {}
+    let found = try await failures {
+      try await withSchedules(1_000) { _ in
+        let boxes = [Box(), Box()]
+        let tasks = (0..<4).map { number in Task { await boxes[number / 2].set(number % 2) } }
+        for task in tasks { await task.value }
+        let (first, second) = await (boxes[0].get() == 0, boxes[1].get() == 0)
+        if first && second { throw Both() }
+        if first || second { throw One() }
+      }
+    }
+    #expect(found.count == 1)
+    let text = try #require(found.first?.text)
+    // One of the two constraints would be enough for another failure.
+    #expect(text.hasPrefix("the operation threw Both: Both()\nSchedule 3 of 1,000"), "\(text)")
+    #expect(text.contains(/\. 2 of \d+ decisions matter; undo any and it passes:/), "\(text)")
   }
 
   @Test func aDeadlockIsOneAtOnce() async throws {
@@ -213,96 +233,5 @@ private actor Box {
     }
     let text = try #require(summary?.description)
     #expect(text.contains("all with up to 2 reversals"))
-  }
-}
-
-/// What people rely on, and so must not be turned round.
-@Suite(.schedules(300)) struct LegalOrderTests {
-  @Test @MainActor func jobsOfTheMainActorKeepTheirOrder() async {
-    var order: [Int] = []
-    let tasks = (0..<4).map { number in Task { @MainActor in order.append(number) } }
-    for task in tasks { await task.value }
-    #expect(order == [0, 1, 2, 3])
-  }
-
-  private actor Journal {
-    var lines: [Int] = []
-    func writeAll() async -> [Int] {
-      let tasks = (0..<4).map { number in Task { lines.append(number) } }
-      for task in tasks { await task.value }
-      return lines
-    }
-  }
-
-  @Test func tasksThatBeginOnAnActorKeepTheirOrder() async {
-    #expect(await Journal().writeAll() == [0, 1, 2, 3])
-  }
-
-  @Test func deadlinesKeepTheirOrder() async throws {
-    let box = Box()
-    let tasks = (1...4).map { number in
-      Task {
-        try await Task.sleep(for: .milliseconds(number))
-        await box.set(number)
-      }
-    }
-    for task in tasks { try await task.value }
-    #expect(await box.get() == 4)
-  }
-
-  @Test func aTaskIsNotOvertakenByItself() async {
-    let box = Box()
-    for number in 0..<5 {
-      await box.set(number)
-      #expect(await box.get() == number)
-    }
-  }
-
-  @Test func aLoopThatYieldsDoesNotStarveOthers() async {
-    let box = Box()
-    let other = Task { await box.set(1) }
-    while await box.get() == 0 { await Task.yield() }
-    await other.value
-  }
-
-  @Test(arguments: 1...3) func casesAreExploredOnTheirOwn(_ number: Int) async {
-    let box = Box()
-    await Task { await box.set(number) }.value
-    #expect(await box.get() == number)
-  }
-
-  @Test func confirmationsAndRequirements() async throws {
-    try await confirmation(expectedCount: 2) { confirm in
-      async let first: Void = { confirm() }()
-      async let second: Void = { confirm() }()
-      _ = await (first, second)
-      _ = try #require(Optional(1))
-    }
-  }
-
-  @Test func aClockThatIsMovedInside() async {
-    let clock = TestClock()
-    let sleeper = Task { try await clock.sleep(for: .seconds(2)) }
-    await clock.advance(by: .seconds(2))
-    #expect(await sleeper.result.isSuccess)
-  }
-}
-
-extension Result {
-  fileprivate var isSuccess: Bool { if case .success = self { true } else { false } }
-}
-
-/// What a suite's instance holds is new in each run.
-@Suite(.virtualTime(leftoverSleeps: .fail), .schedules(100)) struct ScheduledSuiteTests {
-  private let box = Box()
-
-  @Test func stateIsNew() async {
-    #expect(await box.get() == 0)
-    await box.set(1)
-  }
-
-  @Test func timeIsVirtual() async throws {
-    try await Task.sleep(for: .seconds(3_600))
-    #expect(VirtualTime.current?.now == .init(offset: .seconds(3_600)))
   }
 }

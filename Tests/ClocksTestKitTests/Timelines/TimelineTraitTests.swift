@@ -204,30 +204,15 @@ import Testing
   ) {
     let folder = FileManager.default.temporaryDirectory.appending(path: "Clocks-\(UUID())").path
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
-    process.arguments =
-      library == "xctest" ? [tests] : ["--testing-library", library, "--filter", tests]
-    process.environment = ProcessInfo.processInfo.environment.merging([
-      "CLOCKS_TRACE": folder + "/a/b", "CLOCKS_TRACE_SAMPLES": "1", "NO_COLOR": "1",
-      "ASAN_OPTIONS": "detect_leaks=0",
-    ]) { $1 }
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    process.standardError = pipe
-    try process.run()
-    let data = await withCheckedContinuation { continuation in
-      Thread.detachNewThread {
-        continuation.resume(returning: (try? pipe.fileHandleForReading.readToEnd()) ?? Data())
-      }
-    }
-    process.waitUntilExit()
+    let child = try await ChildTests.run(
+      tests, library: library,
+      environment: ["CLOCKS_TRACE": folder + "/a/b", "CLOCKS_TRACE_SAMPLES": "1"])
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder + "/a/b")) ?? []
     var files: [String: String] = [:]
     for name in names {
       files[name] = try String(contentsOfFile: "\(folder)/a/b/\(name)", encoding: .utf8)
     }
-    return (files, String(decoding: data, as: UTF8.self))
+    return (files, child.output)
   }
 
   @Test func eachTestLeavesItsFiles() async throws {
@@ -250,25 +235,10 @@ import Testing
     let file = FileManager.default.temporaryDirectory.appending(path: "Clocks-\(UUID())").path
     try "in the way".write(toFile: file, atomically: true, encoding: .utf8)
     defer { try? FileManager.default.removeItem(atPath: file) }
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
-    process.arguments = ["--testing-library", "swift-testing", "--filter", "TraceSamples"]
-    process.environment = ProcessInfo.processInfo.environment.merging([
-      "CLOCKS_TRACE": file + "/x", "CLOCKS_TRACE_SAMPLES": "1", "NO_COLOR": "1",
-      "ASAN_OPTIONS": "detect_leaks=0",
-    ]) { $1 }
-    let pipe = Pipe()
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = pipe
-    try process.run()
-    let data = await withCheckedContinuation { continuation in
-      Thread.detachNewThread {
-        continuation.resume(returning: (try? pipe.fileHandleForReading.readToEnd()) ?? Data())
-      }
-    }
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0)
-    let lines = String(decoding: data, as: UTF8.self).split(separator: "\n")
+    let child = try await ChildTests.run(
+      "TraceSamples", environment: ["CLOCKS_TRACE": file + "/x", "CLOCKS_TRACE_SAMPLES": "1"])
+    #expect(child.exitCode == 0)
+    let lines = child.output.split(separator: "\n")
       .filter { $0.contains("CLOCKS_TRACE") }
     #expect(lines.count == 1)
     #expect(lines.first?.hasSuffix("CLOCKS_TRACE: cannot write \(file)/x: Not a directory") == true)

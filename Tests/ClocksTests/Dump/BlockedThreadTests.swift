@@ -26,6 +26,11 @@ import Testing
     let report = try await Self.report(of: "anActor")
     #expect(report.contains(/task #\d+ "writer" blocks its thread\n/), "\(report)")
     #expect(
+      report.contains(
+        /task #\d+ "reader" waits for its turn on the actor Store, which task #\d+ "writer" holds\n/
+      ),
+      "\(report)")
+    #expect(
       report.contains(/\s{4}Store.write\(_:\) at BlockedThreadTests.swift:\d+\n/), "\(report)")
   }
 
@@ -47,7 +52,14 @@ private struct Signal {
 }
 
 private actor Store {
-  func write(_ clock: TestClock<Duration>) { Signal(clock).wait() }
+  private var lines = 0
+
+  func write(_ clock: TestClock<Duration>) -> Task<Int, Never> {
+    // It begins where it is made, on the actor, and so has to wait for its turn.
+    let reader = Task(name: "reader") { lines }
+    Signal(clock).wait()
+    return reader
+  }
 }
 
 private final class Accounts: Sendable {
@@ -89,11 +101,11 @@ private final class Accounts: Sendable {
     guard isAsked else { return }
     let clock = TestClock()
     let store = Store()
-    let writer = Task(name: "writer") { await store.write(clock) }
-    let reader = Task(name: "other") {}
+    let writer = Task(name: "writer") { await store.write(clock).value }
+    let other = Task(name: "other") {}
     await clock.settle()
-    await writer.value
-    await reader.value
+    _ = await writer.value
+    await other.value
   }
 
   @Test func twoLocks() async {

@@ -83,6 +83,15 @@ import Testing
     #expect(FunctionName(demangled: demangled).isThunk)
   }
 
+  @Test(arguments: [
+    ("t.Poller.inner() async -> ()", "inner()"), ("t.free(_: Swift.Int) -> ()", "free(_:)"),
+    ("t.Cache.Entry.image(for: t.Key, at: t.Place.Kind) async -> t.Image", "image(for:at:)"),
+    ("t.Box.value.getter : Swift.Int", "value"), ("", ""),
+  ])
+  func theNameAlone(_ demangled: String, name: String) {
+    #expect(FunctionName(demangled: demangled).nameAlone == name)
+  }
+
   @Test(arguments: ["", "(", "(1", "closure #", " in ", "a.b.(c in _", "f(", "g<", "((((", "$s11X"])
   func whatIsNoNameIsNoTrap(_ text: String) {
     _ = FunctionName(demangled: text)

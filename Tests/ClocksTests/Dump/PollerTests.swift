@@ -29,6 +29,29 @@ private actor Journal {
   func flush(_ semaphore: DispatchSemaphore) { _ = semaphore.wait(timeout: .now() + 60) }
 }
 
+/// An actor whose jobs run when somebody says so.
+private actor Screen {
+  final class Easel: SerialExecutor, @unchecked Sendable {
+    private let lock = NSLock()
+    /// Guarded by `lock`.
+    private var jobs: [UnownedJob] = []
+
+    func enqueue(_ job: consuming ExecutorJob) {
+      let job = UnownedJob(job)
+      lock.withLock { jobs.append(job) }
+    }
+
+    func runAll() {
+      for job in lock.withLock({ jobs }) { job.runSynchronously(on: asUnownedSerialExecutor()) }
+    }
+  }
+
+  nonisolated let executor = Easel()
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  func draw() {}
+}
+
 /// The reports that Docs/Troubleshooting.md shows: each stands there as it is made here, but for the
 /// numbers of tasks and lines.
 @Suite struct PollerTests {
@@ -130,6 +153,27 @@ private actor Journal {
       })
   }
 
+  @Test func sleepsAgainAndAgain() async throws {
+    let isOver = Counted()
+    let last = Log<Task<Void, Never>>()
+    Self.expectToBeDocumented(
+      try await Self.report {
+        try await withVirtualTime { time in
+          // It is not itself cancelled, only those that sleep for it.
+          Task(name: "heart") {
+            while isOver.value == 0 {
+              let beat = Task(name: "beat") { _ = try? await Poller(clock: time.clock).pause() }
+              last.add(beat)
+              await beat.value
+            }
+          }
+          await time.settle()
+        }
+      })
+    isOver.increment()
+    last.all.last?.cancel()
+  }
+
   @Test func pollsForTooLong() async throws {
     Self.expectToBeDocumented(
       try await Self.report {
@@ -149,7 +193,7 @@ private actor Journal {
       })
   }
 
-  @Test(arguments: ["blocksAThread", "forgetsToAdvance"])
+  @Test(arguments: ["blocksAThread", "forgetsToAdvance", "runsNoJobs"])
   func inAProcessOfItsOwn(_ test: String) async throws {
     if test == "blocksAThread", isUnderAddressSanitizer { return }
     let child = try await ChildProcess.runSwiftTesting(
@@ -179,6 +223,16 @@ private actor Journal {
     await clock.settle()
     await writer.value
     await reader.value
+  }
+
+  @Test func runsNoJobs() async {
+    guard isAsked else { return }
+    let clock = TestClock()
+    let screen = Screen()
+    let artist = Task(name: "artist") { await screen.draw() }
+    await clock.settle()
+    screen.executor.runAll()
+    await artist.value
   }
 
   @Test func forgetsToAdvance() async {

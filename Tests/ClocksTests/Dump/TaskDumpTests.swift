@@ -52,6 +52,21 @@ import Testing
         """)
   }
 
+  @Test func whoHoldsAnActorIsNamedWhereItIsKnown() {
+    let entries = [
+      Entry(task: Self.task(2, .running, name: "writer"), holds: [77, 88]),
+      Entry(task: Self.task(3, .enqueued, awaits: .executor(77)), actor: "the actor Store"),
+      Entry(task: Self.task(4, .enqueued, awaits: .executor(99)), actor: "the actor Shop"),
+    ]
+    #expect(
+      Self.text(entries) == """
+        Where the test's 3 tasks are:
+        - task #2 "writer" runs
+        - task #3 waits for its turn on the actor Store, which task #2 "writer" holds
+        - task #4 waits for its turn on the actor Shop, while task #2 "writer" runs
+        """)
+  }
+
   @Test func childrenStandBelowTheirParents() {
     let entries = [
       Entry(task: Self.task(1, awaits: .group(0), children: [3, 4])),

@@ -3,6 +3,9 @@ import Testing
 
 @testable import Clocks
 
+/// What `CLOCKS_SOAK` says; 0 if nothing.
+let soakCount = ProcessInfo.processInfo.environment["CLOCKS_SOAK"].flatMap { Int($0) } ?? 0
+
 /// One process that runs a great many small tests keeps nothing of them.
 ///
 /// The environment variable `CLOCKS_SOAK` says how many, of each of two kinds; without it these
@@ -59,11 +62,8 @@ import Testing
   }
 }
 
-private let soakCount =
-  ProcessInfo.processInfo.environment["CLOCKS_SOAK"].flatMap { Int($0) } ?? 0
-
 /// How much of the system's resources this process uses.
-private struct ProcessSize: CustomStringConvertible {
+struct ProcessSize: CustomStringConvertible {
   var kilobytes: Int
   var threads: Int
   var descriptors: Int

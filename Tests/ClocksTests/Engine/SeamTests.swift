@@ -93,12 +93,12 @@ import Testing
     let (chooser, events) = (sleepsFirst, Events())
     clock.scheduler.change {
       $0.order.chooser = chooser
-      $0.listener = events
+      $0.add(events)
     }
     await clock.advance(by: .seconds(1))
     clock.scheduler.change {
       $0.order.chooser = nil
-      $0.listener = nil
+      $0.remove(events)
     }
     let (first, second) = (ids.all[0], ids.all[1])
     #expect(
@@ -159,7 +159,7 @@ import Testing
   @Test func anObserverIsToldWhatHappensInOrder() async throws {
     let clock = TestClock()
     let events = Events()
-    clock.scheduler.change { $0.listener = events }
+    clock.scheduler.change { $0.add(events) }
     let me = try #require(TaskReference.currentID)
     let ids = Log<UInt64>()
     let sleeper = Task {
@@ -170,7 +170,7 @@ import Testing
     await clock.advance(by: .seconds(1))
     sleeper.cancel()
     await clock.settle()
-    clock.scheduler.change { $0.listener = nil }
+    clock.scheduler.change { $0.remove(events) }
     let task = try #require(ids.all.first)
     #expect(
       events.log.all == [
@@ -201,9 +201,9 @@ import Testing
   @Test func jumpsOfAScopeAreEvents() async throws {
     let events = Events()
     try await withVirtualTime { time in
-      time.scheduler.change { $0.listener = events }
+      time.scheduler.change { $0.add(events) }
       try await time.clock.sleep(for: .seconds(3))
-      time.scheduler.change { $0.listener = nil }
+      time.scheduler.change { $0.remove(events) }
     }
     let moves = events.log.all.filter { if case .timeMoved = $0 { true } else { false } }
     #expect(moves == [.timeMoved(to: .seconds(3))])
@@ -214,7 +214,7 @@ import Testing
   @Test func anObserverIsToldWhoIsAwayAndWhoIsBack() {
     let events = Events()
     var state = SchedulerState()
-    state.listener = events
+    state.add(events)
     state.taskWentAway(7)
     state.taskCameBack(7)
     #expect(events.log.all == [.taskAway(7), .taskBack(7)])

@@ -207,7 +207,7 @@ struct RecordingTests {
     await Task.detached {
       let clock = TestClock()
       let recorder = Recorder("t") { continuation.yield($0.lanes()) }
-      clock.scheduler.change { $0.listener = recorder }
+      clock.scheduler.change { $0.add(recorder) }
       clock.mark("one")
     }.value
     // The scheduler goes with the last job that runs for it.
@@ -218,9 +218,9 @@ struct RecordingTests {
     let delivered = Log<String>()
     let clock = TestClock()
     let recorder = Recorder("t") { delivered.add($0.title) }
-    clock.scheduler.change { $0.listener = recorder }
+    clock.scheduler.change { $0.add(recorder) }
     // Nothing is called meanwhile, or this would not return.
-    clock.scheduler.change { $0.listener = nil }
+    clock.scheduler.change { $0.remove(recorder) }
     #expect(delivered.all == [])
     recorder.deliver()
     recorder.deliver()

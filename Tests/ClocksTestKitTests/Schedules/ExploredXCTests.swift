@@ -1,0 +1,59 @@
+import Clocks
+import Foundation
+import XCTest
+
+/// Run in processes of their own, for the files that they leave and the failures that they record.
+final class ExploredXCTests: XCTestCase {
+  private struct Oh: Error {}
+
+  private actor Box {
+    var value = 0
+    func set(_ value: Int) { self.value = value }
+  }
+
+  private func skipUnlessAskedFor() throws {
+    guard ProcessInfo.processInfo.environment["CLOCKS_EXPLORED_SAMPLES"] != nil else {
+      throw XCTSkip("It is run by another test.")
+    }
+  }
+
+  private static func race() async -> Int {
+    print("The body runs")
+    let box = Box()
+    let first = Task { await box.set(1) }
+    let second = Task { await box.set(2) }
+    _ = await (first.value, second.value)
+    return await box.value
+  }
+
+  func testPasses() async throws {
+    try skipUnlessAskedFor()
+    try await withSchedules(100) { _ in
+      let value = await Self.race()
+      try await withVirtualTime { _ in try await Task.sleep(for: .seconds(1)) }
+      XCTAssertTrue([1, 2].contains(value))
+    }
+  }
+
+  func testFails() async throws {
+    try skipUnlessAskedFor()
+    try await withSchedules(100) { _ in
+      let value = await Self.race()
+      XCTAssertTrue(value == 2, "it is \(value)")
+    }
+  }
+
+  func testThrows() async throws {
+    try skipUnlessAskedFor()
+    try await withSchedules(100) { _ in
+      if await Self.race() == 1 { throw Oh() }
+    }
+  }
+
+  func testDeadlock() async throws {
+    try skipUnlessAskedFor()
+    try await withSchedules(100) { _ in
+      await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+    }
+  }
+}

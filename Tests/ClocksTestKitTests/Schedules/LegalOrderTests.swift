@@ -1,0 +1,100 @@
+import Clocks
+import ClocksTestKit
+import Testing
+
+private actor Box {
+  var value = 0
+  func get() -> Int { value }
+  func set(_ value: Int) { self.value = value }
+}
+
+/// What people rely on, and so must not be turned round.
+@Suite(.schedules(300)) struct LegalOrderTests {
+  @Test @MainActor func jobsOfTheMainActorKeepTheirOrder() async {
+    var order: [Int] = []
+    let tasks = (0..<4).map { number in Task { @MainActor in order.append(number) } }
+    for task in tasks { await task.value }
+    #expect(order == [0, 1, 2, 3])
+  }
+
+  private actor Journal {
+    var lines: [Int] = []
+    func writeAll() async -> [Int] {
+      let tasks = (0..<4).map { number in Task { lines.append(number) } }
+      for task in tasks { await task.value }
+      return lines
+    }
+  }
+
+  @Test func tasksThatBeginOnAnActorKeepTheirOrder() async {
+    #expect(await Journal().writeAll() == [0, 1, 2, 3])
+  }
+
+  @Test func deadlinesKeepTheirOrder() async throws {
+    let box = Box()
+    let tasks = (1...4).map { number in
+      Task {
+        try await Task.sleep(for: .milliseconds(number))
+        await box.set(number)
+      }
+    }
+    for task in tasks { try await task.value }
+    #expect(await box.get() == 4)
+  }
+
+  @Test func aTaskIsNotOvertakenByItself() async {
+    let box = Box()
+    for number in 0..<5 {
+      await box.set(number)
+      #expect(await box.get() == number)
+    }
+  }
+
+  @Test func aLoopThatYieldsDoesNotStarveOthers() async {
+    let box = Box()
+    let other = Task { await box.set(1) }
+    while await box.get() == 0 { await Task.yield() }
+    await other.value
+  }
+
+  @Test(arguments: 1...3) func casesAreExploredOnTheirOwn(_ number: Int) async {
+    let box = Box()
+    await Task { await box.set(number) }.value
+    #expect(await box.get() == number)
+  }
+
+  @Test func confirmationsAndRequirements() async throws {
+    try await confirmation(expectedCount: 2) { confirm in
+      async let first: Void = { confirm() }()
+      async let second: Void = { confirm() }()
+      _ = await (first, second)
+      _ = try #require(Optional(1))
+    }
+  }
+
+  @Test func aClockThatIsMovedInside() async {
+    let clock = TestClock()
+    let sleeper = Task { try await clock.sleep(for: .seconds(2)) }
+    await clock.advance(by: .seconds(2))
+    #expect(await sleeper.result.isSuccess)
+  }
+}
+
+extension Result {
+  fileprivate var isSuccess: Bool { if case .success = self { true } else { false } }
+}
+
+/// What a suite's instance holds is new in each run.
+@Suite(.virtualTime(leftoverSleeps: .fail), .schedules(100)) struct ScheduledSuiteTests {
+  private let box = Box()
+
+  @Test func stateIsNew() async {
+    #expect(await box.get() == 0)
+    await box.set(1)
+  }
+
+  @Test func timeIsVirtual() async throws {
+    try await Task.sleep(for: .seconds(3_600))
+    #expect(VirtualTime.current?.now == .init(offset: .seconds(3_600)))
+  }
+}

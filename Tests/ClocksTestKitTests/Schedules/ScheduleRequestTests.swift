@@ -1,0 +1,140 @@
+import Testing
+
+@_spi(TestKit) @testable import Clocks
+
+/// What a search was asked for, by its caller and by the environment.
+@Suite struct ScheduleRequestTests {
+  private func request(
+    _ count: ScheduleCount = .standard, seed: Int? = nil, _ variables: ScheduleVariables = .init()
+  ) -> ScheduleRequest {
+    ScheduleRequest(count: count, seed: seed, slack: .zero, testID: "test", variables: variables)
+  }
+
+  private func problem(_ variables: ScheduleVariables) -> String? {
+    do {
+      _ = try request(variables).meaning()
+      return nil
+    } catch {
+      return error.description
+    }
+  }
+
+  private func request(_ variables: ScheduleVariables) -> ScheduleRequest {
+    request(.standard, variables)
+  }
+
+  @Test func withoutVariables() throws {
+    let meaning = try request().meaning()
+    #expect(meaning.limits.count == 1_000)
+    #expect(meaning.time == .seconds(2))
+    #expect(meaning.limits.shard == .whole)
+    #expect(meaning.limits.seed == Mixer.hash("test"))
+    #expect(try request(.upTo(5), seed: 7).meaning().limits.count == 5)
+    #expect(try request(.upTo(5), seed: 7).meaning().limits.seed == 7)
+    #expect(try request(.upTo(5)).meaning().time == nil)
+  }
+
+  @Test func theEnvironmentComesFirst() throws {
+    let variables = ScheduleVariables(count: "100000", seed: "0", shard: "3/16")
+    for count in [ScheduleCount.standard, .upTo(5)] {
+      let meaning = try request(count, seed: 7, variables).meaning()
+      #expect(meaning.limits.count == 100_000)
+      #expect(meaning.limits.seed == 0)
+      #expect(meaning.limits.shard == .init(index: 2, count: 16))
+      // However long that takes.
+      #expect(meaning.time == nil)
+    }
+    let exhaustive = try request(.exhaustive(reversals: 2), variables).meaning()
+    #expect(exhaustive.limits.count == .max)
+    #expect(try request(.schedule("1::0000"), variables).meaning().token == "1::0000")
+  }
+
+  @Test func aRandomSeedIsAnotherOneEachTime() throws {
+    let seeds = try (0..<20).map { _ in
+      try request(.standard, seed: 7, .init(seed: "random")).meaning().limits.seed
+    }
+    #expect(Set(seeds).count > 1)
+  }
+
+  @Test(arguments: [
+    "0", "-1", "many", "1e5", "1_000", " 5", "99999999999999999999", "0x10", "५",
+  ])
+  func aBadCountIsNamed(_ text: String) {
+    #expect(
+      problem(.init(count: text))
+        == """
+        CLOCKS_SCHEDULES is a number of schedules, 1 or more, for example 100000; it is "\(text)".
+        """)
+  }
+
+  @Test(arguments: ["-1", "Random", "dice", "1.5", "99999999999999999999"])
+  func aBadSeedIsNamed(_ text: String) {
+    #expect(
+      problem(.init(seed: text))
+        == "CLOCKS_SEED is a number from 0 to 9223372036854775807, or `random`; it is \"\(text)\".")
+  }
+
+  @Test(arguments: [
+    "3", "0/16", "17/16", "-1/16", "3/0", "3/-16", "/", "3/", "/16", "3/16/2", "a/b", "3 / 16",
+    "1/9223372036854775807", "1/99999999999999999999",
+  ])
+  func aBadShardIsNamed(_ text: String) {
+    #expect(
+      problem(.init(shard: text))
+        == """
+        CLOCKS_SHARD names one of several processes that share a search, for example 3/16, from 1/16 to \
+        16/16; it is "\(text)".
+        """)
+  }
+
+  @Test func everyShardIsOne() throws {
+    for index in 1...16 {
+      let meaning = try request(.init(shard: "\(index)/16")).meaning()
+      #expect(meaning.limits.shard == .init(index: index - 1, count: 16))
+    }
+    #expect(try request(.init(shard: "1/1")).meaning().limits.shard == .whole)
+  }
+
+  @Test func whatWasReachedIsSaid() {
+    let shard = ScheduleSearch.Shard(index: 2, count: 16)
+    func summary(_ end: ScheduleSearch.End, _ limits: ScheduleSearch.Limits) -> ScheduleSummary {
+      ScheduleSummary(schedules: 1_234, orders: 84, end: end, limits: limits, time: .seconds(2))
+    }
+    let whole = ScheduleSearch.Limits(count: 2_000, seed: 1)
+    let part = ScheduleSearch.Limits(count: 2_000, seed: 1, reversals: 2, shard: shard)
+    #expect(
+      summary(.allOrders, whole).description
+        == "84 different orders, all of them, in 1,234 schedules")
+    #expect(summary(.allOrders, whole).isComplete)
+    #expect(!summary(.count, whole).isComplete)
+    #expect(
+      summary(.allOrders, part).description
+        == "84 different orders, all of them of shard 3/16, in 1,234 schedules")
+    #expect(!summary(.allOrders, part).isComplete)
+    #expect(
+      summary(.allReversals, part).description
+        == """
+        84 different orders, all of shard 3/16 with up to 2 reversals of steps that touch the same \
+        actor, in 1,234 schedules
+        """)
+    #expect(
+      summary(.count, whole).description
+        == "84 different orders in 1,234 schedules, as many as were asked for")
+    #expect(
+      summary(.time, whole).description
+        == "84 different orders in 1,234 schedules, in 2.0 seconds of real time")
+  }
+
+  @Test func progressIsToldNowAndThen() {
+    var told: [ScheduleProgress] = []
+    var meter = ProgressMeter(every: .zero) { told.append($0) }
+    var running = ScheduleSearch(.init(count: 64, seed: 1))
+    while running.next() != nil { meter.ran(running) }
+    #expect(told.map(\.schedules) == [16, 32, 48, 64])
+    var silent = ProgressMeter(every: .seconds(3_600)) { _ in Issue.record("It is too early.") }
+    silent.ran(running)
+    #expect(
+      ScheduleProgress(schedules: 12_345, orders: 84, perSecond: 6_789).text
+        == "12,345 schedules, 84 orders, 6,789 a second")
+  }
+}

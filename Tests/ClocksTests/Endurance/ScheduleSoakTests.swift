@@ -1,0 +1,84 @@
+import Testing
+
+@_spi(TestKit) @testable import Clocks
+
+/// A search, and a replay, that goes on for long: it keeps nothing of the runs, and each replay is the same.
+///
+/// The environment variable `CLOCKS_SOAK` says how many runs there are; without it these tests do not run.
+@Suite(.serialized, .enabled(if: soakCount > 0)) struct ScheduleSoakTests {
+  private actor Box {
+    var value = 0
+    func get() -> Int { value }
+    func set(_ value: Int) { self.value = value }
+  }
+
+  /// Some fifty jobs.
+  private static func smallTest(_ time: VirtualTime) async throws {
+    let box = Box()
+    let tasks = (0..<8).map { number in
+      Task {
+        let value = await box.get()
+        try await Task.sleep(for: .milliseconds(number % 3))
+        await box.set(value + 1)
+      }
+    }
+    for task in tasks { try await task.value }
+    guard await box.get() > 0 else { throw CancellationError() }
+  }
+
+  private var options: ScopeOptions {
+    var options = ScopeOptions()
+    options.isExplored = true
+    options.recording = .never(RefusedRecording())
+    return options
+  }
+
+  @Test func aMillionSchedules() async throws {
+    try #require(Hops.missing == nil)
+    let count = soakCount
+    let runs = Counted()
+    let early = Log<ProcessSize>()
+    let start = RealTime(in: .zero)
+    let explore = Exploration(
+      limits: .init(count: count, seed: 1), time: nil, options: options, origin: CallSite(),
+      gate: IssueGate())
+    let outcome = await explore { time in
+      if runs.value == max(1, count / 10) { early.add(ProcessSize()) }
+      runs.increment()
+      try await Self.smallTest(time)
+    }
+    let seconds = Double(start.nanosecondsSince) / 1e9
+    let late = ProcessSize()
+    guard case .passed(let summary) = outcome else {
+      Issue.record("\(outcome)")
+      return
+    }
+    let rate = Int(Double(count) / seconds)
+    print("\(summary), \(rate) a second: at a tenth \(early.all), at the end \(late)")
+    let size = try #require(early.all.first)
+    #expect(summary.schedules == count)
+    // An order is remembered by its hash, in a table that doubles when it is full.
+    #expect(late.kilobytes <= size.kilobytes + size.kilobytes / 20 + 4_096 + count * 48 / 1_024)
+    #expect(late.threads <= size.threads + 2)
+  }
+
+  @Test func eachReplayIsTheSame() async throws {
+    try #require(Hops.missing == nil)
+    let run = ScheduleRun(.random(seed: 7))
+    let one = OneRun(
+      options: options, origin: CallSite(), findings: Findings(), explorer: Explorer(run))
+    _ = await one(Self.smallTest)
+    let (constraints, jobs) = (run.record.constraints, run.record.steps.count)
+    #expect(constraints.count > 3)
+    var hashes: [UInt64: Int] = [:]
+    let start = RealTime(in: .zero)
+    for _ in 0..<soakCount {
+      run.reset(.constraints(constraints), profile: Profile())
+      _ = await one(Self.smallTest)
+      hashes[run.record.hash, default: 0] += 1
+    }
+    let rate = Int(Double(soakCount) / (Double(start.nanosecondsSince) / 1e9))
+    print("\(soakCount) replays of \(jobs) steps, \(rate) a second: \(hashes.count) order")
+    #expect(hashes.count == 1)
+  }
+}
