@@ -66,7 +66,7 @@ struct RunningTask {
         nonisolated(unsafe) var during: [UInt] = []
         nonisolated(unsafe) var task: UInt = 0
         // It runs here and now.
-        _ = Task.immediate {
+        _ = Task.immediate { @Sendable in
           during = Array(variables)
           task = TaskReference.current.map { unsafeBitCast($0.job, to: UInt.self) } ?? 0
         }
