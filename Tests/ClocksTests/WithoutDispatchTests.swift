@@ -7,7 +7,7 @@ import Testing
 /// Where work on queues cannot be seen, the package says so, and everything else is as it was.
 @Suite struct WithoutDispatchTests {
   @Test func thisProcessSeesIt() {
-    #if os(Linux) && compiler(>=6.3)
+    #if os(Linux) && compiler(>=6.2)
       #expect(SchedulingRung.selfTest.seesDispatch)
       #expect(SchedulingRung.missing == [])
     #else
@@ -23,7 +23,7 @@ import Testing
     #expect(child.standardOutput.contains("without: [\"work on dispatch queues\"]"))
   }
 
-  #if os(Linux) && compiler(>=6.3)
+  #if os(Linux) && compiler(>=6.2)
     /// A library that does not call all of the functions is left as it is.
     @Test func anotherLibrary() {
       #expect(!DispatchCalls.redirectAll(in: "libc.so.6"))
