@@ -24,8 +24,10 @@ let package = Package(
     .target(name: "TimeoutTask"),
     .target(name: "ClocksTestKit", dependencies: ["Clocks"], swiftSettings: atLoad),
     .executableTarget(name: "ContextDemo", dependencies: ["Clocks", "TimeoutTask"]),
-    .testTarget(name: "ClocksTests", dependencies: ["Clocks"]),
-    .testTarget(name: "ClocksTestKitTests", dependencies: ["Clocks", "ClocksTestKit"]),
+    .target(name: "TestTraits", path: "Tests/Traits"),
+    .testTarget(name: "ClocksTests", dependencies: ["Clocks", "TestTraits"]),
+    .testTarget(
+      name: "ClocksTestKitTests", dependencies: ["Clocks", "ClocksTestKit", "TestTraits"]),
     .testTarget(name: "TimeoutTaskTests", dependencies: ["Clocks", "TimeoutTask"]),
     .testTarget(
       name: "ContextDemoTests",

@@ -33,8 +33,11 @@ class ActiveDeadline: @unchecked Sendable {
   }
 
   /// Whether the deadline is certain to cancel a task whose task-local value is kept at `place`.
+  ///
+  /// Nothing is certain if the runtime does not say where: then no deadline is taken for granted.
   func governs(_ place: UnsafeRawPointer?) -> Bool {
-    !hasEnded.load(ordering: .acquiring) && place == self.place
+    guard let place else { return false }
+    return !hasEnded.load(ordering: .acquiring) && place == self.place
   }
 
   /// Runs code under this deadline.
@@ -109,7 +112,8 @@ class ActiveDeadline: @unchecked Sendable {
 
 /// The place where the runtime keeps a task-local value, or `nil` if it has none.
 ///
-/// This is the entry of the runtime by which `TaskLocal` reads its values.
+/// This is the entry of the runtime by which `TaskLocal` reads its values, so every program that has
+/// such a value is linked against it. What it returns is compared, and never read.
 @_silgen_name("swift_task_localValueGet")
 private func taskLocalValue(of key: UnsafeRawPointer) -> UnsafeRawPointer?
 

@@ -119,7 +119,7 @@ final class CancellingDeadline<C: Clock>: DeadlineOnClock<C>, @unchecked Sendabl
     await withoutActuallyEscaping(operation) { operation in
       // A closure is isolated as its surroundings are if it captures their isolated parameter.
       _ = isolation
-      nonisolated(unsafe) let child = child(slot, operation)
+      let child = child(slot, operation)
       await withTimerInStep {
         _ = isolation
         await withTaskGroup(of: Void.self, isolation: isolation) { group in
@@ -157,8 +157,10 @@ final class CancellingDeadline<C: Clock>: DeadlineOnClock<C>, @unchecked Sendabl
     _ slot: ResultSlot<Return, Failure>,
     isolation: isolated (any Actor)? = #isolation,
     _ operation: nonisolated(nonsending) @escaping () async throws(Failure) -> Return
-  ) -> @isolated(any) () async -> Void {
-    { [self] in
+  ) -> @isolated(any) @Sendable () async -> Void {
+    nonisolated(unsafe) let slot = slot
+    nonisolated(unsafe) let operation = operation
+    return { [self] in
       _ = isolation
       begin()
       await governing {

@@ -68,7 +68,7 @@
 public nonisolated(nonsending) func withDeadline<C: Clock, Return: ~Copyable>(
   _ expiration: C.Instant,
   tolerance: C.Duration? = nil,
-  clock: C = ContinuousClock(),
+  clock: C,
   name: String? = nil,
   operation: nonisolated(nonsending) () async throws -> Return
 ) async throws -> Return {
@@ -85,7 +85,7 @@ public nonisolated(nonsending) func withDeadline<C: Clock, Return: ~Copyable>(
 public nonisolated(nonsending) func withDeadline<C: Clock, Return: ~Copyable>(
   in timeout: C.Duration,
   tolerance: C.Duration? = nil,
-  clock: C = ContinuousClock(),
+  clock: C,
   name: String? = nil,
   operation: nonisolated(nonsending) () async throws -> Return
 ) async throws -> Return {
@@ -124,7 +124,7 @@ public nonisolated(nonsending) func withDeadline<C: Clock, Return: ~Copyable>(
 public nonisolated(nonsending) func withTimeout<C: Clock, Return: ~Copyable>(
   _ timeout: C.Duration,
   tolerance: C.Duration? = nil,
-  clock: C = ContinuousClock(),
+  clock: C,
   name: String? = nil,
   operation: nonisolated(nonsending) () async throws -> Return
 ) async throws -> Return {

@@ -31,7 +31,7 @@ public nonisolated(nonsending) func withDeadlineOrNil<
 >(
   _ expiration: C.Instant,
   tolerance: C.Duration? = nil,
-  clock: C = ContinuousClock(),
+  clock: C,
   name: String? = nil,
   operation: nonisolated(nonsending) () async throws(Failure) -> Return
 ) async throws(Failure) -> Return? {
@@ -68,7 +68,7 @@ public nonisolated(nonsending) func withTimeoutOrNil<
 >(
   _ timeout: C.Duration,
   tolerance: C.Duration? = nil,
-  clock: C = ContinuousClock(),
+  clock: C,
   name: String? = nil,
   operation: nonisolated(nonsending) () async throws(Failure) -> Return
 ) async throws(Failure) -> Return? {

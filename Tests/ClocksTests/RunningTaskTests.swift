@@ -15,7 +15,7 @@ import Testing
     let (begun, sawIt) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     nonisolated(unsafe) var place: RunningTask?
     nonisolated(unsafe) var other: TaskReference?
-    let task = Task.detached {
+    let task = Task.detached { @Sendable in
       other = TaskReference.current
       place = RunningTask.ofThread
       begun.signal()

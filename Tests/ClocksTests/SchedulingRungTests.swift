@@ -11,13 +11,13 @@ import Testing
   @Test func theEnqueueHookSeesTheDefaultExecutor() async throws {
     let child = try await ChildProcess.runSwiftTesting("LowerRungs/enqueueHook", on: .enqueueHook)
     #expect(child.exitCode == 0, "\(child.standardOutput)\(child.standardError)")
-    #expect((child.standardOutput + child.standardError).contains("20 test cases passed"))
+    #expect((child.standardOutput + child.standardError).contains("Test enqueueHook() passed"))
   }
 
   @Test func patienceWakesInOrder() async throws {
     let child = try await ChildProcess.runSwiftTesting("LowerRungs/patience", on: .patience)
     #expect(child.exitCode == 0, "\(child.standardOutput)\(child.standardError)")
-    #expect((child.standardOutput + child.standardError).contains("20 test cases passed"))
+    #expect((child.standardOutput + child.standardError).contains("Test patience() passed"))
   }
 }
 
@@ -25,7 +25,8 @@ import Testing
 @Suite struct LowerRungs {
   let clock = TestClock()
 
-  @Test(arguments: 0..<20) func enqueueHook(_ length: Int) async {
+  @Test(.repeated(20)) func enqueueHook() async {
+    let length = RepeatedTrait.number
     let counter = Counter()
     let (stream, source) = AsyncStream<Int>.makeStream()
     Task.detached {
@@ -50,7 +51,7 @@ import Testing
     ticker.cancel()
   }
 
-  @Test(arguments: 0..<20) func patience(_ number: Int) async throws {
+  @Test(.repeated(20)) func patience() async throws {
     let log = Log<Int>()
     let tasks = (0..<5).map { second in
       Task { [clock] in

@@ -4,7 +4,8 @@ import Testing
 
 /// The table of tasks, against a dictionary that does the same.
 @Suite struct TaskTableTests {
-  @Test(arguments: 0..<20) func doesWhatADictionaryDoes(_ seed: UInt64) {
+  @Test(.repeated(20)) func doesWhatADictionaryDoes() {
+    let seed = UInt64(RepeatedTrait.number)
     var random = Randomness(state: seed)
     let schedulers = (0..<3).map { _ in Scheduler(origin: .here()) }
     var table = OwnerTable()

@@ -17,7 +17,7 @@
 //
 // Sources: swift-corelibs-libdispatch, `src/swift/Queue.swift`, `Source.swift`, `Block.swift`.
 
-#if os(Linux) && canImport(Glibc) && compiler(>=6.3)
+#if os(Linux) && canImport(Glibc) && compiler(>=6.2)
   import Glibc
   internal import CDispatch
 #endif
@@ -31,7 +31,7 @@ enum DispatchCalls {
 
   /// Sees to it that it is seen, where that is possible. To be called once, while the door is opened.
   static func redirect() {
-    #if os(Linux) && canImport(Glibc) && compiler(>=6.3)
+    #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
       seen =
         Environment.seesDispatch && HandedBlock.isReadable && DispatchTimes.areReadable
         && redirectAll(in: "libswiftDispatch.so")
@@ -39,7 +39,7 @@ enum DispatchCalls {
   }
 }
 
-#if os(Linux) && canImport(Glibc) && compiler(>=6.3)
+#if os(Linux) && canImport(Glibc) && compiler(>=6.2)
   extension DispatchCalls {
     /// Says whether the library calls all of them; if it does not, nothing is changed.
     static func redirectAll(in library: String) -> Bool {

@@ -1,4 +1,4 @@
-#if os(Linux) && canImport(Glibc) && compiler(>=6.3)
+#if os(Linux) && canImport(Glibc) && compiler(>=6.2)
   internal import CDispatch
 
   /// What Dispatch has for all of its objects.

@@ -1,4 +1,4 @@
-#if os(Linux) && canImport(Glibc) && compiler(>=6.3)
+#if os(Linux) && canImport(Glibc) && compiler(>=6.2)
   import Glibc
   internal import CDispatch
 

@@ -2,7 +2,7 @@
 // know. It does so through one of three functions of the runtime, which user code calls through the
 // call table of its own image. There we put ours in their place.
 
-#if os(Linux) && canImport(Glibc) && compiler(>=6.3)
+#if os(Linux) && canImport(Glibc) && compiler(>=6.2)
   import Glibc
 #endif
 
@@ -20,7 +20,7 @@ enum JobRuns {
   /// Runs a job that a scheduler has started, or that nobody owns, as the runtime does.
   @inline(__always)
   static func runKnown(_ job: UnownedJob, on executor: UnownedSerialExecutor) {
-    #if os(Linux) && canImport(Glibc) && compiler(>=6.3)
+    #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
       if let originalRun {
         return unsafeBitCast(originalRun, to: RunJob.self)(job, executor)
       }
@@ -31,7 +31,7 @@ enum JobRuns {
   /// Sees to it that they are seen, where that is possible. To be called once, while the door is
   /// opened.
   static func redirect() {
-    #if os(Linux) && canImport(Glibc) && compiler(>=6.3)
+    #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
       guard TaskStatus.isReadable,
         let run = dlsym(nil, "swift_job_run"),
         let runOnTaskExecutor = dlsym(nil, "swift_job_run_on_task_executor"),
@@ -86,7 +86,7 @@ enum JobRuns {
   }
 }
 
-#if os(Linux) && canImport(Glibc) && compiler(>=6.3)
+#if os(Linux) && canImport(Glibc) && compiler(>=6.2)
   private typealias RunJob = @convention(thin) (UnownedJob, UnownedSerialExecutor) -> Void
   private typealias RunJobOnTaskExecutor =
     @convention(thin) (UnownedJob, UnownedTaskExecutor) -> Void

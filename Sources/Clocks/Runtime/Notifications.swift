@@ -1,4 +1,4 @@
-#if os(Linux) && canImport(Glibc) && compiler(>=6.3)
+#if os(Linux) && canImport(Glibc) && compiler(>=6.2)
   internal import CDispatch
 
   /// Work that is to begin when a group is empty, or a work item has run.

@@ -12,7 +12,7 @@ struct RunningTask {
 
   /// That of the current thread; `nil` where it is not known.
   static var ofThread: RunningTask? {
-    #if os(Linux) && canImport(Glibc) && _pointerBitWidth(_64)
+    #if os(Linux) && canImport(Glibc) && compiler(>=6.2) && _pointerBitWidth(_64)
       guard let distance = Self.distance,
         let place = UnsafePointer<UInt>(bitPattern: UInt(pthread_self()) &+ distance)
       else { return nil }
@@ -28,7 +28,7 @@ struct RunningTask {
     return running != 0 && running != unsafeBitCast(task, to: UInt.self)
   }
 
-  #if os(Linux) && canImport(Glibc) && _pointerBitWidth(_64)
+  #if os(Linux) && canImport(Glibc) && compiler(>=6.2) && _pointerBitWidth(_64)
     /// How far the place is from where the thread's own data begin: the same for every thread, because
     /// the library was there when the program began.
     ///
@@ -66,7 +66,7 @@ struct RunningTask {
         nonisolated(unsafe) var during: [UInt] = []
         nonisolated(unsafe) var task: UInt = 0
         // It runs here and now.
-        _ = Task.immediate {
+        _ = Task.immediate { @Sendable in
           during = Array(variables)
           task = TaskReference.current.map { unsafeBitCast($0.job, to: UInt.self) } ?? 0
         }

@@ -1,7 +1,7 @@
 // User code makes its tasks by calling one function of the runtime through the call table of its own
 // image. There we put ours in its place.
 
-#if os(Linux) && canImport(Glibc) && compiler(>=6.3)
+#if os(Linux) && canImport(Glibc) && compiler(>=6.2)
   import Glibc
 #endif
 
@@ -18,7 +18,7 @@ enum TaskCreation {
 
   /// Sees to it that it is seen, where that is possible. To be called once, while the door is opened.
   static func redirect() {
-    #if os(Linux) && canImport(Glibc) && compiler(>=6.3)
+    #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
       guard TaskStatus.isReadable, let found = dlsym(nil, "swift_task_create") else { return }
       original = found
       let create: Create = { flags, options, type, function, context in
@@ -100,7 +100,7 @@ enum TaskCreation {
   }
 }
 
-#if os(Linux) && canImport(Glibc) && compiler(>=6.3)
+#if os(Linux) && canImport(Glibc) && compiler(>=6.2)
   /// A task and its first context.
   private struct Made {
     var task: UnownedJob

@@ -31,14 +31,14 @@ enum TaskName {
 
   /// Whether the layout is known here: a task finds its own name.
   static let isReadable: Bool = {
-    #if os(Linux) && compiler(>=6.3) && _pointerBitWidth(_64)
+    #if os(Linux) && compiler(>=6.2) && _pointerBitWidth(_64)
       guard TaskStatus.isReadable else { return false }
       guard #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) else {
         return false
       }
       let expected = "a task that finds its own name"
       nonisolated(unsafe) var found: String?
-      _ = Task.immediate(name: expected) {
+      _ = Task.immediate(name: expected) { @Sendable in
         found = TaskReference.current.flatMap { read($0.job) }
       }
       return found == expected

@@ -95,7 +95,7 @@ struct TaskStatus {
 
   /// Whether the layout is known here: a task that is over says so.
   static let isReadable: Bool = {
-    #if os(Linux) && compiler(>=6.3) && _pointerBitWidth(_64)
+    #if os(Linux) && compiler(>=6.2) && _pointerBitWidth(_64)
       let version = dlsym(dlopen(nil, RTLD_NOW), "_swift_concurrency_debug_internal_layout_version")
       guard version?.load(as: UInt32.self) == 1 else { return false }
       guard #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) else {

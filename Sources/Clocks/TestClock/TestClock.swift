@@ -48,10 +48,10 @@ import Synchronization
 ///
 /// ## What cannot be seen
 ///
-/// A thread, a dispatch queue, a socket, an actor with an executor of its own: what they are doing
-/// is not known here, and `advance` does not wait for it. Neither does it wait for a sleep on a
-/// real clock. Use ``waitForSleeps(atLeast:timeout:)`` for sleeps that
-/// arrive from there.
+/// A thread of your own, a socket, a file, another process: what they are doing is not known here,
+/// and `advance` does not wait for it. Neither does it wait for a sleep on a real clock. Use
+/// ``waitForSleeps(atLeast:timeout:)`` for sleeps that arrive from there. Where work on dispatch
+/// queues, actors and tasks with executors of their own can be seen, it is waited for.
 ///
 /// ## Cost
 ///

@@ -19,12 +19,14 @@ struct PlatformReport: CustomStringConvertible {
     let rows = [
       ("system", system),
       ("built by", compiler),
+      ("runtime", Self.runtimeName),
       ("door", selfTest.door),
       ("rung", "\(selfTest.rung) (\(selfTest.rung.rawValue) of 2)"),
       ("tasks", seen(selfTest.seesTasks)),
       ("main actor", seen(selfTest.seesMainActor)),
       ("Task.yield", seen(selfTest.seesYields)),
       ("sleeps", seen(selfTest.seesSleeps)),
+      ("queues", seen(selfTest.seesDispatch)),
     ]
     return rows.map { $0.0.padded(to: 10, from: .trailing) + "  " + $0.1 }.joined(separator: "\n")
   }
@@ -64,6 +66,25 @@ struct PlatformReport: CustomStringConvertible {
       "Swift 6.3"
     #else
       "Swift 6.2"
+    #endif
+  }
+
+  /// How old the runtime is in which this runs, by what it has: it may be another one than that of
+  /// the compiler.
+  private static var runtimeName: String {
+    let signs = [
+      ("swift_createExecutors", "6.3 or later"), ("swift_task_immediate", "6.2"),
+      ("swift_task_getMainExecutor_hook", "6.1"), ("swift_task_checkIsolated_hook", "6.0"),
+      ("swift_task_create", "5.10 or earlier"),
+    ]
+    return signs.first { has($0.0) }.map { "Swift \($0.1)" } ?? "its functions cannot be looked up"
+  }
+
+  private static func has(_ function: String) -> Bool {
+    #if os(Windows) || os(WASI)
+      return false
+    #else
+      return dlsym(dlopen(nil, RTLD_NOW), function) != nil
     #endif
   }
 }

@@ -100,7 +100,7 @@ private func executors() -> [any SerialExecutor] { [QueueExecutor(), loop] }
 
 /// What is promised holds while tasks run on executors of others.
 @Suite struct OtherExecutorTests {
-  @Test(arguments: 0..<20) func anActorOnAnExecutorOfItsOwn(_: Int) async throws {
+  @Test(.repeated(20)) func anActorOnAnExecutorOfItsOwn() async throws {
     for executor in executors() {
       let clock = TestClock()
       let counter = Counter(executor)
@@ -115,7 +115,7 @@ private func executors() -> [any SerialExecutor] { [QueueExecutor(), loop] }
     }
   }
 
-  @Test(arguments: 0..<20) func aStreamThatAnActorOnAnExecutorReads(_: Int) async throws {
+  @Test(.repeated(20)) func aStreamThatAnActorOnAnExecutorReads() async throws {
     for executor in executors() {
       let clock = TestClock()
       let seen = Tally()
@@ -142,7 +142,7 @@ private func executors() -> [any SerialExecutor] { [QueueExecutor(), loop] }
     }
   }
 
-  @Test(.virtualTime, arguments: 0..<20) func aScopeAndAnActorOnAnExecutor(_: Int) async throws {
+  @Test(.repeated(20), .virtualTime) func aScopeAndAnActorOnAnExecutor() async throws {
     let time = try #require(VirtualTime.current)
     for executor in executors() {
       let start = time.now.offset
@@ -157,8 +157,8 @@ private func executors() -> [any SerialExecutor] { [QueueExecutor(), loop] }
 
   // MARK: - Tasks with an executor
 
-  @Test(.virtualTime(stuckAfter: .seconds(5)), arguments: 0..<20)
-  func sleepsOnATestClock(_: Int) async throws {
+  @Test(.repeated(20), .virtualTime(stuckAfter: .seconds(5)))
+  func sleepsOnATestClock() async throws {
     let clock = TestClock()
     try await withTaskExecutorPreference(Pool()) {
       for _ in 0..<5 {
@@ -169,8 +169,8 @@ private func executors() -> [any SerialExecutor] { [QueueExecutor(), loop] }
     #expect(clock.now.offset == .seconds(5))
   }
 
-  @Test(.virtualTime(stuckAfter: .seconds(5)), arguments: 0..<20)
-  func sleepsOnTheContinuousClock(_: Int) async throws {
+  @Test(.repeated(20), .virtualTime(stuckAfter: .seconds(5)))
+  func sleepsOnTheContinuousClock() async throws {
     let time = try #require(VirtualTime.current)
     try await withTaskExecutorPreference(Pool()) {
       for _ in 0..<5 {
@@ -181,7 +181,7 @@ private func executors() -> [any SerialExecutor] { [QueueExecutor(), loop] }
     #expect(time.now.offset == .seconds(5))
   }
 
-  @Test(arguments: 0..<20) func aTaskThatPrefersAnExecutor(_: Int) async throws {
+  @Test(.repeated(20)) func aTaskThatPrefersAnExecutor() async throws {
     let clock = TestClock()
     let ticks = Tally()
     let task = Task(executorPreference: Pool()) {

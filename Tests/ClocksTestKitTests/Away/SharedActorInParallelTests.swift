@@ -28,7 +28,8 @@ private actor Seen {
 
 /// What is promised holds while tasks wait for an actor that is at work for another test.
 @Suite struct SharedActorInParallelTests {
-  @Test(arguments: 0..<24) func onATestClock(_ number: Int) async throws {
+  @Test(.repeated(24)) func onATestClock() async throws {
+    let number = RepeatedTrait.number
     let clock = TestClock()
     let seen = Seen()
     let task = Task {
@@ -45,7 +46,8 @@ private actor Seen {
     task.cancel()
   }
 
-  @Test(.virtualTime, arguments: 0..<24) func inAScope(_ number: Int) async throws {
+  @Test(.repeated(24), .virtualTime) func inAScope() async throws {
+    let number = RepeatedTrait.number
     for _ in 0..<10 {
       await #expect(throws: Never.self) {
         try await withThrowingTaskGroup { group in
@@ -62,7 +64,8 @@ private actor Seen {
     #expect(VirtualTime.current?.now == .init())
   }
 
-  @Test(arguments: 0..<24) func aTaskThatIsMadeInTheActor(_ number: Int) async throws {
+  @Test(.repeated(24)) func aTaskThatIsMadeInTheActor() async throws {
+    let number = RepeatedTrait.number
     let clock = TestClock()
     let seen = Seen()
     Task {
@@ -82,7 +85,7 @@ private actor Seen {
     }
   }
 
-  @Test(arguments: 0..<24) func aSleepInTheActor(_ number: Int) async throws {
+  @Test(.repeated(24)) func aSleepInTheActor() async throws {
     let clock = TestClock()
     let task = Task { try await Cache.shared.nap(on: clock) }
     for second in 1...9 {
@@ -94,7 +97,7 @@ private actor Seen {
     try await task.value
   }
 
-  @Test(arguments: 0..<24) func aCancelledSleepInTheActor(_ number: Int) async throws {
+  @Test(.repeated(24)) func aCancelledSleepInTheActor() async throws {
     let clock = TestClock()
     let isOver = Tally()
     for round in 1...10 {
@@ -109,7 +112,8 @@ private actor Seen {
     }
   }
 
-  @Test(.virtualTime, arguments: 0..<24) func anAsyncLet(_ number: Int) async throws {
+  @Test(.repeated(24), .virtualTime) func anAsyncLet() async throws {
+    let number = RepeatedTrait.number
     for _ in 0..<10 {
       let isLate = Tally()
       let timeout = Task {

@@ -8,7 +8,7 @@ import Testing
 @Suite struct DelayedWorkTests {
   private let queue = DispatchQueue(label: "later")
 
-  @Test(.virtualTime, arguments: 0..<20) func asyncAfter(_: Int) async throws {
+  @Test(.repeated(20), .virtualTime) func asyncAfter() async throws {
     let start = ContinuousClock.now
     let diary = Diary()
     queue.asyncAfter(deadline: .now() + 2) {
@@ -40,7 +40,7 @@ import Testing
   }
 
   /// What comes first at one instant: what was begun first.
-  @Test(.virtualTime, arguments: 0..<20) func inOrderWithTheSleeps(_: Int) async throws {
+  @Test(.repeated(20), .virtualTime) func inOrderWithTheSleeps() async throws {
     let diary = Diary()
     for number in 0..<5 {
       queue.asyncAfter(deadline: .now() + 1) {
@@ -59,7 +59,7 @@ import Testing
       diary.all == (0..<5).flatMap { ["work \($0)", "task of \($0)", "sleep \($0)"] })
   }
 
-  @Test(.virtualTime, arguments: 0..<10) func aTimer(_: Int) async throws {
+  @Test(.repeated(10), .virtualTime) func aTimer() async throws {
     let start = ContinuousClock.now
     let diary = Diary()
     let timer = DispatchSource.makeTimerSource(queue: queue)
@@ -142,7 +142,7 @@ import Testing
     #expect(VirtualTime.current?.clock.pendingSleeps.count == 0)
   }
 
-  @Test(.virtualTime, arguments: 0..<10) func aHandlerThatCancelsItsTimer(_: Int) async throws {
+  @Test(.repeated(10), .virtualTime) func aHandlerThatCancelsItsTimer() async throws {
     let start = ContinuousClock.now
     let timer = DispatchSource.makeTimerSource()
     let times = await withCheckedContinuation { continuation in
@@ -161,7 +161,7 @@ import Testing
   }
 
   /// A callback after a delay, as code from before async has it.
-  @Test(.virtualTime, arguments: 0..<20) func callbacksAfterDelays(_: Int) async throws {
+  @Test(.repeated(20), .virtualTime) func callbacksAfterDelays() async throws {
     for second in 1...10 {
       await withCheckedContinuation { continuation in
         queue.asyncAfter(deadline: .now() + 1) {
@@ -213,7 +213,7 @@ import Testing
   }
 
   /// While `holding` keeps time, who is in it may wait for a delay: those are real then.
-  @Test(.virtualTime, arguments: 0..<20) func delaysOfHeldWorkAreReal(_: Int) async throws {
+  @Test(.repeated(20), .virtualTime) func delaysOfHeldWorkAreReal() async throws {
     let time = try #require(VirtualTime.current)
     let start = realNow()
     queue.asyncAfter(deadline: .now() + 7200) {}

@@ -93,7 +93,7 @@ import Testing
     ]
   }
 
-  @Test(arguments: 0..<10) func advanceWaitsForIt(_: Int) async throws {
+  @Test(.repeated(10)) func advanceWaitsForIt() async throws {
     for (name, hand) in ways {
       let clock = TestClock()
       let ticks = Tally()
@@ -115,7 +115,7 @@ import Testing
   }
 
   /// The queue starts a task that sleeps: that is the test's, too.
-  @Test(arguments: 0..<10) func whatItStartsIsTheTests(_: Int) async throws {
+  @Test(.repeated(10)) func whatItStartsIsTheTests() async throws {
     for (name, hand) in ways {
       let clock = TestClock()
       let diary = Diary()
@@ -137,7 +137,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<10) func theTimeOfAScopeStandsStill(_: Int) async throws {
+  @Test(.repeated(10)) func theTimeOfAScopeStandsStill() async throws {
     for (name, hand) in ways {
       try await withVirtualTime { time in
         let diary = Diary()
@@ -160,7 +160,7 @@ import Testing
   }
 
   /// A callback that resumes a task, as code from before async has it.
-  @Test(.virtualTime, arguments: 0..<20) func aCallback(_: Int) async throws {
+  @Test(.repeated(20), .virtualTime) func aCallback() async throws {
     let time = try #require(VirtualTime.current)
     for _ in 0..<5 {
       let answer = await withCheckedContinuation { continuation in
@@ -176,7 +176,7 @@ import Testing
   }
 
   /// A notification counts only from when its group is empty: else time could not move.
-  @Test(arguments: 0..<10) func aGroupThatWaitsForTime(_: Int) async throws {
+  @Test(.repeated(10)) func aGroupThatWaitsForTime() async throws {
     try await withVirtualTime { _ in
       let start = ContinuousClock.now
       let diary = Diary()
@@ -221,7 +221,7 @@ import Testing
   }
 
   /// A barrier, flags, and the order of a queue are what they are.
-  @Test(.virtualTime, arguments: 0..<10) func theOrderOfAQueue(_: Int) async throws {
+  @Test(.repeated(10), .virtualTime) func theOrderOfAQueue() async throws {
     let diary = Diary()
     for number in 0..<5 {
       queue.async { diary.add("\(number)") }

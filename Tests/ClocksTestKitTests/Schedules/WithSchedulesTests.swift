@@ -106,7 +106,7 @@ private actor Box {
   @Test func aDeadlockIsOneAtOnce() async throws {
     let found = try await failures {
       try await withSchedules(1_000) { _ in
-        await withCheckedContinuation { (_: CheckedContinuation<Void, Never>) in }
+        await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
       }
     }
     #expect(found.count == 1)

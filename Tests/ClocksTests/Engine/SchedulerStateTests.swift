@@ -349,7 +349,8 @@ import Testing
 
   /// Whatever happens in whatever order: there is one thread at most, it rests only if there is
   /// nothing to do, and none is missing when there is.
-  @Test(arguments: 0..<20) func noThreadTooManyAndNoneTooFew(_ seed: UInt64) {
+  @Test(.repeated(20)) func noThreadTooManyAndNoneTooFew() {
+    let seed = UInt64(RepeatedTrait.number)
     var random = Randomness(state: seed)
     var state = SchedulerState()
     let timeline = Timeline<Duration>(now: .zero)

@@ -20,8 +20,8 @@ import Testing
     return stranger
   }
 
-  @Test(arguments: 0..<10)
-  func aStrangerThatAWokenTaskResumesRunsWhereItBelongs(_ repetition: Int) async throws {
+  @Test(.repeated(10))
+  func aStrangerThatAWokenTaskResumesRunsWhereItBelongs() async throws {
     let meeting = Meeting()
     let stranger = await stranger(waitingFor: meeting)
     let clock = TestClock()
@@ -33,8 +33,8 @@ import Testing
     #expect(await stranger.value)
   }
 
-  @Test(arguments: 0..<10)
-  func aStrangerThatIsResumedAfterACancellationRunsWhereItBelongs(_ repetition: Int) async throws {
+  @Test(.repeated(10))
+  func aStrangerThatIsResumedAfterACancellationRunsWhereItBelongs() async throws {
     let meeting = Meeting()
     let stranger = await stranger(waitingFor: meeting)
     let clock = TestClock()
@@ -207,8 +207,8 @@ import Testing
     private func isEntered() { busy() }
   }
 
-  @Test(arguments: 0..<10)
-  func aScopeOnAnActorThatAStrangerKeepsBusyIsWhole(_ repetition: Int) async throws {
+  @Test(.repeated(10))
+  func aScopeOnAnActorThatAStrangerKeepsBusyIsWhole() async throws {
     #expect(try await Place().enterScope())
   }
 

@@ -4,7 +4,8 @@ import Testing
 
 /// The queue of sleeps, against a sorted list that does the same.
 @Suite struct SleepQueueTests {
-  @Test(arguments: 0..<20) func doesWhatASortedListDoes(_ seed: UInt64) async throws {
+  @Test(.repeated(20)) func doesWhatASortedListDoes() async throws {
+    let seed = UInt64(RepeatedTrait.number)
     var random = Randomness(state: seed)
     var queue = SleepQueue<Int>()
     var model: [(deadline: Int, number: UInt64, token: SleepQueue<Int>.Token)] = []

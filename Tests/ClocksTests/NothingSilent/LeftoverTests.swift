@@ -39,7 +39,7 @@ import Testing
   }
 
   /// A sleep that a thread registers when nothing of the scope runs.
-  @Test(arguments: 0..<20) func aSleepFromElsewhereMovesTime(_ repetition: Int) async throws {
+  @Test(.repeated(20)) func aSleepFromElsewhereMovesTime() async throws {
     try await withVirtualTime { time in
       let clock = TestClock()
       try await withTaskExecutorPreference(Pool()) {

@@ -163,7 +163,7 @@ import Testing
 
   // MARK: - One at a time
 
-  @Test(arguments: 0..<20) func aTestsTasksNeverRunAtTheSameTime(_ repetition: Int) async {
+  @Test(.repeated(20)) func aTestsTasksNeverRunAtTheSameTime() async {
     let clock = TestClock()
     let running = Log<Int>()
     nonisolated(unsafe) var jobs = 0

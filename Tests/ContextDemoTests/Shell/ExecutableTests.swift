@@ -37,13 +37,19 @@ import Testing
     let ended = try await DemoProcess(["platform"], environment: ["CLOCKS_DOOR": door]).end()
     #expect(ended.exitCode == 0)
     #expect(ended.error == [])
-    #expect(ended.output.count == 8)
+    #expect(ended.output.count == 10)
     #expect(ended.output[0].hasPrefix("system      "))
     #expect(ended.output[1].hasPrefix("built by    Swift "))
+    #if compiler(>=6.3)
+      #expect(ended.output[2] == "runtime     Swift 6.3 or later")
+    #else
+      #expect(ended.output[2] == "runtime     Swift 6.2")
+    #endif
     #expect(
-      ended.output.dropFirst(2) == [
+      ended.output.dropFirst(3) == [
         "door        \(door)", "rung        \(rung)", "tasks       seen",
         "main actor  \(seen)", "Task.yield  \(seen)", "sleeps      \(seen)",
+        "queues      \(seen)",
       ])
   }
 

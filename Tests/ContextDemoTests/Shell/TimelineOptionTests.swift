@@ -81,7 +81,7 @@ import Testing
   }
 
   // Without optimization: with it, some hops between actors are left out.
-  #if os(Linux) && DEBUG && compiler(>=6.3)
+  #if os(Linux) && DEBUG && compiler(>=6.2)
     @Test(arguments: ["music-search", "timeout-service"])
     func thePicturesInDocsAreUpToDate(_ name: String) async throws {
       let file = try temporaryFile("picture.svg")

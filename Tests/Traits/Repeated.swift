@@ -4,13 +4,13 @@ import Testing
 /// instance of the suite of its own, and with the traits that come after this one.
 ///
 /// It is what an argument for each repetition would be, without a line of output for each.
-struct RepeatedTrait: TestTrait, TestScoping {
+public struct RepeatedTrait: TestTrait, TestScoping {
   /// The number of the run that the current task belongs to, from 0.
-  @TaskLocal static var number = 0
+  @TaskLocal public static var number = 0
 
   let count: Int
 
-  func provideScope(
+  public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
     try await withoutActuallyEscaping(function) { function in
@@ -41,5 +41,5 @@ struct RepeatedTrait: TestTrait, TestScoping {
 
 extension Trait where Self == RepeatedTrait {
   /// Runs the test so many times.
-  static func repeated(_ count: Int) -> Self { Self(count: count) }
+  public static func repeated(_ count: Int) -> Self { Self(count: count) }
 }

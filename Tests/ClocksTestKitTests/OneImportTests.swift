@@ -1,0 +1,9 @@
+import ClocksTestKit
+import Testing
+
+/// A file that imports ClocksTestKit alone knows the scope of its test.
+@Test(.virtualTime) func oneImportIsEnoughForTheScope() async throws {
+  let time: VirtualTime = try #require(.current)
+  await time.advance(by: .seconds(1))
+  #expect(time.now.offset == .seconds(1))
+}
