@@ -75,11 +75,28 @@ nonisolated(nonsending) func withCancellableContinuation(
   try await withUnsafeThrowingContinuation { body($0) }
 }
 
-/// The same apart, for whoever is generic; and on no actor, as the closure between the two would be.
+/// The same apart, for whoever is generic; on no actor, as the closure between the two would be; and
+/// everywhere.
 @concurrent @inline(never)
 func withCancellableContinuationOnNoActor(
   onCancel: @Sendable () -> Void,
   _ body: @Sendable (UnsafeContinuation<Void, any Error>) -> Void
 ) async throws {
+  guard RuntimeEntries.haveHandlers else {
+    return try await withoutEntries(onCancel: onCancel, body)
+  }
   try await withCancellableContinuation(onCancel: onCancel, body)
+}
+
+/// The same by what is public. Apart, so that its frame is no part of that of others.
+@concurrent @inline(never)
+private func withoutEntries(
+  onCancel: @Sendable () -> Void,
+  _ body: @Sendable (UnsafeContinuation<Void, any Error>) -> Void
+) async throws {
+  try await withTaskCancellationHandler {
+    try await withUnsafeThrowingContinuation { body($0) }
+  } onCancel: {
+    onCancel()
+  }
 }

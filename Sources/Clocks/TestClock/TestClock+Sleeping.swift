@@ -80,16 +80,6 @@ extension TestClock {
     let isOwn = scheduler.admitCurrentTask(among: timeline.users)
     if !isOwn { checkForeignUse("TestClock.sleep(until:)", at: origin) }
     guard let token = announceSleep(until: deadline) else { return }
-    guard RuntimeEntries.haveHandlers else {
-      return try await withTaskCancellationHandler {
-        try await withUnsafeThrowingContinuation { continuation in
-          beginSleep(
-            token, .continuation(continuation, isOwn: isOwn), until: deadline, tolerance: tolerance)
-        }
-      } onCancel: {
-        cancelSleep(token)
-      }
-    }
     try await withCancellableContinuationOnNoActor {
       cancelSleep(token)
     } _: { continuation in
