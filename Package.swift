@@ -24,7 +24,7 @@ let package = Package(
     .target(name: "TimeoutTask"),
     .target(name: "ClocksTestKit", dependencies: ["Clocks"], swiftSettings: atLoad),
     .executableTarget(name: "ContextDemo", dependencies: ["Clocks", "TimeoutTask"]),
-    .target(name: "TestTraits", path: "Tests/Traits"),
+    .target(name: "TestTraits", path: "Tests/TestTraits"),
     .testTarget(name: "ClocksTests", dependencies: ["Clocks", "TestTraits"]),
     .testTarget(
       name: "ClocksTestKitTests", dependencies: ["Clocks", "ClocksTestKit", "TestTraits"]),

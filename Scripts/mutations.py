@@ -1666,7 +1666,7 @@ of(
 of(
     "ActiveDeadline.swift",
     ("a deadline governs where the runtime names no place",
-     "guard let place else { return false }", "guard let place else { return true }"),
+     "place != nil && ", ""),
     ("a deadline counts in tasks that it does not cancel",
      "&& place == self.place", ""),
     ("a deadline counts after its end", "hasEnded.store(true,", "hasEnded.store(false,"),

@@ -36,8 +36,7 @@ class ActiveDeadline: @unchecked Sendable {
   ///
   /// Nothing is certain if the runtime does not say where: then no deadline is taken for granted.
   func governs(_ place: UnsafeRawPointer?) -> Bool {
-    guard let place else { return false }
-    return !hasEnded.load(ordering: .acquiring) && place == self.place
+    place != nil && !hasEnded.load(ordering: .acquiring) && place == self.place
   }
 
   /// Runs code under this deadline.
