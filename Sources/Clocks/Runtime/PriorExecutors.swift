@@ -68,7 +68,10 @@ extension RuntimeDoor {
   /// as there are cores: a test that blocks its thread keeps no other test from running, nor us
   /// from saying so. Executors that somebody else installed get the job as it is.
   static func runElsewhere(_ job: UnownedJob, on lane: Lane) {
-    guard PriorExecutors.areDispatch else { return PriorExecutors.enqueue(job, on: lane) }
+    guard PriorExecutors.areDispatch else {
+      TestCaseRegister.forgetYield(job)
+      return PriorExecutors.enqueue(job, on: lane)
+    }
     let isCounted = TaskOwnership.shared.foreignJobWillRun()
     #if os(Linux)
       // With a function and a pointer, as the platform does it, and not with a closure: that takes

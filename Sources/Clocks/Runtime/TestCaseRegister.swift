@@ -88,7 +88,8 @@ enum TestCaseRegister {
   ///
   /// - Returns: The owner that has adopted its maker meanwhile, and owns it from now on.
   static func hasMade(_ task: UnownedJob) -> TaskOwner? {
-    guard let maker = TaskReference.currentID else { return nil }
+    // One that is older has been resumed.
+    guard let maker = TaskReference.currentID, taskID(of: task) > maker else { return nil }
     let (owner, over): (TaskOwner?, [TaskHandle]) = lock.withLock {
       if let owner = TaskOwnership.shared.knownOwner(of: maker) {
         return (TaskOwnership.shared.claim(taskID(of: task), for: owner) ? owner : nil, [])
@@ -152,7 +153,8 @@ enum TestCaseRegister {
   // MARK: - Yields
 
   /// Learns that the current task, which was nobody's, has made a job that is no task's: it has yielded,
-  /// and the job will resume it. Returns the owner that has adopted it meanwhile.
+  /// and the job will resume it; or it is an actor's queue, which may do so. Returns the owner that has
+  /// adopted it meanwhile.
   static func hasYielded(_ job: UnownedJob) -> TaskOwner? {
     guard let task = TaskReference.currentID else { return nil }
     return lock.withLock {
@@ -162,6 +164,11 @@ enum TestCaseRegister {
       yields[unsafeBitCast(job, to: UInt.self)] = Yield(task: task, number: nextYield)
       return nil
     }
+  }
+
+  /// Forgets such a job, because nobody will learn when it has run.
+  static func forgetYield(_ job: UnownedJob) {
+    if isOn { lock.withLock { yields[unsafeBitCast(job, to: UInt.self)] = nil } }
   }
 
   /// What is to be called when such a job has run; to be asked for before.

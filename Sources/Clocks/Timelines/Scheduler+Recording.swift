@@ -49,7 +49,9 @@ extension Scheduler {
       if beginRecording(by: request), scope == nil { recorder?.beginTest() }
     } else if let folder = Environment.traceFolder, mayBeRecorded {
       let origin = report.origin
+      let isOnTrial = isOnTrial
       let isNew = beginRecording(limit: Recorder.usualLimit) { timeline in
+        defer { if !isOnTrial { TraceFolder.hasDelivered() } }
         guard !timeline.isEmpty else { return }
         TraceFolder.write(timeline, to: folder, at: origin)
         TimelineHooks.attach(timeline)

@@ -1,3 +1,5 @@
+import Dispatch
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Glibc)
@@ -55,9 +57,15 @@ enum TraceFolder {
     }
   }
 
+  /// The recordings that have not been delivered: the process waits for those that other threads write
+  /// when it comes to its end.
+  private static let undelivered = DispatchGroup()
+  private static let patience = DispatchTimeInterval.seconds(10)
+
   /// Sees to it that a recording is delivered at the end of the process, if its test is not over by
-  /// then as far as anybody knows.
+  /// then as far as anybody knows. Whoever delivers it says so with `hasDelivered`.
   static func deliverAtExit(_ recorder: Recorder) {
+    undelivered.enter()
     let isFirst = lock.withLock {
       defer {
         var known = unfinished ?? []
@@ -73,7 +81,10 @@ enum TraceFolder {
   private static func deliverUnfinished() {
     let known = lock.withLock { unfinished } ?? []
     for entry in known { entry.recorder?.deliver() }
+    _ = undelivered.wait(timeout: .now() + patience)
   }
+
+  static func hasDelivered() { undelivered.leave() }
 }
 
 extension RecordedTimeline {
