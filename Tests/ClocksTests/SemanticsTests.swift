@@ -353,7 +353,7 @@ import Testing
     }
     await clock.settle()
     #expect(clock.pendingSleeps.isEmpty)
-    try await clock.waitForSleeps()
+    try await clock.waitForSleeps(timeout: .seconds(600))
     #expect(clock.pendingSleeps.map(\.deadline.offset) == [.seconds(1)])
     await clock.advance(by: .seconds(1))
     #expect(clock.pendingSleeps.isEmpty)

@@ -270,7 +270,7 @@ import Testing
     await clock.advance(by: .seconds(5))
     #expect(clock.now.offset == .seconds(5))
     queue.resume()
-    try await clock.waitForSleeps()
+    try await clock.waitForSleeps(timeout: .seconds(600))
     await clock.advance(by: .seconds(1))
     #expect(diary.all == ["began at 5.0 seconds", "slept until 6.0 seconds"])
   }

@@ -33,7 +33,7 @@ import Testing
             try? await clock.sleep(for: .seconds(10))
           }
         }
-        try await time.waitForSleeps(atLeast: 201)
+        try await time.waitForSleeps(atLeast: 201, timeout: .seconds(600))
       }
     }
   }
@@ -75,7 +75,7 @@ import Testing
       weakClock = clock
       let task = Task { try? await clock.sleep(for: .seconds(1)) }
       onAThread { Task { try? await clock.sleep(for: .seconds(1)) } }
-      try await clock.waitForSleeps(atLeast: 2)
+      try await clock.waitForSleeps(atLeast: 2, timeout: .seconds(600))
       await clock.advance(by: .seconds(1))
       await task.value
     }

@@ -101,7 +101,7 @@ import Testing
     }
     let clock = TestClock()
     giveClock.yield(clock)
-    try await clock.waitForSleeps()
+    try await clock.waitForSleeps(timeout: .seconds(600))
     for tick in 1...3 {
       await clock.advance(by: .seconds(1))
       #expect(log.all.count == tick)
@@ -140,7 +140,7 @@ import Testing
         log.add(number)
       }
     }
-    try await clock.waitForSleeps(atLeast: 20)
+    try await clock.waitForSleeps(atLeast: 20, timeout: .seconds(600))
     await clock.advance(by: .seconds(1))
     #expect(Set(log.all) == Set(0..<20))
   }
