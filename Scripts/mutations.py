@@ -932,8 +932,8 @@ of(
     ("a test is not known to its failures", "isTestKnown: true", "isTestKnown: false"),
 )
 of(
-    "Scheduler.visit",
-    ("a visitor in a job is not counted", "      change { $0.visitorCame() }\n      // When", "      // When"),
+    "Scheduler.waitForCurrentJob",
+    ("a visitor in a job is not counted", "      change { $0.visitorCame() }\n    } else", "      // When"),
     ("a visitor's end is not told", "      context.pointee.visited.append(self)\n", ""),
     ("a job from before the door is not waited for", "else if RuntimeDoor.isOnMainQueue {",
      "else if RuntimeDoor.isOnMainQueue, isVirtual {"),
@@ -1035,6 +1035,10 @@ of(
     "VirtualTime.run",
     ("an outer scope's time jumps while the inner one runs",
      "    outer?.scheduler.beginHold()\n    defer { outer?.scheduler.endHold() }\n", "    _ = outer\n"),
+)
+of(
+    "VirtualTime.join",
+    ("a scope within begins beside the job that opens it", "      scheduler.waitForCurrentJob()\n", ""),
 )
 of(
     "VirtualTime.begin",

@@ -149,13 +149,19 @@ extension Scheduler {
     return false
   }
 
-  /// Waits from now on for the end of the job that the current thread runs.
+  /// Waits from now on for the end of the job that the current thread runs, which is one of the
+  /// scheduler's tasks'.
   func visit() {
+    waitForCurrentJob()
+    // When the job has ended, its task may wait for an actor.
+    if ThreadContext.current != nil, let current = TaskReference.current { suspect(current) }
+  }
+
+  /// Starts no job from now on until the one has ended that the current thread runs.
+  func waitForCurrentJob() {
     if let context = ThreadContext.current {
       context.pointee.visited.append(self)
       change { $0.visitorCame() }
-      // When the job has ended, its task may wait for an actor.
-      if let current = TaskReference.current { suspect(current) }
     } else if RuntimeDoor.isOnMainQueue {
       // A job that began before the door was opened. The main thread's next turn comes when it has
       // ended.

@@ -155,6 +155,9 @@ extension VirtualTime {
     // It is sent into the group once, and used no more here; Swift 6.2 does not see that.
     let child = unsafeBitCast(child, to: (@Sendable @isolated(any) () async -> Void).self)
     await withTaskGroup { group in
+      // Its first job waits for the end of this one: so the current task is suspended in every run, and
+      // never finds that the child has come to its end already.
+      scheduler.waitForCurrentJob()
       // Whatever is started on behalf of the scope's scheduler is the scope's.
       var context = ThreadContext(owner: scheduler, taskID: TaskReference.currentID ?? 0)
       context.run { _ in group.addTask(operation: child) }

@@ -28,19 +28,35 @@ private func tasks(_ count: Int) async {
 @Suite(.serialized) struct DivergenceTests {
   /// Looks at runs first in, first out until two differ; the cause may show by chance alone.
   private func divergence(
-    _ operation: @escaping @Sendable (VirtualTime) async throws -> Void
+    tries: Int = 100, _ operation: @escaping @Sendable (VirtualTime) async throws -> Void
   ) async -> Divergence? {
     var options = ScopeOptions()
     options.isExplored = true
     Hashing.ignoreAddresses()
     Chance.redirect()
-    for _ in 0..<100 {
+    for _ in 0..<tries {
       let exploration = Exploration(
         limits: .init(count: 2, seed: 1), time: nil, options: options, origin: CallSite(),
         gate: IssueGate())
       if case .diverged(let divergence, _) = await exploration(operation) { return divergence }
     }
     return nil
+  }
+
+  // MARK: - None
+
+  /// The scope within runs on another thread: it begins when the current task is suspended, and not before.
+  @Test func aScopeWithinDoesTheSameInEveryRun() async throws {
+    let found = await divergence(tries: 2_000) { _ in
+      let box = Box()
+      try await withVirtualTime { _ in await box.add(1) }
+      try await withVirtualTime { _ in
+        try await Task.sleep(for: .seconds(1))
+        try await withVirtualTime { _ in await box.add(1) }
+      }
+      #expect(await box.value == 2)
+    }
+    #expect(found == nil, "\(found?.description ?? "")")
   }
 
   // MARK: - From outside
