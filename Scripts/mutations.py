@@ -22,10 +22,6 @@ MUTATIONS = []
 
 # Why a mutation changes nothing that a test could see.
 EQUIVALENT = {
-    "a job that begins is not what happens in a scope":
-        "it was noted when the job became ready, and the test was not idle since",
-    "a job that becomes ready is not what happens in a scope":
-        "it is noted when the job begins, and until then the test is not idle",
     "a timer that was cancelled lets the deadline pass":
         "an operation whose task is cancelled is not interrupted; this is for the moment before it begins",
     "consecutive tasks stand in one run":
@@ -152,7 +148,7 @@ of(
 of(
     "SchedulerState.start",
     ("nobody knows which job runs", "    activity.jobBegins(of: job.taskID)\n", ""),
-    ("a job that begins is not what happens in a scope", "    scope?.pace.somethingHappens()\n", ""),
+    ("nobody knows who has run since time jumped", "    scope?.jobBegins(of: job.taskID)\n", ""),
 )
 of(
     "SchedulerState.endJob",
@@ -941,9 +937,8 @@ of(
      "      RuntimeDoor.afterCurrentMainJob { self.visitorLeft(on: .main) }\n", ""),
 )
 of(
-    "Scheduler.isCurrentTaskForeign",
-    ("the task of a scope within the test is foreign", "guard let parent = owner.parent else { return true }",
-     "guard let parent = owner.parent, parent !== self else { return true }"),
+    "Scheduler.isWithin",
+    ("the task of a scope within the test is foreign", "scheduler = inner.parent", "scheduler = nil"),
 )
 of(
     "Scheduler.takeOverCurrentTask",
@@ -1035,6 +1030,38 @@ of(
     "VirtualTime.run",
     ("an outer scope's time jumps while the inner one runs",
      "    outer?.scheduler.beginHold()\n    defer { outer?.scheduler.endHold() }\n", "    _ = outer\n"),
+)
+of(
+    "OvertakenWork.jobBegins",
+    ("an actor's queue may run nobody", "      lastQueue = now\n", "      _ = now\n"),
+    ("who has run is not known", "      lastRuns.set(task, to: LastRun(time: now))\n", ""),
+    ("all who have run are remembered for good", "if lastRuns.count >= Self.mostTasks", "if lastRuns.count < 0"),
+)
+of(
+    "OvertakenWork.arrives",
+    ("the last one is named", "guard first == nil, let jump", "guard let jump"),
+)
+of(
+    "OvertakenWork.jump",
+    ("who has run at the end of the jump has slept through it", "start < end", "start <= end"),
+    ("an actor's queue has run nobody", "if let lastQueue, lastQueue >= end { return nil }\n", ""),
+)
+of(
+    "SchedulerState.jump",
+    ("time does not jump", "    scope!.timeHasJumped()\n", ""),
+)
+of(
+    "Scheduler.isCallerForeign",
+    ("whoever resumes a task is of the test", "Self.running?.isWithin(self) != true", "false"),
+)
+of(
+    "VirtualTime.noteOnOvertakenWork",
+    ("who sleeps may wait for anything", "$0.sleep == nil && ", ""),
+    ("any failure is a timeout", "    guard isTimeout else { return nil }\n", ""),
+)
+of(
+    "VirtualTime.child",
+    ("work that was overtaken is not spoken of", "        self.warnOfOvertakenWork()\n", ""),
 )
 of(
     "VirtualTime.join",

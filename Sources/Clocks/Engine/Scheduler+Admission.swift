@@ -140,11 +140,20 @@ extension Scheduler {
   var isCurrentTaskForeign: Bool {
     guard
       let task = TaskReference.currentID,
-      var owner = Self.scheduler(TaskOwnership.shared.owner(of: task))
+      let owner = Self.scheduler(TaskOwnership.shared.owner(of: task))
     else { return false }
-    while owner !== self {
-      guard let parent = owner.parent else { return true }
-      owner = parent
+    return !owner.isWithin(self)
+  }
+
+  /// Whether the current thread runs neither for the scheduler nor for a scope within the test.
+  var isCallerForeign: Bool { Self.running?.isWithin(self) != true }
+
+  /// Whether it is the other one, or that of a scope within that one's test.
+  private func isWithin(_ other: Scheduler) -> Bool {
+    var scheduler: Scheduler? = self
+    while let inner = scheduler {
+      if inner === other { return true }
+      scheduler = inner.parent
     }
     return false
   }

@@ -119,6 +119,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   // MARK: - As an owner of tasks
 
   override func enqueue(_ job: ReadyJob, isNew: Bool) {
+    let isFromOutside = scope != nil && ThreadContext.current?.pointee.runsJob(of: self) != true
+    let isFromNobody = isFromOutside && !isNew && isCallerForeign
     let task = isNew ? TaskReference(job: job.job).watchableHandle : nil
     change { state in
       if isNew, let chooser = state.order.chooser { chooser.taskWasCreated(job.taskID) }
@@ -132,7 +134,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
         }
         state.note(.jobEnqueued(task: job.taskID, by: creator, job.lane))
       }
-      let isFromOutside = scope != nil && ThreadContext.current?.pointee.runsJob(of: self) != true
+      if isFromNobody { state.scope?.arrives(job) }
       state.jobIsReady(job, isFromOutside: isFromOutside)
     }
   }

@@ -137,7 +137,7 @@ struct SchedulerState {
   @inline(__always)
   private mutating func start(_ job: ReadyJob) -> Action {
     activity.jobBegins(of: job.taskID)
-    scope?.pace.somethingHappens()
+    scope?.jobBegins(of: job.taskID)
     if listener != nil { note(.jobBegan(task: job.taskID, job.lane)) }
     return .run(job)
   }
@@ -219,6 +219,7 @@ struct SchedulerState {
     let timeline = scope!.timeline
     let before = listener == nil ? nil : timeline.time
     guard let sleeper = timeline.popEarliest(dueBy: nil, order) else { return .rest(nil) }
+    scope!.timeHasJumped()
     if let chooser = order.chooser, let woken = timeline.sleeps.removed {
       chooser.sleepWakes(woken.number, of: woken.task)
     }

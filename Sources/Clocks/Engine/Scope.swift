@@ -74,6 +74,7 @@ final class ScopeState {
   @exclusivity(unchecked) var pace: Pace
   @exclusivity(unchecked) var runtimeSleeps = RuntimeSleeps()
   @exclusivity(unchecked) var body = ScopeBody()
+  @exclusivity(unchecked) private(set) var overtakenWork = OvertakenWork()
   /// How far the scope's date is from the one at which it began, apart from the time that has passed.
   @exclusivity(unchecked) var dateOffset: Duration = .zero
 
@@ -92,6 +93,23 @@ final class ScopeState {
 
   /// Whether a task waits for time to move.
   var isAwaited: Bool { !isOver && timeline.sleeps.count > 0 }
+
+  // MARK: - What happens
+
+  /// Notes that a job begins.
+  @inline(__always)
+  func jobBegins(of task: UInt64) {
+    if !scope.options.isExplored { overtakenWork.jobBegins(of: task, at: timeline.now) }
+  }
+
+  /// Notes that time has jumped.
+  @inline(__always)
+  func timeHasJumped() { overtakenWork.timeJumps(to: timeline.now) }
+
+  /// Notes that nobody of the test has made a task ready.
+  func arrives(_ job: ReadyJob) {
+    overtakenWork.arrives(job.taskID, name: TaskName.of(job.job))
+  }
 
   // MARK: - At rest
 

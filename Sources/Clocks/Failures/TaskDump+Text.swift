@@ -25,6 +25,13 @@ extension TaskDump: CustomStringConvertible {
   }
 }
 
+/// How a text names a task, for example `#13 "poller"`.
+enum TaskLabel {
+  static func of(_ id: UInt64, _ name: String?) -> String {
+    name.map { "#\(id) \"\($0)\"" } ?? "#\(id)"
+  }
+}
+
 extension String {
   /// The text of a report, with a dump below it.
   func with(_ dump: TaskDump?) -> String {
@@ -144,7 +151,7 @@ private struct TaskDumpWriter {
 
   private static func shortName(_ task: TaskRecords) -> String {
     if task.id == 0 { return "of an actor's queue" }
-    return task.name.map { "#\(task.id) \"\($0)\"" } ?? "#\(task.id)"
+    return TaskLabel.of(task.id, task.name)
   }
 
   // MARK: - A task

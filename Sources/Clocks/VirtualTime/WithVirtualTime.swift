@@ -144,6 +144,7 @@ extension VirtualTime {
         slot.result = .success(try await operation())
       } catch {
         slot.result = .failure(error)
+        self.warnOfOvertakenWork()
       }
       await self.end()
     }

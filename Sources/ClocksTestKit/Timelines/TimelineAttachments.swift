@@ -27,12 +27,6 @@ final class Explanation: Sendable {
     issue.comments.append(Comment(rawValue: explanation))
     return issue
   }
-
-  /// Whether an error that a test throws is a failure which nobody has recorded yet.
-  func isWanted(for error: any Error) -> Bool {
-    // The test library's own errors say that something was recorded, or that the test is skipped.
-    !String(reflecting: type(of: error)).hasPrefix("Testing.") && !Task.isCancelled
-  }
 }
 
 /// Attaches recordings to tests of Swift Testing.

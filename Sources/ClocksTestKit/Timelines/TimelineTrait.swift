@@ -47,7 +47,7 @@ public struct TimelineTrait: TestTrait, SuiteTrait, TestScoping {
         .provideScope(for: test, testCase: testCase) {
           do {
             try await function()
-          } catch  where explanation.isWanted(for: error) {
+          } catch  where isUnrecorded(error) {
             // The test library would record it, too, but where nobody can add to it.
             Issue.record(error, sourceLocation: test.sourceLocation)
           }

@@ -208,7 +208,7 @@ import Testing
     let start = realNow()
     #expect(isTimedOut())
     let passed = realNow() - start
-    #expect(passed >= .milliseconds(20) && passed < .seconds(60))
+    #expect(passed >= .milliseconds(20) && passed < .seconds(600))
     #expect(VirtualTime.current?.now.offset == .seconds(3600))
   }
 

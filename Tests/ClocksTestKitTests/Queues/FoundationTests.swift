@@ -27,7 +27,8 @@ import XCTest
       let start = realNow()
       wait()
       let passed = realNow() - start
-      #expect(passed >= .milliseconds(19) && passed < .seconds(30), "\(name), after \(hours) hours")
+      #expect(
+        passed >= .milliseconds(19) && passed < .seconds(600), "\(name), after \(hours) hours")
       #expect(Date() == date, "\(name)")
     }
     #expect(VirtualTime.current?.now.offset == .seconds(3600 * 11_000))
@@ -45,7 +46,7 @@ import XCTest
       }
     }
     let passed = realNow() - start
-    #expect(passed >= .milliseconds(38) && passed < .seconds(30))
+    #expect(passed >= .milliseconds(38) && passed < .seconds(600))
     #expect(VirtualTime.current?.now.offset == .seconds(3_600_000))
   }
 
@@ -160,7 +161,7 @@ final class MainRunLoopTests: XCTestCase {
   }
 
   private func areAsAsked(_ times: [Duration]) -> Bool {
-    times.count == 3 && times.allSatisfy { $0 >= .milliseconds(19) && $0 < .seconds(30) }
+    times.count == 3 && times.allSatisfy { $0 >= .milliseconds(19) && $0 < .seconds(600) }
   }
 
   @MainActor func testRunUntil() async throws {

@@ -1,0 +1,70 @@
+/// Notices that time has jumped while a task of a scope waited for work outside.
+///
+/// The scope cannot see such work: it looks idle, and so time jumps. It is known only afterwards, when
+/// somebody outside makes a task ready that has not run since the jump.
+struct OvertakenWork {
+  /// A jump of time that a task has slept through.
+  struct Jump: Sendable, Equatable {
+    /// What time it was when the task ran last.
+    var start: Duration
+    /// Where time has jumped to last.
+    var end: Duration
+
+    var length: Duration { end - start }
+  }
+
+  /// A task for which it is certain.
+  struct OvertakenTask: Sendable, Equatable {
+    var task: UInt64
+    var name: String?
+    var jump: Jump
+  }
+
+  /// The first one.
+  private(set) var first: OvertakenTask?
+  /// What time it was when each task ran last.
+  private var lastRuns = TaskTable<LastRun>()
+  /// What time it was when an actor's queue ran last: nobody knows for which tasks it did.
+  private var lastQueue: Duration?
+  /// Where time has jumped to last.
+  private var lastJump: Duration?
+
+  private static let mostTasks = 10_000
+
+  /// Notes that a job begins. Expected O(1).
+  ///
+  /// - Parameter task: Whose it is; 0 if it is that of an actor's queue.
+  @inline(__always)
+  mutating func jobBegins(of task: UInt64, at now: Duration) {
+    if task == 0 {
+      lastQueue = now
+    } else {
+      // Whoever is forgotten is not found: that is all.
+      if lastRuns.count >= Self.mostTasks { lastRuns.removeAll() }
+      lastRuns.set(task, to: LastRun(time: now))
+    }
+  }
+
+  /// Notes that time jumps.
+  @inline(__always)
+  mutating func timeJumps(to end: Duration) { lastJump = end }
+
+  /// Notes that somebody outside the test has made a task ready.
+  mutating func arrives(_ task: UInt64, name: @autoclosure () -> String?) {
+    guard first == nil, let jump = jump(over: task) else { return }
+    first = OvertakenTask(task: task, name: name(), jump: jump)
+  }
+
+  /// The jump of time for which a task has been suspended, if there is one for certain.
+  func jump(over task: UInt64) -> Jump? {
+    guard let end = lastJump, let start = lastRuns[task].time, start < end else { return nil }
+    if let lastQueue, lastQueue >= end { return nil }
+    return Jump(start: start, end: end)
+  }
+
+  private struct LastRun: TaskTableEntry {
+    static var none: Self { Self(time: nil) }
+    var time: Duration?
+    var isNone: Bool { time == nil }
+  }
+}
