@@ -28,7 +28,8 @@ let package = Package(
     .testTarget(name: "ClocksTests", dependencies: ["Clocks", "TestTraits"]),
     .testTarget(
       name: "ClocksTestKitTests", dependencies: ["Clocks", "ClocksTestKit", "TestTraits"]),
-    .testTarget(name: "TimeoutTaskTests", dependencies: ["Clocks", "TimeoutTask"]),
+    .testTarget(
+      name: "TimeoutTaskTests", dependencies: ["Clocks", "TestTraits", "TimeoutTask"]),
     .testTarget(
       name: "ContextDemoTests",
       dependencies: ["Clocks", "ClocksTestKit", "ContextDemo", "TimeoutTask"]),

@@ -20,14 +20,17 @@ private func limited<Result: Sendable>(
 
 private struct TimeoutFailure: Error {}
 
-/// An answer that another thread gives after a moment of real time.
-@Sendable private func answerFromElsewhere() async -> Int {
-  await withUnsafeContinuation { continuation in
+/// An answer that another thread gives when time has moved, by as much at least.
+@Sendable func answerFromElsewhere(after duration: Duration = .seconds(30)) async -> Int {
+  let time = VirtualTime.current!
+  let answer = await withUnsafeContinuation { continuation in
+    let start = time.now
     Thread.detachNewThread {
-      usleep(20_000)
+      while start.duration(to: time.now) < duration { usleep(1_000) }
       continuation.resume(returning: 42)
     }
   }
+  return answer
 }
 
 /// Time has jumped to a deadline while the test waited for real work: whoever reads the failure is told.
@@ -48,7 +51,7 @@ private struct TimeoutFailure: Error {}
 
   @Test func anErrorSaysWhoHasWaited() async throws {
     let found = try await inVirtualTime {
-      _ = try await limited(to: .seconds(30), answerFromElsewhere)
+      _ = try await limited(to: .seconds(30)) { await answerFromElsewhere() }
     }
     #expect(found.map(\.text) == [certain])
   }
@@ -56,7 +59,7 @@ private struct TimeoutFailure: Error {}
   @Test func soDoesAnExpectation() async throws {
     let found = try await inVirtualTime {
       try await Task.sleep(for: .seconds(5))
-      let answer = try? await limited(to: .seconds(30), answerFromElsewhere)
+      let answer = try? await limited(to: .seconds(30)) { await answerFromElsewhere() }
       #expect(answer == 42)
     }
     let text = certain.replacingOccurrences(of: "to 30.0", with: "to 35.0")
@@ -110,7 +113,7 @@ private struct TimeoutFailure: Error {}
     let found = try await inVirtualTime {
       let time = VirtualTime.current!
       let answer = try await limited(to: .seconds(30)) {
-        await time.holding { await answerFromElsewhere() }
+        await time.holding { await answerFromElsewhere(after: .zero) }
       }
       #expect(answer == 0)
     }
@@ -158,7 +161,7 @@ struct OvertakenWorkSample {
   @Test func throwsAnError() async {
     await #expect(throws: TimeoutFailure.self) {
       try await withVirtualTime { _ in
-        _ = try await limited(to: .seconds(30), answerFromElsewhere)
+        _ = try await limited(to: .seconds(30)) { await answerFromElsewhere() }
       }
     }
     await #expect(throws: TimeoutFailure.self) {

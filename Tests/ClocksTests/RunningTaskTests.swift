@@ -1,4 +1,5 @@
 import Dispatch
+import TestTraits
 import Testing
 
 @testable import Clocks
@@ -11,7 +12,7 @@ import Testing
     #expect(!place.isAnother(than: current.job))
   }
 
-  @Test func anotherThreadIsSeenToRunAnotherTask() async throws {
+  @Test(.blocksAThread) func anotherThreadIsSeenToRunAnotherTask() async throws {
     let (begun, sawIt) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     nonisolated(unsafe) var place: RunningTask?
     nonisolated(unsafe) var other: TaskReference?

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import TestTraits
 import Testing
 
 @_spi(TestKit) @testable import Clocks
@@ -400,7 +401,7 @@ private final class Box<Value>: @unchecked Sendable {
         """) == true)
   }
 
-  @Test func aScopeThatWaitsForABusyTestIsNotStuck() async throws {
+  @Test(.blocksAThread) func aScopeThatWaitsForABusyTestIsNotStuck() async throws {
     let reports = Log<String>()
     let options = ScopeOptions(stuckAfter: .milliseconds(100))
     try await VirtualTime(options, at: .here(), record: reports.add).run { _ in

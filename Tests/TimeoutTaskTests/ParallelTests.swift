@@ -1,4 +1,5 @@
 import Clocks
+import TestTraits
 import Testing
 import TimeoutTask
 
@@ -90,7 +91,7 @@ import TimeoutTask
     }
   }
 
-  @Test @MainActor func aDeadlineCancelsAnOperationThatKeepsItsActorBusy() async {
+  @Test(.blocksAThread) @MainActor func aDeadlineCancelsAnOperationThatKeepsItsActorBusy() async {
     await #expect(throws: TimeoutError.self) {
       try await withTimeout(.milliseconds(5)) {
         while !Task.isCancelled {}
@@ -99,7 +100,7 @@ import TimeoutTask
     }
   }
 
-  @Test func aTimeoutReachesWaitersWhileTheWorkKeepsItsActorBusy() async {
+  @Test(.blocksAThread) func aTimeoutReachesWaitersWhileTheWorkKeepsItsActorBusy() async {
     let busy = Gate()
     let task = TimeoutTask(timeout: .milliseconds(5)) { @Busy in
       busy.open()

@@ -2,6 +2,7 @@ import Clocks
 import ClocksTestKit
 import Dispatch
 import Foundation
+import TestTraits
 import Testing
 
 /// In a scope what Dispatch is to do later happens at its virtual instant.
@@ -240,7 +241,7 @@ import Testing
   }
 
   /// What has not begun when the scope ends begins in real time.
-  @Test(arguments: 0..<5) func whatIsLeftOfAScope(_: Int) async throws {
+  @Test(.blocksAThread, arguments: 0..<5) func whatIsLeftOfAScope(_: Int) async throws {
     let ended = DispatchSemaphore(value: 0)
     let timer = DispatchSource.makeTimerSource(queue: queue)
     try await withVirtualTime { _ in

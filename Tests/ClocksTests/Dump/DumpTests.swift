@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import TestTraits
 import Testing
 
 @testable import Clocks
@@ -115,7 +116,7 @@ private actor Store {
   }
 
   /// The actor is held by a task that is not the test's.
-  @Test func aTaskThatWaitsForAnActorIsSaidTo() async {
+  @Test(.blocksAThread) func aTaskThatWaitsForAnActorIsSaidTo() async {
     let store = Store()
     let (entered, leave) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let writer = Task.detached { await store.write(entered, leave) }

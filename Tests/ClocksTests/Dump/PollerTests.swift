@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import TestTraits
 import Testing
 
 @testable import Clocks
@@ -55,15 +56,6 @@ private actor Screen {
 /// The reports that Docs/Troubleshooting.md shows: each stands there as it is made here, but for the
 /// numbers of tasks and lines.
 @Suite struct PollerTests {
-  private static let page: String = {
-    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    return
-      (try? String(
-        contentsOf: root.appendingPathComponent("Docs/Troubleshooting.md"), encoding: .utf8))
-      ?? ""
-  }()
-
   private static func unnumbered(_ text: String) -> String {
     text.replacing(/#\d\d+/, with: "#").replacing(/\.swift:\d+/, with: ".swift")
       .replacing(/until [\d.]+ seconds/, with: "until some seconds")
@@ -71,15 +63,20 @@ private actor Screen {
       .replacing(/\s"\[Swift Testing\] [^"]*"/, with: "")
   }
 
-  /// Expects that the dump in a report stands in the page.
+  /// Expects that the dump in a report stands in the page, below a heading that quotes the report.
   private static func expectToBeDocumented(
     _ report: String?, sourceLocation: SourceLocation = #_sourceLocation
   ) {
-    let parts = (report ?? "").components(separatedBy: "\n\nWhere the test's ")
-    #expect(parts.count == 2, "\(report ?? "")", sourceLocation: sourceLocation)
-    let dump = "\n```text\nWhere the test's " + (parts.last ?? "") + "\n```\n"
+    let report = report ?? ""
+    let parts = report.components(separatedBy: "\n\nWhere the test's ")
+    #expect(parts.count == 2, "\(report)", sourceLocation: sourceLocation)
+    let dump = unnumbered("\n```text\nWhere the test's " + (parts.last ?? "") + "\n```\n")
+    let rows = Troubleshooting.rows.filter { unnumbered($0.text).contains(dump) }
+    #expect(!rows.isEmpty, "\(dump)", sourceLocation: sourceLocation)
+    let quotes = rows.flatMap(\.quotes).filter { Troubleshooting.quote($0, fits: parts[0]) }
     #expect(
-      unnumbered(page).contains(unnumbered(dump)), "\(dump)", sourceLocation: sourceLocation)
+      !quotes.isEmpty, "\(parts[0]) stands below \(rows.map(\.heading))",
+      sourceLocation: sourceLocation)
   }
 
   private static func report(of body: () async throws -> Void) async throws -> String? {
@@ -200,9 +197,10 @@ private actor Screen {
       "StuckPollerTests.*\(test)\\(",
       environment: ["CLOCKS_BLOCKED_AFTER": "0.3", StuckPollerTests.variable: "1"])
     // Swift Testing indents all lines of an issue but the first.
-    let lines = child.standardError.split(separator: "\n", omittingEmptySubsequences: false)
-      .drop { !$0.hasPrefix("  Where the test's ") }.prefix { $0.hasPrefix("  ") }
-    Self.expectToBeDocumented("\n\n" + lines.map { $0.dropFirst(2) }.joined(separator: "\n"))
+    let all = child.standardError.split(separator: "\n", omittingEmptySubsequences: false)
+    let lines = all.drop { !$0.hasPrefix("  Where the test's ") }.prefix { $0.hasPrefix("  ") }
+    let report = all.prefix(lines.startIndex - 1) + [""] + lines.map { $0.dropFirst(2) }
+    Self.expectToBeDocumented(report.joined(separator: "\n"))
   }
 }
 

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import TestTraits
 import Testing
 
 @testable import Clocks
@@ -73,7 +74,7 @@ import Testing
     #expect(isHome == true)
   }
 
-  @Test func aVisitorThatComesWhileAJobRunsEndsBeforeTheNextJob() async {
+  @Test(.blocksAThread) func aVisitorThatComesWhileAJobRunsEndsBeforeTheNextJob() async {
     let log = Log<String>()
     let (clocks, giveClock) = AsyncStream<TestClock<Duration>>.makeStream()
     let gate = DispatchSemaphore(value: 0)

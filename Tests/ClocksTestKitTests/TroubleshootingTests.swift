@@ -1,0 +1,104 @@
+import Clocks
+import ClocksTestKit
+import Foundation
+import TestTraits
+import Testing
+
+/// Each text of the kit that Docs/Troubleshooting.md quotes comes when its case is provoked; the others are
+/// provoked where the engine is tested.
+@Suite struct KitTroubleshootingTests {
+  typealias Provocation = @Sendable () async throws -> String
+
+  @Test func everyTextOfTheKitIsProvoked() {
+    let quotes = Set(Troubleshooting.rows.flatMap(\.quotes))
+    #expect(Set(Self.provocations.keys) == Troubleshooting.quotesOfTheKit)
+    #expect(Troubleshooting.quotesOfTheKit.isSubset(of: quotes))
+    #expect(Troubleshooting.quotesOfBuilds.isSubset(of: quotes))
+  }
+
+  @Test(arguments: Self.provocations.keys.sorted())
+  func itSaysWhatThePageQuotes(_ quote: String) async throws {
+    let provocation = try #require(Self.provocations[quote])
+    let text = try await provocation()
+    #expect(Troubleshooting.quote(quote, fits: text), "\(text)")
+  }
+
+  // MARK: - How each is provoked
+
+  private static func report(_ body: @escaping @Sendable () async throws -> Void) -> Provocation {
+    { try await failures { try? await body() }.map(\.text).joined(separator: "\n") }
+  }
+
+  /// What is recorded in a test with the trait.
+  private static func inVirtualTime(
+    _ body: @escaping @Sendable () async throws -> Void
+  ) -> Provocation {
+    report {
+      try await VirtualTimeTrait.virtualTime.provideScope(
+        for: Test.current!, testCase: Test.Case.current, performing: body)
+    }
+  }
+
+  private struct Timeout: Error {}
+
+  private static func numbers() -> AsyncStream<Int> {
+    AsyncStream { continuation in
+      continuation.yield(1)
+      continuation.finish()
+    }
+  }
+
+  static let provocations: [String: Provocation] = [
+    "The condition did not hold at any time within …": report {
+      await TestClock().eventually(within: .seconds(1)) { false }
+    },
+    "The condition held after …": report {
+      await TestClock().never(within: .seconds(1)) { true }
+    },
+    "Expected … to be fulfilled …": report {
+      await TimedExpectation("answer").wait(within: .seconds(1), on: TestClock())
+    },
+    "… expects a limit of zero or more …": report {
+      await TestClock().eventually(within: .seconds(-1)) { true }
+    },
+    "… or to be given a clock": report {
+      await TimedExpectation("answer").wait(within: .seconds(1))
+    },
+    "… but the task was cancelled …": report {
+      let clock = TestClock()
+      let task = Task {
+        withUnsafeCurrentTask { $0?.cancel() }
+        await clock.eventually(within: .seconds(1)) { false }
+      }
+      await task.value
+    },
+    "The sequence does not do what the diagram says …": inVirtualTime {
+      await expectTimeline(of: numbers(), "2|")
+    },
+    "… does not understand the diagram …": inVirtualTime {
+      await expectTimeline(of: numbers(), "1-((")
+    },
+    "Expected an element within …": inVirtualTime {
+      let probe = Probe(AsyncStream<Int> { _ in })
+      await probe.next(within: .seconds(1))
+    },
+    "CLOCKS_TRACE: cannot write …": {
+      let child = try await ChildTests.run(
+        "TraceSamples",
+        environment: ["CLOCKS_TRACE": "/dev/null/x", "CLOCKS_TRACE_SAMPLES": "1"])
+      return child.output
+    },
+    "Time jumped …, while task #… waited for work outside the scope …": inVirtualTime {
+      let fetch = Task { await answerFromElsewhere() }
+      try await Task.sleep(for: .seconds(30))
+      #expect(await fetch.value == 0)
+    },
+    "Time jumped …, because nothing of the test could run …": inVirtualTime {
+      let fetch = Task { await answerFromElsewhere(after: .seconds(60)) }
+      try await Task.sleep(for: .seconds(30))
+      Issue.record(Timeout())
+      try await Task.sleep(for: .seconds(30))
+      _ = await fetch.value
+    },
+  ]
+}

@@ -1,0 +1,109 @@
+import Foundation
+import TestTraits
+import Testing
+
+@testable import Clocks
+
+/// Each text that Docs/Troubleshooting.md quotes comes when its case is provoked.
+@Suite struct TroubleshootingTests {
+  typealias Provocation = @Sendable () async throws -> String
+
+  @Test func everyHeadingIsProvoked() {
+    let rows = Troubleshooting.rows
+    #expect(rows.count > 25)
+    // Those with a list of tasks are provoked by `PollerTests`, where the list must be the same, too.
+    let lists = Set(rows.filter(\.hasList).compactMap(\.quotes.first))
+    let expected = Set(rows.flatMap(\.quotes)).subtracting(lists)
+      .subtracting(Troubleshooting.quotesOfTheKit).subtracting(Troubleshooting.quotesOfBuilds)
+    #expect(Set(Self.provocations.keys).subtracting(lists) == expected)
+    #expect(rows.filter(\.quotes.isEmpty).map(\.heading) == Troubleshooting.unquoted)
+  }
+
+  @Test(arguments: Self.provocations.keys.sorted())
+  func itSaysWhatThePageQuotes(_ quote: String) async throws {
+    let provocation = try #require(Self.provocations[quote])
+    let text = try await provocation()
+    #expect(Troubleshooting.quote(quote, fits: text), "\(text)")
+  }
+
+  /// What is compared is more than nothing.
+  @Test func aQuoteFitsOnlyWhatItQuotes() {
+    #expect(Troubleshooting.quote("a … c", fits: "so a b c it is"))
+    #expect(!Troubleshooting.quote("a … c", fits: "so c b a it is"))
+    #expect(Troubleshooting.quote("… for 30.0 seconds …", fits: "it waits for 0.5 seconds"))
+    #expect(!Troubleshooting.quote("… for 30.0 seconds …", fits: "it waits for ever"))
+  }
+
+  // MARK: - How each is provoked
+
+  private static func report(_ body: @escaping @Sendable () async throws -> Void) -> Provocation {
+    {
+      try await recordedIssues { try? await body() }.map(\.message).joined(separator: "\n")
+    }
+  }
+
+  /// What is written where a test fails in a process of its own.
+  private static func child(
+    _ tests: String, _ environment: [String: String] = [:]
+  ) -> Provocation {
+    {
+      let child = try await ChildProcess.runSwiftTesting(
+        tests,
+        environment: environment.merging([HangingTests.variable: "1"]) { first, _ in first })
+      // Long lines are those of issues.
+      return (child.standardOutput + child.standardError).replacing(/\n\s*/, with: " ")
+    }
+  }
+
+  private static func sleeper(_ clock: TestClock<Duration>) async -> Task<Void, any Error> {
+    let task = Task(name: "sleeper") { try await clock.sleep(for: .seconds(3)) }
+    await clock.settle()
+    return task
+  }
+
+  static let provocations: [String: Provocation] = [
+    "Where the test's … tasks are": {
+      let clock = TestClock()
+      let task = await sleeper(clock)
+      defer { task.cancel() }
+      return clock.dump()
+    },
+    "… expects a duration of zero or more, but got …": report {
+      await TestClock().advance(by: .seconds(-1))
+    },
+    "… expects an instant that is not in the past …": report {
+      let clock = TestClock()
+      await clock.advance(by: .seconds(2))
+      await clock.advance(to: .init(offset: .seconds(1)))
+    },
+    "… was called by a task of another test than the one that made the clock …": report {
+      // Each of these tasks stands for a test: it makes a clock of its own.
+      let clock = await Task { TestClock() }.value
+      await Task {
+        let own = TestClock()
+        await clock.advance(by: .seconds(1))
+        withExtendedLifetime(own) {}
+      }.value
+    },
+    "The clock made at … is used by … test cases at once …": child(
+      "ClockSharedAtOnceTests", ["CLOCKS_BLOCKED_AFTER": "0.5"]),
+    "The clock \"…\" is unimplemented, but was asked for …": report {
+      let clock = UnimplementedClock(name: "network")
+      _ = clock.now
+    },
+    "withVirtualTime has cancelled task #…, which ran on …": report {
+      try await withVirtualTime { time in
+        let end = RealTime(in: .seconds(600))
+        time.scheduler.change { $0.runaway.limits.jobs = 1_000 }
+        Task { while !end.hasPassed { await Task.yield() } }
+      }
+    },
+    "Note: this process stands on the rung …": child(
+      "StuckPollerTests.*forgetsToAdvance\\(",
+      ["CLOCKS_DOOR": "hook", "CLOCKS_BLOCKED_AFTER": "0.3", StuckPollerTests.variable: "1"]),
+    "CLOCKS_DOOR is \"…\", but can only be one of …": child(
+      "RungNoteTests", ["CLOCKS_DOOR": "garage"]),
+    "CLOCKS_DUMP_SIGNAL is \"…\" …": child(
+      "SignalledTests", ["CLOCKS_DUMP_SIGNAL": "KILL", SignalledTests.variable: "1"]),
+  ]
+}

@@ -1,0 +1,70 @@
+import Foundation
+
+/// The page Docs/Troubleshooting.md: each text that a heading quotes is provoked by a test.
+public enum Troubleshooting {
+  /// A part of the page under a heading of its own.
+  public struct Row: Sendable {
+    public let heading: String
+    public let text: String
+
+    /// The texts that the heading quotes; `…` stands for anything.
+    public var quotes: [String] {
+      guard heading.hasPrefix("\""), heading.hasSuffix("\"") else { return [] }
+      return heading.dropFirst().dropLast().components(separatedBy: "\", \"")
+    }
+
+    /// Whether an example of a list of tasks stands there.
+    public var hasList: Bool { text.contains("\n```text\nWhere the test's ") }
+  }
+
+  public static let page: String = {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+    let page = root.appendingPathComponent("Docs/Troubleshooting.md")
+    return (try? String(contentsOf: page, encoding: .utf8)) ?? ""
+  }()
+
+  public static let rows: [Row] = page.components(separatedBy: "\n## ").dropFirst().map {
+    let parts = $0.split(separator: "\n", maxSplits: 1)
+    return Row(heading: String(parts[0]), text: String(parts[1]))
+  }
+
+  /// Whether a text is what a heading quotes. Numbers may be others.
+  public static func quote(_ quote: String, fits text: String) -> Bool {
+    func unnumbered(_ text: some StringProtocol) -> String {
+      String(text).replacing(/\d+(\.\d+)?/, with: "0")
+    }
+    var rest = unnumbered(text)[...]
+    for part in unnumbered(quote).components(separatedBy: "…") {
+      let part = part.trimmingCharacters(in: .whitespaces)
+      guard !part.isEmpty else { continue }
+      guard let range = rest.range(of: part) else { return false }
+      rest = rest[range.upperBound...]
+    }
+    return true
+  }
+
+  /// What is provoked where ClocksTestKit is; the rest is provoked where the engine is.
+  public static let quotesOfTheKit: Set = [
+    "The condition did not hold at any time within …", "The condition held after …",
+    "Expected … to be fulfilled …", "… expects a limit of zero or more …",
+    "… or to be given a clock", "… but the task was cancelled …",
+    "The sequence does not do what the diagram says …", "… does not understand the diagram …",
+    "Expected an element within …", "CLOCKS_TRACE: cannot write …",
+    "Time jumped …, while task #… waited for work outside the scope …",
+    "Time jumped …, because nothing of the test could run …",
+  ]
+
+  /// What a build says, and not a test: Tests/TwoClocks provokes it.
+  public static let quotesOfBuilds: Set = [
+    "multiple packages ('…', 'swift-test-clocks') declare targets with a conflicting name: 'Clocks' …"
+  ]
+
+  /// What the headings do not quote: each says what somebody sees.
+  public static let unquoted = [
+    "A test hangs on the build machine", "A SleepArrivalError",
+    "The test hangs, and says nothing",
+    "The test passes alone and fails among others, or in release only",
+    "A deadline does something else than I expected",
+  ]
+}
