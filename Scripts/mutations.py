@@ -1034,8 +1034,7 @@ of(
 of(
     "OvertakenWork.jobBegins",
     ("an actor's queue may run nobody", "      lastQueue = now\n", "      _ = now\n"),
-    ("who has run is not known", "      lastRuns.set(task, to: LastRun(time: now))\n", ""),
-    ("all who have run are remembered for good", "if lastRuns.count >= Self.mostTasks", "if lastRuns.count < 0"),
+    ("who has run is not known", "LastRun(task: task, time: now)", "LastRun()"),
 )
 of(
     "OvertakenWork.arrives",
@@ -1043,7 +1042,8 @@ of(
 )
 of(
     "OvertakenWork.jump",
-    ("who has run at the end of the jump has slept through it", "start < end", "start <= end"),
+    ("who has run at the end of the jump has slept through it", "last.time < end", "last.time <= end"),
+    ("whoever has a place is the task", "last.task == task", "last.task != 0"),
     ("an actor's queue has run nobody", "if let lastQueue, lastQueue >= end { return nil }\n", ""),
 )
 of(

@@ -22,16 +22,17 @@ struct OvertakenWork {
 
   /// The first one.
   private(set) var first: OvertakenTask?
-  /// What time it was when each task ran last.
-  private var lastRuns = TaskTable<LastRun>()
+  /// What time it was when a task ran last, at the place that is its number modulo their count. Whoever has
+  /// lost its place to another task is not found: that is all.
+  private var lastRuns = [LastRun](repeating: LastRun(), count: places)
   /// What time it was when an actor's queue ran last: nobody knows for which tasks it did.
   private var lastQueue: Duration?
   /// Where time has jumped to last.
   private var lastJump: Duration?
 
-  private static let mostTasks = 10_000
+  private static var places: Int { 256 }
 
-  /// Notes that a job begins. Expected O(1).
+  /// Notes that a job begins. O(1).
   ///
   /// - Parameter task: Whose it is; 0 if it is that of an actor's queue.
   @inline(__always)
@@ -39,9 +40,7 @@ struct OvertakenWork {
     if task == 0 {
       lastQueue = now
     } else {
-      // Whoever is forgotten is not found: that is all.
-      if lastRuns.count >= Self.mostTasks { lastRuns.removeAll() }
-      lastRuns.set(task, to: LastRun(time: now))
+      lastRuns[Self.place(of: task)] = LastRun(task: task, time: now)
     }
   }
 
@@ -57,14 +56,17 @@ struct OvertakenWork {
 
   /// The jump of time for which a task has been suspended, if there is one for certain.
   func jump(over task: UInt64) -> Jump? {
-    guard let end = lastJump, let start = lastRuns[task].time, start < end else { return nil }
+    let last = lastRuns[Self.place(of: task)]
+    guard let end = lastJump, last.task == task, last.time < end else { return nil }
     if let lastQueue, lastQueue >= end { return nil }
-    return Jump(start: start, end: end)
+    return Jump(start: last.time, end: end)
   }
 
-  private struct LastRun: TaskTableEntry {
-    static var none: Self { Self(time: nil) }
-    var time: Duration?
-    var isNone: Bool { time == nil }
+  private static func place(of task: UInt64) -> Int { Int(truncatingIfNeeded: task) & (places - 1) }
+
+  private struct LastRun {
+    /// 0 for none.
+    var task: UInt64 = 0
+    var time = Duration.zero
   }
 }
