@@ -905,7 +905,8 @@ likely("OwnershipTests|SchedulerTests|LifetimeTests|TestClockXCTests")
 of(
     "Scheduler.admitCurrentTask",
     ("any task in a job of the test's counts as the test's",
-     "return context.pointee.taskID == task || TaskOwnership.shared.claim(task, for: self)", "return true"),
+     "      return isOwn\n", "      return true\n"),
+    ("a test case in the queue of an actor shares a clock in silence", "      if isNew, let users {", "      if isNew, users == nil {"),
     ("a task of another test is taken over by a sleep",
      "guard TaskOwnership.shared.claim(task, for: self) else { return false }",
      "TaskOwnership.shared.transfer(task, to: self)"),
@@ -922,8 +923,8 @@ of(
      "if known == nil, TestLibraries.isXCTestRunning, task == 0 {"),
     ("whoever makes a clock in XCTest is not known",
      "      scheduler.admitCurrentTask()\n      scheduler.addMaker()\n", "      scheduler.admitCurrentTask()\n"),
-    ("whoever makes a clock is not known", "      scheduler.addMaker()\n      // A test", "      // A test"),
-    ("a clock that a helper makes is not watched for", "        TestCaseRegister.turnOn()\n", ""),
+    ("whoever makes a clock is not known", "      scheduler.addMaker()\n      // What", "      // What"),
+    ("what a test has started before its first clock is nobody's", "        scheduler.adoptTestCase(of: task)\n", ""),
     ("a task whose clocks are gone is nobody's", "    _ = TaskOwnership.shared.claim(task, for: scheduler)\n", ""),
     ("a test is not known to its failures", "isTestKnown: true", "isTestKnown: false"),
 )
@@ -1151,8 +1152,8 @@ of(
     ("what runs for the whole process is registered", "        if running === processWide?.owner { return (running, false) }\n", ""),
 )
 of(
-    "TaskOwnership.claim",
-    ("a task can be claimed from another test", "      if let other = owners[id] { return other === owner }\n", ""),
+    "TaskOwnership.claimed",
+    ("a task can be claimed from another test", "      if let other = owners[id] { return (other === owner, false) }\n", ""),
     ("a claim is not noted", "      register(id, of: owner)\n", ""),
 )
 of(

@@ -47,11 +47,9 @@ extension Scheduler {
     scheduler.admitCurrentTask()
     if known == nil {
       scheduler.addMaker()
-      // A test may be given the clock.
-      if !TestCaseRegister.isOn,
-        !TestCaseRegister.isTestCase(task) || !SwiftTesting.isRunningCase
-      {
-        TestCaseRegister.turnOn()
+      // What the test has started before.
+      if TestCaseRegister.isTestCase(task), SwiftTesting.isRunningCase {
+        scheduler.adoptTestCase(of: task)
       }
     }
     return scheduler
@@ -77,7 +75,6 @@ extension Scheduler {
 
   func release() {
     TaskOwnership.shared.release(self)
-    if TaskOwnership.shared.isEmpty { TestCaseRegister.turnOff() }
   }
 
   /// Whether the scheduler has started the job that the current task runs, and nothing is to be done for
@@ -104,7 +101,14 @@ extension Scheduler {
     if let context, context.pointee.owner === self {
       // Everything that comes through the door is registered there. What does not is a task that
       // has not been suspended yet (`Task.immediate`) or that was only ever in an actor's queue.
-      return context.pointee.taskID == task || TaskOwnership.shared.claim(task, for: self)
+      if context.pointee.taskID == task { return true }
+      let (isOwn, isNew) = TaskOwnership.shared.claimed(task, for: self)
+      if isNew, let users {
+        // Or that of another test case, in the queue of an actor that is at work for this one.
+        adoptTestCase(of: task)
+        checkSharing(among: users)
+      }
+      return isOwn
     }
     guard TaskOwnership.shared.claim(task, for: self) else { return false }
     keepCurrentTask()
@@ -197,6 +201,9 @@ extension Scheduler {
     TestCaseRegister.adopt(task, by: self) { member in
       change { state in
         state.liveTasks.insert(member.task)
+        guard member.task.id != task else {
+          return member.isTestCase ? state.testTasks.add(user: WatchedTask(member.task)) : []
+        }
         // Its job may be under way.
         state.awayTasks.suspect(member.task, mayHaveRun: true, hasAsyncLets: false)
         if member.hasYielded, state.awayTasks.begins(member.task) {
@@ -205,6 +212,14 @@ extension Scheduler {
         return member.isTestCase ? state.testTasks.add(user: WatchedTask(member.task)) : []
       }
     }
+  }
+
+  /// Notes that the current task makes a clock, if it is that of a test case.
+  func begin(_ users: TestCases) {
+    guard let id = TaskReference.currentID, TestCaseRegister.isTestCase(id),
+      let task = WatchedTask.current
+    else { return }
+    _ = change { _ in users.add(task) }
   }
 
   /// Reports a clock if the current task is that of a test case, and another test case that is still

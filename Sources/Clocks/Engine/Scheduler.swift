@@ -203,8 +203,6 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     change { $0.realSleeps.begin(task, until: RealTime(in: delay)) }
   }
 
-  override var outlivesItsTest: Bool { change { $0.testTasks.areOver } }
-
   override func taskWasCreated(_ task: UnownedJob) {
     let handle = TaskReference(job: task).watchableHandle
     change { state in

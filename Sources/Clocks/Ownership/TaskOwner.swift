@@ -128,9 +128,6 @@ class TaskOwner: @unchecked Sendable {
   /// Looks whether tasks are back of which nobody else can tell.
   func lookAfterTasksAway() {}
 
-  /// Whether the test is over that made the owner's clocks, while there still is a clock.
-  var outlivesItsTest: Bool { false }
-
   /// Learns that the current thread has made a task for the owner.
   func taskWasCreated(_ task: UnownedJob) {}
 

@@ -138,11 +138,14 @@ final class TaskOwnership: Sendable {
 
   /// Registers a task as `owner`'s unless another owns it, and says whether it is `owner`'s now.
   /// Amortized O(1).
-  func claim(_ id: UInt64, for owner: TaskOwner) -> Bool {
+  func claim(_ id: UInt64, for owner: TaskOwner) -> Bool { claimed(id, for: owner).isOwn }
+
+  /// The same; says also whether it was nobody's before. Amortized O(1).
+  func claimed(_ id: UInt64, for owner: TaskOwner) -> (isOwn: Bool, isNew: Bool) {
     lock.withLock {
-      if let other = owners[id] { return other === owner }
+      if let other = owners[id] { return (other === owner, false) }
       register(id, of: owner)
-      return true
+      return (true, true)
     }
   }
 

@@ -98,6 +98,9 @@ enum RuntimeDoor {
         owner.enqueue(ReadyJob(job: job, taskID: id, lane: lane), isNew: isNew)
         return
       }
+    } else if TestCaseRegister.isOn, taskID(of: job) == 0 {
+      // There is no owner who could have adopted it.
+      _ = TestCaseRegister.hasYielded(job)
     }
     runElsewhere(job, on: lane)
   }
@@ -120,7 +123,7 @@ enum RuntimeDoor {
     } else {
       let endOfYield = id == 0 ? TestCaseRegister.endOfYield(job) : nil
       context.run { _ in run(job, id, on: lane) }
-      endOfYield?()
+      if id == 0 { endOfYield?() } else { TestCaseRegister.letGo(ofEnded: id) }
       // It may have been adopted while it ran.
       if TestCaseRegister.isOn { AwayRegister.look() }
     }

@@ -27,7 +27,7 @@ enum TaskCreation {
           TaskCreation.seesHops(options)
           ? Hops.withPreference(options) { make(flags, $0, type, function, context) }
           : make(flags, options, type, function, context)
-        if !TaskOwnership.shared.isEmpty { TaskCreation.hasMade(made.task) }
+        if TaskCreation.isAnyWanted { TaskCreation.hasMade(made.task) }
         return made
       }
       seen = CallTables.redirectUsers([
@@ -36,8 +36,9 @@ enum TaskCreation {
       let createTestCase: Create = { flags, options, type, function, context in
         let make = unsafeBitCast(TaskCreation.original, to: Create.self)
         let made = make(flags, options, type, function, context)
+        if TaskCreation.isAnyWanted { TaskCreation.hasMade(made.task) }
+        // Whoever has made it, it belongs to nobody but itself.
         TestCaseRegister.noteTestCase(made.task)
-        if !TaskOwnership.shared.isEmpty { TaskCreation.hasMade(made.task) }
         return made
       }
       _ = CallTables.redirect(
@@ -59,6 +60,10 @@ enum TaskCreation {
       ])
     #endif
   }
+
+  /// Whether anybody wants to know of tasks that are made.
+  @inline(__always)
+  private static var isAnyWanted: Bool { !TaskOwnership.shared.isEmpty || TestCaseRegister.isOn }
 
   /// The owner of the tasks that the current thread makes.
   private static var creator: TaskOwner? { holdsBack ? nil : ThreadContext.runningOwner }

@@ -1,12 +1,11 @@
 import Synchronization
 
-/// Which tasks belong to which test case of Swift Testing, as long as there is a clock that was made
-/// outside a test case, or by one that is over: as an argument of a test, by a task that helps, in a
-/// `static let`.
+/// Which tasks belong to which test case of Swift Testing, as long as they are nobody's.
 ///
-/// A test case that uses such a clock has tasks that are nobody's until it first touches the clock. They
-/// are remembered here, so that the clock's owner can *adopt* the test case then: from then on all of its
-/// tasks are the owner's.
+/// What a test case starts before it makes its first clock, or first touches one that was made outside it (as
+/// an argument of a test, by a task that helps, in a `static let`), is nobody's until then. It is remembered
+/// here, so that the clock's owner can *adopt* the test case then: from then on all of its tasks are the
+/// owner's.
 enum TestCaseRegister {
   /// A task that is nobody's yet.
   private struct Member: TaskTableEntry {
@@ -33,42 +32,21 @@ enum TestCaseRegister {
   @exclusivity(unchecked) nonisolated(unsafe) private static var nextYield = 0
   /// How many members there may be before those are dropped that are over.
   @exclusivity(unchecked) nonisolated(unsafe) private static var limit = 256
-  /// Whether members are remembered.
   private static let on = Atomic(false)
 
+  /// Whether members are remembered: as soon as there is a test case.
   @inline(__always)
   static var isOn: Bool { on.load(ordering: .relaxed) }
 
-  /// Remembers members from now on, if there are test cases at all: there is a clock that a test case may
-  /// use that has not made it.
-  static func turnOn() {
-    lock.withLock { if !testCases.isEmpty { on.store(true, ordering: .relaxed) } }
-  }
-
-  /// Forgets them: there is no clock any more.
-  static func turnOff() {
-    guard on.exchange(false, ordering: .relaxed) else { return }
-    // Whoever lets go of a task's last handle frees it: not under the lock.
-    let forgotten = lock.withLock {
-      defer {
-        members.removeAll()
-        yields = [:]
-      }
-      return members
-    }
-    withExtendedLifetime(forgotten) {}
-  }
-
   // MARK: - Test cases
 
-  /// Learns that the test library has made a task; it is in memory now. Expected O(1) if no clock
-  /// outlives its test case, or it is known that one does; else O(owners).
+  /// Learns that the test library has made a task; it is in memory now. Expected O(1).
   static func noteTestCase(_ task: UnownedJob) {
     let id = taskID(of: task)
-    if !isOn, TaskOwnership.shared.registeredOwners.contains(where: \.outlivesItsTest) { turnOn() }
     let over = lock.withLock {
       testCases.insert(id)
-      return isOn ? insert(task, of: id) : []
+      on.store(true, ordering: .relaxed)
+      return insert(task, of: id)
     }
     withExtendedLifetime(over) {}
   }
@@ -105,6 +83,16 @@ enum TestCaseRegister {
     guard let handle = TaskReference(job: task).watchableHandle else { return [] }
     members.set(handle.id, to: Member(testCase: testCase, task: handle))
     return members.count > limit ? removeEnded() : []
+  }
+
+  /// Lets go of a member whose job has ended here, if it is over. Expected O(1).
+  static func letGo(ofEnded id: UInt64) {
+    guard isOn else { return }
+    let over: TaskHandle? = lock.withLock {
+      guard let task = members[id].task, TaskStatus(of: task.job).isOver else { return nil }
+      return members.remove(id).task
+    }
+    withExtendedLifetime(over) {}
   }
 
   private static func removeEnded() -> [TaskHandle] {

@@ -117,6 +117,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
     timeline = Timeline(now: now.offset)
     self.origin = origin
     scheduler.add(timeline)
+    scheduler.begin(timeline.users)
     scheduler.recordIfAskedFor()
   }
 
@@ -127,6 +128,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
     self.scheduler = scheduler
     self.timeline = timeline
     scheduler.add(timeline)
+    scheduler.begin(timeline.users)
     scheduler.recordIfAskedFor()
   }
 

@@ -119,7 +119,7 @@ private actor Store {
   @Test(.blocksAThread) func aTaskThatWaitsForAnActorIsSaidTo() async {
     let store = Store()
     let (entered, leave) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-    let writer = Task.detached { await store.write(entered, leave) }
+    let writer = await strangersTask { await store.write(entered, leave) }
     Self.wait(entered)
     let clock = TestClock()
     let reader = Task(name: "reader") { await store.read() }

@@ -54,15 +54,18 @@ import Testing
     let (clocks, giveClock) = AsyncStream<TestClock<Duration>>.makeStream()
     var isHome: Bool?
     await withKnownIssue {
-      // Makes a clock of its own, as another test would.
+      let (made, hasMade) = AsyncStream<Void>.makeStream()
+      // Makes a clock of its own, as another test would, and before this one does.
       let other = Task {
         let own = TestClock()
+        hasMade.finish()
         for await clock in clocks {
           try? await clock.sleep(for: .seconds(1))
           return Self.current === own.scheduler
         }
         return false
       }
+      for await _ in made {}
       let clock = TestClock()
       giveClock.yield(clock)
       try? await clock.waitForSleeps()
@@ -79,7 +82,7 @@ import Testing
     let (clocks, giveClock) = AsyncStream<TestClock<Duration>>.makeStream()
     let gate = DispatchSemaphore(value: 0)
     // However many other tests wait for a thread, it comes before the job is reported that waits for it.
-    let visitor = Task(priority: .high) {
+    let visitor = await strangersTask(priority: .high) {
       for await clock in clocks {
         clock.scheduler.admitCurrentTask()
         gate.signal()

@@ -21,28 +21,46 @@ enum SharedClocks {
   }
 }
 
-@Suite struct ClockSharedAtOnceTests {
-  /// Lets test cases go on when all have come.
-  private actor Barrier {
-    static let shared = Barrier()
-    private var waiting: [CheckedContinuation<Void, Never>] = []
+/// Lets test cases go on when all have come.
+private actor Barrier {
+  private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    func wait(for count: Int) async {
-      if waiting.count + 1 == count {
-        for task in waiting { task.resume() }
-        waiting = []
-      } else {
-        await withCheckedContinuation { waiting.append($0) }
-      }
+  func wait(for count: Int) async {
+    if waiting.count + 1 == count {
+      for task in waiting { task.resume() }
+      waiting = []
+    } else {
+      await withCheckedContinuation { waiting.append($0) }
     }
   }
+}
+
+@Suite struct ClockSharedAtOnceTests {
+  private static let barrier = Barrier()
 
   @Test(arguments: 0..<3) func threeAtOnce(_: Int) async {
     guard SharedClocks.areAsked else { return }
-    await Barrier.shared.wait(for: 3)
+    await Self.barrier.wait(for: 3)
     _ = SharedClocks.clock
     await SharedClocks.sleepASecond()
-    await Barrier.shared.wait(for: 3)
+    await Self.barrier.wait(for: 3)
+  }
+}
+
+/// The test case that makes the clock is one of those that share it.
+@Suite struct ClockSharedByTwoTests {
+  private static let barrier = Barrier()
+
+  @Test(arguments: 0..<2) func twoAtOnce(_ number: Int) async {
+    guard SharedClocks.areAsked else { return }
+    if number == 0 {
+      _ = SharedClocks.clock
+      await Self.barrier.wait(for: 2)
+    } else {
+      await Self.barrier.wait(for: 2)
+      await SharedClocks.clock.settle()
+    }
+    await Self.barrier.wait(for: 2)
   }
 }
 
@@ -52,8 +70,9 @@ enum SharedClocks {
       tests, environment: ["CLOCKS_BLOCKED_AFTER": "0.5", HangingTests.variable: "1"])
   }
 
-  @Test func testCasesThatShareAClockAtOnceAreReported() async throws {
-    let child = try await run("ClockSharedAtOnceTests")
+  @Test(arguments: ["ClockSharedAtOnceTests", "ClockSharedByTwoTests"])
+  func testCasesThatShareAClockAtOnceAreReported(_ tests: String) async throws {
+    let child = try await run(tests)
     let output = child.standardOutput + child.standardError
     #expect(child.exitCode == 1, "\(output)")
     let text =

@@ -15,3 +15,12 @@ func onAThread(after seconds: Double = 0, _ body: @escaping @Sendable () -> Void
     body()
   }
 }
+
+/// Starts a task that is nobody's: no test has made it.
+func strangersTask<Result: Sendable>(
+  priority: TaskPriority? = nil, _ body: @escaping @Sendable () async -> Result
+) async -> Task<Result, Never> {
+  await withCheckedContinuation { continuation in
+    onAThread { continuation.resume(returning: Task(priority: priority, operation: body)) }
+  }
+}

@@ -1,0 +1,57 @@
+import Clocks
+import Testing
+
+/// What a test starts before there is a clock that it could be told by: all of it is the test's.
+@Suite struct EarlyTaskTests {
+  /// The first test of all makes the clock, and perhaps a task of it does.
+  @Suite(.serialized) struct OfASuite {
+    private static let clock = TestClock()
+
+    @Test(arguments: 0..<20) func sleepsASecond(_: Int) async {
+      let task = Task {
+        try? await Self.clock.sleep(for: .seconds(1))
+        return true
+      }
+      await Self.clock.advance(by: .seconds(1))
+      #expect(Self.clock.pendingSleeps.isEmpty)
+      _ = await task.value
+    }
+  }
+
+  @Test(arguments: 0..<50) func begunBeforeTheClockIsMade(_: Int) async {
+    let (clocks, give) = AsyncStream.makeStream(of: TestClock<Duration>.self)
+    let log = Log<String>()
+    let early = Task {
+      for await clock in clocks {
+        for _ in 0..<10 { await Task.yield() }
+        try? await clock.sleep(for: .seconds(1))
+        log.add("early")
+      }
+    }
+    let detached = Task.detached {
+      await Task {
+        await early.value
+        log.add("detached")
+      }.value
+    }
+    for _ in 0..<3 { await Task.yield() }
+    let clock = TestClock()
+    give.yield(clock)
+    give.finish()
+    await clock.advance(by: .seconds(1))
+    #expect(log.all == ["early", "detached"])
+    await detached.value
+  }
+
+  /// Nothing is kept of a task that is over.
+  @Test func whatATaskReturnsIsFreedWithIt() async {
+    final class Result: Sendable {}
+    weak var result: Result?
+    do {
+      let made = await Task { Result() }.value
+      result = made
+      #expect(result != nil)
+    }
+    #expect(result == nil)
+  }
+}
