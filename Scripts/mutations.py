@@ -1065,6 +1065,14 @@ of(
     ("work that was overtaken is not spoken of", "        self.warnOfOvertakenWork()\n", ""),
 )
 of(
+    "OwnDispatch.poolQueue",
+    ("jobs that hold their threads leave none for others", "isPoolHeld.load(ordering: .relaxed) ? 2 : 0", "0"),
+)
+of(
+    "TestCaseRegister.letGo",
+    ("what a task of a test returned is kept", "    guard isOn else { return }\n", "    if isOn { return }\n"),
+)
+of(
     "VirtualTime.join",
     ("a scope within begins beside the job that opens it", "      scheduler.waitForCurrentJob()\n", ""),
 )

@@ -20,6 +20,7 @@ extension Scheduler {
   /// Goes on without a job that holds its thread, so that the test can end. If the job ends after
   /// all, that changes nothing any more.
   func giveUp(_ blockage: Blockage) {
+    RuntimeDoor.threadIsHeld()
     change { $0.giveUpJob(blockage.number) }
   }
 

@@ -24,7 +24,8 @@ final class TestContext: Sendable {
     lock.destroy()
   }
 
-  /// Runs `report` soon: the first one on behalf of the test, any other here and now.
+  /// Runs `report` here and now, the first one on behalf of the test: the threads on which the test could run
+  /// it may all be held.
   func run(_ report: @escaping @Sendable () -> Void) {
     let task = lock.withLock {
       defer { self.task = nil }
@@ -32,6 +33,6 @@ final class TestContext: Sendable {
     }
     guard let task else { return report() }
     work.report = report
-    task.start()
+    task.runHere()
   }
 }

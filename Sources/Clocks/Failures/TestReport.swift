@@ -22,8 +22,7 @@ struct TestReport: Sendable {
     context = isTestKnown ? TestContext() : nil
   }
 
-  /// Runs `body` on behalf of the test, soon, from a thread that is not the test's: to record a
-  /// failure.
+  /// Runs `body` on behalf of the test, on the current thread, which is not the test's: to record a failure.
   func runInTest(_ body: @escaping @Sendable () -> Void) {
     if let context { context.run(body) } else { body() }
   }

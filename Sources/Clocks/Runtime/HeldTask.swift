@@ -1,4 +1,4 @@
-/// A task that has been made and has not started; it is to be started once, or run.
+/// A task that has been made and has not started; it is to be run once.
 struct HeldTask: Sendable {
   let job: UnownedJob
 
@@ -11,9 +11,6 @@ struct HeldTask: Sendable {
     guard case .job(let job) = context.holding else { return nil }
     self.job = job
   }
-
-  /// Starts it on a thread of the pool, as a foreign task.
-  func start() { RuntimeDoor.runElsewhere(job, on: .pool) }
 
   /// Runs it here and now.
   func runHere() { RuntimeDoor.run(job, on: .pool) }

@@ -2,6 +2,7 @@
 // past those functions of Dispatch in whose places ours are (DispatchCalls.swift).
 
 import Dispatch
+import Synchronization
 
 #if os(Linux)
   internal import CDispatch
@@ -12,14 +13,27 @@ enum OwnDispatch {
   static func run(on lane: Lane, _ body: @escaping @Sendable () -> Void) {
     #if os(Linux)
       let queue =
-        lane == .main ? dispatch_get_main_queue() : dispatch_get_global_queue(defaultQuality, 0)
+        lane == .main ? dispatch_get_main_queue() : poolQueue(defaultQuality)
       dispatch_async_f(queue, OwnWork.kept(body)) { OwnWork.run($0) }
     #else
       (lane == .main ? DispatchQueue.main : .global()).async(execute: body)
     #endif
   }
 
+  /// Whether a thread of the pool is held by a job that may never end. Dispatch gives the pool another thread
+  /// in place of one that is blocked, but none in place of one that runs in circles.
+  private static let isPoolHeld = Atomic(false)
+
+  /// Notes that a thread of the pool is held for long: from now on each job gets a thread if none is free.
+  static func poolIsHeld() { isPoolHeld.store(true, ordering: .relaxed) }
+
   #if os(Linux)
+    /// The queue of the pool for a class of quality.
+    static func poolQueue(_ quality: Int) -> dispatch_queue_t {
+      // `DISPATCH_QUEUE_OVERCOMMIT` (`dispatch/queue_private.h`): a thread more where all are taken.
+      dispatch_get_global_queue(quality, isPoolHeld.load(ordering: .relaxed) ? 2 : 0)
+    }
+
     /// `QOS_CLASS_DEFAULT` (`sys/qos.h`).
     private static let defaultQuality = 21
     /// `QOS_CLASS_UTILITY`: alarms ring although tests block the threads of the pool.

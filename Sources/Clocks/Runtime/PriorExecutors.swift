@@ -79,7 +79,7 @@ extension RuntimeDoor {
       let pointer = unsafeBitCast(job, to: UnsafeMutableRawPointer.self)
       let queue =
         lane == .main
-        ? dispatch_get_main_queue() : dispatch_get_global_queue(quality(of: job.priority), 0)
+        ? dispatch_get_main_queue() : OwnDispatch.poolQueue(quality(of: job.priority))
       switch lane {
       case .pool where isCounted:
         dispatch_async_f(queue, pointer) {

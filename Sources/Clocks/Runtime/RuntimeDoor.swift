@@ -46,6 +46,9 @@ enum RuntimeDoor {
     OwnDispatch.run(on: lane, body)
   }
 
+  /// Notes that a job holds its thread for so long that nobody waits for it any more.
+  static func threadIsHeld() { OwnDispatch.poolIsHeld() }
+
   /// Runs `body` on the main thread as soon as the job has ended that it runs now. To be called on
   /// the main queue.
   static func afterCurrentMainJob(_ body: @escaping @Sendable () -> Void) {

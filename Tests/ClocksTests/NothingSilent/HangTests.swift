@@ -66,6 +66,18 @@ import Testing
     for text in texts { #expect(output.contains(text), "\(text)\n\(output)") }
   }
 
+  /// Where jobs that run in circles hold all threads, each test says so all the same, and ends.
+  @Test func testsThatTakeAllThreadsFailAndEnd() async throws {
+    let (code, output) = try await Self.run("spinnersThatTakeAllThreads")
+    #expect(code == 1, "\(output)")
+    for number in 0..<(2 * ProcessInfo.processInfo.activeProcessorCount) {
+      let place =
+        "Test spinnersThatTakeAllThreads(_:) recorded an issue with 1 argument \(number) at HangingTests.swift:"
+      #expect(output.contains(place), "\(output)")
+    }
+    #expect(output.contains("has held its thread for 0.5 seconds"), "\(output)")
+  }
+
   /// What is no hang is no failure.
   @Test(arguments: [
     "leftoverThatYieldsAndHears", "taskThatOutlivesItsScope", "otherClockIsWaitedFor",

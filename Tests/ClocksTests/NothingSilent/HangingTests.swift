@@ -119,6 +119,12 @@ import XCTest
     #expect(clock.now.offset == .seconds(1))
   }
 
+  /// As many as there are threads at the same time.
+  @Test(arguments: 0..<(2 * ProcessInfo.processInfo.activeProcessorCount))
+  func spinnersThatTakeAllThreads(_: Int) async {
+    await spinnerThatAnAdvanceWaitsFor()
+  }
+
   @Test func leftoverThatYieldsForEver() async throws {
     guard isAsked else { return }
     try await withVirtualTime(leftoverSleeps: .fail) { _ in
