@@ -54,7 +54,7 @@ enum TestCaseRegister {
         members.removeAll()
         yields = [:]
       }
-      return members
+      return members.all
     }
     withExtendedLifetime(forgotten) {}
   }
