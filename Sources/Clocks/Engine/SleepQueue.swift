@@ -278,17 +278,16 @@ struct SleepQueue<Instant: Comparable & Sendable> {
 
 // Not generic, because a debug build takes a hundred times as long for what is.
 extension SleepQueue where Instant == Duration {
-  /// Whether a sleep's deadline is `instant` or earlier. O(1).
-  func isAnyDue(by instant: Duration) -> Bool {
+  /// Whether a sleep's deadline is `instant` or earlier. Nothing is changed; but a debug build would make a
+  /// copy of all, if it could not be. O(1).
+  mutating func isAnyDue(by instant: Duration) -> Bool {
     heap.count > 0 && heap[0].deadline.attoseconds <= instant.attoseconds
   }
 
   /// The sleeps whose deadline is `instant` or earlier, in the order in which they would wake. O(k²) with
   /// k of them, which are few: nothing below a later deadline is looked at.
-  func candidates(dueBy instant: Duration) -> Row<Candidate> {
+  mutating func candidates(dueBy instant: Duration) -> Row<Candidate> {
     var candidates = Row<Candidate>()
-    // Copied once, and not whenever something of it is asked in a debug build.
-    let heap = heap
     guard heap.count > 0, heap[0].deadline.attoseconds <= instant.attoseconds else {
       return candidates
     }
