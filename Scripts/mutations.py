@@ -1495,6 +1495,7 @@ of("ScheduleRequest.shard", ("there is a shard 0", "(1...count).contains(index)"
 of("ScheduleRequest.countOfEnvironment", ("no schedules at all are accepted", "count > 0", "count >= 0"))
 
 likely("TokenFolderTests|ScheduleTokenTests|WithSchedulesTests|ExploredChildTests|DivergenceTests")
+of("RuntimeClocks.areVirtual", ("an explored test reads real time", "owner.isExplored || ", ""))
 of("TokenFolder.tokens", ("the token that came first is tried first", ".reversed()", ""))
 of("TokenFolder.add", ("a token is kept twice", "guard !known.contains(token) else { return }", ""))
 of("IssueGate.handle", ("issues of a search get through", "return .isKept", "return .passes"))

@@ -19,10 +19,8 @@ struct JobQueue: ~Copyable {
   /// The job that `remove(at: position)` would remove. O(1).
   @inline(__always)
   subscript(position: Int) -> ReadyJob {
-    guard position >= 0, position < count, let places else {
-      preconditionFailure("Clocks: no job is there.")
-    }
-    return places[(head + position) & (capacity - 1)]
+    precondition(position >= 0 && position < count)
+    return places![(head + position) & (capacity - 1)]
   }
 
   /// The jobs of tasks, in their order. O(n).
@@ -36,8 +34,7 @@ struct JobQueue: ~Copyable {
   @inline(__always)
   mutating func append(_ job: ReadyJob) {
     if count == capacity { grow() }
-    guard let places else { return }
-    places[(head + count) & (capacity - 1)] = job
+    places![(head + count) & (capacity - 1)] = job
     count += 1
   }
 
