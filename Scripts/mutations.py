@@ -72,7 +72,7 @@ of(
 of(
     "AwayRegister.isBack",
     ("a task that runs elsewhere is back", "guard !status.isActive else", "guard true else"),
-    ("a task is back before its job has done with it", "    return running.allSatisfy { job in\n", "    return running.isEmpty || running.allSatisfy { job in _ = job; return true } || running.allSatisfy { job in\n"),
+    ("a task is back before its job has done with it", "else { return false }\n    }\n    return true", "else { return true }\n    }\n    return true"),
 )
 of(
     "AwayTasks.absence",
@@ -133,8 +133,8 @@ of(
 )
 of(
     "SchedulerState.startChosen",
-    ("a chooser has no choice between jobs and sleeps", "idleness.ready.candidates + due",
-     "idleness.ready.candidates"),
+    ("a chooser has no choice between jobs and sleeps", "for index in 0..<due.count { candidates.append(due[index]) }",
+     ""),
     ("the chosen job is not the one that runs", "return startJob(at: position, on: lane, mayStay: mayStay)",
      "return startJob(at: position * 0, on: lane, mayStay: mayStay)"),
     ("the chosen sleep does not wake",
@@ -231,8 +231,8 @@ of(
 of(
     "SchedulerState.dueSleeps",
     ("a chooser does not know what an advance may wake",
-     "case .waiter(let waiter): waiter.dueSleeps", "case .waiter: []"),
-    ("a chooser does not know what a jump may wake", "case .jump: scope!.timeline.dueSleeps", "case .jump: []"),
+     "case .waiter(let waiter): return waiter.dueSleeps()", "case .waiter: return Row()"),
+    ("a chooser does not know what a jump may wake", "case .jump: return scope!.timeline.dueSleeps()", "case .jump: return Row()"),
 )
 of(
     "SchedulerState.wakeDueSleep",
@@ -361,9 +361,9 @@ of(
 )
 of(
     "Requests.isEmpty",
-    ("an observer is nobody who waits", " && observers.isEmpty", ""),
-    ("an advance is nobody who waits", " && advances.first == nil", ""),
-    ("a settle is nobody who waits", "settles.first == nil && ", ""),
+    ("an observer is nobody who waits", " && observers.count == 0", ""),
+    ("an advance is nobody who waits", " && advances.isEmpty", ""),
+    ("a settle is nobody who waits", "settles.isEmpty && ", ""),
 )
 of(
     "WaiterQueue.removeFirst",
@@ -375,7 +375,7 @@ of(
 )
 of(
     "TimelineWaiter.dueSleeps",
-    ("nobody knows what is due", "timeline.dueSleeps", "[]"),
+    ("nobody knows what is due", "timeline.dueSleeps()", "Row()"),
 )
 of(
     "TimelineWaiter.takeDueSleeper",
@@ -433,8 +433,7 @@ of(
 )
 of(
     "Timeline.dueSleeps",
-    ("what is due later may be chosen", "sleeps.due(by: now)", "sleeps.pending"),
-    ("a chooser does not know whose sleep it is", "task: $0.details.taskID", "task: 0"),
+    ("what is due later may be chosen", "dueBy: timeline.now)", "dueBy: timeline.now + .seconds(1_000))"),
 )
 of(
     "Timeline.add",
@@ -488,15 +487,16 @@ of(
      "guard slots[slot].number == token.number else { return nil }", ""),
 )
 of(
-    "SleepQueue.due",
-    ("what is due now is not due", "heap[position].deadline <= instant", "heap[position].deadline < instant"),
-    ("a fourth child is not due", "..<firstChild + 4", "..<firstChild + 3"),
-    ("what is due is in no order", "due.sorted(by: Self.comesFirst)", "due.reversed()"),
+    "SleepQueue.candidates",
+    ("a chooser does not know whose sleep it is", "task: task)", "task: 0)"),
+    ("what is due now is not due", "&& heap[child].deadline.attoseconds <= instant", "&& heap[child].deadline.attoseconds < instant"),
+    ("a fourth child is not due", "..<children + 4", "..<children + 3"),
+    ("what is due is in no order", "while place > 0, Self.comesFirst(heap[child], heap[due[place - 1]]) {", "while place > 0 {"),
 )
 of(
     "SleepQueue.remove",
-    ("the wrong sleep is removed", "heap.firstIndex { $0.number == number }",
-     "heap.firstIndex { $0.number >= number || heap.count > 0 }"),
+    ("the wrong sleep is removed", "heap[position].number == number {",
+     "heap[position].number >= number || heap.count > 0 {"),
     ("a cancel in the heap only sifts down",
      "if position > 0, Self.comesFirst(last, heap[(position - 1) >> 2]) {", "if position < 0 {"),
     ("a cancel in the heap only sifts up",
@@ -523,7 +523,7 @@ likely("SeamTests|JobOrderTests|SleepQueueTests")
 of(
     "Order.first",
     ("a chooser is asked about one candidate", ", candidates.count > 1 else", " else"),
-    ("a silly answer stops the program", "candidates.indices.contains(index) ? index : 0", "index"),
+    ("a silly answer stops the program", "index >= 0 && index < candidates.count ? index : 0", "index"),
     ("a silly answer stands for the last", "? index : 0", "? index : candidates.count - 1"),
     ("what a chooser says has no influence", "let index = chooser.choose(among: candidates)",
      "let index = chooser.choose(among: candidates) * 0"),
@@ -535,14 +535,13 @@ of(
 )
 of(
     "JobQueue.grow",
-    ("growing forgets where the queue begins", "    buffer = larger\n    head = 0", "    buffer = larger"),
+    ("growing forgets where the queue begins", "(16, capacity * 2)\n    head = 0", "(16, capacity * 2)"),
 )
 of(
     "JobQueue.remove",
-    ("a job from the middle is replaced by the wrong one", "buffer[(head + hole - 1) & mask]\n",
-     "buffer[head]\n"),
+    ("a job from the middle is replaced by the wrong one", "places[(head + hole - 1) & mask]\n",
+     "places[head]\n"),
     ("a removed job is counted", "    count -= 1\n", "    count -= hole < 0 ? 1 : (count > 1 ? 1 : 0)\n"),
-    ("a removed job stays in memory", "    buffer[head] = nil\n", ""),
 )
 
 # --- Never coming to rest
@@ -1137,7 +1136,7 @@ of(
 likely("OwnershipTests|TaskTableTests|LifetimeTests|RuntimeDoorTests")
 of(
     "TaskOwnership.release",
-    ("a test's tasks stay in the register", "owners.remove(id, of: owner)", "_ = id"),
+    ("a test's tasks stay in the register", "owners.remove(registration.tasks[index], of: owner)", "_ = index"),
     ("the process-wide scheduler lives for ever", "        processWide = nil\n", ""),
     ("a process-wide scheduler that is gone is looked for", "        hasProcessWide.store(false, ordering: .relaxed)\n", ""),
     ("what is known of foreign tasks is known for ever", "        foreign.removeAll()\n", ""),
@@ -1250,7 +1249,7 @@ of(
 of(
     "RuntimeDoor.runElsewhere",
     ("a job of nobody's on the main thread goes to the pool",
-     "? dispatch_get_main_queue() : dispatch_get", "? dispatch_get_global_queue(21, 0) : dispatch_get"),
+     "? dispatch_get_main_queue() : Own", "? dispatch_get_global_queue(21, 0) : Own"),
     ("executors of somebody else's do not get their jobs", "guard PriorExecutors.areDispatch else {",
      "guard PriorExecutors.areDispatch || taskID(of: job) != 0 else {"),
 )
@@ -1507,7 +1506,7 @@ of(
     ("what comes behind an order that chance has found is not tried", "if isComplete { expand(record, current) }",
      "if isNew, isComplete { expand(record, current) }"),
     ("a long search grows", "min(200, Self.mostReversals - reversals.count)", "200"),
-    ("no reversal is tried", "reversals.append(constraints + [constraint])", "_ = constraints"),
+    ("no reversal is tried", "reversals.append(Reversal(constraints: constraints, last: found[index]))", "_ = index"),
 )
 of(
     "ScheduleSearch.expand",
@@ -1522,9 +1521,9 @@ of("ScheduleSearch.nextByChance", ("shards throw the same dice", "chance * limit
 of("ScheduleSearch.begin", ("shards hold the same steps back", "$0.offset % limits.shard.count == limits.shard.index",
                             "$0.offset % limits.shard.count <= limits.shard.index"))
 of("Strategy.firstFree", ("a step is kept back for ever", "kept[number] < Self.patience", "kept[number] < .max"))
-of("Strategy.choose", ("whoever yields does not let others go first", "if candidates.contains(where: \\.isOther) {",
-                       "if candidates.isEmpty {"))
-of("RunRecord.reversals", ("what comes from a step is turned round with it", "&& !isCause[first]", ""))
+of("Strategy.choose", ("whoever yields does not let others go first", "if others.count == candidates.count { return",
+                       "if others.count >= 0 { return"))
+of("RunRecord.reversals", ("what comes from a step is turned round with it", "effects[first] != second,", ""))
 of("ScheduleShrinker.leaveOutEach", ("a constraint that is not needed stays",
                                      "if await fails(fewer, test) { constraints = fewer } else { index += 1 }",
                                      "_ = fewer\n      index += 1"))
@@ -1532,6 +1531,7 @@ of("ScheduleRequest.shard", ("there is a shard 0", "(1...count).contains(index)"
 of("ScheduleRequest.countOfEnvironment", ("no schedules at all are accepted", "count > 0", "count >= 0"))
 
 likely("TokenFolderTests|ScheduleTokenTests|WithSchedulesTests|ExploredChildTests|DivergenceTests")
+of("RuntimeClocks.areVirtual", ("an explored test reads real time", "owner.isExplored || ", ""))
 of("TokenFolder.tokens", ("the token that came first is tried first", ".reversed()", ""))
 of("TokenFolder.add", ("a token is kept twice", "guard !known.contains(token) else { return }", ""))
 of("IssueGate.handle", ("issues of a search get through", "return .isKept", "return .passes"))

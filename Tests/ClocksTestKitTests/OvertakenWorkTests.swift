@@ -33,6 +33,21 @@ private struct TimeoutFailure: Error {}
   return answer
 }
 
+/// An answer that another thread gives when nobody waits for it any more.
+@Sendable private func lateAnswerFromElsewhere() async -> Int {
+  let answer = Answer()
+  return await withTaskCancellationHandler {
+    await withUnsafeContinuation { answer.continuation = $0 }
+  } onCancel: {
+    Thread.detachNewThread { answer.continuation?.resume(returning: 42) }
+  }
+}
+
+private final class Answer: @unchecked Sendable {
+  /// Written before the task is suspended, and read when it is.
+  var continuation: UnsafeContinuation<Int, Never>?
+}
+
 /// Time has jumped to a deadline while the test waited for real work: whoever reads the failure is told.
 @Suite struct OvertakenWorkTests {
   private func inVirtualTime(_ body: @escaping @Sendable () async throws -> Void) async throws
@@ -51,7 +66,7 @@ private struct TimeoutFailure: Error {}
 
   @Test func anErrorSaysWhoHasWaited() async throws {
     let found = try await inVirtualTime {
-      _ = try await limited(to: .seconds(30)) { await answerFromElsewhere() }
+      _ = try await limited(to: .seconds(30), lateAnswerFromElsewhere)
     }
     #expect(found.map(\.text) == [certain])
   }
@@ -59,7 +74,7 @@ private struct TimeoutFailure: Error {}
   @Test func soDoesAnExpectation() async throws {
     let found = try await inVirtualTime {
       try await Task.sleep(for: .seconds(5))
-      let answer = try? await limited(to: .seconds(30)) { await answerFromElsewhere() }
+      let answer = try? await limited(to: .seconds(30), lateAnswerFromElsewhere)
       #expect(answer == 42)
     }
     let text = certain.replacingOccurrences(of: "to 30.0", with: "to 35.0")
@@ -161,7 +176,7 @@ struct OvertakenWorkSample {
   @Test func throwsAnError() async {
     await #expect(throws: TimeoutFailure.self) {
       try await withVirtualTime { _ in
-        _ = try await limited(to: .seconds(30)) { await answerFromElsewhere() }
+        _ = try await limited(to: .seconds(30), lateAnswerFromElsewhere)
       }
     }
     await #expect(throws: TimeoutFailure.self) {

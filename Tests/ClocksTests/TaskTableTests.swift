@@ -42,7 +42,7 @@ import Testing
     for id in ids where !isUnknown(id, in: table) { Issue.record("\(id) is known") }
   }
 
-  private func isUnknown(_ id: UInt64, in table: OwnerTable) -> Bool {
+  private func isUnknown(_ id: UInt64, in table: borrowing OwnerTable) -> Bool {
     table[id] == nil
   }
 }

@@ -42,19 +42,19 @@ struct Activity {
   /// The job that runs, by its number and its task; the task is 0 if it is not known.
   ///
   /// A job that the scheduler did not start has no number of its own; there is rarely more than one.
-  private func running(_ idleness: Idleness) -> (number: UInt64, task: UInt64)? {
+  private func running(_ idleness: borrowing Idleness) -> (number: UInt64, task: UInt64)? {
     running ?? (idleness.visitors > 0 ? (.max - count, 0) : nil)
   }
 
   /// Whether a job still runs.
-  func isRunning(_ number: UInt64, _ idleness: Idleness) -> Bool {
+  func isRunning(_ number: UInt64, _ idleness: borrowing Idleness) -> Bool {
     running(idleness)?.number == number
   }
 
   /// The job that has held its thread for longer than `limit` while others wait for it, if that was
   /// not reported yet. To be asked again and again. O(1).
   mutating func findBlockage(
-    after limit: Duration, _ idleness: Idleness, othersWait: Bool
+    after limit: Duration, _ idleness: borrowing Idleness, othersWait: Bool
   ) -> (number: UInt64, task: UInt64)? {
     guard othersWait, let running = running(idleness) else {
       blockage = nil

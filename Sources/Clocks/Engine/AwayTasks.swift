@@ -4,7 +4,7 @@
 ///
 /// A task that may be away is a *suspect* at first, and is looked at before the test counts as idle.
 /// If it is away then, `AwayRegister` tells when it is back; or it comes through the door.
-struct AwayTasks {
+struct AwayTasks: ~Copyable {
   /// A task that is kept in memory while it may be away.
   private struct Entry: TaskTableEntry {
     static var none: Self { Self(task: nil, mayHaveRun: false, hasAsyncLets: false) }
@@ -142,7 +142,8 @@ struct AwayTasks {
     var gone: [UInt64] = []
     var released: [TaskHandle] = []
     var kept: [UInt64] = []
-    for id in suspects {
+    for index in 0..<suspects.count {
+      let id = suspects[index]
       var entry = entries[id]
       guard let task = entry.task else { continue }
       if let absence = absence(of: id, task, entry, owner) {

@@ -1,5 +1,5 @@
 /// What keeps a test from being idle. **Idle** is defined here and nowhere else.
-struct Idleness {
+struct Idleness: ~Copyable {
   /// What the scheduler's thread is doing.
   ///
   /// A scheduler has no thread of its own. When there is something to do, it asks for one of the

@@ -3,7 +3,7 @@
 ///
 /// A task is taken out when a job of it has ended in which it came to its end. One that ends elsewhere
 /// is taken out when it is known to be back, when somebody asks, or when the table has doubled since.
-struct LiveTasks {
+struct LiveTasks: ~Copyable {
   private var tasks = TaskTable<KeptTask>()
   /// The number of tasks from which on those are looked for that are over.
   private var limit = 256
@@ -41,7 +41,12 @@ struct LiveTasks {
   /// Takes out all; to be called at the end, for nothing is let go of by itself. O(n).
   mutating func removeAll() -> [TaskHandle] {
     defer { tasks.removeAll() }
-    return tasks.all.compactMap(\.takenOver)
+    let kept = tasks.all
+    var released: [TaskHandle] = []
+    for index in 0..<kept.count {
+      if let task = kept[index].takenOver { released.append(task) }
+    }
+    return released
   }
 
   /// The tasks, in the order in which they were made. O(n log n).

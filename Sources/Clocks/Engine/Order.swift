@@ -16,7 +16,7 @@ struct Order {
 protocol Chooser: AnyObject, Sendable {
   /// The index of the candidate that comes next. Asked if there are two or more; an index out of
   /// range stands for 0. It may be asked again before what it chose begins.
-  func choose(among candidates: [Candidate]) -> Int
+  func choose(among candidates: borrowing Row<Candidate>) -> Int
 
   // What it is told, so that it knows the candidates.
 
@@ -63,22 +63,22 @@ enum Candidate: Hashable, Sendable {
 
 extension Order {
   /// The chooser's choice; what comes first by itself, if there is no choice.
-  func first(among candidates: [Candidate]) -> Candidate? {
-    guard let chooser, candidates.count > 1 else { return candidates.first }
+  func first(among candidates: borrowing Row<Candidate>) -> Candidate? {
+    guard candidates.count > 0 else { return nil }
+    guard let chooser, candidates.count > 1 else { return candidates[0] }
     let index = chooser.choose(among: candidates)
-    return candidates[candidates.indices.contains(index) ? index : 0]
+    return candidates[index >= 0 && index < candidates.count ? index : 0]
   }
 }
 
 extension JobQueue {
   /// The ready jobs of which one may run next. O(n).
-  var candidates: [Candidate] {
-    var candidates: [Candidate] = []
-    candidates.reserveCapacity(count)
+  var candidates: Row<Candidate> {
+    var candidates = Row<Candidate>()
     var isFirstOnMain = true
     for position in 0..<count {
       let job = self[position]
-      if job.lane == .main {
+      if case .main = job.lane {
         guard isFirstOnMain else { continue }
         isFirstOnMain = false
       }

@@ -45,7 +45,7 @@ class IdleWaiter {
   // MARK: - For choosers and listeners
 
   /// The sleeps that are due now on the timeline that the waiter moves.
-  var dueSleeps: [Candidate] { [] }
+  func dueSleeps() -> Row<Candidate> { Row() }
 
   /// Takes out one of the sleeps that are due.
   func takeDueSleeper(_ number: UInt64) -> Sleeper? { nil }
@@ -76,7 +76,7 @@ class InstantObserver: IdleWaiter {
 }
 
 /// Those who wait for the scheduler to be idle, and whose turn it is.
-struct Requests {
+struct Requests: ~Copyable {
   /// Those for whom time does not move, in order of arrival.
   private(set) var settles = WaiterQueue()
   /// Those who move time, in order of arrival; the first is under way.
@@ -87,7 +87,7 @@ struct Requests {
   /// that it last saw. It stays 0 outside scopes, where time never waits for such jobs.
   private(set) var jobsFromOutside: UInt64 = 0
 
-  var isEmpty: Bool { settles.first == nil && advances.first == nil && observers.isEmpty }
+  var isEmpty: Bool { settles.isEmpty && advances.isEmpty && observers.count == 0 }
 
   /// Adds somebody who wants to know, or who moves time. O(1).
   mutating func append(_ waiter: IdleWaiter) {
@@ -143,10 +143,12 @@ struct Requests {
 /// Waiters in order of arrival.
 ///
 /// There are rarely more than a few; removing the first is amortized O(1) all the same.
-struct WaiterQueue {
+struct WaiterQueue: ~Copyable {
   /// Those who wait, from `head` on; before that, those who have left.
   private var waiters: [IdleWaiter] = []
   private var head = 0
+
+  var isEmpty: Bool { head == waiters.count }
 
   var first: IdleWaiter? { head == waiters.count ? nil : waiters[head] }
 

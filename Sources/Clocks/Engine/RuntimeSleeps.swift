@@ -2,7 +2,7 @@
 ///
 /// The runtime hands us the job that is to wake a sleep, at its deadline; its protocol for sleeping
 /// executors does not say when a sleep is cancelled. So a cancelled one is found out here.
-struct RuntimeSleeps {
+struct RuntimeSleeps: ~Copyable {
   typealias Token = SleepQueue<Duration>.Token
 
   /// The sleep of each task that sleeps. It may name one that has ended: to cancel that does nothing,

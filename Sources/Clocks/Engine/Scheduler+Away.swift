@@ -51,7 +51,7 @@ extension Scheduler {
     // Whoever lets go of a task's last handle frees it: not under the lock.
     _ = change { state in
       let (gone, released) = state.awayTasks.look(for: self)
-      for task in gone { state.taskWentAway(task) }
+      for index in 0..<gone.count { state.taskWentAway(gone[index]) }
       return released
     }
   }

@@ -34,7 +34,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   let report: TestReport
   /// Whether sleeps take the fast way where there is one, and whoever is woken runs at once where nothing
   /// can come first. Changed by tests only, before a task sleeps.
-  nonisolated(unsafe) var usesFastWay = Environment.usesFastWay && RuntimeEntries.haveHandlers
+  @exclusivity(unchecked) nonisolated(unsafe) var usesFastWay =
+    Environment.usesFastWay && RuntimeEntries.haveHandlers
   /// Whether it is that of clocks that were made outside any test's task.
   let isProcessWide: Bool
   /// An address on the stack of the thread that acts, or has acted last: where jobs run there, they

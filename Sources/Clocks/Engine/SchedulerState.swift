@@ -1,9 +1,10 @@
 /// All that a scheduler knows; it decides what comes next.
 ///
 /// It starts no thread, runs no job, resumes nothing and takes no lock: `Scheduler` guards it and does
-/// what it decides. Timelines, scopes and those who wait are objects that belong to it, and the same
+/// what it decides. It is never copied, a part of it neither: there is one of each, and a debug build
+/// would make a copy whenever something is asked of it. Timelines, scopes and those who wait are objects that belong to it, and the same
 /// lock guards them.
-struct SchedulerState {
+struct SchedulerState: ~Copyable {
   /// What keeps the test from being idle.
   var idleness = Idleness()
   /// The tasks that keep it from being so elsewhere.
@@ -104,10 +105,14 @@ struct SchedulerState {
 
   @inline(never)
   private mutating func startChosen(on lane: Lane, mayStay: Bool) -> Action {
-    let due = dueSleeps
+    let due = dueSleeps()
     // Nothing is to be decided, which is the usual thing.
-    if idleness.ready.count == 1, due.isEmpty { return startJob(at: 0, on: lane, mayStay: mayStay) }
-    switch order.first(among: idleness.ready.candidates + due) {
+    if idleness.ready.count == 1, due.count == 0 {
+      return startJob(at: 0, on: lane, mayStay: mayStay)
+    }
+    var candidates = idleness.ready.candidates
+    for index in 0..<due.count { candidates.append(due[index]) }
+    switch order.first(among: candidates) {
     case .job(let position, _, _):
       return startJob(at: position, on: lane, mayStay: mayStay)
     case .sleep(let number, let task):
@@ -270,11 +275,13 @@ struct SchedulerState {
   // MARK: - Choosing and observing
 
   /// The sleeps that are due now, if whoever has the next turn moves time.
-  private var dueSleeps: [Candidate] {
+  private func dueSleeps() -> Row<Candidate> {
+    // The usual thing, which is asked for each job.
+    if requests.isEmpty, let scope, !scope.timeline.isAnyDue { return Row() }
     switch turn {
-    case .waiter(let waiter): waiter.dueSleeps
-    case .jump: scope!.timeline.dueSleeps
-    case .cancellation, nil: []
+    case .waiter(let waiter): return waiter.dueSleeps()
+    case .jump: return scope!.timeline.dueSleeps()
+    case .cancellation, nil: return Row()
     }
   }
 

@@ -159,25 +159,12 @@ struct SleepQueue<Instant: Comparable & Sendable> {
     heap.sorted(by: Self.comesFirst).map(pending)
   }
 
-  /// The sleeps whose deadline is `instant` or earlier, in the order in which they would wake.
-  /// O(k log k) with k of them: nothing below a later deadline is looked at.
-  func due(by instant: Instant) -> [Pending] {
-    // Nearly always.
-    guard let first = heap.first, first.deadline <= instant else { return [] }
-    var due: [Entry] = []
-    var positions = [0]
-    while let position = positions.popLast() {
-      guard position < heap.count, heap[position].deadline <= instant else { continue }
-      due.append(heap[position])
-      let firstChild = position << 2 + 1
-      for child in firstChild..<firstChild + 4 { positions.append(child) }
-    }
-    return due.sorted(by: Self.comesFirst).map(pending)
-  }
-
   /// Removes the sleep with this number and returns its sleeper, if it is pending. O(n).
   mutating func remove(_ number: UInt64) -> Sleeper? {
-    heap.firstIndex { $0.number == number }.map { remove(at: $0) }
+    for position in 0..<heap.count where heap[position].number == number {
+      return remove(at: position)
+    }
+    return nil
   }
 
   /// The sleep that is first, by its number, and its task. O(1).
@@ -286,5 +273,47 @@ struct SleepQueue<Instant: Comparable & Sendable> {
     precondition(inHeap == heap.count, "a slot without an entry")
     let free = positions.count { $0 == Position.free }
     precondition(free == freeSlots.count, "a free slot is lost")
+  }
+}
+
+// Not generic, because a debug build takes a hundred times as long for what is.
+extension SleepQueue where Instant == Duration {
+  /// Whether a sleep's deadline is `instant` or earlier. Nothing is changed; but a debug build would make a
+  /// copy of all, if it could not be. O(1).
+  mutating func isAnyDue(by instant: Duration) -> Bool {
+    heap.count > 0 && heap[0].deadline.attoseconds <= instant.attoseconds
+  }
+
+  /// The sleeps whose deadline is `instant` or earlier, in the order in which they would wake. O(k²) with
+  /// k of them, which are few: nothing below a later deadline is looked at.
+  mutating func candidates(dueBy instant: Duration) -> Row<Candidate> {
+    var candidates = Row<Candidate>()
+    guard heap.count > 0, heap[0].deadline.attoseconds <= instant.attoseconds else {
+      return candidates
+    }
+    // The positions of those that are due, those that wake first in front.
+    var due = [0]
+    // Those of which it is not known whether others are due below them.
+    var open = [0]
+    while open.count > 0 {
+      let children = open.removeLast() << 2 + 1
+      for child in children..<children + 4
+      where child < heap.count && heap[child].deadline.attoseconds <= instant.attoseconds {
+        open.append(child)
+        due.append(child)
+        var place = due.count - 1
+        while place > 0, Self.comesFirst(heap[child], heap[due[place - 1]]) {
+          due[place] = due[place - 1]
+          place -= 1
+        }
+        due[place] = child
+      }
+    }
+    for index in 0..<due.count {
+      let entry = heap[due[index]]
+      let task = details[Int(entry.slot)].unsafelyUnwrapped.taskID
+      candidates.append(.sleep(number: entry.number, task: task))
+    }
+    return candidates
   }
 }

@@ -7,7 +7,7 @@ class TimelineWaiter<Duration: DurationProtocol & Hashable>: IdleWaiter {
     super.init(.advance, isOwn: isOwn)
   }
 
-  override var dueSleeps: [Candidate] { timeline.dueSleeps }
+  override func dueSleeps() -> Row<Candidate> { timeline.dueSleeps() }
 
   override func takeDueSleeper(_ number: UInt64) -> Sleeper? { timeline.sleeps.remove(number) }
 
@@ -172,7 +172,7 @@ final class TimelineObserver<Duration: DurationProtocol & Hashable>: InstantObse
     return nil
   }
 
-  override var dueSleeps: [Candidate] { timeline.dueSleeps }
+  override func dueSleeps() -> Row<Candidate> { timeline.dueSleeps() }
 
   override func takeDueSleeper(_ number: UInt64) -> Sleeper? { timeline.sleeps.remove(number) }
 

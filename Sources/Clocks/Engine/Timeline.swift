@@ -32,7 +32,7 @@ final class Timeline<Duration: DurationProtocol & Hashable>: Sendable {
     if let target, deadline > target { return nil }
     if order.slack.attoseconds > 0 { return popLate(deadline, dueBy: target, order) }
     if deadline > now { now = deadline }
-    if order.chooser != nil, case .sleep(let number, _) = order.first(among: dueSleeps) {
+    if order.chooser != nil, case .sleep(let number, _) = order.first(among: dueSleeps()) {
       return sleeps.remove(number)
     }
     return sleeps.popEarliest()
@@ -44,8 +44,10 @@ final class Timeline<Duration: DurationProtocol & Hashable>: Sendable {
   private func popLate(_ deadline: Duration, dueBy target: Duration?, _ order: Order) -> Sleeper? {
     guard let slack = order.slack as? Duration else { return sleeps.popEarliest() }
     let latest = max(now, saturatingSum(deadline, slack))
-    let due = sleeps.due(by: target.map { min($0, latest) } ?? latest)
-    let candidates = due.map { Candidate.sleep(number: $0.number, task: $0.details.taskID) }
+    let last = target.map { min($0, latest) } ?? latest
+    let due = sleeps.pending.prefix { $0.deadline <= last }
+    let candidates = Row(
+      due.map { Candidate.sleep(number: $0.number, task: $0.details.taskID) })
     guard case .sleep(let number, _) = order.first(among: candidates),
       let chosen = due.first(where: { $0.number == number })
     else { return nil }
@@ -54,8 +56,13 @@ final class Timeline<Duration: DurationProtocol & Hashable>: Sendable {
   }
 
   /// The sleeps that are due now, in the order in which they would wake by themselves. O(n).
-  var dueSleeps: [Candidate] {
-    sleeps.due(by: now).map { .sleep(number: $0.number, task: $0.details.taskID) }
+  func dueSleeps() -> Row<Candidate> {
+    if Duration.self == Swift.Duration.self {
+      let timeline = unsafeDowncast(self, to: Timeline<Swift.Duration>.self)
+      return timeline.sleeps.candidates(dueBy: timeline.now)
+    }
+    let due = sleeps.pending.prefix { $0.deadline <= now }
+    return Row(due.map { Candidate.sleep(number: $0.number, task: $0.details.taskID) })
   }
 
   /// The present in the standard library's durations; `nil` if the clock has others.
@@ -112,6 +119,12 @@ final class Timeline<Duration: DurationProtocol & Hashable>: Sendable {
     for number in fulfilled.keys { waiters.removeValue(forKey: number) }
     return fulfilled.sorted { $0.key < $1.key }.map(\.value)
   }
+}
+
+// Not generic, because a debug build takes a hundred times as long for what is.
+extension Timeline where Duration == Swift.Duration {
+  /// Whether a sleep is due now. O(1).
+  var isAnyDue: Bool { sleeps.isAnyDue(by: now) }
 }
 
 /// Says what tasks sleep for.

@@ -79,9 +79,9 @@ final class TaskOwnership: Sendable {
       struckOff = registration
       owner.registration = nil
       registrations[ObjectIdentifier(owner)] = nil
-      for id in registration.tasks {
+      for index in 0..<registration.tasks.count {
         // Unless the task has gone over to another owner since.
-        owners.remove(id, of: owner)
+        owners.remove(registration.tasks[index], of: owner)
       }
       if processWide?.owner === owner {
         struckOffProcessWide = processWide

@@ -7,8 +7,12 @@
 /// long run of entries, along which every search for an unknown id and every removal would walk.
 ///
 /// Looking up, adding and removing: expected O(1), amortized where the table grows.
-struct TaskTable<Entry: TaskTableEntry> {
+///
+/// Its smallest functions are transparent, so that also a debug build calls no generic function for them.
+struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
+  @_transparent
   private static var blockBits: UInt64 { 4 }
+  @_transparent
   private static var blockLength: Int { 1 << Int(blockBits) }
 
   /// The number of the block at each place, plus 1; 0 marks an empty place. Its count is a power of
@@ -71,7 +75,16 @@ struct TaskTable<Entry: TaskTableEntry> {
   }
 
   /// All entries. O(n).
-  var all: [Entry] { entries.filter { !$0.isNone } }
+  var all: [Entry] {
+    var all: [Entry] = []
+    for place in 0..<blocks.count where blocks[place] != 0 {
+      for slot in place << Int(Self.blockBits)..<(place + 1) << Int(Self.blockBits) {
+        let entry = entries[slot]
+        if !entry.isNone { all.append(entry) }
+      }
+    }
+    return all
+  }
 
   mutating func removeAll() {
     self = TaskTable()
@@ -79,11 +92,13 @@ struct TaskTable<Entry: TaskTableEntry> {
 
   // MARK: - Blocks
 
+  @_transparent
   private static func slot(of id: UInt64, at place: Int) -> Int {
     place << Int(blockBits) | Int(truncatingIfNeeded: id) & (blockLength - 1)
   }
 
   /// The place where the search for a block begins.
+  @_transparent
   private func home(of block: UInt64) -> Int {
     // Multiplied by 2^64 divided by the golden ratio, neighbours land far apart (Knuth, The Art of
     // Computer Programming, volume 3, section 6.4).
@@ -146,12 +161,12 @@ struct TaskTable<Entry: TaskTableEntry> {
   }
 
   private mutating func grow() {
-    let old = self
+    let old = (blocks: blocks, known: known, entries: entries)
     let length = max(2, old.blocks.count * 2)
     blocks = Array(repeating: 0, count: length)
     known = Array(repeating: 0, count: length)
     entries = Array(repeating: Entry.none, count: length << Int(Self.blockBits))
-    for place in old.blocks.indices where old.blocks[place] != 0 {
+    for place in 0..<old.blocks.count where old.blocks[place] != 0 {
       let new = emptyPlace(for: old.blocks[place])
       blocks[new] = old.blocks[place]
       known[new] = old.known[place]
@@ -206,9 +221,8 @@ struct OwnerMark: TaskTableEntry, Equatable {
   }
 
   var owner: TaskOwner? {
-    UnsafeRawPointer(bitPattern: word).map {
-      Unmanaged<TaskOwner>.fromOpaque($0).takeUnretainedValue()
-    }
+    guard let pointer = UnsafeRawPointer(bitPattern: word) else { return nil }
+    return Unmanaged<TaskOwner>.fromOpaque(pointer).takeUnretainedValue()
   }
 }
 

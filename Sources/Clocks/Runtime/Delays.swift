@@ -47,8 +47,10 @@ extension RuntimeDoor {
 
   /// The delay that was meant by the difference of a deadline and a clock that was read later than
   /// the deadline was computed.
-  static func meantDelay(_ delay: Duration) -> Duration {
-    RuntimeClocks.areRedirected ? delay : delay.roundedUpAfterReadingTheClockTwice
+  ///
+  /// - Parameter owner: That of the task that has read the clock.
+  static func meantDelay(_ delay: Duration, of owner: TaskOwner?) -> Duration {
+    RuntimeClocks.areVirtual(for: owner) ? delay : delay.roundedUpAfterReadingTheClockTwice
   }
 }
 

@@ -27,7 +27,8 @@
     ) -> Bool {
       guard let task = TaskReference.current ?? delayedTask(job), let owner = virtualOwner(of: task)
       else { return false }
-      let delay = (clock.now.duration(to: instant()) as? Duration).map(meantDelay)
+      var delay = clock.now.duration(to: instant()) as? Duration
+      if let measured = delay { delay = meantDelay(measured, of: owner) }
       return self.delay(job, of: task, by: delay, clock: clock, in: owner)
     }
 

@@ -110,7 +110,7 @@ extension RuntimeDoor {
     readClock(&now.seconds, &now.nanoseconds, clock)
     let left = Duration(deadline) - Duration(now)
     let kind: ClockKind = clock == 1 ? .continuous : .suspending
-    if delayVirtually(job, by: meantDelay(left), clock: kind) { return }
+    if delayVirtually(job, by: meantDelay(left, of: runningOwner), clock: kind) { return }
     runElsewhere(job, after: left)
   }
 }

@@ -68,21 +68,35 @@ struct ActorDrain {
     self.actor = unsafeBitCast(actor, to: ObjectIdentifier.self)
   }
 
-  /// The task that stands in the queue first, by its number; 0 if there is none.
-  var firstTask: UInt64 { tasks.last ?? 0 }
-
-  /// The tasks in the queue by their numbers, the latest first. O(n).
-  var tasks: [UInt64] { jobs.map { taskID(of: $0) } }
+  /// The task that stands in the queue first, by its number; 0 if there is none. O(n).
+  var firstTask: UInt64 {
+    var first: UInt64 = 0
+    var next = latest
+    while let job = next {
+      first = taskID(of: job)
+      next = Self.job(before: job)
+    }
+    return first
+  }
 
   /// The jobs in the queue, the latest first. O(n).
   var jobs: [UnownedJob] {
     var jobs: [UnownedJob] = []
-    var next = pointer.load(fromByteOffset: 40, as: UnsafeRawPointer?.self)
+    var next = latest
     while let job = next {
-      jobs.append(unsafeBitCast(job, to: UnownedJob.self))
-      next = job.load(fromByteOffset: 16, as: UnsafeRawPointer?.self)
+      jobs.append(job)
+      next = Self.job(before: job)
     }
     return jobs
+  }
+
+  /// The job that has come into the queue last.
+  var latest: UnownedJob? { pointer.load(fromByteOffset: 40, as: UnownedJob?.self) }
+
+  /// The job that has come into its queue before this one.
+  static func job(before job: UnownedJob) -> UnownedJob? {
+    unsafeBitCast(job, to: UnsafeRawPointer.self)
+      .load(fromByteOffset: 16, as: UnownedJob?.self)
   }
 
   /// Whether a thread runs on the default actor at an address, as far as that can be read.

@@ -13,7 +13,8 @@ enum JobRuns {
 
   nonisolated(unsafe) private static var seen = false
   /// The runtime's own functions; `nil` before ours are in their places.
-  nonisolated(unsafe) fileprivate static var originalRun: UnsafeMutableRawPointer?
+  @exclusivity(unchecked) nonisolated(unsafe) fileprivate static var originalRun:
+    UnsafeMutableRawPointer?
   nonisolated(unsafe) fileprivate static var originalRunOnTaskExecutor: UnsafeMutableRawPointer?
   nonisolated(unsafe) fileprivate static var originalRunOnBoth: UnsafeMutableRawPointer?
 

@@ -9,26 +9,49 @@ import Synchronization
 #endif
 
 /// Makes `ContinuousClock`, `SuspendingClock` and `Date` read virtual time inside a scope, and real
-/// time everywhere else. Only a test binary does so.
+/// time everywhere else. Only a test binary does so; without one, only a scope that is explored.
 @_spi(TestKit) public enum RuntimeClocks {
-  /// Whether the runtime's clocks ask us.
-  static var areRedirected: Bool { redirected.load(ordering: .relaxed) }
+  /// Whether the runtime's clocks read virtual time for an owner's tasks.
+  static func areVirtual(for owner: TaskOwner?) -> Bool {
+    guard let owner, owner.isExplored || isForAll.load(ordering: .relaxed) else { return false }
+    return redirected.load(ordering: .relaxed)
+  }
 
+  /// Whether they do so in every scope.
+  static var areRedirected: Bool {
+    redirected.load(ordering: .relaxed) && isForAll.load(ordering: .relaxed)
+  }
+
+  /// Whether they ask us.
   private static let redirected = Atomic(false)
+  /// Whether they do so for every scope; changed by tests alone after the process has begun.
+  static let isForAll = Atomic(false)
 
-  /// Has the runtime's clocks, and `Date`, ask us for the time, where that is possible. To be called
-  /// once, while there is only one thread.
+  /// Has the runtime's clocks, and `Date`, ask us for the time in every scope, where that is possible. To
+  /// be called once, while there is only one thread.
   public static func redirect() {
+    isForAll.store(true, ordering: .relaxed)
+    redirectForExplored()
     #if os(Linux) && canImport(Glibc)
-      let time = unsafeBitCast(readRuntimeClock as ClockFunction, to: UnsafeRawPointer.self)
-      if CallTables.redirect("clock_gettime", in: "libswift_Concurrency.so", to: time) {
-        redirected.store(true, ordering: .relaxed)
-      }
-      let date = unsafeBitCast(readDate as ClockFunction, to: UnsafeRawPointer.self)
-      _ = CallTables.redirect("clock_gettime", in: "libFoundationEssentials.so", to: date)
       FoundationWaits.redirect()
     #endif
   }
+
+  /// The same in scopes that are explored: a deadline that is computed from real time would be a little
+  /// different in each run. It is done once. Thread-safe.
+  static func redirectForExplored() { _ = isDone }
+
+  private static let isDone: Bool = {
+    #if os(Linux) && canImport(Glibc)
+      let time = unsafeBitCast(readRuntimeClock as ClockFunction, to: UnsafeRawPointer.self)
+      let isRedirected = CallTables.redirect(
+        "clock_gettime", in: "libswift_Concurrency.so", to: time)
+      redirected.store(isRedirected, ordering: .relaxed)
+      let date = unsafeBitCast(readDate as ClockFunction, to: UnsafeRawPointer.self)
+      _ = CallTables.redirect("clock_gettime", in: "libFoundationEssentials.so", to: date)
+    #endif
+    return true
+  }()
 }
 
 #if os(Linux) && canImport(Glibc)
@@ -54,7 +77,8 @@ import Synchronization
     guard
       !isDate || clock == CLOCK_REALTIME,
       let context = ThreadContext.current, context.pointee.isInJob,
-      let reading = RuntimeDoor.runningOwner?.reading(of: clock, isDate: isDate)
+      let owner = RuntimeDoor.runningOwner, RuntimeClocks.areVirtual(for: owner),
+      let reading = owner.reading(of: clock, isDate: isDate)
     else { return clock_gettime(clock, result) }
     result.pointee = reading
     return 0

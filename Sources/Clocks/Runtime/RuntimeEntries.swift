@@ -12,7 +12,8 @@
 /// the generic functions around them. They are looked up by name, before the door is opened; where one
 /// is missing, the standard library is asked.
 enum RuntimeEntries {
-  nonisolated(unsafe) private static var getCurrent: UnsafeMutableRawPointer?
+  @exclusivity(unchecked) nonisolated(unsafe) private static var getCurrent:
+    UnsafeMutableRawPointer?
   nonisolated(unsafe) private static var addHandler: UnsafeMutableRawPointer?
   nonisolated(unsafe) private static var removeHandler: UnsafeMutableRawPointer?
 
@@ -33,8 +34,7 @@ enum RuntimeEntries {
     guard let getCurrent else {
       return withUnsafeCurrentTask { $0.map { unsafeBitCast($0, to: UnownedJob.self) } }
     }
-    let task = unsafeBitCast(getCurrent, to: GetCurrent.self)()
-    return task.map { unsafeBitCast($0, to: UnownedJob.self) }
+    return unsafeBitCast(getCurrent, to: GetCurrent.self)()
   }
 
   // MARK: - Handlers of cancellations
@@ -55,7 +55,7 @@ enum RuntimeEntries {
     unsafeBitCast(removeHandler, to: RemoveHandler.self)(record)
   }
 
-  private typealias GetCurrent = @convention(thin) () -> UnsafeRawPointer?
+  private typealias GetCurrent = @convention(thin) () -> UnownedJob?
   private typealias AddHandler = @convention(thin) (() -> Void) -> UnsafeRawPointer
   private typealias RemoveHandler = @convention(thin) (UnsafeRawPointer) -> Void
 }

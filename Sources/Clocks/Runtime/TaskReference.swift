@@ -11,7 +11,8 @@ struct TaskReference: Sendable {
   /// The current task, or `nil` outside any task.
   @inline(__always)
   static var current: TaskReference? {
-    RuntimeEntries.currentTask.map { TaskReference(job: $0) }
+    guard let task = RuntimeEntries.currentTask else { return nil }
+    return TaskReference(job: task)
   }
 
   /// The task that waits for a continuation.

@@ -88,7 +88,7 @@ struct TaskStatus {
 
   /// Whether that is known already: what is asked for each job, because to ask for a constant that is
   /// computed costs more than to read the status.
-  nonisolated(unsafe) private(set) static var isKnownToBeReadable = false
+  @exclusivity(unchecked) nonisolated(unsafe) private(set) static var isKnownToBeReadable = false
 
   /// Finds out whether it is. To be called before the door is opened. Thread-safe.
   static func prepare() { isKnownToBeReadable = isReadable }

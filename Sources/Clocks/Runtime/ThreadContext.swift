@@ -121,7 +121,7 @@ struct ThreadContext {
 
   /// Where the contexts are found; `nil` before the door is opened. A variable, because to ask for a
   /// constant that is computed costs more than to look up the context.
-  nonisolated(unsafe) private static var key: pthread_key_t?
+  @exclusivity(unchecked) nonisolated(unsafe) private static var key: pthread_key_t?
 
   /// Makes it possible to have a context. To be called before the door is opened. Thread-safe.
   static func prepare() { _ = prepared() }

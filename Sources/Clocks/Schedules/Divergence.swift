@@ -22,8 +22,8 @@ struct Divergence: Sendable {
       switch self {
       case .outside(let step):
         """
-        \(step ?? "A task") was made ready from outside the test, by a thread, a queue or another test: \
-        nobody can decide when. Let a task of the test's do that work, or a fake.
+        \(step ?? "A task") was made ready from outside the test, by a thread, a queue, a scope within it or \
+        another test: nobody can decide when. Let a task of the test's do that work, or a fake.
         """
       case .earlierRun:
         """

@@ -84,8 +84,10 @@ final class Explorer: Chooser, @unchecked Sendable {
     details?.begins(job, of: running, tasks: tasks)
     guard job.taskID == 0, let drain = ActorDrain(job.job) else { return }
     let actor = number(of: drain)
-    for id in drain.tasks {
-      guard let task = tasks[id] else { continue }
+    var next = drain.latest
+    while let job = next {
+      next = ActorDrain.job(before: job)
+      guard let task = tasks[taskID(of: job)] else { continue }
       run.isInQueue(task, of: actor)
       run.isSeen(task)
     }
@@ -127,11 +129,10 @@ final class Explorer: Chooser, @unchecked Sendable {
 
   // MARK: - Deciding
 
-  func choose(among candidates: [Candidate]) -> Int {
-    var steps: [ScheduleStep] = []
-    steps.reserveCapacity(candidates.count)
-    for candidate in candidates {
-      switch candidate {
+  func choose(among candidates: borrowing Row<Candidate>) -> Int {
+    var steps = Row<ScheduleStep>()
+    for index in 0..<candidates.count {
+      switch candidates[index] {
       case .job(let position, _, _): steps.append(run.ready[position])
       case .sleep(let number, let task):
         steps.append(wakes[number] ?? ScheduleStep(.wake, of: tasks[task] ?? TaskTree.outside, 0))

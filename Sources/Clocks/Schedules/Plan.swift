@@ -115,16 +115,16 @@ struct Strategy {
         isMet[index] = true
       }
     case .uniform:
-      if values.indices.contains(step.task) { values[step.task] -= 1 }
+      if step.task < values.count { values[step.task] -= 1 }
     case .priorities:
-      while let fall = falls.last, fall <= number {
+      while falls.count > 0, falls[falls.count - 1] <= number {
         falls.removeLast()
         setPriority(of: step.task, -falls.count - 1)
       }
     case .partialOrder:
       guard let touched = profile.touched[step], touched != 0 else { return }
-      for other in others where (profile.touched[other] ?? 0) & touched != 0 {
-        salt[other.bits] = mixer.next()
+      for index in 0..<others.count where (profile.touched[others[index]] ?? 0) & touched != 0 {
+        salt[others[index].bits] = mixer.next()
       }
     case .hold, .newestFirst, .prefix, .random: break
     }
@@ -134,7 +134,7 @@ struct Strategy {
 
   /// The index of the candidate that comes first. They are in the order in which they would come by
   /// themselves, and there are two or more.
-  mutating func choose(_ candidates: [ScheduleStep]) -> Int {
+  mutating func choose(_ candidates: borrowing Row<ScheduleStep>) -> Int {
     defer { decisions += 1 }
     switch plan {
     case .constraints: return constraints.isEmpty ? 0 : firstFree(candidates)
@@ -148,16 +148,19 @@ struct Strategy {
     default: break
     }
     // Whoever yields lets all others go first, or a loop that yields would starve them.
-    if candidates.contains(where: \.isOther) {
-      let others = candidates.indices.filter { !candidates[$0].isOther }
-      if others.isEmpty { return 0 }
-      if others.count == 1 { return others[0] }
-      return others[chooseFreely(others.map { candidates[$0] })]
+    var others = Row<ScheduleStep>()
+    for index in 0..<candidates.count where !candidates[index].isOther {
+      others.append(candidates[index])
     }
-    return chooseFreely(candidates)
+    if others.count == candidates.count { return chooseFreely(candidates) }
+    if others.count == 0 { return 0 }
+    let chosen = others[others.count == 1 ? 0 : chooseFreely(others)]
+    var index = 0
+    while candidates[index].bits != chosen.bits { index += 1 }
+    return index
   }
 
-  private mutating func firstFree(_ candidates: [ScheduleStep]) -> Int {
+  private mutating func firstFree(_ candidates: borrowing Row<ScheduleStep>) -> Int {
     search: for index in 0..<candidates.count {
       let candidate = candidates[index].bits
       for number in 0..<constraints.count
@@ -171,34 +174,48 @@ struct Strategy {
     return 0
   }
 
-  private mutating func chooseFreely(_ candidates: [ScheduleStep]) -> Int {
+  private mutating func chooseFreely(_ candidates: borrowing Row<ScheduleStep>) -> Int {
     switch plan {
     case .newestFirst: candidates.count - 1
     case .random: mixer.below(candidates.count)
     case .uniform: chooseByWeight(candidates)
-    case .priorities:
-      candidates.indices.max {
-        priority(of: candidates[$0].task) < priority(of: candidates[$1].task)
-      }!
-    case .partialOrder:
-      candidates.indices.max { drawn(candidates[$0]) < drawn(candidates[$1]) }!
+    case .priorities: chooseByPriority(candidates)
+    case .partialOrder: chooseByDraw(candidates)
     case .constraints, .hold, .prefix: 0
     }
   }
 
-  private mutating func chooseByWeight(_ candidates: [ScheduleStep]) -> Int {
+  private mutating func chooseByPriority(_ candidates: borrowing Row<ScheduleStep>) -> Int {
+    var best = 0
+    for index in 1..<candidates.count
+    where priority(of: candidates[best].task) < priority(of: candidates[index].task) {
+      best = index
+    }
+    return best
+  }
+
+  private mutating func chooseByDraw(_ candidates: borrowing Row<ScheduleStep>) -> Int {
+    var best = 0
+    for index in 1..<candidates.count where drawn(candidates[best]) < drawn(candidates[index]) {
+      best = index
+    }
+    return best
+  }
+
+  private mutating func chooseByWeight(_ candidates: borrowing Row<ScheduleStep>) -> Int {
     var sum = 0
-    for candidate in candidates { sum += weight(of: candidate.task) }
+    for index in 0..<candidates.count { sum += weight(of: candidates[index].task) }
     var rest = mixer.below(sum)
-    for index in candidates.indices {
+    for index in 0..<candidates.count {
       rest -= weight(of: candidates[index].task)
       if rest < 0 { return index }
     }
     return candidates.count - 1
   }
 
-  private func weight(of task: Int) -> Int {
-    values.indices.contains(task) ? max(1, values[task]) : 1
+  // It changes nothing, but is not copied for it in a debug build.
+  private mutating func weight(of task: Int) -> Int {
+    task < values.count && values[task] > 1 ? values[task] : 1
   }
 
   private mutating func priority(of task: Int) -> Int {

@@ -94,27 +94,41 @@ struct RunRecord: Sendable {
   /// - Parameter limit: The number of constraints at most.
   func reversals(limit: Int) -> [Constraint] {
     let masks = masks
-    var found: [(distance: Int, Constraint)] = []
-    var isCause = [Bool](repeating: false, count: steps.count)
-    for second in steps.indices where masks[second] != 0 {
-      var marked: [Int] = []
-      var open = [Int(causes[second]), Int(previous[second])]
-      while let cause = open.popLast() {
-        guard cause >= 0, !isCause[cause] else { continue }
-        isCause[cause] = true
-        marked.append(cause)
-        open += [Int(causes[cause]), Int(previous[cause])]
-      }
-      for first in stride(from: second - 1, through: 0, by: -1)
-      where masks[first] & masks[second] != 0 && !isCause[first]
-        && steps[first].task != steps[second].task
-      {
-        found.append((second - first, Constraint(first: steps[second], second: steps[first])))
-      }
-      for cause in marked { isCause[cause] = false }
-      if found.count > 4 * limit { break }
+    // By how far the two steps are from each other.
+    var found = [[Constraint]](repeating: [], count: steps.count)
+    var count = 0
+    // The step of which each was last seen to be a cause.
+    var effects = [Int](repeating: -1, count: steps.count)
+    var open: [Int] = []
+    func mark(_ cause: Int, for second: Int) {
+      guard cause >= 0, effects[cause] != second else { return }
+      effects[cause] = second
+      open.append(cause)
     }
-    return found.sorted { $0.distance < $1.distance }.prefix(limit).map(\.1)
+    for second in 0..<steps.count where masks[second] != 0 {
+      open.append(second)
+      while open.count > 0 {
+        let step = open.removeLast()
+        mark(Int(causes[step]), for: second)
+        mark(Int(previous[step]), for: second)
+      }
+      for distance in 0..<second {
+        let first = second - distance - 1
+        guard masks[first] & masks[second] != 0, effects[first] != second,
+          steps[first].task != steps[second].task
+        else { continue }
+        found[distance].append(Constraint(first: steps[second], second: steps[first]))
+        count += 1
+      }
+      if count > 4 * limit { break }
+    }
+    var nearest: [Constraint] = []
+    for distance in 0..<found.count {
+      for index in 0..<found[distance].count where nearest.count < limit {
+        nearest.append(found[distance][index])
+      }
+    }
+    return nearest
   }
 
   /// The steps that have waited while others went, in the order in which they ran; those that touch

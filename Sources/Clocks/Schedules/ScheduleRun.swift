@@ -1,16 +1,21 @@
 /// One run of a test, while it goes on: names what happens, decides, and keeps a record.
 ///
 /// It knows nothing of the engine: who runs the test, or plays it, tells what happens.
+///
+/// What is done for each step calls as few generic functions as it can: a debug build, in which tests are
+/// run, takes a hundred times as long for one of the standard library's.
 final class ScheduleRun {
+  // One at a time uses it, so that accesses are not checked a second time.
+
   /// The tasks, as far as they are known from all runs.
-  var tree: TaskTree
-  private(set) var record = RunRecord()
-  private(set) var strategy: Strategy
+  @exclusivity(unchecked) var tree: TaskTree
+  @exclusivity(unchecked) private(set) var record = RunRecord()
+  @exclusivity(unchecked) private(set) var strategy: Strategy
   /// The ready steps, in the order in which they became ready.
-  private(set) var ready: [ScheduleStep] = []
-  private var readyCauses: [Int32] = []
+  @exclusivity(unchecked) private(set) var ready: [ScheduleStep] = []
+  @exclusivity(unchecked) private var readyCauses: [Int32] = []
   /// What was decided, until it begins: asked again, the answer is the same.
-  private var decided: ScheduleStep?
+  @exclusivity(unchecked) private var decided: ScheduleStep?
 
   /// For each task, what of it has been counted in this run.
   private struct Counts {
@@ -22,7 +27,7 @@ final class ScheduleRun {
     /// The number of the last step in which the task was seen.
     var lastStep: Int32 = -1
   }
-  private var counts: [Counts] = []
+  @exclusivity(unchecked) private var counts: [Counts] = []
 
   init(_ plan: Plan, tree: TaskTree = TaskTree(), profile: Profile = Profile()) {
     self.tree = tree
@@ -109,11 +114,15 @@ final class ScheduleRun {
   ///
   /// - Parameter candidates: What could come, in the order in which it would come by itself; there are
   ///   two or more.
-  func choose(_ candidates: [ScheduleStep]) -> Int {
-    if let decided, let index = candidates.firstIndex(of: decided) { return index }
+  func choose(_ candidates: borrowing Row<ScheduleStep>) -> Int {
+    if let decided {
+      for index in 0..<candidates.count where candidates[index].bits == decided.bits {
+        return index
+      }
+    }
     let chosen = strategy.choose(candidates)
     let start = record.candidates.count
-    record.candidates += candidates
+    for index in 0..<candidates.count { record.candidates.append(candidates[index]) }
     record.decisions.append(
       .init(
         candidates: start..<record.candidates.count, chosen: chosen, step: record.steps.count))

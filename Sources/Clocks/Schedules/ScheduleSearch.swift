@@ -42,6 +42,14 @@ struct ScheduleSearch: Sendable {
   /// No test is gone through in all orders that seems to have more.
   private static let mostOrders = 1_000_000
 
+  /// Constraints of which came a new order, and one more.
+  private struct Reversal {
+    var constraints: [Constraint]
+    var last: Constraint
+
+    var plan: Plan { .constraints(constraints + [last]) }
+  }
+
   private let limits: Limits
   /// The number of schedules that were given out.
   private(set) var tried = 0
@@ -52,7 +60,7 @@ struct ScheduleSearch: Sendable {
 
   private var known: [Plan]
   private var holds: ArraySlice<ScheduleStep> = []
-  private var reversals = Queue<[Constraint]>()
+  private var reversals = Queue<Reversal>()
   private var prefixes = Queue<[UInt16]>()
   /// Whether all orders are gone through one by one.
   private(set) var isComplete = false
@@ -82,7 +90,7 @@ struct ScheduleSearch: Sendable {
   private mutating func nextPlan() -> Plan? {
     if let plan = known.popLast() { return plan }
     guard limits.reversals == nil else {
-      return reversals.popFirst().map(Plan.constraints)
+      return reversals.popFirst()?.plan
     }
     if isComplete && prefixes.isEmpty { return nil }
     turn += 1
@@ -100,7 +108,7 @@ struct ScheduleSearch: Sendable {
     let isHold = turn % 2 == 1
     if isHold, let step = holds.popFirst() { return .hold(step) }
     if isComplete, let choices = prefixes.popFirst() { return .prefix(choices) }
-    if let constraints = reversals.popFirst() { return .constraints(constraints) }
+    if let reversal = reversals.popFirst() { return reversal.plan }
     return holds.popFirst().map(Plan.hold)
   }
 
@@ -133,15 +141,28 @@ struct ScheduleSearch: Sendable {
     let most =
       limits.reversals == nil ? min(200, Self.mostReversals - reversals.count) : Int.max / 8
     guard most > 0 else { return }
-    for constraint in record.reversals(limit: most)
-    where !constraints.contains(constraint) && mine(constraints, constraint) {
-      reversals.append(constraints + [constraint])
+    let found = record.reversals(limit: most)
+    for index in 0..<found.count {
+      guard !Self.contains(constraints, found[index]), mine(constraints, found[index]) else {
+        continue
+      }
+      reversals.append(Reversal(constraints: constraints, last: found[index]))
     }
+  }
+
+  private static func contains(_ constraints: [Constraint], _ other: Constraint) -> Bool {
+    for index in 0..<constraints.count
+    where constraints[index].first.bits == other.first.bits
+      && constraints[index].second.bits == other.second.bits
+    {
+      return true
+    }
+    return false
   }
 
   /// Processes that share a search share its first reversals.
   private func mine(_ constraints: [Constraint], _ constraint: Constraint) -> Bool {
-    guard constraints.isEmpty, limits.shard.count > 1 else { return true }
+    guard limits.shard.count > 1, constraints.isEmpty else { return true }
     let hash = Mixer.mix(constraint.first.bits, constraint.second.bits)
     return hash % UInt64(limits.shard.count) == UInt64(limits.shard.index)
   }

@@ -73,6 +73,7 @@ struct ScheduledTest {
     // From now on the same in each run, as far as that can be.
     Hashing.ignoreAddresses()
     Chance.redirect()
+    RuntimeClocks.redirectForExplored()
     var options = options
     options.isExplored = true
     options.slack = request.slack

@@ -1,6 +1,9 @@
 import ClocksTestKit
 import Foundation
+import Synchronization
 import Testing
+
+@_spi(TestKit) @testable import Clocks
 
 /// What is set from outside, and what XCTest makes of it: in processes of their own.
 @Suite struct ExploredChildTests {
@@ -113,6 +116,14 @@ import Testing
     #expect(lines("The body runs", child) == [])
   }
 
+  // MARK: - Without the test kit
+
+  @Test func anExploredTestReadsVirtualTimeEverywhere() async throws {
+    let child = try await run("clocks")
+    #expect(child.exitCode == 0, "\(child.output)")
+    #expect(lines("1 different order, all of them", child).count == 1, "\(child.output)")
+  }
+
   // MARK: - XCTest
 
   @Test func whatFailsInXCTestFailsThere() async throws {
@@ -171,6 +182,25 @@ struct ExploredChildSamples {
     usleep(70_000)
     let tasks = (0..<4).map { _ in Task {} }
     for task in tasks { await task.value }
+  }
+
+  @Test func clocks() async throws {
+    // As in a binary that does not link ClocksTestKit.
+    RuntimeClocks.isForAll.store(false, ordering: .relaxed)
+    let summary = try await withSchedules(10) { time in
+      let start = ContinuousClock.now
+      // Real time passes, and is not seen.
+      usleep(1_000)
+      try await Task.sleep(until: start + .seconds(1))
+      #expect(time.now == .init(offset: .seconds(1)))
+      #expect(ContinuousClock.now - start == .seconds(1))
+    }
+    print(summary.map { "\($0)" } ?? "none")
+    try await withVirtualTime { _ in
+      let start = ContinuousClock.now
+      usleep(1_000)
+      #expect(ContinuousClock.now - start >= .milliseconds(1))
+    }
   }
 
   private actor Box {

@@ -8,25 +8,25 @@ import Testing
 
   @Test func aTestIsIdleOnlyIfNothingOfItRunsOrCould() {
     var idleness = Idleness()
-    #expect(idleness.isIdle)
+    #expect(idleness.isIdle == true)
     let job = ReadyJob(job: unsafeBitCast(8, to: UnownedJob.self), taskID: 1, lane: .pool)
     idleness.ready.append(job)
-    #expect(!idleness.isIdle)
+    #expect(idleness.isIdle == false)
     _ = idleness.ready.remove(at: 0)
-    #expect(idleness.isIdle)
+    #expect(idleness.isIdle == true)
     for thread in [Idleness.Thread.requested, .acting] {
       idleness.thread = thread
-      #expect(!idleness.isIdle)
-      #expect(!idleness.mayStartJob)
+      #expect(idleness.isIdle == false)
+      #expect(idleness.mayStartJob == false)
     }
     idleness.thread = .none
     idleness.visitors = 1
-    #expect(!idleness.isIdle)
-    #expect(!idleness.mayStartJob)
+    #expect(idleness.isIdle == false)
+    #expect(idleness.mayStartJob == false)
     idleness.visitors = 0
     idleness.away = 1
-    #expect(!idleness.isIdle)
-    #expect(idleness.mayStartJob)
+    #expect(idleness.isIdle == false)
+    #expect(idleness.mayStartJob == true)
   }
 
   @Test func aVisitorThatWasGivenUpLeavesOnce() {
@@ -68,9 +68,9 @@ import Testing
     #expect(activity.findBlockage(after: .zero, idleness, othersWait: true) == nil)
     let found = activity.findBlockage(after: .zero, idleness, othersWait: true)
     #expect(found?.task == 0)
-    #expect(activity.isRunning(found?.number ?? 0, idleness))
+    #expect(activity.isRunning(found?.number ?? 0, idleness) == true)
     activity.visitorHasLeft()
-    #expect(!activity.isRunning(found?.number ?? 0, idleness))
+    #expect(activity.isRunning(found?.number ?? 0, idleness) == false)
   }
 
   @Test func nothingIsBlockedBeforeTheLimit() {

@@ -18,18 +18,18 @@ import Testing
     let advance = Advance(timeline, isOwn: true, .instant, .zero)
     for waiter in [IdleWaiter(isOwn: true), advance] {
       var requests = Requests()
-      #expect(requests.isEmpty)
+      #expect(requests.isEmpty == true)
       requests.append(waiter)
-      #expect(!requests.isEmpty)
+      #expect(requests.isEmpty == false)
       requests.remove(waiter)
-      #expect(requests.isEmpty)
+      #expect(requests.isEmpty == true)
     }
     var requests = Requests()
     let observer = observer()
     requests.append(observer: observer)
-    #expect(!requests.isEmpty)
+    #expect(requests.isEmpty == false)
     requests.remove(observer)
-    #expect(requests.isEmpty)
+    #expect(requests.isEmpty == true)
   }
 
   @Test func theOrderAmongThoseWhoWait() {

@@ -48,13 +48,13 @@ import Testing
     state.append(waiter())
     #expect(state.claimThread() == nil)
     #expect(state.step() == "rest")
-    #expect(!state.idleness.isIdle)
+    #expect(state.idleness.isIdle == false)
     #expect(state.activity.count == 0)
     state.visitorLeft()
     #expect(state.activity.count == 1)
     #expect(state.claimThread() == .pool)
     #expect(state.steps() == ["run 1", "finish", "rest"])
-    #expect(state.idleness.isIdle)
+    #expect(state.idleness.isIdle == true)
   }
 
   @Test func readyJobsRunWhileATaskIsAwayButNobodyIsToldThatTheTestIsIdle() {
@@ -64,7 +64,7 @@ import Testing
     state.append(waiter())
     #expect(state.claimThread() == .pool)
     #expect(state.steps() == ["run 1", "rest"])
-    #expect(!state.idleness.isIdle)
+    #expect(state.idleness.isIdle == false)
     #expect(state.claimThread() == nil)
     state.taskCameBack(7)
     #expect(state.claimThread() == .pool)
@@ -163,7 +163,7 @@ import Testing
     state.visitorLeft()
     state.checkInvariants()
     #expect(state.step(thread: 1) == "rest")
-    #expect(state.idleness.isIdle)
+    #expect(state.idleness.isIdle == true)
   }
 
   @Test func jobsAreCountedAnewWhenSomebodyBeginsToWait() {

@@ -15,9 +15,9 @@ import Testing
     let choice: @Sendable ([Candidate]) -> Int
     init(_ choice: @escaping @Sendable ([Candidate]) -> Int) { self.choice = choice }
 
-    func choose(among candidates: [Candidate]) -> Int {
-      asked.add(candidates)
-      return choice(candidates)
+    func choose(among candidates: borrowing Row<Candidate>) -> Int {
+      asked.add(candidates.all)
+      return choice(candidates.all)
     }
   }
 

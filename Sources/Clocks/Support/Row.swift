@@ -1,0 +1,48 @@
+/// A few values one behind the other, in memory of their own.
+///
+/// In place of an Array where there is one for each decision of each run of a test: in a debug build, in
+/// which tests are run, to add some values to an Array takes three times as long.
+struct Row<Element: BitwiseCopyable>: ~Copyable {
+  private var places: UnsafeMutablePointer<Element>?
+  private var capacity = 0
+  private(set) var count = 0
+
+  init() {}
+
+  init(_ elements: [Element]) {
+    for element in elements { append(element) }
+  }
+
+  deinit { places?.deallocate() }
+
+  /// O(1).
+  subscript(index: Int) -> Element {
+    // So that a debug build calls no function for it.
+    @_transparent get {
+      precondition(index >= 0 && index < count)
+      return places![index]
+    }
+  }
+
+  /// Amortized O(1).
+  mutating func append(_ element: Element) {
+    if count == capacity { grow() }
+    places![count] = element
+    count += 1
+  }
+
+  /// All values. O(n).
+  var all: [Element] {
+    var all: [Element] = []
+    for index in 0..<count { all.append(self[index]) }
+    return all
+  }
+
+  private mutating func grow() {
+    let larger = UnsafeMutablePointer<Element>.allocate(capacity: max(8, capacity * 2))
+    for index in 0..<count { larger[index] = self[index] }
+    places?.deallocate()
+    places = larger
+    capacity = max(8, capacity * 2)
+  }
+}
