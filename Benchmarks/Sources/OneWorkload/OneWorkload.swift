@@ -62,6 +62,8 @@ enum Workload: String, ExpressibleByArgument, CaseIterable {
   case parallelTests = "parallel-tests"
   case timeout = "with-timeout"
   case twoChildren = "two-children"
+  case oneChild = "one-child"
+  case bareTask = "bare-task"
   case timeoutTask = "timeout-task"
   case hop = "hop-in-a-test"
   case hopOfStranger = "hop-of-no-test"
@@ -91,6 +93,8 @@ enum Workload: String, ExpressibleByArgument, CaseIterable {
     case .parallelTests: await Workloads.parallelTests(count)
     case .timeout: await Workloads.timeout(count)
     case .twoChildren: await Workloads.twoChildren(count)
+    case .oneChild: await Workloads.oneChild(count)
+    case .bareTask: await Workloads.bareTask(count)
     case .timeoutTask: await Workloads.timeoutTask(count)
     case .hop: await Workloads.hopInATest(count)
     case .hopOfStranger: await Workloads.hopOfNoTest(count)
