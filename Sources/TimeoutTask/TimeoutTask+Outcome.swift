@@ -1,12 +1,10 @@
 extension TimeoutTask {
-  typealias Outcome = Result<Success, any Error>
-
   /// Offers an outcome; returns what it ended if it was the first, and `nil` if it came too late.
   ///
   /// The work is left alone; its cancellation is up to the caller.
   @discardableResult
   func decide(_ outcome: Outcome) -> Decision? {
-    guard let running = lock.withLock({ race.decide() }) else { return nil }
+    guard let running = race.withLock({ $0.decide() }) else { return nil }
     return announce(outcome, ending: running)
   }
 
@@ -15,43 +13,37 @@ extension TimeoutTask {
     // Before anyone can know of the outcome, so that whoever does finds no sleep on the clock; and
     // not under the lock, because it runs the clock's code.
     running.timer?.cancel()
-    let waiters = lock.withLock {
-      self.outcome = outcome
-      return race.takeWaiters()
-    }
-    for waiter in waiters.all { waiter.resume() }
-    return Decision(waiters: waiters, work: running.work)
+    let waiters = race.withLock { $0.announce(outcome) }
+    waiters.resumeAll { $0.resume() }
+    return Decision(hadWaiters: !waiters.isEmpty, work: running.work)
   }
 
-  /// Suspends the current task until there is an outcome or the task itself is cancelled.
-  nonisolated(nonsending) func wait() async -> Outcome {
-    let (known, ticket, running) = lock.withLock {
-      (outcome, race.waiters.takeTicket(), race.running)
+  /// Suspends the current task until there is an outcome or the task itself is cancelled. Returns
+  /// the place of the result.
+  nonisolated(nonsending) func wait() async throws -> UnsafeMutableRawPointer {
+    let (known, ticket, running) = race.withLock { race in
+      (race.outcome, race.waiters.takeTicket(), race.running)
     }
-    if let known { return known }
-    do {
-      try await withEscalation(of: running) {
-        try await withTaskCancellationHandler {
-          try await withUnsafeThrowingContinuation { enter($0, with: ticket) }
-        } onCancel: {
-          leave(with: ticket)
-        }
+    if let known { return try known.get() }
+    try await withEscalation(of: running) {
+      try await withTaskCancellationHandler {
+        try await withUnsafeThrowingContinuation { enter($0, with: ticket) }
+      } onCancel: {
+        leave(with: ticket)
       }
-    } catch {
-      return .failure(error)
     }
     // Read here and not handed over by whoever resumes: ThreadSanitizer does not see what a
     // continuation orders if it is resumed before its task is suspended. It sees the lock.
-    guard let outcome = lock.withLock({ outcome }) else {
+    guard let outcome = race.withLock({ $0.outcome }) else {
       preconditionFailure("A waiter was resumed without an outcome.")
     }
-    return outcome
+    return try outcome.get()
   }
 
   private func enter(_ waiter: Waiter, with ticket: WaiterQueue<Waiter>.Ticket) {
-    let isTooLate = lock.withLock {
-      if outcome == nil { race.waiters.add(waiter, with: ticket) }
-      return outcome != nil
+    let isTooLate = race.withLock { race in
+      if race.outcome == nil { race.waiters.add(waiter, with: ticket) }
+      return race.outcome != nil
     }
     if isTooLate { return waiter.resume() }
 
@@ -61,7 +53,7 @@ extension TimeoutTask {
   }
 
   private func leave(with ticket: WaiterQueue<Waiter>.Ticket) {
-    let (waiter, running) = lock.withLock {
+    let (waiter, running) = race.withLock { race in
       let waiter = race.waiters.remove(ticket)
       // Under the same lock: a task that begins to wait a moment later must not be able to wait for
       // work that is being cancelled.

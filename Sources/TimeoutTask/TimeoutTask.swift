@@ -53,14 +53,15 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// The error of a timeout, under a name that can be written beside the class's.
   public typealias TimeoutError = _TimeoutError
 
-  /// Guards `outcome` and `race`. Nothing is resumed, cancelled or called while it is held.
-  let lock = Lock()
+  /// Who may still win, and who waits for it. Nothing is resumed, cancelled or called under its lock.
+  let race = Guarded(Race())
 
-  /// Set once and never changed, by whoever decided the race.
-  nonisolated(unsafe) var outcome: Result<Success, any Error>?
+  /// What is being done.
+  let name: String?
 
-  /// Who may still win, and who waits for it.
-  nonisolated(unsafe) var race = Race()
+  /// The time that the error of the shared timers is to name, in attoseconds. Written before they
+  /// know of this task.
+  nonisolated(unsafe) var allowed: Int128 = 0
 
   let endsWithLastWaiter: Bool
   let onLateResult: (@Sendable (Result<Success, any Error>) -> Void)?
@@ -98,12 +99,19 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
     operation: sending @escaping @isolated(any) () async throws -> Success,
     onLateResult: (@Sendable (Result<Success, any Error>) -> Void)? = nil
   ) {
+    self.name = name
     self.endsWithLastWaiter = endsWithLastWaiter
     self.onLateResult = onLateResult
     let timeout = Duration(timeoutInSeconds: seconds)
-    start(
-      timeout, tolerance: nil, clock: ContinuousClock(), name: name, priority: priority,
-      operation: operation)
+    if timeout > .zero, RealTime.isCertain,
+      let limit = RealTimeLimit.from(timeout, tolerance: nil)
+    {
+      start(limit, priority: priority, operation: operation)
+    } else {
+      startOnAnyClock(
+        timeout, tolerance: nil, clock: ContinuousClock(), priority: priority,
+        operation: operation)
+    }
   }
 
   /// Starts work that fails unless it completes within a duration, as a clock measures it.
@@ -155,15 +163,18 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
     operation: sending @escaping @isolated(any) () async throws -> Success,
     onLateResult: (@Sendable (Result<Success, any Error>) -> Void)? = nil
   ) {
+    self.name = name
     self.endsWithLastWaiter = endsWithLastWaiter
     self.onLateResult = onLateResult
-    start(
-      timeout, tolerance: tolerance, clock: clock, name: name, priority: priority,
-      operation: operation)
+    start(timeout, tolerance: tolerance, clock: clock, priority: priority, operation: operation)
   }
 
   deinit {
-    lock.destroy()
+    if let place = race.withLock({ $0.result })?.assumingMemoryBound(to: Success.self) {
+      place.deinitialize(count: 1)
+      place.deallocate()
+    }
+    race.destroy()
   }
 
   /// The work's result, once it is there.
@@ -184,7 +195,7 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// - Complexity: O(1).
   public nonisolated(nonsending) var value: Success {
     get async throws {
-      try await result.get()
+      try await place.pointee
     }
   }
 
@@ -194,7 +205,19 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// `CancellationError`.
   public nonisolated(nonsending) var result: Result<Success, any Error> {
     get async {
-      await wait()
+      do {
+        return .success(try await place.pointee)
+      } catch {
+        return .failure(error)
+      }
+    }
+  }
+
+  /// Where the work's result is, once that is the outcome. Nobody changes it any more.
+  @inline(__always)
+  private nonisolated(nonsending) var place: UnsafeMutablePointer<Success> {
+    get async throws {
+      try await wait().assumingMemoryBound(to: Success.self)
     }
   }
 
