@@ -62,6 +62,9 @@ struct Guarded<Value>: @unchecked Sendable {
     cell.deallocate()
   }
 
+  /// The value, where nobody else can reach it any more.
+  var withoutLock: Value { cell.pointee.value }
+
   @inline(__always)
   func withLock<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result

@@ -35,7 +35,7 @@ extension TimeoutTask: Alarm {
     // A clock that does not wait has come to the instant already, though its sleep may have been
     // suspended. The work must see that from the beginning.
     let isTooLate = timeout <= .zero || instant <= clock.now
-    if isTooLate { decide(.failure(TimeoutError(timeout: timeout, operation: name))) }
+    if isTooLate { contest.decide(.failure(TimeoutError(timeout: timeout, operation: name))) }
     let deadline = FixedDeadline(
       DeadlineOnClock(clock: clock, instant: instant, tolerance: tolerance))
     startWork(
@@ -80,7 +80,7 @@ extension TimeoutTask: Alarm {
     // By the time they are resumed the waiters have not run yet, and cancelling runs the work's
     // cancellation handlers here and now. Where jobs run one at a time, a job that is enqueued
     // after the waiters' is what comes after them.
-    guard let decision = decide(outcome), let work = decision.work else { return }
+    guard let decision = contest.decide(outcome), let work = decision.work else { return }
     if decision.hadWaiters { Task { work.cancel() } } else { work.cancel() }
   }
 
@@ -116,7 +116,7 @@ extension TimeoutTask: Alarm {
         workEnded(place, failure)
       }
     }
-    let isInTime = race.withLock { $0.keep(Running(timer: timer, work: work)) }
+    let isInTime = contest.keep(Running(timer: timer, work: work))
     if isInTime { return }
     timer?.cancel()
     work.cancel()
@@ -126,8 +126,8 @@ extension TimeoutTask: Alarm {
   private func workEnded(_ place: UnsafeMutablePointer<Success>, _ failure: (any Error)?) {
     if let failure {
       place.deallocate()
-      if decide(.failure(failure)) == nil { cameLate(failure) }
-    } else if decide(.success(place)) == nil {
+      if contest.decide(.failure(failure)) == nil { cameLate(failure) }
+    } else if contest.decide(.success(place)) == nil {
       cameLate(place)
     }
   }

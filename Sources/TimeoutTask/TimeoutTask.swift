@@ -53,8 +53,8 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// The error of a timeout, under a name that can be written beside the class's.
   public typealias TimeoutError = _TimeoutError
 
-  /// Who may still win, and who waits for it. Nothing is resumed, cancelled or called under its lock.
-  let race = Guarded(Race())
+  /// Who may still win, and who waits for it.
+  let contest: Contest
 
   /// What is being done.
   let name: String?
@@ -63,7 +63,6 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// know of this task.
   nonisolated(unsafe) var allowed: Int128 = 0
 
-  let endsWithLastWaiter: Bool
   let onLateResult: (@Sendable (Result<Success, any Error>) -> Void)?
 
   /// Starts work that fails unless it completes within a number of seconds.
@@ -100,7 +99,7 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
     onLateResult: (@Sendable (Result<Success, any Error>) -> Void)? = nil
   ) {
     self.name = name
-    self.endsWithLastWaiter = endsWithLastWaiter
+    contest = Contest(endsWithLastWaiter: endsWithLastWaiter)
     self.onLateResult = onLateResult
     let timeout = Duration(timeoutInSeconds: seconds)
     if timeout > .zero, RealTime.isCertain,
@@ -164,17 +163,15 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
     onLateResult: (@Sendable (Result<Success, any Error>) -> Void)? = nil
   ) {
     self.name = name
-    self.endsWithLastWaiter = endsWithLastWaiter
+    contest = Contest(endsWithLastWaiter: endsWithLastWaiter)
     self.onLateResult = onLateResult
     start(timeout, tolerance: tolerance, clock: clock, priority: priority, operation: operation)
   }
 
   deinit {
-    if let place = race.withLock({ $0.result })?.assumingMemoryBound(to: Success.self) {
-      place.deinitialize(count: 1)
-      place.deallocate()
-    }
-    race.destroy()
+    guard let place = contest.destroy()?.assumingMemoryBound(to: Success.self) else { return }
+    place.deinitialize(count: 1)
+    place.deallocate()
   }
 
   /// The work's result, once it is there.
@@ -217,7 +214,7 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   @inline(__always)
   private nonisolated(nonsending) var place: UnsafeMutablePointer<Success> {
     get async throws {
-      try await wait().assumingMemoryBound(to: Success.self)
+      try await contest.wait().assumingMemoryBound(to: Success.self)
     }
   }
 
@@ -228,6 +225,6 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   ///
   /// - Complexity: O(n log n) for n waiting tasks.
   public func cancel() {
-    decide(.failure(CancellationError()))?.work?.cancel()
+    contest.decide(.failure(CancellationError()))?.work?.cancel()
   }
 }

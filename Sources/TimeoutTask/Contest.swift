@@ -1,4 +1,26 @@
-extension TimeoutTask {
+/// Who decides the outcome of a `TimeoutTask`, and waits for it.
+///
+/// Nothing here depends on the type of the result. Its owner sees to it that it is there for as long as
+/// somebody waits.
+struct Contest: Sendable {
+  /// Nothing is resumed, cancelled or called under its lock.
+  private let race = Guarded(Race())
+
+  let endsWithLastWaiter: Bool
+
+  /// Frees it; the owner calls this once, when nobody can reach it any more. Returns the place of the
+  /// result, if there is one.
+  func destroy() -> UnsafeMutableRawPointer? {
+    let result = race.withoutLock.result
+    race.destroy()
+    return result
+  }
+
+  /// Keeps what is to be cancelled, and returns whether that was in time.
+  func keep(_ running: Running) -> Bool {
+    race.withLock { $0.keep(running) }
+  }
+
   /// Offers an outcome; returns what it ended if it was the first, and `nil` if it came too late.
   ///
   /// The work is left alone; its cancellation is up to the caller.
