@@ -100,7 +100,6 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
           await join(child)
         }
       } else {
-        withUnsafeCurrentTask { task in state.withLock { $0.operation.willBegin(for: task) } }
         await join(child)
       }
     }

@@ -28,6 +28,8 @@ final class RealTimeDeadline: OperationDeadline, Alarm, @unchecked Sendable {
 
   override func startTimer() {
     if at <= RealTime.reading(of: .now) { return pass(0, .deadlinePassed) }
+    // From here on somebody may tell that it has passed, also before the operation begins.
+    withUnsafeCurrentTask { task in state.withLock { $0.operation.willBegin(for: task) } }
     ticket = SharedTimers.shared.add(at: at, tolerance: tolerance, self)
   }
 

@@ -68,6 +68,12 @@ enum Workload: String, ExpressibleByArgument, CaseIterable {
   case hop = "hop-in-a-test"
   case hopOfStranger = "hop-of-no-test"
   case strangers = "no-tests-task"
+  case timeoutsStart = "live-timeouts-start"
+  case timeoutsBytes = "live-timeouts-bytes"
+  case timeoutsCancel = "live-timeouts-cancel"
+  case tasksStart = "live-tasks-start"
+  case tasksBytes = "live-tasks-bytes"
+  case tasksCancel = "live-tasks-cancel"
   case bytes
   case floorLoop = "floor-loop"
   case floorWakeDistinct = "floor-wake-distinct"
@@ -77,7 +83,9 @@ enum Workload: String, ExpressibleByArgument, CaseIterable {
   case floorBytes = "floor-bytes"
 
   /// Memory that was used once is used again: then there is nothing more to see.
-  var isMeasuredOnce: Bool { self == .bytes || self == .floorBytes }
+  var isMeasuredOnce: Bool {
+    [.bytes, .floorBytes, .timeoutsBytes, .tasksBytes].contains(self)
+  }
 
   func run(_ count: Int) async -> Double {
     switch self {
@@ -99,6 +107,12 @@ enum Workload: String, ExpressibleByArgument, CaseIterable {
     case .hop: await Workloads.hopInATest(count)
     case .hopOfStranger: await Workloads.hopOfNoTest(count)
     case .strangers: await Workloads.strangersBesideAClock(count)
+    case .timeoutsStart: await LiveTimeouts.timeouts(count, .start)
+    case .timeoutsBytes: await LiveTimeouts.timeouts(count, .bytes)
+    case .timeoutsCancel: await LiveTimeouts.timeouts(count, .cancel)
+    case .tasksStart: await LiveTimeouts.tasks(count, .start)
+    case .tasksBytes: await LiveTimeouts.tasks(count, .bytes)
+    case .tasksCancel: await LiveTimeouts.tasks(count, .cancel)
     case .bytes: await Workloads.bytesSleeping(count)
     case .floorLoop: await Workloads.loopFloor(count)
     case .floorWakeDistinct: await Workloads.wakeFloor(Workloads.shuffled(count))

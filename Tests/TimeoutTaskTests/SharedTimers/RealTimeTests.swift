@@ -99,16 +99,12 @@ import Testing
         await #expect(throws: TimeoutError.self) {
           try await withDeadline(deadline) {
             #expect(Deadline.current() == deadline)
-            #expect(SharedTimers.shared.count == 1)
-            try await withTimeout(.seconds(60)) {
-              #expect(SharedTimers.shared.count == 1)
-              try await HandFiredClock().sleep(for: .seconds(1))
-            }
+            try await Task.sleep(for: .seconds(3600))
           }
         }
         #expect(ContinuousClock.now >= deadline)
         let none = try await withTimeoutOrNil(timeout) {
-          try await HandFiredClock().sleep(for: .seconds(1))
+          try await Task.sleep(for: .seconds(3600))
           return 1
         }
         #expect(none == nil)
@@ -118,19 +114,94 @@ import Testing
     }
   }
 
-  @Test func aCallerThatIsCancelledFirstHearsOfNoTimeout() async {
+  @Test func deadlinesInsideOneAnotherAreSetIfTheyMatter() async {
     await #expect(processExitsWith: .success) {
       try Self.letTimeBeReal()
-      let task = Task {
-        withUnsafeCurrentTask { $0?.cancel() }
-        return try await withTimeout(.milliseconds(1)) {
-          await Task.detached { try? await Task.sleep(for: .milliseconds(5)) }.value
-          try Task.checkCancellation()
+      let timers = SharedTimers.shared
+      let deadline = ContinuousClock.now + .seconds(3600)
+      try await withDeadline(deadline, tolerance: .seconds(1)) {
+        #expect(timers.count == 1)
+        #expect(Deadline.current() == deadline)
+        try await withTimeout(.seconds(7200)) {
+          #expect(timers.count == 1)
+          #expect(Deadline.current() == deadline)
+        }
+        try await withDeadline(deadline) { #expect(timers.count == 2) }
+        try await withTimeout(.seconds(60)) {
+          #expect(timers.count == 2)
+          let remaining = try #require(Deadline.remaining())
+          #expect(remaining <= .seconds(60))
+          let task = Task.inheritingDeadline {
+            #expect(timers.count == 4)
+            return Deadline.current()
+          }
+          #expect(try await task.value == Deadline.current())
         }
       }
-      await #expect(throws: CancellationError.self) { try await task.value }
-      #expect(SharedTimers.shared.count == 0)
+      #expect(timers.count == 0)
     }
+  }
+
+  /// Runs jobs one at a time, when it is told to.
+  private final class HeldExecutor: SerialExecutor {
+    private let queue = DispatchQueue(label: "held")
+    private let permits = DispatchSemaphore(value: 0)
+    private let ran = AsyncStream<Void>.makeStream()
+
+    func enqueue(_ job: consuming ExecutorJob) {
+      let job = UnownedJob(job)
+      queue.async {
+        self.permits.wait()
+        job.runSynchronously(on: self.asUnownedSerialExecutor())
+        self.ran.continuation.yield()
+      }
+    }
+
+    /// Lets the next job run, and returns when it has.
+    func runOne() async {
+      permits.signal()
+      for await _ in ran.stream { return }
+    }
+
+    /// Lets all jobs run that are there or come.
+    func runAll() {
+      for _ in 0..<100 { permits.signal() }
+    }
+  }
+
+  private actor Held {
+    let executor = HeldExecutor()
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    /// Says whether the operation was cancelled.
+    func run(under deadline: RealTimeDeadline) async -> Bool {
+      var wasCancelled = false
+      let place = UnsafeMutablePointer<Bool>.allocate(capacity: 1)
+      defer { place.deallocate() }
+      _ = await deadline.run(into: place) { () async -> Bool in
+        wasCancelled = Task.isCancelled
+        return true
+      }
+      return wasCancelled
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func aCallerThatIsCancelledFirstHearsOfNoTimeout(_ isCancelled: Bool) async {
+    let held = Held()
+    let deadline = RealTimeDeadline(
+      at: RealTime.reading(of: .now + .seconds(3600)), nil, name: nil, inside: nil)
+    let task = Task {
+      if isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
+      return await held.run(under: deadline)
+    }
+    // The caller comes here and waits for the operation, which has not begun when time is over.
+    await held.executor.runOne()
+    deadline.ring()
+    // The operation; and the caller goes on.
+    held.executor.runAll()
+    #expect(await task.value)
+    #expect((deadline.interruption == nil) == isCancelled)
   }
 
   /// The deadline and the end of the work come at about the same time.
