@@ -43,9 +43,10 @@
 ///
 /// ## Cost
 ///
-/// Two tasks, one sleep on the clock, and a few small allocations. On Linux, and as of Swift 6.3, the
-/// runtime keeps about 512 bytes for each cancelled sleep of a `ContinuousClock` until the
-/// deadline has passed; a program that starts very many tasks with long timeouts should know.
+/// On the `ContinuousClock`: one task and a few small allocations. All deadlines on that clock share one
+/// heap and one sleep, and one that is no longer needed leaves nothing behind. On any other clock, and
+/// where somebody has taken over the sleeps of the runtime's clocks, as a test clock does: two tasks,
+/// and one sleep on the clock.
 ///
 /// The idea is that of the teaching class of the same name in Kodeco's “Modern Concurrency: Beyond
 /// the Basics”.
