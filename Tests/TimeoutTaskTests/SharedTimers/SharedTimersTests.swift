@@ -56,7 +56,7 @@ import Testing
       return state.withLock { $0.begun }
     }
 
-    var isSleeping: Bool { state.withLock { !$0.sleeps.isEmpty } }
+    var sleepers: Int { state.withLock { $0.sleeps.count } }
   }
 
   private final class Bell: Alarm {
@@ -102,6 +102,7 @@ import Testing
     let (early, _) = bell(5)
     var sleeps = await hand.begun(2)
     #expect(sleeps.map(\.deadline) == [20, 5])
+    #expect(hand.sleepers == 1)
     hand.now = 5
     hand.end(sleeps[1])
     await early.gate.pass()
@@ -205,6 +206,6 @@ import Testing
     // Whose task has ended when it has rung.
     while rung != nil { await Task.yield() }
     #expect(timers.count == 0)
-    #expect(!hand.isSleeping)
+    #expect(hand.sleepers == 0)
   }
 }

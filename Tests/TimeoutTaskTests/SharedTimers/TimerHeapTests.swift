@@ -82,6 +82,15 @@ import Testing
     #expect(heap.count == 1)
   }
 
+  @Test func theOrderStaysWhenMostAreTakenOut() {
+    var heap = TimerHeap()
+    let deadlines = Array(1...2_000).shuffled()
+    let tickets = deadlines.map { heap.add(Int64($0), slack: 0, Number($0)) }
+    for index in 0..<1_500 { _ = heap.remove(tickets[index]) }
+    #expect(heap.size < 1_500)
+    #expect(numbers(heap.takePassed(at: 2_000)) == deadlines[1_500...].sorted())
+  }
+
   @Test(arguments: 0..<20) func randomProgramsDoAsTheModelDoes(_ seed: UInt64) {
     var random = SystemRandomNumberGenerator()
     var heap = TimerHeap()
