@@ -1613,7 +1613,7 @@ of(
     ("waiters stay in the queue after they were told", "    defer { waiters = WaiterQueue() }\n", ""),
 )
 of(
-    "TimeoutTask+Outcome.swift",
+    "Contest.swift",
     ("the timer stays on the clock", "    running.timer?.cancel()\n", ""),
     ("one cancelled waiter cancels all",
      "waiter != nil && race.waiters.isEmpty", "waiter != nil"),
@@ -1622,11 +1622,10 @@ of(
     ("a shared task ends with its last waiter",
      "let isLast = endsWithLastWaiter && waiter", "let isLast = waiter"),
     ("waiters are told before the timer has left the clock",
-     "    running.timer?.cancel()\n    let waiters = lock.withLock {\n      self.outcome = outcome\n"
-     "      return race.takeWaiters()\n    }\n    for waiter in waiters.all { waiter.resume() }\n",
-     "    let waiters = lock.withLock {\n      self.outcome = outcome\n"
-     "      return race.takeWaiters()\n    }\n    for waiter in waiters.all { waiter.resume() }\n"
-     "    running.timer?.cancel()\n"),
+     "    running.timer?.cancel()\n    let waiters = race.withLock { $0.announce(outcome) }\n"
+     "    waiters.resumeAll { $0.resume() }\n",
+     "    let waiters = race.withLock { $0.announce(outcome) }\n"
+     "    waiters.resumeAll { $0.resume() }\n    running.timer?.cancel()\n"),
     ("a waiter that is cancelled already waits", "    if Task.isCancelled { leave(with: ticket) }\n", ""),
     ("a waiter that comes too late waits for ever", "if isTooLate { return waiter.resume() }", ""),
     ("the work goes on after its last waiter has left", "    decision?.work?.cancel()\n", "    _ = decision\n"),
@@ -1641,16 +1640,16 @@ of(
     ("a timer that is known too late is not cancelled",
      "    if isInTime { return }\n    timer?.cancel()\n", "    if isInTime { return }\n"),
     ("the work is cancelled before its waiters are told",
-     "if decision.waiters.isEmpty { work.cancel() } else { Task { work.cancel() } }", "work.cancel()"),
+     "if decision.hadWaiters { Task { work.cancel() } } else { work.cancel() }", "work.cancel()"),
     ("the work is not cancelled at the timeout",
-     "if decision.waiters.isEmpty { work.cancel() } else { Task { work.cancel() } }", "_ = work"),
+     "if decision.hadWaiters { Task { work.cancel() } } else { work.cancel() }", "_ = work"),
     ("a result in time counts as late",
-     "if decide(result) == nil { onLateResult?(result) }", "if decide(result) != nil { onLateResult?(result) }"),
+     "if contest.decide(.failure(failure)) == nil {", "if contest.decide(.failure(failure)) != nil {"),
+    ("work leaves its actor and comes back",
+     "ActiveDeadline.governing(deadline) {\n          _ = isolation\n", "ActiveDeadline.governing(deadline) {\n"),
 )
 of(
     "Task+Starting.swift",
-    ("work leaves its actor and comes back",
-     "ActiveDeadline.governing(deadline) {\n          _ = isolation\n", "ActiveDeadline.governing(deadline) {\n"),
     ("the timer keeps its priority", "    timer?.escalatePriority(to: priority)\n", ""),
     ("the work keeps its priority", "    work?.escalatePriority(to: priority)\n", ""),
 )
@@ -1661,10 +1660,10 @@ of(
 )
 of(
     "WaiterQueue.swift",
-    ("waiters are told in the wrong order", "$0.key.number < $1.key.number", "$0.key.number > $1.key.number"),
+    ("waiters are told in the wrong order", "$0.ticket.number < $1.ticket.number", "$0.ticket.number > $1.ticket.number"),
     ("waiters are told in any order",
-     "waiters.sorted { $0.key.number < $1.key.number }.map(\\.value)", "Array(waiters.values)"),
-    ("a waiter that has left is told", "waiters.removeValue(forKey: ticket)", "waiters[ticket]"),
+     "all.sorted { $0.ticket.number < $1.ticket.number }.map(\\.waiter)", "all.map(\\.waiter)"),
+    ("a waiter that has left is told", "others.removeValue(forKey: ticket)", "others[ticket]"),
 )
 of(
     "InterruptibleOperation.swift",
@@ -1684,24 +1683,69 @@ of(
      "    if instant <= clock.now { pass(number, .deadlinePassed) }\n", ""),
     ("a timer that was cancelled lets the deadline pass",
      "if !Task.isCancelled { pass(number, .deadlinePassed) }", "pass(number, .deadlinePassed)"),
-    ("the deadline cancels nothing", "    task.cancel()\n    lock", "    lock"),
+    ("a timer that was replaced stays on the clock", "    move.replaced?.cancel()\n", ""),
+    ("the timer outlives the operation",
+     "override func stopTimer() { cancelTimerTask() }", "override func stopTimer() {}"),
+)
+of(
+    "OperationDeadline.swift",
+    ("the deadline cancels nothing", "    task.cancel()\n    state", "    state"),
     ("an operation that is interrupted before it begins begins uncancelled",
      "if isInterrupted { task?.cancel() }", "_ = isInterrupted"),
-    ("the timer outlives the operation",
-     "    cancelTimer()\n    return slot.take()\n", "    return slot.take()\n"),
     ("the timer outlives its caller's cancellation",
-     "    } onCancel: {\n      cancelTimer()\n    }", "    } onCancel: {\n    }"),
+     "    } onCancel: {\n      cancelTimerTask()\n    }", "    } onCancel: {\n    }"),
     ("a deadline's timer keeps its priority",
-     "lock.withLock { state.timer }?.escalatePriority(to: priority)", "_ = priority"),
-    ("a timer that was replaced stays on the clock", "    move.replaced?.cancel()\n", ""),
+     "state.withLock { $0.timer }?.escalatePriority(to: priority)", "_ = priority"),
     ("a timer that was replaced counts",
      "guard state.isPending, state.timerNumber == number else { return nil }",
      "guard state.isPending else { return nil }"),
     ("a deadline moves after the end",
-     "    let mustWait = lock.withLock {\n      state.isPending = false\n",
-     "    let mustWait = lock.withLock {\n"),
+     "    let mustWait = state.withLock { state in\n      state.isPending = false\n",
+     "    let mustWait = state.withLock { state in\n"),
     ("the operation leaves its caller's actor and comes back",
      "      await governing {\n        _ = isolation\n", "      await governing {\n"),
+)
+of(
+    "RealTimeDeadline.swift",
+    ("a shared timer outlives the operation",
+     "if let ticket { SharedTimers.shared.remove(ticket) }", "_ = ticket"),
+    ("whose caller is cancelled is interrupted before it begins",
+     "withUnsafeCurrentTask { task in state.withLock { $0.operation.willBegin(for: task) } }", ""),
+    ("a shared timer lets nothing pass", "func ring() { pass(0, .deadlinePassed) }", "func ring() {}"),
+)
+of(
+    "TimerHeap.swift",
+    ("the heap is in no order", "if entries[parent].latest <= entry.latest { break }", "break"),
+    ("a deadline that was taken out rings", "    places[index].alarm = nil\n    dead += 1\n", "    dead += 1\n"),
+    ("a ticket of the past takes somebody else out", "places[index].number == ticket.number,", ""),
+    ("deadlines that were taken out stay for ever", "if dead > 64, dead > entries.count / 2 { compact() }", ""),
+    ("the heap is in disorder after it was cleared", "        sink(entries[index], from: index)\n", ""),
+    ("who is due last is asked first", "where entries[other].latest < entries[earliest].latest",
+     "where entries[other].latest > entries[earliest].latest"),
+)
+of(
+    "SharedTimers.swift",
+    ("an earlier deadline waits for a later one",
+     "deadline + slack < state.latest ? state.nextSleep() : nil", "state.latest == .max ? state.nextSleep() : nil"),
+    ("a sleep that was replaced goes on", "    replaced?.cancel()\n", "    _ = replaced\n"),
+    ("who is too early by the clock waits for ever", "max(now(), sleep.deadline)", "now()"),
+    ("who takes long keeps others waiting", "Task.detached(priority: .high) { alarm.ring() }", "alarm.ring()"),
+    ("a sleep that was replaced has everybody ring",
+     "guard state.lastNumber == sleep.number else { return ([], nil) }", ""),
+)
+of(
+    "RealTime.swift",
+    ("time is always real", "return hook.pointee.load(ordering: .relaxed) == 0", "_ = hook\n    return true"),
+    ("a deadline is a little early", "(attoseconds + (1 << bits - 1)) >> bits", "attoseconds >> bits"),
+)
+of(
+    "RealTimeLimit.swift",
+    ("a limit inside another one is set", "if let outer, isUseless(inside: outer) {", "if false {"),
+)
+of(
+    "DeadlineOnClock.swift",
+    ("deadlines on other clocks are compared",
+     "return haveEqualIDs(clock, other) ? same : nil", "_ = clock\n    return same"),
 )
 of(
     "ActiveDeadline.swift",
@@ -1710,8 +1754,6 @@ of(
     ("a deadline counts in tasks that it does not cancel",
      "&& place == self.place", ""),
     ("a deadline counts after its end", "hasEnded.store(true,", "hasEnded.store(false,"),
-    ("deadlines on other clocks are compared",
-     "return haveEqualIDs(clock, other)", "return haveEqualIDs(clock, other) || C.self == type(of: other)"),
     ("the later of two deadlines wins", "earlier <= instant else", "earlier >= instant else"),
     ("a deadline that can be moved makes others useless", "guard !deadline.isMovable, let", "guard let"),
     ("a tolerant deadline makes strict ones useless", "deadline.tolerance ?? .zero\n", "C.Duration.zero\n"),

@@ -96,10 +96,13 @@ class ActiveDeadline: @unchecked Sendable {
   private func forEach<C: Clock>(on clock: C, _ body: (DeadlineOnClock<C>) -> Void) {
     var next: ActiveDeadline? = self
     while let deadline = next {
-      if let same = deadline as? DeadlineOnClock<C>, same.isMeasured(by: clock) { body(same) }
+      if let same = deadline.reading(on: clock) { body(same) }
       next = deadline.outer
     }
   }
+
+  /// The deadline as an instant of a clock, if that is the one which measures it.
+  func reading<C: Clock>(on clock: C) -> DeadlineOnClock<C>? { nil }
 
   /// Runs an operation under the same deadline, in a task that the deadline does not govern.
   nonisolated(nonsending) func reapply<Return>(
@@ -115,51 +118,3 @@ class ActiveDeadline: @unchecked Sendable {
 /// such a value is linked against it. What it returns is compared, and never read.
 @_silgen_name("swift_task_localValueGet")
 private func taskLocalValue(of key: UnsafeRawPointer) -> UnsafeRawPointer?
-
-/// A deadline as an instant of a clock.
-class DeadlineOnClock<C: Clock>: ActiveDeadline, @unchecked Sendable {
-  let clock: C
-
-  /// How much later than its instant the clock may let the deadline pass.
-  let tolerance: C.Duration?
-
-  private let fixed: C.Instant?
-
-  init(
-    at instant: C.Instant?, tolerance: C.Duration?, on clock: C, inside outer: ActiveDeadline?
-  ) {
-    fixed = instant
-    self.tolerance = tolerance
-    self.clock = clock
-    super.init(inside: outer)
-  }
-
-  /// When the deadline passes; `nil` if it never does.
-  var instant: C.Instant? { fixed }
-
-  /// Whether the instant may change.
-  var isMovable: Bool { false }
-
-  /// Whether instants of the other clock can be compared with ours.
-  ///
-  /// SE-0526 makes the system's clocks identifiable. They are not yet, but of each there is one.
-  func isMeasured(by other: C) -> Bool {
-    if C.self == ContinuousClock.self || C.self == SuspendingClock.self { return true }
-    guard let clock = clock as? any Identifiable else { return false }
-    return haveEqualIDs(clock, other)
-  }
-
-  override nonisolated(nonsending) func reapply<Return>(
-    _ operation: nonisolated(nonsending) () async throws -> Return
-  ) async throws -> Return {
-    guard let instant else { return try await operation() }
-    var name: String?
-    if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) { name = Task.name }
-    return try await withDeadline(
-      instant, tolerance: tolerance, clock: clock, name: name, operation: operation)
-  }
-}
-
-private func haveEqualIDs<First: Identifiable>(_ first: First, _ second: Any) -> Bool {
-  first.id == (second as? First)?.id
-}

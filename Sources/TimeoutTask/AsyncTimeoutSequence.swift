@@ -86,19 +86,18 @@ public struct AsyncTimeoutSequence<Base: AsyncSequence, C: Clock>: AsyncSequence
       guard let deadline = limit.deadline else { return try await base.next(isolation: actor) }
       var base = base
       defer { self.base = base }
-      let result = await deadline.run { () async throws -> Base.Element? in
+      let place = UnsafeMutablePointer<Base.Element?>.allocate(capacity: 1)
+      defer { place.deallocate() }
+      let error = await deadline.run(into: place) { () async throws -> Base.Element? in
         try await base.next(isolation: #isolation)
       }
-      switch result {
-      case .success(let element):
-        // Many sequences end when their task is cancelled. That end is ours and not theirs.
-        if element == nil, case .deadlinePassed = deadline.interruption {
-          throw deadline.interruption.error(insteadOf: CancellationError(), limit)
-        }
-        return element
-      case .failure(let error):
-        throw deadline.interruption.error(insteadOf: error, limit)
+      if let error { throw deadline.interruption.error(insteadOf: error, limit) }
+      let element = place.move()
+      // Many sequences end when their task is cancelled. That end is ours and not theirs.
+      if element == nil, case .deadlinePassed = deadline.interruption {
+        throw deadline.interruption.error(insteadOf: CancellationError(), limit)
       }
+      return element
     }
   }
 }

@@ -39,3 +39,38 @@ struct Lock: @unchecked Sendable {
     return try body()
   }
 }
+
+/// A value that is reached under a lock alone, both in one piece of memory.
+struct Guarded<Value>: @unchecked Sendable {
+  private struct Cell {
+    var mutex = pthread_mutex_t()
+    var value: Value
+  }
+
+  private let cell: UnsafeMutablePointer<Cell>
+
+  init(_ value: Value) {
+    cell = .allocate(capacity: 1)
+    cell.initialize(to: Cell(value: value))
+    pthread_mutex_init(&cell.pointee.mutex, nil)
+  }
+
+  /// Frees it; its owner calls this once, when nobody can reach it any more.
+  func destroy() {
+    pthread_mutex_destroy(&cell.pointee.mutex)
+    cell.deinitialize(count: 1)
+    cell.deallocate()
+  }
+
+  /// The value, where nobody else can reach it any more.
+  var withoutLock: Value { cell.pointee.value }
+
+  @inline(__always)
+  func withLock<Result, Failure: Error>(
+    _ body: (inout Value) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    pthread_mutex_lock(&cell.pointee.mutex)
+    defer { pthread_mutex_unlock(&cell.pointee.mutex) }
+    return try body(&cell.pointee.value)
+  }
+}

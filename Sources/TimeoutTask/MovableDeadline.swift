@@ -155,16 +155,17 @@ private nonisolated(nonsending) func runMovable<C: Clock, Return: ~Copyable>(
   let deadline = CancellingDeadline(
     at: end, tolerance: tolerance, on: clock, name: name, inside: ActiveDeadline.current,
     isMovable: true)
-  let result = await deadline.run { () async throws -> Return in
+  let place = UnsafeMutablePointer<Return>.allocate(capacity: 1)
+  defer { place.deallocate() }
+  let error = await deadline.run(into: place) { () async throws -> Return in
     try await operation(MovableDeadline(deadline: deadline))
   }
-  switch consume result {
-  case .success(let value): return value
-  case .failure(let error):
+  if let error {
     let end = deadline.instant ?? start
     let limit = TimeLimit(
       instant: end, allowed: start.duration(to: end), tolerance: tolerance, clock: clock,
       name: name)
     throw deadline.interruption.error(insteadOf: error, limit)
   }
+  return place.move()
 }

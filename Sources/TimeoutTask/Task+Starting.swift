@@ -11,41 +11,6 @@ extension Task where Success == Void, Failure == Never {
       Task(name: name, operation: operation)
     }
   }
-
-  /// Starts a task that runs `operation` and then hands what came of it to `completion`, all of it
-  /// isolated as `operation` is.
-  ///
-  /// The task is enqueued on the actor at once; see `startingIsolated(as:_:)`.
-  ///
-  /// If `beginsCancelled`, the task cancels itself before `operation` begins. Whoever starts it
-  /// could do so afterwards only, when `operation` may be running already.
-  static func start<Value: Sendable>(
-    name: String?,
-    priority: TaskPriority?,
-    under deadline: ActiveDeadline?,
-    beginsCancelled: Bool,
-    isolatedAs operation: sending @escaping @isolated(any) () async throws -> Value,
-    completion: @escaping @Sendable (Result<Value, any Error>) -> Void
-  ) -> Task<Void, Never> {
-    // Used by the one new task only.
-    nonisolated(unsafe) let operation = operation
-    return startingIsolated(as: operation.isolation) { isolation in
-      Task(name: name, priority: priority) {
-        _ = isolation
-        if beginsCancelled { withUnsafeCurrentTask { $0?.cancel() } }
-        var result: Result<Value, any Error>?
-        await ActiveDeadline.governing(deadline) {
-          _ = isolation
-          do {
-            result = .success(try await operation())
-          } catch {
-            result = .failure(error)
-          }
-        }
-        if let result { completion(result) }
-      }
-    }
-  }
 }
 
 /// Starts a task on an actor, from anywhere.

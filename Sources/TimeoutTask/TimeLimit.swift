@@ -32,10 +32,12 @@ struct TimeLimit<C: Clock> {
     _ operation: nonisolated(nonsending) () async throws(Failure) -> Return
   ) async throws -> Return {
     guard let deadline else { return try await operation() }
-    switch await deadline.run(operation) {
-    case .success(let value): return value
-    case .failure(let error): throw deadline.interruption.error(insteadOf: error, self)
+    let place = UnsafeMutablePointer<Return>.allocate(capacity: 1)
+    defer { place.deallocate() }
+    if let error = await deadline.run(into: place, operation) {
+      throw deadline.interruption.error(insteadOf: error, self)
     }
+    return place.move()
   }
 
   /// Runs an operation, and returns `nil` for what it throws when its time is over.
@@ -44,18 +46,26 @@ struct TimeLimit<C: Clock> {
     _ operation: nonisolated(nonsending) () async throws(Failure) -> Return
   ) async throws(Failure) -> Return? {
     guard let deadline else { return try await operation() }
-    switch await deadline.run(operation) {
-    case .success(let value): return value
-    case .failure(let error):
+    let place = UnsafeMutablePointer<Return>.allocate(capacity: 1)
+    defer { place.deallocate() }
+    if let error = await deadline.run(into: place, operation) {
       if case .deadlinePassed = deadline.interruption { return nil }
+      guard let error = error as? Failure else { preconditionFailure("It threw another error.") }
       throw error
     }
+    return place.move()
   }
 
   /// The deadline to set, or `nil` if one around it does all that it could do.
-  var deadline: CancellingDeadline<C>? {
+  var deadline: OperationDeadline? {
     let outer = ActiveDeadline.current
     if let outer, outer.covers(instant, tolerance: tolerance, on: clock) { return nil }
+    if C.self == ContinuousClock.self, RealTime.isCertain,
+      let instant = instant as? ContinuousClock.Instant
+    {
+      let slack = (tolerance as? Duration)?.attoseconds
+      return RealTimeDeadline(at: RealTime.reading(of: instant), slack, name: name, inside: outer)
+    }
     return CancellingDeadline(
       at: instant, tolerance: tolerance, on: clock, name: name, inside: outer)
   }

@@ -11,18 +11,30 @@ struct WaiterQueue<Waiter> {
     fileprivate let number: UInt64
   }
 
-  private var waiters: [Ticket: Waiter] = [:]
+  /// The first who came when there was nobody. Mostly there is no other, who would need a table.
+  private var only: (ticket: Ticket, waiter: Waiter)?
+  private var others: [Ticket: Waiter] = [:]
   private var nextNumber: UInt64 = 0
 
   /// The number of waiters.
-  var count: Int { waiters.count }
+  var count: Int { others.count + (only == nil ? 0 : 1) }
 
-  var isEmpty: Bool { waiters.isEmpty }
+  var isEmpty: Bool { only == nil && others.isEmpty }
 
-  /// All waiters in the order of their tickets. O(n log n); O(1) for one waiter.
+  /// All waiters in the order of their tickets. O(n log n).
   var all: [Waiter] {
-    if waiters.count < 2 { return Array(waiters.values) }
-    return waiters.sorted { $0.key.number < $1.key.number }.map(\.value)
+    var all = others.map { (ticket: $0.key, waiter: $0.value) }
+    if let only { all.append(only) }
+    return all.sorted { $0.ticket.number < $1.ticket.number }.map(\.waiter)
+  }
+
+  /// Resumes all waiters, one after another, in the order of their tickets. O(n log n); O(1) for one.
+  func resumeAll(_ resume: (Waiter) -> Void) {
+    if others.isEmpty {
+      if let only { resume(only.waiter) }
+    } else {
+      for waiter in all { resume(waiter) }
+    }
   }
 
   /// Hands out the next ticket. O(1).
@@ -33,11 +45,13 @@ struct WaiterQueue<Waiter> {
 
   /// Adds a waiter. O(1).
   mutating func add(_ waiter: Waiter, with ticket: Ticket) {
-    waiters[ticket] = waiter
+    if isEmpty { only = (ticket, waiter) } else { others[ticket] = waiter }
   }
 
   /// Takes out one waiter, or returns `nil` if it is not there. O(1).
   mutating func remove(_ ticket: Ticket) -> Waiter? {
-    waiters.removeValue(forKey: ticket)
+    guard let only, only.ticket == ticket else { return others.removeValue(forKey: ticket) }
+    self.only = nil
+    return only.waiter
   }
 }

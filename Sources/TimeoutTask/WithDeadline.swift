@@ -72,6 +72,19 @@ public nonisolated(nonsending) func withDeadline<C: Clock, Return: ~Copyable>(
   name: String? = nil,
   operation: nonisolated(nonsending) () async throws -> Return
 ) async throws -> Return {
+  if let limit = RealTimeLimit.from(instant: expiration, tolerance: tolerance, clock: clock) {
+    return try await limit.run(name: name, operation)
+  }
+  return try await withDeadlineOnAnyClock(
+    expiration, tolerance: tolerance, clock: clock, name: name, operation: operation)
+}
+
+/// Apart, because the types that depend on the clock's have to be looked up.
+@inline(never)
+private nonisolated(nonsending) func withDeadlineOnAnyClock<C: Clock, Return: ~Copyable>(
+  _ expiration: C.Instant, tolerance: C.Duration?, clock: C, name: String?,
+  operation: nonisolated(nonsending) () async throws -> Return
+) async throws -> Return {
   let allowed = clock.now.duration(to: expiration)
   if allowed.isForEver { return try await operation() }
   let limit = TimeLimit(
@@ -126,6 +139,19 @@ public nonisolated(nonsending) func withTimeout<C: Clock, Return: ~Copyable>(
   tolerance: C.Duration? = nil,
   clock: C,
   name: String? = nil,
+  operation: nonisolated(nonsending) () async throws -> Return
+) async throws -> Return {
+  if let limit = RealTimeLimit.from(timeout: timeout, tolerance: tolerance, clock: clock) {
+    return try await limit.run(name: name, operation)
+  }
+  return try await withTimeoutOnAnyClock(
+    timeout, tolerance: tolerance, clock: clock, name: name, operation: operation)
+}
+
+/// Apart, because the types that depend on the clock's have to be looked up.
+@inline(never)
+private nonisolated(nonsending) func withTimeoutOnAnyClock<C: Clock, Return: ~Copyable>(
+  _ timeout: C.Duration, tolerance: C.Duration?, clock: C, name: String?,
   operation: nonisolated(nonsending) () async throws -> Return
 ) async throws -> Return {
   if timeout.isForEver { return try await operation() }

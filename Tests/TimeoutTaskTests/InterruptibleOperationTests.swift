@@ -34,6 +34,21 @@ import Testing
     }.value
   }
 
+  @Test func whoeverIsCancelledBeforeTheBeginningIsNotInterrupted() async {
+    await Task {
+      for isCancelled in [false, true] {
+        var operation = InterruptibleOperation()
+        withUnsafeCurrentTask { task in
+          if isCancelled { task?.cancel() }
+          operation.willBegin(for: task)
+          let task = operation.interrupt(.deadlinePassed)
+          #expect(task == nil)
+        }
+        #expect((operation.interruption == nil) == isCancelled)
+      }
+    }.value
+  }
+
   @Test func anInterruptionAfterTheEndIsNone() async {
     await Task {
       var operation = InterruptibleOperation()

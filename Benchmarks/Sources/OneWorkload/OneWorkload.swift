@@ -62,10 +62,18 @@ enum Workload: String, ExpressibleByArgument, CaseIterable {
   case parallelTests = "parallel-tests"
   case timeout = "with-timeout"
   case twoChildren = "two-children"
+  case oneChild = "one-child"
+  case bareTask = "bare-task"
   case timeoutTask = "timeout-task"
   case hop = "hop-in-a-test"
   case hopOfStranger = "hop-of-no-test"
   case strangers = "no-tests-task"
+  case timeoutsStart = "live-timeouts-start"
+  case timeoutsBytes = "live-timeouts-bytes"
+  case timeoutsCancel = "live-timeouts-cancel"
+  case tasksStart = "live-tasks-start"
+  case tasksBytes = "live-tasks-bytes"
+  case tasksCancel = "live-tasks-cancel"
   case bytes
   case floorLoop = "floor-loop"
   case floorWakeDistinct = "floor-wake-distinct"
@@ -75,7 +83,9 @@ enum Workload: String, ExpressibleByArgument, CaseIterable {
   case floorBytes = "floor-bytes"
 
   /// Memory that was used once is used again: then there is nothing more to see.
-  var isMeasuredOnce: Bool { self == .bytes || self == .floorBytes }
+  var isMeasuredOnce: Bool {
+    [.bytes, .floorBytes, .timeoutsBytes, .tasksBytes].contains(self)
+  }
 
   func run(_ count: Int) async -> Double {
     switch self {
@@ -91,10 +101,18 @@ enum Workload: String, ExpressibleByArgument, CaseIterable {
     case .parallelTests: await Workloads.parallelTests(count)
     case .timeout: await Workloads.timeout(count)
     case .twoChildren: await Workloads.twoChildren(count)
+    case .oneChild: await Workloads.oneChild(count)
+    case .bareTask: await Workloads.bareTask(count)
     case .timeoutTask: await Workloads.timeoutTask(count)
     case .hop: await Workloads.hopInATest(count)
     case .hopOfStranger: await Workloads.hopOfNoTest(count)
     case .strangers: await Workloads.strangersBesideAClock(count)
+    case .timeoutsStart: await LiveTimeouts.timeouts(count, .start)
+    case .timeoutsBytes: await LiveTimeouts.timeouts(count, .bytes)
+    case .timeoutsCancel: await LiveTimeouts.timeouts(count, .cancel)
+    case .tasksStart: await LiveTimeouts.tasks(count, .start)
+    case .tasksBytes: await LiveTimeouts.tasks(count, .bytes)
+    case .tasksCancel: await LiveTimeouts.tasks(count, .cancel)
     case .bytes: await Workloads.bytesSleeping(count)
     case .floorLoop: await Workloads.loopFloor(count)
     case .floorWakeDistinct: await Workloads.wakeFloor(Workloads.shuffled(count))

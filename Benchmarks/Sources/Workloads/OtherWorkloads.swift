@@ -223,6 +223,18 @@ extension Workloads {
     }
   }
 
+  /// The same work as the only child of a group, without any deadline.
+  public static func oneChild(_ count: Int) async -> Double {
+    await nanoseconds(per: count) {
+      for number in 0..<count {
+        _ = await withTaskGroup(of: Int.self) { group in
+          group.addTask { number }
+          return await group.next() ?? 0
+        }
+      }
+    }
+  }
+
   // MARK: - Tasks that are no test's
 
   /// Starts tasks and awaits them, and has them hop to an actor; none of them is a test's.

@@ -53,6 +53,19 @@ extension RuntimeDoor {
   static func setHooks() -> Bool {
     guard let enqueue = slot("enqueueGlobal", of: EnqueueHook?.self) else { return false }
     _ = (poolExecutor, mainExecutor, mainReference)
+    setDelayHooks()
+    enqueue.pointee = { job, _ in RuntimeDoor.arrive(job, on: .pool) }
+    slot("enqueueMainExecutor", of: EnqueueHook?.self)?.pointee = { job, _ in
+      RuntimeDoor.arrive(job, on: .main)
+    }
+    return true
+  }
+
+  /// Has the runtime ask us for every sleep, as far as it asks anybody.
+  ///
+  /// That these hooks are set is also how other code can see that sleeps may take no real time: a
+  /// library that has timers of its own, as TimeoutTask does, gives them up then.
+  static func setDelayHooks() {
     // The runtime's own functions for delays are never called: once the default executor is ours,
     // they would ask it to sleep, and it cannot.
     slot("enqueueGlobalWithDelay", of: DelayHook?.self)?.pointee = { nanoseconds, job, _ in
@@ -62,11 +75,6 @@ extension RuntimeDoor {
       seconds, nanoseconds, _, _, clock, job, _ in
       RuntimeDoor.delay(job, until: (seconds, nanoseconds), clock: clock)
     }
-    enqueue.pointee = { job, _ in RuntimeDoor.arrive(job, on: .pool) }
-    slot("enqueueMainExecutor", of: EnqueueHook?.self)?.pointee = { job, _ in
-      RuntimeDoor.arrive(job, on: .main)
-    }
-    return true
   }
 
   /// Has the runtime take an executor of ours for that of the main actor; says whether that could be

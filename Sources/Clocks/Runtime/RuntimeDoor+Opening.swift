@@ -44,6 +44,8 @@ extension RuntimeDoor {
     #if os(Linux) && compiler(>=6.3)
       if wanted == .spi {
         replaceExecutors()
+        // Nobody asks them: our executor can sleep. They are a sign.
+        setDelayHooks()
         return .spi
       }
     #endif

@@ -1,0 +1,124 @@
+import Testing
+
+@testable import TimeoutTask
+
+/// The heap of deadlines, beside a model: an array that is sorted.
+@Suite struct TimerHeapTests {
+  private final class Number: Alarm {
+    let number: Int
+    init(_ number: Int) { self.number = number }
+    func ring() {}
+  }
+
+  private func numbers(_ alarms: [any Alarm]) -> [Int] {
+    alarms.map { ($0 as? Number)?.number ?? -1 }
+  }
+
+  @Test func theFirstDeadlineComesFirst() {
+    var heap = TimerHeap()
+    for deadline in [5, 3, 9, 1, 7] { _ = heap.add(Int64(deadline), slack: 0, Number(deadline)) }
+    #expect(heap.first()?.deadline == 1)
+    #expect(numbers(heap.takePassed(at: 0)) == [])
+    #expect(numbers(heap.takePassed(at: 5)) == [1, 3, 5])
+    #expect(heap.count == 2)
+    #expect(numbers(heap.takePassed(at: .max)) == [7, 9])
+    #expect(heap.first() == nil)
+  }
+
+  @Test func whatIsTakenOutDoesNotRingAndIsLetGo() {
+    var heap = TimerHeap()
+    weak var gone: Number?
+    let ticket: TimerHeap.Ticket
+    do {
+      let alarm = Number(1)
+      gone = alarm
+      ticket = heap.add(1, slack: 0, alarm)
+    }
+    _ = heap.add(2, slack: 0, Number(2))
+    #expect(gone != nil)
+    #expect(heap.remove(ticket) === gone)
+    #expect(gone == nil)
+    #expect(heap.remove(ticket) == nil)
+    #expect(heap.first()?.deadline == 2)
+    #expect(numbers(heap.takePassed(at: 9)) == [2])
+  }
+
+  @Test func aTicketOfThePastTakesNobodyOut() {
+    var heap = TimerHeap()
+    let old = heap.add(1, slack: 0, Number(1))
+    #expect(numbers(heap.takePassed(at: 1)) == [1])
+    // It is kept where the other one was.
+    let new = heap.add(2, slack: 0, Number(2))
+    #expect(heap.remove(old) == nil)
+    #expect(heap.count == 1)
+    #expect(heap.remove(new) != nil)
+  }
+
+  @Test func toleranceLetsADeadlineWaitForOthersButNotTooLong() {
+    var heap = TimerHeap()
+    _ = heap.add(10, slack: 50, Number(1))
+    _ = heap.add(20, slack: 0, Number(2))
+    // The second one has to be met first; the first one has passed by then.
+    var first = heap.first()
+    #expect(first?.deadline == 20 && first?.slack == 0)
+    #expect(numbers(heap.takePassed(at: 20)) == [2, 1])
+    _ = heap.add(10, slack: 50, Number(3))
+    first = heap.first()
+    #expect(first?.deadline == 10 && first?.slack == 50)
+    // Nobody is told before the deadline, however much slack there is.
+    #expect(numbers(heap.takePassed(at: 9)) == [])
+    #expect(numbers(heap.takePassed(at: 10)) == [3])
+  }
+
+  @Test func whatWasTakenOutTakesNoPlaceForLong() {
+    var heap = TimerHeap()
+    _ = heap.add(1_000_000, slack: 0, Number(0))
+    for number in 1...100_000 {
+      let ticket = heap.add(Int64(number), slack: 0, Number(number))
+      _ = heap.remove(ticket)
+      if heap.size > 200 { break }
+    }
+    #expect(heap.size <= 200)
+    #expect(heap.count == 1)
+  }
+
+  @Test func theOrderStaysWhenMostAreTakenOut() {
+    var heap = TimerHeap()
+    let deadlines = Array(1...2_000).shuffled()
+    let tickets = deadlines.map { heap.add(Int64($0), slack: 0, Number($0)) }
+    for index in 0..<1_500 { _ = heap.remove(tickets[index]) }
+    #expect(heap.size < 1_500)
+    #expect(numbers(heap.takePassed(at: 2_000)) == deadlines[1_500...].sorted())
+  }
+
+  @Test(arguments: 0..<20) func randomProgramsDoAsTheModelDoes(_ seed: UInt64) {
+    var random = SystemRandomNumberGenerator()
+    var heap = TimerHeap()
+    var model: [(deadline: Int64, number: Int, ticket: TimerHeap.Ticket)] = []
+    var now: Int64 = 0
+    for number in 0..<3_000 {
+      switch Int.random(in: 0..<10, using: &random) {
+      case 0..<6:
+        let deadline = now + .random(in: 0..<1_000, using: &random)
+        let ticket = heap.add(deadline, slack: 0, Number(number))
+        model.append((deadline, number, ticket))
+      case 6..<9 where !model.isEmpty:
+        let victim = model.remove(at: .random(in: 0..<model.count, using: &random))
+        #expect((heap.remove(victim.ticket) as? Number)?.number == victim.number)
+        #expect(heap.remove(victim.ticket) == nil)
+      default:
+        now += .random(in: 0..<200, using: &random)
+        let passed = model.filter { $0.deadline <= now }
+        model.removeAll { $0.deadline <= now }
+        let rung = heap.takePassed(at: now)
+        #expect(Set(numbers(rung)) == Set(passed.map(\.number)))
+        let deadlines = numbers(rung).compactMap { number in
+          passed.first { $0.number == number }?.deadline
+        }
+        #expect(deadlines == deadlines.sorted())
+      }
+      #expect(heap.count == model.count)
+      #expect(heap.first()?.deadline == model.map(\.deadline).min())
+    }
+  }
+}
