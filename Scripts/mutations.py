@@ -635,8 +635,8 @@ of(
 )
 of(
     "ScopeState.taskToCancel",
-    ("whoever sleeps is woken when a body does not end", "guard body.isReported, let", "guard !body.isReported, body.isReported, let"),
-    ("whoever sleeps is cancelled though the body may end", "guard body.isReported, let", "guard let"),
+    ("whoever sleeps is woken when a body does not end", "guard body.isTold, let", "guard !body.isTold, body.isTold, let"),
+    ("whoever sleeps is cancelled though the body may end", "guard body.isTold, let", "guard let"),
     ("a sleep is cancelled again and again", ", number != cancelledSleep", ""),
 )
 of("ScopeState.end", ("a scope is never over", "isOver = true", "isOver = false"))
@@ -962,7 +962,8 @@ of(
     "Scheduler.reportOverdue",
     ("what is overdue is not reported", "      report.record(describe(problem, isOverdue: true))\n",
      "      _ = problem\n"),
-    ("whoever sleeps sleeps on when a body is overdue", "      cancelSleepingTasks()\n", ""),
+    ("whoever sleeps sleeps on when a body is overdue", "    cancelSleepingTasks()\n", ""),
+    ("a scope never ends whose failure was reported", "    change { $0.scope?.body.tell() }?.resume()\n", ""),
 )
 of(
     "Scheduler.ran",
@@ -1070,6 +1071,14 @@ of(
 of(
     "TestCaseRegister.letGo",
     ("what a task of a test returned is kept", "    guard isOn else { return }\n", "    if isOn { return }\n"),
+)
+of(
+    "ScopeBody.tell",
+    ("whoever waits for the report waits for good", "    return waiter\n", "    return nil\n"),
+)
+of(
+    "ScopeBody.isDone",
+    ("a scope ends before its failure is known", "if isTold || !isReported { return true }", "if isTold || isReported { return true }"),
 )
 of(
     "VirtualTime.join",

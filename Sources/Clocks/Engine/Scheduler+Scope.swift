@@ -28,6 +28,14 @@ extension Scheduler {
     return end?.problem
   }
 
+  /// Waits until a report that is under way has been made.
+  nonisolated(nonsending) func waitForReport() async {
+    if change({ $0.scope?.body.isDone() ?? true }) { return }
+    await withUnsafeContinuation { waiter in
+      if change({ $0.scope?.body.isDone(waiter) ?? true }) { waiter.resume() }
+    }
+  }
+
   /// Reports what went wrong while the body still runs, although it was cancelled; and cancels all tasks
   /// that are known, so that what it awaits may end.
   func reportOverdue(_ problem: ScopeProblem) {
@@ -37,9 +45,10 @@ extension Scheduler {
     }
     report.runInTest { [self] in
       report.record(describe(problem, isOverdue: true))
-      cancelSleepingTasks()
-      for task in tasks { task.cancel() }
     }
+    change { $0.scope?.body.tell() }?.resume()
+    cancelSleepingTasks()
+    for task in tasks { task.cancel() }
   }
 
   /// Notes that the scope's jobs have run for a while of real time.

@@ -185,7 +185,7 @@ final class ScopeState {
   /// The task of the earliest sleep, if it is to be cancelled in place of being woken: when the body is
   /// reported not to end, whoever sleeps keeps it from ending.
   func taskToCancel() -> TaskHandle? {
-    guard body.isReported, let (number, task) = timeline.sleeps.earliest, number != cancelledSleep
+    guard body.isTold, let (number, task) = timeline.sleeps.earliest, number != cancelledSleep
     else { return nil }
     cancelledSleep = number
     return task?.handle
@@ -231,8 +231,12 @@ struct ScopeBody {
   var dump: String?
   /// Whether something went wrong, and it is not known where the tasks were.
   var lacksDump: Bool { problem != nil && dump == nil }
-  /// Whether the problem has been reported, because the body did not end for it.
+  /// Whether the problem is to be reported, or has been, because the body did not end for it.
   private(set) var isReported = false
+  /// Whether the report has been made. Until then the scope does not end, for the test might be over before
+  /// its failure is known.
+  private(set) var isTold = false
+  private var waiter: UnsafeContinuation<Void, Never>?
   /// The tasks that are to be cancelled because of it.
   private(set) var toCancel: [TaskHandle] = []
 
@@ -250,6 +254,20 @@ struct ScopeBody {
     guard !isReported else { return nil }
     isReported = true
     return first
+  }
+
+  /// Notes that the report has been made; returns who waits for that.
+  mutating func tell() -> UnsafeContinuation<Void, Never>? {
+    isTold = true
+    defer { waiter = nil }
+    return waiter
+  }
+
+  /// Whether there is no report under way. If there is one, `waiter` waits for it, if given.
+  mutating func isDone(_ waiter: UnsafeContinuation<Void, Never>? = nil) -> Bool {
+    if isTold || !isReported { return true }
+    self.waiter = waiter
+    return false
   }
 
   mutating func takeToCancel() -> [TaskHandle] {

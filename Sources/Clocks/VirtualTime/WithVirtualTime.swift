@@ -178,6 +178,7 @@ extension VirtualTime {
   /// Ends the scope.
   nonisolated(nonsending) func end() async {
     let problem = scheduler.endScope()
+    await scheduler.waitForReport()
     await endLeftovers()
     scheduler.closeScope()
     scheduler.endRecording()

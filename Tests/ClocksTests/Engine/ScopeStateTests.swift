@@ -137,6 +137,28 @@ import Testing
     #expect(scope.body.task == nil)
   }
 
+  @Test func theEndWaitsForAReportThatIsUnderWay() async {
+    let scope = scope()
+    func isDone(_ waiter: UnsafeContinuation<Void, Never>? = nil) -> Bool {
+      scope.body.isDone(waiter)
+    }
+    #expect(isDone())
+    _ = scope.body.giveUp(.runaway(.jobs(1)))
+    #expect(isDone())
+    _ = scope.body.giveUp(.runaway(.jobs(1)))
+    #expect(scope.body.isReported)
+    #expect(!isDone())
+    await withUnsafeContinuation { waiter in
+      #expect(!isDone(waiter))
+      #expect(!scope.body.isTold)
+      scope.body.tell()?.resume()
+    }
+    #expect(scope.body.isTold)
+    #expect(isDone())
+    let waiter = scope.body.tell()
+    #expect(waiter == nil)
+  }
+
   @Test func aProblemThatEndedTheBodyIsToldAtItsEnd() {
     let scope = scope()
     _ = scope.body.giveUp(.runaway(.wakes(2)))
