@@ -33,6 +33,8 @@ let package = Package(
         "Workloads",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
+    // Compares the queue of sleeps with another one.
+    .executableTarget(name: "Queues"),
   ],
   swiftLanguageModes: [.v6]
 )
