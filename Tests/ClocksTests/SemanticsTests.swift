@@ -348,11 +348,14 @@ import Testing
 
   @Test func workElsewhereIsNotSeenAndCanBeWaitedFor() async throws {
     let clock = clock
-    onAThread(after: 0.02) {
+    let mayBegin = Counted()
+    onAThread {
+      while mayBegin.value == 0 { usleep(1_000) }
       Task { try await clock.sleep(for: .seconds(1)) }
     }
     await clock.settle()
     #expect(clock.pendingSleeps.isEmpty)
+    mayBegin.increment()
     try await clock.waitForSleeps(timeout: .seconds(600))
     #expect(clock.pendingSleeps.map(\.deadline.offset) == [.seconds(1)])
     await clock.advance(by: .seconds(1))
