@@ -217,7 +217,7 @@ extension Scheduler {
   /// Notes that the current task makes a clock, if it is that of a test case.
   func begin(_ users: TestCases) {
     guard let id = TaskReference.currentID, TestCaseRegister.isTestCase(id),
-      let task = WatchedTask.current
+      SwiftTesting.isRunningCase, let task = WatchedTask.current
     else { return }
     _ = change { _ in users.add(task) }
   }

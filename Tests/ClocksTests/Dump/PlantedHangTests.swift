@@ -17,8 +17,10 @@ import Testing
         await untilCancelled()
       }
     }
-    #expect(issues.count == 1)
-    return issues.first?.message ?? ""
+    // What no test's task has recorded reaches every test that listens.
+    let own = issues.filter { $0.fileID.hasSuffix("PlantedHangTests.swift") }
+    #expect(own.count == 1, "\(issues)")
+    return own.first?.message ?? ""
   }
 
   private static func untilCancelled() async {
