@@ -1062,7 +1062,7 @@ of(
 )
 of(
     "VirtualTime.child",
-    ("work that was overtaken is not spoken of", "        self.warnOfOvertakenWork()\n", ""),
+    ("work that was overtaken is not spoken of", "        if !(error is CancellationError) { self.warnOfOvertakenWork() }\n", ""),
 )
 of(
     "OwnDispatch.poolQueue",

@@ -144,7 +144,8 @@ extension VirtualTime {
         slot.result = .success(try await operation())
       } catch {
         slot.result = .failure(error)
-        self.warnOfOvertakenWork()
+        // Whoever is cancelled from outside has slept, and waited for nothing.
+        if !(error is CancellationError) { self.warnOfOvertakenWork() }
       }
       await self.end()
     }
