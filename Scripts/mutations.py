@@ -254,6 +254,8 @@ of(
     ("a job that becomes ready is not what happens in a scope", "      scope.pace.somethingHappens()\n", ""),
     ("what has come from outside is not looked at", "requests.jobCameFromOutside()", "_ = isFromOutside"),
     ("every job comes from outside", "if isFromOutside {", "if isFromOutside || scope.isAwaited {"),
+    ("a sleep on the runtime's clocks is work outside", "        scope.sleepWasCancelled(of: job.taskID)\n",
+     "        if isFromNobody { scope.arrives(job) }\n"),
 )
 of(
     "SchedulerState.append",
@@ -1042,6 +1044,19 @@ of(
     ("the last one is named", "guard first == nil, let jump", "guard let jump"),
 )
 of(
+    "OvertakenWork.forget",
+    ("whoever was cancelled while it slept has waited for work", "lastRuns[place] = LastRun()", "_ = place"),
+)
+of(
+    "SchedulerState.sleepWasCancelled",
+    ("a sleep on a test's clock is work outside", "    scope?.sleepWasCancelled(of: sleep.task)\n", ""),
+    ("nobody observes a cancellation", "if listener != nil", "if listener == nil"),
+)
+of(
+    "ScopeState.arrives",
+    ("whoever cancels a body ends its work", "body.task?.isCancelled != true", "true"),
+)
+of(
     "OvertakenWork.jump",
     ("who has run at the end of the jump has slept through it", "last.time < end", "last.time <= end"),
     ("whoever has a place is the task", "last.task == task", "last.task != 0"),
@@ -1062,7 +1077,7 @@ of(
 )
 of(
     "VirtualTime.child",
-    ("work that was overtaken is not spoken of", "        if !(error is CancellationError) { self.warnOfOvertakenWork() }\n", ""),
+    ("work that was overtaken is not spoken of", "        self.warnOfOvertakenWork()\n", ""),
 )
 of(
     "OwnDispatch.poolQueue",
@@ -1389,7 +1404,7 @@ of(
 )
 of(
     "Scheduler.cancel",
-    ("nobody observes a cancellation the fast way", "if state.listener != nil, let removed", "if state.listener == nil, let removed"),
+    ("nobody is told of a cancellation the fast way", "state.sleepWasCancelled(removed)", "_ = removed"),
 )
 of(
     "SchedulerState.wakeAndRun",
@@ -1419,7 +1434,7 @@ of(
 )
 of(
     "TestClock.cancelSleep",
-    ("nobody observes a cancellation", "if state.listener != nil, sleeper != nil, let", "if state.listener != nil, sleeper == nil, let"),
+    ("nobody is told of a cancellation", "state.sleepWasCancelled(removed)", "_ = removed"),
 )
 of(
     "TestClock.resumeCancelled",

@@ -48,6 +48,18 @@ private final class Answer: @unchecked Sendable {
   var continuation: UnsafeContinuation<Int, Never>?
 }
 
+enum WayToSleep: CaseIterable {
+  case onNoClock, onATestClock, onATestClockWithTolerance
+
+  func sleep(for duration: Duration, _ clock: TestClock<Duration>) async throws {
+    switch self {
+    case .onNoClock: try await Task.sleep(for: duration)
+    case .onATestClock: try await clock.sleep(for: duration)
+    case .onATestClockWithTolerance: try await clock.sleep(for: duration, tolerance: .seconds(1))
+    }
+  }
+}
+
 /// Time has jumped to a deadline while the test waited for real work: whoever reads the failure is told.
 @Suite struct OvertakenWorkTests {
   private func inVirtualTime(_ body: @escaping @Sendable () async throws -> Void) async throws
@@ -133,6 +145,55 @@ private final class Answer: @unchecked Sendable {
       #expect(answer == 0)
     }
     #expect(found.map(\.text) == [""])
+  }
+
+  /// Whoever sleeps waits for time, and is made ready from outside if it is cancelled there.
+  @Test(arguments: WayToSleep.allCases) func ofASleepThatAnotherThreadCancels(
+    _ way: WayToSleep
+  ) async throws {
+    let found = try await inVirtualTime {
+      let time = VirtualTime.current!
+      let clock = TestClock()
+      let task = Task { try await way.sleep(for: .seconds(600), clock) }
+      try await Task.sleep(for: .seconds(30))
+      await time.holding {
+        await withUnsafeContinuation { continuation in
+          Thread.detachNewThread {
+            task.cancel()
+            continuation.resume()
+          }
+        }
+      }
+      await #expect(throws: CancellationError.self) { try await task.value }
+      Issue.record("something else")
+    }
+    #expect(found.map(\.text) == ["something else"])
+  }
+
+  /// It goes on because it was cancelled, whatever it has waited for.
+  @Test func ofABodyThatAnotherThreadCancels() async throws {
+    let jumped = DispatchSemaphore(value: 0)
+    let found = try await failures {
+      let running = Task {
+        try await inVirtualTime {
+          let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
+          Task {
+            try await Task.sleep(for: .seconds(30))
+            jumped.signal()
+          }
+          for await _ in stream {}
+          withExtendedLifetime(continuation) {}
+          Issue.record("something else")
+        }
+      }
+      Thread.detachNewThread {
+        jumped.wait()
+        running.cancel()
+      }
+      let found = try await running.value
+      #expect(found.map(\.text) == ["something else"])
+    }
+    #expect(found.isEmpty)
   }
 
   @Test func ofWorkThatTheScopeSees() async throws {

@@ -54,6 +54,12 @@ struct OvertakenWork {
     first = OvertakenTask(task: task, name: name(), jump: jump)
   }
 
+  /// Notes that a task has waited for nothing outside.
+  mutating func forget(_ task: UInt64) {
+    let place = Self.place(of: task)
+    if lastRuns[place].task == task { lastRuns[place] = LastRun() }
+  }
+
   /// The jump of time for which a task has been suspended, if there is one for certain.
   func jump(over task: UInt64) -> Jump? {
     let last = lastRuns[Self.place(of: task)]

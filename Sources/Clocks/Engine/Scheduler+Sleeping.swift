@@ -86,9 +86,7 @@ extension Scheduler {
         return nil
       }
       guard let sleeper = timeline.sleeps.cancel(token) else { return nil }
-      if state.listener != nil, let removed = timeline.sleeps.removed {
-        state.note(.sleepCancelled(number: removed.number, task: removed.task))
-      }
+      if let removed = timeline.sleeps.removed { state.sleepWasCancelled(removed) }
       return sleeper
     }
     guard case .continuation(let continuation, let isOwn) = sleeper else { return }

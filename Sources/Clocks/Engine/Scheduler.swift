@@ -135,8 +135,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
         }
         state.note(.jobEnqueued(task: job.taskID, by: creator, job.lane))
       }
-      if isFromNobody { state.scope?.arrives(job) }
-      state.jobIsReady(job, isFromOutside: isFromOutside)
+      state.jobIsReady(job, isFromOutside: isFromOutside, isFromNobody: isFromNobody)
     }
   }
 

@@ -1,15 +1,20 @@
 extension SchedulerState {
   /// Takes a job that has become ready. Amortized O(1).
   ///
-  /// - Parameter isFromOutside: Whether something outside the scope has made it ready.
+  /// - Parameters:
+  ///   - isFromOutside: Whether something outside the scope has made it ready.
+  ///   - isFromNobody: Whether something outside the whole test has.
   @inline(__always)
-  mutating func jobIsReady(_ job: ReadyJob, isFromOutside: Bool) {
+  mutating func jobIsReady(_ job: ReadyJob, isFromOutside: Bool, isFromNobody: Bool = false) {
     if isAbandoned { return }
     if !dropped.isEmpty, dropped.contains(job.taskID) { return }
     if idleness.away > 0, awayTasks.hasArrived(job.taskID) { taskCameBack(job.taskID) }
     if let scope {
       if let over = scope.runtimeSleeps.taskBecameReady(job.taskID, on: scope.timeline) {
         makeReady(over)
+        scope.sleepWasCancelled(of: job.taskID)
+      } else if isFromNobody {
+        scope.arrives(job)
       }
       scope.pace.somethingHappens()
       if isFromOutside { requests.jobCameFromOutside() }
@@ -28,6 +33,12 @@ extension SchedulerState {
   mutating func makeReady(_ job: ReadyJob, isFromOutside: Bool = false) {
     idleness.ready.append(job)
     if let chooser = order.chooser { chooser.jobIsReady(job, isFromOutside: isFromOutside) }
+  }
+
+  /// Notes that the sleep of a task on a test's clock was cancelled. O(1).
+  func sleepWasCancelled(_ sleep: (number: UInt64, task: UInt64)) {
+    if listener != nil { note(.sleepCancelled(number: sleep.number, task: sleep.task)) }
+    scope?.sleepWasCancelled(of: sleep.task)
   }
 
   /// Takes somebody who wants to know, or who moves time. O(1).

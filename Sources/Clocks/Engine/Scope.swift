@@ -74,13 +74,15 @@ final class ScopeState {
   @exclusivity(unchecked) var pace: Pace
   @exclusivity(unchecked) var runtimeSleeps = RuntimeSleeps()
   @exclusivity(unchecked) var body = ScopeBody()
-  @exclusivity(unchecked) private(set) var overtakenWork = OvertakenWork()
+  /// `nil` in an explored scope, which cannot wait for work outside.
+  @exclusivity(unchecked) private(set) var overtakenWork: OvertakenWork?
   /// How far the scope's date is from the one at which it began, apart from the time that has passed.
   @exclusivity(unchecked) var dateOffset: Duration = .zero
 
   init(_ scope: Scope) {
     self.scope = scope
     pace = Pace(autoAdvance: scope.options.autoAdvance, jumpsAfter: scope.options.jumpsAfter)
+    overtakenWork = scope.options.isExplored ? nil : OvertakenWork()
   }
 
   var timeline: Timeline<Duration> { scope.timeline }
@@ -98,18 +100,23 @@ final class ScopeState {
 
   /// Notes that a job begins.
   @inline(__always)
-  func jobBegins(of task: UInt64) {
-    if !scope.options.isExplored { overtakenWork.jobBegins(of: task, at: timeline.now) }
-  }
+  func jobBegins(of task: UInt64) { overtakenWork?.jobBegins(of: task, at: timeline.now) }
 
   /// Notes that time has jumped.
   @inline(__always)
-  func timeHasJumped() { overtakenWork.timeJumps(to: timeline.now) }
+  func timeHasJumped() { overtakenWork?.timeJumps(to: timeline.now) }
 
   /// Notes that nobody of the test has made a task ready.
   func arrives(_ job: ReadyJob) {
-    overtakenWork.arrives(job.taskID, name: TaskName.of(job.job))
+    // Whoever cancels the body may be all that has happened outside.
+    guard body.task?.isCancelled != true else { return }
+    overtakenWork?.arrives(job.taskID, name: TaskName.of(job.job))
   }
+
+  /// Notes that a task goes on because its sleep was cancelled: it has waited for time, and for nothing
+  /// outside.
+  @inline(never)
+  func sleepWasCancelled(of task: UInt64) { overtakenWork?.forget(task) }
 
   // MARK: - At rest
 

@@ -157,9 +157,7 @@ extension TestClock {
   private func cancelSleep(_ token: Token) {
     let sleeper = scheduler.change { state in
       let sleeper = timeline.sleeps.cancel(token)
-      if state.listener != nil, sleeper != nil, let removed = timeline.sleeps.removed {
-        state.note(.sleepCancelled(number: removed.number, task: removed.task))
-      }
+      if sleeper != nil, let removed = timeline.sleeps.removed { state.sleepWasCancelled(removed) }
       return sleeper
     }
     if let sleeper { resumeCancelled(sleeper) }

@@ -144,8 +144,7 @@ extension VirtualTime {
         slot.result = .success(try await operation())
       } catch {
         slot.result = .failure(error)
-        // Whoever is cancelled from outside has slept, and waited for nothing.
-        if !(error is CancellationError) { self.warnOfOvertakenWork() }
+        self.warnOfOvertakenWork()
       }
       await self.end()
     }

@@ -57,6 +57,16 @@ import Testing
     #expect(work.first == .init(task: 1, name: "fetch", jump: jump))
   }
 
+  @Test mutating func whoIsForgottenIsNotKnown() {
+    work.jobBegins(of: 1, at: .zero)
+    work.jobBegins(of: 2, at: .zero)
+    work.timeJumps(to: .seconds(30))
+    work.forget(1)
+    work.forget(258)
+    #expect(work.jump(over: 1) == nil)
+    #expect(work.jump(over: 2) != nil)
+  }
+
   /// Each has a place, and there are 256 of them.
   @Test mutating func whoHasLostItsPlaceIsNotKnown() {
     for task in 1...257 { work.jobBegins(of: UInt64(task), at: .zero) }
