@@ -112,18 +112,20 @@ extension Scheduler {
     }
     guard TaskOwnership.shared.claim(task, for: self) else { return false }
     keepCurrentTask()
+    // It may run in the queue of an actor that is at work for another test, or for whoever owns what is
+    // nobody's.
+    let isInForeignJob = context?.pointee.owner != nil
+    let isCounted = context?.pointee.isCounted == true
+    // First, because from the adoption on nothing else tells others that this task runs.
+    if isInForeignJob ? TestCaseRegister.isOn : !(isProcessWide && isCounted) { visit() }
     if users != nil { adoptTestCase(of: task) }
-    guard context?.pointee.owner == nil else {
-      // It runs in the queue of an actor that is at work for another test, or for whoever owns what is
-      // nobody's.
-      if TestCaseRegister.isOn { visit() }
+    if isInForeignJob {
       if let current = TaskReference.current { suspect(current) }
       return true
     }
     let user = WatchedTask.currentChild
     _ = change { $0.testTasks.add(user: user) }
     if let users { checkSharing(among: users) }
-    if context?.pointee.isCounted != true || !isProcessWide { visit() }
     context?.pointee.owner = self
     return true
   }
@@ -215,7 +217,7 @@ extension Scheduler {
   }
 
   /// Notes that the current task makes a clock, if it is that of a test case.
-  func begin(_ users: TestCases) {
+  func addMaker(to users: TestCases) {
     guard let id = TaskReference.currentID, TestCaseRegister.isTestCase(id),
       SwiftTesting.isRunningCase, let task = WatchedTask.current
     else { return }

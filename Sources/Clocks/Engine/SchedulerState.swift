@@ -2,8 +2,8 @@
 ///
 /// It starts no thread, runs no job, resumes nothing and takes no lock: `Scheduler` guards it and does
 /// what it decides. It is never copied, a part of it neither: there is one of each, and a debug build
-/// would make a copy whenever something is asked of it. Timelines, scopes and those who wait are objects that belong to it, and the same
-/// lock guards them.
+/// would make a copy whenever something is asked of it. Timelines, scopes and those who wait are objects
+/// that belong to it, and the same lock guards them.
 struct SchedulerState: ~Copyable {
   /// What keeps the test from being idle.
   var idleness = Idleness()

@@ -117,7 +117,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
     timeline = Timeline(now: now.offset)
     self.origin = origin
     scheduler.add(timeline)
-    scheduler.begin(timeline.users)
+    scheduler.addMaker(to: timeline.users)
     scheduler.recordIfAskedFor()
   }
 
@@ -128,7 +128,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
     self.scheduler = scheduler
     self.timeline = timeline
     scheduler.add(timeline)
-    scheduler.begin(timeline.users)
+    scheduler.addMaker(to: timeline.users)
     scheduler.recordIfAskedFor()
   }
 

@@ -75,11 +75,11 @@ private struct NamedClock: Sendable {
     @Test(arguments: 0..<20) func andTheNext(_: Int) async { await isExact(Self.clock) }
   }
 
-  /// A task of the test is the first to touch the clock, and not the test itself.
+  /// A task of the test is the first to touch the clock, and not the test itself; two tasks do so at once.
   @Suite(.serialized) struct TouchedByATask {
     private static let clock = TestClock()
 
-    @Test(arguments: 0..<20) func first(_: Int) async {
+    @Test(arguments: 0..<200) func first(_: Int) async {
       let log = Log<String>()
       let clock = Self.clock
       let tasks = start(log, on: clock)
