@@ -1334,10 +1334,11 @@ of(
 )
 of(
     "TestContext.run",
-    ("a test's context is used twice", "      defer { self.task = nil }\n", ""),
-    ("what is to be reported is lost", "    work.report = report\n", ""),
+    ("a test's context is used twice", "      defer { self.waiting = nil }\n", ""),
+    ("what is to be reported is lost", "      report()\n", ""),
+    ("a test's second report is nobody's", "      self.lock.withLock { self.waiting = next }\n", "      next?.run()\n"),
 )
-of("TestContext.deinit", ("a task that was held is never let go", "    task?.runHere()\n", ""))
+of("TestContext.deinit", ("a task that was held is never let go", "    waiting?.run()\n", ""))
 of(
     "Collection.listed",
     ("a long list is not cut", "if count > limit {", "if count > limit + 1_000 {"),

@@ -1,0 +1,50 @@
+import Foundation
+import Testing
+
+@_spi(TestKit) @testable import Clocks
+
+/// What is found on a thread that is no test's, and recorded on behalf of one.
+@Suite struct TestReportTests {
+  private enum Local {
+    @TaskLocal static var value = "nobody's"
+  }
+
+  /// The values of the test's task are what a test library knows the test by.
+  @Test func allReportsAreTheTests() async {
+    let log = Log<String>()
+    await Local.$value.withValue("the test's") {
+      let report = TestReport(at: CallSite(), isTestKnown: true)
+      await withUnsafeContinuation { continuation in
+        Thread.detachNewThread {
+          for number in 1...3 { report.runInTest { log.add("\(number): \(Local.value)") } }
+          continuation.resume()
+        }
+      }
+    }
+    #expect(log.all == ["1: the test's", "2: the test's", "3: the test's"])
+  }
+
+  /// Each is made, whosever it is then.
+  @Test func noneIsLostOfThoseThatAreMadeAtOnce() async {
+    let log = Log<Int>()
+    let report = TestReport(at: CallSite(), isTestKnown: true)
+    await withTaskGroup { group in
+      for number in 0..<100 {
+        group.addTask { report.runInTest { log.add(number) } }
+      }
+    }
+    #expect(log.all.sorted() == Array(0..<100))
+  }
+
+  @Test func whatAContextKeepsIsFreedWithIt() {
+    final class Kept: Sendable {}
+    weak var kept: Kept?
+    do {
+      let value = Kept()
+      kept = value
+      let report = TestReport(at: CallSite(), isTestKnown: true)
+      for _ in 0..<2 { report.runInTest { _ = value } }
+    }
+    #expect(kept == nil)
+  }
+}
