@@ -1090,6 +1090,11 @@ of(
     ("what a task of a test returned is kept", "    guard isOn else { return }\n", "    if isOn { return }\n"),
 )
 of(
+    "Scheduler.dumpInDescription",
+    ("everybody who prints a clock gets the dump", "TaskReference.current != nil && isCallerForeign ? nil : ", ""),
+    ("a debugger gets no dump", "TaskReference.current != nil && ", ""),
+)
+of(
     "ScopeBody.tell",
     ("whoever waits for the report waits for good", "    return waiter\n", "    return nil\n"),
 )

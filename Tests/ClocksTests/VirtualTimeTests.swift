@@ -284,7 +284,7 @@ private final class Box<Value>: @unchecked Sendable {
       onAThread(after: 0.01) {
         Task { try await clock.sleep(for: .seconds(1)) }
       }
-      try await time.waitForSleeps()
+      try await time.waitForSleeps(timeout: .seconds(600))
       #expect(time.now.offset == .zero)
       #expect(clock.pendingSleeps.count == 1)
     }
@@ -403,7 +403,7 @@ private final class Box<Value>: @unchecked Sendable {
 
   @Test(.blocksAThread) func aScopeThatWaitsForABusyTestIsNotStuck() async throws {
     let reports = Log<String>()
-    let options = ScopeOptions(stuckAfter: .milliseconds(100))
+    let options = ScopeOptions(stuckAfter: .milliseconds(100), runningLimit: .seconds(600))
     try await VirtualTime(options, at: .here(), record: reports.add).run { _ in
       await withCheckedContinuation { continuation in
         let isBusy = DispatchSemaphore(value: 0)

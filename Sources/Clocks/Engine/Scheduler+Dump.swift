@@ -11,6 +11,12 @@ extension Scheduler {
     scope?.options.isOneOfMany == true ? nil : dumpTasks()
   }
 
+  /// What is added to a debug description: nothing for a task that is not the test's, for that is somebody
+  /// who prints many things, as a test library prints the arguments of a test case.
+  var dumpInDescription: TaskDump? {
+    TaskReference.current != nil && isCallerForeign ? nil : dumpTasks().unlessAlone
+  }
+
   /// Looks at the test's tasks as they are at this moment. May be called by anybody, at any time; what
   /// runs meanwhile is only said to run. O(tasks and the depth of their call stacks), a microsecond for
   /// each word that is read; the scheduler's lock is held all the while.

@@ -67,11 +67,12 @@ extension TestClock: CustomStringConvertible, CustomDebugStringConvertible {
 
   /// The ``description``, and below it a line for each pending sleep, in the order in which they
   /// would wake; and then, if the test has other tasks than the one that asks, what they wait for, as
-  /// ``dump()`` says.
+  /// ``dump()`` says. A task of another test, or of none, gets the first two only: so a test library
+  /// that prints a clock among the arguments of a test prints a line.
   public var debugDescription: String {
     let pending = pendingSleeps
     let text = pending.isEmpty ? description : description + ":\n" + pending.listed
-    return text.with(scheduler.dumpTasks().unlessAlone)
+    return text.with(scheduler.dumpInDescription)
   }
 }
 

@@ -6,8 +6,9 @@ extension VirtualTime {
 }
 
 extension VirtualTime: CustomDebugStringConvertible {
-  /// The scope's time and its pending sleeps, and what its tasks wait for: ``dump()``.
+  /// The scope's time and its pending sleeps; and, unless a task of another test asks, what its tasks wait
+  /// for: ``dump()``.
   public var debugDescription: String {
-    scheduler.scopeDescription.with(scheduler.dumpTasks().unlessAlone)
+    scheduler.scopeDescription.with(scheduler.dumpInDescription)
   }
 }

@@ -93,6 +93,19 @@ private actor Store {
     }
   }
 
+  /// A debugger stops anywhere, on a thread that runs no task.
+  @Test func aThreadWithoutATaskGetsItInTheDescription() async throws {
+    let clock = TestClock()
+    let task = Task(name: "sleeper") { try await clock.sleep(for: .seconds(1)) }
+    await clock.settle()
+    let text = await withUnsafeContinuation { continuation in
+      Thread.detachNewThread { continuation.resume(returning: clock.debugDescription) }
+    }
+    #expect(text.contains(/- task #\d+ "sleeper" sleeps until 1.0 seconds on TestClock\n/))
+    await clock.advance(by: .seconds(1))
+    try await task.value
+  }
+
   /// Nothing keeps the task of an `async let`: it is found from its parent.
   @Test func anAsyncLetStandsBelowItsParent() async {
     let clock = TestClock()

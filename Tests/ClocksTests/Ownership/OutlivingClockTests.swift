@@ -58,6 +58,24 @@ private struct NamedClock: Sendable {
     await isExact(try #require(named.clock as? TestClock<Duration>))
   }
 
+  private static let waiting = (0..<2).map { NamedClock(clock: TestClock(), name: "\($0)") }
+
+  /// The test library prints the arguments of each test case: not with all tasks of those that run.
+  @Test(arguments: waiting) fileprivate func anArgumentIsPrintedInALine(
+    _ named: NamedClock
+  ) async throws {
+    let line = "TestClock at 0.0 seconds, no pending sleep"
+    let text = String(reflecting: named.clock)
+    #expect(text == line)
+    let clock = try #require(named.clock as? TestClock<Duration>)
+    let task = Task(name: "sleeper") { try await clock.sleep(for: .seconds(1)) }
+    await clock.settle()
+    #expect(String(reflecting: clock).contains("task \"sleeper\""))
+    #expect(String(reflecting: clock).contains("Where the test's"))
+    await clock.advance(by: .seconds(1))
+    try await task.value
+  }
+
   @Test(arguments: 0..<20) func madeByAHelpersTask(_: Int) async {
     let fixture = Task { TestClock() }
     await isExact(await fixture.value)
