@@ -1090,6 +1090,10 @@ of(
     ("what a task of a test returned is kept", "    guard isOn else { return }\n", "    if isOn { return }\n"),
 )
 of(
+    "SleepsWaiter.whenTooLate",
+    ("whoever waits for sleeps does not wait for those on their way", "if mayRepeat > 0, end.lasts", "if mayRepeat < 0, end.lasts"),
+)
+of(
     "Scheduler.dumpInDescription",
     ("everybody who prints a clock gets the dump", "TaskReference.current != nil && isCallerForeign ? nil : ", ""),
     ("a debugger gets no dump", "TaskReference.current != nil && ", ""),
