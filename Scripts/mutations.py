@@ -912,11 +912,7 @@ of(
      "guard TaskOwnership.shared.claim(task, for: self) else { return false }",
      "TaskOwnership.shared.transfer(task, to: self)"),
     ("whoever uses a clock is not known", "    _ = change { $0.testTasks.add(user: user) }\n", "    _ = user\n"),
-    ("a visitor is not waited for", "!(isProcessWide && isCounted) { visit() }", "false { visit() }"),
-    ("a visitor that was counted is counted twice", "!(isProcessWide && isCounted) { visit() }",
-     "true { visit() }"),
-    ("whoever adopts a test case runs unseen", "!(isProcessWide && isCounted) { visit() }\n    if users != nil { adoptTestCase(of: task) }\n",
-     "!(isProcessWide && isCounted) { defer { visit() }; if users != nil { adoptTestCase(of: task) } }\n"),
+    ("a visitor is not waited for", "if !isInForeignJob || TestCaseRegister.isOn { visit() }", "if TestCaseRegister.isOn, isInForeignJob { visit() }"),
     ("whoever uses a clock of the whole process does not wake it", "    wakeIfProcessWide()\n", ""),
     ("a visitor's thread does not run for the test", "    context?.pointee.owner = self\n", ""),
 )
@@ -1494,7 +1490,7 @@ of(
 of(
     "TestClock.waitForSleeps",
     ("a cancelled wait for sleeps goes on", "giveUp { _ in CancellationError() }", "_ = giveUp"),
-    ("a wait for sleeps has no limit", "    RealTime(in: timeout).schedule {\n", "    RealTime(in: timeout * 1_000).schedule {\n"),
+    ("a wait for sleeps has no limit", "waiter.whenTooLate(timeout,", "waiter.whenTooLate(timeout * 1_000,"),
 )
 likely("AdvanceUntilTests|EventuallyTests|TimedExpectationTests")
 of(

@@ -1,4 +1,7 @@
 import Clocks
+import Foundation
+import Synchronization
+import TestTraits
 import Testing
 
 @Suite struct SleepRegistrationTests {
@@ -115,5 +118,52 @@ import Testing
       #expect(await sleeps.next()?.deadline.offset == time.now.offset + .seconds(2))
       try await task.value
     }
+  }
+
+  /// Many tests may have begun just now, and the pool runs jobs in their order: what is on its way is
+  /// waited for, though the limit passes meanwhile.
+  @Test(.blocksAThread) func waitForSleepsGivesTheirTurnToThoseWhoAreReady() async throws {
+    let clock = TestClock()
+    let pool = BusyPool()
+    pool.keepBusy(for: 0.8)
+    let task = pool.sync { Task { try await clock.sleep(for: .seconds(1)) } }
+    try await clock.waitForSleeps(timeout: .milliseconds(500))
+    #expect(clock.pendingSleeps.count == 1)
+    task.cancel()
+  }
+}
+
+/// Takes all threads of the pool.
+private final class BusyPool: Sendable {
+  private let isOver = Atomic(false)
+
+  /// In circles: in place of a thread that is blocked the pool gets another one.
+  func keepBusy(for seconds: Double) {
+    let begun = DispatchSemaphore(value: 0)
+    let count = ProcessInfo.processInfo.activeProcessorCount
+    onAThread { [self] in
+      for _ in 0..<count {
+        DispatchQueue.global().async { [self] in
+          while !isOver.load(ordering: .relaxed) {}
+        }
+      }
+      begun.signal()
+      Thread.sleep(forTimeInterval: seconds)
+      isOver.store(true, ordering: .relaxed)
+    }
+    begun.wait()
+  }
+
+  /// Runs `body` on a thread that is no test's, and blocks until it has run.
+  func sync<Result: Sendable>(_ body: @escaping @Sendable () -> Result) -> Result {
+    let result = Mutex<Result?>(nil)
+    let hasRun = DispatchSemaphore(value: 0)
+    onAThread {
+      let value = body()
+      result.withLock { $0 = value }
+      hasRun.signal()
+    }
+    hasRun.wait()
+    return result.withLock { $0! }
   }
 }

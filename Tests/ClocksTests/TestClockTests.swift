@@ -1,6 +1,4 @@
 import Foundation
-import Synchronization
-import TestTraits
 import Testing
 
 @testable import Clocks
@@ -204,18 +202,6 @@ import Testing
     task.cancel()
   }
 
-  /// Many tests may have begun just now, and the pool runs jobs in their order: what is on its way is
-  /// waited for, though the limit passes meanwhile.
-  @Test(.blocksAThread) func waitForSleepsGivesTheirTurnToThoseWhoAreReady() async throws {
-    let clock = clock
-    let pool = BusyPool()
-    pool.keepBusy(for: 0.8)
-    let task = pool.sync { Task { try await clock.sleep(for: .seconds(1)) } }
-    try await clock.waitForSleeps(timeout: .milliseconds(500))
-    #expect(clock.pendingSleeps.count == 1)
-    task.cancel()
-  }
-
   @Test func waitForSleepsNamesTheTasksThatSleepInRealTime() async throws {
     let clock = clock
     let task = Task {
@@ -359,40 +345,5 @@ import Testing
       try await task.value
     }
     #expect(log.all == ["woken at 1.0 seconds"])
-  }
-}
-
-/// Takes all threads of the pool.
-private final class BusyPool: Sendable {
-  private let isOver = Atomic(false)
-
-  /// In circles: in place of a thread that is blocked the pool gets another one.
-  func keepBusy(for seconds: Double) {
-    let begun = DispatchSemaphore(value: 0)
-    let count = ProcessInfo.processInfo.activeProcessorCount
-    onAThread { [self] in
-      for _ in 0..<count {
-        DispatchQueue.global().async { [self] in
-          while !isOver.load(ordering: .relaxed) {}
-        }
-      }
-      begun.signal()
-      Thread.sleep(forTimeInterval: seconds)
-      isOver.store(true, ordering: .relaxed)
-    }
-    begun.wait()
-  }
-
-  /// Runs `body` on a thread that is no test's, and blocks until it has run.
-  func sync<Result: Sendable>(_ body: @escaping @Sendable () -> Result) -> Result {
-    let result = Mutex<Result?>(nil)
-    let hasRun = DispatchSemaphore(value: 0)
-    onAThread {
-      let value = body()
-      result.withLock { $0 = value }
-      hasRun.signal()
-    }
-    hasRun.wait()
-    return result.withLock { $0! }
   }
 }

@@ -115,9 +115,8 @@ extension Scheduler {
     // It may run in the queue of an actor that is at work for another test, or for whoever owns what is
     // nobody's.
     let isInForeignJob = context?.pointee.owner != nil
-    let isCounted = context?.pointee.isCounted == true
     // First, because from the adoption on nothing else tells others that this task runs.
-    if isInForeignJob ? TestCaseRegister.isOn : !(isProcessWide && isCounted) { visit() }
+    if !isInForeignJob || TestCaseRegister.isOn { visit() }
     if users != nil { adoptTestCase(of: task) }
     if isInForeignJob {
       if let current = TaskReference.current { suspect(current) }

@@ -120,7 +120,7 @@ enum RuntimeDoor {
   /// - Parameter isCounted: Whether its end is to be told to the register of tasks.
   static func runForeign(_ job: UnownedJob, on lane: Lane, isCounted: Bool = false) {
     let id = taskID(of: job)
-    var context = ThreadContext(taskID: id, isCounted: isCounted, isInJob: true)
+    var context = ThreadContext(taskID: id, isInJob: true)
     if let owner = TestCaseRegister.adopter(of: id) {
       owner.enqueue(ReadyJob(job: job, taskID: id, lane: lane), isNew: false)
     } else {

@@ -74,9 +74,6 @@ struct ThreadContext {
   /// somebody else; they wait for the job's end.
   var visited: [TaskOwner] = []
 
-  /// Whether the job is foreign and its end is counted, so that nobody needs to visit for it.
-  var isCounted = false
-
   /// Whether a job runs at this moment, and not the loop between jobs.
   var isInJob = false
 
