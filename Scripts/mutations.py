@@ -627,13 +627,19 @@ of(
 )
 of(
     "ScopeState.ran",
-    ("a scope may run after its body has returned", "    guard body.task != nil else { return nil }\n", ""),
+    ("a scope may run after its body has returned", "guard body.task != nil, !body", "guard !body"),
+    ("the time in which it is found out where tasks are is a body's", ", !body.isBeingDumped else", " else"),
     ("the time in which jobs run is not summed up", "runningTime += duration", "runningTime = duration"),
     ("a body that was cancelled has as much time as before", "isCancelled ? min(limit, scope.options.stuckAfter) : limit",
      "limit"),
     ("a body that is yet to be cancelled has less time", " && !body.lacksDump", ""),
     ("a body that was cancelled has no time", "    runningTime = .zero\n", ""),
     ("a scope may run for ever", "return body.giveUp(.tooLong(limit, pending: timeline.pendingLines))", "return nil"),
+)
+of(
+    "ScopeBody.beginDump",
+    ("a scope has given up when it is reported", "    problemTime = now\n", "    _ = now\n"),
+    ("it is found out twice where tasks are", "guard lacksDump, !isBeingDumped else", "guard lacksDump else"),
 )
 of(
     "ScopeState.taskToCancel",

@@ -111,6 +111,19 @@ import Testing
       ])
   }
 
+  @Test func anUnimplementedClockOverARealOneIsAFailureToo() async throws {
+    let issues = try await recordedIssues {
+      let clock = UnimplementedClock(ContinuousClock())
+      try await clock.sleep(for: .zero)
+    }
+    let asked = "The clock \"ContinuousClock\" is unimplemented, but was asked for"
+    #expect(issues.map(\.line) == Array(repeating: #line - 4, count: 2))
+    #expect(issues.first?.message == "\(asked) its time.")
+    // The clock's own origin is where it was made.
+    #expect(issues.last?.message.wholeMatch(of: /.* asked for a sleep until \S+ seconds\./) != nil)
+    #expect(issues.last?.message.hasPrefix(asked) == true)
+  }
+
   @Test func anUnimplementedClockIsCalledAsTheTypeOfTheOneItWasGiven() {
     #expect(UnimplementedClock(ContinuousClock()).name == "ContinuousClock")
     #expect(UnimplementedClock<Duration>().name == "UnimplementedClock")

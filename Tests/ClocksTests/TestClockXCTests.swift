@@ -160,6 +160,36 @@ final class BystanderXCTests: XCTestCase {
   }
 }
 
+/// Has a clock in a property, and a test that uses it.
+final class AlongsideXCTests: XCTestCase {
+  let clock = TestClock()
+
+  func testAdvances() async {
+    await clock.advance(by: .seconds(1))
+    XCTAssertEqual(clock.now.offset, .seconds(1))
+  }
+}
+
+/// What one class has in a property does not change what another one may do, in a process that runs these
+/// two and nothing else.
+final class TwoClassesXCTests: XCTestCase {
+  func testAClassThatHasNeverHeardOfClocksIsLeftAlone() async throws {
+    let tests = ["testCancelsAnEndlessLoop", "testBlocksAThreadUntilAnotherTaskHasRun"]
+    for test in tests {
+      let child = try await ChildProcess.runXCTest(
+        "AlongsideXCTests/testAdvances,ClocksTests.BystanderXCTests/\(test)",
+        environment: ["CLOCKS_BLOCKED_AFTER": "10"])
+      XCTAssertEqual(child.exitCode, 0, "\(child)")
+      let passed = child.standardOutput.lines(containing: " passed (").map {
+        $0.split(separator: "'")[1]
+      }
+      // In this order: the clock has been used when the other class begins.
+      XCTAssertEqual(
+        passed, ["AlongsideXCTests.testAdvances", "BystanderXCTests.\(test)"], "\(child)")
+    }
+  }
+}
+
 /// Runs after the tests of a case with a clock in a property, and before others.
 final class BystandersXCTests: XCTestCase {
   let clock = TestClock()

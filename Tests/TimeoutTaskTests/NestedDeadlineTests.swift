@@ -154,6 +154,35 @@ import TimeoutTask
         .seconds(1), tolerance: .seconds(Int64.max), .seconds(2), tolerance: .seconds(1)) == 2)
   }
 
+  /// A clock that is as late as it may be.
+  private struct LateClock: Clock, Identifiable {
+    let base: TestClock<Duration>
+    var id: Int { 1 }
+    var now: TestClock<Duration>.Instant { base.now }
+    var minimumResolution: Duration { .zero }
+
+    func sleep(until deadline: TestClock<Duration>.Instant, tolerance: Duration?) async throws {
+      try await base.sleep(until: deadline.advanced(by: tolerance ?? .zero))
+    }
+  }
+
+  @Test func aStrictDeadlineInsideATolerantOneIsInTimeOnAClockThatIsLate() async {
+    let late = LateClock(base: clock)
+    let task = Task { [clock, log] in
+      try? await withTimeout(.milliseconds(100), tolerance: .seconds(2), clock: late) {
+        try? await withTimeout(.milliseconds(150), clock: late) {
+          try? await clock.sleep(for: .seconds(5))
+        }
+        log.add("inner: \(clock.now)")
+        try? await clock.sleep(for: .seconds(5))
+        log.add("outer: \(clock.now)")
+      }
+    }
+    await clock.advance(by: .seconds(10))
+    #expect(log.all == ["inner: 0.15 seconds", "outer: 2.1 seconds"])
+    await task.value
+  }
+
   @Test func aDeadlineInsideATolerantOneIsNotSetIfThatOneComesInTimeAllTheSame() async throws {
     #expect(
       try await timers(.seconds(1), tolerance: .seconds(1), .seconds(2), tolerance: nil) == 1)

@@ -70,7 +70,10 @@ extension Scheduler {
   /// Remembers where the scope's tasks are, if something has gone wrong: before they are cancelled
   /// because of it.
   func noteProblem() {
-    guard change({ $0.scope?.body.lacksDump ?? false }) else { return }
+    let isNeeded = change { state in
+      state.scope.map { $0.body.beginDump(at: $0.timeline.now) } ?? false
+    }
+    guard isNeeded else { return }
     let dump = "".with(dumpUnlessOneOfMany)
     change { $0.scope?.noteProblem(dump) }
   }
@@ -79,7 +82,9 @@ extension Scheduler {
   ///
   /// - Parameter isOverdue: Whether the operation was cancelled, and is not over yet.
   func describe(_ problem: ScopeProblem, isOverdue: Bool = false) -> String {
-    let (now, dump) = change { ($0.scope?.timeline.now ?? .zero, $0.scope?.body.dump) }
+    let (now, dump) = change {
+      ($0.scope?.body.problemTime ?? $0.scope?.timeline.now ?? .zero, $0.scope?.body.dump)
+    }
     let text = problem.description(at: "\(now)")
     return (isOverdue ? text + "\n" + ScopeProblem.isOverdue : text) + (dump ?? "") + explanation
   }

@@ -210,12 +210,13 @@ final class ScopeState {
   /// The body is about to be cancelled: now it is known where the tasks are.
   func noteProblem(_ dump: String) {
     body.dump = dump
+    body.isBeingDumped = false
     runningTime = .zero
   }
 
   /// Notes that jobs have run for a while; returns what is to be reported, if the body does not end.
   func ran(for duration: Duration) -> ScopeProblem? {
-    guard body.task != nil else { return nil }
+    guard body.task != nil, !body.isBeingDumped else { return nil }
     runningTime += duration
     let limit = scope.options.runningLimit
     // A body that was cancelled has less time; until it is known where the tasks are, it was not.
@@ -236,6 +237,10 @@ struct ScopeBody {
   private(set) var problem: ScopeProblem?
   /// Where the tasks were when it did, in words: there may be no time for that later.
   var dump: String?
+  /// What time it was then: time moves on if the body does not end.
+  private(set) var problemTime: Duration?
+  /// Whether it is being found out where the tasks are. That takes time, which is not the body's.
+  fileprivate(set) var isBeingDumped = false
   /// Whether something went wrong, and it is not known where the tasks were.
   var lacksDump: Bool { problem != nil && dump == nil }
   /// Whether the problem is to be reported, or has been, because the body did not end for it.
@@ -248,6 +253,15 @@ struct ScopeBody {
   private(set) var toCancel: [TaskHandle] = []
 
   mutating func begin(_ task: TaskHandle?) { self.task = task }
+
+  /// Something went wrong, if anything did, and it is to be found out now where the tasks are, if that is not
+  /// known. Returns whether it is not.
+  mutating func beginDump(at now: Duration) -> Bool {
+    guard lacksDump, !isBeingDumped else { return false }
+    isBeingDumped = true
+    problemTime = now
+    return true
+  }
 
   /// Has the body cancelled because of a problem. If it was cancelled before, and is still not over,
   /// returns the first problem, once: it is to be reported now.

@@ -54,12 +54,14 @@ enum ScopeProblem: Sendable {
         \(pending().listed)
         """
     case .tooLong(let limit, let pending):
+      // The scope runs: perhaps nobody sleeps at this moment.
+      let pending = pending()
       return """
         withVirtualTime gave up at \(now), because the test has run for \(limit) of real time. A \
         loop that waits for what never comes, or a heartbeat that nobody ends, goes on for ever in \
         virtual time: end it, wait for less, or allow more with `runningLimit:`. The operation has \
-        been cancelled. Pending sleeps:
-        \(pending().listed)
+        been cancelled. Pending sleeps:\
+        \(pending.isEmpty ? " none" : "\n" + pending.listed)
         """
     case .runaway(let reason):
       return """

@@ -42,8 +42,8 @@
 /// ## When not to use it
 ///
 /// It says nothing about *when* things happen: of two tasks that sleep one and two seconds, either
-/// may go on first. And a task that sleeps in an endless loop never gives way to another one. Use
-/// ``TestClock`` for both.
+/// may go on first. And a task that sleeps in an endless loop gives way to others now and then, but
+/// never rests. Use ``TestClock`` for both.
 public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock, Identifiable,
   Sendable
 {

@@ -19,6 +19,15 @@ private final class Pool: TaskExecutor {
   }
 }
 
+/// A task executor that runs each job on a thread of its own.
+private final class ThreadForEach: TaskExecutor {
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    let executor = asUnownedTaskExecutor()
+    Thread.detachNewThread { job.runSynchronously(on: executor) }
+  }
+}
+
 /// A serial executor over a queue of Dispatch's.
 private final class QueueExecutor: SerialExecutor {
   private let queue = DispatchQueue(label: "serial")
@@ -202,22 +211,43 @@ private func executors() -> [any SerialExecutor] { [QueueExecutor(), loop] }
     task.cancel()
   }
 
-  @Test(.virtualTime) func aDeadlinePassedToIt() async throws {
+  /// On a queue, whose work is seen by itself, and on threads.
+  private static let taskExecutors: [@Sendable () -> any TaskExecutor] = [
+    { Pool(isSerial: true) }, { ThreadForEach() },
+  ]
+
+  @Test(.virtualTime, arguments: taskExecutors.indices)
+  func aDeadlinePassedToIt(_ executor: Int) async throws {
     let time = try #require(VirtualTime.current)
     try await Task.sleep(for: .seconds(3600))
     let deadline = ContinuousClock.now + .seconds(10)
-    try await withTaskExecutorPreference(Pool(isSerial: true)) {
+    try await withTaskExecutorPreference(Self.taskExecutors[executor]()) {
       #expect(ContinuousClock.now + .seconds(10) == deadline)
       try await Task.sleep(until: deadline, clock: .continuous)
     }
     #expect(time.now.offset == .seconds(3610))
   }
 
-  @Test(.virtualTime) func aSecond() async throws {
+  @Test(.virtualTime, arguments: taskExecutors.indices)
+  func aSecond(_ executor: Int) async throws {
     let time = try #require(VirtualTime.current)
-    try await withTaskExecutorPreference(Pool(isSerial: true)) {
+    try await withTaskExecutorPreference(Self.taskExecutors[executor]()) {
       try await Task.sleep(for: .seconds(1))
     }
     #expect(time.now.offset == .seconds(1))
+  }
+
+  /// Each sleep is registered by a thread when nothing else of the scope runs.
+  @Test(.repeated(20), .virtualTime(stuckAfter: .seconds(5)))
+  func sleepsOnThreads() async throws {
+    let clock = TestClock()
+    try await withTaskExecutorPreference(ThreadForEach()) {
+      for _ in 0..<5 {
+        work()
+        try await clock.sleep(for: .seconds(1))
+        try await Task.sleep(for: .seconds(1))
+      }
+    }
+    #expect(clock.now.offset == .seconds(10))
   }
 }

@@ -108,8 +108,15 @@ import Testing
     // As long as it is not cancelled it has all its time.
     #expect(scope.ran(for: .seconds(59)) == nil)
     #expect(scope.body.lacksDump)
+    // To find out where its tasks are takes time, too, and that is not the body's.
+    let begins = [7, 8].map { scope.body.beginDump(at: .seconds($0)) }
+    #expect(begins == [true, false])
+    #expect(scope.ran(for: .seconds(600)) == nil)
     scope.noteProblem("There it is.")
     #expect(!scope.body.lacksDump)
+    let beginsAgain = scope.body.beginDump(at: .seconds(8))
+    #expect(!beginsAgain)
+    #expect(scope.body.problemTime == .seconds(7))
     #expect(scope.body.takeToCancel().count == 1)
     #expect(scope.ran(for: .seconds(4)) == nil)
     #expect(scope.body.toCancel.isEmpty)

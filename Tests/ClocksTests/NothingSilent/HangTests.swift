@@ -1,4 +1,5 @@
 import Foundation
+import TestTraits
 import Testing
 
 @testable import Clocks
@@ -7,75 +8,89 @@ import Testing
 ///
 /// They run in processes of their own, because some of them leave a thread that never ends.
 @Suite(.serialized) struct HangTests {
-  private static func run(_ test: String) async throws -> (code: Int32, output: String) {
-    let child = try await ChildProcess.runSwiftTesting(
-      "HangingTests.*/\(test)\\(",
-      environment: ["CLOCKS_BLOCKED_AFTER": "0.5", HangingTests.variable: "1"])
-    return (child.exitCode, child.standardOutput + child.standardError)
+  /// - Parameter seconds: When a job counts as one that holds its thread. On a busy machine half a second is
+  ///   soon over, so only those have it of whom that is said.
+  private static func run(
+    _ tests: String, blockedAfter seconds: String = "0.5"
+  ) async throws -> ChildProcess {
+    try await ChildProcess.runSwiftTesting(
+      "HangingTests.*/\(tests)\\(",
+      environment: ["CLOCKS_BLOCKED_AFTER": seconds, HangingTests.variable: "1"])
   }
 
-  /// The test, and what is said.
-  @Test(arguments: [
-    ("heartbeatThatTheBodyAwaits", ["withVirtualTime gave up at", "has run for 0.3 seconds"]),
-    (
-      "heartbeatThatDoesNotHear",
-      [
-        "has run for 0.3 seconds", "It is still not over",
-        "all tasks of it have been cancelled",
-      ]
-    ),
-    (
-      "readerOfAStreamThatNobodyFinishes",
-      ["withVirtualTime is stuck at", "all tasks of it have been cancelled", "\"reader\""]
-    ),
-    ("bodyThatPollsForEver", ["has run for 0.3 seconds", "for what never comes"]),
-    (
-      "leftoverThatSwallowsCancellation",
-      ["has held its thread for 0.5 seconds", "swallows its cancellation", "0 jobs are ready"]
-    ),
-    (
-      "leftoverWithAnActorThatSwallowsCancellation",
-      ["has held its thread for 0.5 seconds", "swallows its cancellation"]
-    ),
-    (
-      "cancelledHeartbeatOnATestClock",
-      ["has held its thread for 0.5 seconds", "swallows its cancellation"]
-    ),
-    ("spinnerThatAnAdvanceWaitsFor", ["has held its thread for 0.5 seconds"]),
-    (
-      "leftoverThatYieldsForEver",
-      ["expects that no task is left when its operation returns", "yields in an endless loop"]
-    ),
-    (
-      "leftoverThatYieldsForEverAndDoesNotHear",
-      ["does not ask `Task.isCancelled`", "It has been suspended for good"]
-    ),
-    (
-      "clockThatAHelperMade",
-      ["Nothing has happened in the test for 0.5 seconds", "They throw a CancellationError now"]
-    ),
-    (
-      "clockThatOutlivesItsScope",
-      ["Nothing has happened in the test for 0.5 seconds", "They throw a CancellationError now"]
-    ),
-  ])
-  func aTestThatWouldHangFailsAndEnds(_ test: String, texts: [String]) async throws {
-    let (code, output) = try await Self.run(test)
-    #expect(code == 1, "\(output)")
-    #expect(output.contains("Test \(test)() recorded an issue at HangingTests.swift:"), "\(output)")
-    for text in texts { #expect(output.contains(text), "\(text)\n\(output)") }
+  /// A test, and what is said of it.
+  struct Hang: Sendable, CustomTestStringConvertible {
+    var test: String
+    var report: String
+    /// What the list of tasks says, among others.
+    var dump: String
+
+    init(_ test: String, _ report: String, dump: String) {
+      (self.test, self.report, self.dump) = (test, report, dump)
+    }
+
+    var testDescription: String { test }
+  }
+
+  private static let hangs = [
+    Hang(
+      "heartbeatThatTheBodyAwaits", Reports.tooLong,
+      dump: "in HangingTests.heartbeatThatTheBodyAwaits()"),
+    Hang(
+      "heartbeatThatDoesNotHear", Reports.tooLong + Reports.isOverdue,
+      dump: "awaits the value of task # \"beat\""),
+    Hang(
+      "readerOfAStreamThatNobodyFinishes", Reports.stuck + Reports.isOverdue,
+      dump: "task # \"reader\" awaits a continuation, in AsyncStream"),
+    Hang(
+      "bodyThatPollsForEver", Reports.tooLong, dump: "in HangingTests.bodyThatPollsForEver()"),
+    Hang("leftoverThatSwallowsCancellation", Reports.blockedInScope, dump: "task # runs"),
+    Hang(
+      "leftoverWithAnActorThatSwallowsCancellation", Reports.blockedInScope, dump: "task # runs"),
+    Hang("cancelledHeartbeatOnATestClock", Reports.blocked, dump: "in TestClock.settle()"),
+    Hang("spinnerThatAnAdvanceWaitsFor", Reports.blocked, dump: "in TestClock.advance(by:)"),
+    Hang("leftoverThatYieldsForEver", Reports.restless, dump: "task # has yielded"),
+    Hang("leftoverThatYieldsForEverAndDoesNotHear", Reports.deaf, dump: "task # has yielded"),
+    Hang(
+      "clockThatAHelperMade", Reports.forgottenAdvance,
+      dump: "in HangingTests.clockThatAHelperMade()"),
+    Hang(
+      "clockThatOutlivesItsScope", Reports.forgottenAdvance,
+      dump: "in HangingTests.clockThatOutlivesItsScope()"),
+  ]
+
+  /// The one failure of a test says what it is to say, at the line that makes the clock or the scope, or
+  /// that of the macro around it.
+  private static func expect(
+    _ issues: [PrintedIssue], from hang: Hang, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    let line = try SourceText(HangingTests.file).line(
+      of: ["withVirtualTime", "TestClock()", "#expect(throws"], inFunction: hang.test)
+    #expect(issues.map(\.line) == [line], "\(issues)", sourceLocation: sourceLocation)
+    #expect(issues.map(\.textOfALoop) == [hang.report], sourceLocation: sourceLocation)
+    #expect(
+      issues.first?.dump.contains(hang.dump) == true, "\(issues)", sourceLocation: sourceLocation)
+  }
+
+  @Test(arguments: hangs) func aTestThatWouldHangFailsAndEnds(_ hang: Hang) async throws {
+    let isBlocked = hang.report.contains("0.5 seconds")
+    let child = try await Self.run(hang.test, blockedAfter: isBlocked ? "0.5" : "60")
+    #expect(child.exitCode == 1, "\(child)")
+    try Self.expect(child.issues, from: hang)
+    #expect(child.issues.map(\.test) == [hang.test + "()"])
   }
 
   /// Where jobs that run in circles hold all threads, each test says so all the same, and ends.
   @Test func testsThatTakeAllThreadsFailAndEnd() async throws {
-    let (code, output) = try await Self.run("spinnersThatTakeAllThreads")
-    #expect(code == 1, "\(output)")
+    let child = try await Self.run("spinnersThatTakeAllThreads")
+    let output = child.standardOutput + child.standardError
+    #expect(child.exitCode == 1, "\(output)")
     for number in 0..<(2 * ProcessInfo.processInfo.activeProcessorCount) {
       let place =
         "Test spinnersThatTakeAllThreads(_:) recorded an issue with 1 argument \(number) at HangingTests.swift:"
       #expect(output.contains(place), "\(output)")
     }
-    #expect(output.contains("has held its thread for 0.5 seconds"), "\(output)")
+    #expect(child.issues.map(\.text).allSatisfy { $0 == Reports.blocked }, "\(output)")
   }
 
   /// What is no hang is no failure.
@@ -84,8 +99,9 @@ import Testing
     "leftoverThatSleepsWhenTheTestIsOver",
   ])
   func whatEndsIsNoFailure(_ test: String) async throws {
-    let (code, output) = try await Self.run(test)
-    #expect(code == 0, "\(output)")
+    let child = try await Self.run(test)
+    let output = child.standardOutput + child.standardError
+    #expect(child.exitCode == 0, "\(output)")
     #expect(output.contains("with 1 test in 1 suite passed"), "\(output)")
   }
 
@@ -96,7 +112,16 @@ import Testing
     #expect(child.exitCode == 1, "\(child)")
     let failure = child.standardOutput.lines(containing: "error: ForgetfulXCTests").first ?? ""
     #expect(failure.contains("HangingTests.swift:\(ForgetfulXCTests.line)"), "\(child)")
-    #expect(failure.contains("Nothing has happened in the test for 0.5 seconds"), "\(child)")
+    // The lines of a failure that follow the first one stand for themselves.
+    let report = child.standardOutput.replacing(/#\d+/, with: "#")
+    #expect(
+      report.contains(
+        "ForgetfulXCTests.testForgetsToAdvance : failed - " + Reports.forgottenAdvance + "\n\n"),
+      "\(child)")
+    // Nothing but the failure: the test has gone on to its end.
+    let counts = child.standardOutput.lines(
+      containing: "Executed 1 test, with 1 failure (0 unexpected)")
+    #expect(counts.count == 2, "\(child)")
   }
 
   /// A program that is no test is warned, and its sleeps are its own.

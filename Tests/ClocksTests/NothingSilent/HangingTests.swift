@@ -8,6 +8,7 @@ import XCTest
 /// Would hang; only when they are asked to, by `HangTests` in processes of their own.
 @Suite struct HangingTests {
   static let variable = "CLOCKS_TESTS_HANG"
+  static let file = #filePath
 
   /// Whether the test is to run. Then the process ends after two minutes, whatever becomes of it.
   private var isAsked: Bool {

@@ -20,7 +20,7 @@ import Testing
   /// Tasks that end, and are freed, while others are being cancelled.
   @Test func tasksThatEndElsewhereAreCancelledWhileTheyAreThere() async throws {
     let executor = Pool()
-    for _ in 0..<10 {
+    for _ in 0..<20 {
       try await withVirtualTime { time in
         let clock = time.clock
         Task {
@@ -68,13 +68,19 @@ import Testing
     }
   }
 
-  @Test func whoeverWaitedForSleepsDoesNotKeepTheClock() async throws {
+  @Test(arguments: ["thread", "queue"])
+  func whoeverWaitedForSleepsDoesNotKeepTheClock(_ elsewhere: String) async throws {
     weak var weakClock: TestClock<Duration>?
     do {
       let clock = TestClock()
       weakClock = clock
       let task = Task { try? await clock.sleep(for: .seconds(1)) }
-      onAThread { Task { try? await clock.sleep(for: .seconds(1)) } }
+      let sleepThere = { @Sendable in _ = Task { try? await clock.sleep(for: .seconds(1)) } }
+      if elsewhere == "thread" {
+        onAThread(sleepThere)
+      } else {
+        DispatchQueue(label: "legacy").async(execute: sleepThere)
+      }
       try await clock.waitForSleeps(atLeast: 2, timeout: .seconds(600))
       await clock.advance(by: .seconds(1))
       await task.value

@@ -1,11 +1,15 @@
 import Clocks
 import Foundation
+import TestTraits
 
 /// A process that has run to its end: what it wrote, and how it ended.
 struct ChildProcess: Sendable {
   var standardOutput: String
   var standardError: String
   var exitCode: Int32
+
+  /// The issues that Swift Testing has printed.
+  var issues: [PrintedIssue] { PrintedIssue.all(in: standardOutput + "\n" + standardError) }
 
   /// Runs an XCTest test that fails as asked, and nothing else, in a process of its own.
   static func runXCTest(_ failure: DeliberateFailures) async throws -> ChildProcess {

@@ -142,6 +142,45 @@ import Testing
     }
   }
 
+  @Test func whatWorkThrowsWhenItsTimeIsOverIsInsideTheError() async {
+    await #expect(processExitsWith: .success) {
+      try Self.letTimeBeReal()
+      let timeout = Duration.milliseconds(5)
+      let error = await #expect(throws: TimeoutError(timeout: timeout, operation: "a")) {
+        try await withTimeout(timeout, name: "a") {
+          do { try await Task.sleep(for: .seconds(3600)) } catch { throw Failure() }
+        }
+      }
+      #expect(error?.underlyingError as? Failure == Failure())
+      let task = TimeoutTask(timeout: timeout, name: "a") {
+        do { try await Task.sleep(for: .seconds(3600)) } catch { throw Failure() }
+      }
+      await #expect(throws: TimeoutError(timeout: timeout, operation: "a")) { try await task.value }
+    }
+  }
+
+  @Test func oneReaderLessEndsTheWorkUnlessItIsShared() async {
+    await #expect(processExitsWith: .success) {
+      try Self.letTimeBeReal()
+      for isShared in [true, false] {
+        let gate = Gate()
+        let task = TimeoutTask(seconds: 3600, endsWithLastWaiter: !isShared) {
+          await gate.pass()
+          return 42
+        }
+        let reader = Task { try await task.value }
+        reader.cancel()
+        await #expect(throws: CancellationError.self) { try await reader.value }
+        gate.open()
+        if isShared {
+          #expect(try await task.value == 42)
+        } else {
+          await #expect(throws: CancellationError.self) { try await task.value }
+        }
+      }
+    }
+  }
+
   /// Runs jobs one at a time, when it is told to.
   private final class HeldExecutor: SerialExecutor {
     private let queue = DispatchQueue(label: "held")

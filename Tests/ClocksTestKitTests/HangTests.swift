@@ -1,0 +1,156 @@
+import Clocks
+import ClocksTestKit
+import Foundation
+import TestTraits
+import Testing
+
+/// Tests with the trait that would hang, or leave something behind that never ends. They run only when
+/// `TraitHangTests` asks for them, in a process of their own.
+@Suite struct HangingTraitTests {
+  static let variable = "CLOCKS_TESTS_HANG_IN_TRAIT"
+  static let file = #filePath
+
+  /// Whether the test is to run. Then the process ends after two minutes, whatever becomes of it.
+  private var isAsked: Bool {
+    guard ProcessInfo.processInfo.environment[Self.variable] != nil else { return false }
+    alarm(120)
+    return true
+  }
+
+  private actor Beats {
+    var count = 0
+    func beat() { count += 1 }
+  }
+
+  @Test(.virtualTime) func heartbeatSwallowsErrors() async throws {
+    guard isAsked else { return }
+    let beats = Beats()
+    Task {
+      while true {
+        try? await Task.sleep(for: .seconds(1))
+        await beats.beat()
+      }
+    }
+    try await Task.sleep(for: .seconds(3))
+    #expect(await beats.count >= 2)
+  }
+
+  @Test(.virtualTime) func heartbeatSwallowsErrorsWithoutAnActor() async throws {
+    guard isAsked else { return }
+    let beats = Tally()
+    Task {
+      while true {
+        try? await Task.sleep(for: .seconds(1))
+        beats.add()
+      }
+    }
+    try await Task.sleep(for: .seconds(3))
+    #expect(beats.value >= 2)
+  }
+
+  @Test func heartbeatSwallowsErrorsOnATestClock() async {
+    guard isAsked else { return }
+    let clock = TestClock()
+    let beats = Tally()
+    let task = Task {
+      while true {
+        try? await clock.sleep(for: .seconds(1))
+        beats.add()
+      }
+    }
+    await clock.advance(by: .seconds(3))
+    #expect(beats.value == 3)
+    task.cancel()
+    await clock.settle()
+  }
+
+  @Test func spinsWhileTimeAdvances() async {
+    guard isAsked else { return }
+    let clock = TestClock()
+    let stop = Tally()
+    Task { while stop.value == 0 {} }
+    await clock.advance(by: .seconds(1))
+    stop.add()
+    #expect(clock.now.offset == .seconds(1))
+  }
+
+  @Test(.virtualTime(runningLimit: .milliseconds(300))) func pollsForEver() async throws {
+    guard isAsked else { return }
+    let isReady = Tally()
+    while isReady.value == 0 { try await Task.sleep(for: .milliseconds(10)) }
+  }
+
+  @Test(.virtualTime(runningLimit: .milliseconds(300))) func awaitsAHeartbeat() async throws {
+    guard isAsked else { return }
+    let heartbeat = Task(name: "beat") {
+      while true { try await Task.sleep(for: .milliseconds(1)) }
+    }
+    try await heartbeat.value
+  }
+
+  @Test(.virtualTime(leftoverSleeps: .fail)) func leavesASpinnerBehind() async throws {
+    guard isAsked else { return }
+    Task { while !Task.isCancelled { await Task.yield() } }
+    try await Task.sleep(for: .zero)
+  }
+}
+
+/// Tests with the trait that would hang end by themselves, and each says why, once, where it is declared.
+@Suite(.serialized) struct TraitHangTests {
+  private static let blocked = """
+    A job of task # has held its thread for 0.5 seconds of real time, and the rest of the test waits for it: \
+    0 jobs are ready. A test's tasks run one at a time, so a thread that is blocked until another task has \
+    run (by a semaphore, a lock, a synchronous wait) is blocked for ever: await it instead. Or it is a loop \
+    that never suspends: one that swallows its cancellation (`while true { try? await clock.sleep(…) }`) \
+    becomes that when it is cancelled. The test goes on without it.
+    """
+
+  private static let blockedInScope = blocked + "\nIt is 3.0 seconds. Pending sleeps: none"
+
+  private static let tooLong = """
+    withVirtualTime gave up at some time, because the test has run for 0.3 seconds of real time. A loop \
+    that waits for what never comes, or a heartbeat that nobody ends, goes on for ever in virtual time: end \
+    it, wait for less, or allow more with `runningLimit:`. The operation has been cancelled. Pending \
+    sleeps: some
+    """
+
+  private static let isOverdue = """
+    It is still not over: it awaits something that does not hear of its cancellation, for example the value \
+    of another task. So all tasks of it have been cancelled, too.
+    """
+
+  private static let cancelled = "Caught error: CancellationError()"
+
+  private static let restless = """
+    withVirtualTime expects that no task is left when its operation returns, but at 0.0 seconds task # runs \
+    on, and never comes to rest: it yields in an endless loop.
+    Await the task or cancel it before the operation returns.
+    """
+
+  @Test(arguments: [
+    ("heartbeatSwallowsErrors", [blockedInScope]),
+    ("heartbeatSwallowsErrorsWithoutAnActor", [blockedInScope]),
+    ("heartbeatSwallowsErrorsOnATestClock", [blocked]),
+    ("spinsWhileTimeAdvances", [blocked]),
+    ("pollsForEver", [tooLong, cancelled]),
+    ("awaitsAHeartbeat", [tooLong + "\n" + isOverdue, cancelled]),
+    ("leavesASpinnerBehind", [restless]),
+  ])
+  func aTestThatWouldHangFailsAndEnds(_ test: String, reports: [String]) async throws {
+    // On a busy machine half a second is soon over, so only those have it of whom that is said.
+    let seconds = reports[0].contains("0.5 seconds") ? "0.5" : "60"
+    let child = try await ChildTests.run(
+      "HangingTraitTests.*/\(test)\\(",
+      environment: ["CLOCKS_BLOCKED_AFTER": seconds, HangingTraitTests.variable: "1"])
+    #expect(child.exitCode == 1, "\(child.output)")
+    let issues = PrintedIssue.all(in: child.output)
+    #expect(issues.map(\.textOfALoop) == reports)
+    #expect(issues.allSatisfy { $0.test == test + "()" }, "\(issues)")
+    // A scope's failure is where the test is declared, a clock's where the clock is made.
+    let source = try SourceText(HangingTraitTests.file)
+    let line =
+      reports == [Self.blocked]
+      ? source.line(of: ["TestClock()"], inFunction: test) : source.declaration(ofTest: test)
+    #expect(issues.allSatisfy { $0.line == line }, "\(issues), expected at \(line ?? 0)")
+  }
+}

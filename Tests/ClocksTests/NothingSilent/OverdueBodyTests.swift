@@ -1,0 +1,53 @@
+import Testing
+
+@testable import Clocks
+
+/// A body that goes on although it was cancelled.
+@Suite struct OverdueBodyTests {
+  /// The number of wakes cancels the body, which awaits a task that does not hear of it and wakes as
+  /// often again.
+  @Test func aHeartbeatThatTheBodyAwaitsIsReportedAndEnded() async throws {
+    let line = #line + 3
+    let issues = try await recordedIssues {
+      let options = ScopeOptions(limits: RunawayLimits(wakes: 1_000))
+      await #expect(throws: CancellationError.self) {
+        try await VirtualTime(options, at: .here()).run { time in
+          let heartbeat = Task(name: "beat") {
+            while true { try await Task.sleep(for: .milliseconds(1)) }
+          }
+          do {
+            try await heartbeat.value
+          } catch {
+            // Its first limit has passed, and then another one: there it was ended.
+            #expect(time.now.offset == .seconds(2))
+            throw error
+          }
+        }
+      }
+    }
+    #expect(issues.map(\.line) == [line])
+    let report = try #require(issues.first?.message)
+    #expect(
+      report.withoutDump == """
+        withVirtualTime gave up at 1.0 seconds, because the test does not come to rest: 1000 sleeps have \
+        woken. A task that sleeps in an endless loop never ends by itself: cancel it, or advance by less. \
+        The operation has been cancelled.
+        It is still not over: it awaits something that does not hear of its cancellation, for example the \
+        value of another task. So all tasks of it have been cancelled, too.
+        """)
+    #expect(report.contains("\"beat\" sleeps until 1.001 seconds on ContinuousClock"), "\(report)")
+  }
+
+  /// The same with time: where nothing sleeps at the moment, that is said.
+  @Test(arguments: [true, false])
+  func aBodyThatRunsForTooLongIsReportedWithWhatSleeps(_ isAsleep: Bool) {
+    let lines = isAsleep ? ["until 1.0 seconds, since 0.0 seconds, task #7"] : []
+    #expect(
+      ScopeProblem.tooLong(.seconds(60), pending: { lines }).description(at: "0.0 seconds") == """
+        withVirtualTime gave up at 0.0 seconds, because the test has run for 60.0 seconds of real time. A \
+        loop that waits for what never comes, or a heartbeat that nobody ends, goes on for ever in virtual \
+        time: end it, wait for less, or allow more with `runningLimit:`. The operation has been cancelled. \
+        Pending sleeps:\(isAsleep ? "\n  - " + lines[0] : " none")
+        """)
+  }
+}

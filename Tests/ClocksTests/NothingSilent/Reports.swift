@@ -1,0 +1,58 @@
+/// What is said of tests that would hang, as `HangTests` provokes it.
+enum Reports {
+  static let tooLong = """
+    withVirtualTime gave up at some time, because the test has run for 0.3 seconds of real time. A loop \
+    that waits for what never comes, or a heartbeat that nobody ends, goes on for ever in virtual time: end \
+    it, wait for less, or allow more with `runningLimit:`. The operation has been cancelled. Pending \
+    sleeps: some
+    """
+
+  static let isOverdue = """
+
+    It is still not over: it awaits something that does not hear of its cancellation, for example the value \
+    of another task. So all tasks of it have been cancelled, too.
+    """
+
+  static let stuck = """
+    withVirtualTime is stuck at 0.0 seconds: for 0.2 seconds of real time nothing could run, no sleep was \
+    pending, and its operation was not finished. Either tasks wait for each other (a deadlock), or they wait \
+    for work outside the scope: then put that into `time.holding { … }`. The operation has been cancelled.
+    """
+
+  static let blocked = """
+    A job of task # has held its thread for 0.5 seconds of real time, and the rest of the test waits for it: \
+    0 jobs are ready. A test's tasks run one at a time, so a thread that is blocked until another task has \
+    run (by a semaphore, a lock, a synchronous wait) is blocked for ever: await it instead. Or it is a loop \
+    that never suspends: one that swallows its cancellation (`while true { try? await clock.sleep(…) }`) \
+    becomes that when it is cancelled. The test goes on without it.
+    """
+
+  static let blockedInScope = blocked + "\nIt is 3.0 seconds. Pending sleeps: none"
+
+  static let restless = """
+    withVirtualTime expects that no task is left when its operation returns, but at 0.0 seconds task # runs \
+    on, and never comes to rest: it yields in an endless loop.
+    Await the task or cancel it before the operation returns.
+    """
+
+  static let deaf = """
+    withVirtualTime has cancelled task #, which ran on when its operation had returned, but it never comes \
+    to rest: it yields in an endless loop that does not ask `Task.isCancelled`. It has been suspended for \
+    good.
+    """
+
+  static let forgottenAdvance = """
+    Nothing has happened in the test for 0.5 seconds of real time, tasks sleep on a clock of it, and nobody \
+    advances it: call `await clock.advance(by:)`, before the test awaits what the time is to bring about; or \
+    let time move by itself, with `withVirtualTime`.
+    Pending sleeps:
+      - until 1.0 seconds, since 0.0 seconds, task #, on TestClock
+    They throw a CancellationError now, so that the test can end.
+    """
+
+  static let shared = """
+    is used by 2 test cases at once. Each moves it before another's tasks have run as far as they can, so no \
+    time that is read there is certain. Make a clock in each test; one in a static or global variable is for \
+    tests that run one after another (`@Suite(.serialized)`).
+    """
+}
