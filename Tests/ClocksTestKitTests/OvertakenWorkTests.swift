@@ -98,6 +98,8 @@ enum WayToSleep: CaseIterable {
     let gate = Gate()
     let found = try await inVirtualTime {
       Task(name: "fetch") { await gate.pass() }
+      // Whoever sleeps does not wait for work.
+      Task(name: "poller") { try await Task.sleep(for: .seconds(600)) }
       await Task(name: "sleeper") { try? await Task.sleep(for: .seconds(30)) }.value
       throw TimeoutFailure()
     }
