@@ -630,7 +630,7 @@ of(
     ("a scope may run after its body has returned", "guard body.task != nil, !body", "guard !body"),
     ("the time in which it is found out where tasks are is a body's", ", !body.isBeingDumped else", " else"),
     ("the time in which jobs run is not summed up", "runningTime += duration", "runningTime = duration"),
-    ("a body that was cancelled has as much time as before", "isCancelled ? min(limit, scope.options.stuckAfter) : limit",
+    ("a body that was cancelled has as much time as before", "isCancelled ? scope.options.stuckAfter : limit",
      "limit"),
     ("a body that is yet to be cancelled has less time", " && !body.lacksDump", ""),
     ("a body that was cancelled has no time", "    runningTime = .zero\n", ""),

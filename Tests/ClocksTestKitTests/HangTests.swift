@@ -80,7 +80,8 @@ import Testing
     while isReady.value == 0 { try await Task.sleep(for: .milliseconds(10)) }
   }
 
-  @Test(.virtualTime(runningLimit: .milliseconds(300))) func awaitsAHeartbeat() async throws {
+  @Test(.virtualTime(stuckAfter: .milliseconds(300), runningLimit: .milliseconds(300)))
+  func awaitsAHeartbeat() async throws {
     guard isAsked else { return }
     let heartbeat = Task(name: "beat") {
       while true { try await Task.sleep(for: .milliseconds(1)) }

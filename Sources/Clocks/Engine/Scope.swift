@@ -219,11 +219,10 @@ final class ScopeState {
     guard body.task != nil, !body.isBeingDumped else { return nil }
     runningTime += duration
     let limit = scope.options.runningLimit
-    // A body that was cancelled has less time; until it is known where the tasks are, it was not.
+    // A body that was cancelled has as long to end as one that is stuck; until it is known where the tasks
+    // are, it was not.
     let isCancelled = body.problem != nil && !body.lacksDump
-    guard runningTime >= (isCancelled ? min(limit, scope.options.stuckAfter) : limit) else {
-      return nil
-    }
+    guard runningTime >= (isCancelled ? scope.options.stuckAfter : limit) else { return nil }
     runningTime = .zero
     return body.giveUp(.tooLong(limit, pending: timeline.pendingLines))
   }

@@ -61,7 +61,8 @@
 ///   - freezesDate: Whether `Date()` reads virtual time, too, where the clocks do.
 ///   - runningLimit: For how long the scope's tasks may run, in real time; a minute by default. The time
 ///     does not count in which nothing of the scope runs. A test that goes on for longer, a loop that
-///     polls for what never comes, is a failure, and its operation is cancelled.
+///     polls for what never comes, is a failure, and its operation is cancelled; if it runs on for
+///     `stuckAfter`, so are all of its tasks.
 ///   - fileID: The file in which a failure is recorded, as `#fileID`.
 ///   - filePath: The file in which a failure is recorded, as `#filePath`.
 ///   - line: The line at which a failure is recorded.

@@ -37,7 +37,9 @@ import XCTest
   @Test func heartbeatThatDoesNotHear() async throws {
     guard isAsked else { return }
     await #expect(throws: CancellationError.self) {
-      try await withVirtualTime(runningLimit: .milliseconds(300)) { _ in
+      try await withVirtualTime(
+        stuckAfter: .milliseconds(300), runningLimit: .milliseconds(300)
+      ) { _ in
         let beat = Task(name: "beat") { while true { try await Task.sleep(for: .milliseconds(1)) } }
         try await beat.value
       }
