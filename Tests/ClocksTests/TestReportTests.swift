@@ -7,7 +7,10 @@ import Testing
 @Suite struct TestReportTests {
   private enum Local {
     @TaskLocal static var value = "nobody's"
+    @TaskLocal static var kept: Kept?
   }
+
+  private final class Kept: Sendable {}
 
   /// The values of the test's task are what a test library knows the test by.
   @Test func allReportsAreTheTests() async {
@@ -37,13 +40,14 @@ import Testing
   }
 
   @Test func whatAContextKeepsIsFreedWithIt() {
-    final class Kept: Sendable {}
     weak var kept: Kept?
     do {
       let value = Kept()
       kept = value
-      let report = TestReport(at: CallSite(), isTestKnown: true)
-      for _ in 0..<2 { report.runInTest { _ = value } }
+      Local.$kept.withValue(value) {
+        let report = TestReport(at: CallSite(), isTestKnown: true)
+        for _ in 0..<2 { report.runInTest { #expect(Local.kept === value) } }
+      }
     }
     #expect(kept == nil)
   }

@@ -18,6 +18,15 @@ extension TestClock {
   public nonisolated(nonsending) func waitForSleeps(
     atLeast count: Int = 1, timeout: Swift.Duration = .seconds(60)
   ) async throws {
+    try await waitForSleeps(atLeast: count, timeout: timeout, mayRepeat: 9)
+  }
+
+  /// The same.
+  ///
+  /// - Parameter mayRepeat: How often the timeout may begin anew on a busy machine.
+  nonisolated(nonsending) func waitForSleeps(
+    atLeast count: Int, timeout: Swift.Duration, mayRepeat: Int
+  ) async throws {
     try Task.checkCancellation()
     scheduler.admitCurrentTask(among: timeline.users)
     let waiter = SleepsWaiter(count: count)
@@ -28,7 +37,7 @@ extension TestClock {
       let isWaiting = self.scheduler.change { _ in self.timeline.remove(waiter) != nil }
       if isWaiting { waiter.fail(error(self)) }
     }
-    waiter.whenTooLate(timeout, mayRepeat: 9) {
+    waiter.whenTooLate(timeout, mayRepeat: mayRepeat) {
       giveUp { clock in
         SleepArrivalError(
           expected: count, pendingSleeps: clock.pendingSleeps.map(\.description), timeout: timeout,
