@@ -31,6 +31,8 @@ import Synchronization
   /// be called once, while there is only one thread.
   public static func redirect() {
     isForAll.store(true, ordering: .relaxed)
+    // What stands in the functions' places asks for it on any thread, perhaps before the door is opened.
+    ThreadContext.prepare()
     redirectForExplored()
     #if os(Linux) && canImport(Glibc)
       FoundationWaits.redirect()

@@ -124,17 +124,15 @@ struct ThreadContext {
   static func prepare() { _ = prepared() }
 
   @inline(never)
-  private static func prepared() -> pthread_key_t {
-    key = madeKey
-    return madeKey
-  }
+  private static func prepared() -> pthread_key_t { madeKey }
 
   private static let madeKey: pthread_key_t = {
-    var key = pthread_key_t()
-    guard pthread_key_create(&key, nil) == 0 else {
+    var made = pthread_key_t()
+    guard pthread_key_create(&made, nil) == 0 else {
       fatalError("Clocks: this process has used up all its thread-specific keys.")
     }
-    return key
+    key = made
+    return made
   }()
 }
 
