@@ -1509,7 +1509,7 @@ of("Clock.sleep", ("a sleep for NaN seconds returns", "    guard !seconds.isNaN 
 
 # === Clocks: schedules, timelines and dumps ======================================================
 
-likely("ScheduleSearchTests|ScheduleRequestTests|KnownBugTests")
+likely("ScheduleSearchTests|WaitingLoopTests|ScheduleRequestTests|KnownBugTests")
 of(
     "ScheduleSearch.note",
     ("what comes behind an order that chance has found is not tried", "if isComplete { expand(record, current) }",
@@ -1522,7 +1522,13 @@ of(
     ("shards try the same orders", "if choices.isEmpty, number % limits.shard.count != limits.shard.index { continue }",
      "_ = number"),
     ("a prefix leaves out the last candidate", ".indices.dropFirst(1)", ".indices.dropFirst(1).dropLast()"),
+    ("a loop that yields has orders without end", "where !record.candidates[other].isOther {", "{"),
+    ("it is said of a loop that all its orders were tried", "record.decisions[index].step < profile.longest",
+     "record.decisions[index].step >= 0"),
+    ("more orders wait than can be tried", "prefixes.count < limits.count - tried", "prefixes.count >= 0"),
 )
+of("ScheduleRun.choose", ("a loop waits for ever for what an order keeps back", "record.steps.count < longest",
+                          "record.steps.count >= 0"))
 of("ScheduleSearch.mine", ("a shard tries the reversals of the others", "== UInt64(limits.shard.index)",
                            ">= UInt64(limits.shard.index)"))
 of("ScheduleSearch.nextByChance", ("shards throw the same dice", "chance * limits.shard.count + limits.shard.index",

@@ -74,13 +74,15 @@ final class ScopeState {
   @exclusivity(unchecked) var pace: Pace
   @exclusivity(unchecked) var runtimeSleeps = RuntimeSleeps()
   @exclusivity(unchecked) var body = ScopeBody()
-  @exclusivity(unchecked) private(set) var overtakenWork = OvertakenWork()
+  /// `nil` in an explored scope, where time that overtakes work is one order of many.
+  @exclusivity(unchecked) private(set) var overtakenWork: OvertakenWork?
   /// How far the scope's date is from the one at which it began, apart from the time that has passed.
   @exclusivity(unchecked) var dateOffset: Duration = .zero
 
   init(_ scope: Scope) {
     self.scope = scope
     pace = Pace(autoAdvance: scope.options.autoAdvance, jumpsAfter: scope.options.jumpsAfter)
+    overtakenWork = scope.options.isExplored ? nil : OvertakenWork()
   }
 
   var timeline: Timeline<Duration> { scope.timeline }
@@ -99,16 +101,16 @@ final class ScopeState {
   /// Notes that a job begins.
   @inline(__always)
   func jobBegins(of task: UInt64) {
-    if !scope.options.isExplored { overtakenWork.jobBegins(of: task, at: timeline.now) }
+    overtakenWork?.jobBegins(of: task, at: timeline.now)
   }
 
   /// Notes that time has jumped.
   @inline(__always)
-  func timeHasJumped() { overtakenWork.timeJumps(to: timeline.now) }
+  func timeHasJumped() { overtakenWork?.timeJumps(to: timeline.now) }
 
   /// Notes that nobody of the test has made a task ready.
   func arrives(_ job: ReadyJob) {
-    overtakenWork.arrives(job.taskID, name: TaskName.of(job.job))
+    overtakenWork?.arrives(job.taskID, name: TaskName.of(job.job))
   }
 
   // MARK: - At rest

@@ -46,6 +46,10 @@ struct Profile: Sendable {
   var weights: [Int] = []
   /// What each step touches, a bit for each actor.
   var touched: [ScheduleStep: UInt64] = [:]
+
+  /// After how many steps a run goes on first in, first out: then a loop seems to wait for what the order
+  /// keeps back, and would wait for ever.
+  var longest: Int { steps == 0 ? .max : 2 * steps + 100 }
 }
 
 /// Decides in a run, by a plan.

@@ -5,7 +5,7 @@ extension VirtualTime {
   /// - Parameter isTimeout: Whether what has failed is a timeout. Then a task that waits for a continuation
   ///   since before the jump is enough; else it must be certain.
   @_spi(TestKit) public func noteOnOvertakenWork(afterTimeout isTimeout: Bool) -> String? {
-    if let found = scheduler.change({ $0.scope?.overtakenWork.first }) {
+    if let found = scheduler.change({ $0.scope?.overtakenWork?.first }) {
       return OvertakenWorkNote.certain(
         "task " + TaskLabel.of(found.task, found.name), slept: found.jump.length, to: found.jump.end
       )
@@ -15,7 +15,7 @@ extension VirtualTime {
       $0.sleep == nil && $0.task.state == .suspended && $0.task.dependency == .continuation
     }.map(\.task)
     let jumps = scheduler.change { state in
-      waiting.map { state.scope?.overtakenWork.jump(over: $0.id) }
+      waiting.map { state.scope?.overtakenWork?.jump(over: $0.id) }
     }
     let overtaken = zip(waiting, jumps).compactMap { task, jump in jump.map { (task, $0) } }
     guard let longest = overtaken.map(\.1).max(by: { $0.length < $1.length }) else { return nil }
