@@ -94,7 +94,7 @@ struct ScheduleSearch: Sendable {
     guard limits.reversals == nil else {
       return reversals.popFirst()?.plan
     }
-    if end == .allOrders { return nil }
+    if isComplete, end == .allOrders { return nil }
     turn += 1
     // Two of five steps are taken by a system, as long as it has one; all of them when it is to go through
     // all orders, and will.
@@ -163,7 +163,8 @@ struct ScheduleSearch: Sendable {
   }
 
   /// Processes that share a search share its first reversals.
-  private func mine(_ constraints: [Constraint], _ constraint: Constraint) -> Bool {
+  // It changes nothing, but the search is not copied for it in a debug build.
+  private mutating func mine(_ constraints: [Constraint], _ constraint: Constraint) -> Bool {
     guard limits.shard.count > 1, constraints.isEmpty else { return true }
     let hash = Mixer.mix(constraint.first.bits, constraint.second.bits)
     return hash % UInt64(limits.shard.count) == UInt64(limits.shard.index)
@@ -227,6 +228,8 @@ struct Queue<Element: Sendable>: Sendable {
   var isEmpty: Bool { head == elements.count }
   var count: Int { elements.count - head }
 
+  // Transparent, so that a debug build calls no generic function of ours.
+  @_transparent
   mutating func append(_ element: Element) { elements.append(element) }
 
   mutating func popFirst() -> Element? {
