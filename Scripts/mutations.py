@@ -160,9 +160,9 @@ of(
 
 of(
     "SchedulerState.turn",
-    ("nobody is cancelled", "!scope.body.toCancel.isEmpty", "scope.body.toCancel.count < 0"),
-    ("cancellation waits for those who wait", "!scope.body.toCancel.isEmpty {",
-     "!scope.body.toCancel.isEmpty, requests.isEmpty {"),
+    ("nobody is cancelled", "scope.body.toCancel.count > 0", "scope.body.toCancel.count < 0"),
+    ("cancellation waits for those who wait", "scope.body.toCancel.count > 0 {",
+     "scope.body.toCancel.count > 0, requests.isEmpty {"),
     ("time jumps before those who wait have their turn",
      "requests.first(scopeMovesTime: scope?.movesTime ?? false)",
      "(scope?.mayJump == true ? nil : requests.first(scopeMovesTime: false))"),
@@ -170,8 +170,8 @@ of(
     ("time jumps while it may not", "guard let scope, scope.mayJump else { return nil }",
      "guard let scope, scope.body.task != nil else { return nil }"),
     ("time jumps although somebody looks at each instant",
-     "    if let observer = requests.observers.first { return .waiter(observer) }\n", ""),
-    ("time jumps to nowhere", "scope.timeline.sleeps.count > 0 ? .jump : nil", ".jump"),
+     "    if requests.observers.count > 0 { return .waiter(requests.observers[0]) }\n", ""),
+    ("time jumps to nowhere", "scope.timeline.hasSleeps ? .jump : nil", ".jump"),
 )
 of(
     "SchedulerState.claimThread",
@@ -300,8 +300,8 @@ of(
 )
 of(
     "Idleness.mayStartJob",
-    ("two threads act at once", "thread == .none && visitors == 0", "visitors == 0"),
-    ("the scheduler goes on while a visitor runs", "thread == .none && visitors == 0", "thread == .none"),
+    ("two threads act at once", "visitors == 0 } else { false }", "visitors == 0 } else { visitors == 0 }"),
+    ("the scheduler goes on while a visitor runs", "visitors == 0 } else", "true } else"),
 )
 of(
     "Idleness.visitorLeft",
@@ -324,12 +324,12 @@ likely("SchedulerStateTests|AdvanceUntilTests|SemanticsTests|TestClockTests")
 of(
     "Requests.first",
     ("an observer that is behind misses an instant",
-     "if !observers.isEmpty, let behind = observers.first(where: \\.isBehind) { return behind }", ""),
+     "if observers.count > 0, let behind = observers.first(where: \\.isBehind) { return behind }", ""),
     ("observers come after those who only want to know",
-     "if !observers.isEmpty, let behind = observers.first(where: \\.isBehind) { return behind }",
+     "if observers.count > 0, let behind = observers.first(where: \\.isBehind) { return behind }",
      "if settles.first == nil, let behind = observers.first(where: \\.isBehind) { return behind }"),
     ("observers come after advances",
-     "if !observers.isEmpty, let behind = observers.first(where: \\.isBehind) { return behind }",
+     "if observers.count > 0, let behind = observers.first(where: \\.isBehind) { return behind }",
      "if isEmpty || advances.first == nil, let behind = observers.first(where: \\.isBehind) { return behind }"),
     ("advances come before settles",
      "    if let settle = settles.first { return settle }\n"
@@ -493,7 +493,7 @@ of(
     ("a chooser does not know whose sleep it is", "task: task)", "task: 0)"),
     ("what is due now is not due", "&& heap[child].deadline.attoseconds <= instant", "&& heap[child].deadline.attoseconds < instant"),
     ("a fourth child is not due", "..<children + 4", "..<children + 3"),
-    ("what is due is in no order", "while place > 0, Self.comesFirst(heap[child], heap[due[place - 1]]) {", "while place > 0 {"),
+    ("what is due is in no order", "while place > 0, Self.comesFirst(heap[due[place]], heap[due[place - 1]]) {", "while place > 0 {"),
 )
 of(
     "SleepQueue.remove",
@@ -1244,7 +1244,7 @@ of(
 of(
     "TaskTable.moveBlock",
     ("a block moves without its owners",
-     "      entries.swapAt(old << Int(Self.blockBits) | slot, new << Int(Self.blockBits) | slot)\n", "      _ = slot\n"),
+     "= entries[old << Int(Self.blockBits) | slot]", "= .none"),
     ("a block moves without its count", "    known[new] = known[old]\n", ""),
 )
 of(
@@ -1252,7 +1252,7 @@ of(
     ("a removed task is counted on", "    count -= 1\n", ""),
 )
 of("TaskTable.home", ("consecutive tasks stand in one run", "block &* 0x9E37_79B9_7F4A_7C15", "block << 32"))
-of("TaskTable.grow", ("a block grows without its count", "      known[new] = old.known[place]\n", ""))
+of("TaskTable.grow", ("a block grows without its count", "      known[new] = oldKnown[place]\n", ""))
 
 likely("RuntimeDoorTests|OwnershipTests|ExactnessTests|VirtualTimeTests")
 of(
@@ -1389,8 +1389,10 @@ of(
 )
 of(
     "timespec.advanced",
-    ("nanoseconds are lost", "Int128(tv_nsec) + duration", "duration"),
-    ("a clock runs over", "min(Int128(tv_sec) + seconds, limit)", "Int128(tv_sec) + seconds"),
+    ("nanoseconds are lost", "tv_nsec + Int(attoseconds", "Int(attoseconds"),
+    ("a clock runs over", "sum < Int.max / 2 ? sum : Int.max / 2", "sum"),
+    ("a nanosecond too many", "nanoseconds >= 1_000_000_000 ? 1", "nanoseconds > 1_000_000_000 ? 1"),
+    ("a date before 1970 has nanoseconds below zero", "nanoseconds < 0 ? -1 : 0", "0"),
 )
 of("saturating", ("an overflow ends at the wrong end", "a < 0 ? .min : .max", "a < 0 ? .max : .min"))
 
@@ -1538,7 +1540,7 @@ of("Clock.sleep", ("a sleep for NaN seconds returns", "    guard !seconds.isNaN 
 
 # === Clocks: schedules, timelines and dumps ======================================================
 
-likely("ScheduleSearchTests|ScheduleRequestTests|KnownBugTests")
+likely("ScheduleSearchTests|WaitingLoopTests|ScheduleRequestTests|KnownBugTests")
 of(
     "ScheduleSearch.note",
     ("what comes behind an order that chance has found is not tried", "if isComplete { expand(record, current) }",
@@ -1551,7 +1553,13 @@ of(
     ("shards try the same orders", "if choices.isEmpty, number % limits.shard.count != limits.shard.index { continue }",
      "_ = number"),
     ("a prefix leaves out the last candidate", ".indices.dropFirst(1)", ".indices.dropFirst(1).dropLast()"),
+    ("a loop that yields has orders without end", "where !record.candidates[other].isOther {", "{"),
+    ("it is said of a loop that all its orders were tried", "record.decisions[index].step < profile.longest",
+     "record.decisions[index].step >= 0"),
+    ("more orders wait than can be tried", "prefixes.count < limits.count - tried", "prefixes.count >= 0"),
 )
+of("ScheduleRun.choose", ("a loop waits for ever for what an order keeps back", "record.steps.count < longest",
+                          "record.steps.count >= 0"))
 of("ScheduleSearch.mine", ("a shard tries the reversals of the others", "== UInt64(limits.shard.index)",
                            ">= UInt64(limits.shard.index)"))
 of("ScheduleSearch.nextByChance", ("shards throw the same dice", "chance * limits.shard.count + limits.shard.index",
@@ -1559,9 +1567,9 @@ of("ScheduleSearch.nextByChance", ("shards throw the same dice", "chance * limit
 of("ScheduleSearch.begin", ("shards hold the same steps back", "$0.offset % limits.shard.count == limits.shard.index",
                             "$0.offset % limits.shard.count <= limits.shard.index"))
 of("Strategy.firstFree", ("a step is kept back for ever", "kept[number] < Self.patience", "kept[number] < .max"))
-of("Strategy.choose", ("whoever yields does not let others go first", "if others.count == candidates.count { return",
-                       "if others.count >= 0 { return"))
-of("RunRecord.reversals", ("what comes from a step is turned round with it", "effects[first] != second,", ""))
+of("Strategy.choose", ("whoever yields does not let others go first", "if yielding == 0 { return",
+                       "if yielding >= 0 { return"))
+of("RunRecord.reversals", ("what comes from a step is turned round with it", "if cause >= 0 { effects[cause] = second }", ""))
 of("ScheduleShrinker.leaveOutEach", ("a constraint that is not needed stays",
                                      "if await fails(fewer, test) { constraints = fewer } else { index += 1 }",
                                      "_ = fewer\n      index += 1"))

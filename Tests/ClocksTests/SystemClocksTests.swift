@@ -37,6 +37,24 @@ import Testing
   @Test func aClockStopsAtTheEndOfItsRange() {
     let reading = SystemClocks().reading(of: CLOCK_REALTIME, after: .seconds(Int64.max))
     #expect(reading?.tv_sec == .max / 2)
+    // The sum is beyond the end, and the duration is not.
+    let almost = SystemClocks().reading(of: CLOCK_REALTIME, after: .seconds(Int64.max / 2 - 1))
+    #expect(almost?.tv_sec == .max / 2)
+    let before = SystemClocks().advanced(by: .zero, andDateBy: .seconds(Int64.min))
+    #expect(before.sinceEpoch < .seconds(Int64.min / 4))
+  }
+
+  @Test func nanosecondsStayBelowASecond() throws {
+    let clocks = SystemClocks()
+    let start = try #require(clocks.reading(of: CLOCK_REALTIME, after: .zero))
+    for nanoseconds in [1_000_000_000 - start.tv_nsec, -start.tv_nsec, -start.tv_nsec - 1, -1] {
+      let duration = Duration.nanoseconds(nanoseconds)
+      let date = try #require(clocks.reading(of: CLOCK_REALTIME, after: duration))
+      #expect((0..<1_000_000_000).contains(date.tv_nsec))
+      #expect(
+        reading(clocks, CLOCK_REALTIME, duration)
+          == .seconds(start.tv_sec) + .nanoseconds(start.tv_nsec) + duration)
+    }
   }
 
   @Test func anUnknownClockIsReal() {

@@ -39,7 +39,7 @@ struct AwayTasks: ~Copyable {
 
   /// Whether there is somebody to look at before the test counts as idle.
   @inline(__always)
-  var mustLook: Bool { !isLookedAt && !suspects.isEmpty }
+  var mustLook: Bool { !isLookedAt && suspects.count > 0 }
 
   /// Whether a task is away, or runs on somebody's executor.
   var isAnyAway: Bool { entries.count > suspects.count || !running.isEmpty }
@@ -71,6 +71,8 @@ struct AwayTasks: ~Copyable {
     if entry.isNone {
       entry.task = task
       suspects.append(id)
+    } else if entry.mayHaveRun || !mayHaveRun, entry.hasAsyncLets || !hasAsyncLets {
+      return
     }
     if mayHaveRun { entry.mayHaveRun = true }
     if hasAsyncLets { entry.hasAsyncLets = true }
@@ -152,8 +154,10 @@ struct AwayTasks: ~Copyable {
         changes += 1
         gone.append(id)
       } else if mayGoAway(task, entry) {
-        entry.mayHaveRun = false
-        entries.set(id, to: entry)
+        if entry.mayHaveRun {
+          entry.mayHaveRun = false
+          entries.set(id, to: entry)
+        }
         kept.append(id)
       } else {
         entries.remove(id)

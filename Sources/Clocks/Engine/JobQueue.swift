@@ -17,10 +17,11 @@ struct JobQueue: ~Copyable {
   var isEmpty: Bool { count == 0 }
 
   /// The job that `remove(at: position)` would remove. O(1).
-  @inline(__always)
   subscript(position: Int) -> ReadyJob {
-    precondition(position >= 0 && position < count)
-    return places![(head + position) & (capacity - 1)]
+    @_transparent get {
+      precondition(position >= 0 && position < count)
+      return places![(head + position) & (capacity - 1)]
+    }
   }
 
   /// The jobs of tasks, in their order. O(n).

@@ -120,10 +120,10 @@ struct Requests: ~Copyable {
   /// - Parameter scopeMovesTime: Whether the scope moves time; then paced observers wait for it.
   @inline(__always)
   func first(scopeMovesTime: Bool) -> IdleWaiter? {
-    if !observers.isEmpty, let behind = observers.first(where: \.isBehind) { return behind }
+    if observers.count > 0, let behind = observers.first(where: \.isBehind) { return behind }
     if let settle = settles.first { return settle }
     if let advance = advances.first { return advance }
-    return observers.isEmpty ? nil : observers.first { !($0.isPaced && scopeMovesTime) }
+    return observers.count == 0 ? nil : observers.first { !($0.isPaced && scopeMovesTime) }
   }
 
   /// Notes that something outside the scope has made a job ready. O(observers).

@@ -31,7 +31,7 @@ struct RuntimeSleeps: ~Copyable {
   mutating func beginDelay(_ delay: Token, of task: UInt64) { delays[task] = delay }
 
   /// Whether sleeps have begun in the job that has just ended.
-  var haveBegun: Bool { !begun.isEmpty }
+  var haveBegun: Bool { begun.count > 0 }
 
   /// Takes out the sleeps that began in the job that has just ended.
   mutating func takeBegun() -> [BegunSleep] {

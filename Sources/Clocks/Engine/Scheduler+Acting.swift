@@ -137,7 +137,7 @@ extension Scheduler {
         taskMayBeAway(task.job)
       }
     }
-    guard !context.pointee.visited.isEmpty else { return ended }
+    guard context.pointee.visited.count > 0 else { return ended }
     AwayRegister.look()
     for owner in context.pointee.visited { owner.visitorLeft(on: nil) }
     context.pointee.visited = []

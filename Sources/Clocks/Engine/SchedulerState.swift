@@ -171,13 +171,13 @@ struct SchedulerState: ~Copyable {
   /// 3. if time may jump in a scope: the first observer, and else the earliest sleep.
   @inline(__always)
   private var turn: Turn? {
-    if let scope, !scope.body.toCancel.isEmpty { return .cancellation }
+    if let scope, scope.body.toCancel.count > 0 { return .cancellation }
     if let waiter = requests.first(scopeMovesTime: scope?.movesTime ?? false) {
       return .waiter(waiter)
     }
     guard let scope, scope.mayJump else { return nil }
-    if let observer = requests.observers.first { return .waiter(observer) }
-    return scope.timeline.sleeps.count > 0 ? .jump : nil
+    if requests.observers.count > 0 { return .waiter(requests.observers[0]) }
+    return scope.timeline.hasSleeps ? .jump : nil
   }
 
   /// Notes that a thread is asked for, if one is needed and there is none, and returns where it should

@@ -71,6 +71,8 @@ final class Scope: Sendable {
 /// A class, so that the state of the many tests without a scope stays small and is not copied.
 final class ScopeState {
   let scope: Scope
+  /// The scope's.
+  let timeline: Timeline<Duration>
   @exclusivity(unchecked) var pace: Pace
   @exclusivity(unchecked) var runtimeSleeps = RuntimeSleeps()
   @exclusivity(unchecked) var body = ScopeBody()
@@ -81,11 +83,10 @@ final class ScopeState {
 
   init(_ scope: Scope) {
     self.scope = scope
+    timeline = scope.timeline
     pace = Pace(autoAdvance: scope.options.autoAdvance, jumpsAfter: scope.options.jumpsAfter)
     overtakenWork = scope.options.isExplored ? nil : OvertakenWork()
   }
-
-  var timeline: Timeline<Duration> { scope.timeline }
 
   /// Whether time moves by itself, if not at this moment.
   var movesTime: Bool { pace.autoAdvance && body.task != nil }

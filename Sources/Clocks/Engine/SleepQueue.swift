@@ -276,10 +276,13 @@ struct SleepQueue<Instant: Comparable & Sendable> {
   }
 }
 
-// Not generic, because a debug build takes a hundred times as long for what is.
+// Not generic, because a debug build takes a hundred times as long for what is. Nothing is changed; but a debug
+// build would make a copy of all, if it could not be.
 extension SleepQueue where Instant == Duration {
-  /// Whether a sleep's deadline is `instant` or earlier. Nothing is changed; but a debug build would make a
-  /// copy of all, if it could not be. O(1).
+  /// Whether there is a sleep. O(1).
+  mutating func hasAny() -> Bool { heap.count > 0 }
+
+  /// Whether a sleep's deadline is `instant` or earlier. O(1).
   mutating func isAnyDue(by instant: Duration) -> Bool {
     heap.count > 0 && heap[0].deadline.attoseconds <= instant.attoseconds
   }
@@ -288,25 +291,23 @@ extension SleepQueue where Instant == Duration {
   /// k of them, which are few: nothing below a later deadline is looked at.
   mutating func candidates(dueBy instant: Duration) -> Row<Candidate> {
     var candidates = Row<Candidate>()
-    guard heap.count > 0, heap[0].deadline.attoseconds <= instant.attoseconds else {
-      return candidates
-    }
-    // The positions of those that are due, those that wake first in front.
+    guard isAnyDue(by: instant) else { return candidates }
+    // The positions of those that are due: none is below one that is not. Then they are sorted.
     var due = [0]
-    // Those of which it is not known whether others are due below them.
-    var open = [0]
-    while open.count > 0 {
-      let children = open.removeLast() << 2 + 1
+    var next = 0
+    while next < due.count {
+      let children = due[next] << 2 + 1
       for child in children..<children + 4
       where child < heap.count && heap[child].deadline.attoseconds <= instant.attoseconds {
-        open.append(child)
         due.append(child)
-        var place = due.count - 1
-        while place > 0, Self.comesFirst(heap[child], heap[due[place - 1]]) {
-          due[place] = due[place - 1]
-          place -= 1
-        }
-        due[place] = child
+      }
+      next += 1
+    }
+    for index in 1..<due.count {
+      var place = index
+      while place > 0, Self.comesFirst(heap[due[place]], heap[due[place - 1]]) {
+        due.swapAt(place, place - 1)
+        place -= 1
       }
     }
     for index in 0..<due.count {

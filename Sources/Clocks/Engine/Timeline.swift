@@ -125,6 +125,8 @@ final class Timeline<Duration: DurationProtocol & Hashable>: Sendable {
 extension Timeline where Duration == Swift.Duration {
   /// Whether a sleep is due now. O(1).
   var isAnyDue: Bool { sleeps.isAnyDue(by: now) }
+  /// Whether a task sleeps. O(1).
+  var hasSleeps: Bool { sleeps.hasAny() }
 }
 
 /// Says what tasks sleep for.

@@ -8,22 +8,39 @@
 ///
 /// Looking up, adding and removing: expected O(1), amortized where the table grows.
 ///
-/// Its smallest functions are transparent, so that also a debug build calls no generic function for them.
+/// Its smallest functions are transparent, and it is in memory of its own and not in Arrays, so that also a debug
+/// build calls no generic function for them.
 struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
   @_transparent
   private static var blockBits: UInt64 { 4 }
   @_transparent
   private static var blockLength: Int { 1 << Int(blockBits) }
 
-  /// The number of the block at each place, plus 1; 0 marks an empty place. Its count is a power of
-  /// two; at most half of it is in use, so that searches are short.
-  private var blocks: [UInt64] = []
+  /// The number of places, a power of two or zero; at most half of them are in use, so that searches are
+  /// short.
+  private var length = 0
+  /// The number of the block at each place, plus 1; 0 marks an empty place.
+  private var blocks: UnsafeMutablePointer<UInt64>!
   /// The number of ids that are known of the block at each place; at least 1 where there is one.
-  private var known: [UInt8] = []
+  private var known: UnsafeMutablePointer<UInt8>!
   /// The entries of the ids of the block at each place.
-  private var entries: [Entry] = []
+  private var entries: UnsafeMutablePointer<Entry>!
   private var usedBlocks = 0
   private(set) var count = 0
+
+  init() {}
+
+  deinit { Self.free(blocks, known, entries, length) }
+
+  private static func free(
+    _ blocks: UnsafeMutablePointer<UInt64>?, _ known: UnsafeMutablePointer<UInt8>?,
+    _ entries: UnsafeMutablePointer<Entry>?, _ length: Int
+  ) {
+    blocks?.deallocate()
+    known?.deallocate()
+    entries?.deinitialize(count: length << Int(blockBits))
+    entries?.deallocate()
+  }
 
   /// What is known of a task. Expected O(1).
   @inline(__always)
@@ -77,7 +94,7 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
   /// All entries. O(n).
   var all: [Entry] {
     var all: [Entry] = []
-    for place in 0..<blocks.count where blocks[place] != 0 {
+    for place in 0..<length where blocks[place] != 0 {
       for slot in place << Int(Self.blockBits)..<(place + 1) << Int(Self.blockBits) {
         let entry = entries[slot]
         if !entry.isNone { all.append(entry) }
@@ -103,7 +120,7 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     // Multiplied by 2^64 divided by the golden ratio, neighbours land far apart (Knuth, The Art of
     // Computer Programming, volume 3, section 6.4).
     let mixed = block &* 0x9E37_79B9_7F4A_7C15
-    return Int(truncatingIfNeeded: mixed >> 32) & (blocks.count - 1)
+    return Int(truncatingIfNeeded: mixed >> 32) & (length - 1)
   }
 
   /// The place of an id's block, if anything is known of it.
@@ -113,13 +130,13 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     var place = home(of: block)
     while blocks[place] != block {
       if blocks[place] == 0 { return nil }
-      place = (place + 1) & (blocks.count - 1)
+      place = (place + 1) & (length - 1)
     }
     return place
   }
 
   private mutating func addBlock(of id: UInt64) -> Int {
-    if usedBlocks * 2 >= blocks.count { grow() }
+    if usedBlocks * 2 >= length { grow() }
     usedBlocks += 1
     let place = emptyPlace(for: id >> Self.blockBits + 1)
     blocks[place] = id >> Self.blockBits + 1
@@ -128,13 +145,13 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
 
   private func emptyPlace(for block: UInt64) -> Int {
     var place = home(of: block)
-    while blocks[place] != 0 { place = (place + 1) & (blocks.count - 1) }
+    while blocks[place] != 0 { place = (place + 1) & (length - 1) }
     return place
   }
 
   /// Takes out a block of which nothing is known any more.
   private mutating func removeBlock(at emptied: Int) {
-    let mask = blocks.count - 1
+    let mask = length - 1
     // Whatever comes behind moves up, unless it would then stand before the place where the search
     // for it begins.
     var place = emptied
@@ -156,25 +173,32 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     known[new] = known[old]
     known[old] = 0
     for slot in 0..<Self.blockLength {
-      entries.swapAt(old << Int(Self.blockBits) | slot, new << Int(Self.blockBits) | slot)
+      entries[new << Int(Self.blockBits) | slot] = entries[old << Int(Self.blockBits) | slot]
+      entries[old << Int(Self.blockBits) | slot] = .none
     }
   }
 
   private mutating func grow() {
-    let old = (blocks: blocks, known: known, entries: entries)
-    let length = max(2, old.blocks.count * 2)
-    blocks = Array(repeating: 0, count: length)
-    known = Array(repeating: 0, count: length)
-    entries = Array(repeating: Entry.none, count: length << Int(Self.blockBits))
-    for place in 0..<old.blocks.count where old.blocks[place] != 0 {
-      let new = emptyPlace(for: old.blocks[place])
-      blocks[new] = old.blocks[place]
-      known[new] = old.known[place]
+    let old = (blocks: blocks, known: known, entries: entries, length: length)
+    length = length == 0 ? 2 : length * 2
+    blocks = .allocate(capacity: length)
+    blocks.initialize(repeating: 0, count: length)
+    known = .allocate(capacity: length)
+    known.initialize(repeating: 0, count: length)
+    entries = .allocate(capacity: length << Int(Self.blockBits))
+    entries.initialize(repeating: .none, count: length << Int(Self.blockBits))
+    guard let oldBlocks = old.blocks, let oldKnown = old.known, let oldEntries = old.entries else {
+      return
+    }
+    for place in 0..<old.length where oldBlocks[place] != 0 {
+      let new = emptyPlace(for: oldBlocks[place])
+      blocks[new] = oldBlocks[place]
+      known[new] = oldKnown[place]
       for slot in 0..<Self.blockLength {
-        entries[new << Int(Self.blockBits) | slot] =
-          old.entries[place << Int(Self.blockBits) | slot]
+        entries[new << Int(Self.blockBits) | slot] = oldEntries[place << Int(Self.blockBits) | slot]
       }
     }
+    Self.free(oldBlocks, oldKnown, oldEntries, old.length)
   }
 
   // MARK: - Invariants
@@ -182,7 +206,7 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
   /// Stops the program if the table is out of order. O(n); for tests.
   func checkInvariants() {
     var seen = 0
-    for place in blocks.indices {
+    for place in 0..<length {
       let slots = place << Int(Self.blockBits)..<(place + 1) << Int(Self.blockBits)
       let marked = slots.count { !entries[$0].isNone }
       precondition(marked == Int(known[place]), "miscounted ids of a block")
@@ -193,7 +217,7 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
       seen += marked
     }
     precondition(seen == count, "miscounted ids")
-    precondition(usedBlocks * 2 <= max(blocks.count, 1), "a table too full")
+    precondition(usedBlocks * 2 <= max(length, 1), "a table too full")
   }
 }
 

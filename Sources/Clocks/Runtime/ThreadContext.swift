@@ -80,9 +80,10 @@ struct ThreadContext {
   /// Whether it is work on a queue of Dispatch's, which runs beside the owner's jobs.
   var isOnQueue = false
 
-  /// Whether it is a job that an owner has put into order.
+  /// Whether it is a job that an owner has put into order. Nothing is changed; but a debug build would make
+  /// a copy of all, if it could not be.
   @inline(__always)
-  func runsJob(of owner: TaskOwner) -> Bool { self.owner === owner && !isOnQueue }
+  mutating func runsJob(of owner: TaskOwner) -> Bool { self.owner === owner && !isOnQueue }
 
   /// The real time that the job has spent in run loops of Foundation's.
   var runLoops = TimeInRunLoops()

@@ -131,9 +131,10 @@ final class Explorer: Chooser, @unchecked Sendable {
 
   func choose(among candidates: borrowing Row<Candidate>) -> Int {
     var steps = Row<ScheduleStep>()
+    let ready = run.ready
     for index in 0..<candidates.count {
       switch candidates[index] {
-      case .job(let position, _, _): steps.append(run.ready[position])
+      case .job(let position, _, _): steps.append(ready[position])
       case .sleep(let number, let task):
         steps.append(wakes[number] ?? ScheduleStep(.wake, of: tasks[task] ?? TaskTree.outside, 0))
       }

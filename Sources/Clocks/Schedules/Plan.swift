@@ -46,6 +46,10 @@ struct Profile: Sendable {
   var weights: [Int] = []
   /// What each step touches, a bit for each actor.
   var touched: [ScheduleStep: UInt64] = [:]
+
+  /// After how many steps a run goes on first in, first out: then a loop seems to wait for what the order
+  /// keeps back, and would wait for ever.
+  var longest: Int { steps == 0 ? .max : 2 * steps + 100 }
 }
 
 /// Decides in a run, by a plan.
@@ -148,11 +152,13 @@ struct Strategy {
     default: break
     }
     // Whoever yields lets all others go first, or a loop that yields would starve them.
+    var yielding = 0
+    for index in 0..<candidates.count where candidates[index].isOther { yielding += 1 }
+    if yielding == 0 { return chooseFreely(candidates) }
     var others = Row<ScheduleStep>()
     for index in 0..<candidates.count where !candidates[index].isOther {
       others.append(candidates[index])
     }
-    if others.count == candidates.count { return chooseFreely(candidates) }
     if others.count == 0 { return 0 }
     let chosen = others[others.count == 1 ? 0 : chooseFreely(others)]
     var index = 0

@@ -99,26 +99,20 @@ struct RunRecord: Sendable {
     var count = 0
     // The step of which each was last seen to be a cause.
     var effects = [Int](repeating: -1, count: steps.count)
-    var open: [Int] = []
-    func mark(_ cause: Int, for second: Int) {
-      guard cause >= 0, effects[cause] != second else { return }
-      effects[cause] = second
-      open.append(cause)
-    }
     for second in 0..<steps.count where masks[second] != 0 {
-      open.append(second)
-      while open.count > 0 {
-        let step = open.removeLast()
-        mark(Int(causes[step]), for: second)
-        mark(Int(previous[step]), for: second)
-      }
-      for distance in 0..<second {
-        let first = second - distance - 1
-        guard masks[first] & masks[second] != 0, effects[first] != second,
-          steps[first].task != steps[second].task
-        else { continue }
-        found[distance].append(Constraint(first: steps[second], second: steps[first]))
-        count += 1
+      effects[second] = second
+      // Backwards, so that a step is reached after all of which it is a cause.
+      var first = second
+      while first >= 0 {
+        if effects[first] == second {
+          let (cause, earlier) = (Int(causes[first]), Int(previous[first]))
+          if cause >= 0 { effects[cause] = second }
+          if earlier >= 0 { effects[earlier] = second }
+        } else if masks[first] & masks[second] != 0, steps[first].task != steps[second].task {
+          found[second - first - 1].append(Constraint(first: steps[second], second: steps[first]))
+          count += 1
+        }
+        first -= 1
       }
       if count > 4 * limit { break }
     }

@@ -11,6 +11,8 @@ final class ScheduleRun {
   @exclusivity(unchecked) var tree: TaskTree
   @exclusivity(unchecked) private(set) var record = RunRecord()
   @exclusivity(unchecked) private(set) var strategy: Strategy
+  /// After how many steps it goes on first in, first out.
+  @exclusivity(unchecked) private var longest: Int
   /// The ready steps, in the order in which they became ready.
   @exclusivity(unchecked) private(set) var ready: [ScheduleStep] = []
   @exclusivity(unchecked) private var readyCauses: [Int32] = []
@@ -32,12 +34,14 @@ final class ScheduleRun {
   init(_ plan: Plan, tree: TaskTree = TaskTree(), profile: Profile = Profile()) {
     self.tree = tree
     strategy = Strategy(plan, profile: profile)
+    longest = profile.longest
     counts = Array(repeating: Counts(), count: tree.count)
   }
 
   /// Begins anew, with the same tree.
   func reset(_ plan: Plan, profile: Profile) {
     strategy = Strategy(plan, profile: profile)
+    longest = profile.longest
     record.removeAll()
     ready.removeAll(keepingCapacity: true)
     readyCauses.removeAll(keepingCapacity: true)
@@ -120,7 +124,7 @@ final class ScheduleRun {
         return index
       }
     }
-    let chosen = strategy.choose(candidates)
+    let chosen = record.steps.count < longest ? strategy.choose(candidates) : 0
     let start = record.candidates.count
     for index in 0..<candidates.count { record.candidates.append(candidates[index]) }
     record.decisions.append(

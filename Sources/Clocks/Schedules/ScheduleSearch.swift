@@ -64,6 +64,8 @@ struct ScheduleSearch: Sendable {
   private var prefixes = Queue<[UInt16]>()
   /// Whether all orders are gone through one by one.
   private(set) var isComplete = false
+  /// Whether one of them was left out.
+  private var hasGaps = false
   private var chance = 0
   private var turn = 0
   /// The plan whose run is to be noted.
@@ -92,7 +94,7 @@ struct ScheduleSearch: Sendable {
     guard limits.reversals == nil else {
       return reversals.popFirst()?.plan
     }
-    if isComplete && prefixes.isEmpty { return nil }
+    if isComplete, end == .allOrders { return nil }
     turn += 1
     // Two of five steps are taken by a system, as long as it has one; all of them when it is to go through
     // all orders, and will.
@@ -102,7 +104,7 @@ struct ScheduleSearch: Sendable {
   }
 
   /// Whether all orders will be gone through, so that nothing is left to chance.
-  private var isSure: Bool { isComplete && tried >= 40 && prefixes.count <= limits.count - tried }
+  private var isSure: Bool { isComplete && !hasGaps && tried >= 40 }
 
   private mutating func nextSystematic() -> Plan? {
     let isHold = turn % 2 == 1
@@ -161,7 +163,8 @@ struct ScheduleSearch: Sendable {
   }
 
   /// Processes that share a search share its first reversals.
-  private func mine(_ constraints: [Constraint], _ constraint: Constraint) -> Bool {
+  // It changes nothing, but the search is not copied for it in a debug build.
+  private mutating func mine(_ constraints: [Constraint], _ constraint: Constraint) -> Bool {
     guard limits.shard.count > 1, constraints.isEmpty else { return true }
     let hash = Mixer.mix(constraint.first.bits, constraint.second.bits)
     return hash % UInt64(limits.shard.count) == UInt64(limits.shard.index)
@@ -180,17 +183,28 @@ struct ScheduleSearch: Sendable {
     if isComplete { expand(record, .prefix([])) }
   }
 
-  /// Adds the orders that differ from this one by one decision more, made later. Processes that share a
-  /// search share those that differ from the first one, each with all that comes of it.
+  /// Adds the orders that differ from this one by one decision more, made later, as many as can still be
+  /// tried. Whoever yields lets all others go first, also here. Processes that share a search share those
+  /// that differ from the first one, each with all that comes of it.
   private mutating func expand(_ record: RunRecord, _ plan: Plan) {
     guard case .prefix(let choices) = plan else { return }
     var number = 0
     for index in record.decisions.indices.dropFirst(choices.count) {
+      // From then on nothing else is decided: the order would be one that was tried.
+      guard record.decisions[index].step < profile.longest else {
+        hasGaps = true
+        return
+      }
       let made = record.decisions[..<index].map { UInt16(truncatingIfNeeded: $0.chosen) }
-      for other in record.decisions[index].candidates.indices.dropFirst(1) {
-        let choice = other - record.decisions[index].candidates.lowerBound
+      let candidates = record.decisions[index].candidates
+      for other in candidates.indices.dropFirst(1) where !record.candidates[other].isOther {
+        let choice = other - candidates.lowerBound
         number += 1
         if choices.isEmpty, number % limits.shard.count != limits.shard.index { continue }
+        guard prefixes.count < limits.count - tried else {
+          hasGaps = true
+          return
+        }
         prefixes.append(made + [UInt16(truncatingIfNeeded: choice)])
       }
     }
@@ -201,7 +215,7 @@ struct ScheduleSearch: Sendable {
 
   /// Why there is no next schedule.
   var end: End {
-    if isComplete && prefixes.isEmpty { return .allOrders }
+    if isComplete && !hasGaps && prefixes.isEmpty { return .allOrders }
     return limits.reversals != nil && reversals.isEmpty ? .allReversals : .count
   }
 }
@@ -214,6 +228,8 @@ struct Queue<Element: Sendable>: Sendable {
   var isEmpty: Bool { head == elements.count }
   var count: Int { elements.count - head }
 
+  // Transparent, so that a debug build calls no generic function of ours.
+  @_transparent
   mutating func append(_ element: Element) { elements.append(element) }
 
   mutating func popFirst() -> Element? {

@@ -25,6 +25,7 @@ struct Row<Element: BitwiseCopyable>: ~Copyable {
   }
 
   /// Amortized O(1).
+  @_transparent
   mutating func append(_ element: Element) {
     if count == capacity { grow() }
     places![count] = element
@@ -39,10 +40,11 @@ struct Row<Element: BitwiseCopyable>: ~Copyable {
   }
 
   private mutating func grow() {
-    let larger = UnsafeMutablePointer<Element>.allocate(capacity: max(8, capacity * 2))
+    let newCapacity = capacity == 0 ? 8 : capacity * 2
+    let larger = UnsafeMutablePointer<Element>.allocate(capacity: newCapacity)
     for index in 0..<count { larger[index] = self[index] }
     places?.deallocate()
     places = larger
-    capacity = max(8, capacity * 2)
+    capacity = newCapacity
   }
 }

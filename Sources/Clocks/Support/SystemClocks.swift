@@ -55,10 +55,17 @@ struct SystemClocks: Sendable {
 extension timespec {
   /// The reading `duration` later, in whole nanoseconds; at the end of the range it stays there.
   fileprivate func advanced(by duration: Duration) -> timespec {
-    let limit = Int128(Int.max / 2)
-    let total = Int128(tv_nsec) + duration.attoseconds / 1_000_000_000
-    let (seconds, nanoseconds) = total.quotientAndRemainder(dividingBy: 1_000_000_000)
+    // Not in numbers of 128 bits: to make one a debug build calls generic functions.
+    guard duration < Self.farthest else { return timespec(tv_sec: Int.max / 2, tv_nsec: 0) }
+    guard duration > Self.earliest else { return timespec(tv_sec: -Int.max / 2, tv_nsec: 0) }
+    let (seconds, attoseconds) = duration.components
+    let nanoseconds = tv_nsec + Int(attoseconds / 1_000_000_000)
+    let carry = nanoseconds >= 1_000_000_000 ? 1 : nanoseconds < 0 ? -1 : 0
+    let sum = tv_sec + Int(seconds) + carry
     return timespec(
-      tv_sec: Int(clamping: min(Int128(tv_sec) + seconds, limit)), tv_nsec: Int(nanoseconds))
+      tv_sec: sum < Int.max / 2 ? sum : Int.max / 2, tv_nsec: nanoseconds - carry * 1_000_000_000)
   }
+
+  private static let farthest = Duration.seconds(Int.max / 2)
+  private static let earliest = Duration.seconds(-Int.max / 2)
 }

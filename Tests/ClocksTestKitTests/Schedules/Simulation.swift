@@ -4,8 +4,15 @@
 struct Simulation {
   /// For each task what its steps do, in order.
   var tasks: [[@Sendable (inout [Int: Int]) -> Void]]
+  /// A loop: the index of a task that does its last step again and again, and whether it goes on.
+  var loop: (task: Int, goesOn: @Sendable ([Int: Int]) -> Bool)?
+  /// Whether the loop yields before each turn.
+  var yields = false
   /// Whether the memory shows the bug when all is over.
   var isBug: @Sendable ([Int: Int]) -> Bool
+
+  /// After so many steps a loop is left that has not ended.
+  static let mostSteps = 20_000
 
   /// Plays the program, and says whether the bug has come.
   func play(_ run: ScheduleRun) -> Bool {
@@ -13,14 +20,23 @@ struct Simulation {
     let taskOf = Dictionary(uniqueKeysWithValues: indices.enumerated().map { ($1, $0) })
     for index in indices { run.enqueue(run.nextJob(of: index)) }
     var memory: [Int: Int] = [:]
-    while !run.ready.isEmpty {
+    while !run.ready.isEmpty, run.currentStep < Self.mostSteps {
       let position = run.ready.count > 1 ? run.choose(Row(run.ready)) : 0
       let step = run.ready[position]
       run.begin(at: position)
       run.touch(2, by: run.currentStep)
       guard let task = taskOf[step.task] else { break }
-      tasks[task][step.number - 1](&memory)
-      if step.number < tasks[task].count { run.enqueue(run.nextJob(of: step.task)) }
+      if step.isOther {
+        run.enqueue(run.nextJob(of: step.task))
+        continue
+      }
+      let count = tasks[task].count
+      tasks[task][min(step.number, count) - 1](&memory)
+      if step.number < count {
+        run.enqueue(run.nextJob(of: step.task))
+      } else if let loop, loop.task == task, loop.goesOn(memory) {
+        run.enqueue(yields ? run.nextOther(of: step.task) : run.nextJob(of: step.task))
+      }
     }
     return isBug(memory)
   }
@@ -62,6 +78,14 @@ struct Simulation {
     tasks: [[{ $0[1] = $0[0, default: 0] }]]
       + Array(repeating: [{ $0[0, default: 0] += 1 }], count: 20)
   ) { $0[1] == 20 }
+
+  /// A loop waits until another task has done its two steps; beside them others do something else.
+  static func waitingLoop(yields: Bool, beside others: Int = 0) -> Simulation {
+    let setter: [@Sendable (inout [Int: Int]) -> Void] = [{ _ in }, { $0[0] = 1 }]
+    return Simulation(
+      tasks: [[{ _ in }], setter] + idle(others), loop: (0, { $0[0] == nil }), yields: yields
+    ) { _ in false }
+  }
 
   /// One task takes A and B and puts A back, while another is about to replace A; a third does something
   /// else.
