@@ -149,6 +149,8 @@ private final class RunEnd: @unchecked Sendable {
     await withTaskCancellationHandler {
       await withUnsafeContinuation { continuation in
         lock.withLock { self.continuation = continuation }
+        // Its first job waits for the end of this one, and then gets the thread of it.
+        scheduler.waitForCurrentJob()
         // Whatever is started on behalf of the scheduler is the scope's.
         var context = ThreadContext(owner: scheduler, taskID: TaskReference.currentID ?? 0)
         context.run { _ in
