@@ -22,9 +22,11 @@ enum AwayRegister {
 
   /// Guards what follows. Nothing is called while it is held; it is taken under the locks of owners.
   private static let lock = Lock()
-  /// A job of an actor's queue that runs.
+  /// A job of an actor's queue that runs, or one that is a task's and nobody's.
   private struct Running {
     let number: UInt64
+    /// The only task that runs in it; 0 in an actor's queue, where others do.
+    let task: UInt64
     /// What its thread runs.
     let thread: RunningTask?
   }
@@ -38,11 +40,13 @@ enum AwayRegister {
   // MARK: - Jobs of actors' queues
 
   /// One begins; the number is for `endJob`. O(1).
-  static func beginJob() -> UInt64 {
-    let thread = RunningTask.ofThread
+  ///
+  /// - Parameter task: Whose it is; 0 if it is an actor's queue.
+  static func beginJob(of task: UInt64 = 0) -> UInt64 {
+    let thread = task == 0 ? RunningTask.ofThread : nil
     return lock.withLock {
       defer { next += 1 }
-      running.append(Running(number: next, thread: thread))
+      running.append(Running(number: next, task: task, thread: thread))
       return next
     }
   }
@@ -104,7 +108,12 @@ enum AwayRegister {
     // What threads run is looked at after the task's status.
     atomicMemoryFence(ordering: .acquiring)
     for index in 0..<running.count where running[index].number < entry.quietSince {
-      guard running[index].thread?.isAnother(than: entry.task.job) == true else { return false }
+      let job = running[index]
+      if job.task == 0 {
+        guard job.thread?.isAnother(than: entry.task.job) == true else { return false }
+      } else if job.task == entry.task.id {
+        return false
+      }
     }
     return true
   }

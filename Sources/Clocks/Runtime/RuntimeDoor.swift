@@ -125,10 +125,12 @@ enum RuntimeDoor {
       owner.enqueue(ReadyJob(job: job, taskID: id, lane: lane), isNew: false)
     } else {
       let endOfYield = id == 0 ? TestCaseRegister.endOfYield(job) : nil
+      // It may be adopted while it runs. For a moment a task that is about to be suspended says that it is,
+      // and yet goes on if it is resumed just then: so its job is known to run.
+      let number = id != 0 && TestCaseRegister.isOn ? AwayRegister.beginJob(of: id) : nil
       context.run { _ in run(job, id, on: lane) }
       if id == 0 { endOfYield?() } else { TestCaseRegister.letGo(ofEnded: id) }
-      // It may have been adopted while it ran.
-      if TestCaseRegister.isOn { AwayRegister.look() }
+      if TestCaseRegister.isOn { AwayRegister.look(afterJob: number) }
     }
     let waiting = isCounted ? TaskOwnership.shared.foreignJobHasRun() : nil
     if !context.visited.isEmpty {

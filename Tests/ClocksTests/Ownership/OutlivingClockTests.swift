@@ -97,7 +97,7 @@ private struct NamedClock: Sendable {
   @Suite(.serialized) struct TouchedByATask {
     private static let clock = TestClock()
 
-    @Test(arguments: 0..<200) func first(_: Int) async {
+    @Test(arguments: 0..<40) func first(_: Int) async {
       let log = Log<String>()
       let clock = Self.clock
       let tasks = start(log, on: clock)
