@@ -72,7 +72,7 @@ of(
 of(
     "AwayRegister.isBack",
     ("a task that runs elsewhere is back", "guard !status.isActive else", "guard true else"),
-    ("a task is back before its job has done with it", "else { return false }\n    }\n    return true", "else { return true }\n    }\n    return true"),
+    ("a task is back before its job has done with it", "== true else { return false }", "== true else { return true }"),
 )
 of(
     "AwayTasks.absence",
