@@ -72,6 +72,7 @@ of(
 of(
     "AwayRegister.isBack",
     ("a task that runs elsewhere is back", "guard !status.isActive else", "guard true else"),
+    ("a task is back before its own job has ended", "} else if job.task == entry.task.id {", "} else if job.task == 1 {"),
     ("a task is back before its job has done with it", "== true else { return false }", "== true else { return true }"),
 )
 of(

@@ -1,11 +1,12 @@
 import Synchronization
 
 /// The tasks of all tests that are away, and the jobs that may bring them back: those of actors' queues,
-/// which are no task's, and in which tasks run that belong to anybody.
+/// which are no task's, and in which tasks run that belong to anybody; and those of tasks that were nobody's
+/// when their jobs began, and may be a test's when they end.
 ///
 /// A task's status says that it is suspended, or over, a moment before whatever runs it has done with
 /// it, and may yet resume those who wait for the task. So a task that is found *quiet* is back only
-/// when every job of an actor's queue has ended that ran when it was found so.
+/// when every job of an actor's queue has ended that ran when it was found so, and its own job, too.
 enum AwayRegister {
   private struct Entry {
     let task: TaskHandle
@@ -27,7 +28,7 @@ enum AwayRegister {
     let number: UInt64
     /// The only task that runs in it; 0 in an actor's queue, where others do.
     let task: UInt64
-    /// What its thread runs.
+    /// What its thread runs; `nil` if that is known, or cannot be.
     let thread: RunningTask?
   }
 
@@ -37,7 +38,7 @@ enum AwayRegister {
   @exclusivity(unchecked) nonisolated(unsafe) private static var next: UInt64 = 1
   @exclusivity(unchecked) nonisolated(unsafe) private static var entries: [Entry] = []
 
-  // MARK: - Jobs of actors' queues
+  // MARK: - Jobs
 
   /// One begins; the number is for `endJob`. O(1).
   ///
