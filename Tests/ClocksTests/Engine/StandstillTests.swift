@@ -184,7 +184,24 @@ final class StandingXCTests: XCTestCase {
     guard ProcessInfo.processInfo.environment[StandingTests.variable] != nil else { return }
     let clock = clock
     let task = Task { try await clock.sleep(for: .seconds(3)) }
-    DispatchQueue.global().asyncAfter(deadline: .now() + 8) { task.cancel() }
+    onStandardError(containing: "nobody advances it") { task.cancel() }
+    DispatchQueue.global().asyncAfter(deadline: .now() + 60) { task.cancel() }
     _ = await task.result
+  }
+  /// Calls `body` when the text has been written to standard error. How long that takes depends on how busy
+  /// the machine is: a report says where each task is.
+  private func onStandardError(containing text: String, _ body: @escaping @Sendable () -> Void) {
+    let original = FileHandle(fileDescriptor: dup(STDERR_FILENO))
+    let pipe = Pipe()
+    dup2(pipe.fileHandleForWriting.fileDescriptor, STDERR_FILENO)
+    Thread.detachNewThread {
+      var written = Data()
+      while true {
+        let data = pipe.fileHandleForReading.availableData
+        original.write(data)
+        written += data
+        if written.range(of: Data(text.utf8)) != nil { body() }
+      }
+    }
   }
 }
