@@ -925,6 +925,8 @@ of(
 )
 of(
     "Scheduler.retainForNewClock",
+    ("a clock of a thread owns what is nobody's, of all tests", "TestCaseRegister.isOn ? retainOfThreads(at: origin) : retainProcessWide(at: origin)", "retainProcessWide(at: origin)"),
+    ("a clock of a thread owns no more, in XCTest, too", "TestCaseRegister.isOn ? retainOfThreads(at: origin) : retainProcessWide(at: origin)", "retainOfThreads(at: origin)"),
     ("a clock made in setUp is not the whole process's", "if known == nil, TestLibraries.isXCTestRunning {",
      "if known == nil, TestLibraries.isXCTestRunning, task == 0 {"),
     ("whoever makes a clock in XCTest is not known",
@@ -1176,6 +1178,7 @@ of(
     "TaskOwnership.release",
     ("a test's tasks stay in the register", "owners.remove(registration.tasks[index], of: owner)", "_ = index"),
     ("the process-wide scheduler lives for ever", "        processWide = nil\n", ""),
+    ("a scheduler of threads that is gone is used", "      if ofThreads === owner { ofThreads = nil }\n", ""),
     ("a process-wide scheduler that is gone is looked for", "        hasProcessWide.store(false, ordering: .relaxed)\n", ""),
     ("what is known of foreign tasks is known for ever", "        foreign.removeAll()\n", ""),
     ("an owner is gone with its first clock", "      guard registration.clocks == 0 else { return }\n", ""),

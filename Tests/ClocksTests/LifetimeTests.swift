@@ -91,6 +91,26 @@ import Testing
     ownership.release(scheduler)
   }
 
+  @Test func theSchedulerOfThreadsOwnsWhatUsesItsClocksAndLivesAsLongAsThey() {
+    let ownership = TaskOwnership()
+    func retain() -> TaskOwner {
+      ownership.retainOwnerOfThreads(watermark: 10) { Scheduler(origin: .here()) }
+    }
+    let first = retain()
+    #expect(retain() === first)
+    #expect(ownership.owner(ofReadyJob: 11, on: nil).owner == nil)
+    #expect(ownership.claim(12, for: first))
+    #expect(ownership.owner(ofReadyJob: 12, on: nil).owner === first)
+    ownership.release(first)
+    #expect(retain() === first)
+    for _ in 0..<2 { ownership.release(first) }
+    #expect(ownership.isEmpty)
+    let second = retain()
+    #expect(second !== first)
+    ownership.release(second)
+    ownership.checkInvariants()
+  }
+
   @Test func whatIsNobodysIsTheProcessWideSchedulersWhileItIsAwake() {
     let ownership = TaskOwnership()
     let own = Scheduler(origin: .here())

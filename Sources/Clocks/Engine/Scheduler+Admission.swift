@@ -22,15 +22,17 @@ extension Scheduler {
     owner.map { unsafeDowncast($0, to: Scheduler.self) }
   }
 
-  /// The scheduler for a clock that is made now: the current task's, or the process-wide one
-  /// outside any task.
+  /// The scheduler for a clock that is made now: the current task's, or outside any task one for all clocks
+  /// that are made there.
   ///
   /// The clock must give it back with `release()`.
   static func retainForNewClock(at origin: CallSite) -> Scheduler {
     RuntimeDoor.open()
     Watchdog.start()
     DumpSignal.start()
-    guard let task = TaskReference.currentID else { return retainProcessWide(at: origin) }
+    guard let task = TaskReference.currentID else {
+      return TestCaseRegister.isOn ? retainOfThreads(at: origin) : retainProcessWide(at: origin)
+    }
     let known = running ?? scheduler(TaskOwnership.shared.owner(of: task))
     if known == nil, TestLibraries.isXCTestRunning {
       // One test runs at a time, but in several tasks: `setUp`, the test, `tearDown`.
@@ -64,6 +66,15 @@ extension Scheduler {
   private static func retainProcessWide(at origin: CallSite) -> Scheduler {
     let owner = TaskOwnership.shared.retainProcessWide {
       Scheduler(origin: origin, isProcessWide: true)
+    }
+    return unsafeDowncast(owner, to: Scheduler.self)
+  }
+
+  /// The scheduler for clocks that are made outside any task where test cases are known: those that use
+  /// the clocks are its own, and nobody else.
+  private static func retainOfThreads(at origin: CallSite) -> Scheduler {
+    let owner = TaskOwnership.shared.retainOwnerOfThreads(watermark: TaskReference.newestID()) {
+      Scheduler(origin: origin)
     }
     return unsafeDowncast(owner, to: Scheduler.self)
   }
@@ -129,7 +140,7 @@ extension Scheduler {
     return true
   }
 
-  /// Has the scheduler of clocks that were made outside any test's task own what is nobody else's, as
+  /// Has the process-wide scheduler own what is nobody else's, as
   /// long as the current task is not over.
   private func wakeIfProcessWide() {
     guard isProcessWide, let task = TaskReference.currentID else { return }

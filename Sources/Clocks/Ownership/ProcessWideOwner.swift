@@ -1,5 +1,5 @@
-/// The owner for clocks that were made outside any test's task, as the properties of an `XCTestCase` are:
-/// nobody can know which test they are for.
+/// The owner for clocks that were made outside any test's task where no test cases are known, as the
+/// properties of an `XCTestCase` are: nobody can know which test they are for.
 ///
 /// It sleeps until a task uses one of its clocks, and so leaves other tests alone. While it is awake, it
 /// owns whatever is nobody else's: what was under way when it woke up becomes its visitors, so that it

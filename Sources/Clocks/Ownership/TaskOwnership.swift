@@ -21,10 +21,12 @@ final class TaskOwnership: Sendable {
   /// Every registered owner.
   @exclusivity(unchecked) nonisolated(unsafe) private var registrations:
     [ObjectIdentifier: OwnerRegistration] = [:]
-  /// The owner for the clocks that were made outside any test's task.
+  /// The owner for the clocks that were made outside any test's task, where no test cases are known.
   @exclusivity(unchecked) nonisolated(unsafe) private var processWide: ProcessWideOwner?
   /// Whether there is one, for a look without the lock; written under the lock only.
   private let hasProcessWide = Atomic(false)
+  /// The owner for those clocks where test cases are known: it owns the tasks of those that use them.
+  @exclusivity(unchecked) nonisolated(unsafe) private var ofThreads: TaskOwner?
   /// Tasks that are known to be foreign, unless `owners` says otherwise; but for those that are older
   /// than every owner, which are foreign anyway.
   @exclusivity(unchecked) nonisolated(unsafe) private var foreign = TaskSet()
@@ -88,6 +90,7 @@ final class TaskOwnership: Sendable {
         processWide = nil
         hasProcessWide.store(false, ordering: .relaxed)
       }
+      if ofThreads === owner { ofThreads = nil }
       if registrations.isEmpty {
         owners.removeAll()
         foreign.removeAll()
@@ -105,6 +108,19 @@ final class TaskOwnership: Sendable {
         hasProcessWide.store(true, ordering: .relaxed)
       }
       addClock(to: owner, watermark: 0)
+      return owner
+    }
+  }
+
+  /// The owner for clocks that are made outside any task, which `make` makes if there is none, registered
+  /// for one more clock.
+  ///
+  /// - Parameter watermark: The id of the newest task there is.
+  func retainOwnerOfThreads(watermark: UInt64, make: () -> TaskOwner) -> TaskOwner {
+    lock.withLock {
+      let owner = ofThreads ?? make()
+      ofThreads = owner
+      addClock(to: owner, watermark: watermark)
       return owner
     }
   }

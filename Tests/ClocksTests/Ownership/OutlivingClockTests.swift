@@ -45,12 +45,19 @@ private func isExact(_ clock: TestClock<Duration>) async {
   for task in tasks { await task.value }
 }
 
+private func clockOfAThread() async -> TestClock<Duration> {
+  await withCheckedContinuation { continuation in
+    onAThread { continuation.resume(returning: TestClock()) }
+  }
+}
+
 private struct NamedClock: Sendable {
   let clock: any Clock<Duration>
   let name: String
 }
 
-/// Clocks that were made before the test began, outside it, or by a task that is over.
+/// Clocks that were made before the test began, outside it, or by a task that is over. Some are made outside any
+/// task, while the others are used: those are nobody else's for that.
 @Suite struct OutlivingClockTests {
   private static let clocks = (0..<20).map { NamedClock(clock: TestClock(), name: "test \($0)") }
 
@@ -84,6 +91,32 @@ private struct NamedClock: Sendable {
   @Test(arguments: 0..<20) func madeByADetachedTask(_: Int) async {
     let fixture = Task.detached { await Task { TestClock() }.value }
     await isExact(await fixture.value)
+  }
+
+  @Test(arguments: 0..<20) func madeByAThread(_: Int) async {
+    await isExact(await clockOfAThread())
+  }
+
+  /// A task starts on one and goes on with the other.
+  @Test(arguments: 0..<20) func twoMadeByThreads(_: Int) async {
+    let (one, other) = (await clockOfAThread(), await clockOfAThread())
+    let log = Log<Int>()
+    let tasks = (0..<10).map { number in
+      Task {
+        try? await one.sleep(for: .seconds(1))
+        for _ in 0..<20 { await Task.yield() }
+        try? await other.sleep(for: .seconds(1))
+        for _ in 0..<20 { await Task.yield() }
+        log.add(number)
+      }
+    }
+    await one.settle()
+    #expect(one.pendingSleeps.count == 10)
+    await one.advance(by: .seconds(1))
+    #expect(other.pendingSleeps.count == 10)
+    await other.advance(by: .seconds(1))
+    #expect(log.all == Array(0..<10))
+    for task in tasks { await task.value }
   }
 
   @Suite(.serialized) struct OfASuite {
