@@ -925,6 +925,7 @@ of(
 )
 of(
     "Scheduler.retainForNewClock",
+    ("a clock that a test's work on a queue makes is not the test's", "guard let scheduler = ofThread else {", "guard let scheduler = ofThread, scheduler.isProcessWide else {"),
     ("a clock of a thread owns what is nobody's, of all tests", "TestCaseRegister.isOn ? retainOfThreads(at: origin) : retainProcessWide(at: origin)", "retainProcessWide(at: origin)"),
     ("a clock of a thread owns no more, in XCTest, too", "TestCaseRegister.isOn ? retainOfThreads(at: origin) : retainProcessWide(at: origin)", "retainOfThreads(at: origin)"),
     ("a clock made in setUp is not the whole process's", "if known == nil, TestLibraries.isXCTestRunning {",

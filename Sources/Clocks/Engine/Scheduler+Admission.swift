@@ -22,8 +22,8 @@ extension Scheduler {
     owner.map { unsafeDowncast($0, to: Scheduler.self) }
   }
 
-  /// The scheduler for a clock that is made now: the current task's, or outside any task one for all clocks
-  /// that are made there.
+  /// The scheduler for a clock that is made now: that of the current task, or of the test's work on a queue;
+  /// outside of both one for all clocks that are made there.
   ///
   /// The clock must give it back with `release()`.
   static func retainForNewClock(at origin: CallSite) -> Scheduler {
@@ -31,7 +31,12 @@ extension Scheduler {
     Watchdog.start()
     DumpSignal.start()
     guard let task = TaskReference.currentID else {
-      return TestCaseRegister.isOn ? retainOfThreads(at: origin) : retainProcessWide(at: origin)
+      guard let scheduler = ofThread else {
+        return TestCaseRegister.isOn ? retainOfThreads(at: origin) : retainProcessWide(at: origin)
+      }
+      // Work of a test's on a queue of Dispatch's.
+      scheduler.retain()
+      return scheduler
     }
     let known = running ?? scheduler(TaskOwnership.shared.owner(of: task))
     if known == nil, TestLibraries.isXCTestRunning {

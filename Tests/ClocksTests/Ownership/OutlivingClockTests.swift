@@ -1,4 +1,5 @@
 import Clocks
+import Dispatch
 import Testing
 
 /// What a test starts before it first touches the clock: all of it is the test's.
@@ -95,6 +96,25 @@ private struct NamedClock: Sendable {
 
   @Test(arguments: 0..<20) func madeByAThread(_: Int) async {
     await isExact(await clockOfAThread())
+  }
+
+  /// It is one of the test's, as the first one is.
+  @Test(arguments: 0..<20) func madeByTheTestsWorkOnAQueue(_: Int) async {
+    let first = TestClock()
+    let second = await withCheckedContinuation { continuation in
+      DispatchQueue.global().async { continuation.resume(returning: TestClock()) }
+    }
+    await isExact(second)
+    let log = Log<String>()
+    let task = Task {
+      try? await first.sleep(for: .seconds(1))
+      try? await second.sleep(for: .seconds(1))
+      log.add("both")
+    }
+    await first.advance(by: .seconds(1))
+    await second.advance(by: .seconds(1))
+    #expect(log.all == ["both"])
+    await task.value
   }
 
   /// A task starts on one and goes on with the other.
