@@ -286,21 +286,40 @@ import Testing
   }
 }
 
+/// A task makes a clock, and is under way until it has been used: it stands for a test.
+func withClockOfATask(
+  line: UInt = #line, _ use: (TestClock<Duration>) async -> Void
+) async {
+  let clocks = AsyncStream.makeStream(of: TestClock<Duration>.self)
+  let end = AsyncStream.makeStream(of: Void.self)
+  let task = Task {
+    clocks.continuation.yield(TestClock(line: line))
+    for await _ in end.stream {}
+  }
+  for await clock in clocks.stream {
+    await use(clock)
+    break
+  }
+  end.continuation.finish()
+  await task.value
+}
+
 /// A clock that is used by the tasks of another test.
 @Suite struct ForeignUseTests {
   @Test func aSleepOfAnotherTestsTaskIsAFailureOnce() async {
     // Each of these tasks stands for a test: it makes a clock of its own.
-    let line: UInt = #line + 1
-    let clock = await Task { TestClock() }.value
+    let line: UInt = #line + 3
     let failures = Log<String>()
     await withKnownIssue {
-      await Task {
-        _ = TestClock()
-        let own = TestClock()
-        try? await clock.sleep(for: .seconds(-1))
-        try? await clock.sleep(for: .seconds(-1))
-        withExtendedLifetime(own) {}
-      }.value
+      await withClockOfATask { clock in
+        await Task {
+          _ = TestClock()
+          let own = TestClock()
+          try? await clock.sleep(for: .seconds(-1))
+          try? await clock.sleep(for: .seconds(-1))
+          withExtendedLifetime(own) {}
+        }.value
+      }
     } matching: { issue in
       failures.add(issue.comments.first?.rawValue ?? "")
       return issue.sourceLocation?.line == Int(line)
@@ -318,18 +337,45 @@ import Testing
   }
 
   @Test func anAdvanceByAnotherTestsTaskIsAFailure() async {
-    let clock = await Task { TestClock() }.value
-    let line: Int = #line + 4
+    let line: Int = #line + 5
     await withKnownIssue {
-      await Task {
-        let own = TestClock()
-        await clock.advance(by: .seconds(1))
-        withExtendedLifetime(own) {}
-      }.value
+      await withClockOfATask { clock in
+        await Task {
+          let own = TestClock()
+          await clock.advance(by: .seconds(1))
+          withExtendedLifetime(own) {}
+        }.value
+        #expect(clock.now.offset == .seconds(1))
+      }
     } matching: { issue in
       issue.sourceLocation?.line == line
     }
-    #expect(clock.now.offset == .seconds(1))
+  }
+
+  /// No other test is to blame if whoever made the clock is over.
+  @Test func twoClocksThatWereMadeApartAreAFailureOnce() async {
+    let line: UInt = #line + 1
+    let clock = await Task { TestClock() }.value
+    let own = TestClock()
+    let failures = Log<String>()
+    await withKnownIssue {
+      for _ in 0..<2 { await clock.advance(by: .seconds(1)) }
+    } matching: { issue in
+      failures.add(issue.comments.first?.rawValue ?? "")
+      return issue.sourceLocation?.line == Int(line) + 4
+    }
+    withExtendedLifetime(own) {}
+    #expect(
+      failures.all == [
+        """
+        TestClock.advance(by:) was called in a test that uses another clock already, the one made at \
+        ClocksTests/TestClockTests.swift:\(line + 1). This one was made outside the test and apart \
+        from that one, at ClocksTests/TestClockTests.swift:\(line), so each has a scheduler of its \
+        own, and neither can know when tasks that sleep on both have run as far as they can. Make \
+        both in the test; or together, as in `static let clocks = (TestClock(), TestClock())`.
+        It is 0.0 seconds. Pending sleeps: none
+        """
+      ])
   }
 
   @Test func aScopeMayUseTheClockOfItsTest() async throws {

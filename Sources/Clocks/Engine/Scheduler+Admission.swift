@@ -156,15 +156,18 @@ extension Scheduler {
     change { $0.idleness.visitors += visitors }
   }
 
-  /// Whether the current task is another test's: neither the scheduler's own nor that of a scope
+  /// The scheduler of the current task, if that is another test's: neither this one's own nor that of a scope
   /// within the test.
-  var isCurrentTaskForeign: Bool {
+  var schedulerOfForeignTask: Scheduler? {
     guard
       let task = TaskReference.currentID,
       let owner = Self.scheduler(TaskOwnership.shared.owner(of: task))
-    else { return false }
-    return !owner.isWithin(self)
+    else { return nil }
+    return owner.isWithin(self) ? nil : owner
   }
+
+  /// Whether a test is known to be under way that has made its clocks, or uses them.
+  var hasTest: Bool { change { $0.testTasks.isKnown && !$0.testTasks.areOver } }
 
   /// Whether the current thread runs neither for the scheduler nor for a scope within the test.
   var isCallerForeign: Bool { Self.running?.isWithin(self) != true }

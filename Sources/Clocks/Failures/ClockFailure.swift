@@ -61,6 +61,20 @@ enum ClockFailure {
     """
   }
 
+  /// A use by a test that uses another clock already, where whoever made this one is over.
+  static func madeApart(
+    _ name: String, origin: CallSite, other: CallSite, now: String, pending: [String]
+  ) -> String {
+    """
+    \(name) was called in a test that uses another clock already, the one made at \
+    \(other.fileID):\(other.line). This one was made outside the test and apart from that one, at \
+    \(origin.fileID):\(origin.line), so each has a scheduler of its own, and neither can know when tasks \
+    that sleep on both have run as far as they can. Make both in the test; or together, as in \
+    `static let clocks = (TestClock(), TestClock())`.
+    It is \(now). Pending sleeps: \(pending.isEmpty ? "none" : "\n" + pending.listed)
+    """
+  }
+
   /// A clock that several test cases use at once.
   static func shared(_ origin: CallSite, by count: Int) -> String {
     """

@@ -1,11 +1,14 @@
 extension TestClock {
   /// Records a failure if the current task is another test's.
   func checkForeignUse(_ name: String, at callSite: CallSite) {
-    guard scheduler.isCurrentTaskForeign else { return }
+    guard let other = scheduler.schedulerOfForeignTask else { return }
     guard !foreignUseIsKnown.exchange(true, ordering: .relaxed) else { return }
-    recordFailure(
-      ClockFailure.foreignUse(
-        of: name, origin: origin, now: "\(now)", pending: pendingSleeps.map(\.description)),
-      at: callSite)
+    let pending = pendingSleeps.map(\.description)
+    let failure =
+      scheduler.hasTest
+      ? ClockFailure.foreignUse(of: name, origin: origin, now: "\(now)", pending: pending)
+      : ClockFailure.madeApart(
+        name, origin: origin, other: other.report.origin, now: "\(now)", pending: pending)
+    recordFailure(failure, at: callSite)
   }
 }

@@ -100,8 +100,9 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
   /// Makes a clock whose time is `now`, for the current test.
   ///
   /// The current task becomes the test's, and so does every task that it starts from now on.
-  /// Outside any task, the clock speaks for the whole process. The first clock of a process opens
-  /// the way to the Swift runtime: see ``SchedulingRung``. O(1).
+  /// Outside any task, on a thread, the clock is in Swift Testing that of the test cases that use it; in
+  /// XCTest it owns whatever no other test owns, while it is in use. The first clock of a process
+  /// opens the way to the Swift runtime: see ``SchedulingRung``. O(1).
   public convenience init(
     now: Instant = .init(),
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,

@@ -78,12 +78,19 @@ import Testing
     },
     "… was called by a task of another test than the one that made the clock …": report {
       // Each of these tasks stands for a test: it makes a clock of its own.
+      await withClockOfATask { clock in
+        await Task {
+          let own = TestClock()
+          await clock.advance(by: .seconds(1))
+          withExtendedLifetime(own) {}
+        }.value
+      }
+    },
+    "… was called in a test that uses another clock already …": report {
       let clock = await Task { TestClock() }.value
-      await Task {
-        let own = TestClock()
-        await clock.advance(by: .seconds(1))
-        withExtendedLifetime(own) {}
-      }.value
+      let own = TestClock()
+      await clock.advance(by: .seconds(1))
+      withExtendedLifetime(own) {}
     },
     "The clock made at … is used by … test cases at once …": child(
       "ClockSharedAtOnceTests", ["CLOCKS_BLOCKED_AFTER": "0.5"]),

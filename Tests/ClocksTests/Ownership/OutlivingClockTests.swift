@@ -121,6 +121,8 @@ private struct NamedClock: Sendable {
   @Test(arguments: 0..<20) func twoMadeByThreads(_: Int) async {
     let (one, other) = (await clockOfAThread(), await clockOfAThread())
     let log = Log<Int>()
+    // What is started before the first use begins at once, in no order.
+    await one.settle()
     let tasks = (0..<10).map { number in
       Task {
         try? await one.sleep(for: .seconds(1))
