@@ -1185,6 +1185,12 @@ of(
     ("an owner is gone with its first clock", "      guard registration.clocks == 0 else { return }\n", ""),
 )
 of(
+    "TaskOwnership.retain",
+    ("the newest task is asked for before there is an owner", "    if lock.withLock({ addClock(to: owner) }) { setWatermark(of: owner, newestTask) }",
+     "    let newest = newestTask()\n    if lock.withLock({ addClock(to: owner) }) { setWatermark(of: owner, { newest }) }"),
+    ("all tasks are older than their owner", "{ setWatermark(of: owner, newestTask) }", "{}"),
+)
+of(
     "TaskOwnership.owner",
     ("a task older than the scheduler becomes its own",
      "        guard id > registration.watermark else {\n"
@@ -1210,12 +1216,13 @@ of(
     ("the whole process's tasks are registered", "    guard owner !== processWide?.owner else { return }\n", ""),
     ("tasks of an owner that is gone are registered",
      "    guard let registration = owner.registration else { return }\n",
-     "    let registration = owner.registration ?? OwnerRegistration(owner: owner, watermark: 0)\n"),
+     "    let registration = owner.registration ?? OwnerRegistration(owner: owner)\n"),
     ("an owner's tasks are not known at its end", "    registration.tasks.append(id)\n", "    _ = registration\n"),
 )
 of(
     "TaskOwnership.registerForeign",
-    ("what is known of foreign tasks only grows", "foreign.removeChunks(upTo: registrations", "_ = (registrations"),
+    ("what is known of foreign tasks only grows", "if oldest != .max { foreign.removeChunks(upTo: oldest) }", "_ = oldest"),
+    ("foreign tasks are forgotten before it is known how old an owner is", "if oldest != .max { foreign", "do { foreign"),
     ("foreign tasks are forgotten too early", "watermark).min() ?? .max", "watermark).max() ?? .max"),
     ("the limit of foreign tasks stays", "    foreignLimit = max(8, foreign.chunkCount * 2)\n", "    foreignLimit = .max\n"),
 )

@@ -39,7 +39,7 @@ import Testing
   @Test func nothingIsKeptOfATaskThatIsOver() async {
     let ownership = TaskOwnership()
     let scheduler = Scheduler(origin: .here())
-    ownership.retain(scheduler, watermark: 10)
+    ownership.retain(scheduler, newestTask: { 10 })
     for id in 11...1_000 as ClosedRange<UInt64> {
       #expect(ownership.owner(ofReadyJob: id, on: scheduler).owner === scheduler)
     }
@@ -56,7 +56,7 @@ import Testing
     for _ in 0..<100 {
       // There is always a scheduler, but none of them is old.
       let scheduler = Scheduler(origin: .here())
-      ownership.retain(scheduler, watermark: id)
+      ownership.retain(scheduler, newestTask: { id })
       if let previous { ownership.release(previous) }
       previous = scheduler
       for _ in 0..<1_000 {
@@ -74,7 +74,7 @@ import Testing
   @Test func manyStrangersYoungerThanASchedulerAreRemembered() {
     let ownership = TaskOwnership()
     let scheduler = Scheduler(origin: .here())
-    ownership.retain(scheduler, watermark: 100)
+    ownership.retain(scheduler, newestTask: { 100 })
     let strangers = 1...5_000 as ClosedRange<UInt64>
     for id in strangers { #expect(ownership.owner(ofReadyJob: id, on: nil).owner == nil) }
     for id in strangers { #expect(ownership.owner(ofReadyJob: id, on: scheduler).owner == nil) }
@@ -84,17 +84,48 @@ import Testing
   @Test func aTaskOlderThanTheSchedulerIsNotItsOwn() {
     let ownership = TaskOwnership()
     let scheduler = Scheduler(origin: .here())
-    ownership.retain(scheduler, watermark: 10)
+    ownership.retain(scheduler, newestTask: { 10 })
     #expect(ownership.owner(ofReadyJob: 7, on: scheduler).owner == nil)
     #expect(ownership.claim(7, for: scheduler))
     #expect(ownership.owner(ofReadyJob: 7, on: nil).owner === scheduler)
     ownership.release(scheduler)
   }
 
+  /// What comes to the door while there is no owner is not seen; it is known by its age.
+  @Test func theNewestTaskIsAskedForWhenThereIsAnOwner() {
+    let ownership = TaskOwnership()
+    let owner = Scheduler(origin: .here())
+    let other = Scheduler(origin: .here())
+    ownership.retain(owner) {
+      #expect(!ownership.isEmpty)
+      // Until it is known how old the owner is, nothing becomes its own by itself, and nothing is forgotten.
+      #expect(ownership.owner(ofReadyJob: 8, on: owner).owner == nil)
+      for id in 1...20 as ClosedRange<UInt64> {
+        #expect(ownership.owner(ofReadyJob: id * 10_000, on: nil).owner == nil)
+      }
+      return 9
+    }
+    #expect(ownership.owner(ofReadyJob: 8, on: owner).owner == nil)
+    #expect(ownership.owner(ofReadyJob: 10_000, on: owner).owner == nil)
+    #expect(ownership.owner(ofReadyJob: 10, on: owner).owner === owner)
+    ownership.retain(other) {
+      #expect(ownership.owner(ofReadyJob: 200_001, on: other).owner == nil)
+      return 200_001
+    }
+    ownership.retain(other) {
+      Issue.record("it is known already")
+      return 0
+    }
+    #expect(ownership.owner(ofReadyJob: 200_002, on: other).owner === other)
+    for owner in [owner, other, other] { ownership.release(owner) }
+    #expect(ownership.isEmpty)
+    ownership.checkInvariants()
+  }
+
   @Test func theSchedulerOfThreadsOwnsWhatUsesItsClocksAndLivesAsLongAsThey() {
     let ownership = TaskOwnership()
     func retain() -> TaskOwner {
-      ownership.retainOwnerOfThreads(watermark: 10) { Scheduler(origin: .here()) }
+      ownership.retainOwnerOfThreads(newestTask: { 10 }, make: { Scheduler(origin: .here()) })
     }
     let first = retain()
     #expect(retain() === first)
@@ -114,7 +145,7 @@ import Testing
   @Test func whatIsNobodysIsTheProcessWideSchedulersWhileItIsAwake() {
     let ownership = TaskOwnership()
     let own = Scheduler(origin: .here())
-    ownership.retain(own, watermark: 10)
+    ownership.retain(own, newestTask: { 10 })
     #expect(ownership.claim(11, for: own))
     let wide = ownership.retainProcessWide { Scheduler(origin: .here()) }
     #expect(ownership.retainProcessWide { Scheduler(origin: .here()) } === wide)

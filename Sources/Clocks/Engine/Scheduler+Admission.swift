@@ -78,7 +78,7 @@ extension Scheduler {
   /// The scheduler for clocks that are made outside any task where test cases are known: those that use
   /// the clocks are its own, and nobody else.
   private static func retainOfThreads(at origin: CallSite) -> Scheduler {
-    let owner = TaskOwnership.shared.retainOwnerOfThreads(watermark: TaskReference.newestID()) {
+    let owner = TaskOwnership.shared.retainOwnerOfThreads(newestTask: TaskReference.newestID) {
       Scheduler(origin: origin)
     }
     return unsafeDowncast(owner, to: Scheduler.self)
@@ -86,7 +86,7 @@ extension Scheduler {
 
   /// Keeps the scheduler registered for one more clock, until `release`.
   func retain() {
-    TaskOwnership.shared.retain(self, watermark: TaskReference.newestID())
+    TaskOwnership.shared.retain(self, newestTask: TaskReference.newestID)
   }
 
   func release() {

@@ -159,13 +159,10 @@ final class OwnerRegistration {
   /// The number of clocks that keep the owner registered.
   @exclusivity(unchecked) var clocks = 0
   /// The newest task there was when the owner began: older ones are not its own unless it claimed
-  /// them.
-  let watermark: UInt64
+  /// them. The greatest number until that is known.
+  @exclusivity(unchecked) var watermark: UInt64 = .max
   /// The tasks that are registered as the owner's, to strike them off at its end.
   @exclusivity(unchecked) var tasks: [UInt64] = []
 
-  init(owner: TaskOwner, watermark: UInt64) {
-    self.owner = owner
-    self.watermark = watermark
-  }
+  init(owner: TaskOwner) { self.owner = owner }
 }

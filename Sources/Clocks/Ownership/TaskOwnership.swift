@@ -50,19 +50,29 @@ final class TaskOwnership: Sendable {
 
   /// Registers `owner` for one more clock.
   ///
-  /// - Parameter watermark: The id of the newest task there is.
-  func retain(_ owner: TaskOwner, watermark: UInt64) {
-    lock.withLock { addClock(to: owner, watermark: watermark) }
+  /// - Parameter newestTask: Finds out the id of the newest task there is.
+  func retain(_ owner: TaskOwner, newestTask: () -> UInt64) {
+    if lock.withLock({ addClock(to: owner) }) { setWatermark(of: owner, newestTask) }
   }
 
-  private func addClock(to owner: TaskOwner, watermark: UInt64) {
-    let registration = owner.registration ?? OwnerRegistration(owner: owner, watermark: watermark)
+  /// Returns whether the owner was not registered before.
+  private func addClock(to owner: TaskOwner) -> Bool {
+    let isNew = owner.registration == nil
+    let registration = owner.registration ?? OwnerRegistration(owner: owner)
     registration.clocks += 1
-    guard owner.registration == nil else { return }
+    guard isNew else { return false }
     owner.registration = registration
     registrations[ObjectIdentifier(owner)] = registration
-    count.store(registrations.count, ordering: .relaxed)
+    // Before anybody asks for the newest task: one that came to the door while there was no owner, and so
+    // was not seen, is older than that.
+    count.store(registrations.count, ordering: .sequentiallyConsistent)
     if owner.isExplored { explored.store(true, ordering: .relaxed) }
+    return true
+  }
+
+  private func setWatermark(of owner: TaskOwner, _ newestTask: () -> UInt64) {
+    let newest = newestTask()
+    lock.withLock { owner.registration?.watermark = newest }
   }
 
   /// Takes back one clock's `retain`; with the last one everything about the owner is struck off.
@@ -107,7 +117,8 @@ final class TaskOwnership: Sendable {
         processWide = ProcessWideOwner(owner: owner)
         hasProcessWide.store(true, ordering: .relaxed)
       }
-      addClock(to: owner, watermark: 0)
+      // Whatever is nobody else's is its own, however old it is.
+      if addClock(to: owner) { owner.registration?.watermark = 0 }
       return owner
     }
   }
@@ -115,14 +126,15 @@ final class TaskOwnership: Sendable {
   /// The owner for clocks that are made outside any task, which `make` makes if there is none, registered
   /// for one more clock.
   ///
-  /// - Parameter watermark: The id of the newest task there is.
-  func retainOwnerOfThreads(watermark: UInt64, make: () -> TaskOwner) -> TaskOwner {
-    lock.withLock {
+  /// - Parameter newestTask: Finds out the id of the newest task there is.
+  func retainOwnerOfThreads(newestTask: () -> UInt64, make: () -> TaskOwner) -> TaskOwner {
+    let (owner, isNew) = lock.withLock {
       let owner = ofThreads ?? make()
       ofThreads = owner
-      addClock(to: owner, watermark: watermark)
-      return owner
+      return (owner, addClock(to: owner))
     }
+    if isNew { setWatermark(of: owner, newestTask) }
+    return owner
   }
 
   /// Every registered owner. O(number of owners).
@@ -231,7 +243,9 @@ final class TaskOwnership: Sendable {
   private func registerForeign(_ id: UInt64) {
     foreign.insert(id)
     guard foreign.chunkCount > foreignLimit else { return }
-    foreign.removeChunks(upTo: registrations.values.lazy.map(\.watermark).min() ?? .max)
+    let oldest = registrations.values.lazy.map(\.watermark).min() ?? .max
+    // If it is not known yet, the newest task may have come to the door already.
+    if oldest != .max { foreign.removeChunks(upTo: oldest) }
     foreignLimit = max(8, foreign.chunkCount * 2)
   }
 

@@ -84,6 +84,10 @@ enum RuntimeDoor {
         context.pointee.holding = .job(job)
         return
       }
+      if case .testCase = context.pointee.purpose, taskID(of: job) != 0 {
+        context.pointee.purpose = .nothing
+        return testCaseArrives(job, on: lane, context)
+      }
     }
     let ownership = TaskOwnership.shared
     if !ownership.isEmpty {
@@ -106,6 +110,23 @@ enum RuntimeDoor {
       _ = TestCaseRegister.hasYielded(job)
     }
     runElsewhere(job, on: lane)
+  }
+
+  /// Where the task of a test case arrives. It may run before its maker goes on, so it is noted here.
+  private static func testCaseArrives(
+    _ job: UnownedJob, on lane: Lane, _ context: UnsafeMutablePointer<ThreadContext>
+  ) {
+    let id = taskID(of: job)
+    context.pointee.arrivedTask = id
+    TestCaseRegister.noteTestCase(job)
+    let ownership = TaskOwnership.shared
+    let (owner, isNew) =
+      ownership.isEmpty
+      ? (nil, false)
+      : ownership.owner(ofReadyJob: id, on: ThreadContext.owner(on: context))
+    guard let owner else { return runElsewhere(job, on: lane) }
+    // The test library has made it on behalf of a test's task.
+    owner.enqueue(ReadyJob(job: job, taskID: id, lane: lane), isNew: isNew)
   }
 
   /// The owner on whose behalf the current thread runs.

@@ -35,11 +35,7 @@ enum TaskCreation {
       ])
       let createTestCase: Create = { flags, options, type, function, context in
         let make = unsafeBitCast(TaskCreation.original, to: Create.self)
-        let made = make(flags, options, type, function, context)
-        if TaskCreation.isAnyWanted { TaskCreation.hasMade(made.task) }
-        // Whoever has made it, it belongs to nobody but itself.
-        TestCaseRegister.noteTestCase(made.task)
-        return made
+        return TaskCreation.makeTestCase { make(flags, options, type, function, context) }
       }
       _ = CallTables.redirect(
         "swift_task_create", in: "libTesting.so",
@@ -82,7 +78,7 @@ enum TaskCreation {
     switch ThreadContext.current?.pointee.purpose {
     case .preferring: return true
     case .learning: Hops.learn(from: options)
-    case .nothing, nil: break
+    case .nothing, .testCase, nil: break
     }
     // Nearly always nothing is explored, and then nobody needs to know who makes the task.
     return TaskOwnership.shared.isAnyExplored && creator?.isExplored == true
@@ -110,6 +106,36 @@ enum TaskCreation {
   private struct Made {
     var task: UnownedJob
     var context: UnsafeRawPointer?
+  }
+
+  extension TaskCreation {
+    /// Makes the task of a test case, which may run before its maker goes on: so it is noted where it comes to
+    /// the door.
+    private static func makeTestCase(_ make: () -> Made) -> Made {
+      guard let context = ThreadContext.current else {
+        var made: Made?
+        var context = ThreadContext()
+        context.run { made = makeTestCase(in: $0, make) }
+        return made!
+      }
+      return makeTestCase(in: context, make)
+    }
+
+    private static func makeTestCase(
+      in context: UnsafeMutablePointer<ThreadContext>, _ make: () -> Made
+    ) -> Made {
+      let purpose = context.pointee.purpose
+      context.pointee.purpose = .testCase
+      context.pointee.arrivedTask = 0
+      let made = make()
+      context.pointee.purpose = purpose
+      if context.pointee.arrivedTask != taskID(of: made.task) {
+        // It waits for an actor.
+        if isAnyWanted { hasMade(made.task) }
+        TestCaseRegister.noteTestCase(made.task)
+      }
+      return made
+    }
   }
 
   private typealias Create =

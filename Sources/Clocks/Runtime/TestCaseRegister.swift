@@ -40,7 +40,8 @@ enum TestCaseRegister {
 
   // MARK: - Test cases
 
-  /// Learns that the test library has made a task; it is in memory now. Expected O(1).
+  /// Learns that the test library has made a task; it is in memory now. Whoever has made it, it is a test
+  /// case of its own. Expected O(1).
   static func noteTestCase(_ task: UnownedJob) {
     let id = taskID(of: task)
     let over = lock.withLock {

@@ -59,12 +59,15 @@ struct ThreadContext {
 
   var holding = Holding.nothing
 
-  /// What a task is made for while the runtime is tried out.
+  /// What a task is made for.
   enum Purpose {
+    /// Nothing that matters here.
     case nothing
-    /// To learn how a preference for an executor is passed.
+    /// To run a test case of Swift Testing's.
+    case testCase
+    /// To learn how a preference for an executor is passed, while the runtime is tried out.
     case learning
-    /// To be made with such a preference.
+    /// To be made with such a preference, then.
     case preferring
   }
 

@@ -1,5 +1,6 @@
-import Clocks
 import Testing
+
+@testable import Clocks
 
 /// What a test starts before there is a clock that it could be told by: all of it is the test's.
 @Suite struct EarlyTaskTests {
@@ -41,6 +42,12 @@ import Testing
     await clock.advance(by: .seconds(1))
     #expect(log.all == ["early", "detached"])
     await detached.value
+  }
+
+  /// A test case is known as one before its first job begins, however long its maker then waits for a thread.
+  @Test(arguments: 0..<2_000) func aTestCaseIsKnown(_: Int) throws {
+    let task = try #require(TaskReference.currentID)
+    #expect(TestCaseRegister.isTestCase(task))
   }
 
   /// Nothing is kept of a task that is over.
