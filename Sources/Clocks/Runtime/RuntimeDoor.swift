@@ -117,8 +117,9 @@ enum RuntimeDoor {
     _ job: UnownedJob, on lane: Lane, _ context: UnsafeMutablePointer<ThreadContext>
   ) {
     let id = taskID(of: job)
-    context.pointee.arrivedTask = id
+    // Frees tasks that are over, with what they hold.
     TestCaseRegister.noteTestCase(job)
+    context.pointee.arrivedTask = id
     let ownership = TaskOwnership.shared
     let (owner, isNew) =
       ownership.isEmpty
