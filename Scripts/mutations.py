@@ -1185,6 +1185,17 @@ of(
     ("an owner is gone with its first clock", "      guard registration.clocks == 0 else { return }\n", ""),
 )
 of(
+    "RuntimeDoor.arrive",
+    ("a test case is known when its maker goes on", "if case .testCase = context.pointee.purpose, taskID(of: job) != 0 {",
+     "if case .testCase = context.pointee.purpose, taskID(of: job) == 0 {"),
+    ("all that is made then is a test case", "        context.pointee.purpose = .nothing\n", ""),
+)
+of(
+    "TaskOwnership.addClock",
+    ("of two threads one goes on before it is known how old the owner is", "return registration.watermark == .max",
+     "return registration.watermark == .max && registration.clocks == 1"),
+)
+of(
     "TaskOwnership.retain",
     ("the newest task is asked for before there is an owner", "    if lock.withLock({ addClock(to: owner) }) { setWatermark(of: owner, newestTask) }",
      "    let newest = newestTask()\n    if lock.withLock({ addClock(to: owner) }) { setWatermark(of: owner, { newest }) }"),

@@ -103,8 +103,12 @@ import Testing
       for id in 1...20 as ClosedRange<UInt64> {
         #expect(ownership.owner(ofReadyJob: id * 10_000, on: nil).owner == nil)
       }
+      // Another thread, which may go on before this one: to it that is known.
+      ownership.retain(owner, newestTask: { 9 })
+      #expect(ownership.owner(ofReadyJob: 11, on: owner).owner === owner)
       return 9
     }
+    ownership.release(owner)
     #expect(ownership.owner(ofReadyJob: 8, on: owner).owner == nil)
     #expect(ownership.owner(ofReadyJob: 10_000, on: owner).owner == nil)
     #expect(ownership.owner(ofReadyJob: 10, on: owner).owner === owner)

@@ -286,24 +286,6 @@ import Testing
   }
 }
 
-/// A task makes a clock, and is under way until it has been used: it stands for a test.
-func withClockOfATask(
-  line: UInt = #line, _ use: (TestClock<Duration>) async -> Void
-) async {
-  let clocks = AsyncStream.makeStream(of: TestClock<Duration>.self)
-  let end = AsyncStream.makeStream(of: Void.self)
-  let task = Task {
-    clocks.continuation.yield(TestClock(line: line))
-    for await _ in end.stream {}
-  }
-  for await clock in clocks.stream {
-    await use(clock)
-    break
-  }
-  end.continuation.finish()
-  await task.value
-}
-
 /// A clock that is used by the tasks of another test.
 @Suite struct ForeignUseTests {
   @Test func aSleepOfAnotherTestsTaskIsAFailureOnce() async {
@@ -312,13 +294,9 @@ func withClockOfATask(
     let failures = Log<String>()
     await withKnownIssue {
       await withClockOfATask { clock in
-        await Task {
-          _ = TestClock()
-          let own = TestClock()
-          try? await clock.sleep(for: .seconds(-1))
-          try? await clock.sleep(for: .seconds(-1))
-          withExtendedLifetime(own) {}
-        }.value
+        await inATaskWithAClock {
+          for _ in 0..<2 { try? await clock.sleep(for: .seconds(-1)) }
+        }
       }
     } matching: { issue in
       failures.add(issue.comments.first?.rawValue ?? "")
@@ -337,14 +315,10 @@ func withClockOfATask(
   }
 
   @Test func anAdvanceByAnotherTestsTaskIsAFailure() async {
-    let line: Int = #line + 5
+    let line: Int = #line + 3
     await withKnownIssue {
       await withClockOfATask { clock in
-        await Task {
-          let own = TestClock()
-          await clock.advance(by: .seconds(1))
-          withExtendedLifetime(own) {}
-        }.value
+        await inATaskWithAClock { await clock.advance(by: .seconds(1)) }
         #expect(clock.now.offset == .seconds(1))
       }
     } matching: { issue in

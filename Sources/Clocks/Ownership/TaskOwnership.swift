@@ -55,19 +55,23 @@ final class TaskOwnership: Sendable {
     if lock.withLock({ addClock(to: owner) }) { setWatermark(of: owner, newestTask) }
   }
 
-  /// Returns whether the owner was not registered before.
+  /// Returns whether it is not known yet how old the owner is. Then each of two threads that register it at
+  /// once finds that out, before it goes on.
   private func addClock(to owner: TaskOwner) -> Bool {
-    let isNew = owner.registration == nil
-    let registration = owner.registration ?? OwnerRegistration(owner: owner)
+    let registration = owner.registration ?? register(owner)
     registration.clocks += 1
-    guard isNew else { return false }
+    return registration.watermark == .max
+  }
+
+  private func register(_ owner: TaskOwner) -> OwnerRegistration {
+    let registration = OwnerRegistration(owner: owner)
     owner.registration = registration
     registrations[ObjectIdentifier(owner)] = registration
     // Before anybody asks for the newest task: one that came to the door while there was no owner, and so
     // was not seen, is older than that.
     count.store(registrations.count, ordering: .sequentiallyConsistent)
     if owner.isExplored { explored.store(true, ordering: .relaxed) }
-    return true
+    return registration
   }
 
   private func setWatermark(of owner: TaskOwner, _ newestTask: () -> UInt64) {
@@ -128,12 +132,12 @@ final class TaskOwnership: Sendable {
   ///
   /// - Parameter newestTask: Finds out the id of the newest task there is.
   func retainOwnerOfThreads(newestTask: () -> UInt64, make: () -> TaskOwner) -> TaskOwner {
-    let (owner, isNew) = lock.withLock {
+    let (owner, isAgeUnknown) = lock.withLock {
       let owner = ofThreads ?? make()
       ofThreads = owner
       return (owner, addClock(to: owner))
     }
-    if isNew { setWatermark(of: owner, newestTask) }
+    if isAgeUnknown { setWatermark(of: owner, newestTask) }
     return owner
   }
 

@@ -85,8 +85,10 @@ enum RuntimeDoor {
         return
       }
       if case .testCase = context.pointee.purpose, taskID(of: job) != 0 {
+        // Noted before it is handed on, because it may run before its maker goes on.
         context.pointee.purpose = .nothing
-        return testCaseArrives(job, on: lane, context)
+        TestCaseRegister.noteTestCase(job)
+        context.pointee.arrivedTask = taskID(of: job)
       }
     }
     let ownership = TaskOwnership.shared
@@ -110,24 +112,6 @@ enum RuntimeDoor {
       _ = TestCaseRegister.hasYielded(job)
     }
     runElsewhere(job, on: lane)
-  }
-
-  /// Where the task of a test case arrives. It may run before its maker goes on, so it is noted here.
-  private static func testCaseArrives(
-    _ job: UnownedJob, on lane: Lane, _ context: UnsafeMutablePointer<ThreadContext>
-  ) {
-    let id = taskID(of: job)
-    // Frees tasks that are over, with what they hold.
-    TestCaseRegister.noteTestCase(job)
-    context.pointee.arrivedTask = id
-    let ownership = TaskOwnership.shared
-    let (owner, isNew) =
-      ownership.isEmpty
-      ? (nil, false)
-      : ownership.owner(ofReadyJob: id, on: ThreadContext.owner(on: context))
-    guard let owner else { return runElsewhere(job, on: lane) }
-    // The test library has made it on behalf of a test's task.
-    owner.enqueue(ReadyJob(job: job, taskID: id, lane: lane), isNew: isNew)
   }
 
   /// The owner on whose behalf the current thread runs.

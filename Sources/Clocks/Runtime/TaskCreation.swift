@@ -103,7 +103,7 @@ enum TaskCreation {
 
 #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
   /// A task and its first context.
-  private struct Made {
+  struct MadeTask {
     var task: UnownedJob
     var context: UnsafeRawPointer?
   }
@@ -111,9 +111,9 @@ enum TaskCreation {
   extension TaskCreation {
     /// Makes the task of a test case, which may run before its maker goes on: so it is noted where it comes to
     /// the door.
-    private static func makeTestCase(_ make: () -> Made) -> Made {
+    static func makeTestCase(_ make: () -> MadeTask) -> MadeTask {
       guard let context = ThreadContext.current else {
-        var made: Made?
+        var made: MadeTask?
         var context = ThreadContext()
         context.run { made = makeTestCase(in: $0, make) }
         return made!
@@ -122,8 +122,8 @@ enum TaskCreation {
     }
 
     private static func makeTestCase(
-      in context: UnsafeMutablePointer<ThreadContext>, _ make: () -> Made
-    ) -> Made {
+      in context: UnsafeMutablePointer<ThreadContext>, _ make: () -> MadeTask
+    ) -> MadeTask {
       let purpose = context.pointee.purpose
       context.pointee.purpose = .testCase
       context.pointee.arrivedTask = 0
@@ -141,7 +141,7 @@ enum TaskCreation {
   private typealias Create =
     @convention(thin) (
       UInt, UnsafeRawPointer?, UnsafeRawPointer?, UnsafeRawPointer?, UnsafeRawPointer?
-    ) -> Made
+    ) -> MadeTask
 
   private typealias BeginAsyncLet =
     @convention(thin) (

@@ -40,8 +40,7 @@ enum TestCaseRegister {
 
   // MARK: - Test cases
 
-  /// Learns that the test library has made a task; it is in memory now. Whoever has made it, it is a test
-  /// case of its own. Expected O(1).
+  /// Learns that the test library has made a task; it is in memory now. Expected O(1).
   static func noteTestCase(_ task: UnownedJob) {
     let id = taskID(of: task)
     let over = lock.withLock {
@@ -70,6 +69,8 @@ enum TestCaseRegister {
     // One that is older has been resumed.
     guard let maker = TaskReference.currentID, taskID(of: task) > maker else { return nil }
     let (owner, over): (TaskOwner?, [TaskHandle]) = lock.withLock {
+      // A test case is its own, whoever has made it.
+      guard !testCases.contains(taskID(of: task)) else { return (nil, []) }
       if let owner = TaskOwnership.shared.knownOwner(of: maker) {
         return (TaskOwnership.shared.claim(taskID(of: task), for: owner) ? owner : nil, [])
       }

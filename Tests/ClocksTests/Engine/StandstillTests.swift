@@ -188,6 +188,7 @@ final class StandingXCTests: XCTestCase {
     DispatchQueue.global().asyncAfter(deadline: .now() + 60) { task.cancel() }
     _ = await task.result
   }
+
   /// Calls `body` when the text has been written to standard error. How long that takes depends on how busy
   /// the machine is: a report says where each task is.
   private func onStandardError(containing text: String, _ body: @escaping @Sendable () -> Void) {

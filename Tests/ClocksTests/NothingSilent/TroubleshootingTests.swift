@@ -77,13 +77,8 @@ import Testing
       await clock.advance(to: .init(offset: .seconds(1)))
     },
     "… was called by a task of another test than the one that made the clock …": report {
-      // Each of these tasks stands for a test: it makes a clock of its own.
       await withClockOfATask { clock in
-        await Task {
-          let own = TestClock()
-          await clock.advance(by: .seconds(1))
-          withExtendedLifetime(own) {}
-        }.value
+        await inATaskWithAClock { await clock.advance(by: .seconds(1)) }
       }
     },
     "… was called in a test that uses another clock already …": report {
