@@ -67,21 +67,21 @@ of(
      "case .move: idleness.thread = .none"),
     ("a thread that acts is forgotten", "default:\n      idleness.thread = .acting",
      "default:\n      idleness.thread = .none"),
-    ("what has gone away since is not looked for", "      awayTasks.somethingHappens()\n", ""),
+    ("what has gone away since is not looked for", "      externalTasks.somethingHappens()\n", ""),
 )
 of(
-    "AwayRegister.isBack",
+    "ExternalTaskRegistry.isBack",
     ("a task that runs elsewhere is back", "guard !status.isActive else", "guard true else"),
     ("a task is back before its own job has ended", "} else if job.task == entry.task.id {", "} else if job.task == 1 {"),
     ("a task is back before its job has done with it", "== true else { return false }", "== true else { return true }"),
 )
 of(
-    "AwayTasks.absence",
+    "ExternalTasks.absence",
     ("an async let that is away is not waited for", "if entry.hasAsyncLets, TaskStatus", "if false, TaskStatus"),
     ("a task that may have run elsewhere is not looked at", "guard entry.mayHaveRun || ", "guard "),
 )
 of(
-    "AwayTasks.hasArrived",
+    "ExternalTasks.hasArrived",
     ("a task that comes through the door stays away", "comeBack(id, entry)\n    return true", "return false"),
 )
 of(
@@ -90,14 +90,14 @@ of(
 )
 of("LiveTasks.remove", ("a task that is over is kept until later", "tasks.remove(task).takenOver", "nil"))
 of(
-    "TestCases.add",
+    "ClockUsers.add",
     ("a clock that is shared is not reported", "guard tasks.count > 1, !isReported", "guard tasks.count > 9, !isReported"),
 )
-of("Scheduler.taskMayBeAway", ("nobody goes away", "suspect(TaskReference(job: task))", "_ = task"))
-of("Scheduler.taskBeganElsewhere", ("others' executors run nothing", "runsElsewhere(TaskReference(job: task))", "_ = task"))
-of("Scheduler.taskEndedElsewhere", ("others' executors never end a job", "ranElsewhere(task)", "_ = task"))
+of("Scheduler.taskMayRunExternally", ("nobody goes away", "suspect(UnownedTask(job: task))", "_ = task"))
+of("Scheduler.externalJobBegan", ("others' executors run nothing", "runsExternally(UnownedTask(job: task))", "_ = task"))
+of("Scheduler.externalJobEnded", ("others' executors never end a job", "ranExternally(task)", "_ = task"))
 of(
-    "RunningTask.isAnother",
+    "CurrentTaskSlot.isAnother",
     ("a thread that runs nothing has done with a task", "running != 0 && ", ""),
 )
 of(
@@ -124,9 +124,9 @@ of(
     ("pool jobs run on the pool only", "(wanted == .main && lane != .main)", "(wanted != lane)"),
     ("the job that the test gives up at is lost", "      makeReady(job)\n", ""),
     ("endless yields are not noticed",
-     "if let reason = runaway.jobBegins(of: job.taskID), let action = giveUp(reason, because: job) {",
+     "if let reason = runaway.jobBegins(of: job.taskID), let action = abort(reason, because: job) {",
      "if runaway.jobBegins(of: job.taskID) != nil, let action = Action?.none {"),
-    ("the task that never rests is not named", "giveUp(reason, because: job)", "giveUp(reason)"),
+    ("the task that never rests is not named", "abort(reason, because: job)", "abort(reason)"),
     ("a chooser of jobs is not asked", "order.chooser == nil\n      ? startJob(at: 0, on: lane, mayStay: mayStay)",
      "true\n      ? startJob(at: 0, on: lane, mayStay: mayStay)"),
     ("the second job that is ready runs first", "idleness.ready.remove(at: position)",
@@ -197,7 +197,7 @@ of(
 of(
     "SchedulerState.jump",
     ("endless sleeps in a scope are not noticed",
-     "    if let reason = runaway.tooManyWakes, let action = giveUp(reason) { return action }\n", ""),
+     "    if let reason = runaway.tooManyWakes, let action = abort(reason) { return action }\n", ""),
     ("nobody observes a jump", "if listener != nil {\n", "if listener != nil, before == timeline.time {\n"),
 )
 of(
@@ -209,12 +209,12 @@ of(
 )
 of(
     "SchedulerState.end",
-    ("whoever gives up does not know why", "if let reason { waiter.giveUp(reason) }", "_ = reason"),
+    ("whoever gives up does not know why", "if let reason { waiter.abort(reason) }", "_ = reason"),
     ("whoever has got what it waits for keeps its turn", "    requests.remove(waiter)\n", ""),
     ("wakes are counted on although a wait has ended", "    runaway.waitEnds()\n", ""),
 )
 of(
-    "SchedulerState.giveUp",
+    "SchedulerState.abort",
     ("jobs are counted on although the test was given up", "    runaway.isAtRest()\n", ""),
     ("wakes are counted on although the test was given up", "    runaway.waitEnds()\n", ""),
     ("whoever looks is not told that the test never comes to rest", " ?? requests.observers.first", ""),
@@ -232,8 +232,8 @@ of(
 of(
     "SchedulerState.dueSleeps",
     ("a chooser does not know what an advance may wake",
-     "case .waiter(let waiter): return waiter.dueSleeps()", "case .waiter: return Row()"),
-    ("a chooser does not know what a jump may wake", "case .jump: return scope!.timeline.dueSleeps()", "case .jump: return Row()"),
+     "case .waiter(let waiter): return waiter.dueSleeps()", "case .waiter: return ScratchBuffer()"),
+    ("a chooser does not know what a jump may wake", "case .jump: return scope!.timeline.dueSleeps()", "case .jump: return ScratchBuffer()"),
 )
 of(
     "SchedulerState.wakeDueSleep",
@@ -256,7 +256,7 @@ of(
     ("what has come from outside is not looked at", "requests.jobCameFromOutside()", "_ = isFromOutside"),
     ("every job comes from outside", "if isFromOutside {", "if isFromOutside || scope.isAwaited {"),
     ("a sleep on the runtime's clocks is work outside", "        scope.sleepWasCancelled(of: job.taskID)\n",
-     "        if isFromNobody { scope.arrives(job) }\n"),
+     "        if isFromOutsideTest { scope.arrives(job) }\n"),
 )
 of(
     "SchedulerState.append",
@@ -267,23 +267,23 @@ of(
      "    requests.append(observer: observer)\n"),
 )
 of(
-    "SchedulerState.visitorCame",
-    ("a visitor is not counted", "idleness.visitors += 1", "idleness.visitors += 0"),
+    "SchedulerState.externallyStartedJobBegan",
+    ("a visitor is not counted", "idleness.externallyStartedJobs += 1", "idleness.externallyStartedJobs += 0"),
 )
 of(
-    "SchedulerState.visitorLeft",
-    ("a visitor's end is nothing that happens", "    activity.visitorHasLeft()\n", ""),
-    ("a visitor never leaves", "    idleness.visitorLeft()\n", ""),
+    "SchedulerState.externallyStartedJobEnded",
+    ("a visitor's end is nothing that happens", "    activity.externallyStartedJobEnded()\n", ""),
+    ("a visitor never leaves", "    idleness.externallyStartedJobEnded()\n", ""),
 )
 of(
-    "SchedulerState.taskWentAway",
+    "SchedulerState.taskBecameExternal",
     ("a task that is away is not counted", "    idleness.away += 1\n", ""),
-    ("nobody observes that a task goes away", "note(.taskAway(task))", "_ = task"),
+    ("nobody observes that a task goes away", "note(.taskBecameExternal(task))", "_ = task"),
 )
 of(
-    "SchedulerState.taskCameBack",
+    "SchedulerState.taskReturned",
     ("a task never comes back", "    idleness.away -= 1\n", ""),
-    ("nobody observes that a task comes back", "note(.taskBack(task))", "_ = task"),
+    ("nobody observes that a task comes back", "note(.taskReturned(task))", "_ = task"),
 )
 of(
     "SchedulerState.alarmRings",
@@ -296,34 +296,34 @@ of(
     "Idleness.isIdle",
     ("a test is idle while its thread acts", "thread == .none && ready", "ready"),
     ("a test is idle while jobs are ready", " && ready.isEmpty", ""),
-    ("a test is idle while a visitor runs", " && visitors == 0", ""),
+    ("a test is idle while a visitor runs", " && externallyStartedJobs == 0", ""),
     ("a test is idle while a task is away", " && away == 0", ""),
 )
 of(
     "Idleness.mayStartJob",
-    ("two threads act at once", "visitors == 0 } else { false }", "visitors == 0 } else { visitors == 0 }"),
-    ("the scheduler goes on while a visitor runs", "visitors == 0 } else", "true } else"),
+    ("two threads act at once", "externallyStartedJobs == 0 } else { false }", "externallyStartedJobs == 0 } else { externallyStartedJobs == 0 }"),
+    ("the scheduler goes on while a visitor runs", "externallyStartedJobs == 0 } else", "true } else"),
 )
 of(
-    "Idleness.visitorLeft",
-    ("a visitor that was given up leaves twice", "if lostVisitors > 0 { lostVisitors -= 1 } else { visitors -= 1 }",
-     "visitors -= 1"),
-    ("the first visitor that leaves was given up", "if lostVisitors > 0 { lostVisitors -= 1 }",
-     "if lostVisitors > 0 { _ = lostVisitors }"),
+    "Idleness.externallyStartedJobEnded",
+    ("a visitor that was given up leaves twice", "if abandonedExternalJobs > 0 { abandonedExternalJobs -= 1 } else { externallyStartedJobs -= 1 }",
+     "externallyStartedJobs -= 1"),
+    ("the first visitor that leaves was given up", "if abandonedExternalJobs > 0 { abandonedExternalJobs -= 1 }",
+     "if abandonedExternalJobs > 0 { _ = abandonedExternalJobs }"),
 )
 of(
-    "Idleness.giveUpRunning",
+    "Idleness.abandonRunning",
     ("a thread that was given up keeps its number", "    threadNumber += 1\n", ""),
     ("a thread that was given up is still waited for", "    thread = .none\n", ""),
-    ("visitors that were given up are forgotten", "    lostVisitors += visitors\n", ""),
-    ("visitors are never given up", "    visitors = 0\n", ""),
+    ("externallyStartedJobs that were given up are forgotten", "    abandonedExternalJobs += externallyStartedJobs\n", ""),
+    ("externallyStartedJobs are never given up", "    externallyStartedJobs = 0\n", ""),
 )
 
 # --- Who waits
 
 likely("SchedulerStateTests|AdvanceUntilTests|SemanticsTests|TestClockTests")
 of(
-    "Requests.first",
+    "IdleWaiters.first",
     ("an observer that is behind misses an instant",
      "if observers.count > 0, let behind = observers.first(where: \\.isBehind) { return behind }", ""),
     ("observers come after those who only want to know",
@@ -345,7 +345,7 @@ of(
     ("time never moves for a paced observer", "!($0.isPaced && scopeMovesTime)", "!$0.isPaced"),
 )
 of(
-    "Requests.append",
+    "IdleWaiters.append",
     ("a settle waits for the advance under way",
      "if waiter.kind == .settle { settles.append(waiter) } else { advances.append(waiter) }",
      "advances.append(waiter)"),
@@ -353,17 +353,17 @@ of(
      "if observer.jobsFromOutside != jobsFromOutside { observer.mustLook = true }", ""),
 )
 of(
-    "Requests.jobCameFromOutside",
+    "IdleWaiters.jobCameFromOutside",
     ("jobs from outside are not counted", "    jobsFromOutside += 1\n", ""),
     ("observers do not look at what has come from outside",
      "for observer in observers { observer.mustLook = true }", ""),
 )
 of(
-    "Requests.remove",
+    "IdleWaiters.remove",
     ("an observer keeps its turn", "observers.removeAll { $0 === waiter }", "observers.removeAll { $0 !== waiter }"),
 )
 of(
-    "Requests.isEmpty",
+    "IdleWaiters.isEmpty",
     ("an observer is nobody who waits", " && observers.count == 0", ""),
     ("an advance is nobody who waits", " && advances.isEmpty", ""),
     ("a settle is nobody who waits", "settles.isEmpty && ", ""),
@@ -378,7 +378,7 @@ of(
 )
 of(
     "TimelineWaiter.dueSleeps",
-    ("nobody knows what is due", "timeline.dueSleeps()", "Row()"),
+    ("nobody knows what is due", "timeline.dueSleeps()", "ScratchBuffer()"),
 )
 of(
     "TimelineWaiter.takeDueSleeper",
@@ -392,7 +392,7 @@ of(
      "timeline.now = knownTarget"),
 )
 of(
-    "Run.takeNext",
+    "RunUntilEmpty.takeNext",
     ("time without a thread counts for run()",
      "limit.hasPassed(by: nanosecondsWithoutThread &- waitedAtStart)", "limit.hasPassed(by: 0)"),
     ("what the test waited before counts for run()", "nanosecondsWithoutThread &- waitedAtStart",
@@ -569,22 +569,22 @@ of("RunawayGuard.tooManyWakes", ("one wake too many is allowed", "wakes >= limit
 
 likely("SchedulerStateTests|VirtualTimeTests|VirtualTimeTraitTests|EventuallyTests")
 of(
-    "Pace.mayJump",
+    "AutoAdvance.mayJump",
     ("time jumps although it moves by hand only", "autoAdvance && ", ""),
     ("time jumps while it is held", " && holds == 0", ""),
     ("the pause before a jump is left out", " && (jumpsAfter == nil || pauseIsOver)", ""),
 )
 of(
-    "Pace.somethingHappens",
+    "AutoAdvance.somethingHappens",
     ("an alarm means something after something has happened", "    alarm = nil\n", ""),
     ("one pause is enough", "    pauseIsOver = false\n", ""),
 )
-of("Pace.setAlarm", ("all alarms are the same", "    alarms += 1\n", ""))
+of("AutoAdvance.setAlarm", ("all alarms are the same", "    alarms += 1\n", ""))
 of(
-    "Pace.reason",
+    "AutoAdvance.reason",
     ("any alarm will do", "guard let alarm, alarm.number == number", "guard let alarm"),
 )
-of("Pace.endPause", ("a pause never ends", "pauseIsOver = true", "pauseIsOver = false"))
+of("AutoAdvance.endPause", ("a pause never ends", "pauseIsOver = true", "pauseIsOver = false"))
 of(
     "ScopeState.movesTime",
     ("time moves by itself where it is moved by hand", "pace.autoAdvance && body.task != nil", "body.task != nil"),
@@ -635,7 +635,7 @@ of(
      "limit"),
     ("a body that is yet to be cancelled has less time", " && !body.lacksDump", ""),
     ("a body that was cancelled has no time", "    runningTime = .zero\n", ""),
-    ("a scope may run for ever", "return body.giveUp(.tooLong(limit, pending: timeline.pendingLines))", "return nil"),
+    ("a scope may run for ever", "return body.abort(.tooLong(limit, pending: timeline.pendingLines))", "return nil"),
 )
 of(
     "ScopeBody.beginDump",
@@ -644,13 +644,13 @@ of(
 )
 of(
     "ScopeState.taskToCancel",
-    ("whoever sleeps is woken when a body does not end", "guard body.isTold, let", "guard !body.isTold, body.isTold, let"),
-    ("whoever sleeps is cancelled though the body may end", "guard body.isTold, let", "guard let"),
+    ("whoever sleeps is woken when a body does not end", "guard body.reportDelivered, let", "guard !body.reportDelivered, body.reportDelivered, let"),
+    ("whoever sleeps is cancelled though the body may end", "guard body.reportDelivered, let", "guard let"),
     ("a sleep is cancelled again and again", ", number != cancelledSleep", ""),
 )
 of("ScopeState.end", ("a scope is never over", "isOver = true", "isOver = false"))
 of(
-    "ScopeBody.giveUp",
+    "ScopeBody.abort",
     ("a task that never comes to rest is not cancelled", "    if let culprit { toCancel.append(culprit) }\n", ""),
     ("the body is not cancelled when the scope is stuck", "    if let task { toCancel.append(task) }\n", ""),
     ("the last problem replaces the first", "      self.problem = problem\n      return nil\n    }\n",
@@ -713,32 +713,32 @@ of(
 
 likely("WatchdogTests|StandstillTests|HangTests|SchedulerTests")
 of(
-    "Activity.jobBegins",
+    "ProgressTracker.jobBegins",
     ("jobs have no numbers", "    count &+= 1\n", ""),
     ("nobody knows what runs", "    running = (count, task)\n", ""),
 )
-of("Activity.visitorHasLeft", ("a visitor's end changes nothing", "count &+= 1", "count &+= 0"))
+of("ProgressTracker.externallyStartedJobEnded", ("a visitor's end changes nothing", "count &+= 1", "count &+= 0"))
 of(
-    "Activity.waitedForThread",
+    "ProgressTracker.waitedForThread",
     ("nobody counts the time without a thread", "nanosecondsWithoutThread &+= nanoseconds", "_ = nanoseconds"),
 )
 of(
-    "Activity.running",
-    ("a blocked visitor is not noticed", "running ?? (idleness.visitors > 0 ? (.max - count, 0) : nil)", "running"),
+    "ProgressTracker.running",
+    ("a blocked visitor is not noticed", "running ?? (idleness.externallyStartedJobs > 0 ? (.max - count, 0) : nil)", "running"),
 )
 of(
-    "Activity.findBlockage",
+    "ProgressTracker.findBlockage",
     ("a thread that nobody waits for counts as blocked", "guard othersWait, let running", "guard let running"),
     ("a blockage that is over is remembered", "      blockage = nil\n", ""),
 )
 of(
-    "Activity.findStandstill",
+    "ProgressTracker.findStandstill",
     ("a test that waits for nothing stands still", "guard isWaiting else {", "guard isWaiting || !isWaiting else {"),
     ("a rest that is over is remembered", "      rest = nil\n", ""),
     ("a test that waits for a busy test stands still", "isPatient: isAnyBusy", "isPatient: false"),
 )
 of(
-    "Activity.isDue",
+    "ProgressTracker.isDue",
     ("what has changed is the same", "guard let found = watched, found.number == number", "guard let found = watched"),
     ("a blockage is reported again and again", "guard !found.isReported, found.since", "guard found.since"),
     ("nothing takes too long", "found.since.lasts(limit) else", "!found.since.lasts(limit) else"),
@@ -752,17 +752,17 @@ of(
     ("a scope in which tasks sleep waits for no job", " || state.scope?.isAwaited == true", ""),
 )
 of(
-    "Scheduler.giveUp",
-    ("a job that blocks its thread is waited for", "change { $0.giveUpJob(blockage.number) }", "_ = blockage"),
+    "Scheduler.abort",
+    ("a job that blocks its thread is waited for", "change { $0.abortJob(blockage.number) }", "_ = blockage"),
 )
 of(
-    "SchedulerState.giveUpJob",
+    "SchedulerState.abortJob",
     ("a job is given up that has ended", "    guard activity.isRunning(number, idleness) else { return }\n", ""),
     ("a job that was given up counts as running", "    activity.jobHasEnded()\n", ""),
 )
 of(
     "Scheduler.newStandstill",
-    ("a test that is over stands still", "$0.testTasks.areOver\n        ? nil :", "false\n        ? nil :"),
+    ("a test that is over stands still", "$0.testLifetime.areOver\n        ? nil :", "false\n        ? nil :"),
 )
 of(
     "SchedulerState.findStandstill",
@@ -782,17 +782,17 @@ of(
 )
 of("SchedulerState.timelines", ("a scope's time is no clock's", "clocks.all + (scope.map { [$0.timeline] } ?? [])", "clocks.all"))
 of(
-    "ClockRegister.all",
+    "ClockRegistry.all",
     ("clocks are told of in no order", "$0.number < $1.number", "$0.number > $1.number"),
 )
 of(
-    "TestTasks.areOver",
+    "TestLifetime.areOver",
     ("a test that nobody knows is over", "isKnown && tasks", "tasks"),
     ("a test is never over", "isKnown && tasks.allSatisfy(\\.isOver)", "false"),
     ("a test is over when one of its tasks is", "tasks.allSatisfy(\\.isOver)", "tasks.contains(where: \\.isOver)"),
 )
 of(
-    "TestTasks.add",
+    "TestLifetime.add",
     ("a test is never known", "    isKnown = true\n", ""),
     ("tasks that are over stay in memory", "tasks.removeAll { $0.isOver || $0 == task }",
      "tasks.removeAll { $0 == task }"),
@@ -804,17 +804,17 @@ of(
     "Watchdog.look",
     ("the watchdog knows no scopes", "haveScopes.contains(ObjectIdentifier(scheduler))",
      "haveScopes.isEmpty && limit < .zero"),
-    ("what was reported is not given up", "          scheduler.giveUp(blockage)\n", ""),
-    ("a blockage is not reported", "          scheduler.report.record(description)\n          scheduler.giveUp(blockage)",
-     "          _ = description\n          scheduler.giveUp(blockage)"),
-    ("whoever is away is waited for although that is reported", "          scheduler.goOnAfterAbsence()\n", ""),
+    ("what was reported is not given up", "          scheduler.abort(blockage)\n", ""),
+    ("a blockage is not reported", "          scheduler.report.record(description)\n          scheduler.abort(blockage)",
+     "          _ = description\n          scheduler.abort(blockage)"),
+    ("whoever is away is waited for although that is reported", "          scheduler.continueAfterAbsence()\n", ""),
     ("a scope may run for ever, for all the watchdog knows",
      "      if scheduler.scope != nil { scheduler.ran(for: interval) }\n", "      _ = interval\n"),
 )
 of(
     "Watchdog.report",
     ("a test that stands still never ends, for all the watchdog does", "      scheduler.cancelAllSleeps()\n", ""),
-    ("a standstill of no known test is a failure", ", scheduler.change({ $0.testTasks.isKnown }) else", " else"),
+    ("a standstill of no known test is a failure", ", scheduler.change({ $0.testLifetime.isKnown }) else", " else"),
     ("a standstill of no test process is a failure", "guard TestLibraries.isTestProcess, scheduler", "guard scheduler"),
 )
 
@@ -847,11 +847,11 @@ of(
      "continuation.resume()\n      context.pointee.endWaking()\n    case .begin",
      "continuation.resume()\n    case .begin"),
     ("a stranger's sleep is resumed as the scheduler's own",
-     "case .wake(let continuation, let isOwn):\n      if isOwn { willResume(TaskReference(continuation)) }\n"
+     "case .wake(let continuation, let isOwn):\n      if isOwn { willResume(UnownedTask(continuation)) }\n"
      "      context.pointee.beginWaking(isOwn)",
      "case .wake(let continuation, _):\n      context.pointee.beginWaking(true)"),
     ("a stranger's wait is resumed as the scheduler's own",
-     "case .finish(let continuation, let isOwn):\n      if isOwn { willResume(TaskReference(continuation)) }\n"
+     "case .finish(let continuation, let isOwn):\n      if isOwn { willResume(UnownedTask(continuation)) }\n"
      "      context.pointee.beginWaking(isOwn)",
      "case .finish(let continuation, _):\n      context.pointee.beginWaking(true)"),
     ("nobody is cancelled who should be", "for task in tasks { task.cancel() }", "_ = tasks"),
@@ -865,8 +865,8 @@ of(
     ("a job's task is not known", "    context.pointee.taskID = job.taskID\n", ""),
     ("a job's task is known for ever", "    context.pointee.taskID = 0\n", ""),
     ("a visitor that changed over in a job of another test is forgotten",
-     "for owner in context.pointee.visited { owner.visitorLeft(on: nil) }", ""),
-    ("a visitor leaves again and again", "    context.pointee.visited = []\n", ""),
+     "for owner in context.pointee.ownersAwaitingEnd { owner.externallyStartedJobEnded(on: nil) }", ""),
+    ("a visitor leaves again and again", "    context.pointee.ownersAwaitingEnd = []\n", ""),
 )
 of(
     "Scheduler.inspect",
@@ -888,7 +888,7 @@ of(
      "_ = creator"),
 )
 of(
-    "Scheduler.visitorLeft",
+    "Scheduler.externallyStartedJobEnded",
     ("the thread of the last visitor does not go on", "if let number, let lane { pump(on: lane, number) }",
      "_ = number"),
 )
@@ -903,8 +903,8 @@ of(
      "    sleeper.resume(throwing: error)\n"),
 )
 of(
-    "Scheduler.settleUnlessRestless",
-    ("a restless task is not known", "return waiter.culprit", "return nil"),
+    "Scheduler.settleUnlessNeverIdle",
+    ("a neverIdles task is not known", "return waiter.culprit", "return nil"),
 )
 
 # --- Which scheduler
@@ -918,16 +918,16 @@ of(
     ("a task of another test is taken over by a sleep",
      "guard TaskOwnership.shared.claim(task, for: self) else { return false }",
      "TaskOwnership.shared.transfer(task, to: self)"),
-    ("whoever uses a clock is not known", "    _ = change { $0.testTasks.add(user: user) }\n", "    _ = user\n"),
-    ("a visitor is not waited for", "if !isInForeignJob || TestCaseRegister.isOn { visit() }", "if TestCaseRegister.isOn, isInForeignJob { visit() }"),
+    ("whoever uses a clock is not known", "    _ = change { $0.testLifetime.add(user: user) }\n", "    _ = user\n"),
+    ("a visitor is not waited for", "if !isInJobOfOtherTest || TestCaseMembership.isOn { waitForCurrentJobAndTask() }", "if TestCaseMembership.isOn, isInJobOfOtherTest { waitForCurrentJobAndTask() }"),
     ("whoever uses a clock of the whole process does not wake it", "    wakeIfProcessWide()\n", ""),
     ("a visitor's thread does not run for the test", "    context?.pointee.owner = self\n", ""),
 )
 of(
     "Scheduler.retainForNewClock",
     ("a clock that a test's work on a queue makes is not the test's", "guard let scheduler = ofThread else {", "guard let scheduler = ofThread, scheduler.isProcessWide else {"),
-    ("a clock of a thread owns what is nobody's, of all tests", "TestCaseRegister.isOn ? retainOfThreads(at: origin) : retainProcessWide(at: origin)", "retainProcessWide(at: origin)"),
-    ("a clock of a thread owns no more, in XCTest, too", "TestCaseRegister.isOn ? retainOfThreads(at: origin) : retainProcessWide(at: origin)", "retainOfThreads(at: origin)"),
+    ("a clock of a thread owns what is nobody's, of all tests", "TestCaseMembership.isOn ? retainOfThreads(at: origin) : retainProcessWide(at: origin)", "retainProcessWide(at: origin)"),
+    ("a clock of a thread owns no more, in XCTest, too", "TestCaseMembership.isOn ? retainOfThreads(at: origin) : retainProcessWide(at: origin)", "retainOfThreads(at: origin)"),
     ("a clock made in setUp is not the whole process's", "if known == nil, TestLibraries.isXCTestRunning {",
      "if known == nil, TestLibraries.isXCTestRunning, task == 0 {"),
     ("whoever makes a clock in XCTest is not known",
@@ -939,12 +939,12 @@ of(
 )
 of(
     "Scheduler.waitForCurrentJob",
-    ("a visitor in a job is not counted", "      change { $0.visitorCame() }\n    } else", "      // When"),
-    ("a visitor's end is not told", "      context.pointee.visited.append(self)\n", ""),
-    ("a job from before the door is not waited for", "else if RuntimeDoor.isOnMainQueue {",
-     "else if RuntimeDoor.isOnMainQueue, isVirtual {"),
+    ("a visitor in a job is not counted", "      change { $0.externallyStartedJobBegan() }\n    } else", "      // When"),
+    ("a visitor's end is not told", "      context.pointee.ownersAwaitingEnd.append(self)\n", ""),
+    ("a job from before the door is not waited for", "else if RuntimeHooks.isOnMainQueue {",
+     "else if RuntimeHooks.isOnMainQueue, isVirtual {"),
     ("a job from before the door never ends",
-     "      RuntimeDoor.afterCurrentMainJob { self.visitorLeft(on: .main) }\n", ""),
+     "      RuntimeHooks.afterCurrentMainJob { self.externallyStartedJobEnded(on: .main) }\n", ""),
 )
 of(
     "Scheduler.isWithin",
@@ -952,12 +952,12 @@ of(
 )
 of(
     "Scheduler.takeOverCurrentTask",
-    ("a task that is taken over is not waited for", "    visit()\n", ""),
+    ("a task that is taken over is not waited for", "    waitForCurrentJobAndTask()\n", ""),
     ("a task that is taken over stays another's", "    TaskOwnership.shared.transfer(task, to: self)\n", "    _ = task\n"),
 )
 of(
     "Scheduler.isAnyBusy",
-    ("no test is ever busy", "!$0.idleness.isIdle", "$0.idleness.isIdle && $0.idleness.visitors < 0"),
+    ("no test is ever busy", "!$0.idleness.isIdle", "$0.idleness.isIdle && $0.idleness.externallyStartedJobs < 0"),
 )
 
 # --- A scope
@@ -1000,11 +1000,11 @@ of(
 of(
     "Scheduler.sleepVirtually",
     ("a delayed task bears the name of who made it",
-     "taskID == TaskReference.currentID ? TaskReference.currentName : nil", "TaskReference.currentName"),
-    ("a sleep in an actor's queue is nobody's visit",
-     "owner == nil {\n      visit()", "owner == nil {\n      _ = 0"),
+     "taskID == UnownedTask.currentID ? UnownedTask.currentName : nil", "UnownedTask.currentName"),
+    ("a sleep in an actor's queue is nobody's waitForCurrentJobAndTask",
+     "owner == nil {\n      waitForCurrentJobAndTask()", "owner == nil {\n      _ = 0"),
     ("a sleep in another's queue does not tell that its task may go on there",
-     "      taskMayBeAway(delayed.task)\n", ""),
+     "      taskMayRunExternally(delayed.task)\n", ""),
     ("a sleep until now waits in a scope",
      "      guard deadline > timeline.now else {\n        state.jobIsReady(job, isFromOutside: false)\n"
      "        return ([], nil)\n      }\n", ""),
@@ -1043,16 +1043,16 @@ of(
      "    outer?.scheduler.beginHold()\n    defer { outer?.scheduler.endHold() }\n", "    _ = outer\n"),
 )
 of(
-    "OvertakenWork.jobBegins",
+    "SkippedExternalWait.jobBegins",
     ("an actor's queue may run nobody", "      lastQueue = now\n", "      _ = now\n"),
     ("who has run is not known", "LastRun(task: task, time: now)", "LastRun()"),
 )
 of(
-    "OvertakenWork.arrives",
+    "SkippedExternalWait.arrives",
     ("the last one is named", "guard first == nil, let jump", "guard let jump"),
 )
 of(
-    "OvertakenWork.forget",
+    "SkippedExternalWait.forget",
     ("whoever was cancelled while it slept has waited for work", "lastRuns[place] = LastRun()", "_ = place"),
 )
 of(
@@ -1065,7 +1065,7 @@ of(
     ("whoever cancels a body ends its work", "body.task?.isCancelled != true", "true"),
 )
 of(
-    "OvertakenWork.jump",
+    "SkippedExternalWait.jump",
     ("who has run at the end of the jump has slept through it", "last.time < end", "last.time <= end"),
     ("whoever has a place is the task", "last.task == task", "last.task != 0"),
     ("an actor's queue has run nobody", "if let lastQueue, lastQueue >= end { return nil }\n", ""),
@@ -1075,24 +1075,24 @@ of(
     ("time does not jump", "    scope!.timeHasJumped()\n", ""),
 )
 of(
-    "Scheduler.isCallerForeign",
+    "Scheduler.isCallerOfOtherTest",
     ("whoever resumes a task is of the test", "Self.running?.isWithin(self) != true", "false"),
 )
 of(
-    "VirtualTime.noteOnOvertakenWork",
+    "VirtualTime.noteOnSkippedWait",
     ("who sleeps may wait for anything", "$0.sleep == nil && ", ""),
     ("any failure is a timeout", "    guard isTimeout else { return nil }\n", ""),
 )
 of(
     "VirtualTime.child",
-    ("work that was overtaken is not spoken of", "        self.warnOfOvertakenWork()\n", ""),
+    ("work that was skipped is not spoken of", "        self.warnOfSkippedWait()\n", ""),
 )
 of(
-    "OwnDispatch.poolQueue",
-    ("jobs that hold their threads leave none for others", "isPoolHeld.load(ordering: .relaxed) ? 2 : 0", "0"),
+    "InternalDispatch.poolQueue",
+    ("jobs that hold their threads leave none for others", "isPoolExhausted.load(ordering: .relaxed) ? 2 : 0", "0"),
 )
 of(
-    "TestCaseRegister.letGo",
+    "TestCaseMembership.letGo",
     ("what a task of a test returned is kept", "    guard isOn else { return }\n", "    if isOn { return }\n"),
 )
 of(
@@ -1101,8 +1101,8 @@ of(
 )
 of(
     "Scheduler.dumpInDescription",
-    ("everybody who prints a clock gets the dump", "TaskReference.current != nil && isCallerForeign ? nil : ", ""),
-    ("a debugger gets no dump", "TaskReference.current != nil && ", ""),
+    ("everybody who prints a clock gets the dump", "UnownedTask.current != nil && isCallerOfOtherTest ? nil : ", ""),
+    ("a debugger gets no dump", "UnownedTask.current != nil && ", ""),
 )
 of(
     "ScopeBody.tell",
@@ -1110,7 +1110,7 @@ of(
 )
 of(
     "ScopeBody.isDone",
-    ("a scope ends before its failure is known", "if isTold || !isReported { return true }", "if isTold || isReported { return true }"),
+    ("a scope ends before its failure is known", "if reportDelivered || !isReported { return true }", "if reportDelivered || isReported { return true }"),
 )
 of(
     "VirtualTime.join",
@@ -1133,15 +1133,15 @@ of(
     "VirtualTime.endLeftovers",
     ("whoever never comes to rest is waited for long",
      "scheduler.change { $0.runaway.limits.jobs = min($0.runaway.limits.jobs, 100_000) }", ""),
-    ("a restless task is dropped at once", "if cancelled.insert(restless.id).inserted {",
-     "if cancelled.insert(restless.id).inserted, fails {"),
-    ("a restless task is not cancelled at the end", "          restless.cancel()\n", ""),
-    ("a restless task is never dropped", "scheduler.change { _ = $0.dropped.insert(restless.id) }", ""),
+    ("a neverIdles task is dropped at once", "if cancelled.insert(neverIdles.id).inserted {",
+     "if cancelled.insert(neverIdles.id).inserted, fails {"),
+    ("a neverIdles task is not cancelled at the end", "          neverIdles.cancel()\n", ""),
+    ("a neverIdles task is never dropped", "scheduler.change { _ = $0.dropped.insert(neverIdles.id) }", ""),
     ("nothing is said of a task that was dropped",
-     "          record(LeftoverFailure.deaf(restless.id))\n", ""),
-    ("a restless task is no failure", "        if fails, !isReported {\n          isReported = true\n"
-     "          record(LeftoverFailure.restless", "        if !fails, !isReported {\n"
-     "          isReported = true\n          record(LeftoverFailure.restless"),
+     "          record(LeftoverFailure.ignoresCancellation(neverIdles.id))\n", ""),
+    ("a neverIdles task is no failure", "        if fails, !isReported {\n          isReported = true\n"
+     "          record(LeftoverFailure.neverIdles", "        if !fails, !isReported {\n"
+     "          isReported = true\n          record(LeftoverFailure.neverIdles"),
     ("leftover sleeps are always a failure", "      if fails, !isReported {\n        isReported = true\n"
      "        record(LeftoverFailure.asleep", "      if !isReported {\n        isReported = true\n"
      "        record(LeftoverFailure.asleep"),
@@ -1174,7 +1174,7 @@ of(
 
 # === Clocks: owners, and the door to the runtime =================================================
 
-likely("OwnershipTests|TaskTableTests|LifetimeTests|RuntimeDoorTests")
+likely("OwnershipTests|TaskTableTests|LifetimeTests|RuntimeHooksTests")
 of(
     "TaskOwnership.release",
     ("a test's tasks stay in the register", "owners.remove(registration.tasks[index], of: owner)", "_ = index"),
@@ -1185,7 +1185,7 @@ of(
     ("an owner is gone with its first clock", "      guard registration.clocks == 0 else { return }\n", ""),
 )
 of(
-    "RuntimeDoor.arrive",
+    "RuntimeHooks.jobEnqueued",
     ("a test case is known when its maker goes on", "if case .testCase = context.pointee.purpose, taskID(of: job) != 0 {",
      "if case .testCase = context.pointee.purpose, taskID(of: job) == 0 {"),
     ("all that is made then is a test case", "        context.pointee.purpose = .nothing\n", ""),
@@ -1206,7 +1206,7 @@ of(
     ("a task older than the scheduler becomes its own",
      "        guard id > registration.watermark else {\n"
      "          return (processWide?.ownerIfAwake, false)\n        }\n", ""),
-    ("strangers are not remembered", "      registerForeign(id)\n      return (nil, true)", "      return (nil, true)"),
+    ("strangers are not remembered", "      registerUnowned(id)\n      return (nil, true)", "      return (nil, true)"),
     ("a stranger is the test's that resumes it", "      if foreign.contains(id) { return (processWide?.ownerIfAwake, false) }\n", ""),
     ("a stranger's actor is the test's", "foreign.contains(id)\n        ? processWide?.ownerIfAwake : running",
      "running"),
@@ -1231,11 +1231,11 @@ of(
     ("an owner's tasks are not known at its end", "    registration.tasks.append(id)\n", "    _ = registration\n"),
 )
 of(
-    "TaskOwnership.registerForeign",
+    "TaskOwnership.registerUnowned",
     ("what is known of foreign tasks only grows", "if oldest != .max { foreign.removeChunks(upTo: oldest) }", "_ = oldest"),
     ("foreign tasks are forgotten before it is known how old an owner is", "if oldest != .max { foreign", "do { foreign"),
     ("foreign tasks are forgotten too early", "watermark).min() ?? .max", "watermark).max() ?? .max"),
-    ("the limit of foreign tasks stays", "    foreignLimit = max(8, foreign.chunkCount * 2)\n", "    foreignLimit = .max\n"),
+    ("the limit of foreign tasks stays", "    unownedLimit = max(8, foreign.chunkCount * 2)\n", "    unownedLimit = .max\n"),
 )
 of("TaskSet.insert", ("a task is put into the wrong word", "[Self.word(of: id)] |=", "[Self.word(of: id) ^ 1] |="))
 of("TaskSet.contains", ("a neighbour is taken for the task", "& 1 << (id & 63) != 0", "!= 0"))
@@ -1277,64 +1277,64 @@ of(
 of("TaskTable.home", ("consecutive tasks stand in one run", "block &* 0x9E37_79B9_7F4A_7C15", "block << 32"))
 of("TaskTable.grow", ("a block grows without its count", "      known[new] = oldKnown[place]\n", ""))
 
-likely("RuntimeDoorTests|OwnershipTests|ExactnessTests|VirtualTimeTests")
+likely("RuntimeHooksTests|OwnershipTests|ExactnessTests|VirtualTimeTests")
 of(
-    "RuntimeDoor.quality",
+    "RuntimeHooks.quality",
     ("what is nobody's gets another priority", "case 25...: 25", "case 25...: 21"),
 )
 of(
-    "RuntimeDoor.runForeign",
-    ("the end of a test's first job is not noticed", "    context.visited.last?.visitorLeft(on: waiting == nil ? lane : nil)\n", ""),
-    ("the whole process's scheduler does not hear of a job's end", "    waiting?.visitorLeft(on: lane)\n", ""),
+    "RuntimeHooks.runUnowned",
+    ("the end of a test's first job is not noticed", "    context.ownersAwaitingEnd.last?.externallyStartedJobEnded(on: waiting == nil ? lane : nil)\n", ""),
+    ("the whole process's scheduler does not hear of a job's end", "    waiting?.externallyStartedJobEnded(on: lane)\n", ""),
     ("of several schedulers one is told of a job's end",
-     "    for owner in context.visited.dropLast() { owner.visitorLeft(on: nil) }\n", ""),
+     "    for owner in context.ownersAwaitingEnd.dropLast() { owner.externallyStartedJobEnded(on: nil) }\n", ""),
 )
 of(
-    "RuntimeDoor.arrive",
+    "RuntimeHooks.jobEnqueued",
     ("a task that wakes is looked up", "if context.pointee.isWaking, let owner", "if context.pointee.isWaking, !context.pointee.isWaking, let owner"),
     ("a task that is to be held runs", "        context.pointee.holding = .job(job)\n        return\n", ""),
     ("a new task is seen as known", "if let owner {\n        owner.enqueue(ReadyJob(job: job, taskID: id, lane: lane), isNew: isNew)",
      "if let owner {\n        owner.enqueue(ReadyJob(job: job, taskID: id, lane: lane), isNew: false)"),
-    ("who makes a task before the clock is touched is not remembered", "isNew ? TestCaseRegister.hasMade(job)",
+    ("who makes a task before the clock is touched is not remembered", "isNew ? TestCaseMembership.hasMade(job)",
      "isNew ? nil"),
-    ("a yield before the clock is touched is not remembered", ": TestCaseRegister.hasYielded(job)", ": nil"),
+    ("a yield before the clock is touched is not remembered", ": TestCaseMembership.hasYielded(job)", ": nil"),
 )
 of(
     "ThreadContext.owner",
     ("an actor's queue works for its thread's test",
      "return TaskOwnership.shared.owner(of: task, on: owner)", "_ = task; return owner"),
     ("a job from before the door is nobody's",
-     "return TaskReference.currentID.flatMap { TaskOwnership.shared.owner(of: $0) }", "return nil"),
+     "return UnownedTask.currentID.flatMap { TaskOwnership.shared.owner(of: $0) }", "return nil"),
 )
 of(
-    "RuntimeDoor.runElsewhere",
+    "RuntimeHooks.runElsewhere",
     ("a job of nobody's on the main thread goes to the pool",
      "? dispatch_get_main_queue() : Own", "? dispatch_get_global_queue(21, 0) : Own"),
     ("executors of somebody else's do not get their jobs", "guard PriorExecutors.areDispatch else {",
      "guard PriorExecutors.areDispatch || taskID(of: job) != 0 else {"),
 )
 of(
-    "RuntimeDoor.virtualOwner",
+    "RuntimeHooks.virtualOwner",
     ("a sleep on the runtime's clocks is real in a scope", "return owner?.isVirtual == true ? owner : nil",
      "return owner?.isVirtual == false ? nil : nil"),
-    ("an actor's sleep is its thread's", "task.id == TaskReference.currentID\n      ? running :",
-     "task.id == TaskReference.currentID\n      ? ThreadContext.current?.pointee.owner :"),
+    ("an actor's sleep is its thread's", "task.id == UnownedTask.currentID\n      ? running :",
+     "task.id == UnownedTask.currentID\n      ? ThreadContext.current?.pointee.owner :"),
 )
 of(
-    "RuntimeDoor.delayVirtually",
-    ("a delayed task is taken for a sleep of who made it", "delayedTask(job) ?? TaskReference.current",
-     "TaskReference.current ?? delayedTask(job)"),
+    "RuntimeHooks.delayVirtually",
+    ("a delayed task is taken for a sleep of who made it", "delayedTask(job) ?? UnownedTask.current",
+     "UnownedTask.current ?? delayedTask(job)"),
     ("a task on its way to an executor is not delayed virtually",
-     "guard let task = TaskReference.current ?? delayedTask(job), let owner = virtualOwner(of: task)\n"
-     "      else", "guard let task = TaskReference.current, let owner = virtualOwner(of: task)\n      else"),
+     "guard let task = UnownedTask.current ?? delayedTask(job), let owner = virtualOwner(of: task)\n"
+     "      else", "guard let task = UnownedTask.current, let owner = virtualOwner(of: task)\n      else"),
 )
 of(
-    "DoorMainExecutor.checkIsolated",
-    ("the main executor knows no thread", "RuntimeDoor.priorMain.checkIsolated()", ""),
+    "SPIMainExecutor.checkIsolated",
+    ("the main executor knows no thread", "RuntimeHooks.priorMain.checkIsolated()", ""),
 )
-of("DoorMainExecutor.stop", ("the main executor does not stop", "RuntimeDoor.priorMain.stop()", ""))
+of("SPIMainExecutor.stop", ("the main executor does not stop", "RuntimeHooks.priorMain.stop()", ""))
 of(
-    "DoorExecutor.enqueue",
+    "SPIDefaultExecutor.enqueue",
     ("a delay outside a scope is lost", "ExecutorJob($1), after: delay, tolerance", "ExecutorJob($1), after: .zero, tolerance"),
 )
 of(
@@ -1346,15 +1346,15 @@ of(
     ("a task that is no child counts as the test", "TaskStatus.isChild(task.job)", "!TaskStatus.isAsyncLet(task.job)"),
 )
 of("WatchedTask.isOver", ("no task is ever over", "TaskStatus(of: task.job).isOver", "false"))
-of("TaskHandle.cancel", ("no task is cancelled", "task.cancel()", ""))
-of("TaskHandle.isCancelled", ("no task was cancelled", "task.isCancelled", "false"))
+of("RetainedTask.cancel", ("no task is cancelled", "task.cancel()", ""))
+of("RetainedTask.isCancelled", ("no task was cancelled", "task.isCancelled", "false"))
 of(
     "read",
     ("clocks of the system are virtual between jobs", ", context.pointee.isInJob,", ","),
     ("everything that Foundation reads is virtual", "!isDate || clock == CLOCK_REALTIME,", "clock == clock,"),
 )
 of(
-    "HeldTask.init",
+    "UnstartedTask.init",
     ("a held task is lost", "self.job = job", "self.job = job; guard unsafeBitCast(job, to: Int.self) == 0 else { return nil }"),
 )
 
@@ -1423,10 +1423,10 @@ of("saturating", ("an overflow ends at the wrong end", "a < 0 ? .min : .max", "a
 
 likely("TestClockTests|SemanticsTests|SchedulerTests|SeamTests")
 of(
-    "TestClock.usualSleep",
-    ("a cancelled task may sleep to a past deadline the fast way", "    try TaskReference.checkCancellation()\n", ""),
+    "TestClock.standardDurationSleep",
+    ("a cancelled task may sleep to a past deadline the fast way", "    try UnownedTask.checkCancellation()\n", ""),
     ("a foreign sleep is not noticed the fast way",
-     "    if !isOwn { checkForeignUse(\"TestClock.sleep(until:)\", at: origin) }\n", ""),
+     "    if !isOwn { checkUseByOtherTest(\"TestClock.sleep(until:)\", at: origin) }\n", ""),
 )
 of(
     "Scheduler.sleep",
@@ -1457,9 +1457,9 @@ of(
 )
 of(
     "TestClock.sleepInGeneral",
-    ("a cancelled task may sleep to a past deadline", "    try TaskReference.checkCancellation()\n    let isOwn", "    let isOwn"),
+    ("a cancelled task may sleep to a past deadline", "    try UnownedTask.checkCancellation()\n    let isOwn", "    let isOwn"),
     ("a cancel is forgotten", "cancelSleep(token)\n    } _:", "_ = token\n    } _:"),
-    ("a foreign sleep is not noticed", "    if !isOwn { checkForeignUse(\"TestClock.sleep(until:)\", at: origin) }\n", ""),
+    ("a foreign sleep is not noticed", "    if !isOwn { checkUseByOtherTest(\"TestClock.sleep(until:)\", at: origin) }\n", ""),
 )
 of(
     "TestClock.announceSleep",
@@ -1492,17 +1492,17 @@ of(
      "scheduler.scope?.timeline"),
 )
 of(
-    "TestClock.checkForeignUse",
+    "TestClock.checkUseByOtherTest",
     ("foreign use is reported each time",
-     "    guard !foreignUseIsKnown.exchange(true, ordering: .relaxed) else { return }\n", ""),
+     "    guard !useByOtherTestIsKnown.exchange(true, ordering: .relaxed) else { return }\n", ""),
 )
 of(
     "TestClock.newAdvance",
-    ("advances at once do not add up", "return UsualAdvance(timeline, isOwn: isOwn, .duration, duration)",
-     "return UsualAdvance(timeline, isOwn: isOwn, .instant, timeline.now + duration)"),
+    ("advances at once do not add up", "return StandardDurationAdvance(timeline, isOwn: isOwn, .duration, duration)",
+     "return StandardDurationAdvance(timeline, isOwn: isOwn, .instant, timeline.now + duration)"),
     ("an advance by nothing is an error", "guard duration >= .zero else", "guard duration > .zero else"),
     ("a foreign advance is not noticed",
-     "    if !isOwn { checkForeignUse(\"TestClock.advance(by:)\", at: callSite) }\n", ""),
+     "    if !isOwn { checkUseByOtherTest(\"TestClock.advance(by:)\", at: callSite) }\n", ""),
 )
 of(
     "TestClock.advance",
@@ -1520,7 +1520,7 @@ of(
 )
 of(
     "TestClock.waitForSleeps",
-    ("a cancelled wait for sleeps goes on", "giveUp { _ in CancellationError() }", "_ = giveUp"),
+    ("a cancelled wait for sleeps goes on", "abort { _ in CancellationError() }", "_ = abort"),
     ("a wait for sleeps has no limit", "waiter.whenTooLate(timeout,", "waiter.whenTooLate(timeout * 1_000,"),
 )
 likely("AdvanceUntilTests|EventuallyTests|TimedExpectationTests")
@@ -1585,7 +1585,7 @@ of("ScheduleRun.choose", ("a loop waits for ever for what an order keeps back", 
                           "record.steps.count >= 0"))
 of("ScheduleSearch.mine", ("a shard tries the reversals of the others", "== UInt64(limits.shard.index)",
                            ">= UInt64(limits.shard.index)"))
-of("ScheduleSearch.nextByChance", ("shards throw the same dice", "chance * limits.shard.count + limits.shard.index",
+of("ScheduleSearch.nextRandom", ("shards throw the same dice", "chance * limits.shard.count + limits.shard.index",
                                    "chance + limits.shard.index"))
 of("ScheduleSearch.begin", ("shards hold the same steps back", "$0.offset % limits.shard.count == limits.shard.index",
                             "$0.offset % limits.shard.count <= limits.shard.index"))

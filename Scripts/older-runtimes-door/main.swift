@@ -23,9 +23,9 @@ actor Counter {
   func increment() { count += 1 }
 }
 
-let selfTest = SchedulingRung.selfTest
+let selfTest = SchedulerCapability.selfTest
 print(selfTest)
-for _ in 0..<1000 { precondition(SchedulingSelfTest(Door(rawValue: selfTest.door)!) == selfTest) }
+for _ in 0..<1000 { precondition(SchedulingSelfTest(HookStrategy(rawValue: selfTest.door)!) == selfTest) }
 
 Task.detached {
   let counter = Counter()

@@ -49,7 +49,7 @@ public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
     let scope = scope(virtualTime(of: test))
     await withoutActuallyEscaping(function) { function in
       // Runs that were left because they never end hold the function for good.
-      let holders = HeldFunction.countHolders(of: function)
+      let holders = ClosureRetainBalance.countHolders(of: function)
       _ = await runSchedules(
         count, seed: seed, slack: slack,
         testID: test.id.moduleName + "." + name.joined(separator: "/"), in: scope,

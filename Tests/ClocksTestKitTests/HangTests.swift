@@ -95,7 +95,7 @@ import Testing
 
   private static let cancelled = "Caught error: CancellationError()"
 
-  private static let restless = """
+  private static let neverIdles = """
     withVirtualTime expects that no task is left when its operation returns, but at 0.0 seconds task # runs \
     on, and never comes to rest: it yields in an endless loop.
     Await the task or cancel it before the operation returns.
@@ -106,7 +106,7 @@ import Testing
     ("heartbeatSwallowsErrorsWithoutAnActor", [blocked]),
     ("pollsForEver", [tooLong, cancelled]),
     ("awaitsAHeartbeat", [tooLong + "\n" + isOverdue, cancelled]),
-    ("leavesASpinnerBehind", [restless]),
+    ("leavesASpinnerBehind", [neverIdles]),
   ])
   func aTestThatWouldHangFailsAndEnds(_ test: String, reports: [String]) async throws {
     // On a busy machine half a second is soon over, so only those have it of whom that is said.

@@ -22,7 +22,7 @@ private actor Waiting {
     let waiting = Waiting()
     let ids = Log<UInt64>()
     Task {
-      ids.add(TaskReference.currentID ?? 0)
+      ids.add(UnownedTask.currentID ?? 0)
       await waiting.wait()
     }
     let settled = Task { await clock.settle() }
@@ -32,7 +32,7 @@ private actor Waiting {
       while absences.all.isEmpty {
         if let absence = clock.scheduler.newAbsence(after: .milliseconds(20)) {
           absences.add(absence)
-          clock.scheduler.goOnAfterAbsence()
+          clock.scheduler.continueAfterAbsence()
         }
         usleep(1000)
       }
@@ -59,7 +59,7 @@ private actor Waiting {
       while absences.all.isEmpty {
         if let absence = clock.scheduler.newAbsence(after: .milliseconds(20)) {
           absences.add(absence)
-          clock.scheduler.goOnAfterAbsence()
+          clock.scheduler.continueAfterAbsence()
         }
         usleep(1000)
       }

@@ -87,9 +87,9 @@ import Testing
   @Test func sleepUntilAnInstantOfAnotherClockThrows() async {
     let clock = AnyClock(ImmediateClock())
     let deadline = AnyClock(TestClock()).now.advanced(by: .seconds(1))
-    await #expect(throws: ForeignInstantError()) { try await clock.sleep(until: deadline) }
+    await #expect(throws: IncompatibleInstantError()) { try await clock.sleep(until: deadline) }
     #expect(
-      "\(ForeignInstantError())"
+      "\(IncompatibleInstantError())"
         == "A clock cannot sleep until an instant of another kind of clock."
     )
 

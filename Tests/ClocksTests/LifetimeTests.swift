@@ -64,7 +64,7 @@ import Testing
         #expect(ownership.owner(ofReadyJob: id, on: nil).owner == nil)
       }
     }
-    #expect(ownership.foreignBytes <= 16 * 512)
+    #expect(ownership.unownedBytes <= 16 * 512)
     ownership.checkInvariants()
     // And the younger ones are remembered: whoever resumes one does not own it.
     #expect(ownership.owner(ofReadyJob: id, on: previous).owner == nil)
@@ -155,8 +155,8 @@ import Testing
     #expect(ownership.retainProcessWide { Scheduler(origin: .here()) } === wide)
     // Asleep: three foreign jobs are under way, one of which ends.
     #expect(ownership.owner(ofReadyJob: 5, on: nil).owner == nil)
-    for _ in 0..<3 { #expect(ownership.foreignJobWillRun()) }
-    #expect(ownership.foreignJobHasRun() == nil)
+    for _ in 0..<3 { #expect(ownership.unownedJobWillRun()) }
+    #expect(ownership.unownedJobHasRun() == nil)
     let isOver = Counted()
     #expect(ownership.wake(wide, for: (7, { isOver.value > 0 })) == 2)
     #expect(ownership.wake(wide, for: (7, { isOver.value > 0 })) == 0)
@@ -166,20 +166,20 @@ import Testing
     #expect(ownership.owner(ofReadyJob: 0, on: nil).owner === wide)
     #expect(ownership.owner(ofReadyJob: 11, on: wide).owner === own)
     #expect(ownership.owner(ofReadyJob: 12, on: own).owner === own)
-    #expect(ownership.foreignJobHasRun() === wide)
+    #expect(ownership.unownedJobHasRun() === wide)
     // Asleep again; what it waits for still is its visitor, and what comes anew is not.
     isOver.increment()
     #expect(ownership.owner(ofReadyJob: 5, on: nil).owner == nil)
-    #expect(ownership.foreignJobWillRun())
+    #expect(ownership.unownedJobWillRun())
     #expect(ownership.wake(wide, for: (8, { isOver.value > 1 })) == 1)
-    #expect(ownership.foreignJobHasRun() === wide)
-    #expect(ownership.foreignJobHasRun() === wide)
+    #expect(ownership.unownedJobHasRun() === wide)
+    #expect(ownership.unownedJobHasRun() === wide)
     ownership.checkInvariants()
     ownership.release(wide)
     #expect(ownership.owner(ofReadyJob: 5, on: nil).owner === wide)
     ownership.release(wide)
     #expect(ownership.owner(ofReadyJob: 6, on: nil).owner == nil)
-    #expect(!ownership.foreignJobWillRun())
+    #expect(!ownership.unownedJobWillRun())
     ownership.release(own)
     #expect(ownership.isEmpty)
   }

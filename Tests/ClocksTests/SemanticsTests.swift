@@ -177,7 +177,7 @@ import Testing
 
   /// Wakes what is due first and runs what came last.
   private final class LastJob: Chooser {
-    func choose(among candidates: borrowing Row<Candidate>) -> Int {
+    func choose(among candidates: borrowing ScratchBuffer<Candidate>) -> Int {
       if case .sleep = candidates[0] { 0 } else { candidates.count - 1 }
     }
   }

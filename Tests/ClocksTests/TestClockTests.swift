@@ -225,7 +225,7 @@ import Testing
     await clock.settle()
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
-    #expect(clock.scheduler.change { _ in clock.timeline.waiters.isEmpty })
+    #expect(clock.scheduler.change { _ in clock.virtualClock.waiters.isEmpty })
   }
 }
 
@@ -236,7 +236,7 @@ import Testing
     clock.scheduler.change { $0.runaway.limits = RunawayLimits(jobs: 1_000) }
     let task = Task {
       while !Task.isCancelled { await Task.yield() }
-      return withUnsafeCurrentTask { _ in TaskReference.currentID! }
+      return withUnsafeCurrentTask { _ in UnownedTask.currentID! }
     }
     let line: Int = #line + 3
     let failures = Log<String>()

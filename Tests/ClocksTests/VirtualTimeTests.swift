@@ -132,9 +132,9 @@ private final class Box<Value>: @unchecked Sendable {
     let log = Log<String>()
     try await withVirtualTime(autoAdvance: false) { time in
       let scheduler = time.clock.scheduler
-      let held = try #require(HeldTask { log.add("the sleep's job has run") })
+      let held = try #require(UnstartedTask { log.add("the sleep's job has run") })
       let sleeper = Task {
-        let task = TaskReference.current!
+        let task = UnownedTask.current!
         scheduler.enqueue(
           DelayedJob(job: held.job, task: task.job, delay: .seconds(1), clock: .continuous))
         withUnsafeCurrentTask { $0?.cancel() }

@@ -8,11 +8,11 @@ import Testing
 @Suite struct WithoutDispatchTests {
   @Test func thisProcessSeesIt() {
     #if os(Linux) && compiler(>=6.2)
-      #expect(SchedulingRung.selfTest.seesDispatch)
-      #expect(SchedulingRung.missing == [])
+      #expect(SchedulerCapability.selfTest.seesDispatch)
+      #expect(SchedulerCapability.missing == [])
     #else
-      #expect(!SchedulingRung.selfTest.seesDispatch)
-      #expect(SchedulingRung.missing.contains("work on dispatch queues"))
+      #expect(!SchedulerCapability.selfTest.seesDispatch)
+      #expect(SchedulerCapability.missing.contains("work on dispatch queues"))
     #endif
   }
 
@@ -35,9 +35,9 @@ import Testing
 /// Run by `WithoutDispatchTests`; holds in every process.
 @Suite struct WithoutDispatchReports {
   @Test func everythingElseIsSeen() async throws {
-    print("without: \(SchedulingRung.missing)")
-    #expect(SchedulingRung.current == .executors)
-    guard !SchedulingRung.selfTest.seesDispatch else { return }
+    print("without: \(SchedulerCapability.missing)")
+    #expect(SchedulerCapability.current == .executors)
+    guard !SchedulerCapability.selfTest.seesDispatch else { return }
     try await withVirtualTime { time in
       let real = DispatchTime.now()
       try await Task.sleep(for: .seconds(3600))

@@ -49,7 +49,7 @@ enum ClockFailure {
   }
 
   /// A use by a task of another test.
-  static func foreignUse(
+  static func useByOtherTest(
     of name: String, origin: CallSite, now: String, pending: [String]
   ) -> String {
     """

@@ -11,7 +11,7 @@ enum LeftoverFailure {
   }
 
   /// A task runs without end, and none should be left.
-  static func restless(_ task: UInt64, now: String) -> String {
+  static func neverIdles(_ task: UInt64, now: String) -> String {
     """
     withVirtualTime expects that no task is left when its operation returns, but at \(now) task \
     #\(task) runs on, and never comes to rest: it yields in an endless loop.
@@ -20,7 +20,7 @@ enum LeftoverFailure {
   }
 
   /// A task runs without end although it was cancelled.
-  static func deaf(_ task: UInt64) -> String {
+  static func ignoresCancellation(_ task: UInt64) -> String {
     """
     withVirtualTime has cancelled task #\(task), which ran on when its operation had returned, but it \
     never comes to rest: it yields in an endless loop that does not ask `Task.isCancelled`. It has \

@@ -18,7 +18,7 @@ public struct SleepArrivalError: Error, Hashable, Sendable, CustomStringConverti
     real time, but there \(pendingSleeps.count == 1 ? "is 1" : "are \(pendingSleeps.count)")\
     \(pendingSleeps.isEmpty ? "" : ":\n\(pendingSleeps.listed)").
     \(remedy)
-    """.withRungNote
+    """.withCapabilityNote
   }
 
   private var remedy: String {

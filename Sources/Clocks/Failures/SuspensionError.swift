@@ -23,7 +23,7 @@ public struct SuspensionError: Error, Hashable, Sendable, CustomStringConvertibl
     on the clock:
     \(pendingSleeps.listed)
     Advance the clock as far as the last deadline, or cancel the task that sleeps.
-    """.with(dump).withRungNote
+    """.with(dump).withCapabilityNote
   }
 
   /// Whether the times and the sleeps are equal; where the tasks were does not matter. O(n).

@@ -8,12 +8,12 @@ final class TestContext: Sendable {
   private final class Waiting: @unchecked Sendable {
     /// What it is to do. It is set before the task starts, or never.
     var work: (@Sendable () -> Void)?
-    private var task: HeldTask?
+    private var task: UnstartedTask?
 
     /// Makes a task with the values of the current one; `nil` where tasks cannot be held back.
     init?() {
       // The task keeps this until it has run, and it is always run.
-      task = HeldTask { [self] in work?() }
+      task = UnstartedTask { [self] in work?() }
       if task == nil { return nil }
     }
 

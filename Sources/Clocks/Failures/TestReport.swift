@@ -15,7 +15,7 @@ struct TestReport: Sendable {
   ) {
     self.origin = origin
     if let record {
-      self.record = { record($0.withRungNote) }
+      self.record = { record($0.withCapabilityNote) }
     } else {
       self.record = { recordFailure($0, at: origin) }
     }

@@ -1,5 +1,5 @@
 /// Work that is to begin at an instant of an owner's virtual time.
-final class DelayedWork: Sendable {
+final class TimedCallback: Sendable {
   /// What it is called where pending sleeps are listed.
   let name: String
   /// Begins it, when the instant has come.

@@ -7,9 +7,9 @@
 struct ProcessWideOwner {
   let owner: TaskOwner
   /// Counts the foreign jobs that are under way. They are counted while there is a process-wide owner.
-  var foreignJobs = 0
+  var unownedJobs = 0
   /// Counts those of them that the owner waits for, as for visitors.
-  private var visitors = 0
+  private var externallyStartedJobs = 0
   /// Some tasks that have used a clock, and whether they are over.
   private var users: [User] = []
 
@@ -34,15 +34,15 @@ struct ProcessWideOwner {
     users.removeAll { $0.isOver() }
     if users.count < Self.mostUsers { users.append(user) }
     guard !isAwake else { return 0 }
-    defer { visitors = foreignJobs }
-    return foreignJobs - visitors
+    defer { externallyStartedJobs = unownedJobs }
+    return unownedJobs - externallyStartedJobs
   }
 
   /// Notes that a foreign job has run; returns the owner, if it waited for it.
-  mutating func foreignJobHasRun() -> TaskOwner? {
-    foreignJobs -= 1
-    guard visitors > foreignJobs else { return nil }
-    visitors -= 1
+  mutating func unownedJobHasRun() -> TaskOwner? {
+    unownedJobs -= 1
+    guard externallyStartedJobs > unownedJobs else { return nil }
+    externallyStartedJobs -= 1
     return owner
   }
 }

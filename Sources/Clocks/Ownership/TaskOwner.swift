@@ -11,7 +11,7 @@ import Synchronization
 #endif
 
 /// The threads on which a job may run.
-enum Lane: UInt8, Sendable {
+enum ExecutorKind: UInt8, Sendable {
   /// Any thread of the default executor.
   case pool
   /// The main thread only.
@@ -23,7 +23,7 @@ struct ReadyJob: Sendable {
   var job: UnownedJob
   /// The job's task; 0 if it is no task's, but an actor's queue.
   var taskID: UInt64
-  var lane: Lane
+  var executor: ExecutorKind
 }
 
 /// A job that is to run after a while.
@@ -91,7 +91,7 @@ class TaskOwner: @unchecked Sendable {
   func draw(_ bytes: UnsafeMutableRawBufferPointer) -> Bool { false }
 
   /// What a task may ask for that nobody can make the same each time.
-  enum Unforeseeable: Sendable {
+  enum NondeterminismSource: Sendable {
     case clock
     case number
     /// The end of work that is not the test's.
@@ -99,34 +99,34 @@ class TaskOwner: @unchecked Sendable {
   }
 
   /// Learns that one of the owner's tasks has asked for it.
-  func asked(_ question: Unforeseeable) {}
+  func asked(_ question: NondeterminismSource) {}
 
   /// Learns that a job has ended that was one of the owner's without having been started by it.
   ///
   /// - Parameter lane: If given, the current thread has nothing else to do, and may go on with the
   ///   owner's jobs.
-  func visitorLeft(on lane: Lane?) {
+  func externallyStartedJobEnded(on executor: ExecutorKind?) {
     fatalError("Clocks: an owner of tasks waits for its visitors.")
   }
 
   /// Learns that a task of the owner's may run, now or later, without coming through the door: it is
   /// looked at before the owner counts as idle. To be called while the task is in memory.
-  func taskMayBeAway(_ task: UnownedJob) {}
+  func taskMayRunExternally(_ task: UnownedJob) {}
 
-  /// Learns that somebody's executor runs a task of the owner's now, until `taskEndedElsewhere`.
-  func taskBeganElsewhere(_ task: UnownedJob) {}
+  /// Learns that somebody's executor runs a task of the owner's now, until `externalJobEnded`.
+  func externalJobBegan(_ task: UnownedJob) {}
 
   /// Learns that the job that somebody's executor ran has ended.
-  func taskEndedElsewhere(_ task: UInt64) {}
+  func externalJobEnded(_ task: UInt64) {}
 
   /// Learns that a task of the owner's has begun an `async let`, whose task is a part of it.
   func taskHasAsyncLet(_ task: UnownedJob) {}
 
   /// Learns that a task of the owner's that was away is back; it is in memory still.
-  func taskIsBack(_ task: UInt64, _ absence: UInt64) {}
+  func externalTaskReturned(_ task: UInt64, _ absence: UInt64) {}
 
   /// Looks whether tasks are back of which nobody else can tell.
-  func lookAfterTasksAway() {}
+  func recheckExternalTasks() {}
 
   /// Learns that the current thread has made a task for the owner.
   func taskWasCreated(_ task: UnownedJob) {}
@@ -145,10 +145,10 @@ class TaskOwner: @unchecked Sendable {
 
   /// Takes over work that is to begin after a while, and says so; while real work keeps time from
   /// moving, a delay is a part of that, and nothing is taken over. Asked only if the owner is virtual.
-  func enqueue(_ work: DelayedWork, after delay: Duration) -> Bool { false }
+  func enqueue(_ work: TimedCallback, after delay: Duration) -> Bool { false }
 
   /// Takes out work that was to begin later, if it has not begun.
-  func remove(_ work: DelayedWork) {}
+  func remove(_ work: TimedCallback) {}
 }
 
 /// What the register of all owners knows of one that is registered; the register's lock guards it.

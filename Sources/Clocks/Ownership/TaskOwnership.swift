@@ -31,7 +31,7 @@ final class TaskOwnership: Sendable {
   /// than every owner, which are foreign anyway.
   @exclusivity(unchecked) nonisolated(unsafe) private var foreign = TaskSet()
   /// How large the set may get before the outdated ones are dropped.
-  @exclusivity(unchecked) nonisolated(unsafe) private var foreignLimit = 8
+  @exclusivity(unchecked) nonisolated(unsafe) private var unownedLimit = 8
 
   /// Whether there ever was an owner whose tasks' hops are to be seen, for a look without the lock.
   private let explored = Atomic(false)
@@ -225,7 +225,7 @@ final class TaskOwnership: Sendable {
         return (running, true)
       }
       if let owner = processWide?.ownerIfAwake { return (owner, false) }
-      registerForeign(id)
+      registerUnowned(id)
       return (nil, true)
     }
   }
@@ -244,13 +244,13 @@ final class TaskOwnership: Sendable {
 
   /// Remembers that a task is foreign, so that a test which resumes it later does not take it for
   /// its own.
-  private func registerForeign(_ id: UInt64) {
+  private func registerUnowned(_ id: UInt64) {
     foreign.insert(id)
-    guard foreign.chunkCount > foreignLimit else { return }
+    guard foreign.chunkCount > unownedLimit else { return }
     let oldest = registrations.values.lazy.map(\.watermark).min() ?? .max
     // If it is not known yet, the newest task may have come to the door already.
     if oldest != .max { foreign.removeChunks(upTo: oldest) }
-    foreignLimit = max(8, foreign.chunkCount * 2)
+    unownedLimit = max(8, foreign.chunkCount * 2)
   }
 
   // MARK: - The process-wide owner
@@ -269,20 +269,20 @@ final class TaskOwnership: Sendable {
     }
   }
 
-  /// Notes that a foreign job is about to be handed to a thread. Returns whether `foreignJobHasRun` is
+  /// Notes that a foreign job is about to be handed to a thread. Returns whether `unownedJobHasRun` is
   /// to be called at its end.
   @inline(__always)
-  func foreignJobWillRun() -> Bool {
+  func unownedJobWillRun() -> Bool {
     guard hasProcessWide.load(ordering: .relaxed) else { return false }
     return lock.withLock {
-      processWide?.foreignJobs += 1
+      processWide?.unownedJobs += 1
       return processWide != nil
     }
   }
 
   /// Notes that a foreign job has run. Returns the owner that waited for it, if one did.
-  func foreignJobHasRun() -> TaskOwner? {
-    lock.withLock { processWide?.foreignJobHasRun() ?? nil }
+  func unownedJobHasRun() -> TaskOwner? {
+    lock.withLock { processWide?.unownedJobHasRun() ?? nil }
   }
 
   // MARK: - For tests
@@ -293,7 +293,7 @@ final class TaskOwnership: Sendable {
   }
 
   /// The memory that is taken by what is known of foreign tasks, in bytes, roughly.
-  var foreignBytes: Int { lock.withLock { foreign.chunkCount * 512 } }
+  var unownedBytes: Int { lock.withLock { foreign.chunkCount * 512 } }
 
   /// Stops the program if the register is out of order. O(tasks).
   func checkInvariants() {

@@ -22,7 +22,7 @@ enum Environment {
 
   /// `CLOCKS_RUNG`: the name of the highest rung that the process may take (`executors`,
   /// `enqueueHook` or `patience`), so that the lower ones can be tried out and tested.
-  static let highestRung: String? = value("CLOCKS_RUNG")
+  static let highestCapability: String? = value("CLOCKS_RUNG")
 
   /// `CLOCKS_DOOR`: the way in which the door to the Swift runtime is to be opened (`spi`, `create`,
   /// `scan`, `table`, `hook` or `none`), so that each can be tried out and tested.

@@ -2,7 +2,7 @@
 ///
 /// In place of an Array where there is one for each decision of each run of a test: in a debug build, in
 /// which tests are run, to add some values to an Array takes three times as long.
-struct Row<Element: BitwiseCopyable>: ~Copyable {
+struct ScratchBuffer<Element: BitwiseCopyable>: ~Copyable {
   private var places: UnsafeMutablePointer<Element>?
   private var capacity = 0
   private(set) var count = 0

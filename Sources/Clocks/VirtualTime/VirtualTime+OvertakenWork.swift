@@ -4,9 +4,9 @@ extension VirtualTime {
   ///
   /// - Parameter isTimeout: Whether what has failed is a timeout. Then a task that waits for a continuation
   ///   since before the jump is enough; else it must be certain.
-  @_spi(TestKit) public func noteOnOvertakenWork(afterTimeout isTimeout: Bool) -> String? {
-    if let found = scheduler.change({ $0.scope?.overtakenWork?.first }) {
-      return OvertakenWorkNote.certain(
+  @_spi(TestKit) public func noteOnSkippedWait(afterTimeout isTimeout: Bool) -> String? {
+    if let found = scheduler.change({ $0.scope?.skippedWait?.first }) {
+      return SkippedWaitNote.certain(
         "task " + TaskLabel.of(found.task, found.name), slept: found.jump.length, to: found.jump.end
       )
     }
@@ -15,19 +15,19 @@ extension VirtualTime {
       $0.sleep == nil && $0.task.state == .suspended && $0.task.dependency == .continuation
     }.map(\.task)
     let jumps = scheduler.change { state in
-      waiting.map { state.scope?.overtakenWork?.jump(over: $0.id) }
+      waiting.map { state.scope?.skippedWait?.jump(over: $0.id) }
     }
-    let overtaken = zip(waiting, jumps).compactMap { task, jump in jump.map { (task, $0) } }
-    guard let longest = overtaken.map(\.1).max(by: { $0.length < $1.length }) else { return nil }
-    return OvertakenWorkNote.possible(
-      overtaken.map { "task " + TaskLabel.of($0.0.id, $0.0.name) }, slept: longest.length,
+    let skipped = zip(waiting, jumps).compactMap { task, jump in jump.map { (task, $0) } }
+    guard let longest = skipped.map(\.1).max(by: { $0.length < $1.length }) else { return nil }
+    return SkippedWaitNote.possible(
+      skipped.map { "task " + TaskLabel.of($0.0.id, $0.0.name) }, slept: longest.length,
       to: longest.end)
   }
 
   /// Writes to standard error that time has jumped while a task waited for work outside, if that is
   /// certain: the operation has thrown an error, which may be because of it.
-  func warnOfOvertakenWork() {
-    guard let note = noteOnOvertakenWork(afterTimeout: false) else { return }
+  func warnOfSkippedWait() {
+    guard let note = noteOnSkippedWait(afterTimeout: false) else { return }
     warn("withVirtualTime has thrown an error. \(note)", at: scheduler.report.origin)
   }
 }

@@ -37,12 +37,12 @@ public final class VirtualTime: Sendable {
     _ options: ScopeOptions, at origin: CallSite, record: (@Sendable (String) -> Void)? = nil,
     chooser: (any Chooser)? = nil, start: SystemClocks? = nil
   ) {
-    RuntimeDoor.open()
+    RuntimeHooks.open()
     Watchdog.start()
     DumpSignal.start()
     let scope = Scope(options, startingAt: start ?? Scheduler.running?.systemClocks)
     scheduler = Scheduler(scope, origin: origin, record: record, chooser: chooser)
-    clock = TestClock(scheduler, scope.timeline, at: origin)
+    clock = TestClock(scheduler, scope.virtualClock, at: origin)
     scope.face = self
   }
 

@@ -43,7 +43,7 @@
 /// `ContinuousClock.now`, `SuspendingClock.now` and `Date()` in the scope, and un-injected sleeps
 /// are exact to the nanosecond. Without it those clocks read real time, and the length of such a
 /// sleep is known only to some microseconds: it is rounded to four digits. On a runtime below
-/// ``SchedulingRung/executors`` un-injected sleeps take real time.
+/// ``SchedulerCapability/executors`` un-injected sleeps take real time.
 ///
 /// Cancellation of the caller is cancellation of the operation. Errors are the operation's. O(1)
 /// besides.
@@ -145,7 +145,7 @@ extension VirtualTime {
         slot.result = .success(try await operation())
       } catch {
         slot.result = .failure(error)
-        self.warnOfOvertakenWork()
+        self.warnOfSkippedWait()
       }
       await self.end()
     }
@@ -161,7 +161,7 @@ extension VirtualTime {
       // never finds that the child has come to its end already.
       scheduler.waitForCurrentJob()
       // Whatever is started on behalf of the scope's scheduler is the scope's.
-      var context = ThreadContext(owner: scheduler, taskID: TaskReference.currentID ?? 0)
+      var context = ThreadContext(owner: scheduler, taskID: UnownedTask.currentID ?? 0)
       context.run { _ in group.addTask(operation: child) }
     }
   }
@@ -195,16 +195,16 @@ extension VirtualTime {
     var cancelled: Set<UInt64> = []
     var isReported = false
     for round in 0..<100 {
-      if let restless = await scheduler.settleUnlessRestless() {
+      if let neverIdles = await scheduler.settleUnlessNeverIdle() {
         if fails, !isReported {
           isReported = true
-          record(LeftoverFailure.restless(restless.id, now: "\(now)"))
+          record(LeftoverFailure.neverIdles(neverIdles.id, now: "\(now)"))
         }
-        if cancelled.insert(restless.id).inserted {
-          restless.cancel()
+        if cancelled.insert(neverIdles.id).inserted {
+          neverIdles.cancel()
         } else {
-          record(LeftoverFailure.deaf(restless.id))
-          scheduler.change { _ = $0.dropped.insert(restless.id) }
+          record(LeftoverFailure.ignoresCancellation(neverIdles.id))
+          scheduler.change { _ = $0.dropped.insert(neverIdles.id) }
         }
         continue
       }
@@ -221,7 +221,7 @@ extension VirtualTime {
       }
       scheduler.cancelSleepingTasks()
     }
-    guard await scheduler.settleUnlessRestless() == nil else { return }
+    guard await scheduler.settleUnlessNeverIdle() == nil else { return }
     scheduler.handBackDelayedWork()
     let pending = scheduler.pendingSleeps.map(\.line)
     guard !pending.isEmpty else { return }

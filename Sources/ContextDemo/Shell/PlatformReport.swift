@@ -12,7 +12,7 @@ struct PlatformReport: CustomStringConvertible {
     let version = ProcessInfo.processInfo.operatingSystemVersionString
     system = "\(Self.systemName), \(version), \(Self.architecture)"
     compiler = Self.compilerName
-    selfTest = SchedulingRung.selfTest
+    selfTest = SchedulerCapability.selfTest
   }
 
   var description: String {

@@ -33,7 +33,7 @@ private func tasks(_ count: Int) async {
     var options = ScopeOptions()
     options.isExplored = true
     Hashing.ignoreAddresses()
-    Chance.redirect()
+    NondeterminismHooks.redirect()
     for _ in 0..<tries {
       let exploration = Exploration(
         limits: .init(count: 2, seed: 1), time: nil, options: options, origin: CallSite(),

@@ -86,7 +86,7 @@ import Testing
   @Test func aConstraintThatIsNotNeededIsLeftOut() async {
     let run = ScheduleRun(.newestFirst)
     for _ in 0..<5 { run.enqueue(run.nextJob(of: run.create(by: TaskTree.test))) }
-    while !run.ready.isEmpty { run.begin(at: run.ready.count > 1 ? run.choose(Row(run.ready)) : 0) }
+    while !run.ready.isEmpty { run.begin(at: run.ready.count > 1 ? run.choose(ScratchBuffer(run.ready)) : 0) }
     let waiting = run.record.constraints.map(\.second)
     #expect(waiting.count == 4)
     var shrinker = ScheduleShrinker(deadline: RealTime(in: .seconds(60)))
@@ -253,8 +253,8 @@ import Testing
         ScheduleStep(.other, of: 2, 1), ScheduleStep(.job, of: 3, 1),
         ScheduleStep(.other, of: 4, 1),
       ]
-      for _ in 0..<20 { #expect(strategy.choose(Row(candidates)) == 1, "\(name)") }
-      #expect(strategy.choose(Row([candidates[0], candidates[2]])) == 0, "\(name)")
+      for _ in 0..<20 { #expect(strategy.choose(ScratchBuffer(candidates)) == 1, "\(name)") }
+      #expect(strategy.choose(ScratchBuffer([candidates[0], candidates[2]])) == 0, "\(name)")
     }
   }
 
@@ -263,7 +263,7 @@ import Testing
       first: ScheduleStep(.job, of: 9, 9), second: ScheduleStep(.job, of: 2, 1))
     var strategy = Strategy(.constraints([constraint]), profile: Profile())
     let candidates = [ScheduleStep(.job, of: 2, 1), ScheduleStep(.other, of: 3, 1)]
-    let choices = (0..<1_001).map { _ in strategy.choose(Row(candidates)) }
+    let choices = (0..<1_001).map { _ in strategy.choose(ScratchBuffer(candidates)) }
     #expect(choices == Array(repeating: 1, count: 1_000) + [0])
     #expect(strategy.unmet == [constraint])
   }

@@ -21,7 +21,7 @@ struct Simulation {
     for index in indices { run.enqueue(run.nextJob(of: index)) }
     var memory: [Int: Int] = [:]
     while !run.ready.isEmpty, run.currentStep < Self.mostSteps {
-      let position = run.ready.count > 1 ? run.choose(Row(run.ready)) : 0
+      let position = run.ready.count > 1 ? run.choose(ScratchBuffer(run.ready)) : 0
       let step = run.ready[position]
       run.begin(at: position)
       run.touch(2, by: run.currentStep)

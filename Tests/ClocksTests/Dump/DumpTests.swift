@@ -45,7 +45,7 @@ private actor Store {
 
   @Test func everythingCanBeReadHere() {
     let clock = TestClock()
-    withExtendedLifetime(clock) { #expect(TaskReading.here.missing == []) }
+    withExtendedLifetime(clock) { #expect(TaskLayoutProbe.here.missing == []) }
   }
 
   @Test func aTestsTasksAreATree() async {

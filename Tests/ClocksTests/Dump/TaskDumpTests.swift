@@ -8,11 +8,11 @@ import Testing
 
   /// A task whose address and number are `id`.
   private static func task(
-    _ id: UInt, _ state: TaskRecords.State = .suspended,
-    awaits dependency: TaskRecords.Dependency? = .continuation, parent: UInt? = nil,
+    _ id: UInt, _ state: TaskSnapshot.State = .suspended,
+    awaits dependency: TaskSnapshot.Dependency? = .continuation, parent: UInt? = nil,
     children: [UInt] = [], name: String? = nil
-  ) -> TaskRecords {
-    TaskRecords(
+  ) -> TaskSnapshot {
+    TaskSnapshot(
       address: id, id: UInt64(id), name: name, state: state, dependency: dependency, parent: parent,
       children: children)
   }
@@ -111,7 +111,7 @@ import Testing
 
   // MARK: - Circles
 
-  private static func circles(_ tasks: [TaskRecords]) -> [[UInt64]] {
+  private static func circles(_ tasks: [TaskSnapshot]) -> [[UInt64]] {
     let dump = TaskDump(tasks.map { Entry(task: $0) }, missing: [], images: CodeImages())
     return dump.circles.map { $0.map(\.task.id) }
   }

@@ -25,11 +25,11 @@ import Testing
     let listeners = ["a", "b", "c"].map { Listener($0, log) }
     var state = SchedulerState()
     for listener in listeners { state.add(listener) }
-    state.note(.taskAway(7))
-    #expect(log.all == ["a", "b", "c"].map { "\($0) taskAway(7)" })
+    state.note(.taskBecameExternal(7))
+    #expect(log.all == ["a", "b", "c"].map { "\($0) taskBecameExternal(7)" })
     state.remove(listeners[1])
-    state.note(.taskBack(7))
-    #expect(log.all.suffix(2) == ["a taskBack(7)", "c taskBack(7)"])
+    state.note(.taskReturned(7))
+    #expect(log.all.suffix(2) == ["a taskReturned(7)", "c taskReturned(7)"])
     state.remove(listeners[0])
     state.listener?.see(unsafeBitCast(8, to: UnownedJob.self), 1)
     state.listener?.isOver()

@@ -10,18 +10,18 @@ import Testing
     let ids = Log<UInt64>()
     let tasks = [
       Task {
-        ids.add(TaskReference.currentID ?? 0)
+        ids.add(UnownedTask.currentID ?? 0)
         try? await clock.sleep(for: .seconds(1))
       },
       Task {
-        ids.add(TaskReference.currentID ?? 0)
+        ids.add(UnownedTask.currentID ?? 0)
         for await _ in stream {}
       },
     ]
     await clock.settle()
     let known = Set(clock.scheduler.tasks.map(\.id))
     #expect(known.isSuperset(of: ids.all))
-    #expect(known.contains(TaskReference.currentID ?? 0))
+    #expect(known.contains(UnownedTask.currentID ?? 0))
     end.finish()
     await clock.advance(by: .seconds(1))
     for task in tasks { await task.value }

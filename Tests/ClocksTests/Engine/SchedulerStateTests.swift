@@ -14,7 +14,7 @@ import Testing
   @Test func aThreadIsAskedForOnceAndOnlyIfThereIsSomethingToDo() {
     var state = SchedulerState()
     #expect(state.claimThread() == nil)
-    state.jobIsReady(ReadyJob(of: 1, lane: .main), isFromOutside: false)
+    state.jobIsReady(ReadyJob(of: 1, executor: .main), isFromOutside: false)
     #expect(state.claimThread() == .main)
     #expect(state.claimThread() == nil)
     #expect(state.step(on: .main) == "run 1")
@@ -27,7 +27,7 @@ import Testing
 
   @Test func aJobOfTheMainActorMovesTheThread() {
     var state = SchedulerState()
-    state.jobIsReady(ReadyJob(of: 1, lane: .main), isFromOutside: false)
+    state.jobIsReady(ReadyJob(of: 1, executor: .main), isFromOutside: false)
     state.jobIsReady(ReadyJob(of: 2), isFromOutside: false)
     #expect(state.step() == "move to main")
     #expect(state.claimThread() == nil)
@@ -43,14 +43,14 @@ import Testing
 
   @Test func nothingIsStartedBesideAVisitor() {
     var state = SchedulerState()
-    state.visitorCame()
+    state.externallyStartedJobBegan()
     state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
     state.append(waiter())
     #expect(state.claimThread() == nil)
     #expect(state.step() == "rest")
     #expect(state.idleness.isIdle == false)
     #expect(state.activity.count == 0)
-    state.visitorLeft()
+    state.externallyStartedJobEnded()
     #expect(state.activity.count == 1)
     #expect(state.claimThread() == .pool)
     #expect(state.steps() == ["run 1", "finish", "rest"])
@@ -59,52 +59,52 @@ import Testing
 
   @Test func readyJobsRunWhileATaskIsAwayButNobodyIsToldThatTheTestIsIdle() {
     var state = SchedulerState()
-    state.taskWentAway(7)
+    state.taskBecameExternal(7)
     state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
     state.append(waiter())
     #expect(state.claimThread() == .pool)
     #expect(state.steps() == ["run 1", "rest"])
     #expect(state.idleness.isIdle == false)
     #expect(state.claimThread() == nil)
-    state.taskCameBack(7)
+    state.taskReturned(7)
     #expect(state.claimThread() == .pool)
     #expect(state.steps() == ["finish", "rest"])
   }
 
   @Test func whoOnlyWantsToKnowComesBeforeWhoMovesTime() {
     var state = SchedulerState()
-    let timeline = Timeline<Duration>(now: .zero)
-    state.append(advance(timeline, to: .seconds(1)))
+    let virtualClock = VirtualClock<Duration>(now: .zero)
+    state.append(advance(virtualClock, to: .seconds(1)))
     state.append(waiter(isOwn: false))
     #expect(state.steps() == ["finish another's", "finish", "rest"])
-    #expect(timeline.now == .seconds(1))
+    #expect(virtualClock.now == .seconds(1))
   }
 
   @Test func anAdvanceWakesOneSleepAfterAnotherAndEachAtItsDeadline() {
     var state = SchedulerState()
-    let timeline = Timeline<Duration>(now: .zero)
-    for second in [3, 1, 2] { sleep(on: timeline, until: .seconds(second)) }
-    state.append(advance(timeline, to: .seconds(2)))
+    let virtualClock = VirtualClock<Duration>(now: .zero)
+    for second in [3, 1, 2] { sleep(on: virtualClock, until: .seconds(second)) }
+    state.append(advance(virtualClock, to: .seconds(2)))
     #expect(state.step() == "wake")
-    #expect(timeline.now == .seconds(1))
+    #expect(virtualClock.now == .seconds(1))
     // What the wake has made ready comes before the next wake.
     state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
     #expect(state.step() == "run 1")
-    #expect(timeline.now == .seconds(1))
+    #expect(virtualClock.now == .seconds(1))
     #expect(state.steps() == ["wake", "finish", "rest"])
-    #expect(timeline.now == .seconds(2))
-    #expect(timeline.sleeps.count == 1)
+    #expect(virtualClock.now == .seconds(2))
+    #expect(virtualClock.sleeps.count == 1)
   }
 
   @Test func observersLookAtEachInstantBeforeTimeMovesOn() {
     var state = SchedulerState()
-    let timeline = Timeline<Duration>(now: .zero)
-    for second in 1...2 { sleep(on: timeline, until: .seconds(second)) }
-    state.append(advance(timeline, to: .seconds(2)))
-    state.append(observer: observer(timeline, after: .zero))
+    let virtualClock = VirtualClock<Duration>(now: .zero)
+    for second in 1...2 { sleep(on: virtualClock, until: .seconds(second)) }
+    state.append(advance(virtualClock, to: .seconds(2)))
+    state.append(observer: observer(virtualClock, after: .zero))
     #expect(state.step() == "wake")
     #expect(state.step() == "finish another's")
-    #expect(timeline.now == .seconds(1))
+    #expect(virtualClock.now == .seconds(1))
     #expect(state.steps() == ["wake", "finish", "rest"])
   }
 
@@ -115,7 +115,7 @@ import Testing
     state.append(waiter)
     // Whoever gives up keeps the task because of which, so there has to be one.
     let task = Task {}
-    let job = ReadyJob(job: unsafeBitCast(task, to: UnownedJob.self), taskID: 5, lane: .pool)
+    let job = ReadyJob(job: unsafeBitCast(task, to: UnownedJob.self), taskID: 5, executor: .pool)
     for _ in 1...3 {
       state.jobIsReady(job, isFromOutside: false)
       #expect(state.step() == "run 5")
@@ -135,9 +135,9 @@ import Testing
   @Test func whoOnlyWantsToKnowIsNotToldOfEndlessWakes() {
     var state = SchedulerState()
     state.runaway.limits = RunawayLimits(wakes: 2)
-    let timeline = Timeline<Duration>(now: .zero)
-    for second in 1...3 { sleep(on: timeline, until: .seconds(second)) }
-    state.append(advance(timeline, to: .seconds(9)))
+    let virtualClock = VirtualClock<Duration>(now: .zero)
+    for second in 1...3 { sleep(on: virtualClock, until: .seconds(second)) }
+    state.append(advance(virtualClock, to: .seconds(9)))
     #expect(state.step() == "wake")
     #expect(state.step() == "wake")
     let waiter = waiter()
@@ -151,16 +151,16 @@ import Testing
     var state = SchedulerState()
     state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
     #expect(state.step() == "run 1")
-    state.visitorCame()
+    state.externallyStartedJobBegan()
     state.jobIsReady(ReadyJob(of: 2), isFromOutside: false)
     #expect(state.claimThread() == nil)
-    state.idleness.giveUpRunning()
+    state.idleness.abandonRunning()
     #expect(state.claimThread() == .pool)
     // The job ends after all, and its thread asks what comes next.
     #expect(state.step(thread: 0) == "rest")
     #expect(state.step(thread: 1) == "run 2")
     // The visitor leaves after all.
-    state.visitorLeft()
+    state.externallyStartedJobEnded()
     state.checkInvariants()
     #expect(state.step(thread: 1) == "rest")
     #expect(state.idleness.isIdle == true)
@@ -169,8 +169,8 @@ import Testing
   @Test func jobsAreCountedAnewWhenSomebodyBeginsToWait() {
     var state = SchedulerState()
     state.runaway.limits = RunawayLimits(jobs: 3)
-    let timeline = Timeline<Duration>(now: .zero)
-    for waiter in [waiter(), advance(timeline, to: .zero), observer(timeline, after: .seconds(1))] {
+    let virtualClock = VirtualClock<Duration>(now: .zero)
+    for waiter in [waiter(), advance(virtualClock, to: .zero), observer(virtualClock, after: .seconds(1))] {
       for _ in 1...3 {
         state.jobIsReady(ReadyJob(of: 5), isFromOutside: false)
         #expect(state.step() == "run 5")
@@ -202,14 +202,14 @@ import Testing
     let scope = Scope(ScopeOptions())
     var state = SchedulerState(scope: scope)
     state.beginBody()
-    sleep(on: scope.timeline, until: .seconds(5))
+    sleep(on: scope.virtualClock, until: .seconds(5))
     state.scope?.pace.holds = 1
     #expect(state.claimThread() == nil)
     #expect(state.step() == "rest")
     state.scope?.pace.holds = 0
     #expect(state.claimThread() == .pool)
     #expect(state.step() == "wake")
-    #expect(scope.timeline.now == .seconds(5))
+    #expect(scope.virtualClock.now == .seconds(5))
     #expect(state.step() == "rest, alarm 1 in 5.0 seconds")
   }
 
@@ -217,7 +217,7 @@ import Testing
     let scope = Scope(ScopeOptions(jumpsAfter: .seconds(1)))
     var state = SchedulerState(scope: scope)
     state.beginBody()
-    sleep(on: scope.timeline, until: .seconds(5))
+    sleep(on: scope.virtualClock, until: .seconds(5))
     #expect(state.step() == "rest, alarm 1 in 1.0 seconds")
     state.jobIsReady(ReadyJob(of: 1), isFromOutside: true)
     _ = state.alarmRings(1, isAnyBusy: false)
@@ -256,7 +256,7 @@ import Testing
     var state = SchedulerState(scope: Scope(ScopeOptions()))
     state.beginBody()
     state.append(waiter())
-    _ = state.scope?.body.giveUp(.runaway(.jobs(1)))
+    _ = state.scope?.body.abort(.runaway(.jobs(1)))
     #expect(state.step() == "cancel 1")
     #expect(state.step() == "finish")
     #expect(state.step() == "rest, alarm 1 in 5.0 seconds")
@@ -267,7 +267,7 @@ import Testing
     var state = SchedulerState(scope: scope)
     state.beginBody()
     let task = Task {}
-    let job = ReadyJob(job: unsafeBitCast(task, to: UnownedJob.self), taskID: 5, lane: .pool)
+    let job = ReadyJob(job: unsafeBitCast(task, to: UnownedJob.self), taskID: 5, executor: .pool)
     for _ in 1...3 {
       state.jobIsReady(job, isFromOutside: false)
       #expect(state.step() == "run 5")
@@ -287,10 +287,10 @@ import Testing
     var state = SchedulerState(scope: Scope(ScopeOptions()))
     state.beginBody()
     #expect(state.step() == "rest, alarm 1 in 5.0 seconds")
-    state.visitorCame()
+    state.externallyStartedJobBegan()
     _ = state.alarmRings(1, isAnyBusy: false)
     #expect(state.scope?.body.toCancel.count == 0)
-    state.visitorLeft()
+    state.externallyStartedJobEnded()
     _ = state.alarmRings(1, isAnyBusy: false)
     #expect(state.scope?.body.toCancel.count == 1)
   }
@@ -299,29 +299,29 @@ import Testing
     let scope = Scope(ScopeOptions(jumpsAfter: .seconds(1)))
     var state = SchedulerState(scope: scope)
     state.beginBody()
-    for second in 5...6 { sleep(on: scope.timeline, until: .seconds(second)) }
+    for second in 5...6 { sleep(on: scope.virtualClock, until: .seconds(second)) }
     #expect(state.step() == "rest, alarm 1 in 1.0 seconds")
     _ = state.alarmRings(1, isAnyBusy: false)
     #expect(state.steps() == ["wake", "rest, alarm 2 in 1.0 seconds"])
-    #expect(scope.timeline.now == .seconds(5))
+    #expect(scope.virtualClock.now == .seconds(5))
   }
 
   @Test func whoLooksAtEachInstantWaitsForAPauseAndIsNotStuck() {
     let scope = Scope(ScopeOptions(jumpsAfter: .seconds(1)))
     var state = SchedulerState(scope: scope)
     state.beginBody()
-    state.append(observer: observer(scope.timeline, after: .zero, isPaced: true))
+    state.append(observer: observer(scope.virtualClock, after: .zero, isPaced: true))
     #expect(state.step() == "rest, alarm 1 in 1.0 seconds")
     _ = state.alarmRings(1, isAnyBusy: false)
     #expect(state.step() == "finish another's")
-    #expect(scope.timeline.now == .seconds(9))
+    #expect(scope.virtualClock.now == .seconds(9))
   }
 
   @Test func wakesAreCountedAnewWhenTheBodyIsCancelledForThem() {
     let scope = Scope(ScopeOptions(limits: RunawayLimits(wakes: 2)))
     var state = SchedulerState(scope: scope)
     state.beginBody()
-    for second in 1...6 { sleep(on: scope.timeline, until: .seconds(second)) }
+    for second in 1...6 { sleep(on: scope.virtualClock, until: .seconds(second)) }
     let steps = (1...6).map { _ in state.step() }
     #expect(steps == ["wake", "wake", "cancel 1", "wake", "wake", "report"])
   }
@@ -330,10 +330,10 @@ import Testing
     let scope = Scope(ScopeOptions(limits: RunawayLimits(jobs: 1)))
     var state = SchedulerState(scope: scope)
     state.beginBody()
-    let observer = observer(scope.timeline, after: .zero, isPaced: true)
+    let observer = observer(scope.virtualClock, after: .zero, isPaced: true)
     state.append(observer: observer)
     let task = Task {}
-    let job = ReadyJob(job: unsafeBitCast(task, to: UnownedJob.self), taskID: 5, lane: .pool)
+    let job = ReadyJob(job: unsafeBitCast(task, to: UnownedJob.self), taskID: 5, executor: .pool)
     state.jobIsReady(job, isFromOutside: false)
     #expect(state.step() == "run 5")
     state.jobIsReady(job, isFromOutside: false)
@@ -353,46 +353,46 @@ import Testing
     let seed = UInt64(RepeatedTrait.number)
     var random = Randomness(state: seed)
     var state = SchedulerState()
-    let timeline = Timeline<Duration>(now: .zero)
-    var model = (ready: 0, visitors: 0, away: 0, waiters: 0, hasThread: false)
+    let virtualClock = VirtualClock<Duration>(now: .zero)
+    var model = (ready: 0, externallyStartedJobs: 0, away: 0, waiters: 0, hasThread: false)
     for step in 0..<20_000 {
       switch UInt8.random(in: 0..<10, using: &random) {
       case 0, 1:
         state.jobIsReady(ReadyJob(of: UInt64(step)), isFromOutside: false)
         model.ready += 1
       case 2:
-        state.visitorCame()
-        model.visitors += 1
-      case 3 where model.visitors > 0:
-        state.visitorLeft()
-        model.visitors -= 1
+        state.externallyStartedJobBegan()
+        model.externallyStartedJobs += 1
+      case 3 where model.externallyStartedJobs > 0:
+        state.externallyStartedJobEnded()
+        model.externallyStartedJobs -= 1
       case 4:
-        state.taskWentAway(1)
+        state.taskBecameExternal(1)
         model.away += 1
       case 5 where model.away > 0:
-        state.taskCameBack(1)
+        state.taskReturned(1)
         model.away -= 1
       case 6:
-        state.append(Bool.random(using: &random) ? waiter() : advance(timeline, to: .zero))
+        state.append(Bool.random(using: &random) ? waiter() : advance(virtualClock, to: .zero))
         model.waiters += 1
       default:
         if model.hasThread {
           let action = state.step()
           if action.hasPrefix("run") { model.ready -= 1 }
           if action.hasPrefix("finish") {
-            #expect(model.ready == 0 && model.visitors == 0 && model.away == 0)
+            #expect(model.ready == 0 && model.externallyStartedJobs == 0 && model.away == 0)
             model.waiters -= 1
           }
           model.hasThread = action != "rest"
         }
       }
       let canAct =
-        model.visitors == 0 && (model.ready > 0 || (model.away == 0 && model.waiters > 0))
+        model.externallyStartedJobs == 0 && (model.ready > 0 || (model.away == 0 && model.waiters > 0))
       let claimed = state.claimThread() != nil
       #expect(claimed == (!model.hasThread && canAct))
       if claimed { model.hasThread = true }
       let isIdle =
-        !model.hasThread && model.ready == 0 && model.visitors == 0 && model.away == 0
+        !model.hasThread && model.ready == 0 && model.externallyStartedJobs == 0 && model.away == 0
       #expect(state.idleness.isIdle == isIdle)
       if step % 1_000 == 0 { state.checkInvariants() }
     }
@@ -406,35 +406,35 @@ import Testing
     return waiter
   }
 
-  private func advance(_ timeline: Timeline<Duration>, to target: Duration) -> IdleWaiter {
-    let advance = Advance(timeline, isOwn: true, .instant, target)
+  private func advance(_ virtualClock: VirtualClock<Duration>, to target: Duration) -> IdleWaiter {
+    let advance = Advance(virtualClock, isOwn: true, .instant, target)
     advance.continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, Never>.self)
     return advance
   }
 
   private func observer(
-    _ timeline: Timeline<Duration>, after known: Duration, isPaced: Bool = false
+    _ virtualClock: VirtualClock<Duration>, after known: Duration, isPaced: Bool = false
   ) -> InstantObserver {
-    let observer = TimelineObserver(
-      timeline, isOwn: false, isPaced: isPaced, after: known, jobsFromOutside: 0, upTo: .seconds(9))
+    let observer = VirtualClockObserver(
+      virtualClock, isOwn: false, isPaced: isPaced, after: known, jobsFromOutside: 0, upTo: .seconds(9))
     observer.continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, Never>.self)
     return observer
   }
 
-  private func sleep(on timeline: Timeline<Duration>, until deadline: Duration) {
+  private func sleep(on virtualClock: VirtualClock<Duration>, until deadline: Duration) {
     let continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, any Error>.self)
-    _ = timeline.sleeps.suspend(
-      timeline.sleeps.reserve(), .continuation(continuation, isOwn: true), until: deadline,
-      details: .init(registered: timeline.now, clock: .test))
+    _ = virtualClock.sleeps.suspend(
+      virtualClock.sleeps.reserve(), .continuation(continuation, isOwn: true), until: deadline,
+      details: .init(registered: virtualClock.now, clock: .test))
   }
 }
 
 extension SchedulerState {
   /// Decides what comes next, and says what that is.
   fileprivate mutating func step(
-    on lane: Lane = .pool, mayStay: Bool = true, thread: Int = 0
+    on executor: ExecutorKind = .pool, mayStay: Bool = true, thread: Int = 0
   ) -> String {
-    switch next(on: lane, mayStay: mayStay, thread: thread) {
+    switch next(on: executor, mayStay: mayStay, thread: thread) {
     case .run(let job): "run \(job.taskID)"
     case .wake(_, let isOwn): isOwn ? "wake" : "wake another's"
     case .wakeAndRun: "wake and run"
@@ -444,21 +444,21 @@ extension SchedulerState {
     case .report: "report"
     case .look: "look"
     case .inspect(let sleeps): "inspect \(sleeps.count)"
-    case .move(let lane): "move to \(lane)"
+    case .move(let executor): "move to \(executor)"
     case .rest(nil): "rest"
     case .rest(let alarm?): "rest, alarm \(alarm.number) in \(alarm.duration)"
     }
   }
 
   /// Decides what comes next until the thread rests, and says what that is.
-  fileprivate mutating func steps(on lane: Lane = .pool) -> [String] {
+  fileprivate mutating func steps(on executor: ExecutorKind = .pool) -> [String] {
     var steps: [String] = []
-    repeat { steps.append(step(on: lane)) } while !steps[steps.count - 1].hasPrefix("rest")
+    repeat { steps.append(step(on: executor)) } while !steps[steps.count - 1].hasPrefix("rest")
     return steps
   }
 
   /// The body of a scope begins; any task will do.
   fileprivate func beginBody() {
-    scope?.body.begin(TaskReference(job: unsafeBitCast(Task {}, to: UnownedJob.self)).handle)
+    scope?.body.begin(UnownedTask(job: unsafeBitCast(Task {}, to: UnownedJob.self)).handle)
   }
 }

@@ -8,7 +8,7 @@ import Testing
     _ options: ScopeOptions = ScopeOptions(), holds: Int = 0, unlimitedHolds: Int = 0
   ) -> ScopeState {
     let scope = ScopeState(Scope(options))
-    scope.body.begin(TaskReference(job: unsafeBitCast(Task {}, to: UnownedJob.self)).handle)
+    scope.body.begin(UnownedTask(job: unsafeBitCast(Task {}, to: UnownedJob.self)).handle)
     scope.pace.holds = holds
     scope.pace.unlimitedHolds = unlimitedHolds
     return scope
@@ -129,13 +129,13 @@ import Testing
 
   @Test func theFirstProblemIsReportedAndOnce() {
     let scope = scope()
-    #expect(scope.body.giveUp(.runaway(.jobs(1))) == nil)
+    #expect(scope.body.abort(.runaway(.jobs(1))) == nil)
     #expect(!scope.body.isReported)
-    guard case .runaway(.jobs(1, task: 0))? = scope.body.giveUp(.runaway(.wakes(2))) else {
+    guard case .runaway(.jobs(1, task: 0))? = scope.body.abort(.runaway(.wakes(2))) else {
       Issue.record("the first problem is not the one that is reported")
       return
     }
-    #expect(scope.body.giveUp(.runaway(.wakes(3))) == nil)
+    #expect(scope.body.abort(.runaway(.wakes(3))) == nil)
     #expect(scope.body.takeToCancel().count == 3)
     #expect(scope.body.takeToCancel().isEmpty)
     let (problem, tasks) = scope.body.end()
@@ -150,17 +150,17 @@ import Testing
       scope.body.isDone(waiter)
     }
     #expect(isDone())
-    _ = scope.body.giveUp(.runaway(.jobs(1)))
+    _ = scope.body.abort(.runaway(.jobs(1)))
     #expect(isDone())
-    _ = scope.body.giveUp(.runaway(.jobs(1)))
+    _ = scope.body.abort(.runaway(.jobs(1)))
     #expect(scope.body.isReported)
     #expect(!isDone())
     await withUnsafeContinuation { waiter in
       #expect(!isDone(waiter))
-      #expect(!scope.body.isTold)
+      #expect(!scope.body.reportDelivered)
       scope.body.tell()?.resume()
     }
-    #expect(scope.body.isTold)
+    #expect(scope.body.reportDelivered)
     #expect(isDone())
     let waiter = scope.body.tell()
     #expect(waiter == nil)
@@ -168,7 +168,7 @@ import Testing
 
   @Test func aProblemThatEndedTheBodyIsToldAtItsEnd() {
     let scope = scope()
-    _ = scope.body.giveUp(.runaway(.wakes(2)))
+    _ = scope.body.abort(.runaway(.wakes(2)))
     guard case .runaway(.wakes(2))? = scope.body.end().problem else {
       Issue.record("the problem is lost")
       return
@@ -179,8 +179,8 @@ import Testing
     let scope = scope()
     #expect(!scope.isAwaited)
     let continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, any Error>.self)
-    _ = scope.timeline.sleeps.suspend(
-      scope.timeline.sleeps.reserve(), .continuation(continuation, isOwn: true),
+    _ = scope.virtualClock.sleeps.suspend(
+      scope.virtualClock.sleeps.reserve(), .continuation(continuation, isOwn: true),
       until: .seconds(1), details: .init(registered: .zero, clock: .test))
     #expect(scope.isAwaited)
     scope.end()

@@ -15,7 +15,7 @@ import Testing
     let choice: @Sendable ([Candidate]) -> Int
     init(_ choice: @escaping @Sendable ([Candidate]) -> Int) { self.choice = choice }
 
-    func choose(among candidates: borrowing Row<Candidate>) -> Int {
+    func choose(among candidates: borrowing ScratchBuffer<Candidate>) -> Int {
       asked.add(candidates.all)
       return choice(candidates.all)
     }
@@ -85,7 +85,7 @@ import Testing
     let ids = Log<UInt64>()
     for _ in 0..<2 {
       Task {
-        ids.add(TaskReference.currentID ?? 0)
+        ids.add(UnownedTask.currentID ?? 0)
         try await clock.sleep(for: .seconds(1))
       }
     }
@@ -104,9 +104,9 @@ import Testing
     #expect(
       chooser.asked.all == [
         [.sleep(number: 0, task: first), .sleep(number: 1, task: second)],
-        [.job(position: 0, task: first, lane: .pool), .sleep(number: 1, task: second)],
+        [.job(position: 0, task: first, executor: .pool), .sleep(number: 1, task: second)],
         [
-          .job(position: 0, task: first, lane: .pool), .job(position: 1, task: second, lane: .pool),
+          .job(position: 0, task: first, executor: .pool), .job(position: 1, task: second, executor: .pool),
         ],
       ])
     let woken = events.log.all.filter { if case .sleepWoken = $0 { true } else { false } }
@@ -119,7 +119,7 @@ import Testing
       let ids = Log<UInt64>()
       let tasks = (0..<2).map { _ in
         Task {
-          ids.add(TaskReference.currentID ?? 0)
+          ids.add(UnownedTask.currentID ?? 0)
           try await time.clock.sleep(for: .seconds(1))
         }
       }
@@ -133,7 +133,7 @@ import Testing
       #expect(
         withSleeps == [
           [.sleep(number: 0, task: first), .sleep(number: 1, task: second)],
-          [.job(position: 0, task: first, lane: .pool), .sleep(number: 1, task: second)],
+          [.job(position: 0, task: first, executor: .pool), .sleep(number: 1, task: second)],
         ])
     }
   }
@@ -160,10 +160,10 @@ import Testing
     let clock = TestClock()
     let events = Events()
     clock.scheduler.change { $0.add(events) }
-    let me = try #require(TaskReference.currentID)
+    let me = try #require(UnownedTask.currentID)
     let ids = Log<UInt64>()
     let sleeper = Task {
-      ids.add(TaskReference.currentID ?? 0)
+      ids.add(UnownedTask.currentID ?? 0)
       try? await clock.sleep(for: .seconds(1))
       try? await clock.sleep(for: .seconds(5))
     }
@@ -215,23 +215,23 @@ import Testing
     let events = Events()
     var state = SchedulerState()
     state.add(events)
-    state.taskWentAway(7)
-    state.taskCameBack(7)
-    #expect(events.log.all == [.taskAway(7), .taskBack(7)])
+    state.taskBecameExternal(7)
+    state.taskReturned(7)
+    #expect(events.log.all == [.taskBecameExternal(7), .taskReturned(7)])
   }
 
   @Test func idlenessWaitsForATaskThatIsAwayAndReadyJobsDoNot() async {
     let clock = TestClock()
     let isBack = Counted()
     let log = Log<String>()
-    clock.scheduler.change { $0.taskWentAway(1) }
+    clock.scheduler.change { $0.taskBecameExternal(1) }
     Task { log.add(isBack.value == 1 ? "late" : "at once") }
     onAThread {
       // Unless the job is kept back until then.
       let end = RealTime(in: .seconds(60))
       while log.all.isEmpty, !end.hasPassed { usleep(1_000) }
       isBack.increment()
-      clock.scheduler.change { $0.taskCameBack(1) }
+      clock.scheduler.change { $0.taskReturned(1) }
     }
     await clock.settle()
     #expect(isBack.value == 1)
@@ -242,10 +242,10 @@ import Testing
     try await withVirtualTime { time in
       let scheduler = time.scheduler
       let isBack = Counted()
-      scheduler.change { $0.taskWentAway(1) }
+      scheduler.change { $0.taskBecameExternal(1) }
       onAThread(after: 0.05) {
         isBack.increment()
-        scheduler.change { $0.taskCameBack(1) }
+        scheduler.change { $0.taskReturned(1) }
       }
       try await Task.sleep(for: .seconds(1))
       #expect(isBack.value == 1)

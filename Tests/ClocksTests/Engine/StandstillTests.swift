@@ -71,21 +71,21 @@ import XCTest
   /// that it does not look as well.
   @Test func aTestStandsStillOnlyIfSomethingSleepsAndNothingElseHappens() async {
     let scheduler = Scheduler(origin: .here())
-    let timeline = Timeline<Duration>(now: .zero)
-    scheduler.add(timeline)
+    let virtualClock = VirtualClock<Duration>(now: .zero)
+    scheduler.add(virtualClock)
     func look(_ times: Int, isAnyBusy: Bool = false, hasScope: Bool = false) -> [Bool] {
       (0..<times).map { _ in
         scheduler.newStandstill(after: .zero, isAnyBusy: isAnyBusy, hasScope: hasScope) != nil
       }
     }
-    func somethingHappens() { scheduler.change { $0.activity.visitorHasLeft() } }
+    func somethingHappens() { scheduler.change { $0.activity.externallyStartedJobEnded() } }
 
     #expect(look(3) == [false, false, false])
     await #expect(throws: CancellationError.self) {
       try await withUnsafeThrowingContinuation { continuation in
         scheduler.change { _ in
-          _ = timeline.sleeps.suspend(
-            timeline.sleeps.reserve(), .continuation(continuation, isOwn: false),
+          _ = virtualClock.sleeps.suspend(
+            virtualClock.sleeps.reserve(), .continuation(continuation, isOwn: false),
             until: .seconds(1), details: .init(registered: .zero, clock: .test))
         }
         // The first look only notes what there is; and a standstill is told once.
@@ -94,9 +94,9 @@ import XCTest
         #expect(look(3) == [false, true, false])
         somethingHappens()
         #expect(look(6, isAnyBusy: true) == [false, false, false, false, true, false])
-        scheduler.change { $0.idleness.visitors += 1 }
+        scheduler.change { $0.idleness.externallyStartedJobs += 1 }
         #expect(look(3) == [false, false, false])
-        scheduler.change { $0.idleness.visitors -= 1 }
+        scheduler.change { $0.idleness.externallyStartedJobs -= 1 }
         #expect(look(2) == [false, true])
         somethingHappens()
         #expect(look(3, hasScope: true) == [false, false, false])

@@ -49,8 +49,8 @@ import Testing
       "leftoverWithAnActorThatSwallowsCancellation", Reports.blockedInScope, dump: "task # runs"),
     Hang("cancelledHeartbeatOnATestClock", Reports.blocked, dump: "in TestClock.settle()"),
     Hang("spinnerThatAnAdvanceWaitsFor", Reports.blocked, dump: "in TestClock.advance(by:)"),
-    Hang("leftoverThatYieldsForEver", Reports.restless, dump: "task # has yielded"),
-    Hang("leftoverThatYieldsForEverAndDoesNotHear", Reports.deaf, dump: "task # has yielded"),
+    Hang("leftoverThatYieldsForEver", Reports.neverIdles, dump: "task # has yielded"),
+    Hang("leftoverThatYieldsForEverAndDoesNotHear", Reports.ignoresCancellation, dump: "task # has yielded"),
     Hang(
       "clockThatAHelperMade", Reports.forgottenAdvance,
       dump: "in HangingTests.clockThatAHelperMade()"),

@@ -29,13 +29,13 @@ enum Reports {
 
   static let blockedInScope = blocked + "\nIt is 3.0 seconds. Pending sleeps: none"
 
-  static let restless = """
+  static let neverIdles = """
     withVirtualTime expects that no task is left when its operation returns, but at 0.0 seconds task # runs \
     on, and never comes to rest: it yields in an endless loop.
     Await the task or cancel it before the operation returns.
     """
 
-  static let deaf = """
+  static let ignoresCancellation = """
     withVirtualTime has cancelled task #, which ran on when its operation had returned, but it never comes \
     to rest: it yields in an endless loop that does not ask `Task.isCancelled`. It has been suspended for \
     good.

@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(arguments: 0..<20) func aTestCaseIsKnown(_: Int) throws {
-    #expect(TestCaseRegister.isTestCase(try #require(TaskReference.currentID)))
+    #expect(TestCaseMembership.isTestCase(try #require(UnownedTask.currentID)))
   }
 
   #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
@@ -55,12 +55,12 @@ import Testing
       let clock = hasOwner ? TestClock() : nil
       let made = TaskCreation.makeTestCase {
         let task = unsafeBitCast(Task {}, to: UnownedJob.self)
-        #expect(TestCaseRegister.isTestCase(taskID(of: task)))
+        #expect(TestCaseMembership.isTestCase(taskID(of: task)))
         return .init(task: task, context: nil)
       }
-      #expect(TestCaseRegister.isTestCase(taskID(of: made.task)))
+      #expect(TestCaseMembership.isTestCase(taskID(of: made.task)))
       // One that is made then is none.
-      #expect(!TestCaseRegister.isTestCase(taskID(of: unsafeBitCast(Task {}, to: UnownedJob.self))))
+      #expect(!TestCaseMembership.isTestCase(taskID(of: unsafeBitCast(Task {}, to: UnownedJob.self))))
       withExtendedLifetime(clock) {}
     }
   #endif

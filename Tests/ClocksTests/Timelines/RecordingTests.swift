@@ -256,10 +256,10 @@ struct RecordingTests {
     let copy = store
     for number in 5_000..<50_000 { store.append(RecordedEvent(kind: .mark, other: UInt64(number))) }
     var seen: [UInt64] = []
-    copy.visit { seen.append($0.other) }
+    copy.waitForCurrentJobAndTask { seen.append($0.other) }
     #expect(seen == Array(0..<5_000))
     seen = []
-    store.visit { seen.append($0.other) }
+    store.waitForCurrentJobAndTask { seen.append($0.other) }
     #expect(seen == Array(UInt64(store.dropped)..<50_000))
     #expect(store.count + store.dropped == 50_000)
     #expect((10_000...18_191).contains(store.count))

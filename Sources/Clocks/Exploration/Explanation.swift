@@ -1,0 +1,194 @@
+/// The text of a failure that a search has found.
+struct Explanation {
+  let failure: Exploration.Failure
+  let limits: ScheduleSearch.Limits
+  let replayForm: (String) -> String
+
+  var text: String {
+    var lines = [heading]
+    lines += failure.constraints.map { "  " + sentence($0) }
+    lines += lanes.map { "  " + $0 }
+    let replays =
+      failure.replays.all == 0
+      ? "" : " (failed in \(failure.replays.same) of \(failure.replays.all) replays)"
+    lines.append("Replay: \(replayForm(failure.token))\(replays)")
+    if let divergence = failure.divergence {
+      lines.append("Two runs of this schedule were not the same: they " + divergence.description)
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  private var heading: String {
+    let of = limits.count == .max ? "" : " of \(limits.count.grouped)"
+    let passed = failure.number - 1
+    let how =
+      failure.number == 1 ? "first in, first out" : "\(passed.grouped) passed; \(failure.plan.name)"
+    let decisions = failure.record.decisions.count
+    let matter = failure.constraints.count
+    let schedule = "Schedule \(failure.number.grouped)\(of) (\(how))."
+    switch matter {
+    case 0:
+      return "\(schedule) None of \(decisions) decisions matters: it fails first in, first out."
+    case 1: return "\(schedule) 1 of \(decisions) decisions matters; undo it and it passes:"
+    default:
+      return failure.isMinimal
+        ? "\(schedule) \(matter) of \(decisions) decisions matter; undo any and it passes:"
+        : "\(schedule) \(matter) of \(decisions) decisions are enough for it:"
+    }
+  }
+
+  /// For example `b.1 before a.3`, with the names of the tasks if they have any.
+  private func sentence(_ constraint: Constraint) -> String {
+    let tree = failure.tree
+    let named = [constraint.first, constraint.second].compactMap { step in
+      failure.details?.names[step.task].map { "\(tree.name(of: step.task)) is \"\($0)\"" }
+    }
+    let names = named.count == 2 && named[0] == named[1] ? [named[0]] : named
+    return tree.name(of: constraint.first) + " before " + tree.name(of: constraint.second)
+      + (names.isEmpty ? "" : "   (\(names.joined(separator: ", ")))")
+  }
+
+  // MARK: - Lanes
+
+  /// As many rows are shown at most.
+  private static let mostRows = 24
+
+  /// The steps around those that matter, a row each.
+  private var lanes: [String] {
+    guard let details = failure.details, details.steps.count == failure.record.steps.count else {
+      return []
+    }
+    let record = failure.record
+    let shown = rows(of: record)
+    var lanes: [String] = []
+    var laneOfTask: [Int: Int] = [:]
+    for task in Set(shown.map { record.steps[$0].task }).sorted(by: { order($0) < order($1) }) {
+      laneOfTask[task] = lanes.count
+      lanes.append(laneName(task, details))
+    }
+    var laneOfActor: [String: Int] = [:]
+    for index in shown {
+      guard let actor = details.steps[index].actor, laneOfActor[actor] == nil else { continue }
+      laneOfActor[actor] = lanes.count
+      lanes.append(actor)
+    }
+    let decided = Dictionary(
+      record.decisions.enumerated().filter { $0.element.chosen != 0 }.map {
+        ($0.element.step, $0.offset + 1)
+      }, uniquingKeysWith: { first, _ in first })
+    // What they mean is looked up now that something has failed.
+    let symbols = Symbols(of: functions(of: shown.map { details.steps[$0] }), in: details.images)
+    var table = LaneTable(lanes: lanes)
+    for index in shown {
+      let step = record.steps[index]
+      let detail = details.steps[index]
+      let lane = laneOfTask[step.task] ?? 0
+      var row = LaneTable.ScratchBuffer(time: detail.time.inSeconds)
+      row.cells[lane] = cell(step, detail, symbols)
+      if let actor = detail.actor, let to = laneOfActor[actor] {
+        row.arrow = .init(from: lane, to: to)
+        let externallyStartedJobs = detail.externallyStartedJobs.map { visitor in
+          failure.tree.name(of: visitor.task)
+            + (symbols.place(of: visitor.functions).map { " \($0)" } ?? "")
+        }
+        row.cells[to] = externallyStartedJobs.isEmpty ? "runs" : "runs " + externallyStartedJobs.joined(separator: ", ")
+      }
+      if let decision = decided[index] { row.remark = "◀ decision \(decision)" }
+      table.rows.append(row)
+    }
+    return table.lines(width: 98, limit: Self.mostRows + 2)
+  }
+
+  private func order(_ task: Int) -> String {
+    task == TaskTree.test ? "" : failure.tree.name(of: task)
+  }
+
+  private func laneName(_ task: Int, _ details: StepDetails) -> String {
+    if task == TaskTree.test { return "test (0)" }
+    if task == TaskTree.outside { return "outside (1)" }
+    let name = failure.tree.name(of: task)
+    return details.names[task].map { "\"\($0)\" (\(name))" } ?? "task \(name)"
+  }
+
+  private func cell(
+    _ step: ScheduleStep, _ detail: StepDetails.Detail, _ symbols: Symbols
+  ) -> String {
+    let name = failure.tree.name(of: step)
+    if step.isWake { return "\(name) wakes" }
+    let place = symbols.place(of: detail.functions).map { " \($0)" } ?? ""
+    return name + (detail.isOnMain ? " on main" : "") + place
+  }
+
+  private func functions(of details: [StepDetails.Detail]) -> Set<UInt> {
+    details.reduce(into: []) { functions, detail in
+      functions.formUnion(detail.functions)
+      for visitor in detail.externallyStartedJobs { functions.formUnion(visitor.functions) }
+    }
+  }
+
+  /// The numbers of the steps that are shown: those of the tasks that matter, near where it matters.
+  private func rows(of record: RunRecord) -> [Int] {
+    if record.steps.count <= Self.mostRows { return Array(record.steps.indices) }
+    let tasks = Set(
+      failure.constraints.flatMap { [$0.first.task, $0.second.task] })
+    let places = record.steps.indices.filter { index in
+      failure.constraints.contains {
+        $0.first == record.steps[index] || $0.second == record.steps[index]
+      }
+    }
+    guard let first = places.first, let last = places.last else {
+      return Array(record.steps.indices.suffix(Self.mostRows))
+    }
+    let near = record.steps.indices.filter { index in
+      tasks.contains(record.steps[index].task) && index >= first - 8 && index <= last + 8
+    }
+    guard near.count > Self.mostRows else { return near }
+    // The places themselves, and as much around them as there is room for.
+    let ranked = near.sorted { one, other in
+      distance(one, places) < distance(other, places)
+    }
+    return ranked.prefix(Self.mostRows).sorted()
+  }
+
+  private func distance(_ index: Int, _ places: [Int]) -> Int {
+    places.map { abs($0 - index) }.min() ?? 0
+  }
+
+  // MARK: - Other reports
+
+  /// A test that does not do the same in the same order.
+  static func notDeterministic(_ divergence: Divergence, _ summary: ScheduleSummary) -> String {
+    """
+    The test does not do the same in the same order, so an order that fails could not be found again: two \
+    runs first in, first out \(divergence.description)
+    """
+  }
+
+  /// What is to be said if a token's schedule has run and passed: `nil` if it was the very one.
+  static func isNotWhatItWas(
+    _ token: ScheduleToken, _ text: String, _ run: ScheduleRun
+  ) -> String? {
+    let happened = Set(run.record.steps)
+    let missing = token.constraints.flatMap { [$0.first, $0.second] }.filter {
+      !happened.contains($0)
+    }
+    let toDo = """
+      The token is another test's, or the test or its code has changed since: search again with \
+      `.schedules`.
+      """
+    if !missing.isEmpty {
+      let names = missing.map(run.tree.name).joined(separator: ", ")
+      return """
+        The schedule "\(text)" is no longer possible: \(names) did not come. \(toDo)
+        """
+    }
+    guard run.record.check == token.trace else {
+      let found = ScheduleToken(constraints: token.constraints, trace: run.record.check)
+      return """
+        The schedule "\(text)" is not the order that was recorded: its steps came as in \
+        "\(found.text(run.tree))", and the test passed. \(toDo)
+        """
+    }
+    return nil
+  }
+}

@@ -1,0 +1,243 @@
+/// How a run decides what comes first.
+enum Plan: Hashable, Sendable {
+  /// First in, first out, as far as the constraints allow.
+  case constraints([Constraint])
+  /// First in, first out, but one step waits until nothing else can run.
+  case hold(ScheduleStep)
+  /// Last in, first out.
+  case newestFirst
+  /// The first decisions as they are given, then first in, first out.
+  case prefix([UInt16])
+  /// Each step with the same probability.
+  case random(seed: UInt64)
+  /// Each interleaving with about the same probability: the more a task has still to do, the more
+  /// probable it is (Uniform Random Walk; Zhao et al., "Selectively Uniform Concurrency Testing", 2025).
+  case uniform(seed: UInt64)
+  /// Tasks have priorities, which fall at a few points that are chosen by chance (Burckhardt et al., "A
+  /// Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", 2010).
+  case priorities(seed: UInt64, depth: Int)
+  /// Steps have priorities, which are drawn again for those that conflict with what has run (Yuan et al.,
+  /// "Partial Order Aware Concurrency Sampling", 2018).
+  case partialOrder(seed: UInt64)
+
+  static let firstInFirstOut = Plan.constraints([])
+
+  /// How the plan is called in a report.
+  var name: String {
+    switch self {
+    case .constraints(let constraints):
+      constraints.isEmpty ? "first in, first out" : "reversal"
+    case .hold: "hold"
+    case .newestFirst: "last in, first out"
+    case .prefix: "exhaustive"
+    case .random: "random"
+    case .uniform: "URW"
+    case .priorities(_, let depth): "PCT\(depth)"
+    case .partialOrder: "POS"
+    }
+  }
+}
+
+/// What is known about a test's tasks from a run first in, first out.
+struct Profile: Sendable {
+  /// The number of steps in the run.
+  var steps = 0
+  /// The number of steps of each task and of all that it makes.
+  var weights: [Int] = []
+  /// What each step touches, a bit for each actor.
+  var touched: [ScheduleStep: UInt64] = [:]
+
+  /// After how many steps a run goes on first in, first out: then a loop seems to wait for what the order
+  /// keeps back, and would wait for ever.
+  var longest: Int { steps == 0 ? .max : 2 * steps + 100 }
+}
+
+/// Decides in a run, by a plan.
+struct Strategy {
+  private let plan: Plan
+  private let profile: Profile
+  private var mixer: Mixer
+  /// How much of each task's steps is still to come, in `uniform`; its priority, in `priorities`.
+  private var values: [Int] = []
+  /// The step numbers at which a priority falls, the last one first.
+  private var falls: [Int] = []
+  private var decisions = 0
+  private var holds = 0
+  private var salt: [UInt64: UInt64] = [:]
+  /// How often each constraint has kept its second step back.
+  private var kept: [Int] = []
+  /// Which constraints are met.
+  private var isMet: [Bool] = []
+  private let constraints: [Constraint]
+
+  /// How often a step is kept back at most: what it waits for may depend on it.
+  private static let patience = 1_000
+  /// The same for a step that waits until nothing else can run: a loop may wait for it.
+  private static let patienceOfHold = 100
+
+  init(_ plan: Plan, profile: Profile) {
+    self.plan = plan
+    self.profile = profile
+    mixer = Mixer(seed: 0)
+    var constraints: [Constraint] = []
+    switch plan {
+    case .constraints(let wanted): constraints = wanted
+    case .random(let seed), .partialOrder(let seed): mixer = Mixer(seed: seed)
+    case .uniform(let seed):
+      mixer = Mixer(seed: seed)
+      values = profile.weights
+    case .priorities(let seed, let depth):
+      mixer = Mixer(seed: seed)
+      for _ in 1..<max(1, depth) { falls.append(mixer.below(max(1, profile.steps))) }
+      falls.sort(by: >)
+    case .hold, .newestFirst, .prefix: break
+    }
+    self.constraints = constraints
+    if !constraints.isEmpty {
+      kept = Array(repeating: 0, count: constraints.count)
+      isMet = Array(repeating: false, count: constraints.count)
+    }
+  }
+
+  /// The constraints whose first step has not come.
+  var unmet: [Constraint] { constraints.indices.filter { !isMet[$0] }.map { constraints[$0] } }
+
+  // MARK: - What happens
+
+  /// A task has been made.
+  mutating func created(_ task: Int, by parent: Int) {
+    guard case .uniform = plan, profile.weights.indices.contains(task) else { return }
+    if values.indices.contains(parent) { values[parent] -= profile.weights[task] }
+  }
+
+  /// A step begins.
+  mutating func begins(_ step: ScheduleStep, number: Int, others: [ScheduleStep]) {
+    switch plan {
+    case .constraints:
+      // By their bits: a debug build would call a function for each comparison.
+      for index in 0..<constraints.count where constraints[index].first.bits == step.bits {
+        isMet[index] = true
+      }
+    case .uniform:
+      if step.task < values.count { values[step.task] -= 1 }
+    case .priorities:
+      while falls.count > 0, falls[falls.count - 1] <= number {
+        falls.removeLast()
+        setPriority(of: step.task, -falls.count - 1)
+      }
+    case .partialOrder:
+      guard let touched = profile.touched[step], touched != 0 else { return }
+      for index in 0..<others.count where (profile.touched[others[index]] ?? 0) & touched != 0 {
+        salt[others[index].bits] = mixer.next()
+      }
+    case .hold, .newestFirst, .prefix, .random: break
+    }
+  }
+
+  // MARK: - Deciding
+
+  /// The index of the candidate that comes first. They are in the order in which they would come by
+  /// themselves, and there are two or more.
+  mutating func choose(_ candidates: borrowing ScratchBuffer<ScheduleStep>) -> Int {
+    defer { decisions += 1 }
+    switch plan {
+    case .constraints: return constraints.isEmpty ? 0 : firstFree(candidates)
+    case .hold(let step):
+      guard candidates[0].bits == step.bits, holds < Self.patienceOfHold else { return 0 }
+      holds += 1
+      return 1
+    case .prefix(let choices):
+      guard decisions < choices.count else { return 0 }
+      return min(Int(choices[decisions]), candidates.count - 1)
+    default: break
+    }
+    // Whoever yields lets all others go first, or a loop that yields would starve them.
+    var yielding = 0
+    for index in 0..<candidates.count where candidates[index].isOther { yielding += 1 }
+    if yielding == 0 { return chooseFreely(candidates) }
+    var others = ScratchBuffer<ScheduleStep>()
+    for index in 0..<candidates.count where !candidates[index].isOther {
+      others.append(candidates[index])
+    }
+    if others.count == 0 { return 0 }
+    let chosen = others[others.count == 1 ? 0 : chooseFreely(others)]
+    var index = 0
+    while candidates[index].bits != chosen.bits { index += 1 }
+    return index
+  }
+
+  private mutating func firstFree(_ candidates: borrowing ScratchBuffer<ScheduleStep>) -> Int {
+    search: for index in 0..<candidates.count {
+      let candidate = candidates[index].bits
+      for number in 0..<constraints.count
+      where constraints[number].second.bits == candidate && !isMet[number] {
+        guard kept[number] < Self.patience else { continue }
+        kept[number] += 1
+        continue search
+      }
+      return index
+    }
+    return 0
+  }
+
+  private mutating func chooseFreely(_ candidates: borrowing ScratchBuffer<ScheduleStep>) -> Int {
+    switch plan {
+    case .newestFirst: candidates.count - 1
+    case .random: mixer.below(candidates.count)
+    case .uniform: chooseByWeight(candidates)
+    case .priorities: chooseByPriority(candidates)
+    case .partialOrder: chooseByDraw(candidates)
+    case .constraints, .hold, .prefix: 0
+    }
+  }
+
+  private mutating func chooseByPriority(_ candidates: borrowing ScratchBuffer<ScheduleStep>) -> Int {
+    var best = 0
+    for index in 1..<candidates.count
+    where priority(of: candidates[best].task) < priority(of: candidates[index].task) {
+      best = index
+    }
+    return best
+  }
+
+  private mutating func chooseByDraw(_ candidates: borrowing ScratchBuffer<ScheduleStep>) -> Int {
+    var best = 0
+    for index in 1..<candidates.count where drawn(candidates[best]) < drawn(candidates[index]) {
+      best = index
+    }
+    return best
+  }
+
+  private mutating func chooseByWeight(_ candidates: borrowing ScratchBuffer<ScheduleStep>) -> Int {
+    var sum = 0
+    for index in 0..<candidates.count { sum += weight(of: candidates[index].task) }
+    var rest = mixer.below(sum)
+    for index in 0..<candidates.count {
+      rest -= weight(of: candidates[index].task)
+      if rest < 0 { return index }
+    }
+    return candidates.count - 1
+  }
+
+  // It changes nothing, but is not copied for it in a debug build.
+  private mutating func weight(of task: Int) -> Int {
+    task < values.count && values[task] > 1 ? values[task] : 1
+  }
+
+  private mutating func priority(of task: Int) -> Int {
+    while values.count <= task { values.append(Int(truncatingIfNeeded: mixer.next() >> 2)) }
+    return values[task]
+  }
+
+  private mutating func setPriority(of task: Int, _ priority: Int) {
+    _ = self.priority(of: task)
+    values[task] = priority
+  }
+
+  private mutating func drawn(_ step: ScheduleStep) -> UInt64 {
+    if let drawn = salt[step.bits] { return drawn }
+    let drawn = mixer.next()
+    salt[step.bits] = drawn
+    return drawn
+  }
+}

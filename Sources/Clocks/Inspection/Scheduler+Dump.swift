@@ -1,0 +1,132 @@
+/// What the tasks of the test wait for, and where.
+extension Scheduler {
+  /// What the test's tasks wait for, for a person who asks.
+  var dumpText: String {
+    let text = dumpTasks().description
+    return text.isEmpty ? "No task of the test is known." : text
+  }
+
+  /// What is added to a failure: nothing where the failure comes once more in a run by itself.
+  var dumpUnlessOneOfMany: TaskDump? {
+    scope?.options.isOneOfMany == true ? nil : dumpTasks()
+  }
+
+  /// What is added to a debug description: nothing for a task that is not the test's, for that is somebody
+  /// who prints many things, as a test library prints the arguments of a test case.
+  var dumpInDescription: TaskDump? {
+    UnownedTask.current != nil && isCallerOfOtherTest ? nil : dumpTasks().unlessAlone
+  }
+
+  /// Looks at the test's tasks as they are at this moment. May be called by anybody, at any time; what
+  /// runs meanwhile is only said to run. O(tasks and the depth of their call stacks), a microsecond for
+  /// each word that is read; the scheduler's lock is held all the while.
+  func dumpTasks() -> TaskDump {
+    // Without the lock, for it makes tasks when it is asked for the first time.
+    let reading = TaskLayoutProbe.here
+    let images = CodeImages()
+    let reader = reading.reader(images)
+    let asking = UnownedTask.current?.id
+    // Kept until they have been read.
+    let kept = tasks
+    var (entries, running, sleeps) = change { state in
+      var walk = reader.map { TaskWalk($0, reading) }
+      walk?.waitForCurrentJobAndTask(state.knownTasks)
+      walk?.waitForCurrentJobAndTask(kept.map(\.job))
+      return (
+        walk?.entries ?? [], state.activity.running?.task, state.virtualClocks.map(\.sleepTexts)
+      )
+    }
+    withExtendedLifetime(kept) {}
+    // Instants of the user's describe themselves without the lock.
+    let texts = sleeps.flatMap { $0() }
+    sleeps = []
+    if reader == nil {
+      // That much is known without reading.
+      entries = texts.map { id, name, _ in
+        TaskDump.Entry(task: TaskSnapshot(address: 0, id: id, name: name, state: .suspended))
+      }
+    }
+    let sleepOfTask = Dictionary(texts.map { ($0.task, $0.text) }, uniquingKeysWith: { $1 })
+    for index in entries.indices {
+      let id = entries[index].task.id
+      entries[index].asks = id == asking
+      if entries[index].task.state == .suspended { entries[index].sleep = sleepOfTask[id] }
+    }
+    if let running, running != asking { addThread(ofTask: running, to: &entries, images) }
+    return TaskDump(entries, missing: reading.missing, images: images)
+  }
+
+  /// Adds where the thread is that runs a task's job, if it is blocked.
+  ///
+  /// - Parameter id: The task; 0 if an actor's queue is run.
+  private func addThread(
+    ofTask id: UInt64, to entries: inout [TaskDump.Entry], _ images: CodeImages
+  ) {
+    let mark = threadMark.load(ordering: .relaxed)
+    let thread = ThreadStack(ofThreadAt: mark, in: images)
+    // The actors for which others wait, and which somebody runs on.
+    let held = Set(
+      entries.compactMap { entry -> UInt? in
+        guard case .executor(let actor) = entry.task.dependency, ActorDrain.isBusy(actor),
+          thread.mentions(actor)
+        else { return nil }
+        return actor
+      })
+    let running = entries.indices.filter { entries[$0].task.state == .running }
+    let place =
+      running.first { entries[$0].task.id == id }
+      ?? (id == 0 && running.count == 1 ? running[0] : nil)
+    guard let place else {
+      // Nothing refers to it.
+      let task = TaskSnapshot(address: 0, id: id, state: .running)
+      entries.append(TaskDump.Entry(task: task, thread: thread.functions, holds: held))
+      return
+    }
+    entries[place].thread = thread.functions
+    entries[place].holds = held
+  }
+}
+
+extension SchedulerState {
+  /// The tasks of the test that are in memory as long as the lock is held: they sleep, are ready, run
+  /// the scope's body, or have made a clock. What they refer to is found from them.
+  fileprivate var knownTasks: [UnownedJob] {
+    var tasks = virtualClocks.flatMap(\.sleepingTasks)
+    tasks += idleness.ready.tasks
+    tasks += testLifetime.all
+    if let body = scope?.body.task { tasks.append(body.job) }
+    return tasks
+  }
+}
+
+/// Goes from task to task: to those that one waits for, and to its children.
+private struct TaskWalk {
+  private(set) var entries: [TaskDump.Entry] = []
+  private var seen: Set<UInt> = []
+  private var reader: TaskReader
+  private let reading: TaskLayoutProbe
+  /// So that garbage comes to an end.
+  private static let most = 1_000_000
+
+  init(_ reader: TaskReader, _ reading: TaskLayoutProbe) {
+    self.reader = reader
+    self.reading = reading
+  }
+
+  mutating func waitForCurrentJobAndTask(_ tasks: [UnownedJob]) {
+    var addresses = tasks.map { unsafeBitCast($0, to: UInt.self) }
+    while let address = addresses.popLast(), entries.count < Self.most {
+      guard seen.insert(address).inserted, let found = reader.read(address) else { continue }
+      let task = reading.cut(found)
+      guard task.state != .over else { continue }
+      var entry = TaskDump.Entry(task: task)
+      addresses += task.children
+      switch task.dependency {
+      case .task(let other): addresses.append(other)
+      case .executor(let identity): entry.actor = reader.actorName(identity)
+      case .continuation, .group, nil: break
+      }
+      entries.append(entry)
+    }
+  }
+}

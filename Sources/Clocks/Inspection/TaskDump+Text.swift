@@ -1,0 +1,242 @@
+extension TaskDump: CustomStringConvertible {
+  /// The dump as a tree, of about forty lines; empty if no task is known.
+  var description: String { text(mostLines: 40) }
+
+  /// The tree with less of each call stack, and then with fewer tasks, until it has no more lines than
+  /// these.
+  ///
+  /// - Parameter symbols: What the addresses mean; looked up if they are not given.
+  func text(mostLines: Int, symbols: Symbols? = nil) -> String {
+    let writer = TaskDumpWriter(self, symbols ?? self.symbols())
+    guard !entries.isEmpty else { return writer.notes.joined(separator: "\n") }
+    var lines: [String] = []
+    for frames in [8, 4, 2, 1] {
+      lines = writer.lines(frames: frames)
+      if lines.count <= mostLines { break }
+    }
+    var text = writer.heading
+    if lines.count > mostLines {
+      let rest = lines.count - mostLines
+      lines = lines.prefix(mostLines) + ["… and \(rest) lines more"]
+    }
+    text += lines.map { "\n" + $0 }.joined()
+    for note in writer.notes { text += "\n" + note }
+    return text
+  }
+}
+
+/// How a text names a task, for example `#13 "poller"`.
+enum TaskLabel {
+  static func of(_ id: UInt64, _ name: String?) -> String {
+    name.map { "#\(id) \"\($0)\"" } ?? "#\(id)"
+  }
+}
+
+extension String {
+  /// The text of a report, with a dump below it.
+  func with(_ dump: TaskDump?) -> String {
+    let text = dump?.unlessAlone?.description ?? ""
+    return text.isEmpty ? self : self + "\n\n" + text
+  }
+}
+
+/// Writes a dump. Tasks that wait in the same way, in the same place, for the same thing, are summed
+/// up.
+private struct TaskDumpWriter {
+  private let dump: TaskDump
+  private let symbols: Symbols
+  private let roots: [Int]
+  private let children: [Int: [Int]]
+  private let running: [TaskDump.Entry]
+
+  init(_ dump: TaskDump, _ symbols: Symbols) {
+    self.dump = dump
+    self.symbols = symbols
+    (roots, children) = dump.tree
+    running = dump.entries.filter { $0.task.state == .running && !$0.asks }
+  }
+
+  // MARK: - Before and after the tree
+
+  var heading: String {
+    let count = dump.entries.count
+    var text = "Where the test's \(count == 1 ? "task is" : "\(count) tasks are"):"
+    for circle in dump.circles.prefix(3) {
+      let names = (circle + circle.prefix(1)).map { Self.name($0.task) }
+      text +=
+        circle.count == 1
+        ? "\nA circle: \(names[0]) waits for itself."
+        : "\nA circle: \(names.joined(separator: " waits for ")). None of them can go on."
+    }
+    return text
+  }
+
+  var notes: [String] {
+    var notes: [String] = []
+    if !dump.missing.isEmpty {
+      notes.append("Not known on this runtime: \(dump.missing.joined(separator: ", ")).")
+    }
+    let addresses = dump.functions
+    if !addresses.isEmpty, !symbols.knowsLines(of: addresses) {
+      notes.append(
+        symbols.lacksTool
+          ? "No lines: neither llvm-symbolizer nor addr2line was found."
+          : "No lines: the build has no debug information.")
+    }
+    return notes
+  }
+
+  // MARK: - The tree
+
+  func lines(frames: Int) -> [String] { lines(roots, depth: 0, frames: frames) }
+
+  /// What tasks have in common that are summed up: they wait in the same way and in the same place,
+  /// and so do their children.
+  private struct Likeness: Hashable {
+    var state: String
+    var functions: [UInt]
+    var children: [Likeness]
+  }
+
+  private func likeness(_ index: Int) -> Likeness {
+    let entry = dump.entries[index]
+    return Likeness(
+      state: state(entry, isOneOfMany: true), functions: entry.task.functions + entry.thread,
+      children: (children[index] ?? []).map(likeness))
+  }
+
+  private func lines(_ indices: [Int], depth: Int, frames: Int) -> [String] {
+    var groups: [[Int]] = []
+    var places: [Likeness: Int] = [:]
+    for index in indices {
+      let likeness = likeness(index)
+      if let place = places[likeness] {
+        groups[place].append(index)
+      } else {
+        places[likeness] = groups.count
+        groups.append([index])
+      }
+    }
+    return groups.flatMap { group(of: $0, depth: depth, frames: frames) }
+  }
+
+  /// The lines of tasks that are alike; the children are those of the first.
+  private func group(of indices: [Int], depth: Int, frames: Int) -> [String] {
+    let first = dump.entries[indices[0]]
+    let indent = String(repeating: "  ", count: depth)
+    let kind = depth > 0 ? "child " : ""
+    var lines: [String] = []
+    if indices.count == 1 {
+      lines.append("\(indent)- \(kind)\(Self.name(first.task)) \(state(first))")
+    } else {
+      let names = indices.prefix(4).map { Self.shortName(dump.entries[$0].task) }
+      let more = indices.count > 4 ? ", …" : ""
+      lines.append(
+        "\(indent)- \(indices.count) \(kind)tasks (\(names.joined(separator: ", "))\(more)), each "
+          + state(first, isOneOfMany: true) + sleeps(indices))
+    }
+    lines += stack(first, most: frames).map { indent + "    " + $0 }
+    lines += self.lines(children[indices[0]] ?? [], depth: depth + 1, frames: frames)
+    return lines
+  }
+
+  /// What several tasks sleep for: what the first one does, for the others see the pending sleeps.
+  private func sleeps(_ indices: [Int]) -> String {
+    guard let first = dump.entries[indices[0]].sleep else { return "" }
+    return indices.allSatisfy { dump.entries[$0].sleep == first }
+      ? " \(first)" : " \(first), or until another instant"
+  }
+
+  private static func name(_ task: TaskSnapshot) -> String { "task " + shortName(task) }
+
+  private static func shortName(_ task: TaskSnapshot) -> String {
+    if task.id == 0 { return "of an actor's queue" }
+    return TaskLabel.of(task.id, task.name)
+  }
+
+  // MARK: - A task
+
+  /// What a task does, or waits for.
+  ///
+  /// - Parameter isOneOfMany: Whether it stands for others that are like it; then nothing is said that
+  ///   is so of it alone.
+  private func state(_ entry: TaskDump.Entry, isOneOfMany: Bool = false) -> String {
+    let task = entry.task
+    if let sleep = entry.sleep {
+      return isOneOfMany ? "sleeps" : "sleeps \(sleep)"
+    }
+    switch (task.state, task.dependency) {
+    case (.running, _):
+      if entry.asks { return "runs, and asks for this" }
+      return entry.thread.isEmpty ? "runs" : "blocks its thread"
+    case (.over, _): return "is over"
+    case (.suspended, .task(let address)):
+      let other = dump.entry(at: address).map { Self.name($0.task) } ?? "a task that is not known"
+      return "awaits the value of \(other)"
+    case (.suspended, .group): return "awaits its child tasks"
+    case (.suspended, .continuation) where call(task) == "Task.yield()":
+      return "has yielded, and is ready to run"
+    case (.suspended, .continuation):
+      return "awaits a continuation" + (call(task).map { ", in \($0)" } ?? "")
+    case (.enqueued, _):
+      guard let actor = entry.actor else { return "is ready to run" }
+      if case .executor(let identity) = task.dependency,
+        let holder = running.first(where: { $0.holds.contains(identity) })
+      {
+        return "waits for its turn on \(actor), which \(Self.name(holder.task)) holds"
+      }
+      let holders = running.filter { $0.task.id != task.id }.map { Self.name($0.task) }
+      return "waits for its turn on \(actor)"
+        + (holders.isEmpty
+          ? ""
+          : ", while \(holders.joined(separator: " and ")) \(holders.count == 1 ? "runs" : "run")")
+    default: return "is suspended"
+    }
+  }
+
+  /// What the user's innermost function has called, if it is a function of a library.
+  private func call(_ task: TaskSnapshot) -> String? {
+    let functions = task.functions.map { symbols.frames[$0]?.function }
+    let own = functions.firstIndex { $0.map { !$0.isThunk && !$0.isLibrarys } ?? false }
+    let called = functions[..<(own ?? 0)].last { $0.map { !$0.isThunk && !$0.isClosure } ?? false }
+    // That a continuation is awaited has been said.
+    guard let text = called??.shortText, !text.contains("Continuation(") else { return nil }
+    return text
+  }
+
+  /// The functions of the user's, the innermost first.
+  private func stack(_ entry: TaskDump.Entry, most: Int) -> [String] {
+    var lines: [String] = []
+    for function in entry.thread + entry.task.functions {
+      guard let line = line(function) else { continue }
+      lines.append(line)
+    }
+    if lines.count > most {
+      lines = lines.prefix(most) + ["… and \(lines.count - most) more"]
+    } else if entry.task.isCut {
+      lines.append("… and more")
+    }
+    return lines
+  }
+
+  private func line(_ address: UInt) -> String? {
+    guard let frame = symbols.frames[address] else { return nil }
+    guard let function = frame.function else {
+      // A library without names is none of the user's.
+      return frame.image.contains(".so") ? nil : "a function without a name in \(frame.image)"
+    }
+    guard !function.isThunk, !function.isLibrarys else { return nil }
+    return function.text + (frame.line.map { " at \($0.file):\($0.line)" } ?? "")
+  }
+}
+
+extension FunctionName {
+  /// The text without the labels of parameters that nobody gives.
+  fileprivate var shortText: String {
+    var text = text
+    for labels in ["fileID:filePath:line:column:", "isolation:function:", "isolation:"] {
+      if text.hasSuffix(labels + ")") { text = String(text.dropLast(labels.count + 1)) + ")" }
+    }
+    return text
+  }
+}

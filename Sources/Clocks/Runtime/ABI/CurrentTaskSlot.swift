@@ -1,0 +1,135 @@
+// Which task a thread runs, the runtime writes down in a variable of that thread. For the current
+// thread it can be asked; for another one we look where that variable is.
+
+#if os(Linux) && canImport(Glibc)
+  import Glibc
+#endif
+
+/// The place where the runtime writes down which task a thread runs. It may be read as long as the
+/// thread is known to be alive.
+struct CurrentTaskSlot {
+  private let place: UnsafePointer<UInt>
+
+  /// That of the current thread; `nil` where it is not known.
+  static var ofThread: CurrentTaskSlot? {
+    #if os(Linux) && canImport(Glibc) && compiler(>=6.2) && _pointerBitWidth(_64)
+      guard let distance = Self.distance,
+        let place = UnsafePointer<UInt>(bitPattern: UInt(pthread_self()) &+ distance)
+      else { return nil }
+      return CurrentTaskSlot(place: place)
+    #else
+      return nil
+    #endif
+  }
+
+  /// Whether the thread runs a task at this moment, and it is not the given one.
+  func isAnother(than task: UnownedJob) -> Bool {
+    let running = place.pointee
+    return running != 0 && running != unsafeBitCast(task, to: UInt.self)
+  }
+
+  #if os(Linux) && canImport(Glibc) && compiler(>=6.2) && _pointerBitWidth(_64)
+    /// How far the place is from where the thread's own data begin: the same for every thread, because
+    /// the library was there when the program began.
+    ///
+    /// Looked for in the runtime's variables of this thread, and tried on another thread with another
+    /// task. `nil` if it is not found, or if there is any doubt.
+    static let distance: UInt? = {
+      guard TaskStatus.isReadable else { return nil }
+      let here = candidates()
+      guard here.count == 1 else { return nil }
+      // The same on another thread.
+      nonisolated(unsafe) var there: [UInt] = []
+      var thread = pthread_t()
+      let body: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { result in
+        result?.assumingMemoryBound(to: [UInt].self).pointee = CurrentTaskSlot.candidates()
+        return nil
+      }
+      guard withUnsafeMutablePointer(to: &there, { pthread_create(&thread, nil, body, $0) }) == 0
+      else { return nil }
+      pthread_join(thread, nil)
+      return here == there ? here[0] : nil
+    }()
+
+    /// The distances at which a word of the runtime's variables of this thread names the current task
+    /// whenever there is one.
+    private static func candidates() -> [UInt] {
+      guard let found = runtimeVariables() else { return [] }
+      nonisolated(unsafe) let variables = found
+      guard #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) else {
+        return []
+      }
+      let start = UInt(bitPattern: variables.baseAddress) &- UInt(pthread_self())
+      var places = Set(variables.indices)
+      for _ in 0..<2 {
+        let before = Array(variables)
+        nonisolated(unsafe) var during: [UInt] = []
+        nonisolated(unsafe) var task: UInt = 0
+        // It runs here and now.
+        _ = Task.immediate { @Sendable in
+          during = Array(variables)
+          task = UnownedTask.current.map { unsafeBitCast($0.job, to: UInt.self) } ?? 0
+        }
+        guard task != 0, during.count == before.count else { return [] }
+        places.formIntersection(
+          during.indices.filter { during[$0] == task && before[$0] != task })
+      }
+      return places.sorted().map { start &+ UInt($0 * MemoryLayout<UInt>.stride) }
+    }
+
+    /// The variables that each thread has of its own in the runtime's library, those of this thread.
+    private static func runtimeVariables() -> UnsafeBufferPointer<UInt>? {
+      guard let symbol = dlsym(nil, "dl_iterate_phdr") else { return nil }
+      var found = UnsafeBufferPointer<UInt>(start: nil, count: 0)
+      let look: Look = { library, _, result in
+        let library = library.assumingMemoryBound(to: LoadedLibrary.self).pointee
+        guard let name = library.name, strstr(name, "libswift_Concurrency") != nil,
+          let data = library.threadData
+        else { return 0 }
+        for segment in UnsafeBufferPointer(
+          start: library.segments, count: Int(library.segmentCount))
+        where segment.type == Segment.threadData {
+          result.assumingMemoryBound(to: UnsafeBufferPointer<UInt>.self).pointee =
+            UnsafeBufferPointer(
+              start: data, count: Int(segment.memorySize) / MemoryLayout<UInt>.stride)
+        }
+        return 1
+      }
+      _ = withUnsafeMutablePointer(to: &found) {
+        unsafeBitCast(symbol, to: Iterate.self)(look, $0)
+      }
+      return found.count > 0 ? found : nil
+    }
+
+    private typealias Look =
+      @convention(c) (UnsafeRawPointer, Int, UnsafeMutableRawPointer) -> CInt
+
+    private typealias Iterate = @convention(c) (Look, UnsafeMutableRawPointer) -> CInt
+
+    /// The C library's `struct dl_phdr_info`.
+    private struct LoadedLibrary {
+      var base: UInt
+      var name: UnsafePointer<CChar>?
+      var segments: UnsafePointer<Segment>?
+      var segmentCount: UInt16
+      var added: UInt64
+      var removed: UInt64
+      var threadDataNumber: UInt
+      var threadData: UnsafePointer<UInt>?
+    }
+
+    /// A program header (ELF, 64 bits).
+    private struct Segment {
+      static let threadData: UInt32 = 7
+
+      var type: UInt32
+      var flags: UInt32
+      var offset: UInt64
+      var address: UInt64
+      var physicalAddress: UInt64
+      var fileSize: UInt64
+      var memorySize: UInt64
+      var alignment: UInt64
+    }
+  #endif
+}

@@ -1,0 +1,271 @@
+/// Which scheduler, and whose is the current task.
+extension Scheduler {
+  /// The scheduler of the thread, or `nil` if it runs for none.
+  static var ofThread: Scheduler? { scheduler(ThreadContext.current?.pointee.owner) }
+
+  /// The scheduler on whose behalf the current task runs.
+  static var running: Scheduler? { scheduler(RuntimeHooks.runningOwner) }
+
+  /// Every scheduler that has a clock.
+  static var all: [Scheduler] {
+    TaskOwnership.shared.registeredOwners.map { unsafeDowncast($0, to: Scheduler.self) }
+  }
+
+  /// Whether a job of any test runs or is ready. O(schedulers).
+  static var isAnyBusy: Bool { all.contains { $0.change { !$0.idleness.isIdle } } }
+
+  /// Whether any test has something to run on a thread, or waits for one. O(schedulers).
+  static var isAnyRunning: Bool { all.contains { $0.change { $0.idleness.mayRun } } }
+
+  /// An owner of tasks as what it is: there are no owners but schedulers.
+  private static func scheduler(_ owner: TaskOwner?) -> Scheduler? {
+    owner.map { unsafeDowncast($0, to: Scheduler.self) }
+  }
+
+  /// The scheduler for a clock that is made now: that of the current task, or of the test's work on a queue;
+  /// outside of both one for all clocks that are made there.
+  ///
+  /// The clock must give it back with `release()`.
+  static func retainForNewClock(at origin: CallSite) -> Scheduler {
+    RuntimeHooks.open()
+    Watchdog.start()
+    DumpSignal.start()
+    guard let task = UnownedTask.currentID else {
+      guard let scheduler = ofThread else {
+        return TestCaseMembership.isOn ? retainOfThreads(at: origin) : retainProcessWide(at: origin)
+      }
+      // Work of a test's on a queue of Dispatch's.
+      scheduler.retain()
+      return scheduler
+    }
+    let known = running ?? scheduler(TaskOwnership.shared.owner(of: task))
+    if known == nil, TestLibraries.isXCTestRunning {
+      // One test runs at a time, but in several tasks: `setUp`, the test, `tearDown`.
+      let scheduler = retainProcessWide(at: origin)
+      scheduler.admitCurrentTask()
+      scheduler.addMaker()
+      return scheduler
+    }
+    let scheduler = known ?? Scheduler(origin: origin, isTestKnown: true)
+    scheduler.retain()
+    // Also if the current thread runs for the scheduler already: its first clocks may be gone, and
+    // with them all that was known of its tasks.
+    _ = TaskOwnership.shared.claim(task, for: scheduler)
+    scheduler.admitCurrentTask()
+    if known == nil {
+      scheduler.addMaker()
+      // What the test has started before.
+      if TestCaseMembership.isTestCase(task), SwiftTesting.isRunningCase {
+        scheduler.adoptTestCase(of: task)
+      }
+    }
+    return scheduler
+  }
+
+  /// Notes that the current task makes a clock: as long as it is not over, the test is not.
+  private func addMaker() {
+    let task = WatchedTask.current
+    _ = change { $0.testLifetime.add(maker: task) }
+  }
+
+  private static func retainProcessWide(at origin: CallSite) -> Scheduler {
+    let owner = TaskOwnership.shared.retainProcessWide {
+      Scheduler(origin: origin, isProcessWide: true)
+    }
+    return unsafeDowncast(owner, to: Scheduler.self)
+  }
+
+  /// The scheduler for clocks that are made outside any task where test cases are known: those that use
+  /// the clocks are its own, and nobody else.
+  private static func retainOfThreads(at origin: CallSite) -> Scheduler {
+    let owner = TaskOwnership.shared.retainOwnerOfThreads(newestTask: UnownedTask.newestID) {
+      Scheduler(origin: origin)
+    }
+    return unsafeDowncast(owner, to: Scheduler.self)
+  }
+
+  /// Keeps the scheduler registered for one more clock, until `release`.
+  func retain() {
+    TaskOwnership.shared.retain(self, newestTask: UnownedTask.newestID)
+  }
+
+  func release() {
+    TaskOwnership.shared.release(self)
+  }
+
+  /// Whether the scheduler has started the job that the current task runs, and nothing is to be done for
+  /// the task to be its own. O(1).
+  @inline(__always)
+  var isRunningCurrentTask: Bool {
+    guard !isProcessWide, let context = ThreadContext.current, context.pointee.owner === self,
+      let task = UnownedTask.current
+    else { return false }
+    return context.pointee.taskID == task.id
+  }
+
+  /// Makes the current task the scheduler's, if no other test owns it, and says whether it is the
+  /// scheduler's now.
+  ///
+  /// If its job was not started by the scheduler, it is a visitor until it ends. O(1).
+  ///
+  /// - Parameter users: Those of the clock that the task uses; `nil` if it makes one.
+  @discardableResult
+  func admitCurrentTask(among users: ClockUsers? = nil) -> Bool {
+    let context = ThreadContext.current
+    guard let task = UnownedTask.currentID else { return false }
+    wakeIfProcessWide()
+    if let context, context.pointee.owner === self {
+      // Everything that comes through the door is registered there. What does not is a task that
+      // has not been suspended yet (`Task.immediate`) or that was only ever in an actor's queue.
+      if context.pointee.taskID == task { return true }
+      let (isOwn, isNew) = TaskOwnership.shared.claimed(task, for: self)
+      if isNew, let users {
+        // Or that of another test case, in the queue of an actor that is at work for this one.
+        adoptTestCase(of: task)
+        checkSharing(among: users)
+      }
+      return isOwn
+    }
+    guard TaskOwnership.shared.claim(task, for: self) else { return false }
+    keepCurrentTask()
+    // It may run in the queue of an actor that is at work for another test, or for whoever owns what is
+    // nobody's.
+    let isInJobOfOtherTest = context?.pointee.owner != nil
+    // First, because from the adoption on nothing else tells others that this task runs.
+    if !isInJobOfOtherTest || TestCaseMembership.isOn { waitForCurrentJobAndTask() }
+    if users != nil { adoptTestCase(of: task) }
+    if isInJobOfOtherTest {
+      if let current = UnownedTask.current { noteMayRunExternally(current) }
+      return true
+    }
+    let user = WatchedTask.currentChild
+    _ = change { $0.testLifetime.add(user: user) }
+    if let users { checkSharing(among: users) }
+    context?.pointee.owner = self
+    return true
+  }
+
+  /// Has the process-wide scheduler own what is nobody else's, as
+  /// long as the current task is not over.
+  private func wakeIfProcessWide() {
+    guard isProcessWide, let task = UnownedTask.currentID else { return }
+    // Where nobody can know whether a task is over, the scheduler stays awake for good.
+    let user = WatchedTask.current
+    let externallyStartedJobs = TaskOwnership.shared.wake(self, for: (task, { user?.isOver ?? false }))
+    guard externallyStartedJobs > 0 else { return }
+    change { $0.idleness.externallyStartedJobs += externallyStartedJobs }
+  }
+
+  /// The scheduler of the current task, if that is another test's: neither this one's own nor that of a scope
+  /// within the test.
+  var schedulerOfOtherTest: Scheduler? {
+    guard
+      let task = UnownedTask.currentID,
+      let owner = Self.scheduler(TaskOwnership.shared.owner(of: task))
+    else { return nil }
+    return owner.isWithin(self) ? nil : owner
+  }
+
+  /// Whether a test is known to be under way that has made its clocks, or uses them.
+  var hasTest: Bool { change { $0.testLifetime.isKnown && !$0.testLifetime.areOver } }
+
+  /// Whether the current thread runs neither for the scheduler nor for a scope within the test.
+  var isCallerOfOtherTest: Bool { Self.running?.isWithin(self) != true }
+
+  /// Whether it is the other one, or that of a scope within that one's test.
+  private func isWithin(_ other: Scheduler) -> Bool {
+    var scheduler: Scheduler? = self
+    while let inner = scheduler {
+      if inner === other { return true }
+      scheduler = inner.parent
+    }
+    return false
+  }
+
+  /// Waits from now on for the end of the job that the current thread runs, which is one of the
+  /// scheduler's tasks'.
+  func waitForCurrentJobAndTask() {
+    waitForCurrentJob()
+    // When the job has ended, its task may wait for an actor.
+    if ThreadContext.current != nil, let current = UnownedTask.current { noteMayRunExternally(current) }
+  }
+
+  /// Starts no job from now on until the one has ended that the current thread runs.
+  func waitForCurrentJob() {
+    if let context = ThreadContext.current {
+      context.pointee.ownersAwaitingEnd.append(self)
+      change { $0.externallyStartedJobBegan() }
+    } else if RuntimeHooks.isOnMainQueue {
+      // A job that began before the door was opened. The main thread's next turn comes when it has
+      // ended.
+      change { $0.externallyStartedJobBegan() }
+      RuntimeHooks.afterCurrentMainJob { self.externallyStartedJobEnded(on: .main) }
+    }
+  }
+
+  /// Makes the current task the scheduler's alone, whosever it was.
+  ///
+  /// The rest of the current job still runs where it runs; the scheduler waits for its end. To be
+  /// called in a job that came through the door.
+  func takeOverCurrentTask() {
+    guard let task = UnownedTask.currentID else { return }
+    waitForCurrentJobAndTask()
+    TaskOwnership.shared.transfer(task, to: self)
+    keepCurrentTask()
+  }
+
+  /// Makes all tasks of the test case the scheduler's to which the current task belongs, which was
+  /// nobody's. O(1), but once a test case.
+  private func adoptTestCase(of task: UInt64) {
+    guard TestCaseMembership.isOn else { return }
+    TestCaseMembership.adopt(task, by: self) { member in
+      change { state in
+        state.liveTasks.insert(member.task)
+        guard member.task.id != task else {
+          return member.isTestCase ? state.testLifetime.add(user: WatchedTask(member.task)) : []
+        }
+        // Its job may be under way.
+        state.externalTasks.noteMayRunExternally(member.task, mayHaveRun: true, hasAsyncLets: false)
+        if member.hasYielded, state.externalTasks.begins(member.task) {
+          state.taskBecameExternal(member.task.id)
+        }
+        return member.isTestCase ? state.testLifetime.add(user: WatchedTask(member.task)) : []
+      }
+    }
+  }
+
+  /// Notes that the current task makes a clock, if it is that of a test case.
+  func addMaker(to users: ClockUsers) {
+    guard let id = UnownedTask.currentID, TestCaseMembership.isTestCase(id),
+      SwiftTesting.isRunningCase, let task = WatchedTask.current
+    else { return }
+    _ = change { _ in users.add(task) }
+  }
+
+  /// Reports a clock if the current task is that of a test case, and another test case that is still
+  /// under way uses it, too.
+  private func checkSharing(among users: ClockUsers) {
+    guard let id = UnownedTask.currentID, TestCaseMembership.isTestCase(id),
+      let task = WatchedTask.current
+    else { return }
+    let (shared, over) = change { _ in users.add(task) }
+    withExtendedLifetime(over) {}
+    if let shared { report.record(ClockFailure.shared(report.origin, by: shared)) }
+  }
+
+  private func keepCurrentTask() {
+    guard let task = UnownedTask.current?.retainedIfReadable else { return }
+    // Some may have come to their ends elsewhere; they are freed without the lock.
+    _ = change { state in
+      state.liveTasks.insert(task)
+      return state.liveTasks.isCrowded ? state.liveTasks.removeEnded() : []
+    }
+  }
+
+  /// The scheduler's tasks that are not over, in the order in which they were made. O(n log n).
+  var tasks: [RetainedTask] {
+    let over = change { $0.liveTasks.removeEnded() }
+    withExtendedLifetime(over) {}
+    return change { $0.liveTasks.all }.filter { TaskOwnership.shared.owner(of: $0.id) === self }
+  }
+}

@@ -1,0 +1,146 @@
+/// What the scheduler's thread does.
+extension Scheduler {
+  /// The number of jobs after which a thread goes to the end of its queue, so that other tests get
+  /// their turn.
+  private static let jobsPerTurn = 1_000
+
+  /// The number of pool jobs that the main thread runs before it leaves them to the pool.
+  ///
+  /// Once a scheduler is on the main thread it stays for a while: a test that hops to the main actor
+  /// and back would otherwise change threads at every step.
+  private static let poolJobsPerMainTurn = 64
+
+  /// Does what comes next, again and again, until there is nothing to do: what the scheduler's
+  /// thread runs.
+  ///
+  /// - Parameter number: The thread's number.
+  func pump(on executor: ExecutorKind, _ number: Int) {
+    var context = ThreadContext(owner: self)
+    context.run { context in
+      threadMark.store(UInt(bitPattern: context), ordering: .relaxed)
+      var turn = Turn(executor: executor)
+      while true {
+        let mayStay = turn.mayGoOn
+        // Freed when the lock is not held any more.
+        var freed: RetainedTask?
+        let action = change { state in
+          if turn.ended != 0 { freed = state.liveTasks.remove(turn.ended) }
+          if let job = context.pointee.taken { state.take(job) }
+          return state.next(
+            on: executor, mayStay: mayStay, thread: number, runsWoken: usesFastWay)
+        }
+        withExtendedLifetime(freed) {}
+        context.pointee.taken = nil
+        turn.ended = 0
+        guard perform(action, context, &turn) else { return }
+      }
+    }
+  }
+
+  /// What a thread has done since it began to run the scheduler's jobs.
+  private struct Turn {
+    let executor: ExecutorKind
+    private var jobs = 0
+    private var poolJobsOnMain = 0
+    /// The task that has come to its end in the job that ran last; 0 if none has.
+    var ended: UInt64 = 0
+
+    init(executor: ExecutorKind) { self.executor = executor }
+
+    /// Whether the thread may go on, or is to let others have their turn first.
+    @inline(__always)
+    var mayGoOn: Bool {
+      jobs < Scheduler.jobsPerTurn && poolJobsOnMain < Scheduler.poolJobsPerMainTurn
+    }
+
+    /// Whether it may run a job of a lane.
+    @inline(__always)
+    func fits(_ executor: ExecutorKind) -> Bool { executor == .pool || self.executor == .main }
+
+    @inline(__always)
+    mutating func count(_ job: ReadyJob) {
+      jobs += 1
+      if executor == .main { poolJobsOnMain = job.executor == .main ? 0 : poolJobsOnMain + 1 }
+    }
+  }
+
+  /// Does what was decided, and says whether the thread is to go on.
+  @inline(__always)
+  private func perform(
+    _ action: Action, _ context: UnsafeMutablePointer<ThreadContext>, _ turn: inout Turn
+  ) -> Bool {
+    switch action {
+    case .run(let job):
+      turn.count(job)
+      turn.ended = run(job, context)
+    case .wakeAndRun(let continuation, let task):
+      willResume(UnownedTask(continuation))
+      context.pointee.beginWaking(true)
+      continuation.resume()
+      context.pointee.endWaking()
+      // If its job is another one, an actor's, or stands in the queue of an actor that is at work, it
+      // takes its usual way.
+      guard let job = context.pointee.taken, job.taskID == task, turn.fits(job.executor) else { break }
+      context.pointee.taken = nil
+      turn.count(job)
+      turn.ended = run(job, context)
+    case .wake(let continuation, let isOwn):
+      if isOwn { willResume(UnownedTask(continuation)) }
+      context.pointee.beginWaking(isOwn)
+      continuation.resume()
+      context.pointee.endWaking()
+    case .finish(let continuation, let isOwn):
+      if isOwn { willResume(UnownedTask(continuation)) }
+      context.pointee.beginWaking(isOwn)
+      continuation.resume()
+      context.pointee.endWaking()
+    case .begin(let work):
+      work.begin()
+    case .cancel(let tasks):
+      noteProblem()
+      for task in tasks { task.cancel() }
+    case .report(let problem):
+      reportOverdue(problem)
+    case .inspect(let sleeps):
+      inspect(sleeps)
+    case .look:
+      recheckUnverifiedTasks()
+    case .move(let executor):
+      startThread(on: executor)
+      return false
+    case .rest(let alarm):
+      if let alarm { setAlarm(alarm) }
+      return false
+    }
+    return true
+  }
+
+  @inline(__always)
+  private func run(
+    _ job: ReadyJob, _ context: UnsafeMutablePointer<ThreadContext>
+  ) -> UInt64 {
+    // Kept until its job has ended and its status has been read.
+    let task = job.taskID == 0 ? nil : UnownedTask(job: job.job).retainedIfReadable
+    context.pointee.taskID = job.taskID
+    context.pointee.arrivedTask = 0
+    context.pointee.isInJob = true
+    RuntimeHooks.run(job.job, job.taskID, on: job.executor)
+    context.pointee.isInJob = false
+    context.pointee.runLoops = TimeInRunLoops()
+    context.pointee.taskID = 0
+    var ended: UInt64 = 0
+    if let task, context.pointee.arrivedTask != job.taskID {
+      let status = TaskStatus(of: task.job)
+      if status.isOver {
+        ended = job.taskID
+      } else if status.mayRunExternally {
+        taskMayRunExternally(task.job)
+      }
+    }
+    guard context.pointee.ownersAwaitingEnd.count > 0 else { return ended }
+    ExternalTaskRegistry.look()
+    for owner in context.pointee.ownersAwaitingEnd { owner.externallyStartedJobEnded(on: nil) }
+    context.pointee.ownersAwaitingEnd = []
+    return ended
+  }
+}

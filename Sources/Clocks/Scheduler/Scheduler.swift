@@ -1,0 +1,224 @@
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// Runs one test's tasks, one job at a time and in a known order, and so knows when nothing of the
+/// test can run.
+///
+/// What it knows is a value, `SchedulerState`, which also decides what comes next; the definition of
+/// idle is `Idleness.isIdle`. The scheduler guards that value, does what it decides
+/// (`perform`), and starts a thread when the state says that one is needed (`change`).
+final class Scheduler: TaskOwner, @unchecked Sendable {
+  /// Guards `state`, and the virtual clocks that are part of it. Only `change` takes it.
+  ///
+  /// No job runs, no continuation is resumed and no task is freed while it is held. Comparing
+  /// and adding durations is all of a user's code that may run under it.
+  private let lock = Lock()
+
+  // The lock makes every access exclusive, so they are not checked a second time.
+  @exclusivity(unchecked) nonisolated(unsafe) private var state: SchedulerState
+
+  /// What does not change of a scope; `nil` unless the test's time is virtual throughout.
+  let scope: Scope?
+  /// The scheduler of the test that the scope is a part of.
+  let parent: Scheduler?
+  /// How a failure reaches the test.
+  let report: TestReport
+  /// Whether sleeps take the fast way where there is one, and whoever is woken runs at once where nothing
+  /// can come first. Changed by tests only, before a task sleeps.
+  @exclusivity(unchecked) nonisolated(unsafe) var usesFastWay =
+    Environment.usesFastWay && RuntimeFunctions.haveHandlers
+  /// Whether it is that of clocks that were made outside any test's task.
+  let isProcessWide: Bool
+  /// An address on the stack of the thread that acts, or has acted last: where jobs run there, they
+  /// stand below it.
+  let threadMark = Atomic<UInt>(0)
+
+  /// Makes the scheduler of a test's clocks.
+  ///
+  /// - Parameters:
+  ///   - isTestKnown: Whether the current task is the test's.
+  ///   - isProcessWide: Whether the clocks were made outside any test's task.
+  init(origin: CallSite, isTestKnown: Bool = false, isProcessWide: Bool = false) {
+    self.isProcessWide = isProcessWide
+    state = SchedulerState()
+    scope = nil
+    parent = nil
+    report = TestReport(at: origin, isTestKnown: isTestKnown)
+    super.init(isVirtual: false)
+  }
+
+  /// Makes the scheduler of a test whose time is virtual throughout.
+  ///
+  /// - Parameter chooser: Decides what comes first, if given.
+  init(
+    _ scope: Scope, origin: CallSite, record: (@Sendable (String) -> Void)? = nil,
+    chooser: (any Chooser)? = nil
+  ) {
+    state = SchedulerState(scope: scope)
+    self.scope = scope
+    isProcessWide = false
+    parent = Scheduler.ofThread
+    // Whoever explores a scope reports for it.
+    report = TestReport(at: origin, isTestKnown: !scope.options.isExplored, record: record)
+    state.order = Order(chooser: chooser, slack: scope.options.slack)
+    super.init(isVirtual: true, isExplored: scope.options.isExplored)
+    // The scheduler is looked for when the alarm rings, which is rare: a weak reference to it would make
+    // each retain and release four times as dear, for good.
+    let alarmClock = ObjectIdentifier(scope.alarmClock)
+    scope.alarmClock.ring = { number in
+      let scheduler = Scheduler.all.first {
+        $0.scope.map { ObjectIdentifier($0.alarmClock) } == alarmClock
+      }
+      scheduler?.alarmRings(number)
+    }
+  }
+
+  deinit {
+    state.listener?.isOver()
+    _ = state.liveTasks.removeAll()
+    lock.destroy()
+  }
+
+  // MARK: - The state
+
+  /// Looks at the state, or changes it, and sees to it that a thread acts if one is needed then.
+  ///
+  /// Everything that reaches the scheduler comes through here. `body` runs with the lock held: it runs
+  /// no job, resumes nothing and does not call `change`.
+  @inline(__always)
+  func change<Result>(_ body: (inout SchedulerState) -> Result) -> Result {
+    var executor: ExecutorKind?
+    let result = lock.withLock {
+      let result = body(&state)
+      executor = state.claimThread()
+      return result
+    }
+    if let executor { startThread(on: executor) }
+    return result
+  }
+
+  func startThread(on executor: ExecutorKind) {
+    let start = RealTime(in: .zero)
+    RuntimeHooks.startThread(on: executor) {
+      let number = self.change { state in
+        state.activity.waitedForThread(nanoseconds: start.nanosecondsSince)
+        return state.idleness.threadNumber
+      }
+      self.pump(on: executor, number)
+    }
+  }
+
+  // MARK: - As an owner of tasks
+
+  override func enqueue(_ job: ReadyJob, isNew: Bool) {
+    let isFromOutside = scope != nil && ThreadContext.current?.pointee.runsJob(of: self) != true
+    let isFromOutsideTest = isFromOutside && !isNew && isCallerOfOtherTest
+    let task = isNew ? UnownedTask(job: job.job).retainedIfReadable : nil
+    change { state in
+      if isNew, let chooser = state.order.chooser { chooser.taskWasCreated(job.taskID) }
+      if let task { state.liveTasks.insert(task) }
+      if state.listener != nil {
+        // A task that has come to its end, and has another one go on, is no current task any more.
+        let creator = UnownedTask.currentID ?? ThreadContext.current?.pointee.taskID ?? 0
+        if isNew {
+          state.note(.taskCreated(job.taskID, by: creator))
+          state.listener?.see(job.job, job.taskID)
+        }
+        state.note(.jobEnqueued(task: job.taskID, by: creator, job.executor))
+      }
+      state.jobIsReady(job, isFromOutside: isFromOutside, isFromOutsideTest: isFromOutsideTest)
+    }
+  }
+
+  override func draw(_ bytes: UnsafeMutableRawBufferPointer) -> Bool {
+    let task = UnownedTask.currentID ?? 0
+    for start in stride(from: 0, to: bytes.count, by: 8) {
+      guard let number = change({ $0.order.chooser?.draw(for: task) }) else { return false }
+      withUnsafeBytes(of: number) {
+        for (index, byte) in $0.prefix(bytes.count - start).enumerated() {
+          bytes[start + index] = byte
+        }
+      }
+    }
+    return true
+  }
+
+  override func asked(_ question: NondeterminismSource) {
+    change { $0.order.chooser?.asked(question) }
+  }
+
+  override func enqueue(_ job: DelayedJob) { sleepVirtually(job) }
+
+  override func reading(of clock: clockid_t, isDate: Bool) -> timespec? {
+    virtualReading(of: clock, isDate: isDate)
+  }
+
+  override func taskMayRunExternally(_ task: UnownedJob) { noteMayRunExternally(UnownedTask(job: task)) }
+
+  override func externalJobBegan(_ task: UnownedJob) { runsExternally(UnownedTask(job: task)) }
+
+  override func externalJobEnded(_ task: UInt64) { ranExternally(task) }
+
+  override func taskHasAsyncLet(_ task: UnownedJob) {
+    noteMayRunExternally(UnownedTask(job: task), mayHaveRun: false, hasAsyncLets: true)
+  }
+
+  override func externalTaskReturned(_ task: UInt64, _ absence: UInt64) {
+    // Let go of without the lock.
+    _ = change { state -> RetainedTask? in
+      guard state.externalTasks.isBack(task, absence) else { return nil }
+      state.taskReturned(task)
+      return state.liveTasks.removeIfOver(task)
+    }
+  }
+
+  override func recheckExternalTasks() {
+    _ = change { state in
+      let back = state.externalTasks.recheckAsyncLets()
+      for task in back { state.taskReturned(task.id) }
+      return back
+    }
+  }
+
+  override func workBegan(on queue: String) -> UInt64 { dispatchedBlockBegan(queue) }
+
+  override func workEnded(_ number: UInt64) { dispatchedBlockEnded(number) }
+
+  override func enqueue(_ work: TimedCallback, after delay: Duration) -> Bool {
+    begin(work, after: delay)
+  }
+
+  override func remove(_ work: TimedCallback) { takeOut(work) }
+
+  override func sleepsInRealTime(_ task: UInt64, for delay: Duration) {
+    change { $0.realSleeps.begin(task, until: RealTime(in: delay)) }
+  }
+
+  override func taskWasCreated(_ task: UnownedJob) {
+    let handle = UnownedTask(job: task).retainedIfReadable
+    change { state in
+      if let chooser = state.order.chooser { chooser.taskWasCreated(taskID(of: task)) }
+      if let handle { state.liveTasks.insert(handle) }
+      guard state.listener != nil else { return }
+      state.note(.taskCreated(taskID(of: task), by: UnownedTask.currentID ?? 0))
+    }
+  }
+
+  override func externallyStartedJobEnded(on executor: ExecutorKind?) {
+    let number: Int? = change { state in
+      state.externallyStartedJobEnded()
+      // Claims the thread before `change` does, so that this one goes on.
+      return executor != nil && state.claimThread() != nil ? state.idleness.threadNumber : nil
+    }
+    if let number, let executor { pump(on: executor, number) }
+  }
+}

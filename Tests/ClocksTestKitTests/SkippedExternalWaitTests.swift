@@ -1,0 +1,274 @@
+import Clocks
+import ClocksTestKit
+import Foundation
+import Testing
+
+/// What a limit that people write themselves looks like.
+private func limited<Result: Sendable>(
+  to limit: Duration, _ operation: @escaping @Sendable () async throws -> Result
+) async throws -> Result {
+  try await withThrowingTaskGroup { group in
+    group.addTask(name: "fetch", operation: operation)
+    group.addTask {
+      try await Task.sleep(for: limit)
+      throw TimeoutFailure()
+    }
+    defer { group.cancelAll() }
+    return try await group.next()!
+  }
+}
+
+private struct TimeoutFailure: Error {}
+
+/// An answer that another thread gives when time has moved, by as much at least.
+@Sendable func answerFromElsewhere(after duration: Duration = .seconds(30)) async -> Int {
+  let time = VirtualTime.current!
+  let answer = await withUnsafeContinuation { continuation in
+    let start = time.now
+    Thread.detachNewThread {
+      while start.duration(to: time.now) < duration { usleep(1_000) }
+      continuation.resume(returning: 42)
+    }
+  }
+  return answer
+}
+
+/// An answer that another thread gives when nobody waits for it any more.
+@Sendable private func lateAnswerFromElsewhere() async -> Int {
+  let answer = Answer()
+  return await withTaskCancellationHandler {
+    await withUnsafeContinuation { answer.continuation = $0 }
+  } onCancel: {
+    Thread.detachNewThread { answer.continuation?.resume(returning: 42) }
+  }
+}
+
+private final class Answer: @unchecked Sendable {
+  /// Written before the task is suspended, and read when it is.
+  var continuation: UnsafeContinuation<Int, Never>?
+}
+
+enum WayToSleep: CaseIterable {
+  case onNoClock, onATestClock, onATestClockWithTolerance
+
+  func sleep(for duration: Duration, _ clock: TestClock<Duration>) async throws {
+    switch self {
+    case .onNoClock: try await Task.sleep(for: duration)
+    case .onATestClock: try await clock.sleep(for: duration)
+    case .onATestClockWithTolerance: try await clock.sleep(for: duration, tolerance: .seconds(1))
+    }
+  }
+}
+
+/// Time has jumped to a deadline while the test waited for real work: whoever reads the failure is told.
+@Suite struct SkippedExternalWaitTests {
+  private func inVirtualTime(_ body: @escaping @Sendable () async throws -> Void) async throws
+    -> [Failure]
+  {
+    try await failures {
+      try await VirtualTimeTrait.virtualTime.provideScope(
+        for: Test.current!, testCase: Test.Case.current, performing: body)
+    }
+  }
+
+  private let certain = """
+    Time jumped 30.0 seconds, to 30.0 seconds, while task # "fetch" waited for work outside the scope, \
+    a socket or a thread: nothing of the test could run. Put that work into `time.holding { … }`.
+    """
+
+  @Test func anErrorSaysWhoHasWaited() async throws {
+    let found = try await inVirtualTime {
+      _ = try await limited(to: .seconds(30), lateAnswerFromElsewhere)
+    }
+    #expect(found.map(\.text) == [certain])
+  }
+
+  @Test func soDoesAnExpectation() async throws {
+    let found = try await inVirtualTime {
+      try await Task.sleep(for: .seconds(5))
+      let answer = try? await limited(to: .seconds(30), lateAnswerFromElsewhere)
+      #expect(answer == 42)
+    }
+    let text = certain.replacingOccurrences(of: "to 30.0", with: "to 35.0")
+    #expect(found.map(\.text) == [text])
+  }
+
+  /// The failure comes while the work is still under way.
+  @Test func aTimeoutNamesWhoeverMayHaveWaited() async throws {
+    let gate = Gate()
+    let found = try await inVirtualTime {
+      Task(name: "fetch") { await gate.pass() }
+      // Whoever sleeps does not wait for work.
+      Task(name: "poller") { try await Task.sleep(for: .seconds(600)) }
+      await Task(name: "sleeper") { try? await Task.sleep(for: .seconds(30)) }.value
+      throw TimeoutFailure()
+    }
+    gate.open()
+    #expect(
+      found.map(\.text) == [
+        """
+        Time jumped 30.0 seconds, to 30.0 seconds, because nothing of the test could run. If it waited \
+        for real work, a socket or a thread, put that into `time.holding { … }`. Waiting for a \
+        continuation since before: task # "fetch".
+        """
+      ])
+  }
+
+  // MARK: - Nothing is said
+
+  @Test func ofAnotherErrorWhileTasksWait() async throws {
+    let gate = Gate()
+    let found = try await inVirtualTime {
+      Task(name: "listener") { await gate.pass() }
+      try await Task.sleep(for: .seconds(30))
+      Issue.record("something else")
+    }
+    gate.open()
+    #expect(found.map(\.text) == ["something else"])
+  }
+
+  @Test func ofATimeoutBeforeAnyJump() async throws {
+    let gate = Gate()
+    let found = try await inVirtualTime {
+      Task(name: "fetch") { await gate.pass() }
+      await Task.yield()
+      Issue.record(TimeoutFailure())
+    }
+    gate.open()
+    #expect(found.map(\.text) == [""])
+  }
+
+  @Test func ofWorkForWhichTimeIsHeld() async throws {
+    let found = try await inVirtualTime {
+      let time = VirtualTime.current!
+      let answer = try await limited(to: .seconds(30)) {
+        await time.holding { await answerFromElsewhere(after: .zero) }
+      }
+      #expect(answer == 0)
+    }
+    #expect(found.map(\.text) == [""])
+  }
+
+  /// Whoever sleeps waits for time, and is made ready from outside if it is cancelled there.
+  @Test(arguments: WayToSleep.allCases) func ofASleepThatAnotherThreadCancels(
+    _ way: WayToSleep
+  ) async throws {
+    let found = try await inVirtualTime {
+      let time = VirtualTime.current!
+      let clock = TestClock()
+      let task = Task { try await way.sleep(for: .seconds(600), clock) }
+      try await Task.sleep(for: .seconds(30))
+      await time.holding {
+        await withUnsafeContinuation { continuation in
+          Thread.detachNewThread {
+            task.cancel()
+            continuation.resume()
+          }
+        }
+      }
+      await #expect(throws: CancellationError.self) { try await task.value }
+      Issue.record("something else")
+    }
+    #expect(found.map(\.text) == ["something else"])
+  }
+
+  /// It goes on because it was cancelled, whatever it has waited for.
+  @Test func ofABodyThatAnotherThreadCancels() async throws {
+    let jumped = DispatchSemaphore(value: 0)
+    let found = try await failures {
+      let running = Task {
+        try await inVirtualTime {
+          let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
+          Task {
+            try await Task.sleep(for: .seconds(30))
+            jumped.signal()
+          }
+          for await _ in stream {}
+          withExtendedLifetime(continuation) {}
+          Issue.record("something else")
+        }
+      }
+      Thread.detachNewThread {
+        jumped.wait()
+        running.cancel()
+      }
+      let found = try await running.value
+      #expect(found.map(\.text) == ["something else"])
+    }
+    #expect(found.isEmpty)
+  }
+
+  @Test func ofWorkThatTheScopeSees() async throws {
+    let found = try await inVirtualTime {
+      await withUnsafeContinuation { continuation in
+        DispatchQueue.global().asyncAfter(deadline: .now() + 20) { continuation.resume() }
+      }
+      let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
+      let reader = Task { for await _ in stream {} }
+      try await Task.sleep(for: .seconds(20))
+      // A scope within makes a task ready that has waited in the outer one.
+      try await withVirtualTime { _ in
+        try await Task.sleep(for: .seconds(1))
+        continuation.yield(1)
+        continuation.finish()
+      }
+      await reader.value
+      Issue.record("something else")
+    }
+    #expect(found.map(\.text) == ["something else"])
+  }
+
+  // MARK: - Without the trait
+
+  @Test func aScopeThatThrowsSaysSoOnStandardError() async throws {
+    let child = try await ChildTests.run(
+      "OvertakenWorkSample", environment: ["CLOCKS_OVERTAKEN_SAMPLE": "1"])
+    let lines = child.output.split(separator: "\n").filter { $0.contains("Time jumped") }
+    let line = try #require(lines.first)
+    #expect(lines.count == 1)
+    #expect(line.contains("SkippedExternalWaitTests.swift:\(OvertakenWorkSample.line): warning: "))
+    #expect(line.contains("withVirtualTime has thrown an error. Time jumped 30.0 seconds, to 30.0"))
+  }
+}
+
+/// Run in a process of its own, for what it writes.
+@Suite(.enabled(if: ProcessInfo.processInfo.environment["CLOCKS_OVERTAKEN_SAMPLE"] != nil))
+struct OvertakenWorkSample {
+  static let line = #line + 3
+
+  @Test func throwsAnError() async {
+    await #expect(throws: TimeoutFailure.self) {
+      try await withVirtualTime { _ in
+        _ = try await limited(to: .seconds(30), lateAnswerFromElsewhere)
+      }
+    }
+    await #expect(throws: TimeoutFailure.self) {
+      try await withVirtualTime { _ in throw TimeoutFailure() }
+    }
+  }
+}
+
+/// Lets through whoever waits, when it is opened from outside.
+private final class Gate: @unchecked Sendable {
+  private let lock = NSLock()
+  private var isOpen = false
+  private var waiting: [UnsafeContinuation<Void, Never>] = []
+
+  func pass() async {
+    await withUnsafeContinuation { continuation in
+      let mayPass = lock.withLock {
+        if !isOpen { waiting.append(continuation) }
+        return isOpen
+      }
+      if mayPass { continuation.resume() }
+    }
+  }
+
+  func open() {
+    let waiting = lock.withLock {
+      isOpen = true
+      return self.waiting
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+}

@@ -1,0 +1,168 @@
+import Testing
+
+@testable import Clocks
+
+/// What the watchdog and the guard against endless work are told, asked as values.
+@Suite struct ProgressTrackerTests {
+  // MARK: - Idle
+
+  @Test func aTestIsIdleOnlyIfNothingOfItRunsOrCould() {
+    var idleness = Idleness()
+    #expect(idleness.isIdle == true)
+    let job = ReadyJob(job: unsafeBitCast(8, to: UnownedJob.self), taskID: 1, executor: .pool)
+    idleness.ready.append(job)
+    #expect(idleness.isIdle == false)
+    _ = idleness.ready.remove(at: 0)
+    #expect(idleness.isIdle == true)
+    for thread in [Idleness.Thread.requested, .acting] {
+      idleness.thread = thread
+      #expect(idleness.isIdle == false)
+      #expect(idleness.mayStartJob == false)
+    }
+    idleness.thread = .none
+    idleness.externallyStartedJobs = 1
+    #expect(idleness.isIdle == false)
+    #expect(idleness.mayStartJob == false)
+    idleness.externallyStartedJobs = 0
+    idleness.away = 1
+    #expect(idleness.isIdle == false)
+    #expect(idleness.mayStartJob == true)
+  }
+
+  @Test func aVisitorThatWasGivenUpLeavesOnce() {
+    var idleness = Idleness()
+    idleness.externallyStartedJobs = 1
+    idleness.abandonRunning()
+    #expect(idleness.externallyStartedJobs == 0)
+    #expect(idleness.threadNumber == 1)
+    idleness.externallyStartedJobs = 1
+    idleness.externallyStartedJobEnded()
+    #expect(idleness.externallyStartedJobs == 1)
+    idleness.externallyStartedJobEnded()
+    #expect(idleness.externallyStartedJobs == 0)
+  }
+
+  // MARK: - A job that holds its thread
+
+  @Test func aBlockageIsFoundAtTheSecondLookAndToldOnce() {
+    var activity = ProgressTracker()
+    activity.jobBegins(of: 7)
+    let look = { (activity: inout ProgressTracker, othersWait: Bool) in
+      activity.findBlockage(after: .zero, Idleness(), othersWait: othersWait)?.task
+    }
+    #expect(
+      [look(&activity, true), look(&activity, true), look(&activity, true)] == [nil, 7, nil])
+    // Nobody waits any more, and then somebody does.
+    #expect(look(&activity, false) == nil)
+    #expect([look(&activity, true), look(&activity, true)] == [nil, 7])
+    activity.jobHasEnded()
+    activity.jobBegins(of: 8)
+    #expect([look(&activity, true), look(&activity, true)] == [nil, 8])
+  }
+
+  @Test func aVisitorIsAJobWithoutATask() {
+    var activity = ProgressTracker()
+    var idleness = Idleness()
+    #expect(activity.findBlockage(after: .zero, idleness, othersWait: true) == nil)
+    idleness.externallyStartedJobs = 1
+    #expect(activity.findBlockage(after: .zero, idleness, othersWait: true) == nil)
+    let found = activity.findBlockage(after: .zero, idleness, othersWait: true)
+    #expect(found?.task == 0)
+    #expect(activity.isRunning(found?.number ?? 0, idleness) == true)
+    activity.externallyStartedJobEnded()
+    #expect(activity.isRunning(found?.number ?? 0, idleness) == false)
+  }
+
+  @Test func nothingIsBlockedBeforeTheLimit() {
+    var activity = ProgressTracker()
+    activity.jobBegins(of: 7)
+    for _ in 0..<3 {
+      #expect(activity.findBlockage(after: .seconds(600), Idleness(), othersWait: true) == nil)
+    }
+  }
+
+  // MARK: - A test that stands still
+
+  @Test func aRestThatEndsBeginsAnew() {
+    var activity = ProgressTracker()
+    let look = { (activity: inout ProgressTracker, isWaiting: Bool) in
+      activity.findStandstill(after: .zero, isWaiting: isWaiting, isAnyBusy: false)
+    }
+    #expect([look(&activity, true), look(&activity, true)] == [false, true])
+    #expect(look(&activity, false) == false)
+    #expect([look(&activity, true), look(&activity, true)] == [false, true])
+  }
+
+  // MARK: - What never comes to rest
+
+  @Test func aTaskIsBlamedAndNotANamelessJob() {
+    var guardian = RunawayGuard()
+    guardian.limits = RunawayLimits(jobs: 2)
+    #expect((1...2).map { _ in guardian.jobBegins(of: 0) == nil } == [true, true])
+    #expect(guardian.jobBegins(of: 0) == nil)
+    guard case .jobs(2, task: 9)? = guardian.jobBegins(of: 9) else {
+      Issue.record("nobody is blamed")
+      return
+    }
+    guard case .jobs(2, task: 0)? = guardian.jobBegins(of: 0) else {
+      Issue.record("nameless jobs go on for ever")
+      return
+    }
+    guardian.isAtRest()
+    #expect(guardian.jobBegins(of: 9) == nil)
+  }
+
+  @Test func onlyTheRootsJobsStartTheCountingOfWakesAnew() {
+    var guardian = RunawayGuard()
+    guardian.limits = RunawayLimits(wakes: 2)
+    guardian.sleepWakes()
+    #expect(guardian.tooManyWakes == nil)
+    guardian.sleepWakes()
+    // There is no root, and a job of no task is not its.
+    _ = guardian.jobBegins(of: 0)
+    _ = guardian.jobBegins(of: 3)
+    guard case .wakes(2)? = guardian.tooManyWakes else {
+      Issue.record("wakes are not counted")
+      return
+    }
+    guardian.rootTask = 3
+    _ = guardian.jobBegins(of: 3)
+    #expect(guardian.tooManyWakes == nil)
+  }
+
+  // MARK: - Whose test it is
+
+  @Test func aTestIsOverWhenAllOfItsTasksAre() async throws {
+    try #require(TaskStatus.isReadable)
+    let me = try #require(WatchedTask.current)
+    let over = await Task { WatchedTask.current }.value
+    let other = await Task { WatchedTask.current }.value
+    var tasks = TestLifetime()
+    #expect(!tasks.areOver)
+    #expect(!tasks.isKnown)
+    #expect(tasks.add(maker: nil).isEmpty)
+    #expect(!tasks.isKnown)
+    #expect(tasks.add(maker: over).isEmpty)
+    #expect(tasks.isKnown)
+    #expect(tasks.areOver)
+    // Whoever made the clocks is over: it is the test that goes on.
+    #expect(tasks.add(user: me) == [over].compactMap(\.self))
+    #expect(!tasks.areOver)
+    #expect(tasks.add(user: other).isEmpty)
+    #expect(!tasks.areOver)
+    // It is noted once.
+    #expect(tasks.add(maker: me).isEmpty)
+    #expect(tasks.add(maker: other).isEmpty)
+    #expect(!tasks.areOver)
+  }
+
+  @Test func clocksAreToldOfInTheOrderInWhichTheyWereMade() {
+    var register = ClockRegistry()
+    let virtualClocks = (0..<20).map { _ in VirtualClock<Duration>(now: .zero) }
+    for virtualClock in virtualClocks { register.add(virtualClock) }
+    #expect(register.all.map { ObjectIdentifier($0) } == virtualClocks.map { ObjectIdentifier($0) })
+    #expect(register.remove(virtualClocks[3]) === virtualClocks[3])
+    #expect(register.remove(virtualClocks[3]) == nil)
+    #expect(register.all.count == 19)
+  }
+}

@@ -1,0 +1,140 @@
+import Testing
+
+@testable import Clocks
+
+/// The queues below the clocks, by themselves.
+@Suite struct VirtualClockTests {
+  @Test func timeDoesNotGoBackToADeadlineInThePast() throws {
+    let virtualClock = VirtualClock<Duration>(now: .seconds(5))
+    let token = virtualClock.sleeps.reserve()
+    // As if a thread that is not the test's had announced the sleep before time moved.
+    _ = virtualClock.sleeps.suspend(
+      token, .job(.none), until: .seconds(3),
+      details: .init(registered: .seconds(5), clock: .test))
+    let sleeper = virtualClock.popEarliest(dueBy: .seconds(5), Order())
+    #expect(sleeper != nil)
+    #expect(virtualClock.now == .seconds(5))
+  }
+
+  @Test func advanceToNextSleepDoesNotGoBackEither() async throws {
+    let clock = TestClock(now: .init(offset: .seconds(5)))
+    let sleeper = Task {
+      try await withUnsafeThrowingContinuation { continuation in
+        clock.scheduler.change { _ in
+          let token = clock.virtualClock.sleeps.reserve()
+          _ = clock.virtualClock.sleeps.suspend(
+            token, .continuation(continuation, isOwn: true), until: .seconds(3),
+            details: .init(registered: .seconds(5), clock: .test))
+        }
+      }
+    }
+    #expect(await clock.advanceToNextSleep()?.offset == .seconds(5))
+    #expect(clock.now.offset == .seconds(5))
+    try await sleeper.value
+  }
+
+  @Test func whoeverHasGotTheSleepsIsForgotten() async throws {
+    let clock = TestClock()
+    let waiting = Task { try await clock.waitForSleeps(atLeast: 1) }
+    let more = Task { try await clock.waitForSleeps(atLeast: 2) }
+    let sleeper = Task { try await clock.sleep(for: .seconds(1)) }
+    try await waiting.value
+    #expect(clock.scheduler.change { _ in clock.virtualClock.waiters.count } == 1)
+    more.cancel()
+    await #expect(throws: CancellationError.self) { try await more.value }
+    #expect(clock.scheduler.change { _ in clock.virtualClock.waiters.count } == 0)
+    sleeper.cancel()
+  }
+
+  @Test func thoseWhoWaitForSleepsAreToldInTheOrderInWhichTheyCame() {
+    let virtualClock = VirtualClock<Duration>(now: .zero)
+    let waiters = (0..<8).map { _ in SleepsWaiter(count: 1) }
+    for waiter in waiters { #expect(virtualClock.add(waiter)) }
+    let continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, any Error>.self)
+    _ = virtualClock.sleeps.suspend(
+      virtualClock.sleeps.reserve(), .continuation(continuation, isOwn: true), until: .seconds(1),
+      details: .init(registered: .zero, clock: .test))
+    #expect(virtualClock.takeFulfilledWaiters().map(\.number) == waiters.map(\.number))
+    #expect(virtualClock.takeFulfilledWaiters().isEmpty)
+  }
+
+  @Test func aSleepDoesNotBearTheNameOfAnEarlierOne() {
+    let virtualClock = VirtualClock<Duration>(now: .zero)
+    let continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, any Error>.self)
+    for name in ["first", nil] {
+      _ = virtualClock.sleeps.suspend(
+        virtualClock.sleeps.reserve(), .continuation(continuation, isOwn: true), until: .seconds(1),
+        name: name, details: .init(registered: .zero, clock: .test))
+      #expect(virtualClock.sleeps.pending.map(\.taskName) == [name])
+      _ = virtualClock.sleeps.popEarliest()
+    }
+  }
+
+  @Test func anArrivalBeforeTheWaitIsNotLost() async {
+    let fulfilled = SleepsWaiter(count: 1)
+    fulfilled.succeed()
+    let failed = SleepsWaiter(count: 1)
+    failed.fail(CancellationError())
+    let ends = await unlessItHangs(seconds: 30) {
+      (try? await fulfilled.wait(), try? await failed.wait())
+    }
+    #expect(ends != nil && ends?.0 != nil && ends?.1 == nil)
+  }
+
+  @Test func jobsKeepTheirOrderWhereverOneIsRemoved() {
+    var queue = JobQueue()
+    var expected: [UInt64] = []
+    var next: UInt64 = 0
+    var random = SplitMix64(state: 1)
+    for _ in 0..<10_000 {
+      if expected.isEmpty || Int.random(in: 0..<100, using: &random) < 52 {
+        next += 1
+        queue.append(
+          ReadyJob(of: next))
+        expected.append(next)
+      } else {
+        let position = Int.random(in: 0..<expected.count, using: &random)
+        #expect(queue.remove(at: position).taskID == expected.remove(at: position))
+      }
+      #expect(queue.count == expected.count && queue.isEmpty == expected.isEmpty)
+      if queue.count % 50 == 0 { queue.checkInvariants() }
+    }
+    #expect(expected.indices.allSatisfy { queue[$0].taskID == expected[$0] })
+    #expect(expected.count > 64)
+  }
+
+  @Test func waitersKeepTheirOrder() {
+    var queue = WaiterQueue()
+    var expected: [IdleWaiter] = []
+    var random = SplitMix64(state: 1)
+    for _ in 0..<10_000 {
+      if expected.isEmpty || Int.random(in: 0..<100, using: &random) < 51 {
+        expected.append(IdleWaiter(isOwn: true))
+        queue.append(expected[expected.count - 1])
+      } else {
+        #expect(queue.first === expected.removeFirst())
+        queue.removeFirst()
+      }
+      #expect((queue.first == nil) == expected.isEmpty)
+      #expect(queue.all.count == expected.count)
+    }
+  }
+
+  @Test func aDelayThatIsALittleTooShortIsRoundedUp() {
+    for (measured, meant): (Duration, Duration) in [
+      (.seconds(1) - .microseconds(40), .seconds(1)),
+      (.seconds(3600) - .microseconds(3), .seconds(3600)),
+      (.milliseconds(50) - .nanoseconds(700), .milliseconds(50)),
+      (.microseconds(1) - .nanoseconds(1), .microseconds(1)),
+      (.milliseconds(1234), .milliseconds(1234)),
+      (.zero, .zero),
+      (.seconds(-1), .seconds(-1)),
+    ] {
+      #expect(measured.roundedUpAfterReadingTheClockTwice == meant)
+    }
+  }
+
+  @Test func aTestClockIsExact() {
+    #expect(TestClock().minimumResolution == .zero)
+  }
+}

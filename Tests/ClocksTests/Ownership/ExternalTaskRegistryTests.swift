@@ -1,0 +1,42 @@
+import Testing
+
+@testable import Clocks
+
+/// When a task that was away counts as back.
+@Suite struct ExternalTaskRegistryTests {
+  private final class Owner: TaskOwner, @unchecked Sendable {
+    let back = AsyncStream.makeStream(of: UInt64.self)
+    let log = Log<UInt64>()
+
+    override func externalTaskReturned(_ task: UInt64, _ absence: UInt64) {
+      log.add(task)
+      back.continuation.yield(task)
+    }
+  }
+
+  /// A task that is about to be suspended is written down as suspended a moment before it is, and goes on if it
+  /// is resumed just then.
+  @Test func aTaskIsNotBackBeforeItsOwnJobHasEnded() async throws {
+    let clock = TestClock()
+    let owner = Owner(isVirtual: false)
+    let handles = AsyncStream.makeStream(of: RetainedTask.self)
+    let task = Task {
+      handles.continuation.yield(try #require(UnownedTask.current?.retainedIfReadable))
+      try await clock.sleep(for: .seconds(1))
+    }
+    await clock.settle()
+    let handle = try #require(await handles.stream.first { _ in true })
+    #expect(!TaskStatus(of: handle.job).isActive)
+
+    let job = ExternalTaskRegistry.beginJob(of: handle.id)
+    try #require(ExternalTaskRegistry.add(handle, of: owner, onlyOwnerCanTell: false) != nil)
+    ExternalTaskRegistry.look()
+    #expect(owner.log.all == [])
+    ExternalTaskRegistry.endJob(job)
+    // At once, or when the queues of other tests' actors have come to their ends that ran at that moment.
+    #expect(await owner.back.stream.first { _ in true } == handle.id)
+
+    await clock.advance(by: .seconds(1))
+    try await task.value
+  }
+}

@@ -1,0 +1,128 @@
+#if os(Linux) && compiler(>=6.3)
+  import Testing
+
+  @_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) import _Concurrency
+
+  @testable import Clocks
+
+  /// The door, and the executors behind which it stands.
+  @Suite struct RuntimeHooksTests {
+    @Test func everyTaskCanBeWatchedButAnAsyncLet() async {
+      #expect(await Task { WatchedTask.current?.isOver }.value == false)
+      async let watched = WatchedTask.current?.isOver
+      #expect(await watched == nil)
+    }
+
+    @Test func theMainExecutorKnowsItsThread() async {
+      await MainActor.run { MainActor.executor.checkIsolated() }
+      await #expect(processExitsWith: .failure) {
+        await Task.detached { MainActor.executor.checkIsolated() }.value
+      }
+    }
+
+    // MARK: - A door that is opened late
+
+    @Test(arguments: [
+      "testAClockMadeInAJobOfTheMainActor", "testExecutorsOfSomebodyElseGetTheirJobsUnchanged",
+    ])
+    func whereTheFirstClockOpensTheDoor(_ test: String) async throws {
+      let child = try await ChildProcess.runXCTestInDisguise(
+        "LateHooksXCTests/\(test)", environment: [LateHooksXCTests.variable: "1"])
+      #expect(child.exitCode == 0, "\(child)")
+      #expect(
+        child.standardOutput.lines(containing: "Executed 1 test, with 0 failures").count == 2,
+        "\(child)")
+      #expect(child.standardOutput.lines(containing: "the door was shut").count == 1, "\(child)")
+    }
+  }
+
+  /// Somebody's executors that delay their jobs, by the default executor.
+  ///
+  /// Only the door `spi` leaves that able to: any other has the runtime ask its hooks for delays.
+  @Suite(.enabled(if: Task<Never, Never>.defaultExecutor is any SchedulingExecutor))
+  struct DelayingExecutorTests {
+    @Test(arguments: DelayingExecutor.Way.allCases)
+    func aDelayedJobOfAnActorTakesVirtualTime(_ way: DelayingExecutor.Way) async throws {
+      try await withVirtualTime { time in
+        let actor = DelayedActor(by: .seconds(3600), way)
+        for waitForCurrentJobAndTask in 1...3 {
+          #expect(await actor.waitForCurrentJobAndTask() == waitForCurrentJobAndTask)
+          #expect(time.now.offset == .seconds(3600 * waitForCurrentJobAndTask))
+        }
+      }
+    }
+
+    @Test(arguments: DelayingExecutor.Way.allCases)
+    func aDelayedJobOutsideAScopeTakesRealTime(_ way: DelayingExecutor.Way) async {
+      let start = ContinuousClock.now
+      #expect(await DelayedActor(by: .milliseconds(5), way).waitForCurrentJobAndTask() == 1)
+      #expect(ContinuousClock.now - start >= .milliseconds(5))
+    }
+
+    @Test func aDelayedTaskDoesNotDependOnWhoMadeIt() async throws {
+      try await withVirtualTime { time in
+        let executor = DelayingExecutor(by: .seconds(3600))
+        let task = Task(executorPreference: executor) { time.now.offset }
+        await Task.yield()
+        #expect(time.now.offset == .zero)
+        try await Task.sleep(for: .seconds(1))
+        #expect(time.now.offset == .seconds(1))
+        #expect(await task.value == .seconds(3600))
+      }
+    }
+
+    @Test func aDelayedTaskIsCancelledAndRunsAtTheEndOfTheScope() async throws {
+      let log = Log<String>()
+      try await withVirtualTime { time in
+        let executor = DelayingExecutor(by: .seconds(3600))
+        Task(name: "maker") {
+          Task(executorPreference: executor) { log.add("\(time.now), \(Task.isCancelled)") }
+        }
+        try await Task.sleep(for: .seconds(1))
+        let pending = time.clock.pendingSleeps
+        #expect(pending.map(\.deadline.offset) == [.seconds(3600)])
+        #expect(pending.map(\.taskName) == [nil])
+      }
+      #expect(log.all == ["1.0 seconds, true"])
+    }
+  }
+
+  /// An executor that lets each job wait.
+  final class DelayingExecutor: SerialExecutor, TaskExecutor {
+    enum Way: CaseIterable { case afterAWhile, atAnInstant }
+
+    private let delay: Duration
+    private let way: Way
+
+    init(by delay: Duration, _ way: Way = .afterAWhile) {
+      self.delay = delay
+      self.way = way
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+      guard let executor = Task.defaultExecutor as? any SchedulingExecutor else { return }
+      let clock = ContinuousClock()
+      switch way {
+      case .afterAWhile: executor.enqueue(job, after: delay, tolerance: nil, clock: clock)
+      case .atAnInstant: executor.enqueue(job, at: clock.now + delay, tolerance: nil, clock: clock)
+      }
+    }
+  }
+
+  actor DelayedActor {
+    private let executor: DelayingExecutor
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    init(by delay: Duration, _ way: DelayingExecutor.Way) {
+      executor = DelayingExecutor(by: delay, way)
+    }
+
+    private var visits = 0
+
+    /// The number of visits: without any state the optimizer would leave out the way here.
+    func waitForCurrentJobAndTask() -> Int {
+      visits += 1
+      return visits
+    }
+  }
+#endif
