@@ -20,19 +20,23 @@ let package = Package(
     .executable(name: "ContextDemo", targets: ["ContextDemo"]),
   ],
   targets: [
-    .target(name: "Clocks", swiftSettings: atLoad),
+    .target(name: "ClocksSupport"),
+    .target(name: "Clocks", dependencies: ["ClocksSupport"], swiftSettings: atLoad),
     .target(name: "TimeoutTask"),
-    .target(name: "ClocksTestKit", dependencies: ["Clocks"], swiftSettings: atLoad),
-    .executableTarget(name: "ContextDemo", dependencies: ["Clocks", "TimeoutTask"]),
+    .target(
+      name: "ClocksTestKit", dependencies: ["Clocks", "ClocksSupport"], swiftSettings: atLoad),
+    .executableTarget(
+      name: "ContextDemo", dependencies: ["Clocks", "ClocksSupport", "TimeoutTask"]),
     .target(name: "TestTraits", path: "Tests/TestTraits"),
-    .testTarget(name: "ClocksTests", dependencies: ["Clocks", "TestTraits"]),
+    .testTarget(name: "ClocksTests", dependencies: ["Clocks", "ClocksSupport", "TestTraits"]),
     .testTarget(
-      name: "ClocksTestKitTests", dependencies: ["Clocks", "ClocksTestKit", "TestTraits"]),
+      name: "ClocksTestKitTests",
+      dependencies: ["Clocks", "ClocksSupport", "ClocksTestKit", "TestTraits"]),
     .testTarget(
       name: "TimeoutTaskTests", dependencies: ["Clocks", "TestTraits", "TimeoutTask"]),
     .testTarget(
       name: "ContextDemoTests",
-      dependencies: ["Clocks", "ClocksTestKit", "ContextDemo", "TimeoutTask"]),
+      dependencies: ["Clocks", "ClocksSupport", "ClocksTestKit", "ContextDemo", "TimeoutTask"]),
     .testTarget(name: "DocsTests", dependencies: ["Clocks", "ClocksTestKit"]),
   ],
   swiftLanguageModes: [.v6]

@@ -1,4 +1,5 @@
-@_spi(TestKit) public import Clocks
+import Clocks
+import ClocksSupport
 public import Testing
 
 /// Expects that something is confirmed an exact number of times: while `body` runs, and within a

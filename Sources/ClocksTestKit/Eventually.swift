@@ -1,4 +1,5 @@
-@_spi(TestKit) public import Clocks
+import Clocks
+import ClocksSupport
 public import Testing
 
 extension TestClock {

@@ -1,4 +1,4 @@
-@_spi(TestKit) import Clocks
+import Clocks
 import Testing
 
 /// Runs a body while each failure of the current test goes through the gate.

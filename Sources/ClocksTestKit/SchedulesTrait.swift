@@ -1,4 +1,4 @@
-@_spi(TestKit) public import Clocks
+import Clocks
 public import Testing
 
 /// Runs tests in many orders of their jobs, in virtual time, and reports the shortest explanation of one that

@@ -1,4 +1,4 @@
-@_spi(TestKit) import Clocks
+import Clocks
 import Testing
 
 /// Runs a test, and adds to each failure of it that time has jumped over work outside the scope, if it has.

@@ -1,5 +1,5 @@
 #if os(Linux) && canImport(Glibc)
-  @_spi(TestKit) import Clocks
+  import Clocks
 
   // What a test binary needs before its first test. It is done at load, before there is a second
   // thread.

@@ -1,4 +1,5 @@
-@_spi(TestKit) public import Clocks
+import Clocks
+import ClocksSupport
 import Synchronization
 public import Testing
 

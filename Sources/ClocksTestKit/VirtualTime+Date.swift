@@ -1,4 +1,4 @@
-@_spi(TestKit) public import Clocks
+import Clocks
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials

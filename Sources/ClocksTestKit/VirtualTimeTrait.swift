@@ -1,4 +1,4 @@
-@_spi(TestKit) public import Clocks
+import Clocks
 public import Testing
 
 #if canImport(FoundationEssentials)

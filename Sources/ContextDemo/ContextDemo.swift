@@ -1,4 +1,5 @@
-@_spi(TestKit) import Clocks
+import Clocks
+import ClocksSupport
 import Foundation
 
 /// Runs a scenario, or all of them, as the command line asks.

@@ -1,3 +1,4 @@
+import ClocksSupport
 import Testing
 
 @testable import Clocks

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import XCTest
 
-@_spi(TestKit) @testable import Clocks
+@testable import Clocks
 
 /// Failures that a parent process asks for: `ChildProcess` runs this test bundle again with the
 /// name of one of them in the environment, and looks at what the test library made of it. In an

@@ -46,7 +46,9 @@ import Testing
     #expect(child.standardError.contains("tests in 4 suites passed after"), "\(child)")
   }
 
-  @Test(arguments: [HookStrategy.hook, .none]) func failuresSayWhatIsMissing(_ door: HookStrategy) async throws {
+  @Test(arguments: [HookStrategy.hook, .none]) func failuresSayWhatIsMissing(_ door: HookStrategy)
+    async throws
+  {
     let child = try await run("RungNoteTests", door)
     #expect(child.exitCode == 0, "\(child)")
     #expect(child.standardError.contains("1 test in 1 suite passed after"), "\(child)")

@@ -1,6 +1,6 @@
 import Testing
 
-@_spi(TestKit) @testable import Clocks
+@testable import Clocks
 
 /// A test's bookkeeping ends with its clocks.
 @Suite struct LifetimeTests {

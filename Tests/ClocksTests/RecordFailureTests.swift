@@ -1,6 +1,7 @@
+import ClocksSupport
 import Testing
 
-@_spi(TestKit) @testable import Clocks
+@testable import Clocks
 
 /// A recorded failure, as Swift Testing sees it. `RecordFailureXCTests` does the same for XCTest.
 @Suite struct RecordFailureTests {

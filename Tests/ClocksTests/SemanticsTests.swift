@@ -1,3 +1,4 @@
+import ClocksSupport
 import Dispatch
 import Foundation
 import Testing

@@ -1,6 +1,6 @@
 import Testing
 
-@_spi(TestKit) @testable import Clocks
+@testable import Clocks
 
 /// The table of tasks, against a dictionary that does the same.
 @Suite struct TaskTableTests {

@@ -1,7 +1,8 @@
+import ClocksSupport
 import Foundation
 import Testing
 
-@_spi(TestKit) @testable import Clocks
+@testable import Clocks
 
 /// What is found on a thread that is no test's, and recorded on behalf of one.
 @Suite struct TestReportTests {

@@ -1,9 +1,10 @@
+import ClocksSupport
 import Dispatch
 import Foundation
 import TestTraits
 import Testing
 
-@_spi(TestKit) @testable import Clocks
+@testable import Clocks
 
 /// Set before it is read.
 private final class Box<Value>: @unchecked Sendable {

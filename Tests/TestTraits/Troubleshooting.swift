@@ -3,7 +3,7 @@ import Foundation
 /// The page Docs/Troubleshooting.md: each text that a heading quotes is provoked by a test.
 public enum Troubleshooting {
   /// A part of the page under a heading of its own.
-  public struct ScratchBuffer: Sendable {
+  public struct Row: Sendable {
     public let heading: String
     public let text: String
 
@@ -24,9 +24,9 @@ public enum Troubleshooting {
     return (try? String(contentsOf: page, encoding: .utf8)) ?? ""
   }()
 
-  public static let rows: [ScratchBuffer] = page.components(separatedBy: "\n## ").dropFirst().map {
+  public static let rows: [Row] = page.components(separatedBy: "\n## ").dropFirst().map {
     let parts = $0.split(separator: "\n", maxSplits: 1)
-    return ScratchBuffer(heading: String(parts[0]), text: String(parts[1]))
+    return Row(heading: String(parts[0]), text: String(parts[1]))
   }
 
   /// Whether a text is what a heading quotes. Numbers may be others.

@@ -1,3 +1,5 @@
+import ClocksSupport
+
 extension Clock where Duration == Swift.Duration {
   /// Suspends the current task for a number of nanoseconds, measured by this clock.
   ///

@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// A clock on which every sleep is over at once.
 ///
 /// For tests, previews and demonstrations in which only the outcome counts and nobody wants to wait

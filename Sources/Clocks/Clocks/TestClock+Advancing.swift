@@ -1,3 +1,5 @@
+import ClocksSupport
+
 extension TestClock {
   // MARK: - Without moving time
 
@@ -198,7 +200,8 @@ extension TestClock {
     }
     let virtualClock = unsafeDowncast(virtualClock, to: VirtualClock<Swift.Duration>.self)
     return unsafeDowncast(
-      StandardDurationRun(virtualClock, isOwn: isOwn, limit: limit), to: RunUntilEmpty<Duration>.self)
+      StandardDurationRun(virtualClock, isOwn: isOwn, limit: limit),
+      to: RunUntilEmpty<Duration>.self)
   }
 
   @inline(never)

@@ -1,3 +1,5 @@
+import ClocksSupport
+
 extension TestClock {
   /// Waits until `count` sleeps are pending on this clock.
   ///

@@ -63,7 +63,8 @@ extension TestClock {
       || scheduler.admitCurrentTask(among: virtualClock.users)
     if !isOwn { checkUseByOtherTest("TestClock.sleep(until:)", at: origin) }
     return StandardDurationSleep(
-      virtualClock: unsafeDowncast(virtualClock, to: VirtualClock<Swift.Duration>.self), deadline: deadline,
+      virtualClock: unsafeDowncast(virtualClock, to: VirtualClock<Swift.Duration>.self),
+      deadline: deadline,
       isOwn: isOwn)
   }
 
@@ -157,7 +158,9 @@ extension TestClock {
   private func cancelSleep(_ token: Token) {
     let sleeper = scheduler.change { state in
       let sleeper = virtualClock.sleeps.cancel(token)
-      if sleeper != nil, let removed = virtualClock.sleeps.removed { state.sleepWasCancelled(removed) }
+      if sleeper != nil, let removed = virtualClock.sleeps.removed {
+        state.sleepWasCancelled(removed)
+      }
       return sleeper
     }
     if let sleeper { resumeCancelled(sleeper) }

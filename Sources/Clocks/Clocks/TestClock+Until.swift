@@ -1,3 +1,5 @@
+import ClocksSupport
+
 extension TestClock {
   /// Moves the clock's time forward from deadline to deadline until `condition` holds, but not
   /// beyond `limit`.
@@ -42,7 +44,7 @@ extension TestClock {
   ///   - isPaced: Whether time moves only when it may move by itself, in a scope in which it does:
   ///     not while somebody holds it, nor before its pause is over.
   ///   - name: What has been called, for a failure.
-  @_spi(TestKit) public nonisolated(nonsending) func follow(
+  package nonisolated(nonsending) func follow(
     upTo limit: Duration, isPaced: Bool, as name: String, at callSite: CallSite,
     until condition: nonisolated(nonsending) () async throws -> Bool
   ) async rethrows -> FollowOutcome {
@@ -84,7 +86,7 @@ extension TestClock {
 }
 
 /// How ``TestClock/follow(upTo:isPaced:as:at:until:)`` ended.
-@_spi(TestKit) public enum FollowOutcome: Sendable {
+package enum FollowOutcome: Sendable {
   /// The condition holds.
   case holds
   /// It did not hold up to the limit.

@@ -1,3 +1,5 @@
+import ClocksSupport
+
 extension TestClock {
   /// Records a failure if the current task is another test's.
   func checkUseByOtherTest(_ name: String, at callSite: CallSite) {

@@ -1,3 +1,4 @@
+import ClocksSupport
 import Synchronization
 
 /// A clock whose time stands still until a test moves it.

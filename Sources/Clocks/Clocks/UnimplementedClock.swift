@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// A clock that must not be used: whoever does makes the running test fail.
 ///
 /// Give it to code of which a test claims that it does not depend on time. The claim is then part

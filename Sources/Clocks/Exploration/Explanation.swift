@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// The text of a failure that a search has found.
 struct Explanation {
   let failure: Exploration.Failure
@@ -83,7 +85,7 @@ struct Explanation {
       let step = record.steps[index]
       let detail = details.steps[index]
       let lane = laneOfTask[step.task] ?? 0
-      var row = LaneTable.ScratchBuffer(time: detail.time.inSeconds)
+      var row = LaneTable.Row(time: detail.time.inSeconds)
       row.cells[lane] = cell(step, detail, symbols)
       if let actor = detail.actor, let to = laneOfActor[actor] {
         row.arrow = .init(from: lane, to: to)
@@ -91,7 +93,9 @@ struct Explanation {
           failure.tree.name(of: visitor.task)
             + (symbols.place(of: visitor.functions).map { " \($0)" } ?? "")
         }
-        row.cells[to] = externallyStartedJobs.isEmpty ? "runs" : "runs " + externallyStartedJobs.joined(separator: ", ")
+        row.cells[to] =
+          externallyStartedJobs.isEmpty
+          ? "runs" : "runs " + externallyStartedJobs.joined(separator: ", ")
       }
       if let decision = decided[index] { row.remark = "◀ decision \(decision)" }
       table.rows.append(row)

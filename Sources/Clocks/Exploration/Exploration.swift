@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// Runs an operation in one order after the other, and says what came of it.
 struct Exploration {
   typealias Operation = OneRun.Operation

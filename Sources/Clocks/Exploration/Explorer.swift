@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// Decides what comes first in a scope that is explored: tells a `ScheduleRun` what happens there, in
 /// words that mean the same in every run.
 ///

@@ -1,8 +1,10 @@
+import ClocksSupport
+
 /// Stands between an explored test and its test library: keeps the issues of a search from it, and lets
 /// those of the last run through, with the explanation.
-@_spi(TestKit) public final class IssueGate: Sendable {
+package final class IssueGate: Sendable {
   /// What becomes of an issue.
-  public enum Verdict: Sendable {
+  package enum Verdict: Sendable {
     /// The test library does not hear of it.
     case isKept
     /// It goes on.
@@ -31,7 +33,7 @@
   /// - Parameters:
   ///   - key: What kind of failure it is, and where.
   ///   - text: What it says.
-  public func handle(key: String, text: String) -> Verdict {
+  package func handle(key: String, text: String) -> Verdict {
     lock.withLock {
       switch mode {
       case .closed:
@@ -64,13 +66,13 @@
 }
 
 /// How a test library's issues come to a gate: a test kit that knows the library sets this at load.
-@_spi(TestKit) public enum IssueGates {
+package enum IssueGates {
   /// Runs a body while each failure of the current test goes through the gate.
-  public typealias Install =
+  package typealias Install =
     @Sendable (
       _ gate: IssueGate, _ body: @escaping @Sendable () async -> Void
     ) async -> Void
 
   /// Set once, at load.
-  nonisolated(unsafe) public static var install: Install?
+  nonisolated(unsafe) package static var install: Install?
 }

@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// Something that went wrong in a run.
 struct Finding: Sendable, Hashable {
   /// What and where, but for what differs from run to run: two findings of one key are the same failure.

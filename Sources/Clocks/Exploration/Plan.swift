@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// How a run decides what comes first.
 enum Plan: Hashable, Sendable {
   /// First in, first out, as far as the constraints allow.
@@ -191,7 +193,8 @@ struct Strategy {
     }
   }
 
-  private mutating func chooseByPriority(_ candidates: borrowing ScratchBuffer<ScheduleStep>) -> Int {
+  private mutating func chooseByPriority(_ candidates: borrowing ScratchBuffer<ScheduleStep>) -> Int
+  {
     var best = 0
     for index in 1..<candidates.count
     where priority(of: candidates[best].task) < priority(of: candidates[index].task) {

@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// Which schedules of a test are run: how many, or of what kind.
 public struct ScheduleCount: Hashable, Sendable {
   enum Kind: Hashable, Sendable {

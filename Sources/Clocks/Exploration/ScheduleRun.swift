@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// One run of a test, while it goes on: names what happens, decides, and keeps a record.
 ///
 /// It knows nothing of the engine: who runs the test, or plays it, tells what happens.

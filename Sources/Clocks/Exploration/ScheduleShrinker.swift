@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// Finds the constraints without which a failure does not come.
 ///
 /// Those that are needed are looked for by bisection, one after the other, as in delta debugging (Zeller and

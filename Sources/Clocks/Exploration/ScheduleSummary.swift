@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// What came of a search in which the test passed.
 public struct ScheduleSummary: Hashable, Sendable, CustomStringConvertible {
   /// The number of schedules that were run.

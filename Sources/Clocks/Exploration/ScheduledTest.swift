@@ -1,5 +1,7 @@
+import ClocksSupport
+
 /// How a search's findings are reported.
-@_spi(TestKit) public struct ScheduleReport: Sendable {
+package struct ScheduleReport: Sendable {
   /// Makes the test fail.
   var fail: @Sendable (String) -> Void
   /// Makes the test fail because of an error, with an explanation.
@@ -7,7 +9,7 @@
   /// How the author runs the schedule of a token again.
   var replayForm: @Sendable (String) -> String
 
-  public init(
+  package init(
     fail: @escaping @Sendable (String) -> Void,
     failWithError: @escaping @Sendable (any Error, String) -> Void,
     replayForm: @escaping @Sendable (String) -> String
@@ -19,13 +21,13 @@
 }
 
 /// What a test kit knows about the scopes in which an explored test runs.
-@_spi(TestKit) public struct ScheduleScope: Sendable {
-  public var autoAdvance = true
-  public var leftoverSleeps = VirtualTime.LeftoverSleeps.cancel
-  public var freezesDate = true
-  public var runningLimit = Duration.seconds(60)
+package struct ScheduleScope: Sendable {
+  package var autoAdvance = true
+  package var leftoverSleeps = VirtualTime.LeftoverSleeps.cancel
+  package var freezesDate = true
+  package var runningLimit = Duration.seconds(60)
 
-  public init() {}
+  package init() {}
 
   fileprivate var options: ScopeOptions {
     var options = ScopeOptions()
@@ -38,7 +40,7 @@
 }
 
 /// Runs a test case as `withSchedules` does, and returns what that returns, for a test kit that knows better where a failure belongs.
-@_spi(TestKit) public nonisolated(nonsending) func runSchedules(
+package nonisolated(nonsending) func runSchedules(
   _ count: ScheduleCount, seed: Int?, slack: Duration, testID: String, in scope: ScheduleScope,
   report: ScheduleReport, operation: @escaping @Sendable (VirtualTime) async throws -> Void
 ) async -> ScheduleSummary? {

@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// The tokens of failures, kept in a folder from run to run, a file for each test.
 struct TokenFolder {
   private let folder: String?

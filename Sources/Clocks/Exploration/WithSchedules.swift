@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// Runs `operation` in many orders of its jobs, in virtual time, and reports the shortest explanation of one
 /// in which it fails.
 ///

@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// The reports about a clock, in the order in which a test's author would meet them.
 enum ClockFailure {
   /// An advance by less than nothing.

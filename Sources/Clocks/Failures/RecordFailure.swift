@@ -1,12 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Android)
-  import Android
-#endif
+import ClocksSupport
 
 /// Makes the test that is running fail at the caller's line, and goes on.
 ///
@@ -22,7 +14,7 @@
 ///
 /// - Complexity: a few look-ups by name, some microseconds. Nothing is remembered between failures,
 ///   because a test library may be loaded later than this module: a test bundle into its host app.
-@_spi(TestKit) public func recordFailure(_ message: String, at callSite: CallSite) {
+package func recordFailure(_ message: String, at callSite: CallSite) {
   let message = message.withCapabilityNote
   if TestLibraries.deliver(message, at: callSite) { return }
   writeToStandardError(
@@ -31,7 +23,8 @@
 
 /// Writes a line to standard error about what may be wrong, in a test that nobody knows.
 func warn(_ message: String, at callSite: CallSite) {
-  writeToStandardError("\(callSite.filePath):\(callSite.line): warning: \(message.withCapabilityNote)\n")
+  writeToStandardError(
+    "\(callSite.filePath):\(callSite.line): warning: \(message.withCapabilityNote)\n")
 }
 
 /// Makes the test that is running fail at the given line, and goes on.

@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// What of a test's own task a failure needs that is found on another thread.
 ///
 /// A test library knows by a task-local value which test a failure belongs to, so only a task that

@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// How a failure reaches the test for which a scheduler works.
 struct TestReport: Sendable {
   /// Where the test made its first clock, or began the scope.

@@ -1,3 +1,5 @@
+import ClocksSupport
+
 #if os(Linux)
   #if canImport(Glibc)
     import Glibc

@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// Rings once at an instant of real time, unless it is set anew before.
 ///
 /// Whatever was asked for last counts. There is at most one timer for each time that an earlier

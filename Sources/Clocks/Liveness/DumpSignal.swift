@@ -1,15 +1,6 @@
+import ClocksSupport
 import Dispatch
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Android)
-  import Android
-#endif
 
 /// Has the process say where the tasks of all tests are, on standard error, when it gets a signal: for a
 /// test that hangs where nobody can look, on a build machine.

@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// What has happened in a test, and since when nothing has: what the watchdog asks.
 struct ProgressTracker {
   /// A state of affairs that the watchdog has found, and how long it may last.

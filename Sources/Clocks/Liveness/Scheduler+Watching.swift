@@ -90,7 +90,8 @@ extension SchedulerState {
     let virtualClocks = isAtRest ? virtualClocks : []
     // Whoever waits for sleeps waits for work outside.
     let isWaiting =
-      virtualClocks.contains(where: \.hasSleeps) && !virtualClocks.contains(where: \.isAwaitingSleeps)
+      virtualClocks.contains(where: \.hasSleeps)
+      && !virtualClocks.contains(where: \.isAwaitingSleeps)
     let isFound = activity.findStandstill(
       after: limit, isWaiting: isWaiting, isAnyBusy: isAnyBusy)
     return isFound

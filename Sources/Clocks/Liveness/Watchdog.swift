@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// Notices what would otherwise be a silent hang: a job that holds its thread while the rest of its
 /// test waits in vain, and a test that sleeps on a clock that nobody advances.
 ///

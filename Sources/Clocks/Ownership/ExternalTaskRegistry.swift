@@ -1,3 +1,4 @@
+import ClocksSupport
 import Synchronization
 
 /// The tasks of all tests that are away, and the jobs that may bring them back: those of actors' queues,

@@ -1,14 +1,5 @@
+import ClocksSupport
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Android)
-  import Android
-#endif
 
 /// The threads on which a job may run.
 enum ExecutorKind: UInt8, Sendable {

@@ -1,3 +1,4 @@
+import ClocksSupport
 import Synchronization
 
 /// Who owns which task: the register of all owners in the process and of the tasks that belong to

@@ -1,3 +1,4 @@
+import ClocksSupport
 import Synchronization
 
 /// Which tasks belong to which test case of Swift Testing, as long as they are nobody's.

@@ -1,3 +1,5 @@
+import ClocksSupport
+
 extension History {
   /// What happened last, as lanes of text: a lane for each task, virtual time on the left.
   func lanes(width: Int = 100, limit: Int = 40) -> [String] {
@@ -11,10 +13,10 @@ extension History {
     return table.lines(width: width, limit: limit)
   }
 
-  private func row(_ step: Step, _ places: [Int: Int]) -> LaneTable.ScratchBuffer {
+  private func row(_ step: Step, _ places: [Int: Int]) -> LaneTable.Row {
     let lane = step.task.flatMap { places[$0] }
     let other = step.by.flatMap { places[$0] }
-    var row = LaneTable.ScratchBuffer(time: step.time.inSeconds)
+    var row = LaneTable.Row(time: step.time.inSeconds)
     guard let lane else {
       row.remark = words(step.kind)
       return row

@@ -1,18 +1,18 @@
 /// Where everything of a table of lanes stands, on a page of characters.
 struct LaneLayout {
-  private typealias ScratchBuffer = LaneTable.ScratchBuffer
+  private typealias Row = LaneTable.Row
 
   private static let gap = 2
   /// The least number of columns of a lane; with fewer there is nothing to be read.
   private static let narrowest = 10
 
   private var names: [String]
-  private var rows: [ScratchBuffer]
+  private var rows: [Row]
   private var widths: [Int]
   private let timeWidth: Int
   private let remarkWidth: Int
 
-  init(lanes: [String], rows: [LaneTable.ScratchBuffer], width: Int) {
+  init(lanes: [String], rows: [LaneTable.Row], width: Int) {
     timeWidth = min(max(4, rows.map(\.time.columns).max() ?? 0), width / 4)
     let remark = rows.map(\.remark.columns).max() ?? 0
     remarkWidth = min(remark, width / 3)
@@ -26,15 +26,15 @@ struct LaneLayout {
   }
 
   /// The lanes in which most happens, in their order.
-  private static func busiest(_ lanes: [Int], in rows: [ScratchBuffer], _ count: Int) -> [Int] {
+  private static func busiest(_ lanes: [Int], in rows: [Row], _ count: Int) -> [Int] {
     let counted = lanes.map { lane in (lane, rows.count { $0.mentions(lane) }) }
     return counted.sorted { ($1.1, $0.0) < ($0.1, $1.0) }.prefix(count).map(\.0).sorted()
   }
 
   /// Gives the lanes that are kept their places, and puts all others into one behind them.
   private static func fold(
-    _ lanes: [String], _ rows: [ScratchBuffer], into kept: [Int], isComplete: Bool
-  ) -> ([String], [ScratchBuffer]) {
+    _ lanes: [String], _ rows: [Row], into kept: [Int], isComplete: Bool
+  ) -> ([String], [Row]) {
     let places = Dictionary(uniqueKeysWithValues: kept.enumerated().map { ($1, $0) })
     let names = kept.map { lanes[$0].printable } + (isComplete ? [] : ["others"])
     func place(_ lane: Int) -> Int? {
@@ -43,7 +43,7 @@ struct LaneLayout {
     return (
       names,
       rows.map { row in
-        var folded = ScratchBuffer(time: row.time, remark: row.remark)
+        var folded = Row(time: row.time, remark: row.remark)
         for (lane, text) in row.cells.sorted(by: { $0.key < $1.key }) {
           guard let place = place(lane) else { continue }
           let text = place < kept.count ? text : "\(lanes[lane].printable): \(text)"
@@ -59,7 +59,7 @@ struct LaneLayout {
   }
 
   /// The width of each lane: what it needs, if there is room; else the widest become narrower.
-  private static func widths(_ names: [String], _ rows: [ScratchBuffer], room: Int) -> [Int] {
+  private static func widths(_ names: [String], _ rows: [Row], room: Int) -> [Int] {
     guard !names.isEmpty else { return [] }
     var widths = names.map(\.columns)
     for row in rows {
@@ -86,7 +86,7 @@ struct LaneLayout {
   // MARK: - Drawing
 
   var lines: [String] {
-    let header = ScratchBuffer(
+    let header = Row(
       time: "time", Dictionary(uniqueKeysWithValues: names.enumerated().map { ($0, $1) }))
     return ([header] + rows).map(line)
   }
@@ -95,7 +95,7 @@ struct LaneLayout {
     timeWidth + widths[..<lane].reduce(0) { $0 + $1 + Self.gap } + Self.gap
   }
 
-  private func line(_ row: ScratchBuffer) -> String {
+  private func line(_ row: Row) -> String {
     var line = TextLine()
     line.write(row.time.cut(to: timeWidth), at: 0)
     if let arrow = row.arrow { draw(arrow, row, &line) }
@@ -107,7 +107,7 @@ struct LaneLayout {
   }
 
   /// Draws an arrow from behind the text of its lane to before the next one's, or the other way round.
-  private func draw(_ arrow: LaneTable.Arrow, _ row: ScratchBuffer, _ line: inout TextLine) {
+  private func draw(_ arrow: LaneTable.Arrow, _ row: Row, _ line: inout TextLine) {
     let (left, right) = (min(arrow.from, arrow.to), max(arrow.from, arrow.to))
     let text = row.cells[left].map { $0.cut(to: widths[left] - row.roomForArrow(in: left)).columns }
     let isToTheRight = arrow.from == left
@@ -125,7 +125,7 @@ struct LaneLayout {
   }
 }
 
-extension LaneTable.ScratchBuffer {
+extension LaneTable.Row {
   fileprivate func mentions(_ lane: Int) -> Bool {
     cells[lane] != nil || arrow?.from == lane || arrow?.to == lane
   }

@@ -10,29 +10,29 @@
 /// A value that knows nothing of where the events come from. Texts are cut with an ellipsis where they
 /// do not fit; lanes for which there is no room share the last one. Characters that would upset a
 /// terminal are replaced, and wide ones count as two columns.
-@_spi(TestKit) public struct LaneTable: Hashable, Sendable {
+package struct LaneTable: Hashable, Sendable {
   /// A line from one lane to another, with its head at the latter.
-  public struct Arrow: Hashable, Sendable {
-    public var from: Int
-    public var to: Int
+  package struct Arrow: Hashable, Sendable {
+    package var from: Int
+    package var to: Int
 
-    public init(from: Int, to: Int) {
+    package init(from: Int, to: Int) {
       self.from = from
       self.to = to
     }
   }
 
   /// An event.
-  public struct ScratchBuffer: Hashable, Sendable {
+  package struct Row: Hashable, Sendable {
     /// When it happened.
-    public var time: String
+    package var time: String
     /// What is said in each lane, by the lane's index.
-    public var cells: [Int: String]
-    public var arrow: Arrow?
+    package var cells: [Int: String]
+    package var arrow: Arrow?
     /// What is said behind all lanes.
-    public var remark: String
+    package var remark: String
 
-    public init(
+    package init(
       time: String, _ cells: [Int: String] = [:], arrow: Arrow? = nil, remark: String = ""
     ) {
       self.time = time
@@ -43,14 +43,14 @@
   }
 
   /// The names of the lanes, from left to right.
-  public var lanes: [String]
+  package var lanes: [String]
   /// The events, in the order in which they happened. What they say of a lane that does not exist is
   /// left out.
-  public var rows: [ScratchBuffer]
+  package var rows: [Row]
   /// The number of events before those, which are only counted.
-  public var hiddenRows = 0
+  package var hiddenRows = 0
 
-  public init(lanes: [String], rows: [ScratchBuffer] = []) {
+  package init(lanes: [String], rows: [Row] = []) {
     self.lanes = lanes
     self.rows = rows
   }
@@ -63,7 +63,7 @@
   /// - Parameters:
   ///   - width: The number of columns; at least 40.
   ///   - limit: The number of lines; at least 3.
-  public func lines(width: Int = 100, limit: Int = 40) -> [String] {
+  package func lines(width: Int = 100, limit: Int = 40) -> [String] {
     let limit = max(limit, 3)
     let isCut = hiddenRows > 0 || rows.count + 1 > limit
     let shown = isCut ? rows.suffix(limit - 2) : rows[...]
@@ -78,23 +78,10 @@
   }
 }
 
-extension LaneTable.ScratchBuffer {
+extension LaneTable.Row {
   /// The row with nothing in it that would upset a terminal.
   fileprivate var printable: Self {
     Self(
       time: time.printable, cells.mapValues(\.printable), arrow: arrow, remark: remark.printable)
-  }
-}
-
-extension Int {
-  /// The number with a comma before every three digits, for example `12,345`.
-  @_spi(TestKit) public var grouped: String {
-    let digits = String(magnitude)
-    var text = self < 0 ? "-" : ""
-    for (index, digit) in digits.enumerated() {
-      if index > 0, (digits.count - index).isMultiple(of: 3) { text += "," }
-      text.append(digit)
-    }
-    return text
   }
 }

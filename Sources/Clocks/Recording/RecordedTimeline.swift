@@ -56,13 +56,13 @@ public struct RecordedTimeline: Sendable {
   }
 
   /// The beginning of an explanation.
-  @_spi(TestKit) public static let explanationHeading = "What happened:"
+  package static let explanationHeading = "What happened:"
 
   /// The lanes as a part of a failure that is recorded now, which stands in the last line, in the lane of
   /// the task that runs; `nil` if there is nothing else to tell.
   ///
   /// - Parameter lines: The number of lines, that of the heading included.
-  @_spi(TestKit) public func explanation(lines: Int) -> String? {
+  package func explanation(lines: Int) -> String? {
     var history = history(for: lines)
     guard !history.steps.isEmpty else { return nil }
     history.steps.append(

@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// Records what happens in a test.
 ///
 /// An event costs a lock, a comparison and 40 bytes; nothing is named or drawn before somebody asks.

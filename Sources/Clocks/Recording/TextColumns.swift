@@ -40,10 +40,10 @@ extension Character {
 
 extension String {
   /// The number of columns that a terminal gives it.
-  @_spi(TestKit) public var columns: Int { reduce(0) { $0 + $1.columns } }
+  package var columns: Int { reduce(0) { $0 + $1.columns } }
 
   /// The text, or its beginning with an ellipsis if it has more columns than `width`.
-  @_spi(TestKit) public func cut(to width: Int) -> String {
+  package func cut(to width: Int) -> String {
     guard columns > width else { return self }
     guard width > 0 else { return "" }
     var (beginning, rest) = ("", width - 1)
@@ -56,7 +56,7 @@ extension String {
   }
 
   /// The text with pictures in place of control characters, and without what would turn its direction.
-  @_spi(TestKit) public var printable: String {
+  package var printable: String {
     guard unicodeScalars.contains(where: { $0.replacement != nil }) else { return self }
     var text = ""
     for scalar in unicodeScalars {

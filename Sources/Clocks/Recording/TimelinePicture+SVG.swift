@@ -1,3 +1,5 @@
+import ClocksSupport
+
 extension TimelinePicture {
   /// The picture as SVG, for a light and for a dark page.
   var svg: String {

@@ -1,7 +1,8 @@
+import ClocksSupport
 import Synchronization
 
 /// Asks that what happens be recorded in the tests, or scopes, that begin while it is in force.
-@_spi(TestKit) public final class TimelineRequest: Sendable {
+package final class TimelineRequest: Sendable {
   @TaskLocal static var current: TimelineRequest?
 
   /// The number of requests in force in the process: where there is none, nobody looks for one.
@@ -19,7 +20,7 @@ import Synchronization
   /// Guarded by the lock.
   nonisolated(unsafe) private var recorders: [Recorder] = []
 
-  public init(
+  package init(
     limit: Int, lines: Int, delivery: @escaping @Sendable (RecordedTimeline) -> Void
   ) {
     self.limit = max(limit, 1)
@@ -30,7 +31,7 @@ import Synchronization
   deinit { lock.destroy() }
 
   /// Runs `operation` with the request in force, also for a scope that has begun before.
-  public func run(_ operation: () async throws -> Void) async rethrows {
+  package func run(_ operation: () async throws -> Void) async rethrows {
     Self.count.add(1, ordering: .relaxed)
     defer {
       Self.count.subtract(1, ordering: .relaxed)
@@ -48,7 +49,7 @@ import Synchronization
   func add(_ recorder: Recorder) { lock.withLock { recorders.append(recorder) } }
 
   /// What was recorded where the current task runs; else what was recorded last.
-  public var timeline: RecordedTimeline? {
+  package var timeline: RecordedTimeline? {
     let known = lock.withLock { recorders }
     let running = Scheduler.running?.recorder
     return (known.first { $0 === running } ?? known.last)?.timeline
@@ -56,7 +57,7 @@ import Synchronization
 }
 
 /// What a test kit that knows the test library adds.
-@_spi(TestKit) public enum TimelineHooks {
+package enum TimelineHooks {
   private static let lock = Lock()
   nonisolated(unsafe) private static var hooks:
     (name: @Sendable () -> String?, attach: @Sendable (RecordedTimeline) -> Void)?
@@ -64,7 +65,7 @@ import Synchronization
   /// - Parameters:
   ///   - name: The name of the test that the current task runs.
   ///   - attach: Attaches a recording to the test that the current task runs, if there is one.
-  public static func set(
+  package static func set(
     name: @escaping @Sendable () -> String?,
     attach: @escaping @Sendable (RecordedTimeline) -> Void
   ) {

@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// A history in the trace-event format, which Perfetto and Chrome open; virtual time as time.
 ///
 /// The format is described in "Trace Event Format" (Google). Instants are in microseconds, with three

@@ -1,14 +1,5 @@
+import ClocksSupport
 import Dispatch
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Android)
-  import Android
-#endif
 
 /// The folder in which tests leave what happened in them.
 enum TraceFolder {
@@ -89,7 +80,7 @@ enum TraceFolder {
 
 extension RecordedTimeline {
   /// Leaves the picture and the events in the folder of `CLOCKS_TRACE`, if there is one.
-  @_spi(TestKit) public func leaveInTraceFolder() {
+  package func leaveInTraceFolder() {
     if let folder = Environment.traceFolder { TraceFolder.write(self, to: folder, at: CallSite()) }
   }
 }

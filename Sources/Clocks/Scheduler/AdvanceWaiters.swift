@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// Waits while time moves on one virtual clock; what its subclasses have in common.
 class VirtualClockWaiter<Duration: DurationProtocol & Hashable>: IdleWaiter {
   let virtualClock: VirtualClock<Duration>
@@ -118,7 +120,9 @@ class RunUntilEmpty<Duration: DurationProtocol & Hashable>: VirtualClockWaiter<D
     {
       ranOutOfTime = true
     }
-    guard !ranOutOfTime, let sleeper = virtualClock.popEarliest(dueBy: nil, order) else { return nil }
+    guard !ranOutOfTime, let sleeper = virtualClock.popEarliest(dueBy: nil, order) else {
+      return nil
+    }
     wakes += 1
     return sleeper
   }

@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// Somebody who waits for the scheduler to be idle. Its subclasses also move time.
 ///
 /// When the scheduler is idle and it is the waiter's turn, it is asked for a sleep to wake. Then the

@@ -62,7 +62,8 @@ struct Idleness: ~Copyable {
 
   /// Stops the program if something is counted wrong; for tests.
   func checkInvariants() {
-    precondition(externallyStartedJobs >= 0 && away >= 0, "more tasks have come back than were gone")
+    precondition(
+      externallyStartedJobs >= 0 && away >= 0, "more tasks have come back than were gone")
     ready.checkInvariants()
   }
 }

@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// Decides what comes first where the semantics of time leave it open: which of several ready jobs runs,
 /// and which of several sleeps wakes that are due now.
 ///

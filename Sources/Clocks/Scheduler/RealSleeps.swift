@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// The sleeps of a test's tasks on the runtime's clocks, in real time: nobody has injected a clock there.
 /// It is told of them where a sleep was waited for in vain.
 struct RealSleeps {

@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// Which scheduler, and whose is the current task.
 extension Scheduler {
   /// The scheduler of the thread, or `nil` if it runs for none.
@@ -151,7 +153,8 @@ extension Scheduler {
     guard isProcessWide, let task = UnownedTask.currentID else { return }
     // Where nobody can know whether a task is over, the scheduler stays awake for good.
     let user = WatchedTask.current
-    let externallyStartedJobs = TaskOwnership.shared.wake(self, for: (task, { user?.isOver ?? false }))
+    let externallyStartedJobs = TaskOwnership.shared.wake(
+      self, for: (task, { user?.isOver ?? false }))
     guard externallyStartedJobs > 0 else { return }
     change { $0.idleness.externallyStartedJobs += externallyStartedJobs }
   }
@@ -187,7 +190,9 @@ extension Scheduler {
   func waitForCurrentJobAndTask() {
     waitForCurrentJob()
     // When the job has ended, its task may wait for an actor.
-    if ThreadContext.current != nil, let current = UnownedTask.current { noteMayRunExternally(current) }
+    if ThreadContext.current != nil, let current = UnownedTask.current {
+      noteMayRunExternally(current)
+    }
   }
 
   /// Starts no job from now on until the one has ended that the current thread runs.

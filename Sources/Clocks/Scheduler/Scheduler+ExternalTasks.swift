@@ -3,17 +3,22 @@ extension Scheduler {
   /// Has a task looked at before the test counts as idle; it is in memory now.
   ///
   /// - Parameter mayHaveRun: Whether it may have run elsewhere already.
-  func noteMayRunExternally(_ task: UnownedTask, mayHaveRun: Bool = true, hasAsyncLets: Bool = false) {
+  func noteMayRunExternally(
+    _ task: UnownedTask, mayHaveRun: Bool = true, hasAsyncLets: Bool = false
+  ) {
     guard let task = task.retainedIfReadable else { return }
     change {
-      $0.externalTasks.noteMayRunExternally(task, mayHaveRun: mayHaveRun, hasAsyncLets: hasAsyncLets)
+      $0.externalTasks.noteMayRunExternally(
+        task, mayHaveRun: mayHaveRun, hasAsyncLets: hasAsyncLets)
     }
   }
 
   /// Has a task looked at that is about to be resumed, if it may go on elsewhere.
   @inline(__always)
   func willResume(_ task: UnownedTask) {
-    if TaskStatus.isKnownToBeReadable, TaskStatus(of: task.job).hasPreference { noteMayRunExternally(task) }
+    if TaskStatus.isKnownToBeReadable, TaskStatus(of: task.job).hasPreference {
+      noteMayRunExternally(task)
+    }
   }
 
   /// Somebody's executor runs a task now.

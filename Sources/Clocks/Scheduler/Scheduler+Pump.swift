@@ -80,7 +80,9 @@ extension Scheduler {
       context.pointee.endWaking()
       // If its job is another one, an actor's, or stands in the queue of an actor that is at work, it
       // takes its usual way.
-      guard let job = context.pointee.taken, job.taskID == task, turn.fits(job.executor) else { break }
+      guard let job = context.pointee.taken, job.taskID == task, turn.fits(job.executor) else {
+        break
+      }
       context.pointee.taken = nil
       turn.count(job)
       turn.ended = run(job, context)

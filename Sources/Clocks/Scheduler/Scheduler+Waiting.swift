@@ -10,7 +10,9 @@ extension Scheduler {
 
   /// Suspends the current task until everything has happened at the next instant at which something
   /// does; or the task is cancelled and the scheduler is idle.
-  nonisolated(nonsending) func observe<Duration>(with observer: VirtualClockObserver<Duration>) async {
+  nonisolated(nonsending) func observe<Duration>(with observer: VirtualClockObserver<Duration>)
+    async
+  {
     // It is changed within `change` only.
     nonisolated(unsafe) let observer = observer
     await withTaskCancellationHandler {

@@ -1,14 +1,5 @@
+import ClocksSupport
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Android)
-  import Android
-#endif
 
 /// Runs one test's tasks, one job at a time and in a known order, and so knows when nothing of the
 /// test can run.
@@ -162,7 +153,9 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     virtualReading(of: clock, isDate: isDate)
   }
 
-  override func taskMayRunExternally(_ task: UnownedJob) { noteMayRunExternally(UnownedTask(job: task)) }
+  override func taskMayRunExternally(_ task: UnownedJob) {
+    noteMayRunExternally(UnownedTask(job: task))
+  }
 
   override func externalJobBegan(_ task: UnownedJob) { runsExternally(UnownedTask(job: task)) }
 

@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// All that a scheduler knows; it decides what comes next.
 ///
 /// It starts no thread, runs no job, resumes nothing and takes no lock: `Scheduler` guards it and does
@@ -73,7 +75,8 @@ struct SchedulerState: ~Copyable {
   }
 
   @inline(__always)
-  private mutating func decide(on executor: ExecutorKind, mayStay: Bool, runsWoken: Bool) -> Action {
+  private mutating func decide(on executor: ExecutorKind, mayStay: Bool, runsWoken: Bool) -> Action
+  {
     guard idleness.mayStartJob else { return .rest(nil) }
     if let begun = takeBegunSleeps() { return .inspect(begun) }
     if !idleness.ready.isEmpty { return startJob(on: executor, mayStay: mayStay) }
@@ -100,7 +103,8 @@ struct SchedulerState: ~Copyable {
   @inline(__always)
   private mutating func startJob(on executor: ExecutorKind, mayStay: Bool) -> Action {
     order.chooser == nil
-      ? startJob(at: 0, on: executor, mayStay: mayStay) : startChosen(on: executor, mayStay: mayStay)
+      ? startJob(at: 0, on: executor, mayStay: mayStay)
+      : startChosen(on: executor, mayStay: mayStay)
   }
 
   @inline(never)
@@ -123,7 +127,9 @@ struct SchedulerState: ~Copyable {
   }
 
   @inline(__always)
-  private mutating func startJob(at position: Int, on executor: ExecutorKind, mayStay: Bool) -> Action {
+  private mutating func startJob(at position: Int, on executor: ExecutorKind, mayStay: Bool)
+    -> Action
+  {
     let wanted = idleness.ready[position].executor
     if !mayStay || (wanted == .main && executor != .main) { return .move(to: wanted) }
     let job = idleness.ready.remove(at: position)
@@ -137,7 +143,9 @@ struct SchedulerState: ~Copyable {
 
   /// Where the next job wants to run.
   @inline(__always)
-  private var nextExecutor: ExecutorKind { idleness.ready.isEmpty ? .pool : idleness.ready[0].executor }
+  private var nextExecutor: ExecutorKind {
+    idleness.ready.isEmpty ? .pool : idleness.ready[0].executor
+  }
 
   @inline(__always)
   private mutating func start(_ job: ReadyJob) -> Action {

@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// What there is to do for a task that sleeps when its sleep is over.
 enum Sleeper: Sendable {
   /// The task waits for its continuation; `isOwn` says whether it belongs to the test of the clock.

@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// Somebody who waits for sleeps to come.
 ///
 /// It ends once: whoever takes it out of its virtual clock's `waiters` ends it.

@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// One course of time: the present, and the sleeps that wait for the future.
 ///
 /// A virtual clock is a part of one scheduler's state: it is used within `Scheduler.change` only.

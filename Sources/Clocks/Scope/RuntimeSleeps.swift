@@ -53,7 +53,8 @@ struct RuntimeSleeps: ~Copyable {
   ///
   /// If its sleep is still pending, only a cancellation can have made it ready. The runtime would run
   /// the sleep's job at the deadline, where it has nothing left to do; it is run now instead.
-  mutating func taskBecameReady(_ id: UInt64, on virtualClock: VirtualClock<Duration>) -> ReadyJob? {
+  mutating func taskBecameReady(_ id: UInt64, on virtualClock: VirtualClock<Duration>) -> ReadyJob?
+  {
     if !ended.isEmpty, let job = ended.removeValue(forKey: id) { return job }
     guard
       let sleep = sleeps.remove(id).token,

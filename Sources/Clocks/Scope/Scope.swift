@@ -193,7 +193,8 @@ final class ScopeState {
   /// The task of the earliest sleep, if it is to be cancelled in place of being woken: when the body is
   /// reported not to end, whoever sleeps keeps it from ending.
   func taskToCancel() -> RetainedTask? {
-    guard body.reportDelivered, let (number, task) = virtualClock.sleeps.earliest, number != cancelledSleep
+    guard body.reportDelivered, let (number, task) = virtualClock.sleeps.earliest,
+      number != cancelledSleep
     else { return nil }
     cancelledSleep = number
     return task?.handle

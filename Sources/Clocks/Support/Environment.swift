@@ -1,12 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Android)
-  import Android
-#endif
+import ClocksSupport
 
 /// What can be set from outside: the only place that reads the variables `CLOCKS_…` of the
 /// environment, and others.

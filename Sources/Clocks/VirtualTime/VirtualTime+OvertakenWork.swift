@@ -4,7 +4,7 @@ extension VirtualTime {
   ///
   /// - Parameter isTimeout: Whether what has failed is a timeout. Then a task that waits for a continuation
   ///   since before the jump is enough; else it must be certain.
-  @_spi(TestKit) public func noteOnSkippedWait(afterTimeout isTimeout: Bool) -> String? {
+  package func noteOnSkippedWait(afterTimeout isTimeout: Bool) -> String? {
     if let found = scheduler.change({ $0.scope?.skippedWait?.first }) {
       return SkippedWaitNote.certain(
         "task " + TaskLabel.of(found.task, found.name), slept: found.jump.length, to: found.jump.end

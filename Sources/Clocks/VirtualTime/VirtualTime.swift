@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// A scope in which all time is virtual.
 ///
 /// `withVirtualTime` makes one and hands it to its body. Inside, nothing needs to be injected:
@@ -51,7 +53,7 @@ public final class VirtualTime: Sendable {
 
   /// What `Date()` reads in the scope, as the time since the beginning of 1970; for a test kit that
   /// knows dates.
-  @_spi(TestKit) public var sinceEpoch: Duration {
+  package var sinceEpoch: Duration {
     get { scheduler.date }
     set { scheduler.date = newValue }
   }

@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// Runs `operation` in a scope in which all time is virtual, and returns what it returns.
 ///
 /// ```swift
@@ -86,7 +88,7 @@ public nonisolated(nonsending) func withVirtualTime<Result>(
 
 /// Runs `operation` as `withVirtualTime` does, for a test kit that knows better where a failure
 /// belongs.
-@_spi(TestKit) public nonisolated(nonsending) func withVirtualTime<Result>(
+package nonisolated(nonsending) func withVirtualTime<Result>(
   autoAdvance: Bool, jumpsAfter: Duration?, leftoverSleeps: VirtualTime.LeftoverSleeps,
   stuckAfter: Duration, freezesDate: Bool, runningLimit: Duration,
   report: @escaping @Sendable (String) -> Void,

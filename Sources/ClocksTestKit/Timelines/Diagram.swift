@@ -1,4 +1,4 @@
-@_spi(TestKit) import Clocks
+import Clocks
 
 /// What is expected of a sequence, step by step, as it is written in a diagram.
 struct Diagram: Hashable, Sendable {

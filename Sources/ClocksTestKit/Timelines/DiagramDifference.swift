@@ -1,4 +1,5 @@
-@_spi(TestKit) import Clocks
+import Clocks
+import ClocksSupport
 
 /// What a sequence did that is not as its diagram says.
 struct DiagramDifference {

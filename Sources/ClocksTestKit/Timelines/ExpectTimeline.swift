@@ -1,4 +1,5 @@
-@_spi(TestKit) public import Clocks
+import Clocks
+import ClocksSupport
 
 /// Expects of a sequence what a diagram shows: which values come when, and how it ends.
 ///

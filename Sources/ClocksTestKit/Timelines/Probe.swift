@@ -1,4 +1,5 @@
-@_spi(TestKit) public import Clocks
+import Clocks
+import ClocksSupport
 import Synchronization
 
 /// Reads a sequence step by step, and moves time to what it expects next.

@@ -1,4 +1,4 @@
-@_spi(TestKit) import Clocks
+import Clocks
 import Synchronization
 
 /// Reads a sequence in a task of its own, and notes what comes and when.

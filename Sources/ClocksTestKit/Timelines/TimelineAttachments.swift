@@ -1,4 +1,5 @@
-@_spi(TestKit) import Clocks
+import Clocks
+import ClocksSupport
 import Synchronization
 import Testing
 

@@ -1,4 +1,4 @@
-@_spi(TestKit) import Clocks
+import Clocks
 public import Testing
 
 /// Records what happens in tests, for whoever has to find out why one fails.

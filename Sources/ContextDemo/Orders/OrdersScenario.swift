@@ -1,4 +1,4 @@
-@_spi(TestKit) import Clocks
+import Clocks
 
 /// A cache that downloads twice if two ask in the wrong order, and its corrected twin.
 struct OrdersScenario: Scenario {

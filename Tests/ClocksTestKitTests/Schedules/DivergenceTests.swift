@@ -1,9 +1,10 @@
+import ClocksSupport
 import Dispatch
 import Foundation
 import Synchronization
 import Testing
 
-@_spi(TestKit) @testable import Clocks
+@testable import Clocks
 
 private actor Box {
   var value = 0

@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@_spi(TestKit) @testable import Clocks
+@testable import Clocks
 
 /// What is set from outside, and what XCTest makes of it: in processes of their own.
 @Suite struct ExploredChildTests {

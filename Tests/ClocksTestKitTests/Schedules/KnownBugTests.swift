@@ -1,6 +1,7 @@
+import ClocksSupport
 import Testing
 
-@_spi(TestKit) @testable import Clocks
+@testable import Clocks
 
 /// Two dozen bugs that are found, and their corrections that never fail.
 ///

@@ -1,6 +1,6 @@
 import Testing
 
-@_spi(TestKit) @testable import Clocks
+@testable import Clocks
 
 /// What a search was asked for, by its caller and by the environment.
 @Suite struct ScheduleRequestTests {

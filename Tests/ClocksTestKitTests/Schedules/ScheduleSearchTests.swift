@@ -1,6 +1,7 @@
+import ClocksSupport
 import Testing
 
-@_spi(TestKit) @testable import Clocks
+@testable import Clocks
 
 /// The logic of a search, played on programs that are made up.
 @Suite struct ScheduleSearchTests {
@@ -86,7 +87,9 @@ import Testing
   @Test func aConstraintThatIsNotNeededIsLeftOut() async {
     let run = ScheduleRun(.newestFirst)
     for _ in 0..<5 { run.enqueue(run.nextJob(of: run.create(by: TaskTree.test))) }
-    while !run.ready.isEmpty { run.begin(at: run.ready.count > 1 ? run.choose(ScratchBuffer(run.ready)) : 0) }
+    while !run.ready.isEmpty {
+      run.begin(at: run.ready.count > 1 ? run.choose(ScratchBuffer(run.ready)) : 0)
+    }
     let waiting = run.record.constraints.map(\.second)
     #expect(waiting.count == 4)
     var shrinker = ScheduleShrinker(deadline: RealTime(in: .seconds(60)))

@@ -1,6 +1,6 @@
 import Testing
 
-@_spi(TestKit) @testable import Clocks
+@testable import Clocks
 
 @Suite struct ScheduleTokenTests {
   @Test func aTokenIsReadAsItWasWritten() throws {

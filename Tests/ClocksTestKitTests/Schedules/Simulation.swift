@@ -1,4 +1,6 @@
-@_spi(TestKit) @testable import Clocks
+import ClocksSupport
+
+@testable import Clocks
 
 /// A program of tasks that consist of steps, played without the runtime.
 struct Simulation {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@_spi(TestKit) @testable import Clocks
+@testable import Clocks
 
 /// Tokens that are kept from run to run.
 @Suite struct TokenFolderTests {

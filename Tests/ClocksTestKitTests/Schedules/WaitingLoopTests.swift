@@ -1,7 +1,7 @@
 import ClocksTestKit
 import Testing
 
-@_spi(TestKit) @testable import Clocks
+@testable import Clocks
 
 private actor Counter {
   private(set) var value = 0

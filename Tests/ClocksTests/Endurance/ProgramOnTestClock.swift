@@ -1,3 +1,5 @@
+import ClocksSupport
+
 @testable import Clocks
 
 extension Program {

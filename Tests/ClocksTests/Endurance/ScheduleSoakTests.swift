@@ -1,6 +1,7 @@
+import ClocksSupport
 import Testing
 
-@_spi(TestKit) @testable import Clocks
+@testable import Clocks
 
 /// A search, and a replay, that goes on for long: it keeps nothing of the runs, and each replay is the same.
 ///

@@ -170,7 +170,9 @@ import Testing
     var state = SchedulerState()
     state.runaway.limits = RunawayLimits(jobs: 3)
     let virtualClock = VirtualClock<Duration>(now: .zero)
-    for waiter in [waiter(), advance(virtualClock, to: .zero), observer(virtualClock, after: .seconds(1))] {
+    for waiter in [
+      waiter(), advance(virtualClock, to: .zero), observer(virtualClock, after: .seconds(1)),
+    ] {
       for _ in 1...3 {
         state.jobIsReady(ReadyJob(of: 5), isFromOutside: false)
         #expect(state.step() == "run 5")
@@ -387,7 +389,8 @@ import Testing
         }
       }
       let canAct =
-        model.externallyStartedJobs == 0 && (model.ready > 0 || (model.away == 0 && model.waiters > 0))
+        model.externallyStartedJobs == 0
+        && (model.ready > 0 || (model.away == 0 && model.waiters > 0))
       let claimed = state.claimThread() != nil
       #expect(claimed == (!model.hasThread && canAct))
       if claimed { model.hasThread = true }
@@ -416,7 +419,8 @@ import Testing
     _ virtualClock: VirtualClock<Duration>, after known: Duration, isPaced: Bool = false
   ) -> InstantObserver {
     let observer = VirtualClockObserver(
-      virtualClock, isOwn: false, isPaced: isPaced, after: known, jobsFromOutside: 0, upTo: .seconds(9))
+      virtualClock, isOwn: false, isPaced: isPaced, after: known, jobsFromOutside: 0,
+      upTo: .seconds(9))
     observer.continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, Never>.self)
     return observer
   }

@@ -1,3 +1,4 @@
+import ClocksSupport
 import Dispatch
 import Foundation
 import Testing
@@ -106,7 +107,8 @@ import Testing
         [.sleep(number: 0, task: first), .sleep(number: 1, task: second)],
         [.job(position: 0, task: first, executor: .pool), .sleep(number: 1, task: second)],
         [
-          .job(position: 0, task: first, executor: .pool), .job(position: 1, task: second, executor: .pool),
+          .job(position: 0, task: first, executor: .pool),
+          .job(position: 1, task: second, executor: .pool),
         ],
       ])
     let woken = events.log.all.filter { if case .sleepWoken = $0 { true } else { false } }

@@ -50,7 +50,9 @@ import Testing
     Hang("cancelledHeartbeatOnATestClock", Reports.blocked, dump: "in TestClock.settle()"),
     Hang("spinnerThatAnAdvanceWaitsFor", Reports.blocked, dump: "in TestClock.advance(by:)"),
     Hang("leftoverThatYieldsForEver", Reports.neverIdles, dump: "task # has yielded"),
-    Hang("leftoverThatYieldsForEverAndDoesNotHear", Reports.ignoresCancellation, dump: "task # has yielded"),
+    Hang(
+      "leftoverThatYieldsForEverAndDoesNotHear", Reports.ignoresCancellation,
+      dump: "task # has yielded"),
     Hang(
       "clockThatAHelperMade", Reports.forgottenAdvance,
       dump: "in HangingTests.clockThatAHelperMade()"),

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Testing
 
-@_spi(TestKit) @testable import Clocks
+@testable import Clocks
 
 /// What is left when a scope ends, and what a scope is within another.
 @Suite struct LeftoverTests {

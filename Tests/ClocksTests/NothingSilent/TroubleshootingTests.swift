@@ -1,3 +1,4 @@
+import ClocksSupport
 import Foundation
 import TestTraits
 import Testing

@@ -60,7 +60,8 @@ import Testing
       }
       #expect(TestCaseMembership.isTestCase(taskID(of: made.task)))
       // One that is made then is none.
-      #expect(!TestCaseMembership.isTestCase(taskID(of: unsafeBitCast(Task {}, to: UnownedJob.self))))
+      #expect(
+        !TestCaseMembership.isTestCase(taskID(of: unsafeBitCast(Task {}, to: UnownedJob.self))))
       withExtendedLifetime(clock) {}
     }
   #endif

@@ -29,7 +29,8 @@ struct ChildProcess: Sendable {
   }
 
   /// Runs the Swift Testing tests whose name matches, in a process that takes a lower rung.
-  static func runSwiftTesting(_ tests: String, on rung: SchedulerCapability) async throws -> ChildProcess
+  static func runSwiftTesting(_ tests: String, on rung: SchedulerCapability) async throws
+    -> ChildProcess
   {
     try await runSwiftTesting(tests, environment: ["CLOCKS_RUNG": "\(rung)"])
   }

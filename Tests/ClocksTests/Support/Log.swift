@@ -1,3 +1,5 @@
+import ClocksSupport
+
 @testable import Clocks
 
 /// What happened, in the order in which it happened.

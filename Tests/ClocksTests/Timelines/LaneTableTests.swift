@@ -1,19 +1,20 @@
+import ClocksSupport
 import Testing
 
-@_spi(TestKit) @testable import Clocks
+@testable import Clocks
 
 @Suite struct LaneTableTests {
-  private typealias ScratchBuffer = LaneTable.ScratchBuffer
+  private typealias Row = LaneTable.Row
 
   /// Two tasks and an actor, as in a failure.
   private let cache = LaneTable(
     lanes: ["\"a\"", "\"b\"", "ImageCache"],
     rows: [
-      ScratchBuffer(time: "0 s", [0: "image(for:)", 2: "miss"], arrow: .init(from: 0, to: 2)),
-      ScratchBuffer(
+      Row(time: "0 s", [0: "image(for:)", 2: "miss"], arrow: .init(from: 0, to: 2)),
+      Row(
         time: "0 s", [1: "image(for:)", 2: "miss"], arrow: .init(from: 1, to: 2),
         remark: "◀ decision 17"),
-      ScratchBuffer(time: "1 s", [0: "stores", 2: "store"], arrow: .init(from: 0, to: 2)),
+      Row(time: "1 s", [0: "stores", 2: "store"], arrow: .init(from: 0, to: 2)),
     ])
 
   @Test func rowsStandInLanes() {
@@ -30,8 +31,8 @@ import Testing
     let table = LaneTable(
       lanes: ["test", "poller", "cache"],
       rows: [
-        ScratchBuffer(time: "0 s", [0: "resumed", 2: "has it"], arrow: .init(from: 2, to: 0)),
-        ScratchBuffer(time: "1 s", [2: "wakes"], arrow: .init(from: 2, to: 1)),
+        Row(time: "0 s", [0: "resumed", 2: "has it"], arrow: .init(from: 2, to: 0)),
+        Row(time: "1 s", [2: "wakes"], arrow: .init(from: 2, to: 1)),
       ])
     #expect(
       table.lines() == [
@@ -45,8 +46,8 @@ import Testing
     let table = LaneTable(
       lanes: ["a", "b", "c"],
       rows: [
-        ScratchBuffer(time: "0 s", [0: "sends", 1: "sees", 2: "gets it"], arrow: .init(from: 0, to: 2)),
-        ScratchBuffer(time: "1 s", [1: "wide enough"]),
+        Row(time: "0 s", [0: "sends", 1: "sees", 2: "gets it"], arrow: .init(from: 0, to: 2)),
+        Row(time: "1 s", [1: "wide enough"]),
       ])
     #expect(
       table.lines() == [
@@ -57,25 +58,25 @@ import Testing
   }
 
   @Test func timeMayHaveNoLane() {
-    let table = LaneTable(lanes: ["a"], rows: [ScratchBuffer(time: "86,400 s"), ScratchBuffer(time: "1 s", [0: "x"])])
+    let table = LaneTable(lanes: ["a"], rows: [Row(time: "86,400 s"), Row(time: "1 s", [0: "x"])])
     #expect(table.lines() == ["time      a", "86,400 s", "1 s       x"])
     #expect(LaneTable(lanes: []).lines() == ["time"])
     #expect(
-      LaneTable(lanes: [], rows: [ScratchBuffer(time: "1 s", remark: "end")]).lines() == [
+      LaneTable(lanes: [], rows: [Row(time: "1 s", remark: "end")]).lines() == [
         "time", "1 s   end",
       ])
   }
 
   @Test func lanesInWhichNothingHappensAreLeftOut() {
     let table = LaneTable(
-      lanes: ["a", "b", "c"], rows: [ScratchBuffer(time: "0 s", [0: "x"]), ScratchBuffer(time: "0 s", [2: "y"])])
+      lanes: ["a", "b", "c"], rows: [Row(time: "0 s", [0: "x"]), Row(time: "0 s", [2: "y"])])
     #expect(table.lines() == ["time  a  c", "0 s   x", "0 s      y"])
   }
 
   @Test func whatIsSaidOfALaneThatDoesNotExistIsLeftOut() {
     let table = LaneTable(
       lanes: ["a"],
-      rows: [ScratchBuffer(time: "0 s", [0: "x", 7: "y", -1: "z"], arrow: .init(from: 0, to: 7))])
+      rows: [Row(time: "0 s", [0: "x", 7: "y", -1: "z"], arrow: .init(from: 0, to: 7))])
     #expect(table.lines() == ["time  a", "0 s   x"])
   }
 
@@ -84,7 +85,7 @@ import Testing
   @Test func noLineIsWiderThanAllowed() {
     let names = (0..<9).map { "the task of number \($0) 🐢" }
     var rows = (0..<60).map { number in
-      ScratchBuffer(
+      Row(
         time: "\(number).123456789 s", [number % 9: String(repeating: "語", count: number)],
         arrow: .init(from: number % 9, to: number % 4),
         remark: String(repeating: "!", count: number))
@@ -102,10 +103,10 @@ import Testing
     let table = LaneTable(
       lanes: ["a task with a very long name indeed", "b"],
       rows: [
-        ScratchBuffer(
+        Row(
           time: "0 s", [0: "says something that is rather long", 1: "and gets it"],
           arrow: .init(from: 0, to: 1)),
-        ScratchBuffer(time: "1 s", [1: "ok"], arrow: .init(from: 1, to: 0)),
+        Row(time: "1 s", [1: "ok"], arrow: .init(from: 1, to: 0)),
       ])
     #expect(
       table.lines(width: 44) == [
@@ -117,10 +118,10 @@ import Testing
 
   @Test func lanesWithoutRoomShareTheLastOne() {
     let rows =
-      (0..<6).map { ScratchBuffer(time: "0 s", [$0: "starts"]) } + [
-        ScratchBuffer(time: "1 s", [1: "wakes"], arrow: .init(from: 5, to: 1)),
-        ScratchBuffer(time: "1 s", [3: "wakes", 4: "wakes"], arrow: .init(from: 3, to: 4)),
-        ScratchBuffer(time: "2 s", [5: "ends"]),
+      (0..<6).map { Row(time: "0 s", [$0: "starts"]) } + [
+        Row(time: "1 s", [1: "wakes"], arrow: .init(from: 5, to: 1)),
+        Row(time: "1 s", [3: "wakes", 4: "wakes"], arrow: .init(from: 3, to: 4)),
+        Row(time: "2 s", [5: "ends"]),
       ]
     let table = LaneTable(lanes: (0..<6).map { "task \($0)" }, rows: rows)
     #expect(
@@ -139,7 +140,7 @@ import Testing
   }
 
   @Test func theEndIsKept() {
-    let rows = (0..<2_000).map { ScratchBuffer(time: "\($0) s", [0: "x"]) }
+    let rows = (0..<2_000).map { Row(time: "\($0) s", [0: "x"]) }
     let table = LaneTable(lanes: ["a"], rows: rows)
     #expect(
       table.lines(limit: 5) == [
@@ -156,14 +157,14 @@ import Testing
 
   @Test func whatWouldUpsetATerminalIsReplaced() {
     let table = LaneTable(
-      lanes: ["a\u{1B}[31m"], rows: [ScratchBuffer(time: "0 s", [0: "x\r\ny\t\u{202E}z\u{2028}\u{7F}"])])
+      lanes: ["a\u{1B}[31m"], rows: [Row(time: "0 s", [0: "x\r\ny\t\u{202E}z\u{2028}\u{7F}"])])
     #expect(table.lines() == ["time  a␛[31m", "0 s   x␍␊y␉z␤␡"])
   }
 
   @Test func wideCharactersTakeTwoColumns() {
     let table = LaneTable(
       lanes: ["👩‍👩‍👧", "日本"],
-      rows: [ScratchBuffer(time: "0 s", [0: "é", 1: "x"]), ScratchBuffer(time: "0 s", [0: "日本語", 1: "👍🏽"])])
+      rows: [Row(time: "0 s", [0: "é", 1: "x"]), Row(time: "0 s", [0: "日本語", 1: "👍🏽"])])
     #expect(table.lines() == ["time  👩‍👩‍👧      日本", "0 s   é       x", "0 s   日本語  👍🏽"])
     #expect("日本語".cut(to: 5) == "日本…")
     #expect("日本語".cut(to: 4) == "日…")

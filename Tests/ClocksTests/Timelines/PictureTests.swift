@@ -1,7 +1,8 @@
+import ClocksSupport
 import Foundation
 import Testing
 
-@_spi(TestKit) @testable import Clocks
+@testable import Clocks
 
 /// The picture and the events for Perfetto: that they are well formed whatever is in them, that nothing
 /// lies over anything else, and that they say what happened.

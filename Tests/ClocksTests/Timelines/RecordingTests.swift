@@ -1,6 +1,6 @@
 import Testing
 
-@_spi(TestKit) @testable import Clocks
+@testable import Clocks
 
 /// What is recorded, as it is told: tasks, sleeps, who did what to whom, and marks.
 @Suite(.enabled(if: Environment.traceFolder == nil, "all is recorded already"))

@@ -1,20 +1,12 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Android)
-  import Android
-#endif
+import ClocksSupport
 
 /// Counts who holds a function, so that those can be made to let go of it who never will: tasks that stay
 /// suspended for good, because the run was left that they belong to.
 ///
 /// A function that was handed over as one that does not escape must be held by nobody when its user
 /// returns, and the compiler sees to that.
-@_spi(TestKit) public struct ClosureRetainBalance: Sendable {
-  public typealias Function = @Sendable () async throws -> Void
+package struct ClosureRetainBalance: Sendable {
+  package typealias Function = @Sendable () async throws -> Void
 
   /// Why a box: a bare function would be wrapped in another one when it is handed over as something of any
   /// type.
@@ -27,12 +19,12 @@
   /// Counts who holds the function now.
   ///
   /// Not an initializer, because those hold their arguments themselves.
-  public static func countHolders(of function: @escaping Function) -> ClosureRetainBalance {
+  package static func countHolders(of function: @escaping Function) -> ClosureRetainBalance {
     ClosureRetainBalance(count: holders(of: function))
   }
 
   /// Takes the function from those who have come to hold it since, and will never use it again.
-  public func letGo(of function: @escaping Function) {
+  package func letGo(of function: @escaping Function) {
     guard let context = Self.context(of: function) else { return }
     while Self.holders(of: function) > count {
       Unmanaged<AnyObject>.fromOpaque(context).release()

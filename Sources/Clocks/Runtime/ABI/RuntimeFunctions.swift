@@ -1,12 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Android)
-  import Android
-#endif
+import ClocksSupport
 
 /// Entries of the runtime which the compiler and the standard library call, too, and that cost a tenth of
 /// the generic functions around them. They are looked up by name, before the door is opened; where one

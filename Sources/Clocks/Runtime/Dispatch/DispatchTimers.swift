@@ -1,3 +1,5 @@
+import ClocksSupport
+
 #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
   import Synchronization
   internal import CDispatch

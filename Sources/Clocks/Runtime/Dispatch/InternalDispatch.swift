@@ -1,6 +1,7 @@
 // What this package itself hands to Dispatch. It is nobody's work, and its delays are real: so it goes
 // past those functions of Dispatch in whose places ours are (DispatchCalls.swift).
 
+import ClocksSupport
 import Dispatch
 import Synchronization
 

@@ -1,3 +1,5 @@
+import ClocksSupport
+
 #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
   internal import CDispatch
 
@@ -50,7 +52,8 @@
       @convention(c) (UnsafeRawPointer, OpaquePointer, UnsafeRawPointer) -> Void
 
     /// Has work begin when a work item has run.
-    static func add(_ work: DispatchedBlock, on queue: OpaquePointer, toItem item: UnsafeRawPointer) {
+    static func add(_ work: DispatchedBlock, on queue: OpaquePointer, toItem item: UnsafeRawPointer)
+    {
       lock.withLock {
         if HandedBlock(item).hasRun || handedItems[item] != nil {
           work.countNotification()

@@ -1,12 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Android)
-  import Android
-#endif
+import ClocksSupport
 
 // The runtime asks a hook, if one is set, before it does what the hook's name says, and hands it the
 // function that would do it. A hook is one pointer, which is written at once: a thread that reads it

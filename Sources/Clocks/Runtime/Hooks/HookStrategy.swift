@@ -1,12 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Android)
-  import Android
-#endif
+import ClocksSupport
 
 /// The ways in which the door to the Swift runtime can be opened. Which of them there are is found
 /// out when it is opened, by what the runtime has, and never by its version.

@@ -49,7 +49,9 @@ enum Hops {
 final class HopExecutor: TaskExecutor {
   func enqueue(_ job: UnownedJob) { RuntimeHooks.jobEnqueued(job, on: .pool) }
 
-  func enqueue(_ job: consuming ExecutorJob) { RuntimeHooks.jobEnqueued(UnownedJob(job), on: .pool) }
+  func enqueue(_ job: consuming ExecutorJob) {
+    RuntimeHooks.jobEnqueued(UnownedJob(job), on: .pool)
+  }
 }
 
 /// A job that runs what stands in an actor's queue. To be looked at while the job has not run.

@@ -1,14 +1,5 @@
+import ClocksSupport
 import Dispatch
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Android)
-  import Android
-#endif
 
 // The executors through which every job comes where the runtime's own interface for executors cannot
 // be used. No method of theirs reads `self`: see Executors.swift for the reason.
@@ -25,14 +16,18 @@ extension RuntimeHooks {
 final class PatchedDefaultExecutor: TaskExecutor {
   func enqueue(_ job: UnownedJob) { RuntimeHooks.jobEnqueued(job, on: .pool) }
 
-  func enqueue(_ job: consuming ExecutorJob) { RuntimeHooks.jobEnqueued(UnownedJob(job), on: .pool) }
+  func enqueue(_ job: consuming ExecutorJob) {
+    RuntimeHooks.jobEnqueued(UnownedJob(job), on: .pool)
+  }
 }
 
 /// The main actor's executor.
 final class PatchedMainExecutor: SerialExecutor {
   func enqueue(_ job: UnownedJob) { RuntimeHooks.jobEnqueued(job, on: .main) }
 
-  func enqueue(_ job: consuming ExecutorJob) { RuntimeHooks.jobEnqueued(UnownedJob(job), on: .main) }
+  func enqueue(_ job: consuming ExecutorJob) {
+    RuntimeHooks.jobEnqueued(UnownedJob(job), on: .main)
+  }
 
   func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 
@@ -69,7 +64,9 @@ private struct PatchedExecutorFactory: LookAlikeFactory {
 private final class CreatedMainExecutor: LookAlikeMainExecutor {
   func enqueue(_ job: UnownedJob) { RuntimeHooks.jobEnqueued(job, on: .main) }
 
-  func enqueue(_ job: consuming ExecutorJob) { RuntimeHooks.jobEnqueued(UnownedJob(job), on: .main) }
+  func enqueue(_ job: consuming ExecutorJob) {
+    RuntimeHooks.jobEnqueued(UnownedJob(job), on: .main)
+  }
 
   func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 

@@ -1,3 +1,4 @@
+import ClocksSupport
 import Dispatch
 
 #if os(Linux)
@@ -102,7 +103,9 @@ extension RuntimeHooks {
       }
     #else
       let pool = DispatchQueue.global(qos: quality(of: job.priority))
-      (executor == .main ? .main : pool).async { runUnowned(job, on: executor, isCounted: isCounted) }
+      (executor == .main ? .main : pool).async {
+        runUnowned(job, on: executor, isCounted: isCounted)
+      }
     #endif
   }
 

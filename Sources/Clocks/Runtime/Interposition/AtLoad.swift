@@ -25,12 +25,13 @@
       @_section(".init_array") @_used
     #endif
   #endif
-  private let installAtLoad: @convention(c) (CInt, UnsafePointer<UnsafePointer<CChar>?>?) -> Void = {
-    count, arguments in
-    guard TestProcess.isThisOne(count, arguments) else { return }
-    Hashing.fixSeeds()
-    RuntimeHooks.installAtLoad()
-  }
+  private let installAtLoad: @convention(c) (CInt, UnsafePointer<UnsafePointer<CChar>?>?) -> Void =
+    {
+      count, arguments in
+      guard TestProcess.isThisOne(count, arguments) else { return }
+      Hashing.fixSeeds()
+      RuntimeHooks.installAtLoad()
+    }
 
   /// A process that was started to run tests.
   enum TestProcess {

@@ -9,7 +9,7 @@
 #endif
 
 /// The seeds with which the standard library hashes.
-@_spi(TestKit) public enum Hashing {
+package enum Hashing {
   #if os(Linux) && canImport(Glibc)
     private struct Parameters {
       var seed0: UInt64
@@ -31,7 +31,7 @@
   ///
   /// In itself that changes no order: where the storage of a table lies still decides. The numbers are left
   /// alone if `CLOCKS_HASHING` is `random`.
-  public static func fixSeeds() {
+  package static func fixSeeds() {
     #if os(Linux) && canImport(Glibc)
       guard !fixed, Environment.hashing != "random", let parameters else { return }
       let drawn = parameters.pointee

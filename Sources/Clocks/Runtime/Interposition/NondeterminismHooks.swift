@@ -88,13 +88,15 @@ enum NondeterminismHooks {
       }
       let getrandom: FillBuffer = { buffer, count, flags in
         NondeterminismHooks.owner?.asked(.number)
-        return unsafeBitCast(NondeterminismHooks.originals.getrandom, to: FillBuffer.self)(buffer, count, flags)
+        return unsafeBitCast(NondeterminismHooks.originals.getrandom, to: FillBuffer.self)(
+          buffer, count, flags)
       }
       let fillPointer = unsafeBitCast(fill, to: UnsafeRawPointer.self)
       _ = CallTables.redirectUsers([("swift_stdlib_random", fillPointer)])
       // Where the standard library and Foundation draw for themselves.
       let callSystem: CallSystem = { number, first, second, third, fourth, fifth, sixth in
-        if number == NondeterminismHooks.getrandomNumber, let start = UnsafeMutableRawPointer(bitPattern: first),
+        if number == NondeterminismHooks.getrandomNumber,
+          let start = UnsafeMutableRawPointer(bitPattern: first),
           NondeterminismHooks.owner?.draw(.init(start: start, count: second)) == true
         {
           return second

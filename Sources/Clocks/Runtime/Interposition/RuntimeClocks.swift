@@ -10,7 +10,7 @@ import Synchronization
 
 /// Makes `ContinuousClock`, `SuspendingClock` and `Date` read virtual time inside a scope, and real
 /// time everywhere else. Only a test binary does so; without one, only a scope that is explored.
-@_spi(TestKit) public enum RuntimeClocks {
+package enum RuntimeClocks {
   /// Whether the runtime's clocks read virtual time for an owner's tasks.
   static func areVirtual(for owner: TaskOwner?) -> Bool {
     guard let owner, owner.isExplored || isForAll.load(ordering: .relaxed) else { return false }
@@ -29,7 +29,7 @@ import Synchronization
 
   /// Has the runtime's clocks, and `Date`, ask us for the time in every scope, where that is possible. To
   /// be called once, while there is only one thread.
-  public static func redirect() {
+  package static func redirect() {
     isForAll.store(true, ordering: .relaxed)
     // What stands in the functions' places asks for it on any thread, perhaps before the door is opened.
     ThreadContext.prepare()

@@ -94,7 +94,9 @@ enum TaskCreation {
     if let owner = creator {
       if TaskOwnership.shared.register(newTask: id, of: owner) { owner.taskWasCreated(task) }
       owner.taskMayRunExternally(task)
-    } else if TestCaseMembership.isOn, !capturesNextTask, let owner = TestCaseMembership.hasMade(task) {
+    } else if TestCaseMembership.isOn, !capturesNextTask,
+      let owner = TestCaseMembership.hasMade(task)
+    {
       owner.taskWasCreated(task)
       owner.taskMayRunExternally(task)
     }

@@ -1,3 +1,5 @@
+import ClocksSupport
+
 // XCTest tells an observer of each failure. It is asked for that by name, like the other functions of the
 // test libraries, with a look-alike of its protocol: what counts is the order of the requirements.
 //

@@ -2,21 +2,21 @@
 ///
 /// In place of an Array where there is one for each decision of each run of a test: in a debug build, in
 /// which tests are run, to add some values to an Array takes three times as long.
-struct ScratchBuffer<Element: BitwiseCopyable>: ~Copyable {
-  private var places: UnsafeMutablePointer<Element>?
-  private var capacity = 0
-  private(set) var count = 0
+package struct ScratchBuffer<Element: BitwiseCopyable>: ~Copyable {
+  @usableFromInline var places: UnsafeMutablePointer<Element>?
+  @usableFromInline var capacity = 0
+  package private(set) var count = 0
 
-  init() {}
+  package init() {}
 
-  init(_ elements: [Element]) {
+  package init(_ elements: [Element]) {
     for element in elements { append(element) }
   }
 
   deinit { places?.deallocate() }
 
   /// O(1).
-  subscript(index: Int) -> Element {
+  package subscript(index: Int) -> Element {
     // So that a debug build calls no function for it.
     @_transparent get {
       precondition(index >= 0 && index < count)
@@ -26,20 +26,20 @@ struct ScratchBuffer<Element: BitwiseCopyable>: ~Copyable {
 
   /// Amortized O(1).
   @_transparent
-  mutating func append(_ element: Element) {
+  package mutating func append(_ element: Element) {
     if count == capacity { grow() }
     places![count] = element
     count += 1
   }
 
   /// All values. O(n).
-  var all: [Element] {
+  package var all: [Element] {
     var all: [Element] = []
     for index in 0..<count { all.append(self[index]) }
     return all
   }
 
-  private mutating func grow() {
+  @usableFromInline mutating func grow() {
     let newCapacity = capacity == 0 ? 8 : capacity * 2
     let larger = UnsafeMutablePointer<Element>.allocate(capacity: newCapacity)
     for index in 0..<count { larger[index] = self[index] }

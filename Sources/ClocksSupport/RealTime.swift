@@ -12,39 +12,39 @@
 ///
 /// The clocks of the Swift runtime and of Dispatch may be virtual there; the system's, asked from here,
 /// never are.
-struct RealTime: Comparable, Sendable {
+package struct RealTime: Comparable, Sendable {
   /// In nanoseconds; `.max` is never.
   private let instant: UInt64
 
   /// The instant that is `duration` from now. O(1).
-  init(in duration: Duration) {
+  package init(in duration: Duration) {
     instant = Self.now.adding(duration)
   }
 
-  static func < (lhs: Self, rhs: Self) -> Bool { lhs.instant < rhs.instant }
+  package static func < (lhs: Self, rhs: Self) -> Bool { lhs.instant < rhs.instant }
 
-  var hasPassed: Bool { Self.now >= instant }
+  package var hasPassed: Bool { Self.now >= instant }
 
   /// Whether the instant has passed, if `extra` nanoseconds more are given.
-  func hasPassed(by extra: UInt64) -> Bool {
+  package func hasPassed(by extra: UInt64) -> Bool {
     hasPassed && nanosecondsSince >= extra
   }
 
   /// The real time since the instant, in nanoseconds; 0 before it.
-  var nanosecondsSince: UInt64 {
+  package var nanosecondsSince: UInt64 {
     let now = Self.now
     return now > instant ? now - instant : 0
   }
 
   /// The real time until the instant, in nanoseconds; 0 once it has come, `nil` if it never does.
-  var nanosecondsLeft: UInt64? {
+  package var nanosecondsLeft: UInt64? {
     guard instant != .max else { return nil }
     let now = Self.now
     return now < instant ? instant - now : 0
   }
 
   /// Whether at least `duration` has passed since the instant.
-  func lasts(_ duration: Duration) -> Bool { Self.now >= instant.adding(duration) }
+  package func lasts(_ duration: Duration) -> Bool { Self.now >= instant.adding(duration) }
 
   private static var now: UInt64 {
     #if os(Linux)

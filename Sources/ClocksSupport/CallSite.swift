@@ -2,13 +2,13 @@
 ///
 /// A public function takes the four values as defaulted parameters, makes one `CallSite` of them
 /// and passes that down, so that a failure found deep inside still points at the author's own line.
-@_spi(TestKit) public struct CallSite: Sendable {
-  var fileID: StaticString
-  var filePath: StaticString
-  var line: UInt
-  var column: UInt
+package struct CallSite: Sendable {
+  package var fileID: StaticString
+  package var filePath: StaticString
+  package var line: UInt
+  package var column: UInt
 
-  public init(
+  package init(
     fileID: StaticString = #fileID,
     filePath: StaticString = #filePath,
     line: UInt = #line,

@@ -9,20 +9,20 @@
 #endif
 
 /// A file that is written whole, or not at all.
-@_spi(TestKit) public enum TextFile {
+package enum TextFile {
   /// Says why a file could not be written.
-  public struct WriteError: Error, Hashable, Sendable, CustomStringConvertible {
-    public let path: String
+  package struct WriteError: Error, Hashable, Sendable, CustomStringConvertible {
+    package let path: String
     /// What the system says about it.
-    public let reason: String
+    package let reason: String
 
-    public var description: String { "cannot write \(path): \(reason)" }
+    package var description: String { "cannot write \(path): \(reason)" }
   }
 
   /// Writes a file in place of whatever has that name.
   ///
   /// Readers see the old file or the new one: it is written under another name first.
-  public static func write(_ text: String, to path: String) throws(WriteError) {
+  package static func write(_ text: String, to path: String) throws(WriteError) {
     // What is no file, a pipe or a device, keeps its name.
     var status = stat()
     let isSpecial = stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
@@ -65,7 +65,7 @@
   }
 
   /// Makes a folder, and those that it is in.
-  public static func makeFolder(_ path: String) throws(WriteError) {
+  package static func makeFolder(_ path: String) throws(WriteError) {
     var beginning = path.hasPrefix("/") ? "/" : ""
     for name in path.split(separator: "/") {
       beginning += beginning.isEmpty || beginning.hasSuffix("/") ? String(name) : "/\(name)"
@@ -82,7 +82,7 @@
 extension String {
   /// The text as a part of a file's name on any system: letters, digits, points, dashes and
   /// underscores, and not too many.
-  @_spi(TestKit) public var fileName: String {
+  package var fileName: String {
     var name = ""
     for character in self {
       let isPointWithin = character == "." && name.last.map { $0 != "." && $0 != "-" } == true
@@ -96,5 +96,33 @@ extension String {
     }
     while name.hasSuffix("-") || name.hasSuffix(".") { name.removeLast() }
     return name.isEmpty ? "timeline" : name
+  }
+}
+
+extension TextFile {
+  /// The content of a file; `nil` if it cannot be read.
+  package static func read(_ path: String) -> String? {
+    guard let file = fopen(path, "r") else { return nil }
+    defer { fclose(file) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while true {
+      let count = fread(&buffer, 1, buffer.count, file)
+      guard count > 0 else { break }
+      bytes += buffer[..<count]
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+/// Standard error.
+package enum Terminal {
+  /// Whether somebody looks at it.
+  package static let isStandardErrorOne = isatty(STDERR_FILENO) == 1
+
+  /// Writes a line in one call, so that those of other threads do not come between.
+  package static func writeLine(_ text: String) {
+    let bytes = Array((text + "\n").utf8)
+    _ = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
   }
 }
