@@ -75,7 +75,7 @@ import Testing
   private static let blocked = """
     A job of task # has held its thread for 0.5 seconds of real time, and the rest of the test waits for it: \
     0 jobs are ready. A test's tasks run one at a time, so a thread that is blocked until another task has \
-    run (by a semaphore, a lock, a synchronous wait) is blocked for ever: await it instead. Or it is a loop \
+    run (by a semaphore, a lock, a synchronous wait) stays blocked: await it instead. Or it is a loop \
     that never suspends: one that swallows its cancellation (`while true { try? await clock.sleep(…) }`) \
     becomes that when it is cancelled. The test goes on without it.
     It is 3.0 seconds. Pending sleeps: none
@@ -83,21 +83,21 @@ import Testing
 
   private static let tooLong = """
     withVirtualTime gave up at some time, because the test has run for 0.3 seconds of real time. A loop \
-    that waits for what never comes, or a heartbeat that nobody ends, goes on for ever in virtual time: end \
+    that waits for what never comes, or a heartbeat that no task ends, goes on forever in virtual time: end \
     it, wait for less, or allow more with `runningLimit:`. The operation has been cancelled. Pending \
     sleeps: some
     """
 
   private static let isOverdue = """
-    It is still not over: it awaits something that does not hear of its cancellation, for example the value \
-    of another task. So all tasks of it have been cancelled, too.
+    It is still not over: it awaits something that does not react to cancellation, for example the value \
+    of another task. So all its tasks have been cancelled, too.
     """
 
   private static let cancelled = "Caught error: CancellationError()"
 
   private static let neverIdles = """
     withVirtualTime expects that no task is left when its operation returns, but at 0.0 seconds task # runs \
-    on, and never comes to rest: it yields in an endless loop.
+    on, and never becomes idle: it yields in an endless loop.
     Await the task or cancel it before the operation returns.
     """
 

@@ -222,8 +222,7 @@ import Testing
     #expect(
       issues.first?.message.hasPrefix(
         """
-        TestClock.advance(upTo:until:) gave up at 0.101 seconds, because the test does not come to \
-        rest: 101 sleeps have woken. A task that sleeps in an endless loop never ends by itself: \
+        TestClock.advance(upTo:until:) gave up at 0.101 seconds, because the test does not become idle: 101 sleeps have woken. A task that sleeps in an endless loop never ends by itself: \
         cancel it, or advance by less.
         Pending sleeps: 
           - until 0.102 seconds
@@ -241,8 +240,7 @@ import Testing
     #expect(
       issues.first?.message.hasPrefix(
         """
-        TestClock.advance(upTo:until:) gave up at 0.0 seconds, because the test does not come to \
-        rest: 1000 jobs have run without time moving
+        TestClock.advance(upTo:until:) gave up at 0.0 seconds, because the test does not become idle: 1000 jobs have run without time moving
         """) == true)
     spin.cancel()
   }

@@ -213,7 +213,7 @@ import Testing
       try await clock.waitForSleeps(timeout: .milliseconds(1))
     }
     let text = error?.description ?? ""
-    #expect(text.contains("there is 1 task asleep on a real clock of the runtime's"), "\(text)")
+    #expect(text.contains("there is 1 task asleep on one of the runtime's real clocks"), "\(text)")
     let hours = text.contains("for 3600.0 seconds more") || text.contains("for 35")
     #expect(hours && text.contains("Inject this clock there"), "\(text)")
     task.cancel()
@@ -251,9 +251,9 @@ import Testing
     #expect(
       failures.all.map(\.withoutDump) == [
         """
-        TestClock.advance(by:) gave up at 0.0 seconds, because the test does not come to rest: \
+        TestClock.advance(by:) gave up at 0.0 seconds, because the test does not become idle: \
         1000 jobs have run without time moving, the last one of task #\(id). \
-        A task that yields in an endless loop never comes to rest: let it sleep, or cancel it.
+        A task that yields in an endless loop never becomes idle: let it sleep, or cancel it.
         Pending sleeps: none
         """
       ])

@@ -397,8 +397,7 @@ private final class Box<Value>: @unchecked Sendable {
     #expect(
       reports.all.first?.withoutDump.hasSuffix(
         """
-        It is still not over: it awaits something that does not hear of its cancellation, for \
-        example the value of another task. So all tasks of it have been cancelled, too.
+        It is still not over: it awaits something that does not react to cancellation, for example the value of another task. So all its tasks have been cancelled, too.
         """) == true)
   }
 
@@ -467,7 +466,7 @@ private final class Box<Value>: @unchecked Sendable {
     #expect(failures.all.count == 1)
     #expect(
       failures.all.first?.contains(
-        "nobody has moved time, which does not move by itself here. The operation has been "
+        "no task has moved time, which does not move by itself here. The operation has been "
           + "cancelled. Pending sleeps:\n  - until 3.0 seconds, since 0.0 seconds, task #") == true)
   }
 
@@ -488,7 +487,7 @@ private final class Box<Value>: @unchecked Sendable {
     #expect(
       failures.all.map(\.withoutDump) == [
         """
-        withVirtualTime gave up at 1000.0 seconds, because the test does not come to rest: 1000 \
+        withVirtualTime gave up at 1000.0 seconds, because the test does not become idle: 1000 \
         sleeps have woken. A task that sleeps in an endless loop never ends by itself: cancel it, \
         or advance by less. The operation has been cancelled.
         """
@@ -511,7 +510,7 @@ private final class Box<Value>: @unchecked Sendable {
     #expect(
       failures.all.first?.hasPrefix(
         """
-        withVirtualTime gave up at 0.0 seconds, because the test does not come to rest: 1000 jobs \
+        withVirtualTime gave up at 0.0 seconds, because the test does not become idle: 1000 jobs \
         have run without time moving, the last one of task #
         """) == true)
   }

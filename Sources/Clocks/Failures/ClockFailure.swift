@@ -1,8 +1,7 @@
 import ClocksSupport
 
-/// The reports about a clock, in the order in which a test's author would meet them.
+/// Failures about the use of a clock.
 enum ClockFailure {
-  /// An advance by less than nothing.
   static func negativeDuration(_ duration: String, now: String) -> String {
     """
     TestClock.advance(by:) expects a duration of zero or more, but got \(duration). Time stays at \
@@ -10,7 +9,6 @@ enum ClockFailure {
     """
   }
 
-  /// An advance to the past.
   static func instantInThePast(_ instant: String, now: String) -> String {
     """
     TestClock.advance(to:) expects an instant that is not in the past, but got \(instant). Time stays \
@@ -18,7 +16,6 @@ enum ClockFailure {
     """
   }
 
-  /// A limit of less than nothing, for what waits in virtual time.
   static func negativeLimit(_ limit: String, in name: String, now: String) -> String {
     """
     \(name) expects a limit of zero or more, but got \(limit). Time stays at \(now): a clock does not \
@@ -26,17 +23,15 @@ enum ClockFailure {
     """
   }
 
-  /// A test that never comes to rest.
   static func runaway(
     _ reason: Runaway, in name: String, now: String, pending: [String]
   ) -> String {
     """
-    \(name) gave up at \(now), because the test does not come to rest: \(reason.description)
+    \(name) gave up at \(now), because the test does not become idle: \(reason.description)
     Pending sleeps: \(pending.isEmpty ? "none" : "\n" + pending.listed)
     """
   }
 
-  /// A run that takes too long.
   static func endlessRun(
     timeout: String, wakes: Int, passed: String, pending: [String]
   ) -> String {
@@ -50,7 +45,6 @@ enum ClockFailure {
     """
   }
 
-  /// A use by a task of another test.
   static func useByOtherTest(
     of name: String, origin: CallSite, now: String, pending: [String]
   ) -> String {
@@ -63,7 +57,7 @@ enum ClockFailure {
     """
   }
 
-  /// A use by a test that uses another clock already, where whoever made this one is over.
+  /// The test uses another clock already, and the task that made this one is over.
   static func madeApart(
     _ name: String, origin: CallSite, other: CallSite, now: String, pending: [String]
   ) -> String {
@@ -77,23 +71,30 @@ enum ClockFailure {
     """
   }
 
-  /// A clock that several test cases use at once.
   static func shared(_ origin: CallSite, by count: Int) -> String {
     """
-    The clock made at \(origin.fileID):\(origin.line) is used by \(count) test cases at once. Each moves \
-    it before another's tasks have run as far as they can, so no time that is read there is certain. \
-    Make a clock in each test; one in a static or global variable is for tests that run one after \
-    another (`@Suite(.serialized)`).
+    The clock made at \(origin.fileID):\(origin.line) is used by \(count) test cases at the same time. \
+    Each moves it before the tasks of the others have run as far as they can, so no time that is read \
+    there is certain. Make a clock in each test; one in a static or global variable is for tests that \
+    run one after another (`@Suite(.serialized)`).
     """
   }
 
-  /// A use of a clock that must not be used.
   static func unimplemented(_ name: String, request: String) -> String {
     "The clock \"\(name)\" is unimplemented, but was asked for \(request)."
   }
 
-  /// A timer that would not move.
   static func intervalNotPositive(_ interval: String) -> String {
     "A timer's interval must be positive, but is \(interval)."
+  }
+}
+
+extension Collection where Element: CustomStringConvertible {
+  /// A line for each element, indented; a long list is cut.
+  var listed: String {
+    let limit = 20
+    var lines = prefix(limit).map { "  - \($0)" }
+    if count > limit { lines.append("  - and \(count - limit) more") }
+    return lines.joined(separator: "\n")
   }
 }

@@ -1,19 +1,14 @@
 import ClocksSupport
 
-/// Makes the test that is running fail at the caller's line, and goes on.
+/// Makes the running test fail at the caller's line, and returns.
 ///
-/// This module imports no test library: it is linked into apps as well as into tests. Whoever can
-/// deliver the failure is found when there is one:
-///
-/// 1. the test library that is running: `TestLibraries` says how that is known;
-/// 2. nobody: one line, `file:line: error: message`, is written to standard error, in the form
-///    that compilers use and editors understand.
-///
-/// Where it cannot be told whether a test is running, the failure goes to every test library that
-/// is loaded and to standard error as well: twice is a blemish, never would be a lie.
+/// This module imports no test library, because apps link it as well as tests. `TestLibraries` finds
+/// the library that runs; without one, a line `file:line: error: message` goes to standard error, in
+/// the form that editors understand. Where no library is known to run, the failure goes to all that
+/// are loaded and to standard error: a failure reported twice is better than one that is lost.
 ///
 /// - Complexity: a few look-ups by name, some microseconds. Nothing is remembered between failures,
-///   because a test library may be loaded later than this module: a test bundle into its host app.
+///   because a test library may be loaded after this module.
 package func recordFailure(_ message: String, at callSite: CallSite) {
   let message = message.withCapabilityNote
   if TestLibraries.deliver(message, at: callSite) { return }
@@ -21,13 +16,13 @@ package func recordFailure(_ message: String, at callSite: CallSite) {
     "\(callSite.filePath):\(callSite.line): error: \(message)\n")
 }
 
-/// Writes a line to standard error about what may be wrong, in a test that nobody knows.
+/// Writes a warning to standard error about what may be wrong in a test that is not known.
 func warn(_ message: String, at callSite: CallSite) {
   writeToStandardError(
     "\(callSite.filePath):\(callSite.line): warning: \(message.withCapabilityNote)\n")
 }
 
-/// Makes the test that is running fail at the given line, and goes on.
+/// Makes the running test fail at the given line, and returns.
 func recordFailure(
   _ message: String,
   fileID: StaticString,
@@ -41,8 +36,7 @@ func recordFailure(
 }
 
 /// Writes the text in one call where the system allows it, so that lines of other threads do not
-/// come between; `print` writes to standard output only, and `stderr` is a global variable, which
-/// Swift's concurrency rules forbid to touch.
+/// come between.
 func writeToStandardError(_ text: String) {
   #if canImport(Darwin) || canImport(Glibc) || canImport(Musl) || canImport(Android)
     var text = text
@@ -51,7 +45,7 @@ func writeToStandardError(_ text: String) {
       while !rest.isEmpty {
         let written = write(STDERR_FILENO, rest.baseAddress, rest.count)
         if written < 0 && errno == EINTR { continue }
-        // Standard error is closed or broken: there is nobody left to tell.
+        // Standard error is closed or broken.
         guard written > 0 else { return }
         rest = UnsafeRawBufferPointer(rebasing: rest[written...])
       }

@@ -23,8 +23,8 @@ import XCTest
       "Test awaitsATaskThatSleeps() recorded an issue at StandstillTests.swift:"
         + "\(StandingTests.line):",
       """
-      Nothing has happened in the test for 0.2 seconds of real time, tasks sleep on a clock of it, \
-      and nobody advances it: call `await clock.advance(by:)`, before the test awaits what the time \
+      Nothing has happened in the test for 0.2 seconds of real time, tasks sleep on one of its clocks, \
+      and no task advances it: call `await clock.advance(by:)`, before the test awaits what the time \
       is to bring about; or let time move by itself, with `withVirtualTime`.
       """,
       "  - until 3.0 seconds, since 0.0 seconds, task \"first\" (#",
@@ -184,7 +184,7 @@ final class StandingXCTests: XCTestCase {
     guard ProcessInfo.processInfo.environment[StandingTests.variable] != nil else { return }
     let clock = clock
     let task = Task { try await clock.sleep(for: .seconds(3)) }
-    onStandardError(containing: "nobody advances it") { task.cancel() }
+    onStandardError(containing: "no task advances it") { task.cancel() }
     DispatchQueue.global().asyncAfter(deadline: .now() + 60) { task.cancel() }
     _ = await task.result
   }

@@ -29,11 +29,11 @@ import Testing
     let report = try #require(issues.first?.message)
     #expect(
       report.withoutDump == """
-        withVirtualTime gave up at 1.0 seconds, because the test does not come to rest: 1000 sleeps have \
+        withVirtualTime gave up at 1.0 seconds, because the test does not become idle: 1000 sleeps have \
         woken. A task that sleeps in an endless loop never ends by itself: cancel it, or advance by less. \
         The operation has been cancelled.
-        It is still not over: it awaits something that does not hear of its cancellation, for example the \
-        value of another task. So all tasks of it have been cancelled, too.
+        It is still not over: it awaits something that does not react to cancellation, for example the \
+        value of another task. So all its tasks have been cancelled, too.
         """)
     #expect(report.contains("\"beat\" sleeps until 1.001 seconds on ContinuousClock"), "\(report)")
   }
@@ -45,7 +45,7 @@ import Testing
     #expect(
       ScopeProblem.tooLong(.seconds(60), pending: { lines }).description(at: "0.0 seconds") == """
         withVirtualTime gave up at 0.0 seconds, because the test has run for 60.0 seconds of real time. A \
-        loop that waits for what never comes, or a heartbeat that nobody ends, goes on for ever in virtual \
+        loop that waits for what never comes, or a heartbeat that no task ends, goes on forever in virtual \
         time: end it, wait for less, or allow more with `runningLimit:`. The operation has been cancelled. \
         Pending sleeps:\(isAsleep ? "\n  - " + lines[0] : " none")
         """)

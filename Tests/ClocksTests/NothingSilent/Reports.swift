@@ -2,15 +2,15 @@
 enum Reports {
   static let tooLong = """
     withVirtualTime gave up at some time, because the test has run for 0.3 seconds of real time. A loop \
-    that waits for what never comes, or a heartbeat that nobody ends, goes on for ever in virtual time: end \
+    that waits for what never comes, or a heartbeat that no task ends, goes on forever in virtual time: end \
     it, wait for less, or allow more with `runningLimit:`. The operation has been cancelled. Pending \
     sleeps: some
     """
 
   static let isOverdue = """
 
-    It is still not over: it awaits something that does not hear of its cancellation, for example the value \
-    of another task. So all tasks of it have been cancelled, too.
+    It is still not over: it awaits something that does not react to cancellation, for example the value \
+    of another task. So all its tasks have been cancelled, too.
     """
 
   static let stuck = """
@@ -22,7 +22,7 @@ enum Reports {
   static let blocked = """
     A job of task # has held its thread for 0.5 seconds of real time, and the rest of the test waits for it: \
     0 jobs are ready. A test's tasks run one at a time, so a thread that is blocked until another task has \
-    run (by a semaphore, a lock, a synchronous wait) is blocked for ever: await it instead. Or it is a loop \
+    run (by a semaphore, a lock, a synchronous wait) stays blocked: await it instead. Or it is a loop \
     that never suspends: one that swallows its cancellation (`while true { try? await clock.sleep(…) }`) \
     becomes that when it is cancelled. The test goes on without it.
     """
@@ -31,19 +31,19 @@ enum Reports {
 
   static let neverIdles = """
     withVirtualTime expects that no task is left when its operation returns, but at 0.0 seconds task # runs \
-    on, and never comes to rest: it yields in an endless loop.
+    on, and never becomes idle: it yields in an endless loop.
     Await the task or cancel it before the operation returns.
     """
 
   static let ignoresCancellation = """
-    withVirtualTime has cancelled task #, which ran on when its operation had returned, but it never comes \
-    to rest: it yields in an endless loop that does not ask `Task.isCancelled`. It has been suspended for \
-    good.
+    withVirtualTime has cancelled task #, which ran on when its operation had returned, but it never becomes \
+    idle: it yields in an endless loop that does not check `Task.isCancelled`. It stays suspended from now \
+    on.
     """
 
   static let forgottenAdvance = """
-    Nothing has happened in the test for 0.5 seconds of real time, tasks sleep on a clock of it, and nobody \
-    advances it: call `await clock.advance(by:)`, before the test awaits what the time is to bring about; or \
+    Nothing has happened in the test for 0.5 seconds of real time, tasks sleep on one of its clocks, and no \
+    task advances it: call `await clock.advance(by:)`, before the test awaits what the time is to bring about; or \
     let time move by itself, with `withVirtualTime`.
     Pending sleeps:
       - until 1.0 seconds, since 0.0 seconds, task #, on TestClock
@@ -51,7 +51,7 @@ enum Reports {
     """
 
   static let shared = """
-    is used by 2 test cases at once. Each moves it before another's tasks have run as far as they can, so no \
+    is used by 2 test cases at the same time. Each moves it before the tasks of the others have run as far as they can, so no \
     time that is read there is certain. Make a clock in each test; one in a static or global variable is for \
     tests that run one after another (`@Suite(.serialized)`).
     """

@@ -88,7 +88,7 @@ import Testing
       await clock.advance(by: .seconds(1))
       withExtendedLifetime(own) {}
     },
-    "The clock made at … is used by … test cases at once …": child(
+    "The clock made at … is used by … test cases at the same time …": child(
       "ClockSharedAtOnceTests", ["CLOCKS_BLOCKED_AFTER": "0.5"]),
     "The clock \"…\" is unimplemented, but was asked for …": report {
       let clock = UnimplementedClock(name: "network")

@@ -1,0 +1,160 @@
+/// What went wrong in a scope of virtual time.
+enum ScopeProblem: Sendable {
+  /// For a while of real time nothing could run, and time did not move. The lines of the pending
+  /// sleeps are made on demand, without a lock.
+  case stuck(after: Duration, pending: @Sendable () -> [String])
+  /// Nothing can ever happen again, in an explored scope.
+  case deadlock(pending: @Sendable () -> [String])
+  /// The scope is stuck while `holding` keeps time from jumping.
+  case held(after: Duration, pending: @Sendable () -> [String])
+  /// The scope's jobs have run for longer than allowed, in real time.
+  case tooLong(Duration, pending: @Sendable () -> [String])
+  /// The test never became idle.
+  case runaway(Runaway)
+
+  /// The failure's text at the scope's time.
+  func description(at now: String) -> String {
+    switch self {
+    case .stuck(let duration, let pending):
+      let pending = pending()
+      return pending.isEmpty
+        ? """
+        withVirtualTime is stuck at \(now): for \(duration) of real time nothing could run, no sleep \
+        was pending, and its operation was not finished. Either tasks wait for each other (a \
+        deadlock), or they wait for work outside the scope: then put that into \
+        `time.holding { … }`. The operation has been cancelled.
+        """
+        : """
+        withVirtualTime is stuck at \(now): for \(duration) of real time nothing could run, and \
+        no task has moved time, which does not move by itself here. The operation has been \
+        cancelled. Pending sleeps:
+        \(pending.listed)
+        """
+    case .deadlock(let pending):
+      let pending = pending()
+      return pending.isEmpty
+        ? """
+        A deadlock at \(now): nothing can run, no sleep is pending, and the test is not finished. Its \
+        tasks wait for each other, or for a wake-up that was lost. (If they wait for work outside the \
+        test, put that into `time.holding { … }`.)
+        """
+        : """
+        A deadlock at \(now): nothing can run, the test is not finished, and no task moves time, which \
+        does not move by itself here. Pending sleeps:
+        \(pending.listed)
+        """
+    case .held(let duration, let pending):
+      return """
+        withVirtualTime is stuck at \(now): for \(duration) of real time nothing could run, and \
+        `holding` keeps time from jumping. If what it runs sleeps in virtual time, each of the two \
+        waits for the other: put nothing but real work into it. The operation has been cancelled. \
+        Pending sleeps:
+        \(pending().listed)
+        """
+    case .tooLong(let limit, let pending):
+      let pending = pending()
+      return """
+        withVirtualTime gave up at \(now), because the test has run for \(limit) of real time. A \
+        loop that waits for what never comes, or a heartbeat that no task ends, goes on forever in \
+        virtual time: end it, wait for less, or allow more with `runningLimit:`. The operation has \
+        been cancelled. Pending sleeps:\
+        \(pending.isEmpty ? " none" : "\n" + pending.listed)
+        """
+    case .runaway(let reason):
+      return """
+        withVirtualTime gave up at \(now), because the test does not become idle: \
+        \(reason.description) The operation has been cancelled.
+        """
+    }
+  }
+
+  /// Added if the operation does not end although it was cancelled.
+  static let isOverdue = """
+    It is still not over: it awaits something that does not react to cancellation, for example \
+    the value of another task. So all its tasks have been cancelled, too.
+    """
+}
+
+/// Why a test counts as one that never becomes idle.
+enum Runaway: Sendable {
+  case jobs(Int, task: UInt64 = 0)
+  case wakes(Int)
+
+  var description: String {
+    switch self {
+    case .jobs(let count, let task):
+      """
+      \(count) jobs have run without time moving, the last one of \
+      \(task == 0 ? "an actor's queue" : "task #\(task)"). A task that yields in an endless loop \
+      never becomes idle: let it sleep, or cancel it.
+      """
+    case .wakes(let count):
+      """
+      \(count) sleeps have woken. A task that sleeps in an endless loop never ends by itself: \
+      cancel it, or advance by less.
+      """
+    }
+  }
+}
+
+/// Failures about tasks that a scope leaves behind when it ends.
+enum LeftoverFailure {
+  static func asleep(now: String, pending: [String]) -> String {
+    """
+    withVirtualTime expects that no task sleeps any more when its operation returns, but at \(now) \
+    there \(count(pending)) pending:
+    \(pending.listed)
+    Await those tasks or cancel them before the operation returns.
+    """
+  }
+
+  static func neverIdles(_ task: UInt64, now: String) -> String {
+    """
+    withVirtualTime expects that no task is left when its operation returns, but at \(now) task \
+    #\(task) runs on, and never becomes idle: it yields in an endless loop.
+    Await the task or cancel it before the operation returns.
+    """
+  }
+
+  static func ignoresCancellation(_ task: UInt64) -> String {
+    """
+    withVirtualTime has cancelled task #\(task), which ran on when its operation had returned, but it \
+    never becomes idle: it yields in an endless loop that does not check `Task.isCancelled`. It stays \
+    suspended from now on.
+    """
+  }
+
+  /// Tasks sleep again after each cancellation.
+  static func endless(pending: [String]) -> String {
+    """
+    withVirtualTime has cancelled the tasks that still slept when its operation returned, a hundred \
+    times, but there \(count(pending)) pending again:
+    \(pending.listed)
+    A task that sleeps on after its cancellation never ends: let it throw the CancellationError.
+    """
+  }
+
+  private static func count(_ pending: [String]) -> String {
+    pending.count == 1 ? "is 1 sleep" : "are \(pending.count) sleeps"
+  }
+}
+
+/// Added to a failure if time has jumped while a task may have waited for work outside its scope.
+enum SkippedWaitNote {
+  static func certain(_ task: String, slept jump: Duration, to end: Duration) -> String {
+    """
+    Time jumped \(jump), to \(end), while \(task) waited for work outside the scope, a socket or a \
+    thread: nothing of the test could run. Put that work into `time.holding { … }`.
+    """
+  }
+
+  /// The tasks may have waited for anything.
+  static func possible(_ tasks: [String], slept jump: Duration, to end: Duration) -> String {
+    let shown = tasks.count > 3 ? tasks.prefix(3) + ["\(tasks.count - 3) more"] : tasks[...]
+    return """
+      Time jumped \(jump), to \(end), because nothing of the test could run. If it waited for real \
+      work, a socket or a thread, put that into `time.holding { … }`. Waiting for a continuation since \
+      before: \(shown.joined(separator: ", ")).
+      """
+  }
+}
