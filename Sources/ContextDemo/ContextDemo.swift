@@ -3,8 +3,8 @@ import Foundation
 
 /// Lists the scenarios and runs one or all of them.
 ///
-/// Exit codes: 0 for success, 1 if a scenario fails, 64 (`EX_USAGE`) for a wrong command line, and 74 (`EX_IOERR`)
-/// for output that cannot be written.
+/// Exit codes: 0 for success, 1 if a scenario fails, 64 (`EX_USAGE`) for a wrong command line, and
+/// 74 (`EX_IOERR`) for output that cannot be written.
 @main
 struct ContextDemo {
   static func main() async {
@@ -74,7 +74,8 @@ struct ContextDemo {
 
   /// Runs one scenario and prints its events as they occur.
   ///
-  /// - Parameter file: The file for the recorded timeline: JSON if its name ends in `.json`, otherwise SVG.
+  /// - Parameter file: The file for the recorded timeline: JSON if its name ends in `.json`,
+  ///   otherwise SVG.
   private static func run(
     _ scenario: any Scenario, on clock: ClockChoice, timeline file: String? = nil
   ) async throws -> ScenarioRun.Outcome {

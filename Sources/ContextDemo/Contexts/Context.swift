@@ -3,8 +3,8 @@ import Foundation
 
 /// An execution context for synchronous work, which the caller chooses.
 ///
-/// Offers five kinds of context behind one interface, as callback libraries do. New code needs no such type: see
-/// ``ActorHeartbeat``.
+/// Offers five kinds of context behind one interface, as callback libraries do. New code needs no
+/// such type, see ``ActorHeartbeat``.
 final class Context: Sendable {
   enum Kind: CaseIterable, Sendable {
     /// Runs work immediately, in the context of the caller.
@@ -86,7 +86,7 @@ final class Context: Sendable {
   /// Whether the caller runs in this context.
   var isCurrent: Bool { Self.current === self }
 
-  /// The current context and its task. Child tasks inherit the value, but do not run in the context.
+  /// The current context and its task. A new task inherits the value but not the context.
   private struct Occupant: Sendable {
     let context: Context
     let task: Int?

@@ -20,7 +20,7 @@ final class ContextCoordinator: Sendable {
   /// The time since the creation of the clock.
   var now: Duration { clock.now.offset }
 
-  /// Runs all scheduled work in the order of time, until there is none left or ``stop()`` is called.
+  /// Runs all scheduled work in the order of time until none is left or until ``stop()``.
   func run() async {
     await run { false }
   }
@@ -41,7 +41,7 @@ final class ContextCoordinator: Sendable {
     }
   }
 
-  /// Ends the current run after all work that is due at this time. The next run continues from there.
+  /// Ends the current run after all work that is due at this time.
   func stop() {
     isStopped.store(true, ordering: .relaxed)
   }

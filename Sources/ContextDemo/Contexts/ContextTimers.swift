@@ -1,7 +1,7 @@
 import Clocks
 
 extension Context {
-  /// Runs `handler` in this context after `interval`, unless the returned lifetime is released before.
+  /// Runs `handler` once in this context after `interval`, if the returned lifetime still exists.
   func singleTimer(
     interval: Duration, handler: @escaping @Sendable () -> Void
   ) -> Lifetime {
@@ -35,7 +35,7 @@ extension Context {
     let lifetime = Lifetime()
     lifetime.task = Task { [clock, weak lifetime] in
       for await _ in clock.timer(interval: interval) {
-        // The check runs in the context, so the handler is never called after a release in the context.
+        // The check runs in the context, so a release in the context always suppresses the handler.
         self.invoke { [weak lifetime] in if lifetime != nil { handler() } }
         guard repeats else { return }
       }

@@ -1,7 +1,7 @@
 /// Counts down in a chat: "3...", "2...", "1...", and then the message.
 ///
-/// Both dependencies are closures: where the lines go, and how to sleep. The caller can replace either one, so a test
-/// decides how time passes:
+/// Both dependencies are closures: where the lines go, and how to sleep. The caller can replace
+/// either one, so a test decides how time passes:
 ///
 /// ```swift
 /// var model = CountdownModel { print($0) }
@@ -22,7 +22,8 @@ struct CountdownModel: Sendable {
   /// - Parameters:
   ///   - message: The last line.
   ///   - start: The first number; if it is less than one, the message is the only line.
-  /// - Throws: ``CountdownError`` if the message is empty; otherwise any error of ``say`` and ``sleep``.
+  /// - Throws: ``CountdownError`` if the message is empty; otherwise any error of ``say`` and
+  ///   ``sleep``.
   func countdown(to message: String, from start: Int = 3) async throws {
     guard !message.isEmpty else { throw CountdownError.emptyMessage }
     for number in stride(from: start, through: 1, by: -1) {

@@ -42,8 +42,8 @@ struct CountdownScenario: Scenario {
         try await model.countdown(to: message, from: start)
       }
     }
-    // On an immediate clock `withTimeout` would fail before the countdown starts. The sleep closure checks the
-    // deadline instead.
+    // On an immediate clock `withTimeout` would fail before the countdown starts. The sleep closure
+    // checks the deadline instead.
     let deadline = immediate.now + timeout
     model.sleep = { nanoseconds in
       let end = immediate.now + .nanoseconds(nanoseconds)

@@ -5,7 +5,7 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// A server inside a `URLSession`: answers and records the requests of that session, without a network.
+/// A server without a network: answers and records the requests of its `URLSession`.
 final class StubServer: Sendable {
   struct Request: Hashable, Sendable {
     let method: String
@@ -32,7 +32,8 @@ final class StubServer: Sendable {
 
   /// Creates a server.
   ///
-  /// - Parameter respond: Answers a request. An error that it throws becomes an error of the connection.
+  /// - Parameter respond: Answers a request. An error that it throws becomes an error of the
+  ///   connection.
   init(respond: @escaping @Sendable (Request) throws -> Response = { _ in Response() }) {
     let number = Self.newest.add(1, ordering: .relaxed).newValue
     url = URL(string: "http://server-\(number).stub")!
@@ -40,7 +41,8 @@ final class StubServer: Sendable {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.protocolClasses = [StubProtocol.self]
     session = URLSession(configuration: configuration)
-    // The closure does not capture `self`: otherwise a thread of the session could release the last reference.
+    // The closure does not capture `self`: otherwise a thread of the session could release the last
+    // reference.
     StubProtocol.serve(url) { [continuation] request in
       continuation.yield(request)
       return try respond(request)

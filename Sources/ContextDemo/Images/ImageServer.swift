@@ -11,8 +11,8 @@ struct ImageServer: Sendable {
 
   /// Returns the details of an image.
   ///
-  /// - Throws: ``HTTPError`` if the server rejects the request, `DecodingError` or ``ImageError/wrongImage(_:)`` if its
-  ///   answer is invalid, and any error of the connection.
+  /// - Throws: ``HTTPError`` if the server rejects the request, `DecodingError` or
+  ///   ``ImageError/wrongImage(_:)`` if its answer is invalid, and any error of the connection.
   func details(of id: String) async throws -> ImageDetails {
     let request = URLRequest(url: url.appendingPathComponent("images/\(id)"))
     let details = try JSONDecoder().decode(ImageDetails.self, from: await http.data(for: request))

@@ -11,7 +11,7 @@ struct ImageDetails: Codable, Hashable, Sendable {
 struct ImageStore: Sendable {
   private let folder: URL
 
-  /// Opens the store in `folder`. Creates the folder if necessary, and removes incomplete files of earlier processes.
+  /// Opens the store in `folder`, and removes the drafts that earlier processes left.
   init(folder: URL) throws {
     self.folder = folder
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -68,8 +68,8 @@ enum ImageError: Error, Hashable, CustomStringConvertible {
 
 /// Writes a file completely or not at all.
 ///
-/// The content goes to a draft beside the destination; ``commit()`` renames the draft. Until then the destination is
-/// unchanged, even if the process is killed.
+/// The content goes to a draft beside the destination; ``commit()`` renames the draft. Until then
+/// the destination is unchanged, even if the process is killed.
 final class AtomicFile {
   private let destination: URL
   private let draft: URL

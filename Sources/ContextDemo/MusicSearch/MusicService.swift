@@ -16,8 +16,8 @@ struct MusicService: Sendable {
 
   /// Returns the tracks that match a term, in the order of the server.
   ///
-  /// - Throws: ``HTTPError`` if the server rejects the request, `DecodingError` if its answer is invalid, and any error
-  ///   of the connection.
+  /// - Throws: ``HTTPError`` if the server rejects the request, `DecodingError` if its answer is
+  ///   invalid, and any error of the connection.
   func search(_ term: String) async throws -> [Track] {
     try parse(await http.data(for: request(for: term)))
   }

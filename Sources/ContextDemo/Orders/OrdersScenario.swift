@@ -1,6 +1,6 @@
 @_spi(TestKit) import Clocks
 
-/// Searches the schedules of a cache that downloads twice in one of them, and of its corrected version.
+/// Searches for a schedule in which a cache downloads twice, before and after its correction.
 struct OrdersScenario: Scenario {
   static let name = "orders"
   static let summary = "a cache that downloads twice: found, explained, replayed and corrected"
@@ -38,7 +38,7 @@ struct OrdersScenario: Scenario {
     if let summary { demo.log("search", "\(summary)") }
   }
 
-  /// Requests a picture twice: immediately, and one second later, at the instant at which the download ends.
+  /// Requests a picture immediately, and again at the instant at which the download ends.
   private static func requestTwice(
     _ cache: any PictureCache, on clock: any Clock<Duration>
   ) async throws {
@@ -84,7 +84,7 @@ protocol PictureCache: Actor {
   func image(_ name: String) async throws -> String
 }
 
-/// Stores a picture only after its download: a second request during the download starts another one.
+/// Stores a picture after its download. A request during the download starts another download.
 actor HastyPictureCache: PictureCache {
   private var pictures: [String: String] = [:]
   private(set) var downloads = 0

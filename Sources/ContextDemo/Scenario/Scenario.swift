@@ -1,4 +1,5 @@
-/// A small program that demonstrates one idea; can be run from the command line on different clocks.
+/// A small program that demonstrates one idea; can be run from the command line on different
+/// clocks.
 protocol Scenario: Sendable {
   /// The name on the command line.
   static var name: String { get }

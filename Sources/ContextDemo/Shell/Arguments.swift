@@ -15,7 +15,8 @@ struct Arguments: Hashable, Sendable {
 
   /// Parses `words`. Operands are optional, and so are options.
   ///
-  /// - Throws: ``UsageError`` for an option that is unknown, repeated or without a value, and for a surplus operand.
+  /// - Throws: ``UsageError`` for an option that is unknown, repeated or without a value, and for a
+  ///   surplus operand.
   init(_ words: some Sequence<String>, parameters: [Parameter]) throws(UsageError) {
     let options = parameters.map { $0.name.prefix { $0 != " " } }.filter { $0.hasPrefix("--") }
     var words = Array(words)[...]

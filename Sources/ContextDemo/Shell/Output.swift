@@ -2,7 +2,8 @@ import Foundation
 
 /// Writes to standard output and standard error without a buffer.
 enum Output {
-  /// Writes `text` and a line break; exits with code 74 if that fails, for example because the disk is full.
+  /// Writes `text` and a line break; exits with code 74 if that fails, for example because the disk
+  /// is full.
   ///
   /// Each event is written immediately, so that a pipe shows it when it occurs.
   static func write(_ text: String, to file: Int32 = STDOUT_FILENO) {

@@ -2,7 +2,8 @@ import TimeoutTask
 
 /// Runs work with a timeout, one attempt at a time.
 ///
-/// The service is not `Sendable`: one actor or task owns it. Releasing the service cancels the current attempt.
+/// The service is not `Sendable`: one actor or task owns it. Releasing the service cancels the
+/// current attempt.
 final class TimeoutService<Value: Sendable> {
   private let clock: any Clock<Duration>
   private let work: @Sendable () async throws -> Value
@@ -32,16 +33,17 @@ final class TimeoutService<Value: Sendable> {
 
   /// Runs the work and returns its result. Cancels the attempt before.
   ///
-  /// - Throws: `TimeoutError` after `timeout`, even if the work ignores its cancellation; `CancellationError` if the
-  ///   caller is cancelled, the service is started again or the service is released; otherwise the error of the work.
+  /// - Throws: `TimeoutError` after `timeout`, even if the work ignores its cancellation;
+  ///   `CancellationError` if the caller is cancelled, the service is started again or the service
+  ///   is released; otherwise the error of the work.
   nonisolated(nonsending) func run(timeout: Duration) async throws -> Value {
     try await begin(timeout: timeout).value
   }
 
   /// Starts the work and calls `handler` once with its result. Cancels the attempt before.
   ///
-  /// The handler runs on the caller's actor, or on `isolation`. After a restart or a release on that actor, the
-  /// handler of the earlier attempt is never called.
+  /// The handler runs on the caller's actor, or on `isolation`. After a restart or a release on
+  /// that actor, the handler of the earlier attempt is never called.
   func start(
     timeout: Duration, isolation: isolated (any Actor)? = #isolation,
     handler: @escaping (Result<Value, any Error>) -> Void
@@ -51,7 +53,8 @@ final class TimeoutService<Value: Sendable> {
       // Capturing `isolation` makes the task run on that actor.
       _ = isolation
       let result = await task.result
-      // There is no suspension between this check and the call, so no other code of the actor can run here.
+      // There is no suspension between this check and the call, so no other code of the actor can
+      // run here.
       guard !Task.isCancelled else { return }
       handler(result)
     }

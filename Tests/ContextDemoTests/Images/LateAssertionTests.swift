@@ -42,7 +42,8 @@ import Testing
     }
   }
 
-  /// A scope ends after all tasks are idle, so a callback without a delay runs before the end of the test.
+  /// A scope ends after all tasks are idle, so a callback without a delay runs before the end of
+  /// the test.
   @Test func assertionWithoutDelayFails() async throws {
     try await withKnownIssue {
       try await withVirtualTime { _ in

@@ -5,7 +5,8 @@ import Testing
 
 @testable import ContextDemo
 
-/// Tests with expectations and with polling assertions; the server behind `URLSession` takes 0.1 s to answer.
+/// Tests with expectations and with polling assertions; the server behind `URLSession` takes 0.1 s
+/// to answer.
 @Suite(.virtualTime) struct MusicSearchWaitingTests {
   private let time = VirtualTime.current!
 
