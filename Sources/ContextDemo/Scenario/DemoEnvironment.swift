@@ -24,8 +24,7 @@ func holdingVirtualTime<Value>(
   return try await time.holding(work)
 }
 
-/// A log to which synchronous code can add from any thread; read as a stream, in the order of the
-/// additions.
+/// A log that synchronous code on any thread can add to, and that one reader receives as a stream.
 struct EventLog: Sendable {
   struct Event: Hashable, Sendable, CustomStringConvertible {
     /// The time since the start of the log.

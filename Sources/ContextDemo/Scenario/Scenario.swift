@@ -1,5 +1,4 @@
-/// A small program that demonstrates one idea; can be run from the command line on different
-/// clocks.
+/// A small program that demonstrates one idea on a clock that the command line selects.
 protocol Scenario: Sendable {
   /// The name on the command line.
   static var name: String { get }

@@ -58,8 +58,7 @@ struct DispatchSchedulers: WorkSchedulerFactory {
 extension DispatchQueue {
   /// Whether the caller runs on the main queue.
   ///
-  /// This differs from running on the main thread: on Linux, other threads also serve the main
-  /// queue.
+  /// Not the same as the main thread: on Linux, other threads also serve the main queue.
   static var isOnMain: Bool { getSpecific(key: mainKey) != nil }
 
   private static let mainKey: DispatchSpecificKey<Void> = {

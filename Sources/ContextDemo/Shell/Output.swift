@@ -2,10 +2,9 @@ import Foundation
 
 /// Writes to standard output and standard error without a buffer.
 enum Output {
-  /// Writes `text` and a line break; exits with code 74 if that fails, for example because the disk
-  /// is full.
+  /// Writes `text` and a line break, and exits with code 74 if that fails.
   ///
-  /// Each event is written immediately, so that a pipe shows it when it occurs.
+  /// Each call writes immediately, so that a pipe shows an event when it occurs.
   static func write(_ text: String, to file: Int32 = STDOUT_FILENO) {
     var bytes = Array((text + "\n").utf8)[...]
     while !bytes.isEmpty {

@@ -60,8 +60,7 @@ enum PlatformReport {
     #endif
   }
 
-  /// The version of the Swift runtime, which may differ from the compiler's; derived from its
-  /// exported functions.
+  /// The version of the Swift runtime, derived from its functions; may differ from the compiler's.
   private static var runtime: String {
     let versions = [
       ("swift_createExecutors", "6.3 or later"), ("swift_task_immediate", "6.2"),

@@ -53,8 +53,7 @@ final class TimeoutService<Value: Sendable> {
       // Capturing `isolation` makes the task run on that actor.
       _ = isolation
       let result = await task.result
-      // There is no suspension between this check and the call, so no other code of the actor can
-      // run here.
+      // No suspension between this check and the call: no other code of the actor can run here.
       guard !Task.isCancelled else { return }
       handler(result)
     }

@@ -125,8 +125,7 @@ import Testing
     await coordinator.clock.settle()
     let names = contexts.map(\.name)
     let all = await log.end()
-    // A serial context has two pieces of work in its queue before its turn, and runs both in that
-    // turn.
+    // A serial context has two pieces of work in its queue, and runs both in one turn.
     #expect(
       all == [names[0], names[0], names[1], names[2], names[3], names[3], names[2], names[1]])
   }

@@ -49,8 +49,7 @@ import TimeoutTask
 
     var requests = server.requests.makeAsyncIterator()
     for line in ["3...", "2...", "1..."] {
-      // The model sleeps after the answer of the server, which arrives on a thread that the clock
-      // cannot see.
+      // The model sleeps after the answer, which arrives on a thread that the clock cannot see.
       try await clock.waitForSleeps(atLeast: 1)
       #expect(await requests.next()?.line == line)
       await clock.advance(by: .seconds(1))

@@ -5,8 +5,7 @@ import Testing
 
 @testable import ContextDemo
 
-/// Tests with expectations and with polling assertions; the server behind `URLSession` takes 0.1 s
-/// to answer.
+/// Tests with expectations and with polling assertions, and a server that answers after 0.1 s.
 @Suite(.virtualTime) struct MusicSearchWaitingTests {
   private let time = VirtualTime.current!
 

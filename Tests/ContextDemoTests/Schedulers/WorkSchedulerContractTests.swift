@@ -5,8 +5,7 @@ import Testing
 
 /// Tests that the schedulers of every factory satisfy the contract of ``WorkScheduler``.
 ///
-/// Isolated to the main actor, because a synchronous scheduler runs work on the queue of the
-/// caller.
+/// Isolated to the main actor: a synchronous scheduler runs work on the queue of the caller.
 @MainActor @Suite struct WorkSchedulerContractTests {
   nonisolated static let factories: [any WorkSchedulerFactory] = [
     DispatchSchedulers(), SynchronousSchedulers(),

@@ -62,8 +62,7 @@ struct DemoProcess {
 
   private static func chunks(from pipe: Pipe) -> AsyncStream<Data> {
     let (chunks, continuation) = AsyncStream<Data>.makeStream()
-    // A blocking `read` on a thread, because closing a file that Dispatch still watches is not
-    // safe.
+    // A thread, because closing a file that Dispatch still watches is not safe.
     Thread.detachNewThread {
       let file = pipe.fileHandleForReading.fileDescriptor
       var buffer = [UInt8](repeating: 0, count: 65_536)

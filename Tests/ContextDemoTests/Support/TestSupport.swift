@@ -24,8 +24,7 @@ extension EventLog.Event {
 }
 
 extension AsyncStream where Element: Sendable {
-  /// Returns the next `count` elements as soon as they are available, or fewer if the stream ends
-  /// before.
+  /// Returns the next `count` elements, or fewer if the stream ends before.
   func first(_ count: Int) async -> [Element] {
     var elements: [Element] = []
     for await element in prefix(count) { elements.append(element) }
