@@ -2,90 +2,95 @@ import Clocks
 import ClocksSupport
 import Foundation
 
-/// Runs a scenario, or all of them, as the command line asks.
+/// Lists the scenarios and runs one or all of them.
+///
+/// Exit codes: 0 for success, 1 if a scenario fails, 64 (`EX_USAGE`) for a wrong command line, and
+/// 74 (`EX_IOERR`) for output that cannot be written.
 @main
 struct ContextDemo {
   static func main() async {
-    let (start, ready) = AsyncStream<Void>.makeStream()
-    let work = Task {
-      for await _ in start {}
-      return await run(Array(CommandLine.arguments.dropFirst()))
-    }
-    let interrupt = Interrupt(whenReady: { ready.finish() }, action: { work.cancel() })
-    let code = await work.value
-    withExtendedLifetime(interrupt) {}
-    exit(code.rawValue)
-  }
-
-  /// Does what the command line asks for; ends early if the task is cancelled.
-  private static func run(_ words: [String]) async -> ExitCode {
+    let words = Array(CommandLine.arguments.dropFirst())
     do {
-      switch try Command(words) {
-      case .all(let scenarios): return await run(scenarios)
-      case .list: Output.standard.write(Usage.list(width: Output.standard.width))
-      case .platform: Output.standard.write("\(PlatformReport())")
-      case .version: Output.standard.write("ContextDemo \(Usage.version)")
-      case .help(let scenario):
-        Output.standard.write(Usage.text(for: scenario, width: Output.standard.width))
-      case .play(let scenario, on: let clock, timeline: let file):
-        return await run(scenario, on: clock, timeline: file).code
-      }
-      return .success
+      try await run(words)
     } catch {
-      Output.error.write(wrapping: "ContextDemo: \(error)")
-      let scenario = allScenarios.first { $0.name == words.first }
-      Output.error.write(Usage.text(for: scenario, width: Output.error.width))
-      return .usage
+      Output.write("ContextDemo: \(error)", to: STDERR_FILENO)
+      switch error {
+      case is UsageError:
+        Output.write(Usage.text(for: words.first.flatMap(scenario)), to: STDERR_FILENO)
+        exit(EX_USAGE)
+      case is TextFile.WriteError: exit(EX_IOERR)
+      default: exit(EXIT_FAILURE)
+      }
     }
   }
 
-  /// Runs one scenario, and says how it ended and how much of its clock's time passed.
+  private static func scenario(named name: String) -> (any Scenario.Type)? {
+    allScenarios.first { $0.name == name }
+  }
+
+  /// Executes a command line without the program's name.
+  private static func run(_ words: [String]) async throws {
+    guard let command = words.first else { return try await runAll() }
+    if command == "help" || words.contains("--help") || words.contains("-h") {
+      return Output.write(Usage.text(for: scenario(named: command)))
+    }
+    let rest = words.dropFirst()
+    if let type = scenario(named: command) {
+      let arguments = try Arguments(rest, parameters: type.parameters + type.commonParameters)
+      let clock = try arguments.choice("--clock", of: type.clocks)
+      let file = try arguments.path("--timeline")
+      if file != nil, clock != .test {
+        throw UsageError("option '--timeline' needs '--clock test': only virtual time is recorded")
+      }
+      _ = try await run(type.init(arguments), on: clock, timeline: file)
+      return
+    }
+    let text: String
+    switch command {
+    case "list": text = Usage.list
+    case "platform": text = PlatformReport.text()
+    case "--version": text = "ContextDemo \(Usage.version)"
+    default:
+      throw UsageError("unknown \(command.hasPrefix("-") ? "option" : "scenario") '\(command)'")
+    }
+    _ = try Arguments(rest, parameters: [])
+    Output.write(text)
+  }
+
+  /// Runs all scenarios in virtual time until one fails.
+  private static func runAll() async throws {
+    var (elapsed, real) = (Duration.zero, Duration.zero)
+    for type in allScenarios {
+      let outcome = try await run(type.init(Arguments([], parameters: [])), on: .test)
+      elapsed += outcome.elapsed
+      real += outcome.real
+      Output.write("")
+    }
+    Output.write(
+      """
+      In all: \(elapsed.inSeconds) of virtual time in \(real.inSeconds) of real time.
+      To see one live: swift run ContextDemo countdown "Hello" --clock continuous
+      """)
+  }
+
+  /// Runs one scenario and prints its events as they occur.
   ///
-  /// - Parameter file: Where a picture of it goes, if one is wanted.
+  /// - Parameter file: The file for the recorded timeline: JSON if its name ends in `.json`,
+  ///   otherwise SVG.
   private static func run(
     _ scenario: any Scenario, on clock: ClockChoice, timeline file: String? = nil
-  ) async -> (code: ExitCode, elapsed: Duration) {
-    let printer = TimelinePrinter(output: .standard)
-    printer.heading(type(of: scenario))
-    let outcome = await Performance.run(
-      scenario, on: clock, isRecorded: file != nil, show: printer.entry)
-    printer.end(outcome, on: clock)
+  ) async throws -> ScenarioRun.Outcome {
+    let type = type(of: scenario)
+    Output.write("\(type.name): \(type.summary)")
+    let outcome = await ScenarioRun.run(scenario, on: clock, isRecorded: file != nil) {
+      Output.write("\($0)")
+    }
+    Output.write("  \(outcome.summary)")
     if let file, let recorded = outcome.recorded {
-      do throws(TextFile.WriteError) {
-        let isJSON = file.lowercased().hasSuffix(".json")
-        try TextFile.write(isJSON ? recorded.traceEvents : recorded.svg, to: file)
-      } catch {
-        Output.error.write(wrapping: "ContextDemo: \(error)")
-        return (.cannotWrite, outcome.elapsed)
-      }
+      let isJSON = file.lowercased().hasSuffix(".json")
+      try TextFile.write(isJSON ? recorded.traceEvents : recorded.svg, to: file)
     }
-    if Task.isCancelled {
-      Output.error.write("ContextDemo: interrupted")
-      return (.interrupted, outcome.elapsed)
-    }
-    if let error = outcome.error {
-      Output.error.write(wrapping: "ContextDemo: \(error)")
-      return (.failure, outcome.elapsed)
-    }
-    return (.success, outcome.elapsed)
-  }
-
-  /// Runs `scenarios` one after another on virtual time, until one fails.
-  private static func run(_ scenarios: [any Scenario]) async -> ExitCode {
-    let begin = RealTime.now
-    var virtual = Duration.zero
-    for scenario in scenarios {
-      let (code, elapsed) = await run(scenario, on: .test)
-      guard code == .success else { return code }
-      virtual += elapsed
-      Output.standard.write("")
-    }
-    let real = RealTime.now - begin
-    Output.standard.write(
-      wrapping: """
-        In all: \(virtual.inSeconds) of virtual time in \(real.inShort) of real time.
-        To see one live: swift run ContextDemo countdown "Hello" --clock continuous
-        """)
-    return .success
+    if let error = outcome.error { throw error }
+    return outcome
   }
 }

@@ -1,8 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package whose graph has two modules named Clocks. Where ours is used it is given another name; with
-// CLOCKS_WITHOUT_ALIASES in the environment it is not, to see what is said then.
+// The graph of this package has two modules named Clocks. An alias renames the one of
+// swift-test-clocks. CLOCKS_WITHOUT_ALIASES in the environment removes the alias, to provoke the
+// error message of SwiftPM.
 let aliases =
   Context.environment["CLOCKS_WITHOUT_ALIASES"] == nil ? ["Clocks": "VirtualClocks"] : nil
 

@@ -1,36 +1,36 @@
 import Clocks
 import Foundation
 
-/// A place where synchronous work runs, for code that is told where from outside.
+/// An execution context for synchronous work, which the caller chooses.
 ///
-/// Five kinds of place behind one interface, as libraries for callbacks have them. Code that may be
-/// written anew needs none of it: see ``ActorHeartbeat``.
+/// Offers five kinds of context behind one interface, as callback libraries do. New code needs no
+/// such type, see ``ActorHeartbeat``.
 final class Context: Sendable {
   enum Kind: CaseIterable, Sendable {
-    /// Here and now, wherever the caller is.
+    /// Runs work immediately, in the context of the caller.
     case direct
-    /// Soon, on the main actor.
+    /// Enqueues work on the main actor.
     case main
-    /// Soon, and perhaps at the same time as other work.
+    /// Enqueues work that may run concurrently with other work.
     case concurrent
-    /// Now, in the caller's time, but never at the same time as other work of this context.
+    /// Runs work before the call returns, one piece at a time.
     case serialSynchronous
-    /// Soon, one after another, in the order in which it was handed in.
+    /// Enqueues work and runs one piece at a time, in the order of submission.
     case serialAsynchronous
   }
 
   let kind: Kind
   let name: String
-  /// By which the context's timers go.
+  /// The clock of the timers and the timestamp.
   let clock: AnyClock<Duration>
 
-  /// Is held while work of a serial and synchronous context runs.
+  /// Held while work of a `.serialSynchronous` context runs.
   private let lock = NSLock()
-  /// The work of a serial and asynchronous context; it ends with the context.
+  /// The queue of a `.serialAsynchronous` context.
   private let inbox: AsyncStream<@Sendable () -> Void>.Continuation?
   private let start: AnyClock<Duration>.Instant
 
-  /// Makes a context whose timestamps count from now.
+  /// Creates a context whose timestamp starts at zero.
   init(_ kind: Kind, name: String? = nil, clock: any Clock<Duration> = ContinuousClock()) {
     self.kind = kind
     self.name = name ?? "\(kind)"
@@ -51,43 +51,42 @@ final class Context: Sendable {
 
   // MARK: - Work
 
-  /// Has `work` run in this context: before the call returns, if it is a direct or a synchronous
-  /// one, and soon, if not.
+  /// Runs `work` before the call returns in a direct or synchronous context; otherwise enqueues it.
   func invoke(_ work: @escaping @Sendable () -> Void) {
     switch kind {
     case .direct: work()
     case .main: Task { @MainActor in enter(work) }
     case .concurrent: Task.detached { self.enter(work) }
-    // Work that hands in more work is there already.
+    // Work that invokes more work already holds the lock.
     case .serialSynchronous: isCurrent ? work() : lock.withLock { enter(work) }
     case .serialAsynchronous: inbox?.yield { self.enter(work) }
     }
   }
 
-  /// Runs `work` in this context, and returns what it returns.
+  /// Runs `work` in this context and returns its result.
   func invokeAndWait<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
       invoke { continuation.resume(returning: work()) }
     }
   }
 
-  // MARK: - Where and when
+  // MARK: - Current context and time
 
-  /// How much of the clock's time has passed since the context was made.
+  /// The time on the clock since the creation of the context.
   var timestamp: Duration { start.duration(to: clock.now) }
 
-  /// The context whose work is running here, or `nil` if none is.
+  /// The context in which the caller runs, or `nil`.
   ///
-  /// Work of a direct context is work of the caller's.
+  /// Work of a direct context runs in the context of its caller.
   static var current: Context? {
     guard let occupant, occupant.task == taskID else { return nil }
     return occupant.context
   }
 
-  /// Whether work of this context is running here.
+  /// Whether the caller runs in this context.
   var isCurrent: Bool { Self.current === self }
 
-  /// Who is at work, and in which task: tasks that it starts inherit the value, but are elsewhere.
+  /// The current context and its task. A new task inherits the value but not the context.
   private struct Occupant: Sendable {
     let context: Context
     let task: Int?

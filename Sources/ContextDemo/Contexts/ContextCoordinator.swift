@@ -1,9 +1,9 @@
 import Clocks
 import Synchronization
 
-/// Makes contexts whose time is virtual, and moves that time.
+/// Creates contexts on a test clock and advances that clock.
 ///
-/// It adds nothing to a test clock but the old words.
+/// Offers the operations of a test clock under the names that callback libraries use.
 final class ContextCoordinator: Sendable {
   let clock: TestClock<Duration>
   private let isStopped = Atomic<Bool>(false)
@@ -12,27 +12,27 @@ final class ContextCoordinator: Sendable {
     self.clock = clock
   }
 
-  /// Makes a context whose timers go by the coordinator's time.
+  /// Creates a context that uses the clock of the coordinator.
   func context(_ kind: Context.Kind, name: String? = nil) -> Context {
     Context(kind, name: name, clock: clock)
   }
 
-  /// How much time has passed.
+  /// The time since the creation of the clock.
   var now: Duration { clock.now.offset }
 
-  /// Runs everything that is scheduled, in the order of time, until nothing is left or ``stop()``
-  /// is called.
+  /// Runs all scheduled work in the order of time until none is left or until ``stop()``.
   func run() async {
     await run { false }
   }
 
-  /// Runs everything that is scheduled up to `time`.
+  /// Runs all work that is scheduled up to `time`.
   func run(until time: Duration) async {
     await clock.advance(to: .init(offset: time))
   }
 
-  /// Runs what is scheduled, in the order of time, until `hasEnded` says so; it is asked each time
-  /// that nothing more can be done without moving time.
+  /// Runs scheduled work in the order of time until `hasEnded` returns `true`.
+  ///
+  /// Evaluates `hasEnded` before each advance of the clock, when all tasks are idle.
   func run(until hasEnded: () async -> Bool) async {
     isStopped.store(false, ordering: .relaxed)
     await clock.settle()
@@ -41,8 +41,7 @@ final class ContextCoordinator: Sendable {
     }
   }
 
-  /// Ends a run, when everything that is due at this time has been done; another one goes on from
-  /// there.
+  /// Ends the current run after all work that is due at this time.
   func stop() {
     isStopped.store(true, ordering: .relaxed)
   }

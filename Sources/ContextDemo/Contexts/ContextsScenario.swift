@@ -1,54 +1,56 @@
-/// Five contexts, their timers, and the order in which they run.
+/// Shows the order in which five contexts run their work and their timers.
 struct ContextsScenario: Scenario {
   static let name = "contexts"
   static let summary = "direct, main, concurrent and serial contexts, and their timers"
 
   init(_ arguments: Arguments) throws(UsageError) {}
 
-  func play(on stage: Stage) async throws {
-    let contexts = Context.Kind.allCases.map { Context($0, clock: stage.clock) }
+  func run(in demo: DemoEnvironment) async throws {
+    let contexts = Context.Kind.allCases.map { Context($0, clock: demo.clock) }
 
-    stage.log("caller", "hands each context some work")
+    demo.log("caller", "submits work to each context")
     for context in contexts {
-      context.invoke { Self.log(stage, context, "runs it") }
+      context.invoke { Self.log(demo, context, "runs the work") }
     }
-    stage.log("caller", "is done with that")
+    demo.log("caller", "has submitted all work")
     for context in contexts { await context.invokeAndWait {} }
 
-    stage.log("caller", "starts a timer in each, due in a second")
+    demo.log("caller", "starts a timer of one second in each context")
     var timers = contexts.map { context in
       context.singleTimer(parameter: context.kind, interval: .seconds(1)) { kind in
-        Self.log(stage, context, "its timer rings (it was given '\(kind)')")
+        Self.log(demo, context, "timer fires with the parameter '\(kind)'")
       }
     }
-    try await stage.clock.sleep(for: .milliseconds(1500))
-    // Without this the optimizer would release them as early as above: nobody reads them.
+    try await demo.clock.sleep(for: .milliseconds(1500))
+    // The timers are never read, so the optimizer could release them before the sleep.
     withExtendedLifetime(timers) {}
     timers = []
 
-    stage.log("caller", "starts a timer that rings each second")
+    demo.log("caller", "starts a periodic timer of one second")
     timers = [
-      contexts[3].periodicTimer(interval: .seconds(1)) { Self.log(stage, contexts[3], "rings") }
+      contexts[3].periodicTimer(interval: .seconds(1)) {
+        Self.log(demo, contexts[3], "timer fires")
+      }
     ]
-    try await stage.clock.sleep(for: .milliseconds(2500))
-    stage.log("caller", "lets go of it")
+    try await demo.clock.sleep(for: .milliseconds(2500))
+    demo.log("caller", "releases the timer")
     withExtendedLifetime(timers) {}
     timers = []
-    try await stage.clock.sleep(for: .seconds(2))
+    try await demo.clock.sleep(for: .seconds(2))
 
-    let actor = ActorHeartbeat(clock: stage.clock)
+    let actor = ActorHeartbeat(clock: demo.clock)
     let context = ContextHeartbeat(context: contexts[4])
-    for heart in [actor, context] as [any Heartbeat] {
-      await heart.begin()
-      try await stage.clock.sleep(for: .milliseconds(3500))
-      await heart.end()
-      stage.log("heart", "has beaten \(await heart.beats) times (\(type(of: heart)))")
+    for heartbeat in [actor, context] as [any Heartbeat] {
+      await heartbeat.begin()
+      try await demo.clock.sleep(for: .milliseconds(3500))
+      await heartbeat.end()
+      demo.log("heartbeat", "\(await heartbeat.beats) beats (\(type(of: heartbeat)))")
     }
   }
 
-  /// Logs under the name of the context that was meant, and says so if it is not the one.
-  private static func log(_ stage: Stage, _ context: Context, _ what: String) {
+  /// Logs an event of `context`, and the current context if it is a different one.
+  private static func log(_ demo: DemoEnvironment, _ context: Context, _ text: String) {
     let place = Context.current.map { $0 === context ? "" : ", in \($0.name)" } ?? ", in none"
-    stage.log("context", "\(context.name): \(what)\(context.kind == .direct ? "" : place)")
+    demo.log("context", "\(context.name): \(text)\(context.kind == .direct ? "" : place)")
   }
 }

@@ -1,16 +1,16 @@
 import Clocks
 
-/// Something that beats once a second and can be stopped, written twice.
+/// Counts one beat a second until it is stopped. Implemented with a context and with an actor.
 protocol Heartbeat: Sendable {
   func begin() async
   func end() async
-  /// How often it has beaten.
+  /// The number of beats so far.
   var beats: Int { get async }
 }
 
-/// The old idea: a context keeps the state safe, a timer calls back, a lifetime ends it.
+/// Protects its state with a context, counts in a timer callback and stops by releasing a lifetime.
 ///
-/// Nothing but care keeps anyone from touching `state` elsewhere.
+/// The compiler does not check that `state` is used in the context only.
 final class ContextHeartbeat: Heartbeat {
   private let context: Context
   private let state = State()
@@ -39,8 +39,7 @@ final class ContextHeartbeat: Heartbeat {
   }
 }
 
-/// Today's idea: an actor is context and state in one, and the compiler sees to it; a timer is a
-/// loop, and a lifetime is a task.
+/// Protects its state as an actor, counts in a loop and stops by cancelling a task.
 actor ActorHeartbeat: Heartbeat {
   private let clock: AnyClock<Duration>
   private(set) var beats = 0

@@ -1,7 +1,7 @@
 /// Counts down in a chat: "3...", "2...", "1...", and then the message.
 ///
-/// The model knows neither where its words go nor how time passes: both are closures that its owner
-/// may replace.
+/// Both dependencies are closures: where the lines go, and how to sleep. The caller can replace
+/// either one, so a test decides how time passes:
 ///
 /// ```swift
 /// var model = CountdownModel { print($0) }
@@ -9,22 +9,21 @@
 /// try await model.countdown(to: "Hello")
 /// ```
 struct CountdownModel: Sendable {
-  /// Says one line in the chat.
+  /// Posts one line to the chat.
   var say: @Sendable (_ line: String) async throws -> Void
 
-  /// Sleeps for a number of nanoseconds; for real, unless somebody replaces it.
+  /// Sleeps for a number of nanoseconds; real time by default.
   var sleep: @Sendable (_ nanoseconds: UInt64) async throws -> Void = Task.sleep(nanoseconds:)
 
-  /// Says the numbers from `start` down to one, a second apart, and a second later the message.
+  /// Says the numbers from `start` down to one, a second apart, and one second later the message.
   ///
-  /// Returns when the message has been said. Cancelled, it says nothing more and throws what
-  /// ``sleep`` throws.
+  /// When its task is cancelled, the function says nothing more and throws the error of ``sleep``.
   ///
   /// - Parameters:
-  ///   - message: What to say at the end.
-  ///   - start: The first number; with zero or less the message comes at once.
-  /// - Throws: ``CountdownError`` if the message is empty, before anything is said; and whatever
-  ///   ``say`` and ``sleep`` throw.
+  ///   - message: The last line.
+  ///   - start: The first number; if it is less than one, the message is the only line.
+  /// - Throws: ``CountdownError`` if the message is empty; otherwise any error of ``say`` and
+  ///   ``sleep``.
   func countdown(to message: String, from start: Int = 3) async throws {
     guard !message.isEmpty else { throw CountdownError.emptyMessage }
     for number in stride(from: start, through: 1, by: -1) {
@@ -35,9 +34,8 @@ struct CountdownModel: Sendable {
   }
 }
 
-/// Why a countdown does not begin.
+/// The reason why a countdown does not start.
 enum CountdownError: Error, CustomStringConvertible {
-  /// There is nothing to count down to.
   case emptyMessage
 
   var description: String {

@@ -1,17 +1,20 @@
 import Clocks
+import Foundation
 import TimeoutTask
 
-/// The countdown of a chat app, posted to a server, on a clock of one's choice.
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Runs the countdown of a chat app, posted to a server, on a selectable clock.
 struct CountdownScenario: Scenario {
   static let name = "countdown"
   static let summary = "a chat app counts down to a message, one post a second"
   static let clocks: [ClockChoice] = [.test, .continuous, .immediate]
-  static let operands = [
-    Operand(name: "MESSAGE", help: "what to say at the end (default: Hello)")
-  ]
-  static let options = [
-    Option(name: "from", value: "N", help: "the first number, 1 to 3600 (default: 3)"),
-    Option(name: "timeout", value: "SECONDS", help: "give up after so long (default: never)"),
+  static let parameters: [Parameter] = [
+    ("MESSAGE", "the last line (default: Hello)"),
+    ("--from N", "the first number, 1 to 3600 (default: 3)"),
+    ("--timeout SECONDS", "fail after this time (default: never)"),
   ]
 
   private let message: String
@@ -21,26 +24,26 @@ struct CountdownScenario: Scenario {
   init(_ arguments: Arguments) throws(UsageError) {
     message = arguments.operands.first ?? "Hello"
     guard !message.isEmpty else { throw UsageError("\(CountdownError.emptyMessage)") }
-    start = try arguments.integer("from", in: 1...3600) ?? 3
-    timeout = try arguments.seconds("timeout")
+    start = try arguments.integer("--from", in: 1...3600) ?? 3
+    timeout = try arguments.seconds("--timeout")
   }
 
-  func play(on stage: Stage) async throws {
+  func run(in demo: DemoEnvironment) async throws {
     let server = StubServer()
     let chat = ChatClient(server: server.url, http: server.http)
     var model = CountdownModel { line in
       try await chat.say(line)
-      stage.log("chat", line)
+      demo.log("chat", line)
     }
-    model.sleep = stage.clock.sleep(nanoseconds:)
+    model.sleep = demo.clock.sleep(nanoseconds:)
     guard let timeout else { return try await model.countdown(to: message, from: start) }
-    guard let immediate = stage.clock as? ImmediateClock<Duration> else {
-      return try await withTimeout(timeout, clock: stage.clock, name: Self.name) {
+    guard let immediate = demo.clock as? ImmediateClock<Duration> else {
+      return try await withTimeout(timeout, clock: demo.clock, name: Self.name) {
         try await model.countdown(to: message, from: start)
       }
     }
-    // On a clock that does not wait, a timeout would be over before the countdown begins. So it is
-    // the time that would have passed that is measured.
+    // On an immediate clock `withTimeout` would fail before the countdown starts. The sleep closure
+    // checks the deadline instead.
     let deadline = immediate.now + timeout
     model.sleep = { nanoseconds in
       let end = immediate.now + .nanoseconds(nanoseconds)
@@ -48,5 +51,34 @@ struct CountdownScenario: Scenario {
       if end > deadline { throw TimeoutError(timeout: timeout, operation: Self.name) }
     }
     try await model.countdown(to: message, from: start)
+  }
+}
+
+/// Posts lines to a chat server.
+struct ChatClient: Sendable {
+  /// The JSON body of a request.
+  struct Post: Codable, Hashable, Sendable {
+    let line: String
+  }
+
+  let server: URL
+  let http: HTTPClient
+
+  /// Posts one line and returns when the server has answered.
+  ///
+  /// - Throws: ``HTTPError`` if the server rejects the line, and any error of the connection.
+  func say(_ line: String) async throws {
+    var request = URLRequest(url: server.appendingPathComponent("chat"))
+    request.httpMethod = "POST"
+    request.httpBody = try JSONEncoder().encode(Post(line: line))
+    _ = try await http.data(for: request)
+  }
+}
+
+extension StubServer.Request {
+  /// The line in the body of a chat request, or `nil` for any other request.
+  var line: String? {
+    guard method == "POST", path == "/chat" else { return nil }
+    return try? JSONDecoder().decode(ChatClient.Post.self, from: body).line
   }
 }

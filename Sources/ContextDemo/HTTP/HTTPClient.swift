@@ -4,24 +4,24 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Sends requests; how, is for its owner to say.
+/// Sends requests with an injected function.
 struct HTTPClient: Sendable {
-  /// Sends a request and returns the answer.
+  /// Sends a request and returns the response with its body.
   var send: @Sendable (URLRequest) async throws -> (Data, HTTPURLResponse)
 
-  /// A client that goes through `session`.
+  /// Returns a client that sends requests through `session`.
   ///
-  /// When the caller is cancelled it throws at once; what becomes of the request is not waited for.
+  /// When the caller is cancelled, the client throws immediately and does not wait for the request.
   static func session(_ session: URLSession) -> HTTPClient {
     HTTPClient { request in
-      // The session works on threads of its own.
-      try await outside { try await session.answer(to: request) }
+      // The session works on its own threads.
+      try await holdingVirtualTime { try await session.answer(to: request) }
     }
   }
 
-  /// Sends a request and returns what comes back with it.
+  /// Sends a request and returns the body of the response.
   ///
-  /// - Throws: ``HTTPError`` if the server does not answer with 200, and whatever ``send`` throws.
+  /// - Throws: ``HTTPError`` if the status is not 200, and any error of ``send``.
   func data(for request: URLRequest) async throws -> Data {
     let (data, response) = try await send(request)
     guard response.statusCode == 200 else { throw HTTPError(status: response.statusCode) }
@@ -29,7 +29,7 @@ struct HTTPClient: Sendable {
   }
 }
 
-/// Says that a server has answered, but not as one would wish.
+/// A response with an unexpected status.
 struct HTTPError: Error, Hashable, CustomStringConvertible {
   let status: Int
 
@@ -37,10 +37,10 @@ struct HTTPError: Error, Hashable, CustomStringConvertible {
 }
 
 extension URLSession {
-  /// The answer to a request.
+  /// Returns the response to a request.
   ///
-  /// The session's own async function would do, were it not for cancellation: on Linux, as of Swift
-  /// 6.3, cancelling a request that a `URLProtocol` serves can hang or crash in Foundation.
+  /// Replaces `data(for:)`, because its cancellation is not safe on Linux: as of Swift 6.3,
+  /// cancelling a request that a `URLProtocol` serves can hang or crash in Foundation.
   fileprivate func answer(to request: URLRequest) async throws -> (Data, HTTPURLResponse) {
     let (answers, continuation) = AsyncThrowingStream<(Data, HTTPURLResponse), any Error>
       .makeStream()
@@ -56,7 +56,7 @@ extension URLSession {
     #endif
     task.resume()
     for try await answer in answers { return answer }
-    // The stream has ended without an answer or an error: the caller is cancelled.
+    // A stream that ends without an answer and without an error means that the caller is cancelled.
     throw CancellationError()
   }
 }

@@ -4,17 +4,16 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// What a `URLSession` asks in place of the network: hands each request to the ``StubServer`` whose
-/// host it names.
+/// Passes each request of a `URLSession` to the ``StubServer`` of its host, instead of the network.
 final class StubProtocol: URLProtocol {
   typealias Server = @Sendable (StubServer.Request) throws -> StubServer.Response
 
   /// Guards `servers`.
   private static let lock = NSLock()
-  /// The servers there are, by host.
+  /// All servers, by host.
   nonisolated(unsafe) private static var servers: [String: Server] = [:]
 
-  /// Has `server` answer what is asked of `url`'s host from now on; nobody, if it is `nil`.
+  /// Registers the server for the host of `url`, or removes it if `server` is `nil`.
   static func serve(_ url: URL, with server: Server?) {
     lock.withLock { servers[url.host ?? ""] = server }
   }
@@ -56,7 +55,7 @@ extension StubServer.Request {
 }
 
 extension Data {
-  /// What a stream contains, to its end.
+  /// Reads a stream to its end.
   fileprivate init(reading stream: InputStream) {
     self.init()
     stream.open()

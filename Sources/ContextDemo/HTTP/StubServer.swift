@@ -5,10 +5,8 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// A server that exists only inside its `URLSession`: it serves whatever that session asks for, and
-/// records it.
+/// A server without a network: answers and records the requests of its `URLSession`.
 final class StubServer: Sendable {
-  /// What a server is asked.
   struct Request: Hashable, Sendable {
     let method: String
     let path: String
@@ -16,26 +14,26 @@ final class StubServer: Sendable {
     let body: Data
   }
 
-  /// What it answers.
   struct Response: Sendable {
     var status = 200
     var body = Data()
   }
 
-  /// Where the server is. Every server has a host of its own.
+  /// The base URL. Each server has a unique host.
   let url: URL
-  /// What it has been asked, in order; for one reader.
+  /// All requests in order, for one reader.
   let requests: AsyncStream<Request>
-  /// A session for which the server exists.
+  /// The session that can reach the server.
   private let session: URLSession
 
   private let continuation: AsyncStream<Request>.Continuation
 
   private static let newest = Atomic<Int>(0)
 
-  /// Makes a server.
+  /// Creates a server.
   ///
-  /// - Parameter respond: Answers a request; what it throws is a failure of the connection.
+  /// - Parameter respond: Answers a request. An error that it throws becomes an error of the
+  ///   connection.
   init(respond: @escaping @Sendable (Request) throws -> Response = { _ in Response() }) {
     let number = Self.newest.add(1, ordering: .relaxed).newValue
     url = URL(string: "http://server-\(number).stub")!
@@ -43,14 +41,15 @@ final class StubServer: Sendable {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.protocolClasses = [StubProtocol.self]
     session = URLSession(configuration: configuration)
-    // The session's threads must not keep the server itself: it must not end on one of them.
+    // The closure does not capture `self`: otherwise a thread of the session could release the last
+    // reference.
     StubProtocol.serve(url) { [continuation] request in
       continuation.yield(request)
       return try respond(request)
     }
   }
 
-  /// A client for which the server exists, and which keeps it alive.
+  /// A client that can reach the server and retains it.
   var http: HTTPClient {
     HTTPClient { [self] request in
       defer { withExtendedLifetime(self) {} }

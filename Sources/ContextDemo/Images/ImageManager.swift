@@ -1,8 +1,8 @@
-/// Hands out images at once, and finds out about them afterwards.
+/// Returns images immediately and loads their details afterwards.
 @MainActor final class ImageManager {
   private let store: ImageStore
   private let server: ImageServer
-  /// What is being fetched: the image, and who wants to know.
+  /// The running requests, by image id.
   private var pending: [String: Fetch] = [:]
 
   typealias Handler = @MainActor (Result<Image, any Error>) -> Void
@@ -22,14 +22,13 @@
     for fetch in pending.values { fetch.task?.cancel() }
   }
 
-  /// An image, at once; at first perhaps with nothing but its id.
+  /// Returns an image immediately, with its details if they are on disk.
   ///
-  /// What is on disk is there from the beginning, and the handler is not called. Otherwise the
-  /// details are fetched from the server, stored on disk and put into the image; then, or when that
-  /// fails, the handler is called, once. An image that is being fetched already is not fetched
-  /// again.
+  /// If they are not, the manager requests the details from the server, stores them on disk and
+  /// sets them on the image. It then calls the handler once with the image or the error. Concurrent
+  /// calls for one image share a request. If the details are on disk, the handler is not called.
   ///
-  /// - Throws: What the store throws.
+  /// - Throws: Any error of the store.
   func image(_ id: String, handler: @escaping Handler) throws -> Image {
     if let details = try store.details(of: id) { return Image(id: id, details: details) }
     if let fetch = pending[id] {
@@ -48,7 +47,7 @@
       } catch {
         result = .failure(error)
       }
-      // A manager that is gone tells nobody anything.
+      // Without the manager there are no handlers left to call.
       let handlers = self?.pending.removeValue(forKey: id)?.handlers ?? []
       for handler in handlers { handler(result) }
     }
@@ -56,7 +55,7 @@
   }
 }
 
-/// An image, of which at first perhaps only the id is known.
+/// An image whose details may be unknown at first.
 @MainActor final class Image {
   let id: String
   fileprivate(set) var details: ImageDetails?

@@ -4,15 +4,15 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Asks a server about images.
+/// Requests the details of images from a server.
 struct ImageServer: Sendable {
   let url: URL
   let http: HTTPClient
 
-  /// The details of an image.
+  /// Returns the details of an image.
   ///
-  /// - Throws: ``HTTPError`` if the server does not have it, `DecodingError` or
-  ///   ``ImageError/wrongImage(_:)`` if it answers nonsense, and whatever the connection throws.
+  /// - Throws: ``HTTPError`` if the server rejects the request, `DecodingError` or
+  ///   ``ImageError/wrongImage(_:)`` if its answer is invalid, and any error of the connection.
   func details(of id: String) async throws -> ImageDetails {
     let request = URLRequest(url: url.appendingPathComponent("images/\(id)"))
     let details = try JSONDecoder().decode(ImageDetails.self, from: await http.data(for: request))
@@ -22,7 +22,7 @@ struct ImageServer: Sendable {
 }
 
 extension HTTPClient {
-  /// A client whose answers arrive later by `delay`, on `clock`.
+  /// Returns a client that delays each answer by `delay` on `clock`.
   func delayed(by delay: Duration, on clock: any Clock<Duration>) -> HTTPClient {
     HTTPClient { request in
       let answer = try await send(request)

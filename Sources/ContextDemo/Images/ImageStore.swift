@@ -1,6 +1,5 @@
 import Foundation
 
-/// What there is to know about an image.
 struct ImageDetails: Codable, Hashable, Sendable {
   let id: String
   let title: String
@@ -8,12 +7,11 @@ struct ImageDetails: Codable, Hashable, Sendable {
   let height: Int
 }
 
-/// Keeps the details of images on disk, a file an image.
+/// Stores the details of images on disk, one file for each image.
 struct ImageStore: Sendable {
   private let folder: URL
 
-  /// Opens the store in `folder`, which is made if it is not there, and removes what an earlier
-  /// process did not get to write to the end.
+  /// Opens the store in `folder`, and removes the drafts that earlier processes left.
   init(folder: URL) throws {
     self.folder = folder
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -22,23 +20,23 @@ struct ImageStore: Sendable {
     }
   }
 
-  /// The details of an image, or `nil` if they are not stored.
+  /// Returns the details of an image, or `nil` if they are not stored.
   func details(of id: String) throws -> ImageDetails? {
     let file = try file(of: id)
     guard FileManager.default.fileExists(atPath: file.path) else { return nil }
     return try JSONDecoder().decode(ImageDetails.self, from: Data(contentsOf: file))
   }
 
-  /// Stores the details of an image, in place of what was stored before.
+  /// Stores the details of an image and replaces any earlier ones.
   func save(_ details: ImageDetails) throws {
     let file = try AtomicFile(at: file(of: details.id))
     try file.write(JSONEncoder().encode(details))
     try file.commit()
   }
 
-  /// Where the details of an image are.
+  /// Returns the file of an image.
   ///
-  /// - Throws: ``ImageError/badID(_:)`` if the id could name a file elsewhere.
+  /// - Throws: ``ImageError/badID(_:)`` if the id could name a file outside the folder.
   func file(of id: String) throws -> URL {
     guard !id.isEmpty, id.utf8.count <= 100,
       id.unicodeScalars.allSatisfy({ $0.isASCII && ($0.properties.isAlphabetic || "0"..."9" ~= $0) }
@@ -47,23 +45,65 @@ struct ImageStore: Sendable {
     return folder.appendingPathComponent(id).appendingPathExtension("json")
   }
 
-  /// Every file in the store's folder.
+  /// Returns all files in the folder.
   func files() throws -> [URL] {
     try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
   }
 }
 
-/// Why an image cannot be had.
+/// The reason why an image is not available.
 enum ImageError: Error, Hashable, CustomStringConvertible {
-  /// The id contains something else than letters and digits, or nothing, or too much.
+  /// The id is not 1 to 100 letters and digits.
   case badID(String)
-  /// The server has sent another image.
+  /// The server has sent the details of a different image.
   case wrongImage(String)
 
   var description: String {
     switch self {
-    case .badID(let id): "'\(id)' is no id of an image: up to 100 letters and digits"
-    case .wrongImage(let id): "the server has sent '\(id)' instead"
+    case .badID(let id): "'\(id)' is not an image id: 1 to 100 letters and digits"
+    case .wrongImage(let id): "the server has sent the image '\(id)' instead"
     }
+  }
+}
+
+/// Writes a file completely or not at all.
+///
+/// The content goes to a draft beside the destination; ``commit()`` renames the draft. Until then
+/// the destination is unchanged, even if the process is killed.
+final class AtomicFile {
+  private let destination: URL
+  private let draft: URL
+  private let handle: FileHandle
+  private var isCommitted = false
+
+  /// The file name extension of drafts.
+  static let draftExtension = "draft"
+
+  /// Creates a draft of the file at `destination`.
+  init(at destination: URL) throws {
+    self.destination = destination
+    draft = destination.appendingPathExtension(UUID().uuidString)
+      .appendingPathExtension(Self.draftExtension)
+    try Data().write(to: draft)
+    handle = try FileHandle(forWritingTo: draft)
+  }
+
+  deinit {
+    try? handle.close()
+    if !isCommitted { try? FileManager.default.removeItem(at: draft) }
+  }
+
+  func write(_ data: Data) throws {
+    try handle.write(contentsOf: data)
+  }
+
+  /// Replaces the destination with the draft.
+  func commit() throws {
+    // Flush the content before the rename: the destination must never be an incomplete file.
+    try handle.synchronize()
+    guard rename(draft.path, destination.path) == 0 else {
+      throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+    }
+    isCommitted = true
   }
 }

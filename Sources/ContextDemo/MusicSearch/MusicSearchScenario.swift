@@ -1,13 +1,13 @@
 import Foundation
 import TimeoutTask
 
-/// A search for music: what a caller with a callback sees of servers of all kinds.
+/// Shows what the callback of a music search receives from different servers.
 struct MusicSearchScenario: Scenario {
   static let name = "music-search"
-  static let summary = "a search on a server: success, failure, nonsense, silence"
-  static let operands = [Operand(name: "TERM", help: "what to search for (default: sun)")]
-  static let options = [
-    Option(name: "response", value: "SECONDS", help: "how long the server takes (default: 0.1)")
+  static let summary = "a search on a server: success, failure, an invalid answer, no answer"
+  static let parameters: [Parameter] = [
+    ("TERM", "the search term (default: sun)"),
+    ("--response SECONDS", "the response time of the server (default: 0.1)"),
   ]
 
   private let term: String
@@ -15,10 +15,10 @@ struct MusicSearchScenario: Scenario {
 
   init(_ arguments: Arguments) throws(UsageError) {
     term = arguments.operands.first ?? "sun"
-    delay = try arguments.seconds("response") ?? .milliseconds(100)
+    delay = try arguments.seconds("--response") ?? .milliseconds(100)
   }
 
-  func play(on stage: Stage) async throws {
+  func run(in demo: DemoEnvironment) async throws {
     let tracks = [
       Track(title: "Here comes the sun", artist: "G. H."), Track(title: "Moonlight", artist: "L."),
     ]
@@ -31,27 +31,27 @@ struct MusicSearchScenario: Scenario {
       "a confused server": StubServer { _ in .init(body: Data("<html>".utf8)) },
     ]
     for (name, server) in servers.sorted(by: { $0.key < $1.key }) {
-      let http = server.http.delayed(by: delay, on: stage.clock)
+      let http = server.http.delayed(by: delay, on: demo.clock)
       let service = MusicService(server: server.url, http: http)
-      stage.log("caller", "asks \(name) for '\(term)'")
+      demo.log("caller", "asks \(name) for '\(term)'")
       let (answers, continuation) = AsyncStream<String>.makeStream()
       service.search(term) { continuation.yield(Self.describe($0)) }
-      let answer = try await first(of: answers, within: .seconds(60), on: stage.clock)
-      stage.log("callback", answer ?? "is not called")
+      let answer = try await first(of: answers, within: .seconds(60), on: demo.clock)
+      demo.log("callback", answer ?? "is not called")
     }
 
-    // Nobody is asked, so nobody answers.
+    // No search is running, so there is no answer.
     let (answers, continuation) = AsyncStream<String>.makeStream()
-    let answer = try await first(of: answers, within: .seconds(1), on: stage.clock)
-    stage.log("caller", "has heard \(answer ?? "nothing") for a second, as expected")
+    let answer = try await first(of: answers, within: .seconds(1), on: demo.clock)
+    demo.log("caller", "has heard \(answer ?? "nothing") for a second, as expected")
     continuation.finish()
   }
 
-  /// The first element that comes in time, if one does.
+  /// Returns the first answer, or `nil` if there is none within `timeout`.
   private func first(
     of answers: AsyncStream<String>, within timeout: Duration, on clock: any Clock<Duration>
   ) async throws -> String? {
-    // At the deadline the body is cancelled, and with it the stream ends.
+    // The timeout cancels the body, which ends the iteration of the stream.
     try await withTimeout(timeout, clock: clock) { await answers.first { _ in true } }
   }
 

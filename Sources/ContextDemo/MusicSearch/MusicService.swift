@@ -4,7 +4,6 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A piece of music.
 struct Track: Codable, Hashable, Sendable {
   let title: String
   let artist: String
@@ -15,17 +14,17 @@ struct MusicService: Sendable {
   let server: URL
   let http: HTTPClient
 
-  /// The tracks that match a term, in the server's order.
+  /// Returns the tracks that match a term, in the order of the server.
   ///
-  /// - Throws: ``HTTPError`` if the server refuses, `DecodingError` if it answers nonsense, and
-  ///   whatever the connection throws.
+  /// - Throws: ``HTTPError`` if the server rejects the request, `DecodingError` if its answer is
+  ///   invalid, and any error of the connection.
   func search(_ term: String) async throws -> [Track] {
     try parse(await http.data(for: request(for: term)))
   }
 
-  /// Searches, and calls `completion` with the result on the caller's actor, or the one given.
+  /// Searches and calls `completion` with the result on the caller's actor, or on `isolation`.
   ///
-  /// Cancelling the task that is returned ends the search; then `completion` gets an error.
+  /// Cancelling the returned task ends the search; `completion` then receives an error.
   @discardableResult
   func search(
     _ term: String, isolation: isolated (any Actor)? = #isolation,
@@ -41,9 +40,9 @@ struct MusicService: Sendable {
     }
   }
 
-  // MARK: - Before and after the wait
+  // MARK: - Request and answer
 
-  /// What the server is asked.
+  /// Returns the request for a term.
   func request(for term: String) -> URLRequest {
     var components = URLComponents(
       url: server.appendingPathComponent("search"), resolvingAgainstBaseURL: false)!
@@ -53,7 +52,7 @@ struct MusicService: Sendable {
     return URLRequest(url: components.url!)
   }
 
-  /// What the server's answer means.
+  /// Returns the tracks in an answer of the server.
   func parse(_ answer: Data) throws -> [Track] {
     try JSONDecoder().decode(Answer.self, from: answer).results
   }

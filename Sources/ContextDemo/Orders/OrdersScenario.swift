@@ -1,6 +1,6 @@
 import Clocks
 
-/// A cache that downloads twice if two ask in the wrong order, and its corrected twin.
+/// Searches for a schedule in which a cache downloads twice, before and after its correction.
 struct OrdersScenario: Scenario {
   static let name = "orders"
   static let summary = "a cache that downloads twice: found, explained, replayed and corrected"
@@ -8,39 +8,38 @@ struct OrdersScenario: Scenario {
 
   init(_ arguments: Arguments) throws(UsageError) {}
 
-  /// What a download too many is.
   struct TooManyDownloads: Error, CustomStringConvertible {
     let count: Int
     var description: String { "\(count) downloads of one picture" }
   }
 
-  func play(on stage: Stage) async throws {
+  struct NotFound: Error, CustomStringConvertible {
+    var description: String { "no schedule was found in which the cache downloads twice" }
+  }
+
+  func run(in demo: DemoEnvironment) async throws {
     let hasty: @Sendable (VirtualTime) async throws -> Void = { time in
-      try await Self.askTwice(HastyPictureCache(clock: time.clock), on: time.clock)
+      try await Self.requestTwice(HastyPictureCache(clock: time.clock), on: time.clock)
     }
-    stage.log("search", "a cache that stores when it has downloaded")
-    let found = Found()
-    await Self.run(.upTo(1_000), found, hasty)
-    for line in found.lines { stage.log("search", line) }
+    demo.log("search", "a cache that stores a picture after its download")
+    let found = Findings()
+    await Self.search(.upTo(1_000), found, hasty)
+    for line in found.lines { demo.log("search", line) }
     guard let token = found.token else { throw NotFound() }
 
-    let again = Found()
-    await Self.run(.schedule(token), again, hasty)
-    for line in again.lines.prefix(1) { stage.log("replay", line) }
+    let replayed = Findings()
+    await Self.search(.schedule(token), replayed, hasty)
+    for line in replayed.lines.prefix(1) { demo.log("replay", line) }
 
-    stage.log("search", "a cache that knows what is under way")
-    let summary = await Self.run(.upTo(2_000), Found()) { time in
-      try await Self.askTwice(CarefulPictureCache(clock: time.clock), on: time.clock)
+    demo.log("search", "a cache that also stores running downloads")
+    let summary = await Self.search(.upTo(2_000), Findings()) { time in
+      try await Self.requestTwice(CarefulPictureCache(clock: time.clock), on: time.clock)
     }
-    if let summary { stage.log("search", "\(summary)") }
+    if let summary { demo.log("search", "\(summary)") }
   }
 
-  struct NotFound: Error, CustomStringConvertible {
-    var description: String { "no order was found in which the cache downloads twice" }
-  }
-
-  /// The list asks at once, the page a second later: at the very instant at which the download is over.
-  private static func askTwice(
+  /// Requests a picture immediately, and again at the instant at which the download ends.
+  private static func requestTwice(
     _ cache: any PictureCache, on clock: any Clock<Duration>
   ) async throws {
     let list = Task(name: "list") { try await cache.image("cats") }
@@ -54,27 +53,70 @@ struct OrdersScenario: Scenario {
   }
 
   @discardableResult
-  private static func run(
-    _ count: ScheduleCount, _ found: Found,
+  private static func search(
+    _ count: ScheduleCount, _ findings: Findings,
     _ operation: @escaping @Sendable (VirtualTime) async throws -> Void
   ) async -> ScheduleSummary? {
     await runSchedules(
       count, seed: nil, slack: .zero, testID: "orders", in: ScheduleScope(),
       report: ScheduleReport(
-        fail: { found.add($0) },
-        failWithError: { error, explanation in found.add("\(error)\n\(explanation)") },
+        fail: { findings.add($0) },
+        failWithError: { error, explanation in findings.add("\(error)\n\(explanation)") },
         replayForm: {
-          found.token = $0
+          findings.token = $0
           return $0
         }),
       operation: operation)
   }
 
-  /// What a search has reported, one thing after the other.
-  private final class Found: @unchecked Sendable {
+  /// The reports of a search. The search makes its reports one after another.
+  private final class Findings: @unchecked Sendable {
     nonisolated(unsafe) private(set) var lines: [String] = []
     nonisolated(unsafe) var token: String?
 
     func add(_ text: String) { lines += text.split(separator: "\n").map(String.init) }
+  }
+}
+
+/// Downloads pictures and keeps them.
+protocol PictureCache: Actor {
+  var downloads: Int { get }
+  func image(_ name: String) async throws -> String
+}
+
+/// Stores a picture after its download. A request during the download starts another download.
+actor HastyPictureCache: PictureCache {
+  private var pictures: [String: String] = [:]
+  private(set) var downloads = 0
+  private let clock: any Clock<Duration>
+
+  init(clock: any Clock<Duration>) { self.clock = clock }
+
+  func image(_ name: String) async throws -> String {
+    if let picture = pictures[name] { return picture }
+    downloads += 1
+    try await clock.sleep(for: .seconds(1))
+    pictures[name] = "a picture of \(name)"
+    return "a picture of \(name)"
+  }
+}
+
+/// Stores the task of each download, so that a second request awaits the first.
+actor CarefulPictureCache: PictureCache {
+  private var pictures: [String: Task<String, any Error>] = [:]
+  private(set) var downloads = 0
+  private let clock: any Clock<Duration>
+
+  init(clock: any Clock<Duration>) { self.clock = clock }
+
+  func image(_ name: String) async throws -> String {
+    if let picture = pictures[name] { return try await picture.value }
+    downloads += 1
+    let task = Task {
+      try await clock.sleep(for: .seconds(1))
+      return "a picture of \(name)"
+    }
+    pictures[name] = task
+    return try await task.value
   }
 }

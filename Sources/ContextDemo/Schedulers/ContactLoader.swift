@@ -1,13 +1,11 @@
-/// A person whom one can call.
 struct Contact: Hashable, Sendable {
   let name: String
   let number: String
 }
 
-/// Loads contacts from several sources at once, and calls back when all have answered.
+/// Loads contacts from several sources concurrently and calls back when all have answered.
 ///
-/// Which queues it needs, and how many, is its own business; what they are is that of whoever hands
-/// it the factory.
+/// The loader decides how many queues it needs; the factory decides what they are.
 final class ContactLoader: Sendable {
   private let sources: [@Sendable () throws -> [Contact]]
   private let concurrent: any WorkScheduler
@@ -21,8 +19,9 @@ final class ContactLoader: Sendable {
     main = schedulers.main
   }
 
-  /// Loads all contacts, without duplicates and by name, and calls `completion` once, on the main
-  /// queue, with them or with the first error.
+  /// Loads all contacts and calls `completion` once on the main queue.
+  ///
+  /// The result is either the contacts, sorted by name and without duplicates, or the first error.
   func load(completion: @escaping @Sendable (Result<[Contact], any Error>) -> Void) {
     let merge = Merge(missing: sources.count)
     guard !sources.isEmpty else { return main.schedule { completion(.success([])) } }
@@ -37,7 +36,7 @@ final class ContactLoader: Sendable {
     }
   }
 
-  /// What has been loaded so far; to be touched on the serial scheduler only.
+  /// The contacts that have been loaded so far; used on the serial scheduler only.
   private final class Merge: @unchecked Sendable {
     private var missing: Int
     private var contacts: Set<Contact> = []
@@ -46,9 +45,9 @@ final class ContactLoader: Sendable {
       self.missing = missing
     }
 
-    /// Adds a source's answer, and returns the result if it is known now.
+    /// Adds the answer of a source. Returns the final result when it is known.
     func add(_ answer: Result<[Contact], any Error>) -> Result<[Contact], any Error>? {
-      // After an error the rest is of no interest.
+      // Zero after an error: later answers are ignored.
       guard missing > 0 else { return nil }
       do {
         contacts.formUnion(try answer.get())
@@ -62,6 +61,23 @@ final class ContactLoader: Sendable {
   }
 }
 
+/// Loads contacts from several sources concurrently: ``ContactLoader`` with Swift concurrency.
+///
+/// There is no scheduler to inject: a test controls every task.
+struct ContactBook: Sendable {
+  let sources: [@Sendable () async throws -> [Contact]]
+
+  /// Returns all contacts, sorted by name and without duplicates.
+  ///
+  /// - Throws: The first error of a source; the other sources are cancelled.
+  func contacts() async throws -> [Contact] {
+    try await withThrowingTaskGroup { group in
+      for source in sources { group.addTask(operation: source) }
+      return try await group.reduce(into: Set()) { $0.formUnion($1) }.sortedByName
+    }
+  }
+}
+
 extension Set<Contact> {
-  var sortedByName: [Contact] { sorted { ($0.name, $0.number) < ($1.name, $1.number) } }
+  fileprivate var sortedByName: [Contact] { sorted { ($0.name, $0.number) < ($1.name, $1.number) } }
 }

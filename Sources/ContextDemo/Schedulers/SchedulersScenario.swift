@@ -1,7 +1,7 @@
-/// A loader of contacts on injected schedulers, and its counterpart that needs none.
+/// Loads contacts with injected schedulers, and with a task group that needs none.
 struct SchedulersScenario: Scenario {
   static let name = "schedulers"
-  static let summary = "a loader of contacts whose queues come from a factory, or are not needed"
+  static let summary = "a contact loader with injected queues, and one with a task group"
 
   init(_ arguments: Arguments) throws(UsageError) {}
 
@@ -10,32 +10,32 @@ struct SchedulersScenario: Scenario {
     [Contact(name: "Grace", number: "1906"), Contact(name: "Barbara", number: "1939")],
   ]
 
-  func play(on stage: Stage) async throws {
+  func run(in demo: DemoEnvironment) async throws {
     let factories: [(String, any WorkSchedulerFactory)] = [
       ("dispatch", DispatchSchedulers()), ("synchronous", SynchronousSchedulers()),
     ]
     for (name, schedulers) in factories {
       let sources = Self.books.map { book in { @Sendable in book } }
       let loader = ContactLoader(sources: sources, schedulers: schedulers)
-      stage.log("caller", "asks a loader with \(name) schedulers")
-      // Dispatch queues are not ours to see.
-      try await outside {
+      demo.log("caller", "asks a loader with \(name) schedulers")
+      // On Apple's systems a scope of virtual time does not see work on dispatch queues.
+      try await holdingVirtualTime {
         let contacts = await withCheckedContinuation { continuation in
           loader.load { continuation.resume(returning: $0) }
         }
-        stage.log("loader", try Self.describe(contacts.get()))
+        demo.log("loader", try Self.describe(contacts.get()))
       }
     }
 
-    stage.log("caller", "asks a book, whose sources take 0.1 s and 0.2 s")
+    demo.log("caller", "asks a book, whose sources take 0.1 s and 0.2 s")
     let sources = Self.books.enumerated().map { number, book in
       { @Sendable in
-        try await stage.clock.sleep(for: .milliseconds(100 * (number + 1)))
-        stage.log("source \(number + 1)", "answers")
+        try await demo.clock.sleep(for: .milliseconds(100 * (number + 1)))
+        demo.log("source \(number + 1)", "answers")
         return book
       }
     }
-    stage.log("book", Self.describe(try await ContactBook(sources: sources).contacts()))
+    demo.log("book", Self.describe(try await ContactBook(sources: sources).contacts()))
   }
 
   private static func describe(_ contacts: [Contact]) -> String {

@@ -1,92 +1,78 @@
-/// An argument that is not an option.
-struct Operand: Sendable {
-  /// What stands for it in the usage.
-  let name: String
-  let help: String
-}
+/// An operand (`MESSAGE`) or an option with its value (`--from N`), and its help text.
+typealias Parameter = (name: String, help: String)
 
-/// An option with a value: `--name VALUE` or `--name=VALUE`.
-struct Option: Sendable {
-  /// Its name, without the dashes.
-  let name: String
-  /// What stands for its value in the usage.
-  let value: String
-  let help: String
-}
-
-/// Says what is wrong with a command line, in a line.
+/// Describes in one line what is wrong with a command line.
 struct UsageError: Error, Hashable, CustomStringConvertible {
   let description: String
 
-  init(_ description: String) {
-    self.description = description
-  }
+  init(_ description: String) { self.description = description }
 }
 
-/// A command line, taken apart.
+/// A parsed command line: operands, and options with a value (`--name VALUE` or `--name=VALUE`).
 struct Arguments: Hashable, Sendable {
-  /// The arguments that are not options, in order.
   private(set) var operands: [String] = []
   private var values: [String: String] = [:]
 
-  /// Takes `words` apart. What comes after `--` is an operand, whatever it looks like.
+  /// Parses `words`. Operands are optional, and so are options.
   ///
-  /// - Throws: ``UsageError`` for an option that is unknown, has no value or is given twice, and
-  ///   for too many operands.
-  init(_ words: some Sequence<String>, operands: [Operand], options: [Option])
-    throws(UsageError)
-  {
+  /// - Throws: ``UsageError`` for an option that is unknown, repeated or without a value, and for a
+  ///   surplus operand.
+  init(_ words: some Sequence<String>, parameters: [Parameter]) throws(UsageError) {
+    let options = parameters.map { $0.name.prefix { $0 != " " } }.filter { $0.hasPrefix("--") }
     var words = Array(words)[...]
     while let word = words.popFirst() {
-      if word == "--" {
-        self.operands += words
-        break
-      }
-      // A negative number is no option.
-      guard word.hasPrefix("-"), word != "-", Double(word) == nil else {
-        self.operands.append(word)
+      guard word.hasPrefix("-") else {
+        operands.append(word)
         continue
       }
       let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      let name = String(parts[0].dropFirst(2))
-      guard word.hasPrefix("--"), options.contains(where: { $0.name == name }) else {
-        let names = options.map { "--" + $0.name } + ["--help"]
-        throw UsageError(
-          "unknown option '\(parts[0])'\(names.suggestion(for: String(parts[0])))")
-      }
+      guard options.contains(parts[0]) else { throw UsageError("unknown option '\(parts[0])'") }
       guard let value = parts.count == 2 ? String(parts[1]) : words.popFirst() else {
-        throw UsageError("option '--\(name)' needs a value")
+        throw UsageError("option '\(parts[0])' needs a value")
       }
-      guard values.updateValue(value, forKey: name) == nil else {
-        throw UsageError("option '--\(name)' is given twice")
+      guard values.updateValue(value, forKey: String(parts[0])) == nil else {
+        throw UsageError("option '\(parts[0])' is given twice")
       }
     }
-    guard self.operands.count <= operands.count else {
-      throw UsageError("unexpected argument '\(self.operands[operands.count])'")
+    let limit = parameters.count - options.count
+    guard operands.count <= limit else {
+      throw UsageError("unexpected argument '\(operands[limit])'")
     }
   }
 
-  /// The value of an option, or `nil` if it is not given.
-  func string(_ option: String) -> String? { values[option] }
+  /// Returns the value of an option that names a file or folder.
+  func path(_ option: String) throws(UsageError) -> String? {
+    try value(of: option, "the path of a file or folder") { $0.isEmpty ? nil : $0 }
+  }
 
-  /// The value of an option that is a whole number in `range`.
+  /// Returns the value of an option that is a whole number in `range`.
   func integer(_ option: String, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
-    guard let value = values[option] else { return nil }
-    guard let number = Int(value), range.contains(number) else {
-      throw UsageError(
-        "option '--\(option)' needs a whole number from \(range.lowerBound) to "
-          + "\(range.upperBound), not '\(value)'")
+    try value(of: option, "a whole number from \(range.lowerBound) to \(range.upperBound)") {
+      Int($0).flatMap { range.contains($0) ? $0 : nil }
     }
-    return number
   }
 
-  /// The value of an option that is a number of seconds, up to a day.
+  /// Returns the value of an option that is a number of seconds, up to a day.
   func seconds(_ option: String) throws(UsageError) -> Duration? {
-    guard let value = values[option] else { return nil }
-    guard let seconds = Double(value), seconds > 0, seconds <= 86_400 else {
-      throw UsageError(
-        "option '--\(option)' needs a number of seconds above 0 and up to 86400, not '\(value)'")
+    try value(of: option, "a number of seconds above 0 and up to 86400") {
+      Double($0).flatMap { $0 > 0 && $0 <= 86_400 ? .seconds($0) : nil }
     }
-    return .seconds(seconds)
+  }
+
+  /// Returns the value of an option that names one of `clocks`, or the first of them by default.
+  func choice(_ option: String, of clocks: [ClockChoice]) throws(UsageError) -> ClockChoice {
+    let names = clocks.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+    return try value(of: option, "one of \(names)") { name in clocks.first { $0.rawValue == name } }
+      ?? clocks[0]
+  }
+
+  private func value<Value>(
+    of option: String, _ expected: String, parse: (String) -> Value?
+  ) throws(UsageError) -> Value? {
+    guard let text = values[option] else { return nil }
+    guard let value = parse(text) else {
+      throw UsageError("option '\(option)' needs \(expected), not '\(text)'")
+    }
+    return value
   }
 }

@@ -1,25 +1,16 @@
 import Clocks
 import Foundation
 
-/// What a person tells us of a system on which the package was tried: `ContextDemo platform`.
-struct PlatformReport: CustomStringConvertible {
-  let system: String
-  let compiler: String
-  let selfTest: SchedulingSelfTest
-
-  /// The report of this process. It opens the way to the runtime.
-  init() {
+/// What a test clock can observe on this system: the output of `ContextDemo platform`.
+enum PlatformReport {
+  /// Runs the self-test, which installs the runtime hooks, and returns the report.
+  static func text() -> String {
+    let selfTest = SchedulerCapability.selfTest
     let version = ProcessInfo.processInfo.operatingSystemVersionString
-    system = "\(Self.systemName), \(version), \(Self.architecture)"
-    compiler = Self.compilerName
-    selfTest = SchedulerCapability.selfTest
-  }
-
-  var description: String {
     let rows = [
-      ("system", system),
+      ("system", "\(system), \(version), \(architecture)"),
       ("built by", compiler),
-      ("runtime", Self.runtimeName),
+      ("runtime", runtime),
       ("door", selfTest.door),
       ("rung", "\(selfTest.rung) (\(selfTest.rung.rawValue) of 2)"),
       ("tasks", seen(selfTest.seesTasks)),
@@ -28,12 +19,12 @@ struct PlatformReport: CustomStringConvertible {
       ("sleeps", seen(selfTest.seesSleeps)),
       ("queues", seen(selfTest.seesDispatch)),
     ]
-    return rows.map { $0.0.padded(to: 10, from: .trailing) + "  " + $0.1 }.joined(separator: "\n")
+    return rows.map { "\($0.0.padded(to: 10))  \($0.1)" }.joined(separator: "\n")
   }
 
-  private func seen(_ isSeen: Bool) -> String { isSeen ? "seen" : "not seen" }
+  private static func seen(_ isSeen: Bool) -> String { isSeen ? "seen" : "not seen" }
 
-  private static var systemName: String {
+  private static var system: String {
     #if os(macOS)
       "macOS"
     #elseif os(iOS)
@@ -59,7 +50,7 @@ struct PlatformReport: CustomStringConvertible {
     #endif
   }
 
-  private static var compilerName: String {
+  private static var compiler: String {
     #if compiler(>=6.4)
       "Swift 6.4 or later"
     #elseif compiler(>=6.3)
@@ -69,18 +60,18 @@ struct PlatformReport: CustomStringConvertible {
     #endif
   }
 
-  /// How old the runtime is in which this runs, by what it has: it may be another one than that of
-  /// the compiler.
-  private static var runtimeName: String {
-    let signs = [
+  /// The version of the Swift runtime, derived from its functions; may differ from the compiler's.
+  private static var runtime: String {
+    let versions = [
       ("swift_createExecutors", "6.3 or later"), ("swift_task_immediate", "6.2"),
       ("swift_task_getMainExecutor_hook", "6.1"), ("swift_task_checkIsolated_hook", "6.0"),
       ("swift_task_create", "5.10 or earlier"),
     ]
-    return signs.first { has($0.0) }.map { "Swift \($0.1)" } ?? "its functions cannot be looked up"
+    return versions.first { exports($0.0) }.map { "Swift \($0.1)" }
+      ?? "unknown: its functions cannot be looked up"
   }
 
-  private static func has(_ function: String) -> Bool {
+  private static func exports(_ function: String) -> Bool {
     #if os(Windows) || os(WASI)
       return false
     #else

@@ -1,57 +1,36 @@
-/// The texts that say how the program is used.
+/// The help texts.
 enum Usage {
-  private static let program = "ContextDemo"
-  /// The version, which is the package's.
+  /// The version of the package.
   static let version = "0.1.0"
 
-  /// How the program is used, or one of its scenarios.
-  ///
-  /// - Parameter width: How many characters fit into a line.
-  static func text(
-    for scenario: (any Scenario.Type)? = nil, width: Int? = nil
-  ) -> String {
-    guard let scenario else { return overview(width: width) }
-    let operands = scenario.operands.map { " [\($0.name)]" }.joined()
-    let options = scenario.commonOptions + scenario.options
-    let lines =
-      scenario.operands.map { ($0.name, $0.help) }
-      + options.map { ("--\($0.name) \($0.value)", $0.help) }
-      + [("-h, --help", "show this text")]
+  /// The names and summaries of the scenarios.
+  static var list: String { table(allScenarios.map { ($0.name, $0.summary) }) }
+
+  /// Returns the help text of a scenario, or of the program if it is `nil`.
+  static func text(for scenario: (any Scenario.Type)?) -> String {
+    guard let scenario else {
+      return """
+        usage: ContextDemo                    run all scenarios in virtual time
+               ContextDemo list               list the scenarios
+               ContextDemo platform           report what a test clock can observe on this system
+               ContextDemo NAME [options]     run one scenario; --help shows its options
+               ContextDemo --version          print the version
+
+        \(list)
+        """
+    }
+    let operands = scenario.parameters.map(\.name).filter { !$0.hasPrefix("--") }
     return """
-      \("usage: \(program) \(scenario.name)\(operands) [options]".wrapped(to: width, indent: 7))
+      usage: ContextDemo \(scenario.name)\(operands.map { " [\($0)]" }.joined()) [options]
 
-      \(scenario.summary.wrapped(to: width))
+      \(scenario.summary)
 
-      \(table(lines, width: width))
+      \(table(scenario.parameters + scenario.commonParameters + [("-h, --help", "show this text")]))
       """
   }
 
-  /// The names of the scenarios, and what each shows.
-  ///
-  /// - Parameter width: How many characters fit into a line.
-  static func list(width: Int? = nil) -> String {
-    table(allScenarios.map { ($0.name, $0.summary) }, width: width)
-  }
-
-  private static func overview(width: Int?) -> String {
-    """
-    usage: \(program)                    run all scenarios on virtual time
-           \(program) list               name the scenarios
-           \(program) platform           tell what a test clock sees on this system
-           \(program) NAME [options]     run one; --help shows its options
-           \(program) --version          name the version
-
-    \(list(width: width))
-    """
-  }
-
-  private static func table(_ rows: [(String, String)], width: Int?) -> String {
-    let column = rows.map(\.0.count).max() ?? 0
-    return
-      rows.map {
-        "  \($0.0.padded(to: column, from: .trailing))  \($0.1)"
-          .wrapped(to: width, indent: column + 4)
-      }
-      .joined(separator: "\n")
+  private static func table(_ rows: [Parameter]) -> String {
+    let width = rows.map(\.name.count).max() ?? 0
+    return rows.map { "  \($0.name.padded(to: width))  \($0.help)" }.joined(separator: "\n")
   }
 }

@@ -1,15 +1,15 @@
 import TimeoutTask
 
-/// Runs work that must be done in time, one piece at a time.
+/// Runs work with a timeout, one attempt at a time.
 ///
-/// The work, the clock and the handler of results are its owner's. A service is used where it was
-/// made, on one actor or in one task; releasing it cancels what it is doing.
+/// The service is not `Sendable`: one actor or task owns it. Releasing the service cancels the
+/// current attempt.
 final class TimeoutService<Value: Sendable> {
   private let clock: any Clock<Duration>
   private let work: @Sendable () async throws -> Value
   private var attempt: Attempt?
 
-  /// One start, and whoever waits for its outcome.
+  /// One run of the work, and the task that delivers its result to a handler.
   private struct Attempt {
     let task: TimeoutTask<Value>
     var delivery: Task<Void, Never>?
@@ -20,7 +20,7 @@ final class TimeoutService<Value: Sendable> {
     }
   }
 
-  /// Makes a service that does `work` when it is asked to, and measures its time with `clock`.
+  /// Creates a service that runs `work` on request and measures timeouts with `clock`.
   init(
     clock: any Clock<Duration> = ContinuousClock(),
     work: @escaping @Sendable () async throws -> Value
@@ -31,31 +31,29 @@ final class TimeoutService<Value: Sendable> {
 
   deinit { attempt?.cancel() }
 
-  /// Does the work and returns its result. What was started before is cancelled.
+  /// Runs the work and returns its result. Cancels the attempt before.
   ///
-  /// - Throws: `TimeoutError` when `timeout` has passed, even if the work ignores its cancellation;
-  ///   `CancellationError` if the caller is cancelled, or the work because it is started again or
-  ///   the service released; otherwise what the work throws.
+  /// - Throws: `TimeoutError` after `timeout`, even if the work ignores its cancellation;
+  ///   `CancellationError` if the caller is cancelled, the service is started again or the service
+  ///   is released; otherwise the error of the work.
   nonisolated(nonsending) func run(timeout: Duration) async throws -> Value {
     try await begin(timeout: timeout).value
   }
 
-  /// Begins the work, and calls `handler` with its result or error. What was started before is
-  /// cancelled.
+  /// Starts the work and calls `handler` once with its result. Cancels the attempt before.
   ///
-  /// The handler is called once, on the caller's actor, or on the one that is given; and never once
-  /// the work has been started again or the service released, which is certain when that happens on
-  /// the same actor.
+  /// The handler runs on the caller's actor, or on `isolation`. After a restart or a release on
+  /// that actor, the handler of the earlier attempt is never called.
   func start(
     timeout: Duration, isolation: isolated (any Actor)? = #isolation,
     handler: @escaping (Result<Value, any Error>) -> Void
   ) {
     let task = begin(timeout: timeout)
     attempt?.delivery = Task {
-      // A task runs on the actor whose isolation it captures.
+      // Capturing `isolation` makes the task run on that actor.
       _ = isolation
       let result = await task.result
-      // Nothing can happen on this actor between the question and the call.
+      // No suspension between this check and the call: no other code of the actor can run here.
       guard !Task.isCancelled else { return }
       handler(result)
     }

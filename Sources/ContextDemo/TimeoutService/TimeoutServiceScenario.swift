@@ -1,56 +1,56 @@
 import TimeoutTask
 
-/// A service with a timeout: what its handler gets, and when.
+/// Shows which results the handler of a service with a timeout receives, and when.
 struct TimeoutServiceScenario: Scenario {
   static let name = "timeout-service"
   static let summary = "a service with a timeout: success, timeout, release, start again"
-  static let options = [
-    Option(name: "work", value: "SECONDS", help: "how long its work takes (default: 1)"),
-    Option(name: "timeout", value: "SECONDS", help: "how long it may take (default: 2)"),
+  static let parameters: [Parameter] = [
+    ("--work SECONDS", "the duration of its work (default: 1)"),
+    ("--timeout SECONDS", "the timeout (default: 2)"),
   ]
 
   private let duration: Duration
   private let timeout: Duration
 
   init(_ arguments: Arguments) throws(UsageError) {
-    duration = try arguments.seconds("work") ?? .seconds(1)
-    timeout = try arguments.seconds("timeout") ?? .seconds(2)
+    duration = try arguments.seconds("--work") ?? .seconds(1)
+    timeout = try arguments.seconds("--timeout") ?? .seconds(2)
   }
 
-  func play(on stage: Stage) async throws {
-    let moment = min(duration, timeout) / 2
-    let aWhile = max(duration, timeout) + moment
-    var service: TimeoutService? = TimeoutService(clock: stage.clock) { [duration] in
+  func run(in demo: DemoEnvironment) async throws {
+    let half = min(duration, timeout) / 2
+    let pause = max(duration, timeout) + half
+    var service: TimeoutService? = TimeoutService(clock: demo.clock) { [duration] in
       do {
-        try await stage.clock.sleep(for: duration)
+        try await demo.clock.sleep(for: duration)
       } catch {
-        stage.log("work", "is cancelled")
+        demo.log("work", "is cancelled")
         throw error
       }
       return "done"
     }
 
-    stage.log("service", "starts; \(timeout.inSeconds) allowed")
-    service?.start(timeout: timeout) { stage.log("handler", Self.describe($0)) }
-    try await stage.clock.sleep(for: aWhile)
+    demo.log("service", "starts; \(timeout.inSeconds) allowed")
+    service?.start(timeout: timeout) { demo.log("handler", Self.describe($0)) }
+    try await demo.clock.sleep(for: pause)
 
-    stage.log("service", "starts again; \(moment.inSeconds) allowed")
-    service?.start(timeout: moment) { stage.log("handler", Self.describe($0)) }
-    try await stage.clock.sleep(for: aWhile)
+    demo.log("service", "starts again; \(half.inSeconds) allowed")
+    service?.start(timeout: half) { demo.log("handler", Self.describe($0)) }
+    try await demo.clock.sleep(for: pause)
 
-    stage.log("service", "starts the first of two")
-    service?.start(timeout: timeout) { stage.log("first", Self.describe($0)) }
-    try await stage.clock.sleep(for: moment)
-    stage.log("service", "starts the second")
-    service?.start(timeout: timeout) { stage.log("second", Self.describe($0)) }
-    try await stage.clock.sleep(for: aWhile)
+    demo.log("service", "starts the first of two")
+    service?.start(timeout: timeout) { demo.log("first", Self.describe($0)) }
+    try await demo.clock.sleep(for: half)
+    demo.log("service", "starts the second")
+    service?.start(timeout: timeout) { demo.log("second", Self.describe($0)) }
+    try await demo.clock.sleep(for: pause)
 
-    stage.log("service", "starts, to be released")
-    service?.start(timeout: timeout) { stage.log("handler", Self.describe($0)) }
-    try await stage.clock.sleep(for: moment)
-    stage.log("service", "is released")
+    demo.log("service", "starts, to be released")
+    service?.start(timeout: timeout) { demo.log("handler", Self.describe($0)) }
+    try await demo.clock.sleep(for: half)
+    demo.log("service", "is released")
     service = nil
-    try await stage.clock.sleep(for: aWhile)
+    try await demo.clock.sleep(for: pause)
   }
 
   private static func describe(_ result: Result<String, any Error>) -> String {

@@ -4,9 +4,9 @@ import Testing
 
 @testable import ContextDemo
 
-/// The examples of Docs/Cookbook/coming-from.md: what to write instead.
+/// The examples in Docs/Cookbook/coming-from.md.
 @Suite struct ComingFromTests {
-  /// A search field: the last word, when nobody has typed for 300 ms.
+  /// Searches for the last word after 300 ms without input.
   private actor SearchField {
     private let clock: any Clock<Duration>
     private var pending: Task<Void, any Error>?
@@ -109,13 +109,13 @@ import Testing
 
   @Test func recordedEvents() async throws {
     let clock = TestClock()
-    let timeline = Timeline(clock: clock)
+    let log = EventLog(clock: clock)
     let field = SearchField(clock: clock)
 
     let typing = Task {
       for (pause, word) in [(0, "s"), (100, "su"), (200, "sun"), (900, "moon")] {
         try await clock.sleep(for: .milliseconds(pause))
-        timeline.add("types", word)
+        log.add("types", word)
         await field.type(word)
       }
     }
@@ -123,7 +123,7 @@ import Testing
       var count = 0
       for await _ in clock.timer(interval: .milliseconds(100)) {
         let searched = await field.searched
-        for word in searched.dropFirst(count) { timeline.add("searches", word) }
+        for word in searched.dropFirst(count) { log.add("searches", word) }
         count = searched.count
       }
     }
@@ -131,9 +131,9 @@ import Testing
     await clock.advance(by: .seconds(2))
     watching.cancel()
     try await typing.value
-    timeline.finish()
+    log.finish()
     #expect(
-      await timeline.entries.first(10) == [
+      await log.events.first(10) == [
         .init(0, "types", "s"), .init(100, "types", "su"), .init(300, "types", "sun"),
         .init(600, "searches", "sun"), .init(1200, "types", "moon"),
         .init(1500, "searches", "moon"),

@@ -6,13 +6,12 @@ import Testing
 @Suite struct ContextCoordinatorTests {
   let coordinator = ContextCoordinator()
 
-  /// Counts.
   actor Counter {
     private(set) var value = 0
     func count() { value += 1 }
   }
 
-  /// A timer that counts each second.
+  /// Returns a counter and the timer that increments it every second.
   private func counter(in kind: Context.Kind = .serialAsynchronous) -> (Counter, Lifetime) {
     let counter = Counter()
     let timer = coordinator.context(kind).periodicTimer(interval: .seconds(1)) {
@@ -31,7 +30,7 @@ import Testing
     withExtendedLifetime(timer) {}
   }
 
-  @Test func runsUntilSomethingHasEnded() async {
+  @Test func runsUntilACondition() async {
     let (counter, timer) = counter()
     await coordinator.run { await counter.value == 5 }
     #expect(coordinator.now == .seconds(5))
@@ -40,14 +39,14 @@ import Testing
     withExtendedLifetime(timer) {}
   }
 
-  @Test func runsUntilNothingIsLeft() async {
+  @Test func runsUntilNoWorkIsLeft() async {
     let timer = coordinator.context(.main).singleTimer(interval: .seconds(7)) {}
     await coordinator.run()
     #expect(coordinator.now == .seconds(7))
     withExtendedLifetime(timer) {}
   }
 
-  @Test func stopsAndGoesOn() async {
+  @Test func stopsAndContinues() async {
     let (counter, timer) = counter()
     let stop = coordinator.context(.serialSynchronous)
       .periodicTimer(interval: .seconds(3)) { [coordinator] in coordinator.stop() }
@@ -60,54 +59,53 @@ import Testing
     withExtendedLifetime((timer, stop)) {}
   }
 
-  /// A clock does not run backwards: to begin again, take a new coordinator.
-  @Test func aNewCoordinatorBeginsAtZero() async {
+  /// A clock cannot be reset: use a new coordinator instead.
+  @Test func newCoordinatorStartsAtZero() async {
     let (counter, timer) = counter()
     await coordinator.run(until: .seconds(3))
     let other = ContextCoordinator()
     #expect(other.now == .zero)
-    let ring = other.context(.main).singleTimer(interval: .seconds(1)) {}
+    let single = other.context(.main).singleTimer(interval: .seconds(1)) {}
     await other.run()
     #expect(other.now == .seconds(1))
-    // The times of two coordinators have nothing to do with each other.
     #expect(coordinator.now == .seconds(3))
     #expect(await counter.value == 3)
-    withExtendedLifetime((timer, ring)) {}
+    withExtendedLifetime((timer, single)) {}
   }
 
-  @Test func theOldWayAndTodaysAreTheSame() async throws {
-    let hearts: [any Heartbeat] = [
+  @Test func contextAndActorBehaveTheSame() async throws {
+    let heartbeats: [any Heartbeat] = [
       ContextHeartbeat(context: coordinator.context(.serialSynchronous)),
       ContextHeartbeat(context: coordinator.context(.serialAsynchronous)),
       ContextHeartbeat(context: coordinator.context(.main)),
       ActorHeartbeat(clock: coordinator.clock),
     ]
-    for heart in hearts { await heart.begin() }
+    for heartbeat in heartbeats { await heartbeat.begin() }
     await coordinator.run(until: .milliseconds(999))
-    for heart in hearts { #expect(await heart.beats == 0) }
+    for heartbeat in heartbeats { #expect(await heartbeat.beats == 0) }
     await coordinator.run(until: .seconds(3))
-    for heart in hearts { #expect(await heart.beats == 3) }
-    for heart in hearts { await heart.end() }
+    for heartbeat in heartbeats { #expect(await heartbeat.beats == 3) }
+    for heartbeat in heartbeats { await heartbeat.end() }
     try await coordinator.clock.checkSuspension()
     await coordinator.run(until: .seconds(10))
-    for heart in hearts { #expect(await heart.beats == 3) }
+    for heartbeat in heartbeats { #expect(await heartbeat.beats == 3) }
   }
 
-  @Test func theTimeline() async throws {
-    let (entries, outcome) = try await PerformanceTests.perform(ContextsScenario.self)
+  @Test func scenario() async throws {
+    let (events, outcome) = try await ScenarioRunTests.run(ContextsScenario.self)
     #expect(outcome.error == nil)
-    #expect(!entries.contains { $0.what.contains(", in ") })
+    #expect(!events.contains { $0.text.contains(", in ") })
     #expect(
-      entries.filter { $0.time == .seconds(1) }.map(\.what).map { $0.prefix { $0 != ":" } } == [
+      events.filter { $0.time == .seconds(1) }.map(\.text).map { $0.prefix { $0 != ":" } } == [
         "direct", "main", "concurrent", "serialSynchronous", "serialAsynchronous",
       ])
     #expect(
-      entries.suffix(5) == [
-        .init(2500, "context", "serialSynchronous: rings"),
-        .init(3500, "context", "serialSynchronous: rings"),
-        .init(4000, "caller", "lets go of it"),
-        .init(9500, "heart", "has beaten 3 times (ActorHeartbeat)"),
-        .init(13_000, "heart", "has beaten 3 times (ContextHeartbeat)"),
+      events.suffix(5) == [
+        .init(2500, "context", "serialSynchronous: timer fires"),
+        .init(3500, "context", "serialSynchronous: timer fires"),
+        .init(4000, "caller", "releases the timer"),
+        .init(9500, "heartbeat", "3 beats (ActorHeartbeat)"),
+        .init(13_000, "heartbeat", "3 beats (ContextHeartbeat)"),
       ])
   }
 }

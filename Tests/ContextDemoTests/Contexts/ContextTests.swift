@@ -3,34 +3,30 @@ import Testing
 
 @testable import ContextDemo
 
-/// What each kind of context guarantees, one by one.
+/// Tests the guarantees of each kind of context.
 @Suite struct ContextTests {
   let coordinator = ContextCoordinator()
   let log = Log()
 
-  /// What happened, in order; added to from anywhere, by code that cannot wait.
+  /// Records texts in order; synchronous code on any thread can add to it.
   final class Log: Sendable {
-    private let timeline: Timeline
+    private let log = EventLog(clock: ImmediateClock())
 
-    init() {
-      timeline = Timeline(clock: ImmediateClock())
+    func callAsFunction(_ text: String) {
+      log.add("", text)
     }
 
-    func callAsFunction(_ what: String) {
-      timeline.add("", what)
-    }
-
-    /// Everything so far; for one caller, once.
+    /// Ends the log and returns its texts. To be called once.
     func end() async -> [String] {
-      timeline.finish()
-      return await timeline.entries.reduce(into: []) { $0.append($1.what) }
+      log.finish()
+      return await log.events.reduce(into: []) { $0.append($1.text) }
     }
   }
 
-  // MARK: - When work runs
+  // MARK: - Order of work
 
   @Test(arguments: [Context.Kind.direct, .serialSynchronous])
-  func beforeTheCallReturns(_ kind: Context.Kind) async {
+  func runsBeforeTheCallReturns(_ kind: Context.Kind) async {
     let context = coordinator.context(kind)
     context.invoke { [log] in log("work") }
     log("caller")
@@ -38,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: [Context.Kind.main, .concurrent, .serialAsynchronous])
-  func soon(_ kind: Context.Kind) async {
+  func runsAfterTheCallReturns(_ kind: Context.Kind) async {
     let context = coordinator.context(kind)
     context.invoke { [log] in log("work") }
     log("caller")
@@ -47,7 +43,7 @@ import Testing
   }
 
   @Test(arguments: Context.Kind.allCases)
-  func inTheOrderOfTheCalls(_ kind: Context.Kind) async {
+  func runsInTheOrderOfTheCalls(_ kind: Context.Kind) async {
     let context = coordinator.context(kind)
     for number in 0..<100 { context.invoke { [log] in log("\(number)") } }
     await coordinator.clock.settle()
@@ -55,12 +51,12 @@ import Testing
   }
 
   @Test(arguments: Context.Kind.allCases)
-  func invokeAndWaitReturnsWhatTheWorkReturns(_ kind: Context.Kind) async {
+  func invokeAndWaitReturnsTheResultOfTheWork(_ kind: Context.Kind) async {
     let context = coordinator.context(kind)
     #expect(await context.invokeAndWait { 42 } == 42)
   }
 
-  @Test func workOfASynchronousContextMayHandInMore() async {
+  @Test func nestedWorkOfASynchronousContextRunsImmediately() async {
     let context = coordinator.context(.serialSynchronous)
     context.invoke { [log] in
       log("outer begins")
@@ -70,7 +66,7 @@ import Testing
     #expect(await log.end() == ["outer begins", "inner", "outer ends"])
   }
 
-  @Test func workOfAnAsynchronousContextThatHandsInMoreComesToItsEndFirst() async {
+  @Test func nestedWorkOfAnAsynchronousContextRunsAfterwards() async {
     let context = coordinator.context(.serialAsynchronous)
     context.invoke { [log] in
       context.invoke { log("inner") }
@@ -80,20 +76,20 @@ import Testing
     #expect(await log.end() == ["outer", "inner"])
   }
 
-  @Test func mainIsTheMainActor() async {
+  @Test func mainContextRunsOnTheMainActor() async {
     let context = coordinator.context(.main)
     await context.invokeAndWait { MainActor.assertIsolated() }
   }
 
-  // MARK: - Where work runs
+  // MARK: - Current context
 
   @Test(arguments: Context.Kind.allCases)
-  func knowsWhichContextItIsIn(_ kind: Context.Kind) async {
+  func currentContext(_ kind: Context.Kind) async {
     let context = coordinator.context(kind)
     let other = coordinator.context(.serialSynchronous)
     #expect(Context.current == nil)
     let current = await context.invokeAndWait { Context.current }
-    // Direct work is the caller's, wherever that is.
+    // A direct context runs work in the context of the caller.
     #expect(current === (kind == .direct ? nil : context))
     other.invoke { context.invoke { [log] in log(Context.current?.name ?? "none") } }
     await coordinator.clock.settle()
@@ -101,7 +97,7 @@ import Testing
     #expect(Context.current == nil)
   }
 
-  @Test func aTaskThatIsStartedInAContextIsElsewhere() async {
+  @Test func taskStartedInAContextDoesNotRunInIt() async {
     let context = coordinator.context(.serialSynchronous)
     let isInside = await context.invokeAndWait {
       Task { Context.current != nil }
@@ -109,18 +105,18 @@ import Testing
     #expect(!isInside)
   }
 
-  /// The question that today's Swift answers by itself.
-  @Test func anActorKnowsWhereItIs() async {
-    actor Place {
-      func isHere(isolation: isolated (any Actor)? = #isolation) -> Bool { isolation === self }
-      func ask() -> Bool { isHere() }
+  /// The language provides the equivalent for actors.
+  @Test func currentActor() async {
+    actor Example {
+      func isCurrent(isolation: isolated (any Actor)? = #isolation) -> Bool { isolation === self }
+      func ask() -> Bool { isCurrent() }
     }
-    #expect(await Place().ask())
+    #expect(await Example().ask())
   }
 
   // MARK: - Ties
 
-  @Test func workOfSeveralContextsRunsInTheOrderOfTheCalls() async {
+  @Test func workOfSeveralContextsRunsInTheOrderOfSubmission() async {
     let kinds: [Context.Kind] = [.serialAsynchronous, .concurrent, .main, .serialAsynchronous]
     let contexts = kinds.enumerated().map { coordinator.context($1, name: "\($0) \($1)") }
     await coordinator.clock.settle()
@@ -129,12 +125,12 @@ import Testing
     await coordinator.clock.settle()
     let names = contexts.map(\.name)
     let all = await log.end()
-    // The last one's inbox is handed two pieces of work before its turn, and does both at once.
+    // A serial context has two pieces of work in its queue, and runs both in one turn.
     #expect(
       all == [names[0], names[0], names[1], names[2], names[3], names[3], names[2], names[1]])
   }
 
-  @Test func timersOfSeveralContextsRingInTheOrderInWhichTheyWereStarted() async {
+  @Test func simultaneousTimersFireInTheOrderOfTheirStart() async {
     let kinds: [Context.Kind] = [.main, .serialAsynchronous, .direct, .concurrent, .main]
     let timers = kinds.enumerated().map { number, kind in
       coordinator.context(kind).singleTimer(parameter: number, interval: .seconds(1)) {

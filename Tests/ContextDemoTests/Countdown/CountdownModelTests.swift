@@ -17,21 +17,21 @@ import Testing
     self.model = model
   }
 
-  @Test func saysALineASecond() async throws {
+  @Test func saysOneLineASecond() async throws {
     let countdown = Task { [model] in try await model.countdown(to: "Hello") }
 
     await clock.settle()
-    #expect(await record.entries == [.init(0, "chat", "3...")])
+    #expect(await record.events == [.init(0, "chat", "3...")])
 
     await clock.advance(by: .nanoseconds(999_999_999))
-    #expect(await record.entries == [.init(0, "chat", "3...")])
+    #expect(await record.events == [.init(0, "chat", "3...")])
 
     await clock.advance(by: .nanoseconds(1))
-    #expect(await record.entries == [.init(0, "chat", "3..."), .init(1000, "chat", "2...")])
+    #expect(await record.events == [.init(0, "chat", "3..."), .init(1000, "chat", "2...")])
 
     await clock.advance(by: .seconds(2))
     #expect(
-      await record.entries == [
+      await record.events == [
         .init(0, "chat", "3..."), .init(1000, "chat", "2..."), .init(2000, "chat", "1..."),
         .init(3000, "chat", "Hello"),
       ])
@@ -39,23 +39,25 @@ import Testing
     try await countdown.value
   }
 
-  @Test(arguments: [0, -1, Int.min]) func saysTheMessageAtOnce(from start: Int) async throws {
+  @Test(arguments: [0, -1, Int.min]) func saysOnlyTheMessageWithoutNumbers(from start: Int)
+    async throws
+  {
     let countdown = Task { [model] in try await model.countdown(to: "Hello", from: start) }
     await clock.settle()
     try await clock.checkSuspension()
     try await countdown.value
-    #expect(await record.entries == [.init(0, "chat", "Hello")])
+    #expect(await record.events == [.init(0, "chat", "Hello")])
   }
 
-  @Test func anEmptyMessageIsAnError() async throws {
+  @Test func throwsForAnEmptyMessage() async throws {
     let countdown = Task { [model] in try await model.countdown(to: "") }
     await clock.run()
     await #expect(throws: CountdownError.emptyMessage) { try await countdown.value }
     #expect(clock.now.offset == .zero)
-    #expect(await record.entries == [])
+    #expect(await record.events == [])
   }
 
-  @Test func cancelledInMidCountItFallsSilentAtOnce() async throws {
+  @Test func cancellationEndsItImmediately() async throws {
     let countdown = Task { [model] in try await model.countdown(to: "Hello") }
     await clock.advance(by: .milliseconds(1500))
     countdown.cancel()
@@ -64,10 +66,10 @@ import Testing
     #expect(clock.pendingSleeps.isEmpty)
 
     await clock.advance(by: .seconds(10))
-    #expect(await record.entries == [.init(0, "chat", "3..."), .init(1000, "chat", "2...")])
+    #expect(await record.events == [.init(0, "chat", "3..."), .init(1000, "chat", "2...")])
   }
 
-  @Test func aLineThatCannotBeSaidEndsIt() async throws {
+  @Test func failureOfSayEndsIt() async throws {
     struct Offline: Error {}
     var model = model
     model.say = { [record] line in
@@ -77,7 +79,7 @@ import Testing
     let countdown = Task { [model] in try await model.countdown(to: "Hello") }
     await clock.advance(by: .seconds(10))
     await #expect(throws: Offline.self) { try await countdown.value }
-    #expect(await record.entries == [.init(0, "chat", "3...")])
+    #expect(await record.events == [.init(0, "chat", "3...")])
   }
 
   @Test func anHourTakesNoTime() async throws {
@@ -86,14 +88,13 @@ import Testing
     await clock.run()
     try await countdown.value
     #expect(clock.now.offset == .seconds(3600))
-    #expect(await record.entries.count == 3601)
-    // Not a measurement: an hour that really passed would be noticed.
+    #expect(await record.events.count == 3601)
+    // An upper bound that only a real sleep would exceed.
     #expect(begin.duration(to: .now) < .seconds(3600))
   }
 
-  @Test func forReal() async throws {
+  @Test func sleepsInRealTimeByDefault() async throws {
     let (lines, continuation) = AsyncStream<(String, ContinuousClock.Instant)>.makeStream()
-    // Nobody replaces `sleep`.
     let model = CountdownModel { continuation.yield(($0, .now)) }
     try await model.countdown(to: "Hello", from: 1)
     continuation.finish()

@@ -6,11 +6,11 @@ import TimeoutTask
 
 @testable import ContextDemo
 
-/// The countdown as a chat server sees it: through `URLSession`, whose threads no clock can see.
+/// Tests the countdown through `URLSession`, whose threads a clock cannot see.
 @Suite struct CountdownPostsTests {
   let server = StubServer()
 
-  /// Nothing of time is injected: the model sleeps with `Task.sleep`.
+  /// No clock is injected: the model sleeps with `Task.sleep`.
   @Test(.virtualTime) func fourPostsInOrder() async throws {
     let chat = ChatClient(server: server.url, http: server.http)
     let model = CountdownModel(say: chat.say)
@@ -25,7 +25,7 @@ import TimeoutTask
     #expect(VirtualTime.current?.now.offset == .seconds(3))
   }
 
-  @Test(.virtualTime) func aFifthPostNeverComes() async throws {
+  @Test(.virtualTime) func fifthPostTimesOut() async throws {
     let chat = ChatClient(server: server.url, http: server.http)
     let model = CountdownModel(say: chat.say)
 
@@ -39,7 +39,7 @@ import TimeoutTask
     try await countdown
   }
 
-  /// The same by hand, on an injected clock: time moves when the test says so.
+  /// Advances an injected clock step by step.
   @Test func stepByStep() async throws {
     let clock = TestClock()
     let chat = ChatClient(server: server.url, http: server.http)
@@ -49,7 +49,7 @@ import TimeoutTask
 
     var requests = server.requests.makeAsyncIterator()
     for line in ["3...", "2...", "1..."] {
-      // The model sleeps when the server has answered, and that nobody but the server knows.
+      // The model sleeps after the answer, which arrives on a thread that the clock cannot see.
       try await clock.waitForSleeps(atLeast: 1)
       #expect(await requests.next()?.line == line)
       await clock.advance(by: .seconds(1))
@@ -59,7 +59,7 @@ import TimeoutTask
     #expect(clock.now.offset == .seconds(3))
   }
 
-  @Test(.virtualTime) func aServerThatRefusesEndsTheCountdown() async throws {
+  @Test(.virtualTime) func rejectionByTheServerEndsIt() async throws {
     let server = StubServer { $0.line == "2..." ? .init(status: 503) : .init() }
     let chat = ChatClient(server: server.url, http: server.http)
     let model = CountdownModel(say: chat.say)

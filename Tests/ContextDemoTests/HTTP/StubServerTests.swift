@@ -8,7 +8,7 @@ import Testing
 #endif
 
 @Suite struct StubServerTests {
-  @Test func recordsWhatItIsAsked() async throws {
+  @Test func recordsRequests() async throws {
     let server = StubServer { _ in .init(status: 201, body: Data("made".utf8)) }
     var request = URLRequest(url: server.url.appendingPathComponent("a/b"))
     request.url = URL(string: request.url!.absoluteString + "?c=d")
@@ -26,7 +26,7 @@ import Testing
           method: "PUT", path: "/a/b", query: "c=d", body: Data(repeating: 7, count: 10_000)))
   }
 
-  @Test func whatItThrowsIsAFailureOfTheConnection() async throws {
+  @Test func thrownErrorFailsTheConnection() async throws {
     let server = StubServer { _ in throw URLError(.networkConnectionLost) }
     let client = server.http
     await #expect { try await client.data(for: URLRequest(url: server.url)) } throws: {
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func onlyStatus200IsGood() async throws {
+  @Test func otherStatusThan200IsAnError() async throws {
     let server = StubServer { _ in .init(status: 404) }
     let client = server.http
     await #expect(throws: HTTPError(status: 404)) {
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func serversAreStrangersToEachOther() async throws {
+  @Test func serversAreIndependent() async throws {
     let servers = (0..<5).map { number in
       StubServer { _ in .init(body: Data("\(number)".utf8)) }
     }

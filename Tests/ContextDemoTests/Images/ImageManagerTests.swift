@@ -5,7 +5,7 @@ import Testing
 
 @testable import ContextDemo
 
-/// The layer that brings the others together, with a server that takes 100 ms to answer.
+/// Tests the top layer with a server that takes 100 ms to answer.
 @MainActor @Suite(.virtualTime) struct ImageManagerTests {
   let folder = TemporaryFolder()
   let store: ImageStore
@@ -24,7 +24,7 @@ import Testing
     ImageDetails(id: id, title: "Image \(id)", width: 640, height: 480)
   }
 
-  /// A manager in the test's own time.
+  /// Returns a manager whose server uses the clock of the test.
   private func manager() throws -> ImageManager {
     let time = try #require(VirtualTime.current)
     let http = stub.http.delayed(by: .milliseconds(100), on: time.clock)
@@ -33,7 +33,7 @@ import Testing
 
   private func now() -> Duration? { VirtualTime.current?.now.offset }
 
-  @Test func firstTheIDThenTheDetails() async throws {
+  @Test func returnsTheIDFirstAndTheDetailsLater() async throws {
     let manager = try manager()
     let (updates, continuation) = AsyncStream<Duration?>.makeStream()
     let image = try manager.image("123") { result in
@@ -49,15 +49,15 @@ import Testing
     #expect(try store.details(of: "123") == Self.details("123"))
   }
 
-  @Test func whatIsOnDiskIsThereAtOnce() async throws {
+  @Test func returnsStoredDetailsImmediately() async throws {
     try store.save(Self.details("123"))
     let manager = try manager()
-    let image = try manager.image("123") { _ in Issue.record("there is nothing to say") }
+    let image = try manager.image("123") { _ in Issue.record("the details are on disk") }
     #expect(image.details == Self.details("123"))
     try await Task.sleep(for: .seconds(10))
   }
 
-  @Test func twoWhoAskForTheSameImageGetTheSame() async throws {
+  @Test func concurrentCallsShareARequest() async throws {
     let manager = try manager()
     let (updates, continuation) = AsyncStream<String>.makeStream()
     let first = try manager.image("123") { _ in continuation.yield("first \(now()!)") }
@@ -65,13 +65,13 @@ import Testing
     let second = try manager.image("123") { _ in continuation.yield("second \(now()!)") }
     #expect(first === second)
     #expect(await updates.first(2) == ["first 0.1 seconds", "second 0.1 seconds"])
-    // One request: the next is somebody else's.
+    // The second request is for another image, so the first image was requested once.
     _ = try manager.image("456") { _ in continuation.yield("third") }
     _ = await updates.first(1)
     #expect(await stub.requests.first(2).map(\.path) == ["/images/123", "/images/456"])
   }
 
-  @Test func aFailureIsToldAndNothingIsStored() async throws {
+  @Test func failureIsReportedAndNotStored() async throws {
     let manager = try manager()
     let (updates, continuation) = AsyncStream<Duration?>.makeStream()
     let image = try manager.image("missing") { result in
@@ -83,9 +83,9 @@ import Testing
     #expect(try store.files() == [])
   }
 
-  @Test func aManagerThatIsGoneTellsNobody() async throws {
+  @Test func releasedManagerDoesNotCallHandlers() async throws {
     var manager: ImageManager? = try manager()
-    let image = try manager?.image("123") { _ in Issue.record("the manager is gone") }
+    let image = try manager?.image("123") { _ in Issue.record("the manager is released") }
     try await Task.sleep(for: .milliseconds(50))
     manager = nil
     try await Task.sleep(for: .seconds(10))
@@ -93,11 +93,11 @@ import Testing
     #expect(image?.details == nil)
   }
 
-  @Test func theTimeline() async throws {
-    let (entries, outcome) = try await PerformanceTests.perform(ImagesScenario.self)
+  @Test func scenario() async throws {
+    let (events, outcome) = try await ScenarioRunTests.run(ImagesScenario.self)
     #expect(outcome.error == nil)
     #expect(
-      entries == [
+      events == [
         .init(0, "caller", "gets image 123"),
         .init(100, "handler", "image 123, 'Sunrise', 640 x 480"),
         .init(100, "caller", "gets image 123, 'Sunrise', 640 x 480"),

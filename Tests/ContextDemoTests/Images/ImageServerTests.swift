@@ -3,13 +3,13 @@ import Testing
 
 @testable import ContextDemo
 
-/// The layer that speaks with the server, each answer a test.
+/// Tests the network layer with each kind of answer.
 @Suite struct ImageServerTests {
   private func details(of id: String, from stub: StubServer) async throws -> ImageDetails {
     try await ImageServer(url: stub.url, http: stub.http).details(of: id)
   }
 
-  @Test func asksForTheImageAndReadsTheAnswer() async throws {
+  @Test func requestsTheImageAndParsesTheAnswer() async throws {
     let stub = StubServer { _ in
       .init(body: Data(#"{"id": "123", "title": "Sunrise", "width": 640, "height": 480}"#.utf8))
     }
@@ -20,18 +20,18 @@ import Testing
         == [.init(method: "GET", path: "/images/123", query: nil, body: Data())])
   }
 
-  @Test func anImageThatIsNotThere() async {
+  @Test func missingImage() async {
     let stub = StubServer { _ in .init(status: 404) }
     await #expect(throws: HTTPError(status: 404)) { try await details(of: "123", from: stub) }
   }
 
   @Test(arguments: ["", "[]", "{}", #"{"id": "123"}"#])
-  func anAnswerThatMakesNoSense(_ answer: String) async {
+  func invalidAnswer(_ answer: String) async {
     let stub = StubServer { _ in .init(body: Data(answer.utf8)) }
     await #expect(throws: DecodingError.self) { try await details(of: "123", from: stub) }
   }
 
-  @Test func anotherImage() async {
+  @Test func answerWithAnotherImage() async {
     let stub = StubServer { _ in
       .init(body: Data(#"{"id": "456", "title": "", "width": 0, "height": 0}"#.utf8))
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ContextDemo
 
-/// The model layer: nothing in it waits, and neither do its tests.
+/// Tests the storage layer, which is synchronous.
 @Suite struct ImageStoreTests {
   let folder = TemporaryFolder()
   let store: ImageStore
@@ -14,14 +14,14 @@ import Testing
     store = try ImageStore(folder: folder.url)
   }
 
-  @Test func whatIsSavedIsThere() throws {
+  @Test func savedDetailsCanBeRead() throws {
     #expect(try store.details(of: "123") == nil)
     try store.save(Self.sunrise)
     #expect(try store.details(of: "123") == Self.sunrise)
     #expect(try ImageStore(folder: folder.url).details(of: "123") == Self.sunrise)
   }
 
-  @Test func aFileAnImage() throws {
+  @Test func oneFileForEachImage() throws {
     for id in ["b", "a", "b"] {
       try store.save(ImageDetails(id: id, title: "", width: 0, height: 0))
     }
@@ -29,14 +29,14 @@ import Testing
   }
 
   @Test(arguments: ["", "../a", "a/b", ".", "a.json", "ä", String(repeating: "a", count: 101)])
-  func anIDThatCouldNameAnotherFileIsRefused(_ id: String) throws {
+  func invalidIDIsRejected(_ id: String) throws {
     let details = ImageDetails(id: id, title: "", width: 0, height: 0)
     #expect(throws: ImageError.badID(id)) { try store.save(details) }
     #expect(throws: ImageError.badID(id)) { try store.details(of: id) }
     #expect(try store.files() == [])
   }
 
-  @Test func aWriteThatIsGivenUpLeavesWhatWasThere() throws {
+  @Test func abandonedWriteKeepsTheFile() throws {
     try store.save(Self.sunrise)
     do {
       let file = try AtomicFile(at: store.file(of: "123"))
@@ -47,21 +47,21 @@ import Testing
     #expect(try store.details(of: "123") == Self.sunrise)
   }
 
-  /// A process that is killed in the middle of a write, for real.
-  @Test func aWriteThatIsCutOffLosesNothing() async throws {
+  /// Kills a child process in the middle of a write.
+  @Test func interruptedWriteKeepsTheFile() async throws {
     let process = try DemoProcess([
       "images", "--folder", folder.url.path, "--stall", "3600", "--clock", "continuous",
     ])
     var output = Data()
     for await chunk in process.output {
       output += chunk
-      if String(decoding: output, as: UTF8.self).contains("halts in the middle") { break }
+      if String(decoding: output, as: UTF8.self).contains("pauses in the middle") { break }
     }
     process.kill()
-    let ended = await process.end(after: output)
-    #expect(ended.hasCrashed)
+    let result = await process.end(after: output)
+    #expect(result.isEndedBySignal)
 
-    // It has left half a file, which is not in anybody's way.
+    // The incomplete draft is still there, and the stored details can be read.
     let drafts = try store.files().filter { $0.pathExtension == AtomicFile.draftExtension }
     try #require(drafts.count == 1)
     #expect(try Data(contentsOf: drafts[0]) == Data("{\"id\":".utf8))

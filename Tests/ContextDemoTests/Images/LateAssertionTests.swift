@@ -1,9 +1,9 @@
 import Clocks
 import Testing
 
-/// Assertions in callbacks that come late, and how they are caught.
+/// Shows how virtual time detects assertions in late callbacks.
 @Suite struct LateAssertionTests {
-  /// Adds two numbers, with a mistake, and calls back a while later.
+  /// Adds two numbers incorrectly, and calls back after `delay`.
   private static func add(
     _ a: Int, _ b: Int, after delay: Duration = .seconds(3600),
     completion: @escaping @Sendable (Int) -> Void
@@ -14,13 +14,13 @@ import Testing
     }
   }
 
-  /// The classic test that can never fail: it is over before its assertion is reached.
-  @Test func neverFails() {
+  /// Never fails: the test ends before its assertion runs.
+  @Test func assertionAfterTheTestIsLost() {
     Self.add(2, 2) { #expect($0 == 4) }
   }
 
-  /// The same, in virtual time: a test that is over while something still sleeps is a failure.
-  @Test func isCaughtBecauseSomethingStillSleeps() async throws {
+  /// In virtual time, a pending sleep at the end of a test can be a failure.
+  @Test func pendingSleepIsAFailure() async throws {
     try await withKnownIssue {
       try await withVirtualTime(leftoverSleeps: .fail) { _ in
         Self.add(2, 2) { #expect($0 == 4) }
@@ -30,8 +30,8 @@ import Testing
     }
   }
 
-  /// And when the test waits, which costs nothing, the assertion itself fails.
-  @Test func failsWhereTheMistakeIs() async throws {
+  /// When the test advances time, the assertion itself fails.
+  @Test func assertionFailsAfterAnAdvance() async throws {
     try await withKnownIssue {
       try await withVirtualTime { time in
         Self.add(2, 2) { #expect($0 == 4) }
@@ -42,9 +42,8 @@ import Testing
     }
   }
 
-  /// A callback that has nothing to wait for, and so could come after the end of the test, comes
-  /// before it.
-  @Test func failsEvenIfTheTestDoesNotWait() async throws {
+  /// A scope ends when all tasks are idle, so a callback without a delay runs before its end.
+  @Test func assertionWithoutDelayFails() async throws {
     try await withKnownIssue {
       try await withVirtualTime { _ in
         Self.add(2, 2, after: .zero) { #expect($0 == 4) }

@@ -5,8 +5,7 @@ import Testing
 
 @testable import ContextDemo
 
-/// The last two patterns, expectations and busy assertion, with a server behind `URLSession` that
-/// takes a tenth of a second to answer.
+/// Tests with expectations and with polling assertions, and a server that answers after 0.1 s.
 @Suite(.virtualTime) struct MusicSearchWaitingTests {
   private let time = VirtualTime.current!
 
@@ -20,7 +19,7 @@ import Testing
 
   // MARK: - Expectations
 
-  @Test func fulfilled() async {
+  @Test func fulfilledExpectation() async {
     let found = TimedExpectation("finds the sun", expectedCount: 1)
     service(.init(body: Self.good)).search("sun") {
       if case .success([Track(title: "Sun", artist: "G. H.")]) = $0 { found.fulfill() }
@@ -32,7 +31,7 @@ import Testing
     arguments: [
       StubServer.Response(status: 500), StubServer.Response(body: Data("<html>".utf8)),
     ])
-  func inverted(_ response: StubServer.Response) async {
+  func invertedExpectation(_ response: StubServer.Response) async {
     let found = TimedExpectation("finds something", expectedCount: 0)
     let refused = TimedExpectation("is refused")
     service(response).search("sun") {
@@ -42,7 +41,7 @@ import Testing
     await found.wait(within: .seconds(60))
   }
 
-  @Test func counted() async {
+  @Test func countedConfirmation() async {
     let service = service(.init(body: Self.good))
     await confirmation("each search answers once", expectedCount: 3, within: .seconds(60)) {
       answer in
@@ -50,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func aNotification() async {
+  @Test func notification() async {
     let center = NotificationCenter()
     let posted = TimedExpectation("posts what it has found")
     let observer = center.addObserver(forName: .init("found"), object: nil, queue: nil) { _ in
@@ -63,7 +62,7 @@ import Testing
     #expect(await posted.wait(within: .seconds(60)) == .milliseconds(100))
   }
 
-  // MARK: - Busy assertion
+  // MARK: - Polling assertions
 
   @MainActor @Test func eventuallyAndNever() async {
     var titles: [String] = []

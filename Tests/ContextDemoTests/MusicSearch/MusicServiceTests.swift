@@ -9,14 +9,14 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// The first two patterns: mocking, and before-and-after; and the whole way through `URLSession`.
+/// Tests with a mock, tests of the synchronous parts, and a test through `URLSession`.
 @Suite struct MusicServiceTests {
   private static let url = URL(string: "http://music.example")!
   private static let track = Track(title: "Here comes the sun", artist: "G. H.")
 
   // MARK: - Mocking
 
-  @Test func asksTheRightThing() async throws {
+  @Test func sendsTheRequest() async throws {
     let (requests, continuation) = AsyncStream<URLRequest>.makeStream()
     let http = HTTPClient { request in
       continuation.yield(request)
@@ -28,13 +28,13 @@ import Testing
         == ["http://music.example/search?media=music&term=a%20b%26c"])
   }
 
-  @Test func returnsWhatTheClientGets() async throws {
+  @Test func returnsTheAnswer() async throws {
     let answer = try JSONEncoder().encode(MusicService.Answer(results: [Self.track]))
     let service = MusicService(server: Self.url, http: .answering(answer))
     #expect(try await service.search("sun") == [Self.track])
   }
 
-  @Test func passesTheClientsErrorOn() async {
+  @Test func throwsTheErrorOfTheClient() async {
     let service = MusicService(
       server: Self.url, http: HTTPClient { _ in throw URLError(.notConnectedToInternet) })
     await #expect { try await service.search("sun") } throws: {
@@ -42,22 +42,22 @@ import Testing
     }
   }
 
-  // MARK: - Before and after
+  // MARK: - Request and answer
 
-  @Test func before() {
+  @Test func request() {
     let request = MusicService(server: Self.url, http: .unused).request(for: "sun")
     #expect(request.url?.absoluteString == "http://music.example/search?media=music&term=sun")
     #expect(request.httpMethod == "GET")
   }
 
-  @Test func after() throws {
+  @Test func answer() throws {
     let service = MusicService(server: Self.url, http: .unused)
     let answer = Data(#"{"results": [{"title": "Here comes the sun", "artist": "G. H."}]}"#.utf8)
     #expect(try service.parse(answer) == [Self.track])
     #expect(throws: DecodingError.self) { try service.parse(Data("<html>".utf8)) }
   }
 
-  // MARK: - The whole way
+  // MARK: - URLSession
 
   @Test(
     .virtualTime,
@@ -77,13 +77,13 @@ import Testing
       outcome = error is DecodingError ? "DecodingError" : "\(error)"
     }
     #expect(outcome == expected)
-    // An answer that is refused comes as late as any other.
+    // A rejected answer is delayed, too.
     #expect(time.now.offset == .milliseconds(100))
   }
 }
 
 extension HTTPClient {
-  /// A client that always gets the same.
+  /// Returns a client that always receives `data`.
   fileprivate static func answering(_ data: Data) -> HTTPClient {
     HTTPClient { request in
       (
@@ -93,10 +93,10 @@ extension HTTPClient {
     }
   }
 
-  /// A client that is not used.
+  /// A client that must not be used.
   fileprivate static var unused: HTTPClient {
     HTTPClient { _ in
-      Issue.record("nothing should be sent")
+      Issue.record("unexpected request")
       throw URLError(.unknown)
     }
   }

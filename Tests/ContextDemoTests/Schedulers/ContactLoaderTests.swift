@@ -12,7 +12,7 @@ import Testing
 
   // MARK: - The loader
 
-  /// A synchronous test: no waiting, and no way not to wait for long enough.
+  /// Synchronous: the test does not wait.
   @Test func loadsEverythingBeforeTheCallReturns() throws {
     let loader = ContactLoader(
       sources: [{ [Self.grace, Self.ada] }, { [] }, { [Self.barbara, Self.grace] }],
@@ -22,7 +22,7 @@ import Testing
     #expect(try results[0].get() == [Self.ada, Self.barbara, Self.grace])
   }
 
-  @Test func theFirstErrorEndsIt() throws {
+  @Test func returnsTheFirstError() throws {
     let loader = ContactLoader(
       sources: [{ [Self.ada] }, { throw Unavailable() }, { throw CancellationError() }],
       schedulers: SynchronousSchedulers())
@@ -31,15 +31,15 @@ import Testing
     #expect(throws: Unavailable.self) { try results[0].get() }
   }
 
-  @Test func withoutSourcesThereIsNobody() throws {
+  @Test func returnsNothingWithoutSources() throws {
     let loader = ContactLoader(sources: [], schedulers: SynchronousSchedulers())
     let results = results(of: loader)
     try #require(results.count == 1)
     #expect(try results[0].get() == [])
   }
 
-  @Test(arguments: WorkSchedulerContractTests.families)
-  func withEveryFamilyTheResultIsTheSame(_ schedulers: any WorkSchedulerFactory) async throws {
+  @Test(arguments: WorkSchedulerContractTests.factories)
+  func returnsTheSameWithEveryFactory(_ schedulers: any WorkSchedulerFactory) async throws {
     let loader = ContactLoader(
       sources: (0..<20).map { (number: Int) in
         { @Sendable in [Contact(name: "\(number % 10)", number: ""), Self.ada] }
@@ -50,9 +50,9 @@ import Testing
     #expect(try result.get().map(\.name) == (0..<10).map(String.init) + ["Ada"])
   }
 
-  /// What a loader on synchronous schedulers calls back with before its call returns.
+  /// Returns the results with which a loader on synchronous schedulers has called back.
   private func results(of loader: ContactLoader) -> [Result<[Contact], any Error>] {
-    /// Used on one thread.
+    /// Used on one thread only.
     final class Results: @unchecked Sendable { var all: [Result<[Contact], any Error>] = [] }
     let results = Results()
     loader.load { results.all.append($0) }
@@ -61,7 +61,7 @@ import Testing
 
   // MARK: - The book
 
-  @Test func theBookIsAsSlowAsItsSlowestSource() async throws {
+  @Test func bookLoadsAllSourcesConcurrently() async throws {
     let clock = TestClock()
     let book = ContactBook(
       sources: [(300, Self.grace), (100, Self.ada), (200, Self.ada)].map { delay, contact in
@@ -76,7 +76,7 @@ import Testing
     #expect(clock.now.offset == .milliseconds(300))
   }
 
-  @Test func aSourceThatFailsCancelsTheOthers() async throws {
+  @Test func failureOfASourceCancelsTheOthers() async throws {
     let clock = TestClock()
     let book = ContactBook(sources: [
       {
@@ -94,11 +94,11 @@ import Testing
     #expect(clock.now.offset == .milliseconds(100))
   }
 
-  @Test func theTimeline() async throws {
-    let (entries, outcome) = try await PerformanceTests.perform(SchedulersScenario.self)
+  @Test func scenario() async throws {
+    let (events, outcome) = try await ScenarioRunTests.run(SchedulersScenario.self)
     #expect(outcome.error == nil)
     #expect(
-      entries == [
+      events == [
         .init(0, "caller", "asks a loader with dispatch schedulers"),
         .init(0, "loader", "has Ada, Barbara, Grace"),
         .init(0, "caller", "asks a loader with synchronous schedulers"),

@@ -3,12 +3,11 @@ import Testing
 
 @testable import ContextDemo
 
-/// What every family of schedulers promises, whoever runs the work.
+/// Tests that the schedulers of every factory satisfy the contract of ``WorkScheduler``.
 ///
-/// On the main actor, because schedulers that run work in the caller's time can only then run it on
-/// the main queue.
+/// Isolated to the main actor: a synchronous scheduler runs work on the queue of the caller.
 @MainActor @Suite struct WorkSchedulerContractTests {
-  nonisolated static let families: [any WorkSchedulerFactory] = [
+  nonisolated static let factories: [any WorkSchedulerFactory] = [
     DispatchSchedulers(), SynchronousSchedulers(),
   ]
 
@@ -22,7 +21,7 @@ import Testing
     }
   }
 
-  @Test(arguments: families, Kind.allCases)
+  @Test(arguments: factories, Kind.allCases)
   func workRunsOnce(_ factory: any WorkSchedulerFactory, _ kind: Kind) async {
     let scheduler = make(kind, from: factory)
     let (runs, continuation) = AsyncStream<Int>.makeStream()
@@ -32,8 +31,8 @@ import Testing
     #expect(numbers == Array(0..<100))
   }
 
-  @Test(arguments: families, [Kind.serial, .main])
-  func workThatHandsInMoreComesToItsEndFirst(
+  @Test(arguments: factories, [Kind.serial, .main])
+  func submittedWorkStartsAfterTheRunningWork(
     _ factory: any WorkSchedulerFactory, _ kind: Kind
   ) async {
     let scheduler = make(kind, from: factory)
@@ -47,9 +46,9 @@ import Testing
     #expect(order == ["outer begins", "outer ends", "inner"])
   }
 
-  @Test(arguments: families)
-  func workOfASerialSchedulerIsNeverAtTheSameTime(_ factory: any WorkSchedulerFactory) async {
-    /// Not safe at all: it relies on the scheduler.
+  @Test(arguments: factories)
+  func serialSchedulerRunsOnePieceAtATime(_ factory: any WorkSchedulerFactory) async {
+    /// Protected by the serial scheduler only.
     final class Tally: @unchecked Sendable { var count = 0 }
     let (serial, tally) = (factory.serial(named: "serial"), Tally())
     await withTaskGroup { group in
@@ -63,14 +62,14 @@ import Testing
     #expect(count == 4000)
   }
 
-  @Test(arguments: families, Kind.allCases)
-  func waitReturnsWhatTheWorkReturns(_ factory: any WorkSchedulerFactory, _ kind: Kind) {
+  @Test(arguments: factories, Kind.allCases)
+  func waitReturnsTheResultOfTheWork(_ factory: any WorkSchedulerFactory, _ kind: Kind) {
     let value = make(kind, from: factory).wait { 42 }
     #expect(value == 42)
   }
 
-  @Test(arguments: families)
-  func mainIsTheMainQueue(_ factory: any WorkSchedulerFactory) async {
+  @Test(arguments: factories)
+  func mainSchedulerUsesTheMainQueue(_ factory: any WorkSchedulerFactory) async {
     let main = factory.main
     let isMain = await withCheckedContinuation { continuation in
       main.schedule { continuation.resume(returning: DispatchQueue.isOnMain) }

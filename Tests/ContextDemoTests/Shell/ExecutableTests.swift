@@ -3,62 +3,82 @@ import Testing
 
 @testable import ContextDemo
 
-/// The executable from outside, in processes of its own; one after another, out of consideration.
+/// Runs the executable in child processes, one at a time to limit the load.
 @Suite(.serialized) struct ExecutableTests {
-  private func run(_ arguments: String...) async throws -> DemoProcess.Ended {
+  private func run(_ arguments: String...) async throws -> DemoProcess.Result {
     try await DemoProcess(arguments).end()
   }
 
-  @Test func withoutArgumentsItRunsEverything() async throws {
-    let ended = try await run()
-    #expect(ended.exitCode == 0)
-    #expect(ended.error == [])
+  // MARK: - Commands
+
+  @Test func runsAllScenariosWithoutArguments() async throws {
+    let result = try await run()
+    #expect(result.exitCode == 0)
+    #expect(result.error == [])
     for scenario in allScenarios {
-      #expect(ended.output.contains("\(scenario.name): \(scenario.summary)"))
+      #expect(result.output.contains("\(scenario.name): \(scenario.summary)"))
     }
     #expect(
-      ended.output.last
+      result.output.last
         == #"To see one live: swift run ContextDemo countdown "Hello" --clock continuous"#)
-    #expect(!ended.output.joined().contains("\u{1B}"), "there are colours in a pipe")
   }
 
-  @Test func itNamesTheScenarios() async throws {
-    let ended = try await run("list")
-    #expect(ended.exitCode == 0)
-    #expect(ended.error == [])
-    #expect(ended.output == Usage.list().split(separator: "\n").map(String.init))
-    #expect(ended.output.count == allScenarios.count)
+  @Test func listsTheScenarios() async throws {
+    let result = try await run("list")
+    #expect(result.exitCode == 0)
+    #expect(result.error == [])
+    #expect(result.output == Usage.list.split(separator: "\n").map(String.init))
+    #expect(result.output.count == allScenarios.count)
   }
 
   @Test(arguments: [
     ("scan", "executors (2 of 2)", "seen"), ("hook", "enqueueHook (1 of 2)", "not seen"),
   ])
-  func itTellsWhatIsSeenHere(_ door: String, _ rung: String, _ seen: String) async throws {
-    let ended = try await DemoProcess(["platform"], environment: ["CLOCKS_DOOR": door]).end()
-    #expect(ended.exitCode == 0)
-    #expect(ended.error == [])
-    #expect(ended.output.count == 10)
-    #expect(ended.output[0].hasPrefix("system      "))
-    #expect(ended.output[1].hasPrefix("built by    Swift "))
+  func reportsThePlatform(_ door: String, _ rung: String, _ seen: String) async throws {
+    let result = try await DemoProcess(["platform"], environment: ["CLOCKS_DOOR": door]).end()
+    #expect(result.exitCode == 0)
+    #expect(result.error == [])
+    #expect(result.output.count == 10)
+    #expect(result.output[0].hasPrefix("system      "))
+    #expect(result.output[1].hasPrefix("built by    Swift "))
     #if compiler(>=6.3)
-      #expect(ended.output[2] == "runtime     Swift 6.3 or later")
+      #expect(result.output[2] == "runtime     Swift 6.3 or later")
     #else
-      #expect(ended.output[2] == "runtime     Swift 6.2")
+      #expect(result.output[2] == "runtime     Swift 6.2")
     #endif
     #expect(
-      ended.output.dropFirst(3) == [
+      result.output.dropFirst(3) == [
         "door        \(door)", "rung        \(rung)", "tasks       seen",
         "main actor  \(seen)", "Task.yield  \(seen)", "sleeps      \(seen)",
         "queues      \(seen)",
       ])
   }
 
-  @Test func theCountdownOnVirtualTime() async throws {
-    let ended = try await run("countdown", "Hello", "--from", "5", "--clock", "test")
-    #expect(ended.exitCode == 0)
-    #expect(ended.error == [])
+  @Test func printsItsVersion() async throws {
+    let result = try await run("--version")
+    #expect(result.exitCode == 0)
+    #expect(result.output == ["ContextDemo \(Usage.version)"])
+  }
+
+  @Test(arguments: [
+    ["--help"], ["-h"], ["help"], ["list", "--help"], ["countdown", "--help"], ["countdown", "-h"],
+    ["countdown", "Hello", "--from", "x", "--help"],
+  ])
+  func printsItsUsage(_ arguments: [String]) async throws {
+    let result = try await DemoProcess(arguments).end()
+    #expect(result.exitCode == 0)
+    #expect(result.error == [])
+    #expect(result.output.first?.hasPrefix("usage: ContextDemo ") == true)
+  }
+
+  // MARK: - Clocks
+
+  @Test func countdownInVirtualTime() async throws {
+    let result = try await run("countdown", "Hello", "--from", "5", "--clock", "test")
+    #expect(result.exitCode == 0)
+    #expect(result.error == [])
     #expect(
-      ended.output.dropLast() == [
+      result.output.dropLast() == [
         "countdown: \(CountdownScenario.summary)",
         "    0.000 s  chat        5...",
         "    1.000 s  chat        4...",
@@ -67,173 +87,195 @@ import Testing
         "    4.000 s  chat        1...",
         "    5.000 s  chat        Hello",
       ])
-    let last = try #require(ended.output.last)
+    let last = try #require(result.output.last)
     #expect(last.hasPrefix("  5.000 s of virtual time in ") && last.hasSuffix(" of real time"))
   }
 
-  @Test func theCountdownThatTakesTooLong() async throws {
-    let ended = try await run("countdown", "--timeout", "2.5")
-    #expect(ended.exitCode == 1)
-    #expect(ended.output.count == 5)
-    #expect(ended.output[3] == "    2.000 s  chat        1...")
-    #expect(ended.output[4].hasPrefix("  2.500 s of virtual time in "))
-    #expect(
-      ended.error == [
-        "ContextDemo: The operation timed out. The time allowed was 2.5 seconds. It was: countdown."
-      ])
+  @Test func countdownInRealTime() async throws {
+    let result = try await run("countdown", "--from=1", "--clock=continuous")
+    #expect(result.exitCode == 0)
+    #expect(result.output.count == 4)
+    #expect(result.output[1].hasSuffix("s  chat        1..."))
+    #expect(result.output[2].hasSuffix("s  chat        Hello"))
+    #expect(result.output[3].hasSuffix(" of real time"))
   }
 
-  @Test func theCountdownInNoTime() async throws {
-    let ended = try await run(
+  @Test func countdownOnAnImmediateClock() async throws {
+    let result = try await run(
       "countdown", "Hello", "--from", "5", "--clock", "immediate", "--timeout", "10")
-    #expect(ended.exitCode == 0)
-    #expect(ended.error == [])
-    #expect(ended.output.count == 8)
-    #expect(ended.output[6] == "    5.000 s  chat        Hello")
-    #expect(ended.output[7].hasPrefix("  5.000 s of sleep skipped in "))
+    #expect(result.exitCode == 0)
+    #expect(result.error == [])
+    #expect(result.output.count == 8)
+    #expect(result.output[6] == "    5.000 s  chat        Hello")
+    #expect(result.output[7].hasPrefix("  5.000 s of sleep skipped in "))
   }
 
-  @Test func theCountdownInNoTimeThatWouldTakeTooLong() async throws {
-    let ended = try await run("countdown", "--clock", "immediate", "--timeout", "2.5")
-    #expect(ended.exitCode == 1)
-    #expect(ended.output.count == 5)
-    #expect(ended.output[3] == "    2.000 s  chat        1...")
-    #expect(ended.output[4].hasPrefix("  2.500 s of sleep skipped in "))
+  @Test(arguments: [("test", "of virtual time"), ("immediate", "of sleep skipped")])
+  func countdownTimesOut(_ clock: String, _ summary: String) async throws {
+    let result = try await run("countdown", "--timeout", "2.5", "--clock", clock)
+    #expect(result.exitCode == 1)
+    #expect(result.output.count == 5)
+    #expect(result.output[3] == "    2.000 s  chat        1...")
+    #expect(result.output[4].hasPrefix("  2.500 s \(summary) in "))
     #expect(
-      ended.error == [
+      result.error == [
         "ContextDemo: The operation timed out. The time allowed was 2.5 seconds. It was: countdown."
       ])
   }
 
-  @Test func itSaysWhichVersionItIs() async throws {
-    let ended = try await run("--version")
-    #expect(ended.exitCode == 0)
-    #expect(ended.output == ["ContextDemo \(Usage.version)"])
-  }
-
-  #if os(Linux)
-    @Test(arguments: [["list"], ["--help"], ["countdown"], []])
-    func aFullDiskIsAnError(_ arguments: [String]) async throws {
-      let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
-      let ended = try await DemoProcess(arguments, writingTo: full).end()
-      #expect(ended.exitCode == 74)
-      #expect(ended.error == ["ContextDemo: cannot write: No space left on device"])
-    }
-  #endif
-
-  @Test(arguments: [["list"], ["countdown", "--help"], [], ["countdown", "--timeout", "1"]])
-  func linesFitTheTerminal(_ arguments: [String]) async throws {
-    let ended = try await DemoProcess(arguments, environment: ["COLUMNS": "50"]).end()
-    #expect(ended.output.count > 3)
-    #expect(ended.output.filter { $0.count > 50 } == [])
-    #expect(ended.error.filter { $0.count > 50 } == [])
-    let wide = try await DemoProcess(arguments).end()
-    // Nothing is lost. The real time that it took is another each time.
-    let words = { (lines: [String]) in
-      lines.flatMap { $0.split(separator: " ") }
-        .filter { Double($0) == nil && !["s", "ms"].contains($0) }
-    }
-    #expect(words(ended.output) == words(wide.output))
-    #expect(words(ended.error) == words(wide.error))
-  }
-
-  @Test func theCountdownOnRealTime() async throws {
-    let ended = try await run("countdown", "--from=1", "--clock=continuous")
-    #expect(ended.exitCode == 0)
-    #expect(ended.output.count == 4)
-    #expect(ended.output[1].hasSuffix("s  chat        1..."))
-    #expect(ended.output[2].hasSuffix("s  chat        Hello"))
-    #expect(ended.output[3].hasSuffix(" of real time"))
-  }
-
-  @Test(arguments: [
-    ["--help"], ["-h"], ["help"], ["list", "--help"], ["countdown", "--help"], ["countdown", "-h"],
-    ["countdown", "Hello", "--from", "x", "--help"],
-  ])
-  func itExplainsItself(_ arguments: [String]) async throws {
-    let ended = try await DemoProcess(arguments).end()
-    #expect(ended.exitCode == 0)
-    #expect(ended.error == [])
-    #expect(ended.output.first?.hasPrefix("usage: ContextDemo ") == true)
-  }
-
-  @Test(arguments: [
-    (["nonsense"], "unknown scenario 'nonsense'"),
-    (["cuontdown"], "unknown scenario 'cuontdown'; did you mean 'countdown'?"),
-    (["--verson"], "unknown option '--verson'; did you mean '--version'?"),
-    (["--version", "2"], "unexpected argument '2'"),
-    (["countdown", "--form", "2"], "unknown option '--form'; did you mean '--from'?"),
-    (["--clock", "test"], "unknown option '--clock'"),
-    (["list", "all"], "unexpected argument 'all'"),
-    (["countdown", ""], "the message is empty: there is nothing to count down to"),
-    (["countdown", "a", "b"], "unexpected argument 'b'"),
-    (["countdown", "--to", "3"], "unknown option '--to'"),
-    (["countdown", "--from"], "option '--from' needs a value"),
-    (
-      ["countdown", "--from", "0"],
-      "option '--from' needs a whole number from 1 to 3600, not '0'"
-    ),
-    (
-      ["countdown", "--clock", "sand"],
-      "option '--clock' needs test, continuous or immediate, not 'sand'"
-    ),
-    (
-      ["countdown", "--timeout", "0"],
-      "option '--timeout' needs a number of seconds above 0 and up to 86400, not '0'"
-    ),
-  ])
-  func badArgumentsGetOneClearLineAndTheUsage(
-    _ arguments: [String], _ message: String
-  ) async throws {
-    let ended = try await DemoProcess(arguments).end()
-    #expect(ended.exitCode == 64)
-    #expect(ended.output == [])
-    #expect(ended.error.first == "ContextDemo: \(message)")
-    #expect(ended.error.dropFirst().first?.hasPrefix("usage: ContextDemo ") == true)
-  }
-
+  /// In virtual time, tasks run one at a time and in the same order in every process.
   @Test(arguments: allScenarios.map { $0.name })
-  func everyScenarioExplainsItselfAndRefusesNonsense(_ name: String) async throws {
-    let help = try await run(name, "--help")
-    #expect(help.exitCode == 0)
-    #expect(help.error == [])
-    #expect(help.output.first?.hasPrefix("usage: ContextDemo \(name) ") == true)
-
-    let nonsense = try await run(name, "--nonsense")
-    #expect(nonsense.exitCode == 64)
-    #expect(nonsense.output == [])
-    #expect(nonsense.error.first == "ContextDemo: unknown option '--nonsense'")
-    #expect(nonsense.error.dropFirst() == help.output[...])
-  }
-
-  /// Tasks run one at a time, in the same order in every process.
-  @Test(arguments: allScenarios.map { $0.name })
-  func twoRunsOnVirtualTimeAreTheSame(_ name: String) async throws {
+  func outputIsTheSameInEveryRun(_ name: String) async throws {
     let (first, second) = (try await run(name), try await run(name, "--clock", "test"))
     #expect(first.exitCode == 0)
     #expect(first.error == [])
     #expect(first.output.dropLast() == second.output.dropLast())
   }
 
+  // MARK: - Errors
+
   @Test(arguments: [
-    (["countdown", "--from", "3600"], "3600..."),
-    (["timeout-service", "--work", "3600", "--timeout", "7200"], "starts"),
-    (["contexts"], "starts a timer in each"),
-    (["images", "--stall", "3600"], "halts"),
-    (["music-search", "--response", "3600"], "asks"),
+    (["nonsense"], "unknown scenario 'nonsense'"),
+    (["--clock", "test"], "unknown option '--clock'"),
+    (["--version", "2"], "unexpected argument '2'"),
+    (["list", "all"], "unexpected argument 'all'"),
+    (["countdown", ""], "the message is empty: there is nothing to count down to"),
+    (["countdown", "a", "b"], "unexpected argument 'b'"),
+    (["countdown", "--to", "3"], "unknown option '--to'"),
+    (["countdown", "--to=3"], "unknown option '--to'"),
+    (["countdown", "-x"], "unknown option '-x'"),
+    (["countdown", "--from"], "option '--from' needs a value"),
+    (["countdown", "--from", "1", "--from=2"], "option '--from' is given twice"),
+    (
+      ["countdown", "--from", "0"],
+      "option '--from' needs a whole number from 1 to 3600, not '0'"
+    ),
+    (
+      ["countdown", "--clock", "sand"],
+      "option '--clock' needs one of 'test', 'continuous', 'immediate', not 'sand'"
+    ),
+    (
+      ["countdown", "--timeout", "0"],
+      "option '--timeout' needs a number of seconds above 0 and up to 86400, not '0'"
+    ),
+    (["countdown", "--timeline"], "option '--timeline' needs a value"),
+    (
+      ["countdown", "--timeline="],
+      "option '--timeline' needs the path of a file or folder, not ''"
+    ),
+    (
+      ["countdown", "--timeline", "x.svg", "--clock", "continuous"],
+      "option '--timeline' needs '--clock test': only virtual time is recorded"
+    ),
+    (
+      ["countdown", "--timeline=x.svg", "--clock", "immediate"],
+      "option '--timeline' needs '--clock test': only virtual time is recorded"
+    ),
   ])
-  func ctrlCEndsALiveRun(_ arguments: [String], _ text: String) async throws {
-    let process = try DemoProcess(arguments + ["--clock", "continuous"])
-    var output = Data()
-    for await chunk in process.output {
-      output += chunk
-      if String(decoding: output, as: UTF8.self).contains(text) { break }
-    }
-    process.interrupt()
-    let ended = await process.end(after: output)
-    #expect(!ended.hasCrashed)
-    #expect(ended.exitCode == 130)
-    #expect(ended.error == ["ContextDemo: interrupted"])
-    #expect(ended.output.last?.hasSuffix(" of real time") == true)
+  func wrongArgumentsAreNamed(_ arguments: [String], _ message: String) async throws {
+    let result = try await DemoProcess(arguments).end()
+    #expect(result.exitCode == 64)
+    #expect(result.output == [])
+    #expect(result.error.first == "ContextDemo: \(message)")
+    #expect(result.error.dropFirst().first?.hasPrefix("usage: ContextDemo ") == true)
   }
+
+  @Test(arguments: allScenarios.map { $0.name })
+  func usageOfAScenarioIsPrintedOnRequestAndAfterAnError(_ name: String) async throws {
+    let help = try await run(name, "--help")
+    #expect(help.exitCode == 0)
+    #expect(help.error == [])
+    #expect(help.output.first?.hasPrefix("usage: ContextDemo \(name) ") == true)
+
+    let wrong = try await run(name, "--nonsense")
+    #expect(wrong.exitCode == 64)
+    #expect(wrong.output == [])
+    #expect(wrong.error.first == "ContextDemo: unknown option '--nonsense'")
+    #expect(wrong.error.dropFirst() == help.output[...])
+  }
+
+  #if os(Linux)
+    @Test(arguments: [["list"], ["--help"], ["countdown"], []])
+    func fullDiskIsAnError(_ arguments: [String]) async throws {
+      let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+      let result = try await DemoProcess(arguments, writingTo: full).end()
+      #expect(result.exitCode == 74)
+      #expect(result.error == ["ContextDemo: No space left on device"])
+    }
+  #endif
+
+  // MARK: - Recorded timelines
+
+  private let folder = TemporaryFolder()
+  private let untraced = ["CLOCKS_TRACE": ""]
+
+  private func temporaryFile(_ name: String) throws -> String {
+    try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
+    return folder.url.appendingPathComponent(name).path
+  }
+
+  @Test(arguments: allScenarios.map { $0.name })
+  func recordsATimelineOfEveryScenario(_ name: String) async throws {
+    let file = try temporaryFile("picture.svg")
+    let recorded = try await DemoProcess([name, "--timeline", file], environment: untraced).end()
+    #expect(recorded.exitCode == 0)
+    #expect(recorded.error == [])
+    // Recording does not change the output.
+    let plain = try await DemoProcess([name]).end()
+    #expect(recorded.output.dropLast() == plain.output.dropLast())
+    let svg = try String(contentsOfFile: file, encoding: .utf8)
+    #expect(svg.hasPrefix("<svg ") && svg.hasSuffix("</svg>\n"))
+    #expect(svg.contains("<title>ContextDemo \(name)</title>"))
+    #expect(svg.contains(">test</text>") && svg.contains(">printer</text>"))
+  }
+
+  @Test func recordsTraceEventsAsJSON() async throws {
+    let file = try temporaryFile("events.json")
+    let result = try await DemoProcess(["countdown", "--timeline=\(file)"]).end()
+    #expect(result.exitCode == 0)
+    let data = try Data(contentsOf: URL(fileURLWithPath: file))
+    let parsed = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+    let events = try #require(parsed["traceEvents"] as? [[String: Any]])
+    let marks = events.filter { $0["cat"] as? String == "mark" }.map { $0["name"] as? String }
+    #expect(marks == ["chat: 3...", "chat: 2...", "chat: 1...", "chat: Hello"])
+    let times = events.filter { $0["cat"] as? String == "mark" }.map { $0["ts"] as? Double }
+    #expect(times == [0, 1_000_000, 2_000_000, 3_000_000])
+  }
+
+  @Test func recordsATimelineOfAFailure() async throws {
+    let file = try temporaryFile("picture.svg")
+    let result = try await DemoProcess(["countdown", "--timeout", "2.5", "--timeline", file]).end()
+    #expect(result.exitCode == 1)
+    #expect(try String(contentsOfFile: file, encoding: .utf8).contains("2.5 s of virtual time"))
+  }
+
+  @Test func timelineFileThatCannotBeWrittenIsAnError() async throws {
+    let missing = try await DemoProcess(["countdown", "--timeline", "/no/such/folder/x.svg"]).end()
+    #expect(missing.exitCode == 74)
+    #expect(
+      missing.error == [
+        "ContextDemo: cannot write /no/such/folder/x.svg: No such file or directory"
+      ])
+    #if os(Linux)
+      let full = try await DemoProcess(["countdown", "--timeline", "/dev/full"]).end()
+      #expect(full.exitCode == 74)
+      #expect(full.error == ["ContextDemo: cannot write /dev/full: No space left on device"])
+    #endif
+  }
+
+  // Debug builds only: the optimizer removes some hops between actors.
+  #if os(Linux) && DEBUG && compiler(>=6.2)
+    @Test(arguments: ["music-search", "timeout-service"])
+    func picturesInDocsAreUpToDate(_ name: String) async throws {
+      let file = try temporaryFile("picture.svg")
+      _ = try await DemoProcess([name, "--timeline", file], environment: untraced).end()
+      let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+      let picture = root.appendingPathComponent("Docs/Pictures/timeline-\(name).svg")
+      let isSame =
+        try String(contentsOf: picture, encoding: .utf8)
+        == String(contentsOfFile: file, encoding: .utf8)
+      #expect(isSame, "run Scripts/pictures to update it")
+    }
+  #endif
 }

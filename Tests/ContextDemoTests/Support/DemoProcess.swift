@@ -1,11 +1,10 @@
 import Foundation
 
-/// The executable, run in a process of its own.
+/// A running process of the executable.
 struct DemoProcess {
-  /// What is left of a process that has ended.
-  struct Ended {
+  struct Result {
     let exitCode: Int32
-    let hasCrashed: Bool
+    let isEndedBySignal: Bool
     let output: [String]
     let error: [String]
   }
@@ -13,17 +12,17 @@ struct DemoProcess {
   private let process = Process()
   private let ended: AsyncStream<Void>
 
-  /// What it writes on standard output, as it comes; for one reader.
+  /// The chunks of standard output as they arrive, for one reader.
   let output: AsyncStream<Data>
   private let error: AsyncStream<Data>
 
   /// Starts the executable with `arguments`.
   ///
-  /// - Parameter file: Where its standard output goes, if it is not to be read.
+  /// - Parameter file: The destination of standard output, if ``output`` is not used.
   init(
     _ arguments: [String], environment: [String: String] = [:], writingTo file: FileHandle? = nil
   ) throws {
-    // The test bundle and the executable lie side by side.
+    // The executable is in the folder of the test bundle.
     let products = Bundle.main.executableURL?.deletingLastPathComponent()
     let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }
     let directory = bundle.map { URL(fileURLWithPath: $0).deletingLastPathComponent() } ?? products
@@ -44,37 +43,32 @@ struct DemoProcess {
     try process.run()
   }
 
-  /// Does what Ctrl-C does.
-  func interrupt() {
-    process.interrupt()
-  }
-
-  /// Ends it at once, and leaves it no time for anything.
+  /// Sends SIGKILL.
   func kill() {
     Foundation.kill(process.processIdentifier, SIGKILL)
   }
 
-  /// Waits until the process has ended.
+  /// Waits for the end of the process.
   ///
-  /// - Parameter start: What has been read from its output already.
-  func end(after start: Data = Data()) async -> Ended {
+  /// - Parameter start: The part of the output that has already been read.
+  func end(after start: Data = Data()) async -> Result {
     let output = await output.reduce(into: start) { $0 += $1 }
     let error = await error.reduce(into: Data()) { $0 += $1 }
     for await _ in ended {}
-    return Ended(
-      exitCode: process.terminationStatus, hasCrashed: process.terminationReason != .exit,
+    return Result(
+      exitCode: process.terminationStatus, isEndedBySignal: process.terminationReason != .exit,
       output: Self.lines(in: output), error: Self.lines(in: error))
   }
 
   private static func chunks(from pipe: Pipe) -> AsyncStream<Data> {
     let (chunks, continuation) = AsyncStream<Data>.makeStream()
-    // A thread that waits in `read`: closing a file that Dispatch still watches is not safe.
+    // A thread, because closing a file that Dispatch still watches is not safe.
     Thread.detachNewThread {
       let file = pipe.fileHandleForReading.fileDescriptor
       var buffer = [UInt8](repeating: 0, count: 65_536)
       while true {
         let count = read(file, &buffer, buffer.count)
-        // A signal, for example that a child has ended, is not the end of the file.
+        // A signal, for example SIGCHLD, can interrupt `read`.
         if count < 0, errno == EINTR { continue }
         guard count > 0 else { break }
         continuation.yield(Data(buffer[..<count]))
@@ -88,7 +82,7 @@ struct DemoProcess {
   private static func lines(in data: Data) -> [String] {
     String(decoding: data, as: UTF8.self)
       .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-      // After the last line's end there is nothing.
+      // The empty string after the last line break.
       .dropLast()
   }
 }

@@ -4,10 +4,9 @@ import TimeoutTask
 
 @testable import ContextDemo
 
-/// The five scenarios of a service with a timeout, and where its handler is called.
+/// Tests the results of a service with a timeout, and the actor on which its handler runs.
 ///
-/// The tests are isolated to the main actor, and so is the handler; what is recorded needs no
-/// protection.
+/// The tests and the handler are isolated to the main actor.
 @MainActor @Suite struct TimeoutServiceTests {
   let clock = TestClock()
   let record: Record
@@ -16,7 +15,7 @@ import TimeoutTask
     record = Record(clock)
   }
 
-  /// A service whose work takes a number of milliseconds.
+  /// Returns a service whose work takes a number of milliseconds.
   private func service(work milliseconds: Int) -> TimeoutService<String> {
     let (clock, record) = (clock, record)
     return TimeoutService(clock: clock) {
@@ -31,9 +30,9 @@ import TimeoutTask
     }
   }
 
-  /// A handler that adds what it gets, and when, to a list.
+  /// Records results and their times.
   private final class Handler {
-    private(set) var calls: [Timeline.Entry] = []
+    private(set) var calls: [EventLog.Event] = []
     let clock: TestClock<Duration>
 
     init(_ clock: TestClock<Duration>) {
@@ -41,30 +40,30 @@ import TimeoutTask
     }
 
     func callAsFunction(_ result: Result<String, any Error>) {
-      let what =
+      let text =
         switch result {
         case .success(let value): value
         case .failure(let error): error is TimeoutError ? "timeout" : "\(error)"
         }
-      calls.append(Timeline.Entry(time: clock.now.offset, who: "handler", what: what))
+      calls.append(EventLog.Event(time: clock.now.offset, source: "handler", text: text))
     }
   }
 
-  @Test func successBeforeTheTimeout() async throws {
+  @Test func succeedsBeforeTheTimeout() async throws {
     let (service, handler) = (service(work: 1000), Handler(clock))
     service.start(timeout: .seconds(2)) { handler($0) }
     await clock.advance(by: .milliseconds(999))
     #expect(handler.calls == [])
     await clock.advance(by: .milliseconds(1))
     #expect(handler.calls == [.init(1000, "handler", "done")])
-    // The timer has gone with the work.
+    // The timer is cancelled.
     try await clock.checkSuspension()
     await clock.advance(by: .seconds(10))
     #expect(handler.calls.count == 1)
     withExtendedLifetime(service) {}
   }
 
-  @Test func timeoutAtExactlyTheTimeout() async throws {
+  @Test func failsAtExactlyTheTimeout() async throws {
     let (service, handler) = (service(work: 2000), Handler(clock))
     service.start(timeout: .seconds(1)) { handler($0) }
     await clock.advance(by: .nanoseconds(999_999_999))
@@ -75,11 +74,11 @@ import TimeoutTask
     await clock.advance(by: .seconds(10))
     #expect(handler.calls.count == 1)
     #expect(
-      await record.entries == [.init(0, "work", "begins"), .init(1000, "work", "is cancelled")])
+      await record.events == [.init(0, "work", "begins"), .init(1000, "work", "is cancelled")])
     withExtendedLifetime(service) {}
   }
 
-  @Test func releasedItNeverCallsItsHandler() async throws {
+  @Test func releaseSuppressesTheHandler() async throws {
     let handler = Handler(clock)
     var service: TimeoutService? = service(work: 1000)
     service?.start(timeout: .seconds(2)) { handler($0) }
@@ -88,12 +87,12 @@ import TimeoutTask
     await clock.advance(by: .seconds(10))
     #expect(handler.calls == [])
     #expect(
-      await record.entries == [.init(0, "work", "begins"), .init(500, "work", "is cancelled")])
+      await record.events == [.init(0, "work", "begins"), .init(500, "work", "is cancelled")])
     #expect(service == nil)
   }
 
-  /// The result is there, and on its way to the handler, when the service is released.
-  @Test func releasedAtTheLastMomentItNeverCallsItsHandler() async throws {
+  /// The release happens after the work has ended and before the handler is called.
+  @Test func releaseAfterTheWorkSuppressesTheHandler() async throws {
     let handler = Handler(clock)
     var service: TimeoutService? = service(work: 1000)
     let release = Task {
@@ -108,7 +107,7 @@ import TimeoutTask
     #expect(service == nil)
   }
 
-  @Test func itStartsAgainAfterSuccess() async throws {
+  @Test func startsAgainAfterSuccess() async throws {
     let (service, handler) = (service(work: 1000), Handler(clock))
     service.start(timeout: .seconds(2)) { handler($0) }
     await clock.advance(by: .seconds(5))
@@ -118,7 +117,7 @@ import TimeoutTask
     withExtendedLifetime(service) {}
   }
 
-  @Test func itStartsAgainAfterATimeout() async throws {
+  @Test func startsAgainAfterATimeout() async throws {
     let (service, handler) = (service(work: 1000), Handler(clock))
     service.start(timeout: .milliseconds(300)) { handler($0) }
     await clock.advance(by: .seconds(5))
@@ -128,7 +127,7 @@ import TimeoutTask
     withExtendedLifetime(service) {}
   }
 
-  @Test func startingWhileRunningCancelsTheFirst() async throws {
+  @Test func secondStartCancelsTheFirst() async throws {
     let service = service(work: 1000)
     let (first, second) = (Handler(clock), Handler(clock))
     service.start(timeout: .seconds(2)) { first($0) }
@@ -138,13 +137,13 @@ import TimeoutTask
     #expect(first.calls == [])
     #expect(second.calls == [.init(1500, "handler", "done")])
     #expect(
-      await record.entries == [
+      await record.events == [
         .init(0, "work", "begins"), .init(500, "work", "is cancelled"),
         .init(500, "work", "begins"),
       ])
   }
 
-  @Test func theAsyncFace() async throws {
+  @Test func asyncFunction() async throws {
     let service = service(work: 1000)
     let first = Task { try await service.run(timeout: .seconds(2)) }
     await clock.advance(by: .milliseconds(500))
@@ -162,7 +161,7 @@ import TimeoutTask
     #expect(try await third.value == "done")
   }
 
-  @Test func workThatIgnoresItsCancellationDoesNotDelayTheTimeout() async throws {
+  @Test func timesOutAlthoughWorkIgnoresCancellation() async throws {
     let (clock, handler) = (clock, Handler(clock))
     let service = TimeoutService(clock: clock) {
       await Task { try? await clock.sleep(for: .seconds(60)) }.value
@@ -174,9 +173,9 @@ import TimeoutTask
     withExtendedLifetime(service) {}
   }
 
-  // MARK: - Where the handler is called
+  // MARK: - Isolation of the handler
 
-  /// An actor that starts a service and handles its result.
+  /// Starts a service and handles its result.
   private actor Desk {
     private var service: TimeoutService<String>?
     private(set) var isHandledHere: Bool?
@@ -184,14 +183,13 @@ import TimeoutTask
     func start(on clock: TestClock<Duration>) {
       service = TimeoutService(clock: clock) { "done" }
       service?.start(timeout: .seconds(1)) { _ in
-        // A crash, if it were elsewhere.
         self.assertIsolated()
         self.isHandledHere = true
       }
     }
   }
 
-  @Test func theHandlerIsCalledOnTheCallersActor() async throws {
+  @Test func handlerRunsOnTheActorOfTheCaller() async throws {
     let desk = Desk()
     await desk.start(on: clock)
     await clock.settle()

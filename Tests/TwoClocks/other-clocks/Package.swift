@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package that stands for any other with a module of the name of ours.
+// Represents any other package with a module named Clocks.
 let package = Package(
   name: "other-clocks",
   products: [.library(name: "Clocks", targets: ["Clocks"])],

@@ -1,13 +1,13 @@
 import Observation
 import TimeoutTask
 
-/// The model of a view in which a text is written, which is saved by itself.
+/// The model of a text editor that saves automatically.
 @MainActor @Observable public final class DraftModel {
-  /// What the view says about the text.
+  /// The state that the view shows.
   public enum Status: Hashable, Sendable {
     case idle, waiting, saving, saved
-    /// It takes longer than ten seconds, or does not work.
-    case trouble
+    /// Saving has failed, or has taken longer than ten seconds.
+    case failed
   }
 
   public private(set) var status = Status.idle
@@ -16,12 +16,14 @@ import TimeoutTask
   @ObservationIgnored private let save: @Sendable (String) async throws -> Void
   @ObservationIgnored private var task: Task<Void, any Error>?
 
-  /// - Parameter save: Keeps a text.
+  /// Creates an empty draft.
+  ///
+  /// - Parameter save: Stores a text.
   public init(save: @escaping @Sendable (String) async throws -> Void) {
     self.save = save
   }
 
-  /// Somebody has typed.
+  /// Updates the text and saves it after 800 ms without another update.
   public func type(_ text: String) {
     self.text = text
     status = .waiting
@@ -41,10 +43,10 @@ import TimeoutTask
       try await Task.sleep(for: .seconds(3))
       status = .idle
     } catch is CancellationError {
-      // Somebody has typed, and that task goes on.
+      // A later update has cancelled this task and set the status.
       throw CancellationError()
     } catch {
-      status = .trouble
+      status = .failed
     }
   }
 }

@@ -2,7 +2,7 @@ import ClocksTestKit
 import Drafts
 import Testing
 
-/// Nothing of time is injected into the model; each test has a time of its own.
+/// The model has no injected clock: each test runs in virtual time.
 @MainActor @Suite(.virtualTime) struct DraftModelTests {
   private actor Disk {
     private(set) var texts: [String] = []
@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  @Test func savesWhenNobodyHasTypedForAWhile() async throws {
+  @Test func savesAfterAPauseInTyping() async throws {
     let disk = Disk()
     let model = DraftModel { try await disk.save($0) }
     for text in ["D", "De", "Dear"] {
@@ -29,7 +29,7 @@ import Testing
     #expect(await disk.texts == ["Dear"])
   }
 
-  @Test func saysSavedForThreeSeconds() async throws {
+  @Test func showsSavedForThreeSeconds() async throws {
     let model = DraftModel { _ in try await Task.sleep(for: .seconds(2)) }
     #expect(model.status == .idle)
     model.type("Dear")
@@ -42,19 +42,19 @@ import Testing
     #expect(model.status == .idle)
   }
 
-  @Test func warnsWhenSavingTakesLong() async throws {
+  @Test func failsWhenSavingTakesTooLong() async throws {
     let disk = Disk(delay: .seconds(60))
     let model = DraftModel { try await disk.save($0) }
     model.type("Dear")
     try await Task.sleep(for: .milliseconds(10_799))
     #expect(model.status == .saving)
     try await Task.sleep(for: .milliseconds(2))
-    #expect(model.status == .trouble)
+    #expect(model.status == .failed)
     try await Task.sleep(for: .seconds(60))
     #expect(await disk.texts == [])
   }
 
-  @Test func typingWhileItSavesSavesTheNewText() async throws {
+  @Test func typingDuringASaveSavesTheNewText() async throws {
     let disk = Disk(delay: .seconds(2))
     let model = DraftModel { try await disk.save($0) }
     model.type("Dear")

@@ -1,7 +1,7 @@
 import Clocks
 import TimeoutTask
 
-/// How warm it is somewhere, in degrees.
+/// The temperature in a city, in degrees.
 public struct Report: Sendable, Hashable {
   public let city: String
   public let degrees: Int
@@ -12,58 +12,58 @@ public struct Report: Sendable, Hashable {
   }
 }
 
-/// Where reports come from: another service, which may be slow, or away.
+/// The source of reports: a remote service, which may be slow or unavailable.
 public protocol WeatherStation: Sendable {
   func report(for city: String) async throws -> Report
 }
 
-/// Answers requests, and asks the station as seldom as it can.
+/// Caches the reports of a station, and retries failed requests.
 public actor WeatherService {
   private let station: any WeatherStation
   private let clock: AnyClock<Duration>
-  private var kept: [String: (report: Report, expiry: AnyClock<Duration>.Instant)] = [:]
+  private var cached: [String: (report: Report, expiry: AnyClock<Duration>.Instant)] = [:]
 
   public init(station: any WeatherStation, clock: some Clock<Duration> = ContinuousClock()) {
     self.station = station
     self.clock = AnyClock(clock)
   }
 
-  /// A report that is no older than a minute.
+  /// Returns a report that is at most one minute old.
   ///
-  /// It is asked for up to four times, with pauses of 1, 2 and 4 seconds, and each time for no more than
+  /// Makes up to four attempts, with pauses of 1, 2 and 4 seconds. Each attempt has a timeout of
   /// five seconds.
   public func report(for city: String) async throws -> Report {
-    if let (report, expiry) = kept[city], clock.now < expiry { return report }
-    let report = try await ask(for: city, pauses: [1, 2, 4])
-    kept[city] = (report, clock.now + .seconds(60))
+    if let (report, expiry) = cached[city], clock.now < expiry { return report }
+    let report = try await fetch(for: city, pauses: [1, 2, 4])
+    cached[city] = (report, clock.now + .seconds(60))
     return report
   }
 
-  /// Keeps the reports for some cities fresh, until the task is cancelled.
+  /// Refreshes the reports for `cities` every `interval` until the task is cancelled.
   public func refresh(_ cities: [String], every interval: Duration) async {
     for await _ in clock.timer(interval: interval) {
       for city in cities {
-        kept[city] = nil
+        cached[city] = nil
         _ = try? await report(for: city)
       }
     }
   }
 
-  private func ask(for city: String, pauses: [Int]) async throws -> Report {
+  private func fetch(for city: String, pauses: [Int]) async throws -> Report {
     for pause in pauses {
       do {
-        return try await askOnce(for: city)
+        return try await fetchOnce(for: city)
       } catch is CancellationError {
         throw CancellationError()
       } catch {
         try await clock.sleep(for: .seconds(pause))
       }
     }
-    return try await askOnce(for: city)
+    return try await fetchOnce(for: city)
   }
 
-  private func askOnce(for city: String) async throws -> Report {
-    try await withTimeout(.seconds(5), clock: clock, name: "ask the station") { [station] in
+  private func fetchOnce(for city: String) async throws -> Report {
+    try await withTimeout(.seconds(5), clock: clock, name: "fetch a report") { [station] in
       try await station.report(for: city)
     }
   }

@@ -4,7 +4,7 @@ import TimeoutTask
 import Weather
 
 @Suite struct WeatherServiceTests {
-  /// A station that takes so long for each answer, and is away the first few times.
+  /// A station that answers after `delay`, and whose first `failures` answers are errors.
   private actor Station: WeatherStation {
     private let clock: TestClock<Duration>
     private let delay: Duration
@@ -21,16 +21,16 @@ import Weather
       requests.append(clock.now.offset)
       let number = requests.count
       try await clock.sleep(for: delay)
-      if number <= failures { throw Away() }
+      if number <= failures { throw Unavailable() }
       return Report(city: city, degrees: 20 + number)
     }
   }
 
-  private struct Away: Error {}
+  private struct Unavailable: Error {}
 
   private let clock = TestClock()
 
-  @Test func asksAgainAfterLongerAndLongerPauses() async throws {
+  @Test func retriesWithExponentialBackoff() async throws {
     let station = Station(clock, failures: 3)
     let service = WeatherService(station: station, clock: clock)
     let report = Task { try await service.report(for: "Oslo") }
@@ -39,27 +39,27 @@ import Weather
     #expect(await station.requests == [0, 1, 3, 7].map(Duration.seconds))
   }
 
-  @Test func givesUpAfterTheFourthTime() async throws {
+  @Test func failsAfterFourAttempts() async throws {
     let station = Station(clock, failures: 4)
     let service = WeatherService(station: station, clock: clock)
     let report = Task { try await service.report(for: "Oslo") }
     await clock.run()
-    await #expect(throws: Away.self) { try await report.value }
+    await #expect(throws: Unavailable.self) { try await report.value }
     #expect(await station.requests.count == 4)
   }
 
-  @Test func waitsFiveSecondsForAnAnswer() async throws {
+  @Test func timesOutAfterFiveSeconds() async throws {
     let station = Station(clock, delay: .seconds(6))
     let service = WeatherService(station: station, clock: clock)
     let report = Task { try await service.report(for: "Oslo") }
     await clock.run()
-    await #expect(throws: TimeoutError(timeout: .seconds(5), operation: "ask the station")) {
+    await #expect(throws: TimeoutError(timeout: .seconds(5), operation: "fetch a report")) {
       try await report.value
     }
     #expect(await station.requests == [0, 6, 13, 22].map(Duration.seconds))
   }
 
-  @Test func keepsAnAnswerForAMinute() async throws {
+  @Test func cachesAReportForOneMinute() async throws {
     let station = Station(clock)
     let service = WeatherService(station: station, clock: clock)
     #expect(try await service.report(for: "Oslo").degrees == 21)

@@ -1,4 +1,4 @@
 public import Clocks
 
-/// Code that uses the other package's module, and never heard of ours.
+/// A clock of the other package. This target does not depend on swift-test-clocks.
 public let clockOfTheApp = TestClock()

@@ -2,12 +2,12 @@ import Testing
 import TimeoutTask
 import VirtualClocks
 
-/// The module TimeoutTask has a type of the same name; `::` says that the module is meant.
+/// The module TimeoutTask contains a type of the same name; `::` selects the module.
 @Suite struct ModuleNameTests {
-  /// A function of one's own that hides the module's.
+  /// Shadows the function of the module.
   private func withTimeout(_ text: String) -> String { text }
 
-  @Test func theModulesFunctionHasAFullName() async throws {
+  @Test func moduleSelectorFindsTheFunction() async throws {
     let clock = TestClock()
     let work = Task {
       try await TimeoutTask::withTimeout(.seconds(2), clock: clock) {

@@ -4,9 +4,9 @@ import Testing
 import TimeoutTask
 import VirtualClocks
 
-/// Both modules in one graph, each under a name of its own.
+/// Uses both modules in one file, each under a different name.
 @Suite struct TwoClocksTests {
-  @Test func oursMovesTime() async {
+  @Test func testClockAdvancesTime() async {
     let clock = VirtualClocks.TestClock()
     let task = Task { try await clock.sleep(for: .seconds(1)) }
     await clock.advance(by: .seconds(1))
@@ -14,7 +14,7 @@ import VirtualClocks
     #expect(clockOfTheApp.origin == "the other package")
   }
 
-  @Test(.virtualTime) func theTestKitKnowsOurs() async throws {
+  @Test(.virtualTime) func virtualTimeWorksWithTheAlias() async throws {
     let time = try #require(VirtualTime.current)
     try await Task.sleep(for: .seconds(3600))
     #expect(time.now.offset == .seconds(3600))

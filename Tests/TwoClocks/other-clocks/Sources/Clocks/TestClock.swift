@@ -1,7 +1,6 @@
-/// A clock of the other package, with the name of ours.
+/// A type with the same name as a type in swift-test-clocks.
 public struct TestClock: Sendable {
   public init() {}
 
-  /// Whose clock it is.
   public var origin: String { "the other package" }
 }

@@ -1,28 +1,28 @@
 import Clocks
 
 extension Context {
-  /// Runs `handler` in this context when `interval` has passed, unless the lifetime ends before.
+  /// Runs `handler` once in this context after `interval`, if the returned lifetime still exists.
   func singleTimer(
     interval: Duration, handler: @escaping @Sendable () -> Void
   ) -> Lifetime {
     timer(interval: interval, repeats: false, handler: handler)
   }
 
-  /// Runs `handler` in this context each time that `interval` has passed, until the lifetime ends.
+  /// Runs `handler` in this context every `interval` until the returned lifetime is released.
   func periodicTimer(
     interval: Duration, handler: @escaping @Sendable () -> Void
   ) -> Lifetime {
     timer(interval: interval, repeats: true, handler: handler)
   }
 
-  /// Like ``singleTimer(interval:handler:)``, and hands `parameter` to the handler.
+  /// Starts a single timer that passes `parameter` to the handler.
   func singleTimer<Parameter: Sendable>(
     parameter: Parameter, interval: Duration, handler: @escaping @Sendable (Parameter) -> Void
   ) -> Lifetime {
     singleTimer(interval: interval) { handler(parameter) }
   }
 
-  /// Like ``periodicTimer(interval:handler:)``, and hands `parameter` to the handler.
+  /// Starts a periodic timer that passes `parameter` to the handler.
   func periodicTimer<Parameter: Sendable>(
     parameter: Parameter, interval: Duration, handler: @escaping @Sendable (Parameter) -> Void
   ) -> Lifetime {
@@ -35,11 +35,19 @@ extension Context {
     let lifetime = Lifetime()
     lifetime.task = Task { [clock, weak lifetime] in
       for await _ in clock.timer(interval: interval) {
-        // Asked in the context itself: a lifetime that ends there ends its timer for certain.
+        // The check runs in the context, so a release in the context always suppresses the handler.
         self.invoke { [weak lifetime] in if lifetime != nil { handler() } }
         guard repeats else { return }
       }
     }
     return lifetime
   }
+}
+
+/// Owns a timer: releasing the lifetime cancels the timer.
+final class Lifetime: @unchecked Sendable {
+  /// The task of the timer. Set once, before the lifetime is shared.
+  fileprivate(set) var task: Task<Void, Never>?
+
+  deinit { task?.cancel() }
 }

@@ -1,0 +1,111 @@
+import Dispatch
+import Foundation
+
+/// Runs synchronous work somewhere, now or later.
+///
+/// Every scheduler runs each piece of work once. A serial scheduler runs one piece at a time, in
+/// the order of submission; work submitted by a running piece starts after that piece has ended.
+/// When `wait` returns, its work has run.
+protocol WorkScheduler: Sendable {
+  /// Submits `work`.
+  func schedule(_ work: @escaping @Sendable () -> Void)
+
+  /// Runs `work` in its turn and returns its result.
+  ///
+  /// Deadlocks if called from work of the same serial scheduler.
+  func wait<Value: Sendable>(for work: @Sendable () -> Value) -> Value
+}
+
+/// Creates schedulers, so that a class can have as many as it needs without exposing their number.
+protocol WorkSchedulerFactory: Sendable {
+  /// Returns a scheduler that runs one piece of work at a time.
+  func serial(named name: String) -> any WorkScheduler
+  /// Returns a scheduler that may run several pieces of work concurrently.
+  func concurrent(named name: String) -> any WorkScheduler
+  /// The scheduler of the main queue.
+  var main: any WorkScheduler { get }
+}
+
+// MARK: - Production
+
+/// Creates schedulers for production: dispatch queues.
+struct DispatchSchedulers: WorkSchedulerFactory {
+  func serial(named name: String) -> any WorkScheduler {
+    QueueScheduler(queue: DispatchQueue(label: name))
+  }
+
+  func concurrent(named name: String) -> any WorkScheduler {
+    QueueScheduler(queue: DispatchQueue(label: name, attributes: .concurrent))
+  }
+
+  var main: any WorkScheduler { QueueScheduler(queue: .main, isMain: true) }
+
+  private struct QueueScheduler: WorkScheduler {
+    let queue: DispatchQueue
+    var isMain = false
+
+    func schedule(_ work: @escaping @Sendable () -> Void) {
+      queue.async(execute: work)
+    }
+
+    func wait<Value: Sendable>(for work: @Sendable () -> Value) -> Value {
+      // `sync` on the main queue from the main queue would deadlock.
+      isMain && DispatchQueue.isOnMain ? work() : queue.sync(execute: work)
+    }
+  }
+}
+
+extension DispatchQueue {
+  /// Whether the caller runs on the main queue.
+  ///
+  /// Not the same as the main thread: on Linux, other threads also serve the main queue.
+  static var isOnMain: Bool { getSpecific(key: mainKey) != nil }
+
+  private static let mainKey: DispatchSpecificKey<Void> = {
+    let key = DispatchSpecificKey<Void>()
+    DispatchQueue.main.setSpecific(key: key, value: ())
+    return key
+  }()
+}
+
+// MARK: - Tests
+
+/// Creates schedulers for tests: work has run when `schedule` returns.
+struct SynchronousSchedulers: WorkSchedulerFactory {
+  func serial(named name: String) -> any WorkScheduler { SerialScheduler() }
+
+  func concurrent(named name: String) -> any WorkScheduler { ImmediateScheduler() }
+
+  let main: any WorkScheduler = SerialScheduler()
+
+  /// Runs work immediately, even inside other work.
+  private struct ImmediateScheduler: WorkScheduler {
+    func schedule(_ work: @escaping @Sendable () -> Void) { work() }
+
+    func wait<Value: Sendable>(for work: @Sendable () -> Value) -> Value { work() }
+  }
+
+  /// Runs work immediately, unless its own work is running; then queues the work behind it.
+  ///
+  /// A serial queue never starts a piece of work inside another, so this scheduler must not either.
+  private final class SerialScheduler: WorkScheduler {
+    /// Held while work runs, so that other threads wait; guards the properties below.
+    private let lock = NSRecursiveLock()
+    nonisolated(unsafe) private var backlog: [@Sendable () -> Void] = []
+    nonisolated(unsafe) private var isRunning = false
+
+    func schedule(_ work: @escaping @Sendable () -> Void) {
+      lock.withLock {
+        backlog.append(work)
+        guard !isRunning else { return }
+        isRunning = true
+        while !backlog.isEmpty { backlog.removeFirst()() }
+        isRunning = false
+      }
+    }
+
+    func wait<Value: Sendable>(for work: @Sendable () -> Value) -> Value {
+      lock.withLock(work)
+    }
+  }
+}
