@@ -1,19 +1,18 @@
-/// The timers of all deadlines on the `ContinuousClock`: one heap, and one sleep, until the first.
+/// The timers of all deadlines on the `ContinuousClock`: one heap, and one sleep until the first.
 ///
-/// It has no thread: a task of its own sleeps on the clock. That makes it as good as the clock where
-/// the machine is suspended, and where time is late; and what is due when a sleep ends rings even if
-/// the clock says that it is too early. When deadlines come in later and later, which they do if all
-/// timeouts are of the same length, that one sleep serves very many of them. One that comes before
-/// those that are here needs a new sleep, and the old one is cancelled.
+/// There is no thread. A task sleeps on the clock, so the timers keep the clock's rules when the machine
+/// is suspended or the clock is late. When a sleep ends, its deadline has passed, even if the clock's
+/// reading is earlier. If all timeouts have one length, deadlines are added in order, and one sleep
+/// serves very many of them. An earlier deadline needs a new sleep, and the old sleep is cancelled.
 ///
-/// Every alarm rings in a task of its own, because somebody's cancellation handlers run there: they
-/// keep no other alarm waiting.
+/// Each alarm rings in a task of its own, because it runs cancellation handlers of user code: a slow
+/// handler does not delay other alarms.
 ///
-/// Only where time is real: see `RealTime`.
+/// Used only in real time: see `RealTime.isCertain`.
 final class SharedTimers: @unchecked Sendable {
-  /// A sleep until something is due.
+  /// A sleep until a deadline, in the units of `RealTime`.
   struct Sleep: Equatable, Sendable {
-    /// Later sleeps have higher numbers. Only the latest has a meaning.
+    /// Later sleeps have higher numbers. Only the latest sleep counts.
     let number: UInt64
     let deadline: Int64
     let slack: Int64
@@ -21,13 +20,13 @@ final class SharedTimers: @unchecked Sendable {
 
   private struct State {
     var heap = TimerHeap()
-    /// What is slept until, or is about to be: at the latest.
+    /// The end of the current sleep at the latest: its deadline and slack.
     var latest = Int64.max
     var lastNumber: UInt64 = 0
     /// The task that sleeps, and the number of its sleep.
     var sleeper: (number: UInt64, task: Task<Void, Never>)?
 
-    /// The sleep until the first deadline, if there is one.
+    /// Returns a new sleep until the first deadline, if there is one.
     mutating func nextSleep() -> Sleep? {
       guard let (deadline, slack) = heap.first() else {
         latest = .max
@@ -41,7 +40,7 @@ final class SharedTimers: @unchecked Sendable {
 
   static let shared = SharedTimers(now: { RealTime.now }, sleep: { await RealTime.sleep($0) })
 
-  /// Nothing is resumed, cancelled or called under its lock.
+  /// No alarm rings, no task is cancelled and no alarm released under its lock.
   private let state = Guarded(State())
 
   private let now: @Sendable () -> Int64
@@ -49,7 +48,7 @@ final class SharedTimers: @unchecked Sendable {
 
   /// - Parameters:
   ///   - now: Reads the clock.
-  ///   - sleep: Sleeps on it, until it is time or the task is cancelled.
+  ///   - sleep: Sleeps on the clock, until the deadline or until the task is cancelled.
   init(
     now: @escaping @Sendable () -> Int64, sleep: @escaping @Sendable (Sleep) async -> Void
   ) {
@@ -59,18 +58,17 @@ final class SharedTimers: @unchecked Sendable {
 
   deinit { state.destroy() }
 
-  /// The number of deadlines that are waited for.
+  /// The number of deadlines in the heap.
   var count: Int { state.withLock { $0.heap.count } }
 
-  /// Has an alarm ring when an instant of the `ContinuousClock`, as `RealTime` reads it, has passed.
-  /// The tolerance is in attoseconds, too.
+  /// Adds an alarm at a reading of `RealTime`. Both numbers are attoseconds.
   func add(
     at reading: Int128, tolerance: Int128?, _ alarm: any Alarm
   ) -> TimerHeap.Ticket {
     add(RealTime.units(reading), slack: RealTime.units(max(0, tolerance ?? 0)), alarm)
   }
 
-  /// Has an alarm ring when a deadline has passed, and keeps it until then.
+  /// Adds an alarm that rings when a deadline has passed, and retains it until then. O(log n).
   func add(_ deadline: Int64, slack: Int64, _ alarm: any Alarm) -> TimerHeap.Ticket {
     let (ticket, sleep) = state.withLock { state in
       let ticket = state.heap.add(deadline, slack: slack, alarm)
@@ -80,19 +78,19 @@ final class SharedTimers: @unchecked Sendable {
     return ticket
   }
 
-  /// Lets a deadline be forgotten, unless it has passed.
+  /// Removes a deadline, unless it has passed. O(1) amortized.
   func remove(_ ticket: TimerHeap.Ticket) {
     let alarm = state.withLock { $0.heap.remove(ticket) }
-    // Not under the lock: it may be the last who holds the alarm.
+    // Not under the lock: this may release the last reference to the alarm.
     withExtendedLifetime(alarm) {}
   }
 
   // MARK: - Sleeping
 
-  /// Has a new task sleep, and then do what is due, in place of the one that has slept until now.
+  /// Starts a task that sleeps and rings what is due, in place of the task that has slept until now.
   @inline(never)
   private func begin(_ sleep: Sleep) {
-    // Detached: it is nobody's who happens to be the first to set a deadline.
+    // Detached, because the task serves all deadlines and not only the caller's.
     let task = Task.detached(priority: .high) { [self] in
       var next: Sleep? = sleep
       while let sleep = next {
@@ -108,9 +106,9 @@ final class SharedTimers: @unchecked Sendable {
     replaced?.cancel()
   }
 
-  /// Has everybody ring who is due when a sleep has ended, and says how long to sleep next.
+  /// Rings the alarms that are due when a sleep has ended. Returns the next sleep.
   private func end(_ sleep: Sleep) -> Sleep? {
-    // The sleep has ended: its deadline has passed, whatever the clock says.
+    // The sleep has ended, so its deadline has passed, even if the clock's reading is earlier.
     let now = max(now(), sleep.deadline)
     let (passed, next): ([any Alarm], Sleep?) = state.withLock { state in
       guard state.lastNumber == sleep.number else { return ([], nil) }

@@ -212,34 +212,27 @@ import Testing
     let executor = HeldExecutor()
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Says whether the operation was cancelled.
-    func run(under deadline: RealTimeDeadline) async -> Bool {
-      var wasCancelled = false
-      let place = UnsafeMutablePointer<Bool>.allocate(capacity: 1)
-      defer { place.deallocate() }
-      _ = await deadline.run(into: place) { () async -> Bool in
-        wasCancelled = Task.isCancelled
-        return true
-      }
-      return wasCancelled
+    /// Returns whether the operation was cancelled.
+    func run(under deadline: RealTimeDeadline) async throws -> Bool {
+      try await deadline.run { Task.isCancelled }
     }
   }
 
   @Test(arguments: [false, true])
-  func aCallerThatIsCancelledFirstHearsOfNoTimeout(_ isCancelled: Bool) async {
+  func aCallerThatWasCancelledBeforeTheDeadlineGetsNoTimeout(_ isCancelled: Bool) async throws {
     let held = Held()
-    let deadline = RealTimeDeadline(
-      at: RealTime.reading(of: .now + .seconds(3600)), nil, name: nil, inside: nil)
+    let limit = try #require(RealTimeLimit.from(.seconds(3600), tolerance: nil))
+    let deadline = RealTimeDeadline(limit, name: nil, inside: nil)
     let task = Task {
       if isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
-      return await held.run(under: deadline)
+      return try await held.run(under: deadline)
     }
     // The caller comes here and waits for the operation, which has not begun when time is over.
     await held.executor.runOne()
     deadline.ring()
     // The operation; and the caller goes on.
     held.executor.runAll()
-    #expect(await task.value)
+    #expect(try await task.value)
     #expect((deadline.interruption == nil) == isCancelled)
   }
 
