@@ -3,8 +3,9 @@ import Synchronization
 /// The deadline under which the current code runs.
 ///
 /// ``withDeadline(_:tolerance:clock:name:operation:)`` and its variants set a deadline for their
-/// operation, and a ``TimeoutTask`` sets one for its work. All code that they call can ask for it: a
-/// client sends it to a server along with a request, and code need not begin work that would be late.
+/// operation, and a ``TimeoutTask`` sets one for its work. All code that they call can ask for it:
+/// a client sends it to a server along with a request, and code need not begin work that would be
+/// late.
 ///
 /// ```swift
 /// if let remaining = Deadline.remaining() { request.timeout = remaining }
@@ -12,15 +13,16 @@ import Synchronization
 ///
 /// ## Which tasks have a deadline
 ///
-/// The operation and its child tasks, which the deadline cancels. An unstructured task has none, even
-/// if it was started there, because no deadline cancels it; see `Task.inheritingDeadline`.
+/// The operation and its child tasks, which the deadline cancels. An unstructured task has none,
+/// even if it was started there, because no deadline cancels it; see `Task.inheritingDeadline`.
 public enum Deadline {
   /// Returns the instant at which the current task is cancelled: the earliest of its deadlines on
   /// `clock`.
   ///
-  /// The instant may have passed. Deadlines on other clocks are ignored: instants of different clocks
-  /// cannot be compared. Two clocks are the same if they have one type, and are `Identifiable` with
-  /// equal ids. Two `ContinuousClock`s are the same, and so are two `SuspendingClock`s.
+  /// The instant may have passed. Deadlines on other clocks are ignored: instants of different
+  /// clocks cannot be compared. Two clocks are the same if they have one type, and are
+  /// `Identifiable` with equal ids. Two `ContinuousClock`s are the same, and so are two
+  /// `SuspendingClock`s.
   ///
   /// - Parameter clock: The clock whose deadlines count.
   /// - Returns: The instant, or `nil` if no deadline on that clock cancels the current task.
@@ -41,20 +43,20 @@ public enum Deadline {
 
 /// A deadline under which some code runs, and the deadlines around it.
 ///
-/// Code has its innermost deadline in a task-local value. `Deadline` reads it, and so does a further
-/// deadline, to find out whether it is needed.
+/// Code has its innermost deadline in a task-local value. `Deadline` reads it, and so does a
+/// further deadline, to find out whether it is needed.
 ///
 /// Child tasks inherit a task-local value, and the deadline cancels them with their parent.
-/// Unstructured tasks inherit it too, but no deadline cancels them. The address of the value tells them
-/// apart: a child task reads its parent's value, and an unstructured task has a copy.
+/// Unstructured tasks inherit it too, but no deadline cancels them. The address of the value tells
+/// them apart: a child task reads its parent's value, and an unstructured task has a copy.
 class ActiveDeadline: @unchecked Sendable {
   @TaskLocal private static var innermost: ActiveDeadline?
 
   /// The deadline around this one, if it governs the same code.
   let outer: ActiveDeadline?
 
-  /// The address of the task-local value that holds this deadline. Written before the code begins; only
-  /// compared, never read.
+  /// The address of the task-local value that holds this deadline. Written before the code begins;
+  /// only compared, never read.
   private var place: UnsafeRawPointer?
 
   /// Whether the code has ended. Then another value may have the same address.
@@ -109,7 +111,8 @@ class ActiveDeadline: @unchecked Sendable {
   /// The deadline as it is now, on its clock. Subclasses override this.
   var onClock: (any AnyDeadlineOnClock)? { nil }
 
-  /// Returns the earliest deadline on a clock: this one or one around it. O(d) for d nested deadlines.
+  /// Returns the earliest deadline on a clock: this one or one around it. O(d) for d nested
+  /// deadlines.
   func nearest<C: Clock>(on clock: C) -> C.Instant? {
     var nearest: C.Instant?
     forEach(on: clock) { deadline in
@@ -119,7 +122,8 @@ class ActiveDeadline: @unchecked Sendable {
     return nearest
   }
 
-  /// Returns whether this deadline, or one around it, is certain to pass before a further one has to.
+  /// Returns whether this deadline, or one around it, is certain to pass before a further one has
+  /// to.
   ///
   /// O(d) for d nested deadlines.
   func covers<C: Clock>(_ instant: C.Instant, tolerance: C.Duration?, on clock: C) -> Bool {

@@ -2,8 +2,8 @@ extension AsyncSequence {
   /// Returns a sequence of the same elements that limits the time for each.
   ///
   /// The time starts when the loop asks for the next element, so the loop's body does not count. If
-  /// neither an element nor the end has come in time, ``TimeoutError`` is thrown. After an error the
-  /// sequence is at its end.
+  /// neither an element nor the end has come in time, ``TimeoutError`` is thrown. After an error
+  /// the sequence is at its end.
   ///
   /// ```swift
   /// for try await message in socket.messages.timeout(.seconds(30), name: "wait for a heartbeat") {
@@ -12,8 +12,8 @@ extension AsyncSequence {
   /// ```
   ///
   /// Each element is awaited as by ``withTimeout(_:tolerance:clock:name:operation:)``: the timeout
-  /// cancels the base sequence and waits for it. **A sequence that ignores cancellation is waited for,
-  /// however long it takes.** An element that it returns late is returned.
+  /// cancels the base sequence and waits for it. **A sequence that ignores cancellation is waited
+  /// for, however long it takes.** An element that it returns late is returned.
   ///
   /// To limit the time for all elements together, use `withTimeout` around the loop.
   ///

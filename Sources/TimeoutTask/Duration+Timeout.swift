@@ -1,8 +1,8 @@
 extension Duration {
   /// The shortest timeout that never passes: 2⁶² seconds, some 146 billion years.
   ///
-  /// Beyond 2⁶³ seconds the arithmetic of `Duration` and of the system's clocks traps. The difference
-  /// leaves room for any `now`.
+  /// Beyond 2⁶³ seconds the arithmetic of `Duration` and of the system's clocks traps. The
+  /// difference leaves room for any `now`.
   static let forEver = Duration.seconds(1 << 62)
 
   /// Makes a timeout of a number of seconds. NaN leaves no time, and no number traps.

@@ -9,9 +9,9 @@ enum Interruption: Sendable {
 ///
 /// This value only decides. Its owner holds the lock, and acts after it has released the lock.
 ///
-/// The deadline cancels the operation's task from another thread, so the task has to exist until that
-/// call returns. Thread A decides to cancel the task and releases the lock. Thread B runs the task to
-/// its end: it suspends in `wait(_:)` until thread A has called `cancelled()`.
+/// The deadline cancels the operation's task from another thread, so the task has to exist until
+/// that call returns. Thread A decides to cancel the task and releases the lock. Thread B runs the
+/// task to its end: it suspends in `wait(_:)` until thread A has called `cancelled()`.
 struct InterruptibleOperation {
   /// An unowned reference to a task, which must outlive it.
   ///
@@ -28,7 +28,8 @@ struct InterruptibleOperation {
     /// `caller` is the task that waits for the operation, if its cancellation has to be checked.
     case notBegun(caller: Reference?)
     case running(Reference)
-    /// A thread is cancelling the task. The continuation belongs to a task that has ended meanwhile.
+    /// A thread is cancelling the task. The continuation belongs to a task that has ended
+    /// meanwhile.
     case cancelling(UnsafeContinuation<Void, Never>?)
     /// The deadline has passed, or the operation has ended. The task is not used any more.
     case settled
@@ -49,7 +50,8 @@ struct InterruptibleOperation {
 
   /// Registers the task that waits for the operation. It must exist until the operation has ended.
   ///
-  /// If the caller is cancelled before the operation begins, a later deadline does not interrupt it.
+  /// If the caller is cancelled before the operation begins, a later deadline does not interrupt
+  /// it.
   mutating func willBegin(for caller: UnsafeCurrentTask?) {
     if case .notBegun = phase { phase = .notBegun(caller: caller.map { Reference($0) }) }
   }
@@ -94,7 +96,8 @@ struct InterruptibleOperation {
     return false
   }
 
-  /// Keeps the continuation for `cancelled()`. Returns `false` if the cancellation has ended already.
+  /// Keeps the continuation for `cancelled()`. Returns `false` if the cancellation has ended
+  /// already.
   mutating func wait(_ continuation: UnsafeContinuation<Void, Never>) -> Bool {
     guard case .cancelling = phase else { return false }
     phase = .cancelling(continuation)

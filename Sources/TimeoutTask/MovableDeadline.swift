@@ -1,12 +1,12 @@
 /// A deadline that can be moved while its operation runs.
 ///
 /// ``withMovableDeadline(_:tolerance:clock:name:operation:)`` and
-/// ``withMovableTimeout(_:tolerance:clock:name:operation:)`` pass it to their operation, which may pass
-/// it on. Progress can give a download more time, and a user's impatience can end it.
+/// ``withMovableTimeout(_:tolerance:clock:name:operation:)`` pass it to their operation, which may
+/// pass it on. Progress can give a download more time, and a user's impatience can end it.
 ///
-/// Each move replaces the one before. Concurrent moves happen in some order, and the last one counts.
-/// When a move returns, the clock has the new sleep and not the old one. If the new instant has passed,
-/// the operation has been cancelled.
+/// Each move replaces the one before. Concurrent moves happen in some order, and the last one
+/// counts. When a move returns, the clock has the new sleep and not the old one. If the new instant
+/// has passed, the operation has been cancelled.
 public struct MovableDeadline<C: Clock>: Sendable {
   let deadline: ClockDeadline<C>
 
@@ -17,8 +17,8 @@ public struct MovableDeadline<C: Clock>: Sendable {
   ///
   /// - Parameter instant: When the deadline passes. If the instant is 2⁶² seconds away or more, the
   ///   deadline never passes.
-  /// - Returns: Whether the deadline was moved. `false` means that it had passed, or that the operation
-  ///   had ended.
+  /// - Returns: Whether the deadline was moved. `false` means that it had passed, or that the
+  ///   operation had ended.
   /// - Complexity: The clock's cost of a sleep, and of cancelling one.
   @discardableResult
   public func expire(at instant: C.Instant) -> Bool {
@@ -28,9 +28,10 @@ public struct MovableDeadline<C: Clock>: Sendable {
 
   /// Moves the deadline to a duration from now. Zero or less cancels the operation immediately.
   ///
-  /// - Parameter timeout: The time from now on. A `Swift.Duration` from 2⁶² seconds on never passes.
-  /// - Returns: Whether the deadline was moved. `false` means that it had passed, or that the operation
-  ///   had ended.
+  /// - Parameter timeout: The time from now on. A `Swift.Duration` from 2⁶² seconds on never
+  ///   passes.
+  /// - Returns: Whether the deadline was moved. `false` means that it had passed, or that the
+  ///   operation had ended.
   /// - Complexity: The clock's cost of a sleep, and of cancelling one.
   @discardableResult
   public func expire(after timeout: C.Duration) -> Bool {
@@ -41,8 +42,8 @@ public struct MovableDeadline<C: Clock>: Sendable {
 
   /// Removes the instant: the deadline never passes, unless it is moved again.
   ///
-  /// - Returns: Whether the deadline was moved. `false` means that it had passed, or that the operation
-  ///   had ended.
+  /// - Returns: Whether the deadline was moved. `false` means that it had passed, or that the
+  ///   operation had ended.
   /// - Complexity: The clock's cost of cancelling a sleep.
   @discardableResult
   public func neverExpire() -> Bool {
@@ -52,8 +53,8 @@ public struct MovableDeadline<C: Clock>: Sendable {
 
 /// Runs an operation and cancels it if it has not ended by a movable deadline.
 ///
-/// It gives all guarantees of ``withDeadline(_:tolerance:clock:name:operation:)``. A deadline inside
-/// this one is always set, even if it is later, because this one may move.
+/// It gives all guarantees of ``withDeadline(_:tolerance:clock:name:operation:)``. A deadline
+/// inside this one is always set, even if it is later, because this one may move.
 ///
 /// - Parameters:
 ///   - expiration: The instant by which the operation has to end, unless the deadline is moved.
@@ -63,8 +64,8 @@ public struct MovableDeadline<C: Clock>: Sendable {
 ///   - operation: What to do, given the deadline. It runs in a child task.
 ///
 /// - Returns: The operation's result.
-/// - Throws: The operation's error; ``TimeoutError`` if it throws after the deadline has cancelled it.
-///   The error names the time from the start to the instant of the last move.
+/// - Throws: The operation's error; ``TimeoutError`` if it throws after the deadline has cancelled
+///   it. The error names the time from the start to the instant of the last move.
 /// - Complexity: O(1): a task group, two tasks, and the clock's cost of a sleep.
 public nonisolated(nonsending) func withMovableDeadline<C: Clock, Return: ~Copyable>(
   _ expiration: C.Instant,
@@ -103,7 +104,8 @@ public nonisolated(nonsending) func withMovableDeadline<C: Clock, Return: ~Copya
 ///   - operation: What to do, given the deadline. It runs in a child task.
 ///
 /// - Returns: The operation's result.
-/// - Throws: The operation's error; ``TimeoutError`` if it throws after the deadline has cancelled it.
+/// - Throws: The operation's error; ``TimeoutError`` if it throws after the deadline has cancelled
+///   it.
 /// - Complexity: O(1): a task group, two tasks, and the clock's cost of a sleep.
 public nonisolated(nonsending) func withMovableTimeout<C: Clock, Return: ~Copyable>(
   _ timeout: C.Duration,
@@ -119,7 +121,8 @@ public nonisolated(nonsending) func withMovableTimeout<C: Clock, Return: ~Copyab
     name: name, operation)
 }
 
-/// Runs an operation and cancels it if it has not ended by a movable deadline of the `ContinuousClock`.
+/// Runs an operation and cancels it if it has not ended by a movable deadline of the
+/// `ContinuousClock`.
 ///
 /// See ``withMovableDeadline(_:tolerance:clock:name:operation:)``.
 public nonisolated(nonsending) func withMovableDeadline<Return: ~Copyable>(

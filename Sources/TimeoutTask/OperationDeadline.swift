@@ -23,8 +23,8 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
 
   deinit { state.destroy() }
 
-  /// Returns a deadline a duration from now, or `nil` if none is needed: the duration is for ever, or
-  /// a deadline around the current task passes first.
+  /// Returns a deadline a duration from now, or `nil` if none is needed: the duration is for ever,
+  /// or a deadline around the current task passes first.
   @_specialize(where C == ContinuousClock)
   static func after<C: Clock>(
     _ timeout: C.Duration, tolerance: C.Duration?, on clock: C, name: String?
@@ -129,8 +129,8 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
 
   /// Runs an operation under this deadline, stores its result at `place`, or returns its error.
   ///
-  /// The result goes to memory of its own so that no type here depends on `Return`: such types would
-  /// be looked up at run time.
+  /// The result goes to memory of its own so that no type here depends on `Return`: such types
+  /// would be looked up at run time.
   private func run<Return: ~Copyable, Failure: Error>(
     isolation: isolated (any Actor)? = #isolation,
     into place: UnsafeMutablePointer<Return>,
@@ -150,9 +150,9 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
 
   /// Runs an operation in a child task, and returns when both have ended.
   ///
-  /// As of Swift 6.3 only a whole task can be cancelled, and the caller's must not be. The child runs
-  /// in the caller's isolation while the caller is suspended, so nothing has to be `Sendable`. The
-  /// compiler cannot see that, hence `nonisolated(unsafe)`.
+  /// As of Swift 6.3 only a whole task can be cancelled, and the caller's must not be. The child
+  /// runs in the caller's isolation while the caller is suspended, so nothing has to be `Sendable`.
+  /// The compiler cannot see that, hence `nonisolated(unsafe)`.
   private func run(
     isolation: isolated (any Actor)? = #isolation,
     _ operation: nonisolated(nonsending) () async -> Void
@@ -205,7 +205,8 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
     }
   }
 
-  /// Returns the closure of the child task. It has the caller's isolation, so the task starts there.
+  /// Returns the closure of the child task. It has the caller's isolation, so the task starts
+  /// there.
   private func child(
     isolation: isolated (any Actor)? = #isolation,
     _ operation: nonisolated(nonsending) @escaping () async -> Void

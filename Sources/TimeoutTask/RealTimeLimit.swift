@@ -33,7 +33,8 @@ struct RealTimeLimit: Sendable {
     return from(timeout, tolerance: (tolerance as? Duration)?.attoseconds)
   }
 
-  /// Returns a limit a duration from now, or `nil` if it never comes. Requires `RealTime.isCertain`.
+  /// Returns a limit a duration from now, or `nil` if it never comes. Requires
+  /// `RealTime.isCertain`.
   @inline(__always)
   static func from(_ timeout: Duration, tolerance: Int128?) -> RealTimeLimit? {
     let allowed = timeout.attoseconds
@@ -75,13 +76,13 @@ struct RealTimeLimit: Sendable {
 
 /// The `ContinuousClock` as integers.
 ///
-/// A reading is a number of attoseconds. The shared timers use units of 2³⁰ attoseconds, a little more
-/// than a nanosecond: 64 bits hold 150 years, and the sum of two such values.
+/// A reading is a number of attoseconds. The shared timers use units of 2³⁰ attoseconds, a little
+/// more than a nanosecond: 64 bits hold 150 years, and the sum of two such values.
 enum RealTime {
   /// Whether all sleeps on the runtime's clocks take real time.
   ///
-  /// The runtime has a hook for sleeps, which a library sets that makes time virtual. Then each timer
-  /// has to be a task that sleeps: the library finds the test of a sleep by its task.
+  /// The runtime has a hook for sleeps, which a library sets that makes time virtual. Then each
+  /// timer has to be a task that sleeps: the library finds the test of a sleep by its task.
   static var isCertain: Bool {
     guard let hook else { return false }
     return hook.pointee.load(ordering: .relaxed) == 0

@@ -1,5 +1,5 @@
-/// A suspended task. It is resumed with an error if it was cancelled, and without one if there is an
-/// outcome.
+/// A suspended task. It is resumed with an error if it was cancelled, and without one if there is
+/// an outcome.
 typealias Waiter = UnsafeContinuation<Void, any Error>
 
 /// The outcome of a `TimeoutTask`: an error, or the address of the result.
@@ -81,7 +81,8 @@ struct OutcomeState {
 
 /// The outcome of a `TimeoutTask`, and the tasks that wait for it.
 ///
-/// Nothing here depends on the type of the result. The owner keeps the result while tasks wait for it.
+/// Nothing here depends on the type of the result. The owner keeps the result while tasks wait for
+/// it.
 struct SharedOutcome: Sendable {
   /// No continuation is resumed, no task cancelled and no clock called under its lock.
   private let state = Guarded(OutcomeState())
@@ -112,8 +113,8 @@ struct SharedOutcome: Sendable {
   }
 
   private func announce(_ outcome: Outcome, ending running: Running) -> Decision {
-    // Before any task can know the outcome, so that none finds the sleep on the clock. Not under the
-    // lock, because this runs the clock's code.
+    // Before any task can know the outcome, so that none finds the sleep on the clock. Not under
+    // the lock, because this runs the clock's code.
     running.timer?.cancel()
     let waiters = state.withLock { $0.announce(outcome) }
     waiters.resumeAll { $0.resume() }
@@ -168,8 +169,8 @@ struct SharedOutcome: Sendable {
     decision?.work?.cancel()
   }
 
-  /// Runs `operation`, and meanwhile keeps the priority of `running` at least as high as the current
-  /// task's.
+  /// Runs `operation`, and meanwhile keeps the priority of `running` at least as high as the
+  /// current task's.
   ///
   /// Older systems cannot escalate a task; there this only runs `operation`.
   private nonisolated(nonsending) func withEscalation(
@@ -191,8 +192,8 @@ struct SharedOutcome: Sendable {
 ///
 /// A waiter is added once and removed once, and the caller that removes it resumes it.
 ///
-/// A task takes its ticket before it is suspended: its cancellation handler needs the ticket, and may
-/// run before the waiter has been added.
+/// A task takes its ticket before it is suspended: its cancellation handler needs the ticket, and
+/// may run before the waiter has been added.
 struct WaiterQueue<Waiter> {
   /// Identifies a waiter. Tickets increase in the order in which tasks began to wait.
   struct Ticket: Hashable {

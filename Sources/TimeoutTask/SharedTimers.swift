@@ -1,12 +1,13 @@
 /// The timers of all deadlines on the `ContinuousClock`: one heap, and one sleep until the first.
 ///
-/// There is no thread. A task sleeps on the clock, so the timers keep the clock's rules when the machine
-/// is suspended or the clock is late. When a sleep ends, its deadline has passed, even if the clock's
-/// reading is earlier. If all timeouts have one length, deadlines are added in order, and one sleep
-/// serves very many of them. An earlier deadline needs a new sleep, and the old sleep is cancelled.
+/// There is no thread. A task sleeps on the clock, so the timers keep the clock's rules when the
+/// machine is suspended or the clock is late. When a sleep ends, its deadline has passed, even if
+/// the clock's reading is earlier. If all timeouts have one length, deadlines are added in order,
+/// and one sleep serves very many of them. An earlier deadline needs a new sleep, and the old sleep
+/// is cancelled.
 ///
-/// Each alarm rings in a task of its own, because it runs cancellation handlers of user code: a slow
-/// handler does not delay other alarms.
+/// Each alarm rings in a task of its own, because it runs cancellation handlers of user code: a
+/// slow handler does not delay other alarms.
 ///
 /// Used only in real time: see `RealTime.isCertain`.
 final class SharedTimers: @unchecked Sendable {
@@ -87,7 +88,8 @@ final class SharedTimers: @unchecked Sendable {
 
   // MARK: - Sleeping
 
-  /// Starts a task that sleeps and rings what is due, in place of the task that has slept until now.
+  /// Starts a task that sleeps and rings what is due, in place of the task that has slept until
+  /// now.
   @inline(never)
   private func begin(_ sleep: Sleep) {
     // Detached, because the task serves all deadlines and not only the caller's.

@@ -1,9 +1,9 @@
 extension Task where Failure == any Error {
   /// Starts an unstructured task that is under the deadlines of the current task.
   ///
-  /// Usually an unstructured task has no deadline, because it may outlive the task that starts it. This
-  /// function passes the deadlines on. The new task is cancelled at the same instants, even if the
-  /// current task has ended by then:
+  /// Usually an unstructured task has no deadline, because it may outlive the task that starts it.
+  /// This function passes the deadlines on. The new task is cancelled at the same instants, even if
+  /// the current task has ended by then:
   ///
   /// ```swift
   /// try await withTimeout(.seconds(5)) {
@@ -12,10 +12,11 @@ extension Task where Failure == any Error {
   /// }
   /// ```
   ///
-  /// When the task begins to run, it sets the deadlines again, each on its own clock. A movable deadline
-  /// has the instant to which it was moved by then. The task fails with ``TimeoutError`` if the
-  /// operation throws after a deadline has cancelled it, as with
-  /// ``withDeadline(_:tolerance:clock:name:operation:)``. Without a deadline this is like `Task.init`.
+  /// When the task begins to run, it sets the deadlines again, each on its own clock. A movable
+  /// deadline has the instant to which it was moved by then. The task fails with ``TimeoutError``
+  /// if the operation throws after a deadline has cancelled it, as with
+  /// ``withDeadline(_:tolerance:clock:name:operation:)``. Without a deadline this is like
+  /// `Task.init`.
   ///
   /// - Parameters:
   ///   - name: The name of the task.

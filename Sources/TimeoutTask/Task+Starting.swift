@@ -1,12 +1,14 @@
 /// Starts a task on an actor, from anywhere.
 ///
-/// `Task.init` reads the isolation of its closure and enqueues the task on that actor immediately, so
-/// tasks that are made one after another start in that order. A closure that only calls an operation
-/// has no isolation: its task would start on the global executor and hop to the actor later, out of
-/// order. A closure has the isolation of a parameter that it captures, so `start` has such a parameter.
+/// `Task.init` reads the isolation of its closure and enqueues the task on that actor immediately,
+/// so tasks that are made one after another start in that order. A closure that only calls an
+/// operation has no isolation: its task would start on the global executor and hop to the actor
+/// later, out of order. A closure has the isolation of a parameter that it captures, so `start` has
+/// such a parameter.
 ///
-/// The cast drops the requirement that the caller is on the actor. That is safe: nothing is used there
-/// before the new task runs on it. The standard library writes `assumeIsolated` with the same cast.
+/// The cast drops the requirement that the caller is on the actor. That is safe: nothing is used
+/// there before the new task runs on it. The standard library writes `assumeIsolated` with the same
+/// cast.
 func startingIsolated<Success, Failure: Error>(
   as isolation: (any Actor)?,
   _ start: @escaping (isolated (any Actor)?) -> Task<Success, Failure>
@@ -15,12 +17,14 @@ func startingIsolated<Success, Failure: Error>(
   return unsafeBitCast(start, to: FromAnywhere.self)(isolation)
 }
 
-/// Starts a task that sleeps until an instant and then calls `ended`, unless the task was cancelled.
+/// Starts a task that sleeps until an instant and then calls `ended`, unless the task was
+/// cancelled.
 ///
-/// The sleep is on the clock when this returns. Systems without `Task.immediate` only enqueue the task.
+/// The sleep is on the clock when this returns. Systems without `Task.immediate` only enqueue the
+/// task.
 ///
-/// - Parameter operation: The name of the operation. The task's name is made of it, which the report
-///   of a test clock shows for a sleep that is left.
+/// - Parameter operation: The name of the operation. The task's name is made of it, which the
+///   report of a test clock shows for a sleep that is left.
 func startTimerTask<C: Clock>(
   until instant: C.Instant, tolerance: C.Duration?, on clock: C, for operation: String?,
   _ ended: @escaping @Sendable (Interruption) -> Void

@@ -6,8 +6,8 @@
 
 /// The error of an operation that did not end in the time allowed.
 ///
-/// It contains the time allowed and the name of the operation, if they are known. Two errors with equal
-/// contents are equal, so that a test can state the error that it expects:
+/// It contains the time allowed and the name of the operation, if they are known. Two errors with
+/// equal contents are equal, so that a test can state the error that it expects:
 ///
 /// ```swift
 /// await #expect(throws: TimeoutError(timeout: .seconds(3), operation: "load the feed")) {
@@ -24,7 +24,8 @@ public struct TimeoutError: LocalizedError {
   /// The error that the operation threw after the timeout had cancelled it.
   ///
   /// Often a `CancellationError`, or a library's own error for a cancellation, such as
-  /// `URLError.cancelled`. A `TimeoutTask` does not wait for the operation to end, so it sets `nil`.
+  /// `URLError.cancelled`. A `TimeoutTask` does not wait for the operation to end, so it sets
+  /// `nil`.
   public let underlyingError: (any Error)?
 
   /// Creates an error with the time allowed and the name of the operation, if known.
@@ -106,6 +107,6 @@ extension TimeoutError: CustomStringConvertible {
 
 /// The module's error under a second name.
 ///
-/// Inside the class `TimeoutTask` the name `TimeoutError` means the class's alias. The module's name
-/// cannot tell the two apart, because the class has the same name.
+/// Inside the class `TimeoutTask` the name `TimeoutError` means the class's alias. The module's
+/// name cannot tell the two apart, because the class has the same name.
 public typealias _TimeoutError = TimeoutError

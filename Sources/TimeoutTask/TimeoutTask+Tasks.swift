@@ -71,16 +71,16 @@ extension TimeoutTask: Alarm {
 
   /// Offers an error as the outcome, and cancels the work after the waiters have the error.
   private func timeOut(_ error: any Error) {
-    // The waiters have been resumed, but have not run yet, and cancelling runs the work's cancellation
-    // handlers here. Where jobs run one at a time, a new task runs after the waiters.
+    // The waiters have been resumed, but have not run yet, and cancelling runs the work's
+    // cancellation handlers here. Where jobs run one at a time, a new task runs after the waiters.
     guard let decision = outcome.decide(.failure(error)), let work = decision.work else { return }
     if decision.hadWaiters { Task { work.cancel() } } else { work.cancel() }
   }
 
   /// Starts the work, and offers its end as the outcome; see `startingIsolated(as:_:)`.
   ///
-  /// If `beginsCancelled`, the task cancels itself before `operation` begins. The caller could do so
-  /// only afterwards, when `operation` may be running already.
+  /// If `beginsCancelled`, the task cancels itself before `operation` begins. The caller could do
+  /// so only afterwards, when `operation` may be running already.
   private func startWork(
     with timer: Timer?, priority: TaskPriority?, under deadline: ActiveDeadline?,
     beginsCancelled: Bool = false,
@@ -94,8 +94,8 @@ extension TimeoutTask: Alarm {
       Task<Void, Never>(name: name, priority: priority.map { TaskPriority(rawValue: $0) }) {
         _ = isolation
         if beginsCancelled { withUnsafeCurrentTask { $0?.cancel() } }
-        // The result goes to memory of its own so that no type here depends on `Success`: such types
-        // would be looked up at run time.
+        // The result goes to memory of its own so that no type here depends on `Success`: such
+        // types would be looked up at run time.
         nonisolated(unsafe) let place = UnsafeMutablePointer<Success>.allocate(capacity: 1)
         var failure: (any Error)?
         await ActiveDeadline.governing(deadline) {

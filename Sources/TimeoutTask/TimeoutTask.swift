@@ -1,7 +1,7 @@
 /// A task whose waiters get an error if its work has not ended in time.
 ///
-/// Like `Task`, a `TimeoutTask` starts its work when it is made. Unlike `Task`, it has a timeout: a task
-/// that awaits it waits no longer than that, even if the work ignores cancellation.
+/// Like `Task`, a `TimeoutTask` starts its work when it is made. Unlike `Task`, it has a timeout: a
+/// task that awaits it waits no longer than that, even if the work ignores cancellation.
 ///
 /// ```swift
 /// let quotes = TimeoutTask(seconds: 10) {
@@ -26,8 +26,8 @@
 ///
 /// The waiters get the error, then the work is cancelled. Cancellation is cooperative: work that
 /// ignores it **continues to run** until it ends by itself. Its late result or error is dropped, or
-/// passed to the initializer's `onLateResult`. If work must not outlive the call that started it, use
-/// ``withTimeout(_:tolerance:clock:name:operation:)``, which waits for it.
+/// passed to the initializer's `onLateResult`. If work must not outlive the call that started it,
+/// use ``withTimeout(_:tolerance:clock:name:operation:)``, which waits for it.
 ///
 /// ## When the work ends first
 ///
@@ -37,17 +37,17 @@
 ///
 /// ## Lifetime
 ///
-/// Releasing all references cancels nothing. As with `Task`, the work runs to its end, under the same
-/// timeout. Then all memory is freed.
+/// Releasing all references cancels nothing. As with `Task`, the work runs to its end, under the
+/// same timeout. Then all memory is freed.
 ///
 /// ## Cost
 ///
-/// On the `ContinuousClock`: one task and a few small allocations. All deadlines on that clock share
-/// one heap and one sleep. On another clock, and where a library such as a test clock has replaced the
-/// runtime's sleeps: two tasks, and one sleep on the clock.
+/// On the `ContinuousClock`: one task and a few small allocations. All deadlines on that clock
+/// share one heap and one sleep. On another clock, and where a library such as a test clock has
+/// replaced the runtime's sleeps: two tasks, and one sleep on the clock.
 ///
-/// The idea comes from the class of the same name in Kodeco's “Modern Concurrency: Beyond the Basics”,
-/// which is written for teaching.
+/// The idea comes from the class of the same name in Kodeco's “Modern Concurrency: Beyond the
+/// Basics”, which is written for teaching.
 public final class TimeoutTask<Success: Sendable>: Sendable {
   /// The error of a timeout, as a member of the class.
   public typealias TimeoutError = _TimeoutError
@@ -57,8 +57,8 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// The name of the work.
   let name: String?
 
-  /// The time that the error of a shared timer names, in attoseconds. Written before the shared timers
-  /// have this task.
+  /// The time that the error of a shared timer names, in attoseconds. Written before the shared
+  /// timers have this task.
   nonisolated(unsafe) var allowed: Int128 = 0
 
   let onLateResult: (@Sendable (Result<Success, any Error>) -> Void)?
@@ -72,17 +72,17 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// ```
   ///
   /// - Parameters:
-  ///   - seconds: The timeout in seconds, from now on. From 2⁶² seconds on, infinity included, it never
-  ///     passes. Zero, a negative number or NaN leaves no time: the work is started and cancelled,
-  ///     and waiters get the error immediately. No number traps.
+  ///   - seconds: The timeout in seconds, from now on. From 2⁶² seconds on, infinity included, it
+  ///     never passes. Zero, a negative number or NaN leaves no time: the work is started and
+  ///     cancelled, and waiters get the error immediately. No number traps.
   ///   - name: The name of the work's task, which the error contains.
   ///   - priority: The priority of the work; `nil` means that of the current task.
-  ///   - endsWithLastWaiter: Whether the task is cancelled when the last task that awaits it is. Pass
-  ///     `false` for a result that several readers share.
+  ///   - endsWithLastWaiter: Whether the task is cancelled when the last task that awaits it is.
+  ///     Pass `false` for a result that several readers share.
   ///   - operation: The work. As with `Task`, it has the isolation of its context and inherits
   ///     task-local values.
-  ///   - onLateResult: Called with the work's result or error if it ends after the outcome. It runs in
-  ///     the work's task.
+  ///   - onLateResult: Called with the work's result or error if it ends after the outcome. It runs
+  ///     in the work's task.
   ///
   /// - Complexity: O(1), and the clock's cost of a sleep.
   @discardableResult
@@ -113,8 +113,9 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
 
   /// Starts work that fails unless it ends within a duration on a clock.
   ///
-  /// The deadline is the clock's `now` plus `timeout`. The sleep is on the clock before this initializer
-  /// returns and before the work can run. A test may advance its clock on the next line:
+  /// The deadline is the clock's `now` plus `timeout`. The sleep is on the clock before this
+  /// initializer returns and before the work can run. A test may advance its clock on the next
+  /// line:
   ///
   /// ```swift
   /// let clock = TestClock()
@@ -123,27 +124,27 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// await #expect(throws: TimeoutError.self) { try await task.value }
   /// ```
   ///
-  /// Systems without `Task.immediate` (before macOS 26, iOS 26 and their siblings) enqueue the timer's
-  /// task before the work's. A clock that runs a test's tasks in order gives the same result; on a real
-  /// clock the sleep starts a moment later.
+  /// Systems without `Task.immediate` (before macOS 26, iOS 26 and their siblings) enqueue the
+  /// timer's task before the work's. A clock that runs a test's tasks in order gives the same
+  /// result; on a real clock the sleep starts a moment later.
   ///
-  /// On a clock that does not wait, such as an immediate clock, each timeout has passed before the work
-  /// begins, so the work begins cancelled. A test can use that.
+  /// On a clock that does not wait, such as an immediate clock, each timeout has passed before the
+  /// work begins, so the work begins cancelled. A test can use that.
   ///
   /// - Parameters:
   ///   - timeout: The timeout, from now on. Zero or less leaves no time: the work is started and
-  ///     cancelled, and waiters get the error immediately. A `Swift.Duration` from 2⁶² seconds on never
-  ///     passes. Durations of other types are added to `now` by the clock's own arithmetic.
+  ///     cancelled, and waiters get the error immediately. A `Swift.Duration` from 2⁶² seconds on
+  ///     never passes. Durations of other types are added to `now` by the clock's own arithmetic.
   ///   - tolerance: How much later than its deadline the clock may let the timeout pass.
   ///   - clock: The clock that measures.
   ///   - name: The name of the work's task, which the error contains.
   ///   - priority: The priority of the work; `nil` means that of the current task.
-  ///   - endsWithLastWaiter: Whether the task is cancelled when the last task that awaits it is. Pass
-  ///     `false` for a result that several readers share.
+  ///   - endsWithLastWaiter: Whether the task is cancelled when the last task that awaits it is.
+  ///     Pass `false` for a result that several readers share.
   ///   - operation: The work. As with `Task`, it has the isolation of its context and inherits
   ///     task-local values.
-  ///   - onLateResult: Called with the work's result or error if it ends after the outcome. It runs in
-  ///     the work's task.
+  ///   - onLateResult: Called with the work's result or error if it ends after the outcome. It runs
+  ///     in the work's task.
   ///
   /// - Complexity: O(1), and the clock's cost of a sleep.
   @discardableResult
@@ -172,18 +173,18 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
 
   /// The work's result.
   ///
-  /// Returns immediately if there is an outcome. Otherwise waits, in the caller's isolation. Any number
-  /// of tasks may wait.
+  /// Returns immediately if there is an outcome. Otherwise waits, in the caller's isolation. Any
+  /// number of tasks may wait.
   ///
-  /// If the waiting task is cancelled, it stops waiting immediately, even if it was cancelled before it
-  /// asked. If no other task waits then, the whole `TimeoutTask` is cancelled as by ``cancel()``, unless
-  /// it was made with `endsWithLastWaiter: false`.
+  /// If the waiting task is cancelled, it stops waiting immediately, even if it was cancelled
+  /// before it asked. If no other task waits then, the whole `TimeoutTask` is cancelled as by
+  /// ``cancel()``, unless it was made with `endsWithLastWaiter: false`.
   ///
   /// The work and the timer are escalated to the priority of the waiting task, also when that rises
   /// later.
   ///
-  /// - Throws: The work's error, ``TimeoutError``, `CancellationError`, or the error that the clock's
-  ///   `sleep` threw.
+  /// - Throws: The work's error, ``TimeoutError``, `CancellationError`, or the error that the
+  ///   clock's `sleep` threw.
   /// - Complexity: O(1).
   public nonisolated(nonsending) var value: Success {
     get async throws {

@@ -6,9 +6,9 @@ protocol Alarm: AnyObject, Sendable {
 
 /// A heap of deadlines with their alarms. The owner holds the lock.
 ///
-/// Removing a deadline releases its alarm immediately. Its entry is freed when it comes to the top, or
-/// when more than half of all entries are dead. So removal is amortized O(1). A deadline takes 16
-/// bytes in the heap and 32 in the table of places.
+/// Removing a deadline releases its alarm immediately. Its entry is freed when it comes to the top,
+/// or when more than half of all entries are dead. So removal is amortized O(1). A deadline takes
+/// 16 bytes in the heap and 32 in the table of places.
 struct TimerHeap {
   /// Identifies a deadline: its index in `places`, and a number that is never used again.
   struct Ticket: Sendable, Equatable {
@@ -86,7 +86,8 @@ struct TimerHeap {
     return nil
   }
 
-  /// Removes the deadlines that have passed, in the order of their latest instants. O(log n) for each.
+  /// Removes the deadlines that have passed, in the order of their latest instants. O(log n) for
+  /// each.
   ///
   /// A deadline with slack stays while a deadline whose latest instant is earlier has not passed.
   mutating func takePassed(at now: Int64) -> [any Alarm] {

@@ -1,8 +1,8 @@
 /// Runs an operation and cancels it if it has not ended by a deadline.
 ///
-/// This function returns when the operation has ended, never before, so it leaves nothing running. **It
-/// waits for an operation that ignores cancellation, however long that takes.** If returning in time is
-/// more important than leaving nothing behind, use ``TimeoutTask``.
+/// This function returns when the operation has ended, never before, so it leaves nothing running.
+/// **It waits for an operation that ignores cancellation, however long that takes.** If returning
+/// in time is more important than leaving nothing behind, use ``TimeoutTask``.
 ///
 /// The operation is an ordinary closure: it does not escape. It runs in the caller's isolation, may
 /// use what the caller may use, and its result need be neither `Sendable` nor copyable.
@@ -22,30 +22,31 @@
 /// | throws after the deadline has cancelled it | throws ``TimeoutError``, which contains its error |
 /// | throws after the clock's `sleep` has failed, which cancels it too | throws the clock's error |
 ///
-/// The type of a late error does not matter: libraries have their own errors for a cancellation, such
-/// as `URLError.cancelled`. ``TimeoutError/underlyingError`` contains it.
+/// The type of a late error does not matter: libraries have their own errors for a cancellation,
+/// such as `URLError.cancelled`. ``TimeoutError/underlyingError`` contains it.
 ///
 /// ## Cancellation
 ///
-/// Cancelling the calling task cancels the operation. If that precedes the deadline, the operation's
-/// error is thrown unchanged, even if the deadline passes before the operation has ended. The deadline
-/// cancels only the operation: the caller's `Task.isCancelled` does not change.
+/// Cancelling the calling task cancels the operation. If that precedes the deadline, the
+/// operation's error is thrown unchanged, even if the deadline passes before the operation has
+/// ended. The deadline cancels only the operation: the caller's `Task.isCancelled` does not change.
 ///
-/// If the deadline has passed already, the operation runs nevertheless, and begins cancelled. The same
-/// is true on a clock that does not wait, such as an immediate clock. A deadline that is 2⁶² seconds
-/// away or more never passes.
+/// If the deadline has passed already, the operation runs nevertheless, and begins cancelled. The
+/// same is true on a clock that does not wait, such as an immediate clock. A deadline that is 2⁶²
+/// seconds away or more never passes.
 ///
-/// If a clock's `sleep` ignores cancellation, the call returns before it does, when the operation ends.
+/// If a clock's `sleep` ignores cancellation, the call returns before it does, when the operation
+/// ends.
 ///
 /// ## Nesting
 ///
 /// The earliest deadline wins. A deadline inside an earlier or equal one on the same clock costs no
-/// task and no sleep, in child tasks too. There are two exceptions: the outer deadline is movable, or
-/// its tolerance is so large that the inner one may have to pass first.
+/// task and no sleep, in child tasks too. There are two exceptions: the outer deadline is movable,
+/// or its tolerance is so large that the inner one may have to pass first.
 ///
 /// Two clocks are the same if they have one type, and are `Identifiable` with equal ids. Two
-/// `ContinuousClock`s are the same, and so are two `SuspendingClock`s. Of deadlines on different clocks,
-/// the first that passes cancels the operation.
+/// `ContinuousClock`s are the same, and so are two `SuspendingClock`s. Of deadlines on different
+/// clocks, the first that passes cancels the operation.
 ///
 /// ## SE-0526
 ///
@@ -63,8 +64,8 @@
 ///
 /// - Returns: The operation's result.
 /// - Throws: See the table above.
-/// - Complexity: O(d) for d deadlines around the caller: a task group, two tasks, and the clock's cost
-///   of a sleep. On the `ContinuousClock` in real time: one task, and a shared timer.
+/// - Complexity: O(d) for d deadlines around the caller: a task group, two tasks, and the clock's
+///   cost of a sleep. On the `ContinuousClock` in real time: one task, and a shared timer.
 public nonisolated(nonsending) func withDeadline<C: Clock, Return: ~Copyable>(
   _ expiration: C.Instant,
   tolerance: C.Duration? = nil,
@@ -94,9 +95,9 @@ public nonisolated(nonsending) func withDeadline<C: Clock, Return: ~Copyable>(
 
 /// Runs an operation and cancels it if it has not ended within a duration from now.
 ///
-/// This is ``withDeadline(_:tolerance:clock:name:operation:)`` for the clock's `now` plus `timeout`,
-/// with the same guarantees. Calls that share a limit should share a deadline: timeouts of successive
-/// calls add up.
+/// This is ``withDeadline(_:tolerance:clock:name:operation:)`` for the clock's `now` plus
+/// `timeout`, with the same guarantees. Calls that share a limit should share a deadline: timeouts
+/// of successive calls add up.
 ///
 /// ```swift
 /// func refresh() async throws {
@@ -108,17 +109,18 @@ public nonisolated(nonsending) func withDeadline<C: Clock, Return: ~Copyable>(
 ///
 /// - Parameters:
 ///   - timeout: How long the operation may take. With zero or less it begins cancelled. A
-///     `Swift.Duration` from 2⁶² seconds on never passes. Durations of other types are added to `now`
-///     by the clock's own arithmetic.
+///     `Swift.Duration` from 2⁶² seconds on never passes. Durations of other types are added to
+///     `now` by the clock's own arithmetic.
 ///   - tolerance: How much later than its deadline the clock may let the timeout pass.
 ///   - clock: The clock that measures. The sleep is on it before the operation begins.
 ///   - name: The name of the operation's task, which the error contains.
 ///   - operation: What to do. It runs in a child task, and inherits task-local values.
 ///
 /// - Returns: The operation's result, in time or late.
-/// - Throws: The operation's error; ``TimeoutError`` if it throws after the timeout has cancelled it.
-/// - Complexity: O(d) for d deadlines around the caller: a task group, two tasks, and the clock's cost
-///   of a sleep. On the `ContinuousClock` in real time: one task, and a shared timer.
+/// - Throws: The operation's error; ``TimeoutError`` if it throws after the timeout has cancelled
+///   it.
+/// - Complexity: O(d) for d deadlines around the caller: a task group, two tasks, and the clock's
+///   cost of a sleep. On the `ContinuousClock` in real time: one task, and a shared timer.
 public nonisolated(nonsending) func withTimeout<C: Clock, Return: ~Copyable>(
   _ timeout: C.Duration,
   tolerance: C.Duration? = nil,

@@ -16,13 +16,13 @@
 /// - the next attempt would begin at `budget` after the first one, or later;
 /// - the next attempt would begin at the current task's deadline on the same clock, or later (see
 ///   ``Deadline``);
-/// - the current task is cancelled. A pause ends immediately then. Under a deadline the last error is
-///   inside the ``TimeoutError``, so it tells why there was a pause;
+/// - the current task is cancelled. A pause ends immediately then. Under a deadline the last error
+///   is inside the ``TimeoutError``, so it tells why there was a pause;
 /// - the clock's `sleep` throws.
 ///
-/// To limit each attempt, call ``withTimeout(_:tolerance:clock:name:operation:)`` in the operation. To
-/// cancel an attempt as well when all time is over, call it around `withRetry`. The budget cancels
-/// nothing.
+/// To limit each attempt, call ``withTimeout(_:tolerance:clock:name:operation:)`` in the operation.
+/// To cancel an attempt as well when all time is over, call it around `withRetry`. The budget
+/// cancels nothing.
 ///
 /// The call throws only what the operation throws. The operation runs in the caller's task and
 /// isolation.
@@ -91,8 +91,8 @@ public nonisolated(nonsending) func withRetry<C: Clock, Return: ~Copyable, Failu
 
 /// The delays before further attempts at an operation that fails.
 ///
-/// The delay grows from one attempt to the next, which relieves an overloaded server. It is randomized
-/// so that clients that failed together do not retry together.
+/// The delay grows from one attempt to the next, which relieves an overloaded server. It is
+/// randomized so that clients that failed together do not retry together.
 ///
 /// ```swift
 /// let patient = Backoff.exponential(from: .milliseconds(100), upTo: .seconds(10))
@@ -168,8 +168,8 @@ public struct Backoff: Hashable, Sendable {
 
   /// Returns the delay after a number of failed attempts, with jitter.
   ///
-  /// The same generator in the same state gives the same delay. One number is drawn, or none without
-  /// jitter. Zero gives the shortest delay, the greatest number the longest, in proportion.
+  /// The same generator in the same state gives the same delay. One number is drawn, or none
+  /// without jitter. Zero gives the shortest delay, the greatest number the longest, in proportion.
   ///
   /// - Parameters:
   ///   - failures: The number of failed attempts; less than one counts as one.
@@ -184,8 +184,8 @@ public struct Backoff: Hashable, Sendable {
     case .equal: shortest = longest - longest / 2
     case .full: shortest = 0
     }
-    // Not `random(in:using:)`: it draws until a number fits, for ever with a generator of a test that
-    // always returns the same number.
+    // Not `random(in:using:)`: it draws until a number fits, for ever with a generator of a test
+    // that always returns the same number.
     let choices = UInt128(longest - shortest) + 1
     let (high, low) = choices.multipliedFullWidth(by: UInt128(generator.next()))
     return Duration(attoseconds: shortest + Int128(high << 64 | low >> 64))

@@ -1,7 +1,7 @@
 /// Runs an operation and returns `nil` if a deadline has made it throw.
 ///
-/// This is ``withDeadline(_:tolerance:clock:name:operation:)`` for a result that is not required. It
-/// gives the same guarantees and waits for the operation:
+/// This is ``withDeadline(_:tolerance:clock:name:operation:)`` for a result that is not required.
+/// It gives the same guarantees and waits for the operation:
 ///
 /// | the operation | the call |
 /// |---|---|
