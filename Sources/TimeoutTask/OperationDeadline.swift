@@ -270,7 +270,7 @@ final class RealTimeDeadline: OperationDeadline, Alarm, @unchecked Sendable {
     if limit.deadline <= RealTime.reading(of: .now) { return pass(.deadlinePassed) }
     // From here on the deadline may pass, even before the operation begins.
     withUnsafeCurrentTask { task in state.withLock { $0.operation.willBegin(for: task) } }
-    ticket = SharedTimers.shared.add(at: limit.deadline, tolerance: limit.tolerance, self)
+    ticket = SharedTimers.shared.add(limit, self)
   }
 
   override func stopTimer() {

@@ -23,7 +23,7 @@ extension TimeoutTask: Alarm {
     operation: sending @escaping @isolated(any) () async throws -> Success
   ) {
     allowed = limit.allowed
-    let ticket = SharedTimers.shared.add(at: limit.deadline, tolerance: limit.tolerance, self)
+    let ticket = SharedTimers.shared.add(limit, self)
     startWork(
       with: .shared(ticket), priority: priority, under: FixedDeadline(.realTime(limit)),
       operation: operation)
