@@ -70,7 +70,7 @@ import Testing
         let task = operation.interrupt(.deadlinePassed)
         #expect(task == nil)
       }
-      #expect(operation.interruption == nil)
+      #expect(operation.interruption == nil && !operation.isPending)
     }.value
   }
 

@@ -58,6 +58,32 @@ import TimeoutTask
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
+  /// A clock whose sleeps return, or throw its own error, when they are cancelled.
+  private struct QuietClock: Clock {
+    var error: Failure?
+    var now: ContinuousClock.Instant { .now }
+    var minimumResolution: Duration { .zero }
+
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+      try? await HandFiredClock().sleep(for: .seconds(1))
+      if let error { throw error }
+    }
+  }
+
+  /// The test clock runs the tasks in order: the timer ends before the operation begins.
+  @Test(arguments: [nil, Failure()])
+  func aCancelledSleepThatEndsBeforeTheOperationBeginsIsIgnored(_ error: Failure?) async {
+    let clock = TestClock()
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await withTimeout(.seconds(1), clock: QuietClock(error: error)) {
+        try Task.checkCancellation()
+      }
+    }
+    await clock.settle()
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+
   /// A clock that has reached each deadline, but whose sleeps end only when they are cancelled.
   private final class LateClock: Clock {
     let cancelled = Gate()
