@@ -316,30 +316,30 @@ guarantee(
 guarantee(
     "A race has one outcome, and each waiter is resumed once, in the order of arrival",
     "RaceTests|WaiterQueueTests|TimeoutTaskTests|CancellationTests",
-    ("Race.decide", "if isDecided { return nil }", ""),
-    ("Race.announce", "defer { waiters = WaiterQueue() }", ""),
+    ("OutcomeState.decide", "phase = .decided", ""),
+    ("OutcomeState.announce", "defer { waiters = WaiterQueue() }", ""),
     ("WaiterQueue.all", "$0.ticket.number < $1.ticket.number",
      "$0.ticket.number > $1.ticket.number"),
     ("WaiterQueue.remove", "others.removeValue(forKey: ticket)", "others[ticket]"),
-    ("Contest.enter", "if isTooLate { return waiter.resume() }", ""),
+    ("SharedOutcome.enter", "if isTooLate { return waiter.resume() }", ""),
 )
 guarantee(
     "The last waiter's cancellation cancels the work, and the end removes the timer",
     "CancellationTests|TimeoutTaskTests|LeakTests",
-    ("Contest.announce", "running.timer?.cancel()", ""),
-    ("Contest.leave", "waiter != nil && race.waiters.isEmpty", "waiter != nil"),
-    ("Contest.leave", "decision?.work?.cancel()", ""),
+    ("SharedOutcome.announce", "running.timer?.cancel()", ""),
+    ("SharedOutcome.leave", "waiter != nil && state.waiters.isEmpty", "waiter != nil"),
+    ("SharedOutcome.leave", "decision?.work?.cancel()", ""),
     ("TimeoutTask.cancel", "?.work?.cancel()", ""),
 )
 guarantee(
     "A deadline interrupts its operation exactly once, at its instant and not after the end",
     "DeadlineTests|WithDeadlineTests|InterruptibleOperationTests|ActiveDeadlineTests",
-    ("InterruptibleOperation.interrupt", "if task.isCancelled { return nil }", ""),
+    ("InterruptibleOperation.interrupt", "if reference.task.isCancelled { return nil }", ""),
     ("InterruptibleOperation.cancelled", "return waiting", "return nil"),
     ("OperationDeadline.pass", "state.timerNumber == number", "true"),
     ("OperationDeadline.pass", "task.cancel()", ""),
-    ("OperationDeadline.end", "state.isPending = false", ""),
-    ("CancellingDeadline.move", "move.replaced?.cancel()", ""),
+    ("InterruptibleOperation.end", "phase = .settled", ""),
+    ("ClockDeadline.move", "move.replaced?.cancel()", ""),
     ("ActiveDeadline.governs", "&& place == self.place", ""),
 )
 guarantee(
