@@ -1,4 +1,5 @@
 import Clocks
+import ClocksDrawing
 
 /// What is expected of a sequence, step by step, as it is written in a diagram.
 struct Diagram: Hashable, Sendable {

@@ -1,4 +1,5 @@
 import Clocks
+import ClocksDrawing
 import ClocksSupport
 
 /// What a sequence did that is not as its diagram says.
