@@ -83,7 +83,7 @@ extension SVGText {
         .sleep.cancelled { fill: #ffebe9; stroke: #cf222e; }
         .sleep.pending { fill: none; stroke-dasharray: 3 2; }
         .cross { stroke: #cf222e; stroke-width: 1.6; stroke-linecap: round; }
-        .away { stroke: #9a6700; stroke-width: 3; stroke-dasharray: 2 2; }
+        .external { stroke: #9a6700; stroke-width: 3; stroke-dasharray: 2 2; }
         path.created { stroke: #818b98; }
         path.resumed { stroke: #1a7f37; }
         path.cancelled { stroke: #cf222e; }

@@ -122,7 +122,7 @@ extension TimelinePicture {
     if span.kind == .external {
       let from = axis.x(span.begin)
       let to = max(axis.x(span.end), from + axis.step / 2)
-      return text.line("away", from, y, to, y, title: "\(task): \(span.kind.words)")
+      return text.line("external", from, y, to, y, title: "\(task): \(span.kind.words)")
     }
     let height = laneHeight * (laneHeight > 30 ? 0.3 : 0.42)
     let from = axis.x(span.begin) + axis.step / 2
@@ -240,10 +240,10 @@ private struct PictureLegend {
     if spans.contains(.woken) { add("sleep woken", "sleep") }
     if spans.contains(.cancelled) { add("sleep cancelled", "cancelled sleep") }
     if spans.contains(.pending) { add("sleep pending", "sleep that has not ended") }
-    if spans.contains(.external) { add("away", "runs externally") }
+    if spans.contains(.external) { add("external", "runs externally") }
     let links = Set(history.links.map(\.kind))
     if links.contains(.created) { add("created", "creates a task") }
-    if picture.hasWords, links.contains(.resumed) { add("resumed", "has it go on") }
+    if picture.hasWords, links.contains(.resumed) { add("resumed", "resumes it") }
     if picture.hasWords, links.contains(.cancelled) { add("cancelled", "cancels it") }
     if !history.marks.isEmpty { add("mark", "mark") }
     place(in: width)
@@ -276,7 +276,7 @@ private struct PictureLegend {
         text.line(sign, x + 7, y - 7, x + 7, y + 6)
         text.path("\(sign) head", "M\((x + 3).svg) \((y + 2).svg)l4 4l4 -4")
       case "mark": text.diamond(sign, x + 7, y, 3.5)
-      case "away": text.line(sign, x, y, x + 14, y)
+      case "external": text.line(sign, x, y, x + 14, y)
       case _ where sign.hasPrefix("sleep"):
         text.rect(sign, x, y - 5, 14, 10, radius: 4)
       default:

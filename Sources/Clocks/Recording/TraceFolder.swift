@@ -9,7 +9,7 @@ enum TraceFolder {
 
   /// Guards the properties below. No function is called under it.
   private static let lock = Lock()
-  /// How often each file name was requested in this process.
+  /// The file names that were used in this process, each with the number that its last copy has.
   nonisolated(unsafe) private static var given: [String: Int] = [:]
   nonisolated(unsafe) private static var unfinished: [WeakRecorder]?
   nonisolated(unsafe) private static var hasWarned = false
@@ -40,14 +40,13 @@ enum TraceFolder {
     // Some file systems ignore case.
     let key = name.lowercased()
     return lock.withLock {
-      var count = given[key, default: 0] + 1
-      var free = count == 1 ? name : "\(name)-\(count)"
-      while count > 1, given[free.lowercased()] != nil {
+      var (free, count) = (name, given[key, default: 1])
+      while given[free.lowercased()] != nil {
         count += 1
         free = "\(name)-\(count)"
       }
+      given[free.lowercased()] = 1
       given[key] = count
-      if count > 1 { given[free.lowercased()] = 1 }
       return free
     }
   }
