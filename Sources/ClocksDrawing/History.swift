@@ -2,8 +2,8 @@ import ClocksSupport
 
 /// An entry of a recording, in 40 bytes. Tasks have their numbers; 0 stands for no task.
 ///
-/// It is public, because the compiler does not inline package functions across modules, and transparent,
-/// so that recording costs no call in a debug build either.
+/// It is public, because the compiler does not inline package functions across modules. The initializer is
+/// transparent, so that a debug build does not call a function for it.
 public struct RecordedEvent: Sendable {
   public enum Kind: Sendable {
     case created, enqueued, began, ended, slept, woken, cancelled, timeMoved
