@@ -21,14 +21,21 @@ let package = Package(
   ],
   targets: [
     .target(name: "ClocksSupport"),
-    .target(name: "Clocks", dependencies: ["ClocksSupport"], swiftSettings: atLoad),
+    .target(name: "ClocksDrawing", dependencies: ["ClocksSupport"]),
+    .target(
+      name: "Clocks", dependencies: ["ClocksDrawing", "ClocksSupport"], swiftSettings: atLoad),
     .target(name: "TimeoutTask"),
     .target(
-      name: "ClocksTestKit", dependencies: ["Clocks", "ClocksSupport"], swiftSettings: atLoad),
+      name: "ClocksTestKit", dependencies: ["Clocks", "ClocksDrawing", "ClocksSupport"],
+      swiftSettings: atLoad),
     .executableTarget(
       name: "ContextDemo", dependencies: ["Clocks", "ClocksSupport", "TimeoutTask"]),
     .target(name: "TestTraits", path: "Tests/TestTraits"),
-    .testTarget(name: "ClocksTests", dependencies: ["Clocks", "ClocksSupport", "TestTraits"]),
+    .testTarget(
+      name: "ClocksTests",
+      dependencies: ["Clocks", "ClocksDrawing", "ClocksSupport", "TestTraits"]),
+    .testTarget(
+      name: "ClocksDrawingTests", dependencies: ["ClocksDrawing", "ClocksSupport", "TestTraits"]),
     .testTarget(
       name: "ClocksTestKitTests",
       dependencies: ["Clocks", "ClocksSupport", "ClocksTestKit", "TestTraits"]),

@@ -6,7 +6,7 @@ extension TestClock {
   ///
   /// - Parameter events: How many events are kept: the latest ones, a million by default.
   public func recordTimeline(events: Int = 1_000_000) {
-    if scheduler.beginRecording(limit: max(events, 1)) { scheduler.recorder?.beginTest() }
+    scheduler.beginRecording(limit: max(events, 1))?.beginTest()
   }
 
   /// What has happened in the test since it is recorded; `nil` if it is not.

@@ -1,3 +1,4 @@
+import ClocksDrawing
 import ClocksSupport
 
 /// The text of a failure that a search has found.

@@ -1,77 +1,131 @@
+import ClocksDrawing
+
 /// What happened in a test: which tasks were created and by whom, when they ran, slept, woke and were
-/// cancelled, how time moved, and the test's own marks.
+/// cancelled, how time moved, and the marks of the test.
 ///
-/// It is a value: what happens later is not in it. Recording begins with
+/// A timeline is a value: later events do not change it. Recording begins with
 /// ``VirtualTime/recordTimeline(events:)``, ``TestClock/recordTimeline(events:)``, with the trait
 /// `.timeline` of ClocksTestKit, or in every test with the environment variable `CLOCKS_TRACE`.
 public struct RecordedTimeline: Sendable {
-  /// What the test is called.
+  /// The name of the test.
   public var title: String
 
-  private let recording: Recording
+  private let events: EventStore
+  private let context: RecordingContext
 
-  init(title: String, _ recording: Recording) {
+  init(title: String, events: EventStore, _ context: RecordingContext) {
     self.title = title
-    self.recording = recording
+    self.events = events
+    self.context = context
   }
 
-  /// Whether nothing happened.
-  public var isEmpty: Bool { recording.events.count == 0 && recording.marks.isEmpty }
+  /// Whether the timeline contains no events.
+  public var isEmpty: Bool { events.count == 0 }
 
-  /// The number of events, those included that were dropped because there were too many.
-  public var eventCount: Int { recording.events.count + recording.events.dropped }
+  /// The number of events, including those that were dropped because there were too many.
+  public var eventCount: Int { events.count + events.dropped }
 
-  /// A picture, as SVG, for light and dark pages: a lane for each task, virtual time from left to right.
+  /// The timeline as an SVG picture: a lane for each task, virtual time from left to right.
   ///
-  /// Time is in proportion, but where nothing happens for long, it is compressed. Long names are cut, and
-  /// have their whole as a title. Of a very long history the latest 20,000 events are drawn, and the
-  /// latest 1,000 tasks; the picture says what is left out. It names nothing that differs from run to
-  /// run. O(n log n) with n events.
+  /// The picture suits light and dark pages. Time is in proportion, but long gaps are compressed. Long
+  /// names are cut, and have their full text as a title. The picture shows the latest 20,000 events and the
+  /// latest 1,000 tasks, and says what it leaves out. It contains nothing that differs from run to run.
+  /// O(n log n) with n events.
   public var svg: String {
-    TimelinePicture(
-      HistoryBuilder.build(recording, limit: TimelinePicture.mostEvents), title: title
-    ).svg
+    TimelinePicture(history(limit: TimelinePicture.mostEvents), title: title).svg
   }
 
-  /// The same in the trace-event format of JSON, which Perfetto and Chrome open, with virtual time as
+  /// The timeline in the trace-event format (JSON), which Perfetto and Chrome open, with virtual time as
   /// time.
   ///
-  /// A thread stands for a task. Of a very long history it has the latest 200,000 events. O(n) with n
-  /// events.
+  /// A thread stands for a task. The text contains the latest 200,000 events. O(n) with n events.
   public var traceEvents: String {
-    TraceEvents.json(
-      HistoryBuilder.build(recording, limit: TraceEvents.mostEvents), title: title)
+    TraceEvents.json(history(limit: TraceEvents.mostEvents), title: title)
   }
 
-  /// What happened last, as text: a lane for each task, virtual time on the left. O(n) with n events.
+  /// Returns the end of the timeline as text: a lane for each task, virtual time on the left.
   ///
-  /// Unnamed tasks have their numbers, as in the package's failures. Without a named task beside it,
-  /// `test` is the one that runs the test itself.
+  /// Unnamed tasks have their numbers, as in the package's failures; `test` is the task that runs the test
+  /// itself. O(n) with n events.
   ///
   /// - Parameters:
   ///   - width: The number of columns, at least 40.
-  ///   - lines: The number of lines, at least 3; the end is kept.
+  ///   - lines: The number of lines, at least 3. If there are more, the first ones are left out.
   public func lanes(width: Int = 100, lines: Int = 40) -> String {
-    history(for: lines).lanes(width: width, limit: lines).joined(separator: "\n")
+    history(forLines: lines).lanes(width: width, limit: lines).joined(separator: "\n")
   }
 
-  /// The beginning of an explanation.
+  /// The first line of an explanation.
   package static let explanationHeading = "What happened:"
 
-  /// The lanes as a part of a failure that is recorded now, which stands in the last line, in the lane of
-  /// the task that runs; `nil` if there is nothing else to tell.
+  /// Returns the lanes as a part of the failure that is being recorded, which is their last row; `nil` if
+  /// nothing else happened.
   ///
-  /// - Parameter lines: The number of lines, that of the heading included.
+  /// - Parameter lines: The number of lines, including the heading.
   package func explanation(lines: Int) -> String? {
-    var history = history(for: lines)
-    guard !history.steps.isEmpty else { return nil }
-    history.steps.append(
-      .init(time: history.end.time, task: history.running, by: nil, kind: .fails))
+    var history = history(forLines: lines)
+    guard history.hasSteps else { return nil }
+    history.addFailure()
     return ([Self.explanationHeading] + history.lanes(limit: lines - 1)).joined(separator: "\n")
   }
 
-  /// What has to be known of the past for so many lines.
-  private func history(for lines: Int) -> History {
-    HistoryBuilder.build(recording, limit: 100 * max(lines, 3))
+  /// Returns the history of enough events for the last lines.
+  private func history(forLines lines: Int) -> History { history(limit: 100 * max(lines, 3)) }
+
+  /// Returns the history of the latest events.
+  func history(limit: Int = .max) -> History {
+    HistoryBuilder.build(
+      context, count: events.count, dropped: events.dropped, limit: limit,
+      forEachEvent: events.forEachEvent)
+  }
+}
+
+/// The latest events of a recording, up to a limit.
+///
+/// Events stand in blocks, which copies of the store share: a place in a block is written once. So a copy
+/// costs O(blocks), and stays unchanged while events are added. The owner's lock guards `append`.
+struct EventStore: Sendable {
+  private static let blockLength = 4_096
+
+  private final class Block: @unchecked Sendable {
+    let events = UnsafeMutablePointer<RecordedEvent>.allocate(capacity: EventStore.blockLength)
+    deinit { events.deallocate() }
+  }
+
+  /// The number of events that are kept, at least.
+  let limit: Int
+  private var blocks: [Block] = []
+  private var countInLast = EventStore.blockLength
+  /// The number of events that have been dropped.
+  private(set) var dropped = 0
+
+  init(limit: Int) { self.limit = limit }
+
+  /// The number of events that are kept.
+  var count: Int { blocks.count * Self.blockLength - (Self.blockLength - countInLast) }
+
+  /// Adds an event. Drops the earliest block if `limit` events remain without it. Amortized O(1).
+  @inline(__always)
+  mutating func append(_ event: RecordedEvent) {
+    if countInLast == Self.blockLength { addBlock() }
+    blocks[blocks.count - 1].events.advanced(by: countInLast).initialize(to: event)
+    countInLast += 1
+  }
+
+  @inline(never)
+  private mutating func addBlock() {
+    if blocks.count > 1, count - Self.blockLength >= limit {
+      blocks.removeFirst()
+      dropped += Self.blockLength
+    }
+    blocks.append(Block())
+    countInLast = 0
+  }
+
+  /// Calls `body` with each event, the earliest first. O(n).
+  func forEachEvent(_ body: (RecordedEvent) -> Void) {
+    for place in 0..<count {
+      body(blocks[place / Self.blockLength].events[place % Self.blockLength])
+    }
   }
 }

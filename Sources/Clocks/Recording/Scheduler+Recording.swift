@@ -1,5 +1,83 @@
+import ClocksSupport
+import Synchronization
+
+/// A request to record the tests, or scopes, that begin while it is in force.
+package final class TimelineRequest: Sendable {
+  @TaskLocal static var current: TimelineRequest?
+
+  /// The number of requests in force in the process, so that most tests need not look for one.
+  private static let count = Atomic(0)
+
+  static var isAnyInForce: Bool { count.load(ordering: .relaxed) > 0 }
+
+  /// The number of events that are kept.
+  let limit: Int
+  /// The number of lines that a failure gets.
+  let lines: Int
+  /// Receives each recording when its test, or scope, is over.
+  let delivery: @Sendable (RecordedTimeline) -> Void
+  private let lock = Lock()
+  /// Guarded by the lock.
+  nonisolated(unsafe) private var recorders: [Recorder] = []
+
+  package init(
+    limit: Int, lines: Int, delivery: @escaping @Sendable (RecordedTimeline) -> Void
+  ) {
+    self.limit = max(limit, 1)
+    self.lines = lines
+    self.delivery = delivery
+  }
+
+  deinit { lock.destroy() }
+
+  /// Runs `operation` with the request in force, which also applies to a scope around it.
+  package func run(_ operation: () async throws -> Void) async rethrows {
+    Self.count.add(1, ordering: .relaxed)
+    defer {
+      Self.count.subtract(1, ordering: .relaxed)
+      for recorder in lock.withLock({ recorders }) { recorder.deliver() }
+    }
+    try await Self.$current.withValue(self) {
+      Scheduler.running?.beginRecording(by: self)?.beginTest()
+      try await operation()
+    }
+  }
+
+  func add(_ recorder: Recorder) { lock.withLock { recorders.append(recorder) } }
+
+  /// The recording of the scheduler that runs the current task; otherwise the latest one.
+  package var timeline: RecordedTimeline? {
+    let known = lock.withLock { recorders }
+    let running = Scheduler.running?.recorder
+    return (known.first { $0 === running } ?? known.last)?.timeline
+  }
+}
+
+/// Functions of a test kit that knows the test library.
+package enum TimelineHooks {
+  private static let lock = Lock()
+  nonisolated(unsafe) private static var hooks:
+    (name: @Sendable () -> String?, attach: @Sendable (RecordedTimeline) -> Void)?
+
+  /// Sets the hooks.
+  ///
+  /// - Parameters:
+  ///   - name: Returns the name of the test that the current task runs.
+  ///   - attach: Attaches a recording to the test that the current task runs, if there is one.
+  package static func set(
+    name: @escaping @Sendable () -> String?,
+    attach: @escaping @Sendable (RecordedTimeline) -> Void
+  ) {
+    lock.withLock { hooks = (name, attach) }
+  }
+
+  static var testName: String? { lock.withLock { hooks }?.name() }
+
+  static func attach(_ timeline: RecordedTimeline) { lock.withLock { hooks }?.attach(timeline) }
+}
+
 extension ScopeOptions {
-  /// Whether runs with these options were to be recorded, as far as they were too many for it.
+  /// Whether a recording of runs with these options was requested and refused, or kept until a failure.
   var wasToBeRecorded: Bool {
     switch recording {
     case .asAskedFor: false
@@ -9,15 +87,14 @@ extension ScopeOptions {
   }
 }
 
-/// What a scheduler has recorded.
 extension Scheduler {
-  /// Who records what happens, if somebody does.
+  /// The recorder of this scheduler's events, if there is one.
   var recorder: Recorder? {
-    // Without a conversion where nobody listens.
+    // The first comparison avoids the cast where there is no listener.
     change { $0.listener == nil ? nil : $0.listener(Recorder.self) }
   }
 
-  /// Whether what happens here may be recorded on behalf of a whole test. If not, the refusal is noted.
+  /// Whether requests for recordings of whole tests apply to this scheduler. If not, the refusal is noted.
   private var mayBeRecorded: Bool {
     var inner: Scheduler? = self
     while let scheduler = inner {
@@ -36,8 +113,7 @@ extension Scheduler {
     if case .onTrial = scope?.options.recording { true } else { false }
   }
 
-  /// Begins to record if that was asked for, and nobody listens yet. To be called when a clock or a
-  /// scope is made.
+  /// Begins to record if that was requested. Called when a clock or a scope is made.
   @inline(__always)
   func recordIfAskedFor() {
     if TimelineRequest.isAnyInForce || Environment.traceFolder != nil { beginRecordingIfAskedFor() }
@@ -45,39 +121,47 @@ extension Scheduler {
 
   @inline(never)
   private func beginRecordingIfAskedFor() {
+    let recorder: Recorder?
     if let request = TimelineRequest.current {
-      if beginRecording(by: request), scope == nil { recorder?.beginTest() }
+      recorder = beginRecording(by: request)
     } else if let folder = Environment.traceFolder, mayBeRecorded {
-      let origin = report.origin
-      let isOnTrial = isOnTrial
-      let isNew = beginRecording(limit: Recorder.standardLimit) { timeline in
-        defer { if !isOnTrial { TraceFolder.hasDelivered() } }
-        guard !timeline.isEmpty else { return }
-        TraceFolder.write(timeline, to: folder, at: origin)
-        TimelineHooks.attach(timeline)
-      }
-      guard isNew, let recorder else { return }
-      if scope == nil { recorder.beginTest() }
-      guard !isOnTrial else { return }
-      TraceFolder.deliverAtExit(recorder)
+      recorder = beginRecording(into: folder)
+    } else {
+      return
     }
+    if scope == nil { recorder?.beginTest() }
   }
 
-  /// Begins to record on behalf of a request; returns whether nobody had recorded.
-  func beginRecording(by request: TimelineRequest) -> Bool {
+  /// Begins to record for a request; returns the recorder unless there is one already.
+  fileprivate func beginRecording(by request: TimelineRequest) -> Recorder? {
     guard mayBeRecorded,
-      beginRecording(limit: request.limit, lines: request.lines, delivery: request.delivery),
-      let recorder
-    else { return false }
+      let recorder = beginRecording(
+        limit: request.limit, lines: request.lines, delivery: request.delivery)
+    else { return nil }
     request.add(recorder)
-    return true
+    return recorder
   }
 
-  /// Begins to record; returns whether nobody had recorded.
+  /// Begins to record for the folder of `CLOCKS_TRACE`.
+  private func beginRecording(into folder: String) -> Recorder? {
+    let origin = report.origin
+    let isOnTrial = isOnTrial
+    let recorder = beginRecording(limit: Recorder.standardLimit) { timeline in
+      defer { if !isOnTrial { TraceFolder.hasDelivered() } }
+      guard !timeline.isEmpty else { return }
+      TraceFolder.write(timeline, to: folder, at: origin)
+      TimelineHooks.attach(timeline)
+    }
+    if let recorder, !isOnTrial { TraceFolder.deliverAtExit(recorder) }
+    return recorder
+  }
+
+  /// Begins to record; returns the recorder unless there is one already.
+  @discardableResult
   func beginRecording(
     limit: Int, lines: Int = 40, delivery: (@Sendable (RecordedTimeline) -> Void)? = nil
-  ) -> Bool {
-    guard recorder == nil else { return false }
+  ) -> Recorder? {
+    guard recorder == nil else { return nil }
     let origin = report.origin
     let file = "\(origin.fileID)".split(separator: "/").last?.split(separator: ".").first ?? ""
     let title = TimelineHooks.testName ?? "\(file):\(origin.line)"
@@ -85,13 +169,13 @@ extension Scheduler {
     let recorder = Recorder(
       title, limit: limit, lines: lines, startingAt: start, delivery: delivery)
     return change { state in
-      guard state.listener(Recorder.self) == nil else { return false }
+      guard state.listener(Recorder.self) == nil else { return nil }
       state.add(recorder)
-      return true
+      return recorder
     }
   }
 
-  /// The scope has ended, and with it what is recorded of it.
+  /// Delivers the recording when the scope has ended.
   func endRecording() {
     if !isOnTrial { recorder?.deliver() }
   }

@@ -1,21 +1,25 @@
 import ClocksSupport
 import Dispatch
 
-/// The folder in which tests leave what happened in them.
+/// The folder of `CLOCKS_TRACE`, into which tests write their timelines.
 enum TraceFolder {
-  private struct Unfinished {
+  private struct WeakRecorder {
     weak var recorder: Recorder?
   }
 
-  /// Guards what follows. Nothing is called while it is held.
+  /// Guards the properties below. No function is called under it.
   private static let lock = Lock()
-  /// How often each name has been given in this process.
+  /// The file names that were used in this process, each with the number that its last copy has.
   nonisolated(unsafe) private static var given: [String: Int] = [:]
-  nonisolated(unsafe) private static var unfinished: [Unfinished]?
+  nonisolated(unsafe) private static var unfinished: [WeakRecorder]?
   nonisolated(unsafe) private static var hasWarned = false
+  /// Its members are the recordings that have not been delivered.
+  private static let undelivered = DispatchGroup()
 
-  /// Writes a picture and its events. A name is given once in a process, so tests that run side by side
-  /// do not write over each other's files; those of an earlier process are written over.
+  /// Writes a picture and a trace.
+  ///
+  /// Each name is used once in a process, so parallel tests do not overwrite each other's files. Files of
+  /// earlier processes are overwritten.
   static func write(_ timeline: RecordedTimeline, to folder: String, at origin: CallSite) {
     let path = "\(folder)/\(freeName(timeline.title.fileName))"
     do throws(TextFile.WriteError) {
@@ -23,7 +27,7 @@ enum TraceFolder {
       try TextFile.write(timeline.svg, to: path + ".svg")
       try TextFile.write(timeline.traceEvents, to: path + ".json")
     } catch {
-      // Once is enough: what is wrong with one file is wrong with all.
+      // One warning is enough: the cause is probably the same for all files.
       let isFirst = lock.withLock {
         defer { hasWarned = true }
         return !hasWarned
@@ -33,53 +37,47 @@ enum TraceFolder {
   }
 
   private static func freeName(_ name: String) -> String {
-    // Some systems do not tell small letters from large ones.
+    // Some file systems ignore case.
     let key = name.lowercased()
     return lock.withLock {
-      var count = given[key, default: 0] + 1
-      var free = count == 1 ? name : "\(name)-\(count)"
-      while count > 1, given[free.lowercased()] != nil {
+      var (free, count) = (name, given[key, default: 1])
+      while given[free.lowercased()] != nil {
         count += 1
         free = "\(name)-\(count)"
       }
+      given[free.lowercased()] = 1
       given[key] = count
-      if count > 1 { given[free.lowercased()] = 1 }
       return free
     }
   }
 
-  /// The recordings that have not been delivered: the process waits for those that other threads write
-  /// when it comes to its end.
-  private static let undelivered = DispatchGroup()
-  private static let patience = DispatchTimeInterval.seconds(10)
-
-  /// Sees to it that a recording is delivered at the end of the process, if its test is not over by
-  /// then as far as anybody knows. Whoever delivers it says so with `hasDelivered`.
+  /// Delivers a recording when the process exits, unless that has happened before.
+  ///
+  /// The receiver calls `hasDelivered`. The exit waits for recordings that other threads are writing, up to
+  /// 10 seconds.
   static func deliverAtExit(_ recorder: Recorder) {
     undelivered.enter()
     let isFirst = lock.withLock {
       defer {
         var known = unfinished ?? []
         if known.count > 64 { known.removeAll { $0.recorder == nil } }
-        unfinished = known + [Unfinished(recorder: recorder)]
+        unfinished = known + [WeakRecorder(recorder: recorder)]
       }
       return unfinished == nil
     }
     guard isFirst else { return }
-    atexit { TraceFolder.deliverUnfinished() }
-  }
-
-  private static func deliverUnfinished() {
-    let known = lock.withLock { unfinished } ?? []
-    for entry in known { entry.recorder?.deliver() }
-    _ = undelivered.wait(timeout: .now() + patience)
+    atexit {
+      let known = TraceFolder.lock.withLock { TraceFolder.unfinished } ?? []
+      for entry in known { entry.recorder?.deliver() }
+      _ = TraceFolder.undelivered.wait(timeout: .now() + .seconds(10))
+    }
   }
 
   static func hasDelivered() { undelivered.leave() }
 }
 
 extension RecordedTimeline {
-  /// Leaves the picture and the events in the folder of `CLOCKS_TRACE`, if there is one.
+  /// Writes the timeline into the folder of `CLOCKS_TRACE`, if it is set.
   package func leaveInTraceFolder() {
     if let folder = Environment.traceFolder { TraceFolder.write(self, to: folder, at: CallSite()) }
   }

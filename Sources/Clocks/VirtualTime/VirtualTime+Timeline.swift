@@ -5,7 +5,7 @@ extension VirtualTime {
   ///
   /// - Parameter events: How many events are kept: the latest ones, a million by default.
   public func recordTimeline(events: Int = 1_000_000) {
-    if scheduler.beginRecording(limit: max(events, 1)) { scheduler.recorder?.beginTest() }
+    scheduler.beginRecording(limit: max(events, 1))?.beginTest()
   }
 
   /// What has happened in the scope since it is recorded; `nil` if it is not.

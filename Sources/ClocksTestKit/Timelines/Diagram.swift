@@ -1,46 +1,42 @@
-import Clocks
+import ClocksDrawing
+import ClocksSupport
 
-/// What is expected of a sequence, step by step, as it is written in a diagram.
+/// The expected events of a sequence, step by step.
 struct Diagram: Hashable, Sendable {
-  /// Something that a sequence does, or that is done to it.
+  /// An event of a sequence or of its reader.
   enum Symbol: Hashable, Sendable {
-    /// A value, by its character or its description.
+    /// A value, as its character or its description.
     case value(String)
     case end
-    /// An error; whether it is the expected one.
     case error(isExpected: Bool, String)
-    /// Whoever reads it is cancelled.
+    /// The task that reads the sequence is cancelled.
     case cancellation
-    /// The same, and it went on.
+    /// The task is cancelled, and the sequence does not end.
     case ignoredCancellation
   }
 
-  /// Says what is wrong with a diagram, and where.
+  /// A mistake in a diagram.
   struct Problem: Error, Hashable, CustomStringConvertible {
     var diagram: String
-    /// The number of characters before the one that is wrong.
+    /// The index of the wrong character.
     var position: Int
     var reason: String
 
     var description: String {
-      // The caret stands below the character, whatever the width of those before it.
       let indent = String(diagram.prefix(position)).columns
       return "\(reason)\n  \(diagram.printable)\n  \(String(repeating: " ", count: indent))^"
     }
   }
 
-  /// What happens at each step.
+  /// The events at each step.
   private(set) var steps: [[Symbol]] = []
-  /// Where each step begins in the text.
-  private(set) var positions: [Int] = []
 
-  /// The step at which the reader is cancelled, if it is.
+  /// The step at which the reader is cancelled, if there is one.
   var cancellation: Int? { steps.firstIndex { $0.contains(.cancellation) } }
 
-  /// Whether it says how the sequence ends after the cancellation.
+  /// Whether the diagram shows how the sequence ends after the cancellation.
   var saysEndAfterCancellation: Bool {
     guard let cancellation else { return false }
-    // Nothing that ends a sequence stands before.
     return steps[cancellation...].joined().contains { symbol in
       switch symbol {
       case .end, .error: true
@@ -49,16 +45,14 @@ struct Diagram: Hashable, Sendable {
     }
   }
 
-  /// - Parameter isKnown: Whether there is a value for a character.
+  /// - Parameter isKnown: Returns whether there is a value for a character.
   init(_ text: String, isKnown: @escaping (Character) -> Bool = { _ in true }) throws(Problem) {
     var parser = DiagramParser(text, isKnown: isKnown)
     try parser.parse()
-    (steps, positions) = (parser.steps, parser.positions)
+    steps = parser.steps
   }
-}
 
-extension Diagram {
-  /// The same with other texts for values.
+  /// Returns the diagram with other texts for its values.
   func mapValues(_ transform: (String) -> String) -> Diagram {
     var diagram = self
     diagram.steps = steps.map { symbols in
@@ -70,17 +64,15 @@ extension Diagram {
   }
 }
 
-/// Takes a diagram apart.
 private struct DiagramParser {
   private let text: String
   private let characters: [Character]
   private let isKnown: (Character) -> Bool
   private var position = 0
   private(set) var steps: [[Diagram.Symbol]] = []
-  private(set) var positions: [Int] = []
-  /// The group that is open, and where it began.
+  /// The open group and the position of its beginning.
   private var group: (symbols: [Diagram.Symbol], position: Int)?
-  /// What ended the sequence, if something did.
+  /// The symbol after which there are no more values, if there was one.
   private var end: Diagram.Symbol?
 
   init(_ text: String, isKnown: @escaping (Character) -> Bool) {
@@ -95,7 +87,7 @@ private struct DiagramParser {
       position += 1
     }
     if let group { throw problem("the group that begins here is not closed", at: group.position) }
-    if steps.isEmpty { throw problem("a diagram has one step or more", at: 0) }
+    if steps.isEmpty { throw problem("a diagram has at least one step", at: 0) }
   }
 
   private mutating func take(_ character: Character) throws(Diagram.Problem) {
@@ -104,7 +96,6 @@ private struct DiagramParser {
     case "-":
       guard group == nil else { throw problem("no time passes within a group") }
       steps.append([])
-      positions.append(position)
     case "(":
       guard group == nil else { throw problem("a group within a group") }
       group = ([], position)
@@ -113,7 +104,6 @@ private struct DiagramParser {
       guard !group.symbols.isEmpty else { throw problem("an empty group; write - for nothing") }
       self.group = nil
       steps.append(group.symbols)
-      positions.append(group.position)
     case "|": try add(.end)
     case "#": try add(.error(isExpected: true, ""))
     case "!": try add(.cancellation)
@@ -139,7 +129,8 @@ private struct DiagramParser {
     switch end {
     case .end: throw problem("nothing comes after the end")
     case .error: throw problem("nothing comes after an error")
-    case .cancellation where symbol == .cancellation: throw problem("it is cancelled once")
+    case .cancellation where symbol == .cancellation:
+      throw problem("the reader is cancelled only once")
     default: break
     }
     if case .value = symbol {} else { end = symbol }
@@ -147,7 +138,6 @@ private struct DiagramParser {
       group?.symbols.append(symbol)
     } else {
       steps.append([symbol])
-      positions.append(position)
     }
   }
 
@@ -156,10 +146,8 @@ private struct DiagramParser {
   }
 }
 
-// MARK: - In words
-
 extension Diagram.Symbol {
-  /// The symbol as it stands in a diagram.
+  /// The symbol in a diagram.
   var text: String {
     switch self {
     case .value(let value): value.count == 1 && !"-|#!()' ".contains(value) ? value : "'\(value)'"
@@ -183,7 +171,7 @@ extension Diagram.Symbol {
 }
 
 extension [Diagram.Symbol] {
-  /// The symbols as they stand in a diagram at one step.
+  /// The symbols of one step in a diagram.
   var text: String {
     switch count {
     case 0: "-"
@@ -198,5 +186,88 @@ extension [Diagram.Symbol] {
     case 1: self[0].words
     default: map(\.words).dropLast().joined(separator: ", ") + " and \(self[count - 1].words)"
     }
+  }
+}
+
+/// The first difference between a diagram and what a sequence did.
+struct DiagramDifference {
+  typealias Symbol = Diagram.Symbol
+
+  /// A symbol that happened, and the time since the first step.
+  struct Event: Sendable {
+    var time: Duration
+    var symbol: Symbol
+  }
+
+  /// The difference in words.
+  let first: String
+  /// The expected diagram, the actual diagram, and a caret below the difference.
+  let lines: [String]
+
+  /// Returns `nil` if there is no difference.
+  ///
+  /// - Parameters:
+  ///   - events: The actual events, in order.
+  ///   - step: The length of a step; positive.
+  init?(_ diagram: Diagram, _ events: [Event], every step: Duration) {
+    var actual = [[Symbol]](repeating: [], count: diagram.steps.count)
+    var offGrid: Event?
+    for event in events {
+      let index = Self.index(of: event.time, every: step, last: diagram.steps.count - 1)
+      actual[index].append(event.symbol)
+      if offGrid == nil, event.time != step * index { offGrid = event }
+    }
+    var difference = zip(diagram.steps, actual).enumerated()
+      .first { !Self.isSame($0.element.0, $0.element.1) }?.offset
+    var words: String?
+    if let offGrid {
+      let index = Self.index(of: offGrid.time, every: step, last: diagram.steps.count - 1)
+      if index <= difference ?? index {
+        difference = index
+        words = "\(offGrid.symbol.words) came at \(offGrid.time.inSeconds), between two steps"
+      }
+    }
+    guard let difference else { return nil }
+    first =
+      words
+        ?? """
+        at \((step * difference).inSeconds) expected \(diagram.steps[difference].words), but got \
+        \(actual[difference].words)
+        """
+    lines = Self.lines(diagram.steps, actual, difference)
+  }
+
+  /// Returns the step at a time, or the next step if the time is between two.
+  private static func index(of time: Duration, every step: Duration, last: Int) -> Int {
+    let steps = max(0, (time.attoseconds + step.attoseconds - 1) / step.attoseconds)
+    return min(Int(clamping: steps), last)
+  }
+
+  private static func isSame(_ expected: [Symbol], _ actual: [Symbol]) -> Bool {
+    expected.count == actual.count
+      && zip(expected, actual).allSatisfy { expected, actual in
+        if case .error = expected, case .error(let isExpected, _) = actual { return isExpected }
+        return expected == actual
+      }
+  }
+
+  /// Returns the diagrams with equal steps below each other.
+  private static func lines(
+    _ expected: [[Symbol]], _ actual: [[Symbol]], _ difference: Int
+  ) -> [String] {
+    var (above, below, caret) = ("", "", 0)
+    for (index, (one, other)) in zip(expected, actual).enumerated() {
+      if index == difference { caret = above.columns }
+      let (one, other) = (one.text.printable, other.text.printable)
+      let width = max(one.columns, other.columns)
+      above += one + String(repeating: " ", count: width - one.columns)
+      below += other + String(repeating: " ", count: width - other.columns)
+    }
+    return ["  expected  \(above)", "  actual    \(below)"].map(trimmed)
+      + ["            \(String(repeating: " ", count: caret))^"]
+  }
+
+  private static func trimmed(_ line: String) -> String {
+    line.lastIndex { $0 != " " }.map { String(line[...$0]) } ?? ""
   }
 }

@@ -1,7 +1,7 @@
 import Clocks
 import ClocksSupport
 
-/// Expects of a sequence what a diagram shows: which values come when, and how it ends.
+/// Checks that a sequence does what a diagram shows: which values arrive when, and how the sequence ends.
 ///
 /// ```swift
 /// @Test(.virtualTime) func debounces() async {
@@ -10,44 +10,44 @@ import ClocksSupport
 /// }
 /// ```
 ///
-/// Each sign is a step, and stands for `step` of virtual time; the first one is now.
+/// Each sign is one step, which takes `step` of virtual time. The first step is now.
 ///
 /// | sign | at this step |
 /// |---|---|
-/// | `-` | nothing comes |
-/// | `a` | a value comes: that of `values`, or the one whose description this is |
-/// | `'text'` | the value comes whose description this is |
-/// | `(ab)` | both come, in this order; a group is one step |
+/// | `-` | nothing happens |
+/// | `a` | a value arrives: the one in `values`, or a value with this description |
+/// | `'text'` | a value with this description arrives |
+/// | `(ab)` | both values arrive, in this order; a group is one step |
 /// | `\|` | the sequence ends |
-/// | `#` | it throws an error |
-/// | `!` | whoever reads it is cancelled, and then it ends at once, in whichever way; `(!#)` and `(!\|)` say in which |
-/// | space | nothing: for diagrams that stand below each other |
+/// | `#` | the sequence throws an error |
+/// | `!` | the task that reads is cancelled, and the sequence ends or throws immediately; `(!\|)` and `(!#)` require one of the two |
+/// | space | nothing; spaces align diagrams |
 ///
-/// It is exact: whatever comes between two steps, or more or less than is shown, is a failure. A diagram
-/// without an end expects the sequence to be under way at its last step; then it is cancelled. Time moves
-/// by exactly the diagram's length, from deadline to deadline, as for
+/// The check is exact: an event between two steps, a missing event and an additional event are failures. If
+/// the diagram does not show an end, the sequence must not end, and its reader is cancelled after the last
+/// step. Time moves by exactly the diagram's length, from deadline to deadline, as for
 /// `TestClock.eventually(within:)`.
 ///
-/// A failure shows both diagrams below each other, and the first difference. A diagram that is not
-/// understood is a failure at the caller's line, with a caret under the character, and nothing is read;
-/// so is a step that is not positive, and a call outside of a scope without a clock. On cancellation it
-/// goes no further, and that is a failure, too.
+/// A failure shows the expected diagram above the actual one, and the first difference. A diagram with a
+/// mistake is a failure at the caller's line with a caret below the mistake; then nothing is read. A step
+/// that is not positive, and a call without a clock outside a scope, are failures, too. If the current task
+/// is cancelled, the call fails and returns.
 ///
-/// The notation is that of RxJS's marble diagrams, but that a group is one step, as in the validation
+/// The notation is that of marble diagrams in RxJS, except that a group is one step, as in the validation
 /// diagrams of swift-async-algorithms. O(events + k log n) for k of n pending sleeps that wake.
 ///
 /// - Parameters:
-///   - sequence: What is read, by a task of its own that begins now.
-///   - diagram: What is expected.
-///   - step: How much time each step stands for.
+///   - sequence: The sequence. A new task reads it from now on.
+///   - diagram: The expected events.
+///   - step: The length of a step.
 ///   - values: The values that the characters of the diagram stand for.
-///   - isExpected: Whether an error is the expected one; by default each is.
-///   - clock: The clock to be moved; the one of the current scope of virtual time by default.
+///   - isExpected: Returns whether an error is the expected one; any error is by default.
+///   - clock: The clock that is advanced; by default the clock of the current scope of virtual time.
 ///   - fileID: The file in which a failure is recorded, as `#fileID`.
 ///   - filePath: The file in which a failure is recorded, as `#filePath`.
 ///   - line: The line at which a failure is recorded.
 ///   - column: The column at which a failure is recorded.
-/// - Returns: Whether everything was as the diagram shows.
+/// - Returns: Whether the sequence did what the diagram shows.
 @discardableResult
 public nonisolated(nonsending) func expectTimeline<Elements: AsyncSequence & SendableMetatype>(
   of sequence: sending Elements, _ diagram: String, every step: Duration = .seconds(1),
@@ -59,7 +59,7 @@ public nonisolated(nonsending) func expectTimeline<Elements: AsyncSequence & Sen
 where Elements.Element: Equatable & Sendable, Elements.AsyncIterator: SendableMetatype {
   let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
   let known = values.sorted { $0.key < $1.key }
-  /// Of characters with the same value the first one stands for it.
+  // If several characters have the same value, the first one stands for it.
   let symbol: @Sendable (Elements.Element) -> String = { value in
     known.first { $0.value == value }.map { String($0.key) } ?? String(describing: value)
   }
@@ -70,7 +70,7 @@ where Elements.Element: Equatable & Sendable, Elements.AsyncIterator: SendableMe
   return await expectation.check(sequence, isExpected, symbol)
 }
 
-/// Expects of a sequence what a diagram shows, whose characters are the descriptions of its values.
+/// Checks that a sequence does what a diagram shows, in which characters are descriptions of values.
 ///
 /// See `expectTimeline(of:_:every:values:error:on:)`.
 @discardableResult
@@ -87,14 +87,13 @@ public nonisolated(nonsending) func expectTimeline<Elements: AsyncSequence & Sen
   return await expectation.check(sequence, isExpected) { String(describing: $0) }
 }
 
-/// What is expected of a sequence, and by whom.
 private struct TimelineExpectation {
   let diagram: String
   let step: Duration
   let clock: TestClock<Duration>?
   let callSite: CallSite
   let isKnown: (Character) -> Bool
-  /// The text by which a value is called that a diagram calls so.
+  /// Returns the text that stands for the same value as a text of the diagram.
   let canonical: (String) -> String
 
   private static let name = "expectTimeline(of:_:every:)"
@@ -110,7 +109,7 @@ private struct TimelineExpectation {
       return false
     }
     guard step > .zero else {
-      fail("\(Self.name) expects that a step takes time, but got \(step). Nothing was read.")
+      fail("\(Self.name) expects a positive step, but got \(step). Nothing was read.")
       return false
     }
     let parsed: Diagram
@@ -132,7 +131,7 @@ private struct TimelineExpectation {
     return false
   }
 
-  /// Moves time to the end of the diagram; returns whether that was possible.
+  /// Moves time to the end of the diagram. Returns whether that was possible.
   private nonisolated(nonsending) func read(
     _ reader: SequenceReader<String>, _ parsed: Diagram, _ clock: TestClock<Duration>
   ) async -> Bool {
@@ -159,7 +158,7 @@ private struct TimelineExpectation {
     }
   }
 
-  /// What was read as symbols, with the cancellation among them.
+  /// Returns what was read as symbols, including the cancellation.
   private func events(
     _ reader: SequenceReader<String>, _ parsed: Diagram, _ isExpected: (any Error) -> Bool
   ) -> [DiagramDifference.Event] {
@@ -182,12 +181,11 @@ private struct TimelineExpectation {
       }
     }
     if let cancelled {
-      // Values of that instant come before; what comes of the cancellation is behind it.
+      // At this instant, values precede the cancellation, and the end follows it.
       take { time, isValue in time < cancelled || (time == cancelled && isValue) }
       if parsed.saysEndAfterCancellation {
         events.append(.init(time: cancelled, symbol: .cancellation))
       } else {
-        // It ends in whichever way.
         let hasEnded = noted.first.map { $0.time == cancelled } ?? false
         events.append(
           .init(time: cancelled, symbol: hasEnded ? .cancellation : .ignoredCancellation))

@@ -2,7 +2,7 @@ import Clocks
 import ClocksSupport
 import Synchronization
 
-/// Reads a sequence step by step, and moves time to what it expects next.
+/// A reader of a sequence that moves virtual time until the expected event arrives.
 ///
 /// ```swift
 /// @Test(.virtualTime) func ticks() async {
@@ -14,29 +14,28 @@ import Synchronization
 /// }
 /// ```
 ///
-/// The sequence is read by a task of its own from the beginning, and what comes is kept until it is asked
-/// for: nothing is lost between two calls, as it would be with an iterator whose `next()` has a timeout.
-/// When the probe goes, that task is cancelled.
+/// A task of the probe reads the sequence from the beginning and keeps the events, so nothing is lost
+/// between two calls. (An iterator whose `next()` has a timeout would lose elements.) The task is cancelled
+/// when the probe is freed.
 ///
-/// Time moves from deadline to deadline as for
-/// `TestClock.eventually(within:)`, and what comes at a limit itself is
-/// in time. What is not as expected is recorded as a failure of the test, with the time and the pending
-/// sleeps; so are a negative limit, and a probe outside of a scope without a clock. On cancellation a call
-/// looks once more, and if that is not decisive, it is a failure, too. A call costs O(k log n) for k of n
-/// pending sleeps that wake.
+/// Time moves from deadline to deadline, as for `TestClock.eventually(within:)`. An event that arrives
+/// exactly at a limit is in time. An unexpected event is recorded as a failure of the test, with the time
+/// and the pending sleeps. A negative limit is a failure, too, and so is a probe without a clock outside a
+/// scope. If the current task is cancelled, a call checks once more and fails unless that decides it. A call
+/// costs O(k log n) for k of n pending sleeps that wake.
 ///
-/// The idea is that of Turbine, for Kotlin's flows.
+/// The model is Turbine, a library for Kotlin flows.
 public final class Probe<Element: Sendable>: Sendable {
   private let reader: SequenceReader<Element>?
   private let clock: TestClock<Duration>?
-  /// The number of events that have been asked for.
+  /// The number of events that were returned.
   private let taken = Mutex(0)
 
-  /// Begins to read; the first element is asked for when the current task lets others run.
+  /// Begins to read. The first element is requested when the current task suspends.
   ///
   /// - Parameters:
-  ///   - sequence: What is read.
-  ///   - clock: The clock to be moved; the one of the current scope of virtual time by default.
+  ///   - sequence: The sequence.
+  ///   - clock: The clock that is advanced; by default the clock of the current scope of virtual time.
   ///   - fileID: The file in which a failure is recorded, as `#fileID`.
   ///   - filePath: The file in which a failure is recorded, as `#filePath`.
   ///   - line: The line at which a failure is recorded.
@@ -60,9 +59,9 @@ public final class Probe<Element: Sendable>: Sendable {
       """, at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column))
   }
 
-  // MARK: - What is expected
+  // MARK: - Expectations
 
-  /// Expects the next element to come by `limit` from now, and returns it.
+  /// Returns the next element, which must arrive within `limit` from now.
   ///
   /// - Returns: The element; `nil` if a failure was recorded.
   @discardableResult
@@ -80,9 +79,9 @@ public final class Probe<Element: Sendable>: Sendable {
     return nil
   }
 
-  /// Expects that nothing comes up to `duration` from now: no element, no end and no error.
+  /// Checks that nothing arrives within `duration` from now: no element, no end and no error.
   ///
-  /// - Returns: Whether nothing came; `false` if a failure was recorded.
+  /// - Returns: `false` if a failure was recorded.
   @discardableResult
   public nonisolated(nonsending) func expectNothing(
     for duration: Duration,
@@ -106,9 +105,9 @@ public final class Probe<Element: Sendable>: Sendable {
     return outcome == .limitReached
   }
 
-  /// Expects the sequence to end by `limit` from now, without an error and without another element.
+  /// Checks that the sequence ends within `limit` from now, without an error or another element.
   ///
-  /// - Returns: How much time has passed since the probe was made; `nil` if a failure was recorded.
+  /// - Returns: The time from the probe's creation to the end; `nil` if a failure was recorded.
   @discardableResult
   public nonisolated(nonsending) func expectEnd(
     within limit: Duration,
@@ -124,7 +123,7 @@ public final class Probe<Element: Sendable>: Sendable {
     return nil
   }
 
-  /// Expects the sequence to throw an error by `limit` from now, without another element, and returns it.
+  /// Returns the error that the sequence must throw within `limit` from now, without another element.
   ///
   /// - Returns: The error; `nil` if a failure was recorded.
   @discardableResult
@@ -142,10 +141,10 @@ public final class Probe<Element: Sendable>: Sendable {
     return nil
   }
 
-  /// Cancels the task that reads. What it then does can be expected as anything else. O(1).
+  /// Cancels the task that reads. The events that follow can be expected as usual. O(1).
   public func cancel() { reader?.cancel() }
 
-  // MARK: - How
+  // MARK: - Implementation
 
   private var hasEvent: Bool {
     guard let reader else { return false }

@@ -1,7 +1,7 @@
 import Clocks
 import Synchronization
 
-/// Reads a sequence in a task of its own, and notes what comes and when.
+/// A reader of a sequence, whose task notes the events and their times.
 final class SequenceReader<Value: Sendable>: Sendable {
   enum Event: Sendable {
     case value(Value)
@@ -11,7 +11,7 @@ final class SequenceReader<Value: Sendable>: Sendable {
 
   private struct State {
     var events: [(time: Duration, event: Event)] = []
-    /// What comes after this is of no interest any more.
+    /// Whether further events are ignored.
     var isClosed = false
   }
 
@@ -20,9 +20,9 @@ final class SequenceReader<Value: Sendable>: Sendable {
   private let clock: TestClock<Duration>
   private let start: TestClock<Duration>.Instant
 
-  /// Begins to read; the first value is asked for when the current task lets others run.
+  /// Begins to read. The first value is requested when the current task suspends.
   ///
-  /// - Parameter convert: What is noted of an element.
+  /// - Parameter convert: Returns the value that is noted for an element.
   init<Elements: AsyncSequence & SendableMetatype>(
     _ elements: sending Elements, on clock: TestClock<Duration>, named name: String,
     convert: sending @escaping (Elements.Element) -> Value
@@ -57,15 +57,14 @@ final class SequenceReader<Value: Sendable>: Sendable {
     }
   }
 
-  /// What has come so far, and when, counted from the beginning.
+  /// The events so far, with the times since the reader was made.
   var events: [(time: Duration, event: Event)] { state.withLock { $0.events } }
 
-  /// The number of events that have come so far.
   var count: Int { state.withLock { $0.events.count } }
 
   func cancel() { task.withLock { $0 }?.cancel() }
 
-  /// Stops reading; what comes from now on is not noted.
+  /// Cancels the task. Further events are ignored.
   func close() {
     state.withLock { $0.isClosed = true }
     cancel()

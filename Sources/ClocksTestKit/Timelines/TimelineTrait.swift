@@ -1,7 +1,9 @@
 import Clocks
+import ClocksSupport
+import Synchronization
 public import Testing
 
-/// Records what happens in tests, for whoever has to find out why one fails.
+/// A trait that records timelines of tests and adds them to failures.
 ///
 /// ```swift
 /// @Test(.virtualTime, .timeline) func polls() async throws {
@@ -12,23 +14,23 @@ public import Testing
 /// }
 /// ```
 ///
-/// It records a scope of virtual time, or the clocks that the test makes: tasks and who created them,
-/// jobs, sleeps, how time moved, and marks. When the test fails, the first failure has the end of it as
-/// text, a lane for each task. A picture (SVG) and the events for Perfetto and Chrome (JSON) are attached
-/// to the test; `swift test --attachments-path FOLDER` keeps them.
+/// The trait records a scope of virtual time, or the clocks that the test makes: tasks and their creators,
+/// jobs, sleeps, moves of time, and marks. The first failure of a test shows the end of the timeline as
+/// text, with a lane for each task. A picture (SVG) and the events for Perfetto and Chrome (JSON) are
+/// attached to the test; `swift test --attachments-path FOLDER` keeps them.
 ///
-/// On a suite, the trait is that of each of its tests, and of those of suites within it. Each case of a
-/// parameterized test is recorded by itself.
+/// On a suite, the trait applies to each test in it, including those of inner suites. Each case of a
+/// parameterized test has a recording of its own.
 ///
-/// An event takes some 100 nanoseconds and 40 bytes; of a million the earliest are dropped.
+/// An event costs some 100 nanoseconds and 40 bytes. After a million events the earliest are dropped.
 public struct TimelineTrait: TestTrait, SuiteTrait, TestScoping {
   var lines: Int
   var events: Int
 
-  /// Whether tests in suites within the suite are recorded, too: they are.
+  /// Whether the trait applies to inner suites, too: always `true`.
   public var isRecursive: Bool { true }
 
-  /// Runs a test case and records what happens in it; for the test library.
+  /// Runs a test case and records its timeline. The test library calls this function.
   ///
   /// - Parameters:
   ///   - test: The test.
@@ -41,14 +43,14 @@ public struct TimelineTrait: TestTrait, SuiteTrait, TestScoping {
     let request = TimelineRequest(limit: events, lines: lines) {
       TimelineAttachments.attach($0, inTraceFolder: true)
     }
-    let explanation = Explanation(request, lines: lines)
+    let explanation = FailureExplanation(request, lines: lines)
     try await request.run {
       try await IssueHandlingTrait.compactMapIssues { explanation.add(to: $0) }
         .provideScope(for: test, testCase: testCase) {
           do {
             try await function()
           } catch  where isUnrecorded(error) {
-            // The test library would record it, too, but where nobody can add to it.
+            // The test library would record the error outside this trait, without an explanation.
             Issue.record(error, sourceLocation: test.sourceLocation)
           }
         }
@@ -57,15 +59,90 @@ public struct TimelineTrait: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == TimelineTrait {
-  /// Records what happens in each test.
+  /// Records a timeline of each test.
   public static var timeline: Self { timeline() }
 
-  /// Records what happens in each test.
+  /// Records a timeline of each test.
   ///
   /// - Parameters:
-  ///   - lines: How many lines of it a failure has at most; at least 3.
-  ///   - events: How many events are kept; the earliest are dropped.
+  ///   - lines: The number of lines that a failure shows at most; at least 3.
+  ///   - events: The number of events that are kept; the earliest are dropped.
   public static func timeline(lines: Int = 40, events: Int = 1_000_000) -> Self {
     TimelineTrait(lines: lines, events: events)
+  }
+}
+
+/// Adds the timeline to the first failure of a test.
+private final class FailureExplanation: Sendable {
+  private let request: TimelineRequest
+  private let lines: Int
+  private let isGiven = Atomic(false)
+
+  init(_ request: TimelineRequest, lines: Int) {
+    self.request = request
+    self.lines = lines
+  }
+
+  func add(to issue: Issue) -> Issue {
+    guard issue.isFailure else { return issue }
+    // A failure of a scope has an explanation already.
+    let isExplained = issue.comments.contains {
+      $0.rawValue.contains(RecordedTimeline.explanationHeading)
+    }
+    if isExplained { isGiven.store(true, ordering: .relaxed) }
+    guard !isExplained, let explanation = request.timeline?.explanation(lines: lines),
+      !isGiven.exchange(true, ordering: .relaxed)
+    else { return issue }
+    var issue = issue
+    issue.comments.append(Comment(rawValue: explanation))
+    return issue
+  }
+}
+
+/// Attaches recordings to tests of Swift Testing.
+enum TimelineAttachments {
+  /// Registers the functions that give the names of tests and attach recordings to them.
+  static func register() { _ = registration }
+
+  private static let registration: Void = TimelineHooks.set(
+    name: { Test.current.map { name($0, Test.Case.current) } },
+    attach: { attach($0, inTraceFolder: false) })
+
+  /// Attaches a recording to the current test, if there is one.
+  ///
+  /// - Parameter inTraceFolder: Whether to write it into the folder of `CLOCKS_TRACE`, too, if it is set.
+  static func attach(_ timeline: RecordedTimeline, inTraceFolder: Bool) {
+    guard !timeline.isEmpty else { return }
+    if inTraceFolder { timeline.leaveInTraceFolder() }
+    guard Test.current != nil else { return }
+    let name = timeline.title.fileName
+    Attachment.record(timeline.svg, named: name + ".svg")
+    Attachment.record(timeline.traceEvents, named: name + ".json")
+  }
+
+  /// Returns the name of a test case, for example `PollerTests.polls(every:) 3`.
+  static func name(_ test: Test, _ testCase: Test.Case?) -> String {
+    let name = test.id.nameComponents.joined(separator: ".")
+    guard let testCase, testCase.isParameterized else { return name }
+    let arguments = argumentDescriptions(of: testCase)
+    return arguments.isEmpty ? name : "\(name) \(arguments.joined(separator: ", "))"
+  }
+
+  /// Returns the arguments of a case as far as reflection finds them. The test library has no function for it.
+  private static func argumentDescriptions(of testCase: Test.Case) -> [String] {
+    func values(_ value: Any, depth: Int) -> [String] {
+      guard depth < 8 else { return [] }
+      let mirror = Mirror(reflecting: value)
+      if "\(mirror.subjectType)" == "Argument",
+        let argument = mirror.children.first(where: { $0.label == "value" })
+      {
+        return [String(describingForTest: argument.value)]
+      }
+      guard mirror.displayStyle != .class else { return [] }
+      return mirror.children.flatMap { child in
+        child.label == "body" ? [] : values(child.value, depth: depth + 1)
+      }
+    }
+    return values(testCase, depth: 0)
   }
 }

@@ -27,19 +27,19 @@ import Testing
     ("a()", "an empty group; write - for nothing\n  a()\n    ^"),
     ("a|-b", "nothing comes after the end\n  a|-b\n     ^"),
     ("a(#b)", "nothing comes after an error\n  a(#b)\n     ^"),
-    ("a!-!", "it is cancelled once\n  a!-!\n     ^"),
+    ("a!-!", "the reader is cancelled only once\n  a!-!\n     ^"),
     ("a'b", "the value that begins here has no end: a ' is missing\n  a'b\n   ^"),
-    ("", "a diagram has one step or more\n  \n  ^"),
-    ("  ", "a diagram has one step or more\n    \n  ^"),
+    ("", "a diagram has at least one step\n  \n  ^"),
+    ("  ", "a diagram has at least one step\n    \n  ^"),
     ("a-^", "\"^\" has no meaning in a diagram\n  a-^\n    ^"),
     ("🐢-[", "\"[\" has no meaning in a diagram\n  🐢-[\n     ^"),
   ])
-  func aBadDiagramIsNamed(text: String, problem: String) {
+  func aMistakeIsExplained(text: String, problem: String) {
     let found = #expect(throws: Diagram.Problem.self) { try Diagram(text) }
     #expect(found?.description == problem)
   }
 
-  @Test func aCharacterWithoutAValueIsNamed() {
+  @Test func aCharacterWithoutAValueIsAMistake() {
     let found = #expect(throws: Diagram.Problem.self) {
       try Diagram("a-x|", isKnown: { $0 == "a" })
     }
@@ -65,7 +65,7 @@ import Testing
           (.zero, .value("a")), (.seconds(2), .value("b")), (.seconds(5), .value("c")),
           (.seconds(6), .end),
         ]) == """
-          at 5 s expected c and d, but it was c
+          at 5 s expected c and d, but got c
             expected  a-b--(cd)|
             actual    a-b--c   |
                            ^
@@ -73,7 +73,7 @@ import Testing
     #expect(
       try difference("ab", [(.zero, .value("long")), (.zero, .value("b")), (.seconds(1), .end)])
         == """
-        at 0 s expected a, but it was 'long' and b
+        at 0 s expected a, but got 'long' and b
           expected  a          b
           actual    ('long'b)  |
                     ^
@@ -81,14 +81,14 @@ import Testing
     #expect(
       try difference("a-#", [(.zero, .value("a")), (.seconds(2), .error(isExpected: false, "oh"))])
         == """
-        at 2 s expected an error, but it was the error oh
+        at 2 s expected an error, but got the error oh
           expected  a-#
           actual    a-#
                       ^
         """)
   }
 
-  @Test func whatComesBetweenTwoStepsIsADifference() throws {
+  @Test func anEventBetweenTwoStepsIsADifference() throws {
     #expect(
       try difference("a-b", [(.zero, .value("a")), (.milliseconds(1_500), .value("b"))]) == """
         b came at 1.5 s, between two steps

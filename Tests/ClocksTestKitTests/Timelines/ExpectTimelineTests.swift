@@ -3,7 +3,7 @@ import ClocksTestKit
 import Testing
 
 @Suite struct ExpectTimelineTests {
-  /// Emits each value after its delay from the beginning, and then ends or throws.
+  /// Returns a stream that emits each value at its second, and then ends or throws.
   private func stream<Value: Sendable>(
     _ values: [(Int, Value)], endsAt end: Int?, throwing error: (any Error)? = nil
   ) -> AsyncThrowingStream<Value, any Error> {
@@ -24,38 +24,38 @@ import Testing
 
   private struct Oh: Error {}
 
-  @Test(.virtualTime) func aSequenceDoesWhatItsDiagramSays() async throws {
+  @Test(.virtualTime) func aSequenceCanMatchItsDiagram() async throws {
     let time = try #require(VirtualTime.current)
     let values = stream([(0, "a"), (2, "b"), (5, "c"), (5, "d")], endsAt: 6)
     #expect(await expectTimeline(of: values, "a-b--(cd)|", every: .seconds(1)))
     #expect(time.now == .init(offset: .seconds(6)))
-    // Time moves by exactly the diagram's length, also if the sequence is shorter than that.
+    // Time moves by exactly the diagram's length, even if the sequence is shorter.
     let short = stream([(1, 7)], endsAt: 2)
     #expect(await expectTimeline(of: short, "-  7  |  -  -"))
     #expect(time.now == .init(offset: .seconds(10)))
   }
 
-  @Test(.virtualTime) func valuesAreThoseOfADictionary() async {
+  @Test(.virtualTime) func charactersCanStandForValues() async {
     let values = stream([(1, [1, 2]), (3, [3])], endsAt: 3)
     await expectTimeline(of: values, "-a-(b|)", values: ["a": [1, 2], "b": [3]])
-    // Two names for one value.
+    // Two characters can stand for one value.
     await expectTimeline(of: stream([(0, 5), (1, 5)], endsAt: 2), "xy|", values: ["x": 5, "y": 5])
   }
 
-  @Test(.virtualTime) func errorsAreExpected() async {
+  @Test(.virtualTime) func errorsCanBeExpected() async {
     await expectTimeline(of: stream([(0, "a")], endsAt: 2, throwing: Oh()), "a-#")
     await expectTimeline(
       of: stream([(0, "a")], endsAt: 2, throwing: Oh()), "a-#", error: { $0 is Oh })
   }
 
-  @Test(.virtualTime) func aSequenceWithoutAnEndIsUnderWay() async {
+  @Test(.virtualTime) func aDiagramWithoutAnEndExpectsNone() async {
     await expectTimeline(of: stream([(0, "a")], endsAt: nil), "a---")
     await expectTimeline(
       of: ContinuousClock().timer(interval: .seconds(2)).map { _ in "x" }, "--x-x-x")
   }
 
-  @Test(.virtualTime) func cancellationEndsIt() async {
-    // An AsyncThrowingStream ends, whatever sleeps throws.
+  @Test(.virtualTime) func cancellationEndsASequence() async {
+    // Cancellation ends an AsyncThrowingStream without an error.
     await expectTimeline(of: stream([(0, "a")], endsAt: nil), "a--!")
     await expectTimeline(of: stream([(0, "a")], endsAt: nil), "a--(!|)")
     await expectTimeline(of: stream([(0, "a")], endsAt: nil), "a--!---", every: .seconds(2))
@@ -70,8 +70,8 @@ import Testing
     }
   }
 
-  /// Does not hear of its cancellation.
-  private struct Deaf: AsyncSequence, AsyncIteratorProtocol {
+  /// Ignores its cancellation.
+  private struct IgnoresCancellation: AsyncSequence, AsyncIteratorProtocol {
     var count = 0
     func makeAsyncIterator() -> Self { self }
     mutating func next() async -> Int? {
@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  @Test func aTestClockWillDo() async {
+  @Test func aTestClockIsAdvanced() async {
     let clock = TestClock()
     await expectTimeline(
       of: clock.timer(interval: .seconds(5)).map { _ in 1 }, "-111", every: .seconds(5), on: clock)
@@ -91,12 +91,12 @@ import Testing
 
   // MARK: - Failures
 
-  /// The failures of one call, which stands in one line.
+  /// Returns the failures of one call.
   private func found(_ body: () async throws -> Void) async throws -> [String] {
     try await failures(body).map(\.text)
   }
 
-  @Test(.virtualTime) func aDifferenceIsShownInTwoLines() async throws {
+  @Test(.virtualTime) func aDifferenceIsShown() async throws {
     let values = stream([(0, "a"), (2, "b"), (5, "c")], endsAt: 6)
     let failures = try await failures {
       #expect(await !expectTimeline(of: values, "a-b--(cd)|"))
@@ -104,7 +104,7 @@ import Testing
     #expect(
       failures.map(\.text) == [
         """
-        The sequence does not do what the diagram says: at 5 s expected c and d, but it was c.
+        The sequence does not do what the diagram says: at 5 s expected c and d, but got c.
           expected  a-b--(cd)|
           actual    a-b--c   |
                          ^
@@ -114,7 +114,7 @@ import Testing
     #expect(failures.map(\.line) == [#line - 12])
   }
 
-  @Test(.virtualTime) func otherDifferencesAreShown() async throws {
+  @Test(.virtualTime) func eachKindOfDifferenceIsShown() async throws {
     #expect(
       try await found {
         await expectTimeline(
@@ -122,7 +122,7 @@ import Testing
       }
       .first?.hasPrefix(
         """
-        The sequence does not do what the diagram says: at 1 s expected b, but it was 3.
+        The sequence does not do what the diagram says: at 1 s expected b, but got 3.
           expected  ab|
           actual    a3|
                      ^
@@ -135,21 +135,22 @@ import Testing
       try await found {
         await expectTimeline(
           of: stream([(0, 1)], endsAt: 1, throwing: Oh()), "1#", error: { $0 is CancellationError })
-      }.first?.contains("at 1 s expected an error, but it was the error Oh()") == true)
+      }.first?.contains("at 1 s expected an error, but got the error Oh()") == true)
     #expect(
-      try await found { await expectTimeline(of: Deaf(), "--1!---") }.first?.contains(
-        """
-        at 3 s expected the cancellation, but it was the cancellation, after which it went on.
-          expected  --1! ---
-          actual    --1!…1-1
-                       ^
-        """) == true)
+      try await found { await expectTimeline(of: IgnoresCancellation(), "--1!---") }.first?
+        .contains(
+          """
+          at 3 s expected the cancellation, but got the cancellation, after which it went on.
+            expected  --1! ---
+            actual    --1!…1-1
+                         ^
+          """) == true)
     #expect(
       try await found { await expectTimeline(of: stream([(0, 1)], endsAt: nil), "1|") }
-        .first?.contains("at 1 s expected the end, but it was nothing") == true)
+        .first?.contains("at 1 s expected the end, but got nothing") == true)
   }
 
-  @Test(.virtualTime) func badInputIsNamedAndNothingIsRead() async throws {
+  @Test(.virtualTime) func afterAnInvalidArgumentNothingIsRead() async throws {
     let time = try #require(VirtualTime.current)
     let failures = try await failures {
       await expectTimeline(of: stream([(0, 1)], endsAt: 1), "1-((")
@@ -170,20 +171,18 @@ import Testing
            ^
         """,
         """
-        expectTimeline(of:_:every:) expects that a step takes time, but got 0.0 seconds. Nothing was \
-        read.
+        expectTimeline(of:_:every:) expects a positive step, but got 0.0 seconds. Nothing was read.
         """,
         """
-        expectTimeline(of:_:every:) expects that a step takes time, but got -1.0 seconds. Nothing was \
-        read.
+        expectTimeline(of:_:every:) expects a positive step, but got -1.0 seconds. Nothing was read.
         """,
       ])
-    let first = #line - 26
+    let first = #line - 24
     #expect(failures.map(\.line) == [first, first + 1, first + 2, first + 3])
     #expect(time.now == .init())
   }
 
-  @Test func withoutAClockItIsAFailure() async throws {
+  @Test func aCallWithoutAClockFails() async throws {
     #expect(
       try await found { await expectTimeline(of: stream([(0, 1)], endsAt: 1), "1|") } == [
         """
@@ -194,7 +193,7 @@ import Testing
       ])
   }
 
-  @Test(.virtualTime) func whoIsCancelledFails() async throws {
+  @Test(.virtualTime) func aCancelledCallFails() async throws {
     let texts = try await found {
       let task = Task {
         await expectTimeline(of: stream([(0, 1)], endsAt: nil), "1---------")

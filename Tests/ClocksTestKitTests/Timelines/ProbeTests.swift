@@ -5,7 +5,7 @@ import Testing
 @Suite struct ProbeTests {
   private struct Oh: Error {}
 
-  /// Emits 1, 2, … each second, and then ends or throws.
+  /// Returns a stream that emits 1, 2, … every second, and then ends or throws.
   private func numbers(_ count: Int, throwing error: (any Error)? = nil) -> AsyncThrowingStream<
     Int, any Error
   > {
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test(.virtualTime) func whatIsExpectedComes() async throws {
+  @Test(.virtualTime) func expectedEventsPass() async throws {
     let time = try #require(VirtualTime.current)
     let probe = Probe(numbers(2))
     #expect(await probe.expectNothing(for: .milliseconds(999)))
@@ -35,29 +35,29 @@ import Testing
     #expect(time.now == .init(offset: .seconds(103)))
   }
 
-  @Test(.virtualTime) func nothingIsLostBetweenTwoCalls() async throws {
+  @Test(.virtualTime) func noEventIsLostBetweenTwoCalls() async throws {
     let probe = Probe(numbers(3))
     try await Task.sleep(for: .seconds(10))
     #expect(await probe.next(within: .zero) == 1)
     #expect(await probe.next(within: .zero) == 2)
     #expect(await probe.next(within: .zero) == 3)
-    // When it came, not when it was asked for.
+    // The time at which the sequence ended, not the time of the call.
     #expect(await probe.expectEnd(within: .zero) == .seconds(4))
   }
 
-  @Test(.virtualTime) func anErrorIsExpected() async {
+  @Test(.virtualTime) func anErrorCanBeExpected() async {
     let probe = Probe(numbers(0, throwing: Oh()))
     #expect(await probe.expectError(within: .seconds(1)) is Oh)
   }
 
-  @Test(.virtualTime) func whoIsCancelledEnds() async {
+  @Test(.virtualTime) func aCancelledSequenceEnds() async {
     let probe = Probe(numbers(100))
     await probe.next(within: .seconds(1))
     probe.cancel()
     #expect(await probe.expectEnd(within: .zero) == .seconds(1))
   }
 
-  @Test func aTestClockWillDo() async {
+  @Test func aTestClockIsAdvanced() async {
     let clock = TestClock()
     let probe = Probe(clock.timer(interval: .seconds(5)), on: clock)
     await probe.expectNothing(for: .milliseconds(4_999))
@@ -65,7 +65,7 @@ import Testing
     #expect(clock.now == .init(offset: .seconds(5)))
   }
 
-  @Test(.virtualTime) func theTaskThatReadsEndsWithTheProbe() async throws {
+  @Test(.virtualTime) func freeingAProbeCancelsItsTask() async throws {
     let time = try #require(VirtualTime.current)
     do {
       let probe = Probe(numbers(100))
@@ -78,7 +78,7 @@ import Testing
 
   // MARK: - Failures
 
-  @Test(.virtualTime) func whatIsNotExpectedIsNamed() async throws {
+  @Test(.virtualTime) func unexpectedEventsFail() async throws {
     let found = try await failures {
       let probe = Probe(numbers(2))
       await probe.next(within: .milliseconds(500))
@@ -101,7 +101,7 @@ import Testing
     #expect(found.map(\.line) == Array(first..<(first + 6)))
   }
 
-  @Test func withoutAClockItIsAFailureOnce() async throws {
+  @Test func aProbeWithoutAClockFailsOnce() async throws {
     let found = try await failures {
       let probe = Probe(numbers(2))
       #expect(await probe.next(within: .seconds(1)) == nil)

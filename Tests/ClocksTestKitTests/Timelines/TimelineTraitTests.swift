@@ -3,11 +3,11 @@ import ClocksTestKit
 import Foundation
 import Testing
 
-/// What a failure says with the trait, and what is left in files.
+/// Failures of tests with the trait, and the files of recorded tests.
 @Suite struct TimelineTraitTests {
   private struct Oh: Error {}
 
-  /// Runs `body` as a test with the trait, and returns its failures.
+  /// Runs `body` as a test with the trait. Returns its failures.
   private func run(
     _ trait: TimelineTrait = .timeline, _ body: @escaping @Sendable () async throws -> Void
   ) async throws -> [String] {
@@ -22,7 +22,7 @@ import Testing
     try await sleeper.value
   }
 
-  @Test func theFirstFailureHasTheLanes() async throws {
+  @Test func theFirstFailureShowsTheTimeline() async throws {
     let found = try await run {
       try await withVirtualTime { time in
         try await Self.sleepTwice(time)
@@ -47,7 +47,7 @@ import Testing
       ])
   }
 
-  @Test func aFailureHasNoMoreLinesThanAskedFor() async throws {
+  @Test func aFailureHasAtMostAsManyLinesAsTheTraitAllows() async throws {
     let found = try await run(.timeline(lines: 5)) {
       try await withVirtualTime { time in
         for number in 0..<1_000 { time.mark("\(number)") }
@@ -67,7 +67,7 @@ import Testing
       ])
   }
 
-  @Test func anErrorThatIsThrownHasTheLanes() async throws {
+  @Test func aThrownErrorShowsTheTimeline() async throws {
     let found = try await run {
       let clock = TestClock()
       clock.mark("here")
@@ -76,7 +76,7 @@ import Testing
     #expect(found == ["What happened:\ntime  test\n0 s   ● here\n0 s   ✘ the failure"])
   }
 
-  @Test func aClockOfTheTestIsRecorded() async throws {
+  @Test func aTestWithAClockIsRecorded() async throws {
     let found = try await run {
       let clock = TestClock()
       Task(name: "a") { try await clock.sleep(for: .seconds(2)) }
@@ -97,39 +97,39 @@ import Testing
       ])
   }
 
-  @Test func withoutAClockNothingIsSaid() async throws {
+  @Test func aTestWithoutEventsHasNoTimeline() async throws {
     #expect(try await run { Issue.record("plain") } == ["plain"])
     #expect(
       try await run { try await withVirtualTime { _ in _ = Issue.record("plain") } } == ["plain"])
   }
 
-  @Test func whatPassesSaysNothing() async throws {
+  @Test func aTestThatPassesHasNoFailure() async throws {
     #expect(
       try await run { try await withVirtualTime { try await Self.sleepTwice($0) } } == [])
   }
 
-  @Test(.virtualTime, .timeline) func insideAScopeOfTheTraitBefore() async throws {
+  @Test(.virtualTime, .timeline) func theTraitRecordsAScopeAroundIt() async throws {
     let time = try #require(VirtualTime.current)
     time.mark("recorded")
     #expect(time.recordedTimeline?.lanes() == "time  test\n0 s   ● recorded")
   }
 
-  @Test(.timeline, .virtualTime) func aroundAScopeOfTheTraitBehind() async throws {
+  @Test(.timeline, .virtualTime) func theTraitRecordsAScopeWithinIt() async throws {
     let time = try #require(VirtualTime.current)
     time.mark("recorded")
     #expect(time.recordedTimeline?.lanes() == "time  test\n0 s   ● recorded")
-    #expect(time.recordedTimeline?.title == "TimelineTraitTests.aroundAScopeOfTheTraitBehind()")
+    #expect(time.recordedTimeline?.title == "TimelineTraitTests.theTraitRecordsAScopeWithinIt()")
   }
 
   @Test(.timeline, arguments: [1], ["a \"b\""])
-  func aCaseHasItsArgumentsInItsTitle(number: Int, text: String) {
+  func theTitleContainsTheArguments(number: Int, text: String) {
     let clock = TestClock()
     #expect(
       clock.recordedTimeline?.title
-        == "TimelineTraitTests.aCaseHasItsArgumentsInItsTitle(number:text:) 1, \"a \"b\"\"")
+        == "TimelineTraitTests.theTitleContainsTheArguments(number:text:) 1, \"a \"b\"\"")
   }
 
-  @Test func testsSideBySideAreRecordedByThemselves() async throws {
+  @Test func parallelTestsHaveSeparateRecordings() async throws {
     try await withThrowingTaskGroup(of: String?.self) { group in
       for number in 0..<50 {
         group.addTask {
@@ -151,7 +151,7 @@ import Testing
 
   // MARK: - Tests that hang
 
-  /// The failure of a scope whose body waits for what never comes.
+  /// Returns the failures of a scope whose body waits for a value that never arrives.
   private func stuck(
     _ body: @escaping @Sendable (_ run: @Sendable () async throws -> Void) async throws -> Void
   ) async throws -> [String] {
@@ -177,7 +177,7 @@ import Testing
     1 s   ✘ the failure
     """
 
-  @Test func aScopeThatIsStuckSaysWhatHappened() async throws {
+  @Test func theFailureOfAStuckScopeShowsTheTimeline() async throws {
     let scope = VirtualTimeTrait.virtualTime(stuckAfter: .milliseconds(50))
     let inside = try await stuck { run in
       try await scope.provideScope(for: Test.current!, testCase: nil) {
@@ -215,7 +215,7 @@ import Testing
     return (files, child.output)
   }
 
-  @Test func eachTestLeavesItsFiles() async throws {
+  @Test func eachTestWritesItsFiles() async throws {
     let (files, output) = try await trace("TraceSamples")
     let names = [
       "TraceSamples.aClock", "TraceSamples.aScope", "TraceSamples.aScope-2",
@@ -231,7 +231,7 @@ import Testing
     }
   }
 
-  @Test func aFolderThatCannotBeWrittenIsSaidOnce() async throws {
+  @Test func anUnwritableFolderIsReportedOnce() async throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "Clocks-\(UUID())").path
     try "in the way".write(toFile: file, atomically: true, encoding: .utf8)
     defer { try? FileManager.default.removeItem(atPath: file) }
@@ -245,7 +245,7 @@ import Testing
   }
 }
 
-/// Run in a process of their own, for the files that they leave.
+/// `eachTestWritesItsFiles` runs these tests in a process of their own.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["CLOCKS_TRACE_SAMPLES"] != nil))
 struct TraceSamples {
   @Test func aClock() async {

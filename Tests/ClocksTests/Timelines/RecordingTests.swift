@@ -1,11 +1,11 @@
 import Testing
 
 @testable import Clocks
+@testable import ClocksDrawing
 
-/// What is recorded, as it is told: tasks, sleeps, who did what to whom, and marks.
-@Suite(.enabled(if: Environment.traceFolder == nil, "all is recorded already"))
+/// The recorded events: tasks, sleeps, effects of tasks on each other, and marks.
+@Suite(.enabled(if: Environment.traceFolder == nil, "every test is recorded already"))
 struct RecordingTests {
-  /// The lanes without the numbers of tasks that have no name.
   private func lanes(_ timeline: RecordedTimeline?, width: Int = 100, lines: Int = 40) -> [String] {
     (timeline?.lanes(width: width, lines: lines) ?? "").split(separator: "\n").map(String.init)
   }
@@ -46,7 +46,7 @@ struct RecordingTests {
     }
   }
 
-  @Test func aTestWithAClockIsRecorded() async throws {
+  @Test func aTestWithoutAScopeIsRecorded() async throws {
     let clock = TestClock()
     clock.recordTimeline()
     let sleeper = Task(name: "sleeper") { try await clock.sleep(for: .seconds(5)) }
@@ -65,18 +65,18 @@ struct RecordingTests {
       ])
   }
 
-  @Test func whatIsNotRecordedIsNotAskedFor() async throws {
+  @Test func marksAreNotEvaluatedWithoutARecording() async throws {
     let clock = TestClock()
     clock.mark(
       {
-        Issue.record("nobody records")
+        Issue.record("the test is not recorded")
         return ""
       }())
     #expect(clock.recordedTimeline == nil)
     try await withVirtualTime { time in
       time.mark(
         {
-          Issue.record("nobody records")
+          Issue.record("the test is not recorded")
           return ""
         }())
       #expect(time.recordedTimeline == nil)
@@ -84,7 +84,7 @@ struct RecordingTests {
     }
   }
 
-  @Test func aSecondRecordingChangesNothing() async throws {
+  @Test func aSecondRecordingHasNoEffect() async throws {
     let clock = TestClock()
     clock.recordTimeline()
     clock.mark("one")
@@ -93,7 +93,7 @@ struct RecordingTests {
     #expect(lanes(clock.recordedTimeline) == ["time  test", "0 s   ● one", "0 s   ● two"])
   }
 
-  @Test func whoEndsAContinuationHasTheOtherGoOn() async throws {
+  @Test func resumingAContinuationIsAnEffectOnItsTask() async throws {
     try await withVirtualTime { time in
       time.recordTimeline()
       let (stream, continuation) = AsyncStream<Int>.makeStream()
@@ -120,9 +120,9 @@ struct RecordingTests {
     }
   }
 
-  // MARK: - Who and where
+  // MARK: - Tasks and actors
 
-  @Test func childrenAreThoseOfWhoCreatedThem() async throws {
+  @Test func aTaskIsAChildOfTheTaskThatCreatedIt() async throws {
     try await withVirtualTime { time in
       time.recordTimeline()
       await withTaskGroup(of: Void.self) { group in
@@ -132,13 +132,13 @@ struct RecordingTests {
         }
       }
       await Task.detached(name: "detached") {}.value
-      let history = HistoryBuilder.build(time.scheduler.recorder!.recording)
+      let history = try #require(time.recordedTimeline).history()
       let tree = history.tasks.map { task in
-        "\(task.title) of \(task.parent.map { history.tasks[$0].title } ?? "nobody")"
+        "\(task.title) < \(task.parent.map { history.tasks[$0].title } ?? "none")"
       }
       #expect(
         tree == [
-          "test of nobody", "outer of test", "task 1 of outer", "detached of test",
+          "test < none", "outer < test", "task 1 < outer", "detached < test",
         ])
     }
   }
@@ -150,19 +150,19 @@ struct RecordingTests {
     }
   }
 
-  @Test func jobsAreThoseOfAnActorAsFarAsIsKnown() async throws {
+  @Test func jobsHaveActorsAsFarAsKnown() async throws {
     try await withVirtualTime { time in
       time.recordTimeline()
       try await Cache().refresh(time.clock, .seconds(1))
       await MainActor.run { time.mark("on main") }
-      let history = HistoryBuilder.build(time.scheduler.recorder!.recording)
+      let history = try #require(time.recordedTimeline).history()
       #expect(history.actors == ["MainActor", "Cache"])
-      // Who sleeps has left the actor by then.
+      // A task has left its actor when it sleeps.
       #expect(history.jobs.map(\.actor) == [nil, 1, 0, nil])
     }
   }
 
-  @Test func tasksOfOtherClocksAreInTheSameRecording() async throws {
+  @Test func allClocksOfATestAreInOneRecording() async throws {
     let one = TestClock()
     one.recordTimeline()
     let two = TestClock<Duration>(now: .init(offset: .seconds(100)))
@@ -184,7 +184,7 @@ struct RecordingTests {
       ])
   }
 
-  @Test func aScopeWithinATestIsRecordedByItself() async throws {
+  @Test func anInnerScopeHasItsOwnRecording() async throws {
     try await withVirtualTime { outer in
       outer.recordTimeline()
       try await withVirtualTime { inner in
@@ -202,7 +202,7 @@ struct RecordingTests {
 
   // MARK: - The end
 
-  @Test func aRecordingIsDeliveredOnceWhenItsSchedulerIsNoMore() async throws {
+  @Test func aRecordingIsDeliveredWhenItsSchedulerIsFreed() async throws {
     let (delivered, continuation) = AsyncStream<String>.makeStream()
     await Task.detached {
       let clock = TestClock()
@@ -210,16 +210,16 @@ struct RecordingTests {
       clock.scheduler.change { $0.add(recorder) }
       clock.mark("one")
     }.value
-    // The scheduler goes with the last job that runs for it.
+    // The scheduler is freed after the last job that it runs.
     #expect(await delivered.first { _ in true } == "time\n0 s   ● one")
   }
 
-  @Test func whoTakesARecorderFromASchedulerHoldsItsLock() async throws {
+  @Test func aRecorderIsNotDeliveredUnderTheSchedulersLock() async throws {
     let delivered = Log<String>()
     let clock = TestClock()
     let recorder = Recorder("t") { delivered.add($0.title) }
     clock.scheduler.change { $0.add(recorder) }
-    // Nothing is called meanwhile, or this would not return.
+    // A delivery under the lock would not return.
     clock.scheduler.change { $0.remove(recorder) }
     #expect(delivered.all == [])
     recorder.deliver()
@@ -238,28 +238,44 @@ struct RecordingTests {
     await clock.advance(by: .seconds(10_000))
     let timeline = try #require(clock.recordedTimeline)
     #expect(timeline.eventCount == 60_006)
-    let history = HistoryBuilder.build(clock.scheduler.recorder!.recording)
+    let history = timeline.history()
     #expect(history.eventCount == 60_006)
-    // As many as were asked for are kept, and no more than two blocks beyond.
+    // At least `events` are kept, and at most two blocks more.
     #expect((10_000...18_191).contains(60_006 - history.missingEvents))
     #expect(history.end.time == .seconds(10_000))
     #expect(lanes(timeline, lines: 4).first == "time      ticker")
+  }
+
+  @Test func aTimelineWithoutEventsIsEmpty() {
+    let timeline = RecordedTimeline(
+      title: "", events: EventStore(limit: 1), RecordingContext(start: .zero))
+    #expect(timeline.isEmpty)
+    #expect(timeline.lanes() == "time")
+    #expect(timeline.svg.contains("No task has run."))
+    #expect(timeline.traceEvents.hasPrefix("{"))
+  }
+
+  @Test func aPictureHasTheLatestEvents() {
+    var store = EventStore(limit: 100_000)
+    for _ in 0..<46_500 { store.append(RecordedEvent(.ended)) }
+    let timeline = RecordedTimeline(title: "", events: store, RecordingContext(start: .zero))
+    #expect(timeline.svg.contains("46,500 events; the first 26,500 are not shown"))
   }
 
   @Test func eventsAreSmall() {
     #expect(MemoryLayout<RecordedEvent>.stride <= 40)
   }
 
-  @Test func aCopyStaysAsItIs() {
+  @Test func aCopyOfAStoreDoesNotChange() {
     var store = EventStore(limit: 10_000)
-    for number in 0..<5_000 { store.append(RecordedEvent(kind: .mark, other: UInt64(number))) }
+    for number in 0..<5_000 { store.append(RecordedEvent(.mark, other: UInt64(number))) }
     let copy = store
-    for number in 5_000..<50_000 { store.append(RecordedEvent(kind: .mark, other: UInt64(number))) }
+    for number in 5_000..<50_000 { store.append(RecordedEvent(.mark, other: UInt64(number))) }
     var seen: [UInt64] = []
-    copy.waitForCurrentJobAndTask { seen.append($0.other) }
+    copy.forEachEvent { seen.append($0.other) }
     #expect(seen == Array(0..<5_000))
     seen = []
-    store.waitForCurrentJobAndTask { seen.append($0.other) }
+    store.forEachEvent { seen.append($0.other) }
     #expect(seen == Array(UInt64(store.dropped)..<50_000))
     #expect(store.count + store.dropped == 50_000)
     #expect((10_000...18_191).contains(store.count))

@@ -3,10 +3,11 @@ import Foundation
 import Testing
 
 @testable import Clocks
+@testable import ClocksDrawing
 
-/// What tests of XCTest leave in the folder of `CLOCKS_TRACE`, and marks from anywhere.
+/// The files of XCTest tests in the folder of `CLOCKS_TRACE`, and marks from any thread.
 @Suite struct TraceFolderTests {
-  @Test func aTestOfXCTestLeavesItsFiles() async throws {
+  @Test func anXCTestWritesItsFiles() async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "Clocks-\(UUID())").path
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let child = try await ChildProcess.runXCTest(
@@ -19,7 +20,7 @@ import Testing
     #expect(ticks.contains("3 s of virtual time") && ticks.contains(">sleeper</text>"))
   }
 
-  @Test func marksComeFromAnyThread() async throws {
+  @Test func marksCanComeFromAnyThread() async throws {
     let clock = TestClock()
     clock.recordTimeline()
     await withCheckedContinuation { continuation in
@@ -31,17 +32,16 @@ import Testing
       }
       group.notify(queue: .global()) { continuation.resume() }
     }
-    let recorder = try #require(clock.scheduler.recorder)
-    let marks = HistoryBuilder.build(recorder.recording).marks
+    let marks = try #require(clock.recordedTimeline).history().marks
     #expect(Set(marks.map(\.text)).count == 4_000)
-    // Those of one thread are in order.
+    // The marks of one thread are in order.
     for thread in 0..<8 {
       let numbers = marks.map(\.text).filter { $0.hasPrefix("\(thread).") }
       #expect(numbers == (0..<500).map { "\(thread).\($0)" })
     }
   }
 
-  @Test func anEndlessMarkIsCut() async throws {
+  @Test func aLongMarkIsCut() async throws {
     let clock = TestClock()
     clock.recordTimeline()
     clock.mark(String(repeating: "<long> & \"wide\" 🐢 ", count: 1_000))
@@ -50,6 +50,6 @@ import Testing
     #expect(lines.map(\.count).max() ?? 0 <= 60)
     #expect(lines.count == 2 && lines[1].hasPrefix("0 s   ● <long> & \"wide\" 🐢 <long>"))
     #expect(lines[1].hasSuffix("…"))
-    _ = try Element.parse(try #require(clock.recordedTimeline).svg)
+    _ = try ParsedElement.parse(try #require(clock.recordedTimeline).svg)
   }
 }

@@ -1,8 +1,8 @@
 import Clocks
 import XCTest
 
-/// Run in a process of their own, too, for the files that they leave; the lines of the calls are in the names of
-/// the files.
+/// `TraceFolderTests` runs these tests in a process of their own for the files that they write. The file names
+/// contain the lines of the calls.
 final class TraceXCTests: XCTestCase {
   func testTwoScopesOfOneLine() async throws {
     for seconds in 1...2 {

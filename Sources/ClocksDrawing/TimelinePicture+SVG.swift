@@ -1,19 +1,18 @@
 import ClocksSupport
 
 extension TimelinePicture {
-  /// The picture as SVG, for a light and for a dark page.
-  var svg: String {
+  /// The picture as SVG, for light and dark pages.
+  package var svg: String {
     var text = SVGText()
     let width = max(right + 24, 640)
-    let legend = Legend(self, width: width)
+    let legend = PictureLegend(self, width: width)
     let height = bottom + 18 + legend.height
     text.rect("ground", 0, 0, width, height, radius: 8)
     drawHead(&text, width)
     drawAxis(&text)
     drawNames(&text)
     drawLinks(&text)
-    drawSleeps(&text)
-    drawAbsences(&text)
+    for span in history.spans { draw(span, &text) }
     drawJobs(&text)
     drawMarks(&text)
     legend.draw(&text, y: bottom + 22)
@@ -23,14 +22,14 @@ extension TimelinePicture {
       font-family="-apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif" font-size="12" role="img">
         <title>\(title.escaped)</title>
         <desc>\(summary.escaped). A lane for each task, virtual time from left to right.</desc>
-      \(Self.style)
+      \(SVGText.style)
       \(text.text)</svg>
 
       """
   }
 
   private var summary: String {
-    let passed = saturatingDifference(history.end.time, history.start)
+    let passed = history.end.time.since(history.start)
     let tasks = history.tasks.count == 1 ? "1 task" : "\(history.tasks.count.grouped) tasks"
     let events =
       history.eventCount == 1 ? "1 event" : "\(history.eventCount.grouped) events"
@@ -60,7 +59,6 @@ extension TimelinePicture {
     text.line("axis", left, y, right, y)
     for (before, instant) in zip(axis.instants, axis.instants.dropFirst())
     where instant.isCompressed {
-      // Time is left out.
       let x = (before.to + instant.from) / 2
       text.rect("ground", x - 3, y - 4, 6, 8)
       text.path("axis", "M\((x - 5).svg) \((y + 4).svg)l4 -8M\((x + 1).svg) \((y + 4).svg)l4 -8")
@@ -68,7 +66,7 @@ extension TimelinePicture {
     drawTimes(&text, y - 6)
   }
 
-  /// Writes the times of instants, as many as there is room for; the first and the last are sure of it.
+  /// Adds the times of the first and the last instant, and of those between for which there is room.
   private func drawTimes(_ text: inout SVGText, _ y: Double) {
     guard let last = axis.instants.last else { return }
     func label(_ instant: TimeAxis.Instant) -> (words: String, from: Double, to: Double) {
@@ -95,13 +93,11 @@ extension TimelinePicture {
     for (task, depth) in lanes {
       guard let y = y(task) else { continue }
       let indent = Double(depth) * 12
-      let name = history.tasks[task].title
+      let task = history.tasks[task]
       text.words(
-        history.tasks[task].name == nil ? "unnamed" : "name", 20 + indent, y + fontSize * 0.36,
-        name,
+        task.name == nil ? "unnamed" : "name", 20 + indent, y + fontSize * 0.36, task.title,
         size: fontSize, room: gutter - indent)
-      let (first, last) = (history.tasks[task].first, history.tasks[task].last)
-      text.line("life", axis.x(first), y, axis.x(last), y)
+      text.line("life", axis.x(task.first), y, axis.x(task.last), y)
     }
   }
 
@@ -112,58 +108,48 @@ extension TimelinePicture {
       let reach = laneHeight * 0.22
       let end = to + (to > from ? -reach : reach)
       let head = min(4, laneHeight * 0.16)
-      let back = to > from ? -head : head
+      let back = (end + (to > from ? -head : head)).svg
       text.line("\(link.kind)", x, from, x, end)
       text.path(
         "\(link.kind) head",
-        "M\((x - head).svg) \((end + back).svg)L\(x.svg) \(end.svg)L\((x + head).svg) \((end + back).svg)"
-      )
+        "M\((x - head).svg) \(back)L\(x.svg) \(end.svg)L\((x + head).svg) \(back)")
     }
   }
 
-  private func drawSleeps(_ text: inout SVGText) {
+  private func draw(_ span: History.Span, _ text: inout SVGText) {
+    guard let y = y(span.task) else { return }
+    let task = history.tasks[span.task].title
+    if span.kind == .external {
+      let from = axis.x(span.begin)
+      let to = max(axis.x(span.end), from + axis.step / 2)
+      return text.line("external", from, y, to, y, title: "\(task): \(span.kind.words)")
+    }
     let height = laneHeight * (laneHeight > 30 ? 0.3 : 0.42)
-    for sleep in history.sleeps {
-      guard let y = y(sleep.task) else { continue }
-      let from = axis.x(sleep.begin) + axis.step / 2
-      let to = max(axis.x(sleep.end) - axis.step / 2, from + 1)
-      let deadline = sleep.deadline.map { " until \($0.inSeconds)" } ?? ""
-      let title = "\(history.tasks[sleep.task].title): sleeps\(deadline), \(sleep.how.words)"
-      text.rect(
-        "sleep \(sleep.how)", from, y - height / 2, to - from, height, radius: min(height / 2, 4),
-        title: title)
-      if sleep.how == .cancelled {
-        let reach = min(3.5, height / 2)
-        text.path(
-          "cross",
-          "M\((to - reach).svg) \((y - reach).svg)l\((2 * reach).svg) \((2 * reach).svg)"
-            + "m0 -\((2 * reach).svg)l-\((2 * reach).svg) \((2 * reach).svg)")
-      }
-      let end = sleep.deadline ?? sleep.end.time
-      let length = saturatingDifference(end, sleep.begin.time).inSeconds
-      let room = to - from - (sleep.how == .cancelled ? 16 : 8)
-      if hasWords, length.room(size: 9) <= room {
-        let x = from + 4 + (room - length.room(size: 9)) / 2
-        text.words("length", x, y + 3.2, length, size: 9)
-      }
-    }
-  }
-
-  private func drawAbsences(_ text: inout SVGText) {
-    for absence in history.absences {
-      guard let y = y(absence.task) else { continue }
-      let from = axis.x(absence.begin)
-      let to = max(axis.x(absence.end), from + axis.step / 2)
+    let from = axis.x(span.begin) + axis.step / 2
+    let to = max(axis.x(span.end) - axis.step / 2, from + 1)
+    let deadline = span.deadline.map { " until \($0.inSeconds)" } ?? ""
+    text.rect(
+      "sleep \(span.kind)", from, y - height / 2, to - from, height, radius: min(height / 2, 4),
+      title: "\(task): sleeps\(deadline), \(span.kind.words)")
+    if span.kind == .cancelled {
+      let reach = min(3.5, height / 2)
+      let size = (2 * reach).svg
       text.path(
-        "away", "M\(from.svg) \(y.svg)L\(to.svg) \(y.svg)",
-        title: "\(history.tasks[absence.task].title): runs where it is not seen")
+        "cross",
+        "M\((to - reach).svg) \((y - reach).svg)l\(size) \(size)m0 -\(size)l-\(size) \(size)")
+    }
+    let length = (span.deadline ?? span.end.time).since(span.begin.time).inSeconds
+    let room = to - from - (span.kind == .cancelled ? 16 : 8)
+    if hasWords, length.room(size: 9) <= room {
+      let x = from + 4 + (room - length.room(size: 9)) / 2
+      text.words("length", x, y + 3.2, length, size: 9)
     }
   }
 
   private func drawJobs(_ text: inout SVGText) {
     let height = laneHeight * (laneHeight > 30 ? 0.46 : 0.64)
     let width = max(axis.step * 0.72, hasWords ? 1.5 : 1)
-    // What would be drawn over is drawn once.
+    // Where jobs are narrower than a point, those that would cover each other are drawn once.
     var drawn: [Int: Double] = [:]
     for job in history.jobs {
       guard let y = y(job.task) else { continue }
@@ -183,7 +169,7 @@ extension TimelinePicture {
   private func drawMarks(_ text: inout SVGText) {
     var byLane: [Int: [History.Mark]] = [:]
     for mark in history.marks {
-      // Whoever is no task of the test marks the first lane.
+      // Marks from outside the test's tasks stand in the first lane.
       let task = mark.task.flatMap { places[$0] == nil ? nil : $0 } ?? lanes.first?.task
       if let task { byLane[task, default: []].append(mark) }
     }
@@ -194,10 +180,7 @@ extension TimelinePicture {
       var free = left
       for (index, mark) in marks.enumerated() {
         let x = axis.x(mark.at)
-        text.path(
-          "mark",
-          "M\((x - reach).svg) \(middle.svg)l\(reach.svg) -\(reach.svg)l\(reach.svg) \(reach.svg)"
-            + "l-\(reach.svg) \(reach.svg)z", title: mark.text)
+        text.diamond("mark", x, middle, reach, title: mark.text)
         guard hasWords else { continue }
         let next = index + 1 < marks.count ? axis.x(marks[index + 1].at) - 8 : right + 16
         free = write(mark, &text, x: x, y: middle + 3.5, from: free, to: next)
@@ -205,9 +188,9 @@ extension TimelinePicture {
     }
   }
 
-  /// Writes what a mark says to the right of it, or to the left if it does not fit there and does here.
+  /// Adds the text of a mark to the right of it, or to the left if it fits only there.
   ///
-  /// - Returns: From where on there is room again.
+  /// - Returns: The position from which on there is room for the next text.
   private func write(
     _ mark: History.Mark, _ text: inout SVGText, x: Double, y: Double, from: Double, to: Double
   ) -> Double {
@@ -217,19 +200,89 @@ extension TimelinePicture {
       text.words("said", x - 6 - needed, y, mark.text, size: 10)
       return x + 8
     }
-    // Fewer than a few characters say nothing; the title says all.
+    // A cut text of a few characters would be useless; the diamond's title has the full text.
     guard behind >= 30 || needed <= behind else { return x + 8 }
     text.words("said", x + 6, y, mark.text, size: 10, room: behind)
     return x + 6 + min(needed, behind) + 8
   }
 }
 
-extension History.Sleep.End {
+extension History.Span.Kind {
   fileprivate var words: String {
     switch self {
     case .woken: "and wakes"
     case .cancelled: "and is cancelled"
     case .pending: "and still sleeps at the end"
+    case .external: "runs externally"
+    }
+  }
+}
+
+/// The meaning of the colours and signs that a picture contains.
+private struct PictureLegend {
+  private struct Entry {
+    var sign: String
+    var words: String
+    var x = 0.0
+    var row = 0
+  }
+
+  private var entries: [Entry] = []
+  private static let rowHeight = 20.0
+
+  var height: Double { Double((entries.last?.row ?? -1) + 1) * Self.rowHeight + 8 }
+
+  init(_ picture: TimelinePicture, width: Double) {
+    let history = picture.history
+    if history.jobs.contains(where: { $0.actor == nil }) { add("job", "a job") }
+    for actor in picture.actorsInUse { add("job a\(actor % 8)", history.actors[actor]) }
+    let spans = Set(history.spans.map(\.kind))
+    if spans.contains(.woken) { add("sleep woken", "sleep") }
+    if spans.contains(.cancelled) { add("sleep cancelled", "cancelled sleep") }
+    if spans.contains(.pending) { add("sleep pending", "sleep that has not ended") }
+    if spans.contains(.external) { add("external", "runs externally") }
+    let links = Set(history.links.map(\.kind))
+    if links.contains(.created) { add("created", "creates a task") }
+    if picture.hasWords, links.contains(.resumed) { add("resumed", "resumes it") }
+    if picture.hasWords, links.contains(.cancelled) { add("cancelled", "cancels it") }
+    if !history.marks.isEmpty { add("mark", "mark") }
+    place(in: width)
+  }
+
+  private mutating func add(_ sign: String, _ words: String) {
+    entries.append(Entry(sign: sign, words: words))
+  }
+
+  private mutating func place(in width: Double) {
+    var (x, row) = (20.0, 0)
+    for index in entries.indices {
+      let room = 20 + min(entries[index].words.printable.room(size: 11), 240) + 18
+      if x + room > width - 10, x > 20 {
+        x = 20
+        row += 1
+      }
+      entries[index].x = x
+      entries[index].row = row
+      x += room
+    }
+  }
+
+  func draw(_ text: inout SVGText, y start: Double) {
+    for entry in entries {
+      let y = start + Double(entry.row) * Self.rowHeight
+      let (x, sign) = (entry.x, entry.sign)
+      switch sign {
+      case "created", "resumed", "cancelled":
+        text.line(sign, x + 7, y - 7, x + 7, y + 6)
+        text.path("\(sign) head", "M\((x + 3).svg) \((y + 2).svg)l4 4l4 -4")
+      case "mark": text.diamond(sign, x + 7, y, 3.5)
+      case "external": text.line(sign, x, y, x + 14, y)
+      case _ where sign.hasPrefix("sleep"):
+        text.rect(sign, x, y - 5, 14, 10, radius: 4)
+      default:
+        text.rect(sign, x + 2.5, y - 7, 9, 14, radius: 2)
+      }
+      text.words("faint", x + 20, y + 4, entry.words, size: 11, room: 240)
     }
   }
 }

@@ -1,12 +1,11 @@
-import ClocksSupport
 import Testing
 
-@testable import Clocks
+@testable import ClocksDrawing
 
 @Suite struct LaneTableTests {
   private typealias Row = LaneTable.Row
 
-  /// Two tasks and an actor, as in a failure.
+  /// Two tasks and an actor.
   private let cache = LaneTable(
     lanes: ["\"a\"", "\"b\"", "ImageCache"],
     rows: [
@@ -27,7 +26,7 @@ import Testing
       ])
   }
 
-  @Test func anArrowPointsToTheLeft() {
+  @Test func arrowsCanPointToTheLeft() {
     let table = LaneTable(
       lanes: ["test", "poller", "cache"],
       rows: [
@@ -42,7 +41,7 @@ import Testing
       ])
   }
 
-  @Test func aTextOnTheWayOfAnArrowStandsFree() {
+  @Test func spacesSetTextsApartFromAnArrow() {
     let table = LaneTable(
       lanes: ["a", "b", "c"],
       rows: [
@@ -57,7 +56,7 @@ import Testing
       ])
   }
 
-  @Test func timeMayHaveNoLane() {
+  @Test func rowsWithoutCells() {
     let table = LaneTable(lanes: ["a"], rows: [Row(time: "86,400 s"), Row(time: "1 s", [0: "x"])])
     #expect(table.lines() == ["time      a", "86,400 s", "1 s       x"])
     #expect(LaneTable(lanes: []).lines() == ["time"])
@@ -67,13 +66,13 @@ import Testing
       ])
   }
 
-  @Test func lanesInWhichNothingHappensAreLeftOut() {
+  @Test func emptyLanesAreLeftOut() {
     let table = LaneTable(
       lanes: ["a", "b", "c"], rows: [Row(time: "0 s", [0: "x"]), Row(time: "0 s", [2: "y"])])
     #expect(table.lines() == ["time  a  c", "0 s   x", "0 s      y"])
   }
 
-  @Test func whatIsSaidOfALaneThatDoesNotExistIsLeftOut() {
+  @Test func cellsOfMissingLanesAreLeftOut() {
     let table = LaneTable(
       lanes: ["a"],
       rows: [Row(time: "0 s", [0: "x", 7: "y", -1: "z"], arrow: .init(from: 0, to: 7))])
@@ -82,7 +81,7 @@ import Testing
 
   // MARK: - Too little room
 
-  @Test func noLineIsWiderThanAllowed() {
+  @Test func noLineIsWiderThanTheLimit() {
     let names = (0..<9).map { "the task of number \($0) 🐢" }
     var rows = (0..<60).map { number in
       Row(
@@ -116,7 +115,7 @@ import Testing
       ])
   }
 
-  @Test func lanesWithoutRoomShareTheLastOne() {
+  @Test func lanesWithoutRoomShareTheLast() {
     let rows =
       (0..<6).map { Row(time: "0 s", [$0: "starts"]) } + [
         Row(time: "1 s", [1: "wakes"], arrow: .init(from: 5, to: 1)),
@@ -139,7 +138,7 @@ import Testing
       ])
   }
 
-  @Test func theEndIsKept() {
+  @Test func theFirstRowsAreLeftOut() {
     let rows = (0..<2_000).map { Row(time: "\($0) s", [0: "x"]) }
     let table = LaneTable(lanes: ["a"], rows: rows)
     #expect(
@@ -155,7 +154,7 @@ import Testing
 
   // MARK: - Characters
 
-  @Test func whatWouldUpsetATerminalIsReplaced() {
+  @Test func controlCharactersAreReplaced() {
     let table = LaneTable(
       lanes: ["a\u{1B}[31m"], rows: [Row(time: "0 s", [0: "x\r\ny\t\u{202E}z\u{2028}\u{7F}"])])
     #expect(table.lines() == ["time  a␛[31m", "0 s   x␍␊y␉z␤␡"])
@@ -170,12 +169,5 @@ import Testing
     #expect("日本語".cut(to: 4) == "日…")
     #expect("日本語".cut(to: 0) == "")
     #expect("日本語".cut(to: 6) == "日本語")
-  }
-
-  @Test(arguments: [
-    (0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567"), (-12_345, "-12,345"),
-  ])
-  func numbersAreGrouped(number: Int, text: String) {
-    #expect(number.grouped == text)
   }
 }

@@ -4,26 +4,26 @@ import Foundation
   import FoundationXML
 #endif
 
-/// An element of an XML text.
-final class Element: NSObject, XMLParserDelegate {
-  private(set) var name: String
-  private(set) var attributes: [String: String]
-  private(set) var children: [Element] = []
-  private(set) var text = ""
+/// An element of a parsed XML text.
+package final class ParsedElement: NSObject, XMLParserDelegate {
+  package let name: String
+  package let attributes: [String: String]
+  package private(set) var children: [ParsedElement] = []
+  package private(set) var text = ""
 
-  private var open: [Element] = []
+  private var open: [ParsedElement] = []
 
   private init(_ name: String, _ attributes: [String: String] = [:]) {
     self.name = name
     self.attributes = attributes
   }
 
-  struct Malformed: Error, CustomStringConvertible {
-    var description: String
+  package struct Malformed: Error, CustomStringConvertible {
+    package var description: String
   }
 
-  static func parse(_ text: String) throws -> Element {
-    let root = Element("")
+  package static func parse(_ text: String) throws -> ParsedElement {
+    let root = ParsedElement("")
     root.open = [root]
     let parser = XMLParser(data: Data(text.utf8))
     parser.delegate = root
@@ -33,29 +33,29 @@ final class Element: NSObject, XMLParserDelegate {
     return first
   }
 
-  func number(_ attribute: String) -> Double? { attributes[attribute].flatMap(Double.init) }
+  package func number(_ attribute: String) -> Double? { attributes[attribute].flatMap(Double.init) }
 
-  /// Every element below with a name, in order.
-  func all(_ name: String) -> [Element] {
+  /// Returns all descendants with a name, in order.
+  package func all(_ name: String) -> [ParsedElement] {
     children.flatMap { ($0.name == name ? [$0] : []) + $0.all(name) }
   }
 
-  func parser(
+  package func parser(
     _ parser: XMLParser, didStartElement name: String, namespaceURI: String?,
     qualifiedName: String?, attributes: [String: String]
   ) {
-    let element = Element(name, attributes)
+    let element = ParsedElement(name, attributes)
     open[open.count - 1].children.append(element)
     open.append(element)
   }
 
-  func parser(
+  package func parser(
     _ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?
   ) {
     open.removeLast()
   }
 
-  func parser(_ parser: XMLParser, foundCharacters text: String) {
+  package func parser(_ parser: XMLParser, foundCharacters text: String) {
     open[open.count - 1].text += text
   }
 }

@@ -1,60 +1,66 @@
-/// Puts recorded events together to what happened.
-struct HistoryBuilder {
+/// Builds a history from recorded events.
+package struct HistoryBuilder {
   private typealias Moment = History.Moment
   private typealias Step = History.Step
 
-  /// The number of steps that are kept for a reader.
+  /// The number of steps that are kept, at least.
   private static let keptSteps = 256
 
+  private let context: RecordingContext
   private var history: History
+  /// The index in the history of each task that has one.
   private var places: [UInt64: Int] = [:]
-  private var names: [UInt64: String]
   private var unnamed = 0
-  private let root: UInt64
-  private let marks: [UInt64: String]
 
   private var now: Moment
-  /// The place of the task whose job runs, as far as it is known, and whether a job runs at all.
+  /// Whether a job runs, and its task as far as it is known.
   private var running: (job: Bool, task: Int?) = (false, nil)
   private var actor: Int?
-  /// The actor on which each task was last, if it was on one.
+  /// The actor on which each task ran last.
   private var lastActor: [Int: Int] = [:]
-  /// The runtime's own task that has a task go on whose sleep is over; 0 if there was none yet.
+  /// The runtime's own task that resumes tasks whose sleep is over; 0 if none was seen yet.
   private var waker: UInt64 = 0
-  /// The tasks that sleep, each with the place of its sleep.
+  /// The index of the open span of each task that sleeps, and of each external task.
   private var asleep: [Int: Int] = [:]
-  private var away: [Int: Moment] = [:]
-  /// The tasks that have been created, and have done nothing yet: some never do.
+  private var external: [Int: Int] = [:]
+  /// The tasks that were created and have done nothing yet. Some never do.
   private var births: [UInt64: (creator: Int?, at: Moment)] = [:]
-  /// The tasks whose sleeps have ended, and that have not become ready since.
+  /// The tasks whose sleeps have ended and that have not become ready since.
   private var endedSleep: Set<Int> = []
-  /// The task that has just become ready, if nothing else has happened since.
+  /// The task that became ready in the event before this one.
   private var justReady: Int?
 
-  /// - Parameter limit: How many events are looked at, the latest ones.
-  static func build(_ recording: Recording, limit: Int = .max) -> History {
-    var builder = HistoryBuilder(recording)
-    let skipped = max(0, recording.events.count - limit)
+  /// Returns the history of the latest events. O(n).
+  ///
+  /// - Parameters:
+  ///   - context: What the recording knows besides its events.
+  ///   - count: The number of events that are kept.
+  ///   - dropped: The number of earlier events, which are not kept.
+  ///   - limit: How many of the kept events are used, the latest ones.
+  ///   - forEachEvent: Passes the kept events to its argument, the earliest first.
+  package static func build(
+    _ context: RecordingContext, count: Int, dropped: Int = 0, limit: Int = .max,
+    forEachEvent: ((RecordedEvent) -> Void) -> Void
+  ) -> History {
+    var builder = HistoryBuilder(context)
+    let skipped = max(0, count - limit)
     var number = 0
-    recording.events.waitForCurrentJobAndTask { event in
+    forEachEvent { event in
       number += 1
       if number > skipped { builder.take(event) } else { builder.skip(event) }
     }
-    builder.history.eventCount = recording.events.count + recording.events.dropped
-    builder.history.missingEvents = skipped + recording.events.dropped
+    builder.history.eventCount = count + dropped
+    builder.history.missingEvents = skipped + dropped
     return builder.finish()
   }
 
-  private init(_ recording: Recording) {
-    now = Moment(time: recording.start, job: 0)
-    history = History(start: recording.start, end: now)
-    history.actors = recording.actors
-    names = recording.names
-    root = recording.root
-    marks = recording.marks
+  private init(_ context: RecordingContext) {
+    self.context = context
+    now = Moment(time: context.start, job: 0)
+    history = History(actors: context.actors, start: context.start, end: now)
   }
 
-  /// Takes of an event that is not looked at what later ones need.
+  /// Notes what later events need of an event that is not shown.
   private mutating func skip(_ event: RecordedEvent) {
     switch event.kind {
     case .timeMoved where event.hasTime:
@@ -70,15 +76,13 @@ struct HistoryBuilder {
   }
 
   private mutating func finish() -> History {
-    for (task, place) in asleep {
-      history.sleeps[place].end = now
+    for (task, span) in asleep {
+      history.spans[span].end = now
       history.tasks[task].last = now
     }
-    for (task, begin) in away {
-      history.absences.append(.init(task: task, begin: begin, end: now))
-    }
+    for span in external.values { history.spans[span].end = now }
     history.end = now
-    history.running = running.task ?? places[root]
+    history.running = running.task ?? places[context.root]
     return history
   }
 
@@ -99,17 +103,19 @@ struct HistoryBuilder {
       guard let task = see(event.task) else { return }
       isCancelled(task, by: running.task)
       endedSleep.insert(task)
-    case .wentAway:
+    case .becameExternal:
       guard let task = see(event.task) else { return }
-      away[task] = now
-      step(task, .goesAway)
-    case .cameBack:
-      guard let task = see(event.task), let begin = away.removeValue(forKey: task) else { return }
-      history.absences.append(.init(task: task, begin: begin, end: now))
-      step(task, .comesBack)
+      external[task] = beginSpan(of: task, .external)
+      step(task, .becomesExternal)
+    case .returned:
+      guard let task = see(event.task), let span = external.removeValue(forKey: task) else {
+        return
+      }
+      history.spans[span].end = now
+      step(task, .returns)
     case .mark:
       let task = acts(event.task, onActor)
-      guard let text = marks[event.other] else { return }
+      guard let text = context.marks[event.other] else { return }
       history.marks.append(.init(task: task, at: now, text: text))
       step(task, .mark(text))
     }
@@ -120,13 +126,12 @@ struct HistoryBuilder {
     let isNew = places[event.task] == nil
     guard let task = see(event.task) else { return }
     if isNew || endedSleep.remove(task) != nil {
-      // That has been said.
+      // Its creation, or the end of its sleep, has a step already.
     } else if asleep[task] != nil {
-      // A sleep on a clock of the runtime's that is cancelled ends without a word.
+      // A cancelled sleep on one of the runtime's clocks ends without an event.
       isCancelled(task, by: resumer)
     } else if let resumer, resumer != task {
-      step(task, .resumed, by: resumer)
-      link(resumer, task, .resumed, at: now)
+      step(task, .effect(.resumed), by: resumer)
     }
     justReady = task
   }
@@ -135,7 +140,7 @@ struct HistoryBuilder {
     actor = onActor
     running = (true, nil)
     guard let task = places[event.task] else {
-      // A job that became ready by itself is the runtime's own, which wakes a sleeping task.
+      // Only the runtime's own job, which wakes sleeping tasks, becomes ready unseen.
       waker = event.task
       return
     }
@@ -150,15 +155,21 @@ struct HistoryBuilder {
   private mutating func sleeps(_ event: RecordedEvent, _ onActor: Int?) {
     guard let task = acts(event.task, onActor) else { return }
     let deadline = event.hasTime ? event.time : nil
-    asleep[task] = history.sleeps.count
-    history.sleeps.append(
-      .init(task: task, begin: now, end: now, deadline: deadline, how: .pending))
+    asleep[task] = beginSpan(of: task, .pending, until: deadline)
     step(task, .sleeps(until: deadline))
+  }
+
+  /// Returns the index of a span that begins now.
+  private mutating func beginSpan(
+    of task: Int, _ kind: History.Span.Kind, until deadline: Duration? = nil
+  ) -> Int {
+    history.spans.append(.init(task: task, begin: now, end: now, deadline: deadline, kind: kind))
+    return history.spans.count - 1
   }
 
   private mutating func wakes(_ id: UInt64) {
     guard let task = see(id) else { return }
-    // A sleep lasts until the job begins that comes next.
+    // The sleep lasts until the next job begins.
     end(task, .woken, at: Moment(time: now.time, job: now.job + 1))
     step(task, .wakes)
     endedSleep.insert(task)
@@ -167,26 +178,23 @@ struct HistoryBuilder {
 
   private mutating func isCancelled(_ task: Int, by canceller: Int?) {
     end(task, .cancelled, at: now)
-    let other = canceller == task ? nil : canceller
-    step(task, .isCancelled, by: other)
-    if let other { link(other, task, .cancelled, at: now) }
+    step(task, .effect(.cancelled), by: canceller == task ? nil : canceller)
   }
 
-  private mutating func end(_ task: Int, _ how: History.Sleep.End, at moment: Moment) {
-    guard let sleep = asleep.removeValue(forKey: task) else { return }
-    history.sleeps[sleep].end = moment
-    history.sleeps[sleep].how = how
+  private mutating func end(_ task: Int, _ kind: History.Span.Kind, at moment: Moment) {
+    guard let span = asleep.removeValue(forKey: task) else { return }
+    history.spans[span].end = moment
+    history.spans[span].kind = kind
   }
 
   // MARK: - Tasks
 
-  /// Notes that a task was created.
   private mutating func born(_ id: UInt64, by creator: Int?) {
-    guard id != root, places[id] == nil, births[id] == nil else { return }
+    guard id != context.root, places[id] == nil, births[id] == nil else { return }
     births[id] = (creator, now)
   }
 
-  /// The place of a task; `nil` if there is none. What is seen for the first time has a place from now on.
+  /// Returns the index of a task, which it adds to the history if necessary; `nil` for no task.
   @discardableResult
   private mutating func see(_ id: UInt64) -> Int? {
     guard id != 0 else { return nil }
@@ -196,27 +204,26 @@ struct HistoryBuilder {
     }
     let place = history.tasks.count
     let birth = births.removeValue(forKey: id)
+    let isRoot = id == context.root
     var task = History.Task(
-      id: id, name: id == root ? nil : names[id], isRoot: id == root, parent: birth?.creator,
+      id: id, name: isRoot ? nil : context.names[id], isRoot: isRoot, parent: birth?.creator,
       first: birth?.at ?? now, last: now)
-    if task.name == nil, !task.isRoot {
+    if task.name == nil, !isRoot {
       unnamed += 1
       task.number = unnamed
     }
     places[id] = place
     history.tasks.append(task)
-    if let birth {
-      step(place, .created, by: birth.creator, at: birth.at)
-      if let creator = birth.creator { link(creator, place, .created, at: birth.at) }
-    }
+    if let birth { step(place, .effect(.created), by: birth.creator, at: birth.at) }
     return place
   }
 
-  /// Notes that a task does something now: then the job that runs is its own.
+  /// Notes that the job that runs is a task's own, because the task does something now.
   @discardableResult
   private mutating func acts(_ id: UInt64, _ onActor: Int?) -> Int? {
-    // The task that began the test from outside is none of it.
-    guard id != 0, id != waker, places[id] != nil || births[id] != nil || id == root || running.job,
+    // A task that started the test from outside does not belong to it.
+    guard id != 0, id != waker,
+      places[id] != nil || births[id] != nil || id == context.root || running.job,
       let task = see(id)
     else { return nil }
     if let onActor { actor = onActor }
@@ -229,7 +236,6 @@ struct HistoryBuilder {
     return task
   }
 
-  /// Begins a job of a task's, or a piece of one.
   private mutating func start(_ task: Int) {
     running.task = task
     now.job += 1
@@ -237,17 +243,15 @@ struct HistoryBuilder {
     history.jobs.append(.init(task: task, at: now, actor: actor))
   }
 
-  private mutating func link(
-    _ from: Int, _ to: Int, _ kind: History.Link.Kind, at moment: Moment
-  ) {
-    history.links.append(.init(from: from, to: to, at: moment, kind: kind))
-  }
-
   private mutating func step(
     _ task: Int?, _ kind: Step.Kind, by other: Int? = nil, at moment: Moment? = nil
   ) {
+    let moment = moment ?? now
     justReady = nil
-    history.steps.append(Step(time: (moment ?? now).time, task: task, by: other, kind: kind))
+    if let task, let other, case .effect(let kind) = kind {
+      history.links.append(.init(from: other, to: task, at: moment, kind: kind))
+    }
+    history.steps.append(Step(time: moment.time, task: task, by: other, kind: kind))
     guard history.steps.count >= Self.keptSteps * 2 else { return }
     history.steps.removeFirst(Self.keptSteps)
     history.earlierSteps += Self.keptSteps

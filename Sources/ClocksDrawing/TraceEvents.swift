@@ -1,16 +1,16 @@
 import ClocksSupport
 
-/// A history in the trace-event format, which Perfetto and Chrome open; virtual time as time.
+/// A history in the trace-event format, which Perfetto and Chrome open, with virtual time as time.
 ///
-/// The format is described in "Trace Event Format" (Google). Instants are in microseconds, with three
-/// digits for nanoseconds.
-struct TraceEvents {
-  /// What of a very long history is written: the latest events.
-  static let mostEvents = 200_000
+/// Google's "Trace Event Format" describes the format. Instants are in microseconds, with three digits for
+/// nanoseconds.
+package struct TraceEvents {
+  /// The number of recorded events that are written at most, the latest ones.
+  package static let mostEvents = 200_000
 
   private var lines: [String] = []
 
-  static func json(_ history: History, title: String) -> String {
+  package static func json(_ history: History, title: String) -> String {
     var events = TraceEvents()
     events.write(history, title)
     return """
@@ -23,10 +23,10 @@ struct TraceEvents {
   }
 
   private mutating func write(_ history: History, _ title: String) {
-    lines.append(
-      #"{"ph":"M","pid":1,"tid":0,"name":"process_name","args":{"name":\#(title.quoted)}}"#)
+    addMetadata(0, "process_name", #""name":\#(title.quoted)"#)
     for (place, task) in history.tasks.enumerated() {
-      name(place, task)
+      addMetadata(place + 1, "thread_name", #""name":\#(task.title.quoted),"id":\#(task.id)"#)
+      addMetadata(place + 1, "thread_sort_index", #""sort_index":\#(place)"#)
     }
     for job in history.jobs {
       let actor = job.actor.map { history.actors[$0] }
@@ -34,17 +34,15 @@ struct TraceEvents {
         "X", job.task, job.at, actor ?? "job", "job", #""dur":0,"#,
         args: [("actor", actor?.quoted), ("order", "\(job.at.job)")])
     }
-    for sleep in history.sleeps {
-      let length = saturatingDifference(sleep.end.time, sleep.begin.time).inMicroseconds
-      add(
-        "X", sleep.task, sleep.begin, "sleep", "sleep", #""dur":\#(length),"#,
-        args: [
-          ("until", sleep.deadline?.inSeconds.quoted), ("end", "\(sleep.how)".quoted),
-        ])
-    }
-    for absence in history.absences {
-      let length = saturatingDifference(absence.end.time, absence.begin.time).inMicroseconds
-      add("X", absence.task, absence.begin, "away", "away", #""dur":\#(length),"#)
+    for span in history.spans {
+      let length = #""dur":\#(span.end.time.since(span.begin.time).inMicroseconds),"#
+      if span.kind == .external {
+        add("X", span.task, span.begin, "external", "external", length)
+      } else {
+        add(
+          "X", span.task, span.begin, "sleep", "sleep", length,
+          args: [("until", span.deadline?.inSeconds.quoted), ("end", "\(span.kind)".quoted)])
+      }
     }
     for (number, link) in history.links.enumerated() {
       add("s", link.from, link.at, "\(link.kind)", "link", #""id":\#(number),"#)
@@ -56,13 +54,8 @@ struct TraceEvents {
     }
   }
 
-  private mutating func name(_ place: Int, _ task: History.Task) {
-    lines.append(
-      #"{"ph":"M","pid":1,"tid":\#(place + 1),"name":"thread_name","args":{"name":"#
-        + #"\#(task.title.quoted),"id":\#(task.id)}}"#)
-    lines.append(
-      #"{"ph":"M","pid":1,"tid":\#(place + 1),"name":"thread_sort_index","args":{"sort_index":"#
-        + "\(place)}}")
+  private mutating func addMetadata(_ thread: Int, _ name: String, _ args: String) {
+    lines.append(#"{"ph":"M","pid":1,"tid":\#(thread),"name":"\#(name)","args":{\#(args)}}"#)
   }
 
   private mutating func add(
@@ -86,24 +79,5 @@ extension Duration {
     guard rest != 0 else { return "\(sign)\(whole)" }
     let digits = String(rest)
     return "\(sign)\(whole)." + String(repeating: "0", count: 3 - digits.count) + digits
-  }
-}
-
-extension String {
-  /// The text as a string of JSON.
-  var quoted: String {
-    var result = "\""
-    for scalar in unicodeScalars {
-      switch scalar {
-      case "\"": result += "\\\""
-      case "\\": result += "\\\\"
-      case "\n": result += "\\n"
-      case _ where scalar.value < 0x20 || scalar.value == 0x7F:
-        let digits = String(scalar.value, radix: 16)
-        result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      default: result.unicodeScalars.append(scalar)
-      }
-    }
-    return result + "\""
   }
 }

@@ -1,0 +1,209 @@
+import ClocksSupport
+
+/// An entry of a recording, in 40 bytes. Tasks have their numbers; 0 stands for no task.
+///
+/// It is public, because the compiler does not inline package functions across modules. The initializer is
+/// transparent, so that a debug build does not call a function for it.
+public struct RecordedEvent: Sendable {
+  public enum Kind: Sendable {
+    case created, enqueued, began, ended, slept, woken, cancelled, timeMoved
+    case becameExternal, returned, mark
+  }
+
+  public var kind: Kind
+  /// The index of the actor on which it happened, plus 1; 0 if it is not known.
+  public var actor: UInt16
+  /// Whether `time` is known.
+  public var hasTime: Bool
+  public var task: UInt64
+  /// The task that caused it. For a mark it is the number of the mark's text.
+  public var other: UInt64
+  /// The deadline of a sleep, or the instant to which time moved.
+  public var time: Duration
+
+  @_transparent
+  public init(
+    _ kind: Kind, actor: UInt16 = 0, task: UInt64 = 0, other: UInt64 = 0, time: Duration? = nil
+  ) {
+    self.kind = kind
+    self.actor = actor
+    self.task = task
+    self.other = other
+    if let time {
+      hasTime = true
+      self.time = time
+    } else {
+      hasTime = false
+      self.time = .zero
+    }
+  }
+}
+
+/// What a recording knows besides its events.
+package struct RecordingContext: Sendable {
+  /// The instant at which the recording began.
+  package var start: Duration
+  /// The task that runs the test itself; 0 if it is not known.
+  package var root: UInt64 = 0
+  /// The names of the tasks that have one.
+  package var names: [UInt64: String] = [:]
+  /// The texts of marks, by the numbers of the marks.
+  package var marks: [UInt64: String] = [:]
+  /// The names of the actors.
+  package var actors: [String] = []
+
+  package init(start: Duration) { self.start = start }
+}
+
+/// What happened in a test, as text and pictures show it.
+///
+/// A task is identified by its index in `tasks`, where it stands behind the task that created it.
+package struct History: Sendable {
+  /// A point in the history: an instant, and the number of the job that runs.
+  struct Moment: Comparable, Sendable {
+    var time: Duration
+    var job: Int
+
+    static func < (lhs: Self, rhs: Self) -> Bool {
+      (lhs.time, lhs.job) < (rhs.time, rhs.job)
+    }
+  }
+
+  struct Task: Sendable {
+    var id: UInt64
+    var name: String?
+    var isRoot = false
+    var parent: Int?
+    /// The number among the tasks without a name, in the order of their first events.
+    var number = 0
+    var first: Moment
+    var last: Moment
+
+    /// The task's name in a picture. It is the same in each run.
+    var title: String { name ?? (isRoot ? "test" : "task \(number)") }
+
+    /// The task's name beside a failure, whose text may mention the task by its number.
+    var label: String { name ?? (isRoot ? "test" : "#\(id)") }
+  }
+
+  /// A job, or the part of one that is known to run one task.
+  struct Job: Sendable {
+    var task: Int
+    var at: Moment
+    /// An index in `actors`; `nil` for no actor.
+    var actor: Int?
+  }
+
+  /// A time during which a task slept, or was external: then its jobs were not seen.
+  struct Span: Sendable {
+    /// What ended a sleep, if it has ended.
+    enum Kind: Sendable { case woken, cancelled, pending, external }
+
+    var task: Int
+    var begin: Moment
+    var end: Moment
+    /// The deadline of a sleep.
+    var deadline: Duration?
+    var kind: Kind
+  }
+
+  /// An effect of one task on another.
+  struct Link: Sendable {
+    enum Kind: Sendable { case created, resumed, cancelled }
+
+    var from: Int
+    var to: Int
+    var at: Moment
+    var kind: Kind
+  }
+
+  struct Mark: Sendable {
+    var task: Int?
+    var at: Moment
+    var text: String
+  }
+
+  /// A line of the history as text.
+  struct Step: Sendable {
+    enum Kind: Sendable {
+      case wakes, becomesExternal, returns, fails
+      case effect(Link.Kind)
+      case runs(actor: Int?)
+      case sleeps(until: Duration?)
+      case mark(String)
+    }
+
+    var time: Duration
+    var task: Int?
+    /// The task that caused it.
+    var by: Int?
+    var kind: Kind
+  }
+
+  var tasks: [Task] = []
+  var jobs: [Job] = []
+  var spans: [Span] = []
+  var links: [Link] = []
+  var marks: [Mark] = []
+  /// The latest steps.
+  var steps: [Step] = []
+  /// The number of steps before `steps`.
+  var earlierSteps = 0
+  var actors: [String] = []
+  /// The task that runs at the end; the test itself if that is not known.
+  var running: Int?
+  var start: Duration
+  var end: Moment
+  /// The number of events that were recorded.
+  var eventCount = 0
+  /// The number of recorded events that this history does not contain.
+  var missingEvents = 0
+}
+
+// MARK: - As text
+
+extension History {
+  package var hasSteps: Bool { !steps.isEmpty }
+
+  /// Adds the failure that is being recorded, in the lane of the task that runs.
+  package mutating func addFailure() {
+    steps.append(Step(time: end.time, task: running, by: nil, kind: .fails))
+  }
+
+  /// Returns the last steps as lines of text: a lane for each task, virtual time on the left.
+  package func lanes(width: Int = 100, limit: Int = 40) -> [String] {
+    let shown = steps.suffix(max(limit, 3))
+    let used = Set(shown.flatMap { [$0.task, $0.by].compactMap(\.self) }).sorted()
+    let places = Dictionary(uniqueKeysWithValues: used.enumerated().map { ($1, $0) })
+    var table = LaneTable(lanes: used.map { tasks[$0].label })
+    table.rows = shown.map { step in row(step, places) }
+    table.hiddenRows = missingEvents + earlierSteps + steps.count - shown.count
+    return table.lines(width: width, limit: limit)
+  }
+
+  private func row(_ step: Step, _ places: [Int: Int]) -> LaneTable.Row {
+    var row = LaneTable.Row(time: step.time.inSeconds)
+    guard let lane = step.task.flatMap({ places[$0] }) else {
+      row.remark = words(step.kind)
+      return row
+    }
+    row.cells[lane] = words(step.kind)
+    if let other = step.by.flatMap({ places[$0] }), other != lane {
+      row.arrow = .init(from: other, to: lane)
+    }
+    return row
+  }
+
+  private func words(_ kind: Step.Kind) -> String {
+    switch kind {
+    case .effect(let kind): "\(kind)"
+    case .runs(let actor): actor.map { "runs on \(actors[$0])" } ?? "runs"
+    case .sleeps(let deadline): deadline.map { "sleeps until \($0.inSeconds)" } ?? "sleeps"
+    case .wakes: "wakes"
+    case .becomesExternal: "runs externally"
+    case .returns: "returns"
+    case .mark(let text): "● \(text)"
+    case .fails: "✘ the failure"
+    }
+  }
+}

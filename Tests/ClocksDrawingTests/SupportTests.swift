@@ -1,0 +1,60 @@
+import ClocksSupport
+import Foundation
+import Testing
+
+/// Numbers and durations as text, and text files.
+@Suite struct SupportTests {
+  @Test(arguments: [
+    (0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567"), (-12_345, "-12,345"),
+  ])
+  func numbersAreGrouped(number: Int, text: String) {
+    #expect(number.grouped == text)
+  }
+
+  @Test(arguments: [
+    (Duration.zero, "0 s"), (.seconds(86_400), "86,400 s"), (.milliseconds(250), "0.25 s"),
+    (.nanoseconds(1), "0.000000001 s"), (.milliseconds(-1_500), "-1.5 s"),
+    (.milliseconds(-500), "-0.5 s"), (.seconds(Int64.min), "-∞"),
+    (Duration(attoseconds: .max), "∞"),
+    (.seconds(999_999_999_999_999), "999,999,999,999,999 s"),
+  ])
+  func durationsAreWrittenInSeconds(duration: Duration, text: String) {
+    #expect(duration.inSeconds == text)
+  }
+
+  @Test(arguments: [
+    ("Suite.test()", "Suite.test"), ("test(a:b:) \"x/y\", 3", "test-a-b-x-y-3"),
+    ("../../etc/passwd", "etc-passwd"), ("", "timeline"), ("///", "timeline"),
+    ("🐢 und Käse", "und-Käse"), (".hidden", "hidden"),
+    (String(repeating: "long", count: 100), String(repeating: "long", count: 45) + "l"),
+  ])
+  func fileNamesAreSafe(name: String, file: String) {
+    #expect(name.fileName == file)
+    #expect(name.fileName.utf8.count <= 200)
+  }
+
+  @Test func aFileIsWrittenCompletelyOrNotAtAll() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "Clocks-\(UUID())").path
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try TextFile.makeFolder(folder + "/a/b")
+    try TextFile.makeFolder(folder + "/a/b")
+    try TextFile.write("one", to: folder + "/a/b/c")
+    try TextFile.write("two", to: folder + "/a/b/c")
+    #expect(try String(contentsOfFile: folder + "/a/b/c", encoding: .utf8) == "two")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder + "/a/b") == ["c"])
+    let missing = #expect(throws: TextFile.WriteError.self) {
+      try TextFile.write("x", to: folder + "/no/c")
+    }
+    #expect(missing?.description == "cannot write \(folder)/no/c: No such file or directory")
+    let inTheWay = #expect(throws: TextFile.WriteError.self) {
+      try TextFile.makeFolder(folder + "/a/b/c/d")
+    }
+    #expect(inTheWay?.description == "cannot write \(folder)/a/b/c/d: Not a directory")
+    #if os(Linux)
+      let full = #expect(throws: TextFile.WriteError.self) {
+        try TextFile.write("x", to: "/dev/full")
+      }
+      #expect(full?.description == "cannot write /dev/full: No space left on device")
+    #endif
+  }
+}
