@@ -1,3 +1,3 @@
-// What Apple's module Darwin adds to its headers, as far as the package names it.
+// Declarations of Apple's module Darwin that are not in its headers and that the package uses.
 @_exported import DarwinStandIn
 @_exported import Glibc

@@ -1,5 +1,5 @@
-// What the branches for Apple's systems name and this system's C library does not have, with the types that
-// Apple's headers give: mach-o/loader.h, mach-o/dyld.h, mach/vm_prot.h, sys/signal.h.
+// Declarations that the code for Apple platforms uses and that the C library of this system lacks, with
+// the types of Apple's headers: mach-o/loader.h, mach-o/dyld.h, mach/vm_prot.h, sys/signal.h.
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

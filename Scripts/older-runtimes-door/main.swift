@@ -1,5 +1,5 @@
-// The door alone, with the package's own files and a runtime for which the package does not build:
-// `Scripts/older-runtimes door 6.0`. Prints what was measured, and shows that the program still works.
+// The hooks alone, built from the package's files for a runtime that the package does not support:
+// `Scripts/older-runtimes door 6.0`. Prints the self-test, and shows that tasks still run.
 
 import Dispatch
 import Glibc

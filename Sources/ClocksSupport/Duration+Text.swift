@@ -1,7 +1,7 @@
 extension Duration {
-  /// The length in seconds, for example `86,400 s` or `0.25 s`; `∞` for what is meant to be for ever.
+  /// The length in seconds, for example `86,400 s` or `0.25 s`; `∞` for a duration that means forever.
   package var inSeconds: String {
-    // In the whole range: `components` traps beyond that of an `Int64`.
+    // `components` traps beyond the range of an `Int64`.
     let unit: UInt128 = 1_000_000_000_000_000_000
     let (seconds, rest) = attoseconds.magnitude.quotientAndRemainder(dividingBy: unit)
     let sign = attoseconds < 0 ? "-" : ""

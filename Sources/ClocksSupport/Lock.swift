@@ -8,9 +8,9 @@
   import Android
 #endif
 
-/// A lock that guards state which its owner names.
+/// A lock. A comment at each use names the state that it guards.
 ///
-/// A pthread mutex and not `Synchronization.Mutex`, because ThreadSanitizer on Linux does not
+/// It is a pthread mutex and not `Synchronization.Mutex`, because ThreadSanitizer on Linux does not
 /// understand the latter and would report races in every test suite that uses this package.
 ///
 /// Public, because the compiler does not inline package functions across modules.
@@ -23,13 +23,13 @@ public struct Lock: @unchecked Sendable {
     pthread_mutex_init(mutex, nil)
   }
 
-  /// Frees the lock; its owner calls this once, when nobody can hold it any more.
+  /// Frees the lock. Called once, when no thread holds it.
   public func destroy() {
     pthread_mutex_destroy(mutex)
     mutex.deallocate()
   }
 
-  // Transparent, so that also a debug build calls no generic function.
+  // Transparent, so that even a debug build calls no generic function.
   @_transparent
   public func withLock<Result, Failure: Error>(
     _ body: () throws(Failure) -> Result

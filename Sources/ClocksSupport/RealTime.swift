@@ -8,10 +8,10 @@
   import Dispatch
 #endif
 
-/// An instant of real time, which stays real inside a scope of virtual time.
+/// An instant of real time, also inside a scope of virtual time.
 ///
-/// The clocks of the Swift runtime and of Dispatch may be virtual there; the system's, asked from here,
-/// never are.
+/// In a scope the clocks of the Swift runtime and of Dispatch are virtual. The system's clocks, when read
+/// from here, never are.
 package struct RealTime: Comparable, Sendable {
   /// In nanoseconds; `.max` is never.
   private let instant: UInt64
@@ -25,7 +25,7 @@ package struct RealTime: Comparable, Sendable {
 
   package var hasPassed: Bool { Self.now >= instant }
 
-  /// Whether the instant has passed, if `extra` nanoseconds more are given.
+  /// Whether the instant passed at least `extra` nanoseconds ago.
   package func hasPassed(by extra: UInt64) -> Bool {
     hasPassed && nanosecondsSince >= extra
   }
@@ -36,7 +36,7 @@ package struct RealTime: Comparable, Sendable {
     return now > instant ? now - instant : 0
   }
 
-  /// The real time until the instant, in nanoseconds; 0 once it has come, `nil` if it never does.
+  /// The real time until the instant, in nanoseconds; 0 after it, `nil` if it is never reached.
   package var nanosecondsLeft: UInt64? {
     guard instant != .max else { return nil }
     let now = Self.now
@@ -58,7 +58,7 @@ package struct RealTime: Comparable, Sendable {
 }
 
 extension UInt64 {
-  /// The instant `duration` later, in whole nanoseconds; a very long duration lasts for ever.
+  /// The instant `duration` later, in whole nanoseconds; a very long duration lasts forever.
   fileprivate func adding(_ duration: Duration) -> UInt64 {
     let (seconds, attoseconds) = duration.components
     guard self != .max, seconds < 1_000_000_000 else { return .max }

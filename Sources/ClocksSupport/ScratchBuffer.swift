@@ -1,7 +1,7 @@
-/// A few values one behind the other, in memory of their own.
+/// A small growing list of plain values.
 ///
-/// In place of an Array where there is one for each decision of each run of a test: in a debug build, in
-/// which tests are run, to add some values to an Array takes three times as long.
+/// It replaces Array on paths that run for each decision of a schedule: in a debug build, appending to an
+/// Array takes three times as long.
 ///
 /// Public, because the compiler does not inline package functions across modules.
 public struct ScratchBuffer<Element: BitwiseCopyable>: ~Copyable {
@@ -20,7 +20,7 @@ public struct ScratchBuffer<Element: BitwiseCopyable>: ~Copyable {
 
   /// O(1).
   public subscript(index: Int) -> Element {
-    // So that a debug build calls no function for it.
+    // Transparent, so that a debug build calls no function for it.
     @_transparent get {
       precondition(index >= 0 && index < counted)
       return places![index]

@@ -8,22 +8,20 @@
   import Android
 #endif
 
-/// A file that is written whole, or not at all.
+/// Files that are written completely or not at all.
 package enum TextFile {
-  /// Says why a file could not be written.
+  /// The reason why a file could not be written.
   package struct WriteError: Error, Hashable, Sendable, CustomStringConvertible {
     package let path: String
-    /// What the system says about it.
+    /// The system's error message.
     package let reason: String
 
     package var description: String { "cannot write \(path): \(reason)" }
   }
 
-  /// Writes a file in place of whatever has that name.
-  ///
-  /// Readers see the old file or the new one: it is written under another name first.
+  /// Replaces a file. Readers see the old file or the new one, never a part of it.
   package static func write(_ text: String, to path: String) throws(WriteError) {
-    // What is no file, a pipe or a device, keeps its name.
+    // A pipe or a device is written in place.
     var status = stat()
     let isSpecial = stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
     let temporary = isSpecial ? path : "\(path).\(getpid()).part"
@@ -64,7 +62,7 @@ package enum TextFile {
     #endif
   }
 
-  /// Makes a folder, and those that it is in.
+  /// Makes a folder and its parents.
   package static func makeFolder(_ path: String) throws(WriteError) {
     var beginning = path.hasPrefix("/") ? "/" : ""
     for name in path.split(separator: "/") {
@@ -80,8 +78,7 @@ package enum TextFile {
 }
 
 extension String {
-  /// The text as a part of a file's name on any system: letters, digits, points, dashes and
-  /// underscores, and not too many.
+  /// The text as part of a file name that is valid on any system.
   package var fileName: String {
     var name = ""
     for character in self {
@@ -91,7 +88,7 @@ extension String {
       } else if !name.isEmpty, !name.hasSuffix("-") {
         name.append("-")
       }
-      // A name has at most 255 bytes, and something may be added.
+      // A name has at most 255 bytes, and callers add to it.
       if name.utf8.count > 180 { break }
     }
     while name.hasSuffix("-") || name.hasSuffix(".") { name.removeLast() }
@@ -100,7 +97,7 @@ extension String {
 }
 
 extension TextFile {
-  /// The content of a file; `nil` if it cannot be read.
+  /// Returns the content of a file, or `nil` if it cannot be read.
   package static func read(_ path: String) -> String? {
     guard let file = fopen(path, "r") else { return nil }
     defer { fclose(file) }
@@ -117,10 +114,10 @@ extension TextFile {
 
 /// Standard error.
 package enum Terminal {
-  /// Whether somebody looks at it.
+  /// Whether standard error is a terminal.
   package static let isStandardErrorOne = isatty(STDERR_FILENO) == 1
 
-  /// Writes a line in one call, so that those of other threads do not come between.
+  /// Writes a line in one call, so that lines of other threads do not mix with it.
   package static func writeLine(_ text: String) {
     let bytes = Array((text + "\n").utf8)
     _ = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }

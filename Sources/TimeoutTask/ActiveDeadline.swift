@@ -1,25 +1,65 @@
 import Synchronization
 
-/// A deadline under which some code runs, and those around it.
+/// The deadline under which the current code runs.
 ///
-/// Code carries its innermost deadline in a task-local value. Two questions are answered from it:
-/// how much time is left, and whether a further deadline has to be set at all.
+/// ``withDeadline(_:tolerance:clock:name:operation:)`` and its variants set a deadline for their
+/// operation, and a ``TimeoutTask`` sets one for its work. All code that they call can ask for it:
+/// a client sends it to a server along with a request, and code need not begin work that would be
+/// late.
 ///
-/// A task-local value is inherited by child tasks, which are cancelled with the code that started
-/// them. It is copied into unstructured tasks as well, which no deadline cancels. The two are told
-/// apart by the place where the value is kept: a child task reads its parent's, a copy has a place
-/// of its own.
+/// ```swift
+/// if let remaining = Deadline.remaining() { request.timeout = remaining }
+/// ```
+///
+/// ## Which tasks have a deadline
+///
+/// The operation and its child tasks, which the deadline cancels. An unstructured task has none,
+/// even if it was started there, because no deadline cancels it; see `Task.inheritingDeadline`.
+public enum Deadline {
+  /// Returns the instant at which the current task is cancelled: the earliest of its deadlines on
+  /// `clock`.
+  ///
+  /// The instant may have passed. Deadlines on other clocks are ignored: instants of different
+  /// clocks cannot be compared. Two clocks are the same if they have one type, and are
+  /// `Identifiable` with equal ids. Two `ContinuousClock`s are the same, and so are two
+  /// `SuspendingClock`s.
+  ///
+  /// - Parameter clock: The clock whose deadlines count.
+  /// - Returns: The instant, or `nil` if no deadline on that clock cancels the current task.
+  /// - Complexity: O(d) for d deadlines around the caller.
+  public static func current<C: Clock>(on clock: C = ContinuousClock()) -> C.Instant? {
+    ActiveDeadline.current?.nearest(on: clock)
+  }
+
+  /// Returns the time until the current task is cancelled; zero if the deadline has passed.
+  ///
+  /// - Parameter clock: The clock whose deadlines count.
+  /// - Returns: The time, or `nil` if no deadline on that clock cancels the current task.
+  /// - Complexity: O(d) for d deadlines around the caller.
+  public static func remaining<C: Clock>(on clock: C = ContinuousClock()) -> C.Duration? {
+    current(on: clock).map { max(.zero, clock.now.duration(to: $0)) }
+  }
+}
+
+/// A deadline under which some code runs, and the deadlines around it.
+///
+/// Code has its innermost deadline in a task-local value. `Deadline` reads it, and so does a
+/// further deadline, to find out whether it is needed.
+///
+/// Child tasks inherit a task-local value, and the deadline cancels them with their parent.
+/// Unstructured tasks inherit it too, but no deadline cancels them. The address of the value tells
+/// them apart: a child task reads its parent's value, and an unstructured task has a copy.
 class ActiveDeadline: @unchecked Sendable {
   @TaskLocal private static var innermost: ActiveDeadline?
 
   /// The deadline around this one, if it governs the same code.
   let outer: ActiveDeadline?
 
-  /// Where the task-local value is kept that holds this deadline. Written before the code begins,
-  /// and only ever compared.
+  /// The address of the task-local value that holds this deadline. Written before the code begins;
+  /// only compared, never read.
   private var place: UnsafeRawPointer?
 
-  /// Whether the code has ended. Afterwards the place may be used for another value.
+  /// Whether the code has ended. Then another value may have the same address.
   private let hasEnded = Atomic(false)
 
   init(inside outer: ActiveDeadline?) {
@@ -32,9 +72,9 @@ class ActiveDeadline: @unchecked Sendable {
     return innermost
   }
 
-  /// Whether the deadline is certain to cancel a task whose task-local value is kept at `place`.
+  /// Returns whether the deadline is certain to cancel a task whose task-local value is at `place`.
   ///
-  /// Nothing is certain if the runtime does not say where: then no deadline is taken for granted.
+  /// Without an address from the runtime nothing is certain.
   func governs(_ place: UnsafeRawPointer?) -> Bool {
     place != nil && !hasEnded.load(ordering: .acquiring) && place == self.place
   }
@@ -44,11 +84,11 @@ class ActiveDeadline: @unchecked Sendable {
     isolation: isolated (any Actor)? = #isolation, operation: () async -> Void
   ) async {
     await Self.$innermost.withValue(self) {
-      // A closure is isolated as its surroundings are if it captures their isolated parameter.
+      // A closure that captures its context's isolated parameter is isolated to it.
       _ = isolation
       place = Self.placeOfInnermost
       await operation()
-      // Before the place is given back.
+      // Before the value's memory is freed.
       hasEnded.store(true, ordering: .releasing)
     }
   }
@@ -61,14 +101,18 @@ class ActiveDeadline: @unchecked Sendable {
     if let deadline { await deadline.governing(operation: operation) } else { await operation() }
   }
 
-  /// Where the current task's value of `innermost` is kept.
+  /// The address of the current task's value of `innermost`.
   static var placeOfInnermost: UnsafeRawPointer? {
     taskLocalValue(of: Unmanaged.passUnretained($innermost).toOpaque())
   }
 
   // MARK: - On a clock
 
-  /// The nearest deadline on a clock, this one or one around it. O(d) for d nested deadlines.
+  /// The deadline as it is now, on its clock. Subclasses override this.
+  var onClock: (any AnyDeadlineOnClock)? { nil }
+
+  /// Returns the earliest deadline on a clock: this one or one around it. O(d) for d nested
+  /// deadlines.
   func nearest<C: Clock>(on clock: C) -> C.Instant? {
     var nearest: C.Instant?
     forEach(on: clock) { deadline in
@@ -78,13 +122,15 @@ class ActiveDeadline: @unchecked Sendable {
     return nearest
   }
 
-  /// Whether this deadline, or one around it, makes a further one useless, because it is certain to
-  /// pass before that one has to. O(d) for d nested deadlines.
+  /// Returns whether this deadline, or one around it, is certain to pass before a further one has
+  /// to.
+  ///
+  /// O(d) for d nested deadlines.
   func covers<C: Clock>(_ instant: C.Instant, tolerance: C.Duration?, on clock: C) -> Bool {
     var isCovered = false
     forEach(on: clock) { deadline in
       guard !deadline.isMovable, let earlier = deadline.instant, earlier <= instant else { return }
-      // Both may be late by their tolerance. No sum is made here: it might be too large.
+      // Both may be late by their tolerance. The sum of instant and tolerance could overflow.
       let lateness = deadline.tolerance ?? .zero
       if lateness <= tolerance ?? .zero || lateness <= earlier.duration(to: instant) {
         isCovered = true
@@ -96,25 +142,85 @@ class ActiveDeadline: @unchecked Sendable {
   private func forEach<C: Clock>(on clock: C, _ body: (DeadlineOnClock<C>) -> Void) {
     var next: ActiveDeadline? = self
     while let deadline = next {
-      if let same = deadline.reading(on: clock) { body(same) }
+      if let same = deadline.onClock?.reading(on: clock) { body(same) }
       next = deadline.outer
     }
   }
+}
 
-  /// The deadline as an instant of a clock, if that is the one which measures it.
-  func reading<C: Clock>(on clock: C) -> DeadlineOnClock<C>? { nil }
+/// An active deadline of which other code has the timer: that of a `TimeoutTask`.
+final class FixedDeadline: ActiveDeadline, @unchecked Sendable {
+  enum Time: Sendable {
+    /// Apart, because a generic type costs look-ups at run time.
+    case realTime(RealTimeLimit)
+    case onClock(any AnyDeadlineOnClock)
+  }
 
-  /// Runs an operation under the same deadline, in a task that the deadline does not govern.
-  nonisolated(nonsending) func reapply<Return>(
-    _ operation: nonisolated(nonsending) () async throws -> Return
-  ) async throws -> Return {
-    try await operation()
+  private let time: Time
+
+  init(_ time: Time) {
+    self.time = time
+    super.init(inside: nil)
+  }
+
+  override var onClock: (any AnyDeadlineOnClock)? {
+    switch time {
+    case .realTime(let limit): limit.onClock
+    case .onClock(let deadline): deadline
+    }
   }
 }
 
-/// The place where the runtime keeps a task-local value, or `nil` if it has none.
+/// A deadline as an instant of a clock.
+struct DeadlineOnClock<C: Clock>: AnyDeadlineOnClock {
+  let clock: C
+
+  /// When the deadline passes; `nil` if it never does.
+  let instant: C.Instant?
+
+  /// How much later than its instant the clock may let the deadline pass.
+  let tolerance: C.Duration?
+
+  /// Whether the instant may change.
+  var isMovable = false
+
+  func reading<Other: Clock>(on other: Other) -> DeadlineOnClock<Other>? {
+    guard let same = self as? DeadlineOnClock<Other> else { return nil }
+    // SE-0526 makes the system's clocks identifiable. As of Swift 6.3 they are not.
+    if C.self == ContinuousClock.self || C.self == SuspendingClock.self { return same }
+    guard let clock = clock as? any Identifiable else { return nil }
+    return haveEqualIDs(clock, other) ? same : nil
+  }
+
+  nonisolated(nonsending) func reapply<Return>(
+    _ operation: nonisolated(nonsending) () async throws -> Return
+  ) async throws -> Return {
+    guard let instant else { return try await operation() }
+    var name: String?
+    if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) { name = Task.name }
+    return try await withDeadline(
+      instant, tolerance: tolerance, clock: clock, name: name, operation: operation)
+  }
+}
+
+private func haveEqualIDs<First: Identifiable>(_ first: First, _ second: Any) -> Bool {
+  first.id == (second as? First)?.id
+}
+
+/// A `DeadlineOnClock` of any clock.
+protocol AnyDeadlineOnClock: Sendable {
+  /// Returns the deadline if `other` is its clock, and `nil` otherwise.
+  func reading<Other: Clock>(on other: Other) -> DeadlineOnClock<Other>?
+
+  /// Runs an operation under the same deadline, in a task that the deadline does not govern yet.
+  nonisolated(nonsending) func reapply<Return>(
+    _ operation: nonisolated(nonsending) () async throws -> Return
+  ) async throws -> Return
+}
+
+/// Returns the address of the current task's value, or `nil` if it has none.
 ///
-/// This is the entry of the runtime by which `TaskLocal` reads its values, so every program that has
-/// such a value is linked against it. What it returns is compared, and never read.
+/// `TaskLocal` reads its values through this entry of the runtime, so each program that has a
+/// task-local value links it.
 @_silgen_name("swift_task_localValueGet")
 private func taskLocalValue(of key: UnsafeRawPointer) -> UnsafeRawPointer?

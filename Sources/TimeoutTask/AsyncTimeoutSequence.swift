@@ -1,10 +1,9 @@
 extension AsyncSequence {
-  /// The same elements, with a limit to the time that each may take.
+  /// Returns a sequence of the same elements that limits the time for each.
   ///
-  /// The time counts from the moment in which the loop asks for the next element: what the loop's
-  /// body takes does not count. If no element has come, and the sequence has not ended, when the
-  /// time is over, ``TimeoutError`` is thrown; after that, as after any error, the sequence is at
-  /// its end.
+  /// The time starts when the loop asks for the next element, so the loop's body does not count. If
+  /// neither an element nor the end has come in time, ``TimeoutError`` is thrown. After an error
+  /// the sequence is at its end.
   ///
   /// ```swift
   /// for try await message in socket.messages.timeout(.seconds(30), name: "wait for a heartbeat") {
@@ -12,20 +11,19 @@ extension AsyncSequence {
   /// }
   /// ```
   ///
-  /// Each element is awaited as by ``withTimeout(_:tolerance:clock:name:operation:)``: the sequence
-  /// is cancelled when the time is over, and waited for. That is its trap as well: **a sequence
-  /// that ignores cancellation is waited for, however long it takes.** An element that it has to
-  /// give nevertheless is given.
+  /// Each element is awaited as by ``withTimeout(_:tolerance:clock:name:operation:)``: the timeout
+  /// cancels the base sequence and waits for it. **A sequence that ignores cancellation is waited
+  /// for, however long it takes.** An element that it returns late is returned.
   ///
-  /// A limit for all elements together is a `withTimeout` around the loop.
+  /// To limit the time for all elements together, use `withTimeout` around the loop.
   ///
   /// - Parameters:
-  ///   - timeout: How long each element may take. Zero or less lets the sequence be asked in a task
-  ///     that is cancelled. A `Swift.Duration` from 2⁶² seconds on means for ever.
+  ///   - timeout: How long each element may take. With zero or less the base sequence is asked in a
+  ///     cancelled task. A `Swift.Duration` from 2⁶² seconds on never passes.
   ///   - tolerance: How much later than its deadline the clock may let the timeout pass.
   ///   - clock: The clock that measures.
-  ///   - name: What is being waited for; a part of the error.
-  /// - Complexity: O(1) for each element: a task group, two tasks, and the clock's cost of a sleep.
+  ///   - name: The name of the wait, which the error contains.
+  /// - Complexity: For each element that of ``withTimeout(_:tolerance:clock:name:operation:)``.
   public func timeout<C: Clock>(
     _ timeout: C.Duration,
     tolerance: C.Duration? = nil,
@@ -37,9 +35,9 @@ extension AsyncSequence {
   }
 }
 
-/// A sequence with a limit to the time that each element may take.
+/// A sequence that limits the time for each element of its base sequence.
 ///
-/// Made by `AsyncSequence.timeout(_:tolerance:clock:name:)`, which see.
+/// `AsyncSequence.timeout(_:tolerance:clock:name:)` makes it and has the rules.
 public struct AsyncTimeoutSequence<Base: AsyncSequence, C: Clock>: AsyncSequence {
   public typealias Element = Base.Element
   public typealias Failure = any Error
@@ -50,25 +48,25 @@ public struct AsyncTimeoutSequence<Base: AsyncSequence, C: Clock>: AsyncSequence
   let clock: C
   let name: String?
 
-  /// Begins to go through the elements. The base begins when the first element is asked for.
+  /// Returns an iterator. The base sequence is first asked when the first element is.
   public func makeAsyncIterator() -> AsyncIterator {
     AsyncIterator(sequence: self, base: base.makeAsyncIterator())
   }
 
-  /// Goes through the elements.
+  /// An iterator that limits the time for each element.
   public struct AsyncIterator: AsyncIteratorProtocol {
     let sequence: AsyncTimeoutSequence
     var base: Base.AsyncIterator
     var isAtEnd = false
 
-    /// The next element, or `nil` at the end.
+    /// Returns the next element, or `nil` at the end.
     ///
-    /// - Throws: What the base throws, or ``TimeoutError``.
+    /// - Throws: The error of the base sequence, or ``TimeoutError``.
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async throws -> Base.Element? {
       if isAtEnd { return nil }
-      // An error is the end, too.
+      // Stays so if the next line throws.
       isAtEnd = true
       let element = try await element(isolation: actor)
       isAtEnd = element == nil
@@ -78,24 +76,17 @@ public struct AsyncTimeoutSequence<Base: AsyncSequence, C: Clock>: AsyncSequence
     private mutating func element(
       isolation actor: isolated (any Actor)?
     ) async throws -> Base.Element? {
-      let timeout = sequence.timeout
-      if timeout.isForEver { return try await base.next(isolation: actor) }
-      let limit = TimeLimit(
-        timeout: timeout, tolerance: sequence.tolerance, clock: sequence.clock,
-        name: sequence.name)
-      guard let deadline = limit.deadline else { return try await base.next(isolation: actor) }
+      let deadline = OperationDeadline.after(
+        sequence.timeout, tolerance: sequence.tolerance, on: sequence.clock, name: sequence.name)
+      guard let deadline else { return try await base.next(isolation: actor) }
       var base = base
       defer { self.base = base }
-      let place = UnsafeMutablePointer<Base.Element?>.allocate(capacity: 1)
-      defer { place.deallocate() }
-      let error = await deadline.run(into: place) { () async throws -> Base.Element? in
+      let element = try await deadline.run { () async throws -> Base.Element? in
         try await base.next(isolation: #isolation)
       }
-      if let error { throw deadline.interruption.error(insteadOf: error, limit) }
-      let element = place.move()
-      // Many sequences end when their task is cancelled. That end is ours and not theirs.
+      // Many sequences end when their task is cancelled. The deadline caused that end.
       if element == nil, case .deadlinePassed = deadline.interruption {
-        throw deadline.interruption.error(insteadOf: CancellationError(), limit)
+        throw deadline.error(insteadOf: CancellationError())
       }
       return element
     }

@@ -1,19 +1,21 @@
-/// Why an operation was cancelled, if its own deadline did it.
+/// Why a deadline cancelled its operation.
 enum Interruption: Sendable {
   case deadlinePassed
+  /// The clock's `sleep` threw this error.
   case clockFailed(any Error)
 }
 
-/// What is known about an operation that a deadline may cancel.
+/// The state of an operation that a deadline may cancel.
 ///
-/// This is a value that decides; its owner has the lock, and acts after having given it back.
+/// This value only decides. Its owner holds the lock, and acts after it has released the lock.
 ///
-/// The deadline cancels the operation's task from outside, so the task must not be gone meanwhile:
-/// an operation that ends while it is being cancelled waits until that is over.
+/// The deadline cancels the operation's task from another thread, so the task has to exist until
+/// that call returns. Thread A decides to cancel the task and releases the lock. Thread B runs the
+/// task to its end: it suspends in `wait(_:)` until thread A has called `cancelled()`.
 struct InterruptibleOperation {
-  /// A task that is there for as long as it is kept here, so nothing is counted.
+  /// An unowned reference to a task, which must outlive it.
   ///
-  /// It is the one word that `UnsafeCurrentTask` consists of, whose layout the compiler does not know.
+  /// `UnsafeCurrentTask` consists of this one word, but the compiler does not know its layout.
   private struct Reference {
     private let word: UInt
 
@@ -23,76 +25,79 @@ struct InterruptibleOperation {
   }
 
   private enum Phase {
-    /// With the task that waits for the operation, if it is to be asked whether it is cancelled.
-    case notBegun(for: Reference?)
+    /// `caller` is the task that waits for the operation, if its cancellation has to be checked.
+    case notBegun(caller: Reference?)
     case running(Reference)
-    /// The task is being cancelled. It may have ended and be waiting.
+    /// A thread is cancelling the task. The continuation belongs to a task that has ended
+    /// meanwhile.
     case cancelling(UnsafeContinuation<Void, Never>?)
-    /// The task is not touched any more: the operation has ended, or has been cancelled.
-    case done
+    /// The deadline has passed, or the operation has ended. The task is not used any more.
+    case settled
   }
 
-  private var phase = Phase.notBegun(for: nil)
+  private var phase = Phase.notBegun(caller: nil)
 
-  /// Set once, by the first to interrupt.
+  /// Why the deadline cancelled the operation. Set at most once.
   private(set) var interruption: Interruption?
 
-  /// A task is going to wait for the operation, and does until the operation has ended.
-  ///
-  /// If it is cancelled before the operation begins, and before an interruption, it is not the
-  /// interruption that cancels the operation.
-  mutating func willBegin(for caller: UnsafeCurrentTask?) {
-    if case .notBegun = phase { phase = .notBegun(for: caller.map { Reference($0) }) }
+  /// Whether the deadline has not passed, and the operation has not ended.
+  var isPending: Bool {
+    switch phase {
+    case .notBegun, .running: true
+    case .cancelling, .settled: false
+    }
   }
 
-  /// The operation begins in its task. Returns whether it has been interrupted before; the task
-  /// then has to cancel itself.
+  /// Registers the task that waits for the operation. It must exist until the operation has ended.
+  ///
+  /// If the caller is cancelled before the operation begins, a later deadline does not interrupt
+  /// it.
+  mutating func willBegin(for caller: UnsafeCurrentTask?) {
+    if case .notBegun = phase { phase = .notBegun(caller: caller.map { Reference($0) }) }
+  }
+
+  /// Registers the task of the operation. Returns whether the task has to cancel itself.
   mutating func begin(in task: UnsafeCurrentTask?) -> Bool {
-    if interruption != nil {
-      phase = .done
-    } else if let task {
-      phase = .running(Reference(task))
-    }
+    if case .notBegun = phase, let task { phase = .running(Reference(task)) }
     return interruption != nil
   }
 
-  /// Returns the task that has to be cancelled now, after which `cancelled()` is to be called; or
-  /// `nil` if there is nothing to do.
+  /// Returns the task to cancel, after which `cancelled()` has to be called; or `nil`.
   ///
-  /// An operation that has been cancelled by somebody else is not interrupted any more: what it
-  /// makes of that is its caller's to hear.
+  /// An operation that was cancelled otherwise is not interrupted: its error goes to its caller.
   mutating func interrupt(_ interruption: Interruption) -> UnsafeCurrentTask? {
-    guard self.interruption == nil else { return nil }
     switch phase {
     case .notBegun(let caller):
       if caller?.task.isCancelled != true { self.interruption = interruption }
+      phase = .settled
       return nil
     case .running(let reference):
-      let task = reference.task
-      if task.isCancelled { return nil }
+      phase = .settled
+      if reference.task.isCancelled { return nil }
       self.interruption = interruption
       phase = .cancelling(nil)
-      return task
-    case .cancelling, .done:
+      return reference.task
+    case .cancelling, .settled:
       return nil
     }
   }
 
-  /// The task has been cancelled. Returns whom to resume.
+  /// Ends a cancellation. Returns the continuation to resume, if the operation has ended meanwhile.
   mutating func cancelled() -> UnsafeContinuation<Void, Never>? {
     guard case .cancelling(let waiting) = phase else { return nil }
-    phase = .done
+    phase = .settled
     return waiting
   }
 
-  /// The operation has ended. Returns whether its task has to wait.
+  /// Ends the operation. Returns whether its task has to wait for a cancellation to end.
   mutating func end() -> Bool {
     if case .cancelling = phase { return true }
-    phase = .done
+    phase = .settled
     return false
   }
 
-  /// Lets the operation's task wait. Returns `false` if there is nothing to wait for any more.
+  /// Keeps the continuation for `cancelled()`. Returns `false` if the cancellation has ended
+  /// already.
   mutating func wait(_ continuation: UnsafeContinuation<Void, Never>) -> Bool {
     guard case .cancelling = phase else { return false }
     phase = .cancelling(continuation)

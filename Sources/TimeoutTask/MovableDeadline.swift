@@ -1,23 +1,24 @@
-/// A deadline that can be moved while the operation runs.
+/// A deadline that can be moved while its operation runs.
 ///
-/// An operation gets it from ``withMovableDeadline(_:tolerance:clock:name:operation:)`` or
-/// ``withMovableTimeout(_:tolerance:clock:name:operation:)``, and may hand it to whoever knows when
-/// time is to be given or taken: progress gives a download more time, a user's impatience ends it.
+/// ``withMovableDeadline(_:tolerance:clock:name:operation:)`` and
+/// ``withMovableTimeout(_:tolerance:clock:name:operation:)`` pass it to their operation, which may
+/// pass it on. Progress can give a download more time, and a user's impatience can end it.
 ///
-/// Every move forgets the one before. Moves from several threads at once are put into some order,
-/// and the last one counts. When a move returns, the clock has the new sleep and not the old one;
-/// or, if the deadline was moved to an instant that is over, the operation has been cancelled.
+/// Each move replaces the one before. Concurrent moves happen in some order, and the last one
+/// counts. When a move returns, the clock has the new sleep and not the old one. If the new instant
+/// has passed, the operation has been cancelled.
 public struct MovableDeadline<C: Clock>: Sendable {
-  let deadline: CancellingDeadline<C>
+  let deadline: ClockDeadline<C>
 
   /// When the deadline passes, or `nil` if it never does.
   public var expiration: C.Instant? { deadline.instant }
 
-  /// Lets the deadline pass at an instant. One that is over cancels the operation here and now.
+  /// Moves the deadline to an instant. If that has passed, the operation is cancelled immediately.
   ///
-  /// - Parameter instant: When the deadline is to pass. An instant that is 2⁶² seconds away or more
-  ///   never comes.
-  /// - Returns: Whether that was in time: the deadline had not passed, nor had the operation ended.
+  /// - Parameter instant: When the deadline passes. If the instant is 2⁶² seconds away or more, the
+  ///   deadline never passes.
+  /// - Returns: Whether the deadline was moved. `false` means that it had passed, or that the
+  ///   operation had ended.
   /// - Complexity: The clock's cost of a sleep, and of cancelling one.
   @discardableResult
   public func expire(at instant: C.Instant) -> Bool {
@@ -25,11 +26,12 @@ public struct MovableDeadline<C: Clock>: Sendable {
     return deadline.move(to: isForEver ? nil : instant)
   }
 
-  /// Lets the deadline pass a duration from now. Zero or less cancels the operation here and now.
+  /// Moves the deadline to a duration from now. Zero or less cancels the operation immediately.
   ///
-  /// - Parameter timeout: The time from now on. A `Swift.Duration` from 2⁶² seconds on means for
-  ///   ever.
-  /// - Returns: Whether that was in time: the deadline had not passed, nor had the operation ended.
+  /// - Parameter timeout: The time from now on. A `Swift.Duration` from 2⁶² seconds on never
+  ///   passes.
+  /// - Returns: Whether the deadline was moved. `false` means that it had passed, or that the
+  ///   operation had ended.
   /// - Complexity: The clock's cost of a sleep, and of cancelling one.
   @discardableResult
   public func expire(after timeout: C.Duration) -> Bool {
@@ -38,9 +40,10 @@ public struct MovableDeadline<C: Clock>: Sendable {
     return deadline.move(to: timeout > .zero ? now.advanced(by: timeout) : now)
   }
 
-  /// Lets the deadline never pass, unless it is moved again.
+  /// Removes the instant: the deadline never passes, unless it is moved again.
   ///
-  /// - Returns: Whether that was in time: the deadline had not passed, nor had the operation ended.
+  /// - Returns: Whether the deadline was moved. `false` means that it had passed, or that the
+  ///   operation had ended.
   /// - Complexity: The clock's cost of cancelling a sleep.
   @discardableResult
   public func neverExpire() -> Bool {
@@ -48,22 +51,21 @@ public struct MovableDeadline<C: Clock>: Sendable {
   }
 }
 
-/// Runs an operation and cancels it if it has not ended by a deadline that can be moved meanwhile.
+/// Runs an operation and cancels it if it has not ended by a movable deadline.
 ///
-/// All that ``withDeadline(_:tolerance:clock:name:operation:)`` guarantees holds here, too. A
-/// deadline inside this one is always set, even if it is later, because this one may become later
-/// still.
+/// It gives all guarantees of ``withDeadline(_:tolerance:clock:name:operation:)``. A deadline
+/// inside this one is always set, even if it is later, because this one may move.
 ///
 /// - Parameters:
-///   - expiration: The instant by which the operation is to end, unless it is moved.
+///   - expiration: The instant by which the operation has to end, unless the deadline is moved.
 ///   - tolerance: How much later the clock may let the deadline pass.
-///   - clock: The clock that measures. The sleep is registered on it before the operation begins.
-///   - name: What is being done: the name of the operation's task, and a part of the error.
+///   - clock: The clock that measures. The sleep is on it before the operation begins.
+///   - name: The name of the operation's task, which the error contains.
 ///   - operation: What to do, given the deadline. It runs in a child task.
 ///
-/// - Returns: What the operation returned.
-/// - Throws: The operation's error; or ``TimeoutError`` if it threw after the deadline had
-///   cancelled it. The time allowed is that up to the instant to which the deadline was moved last.
+/// - Returns: The operation's result.
+/// - Throws: The operation's error; ``TimeoutError`` if it throws after the deadline has cancelled
+///   it. The error names the time from the start to the instant of the last move.
 /// - Complexity: O(1): a task group, two tasks, and the clock's cost of a sleep.
 public nonisolated(nonsending) func withMovableDeadline<C: Clock, Return: ~Copyable>(
   _ expiration: C.Instant,
@@ -79,11 +81,10 @@ public nonisolated(nonsending) func withMovableDeadline<C: Clock, Return: ~Copya
     name: name, operation)
 }
 
-/// Runs an operation and cancels it if it has not ended within a duration that can be changed
-/// meanwhile.
+/// Runs an operation and cancels it if it has not ended within a duration that can be changed.
 ///
-/// This is ``withMovableDeadline(_:tolerance:clock:name:operation:)`` for the instant that is
-/// `timeout` after the clock's `now`.
+/// This is ``withMovableDeadline(_:tolerance:clock:name:operation:)`` for the clock's `now` plus
+/// `timeout`.
 ///
 /// ```swift
 /// try await withMovableTimeout(.seconds(10), name: "download") { deadline in
@@ -95,16 +96,16 @@ public nonisolated(nonsending) func withMovableDeadline<C: Clock, Return: ~Copya
 /// ```
 ///
 /// - Parameters:
-///   - timeout: How long the operation may take, unless the deadline is moved. Zero or less lets it
-///     begin cancelled. A `Swift.Duration` from 2⁶² seconds on means for ever.
+///   - timeout: How long the operation may take, unless the deadline is moved. With zero or less it
+///     begins cancelled. A `Swift.Duration` from 2⁶² seconds on never passes.
 ///   - tolerance: How much later than its deadline the clock may let the timeout pass.
-///   - clock: The clock that measures. The sleep is registered on it before the operation begins.
-///   - name: What is being done: the name of the operation's task, and a part of the error.
+///   - clock: The clock that measures. The sleep is on it before the operation begins.
+///   - name: The name of the operation's task, which the error contains.
 ///   - operation: What to do, given the deadline. It runs in a child task.
 ///
-/// - Returns: What the operation returned.
-/// - Throws: The operation's error; or ``TimeoutError`` if it threw after the deadline had
-///   cancelled it.
+/// - Returns: The operation's result.
+/// - Throws: The operation's error; ``TimeoutError`` if it throws after the deadline has cancelled
+///   it.
 /// - Complexity: O(1): a task group, two tasks, and the clock's cost of a sleep.
 public nonisolated(nonsending) func withMovableTimeout<C: Clock, Return: ~Copyable>(
   _ timeout: C.Duration,
@@ -120,8 +121,8 @@ public nonisolated(nonsending) func withMovableTimeout<C: Clock, Return: ~Copyab
     name: name, operation)
 }
 
-/// Runs an operation and cancels it if it has not ended by a deadline of the `ContinuousClock` that
-/// can be moved meanwhile.
+/// Runs an operation and cancels it if it has not ended by a movable deadline of the
+/// `ContinuousClock`.
 ///
 /// See ``withMovableDeadline(_:tolerance:clock:name:operation:)``.
 public nonisolated(nonsending) func withMovableDeadline<Return: ~Copyable>(
@@ -134,8 +135,8 @@ public nonisolated(nonsending) func withMovableDeadline<Return: ~Copyable>(
     expiration, tolerance: tolerance, clock: ContinuousClock(), name: name, operation: operation)
 }
 
-/// Runs an operation and cancels it if it has not ended within a duration of the `ContinuousClock`
-/// that can be changed meanwhile.
+/// Runs an operation and cancels it if it has not ended within a changeable duration of the
+/// `ContinuousClock`.
 ///
 /// See ``withMovableTimeout(_:tolerance:clock:name:operation:)``.
 public nonisolated(nonsending) func withMovableTimeout<Return: ~Copyable>(
@@ -152,20 +153,10 @@ private nonisolated(nonsending) func runMovable<C: Clock, Return: ~Copyable>(
   until end: C.Instant?, from start: C.Instant, tolerance: C.Duration?, clock: C, name: String?,
   _ operation: nonisolated(nonsending) (MovableDeadline<C>) async throws -> Return
 ) async throws -> Return {
-  let deadline = CancellingDeadline(
-    at: end, tolerance: tolerance, on: clock, name: name, inside: ActiveDeadline.current,
-    isMovable: true)
-  let place = UnsafeMutablePointer<Return>.allocate(capacity: 1)
-  defer { place.deallocate() }
-  let error = await deadline.run(into: place) { () async throws -> Return in
+  let deadline = ClockDeadline(
+    at: end, .movable(since: start), tolerance: tolerance, on: clock, name: name,
+    inside: ActiveDeadline.current)
+  return try await deadline.run { () async throws -> Return in
     try await operation(MovableDeadline(deadline: deadline))
   }
-  if let error {
-    let end = deadline.instant ?? start
-    let limit = TimeLimit(
-      instant: end, allowed: start.duration(to: end), tolerance: tolerance, clock: clock,
-      name: name)
-    throw deadline.interruption.error(insteadOf: error, limit)
-  }
-  return place.move()
 }

@@ -1,54 +1,96 @@
-/// A deadline that cancels an operation when it passes. Who tells it that it has passed is up to its
-/// subclasses.
+/// A deadline that cancels an operation when it passes.
+///
+/// A subclass has the timer: `RealTimeDeadline` or `ClockDeadline`.
 class OperationDeadline: ActiveDeadline, @unchecked Sendable {
   struct State {
     var operation = InterruptibleOperation()
-    /// Whether the deadline can still be moved: it has not passed, nor has the operation ended.
-    var isPending = true
     /// The task that sleeps until the deadline, if there is one.
     var timer: Task<Void, Never>?
-    /// Counts the timers, so that one that has been replaced can be told from the present one.
+    /// The number of the current timer. Timers with another number have been replaced.
     var timerNumber = 0
   }
 
-  /// Nothing is resumed, cancelled or called under its lock.
-  let state: Guarded<State>
+  /// No continuation is resumed, no task cancelled and no clock called under its lock.
+  let state = Guarded(State())
 
-  /// What is being done.
+  /// The name of the operation.
   let name: String?
 
   init(name: String?, inside outer: ActiveDeadline?) {
     self.name = name
-    state = Guarded(State())
     super.init(inside: outer)
   }
 
   deinit { state.destroy() }
 
-  /// What has cancelled the operation, if this deadline has.
-  var interruption: Interruption? { state.withLock { $0.operation.interruption } }
+  /// Returns a deadline a duration from now, or `nil` if none is needed: the duration is for ever,
+  /// or a deadline around the current task passes first.
+  @_specialize(where C == ContinuousClock)
+  static func after<C: Clock>(
+    _ timeout: C.Duration, tolerance: C.Duration?, on clock: C, name: String?
+  ) -> OperationDeadline? {
+    if let limit = RealTimeLimit.from(timeout: timeout, tolerance: tolerance, clock: clock) {
+      return RealTimeDeadline.unlessCovered(limit, name: name)
+    }
+    if timeout.isForEver { return nil }
+    let now = clock.now
+    return ClockDeadline.unlessCovered(
+      at: timeout > .zero ? now.advanced(by: timeout) : now, allowed: timeout,
+      tolerance: tolerance, on: clock, name: name)
+  }
 
-  // MARK: - The timer
+  /// Returns a deadline at an instant, or `nil` if none is needed, as above.
+  @_specialize(where C == ContinuousClock)
+  static func at<C: Clock>(
+    _ instant: C.Instant, tolerance: C.Duration?, on clock: C, name: String?
+  ) -> OperationDeadline? {
+    if let limit = RealTimeLimit.from(instant: instant, tolerance: tolerance, clock: clock) {
+      return RealTimeDeadline.unlessCovered(limit, name: name)
+    }
+    let allowed = clock.now.duration(to: instant)
+    if allowed.isForEver { return nil }
+    return ClockDeadline.unlessCovered(
+      at: instant, allowed: allowed, tolerance: tolerance, on: clock, name: name)
+  }
 
-  /// Whether a task sleeps until the deadline: it has to be cancelled with the caller.
+  // MARK: - For subclasses
+
+  /// Whether a task sleeps until the deadline, which has to be cancelled with the caller.
   var hasTimerTask: Bool { false }
 
-  /// Called once, before the operation: the sleep has to be on the clock before that can run.
+  /// Starts the timer. Called once, before the operation can run.
   func startTimer() {}
 
-  /// Called once, when the operation has ended.
+  /// Stops the timer. Called once, when the operation has ended.
   func stopTimer() {}
 
-  /// Cancels the operation, unless the timer is not the present one or the operation has ended.
-  func pass(_ number: Int, _ interruption: Interruption) {
-    let task: UnsafeCurrentTask? = state.withLock { state in
-      guard state.isPending, state.timerNumber == number else { return nil }
-      state.isPending = false
-      return state.operation.interrupt(interruption)
+  /// Returns the error for an operation that threw after the deadline had cancelled it.
+  func timeoutError(underlying error: any Error) -> TimeoutError {
+    TimeoutError(operation: name, underlyingError: error)
+  }
+
+  // MARK: - Passing
+
+  /// Why this deadline cancelled the operation; `nil` if it did not.
+  var interruption: Interruption? { state.withLock { $0.operation.interruption } }
+
+  /// Cancels the operation, unless it has ended or the timer with this number has been replaced.
+  final func pass(_ interruption: Interruption, timer number: Int = 0) {
+    let task = state.withLock { state in
+      state.timerNumber == number ? state.operation.interrupt(interruption) : nil
     }
     guard let task else { return }
     task.cancel()
     state.withLock { $0.operation.cancelled() }?.resume()
+  }
+
+  /// Returns the error to throw in place of the one that the operation threw.
+  final func error(insteadOf error: any Error) -> any Error {
+    switch interruption {
+    case nil: error
+    case .clockFailed(let clockError): clockError
+    case .deadlinePassed: timeoutError(underlying: error)
+    }
   }
 
   final func cancelTimerTask() {
@@ -57,12 +99,39 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
 
   // MARK: - The operation
 
-  /// Runs an operation, cancels it when the deadline passes, and returns when it has ended: the error
-  /// that it has thrown, if any; otherwise its result is at `place`.
-  ///
-  /// The result has a place of its own so that nothing that is made here has a type which would first
-  /// have to be looked up.
+  /// Runs an operation under this deadline. Throws `TimeoutError` if it throws after its time.
   final func run<Return: ~Copyable, Failure: Error>(
+    isolation: isolated (any Actor)? = #isolation,
+    _ operation: nonisolated(nonsending) () async throws(Failure) -> Return
+  ) async throws -> Return {
+    let place = UnsafeMutablePointer<Return>.allocate(capacity: 1)
+    defer { place.deallocate() }
+    if let error = await run(into: place, operation) { throw self.error(insteadOf: error) }
+    return place.move()
+  }
+
+  /// Runs an operation under this deadline. Returns `nil` if it throws after its time.
+  final func runOrNil<Return: ~Copyable, Failure: Error>(
+    isolation: isolated (any Actor)? = #isolation,
+    _ operation: nonisolated(nonsending) () async throws(Failure) -> Return
+  ) async throws(Failure) -> Return? {
+    let place = UnsafeMutablePointer<Return>.allocate(capacity: 1)
+    defer { place.deallocate() }
+    if let error = await run(into: place, operation) {
+      if case .deadlinePassed = interruption { return nil }
+      guard let error = error as? Failure else {
+        preconditionFailure("The operation threw an error that is not a \(Failure.self).")
+      }
+      throw error
+    }
+    return place.move()
+  }
+
+  /// Runs an operation under this deadline, stores its result at `place`, or returns its error.
+  ///
+  /// The result goes to memory of its own so that no type here depends on `Return`: such types
+  /// would be looked up at run time.
+  private func run<Return: ~Copyable, Failure: Error>(
     isolation: isolated (any Actor)? = #isolation,
     into place: UnsafeMutablePointer<Return>,
     _ operation: nonisolated(nonsending) () async throws(Failure) -> Return
@@ -79,23 +148,22 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
     return failure
   }
 
-  /// Runs an operation, cancels it when the deadline passes, and returns when it has ended.
+  /// Runs an operation in a child task, and returns when both have ended.
   ///
-  /// The operation runs in a child task because, as of Swift 6.3, only a whole task can be
-  /// cancelled, and the caller's must not be. That child runs in the caller's isolation while the
-  /// caller is suspended, so the two never run at once: hence nothing has to be `Sendable`, and
-  /// hence the places below that tell the compiler so.
+  /// As of Swift 6.3 only a whole task can be cancelled, and the caller's must not be. The child
+  /// runs in the caller's isolation while the caller is suspended, so nothing has to be `Sendable`.
+  /// The compiler cannot see that, hence `nonisolated(unsafe)`.
   private func run(
     isolation: isolated (any Actor)? = #isolation,
     _ operation: nonisolated(nonsending) () async -> Void
   ) async {
     startTimer()
     await withoutActuallyEscaping(operation) { operation in
-      // A closure is isolated as its surroundings are if it captures their isolated parameter.
+      // A closure that captures its context's isolated parameter is isolated to it.
       _ = isolation
       let child = child(operation)
       if hasTimerTask {
-        await withTimerInStep {
+        await withTimerTask {
           _ = isolation
           await join(child)
         }
@@ -116,9 +184,10 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
     }
   }
 
-  /// Does for the timer what is done for a child task: cancels it with the current task, and raises
-  /// its priority with the current task's.
-  private func withTimerInStep(
+  /// Cancels the timer's task with the current task, and escalates it with the current task.
+  ///
+  /// It cannot be a child task: a clock whose sleep ignores cancellation would delay the caller.
+  private func withTimerTask(
     isolation: isolated (any Actor)? = #isolation, _ body: () async -> Void
   ) async {
     await withTaskCancellationHandler {
@@ -136,7 +205,8 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
     }
   }
 
-  /// The child task's closure, isolated as the caller is, so that the task starts there.
+  /// Returns the closure of the child task. It has the caller's isolation, so the task starts
+  /// there.
   private func child(
     isolation: isolated (any Actor)? = #isolation,
     _ operation: nonisolated(nonsending) @escaping () async -> Void
@@ -149,7 +219,7 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
         _ = isolation
         await operation()
       }
-      await end()
+      if state.withLock({ $0.operation.end() }) { await waitForCancellation() }
     }
   }
 
@@ -160,18 +230,52 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
     }
   }
 
-  private nonisolated(nonsending) func end() async {
-    let mustWait = state.withLock { state in
-      state.isPending = false
-      return state.operation.end()
-    }
-    if mustWait { await waitForCancellation() }
-  }
-
   private nonisolated(nonsending) func waitForCancellation() async {
     await withUnsafeContinuation { continuation in
       let waits = state.withLock { $0.operation.wait(continuation) }
       if !waits { continuation.resume() }
     }
   }
+}
+
+/// A deadline on the `ContinuousClock`, in real time: its timer is one of the shared timers.
+///
+/// `ClockDeadline` could do the same. It would need a second task and a sleep of its own.
+final class RealTimeDeadline: OperationDeadline, Alarm, @unchecked Sendable {
+  private let limit: RealTimeLimit
+
+  /// Written before the operation begins, and read after it has ended.
+  private var ticket: TimerHeap.Ticket?
+
+  init(_ limit: RealTimeLimit, name: String?, inside outer: ActiveDeadline?) {
+    self.limit = limit
+    super.init(name: name, inside: outer)
+  }
+
+  @inline(__always)
+  static func unlessCovered(_ limit: RealTimeLimit, name: String?) -> RealTimeDeadline? {
+    let outer = ActiveDeadline.current
+    if let outer, limit.isCovered(by: outer) { return nil }
+    return RealTimeDeadline(limit, name: name, inside: outer)
+  }
+
+  override var onClock: (any AnyDeadlineOnClock)? { limit.onClock }
+
+  override func timeoutError(underlying error: any Error) -> TimeoutError {
+    TimeoutError(
+      timeout: Duration(attoseconds: limit.allowed), operation: name, underlyingError: error)
+  }
+
+  override func startTimer() {
+    if limit.deadline <= RealTime.reading(of: .now) { return pass(.deadlinePassed) }
+    // From here on the deadline may pass, even before the operation begins.
+    withUnsafeCurrentTask { task in state.withLock { $0.operation.willBegin(for: task) } }
+    ticket = SharedTimers.shared.add(limit, self)
+  }
+
+  override func stopTimer() {
+    if let ticket { SharedTimers.shared.remove(ticket) }
+  }
+
+  func ring() { pass(.deadlinePassed) }
 }

@@ -1,19 +1,31 @@
-/// The timers of all deadlines on the `ContinuousClock`: one heap, and one sleep, until the first.
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// The timers of all deadlines on the `ContinuousClock`: one heap, and one sleep until the first.
 ///
-/// It has no thread: a task of its own sleeps on the clock. That makes it as good as the clock where
-/// the machine is suspended, and where time is late; and what is due when a sleep ends rings even if
-/// the clock says that it is too early. When deadlines come in later and later, which they do if all
-/// timeouts are of the same length, that one sleep serves very many of them. One that comes before
-/// those that are here needs a new sleep, and the old one is cancelled.
+/// There is no thread. A task sleeps on the clock, so the timers keep the clock's rules when the
+/// machine is suspended or the clock is late. When a sleep ends, its deadline has passed, even if
+/// the clock's reading is earlier. If all timeouts have one length, deadlines are added in order,
+/// and one sleep serves very many of them. An earlier deadline needs a new sleep, and the old sleep
+/// is cancelled.
 ///
-/// Every alarm rings in a task of its own, because somebody's cancellation handlers run there: they
-/// keep no other alarm waiting.
+/// Each alarm rings in a task of its own, because it runs cancellation handlers of user code: a
+/// slow handler does not delay other alarms.
 ///
-/// Only where time is real: see `RealTime`.
+/// Used only in real time: see `RealTime.isCertain`.
 final class SharedTimers: @unchecked Sendable {
-  /// A sleep until something is due.
+  /// A sleep until a deadline, in the units of `RealTime`.
   struct Sleep: Equatable, Sendable {
-    /// Later sleeps have higher numbers. Only the latest has a meaning.
+    /// Later sleeps have higher numbers. Only the latest sleep counts.
     let number: UInt64
     let deadline: Int64
     let slack: Int64
@@ -21,13 +33,13 @@ final class SharedTimers: @unchecked Sendable {
 
   private struct State {
     var heap = TimerHeap()
-    /// What is slept until, or is about to be: at the latest.
+    /// The end of the current sleep at the latest: its deadline and slack.
     var latest = Int64.max
     var lastNumber: UInt64 = 0
     /// The task that sleeps, and the number of its sleep.
     var sleeper: (number: UInt64, task: Task<Void, Never>)?
 
-    /// The sleep until the first deadline, if there is one.
+    /// Returns a new sleep until the first deadline, if there is one.
     mutating func nextSleep() -> Sleep? {
       guard let (deadline, slack) = heap.first() else {
         latest = .max
@@ -41,7 +53,7 @@ final class SharedTimers: @unchecked Sendable {
 
   static let shared = SharedTimers(now: { RealTime.now }, sleep: { await RealTime.sleep($0) })
 
-  /// Nothing is resumed, cancelled or called under its lock.
+  /// No alarm rings, no task is cancelled and no alarm released under its lock.
   private let state = Guarded(State())
 
   private let now: @Sendable () -> Int64
@@ -49,7 +61,7 @@ final class SharedTimers: @unchecked Sendable {
 
   /// - Parameters:
   ///   - now: Reads the clock.
-  ///   - sleep: Sleeps on it, until it is time or the task is cancelled.
+  ///   - sleep: Sleeps on the clock, until the deadline or until the task is cancelled.
   init(
     now: @escaping @Sendable () -> Int64, sleep: @escaping @Sendable (Sleep) async -> Void
   ) {
@@ -59,18 +71,16 @@ final class SharedTimers: @unchecked Sendable {
 
   deinit { state.destroy() }
 
-  /// The number of deadlines that are waited for.
+  /// The number of deadlines in the heap.
   var count: Int { state.withLock { $0.heap.count } }
 
-  /// Has an alarm ring when an instant of the `ContinuousClock`, as `RealTime` reads it, has passed.
-  /// The tolerance is in attoseconds, too.
-  func add(
-    at reading: Int128, tolerance: Int128?, _ alarm: any Alarm
-  ) -> TimerHeap.Ticket {
-    add(RealTime.units(reading), slack: RealTime.units(max(0, tolerance ?? 0)), alarm)
+  /// Adds an alarm that rings when a limit has passed.
+  func add(_ limit: RealTimeLimit, _ alarm: any Alarm) -> TimerHeap.Ticket {
+    let slack = RealTime.units(max(0, limit.tolerance ?? 0))
+    return add(RealTime.units(limit.deadline), slack: slack, alarm)
   }
 
-  /// Has an alarm ring when a deadline has passed, and keeps it until then.
+  /// Adds an alarm that rings when a deadline has passed, and retains it until then. O(log n).
   func add(_ deadline: Int64, slack: Int64, _ alarm: any Alarm) -> TimerHeap.Ticket {
     let (ticket, sleep) = state.withLock { state in
       let ticket = state.heap.add(deadline, slack: slack, alarm)
@@ -80,19 +90,20 @@ final class SharedTimers: @unchecked Sendable {
     return ticket
   }
 
-  /// Lets a deadline be forgotten, unless it has passed.
+  /// Removes a deadline, unless it has passed. O(1) amortized.
   func remove(_ ticket: TimerHeap.Ticket) {
     let alarm = state.withLock { $0.heap.remove(ticket) }
-    // Not under the lock: it may be the last who holds the alarm.
+    // Not under the lock: this may release the last reference to the alarm.
     withExtendedLifetime(alarm) {}
   }
 
   // MARK: - Sleeping
 
-  /// Has a new task sleep, and then do what is due, in place of the one that has slept until now.
+  /// Starts a task that sleeps and rings what is due, in place of the task that has slept until
+  /// now.
   @inline(never)
   private func begin(_ sleep: Sleep) {
-    // Detached: it is nobody's who happens to be the first to set a deadline.
+    // Detached, because the task serves all deadlines and not only the caller's.
     let task = Task.detached(priority: .high) { [self] in
       var next: Sleep? = sleep
       while let sleep = next {
@@ -108,9 +119,9 @@ final class SharedTimers: @unchecked Sendable {
     replaced?.cancel()
   }
 
-  /// Has everybody ring who is due when a sleep has ended, and says how long to sleep next.
+  /// Rings the alarms that are due when a sleep has ended. Returns the next sleep.
   private func end(_ sleep: Sleep) -> Sleep? {
-    // The sleep has ended: its deadline has passed, whatever the clock says.
+    // The sleep has ended, so its deadline has passed, even if the clock's reading is earlier.
     let now = max(now(), sleep.deadline)
     let (passed, next): ([any Alarm], Sleep?) = state.withLock { state in
       guard state.lastNumber == sleep.number else { return ([], nil) }
@@ -119,4 +130,121 @@ final class SharedTimers: @unchecked Sendable {
     for alarm in passed { Task.detached(priority: .high) { alarm.ring() } }
     return next
   }
+}
+
+/// A time limit on the `ContinuousClock`, in real time.
+///
+/// All values are attoseconds, because integers are cheap to copy. The compiler does not know the
+/// layout of the clock's instants, and looks up the types of optional ones at run time.
+struct RealTimeLimit: Sendable {
+  /// The instant, as a reading of `RealTime`.
+  let deadline: Int128
+  /// The time until then; zero or less if the deadline has passed.
+  let allowed: Int128
+  let tolerance: Int128?
+
+  /// Returns a limit a duration from now.
+  ///
+  /// Returns `nil` for other clocks, where time may be virtual, and for limits that never come.
+  @_specialize(where C == ContinuousClock)
+  static func from<C: Clock>(
+    timeout: C.Duration, tolerance: C.Duration?, clock: C
+  ) -> RealTimeLimit? {
+    guard C.self == ContinuousClock.self, RealTime.isCertain, let timeout = timeout as? Duration
+    else { return nil }
+    return from(timeout, tolerance: (tolerance as? Duration)?.attoseconds)
+  }
+
+  /// Returns a limit a duration from now, or `nil` if it never comes. Requires
+  /// `RealTime.isCertain`.
+  @inline(__always)
+  static func from(_ timeout: Duration, tolerance: Int128?) -> RealTimeLimit? {
+    let allowed = timeout.attoseconds
+    if allowed >= Duration.forEver.attoseconds { return nil }
+    return RealTimeLimit(
+      deadline: RealTime.reading(of: .now) + max(0, allowed), allowed: allowed,
+      tolerance: tolerance)
+  }
+
+  /// Returns a limit that ends at an instant, or `nil` as above.
+  @_specialize(where C == ContinuousClock)
+  static func from<C: Clock>(
+    instant: C.Instant, tolerance: C.Duration?, clock: C
+  ) -> RealTimeLimit? {
+    guard C.self == ContinuousClock.self, RealTime.isCertain,
+      let instant = instant as? ContinuousClock.Instant
+    else { return nil }
+    let deadline = RealTime.reading(of: instant)
+    let allowed = deadline - RealTime.reading(of: .now)
+    if allowed >= Duration.forEver.attoseconds { return nil }
+    return RealTimeLimit(
+      deadline: deadline, allowed: allowed, tolerance: (tolerance as? Duration)?.attoseconds)
+  }
+
+  var onClock: DeadlineOnClock<ContinuousClock> {
+    DeadlineOnClock(
+      clock: ContinuousClock(), instant: RealTime.instant(deadline),
+      tolerance: tolerance.map { Duration(attoseconds: $0) })
+  }
+
+  /// Returns whether an outer deadline is certain to pass before this limit has to.
+  @inline(never)
+  func isCovered(by outer: ActiveDeadline) -> Bool {
+    let limit = onClock
+    guard let instant = limit.instant else { return false }
+    return outer.covers(instant, tolerance: limit.tolerance, on: limit.clock)
+  }
+}
+
+/// The `ContinuousClock` as integers.
+///
+/// A reading is a number of attoseconds. The shared timers use units of 2³⁰ attoseconds, a little
+/// more than a nanosecond: 64 bits hold 150 years, and the sum of two such values.
+enum RealTime {
+  /// Whether all sleeps on the runtime's clocks take real time.
+  ///
+  /// The runtime has a hook for sleeps, which a library sets that makes time virtual. Then each
+  /// timer has to be a task that sleeps: the library finds the test of a sleep by its task.
+  static var isCertain: Bool {
+    guard let hook else { return false }
+    return hook.pointee.load(ordering: .relaxed) == 0
+  }
+
+  /// The runtime's hook for sleeps until a deadline; `nil` if the symbol is not found.
+  private nonisolated(unsafe) static let hook: UnsafePointer<Atomic<UInt>>? = {
+    // The handle is not closed: it stands for the process itself.
+    let symbol = dlsym(dlopen(nil, RTLD_NOW), "swift_task_enqueueGlobalWithDeadline_hook")
+    return symbol.map { UnsafePointer($0.assumingMemoryBound(to: Atomic<UInt>.self)) }
+  }()
+
+  private static let start = ContinuousClock.now
+
+  /// Returns an instant as a reading: attoseconds.
+  static func reading(of instant: ContinuousClock.Instant) -> Int128 {
+    start.duration(to: instant).attoseconds
+  }
+
+  static func instant(_ reading: Int128) -> ContinuousClock.Instant {
+    start.advanced(by: Duration(attoseconds: reading))
+  }
+
+  static var now: Int64 { units(reading(of: .now)) }
+
+  /// Returns attoseconds in units, rounded up so that no timer is early.
+  static func units(_ attoseconds: Int128) -> Int64 {
+    let units = (attoseconds + (1 << bits - 1)) >> bits
+    return Int64(truncatingIfNeeded: max(-limit, min(units, limit)))
+  }
+
+  /// Sleeps until the deadline, or until the current task is cancelled.
+  static func sleep(_ sleep: SharedTimers.Sleep) async {
+    let tolerance = sleep.slack > 0 ? Duration(attoseconds: Int128(sleep.slack) << bits) : nil
+    try? await ContinuousClock().sleep(
+      until: instant(Int128(sleep.deadline) << bits), tolerance: tolerance)
+  }
+
+  private static var bits: Int128 { 30 }
+
+  /// The greatest deadline and tolerance, in units: the sum of two does not overflow.
+  private static var limit: Int128 { Int128(Int64.max / 2) }
 }

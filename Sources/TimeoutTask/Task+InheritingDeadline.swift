@@ -1,9 +1,9 @@
 extension Task where Failure == any Error {
   /// Starts an unstructured task that is under the deadlines of the current task.
   ///
-  /// An unstructured task is under no deadline: it is its starter's that it outlives. Where the
-  /// task is a part of what has to be done in time, this passes the deadlines on. The task is
-  /// cancelled at the same instants, even if its starter has ended by then:
+  /// Usually an unstructured task has no deadline, because it may outlive the task that starts it.
+  /// This function passes the deadlines on. The new task is cancelled at the same instants, even if
+  /// the current task has ended by then:
   ///
   /// ```swift
   /// try await withTimeout(.seconds(5)) {
@@ -12,19 +12,19 @@ extension Task where Failure == any Error {
   /// }
   /// ```
   ///
-  /// The deadlines are set again, each on its own clock, when the task begins to run; one that is
-  /// movable is passed on as it is at this moment. What comes of them is as with
-  /// ``withDeadline(_:tolerance:clock:name:operation:)``: the task fails with ``TimeoutError`` if
-  /// the operation throws after it has been cancelled. Without a deadline this is like `Task.init`.
+  /// When the task begins to run, it sets the deadlines again, each on its own clock. A movable
+  /// deadline has the instant to which it was moved by then. The task fails with ``TimeoutError``
+  /// if the operation throws after a deadline has cancelled it, as with
+  /// ``withDeadline(_:tolerance:clock:name:operation:)``. Without a deadline this is like
+  /// `Task.init`.
   ///
   /// - Parameters:
   ///   - name: The name of the task.
   ///   - priority: The priority of the task; `nil` means that of the current task.
-  ///   - operation: What to do. Like `Task`'s, it is isolated as its surroundings are, and sees
-  ///     their task-local values.
+  ///   - operation: What to do. As with `Task`, it has the isolation of its context and inherits
+  ///     task-local values.
   /// - Returns: The task.
-  /// - Complexity: O(d) for d deadlines around the caller, of which those are set that the others
-  ///   do not make useless.
+  /// - Complexity: O(d) for d deadlines around the caller. Only those are set that are needed.
   @discardableResult
   public static func inheritingDeadline(
     name: String? = nil,
@@ -33,12 +33,12 @@ extension Task where Failure == any Error {
     operation: sending @escaping @isolated(any) () async throws -> Success
   ) -> Task<Success, any Error> {
     let deadlines = ActiveDeadline.current?.all ?? []
-    // Used by the one new task only.
+    // Used by the new task only.
     nonisolated(unsafe) let operation = operation
     return startingIsolated(as: operation.isolation) { isolation in
       Task(name: name, priority: priority) {
         _ = isolation
-        return try await ActiveDeadline.reapply(deadlines[...]) { try await operation() }
+        return try await reapply(deadlines.compactMap(\.onClock)[...]) { try await operation() }
       }
     }
   }
@@ -55,13 +55,13 @@ extension ActiveDeadline {
     }
     return all.reversed()
   }
+}
 
-  /// Sets the deadlines once more, one inside the other, and runs an operation under them.
-  fileprivate nonisolated(nonsending) static func reapply<Return>(
-    _ deadlines: ArraySlice<ActiveDeadline>,
-    _ operation: nonisolated(nonsending) () async throws -> Return
-  ) async throws -> Return {
-    guard let first = deadlines.first else { return try await operation() }
-    return try await first.reapply { try await reapply(deadlines.dropFirst(), operation) }
-  }
+/// Sets deadlines again, each inside the one before, and runs an operation under them.
+private nonisolated(nonsending) func reapply<Return>(
+  _ deadlines: ArraySlice<any AnyDeadlineOnClock>,
+  _ operation: nonisolated(nonsending) () async throws -> Return
+) async throws -> Return {
+  guard let first = deadlines.first else { return try await operation() }
+  return try await first.reapply { try await reapply(deadlines.dropFirst(), operation) }
 }

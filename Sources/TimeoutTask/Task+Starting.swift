@@ -1,29 +1,14 @@
-extension Task where Success == Void, Failure == Never {
-  /// Starts a task whose first steps, up to its first suspension, are taken before this returns.
-  ///
-  /// Where the system cannot do that, the task is enqueued as any other.
-  static func startingNow(
-    name: String?, _ operation: sending @escaping @isolated(any) () async -> Void
-  ) -> Task<Void, Never> {
-    if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-      Task.immediate(name: name, operation: operation)
-    } else {
-      Task(name: name, operation: operation)
-    }
-  }
-}
-
 /// Starts a task on an actor, from anywhere.
 ///
-/// `Task.init` reads the isolation of the closure it is given and enqueues the task on that actor
-/// at once, so that tasks made one after another on an actor start one after another. A closure
-/// that merely calls an operation is isolated nowhere: its task would start on the global executor
-/// and hop to the actor later, out of order. A closure takes the isolation of a parameter that it
-/// captures; hence `start` has such a parameter.
+/// `Task.init` reads the isolation of its closure and enqueues the task on that actor immediately,
+/// so tasks that are made one after another start in that order. A closure that only calls an
+/// operation has no isolation: its task would start on the global executor and hop to the actor
+/// later, out of order. A closure has the isolation of a parameter that it captures, so `start` has
+/// such a parameter.
 ///
-/// The cast drops the demand that the caller be on the actor already. That is safe, because nothing
-/// is touched there before the new task runs on it; the standard library writes `assumeIsolated`
-/// with the same cast.
+/// The cast drops the requirement that the caller is on the actor. That is safe: nothing is used
+/// there before the new task runs on it. The standard library writes `assumeIsolated` with the same
+/// cast.
 func startingIsolated<Success, Failure: Error>(
   as isolation: (any Actor)?,
   _ start: @escaping (isolated (any Actor)?) -> Task<Success, Failure>
@@ -32,39 +17,50 @@ func startingIsolated<Success, Failure: Error>(
   return unsafeBitCast(start, to: FromAnywhere.self)(isolation)
 }
 
-/// The name of the task that sleeps until something has to be done.
+/// Starts a task that sleeps until an instant and then calls `ended`, unless the task was
+/// cancelled.
 ///
-/// It is what a test reads that is told of a sleep nobody woke.
-func timerName(for operation: String?) -> String? {
-  operation.map { "timeout of \($0)" }
-}
-
-/// Runs `operation` and, for as long as it takes, keeps the priority of the tasks at least as high
-/// as the current task's.
+/// The sleep is on the clock when this returns. Systems without `Task.immediate` only enqueue the
+/// task.
 ///
-/// Where the system cannot escalate a task by hand, this just runs `operation`.
-nonisolated(nonsending)
-  func withEscalation(
-    of running: Running,
-    during operation: nonisolated(nonsending) () async throws -> Void
-  ) async throws
-{
-  guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *),
-    running.timer != nil || running.work != nil
-  else { return try await operation() }
-  running.escalate(to: Task.currentPriority)
-  try await withTaskPriorityEscalationHandler {
-    try await operation()
-  } onPriorityEscalated: { _, priority in
-    running.escalate(to: priority)
+/// - Parameter operation: The name of the operation. The task's name is made of it, which the
+///   report of a test clock shows for a sleep that is left.
+func startTimerTask<C: Clock>(
+  until instant: C.Instant, tolerance: C.Duration?, on clock: C, for operation: String?,
+  _ ended: @escaping @Sendable (Interruption) -> Void
+) -> Task<Void, Never> {
+  let name = operation.map { "timeout of \($0)" }
+  let sleep: @Sendable () async -> Void = {
+    do {
+      try await clock.sleep(until: instant, tolerance: tolerance)
+      if !Task.isCancelled { ended(.deadlinePassed) }
+    } catch {
+      if !Task.isCancelled { ended(.clockFailed(error)) }
+    }
   }
+  guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {
+    return Task(name: name, operation: sleep)
+  }
+  return Task.immediate(name: name, operation: sleep)
 }
 
-extension Running {
+/// What waits for the deadline of a `TimeoutTask`.
+enum Timer: Sendable {
+  /// A task that sleeps on the deadline's clock.
+  case task(Task<Void, Never>)
+  /// A shared timer for a deadline on the `ContinuousClock`.
+  case shared(TimerHeap.Ticket)
+
+  func cancel() {
+    switch self {
+    case .task(let task): task.cancel()
+    case .shared(let ticket): SharedTimers.shared.remove(ticket)
+    }
+  }
+
+  /// Raises the priority of the task, if it is one. The shared timers have a high priority.
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
-  fileprivate func escalate(to priority: TaskPriority) {
-    work?.escalatePriority(to: priority)
-    // It is the timer that frees a waiter whose work takes too long.
-    timer?.escalatePriority(to: priority)
+  func escalatePriority(to priority: TaskPriority) {
+    if case .task(let task) = self { task.escalatePriority(to: priority) }
   }
 }

@@ -4,10 +4,10 @@
   import Foundation
 #endif
 
-/// The error of work that did not complete in the time allowed to it.
+/// The error of an operation that did not end in the time allowed.
 ///
-/// It says how long was allowed and, when that is known, what was being done. Two errors that say
-/// the same are equal, so that a test can name the very error it expects:
+/// It contains the time allowed and the name of the operation, if they are known. Two errors with
+/// equal contents are equal, so that a test can state the error that it expects:
 ///
 /// ```swift
 /// await #expect(throws: TimeoutError(timeout: .seconds(3), operation: "load the feed")) {
@@ -15,27 +15,25 @@
 /// }
 /// ```
 public struct TimeoutError: LocalizedError {
-  /// The time that was allowed, in the duration of the clock that measured it.
-  ///
-  /// `nil` when the error was made without one.
+  /// The time allowed, in the duration of the clock that measured it; `nil` if it is unknown.
   public let allowed: (any DurationProtocol)?
 
-  /// What was being done, in the words of whoever set the timeout.
+  /// The name of the operation, as passed to the function or initializer that set the timeout.
   public let operation: String?
 
-  /// What the operation threw after the timeout had cancelled it.
+  /// The error that the operation threw after the timeout had cancelled it.
   ///
-  /// Often a `CancellationError`, or what a library makes of cancellation, such as
-  /// `URLError.cancelled`. `nil` if nobody waited for the operation to end, as with a
-  /// `TimeoutTask`.
+  /// Often a `CancellationError`, or a library's own error for a cancellation, such as
+  /// `URLError.cancelled`. A `TimeoutTask` does not wait for the operation to end, so it sets
+  /// `nil`.
   public let underlyingError: (any Error)?
 
-  /// Makes an error that says how long was allowed and what was being done, each if known.
+  /// Creates an error with the time allowed and the name of the operation, if known.
   ///
   /// - Parameters:
-  ///   - timeout: The time that was allowed.
-  ///   - operation: What was being done.
-  ///   - underlyingError: What the operation threw.
+  ///   - timeout: The time allowed.
+  ///   - operation: The name of the operation.
+  ///   - underlyingError: The error that the operation threw.
   public init(
     timeout: Duration? = nil, operation: String? = nil, underlyingError: (any Error)? = nil
   ) {
@@ -44,12 +42,12 @@ public struct TimeoutError: LocalizedError {
     self.underlyingError = underlyingError
   }
 
-  /// Makes an error for a clock whose durations are not `Swift.Duration`.
+  /// Creates an error for a clock whose durations are not `Swift.Duration`.
   ///
   /// - Parameters:
-  ///   - timeout: The time that was allowed.
-  ///   - operation: What was being done.
-  ///   - underlyingError: What the operation threw.
+  ///   - timeout: The time allowed.
+  ///   - operation: The name of the operation.
+  ///   - underlyingError: The error that the operation threw.
   public init(
     timeout: some DurationProtocol, operation: String? = nil, underlyingError: (any Error)? = nil
   ) {
@@ -58,12 +56,12 @@ public struct TimeoutError: LocalizedError {
     self.underlyingError = underlyingError
   }
 
-  /// The time that was allowed, or `nil` if it is unknown or not a `Swift.Duration`.
+  /// The time allowed, or `nil` if it is unknown or not a `Swift.Duration`.
   public var timeout: Duration? {
     allowed as? Duration
   }
 
-  /// “The operation timed out.”, followed by the time allowed and the operation, when known.
+  /// “The operation timed out.”, followed by the time allowed and the operation, if known.
   public var errorDescription: String? {
     var text = "The operation timed out."
     if let allowed { text += " " + sentence(about: allowed) }
@@ -72,16 +70,16 @@ public struct TimeoutError: LocalizedError {
   }
 
   private func sentence<D: DurationProtocol>(about allowed: D) -> String {
-    // How much too late it was is not computed: the shortest duration has no opposite.
+    // A negative time is not negated for the text: that would overflow for the least duration.
     allowed > .zero
       ? "The time allowed was \(allowed)." : "There was no time left when it began."
   }
 }
 
 extension TimeoutError: Equatable {
-  /// Whether both errors say the same: equal durations of the same type, and the same operation.
+  /// Returns whether both errors have equal durations of the same type, and the same operation.
   ///
-  /// Errors cannot be compared in general, so ``underlyingError`` is not.
+  /// ``underlyingError`` is not compared, because errors need not be `Equatable`.
   public static func == (lhs: TimeoutError, rhs: TimeoutError) -> Bool {
     guard lhs.operation == rhs.operation else { return false }
     switch (lhs.allowed, rhs.allowed) {
@@ -97,8 +95,9 @@ extension TimeoutError: Equatable {
 }
 
 extension TimeoutError: CustomStringConvertible {
-  /// The same text as ``errorDescription``, and ``underlyingError`` unless it is a mere
-  /// `CancellationError`.
+  /// The text of ``errorDescription``, followed by ``underlyingError``.
+  ///
+  /// A `CancellationError` is left out.
   public var description: String {
     let text = errorDescription ?? "The operation timed out."
     guard let underlyingError, !(underlyingError is CancellationError) else { return text }
@@ -108,6 +107,6 @@ extension TimeoutError: CustomStringConvertible {
 
 /// The module's error under a second name.
 ///
-/// Inside the class `TimeoutTask` the name `TimeoutError` means the class's own alias, and the
-/// module cannot be named to tell the two apart, because it is called like the class.
+/// Inside the class `TimeoutTask` the name `TimeoutError` means the class's alias. The module's
+/// name cannot tell the two apart, because the class has the same name.
 public typealias _TimeoutError = TimeoutError

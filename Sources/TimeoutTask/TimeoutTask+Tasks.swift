@@ -1,9 +1,8 @@
 extension TimeoutTask: Alarm {
-  /// Starts the timer, then the work: the sleep is on the clock before the work can run.
+  /// Starts the timer, then the work.
   ///
-  /// The tasks are remembered together. An outcome may win before that; its tasks are then
-  /// cancelled here, and nobody can know of the outcome yet, because the initializer has not
-  /// returned.
+  /// An outcome may win before both are kept. Then they are cancelled here; the initializer has not
+  /// returned, so no task can wait for the outcome yet.
   func start<C: Clock>(
     _ timeout: C.Duration, tolerance: C.Duration?, clock: C, priority: TaskPriority?,
     operation: sending @escaping @isolated(any) () async throws -> Success
@@ -18,7 +17,19 @@ extension TimeoutTask: Alarm {
     }
   }
 
-  /// Apart, because the types that depend on the clock's have to be looked up.
+  /// Starts in real time on the `ContinuousClock`, with a shared timer.
+  func start(
+    _ limit: RealTimeLimit, priority: TaskPriority?,
+    operation: sending @escaping @isolated(any) () async throws -> Success
+  ) {
+    allowed = limit.allowed
+    let ticket = SharedTimers.shared.add(limit, self)
+    startWork(
+      with: .shared(ticket), priority: priority, under: FixedDeadline(.realTime(limit)),
+      operation: operation)
+  }
+
+  // Not inlined: types that depend on the clock's are looked up at run time.
   @inline(never)
   func startOnAnyClock<C: Clock>(
     _ timeout: C.Duration, tolerance: C.Duration?, clock: C, priority: TaskPriority?,
@@ -32,77 +43,59 @@ extension TimeoutTask: Alarm {
     let timer =
       timeout > .zero
       ? Timer.task(startTimer(until: instant, timeout, tolerance: tolerance, clock: clock)) : nil
-    // A clock that does not wait has come to the instant already, though its sleep may have been
-    // suspended. The work must see that from the beginning.
+    // On a clock that does not wait the timeout has passed now, although its sleep may have been
+    // suspended. The work must begin cancelled.
     let isTooLate = timeout <= .zero || instant <= clock.now
-    if isTooLate { contest.decide(.failure(TimeoutError(timeout: timeout, operation: name))) }
-    let deadline = FixedDeadline(
-      DeadlineOnClock(clock: clock, instant: instant, tolerance: tolerance))
+    if isTooLate { outcome.decide(.failure(TimeoutError(timeout: timeout, operation: name))) }
+    let deadline = DeadlineOnClock(clock: clock, instant: instant, tolerance: tolerance)
     startWork(
-      with: timer, priority: priority, under: deadline, beginsCancelled: isTooLate,
-      operation: operation)
+      with: timer, priority: priority, under: FixedDeadline(.onClock(deadline)),
+      beginsCancelled: isTooLate, operation: operation)
   }
 
-  /// Starts on the `ContinuousClock`, whose time is real: the timers that all share wait.
-  func start(
-    _ limit: RealTimeLimit, priority: TaskPriority?,
-    operation: sending @escaping @isolated(any) () async throws -> Success
-  ) {
-    allowed = limit.allowed
-    let ticket = SharedTimers.shared.add(at: limit.deadline, tolerance: limit.tolerance, self)
-    startWork(
-      with: .shared(ticket), priority: priority,
-      under: FixedRealTimeDeadline(at: limit.deadline, limit.tolerance), operation: operation)
-  }
-
-  /// Registers the timer on its clock; it offers the outcome when it is due.
   private func startTimer<C: Clock>(
     until instant: C.Instant, _ timeout: C.Duration, tolerance: C.Duration?, clock: C
   ) -> Task<Void, Never> {
-    Task<Void, Never>.startingNow(name: timerName(for: name)) { [self] in
-      do {
-        try await clock.sleep(until: instant, tolerance: tolerance)
-        timeOut(.failure(TimeoutError(timeout: timeout, operation: name)))
-      } catch {
-        // If this is our own cancellation of the timer, an outcome has won, and this is none.
-        timeOut(.failure(error))
+    startTimerTask(until: instant, tolerance: tolerance, on: clock, for: name) { [self] ended in
+      switch ended {
+      case .deadlinePassed: timeOut(TimeoutError(timeout: timeout, operation: name))
+      case .clockFailed(let error): timeOut(error)
       }
     }
   }
 
-  /// The shared timers say that the deadline has passed.
+  /// Called by the shared timers when the deadline has passed.
   func ring() {
-    timeOut(.failure(TimeoutError(timeout: Duration(attoseconds: allowed), operation: name)))
+    timeOut(TimeoutError(timeout: Duration(attoseconds: allowed), operation: name))
   }
 
-  /// Offers the timer's outcome, and cancels the work after the waiters were told.
-  private func timeOut(_ outcome: Outcome) {
-    // By the time they are resumed the waiters have not run yet, and cancelling runs the work's
-    // cancellation handlers here and now. Where jobs run one at a time, a job that is enqueued
-    // after the waiters' is what comes after them.
-    guard let decision = contest.decide(outcome), let work = decision.work else { return }
+  /// Offers an error as the outcome, and cancels the work after the waiters have the error.
+  private func timeOut(_ error: any Error) {
+    // The waiters have been resumed, but have not run yet, and cancelling runs the work's
+    // cancellation handlers here. Where jobs run one at a time, a new task runs after the waiters.
+    guard let decision = outcome.decide(.failure(error)), let work = decision.work else { return }
     if decision.hadWaiters { Task { work.cancel() } } else { work.cancel() }
   }
 
-  /// Starts the work, whose end is offered as the outcome; see `startingIsolated(as:_:)`.
+  /// Starts the work, and offers its end as the outcome; see `startingIsolated(as:_:)`.
   ///
-  /// If `beginsCancelled`, the task cancels itself before `operation` begins. Whoever starts it
-  /// could do so afterwards only, when `operation` may be running already.
+  /// If `beginsCancelled`, the task cancels itself before `operation` begins. The caller could do
+  /// so only afterwards, when `operation` may be running already.
   private func startWork(
     with timer: Timer?, priority: TaskPriority?, under deadline: ActiveDeadline?,
     beginsCancelled: Bool = false,
     operation: sending @escaping @isolated(any) () async throws -> Success
   ) {
-    // Used by the one new task only.
+    // Used by the new task only.
     nonisolated(unsafe) let operation = operation
-    // A number, and not a type whose layout the compiler does not know.
+    // An integer: the compiler does not know the layout of `TaskPriority`.
     let priority = priority?.rawValue
     let work = startingIsolated(as: operation.isolation) { [self] isolation in
       Task<Void, Never>(name: name, priority: priority.map { TaskPriority(rawValue: $0) }) {
         _ = isolation
         if beginsCancelled { withUnsafeCurrentTask { $0?.cancel() } }
-        // The result has a place of its own from the beginning: nothing that is made here has a type
-        // that would first have to be looked up for `Success`.
+        // The result goes to memory of its own so that no type here depends on `Success`: such
+        // types would be looked up at run time.
         nonisolated(unsafe) let place = UnsafeMutablePointer<Success>.allocate(capacity: 1)
         var failure: (any Error)?
         await ActiveDeadline.governing(deadline) {
@@ -116,23 +109,23 @@ extension TimeoutTask: Alarm {
         workEnded(place, failure)
       }
     }
-    let isInTime = contest.keep(Running(timer: timer, work: work))
+    let isInTime = outcome.keep(Running(timer: timer, work: work))
     if isInTime { return }
     timer?.cancel()
     work.cancel()
   }
 
-  /// Offers what came of the work: an error, or what is at `place`, which is given up here.
+  /// Offers the work's error, or the result at `place`, as the outcome. Takes ownership of `place`.
   private func workEnded(_ place: UnsafeMutablePointer<Success>, _ failure: (any Error)?) {
     if let failure {
       place.deallocate()
-      if contest.decide(.failure(failure)) == nil { cameLate(failure) }
-    } else if contest.decide(.success(place)) == nil {
+      if outcome.decide(.failure(failure)) == nil { cameLate(failure) }
+    } else if outcome.decide(.success(place)) == nil {
       cameLate(place)
     }
   }
 
-  // Apart, because the type of what is handed over has to be looked up.
+  // Not inlined: the type of the argument of `onLateResult` is looked up at run time.
 
   @inline(never)
   private func cameLate(_ failure: any Error) {

@@ -1,8 +1,7 @@
-/// A task that fails if its work does not complete in time.
+/// A task whose waiters get an error if its work has not ended in time.
 ///
-/// A `TimeoutTask` is like `Task`, and starts its work when it is made, as `Task` does; but
-/// nobody who waits for it waits longer than its timeout, not even for work that ignores
-/// cancellation.
+/// Like `Task`, a `TimeoutTask` starts its work when it is made. Unlike `Task`, it has a timeout: a
+/// task that awaits it waits no longer than that, even if the work ignores cancellation.
 ///
 /// ```swift
 /// let quotes = TimeoutTask(seconds: 10) {
@@ -13,79 +12,77 @@
 ///
 /// ## The outcome
 ///
-/// There is one outcome, the first of these to happen, and it never changes:
+/// A task has one outcome, the first of the following events. It never changes.
 ///
-/// - the work returns or throws: its result, or its own error, a `CancellationError` included;
-/// - the timeout passes: ``TimeoutError``;
-/// - ``cancel()``, or the last waiting task was cancelled: `CancellationError`; the latter can be
-///   switched off where a result is shared by readers that come and go;
-/// - the clock's `sleep` throws: that error.
+/// - The work returns or throws: its result, or its error, which may be a `CancellationError`.
+/// - The timeout passes: ``TimeoutError``.
+/// - ``cancel()`` is called, or the last waiting task is cancelled: `CancellationError`. The
+///   initializer's `endsWithLastWaiter: false` excludes the second case.
+/// - The clock's `sleep` throws: that error.
 ///
-/// Any number of tasks may wait for it, before or after it is there. All get the same.
+/// Any number of tasks may await it, before or after the outcome. All get the same.
 ///
 /// ## When the timeout passes
 ///
-/// First the waiters get the error, then the work is cancelled. Cancellation is cooperative: work
-/// that ignores it **goes on running**, unseen, until it ends by itself. What it returns or throws
-/// then is dropped, or handed to the initializer's `onLateResult`. Where work must not outlive the
-/// call that started it, use ``withTimeout(_:tolerance:clock:name:operation:)``, which waits.
+/// The waiters get the error, then the work is cancelled. Cancellation is cooperative: work that
+/// ignores it **continues to run** until it ends by itself. Its late result or error is dropped, or
+/// passed to the initializer's `onLateResult`. If work must not outlive the call that started it,
+/// use ``withTimeout(_:tolerance:clock:name:operation:)``, which waits for it.
 ///
 /// ## When the work ends first
 ///
-/// The timer is cancelled before anyone is resumed, so that no sleep is left on the clock.
+/// The timer is cancelled before any waiter is resumed, so no sleep is left on the clock.
 ///
-/// The work can ask when that will be: ``Deadline``.
+/// The work can ask for its deadline: see ``Deadline``.
 ///
 /// ## Lifetime
 ///
-/// Dropping every reference cancels nothing and loses nothing: as with `Task`, the work goes on to
-/// its end, under the same timeout. When it has ended, nothing is left behind.
+/// Releasing all references cancels nothing. As with `Task`, the work runs to its end, under the
+/// same timeout. Then all memory is freed.
 ///
 /// ## Cost
 ///
-/// On the `ContinuousClock`: one task and a few small allocations. All deadlines on that clock share one
-/// heap and one sleep, and one that is no longer needed leaves nothing behind. On any other clock, and
-/// where somebody has taken over the sleeps of the runtime's clocks, as a test clock does: two tasks,
-/// and one sleep on the clock.
+/// On the `ContinuousClock`: one task and a few small allocations. All deadlines on that clock
+/// share one heap and one sleep. On another clock, and where a library such as a test clock has
+/// replaced the runtime's sleeps: two tasks, and one sleep on the clock.
 ///
-/// The idea is that of the teaching class of the same name in Kodeco's “Modern Concurrency: Beyond
-/// the Basics”.
+/// The idea comes from the class of the same name in Kodeco's “Modern Concurrency: Beyond the
+/// Basics”, which is written for teaching.
 public final class TimeoutTask<Success: Sendable>: Sendable {
-  /// The error of a timeout, under a name that can be written beside the class's.
+  /// The error of a timeout, as a member of the class.
   public typealias TimeoutError = _TimeoutError
 
-  /// Who may still win, and who waits for it.
-  let contest: Contest
+  let outcome: SharedOutcome
 
-  /// What is being done.
+  /// The name of the work.
   let name: String?
 
-  /// The time that the error of the shared timers is to name, in attoseconds. Written before they
-  /// know of this task.
+  /// The time that the error of a shared timer names, in attoseconds. Written before the shared
+  /// timers have this task.
   nonisolated(unsafe) var allowed: Int128 = 0
 
   let onLateResult: (@Sendable (Result<Success, any Error>) -> Void)?
 
-  /// Starts work that fails unless it completes within a number of seconds.
+  /// Starts work that fails unless it ends within a number of seconds.
   ///
-  /// Seconds are those of `ContinuousClock`, which goes on while the machine sleeps.
+  /// Seconds are those of the `ContinuousClock`, which continues while the machine is suspended.
   ///
   /// ```swift
   /// let answer = TimeoutTask(seconds: 0.5) { try await server.ask() }
   /// ```
   ///
   /// - Parameters:
-  ///   - seconds: How long the work may take, counted from here. Infinity, or anything from
-  ///     2⁶² seconds on, means for ever. Zero, a negative number or NaN leaves no time at all: the
-  ///     work is started and cancelled, and waiters get the error without waiting. No number traps.
-  ///   - name: What is being done: the name of the work's task, and a part of the error.
-  ///   - priority: The priority of the work; `nil` means that of the task which starts it.
-  ///   - endsWithLastWaiter: Whether the task is cancelled when the last task that waits for it is.
-  ///     `false` suits a result that is shared: it is still there for whoever asks later.
-  ///   - operation: The work. Like `Task`'s, it is isolated as its surroundings are, and sees their
+  ///   - seconds: The timeout in seconds, from now on. From 2⁶² seconds on, infinity included, it
+  ///     never passes. Zero, a negative number or NaN leaves no time: the work is started and
+  ///     cancelled, and waiters get the error immediately. No number traps.
+  ///   - name: The name of the work's task, which the error contains.
+  ///   - priority: The priority of the work; `nil` means that of the current task.
+  ///   - endsWithLastWaiter: Whether the task is cancelled when the last task that awaits it is.
+  ///     Pass `false` for a result that several readers share.
+  ///   - operation: The work. As with `Task`, it has the isolation of its context and inherits
   ///     task-local values.
-  ///   - onLateResult: Called with the work's result or error if it ended after the outcome, on the
-  ///     work's own task.
+  ///   - onLateResult: Called with the work's result or error if it ends after the outcome. It runs
+  ///     in the work's task.
   ///
   /// - Complexity: O(1), and the clock's cost of a sleep.
   @discardableResult
@@ -94,13 +91,13 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
     name: String? = nil,
     priority: TaskPriority? = nil,
     endsWithLastWaiter: Bool = true,
-    // The two attributes with which `Task.init` is declared; they have no names without underscore.
+    // `Task.init` has these two attributes. They have no names without underscore.
     @_inheritActorContext @_implicitSelfCapture
     operation: sending @escaping @isolated(any) () async throws -> Success,
     onLateResult: (@Sendable (Result<Success, any Error>) -> Void)? = nil
   ) {
     self.name = name
-    contest = Contest(endsWithLastWaiter: endsWithLastWaiter)
+    outcome = SharedOutcome(endsWithLastWaiter: endsWithLastWaiter)
     self.onLateResult = onLateResult
     let timeout = Duration(timeoutInSeconds: seconds)
     if timeout > .zero, RealTime.isCertain,
@@ -114,11 +111,11 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
     }
   }
 
-  /// Starts work that fails unless it completes within a duration, as a clock measures it.
+  /// Starts work that fails unless it ends within a duration on a clock.
   ///
-  /// The deadline is the clock's `now`, here, plus `timeout`. The sleep until it is registered on
-  /// the clock before this initializer returns and before the work can run, so that advancing a
-  /// test clock right after cannot miss it:
+  /// The deadline is the clock's `now` plus `timeout`. The sleep is on the clock before this
+  /// initializer returns and before the work can run. A test may advance its clock on the next
+  /// line:
   ///
   /// ```swift
   /// let clock = TestClock()
@@ -127,28 +124,27 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// await #expect(throws: TimeoutError.self) { try await task.value }
   /// ```
   ///
-  /// On systems without `Task.immediate` (before macOS 26, iOS 26 and their kin) the timer is the
-  /// first of the two tasks to be enqueued, which is the same for clocks that run a test's tasks in
-  /// order, but leaves a real clock's sleep to start a moment later.
+  /// Systems without `Task.immediate` (before macOS 26, iOS 26 and their siblings) enqueue the
+  /// timer's task before the work's. A clock that runs a test's tasks in order gives the same
+  /// result; on a real clock the sleep starts a moment later.
   ///
-  /// On a clock where no sleep waits, such as an immediate clock, every timeout has passed before
-  /// the work begins: the work begins cancelled. That is a way to test what happens then.
+  /// On a clock that does not wait, such as an immediate clock, each timeout has passed before the
+  /// work begins, so the work begins cancelled. A test can use that.
   ///
   /// - Parameters:
-  ///   - timeout: How long the work may take, counted from here. Zero or less leaves no time at
-  ///     all: the work is started and cancelled, and waiters get the error without waiting. A
-  ///     `Swift.Duration` from 2⁶² seconds on means for ever; other types of duration are added to
-  ///     `now` as they are, by the clock's own arithmetic.
+  ///   - timeout: The timeout, from now on. Zero or less leaves no time: the work is started and
+  ///     cancelled, and waiters get the error immediately. A `Swift.Duration` from 2⁶² seconds on
+  ///     never passes. Durations of other types are added to `now` by the clock's own arithmetic.
   ///   - tolerance: How much later than its deadline the clock may let the timeout pass.
   ///   - clock: The clock that measures.
-  ///   - name: What is being done: the name of the work's task, and a part of the error.
-  ///   - priority: The priority of the work; `nil` means that of the task which starts it.
-  ///   - endsWithLastWaiter: Whether the task is cancelled when the last task that waits for it is.
-  ///     `false` suits a result that is shared: it is still there for whoever asks later.
-  ///   - operation: The work. Like `Task`'s, it is isolated as its surroundings are, and sees their
+  ///   - name: The name of the work's task, which the error contains.
+  ///   - priority: The priority of the work; `nil` means that of the current task.
+  ///   - endsWithLastWaiter: Whether the task is cancelled when the last task that awaits it is.
+  ///     Pass `false` for a result that several readers share.
+  ///   - operation: The work. As with `Task`, it has the isolation of its context and inherits
   ///     task-local values.
-  ///   - onLateResult: Called with the work's result or error if it ended after the outcome, on the
-  ///     work's own task.
+  ///   - onLateResult: Called with the work's result or error if it ends after the outcome. It runs
+  ///     in the work's task.
   ///
   /// - Complexity: O(1), and the clock's cost of a sleep.
   @discardableResult
@@ -164,31 +160,30 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
     onLateResult: (@Sendable (Result<Success, any Error>) -> Void)? = nil
   ) {
     self.name = name
-    contest = Contest(endsWithLastWaiter: endsWithLastWaiter)
+    outcome = SharedOutcome(endsWithLastWaiter: endsWithLastWaiter)
     self.onLateResult = onLateResult
     start(timeout, tolerance: tolerance, clock: clock, priority: priority, operation: operation)
   }
 
   deinit {
-    guard let place = contest.destroy()?.assumingMemoryBound(to: Success.self) else { return }
+    guard let place = outcome.destroy()?.assumingMemoryBound(to: Success.self) else { return }
     place.deinitialize(count: 1)
     place.deallocate()
   }
 
-  /// The work's result, once it is there.
+  /// The work's result.
   ///
-  /// Returns at once if there is an outcome already. Otherwise waits, in the caller's isolation;
-  /// many tasks may.
+  /// Returns immediately if there is an outcome. Otherwise waits, in the caller's isolation. Any
+  /// number of tasks may wait.
   ///
-  /// If the waiting task is itself cancelled, it stops waiting at once; and if no other task is
-  /// left waiting, the whole `TimeoutTask` is cancelled, as by ``cancel()``, unless it was made
-  /// with `endsWithLastWaiter: false`. Of a task that has been cancelled before it asks, the same
-  /// is true.
+  /// If the waiting task is cancelled, it stops waiting immediately, even if it was cancelled
+  /// before it asked. If no other task waits then, the whole `TimeoutTask` is cancelled as by
+  /// ``cancel()``, unless it was made with `endsWithLastWaiter: false`.
   ///
-  /// If the waiting task's priority is higher than that of the work and of the timer, or becomes
-  /// so, both are escalated to it.
+  /// The work and the timer are escalated to the priority of the waiting task, also when that rises
+  /// later.
   ///
-  /// - Throws: The work's own error, ``TimeoutError``, `CancellationError`, or the error that the
+  /// - Throws: The work's error, ``TimeoutError``, `CancellationError`, or the error that the
   ///   clock's `sleep` threw.
   /// - Complexity: O(1).
   public nonisolated(nonsending) var value: Success {
@@ -197,7 +192,7 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
     }
   }
 
-  /// The outcome, once it is there, as a value and not as a thrown error.
+  /// The outcome as a value instead of a thrown error.
   ///
   /// Waits and is cancelled as ``value`` is: a cancelled waiter gets `.failure` with a
   /// `CancellationError`.
@@ -211,21 +206,21 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
     }
   }
 
-  /// Where the work's result is, once that is the outcome. Nobody changes it any more.
+  /// The address of the work's result, once it is the outcome. The result does not change any more.
   @inline(__always)
   private nonisolated(nonsending) var place: UnsafeMutablePointer<Success> {
     get async throws {
-      try await contest.wait().assumingMemoryBound(to: Success.self)
+      try await outcome.wait().assumingMemoryBound(to: Success.self)
     }
   }
 
-  /// Ends the task with `CancellationError`, unless it has an outcome already.
+  /// Ends the task with `CancellationError`, unless it has an outcome.
   ///
-  /// Waiters get the error at once, then the work is cancelled. After an outcome this does
-  /// nothing, however often it is called.
+  /// The waiters get the error immediately, then the work is cancelled. After an outcome this does
+  /// nothing.
   ///
   /// - Complexity: O(n log n) for n waiting tasks.
   public func cancel() {
-    contest.decide(.failure(CancellationError()))?.work?.cancel()
+    outcome.decide(.failure(CancellationError()))?.work?.cancel()
   }
 }

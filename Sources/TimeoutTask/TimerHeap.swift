@@ -1,52 +1,52 @@
-/// Who is told when a deadline has passed.
+/// An object that is called when a deadline has passed.
 protocol Alarm: AnyObject, Sendable {
-  /// Called once, in a task of its own.
+  /// Called at most once, in a task of its own.
   func ring()
 }
 
-/// The deadlines of many alarms, of which the one that is due first can be found.
+/// A heap of deadlines with their alarms. The owner holds the lock.
 ///
-/// It does no locking; its owner does. A deadline that is taken out lets go of its alarm at once; its
-/// place in the heap is freed when it comes to the top, or when more than half of all places are
-/// such. So taking out is O(1), on the whole, and a place takes 16 bytes in the heap and 32 beside it.
+/// Removing a deadline releases its alarm immediately. Its entry is freed when it comes to the top,
+/// or when more than half of all entries are dead. So removal is amortized O(1). A deadline takes
+/// 16 bytes in the heap and 32 in the table of places.
 struct TimerHeap {
-  /// What a deadline is known by: where it is kept, and a number that no other one ever has.
+  /// Identifies a deadline: its index in `places`, and a number that is never used again.
   struct Ticket: Sendable, Equatable {
     fileprivate let place: UInt32
     fileprivate let number: UInt64
   }
 
   private struct Entry {
-    /// The instant until which the alarm has to ring.
+    /// The latest instant for the alarm: its deadline and slack.
     let latest: Int64
     let place: UInt32
   }
 
   private struct Place {
-    /// Of the deadline that is kept here, or was the last to be.
+    /// The number of the current deadline, or of the last one.
     var number: UInt64 = 0
-    /// How much earlier than at the latest the alarm may ring.
+    /// How much earlier than the latest instant the alarm may ring.
     var slack: Int64 = 0
-    /// `nil` if the deadline was taken out.
+    /// `nil` if the deadline was removed.
     var alarm: (any Alarm)?
   }
 
   /// A heap in which each entry has up to four children, none of them before it.
   private var entries: [Entry] = []
   private var places: [Place] = []
-  /// The places that no entry points to.
+  /// The places to which no entry points.
   private var free: [UInt32] = []
-  /// How many entries point to a place without an alarm.
+  /// The number of entries that point to a place without an alarm.
   private var dead = 0
   private var lastNumber: UInt64 = 0
 
-  /// The number of deadlines that have not been taken out.
+  /// The number of deadlines that have not been removed.
   var count: Int { entries.count - dead }
 
-  /// The number of places that are taken, those included whose deadline was taken out.
+  /// The number of entries, dead ones included.
   var size: Int { entries.count }
 
-  /// Adds a deadline. O(log n); O(1) if it is later than those that are here.
+  /// Adds a deadline. O(log n); O(1) if it is the latest.
   mutating func add(_ deadline: Int64, slack: Int64, _ alarm: any Alarm) -> Ticket {
     lastNumber += 1
     let new = Place(number: lastNumber, slack: slack, alarm: alarm)
@@ -62,7 +62,7 @@ struct TimerHeap {
     return Ticket(place: place, number: lastNumber)
   }
 
-  /// Takes a deadline out, and returns its alarm; or `nil` if it is not here any more.
+  /// Removes a deadline. Returns its alarm, or `nil` if it was removed already. O(1) amortized.
   mutating func remove(_ ticket: Ticket) -> (any Alarm)? {
     let index = Int(ticket.place)
     guard index < places.count, places[index].number == ticket.number,
@@ -74,7 +74,7 @@ struct TimerHeap {
     return alarm
   }
 
-  /// The deadline that has to be met first.
+  /// Returns the deadline whose latest instant comes first. O(1), and O(log n) for each dead entry.
   mutating func first() -> (deadline: Int64, slack: Int64)? {
     while let top = entries.first {
       let place = places[Int(top.place)]
@@ -86,9 +86,10 @@ struct TimerHeap {
     return nil
   }
 
-  /// Takes out the deadlines that have passed, the first to be met first.
+  /// Removes the deadlines that have passed, in the order of their latest instants. O(log n) for
+  /// each.
   ///
-  /// One that has passed may be left until another one's, which may not be as late, has been met.
+  /// A deadline with slack stays while a deadline whose latest instant is earlier has not passed.
   mutating func takePassed(at now: Int64) -> [any Alarm] {
     var passed: [any Alarm] = []
     while let (deadline, _) = first(), deadline <= now {
@@ -107,7 +108,7 @@ struct TimerHeap {
     if entries.isEmpty { releaseMemory() }
   }
 
-  /// Drops the entries whose deadlines were taken out. O(n).
+  /// Drops the dead entries. O(n).
   private mutating func compact() {
     var live: [Entry] = []
     live.reserveCapacity(entries.count - dead)
@@ -120,7 +121,7 @@ struct TimerHeap {
     }
     entries = live
     dead = 0
-    // From the last one that has children upwards.
+    // Upwards from the last entry that has children.
     if live.count > 1 {
       for index in stride(from: (live.count - 2) / 4, through: 0, by: -1) {
         sink(entries[index], from: index)
@@ -129,7 +130,7 @@ struct TimerHeap {
     if live.isEmpty { releaseMemory() }
   }
 
-  /// Gives back what many deadlines have taken, once there is none.
+  /// Frees the memory of a large heap that has become empty.
   private mutating func releaseMemory() {
     if places.count <= 1024 { return }
     (entries, places, free) = ([], [], [])
@@ -157,7 +158,7 @@ struct TimerHeap {
     return top
   }
 
-  /// Puts an entry where it belongs, at a place or below.
+  /// Stores an entry at an index or below, where the order requires it.
   private mutating func sink(_ entry: Entry, from start: Int) {
     var index = start
     while true {

@@ -6,44 +6,39 @@
 /// }
 /// ```
 ///
-/// ## When it gives up
+/// ## When it stops
 ///
-/// What comes back is the operation's result, or the error of its last attempt. There is no further
-/// attempt, and no pause before one, if
+/// The call returns the operation's result, or throws the error of its last attempt. There is no
+/// further attempt, and no pause before one, if
 ///
 /// - `attempts` have been made;
-/// - `shouldRetry` says so of the error;
-/// - the next attempt would begin when the budget is spent: at `budget` after the first one, or
-///   later;
-/// - the next attempt would begin at the deadline of the current task on the same clock, or later
-///   (see ``Deadline``): nothing is gained by waiting for it;
-/// - the current task is cancelled. A pause ends at once then, and the error of the last attempt
-///   comes back. Under a deadline that error is inside the ``TimeoutError``, which so tells why
-///   there was something to wait for;
+/// - `shouldRetry` returns `false` for the error;
+/// - the next attempt would begin at `budget` after the first one, or later;
+/// - the next attempt would begin at the current task's deadline on the same clock, or later (see
+///   ``Deadline``);
+/// - the current task is cancelled. A pause ends immediately then. Under a deadline the last error
+///   is inside the ``TimeoutError``, so it tells why there was a pause;
 /// - the clock's `sleep` throws.
 ///
-/// A limit to each attempt is a ``withTimeout(_:tolerance:clock:name:operation:)`` in the
-/// operation; a limit that cancels an attempt under way, too, is one around all of it. The budget
-/// does neither.
+/// To limit each attempt, call ``withTimeout(_:tolerance:clock:name:operation:)`` in the operation.
+/// To cancel an attempt as well when all time is over, call it around `withRetry`. The budget
+/// cancels nothing.
 ///
-/// Nothing is thrown that the operation does not throw, and the compiler knows. The operation runs
-/// in the caller's task and isolation.
+/// The call throws only what the operation throws. The operation runs in the caller's task and
+/// isolation.
 ///
-/// ## In a test
-///
-/// On a test clock, and with a generator whose numbers are known, every pause is exact.
+/// On a test clock, and with a generator whose numbers are known, each pause is exact.
 ///
 /// - Parameters:
-///   - attempts: How often the operation is run at most; less than one counts as one.
-///   - backoff: How long to pause.
-///   - budget: The time, counted from here, within which every attempt has to begin; `nil` sets no
-///     limit.
+///   - attempts: The maximum number of attempts; less than one counts as one.
+///   - backoff: The length of the pauses.
+///   - budget: The time from now on within which each attempt has to begin; `nil` sets no limit.
 ///   - tolerance: How much longer the clock may let a pause be.
 ///   - clock: The clock that measures.
-///   - generator: Where the chance in `backoff` comes from.
-///   - shouldRetry: Whether it may help to try again after an error.
+///   - generator: The source of randomness for `backoff`.
+///   - shouldRetry: Returns whether another attempt is useful after an error.
 ///   - operation: What to do.
-/// - Returns: What the operation returned.
+/// - Returns: The operation's result.
 /// - Throws: The error of the last attempt.
 /// - Complexity: O(1) for each attempt, and the clock's cost of a sleep.
 public nonisolated(nonsending) func withRetry<
@@ -76,8 +71,7 @@ public nonisolated(nonsending) func withRetry<
   }
 }
 
-/// Runs an operation again while it fails, with a pause before each further attempt that the
-/// system's generator spreads.
+/// Runs an operation again while it fails, with pauses that the system's generator randomizes.
 ///
 /// See ``withRetry(attempts:backoff:budget:tolerance:clock:using:if:operation:)``.
 public nonisolated(nonsending) func withRetry<C: Clock, Return: ~Copyable, Failure: Error>(
@@ -93,4 +87,107 @@ public nonisolated(nonsending) func withRetry<C: Clock, Return: ~Copyable, Failu
   return try await withRetry(
     attempts: attempts, backoff: backoff, budget: budget, tolerance: tolerance, clock: clock,
     using: &generator, if: shouldRetry, operation: operation)
+}
+
+/// The delays before further attempts at an operation that fails.
+///
+/// The delay grows from one attempt to the next, which relieves an overloaded server. It is
+/// randomized so that clients that failed together do not retry together.
+///
+/// ```swift
+/// let patient = Backoff.exponential(from: .milliseconds(100), upTo: .seconds(10))
+/// ```
+///
+/// No value traps: a negative duration counts as zero, a factor below one as one.
+public struct Backoff: Hashable, Sendable {
+  /// How a delay is randomized.
+  public enum Jitter: Hashable, Sendable {
+    /// The delay as it is.
+    case none
+    /// A uniformly random duration between half of the delay and the delay.
+    case equal
+    /// A uniformly random duration between zero and the delay. It spreads clients best.
+    case full
+  }
+
+  /// The delay before the second attempt.
+  public let first: Duration
+  /// The factor by which the delay grows after each attempt.
+  public let factor: Int
+  /// The longest delay.
+  public let longest: Duration
+  /// How the delays are randomized.
+  public let jitter: Jitter
+
+  private init(first: Duration, factor: Int, longest: Duration, jitter: Jitter) {
+    self.first = min(max(first, .zero), .forEver)
+    self.factor = max(factor, 1)
+    self.longest = min(max(longest, .zero), .forEver)
+    self.jitter = jitter
+  }
+
+  /// Returns a backoff with the same delay before each attempt.
+  ///
+  /// - Parameters:
+  ///   - delay: The delay. With zero or less the next attempt begins immediately.
+  ///   - jitter: How the delay is randomized.
+  public static func constant(_ delay: Duration, jitter: Jitter = .none) -> Backoff {
+    Backoff(first: delay, factor: 1, longest: delay, jitter: jitter)
+  }
+
+  /// Returns a backoff whose delay is multiplied after each attempt, up to a longest one.
+  ///
+  /// - Parameters:
+  ///   - first: The delay before the second attempt.
+  ///   - factor: The factor by which the delay grows.
+  ///   - longest: The longest delay.
+  ///   - jitter: How the delays are randomized.
+  public static func exponential(
+    from first: Duration, factor: Int = 2, upTo longest: Duration, jitter: Jitter = .full
+  ) -> Backoff {
+    Backoff(first: first, factor: factor, longest: longest, jitter: jitter)
+  }
+
+  /// Returns the delay after a number of failed attempts, without jitter.
+  ///
+  /// - Parameter failures: The number of failed attempts; less than one counts as one.
+  /// - Complexity: O(log d) for the longest delay d.
+  public func delay(afterFailures failures: Int) -> Duration {
+    var delay = first.attoseconds
+    let end = longest.attoseconds
+    if factor > 1, delay > 0 {
+      var failure = 1
+      while failure < failures, delay < end {
+        let (product, overflow) = delay.multipliedReportingOverflow(by: Int128(factor))
+        delay = overflow ? end : product
+        failure += 1
+      }
+    }
+    return Duration(attoseconds: min(delay, end))
+  }
+
+  /// Returns the delay after a number of failed attempts, with jitter.
+  ///
+  /// The same generator in the same state gives the same delay. One number is drawn, or none
+  /// without jitter. Zero gives the shortest delay, the greatest number the longest, in proportion.
+  ///
+  /// - Parameters:
+  ///   - failures: The number of failed attempts; less than one counts as one.
+  ///   - generator: The source of randomness.
+  public func delay(
+    afterFailures failures: Int, using generator: inout some RandomNumberGenerator
+  ) -> Duration {
+    let longest = delay(afterFailures: failures).attoseconds
+    let shortest: Int128
+    switch jitter {
+    case .none: return Duration(attoseconds: longest)
+    case .equal: shortest = longest - longest / 2
+    case .full: shortest = 0
+    }
+    // Not `random(in:using:)`: it draws until a number fits, for ever with a generator of a test
+    // that always returns the same number.
+    let choices = UInt128(longest - shortest) + 1
+    let (high, low) = choices.multipliedFullWidth(by: UInt128(generator.next()))
+    return Duration(attoseconds: shortest + Int128(high << 64 | low >> 64))
+  }
 }

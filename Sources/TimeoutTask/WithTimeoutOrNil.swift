@@ -1,31 +1,29 @@
-/// Runs an operation and moves on without its result if it has not ended by a deadline.
+/// Runs an operation and returns `nil` if a deadline has made it throw.
 ///
-/// This is ``withDeadline(_:tolerance:clock:name:operation:)`` for code that can do without the
-/// result, and guarantees the same. The operation is joined; where it comes back because the
-/// deadline has cancelled it, `nil` takes the place of an error:
+/// This is ``withDeadline(_:tolerance:clock:name:operation:)`` for a result that is not required.
+/// It gives the same guarantees and waits for the operation:
 ///
-/// | the operation | comes back |
+/// | the operation | the call |
 /// |---|---|
-/// | returns, before or after the deadline | its result |
-/// | throws before the deadline | its error |
-/// | throws after the deadline has cancelled it | `nil` |
-/// | throws after the clock's `sleep` has failed, which cancels it too | its error |
+/// | returns, before or after the deadline | returns its result |
+/// | throws before the deadline | throws its error |
+/// | throws after the deadline has cancelled it | returns `nil` |
+/// | throws after the clock's `sleep` has failed, which cancels it too | throws its error |
 ///
-/// So nothing is thrown that the operation does not throw, and the compiler knows: an operation
-/// that throws nothing needs no `try`.
+/// The call throws only what the operation throws: an operation that throws nothing needs no `try`.
 ///
-/// If a deadline around this one passes first, the operation's error is passed on to that one.
+/// If a deadline around this one passes first, the operation's error is thrown to that one.
 ///
 /// - Parameters:
-///   - expiration: The instant by which the operation is to end.
+///   - expiration: The instant by which the operation has to end.
 ///   - tolerance: How much later the clock may let the deadline pass.
-///   - clock: The clock that measures. The sleep is registered on it before the operation begins.
-///   - name: What is being done: the name of the operation's task.
-///   - operation: What to do. It runs in a child task, and sees the caller's task-local values.
+///   - clock: The clock that measures. The sleep is on it before the operation begins.
+///   - name: The name of the operation's task.
+///   - operation: What to do. It runs in a child task, and inherits task-local values.
 ///
-/// - Returns: What the operation returned, or `nil` if the deadline made it throw.
+/// - Returns: The operation's result, or `nil` if the deadline made it throw.
 /// - Throws: The operation's error.
-/// - Complexity: O(1): a task group, two tasks, and the clock's cost of a sleep.
+/// - Complexity: As ``withDeadline(_:tolerance:clock:name:operation:)``.
 public nonisolated(nonsending) func withDeadlineOrNil<
   C: Clock, Return: ~Copyable, Failure: Error
 >(
@@ -35,34 +33,32 @@ public nonisolated(nonsending) func withDeadlineOrNil<
   name: String? = nil,
   operation: nonisolated(nonsending) () async throws(Failure) -> Return
 ) async throws(Failure) -> Return? {
-  let allowed = clock.now.duration(to: expiration)
-  if allowed.isForEver { return try await operation() }
-  let limit = TimeLimit(
-    instant: expiration, allowed: allowed, tolerance: tolerance, clock: clock, name: name)
-  return try await limit.runOrNil(operation)
+  guard
+    let deadline = OperationDeadline.at(expiration, tolerance: tolerance, on: clock, name: name)
+  else { return try await operation() }
+  return try await deadline.runOrNil(operation)
 }
 
-/// Runs an operation and moves on without its result if it has not ended within a duration from
-/// now.
+/// Runs an operation and returns `nil` if a timeout has made it throw.
 ///
-/// This is ``withDeadlineOrNil(_:tolerance:clock:name:operation:)`` for the instant that is
-/// `timeout` after the clock's `now`.
+/// This is ``withDeadlineOrNil(_:tolerance:clock:name:operation:)`` for the clock's `now` plus
+/// `timeout`.
 ///
 /// ```swift
 /// let suggestions = await withTimeoutOrNil(.milliseconds(200)) { await index.suggestions() } ?? []
 /// ```
 ///
 /// - Parameters:
-///   - timeout: How long the operation may take. Zero or less lets it begin cancelled. A
-///     `Swift.Duration` from 2⁶² seconds on means for ever.
+///   - timeout: How long the operation may take. With zero or less it begins cancelled. A
+///     `Swift.Duration` from 2⁶² seconds on never passes.
 ///   - tolerance: How much later than its deadline the clock may let the timeout pass.
-///   - clock: The clock that measures. The sleep is registered on it before the operation begins.
-///   - name: What is being done: the name of the operation's task.
-///   - operation: What to do. It runs in a child task, and sees the caller's task-local values.
+///   - clock: The clock that measures. The sleep is on it before the operation begins.
+///   - name: The name of the operation's task.
+///   - operation: What to do. It runs in a child task, and inherits task-local values.
 ///
-/// - Returns: What the operation returned, or `nil` if the timeout made it throw.
+/// - Returns: The operation's result, or `nil` if the timeout made it throw.
 /// - Throws: The operation's error.
-/// - Complexity: O(1): a task group, two tasks, and the clock's cost of a sleep.
+/// - Complexity: As ``withTimeout(_:tolerance:clock:name:operation:)``.
 public nonisolated(nonsending) func withTimeoutOrNil<
   C: Clock, Return: ~Copyable, Failure: Error
 >(
@@ -72,8 +68,34 @@ public nonisolated(nonsending) func withTimeoutOrNil<
   name: String? = nil,
   operation: nonisolated(nonsending) () async throws(Failure) -> Return
 ) async throws(Failure) -> Return? {
-  if timeout.isForEver { return try await operation() }
-  let limit = TimeLimit(
-    timeout: timeout, tolerance: tolerance, clock: clock, name: name)
-  return try await limit.runOrNil(operation)
+  guard
+    let deadline = OperationDeadline.after(timeout, tolerance: tolerance, on: clock, name: name)
+  else { return try await operation() }
+  return try await deadline.runOrNil(operation)
+}
+
+/// Runs an operation and returns `nil` if a deadline of the `ContinuousClock` has made it throw.
+///
+/// See ``withDeadlineOrNil(_:tolerance:clock:name:operation:)``.
+public nonisolated(nonsending) func withDeadlineOrNil<Return: ~Copyable, Failure: Error>(
+  _ expiration: ContinuousClock.Instant,
+  tolerance: Duration? = nil,
+  name: String? = nil,
+  operation: nonisolated(nonsending) () async throws(Failure) -> Return
+) async throws(Failure) -> Return? {
+  try await withDeadlineOrNil(
+    expiration, tolerance: tolerance, clock: ContinuousClock(), name: name, operation: operation)
+}
+
+/// Runs an operation and returns `nil` if a timeout of the `ContinuousClock` has made it throw.
+///
+/// See ``withTimeoutOrNil(_:tolerance:clock:name:operation:)``.
+public nonisolated(nonsending) func withTimeoutOrNil<Return: ~Copyable, Failure: Error>(
+  _ timeout: Duration,
+  tolerance: Duration? = nil,
+  name: String? = nil,
+  operation: nonisolated(nonsending) () async throws(Failure) -> Return
+) async throws(Failure) -> Return? {
+  try await withTimeoutOrNil(
+    timeout, tolerance: tolerance, clock: ContinuousClock(), name: name, operation: operation)
 }

@@ -2,9 +2,9 @@ import Testing
 
 @testable import TimeoutTask
 
-/// A deadline is taken for granted only by a task that it is certain to cancel.
+/// A deadline governs only the tasks that it is certain to cancel.
 @Suite struct ActiveDeadlineTests {
-  @Test func governsThePlaceThatTheRuntimeNames() async {
+  @Test func aDeadlineGovernsTheAddressFromTheRuntime() async {
     let deadline = ActiveDeadline(inside: nil)
     await deadline.governing {
       #expect(ActiveDeadline.placeOfInnermost != nil)
@@ -14,7 +14,7 @@ import Testing
     #expect(ActiveDeadline.current === nil)
   }
 
-  @Test func governsNothingWhereTheRuntimeNamesNoPlace() {
+  @Test func aDeadlineGovernsNothingWithoutAnAddress() {
     #expect(!ActiveDeadline(inside: nil).governs(nil))
   }
 }

@@ -7,7 +7,7 @@ import TimeoutTask
   let clock = TestClock()
   let log = Log<String>()
 
-  /// Gives a number after each of the delays.
+  /// A sequence with a number after each of the delays.
   private struct Ticks: AsyncSequence {
     let clock: TestClock<Duration>
     let delays: [Duration]
@@ -31,7 +31,7 @@ import TimeoutTask
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator(ticks: self) }
   }
 
-  /// Goes through the sequence, and logs what comes when.
+  /// Iterates over the sequence, and logs each element with its time.
   private func follow<S: AsyncSequence & Sendable>(
     _ sequence: S, pause: Duration = .zero
   ) -> Task<Void, Never> where S.Element: Sendable & Equatable {
@@ -55,7 +55,7 @@ import TimeoutTask
     }
   }
 
-  @Test func elementsInTimePassAndEachHasTimeOfItsOwn() async throws {
+  @Test func elementsInTimePassAndEachHasItsOwnTimeout() async throws {
     let ticks = Ticks(clock: clock, delays: [.seconds(2), .seconds(2), .seconds(2)])
     _ = follow(ticks.timeout(.seconds(3), clock: clock))
     await clock.advance(by: .seconds(60))
@@ -63,7 +63,7 @@ import TimeoutTask
     try await clock.checkSuspension()
   }
 
-  @Test func anElementThatDoesNotComeIsAnErrorAndTheEnd() async throws {
+  @Test func aMissingElementCausesAnErrorAndTheEnd() async throws {
     let ticks = Ticks(clock: clock, delays: [.seconds(2), .seconds(4), .seconds(2)])
     _ = follow(ticks.timeout(.seconds(3), clock: clock, name: "wait for a tick"))
     await clock.advance(by: .seconds(60))
@@ -72,15 +72,15 @@ import TimeoutTask
     try await clock.checkSuspension()
   }
 
-  @Test func whatTheLoopsBodyTakesDoesNotCount() async {
+  @Test func theTimeOfTheLoopsBodyDoesNotCount() async {
     let ticks = Ticks(clock: clock, delays: [.seconds(2), .seconds(2)])
     _ = follow(ticks.timeout(.seconds(3), clock: clock), pause: .seconds(10))
     await clock.advance(by: .seconds(60))
     #expect(log.all == ["2.0 seconds: 1", "14.0 seconds: 2", "24.0 seconds: end"])
   }
 
-  /// An `AsyncStream` ends when its reader is cancelled, which must not pass for its own end.
-  @Test func aStreamThatEndsBecauseItIsCancelledHasTimedOut() async {
+  /// An `AsyncStream` ends when its reader is cancelled. That is not the end of the sequence.
+  @Test func aStreamThatEndsWhenItIsCancelledHasTimedOut() async {
     let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
     continuation.yield(1)
     _ = follow(stream.timeout(.seconds(3), clock: clock))
@@ -91,7 +91,7 @@ import TimeoutTask
     #expect(log.all == ["0.0 seconds: 1", "2.0 seconds: 2", "5.0 seconds: \(error)"])
   }
 
-  @Test func aStreamsOwnEndIsTheEnd() async {
+  @Test func theEndOfAStreamIsTheEnd() async {
     let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
     _ = follow(stream.timeout(.seconds(3), clock: clock))
     await clock.advance(by: .seconds(2))
@@ -100,14 +100,14 @@ import TimeoutTask
     #expect(log.all == ["2.0 seconds: end"])
   }
 
-  @Test func anErrorOfTheSequenceIsPassedOn() async {
+  @Test func anErrorOfTheSequenceIsThrown() async {
     let ticks = Ticks(clock: clock, delays: [.seconds(1)], error: Failure())
     _ = follow(ticks.timeout(.seconds(3), clock: clock))
     await clock.advance(by: .seconds(60))
     #expect(log.all == ["1.0 seconds: 1", "1.0 seconds: Failure()"])
   }
 
-  @Test func forEverSetsNoTimer() async {
+  @Test func anInfiniteTimeoutSetsNoTimer() async {
     let ticks = Ticks(clock: clock, delays: [.seconds(1)])
     _ = follow(ticks.timeout(.seconds(Int64.max), clock: clock))
     await clock.settle()
@@ -116,14 +116,14 @@ import TimeoutTask
     #expect(log.all == ["1.0 seconds: 1", "1.0 seconds: end"])
   }
 
-  @Test func withoutAnyTimeTheSequenceIsAskedInACancelledTask() async {
+  @Test func withoutTimeTheSequenceIsAskedInACancelledTask() async {
     let ticks = Ticks(clock: clock, delays: [.seconds(1)])
     _ = follow(ticks.timeout(.zero, clock: clock))
     await clock.settle()
     #expect(log.all == ["0.0 seconds: \(TimeoutError(timeout: .zero))"])
   }
 
-  /// The earlier deadline is around the loop, and it is that one's error that comes.
+  /// The deadline around the loop is earlier, so its error is thrown.
   @Test func aDeadlineAroundTheLoopMayBeEarlier() async {
     let task = Task { [clock] in
       try await withTimeout(.seconds(3), clock: clock, name: "outer") {
@@ -139,7 +139,7 @@ import TimeoutTask
     }
   }
 
-  @Test func cancellingTheLoopIsNoTimeout() async {
+  @Test func cancellingTheLoopCausesNoTimeout() async {
     let task = follow(Ticks(clock: clock, delays: [.seconds(2)]).timeout(.seconds(3), clock: clock))
     await clock.advance(by: .seconds(1))
     task.cancel()

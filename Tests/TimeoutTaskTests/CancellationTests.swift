@@ -2,7 +2,7 @@ import Clocks
 import Testing
 import TimeoutTask
 
-/// Who is cancelled when, and what is told to whom.
+/// What each cancellation cancels, and what the waiters get.
 @Suite struct CancellationTests {
   let clock = TestClock()
   let log = Log<String>()
@@ -32,7 +32,7 @@ import TimeoutTask
 
   // MARK: - cancel()
 
-  @Test func cancelEndsTheWaitAndTheWork() async {
+  @Test func cancelEndsTheWaitsAndTheWork() async {
     let task = sleeper()
     _ = waiter("a", for: task)
     await clock.settle()
@@ -42,7 +42,7 @@ import TimeoutTask
     #expect(clock.pendingSleeps.isEmpty)
   }
 
-  @Test func cancelBeforeTheWorkRanCancelsItAllTheSame() async {
+  @Test func cancelBeforeTheWorkRunsCancelsTheWork() async {
     let task = TimeoutTask(timeout: .seconds(10), clock: clock) { [log] in
       log.add("cancelled: \(Task.isCancelled)")
     }
@@ -52,7 +52,7 @@ import TimeoutTask
     #expect(log.all == ["cancelled: true"])
   }
 
-  @Test func cancelWorksForAWaiterThatComesLater() async {
+  @Test func aLaterWaiterGetsTheCancellation() async {
     let task = sleeper()
     task.cancel()
     _ = waiter("a", for: task)
@@ -60,7 +60,7 @@ import TimeoutTask
     #expect(log.all.contains("a: CancellationError"))
   }
 
-  @Test func cancelManyTimesIsCancelOnce() async {
+  @Test func repeatedCancelsHaveNoFurtherEffect() async {
     let task = sleeper()
     _ = waiter("a", for: task)
     await clock.settle()
@@ -78,7 +78,7 @@ import TimeoutTask
     #expect(log.all == ["work done"])
   }
 
-  @Test func cancelIsSeenByWorkThatItselfCancels() async {
+  @Test func workThatCancelsItsTaskSeesTheCancellation() async {
     let reference = Log<TimeoutTask<Void>>()
     let gate = Gate()
     let task = TimeoutTask(timeout: .seconds(1), clock: clock) { [log] in
@@ -95,16 +95,16 @@ import TimeoutTask
 
   // MARK: - The work's own cancellation
 
-  @Test func theWorksOwnCancellationErrorIsPassedOn() async {
+  @Test func aCancellationErrorOfTheWorkIsTheOutcome() async {
     let task = TimeoutTask(timeout: .seconds(1), clock: clock) { throw CancellationError() }
     await #expect(throws: CancellationError.self) { try await task.value }
     await clock.advance(by: .seconds(2))
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  // MARK: - Waiters that are cancelled
+  // MARK: - Cancelled waiters
 
-  @Test func aCancelledWaiterStopsWaitingAtOnceAndTheOthersGoOn() async {
+  @Test func aCancelledWaiterStopsImmediatelyAndOthersContinue() async {
     let task = sleeper()
     let a = waiter("a", for: task)
     let b = waiter("b", for: task)
@@ -133,7 +133,7 @@ import TimeoutTask
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @Test func aWaiterThatIsCancelledBeforeItAsksDoesNotWait() async {
+  @Test func aWaiterThatWasCancelledBeforehandDoesNotWait() async {
     let task = sleeper()
     let waiter = Task { [log] in
       withUnsafeCurrentTask { $0?.cancel() }
@@ -144,7 +144,7 @@ import TimeoutTask
     _ = waiter
   }
 
-  @Test func aCancelledWaiterGetsAnOutcomeThatIsThere() async throws {
+  @Test func aCancelledWaiterGetsAnExistingOutcome() async throws {
     let task = TimeoutTask(timeout: .seconds(1), clock: clock) { 3 }
     await clock.settle()
     let waiter = Task {
@@ -154,7 +154,7 @@ import TimeoutTask
     #expect(try await waiter.value == 3)
   }
 
-  @Test func aCancelledWaiterGetsTheErrorAsAResultToo() async {
+  @Test func aCancelledWaiterGetsTheErrorAsAResult() async {
     let task = sleeper()
     let waiter = Task { await task.result }
     await clock.settle()
@@ -163,7 +163,7 @@ import TimeoutTask
     #expect(throws: CancellationError.self) { try result.get() }
   }
 
-  @Test func aSharedTaskGoesOnWithoutItsLastWaiter() async throws {
+  @Test func aSharedTaskContinuesWithoutItsLastWaiter() async throws {
     let task = TimeoutTask(timeout: .seconds(10), clock: clock, endsWithLastWaiter: false) {
       [clock] in
       try await clock.sleep(for: .seconds(5))
@@ -194,7 +194,7 @@ import TimeoutTask
     }
   }
 
-  @Test func whoeverOnlyHoldsTheTaskIsNoWaiter() async {
+  @Test func aReferenceToTheTaskIsNoWaiter() async {
     let task = sleeper()
     await clock.advance(by: .seconds(1))
     let a = waiter("a", for: task)
@@ -204,7 +204,7 @@ import TimeoutTask
     #expect(log.all == ["a: CancellationError", "work cancelled"])
   }
 
-  @Test func manyWaitersLeaveAndComeInAnyOrder() async {
+  @Test func manyWaitersStartAndStopInAnyOrder() async {
     let task = sleeper()
     var waiters = (0..<100).map { waiter("\($0)", for: task) }
     await clock.settle()

@@ -2,7 +2,7 @@ import Clocks
 import Testing
 import TimeoutTask
 
-/// `withDeadline` and `withTimeout` on clocks of all kinds, and with instants of all kinds.
+/// `withDeadline` and `withTimeout` with all kinds of clocks and instants.
 @Suite struct DeadlineClockTests {
   let clock = TestClock()
 
@@ -10,10 +10,10 @@ import TimeoutTask
     clock.now.advanced(by: duration)
   }
 
-  // MARK: - Deadlines that cannot be kept, and those that cannot be missed
+  // MARK: - Past and infinite deadlines
 
   @Test(arguments: [Duration.zero, .seconds(-1), .seconds(-Int64.max)])
-  func withoutAnyTimeTheOperationBeginsCancelled(_ timeout: Duration) async throws {
+  func withoutTimeTheOperationBeginsCancelled(_ timeout: Duration) async throws {
     #expect(try await withTimeout(timeout, clock: clock) { Task.isCancelled })
     await #expect(throws: TimeoutError(timeout: timeout)) {
       try await withTimeout(timeout, clock: clock) { try Task.checkCancellation() }
@@ -21,7 +21,7 @@ import TimeoutTask
     try await clock.checkSuspension()
   }
 
-  @Test func aDeadlineInThePastLetsTheOperationBeginCancelled() async throws {
+  @Test func withADeadlineInThePastTheOperationBeginsCancelled() async throws {
     await clock.advance(by: .seconds(5))
     let past = TestClock<Duration>.Instant(offset: .seconds(4))
     #expect(try await withDeadline(past, clock: clock) { Task.isCancelled })
@@ -30,7 +30,7 @@ import TimeoutTask
     }
   }
 
-  @Test func forEverNeedsNoTimer() async throws {
+  @Test func anInfiniteTimeoutNeedsNoTimer() async throws {
     let count = try await withTimeout(.seconds(Int64.max), clock: clock) {
       clock.pendingSleeps.count
     }
@@ -53,7 +53,7 @@ import TimeoutTask
     }
   }
 
-  @Test func onAClockThatNeverWaitsEveryDeadlineHasPassed() async {
+  @Test func onAnImmediateClockEachDeadlineHasPassed() async {
     await #expect(throws: TimeoutError.self) {
       try await withTimeout(.seconds(1), clock: ImmediateClock()) {
         try await clock.sleep(for: .seconds(1))
@@ -61,7 +61,7 @@ import TimeoutTask
     }
   }
 
-  @Test func anErrorOfTheClocksSleepCancelsTheOperationAndComesBack() async {
+  @Test func anErrorOfTheClockCancelsTheOperationAndIsThrown() async {
     await #expect(throws: FailingClock.Failure.self) {
       try await withTimeout(.seconds(1), clock: FailingClock()) {
         try await clock.sleep(for: .seconds(1))
@@ -69,7 +69,7 @@ import TimeoutTask
     }
   }
 
-  @Test func anErrorOfTheClocksSleepAfterTheResultDoesNotComeBack() async throws {
+  @Test func anErrorOfTheClockAfterTheResultIsIgnored() async throws {
     let gate = Gate()
     let result = try await withTimeout(.seconds(1), clock: FailingClock(gate: gate)) {
       defer { gate.open() }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import TimeoutTask
 
-/// What happens to a deadline's timer and to its operation at the same moment.
+/// Events of a deadline's timer and of its operation at the same moment.
 @Suite struct DeadlineEventTests {
   /// A clock whose time stands still.
   private struct StillClock: Clock {
@@ -15,7 +15,7 @@ import Testing
       static func < (a: Self, b: Self) -> Bool { a.offset < b.offset }
     }
 
-    /// Whether a cancelled sleep returns as if it were over.
+    /// Whether a cancelled sleep returns without an error.
     var returnsWhenCancelled = false
 
     var now: Instant { Instant() }
@@ -30,21 +30,21 @@ import Testing
     }
   }
 
-  @Test func aDeadlineThatIsNowLetsTheOperationBeginCancelled() async throws {
+  @Test func withADeadlineOfNowTheOperationBeginsCancelled() async throws {
     let clock = StillClock()
     #expect(try await withDeadline(clock.now, clock: clock) { Task.isCancelled })
     #expect(try await withTimeout(.zero, clock: clock) { Task.isCancelled })
   }
 
-  @Test func aTimerThatEndsAfterTheOperationIsNoTimeout() async {
+  @Test func aTimerThatEndsAfterTheOperationCausesNoTimeout() async {
     let clock = StillClock(returnsWhenCancelled: true)
     await #expect(throws: CancellationError.self) {
       try await withTimeout(.seconds(1), clock: clock) { throw CancellationError() }
     }
   }
 
-  /// The memory of the task that a deadline cancelled may be that of another task later.
-  @Test func aDeadlineThatHasEndedCountsForNobody() async throws {
+  /// A later task may have the memory of the task that the deadline governed.
+  @Test func anEndedDeadlineCountsInNoTask() async throws {
     let clock = StillClock()
     let gate = Gate()
     let mistaken = try await withTimeout(.seconds(1), clock: clock) {
@@ -66,9 +66,9 @@ import Testing
     #expect(await mistaken.value == 0)
   }
 
-  @Test func aDeadlineThatHasEndedDoesNotGovernWhatIsKeptInItsPlace() async throws {
+  @Test func anEndedDeadlineDoesNotGovernALaterValueAtItsAddress() async throws {
     let (deadline, place) = try await withTimeout(.seconds(1), clock: StillClock()) {
-      // Only compared from here on: the task is over.
+      // Only compared after the task has ended.
       let place = UInt(bitPattern: ActiveDeadline.placeOfInnermost)
       let deadline = try #require(ActiveDeadline.current)
       #expect(deadline.governs(UnsafeRawPointer(bitPattern: place)))

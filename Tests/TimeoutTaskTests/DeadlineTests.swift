@@ -2,19 +2,19 @@ import Clocks
 import Testing
 import TimeoutTask
 
-/// The question how much time is left.
+/// The current deadline and the remaining time.
 @Suite struct DeadlineTests {
   let clock = TestClock()
 
   private var current: Duration? { Deadline.current(on: clock)?.offset }
 
-  @Test func withoutADeadlineThereIsNone() {
+  @Test func withoutADeadlineTheAnswerIsNil() {
     #expect(current == nil)
     #expect(Deadline.remaining(on: clock) == nil)
     #expect(Deadline.current() == nil)
   }
 
-  @Test func theOperationKnowsItsDeadlineAndWhatIsLeft() async throws {
+  @Test func theOperationCanReadItsDeadlineAndTheRemainingTime() async throws {
     let task = Task { [clock] in
       try await withTimeout(.seconds(5), clock: clock) {
         #expect(current == .seconds(5))
@@ -32,7 +32,7 @@ import TimeoutTask
     try await task.value
   }
 
-  @Test func theEarliestOfSeveralCounts() async throws {
+  @Test func theCurrentDeadlineIsTheEarliest() async throws {
     try await withTimeout(.seconds(5), clock: clock) {
       try await withTimeout(.seconds(3), clock: clock) { #expect(current == .seconds(3)) }
       try await withTimeout(.seconds(9), clock: clock) { #expect(current == .seconds(5)) }
@@ -46,7 +46,7 @@ import TimeoutTask
     }
   }
 
-  @Test func deadlinesOnOtherClocksAreOtherDeadlines() async throws {
+  @Test func deadlinesOnOtherClocksAreIgnored() async throws {
     let other = TestClock()
     try await withTimeout(.seconds(3), clock: clock) {
       try await withTimeout(.seconds(2), clock: other) {
@@ -64,7 +64,7 @@ import TimeoutTask
     }
   }
 
-  @Test func aDeadlineThatHasPassedIsStillTheDeadline() async throws {
+  @Test func aPassedDeadlineIsStillTheDeadline() async throws {
     await clock.advance(by: .seconds(5))
     try await withTimeout(.seconds(-1), clock: clock) {
       #expect(current == .seconds(5))
@@ -72,7 +72,7 @@ import TimeoutTask
     }
   }
 
-  @Test func forEverIsNoDeadline() async throws {
+  @Test func anInfiniteTimeoutIsNoDeadline() async throws {
     try await withTimeout(.seconds(Int64.max), clock: clock) { #expect(current == nil) }
   }
 
@@ -92,9 +92,9 @@ import TimeoutTask
 
   // MARK: - Tasks that are started inside
 
-  /// Where a task is cancelled by the deadline it knows it, and where it is not it does not;
-  /// whatever tasks are started side by side.
-  @Test func childTasksAreUnderTheDeadlineAndUnstructuredOnesAreNot() async throws {
+  /// A task has the deadline if and only if the deadline cancels it, whatever tasks run in
+  /// parallel.
+  @Test func childTasksHaveTheDeadlineAndUnstructuredTasksHaveNone() async throws {
     let clock = clock
     @Sendable func offset() -> Duration? { Deadline.current(on: clock)?.offset }
     for _ in 0..<testCount() / 20 {
@@ -146,7 +146,7 @@ import TimeoutTask
     }
   }
 
-  @Test func anInheritingTaskIsCancelledWithItsStarterThoughThatHasEnded() async throws {
+  @Test func anInheritingTaskIsCancelledAtTheDeadlineAfterItsStarterHasEnded() async throws {
     let log = Log<String>()
     let task = try await withTimeout(.seconds(5), clock: clock) {
       #expect(clock.pendingSleeps.count == 1)
@@ -180,7 +180,7 @@ import TimeoutTask
     try await clock.checkSuspension()
   }
 
-  @Test func withoutADeadlineAnInheritingTaskIsATask() async throws {
+  @Test func withoutADeadlineAnInheritingTaskIsLikeATask() async throws {
     let task = Task.inheritingDeadline { [clock] in (Deadline.current(on: clock), Task.name) }
     let (deadline, name) = try await task.value
     #expect(deadline == nil && name == nil)
@@ -198,7 +198,7 @@ import TimeoutTask
     #expect(try await task.value.get() == .seconds(5))
   }
 
-  @Test @MainActor func anInheritingTaskIsIsolatedAsItsSurroundingsAre() async throws {
+  @Test @MainActor func anInheritingTaskHasTheIsolationOfItsContext() async throws {
     var count = 0
     let tasks = try await withTimeout(.seconds(5), clock: clock) {
       (0..<10).map { number in

@@ -3,11 +3,11 @@ import Dispatch
 import Testing
 import TimeoutTask
 
-/// Work and operations start on their actor and stay there: no hop to another executor and back.
+/// Work and operations start on their actor, without a hop to another executor and back.
 ///
-/// Each hop costs time, and lets others in between that came later.
+/// A hop costs time, and lets later jobs run first.
 @Suite struct ExecutorTests {
-  /// Counts the jobs that an actor is given.
+  /// Counts the jobs of an actor.
   private final class CountingExecutor: SerialExecutor {
     private let queue = DispatchQueue(label: "counting")
     let jobs = Log<Void>()
@@ -23,7 +23,7 @@ import TimeoutTask
     private let executor = CountingExecutor()
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// The number of jobs that it takes to do something, that of coming here included.
+    /// Returns the number of jobs that `body` takes, the first job on the actor included.
     static func jobs(_ body: (isolated Counted) async throws -> Void) async rethrows -> Int {
       let actor = Counted()
       try await body(actor)
@@ -64,7 +64,7 @@ import TimeoutTask
       let jobs = try await Counted.jobs { actor in
         try await withTimeout(.seconds(60)) { actor.assertIsolated() }
       }
-      // To come here, to begin the operation, and to go on after it.
+      // One each for the call, the operation, and the rest of the call.
       #expect(jobs == 3)
     }
   }

@@ -2,7 +2,7 @@ import Clocks
 import Testing
 import TimeoutTask
 
-/// What passes from those who start and await a `TimeoutTask` to its work.
+/// What work inherits from the tasks that start and await its `TimeoutTask`.
 @Suite struct InheritanceTests {
   @TaskLocal static var number = 0
 
@@ -60,7 +60,7 @@ import TimeoutTask
     _ = waiter
   }
 
-  /// It is the timer that frees the waiter if the work takes too long.
+  /// The timer frees a waiter whose work takes too long.
   @Test func aWaiterOfHigherPriorityEscalatesTheTimerToo() async {
     let clock = PriorityClock()
     let gate = Gate()
@@ -96,7 +96,7 @@ import TimeoutTask
     #expect(clock.priorities.all.count == 1)
   }
 
-  /// Says at which priority its sleeps end.
+  /// Records the priorities at which its sleeps end.
   private final class PriorityClock: Clock {
     let gate = Gate()
     let woken = Gate()
@@ -110,7 +110,7 @@ import TimeoutTask
     }
   }
 
-  @Test @MainActor func theWorkIsIsolatedAsItsSurroundingsAre() async throws {
+  @Test @MainActor func theWorkHasTheIsolationOfItsContext() async throws {
     var count = 0
     let task = TimeoutTask(timeout: .seconds(1), clock: clock) {
       MainActor.assertIsolated()
@@ -120,7 +120,7 @@ import TimeoutTask
     #expect(count == 1)
   }
 
-  @Test func theWorkMayNameItsIsolation() async throws {
+  @Test func theWorkMayDeclareItsIsolation() async throws {
     let task = TimeoutTask(timeout: .seconds(1), clock: clock) { @MainActor in
       MainActor.assertIsolated()
       return 1

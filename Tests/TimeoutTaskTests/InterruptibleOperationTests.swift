@@ -2,7 +2,7 @@ import Testing
 
 @testable import TimeoutTask
 
-/// The states of an operation that a deadline may cancel, without any task or thread but one's own.
+/// The phases of an interruptible operation, in one task.
 @Suite struct InterruptibleOperationTests {
   @Test func anOperationIsInterruptedOnce() async {
     await Task {
@@ -22,7 +22,7 @@ import Testing
     }.value
   }
 
-  @Test func anInterruptionBeforeTheBeginningIsHeardThere() async {
+  @Test func anInterruptionBeforeTheBeginningCancelsTheOperationThere() async {
     await Task {
       var operation = InterruptibleOperation()
       let task = operation.interrupt(.deadlinePassed)
@@ -34,7 +34,7 @@ import Testing
     }.value
   }
 
-  @Test func whoeverIsCancelledBeforeTheBeginningIsNotInterrupted() async {
+  @Test func aCallerThatWasCancelledBeforeTheOperationBeganIsNotInterrupted() async {
     await Task {
       for isCancelled in [false, true] {
         var operation = InterruptibleOperation()
@@ -49,7 +49,7 @@ import Testing
     }.value
   }
 
-  @Test func anInterruptionAfterTheEndIsNone() async {
+  @Test func anInterruptionAfterTheEndDoesNothing() async {
     await Task {
       var operation = InterruptibleOperation()
       withUnsafeCurrentTask { _ = operation.begin(in: $0) }
@@ -61,7 +61,7 @@ import Testing
     }.value
   }
 
-  @Test func whoeverIsCancelledAlreadyIsNotInterrupted() async {
+  @Test func aCancelledOperationIsNotInterrupted() async {
     await Task {
       var operation = InterruptibleOperation()
       withUnsafeCurrentTask { task in
@@ -70,11 +70,11 @@ import Testing
         let task = operation.interrupt(.deadlinePassed)
         #expect(task == nil)
       }
-      #expect(operation.interruption == nil)
+      #expect(operation.interruption == nil && !operation.isPending)
     }.value
   }
 
-  @Test func theEndWaitsForACancellationThatIsUnderWay() async {
+  @Test func theEndWaitsForAConcurrentCancellation() async {
     await Task {
       var operation = InterruptibleOperation()
       withUnsafeCurrentTask { task in

@@ -3,15 +3,13 @@ import Foundation
 import Testing
 import TimeoutTask
 
-/// After very many uses nothing is left: no task, no timer, no continuation, no object.
-///
-/// `TIMEOUT_TASK_TEST_COUNT` says how many: see `testCount()`.
+/// After many uses no task, timer, continuation or object is left. See `testCount()`.
 @Suite struct LeakTests {
   // MARK: - Objects
 
-  /// Uses the module in one of the ways in which a use can end. All have ended two seconds later.
+  /// Uses the module in one of several ways, with a canary in each place that can hold an object.
   ///
-  /// There is a canary in every place that can hold something.
+  /// All uses have ended two seconds later.
   private func use(_ number: Int, _ clock: TestClock<Duration>) async {
     let canary = Canary()
     func task(
@@ -82,7 +80,7 @@ import TimeoutTask
     }
   }
 
-  @Test func noObjectIsLeftAfterVeryManyUses() async throws {
+  @Test func noObjectIsLeftAfterManyUses() async throws {
     let clock = TestClock()
     for number in 0..<testCount() {
       await use(number, clock)
@@ -97,7 +95,7 @@ import TimeoutTask
 
   // MARK: - Bytes
 
-  /// As above, on a clock that remembers nothing, and waiting for the end of each use.
+  /// As above, on a clock that keeps no memory. Returns when the use has ended.
   private static func use(_ number: Int) async {
     let clock = HandFiredClock()
     let gate = Gate()
@@ -130,8 +128,7 @@ import TimeoutTask
     default:
       _ = try? await withTimeout(.seconds(1), clock: clock) {
         clock.fire()
-        // Not a sleep on a real clock, because the runtime keeps a cancelled one until its
-        // deadline.
+        // The runtime would keep a cancelled sleep on a real clock until its deadline.
         try? await HandFiredClock().sleep(for: .seconds(3600))
       }
     }
@@ -140,14 +137,14 @@ import TimeoutTask
   @Test func memoryDoesNotGrow() async {
     await #expect(processExitsWith: .success) {
       let count = testCount()
-      // What is allocated once and for all comes first.
+      // The first uses allocate what stays for the life of the process.
       for number in 0..<count / 5 { await LeakTests.use(number) }
       let before = residentBytes()
       for number in 0..<count { await LeakTests.use(number) }
       let after = residentBytes()
       if let before, let after, !isUnderAddressSanitizer {
-        // Pages come and go by the hundred, and the testing library remembers where errors were
-        // thrown, which makes 15 to 20 bytes a use. The least that could be left is a lock's 40.
+        // Hundreds of pages come and go, and the testing library keeps 15 to 20 bytes for each
+        // error that was thrown. The smallest leak would be a lock, with 40 bytes.
         #expect(
           after - before < (2 << 20) + 32 * count,
           "\(after - before) bytes more after \(count) uses.")
@@ -155,9 +152,9 @@ import TimeoutTask
     }
   }
 
-  // MARK: - A task that nobody holds
+  // MARK: - A released task
 
-  @Test func workWhoseTaskNobodyHoldsGoesOnToItsEndAndThenNothingIsLeft() async throws {
+  @Test func aReleasedTaskRunsItsWorkToTheEndAndIsFreed() async throws {
     let clock = TestClock()
     let log = Log<Duration>()
     weak var weakTask: TimeoutTask<Void>?
@@ -176,7 +173,7 @@ import TimeoutTask
     try await clock.checkSuspension()
   }
 
-  @Test func workWhoseTaskNobodyHoldsIsCancelledByTheTimeoutAllTheSame() async throws {
+  @Test func theTimeoutCancelsTheWorkOfAReleasedTask() async throws {
     let clock = TestClock()
     let log = Log<Duration>()
     TimeoutTask(timeout: .seconds(2), clock: clock) {
@@ -188,14 +185,14 @@ import TimeoutTask
   }
 }
 
-/// The number of bytes of memory that the process uses, or `nil` where that is not known.
+/// Returns the resident memory of the process in bytes, or `nil` where it is unknown.
 private func residentBytes() -> Int? {
   let pages = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
     .split(separator: " ")
   return pages.flatMap { Int($0[1]) }.map { $0 * 4096 }
 }
 
-/// Whether memory that has been freed is kept, to find out who uses it.
+/// AddressSanitizer keeps freed memory to detect its use.
 private var isUnderAddressSanitizer: Bool {
   dlsym(dlopen(nil, RTLD_NOW), "__asan_init") != nil
 }

@@ -2,7 +2,7 @@ import Clocks
 import Testing
 import TimeoutTask
 
-/// A TimeoutTask whose work does not hear that its time is over: it stays, and a dump says where.
+/// Work that ignores the timeout continues, and a dump shows where it waits.
 @Suite struct LeakedTaskTests {
   private struct Download {
     func awaitAnswer() async {
@@ -10,7 +10,7 @@ import TimeoutTask
     }
   }
 
-  @Test func aDumpSaysWhereTheWorkWaits() async throws {
+  @Test func aDumpShowsWhereTheWorkWaits() async throws {
     let clock = TestClock()
     let task = TimeoutTask(timeout: .seconds(5), clock: clock) { await Download().awaitAnswer() }
     await clock.advance(by: .seconds(4))
@@ -24,6 +24,6 @@ import TimeoutTask
         /awaits a continuation\n +LeakedTaskTests.Download.awaitAnswer\(\) at LeakedTaskTests.swift:\d+\n/
       ),
       "\(dump)")
-    #expect(dump.contains("in LeakedTaskTests.aDumpSaysWhereTheWorkWaits() at "), "\(dump)")
+    #expect(dump.contains("in LeakedTaskTests.aDumpShowsWhereTheWorkWaits() at "), "\(dump)")
   }
 }

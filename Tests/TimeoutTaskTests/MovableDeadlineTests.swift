@@ -2,7 +2,7 @@ import Clocks
 import Testing
 import TimeoutTask
 
-/// One test for each rule of a deadline that can be moved.
+/// One test for each rule of a movable deadline.
 @Suite struct MovableDeadlineTests {
   typealias Movable = MovableDeadline<TestClock<Duration>>
 
@@ -11,7 +11,7 @@ import TimeoutTask
 
   private var deadlines: [Duration] { clock.pendingSleeps.map(\.deadline.offset) }
 
-  /// Lets an operation sleep that can be moved, and logs how it ends.
+  /// Starts an operation that sleeps under a movable deadline, and logs its end.
   private func sleeper(_ timeout: Duration) async -> Movable {
     let (handles, continuation) = AsyncStream.makeStream(of: Movable.self)
     Task { [clock, log] in
@@ -33,7 +33,7 @@ import TimeoutTask
     "\(instant): \(TimeoutError(timeout: allowed, operation: "sleep"))"
   }
 
-  @Test func whatIsNotMovedPassesAsItWasSet() async throws {
+  @Test func aDeadlineThatIsNotMovedPassesAtItsFirstInstant() async throws {
     let deadline = await sleeper(.seconds(5))
     #expect(deadline.expiration?.offset == .seconds(5))
     await clock.advance(by: .seconds(200))
@@ -41,7 +41,7 @@ import TimeoutTask
     try await clock.checkSuspension()
   }
 
-  @Test func itCanBeMovedBackAndForth() async throws {
+  @Test func aDeadlineCanBeMovedInBothDirections() async throws {
     let deadline = await sleeper(.seconds(5))
     await clock.advance(by: .seconds(4))
     #expect(deadline.expire(after: .seconds(5)))
@@ -57,7 +57,7 @@ import TimeoutTask
     try await clock.checkSuspension()
   }
 
-  @Test func itCanBeSwitchedOffAndOnAgain() async {
+  @Test func aDeadlineCanBeRemovedAndSetAgain() async {
     let deadline = await sleeper(.seconds(5))
     for switchOff in [
       { deadline.neverExpire() }, { deadline.expire(after: .seconds(Int64.max)) },
@@ -74,7 +74,7 @@ import TimeoutTask
     #expect(log.all == ["100.0 seconds: done"])
   }
 
-  @Test func movedToWhatIsOverItCancelsHereAndNow() async {
+  @Test func movingToThePastCancelsTheOperationImmediately() async {
     let early = await sleeper(.seconds(5))
     #expect(early.expire(after: .zero))
     #expect(clock.pendingSleeps.isEmpty)
@@ -93,7 +93,7 @@ import TimeoutTask
       ])
   }
 
-  @Test func theOperationMayMoveItItself() async throws {
+  @Test func theOperationMayMoveItsDeadline() async throws {
     let isCancelled = try await withMovableTimeout(.seconds(5), clock: clock) { deadline in
       deadline.expire(after: .zero)
       return Task.isCancelled
@@ -106,7 +106,7 @@ import TimeoutTask
     #expect(late)
   }
 
-  @Test func afterTheDeadlineAndAfterTheOperationItIsTooLate() async throws {
+  @Test func afterTheDeadlineOrTheOperationAMoveReturnsFalse() async throws {
     let deadline = await sleeper(.seconds(5))
     await clock.advance(by: .seconds(5))
     #expect(!deadline.expire(after: .seconds(5)))
@@ -117,13 +117,13 @@ import TimeoutTask
     #expect(log.all == [timedOut(at: .seconds(5), after: .seconds(5))])
   }
 
-  @Test func aDeadlineInsideOneThatCanBeMovedIsAlwaysSet() async throws {
+  @Test func aDeadlineInsideAMovableOneIsAlwaysSet() async throws {
     try await withMovableTimeout(.seconds(1), clock: clock) { _ in
       try await withTimeout(.seconds(2), clock: clock) {
         #expect(deadlines == [.seconds(1), .seconds(2)])
       }
     }
-    // A movable one around which there is an earlier one that cannot be moved is set, too.
+    // A movable deadline is always set, even inside an earlier fixed one.
     try await withTimeout(.seconds(1), clock: clock) {
       try await withMovableTimeout(.seconds(2), clock: clock) { _ in
         #expect(deadlines == [.seconds(1), .seconds(2)])
@@ -144,8 +144,8 @@ import TimeoutTask
     }
   }
 
-  /// The second move comes while the first is looking at the clock; it is the last, and counts.
-  @Test func aMoveThatHasBeenOvertakenDoesNotCount() async throws {
+  /// Move B happens while move A reads the clock. Move B is the last one, and counts.
+  @Test func aReplacedMoveDoesNotCount() async throws {
     let clock = InterruptingClock()
     let isCancelled = try await withMovableTimeout(.seconds(1), clock: clock) { deadline in
       clock.interruption.arm(afterReadings: 1) { deadline.neverExpire() }
@@ -155,7 +155,7 @@ import TimeoutTask
     #expect(!isCancelled)
   }
 
-  /// A clock that does something when it is read.
+  /// A clock that calls a closure when it is read.
   private final class InterruptingClock: Clock {
     struct Interruption: Sendable {
       private let pending = Log<@Sendable () -> Void>()
@@ -185,9 +185,9 @@ import TimeoutTask
     }
   }
 
-  /// Threads move the deadline while others let it pass and the operation ends. Whatever happens,
-  /// it ends once, and no sleep stays on the clock.
-  @Test func manyMovesAtOnceLeaveNothingBehind() async throws {
+  /// Threads move the deadline while it passes on another thread, and the operation ends. In each
+  /// order the operation ends once, and no sleep stays on the clock.
+  @Test func concurrentMovesLeaveNothingBehind() async throws {
     let contestants = Contestants(3)
     defer { contestants.dismiss() }
     let clock = ManyTimersClock()

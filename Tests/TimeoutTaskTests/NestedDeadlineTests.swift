@@ -2,12 +2,12 @@ import Clocks
 import Testing
 import TimeoutTask
 
-/// Deadlines inside deadlines: the earliest wins, and none is set that can do nothing.
+/// Nested deadlines: the earliest wins, and one that cannot pass first is not set.
 @Suite struct NestedDeadlineTests {
   let clock = TestClock()
   let log = Log<String>()
 
-  /// Runs one timeout inside another, sleeps, and logs what comes out of each.
+  /// Sleeps inside two nested timeouts, and logs the error of each.
   private func nest(_ outer: Duration, _ inner: Duration) -> Task<Void, Never> {
     Task { [clock, log] in
       do {
@@ -51,10 +51,10 @@ import TimeoutTask
     _ = task
   }
 
-  /// The deadlines that are on the clocks at a point inside several of them.
+  /// The instants for which the clock has sleeps.
   private var deadlines: [Duration] { clock.pendingSleeps.map(\.deadline.offset) }
 
-  @Test func theNearestOfSeveralCounts() async throws {
+  @Test func theEarliestOfSeveralDeadlinesIsSet() async throws {
     try await withTimeout(.seconds(9), clock: clock) {
       try await withTimeout(.seconds(5), clock: clock) {
         try await withTimeout(.seconds(7), clock: clock) {
@@ -64,19 +64,19 @@ import TimeoutTask
           }
         }
       }
-      // What was inside has ended and counts no more.
+      // The inner deadlines have ended.
       try await withTimeout(.seconds(7), clock: clock) {
         #expect(deadlines == [.seconds(7), .seconds(9)])
       }
     }
   }
 
-  @Test func clocksWithDifferentIDsKeepTheirOwnTime() async throws {
+  @Test func deadlinesOnClocksWithDifferentIDsAreIndependent() async throws {
     let other = TestClock()
     try await withTimeout(.seconds(1), clock: other) {
       try await withTimeout(.seconds(2), clock: clock) {
         #expect(deadlines == [.seconds(2)])
-        // The one on the same clock is not the innermost, but governs all the same.
+        // The deadline on the same clock is not the innermost one.
         try await withTimeout(.seconds(3), clock: other) {
           #expect(other.pendingSleeps.map(\.deadline.offset) == [.seconds(1)])
         }
@@ -99,11 +99,11 @@ import TimeoutTask
     }
   }
 
-  @Test func theSystemsClocksOfOneTypeAreTheSame() async throws {
+  @Test func twoContinuousClocksAreTheSameClock() async throws {
     let outer = ContinuousClock.now + .seconds(3600)
     try await withDeadline(outer, name: "outer") {
       try await withDeadline(outer + .seconds(1), name: "inner") {
-        // A deadline that is not set needs no task, and so gives its name to none.
+        // A deadline that is not set makes no task, so its name is not used.
         #expect(Task.name == "outer")
       }
       try await withTimeout(.seconds(7200), clock: .suspending, name: "inner") {
@@ -112,7 +112,7 @@ import TimeoutTask
     }
   }
 
-  @Test func aClockThatIsNotIdentifiableIsNeverTakenForTheSame() async throws {
+  @Test func aClockThatIsNotIdentifiableIsNeverTheSame() async throws {
     let clock = NamelessClock()
     try await withTimeout(.seconds(3600), clock: clock, name: "outer") {
       try await withTimeout(.seconds(7200), clock: clock, name: "inner") {
@@ -131,7 +131,7 @@ import TimeoutTask
 
   // MARK: - Tolerance
 
-  /// Sets a deadline inside another one, and returns how many sleeps are on the clock then.
+  /// Sets a deadline inside another one, and returns the number of sleeps on the clock.
   private func timers(
     _ outer: Duration, tolerance outerTolerance: Duration?,
     _ inner: Duration, tolerance innerTolerance: Duration?
@@ -143,7 +143,7 @@ import TimeoutTask
     }
   }
 
-  /// A clock that makes use of the outer tolerance would let the inner deadline pass too late.
+  /// A clock that uses the outer tolerance would let the inner deadline pass too late.
   @Test func aStrictDeadlineInsideATolerantOneIsSet() async throws {
     #expect(
       try await timers(.seconds(1), tolerance: .seconds(20), .seconds(2), tolerance: nil) == 2)
@@ -154,7 +154,7 @@ import TimeoutTask
         .seconds(1), tolerance: .seconds(Int64.max), .seconds(2), tolerance: .seconds(1)) == 2)
   }
 
-  /// A clock that is as late as it may be.
+  /// A clock that uses all of the tolerance.
   private struct LateClock: Clock, Identifiable {
     let base: TestClock<Duration>
     var id: Int { 1 }
@@ -166,7 +166,7 @@ import TimeoutTask
     }
   }
 
-  @Test func aStrictDeadlineInsideATolerantOneIsInTimeOnAClockThatIsLate() async {
+  @Test func aStrictDeadlineInsideATolerantOneIsInTimeOnALateClock() async {
     let late = LateClock(base: clock)
     let task = Task { [clock, log] in
       try? await withTimeout(.milliseconds(100), tolerance: .seconds(2), clock: late) {
@@ -183,7 +183,7 @@ import TimeoutTask
     await task.value
   }
 
-  @Test func aDeadlineInsideATolerantOneIsNotSetIfThatOneComesInTimeAllTheSame() async throws {
+  @Test func aDeadlineInsideATolerantOneIsNotSetIfThatIsEarlyEnough() async throws {
     #expect(
       try await timers(.seconds(1), tolerance: .seconds(1), .seconds(2), tolerance: nil) == 1)
     #expect(
@@ -195,8 +195,8 @@ import TimeoutTask
         == 1)
   }
 
-  /// The tolerant one is the nearest; it is the strict one around it that counts.
-  @Test func anyOfTheDeadlinesAroundMayBeTheOneThatComesInTime() async throws {
+  /// The innermost deadline is tolerant; the strict one around it counts.
+  @Test func anyOuterDeadlineMayMakeAnInnerOneUnnecessary() async throws {
     let count = try await withTimeout(.seconds(5), clock: clock) {
       try await timers(.seconds(4), tolerance: .seconds(60), .seconds(6), tolerance: nil)
     }
@@ -205,9 +205,9 @@ import TimeoutTask
 
   // MARK: - Tasks that are started inside
 
-  /// An unstructured task inherits task-local values, but no deadline cancels it. A deadline that
-  /// it sets must be set, even if an earlier one is active around the place where it was started.
-  @Test func anUnstructuredTaskInsideIsUnderNoDeadlineAndItsOwnIsSet() async throws {
+  /// An unstructured task inherits task-local values, but no deadline cancels it. So an earlier
+  /// deadline of the task that starts it does not count.
+  @Test func anUnstructuredTaskInsideADeadlineSetsItsOwn() async throws {
     let task = Task { [clock, log] in
       try await withTimeout(.seconds(1), clock: clock, name: "outer") {
         let inside = Task {
@@ -227,8 +227,7 @@ import TimeoutTask
     #expect(log.all == ["5.0 seconds: \(TimeoutError(timeout: .seconds(5), operation: "inner"))"])
   }
 
-  /// The same after the outer deadline's body has ended.
-  @Test func anUnstructuredTaskThatOutlivesADeadlineHasItsOwn() async throws {
+  @Test func anUnstructuredTaskThatOutlivesADeadlineSetsItsOwn() async throws {
     let gate = Gate()
     let task = try await withTimeout(.seconds(1), clock: clock, name: "outer") {
       Task { [clock] in
@@ -262,7 +261,7 @@ import TimeoutTask
     }
   }
 
-  /// A child task is cancelled with the body: the same holds for it as for the body.
+  /// The outer deadline cancels child tasks with the body, so it counts there too.
   @Test func aDeadlineInAChildTaskIsNotSetIfTheOuterOneIsEarlier() async throws {
     try await withTimeout(.seconds(1), clock: clock) {
       async let later = withTimeout(.seconds(2), clock: clock) { clock.pendingSleeps.count }

@@ -2,7 +2,7 @@ import Clocks
 import Testing
 import TimeoutTask
 
-/// Clocks other than a test clock: real ones, clocks that never wait, and clocks that fail.
+/// Clocks other than a test clock: real ones, immediate ones, and clocks that fail.
 @Suite struct OtherClockTests {
   @Test func onTheContinuousClockATimeoutPasses() async {
     let gate = Gate()
@@ -19,7 +19,7 @@ import TimeoutTask
     #expect(try await TimeoutTask(timeout: .seconds(3600), clock: .suspending) { 1 }.value == 1)
   }
 
-  @Test func onAClockThatNeverWaitsEveryTimeoutHasPassed() async {
+  @Test func onAnImmediateClockEachTimeoutHasPassed() async {
     let log = Log<Bool>()
     let clock = TestClock()
     let task = TimeoutTask(timeout: .seconds(3600), clock: ImmediateClock()) {
@@ -30,7 +30,7 @@ import TimeoutTask
     #expect(log.all == [true])
   }
 
-  @Test func anErrorOfTheClocksSleepIsPassedOnAndTheWorkIsCancelled() async {
+  @Test func anErrorOfTheClockIsTheOutcomeAndCancelsTheWork() async {
     let log = Log<Bool>()
     let clock = TestClock()
     let gate = Gate()
@@ -44,12 +44,12 @@ import TimeoutTask
     #expect(log.all == [true])
   }
 
-  @Test func anErrorThatTheClockThrowsAtOnceIsPassedOnToo() async {
+  @Test func anImmediateErrorOfTheClockIsTheOutcome() async {
     let task = TimeoutTask(timeout: .seconds(1), clock: FailingClock()) { 1 }
     await #expect(throws: FailingClock.Failure.self) { try await task.value }
   }
 
-  @Test func aCancellationErrorOfTheClocksOwnIsPassedOn() async {
+  @Test func aCancellationErrorOfTheClockIsTheOutcome() async {
     let clock = FailingClock(error: CancellationError())
     let gate = Gate()
     let task = TimeoutTask(timeout: .seconds(1), clock: clock) { await gate.pass() }
@@ -57,7 +57,7 @@ import TimeoutTask
     gate.open()
   }
 
-  @Test func anErrorThatTheClockThrowsAfterTheOutcomeIsNotPassedOn() async throws {
+  @Test func anErrorOfTheClockAfterTheOutcomeIsIgnored() async throws {
     let gate = Gate()
     let task = TimeoutTask(timeout: .seconds(1), clock: FailingClock(gate: gate)) { 1 }
     #expect(try await task.value == 1)
@@ -65,9 +65,9 @@ import TimeoutTask
     #expect(try await task.value == 1)
   }
 
-  /// Whoever knows the outcome finds no sleep on the clock, even who asks while it is being
-  /// removed.
-  @Test func nobodyKnowsTheOutcomeBeforeTheTimerIsGone() async throws {
+  /// Thread A cancels the sleep. A task that asks for the outcome meanwhile gets it after thread A
+  /// has removed the sleep.
+  @Test func noTaskSeesTheOutcomeBeforeTheTimerIsGone() async throws {
     let gate = Gate()
     let tasks = Log<TimeoutTask<Int>>()
     let askers = Log<Task<Bool, Never>>()

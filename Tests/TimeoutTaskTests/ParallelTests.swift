@@ -3,10 +3,10 @@ import TestTraits
 import Testing
 import TimeoutTask
 
-/// Rules that have to hold where tasks really run at the same time.
+/// Rules that have to hold when tasks run in parallel.
 ///
-/// No test here makes a test clock, which would run its tasks one after another. What is to be
-/// seen would be seen by luck, so each test tries often.
+/// A test clock would run the tasks of a test one after another, so no test here makes one. A fault
+/// would appear by chance, so each test tries often.
 @Suite struct ParallelTests {
   @Test func theTimerIsOnTheClockBeforeTheWorkRuns() async throws {
     for _ in 0..<1000 {
@@ -25,11 +25,11 @@ import TimeoutTask
     }
   }
 
-  @Test func withoutAnyTimeTheOperationBeginsCancelled() async throws {
+  @Test func withoutTimeTheOperationBeginsCancelled() async throws {
     for _ in 0..<1000 { #expect(try await withTimeout(.zero) { Task.isCancelled }) }
   }
 
-  @Test func onAClockThatDoesNotWaitNothingBeginsUncancelled() async throws {
+  @Test func onAnImmediateClockAllWorkBeginsCancelled() async throws {
     for _ in 0..<testCount() / 20 {
       #expect(try await withTimeout(.seconds(1), clock: ImmediateClock()) { Task.isCancelled })
       #expect(try await withTimeout(.seconds(1), clock: YieldingClock()) { Task.isCancelled })
@@ -38,7 +38,7 @@ import TimeoutTask
     }
   }
 
-  /// Comes to the deadline at once, but its sleep is suspended for a moment.
+  /// A clock that reaches each deadline immediately, but whose sleep is suspended for a moment.
   private final class YieldingClock: Clock {
     private let base = ImmediateClock()
 
@@ -61,7 +61,7 @@ import TimeoutTask
     return false
   }
 
-  @Test func workWithoutAnyTimeBeginsCancelled() async {
+  @Test func withoutTimeTheWorkBeginsCancelled() async {
     for _ in 0..<1000 {
       let began = AsyncStream.makeStream(of: Bool.self)
       TimeoutTask(seconds: 0) { began.continuation.yield(Task.isCancelled) }

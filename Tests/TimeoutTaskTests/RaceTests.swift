@@ -2,16 +2,16 @@ import Synchronization
 import Testing
 import TimeoutTask
 
-/// Result, timeout and cancellations arrive together, each from a thread of its own.
+/// Result, timeout and cancellations arrive together, each from a different thread.
 ///
-/// `TIMEOUT_TASK_TEST_COUNT` says how often: see `testCount()`.
+/// See `testCount()`.
 @Suite struct RaceTests {
-  /// What the threads do to one `TimeoutTask`.
+  /// An event that a thread causes for one `TimeoutTask`.
   enum Blow: Int, CaseIterable {
     case letTheWorkEnd, letTheTimeoutPass, cancel, cancelAWaiter
   }
 
-  /// One `TimeoutTask` with two waiters, of which only the second may be cancelled.
+  /// One `TimeoutTask` with two waiters. Only the second one may be cancelled.
   struct Heat: Sendable {
     let number: Int
     let blows: Set<Blow>
@@ -20,13 +20,13 @@ import TimeoutTask
     let lateResults = Log<Int>()
     let lateResult = Gate()
     let task: TimeoutTask<Int>
-    /// Waits to the end; missing now and then, so that the other waiter is the last.
+    /// Waits to the end. `nil` in every fifth heat, where the other waiter is the last.
     let steady: Task<Result<Int, any Error>, Never>?
     let fickle: Task<Result<Int, any Error>, Never>
 
     init(_ number: Int) {
       self.number = number
-      // The work has to end some time; each of the others is missing in every fourth heat.
+      // The work has to end. Each of the other events is left out in every fourth heat.
       blows = Set(Blow.allCases.filter { $0 == .letTheWorkEnd || number >> $0.rawValue & 3 != 0 })
       let (gate, lateResults, lateResult) = (gate, lateResults, lateResult)
       let task = TimeoutTask(timeout: .seconds(1), clock: clock) {
@@ -51,7 +51,7 @@ import TimeoutTask
       }
     }
 
-    /// Checks what came of it against the rules, and returns it.
+    /// Checks the outcome against the rules, and returns it.
     func verdict() async -> Outcome {
       let outcome = await Outcome(task.result)
       switch outcome {
@@ -77,10 +77,10 @@ import TimeoutTask
       return outcome
     }
 
-    /// `#expect` for conditions that are checked very often.
+    /// A fast `#expect`.
     private func check(_ condition: Bool, sourceLocation: SourceLocation = #_sourceLocation) {
       if condition { return }
-      Issue.record("Heat \(number) with \(blows) broke a rule.", sourceLocation: sourceLocation)
+      Issue.record("Heat \(number) with \(blows) violated a rule.", sourceLocation: sourceLocation)
     }
   }
 
@@ -98,7 +98,7 @@ import TimeoutTask
     }
   }
 
-  @Test func theFirstOfManyWinsAndAllAreToldTheSame() async {
+  @Test func theFirstEventWinsAndAllWaitersGetTheSame() async {
     let contestants = Contestants(Blow.allCases.count)
     defer { contestants.dismiss() }
     var counts = (results: 0, timeouts: 0, cancellations: 0)
@@ -108,7 +108,7 @@ import TimeoutTask
       let heats = (0..<size).map { Heat(round * size + $0) }
       await contestants.race { contestant in
         for heat in heats {
-          // Each thread strikes each blow now and then, so that none is always the first.
+          // The threads take turns with the events, so that none is always the first.
           let blow = (contestant + heat.number) % Blow.allCases.count
           heat.strike(Blow.allCases[blow])
         }
@@ -123,6 +123,6 @@ import TimeoutTask
     }
     #expect(
       counts.results > 0 && counts.timeouts > 0 && counts.cancellations > 0,
-      "Races won: \(counts).")
+      "Winners: \(counts).")
   }
 }

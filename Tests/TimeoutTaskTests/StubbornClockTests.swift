@@ -2,9 +2,9 @@ import Clocks
 import Testing
 import TimeoutTask
 
-/// Clocks whose sleeps do not end when they are cancelled.
+/// Clocks whose sleeps ignore cancellation.
 @Suite struct StubbornClockTests {
-  /// A clock whose sleeps end when its gate is opened, and not before.
+  /// A clock whose sleeps end only when its gate is opened.
   private final class StubbornClock: Clock {
     let gate = Gate()
     let ended = Gate()
@@ -17,7 +17,7 @@ import TimeoutTask
     }
   }
 
-  @Test func theResultIsNotHeldBack() async throws {
+  @Test func aResultIsReturnedBeforeTheSleepEnds() async throws {
     let clock = StubbornClock()
     #expect(try await withTimeout(.seconds(1), clock: clock) { 5 } == 5)
     await #expect(throws: Failure.self) {
@@ -28,7 +28,7 @@ import TimeoutTask
     await clock.ended.pass()
   }
 
-  @Test func aCancelledCallerIsNotHeldBack() async {
+  @Test func aCancelledCallerReturnsBeforeTheSleepEnds() async {
     let clock = StubbornClock()
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
@@ -38,8 +38,8 @@ import TimeoutTask
     clock.gate.open()
   }
 
-  /// The sleep ends while the operation is under way, but it had been cancelled before.
-  @Test func aSleepThatEndsAfterItsCallerWasCancelledIsNoTimeout() async {
+  /// The sleep is cancelled, and ends while the operation still runs.
+  @Test func aSleepThatEndsAfterACancellationCausesNoTimeout() async {
     let clock = StubbornClock()
     let started = Gate()
     let goOn = Gate()
@@ -58,7 +58,33 @@ import TimeoutTask
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  /// A clock that has come to every deadline, but whose sleeps end when they are cancelled only.
+  /// A clock whose sleeps return, or throw its own error, when they are cancelled.
+  private struct QuietClock: Clock {
+    var error: Failure?
+    var now: ContinuousClock.Instant { .now }
+    var minimumResolution: Duration { .zero }
+
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+      try? await HandFiredClock().sleep(for: .seconds(1))
+      if let error { throw error }
+    }
+  }
+
+  /// The test clock runs the tasks in order: the timer ends before the operation begins.
+  @Test(arguments: [nil, Failure()])
+  func aCancelledSleepThatEndsBeforeTheOperationBeginsIsIgnored(_ error: Failure?) async {
+    let clock = TestClock()
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await withTimeout(.seconds(1), clock: QuietClock(error: error)) {
+        try Task.checkCancellation()
+      }
+    }
+    await clock.settle()
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+
+  /// A clock that has reached each deadline, but whose sleeps end only when they are cancelled.
   private final class LateClock: Clock {
     let cancelled = Gate()
     let deadlines = Log<ContinuousClock.Instant>()
@@ -77,7 +103,7 @@ import TimeoutTask
     }
   }
 
-  @Test func aTimerIsCancelledThoughItsTimeIsOverBeforeItIsKnown() async throws {
+  @Test func aTimerWhoseTimeIsOverBeforeItIsKeptIsCancelled() async throws {
     let clock = LateClock()
     let task = TimeoutTask(timeout: .seconds(1), clock: clock) { Task.isCancelled }
     await #expect(throws: TimeoutError(timeout: .seconds(1))) { try await task.value }
@@ -87,7 +113,7 @@ import TimeoutTask
     await other.cancelled.pass()
   }
 
-  @Test func withoutAnyTimeNoSleepIsBegun() async throws {
+  @Test func withoutTimeNoSleepStarts() async throws {
     let clock = LateClock()
     #expect(try await withTimeout(.zero, clock: clock) { Task.isCancelled })
     #expect(try await withDeadline(clock.now, clock: clock) { Task.isCancelled })

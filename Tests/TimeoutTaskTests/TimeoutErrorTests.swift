@@ -8,7 +8,7 @@ import TimeoutTask
 #endif
 
 @Suite struct TimeoutErrorTests {
-  @Test func theDescriptionBeginsWithTheSameSentenceAndSaysWhatIsKnown() {
+  @Test func theDescriptionContainsWhatIsKnown() {
     #expect(TimeoutError().errorDescription == "The operation timed out.")
     #expect(
       TimeoutError(timeout: .seconds(3)).errorDescription
@@ -22,7 +22,7 @@ import TimeoutTask
   }
 
   @Test(arguments: [Duration.zero, .seconds(-1), .seconds(-Int64.max) * 4])
-  func withoutAnyTimeItSaysSo(_ timeout: Duration) {
+  func theDescriptionStatesThatThereWasNoTime(_ timeout: Duration) {
     #expect(
       TimeoutError(timeout: timeout, operation: "ask").errorDescription
         == "The operation timed out. There was no time left when it began. It was: ask.")
@@ -31,11 +31,11 @@ import TimeoutTask
         == "The operation timed out. There was no time left when it began.")
   }
 
-  @Test func anEmptyNameIsNoName() {
+  @Test func anEmptyNameIsLeftOut() {
     #expect(TimeoutError(operation: "").errorDescription == "The operation timed out.")
   }
 
-  @Test func whatTheOperationThrewIsADetailForDevelopers() {
+  @Test func theUnderlyingErrorIsInTheDescriptionForDevelopersOnly() {
     let error = TimeoutError(operation: "ask", underlyingError: Failure())
     #expect(error.errorDescription == "The operation timed out. It was: ask.")
     #expect(
@@ -44,12 +44,12 @@ import TimeoutTask
     #expect(error == TimeoutError(operation: "ask"))
   }
 
-  @Test func itIsALocalizedErrorAndDescribesItself() {
+  @Test func theErrorIsALocalizedErrorWithTheSameDescription() {
     let error: any Error = TimeoutError(timeout: .seconds(1))
     #expect((error as? any LocalizedError)?.errorDescription == "\(error)")
   }
 
-  @Test func itSaysHowLongWasAllowedAndWhatWasDone() {
+  @Test func theErrorContainsTheTimeAndTheOperation() {
     let error = TimeoutError(timeout: .seconds(2), operation: "ask")
     #expect(error.timeout == .seconds(2))
     #expect(error.operation == "ask")
@@ -70,11 +70,11 @@ import TimeoutTask
     }
   }
 
-  @Test func theClassHasItUnderItsOwnName() async {
+  @Test func theErrorIsAMemberOfTheClass() async {
     let task = TimeoutTask(seconds: 0, name: "nothing") {}
     do {
       try await task.value
-      Issue.record("There was no time.")
+      Issue.record("The timeout should have passed.")
     } catch is TimeoutTask.TimeoutError {
     } catch {
       Issue.record(error)

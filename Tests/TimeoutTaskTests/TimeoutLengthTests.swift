@@ -3,12 +3,12 @@ import Testing
 
 @testable import TimeoutTask
 
-/// Timeouts of every length, sensible or not.
+/// Timeouts of all lengths, from negative to infinite.
 @Suite struct TimeoutLengthTests {
   let clock = TestClock()
 
   @Test(arguments: [Duration.zero, .seconds(-1), .seconds(-Int64.max)])
-  func noTimeAtAllStartsAndCancelsTheWork(_ timeout: Duration) async {
+  func withoutTimeTheWorkIsStartedAndCancelled(_ timeout: Duration) async {
     let log = Log<Bool>()
     let task = TimeoutTask(timeout: timeout, clock: clock) { log.add(Task.isCancelled) }
     #expect(clock.pendingSleeps.isEmpty)
@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(arguments: [0, -0.0, -1, -.infinity, -1e300, .nan, .signalingNaN, -.leastNonzeroMagnitude])
-  func secondsThatLeaveNoTimeStartAndCancelTheWork(_ seconds: Double) async {
+  func withoutSecondsTheWorkIsStartedAndCancelled(_ seconds: Double) async {
     let log = Log<Bool>()
     let task = TimeoutTask(seconds: seconds) { log.add(Task.isCancelled) }
     await #expect(throws: TimeoutError.self) { try await task.value }
@@ -38,7 +38,7 @@ import Testing
     #expect(try await task.value == 8)
   }
 
-  @Test func forEverNeedsNoTimer() async throws {
+  @Test func anInfiniteTimeoutNeedsNoTimer() async throws {
     let gate = Gate()
     let forEver = [
       Duration.seconds(1 << 62), .seconds(Int64.max), .seconds(Int64.max) * 4,
@@ -54,7 +54,7 @@ import Testing
     try await task.value
   }
 
-  @Test func secondsBecomeTheDurationThatTheySay() {
+  @Test func secondsBecomeADuration() {
     #expect(Duration(timeoutInSeconds: 0.25) == .milliseconds(250))
     #expect(Duration(timeoutInSeconds: 3) == .seconds(3))
     #expect(Duration(timeoutInSeconds: -3) == .seconds(-3))
@@ -63,7 +63,7 @@ import Testing
     #expect(Duration(timeoutInSeconds: -.infinity) == .zero - .forEver)
   }
 
-  @Test func aClockMayHaveDurationsOfItsOwn() async {
+  @Test func aClockMayHaveItsOwnDurationType() async {
     let clock = TestClock<Ticks>()
     let task = TimeoutTask(timeout: Ticks(count: 3), clock: clock) {
       try await clock.sleep(for: Ticks(count: 4))

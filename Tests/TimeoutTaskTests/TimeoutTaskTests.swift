@@ -2,7 +2,7 @@ import Clocks
 import Testing
 import TimeoutTask
 
-/// One test for each rule of what a `TimeoutTask` does, on virtual time.
+/// One test for each rule of `TimeoutTask`, in virtual time.
 @Suite struct TimeoutTaskTests {
   let clock = TestClock()
   let log = Log<String>()
@@ -44,7 +44,7 @@ import TimeoutTask
     _ = task
   }
 
-  @Test @MainActor func theTimerIsOnTheClockAtOnceOnTheMainActorToo() async {
+  @Test @MainActor func onTheMainActorTheTimerIsOnTheClockImmediately() async {
     let task = TimeoutTask(timeout: .seconds(3), clock: clock) {}
     #expect(clock.pendingSleeps.map(\.deadline.offset) == [.seconds(3)])
     await clock.settle()
@@ -74,7 +74,7 @@ import TimeoutTask
     #expect(try await task.result.get() == 4)
   }
 
-  @Test func theWorksOwnErrorWins() async {
+  @Test func anErrorOfTheWorkWins() async {
     let task = TimeoutTask(timeout: .seconds(2), clock: clock) { [clock] in
       try await clock.sleep(for: .seconds(1))
       throw Failure()
@@ -111,7 +111,7 @@ import TimeoutTask
   }
 
   @Test(arguments: ["result", "error", "timeout", "cancellation"])
-  func allWhoWaitGetTheSameBeforeAndAfterTheOutcome(_ kind: String) async {
+  func allWaitersGetTheSameBeforeAndAfterTheOutcome(_ kind: String) async {
     let task = TimeoutTask(timeout: .seconds(2), clock: clock) { [clock] in
       if kind == "result" || kind == "error" { try await clock.sleep(for: .seconds(1)) }
       if kind == "error" { throw Failure() }
@@ -135,7 +135,7 @@ import TimeoutTask
     for waiter in before + after { #expect(await waiter.value == expected[kind]) }
   }
 
-  @Test func waitersWakeInTheOrderInWhichTheyCame() async {
+  @Test func waitersWakeInFIFOOrder() async {
     let task = TimeoutTask(timeout: .seconds(1), clock: clock) { [clock] in
       try await clock.sleep(for: .seconds(2))
     }
@@ -163,7 +163,7 @@ import TimeoutTask
     gate.open()
   }
 
-  @Test func waitersGetTheErrorFirstAndThenTheWorkIsCancelled() async {
+  @Test func waitersGetTheErrorBeforeTheWorkIsCancelled() async {
     let gate = Gate()
     let task = TimeoutTask(timeout: .seconds(1), clock: clock) { [log] in
       await withTaskCancellationHandler {
@@ -183,7 +183,7 @@ import TimeoutTask
     gate.open()
   }
 
-  @Test func theWorkIsCancelledEvenIfNobodyWaits() async {
+  @Test func withoutAWaiterTheTimeoutCancelsTheWork() async {
     TimeoutTask(timeout: .seconds(1), clock: clock) { [clock, log] in
       do { try await clock.sleep(for: .seconds(5)) } catch { log.add("\(clock.now) \(error)") }
     }
@@ -191,7 +191,7 @@ import TimeoutTask
     #expect(log.all == ["1.0 seconds CancellationError()"])
   }
 
-  @Test func aLateResultIsDroppedOrHandedToTheHandler() async throws {
+  @Test func aLateResultIsPassedToTheHandler() async throws {
     let gate = Gate()
     let late = Log<Result<Int, any Error>>()
     let task = TimeoutTask(timeout: .seconds(1), clock: clock) {
@@ -209,7 +209,7 @@ import TimeoutTask
     await #expect(throws: TimeoutError.self) { try await task.value }
   }
 
-  @Test func aLateErrorIsHandedToTheHandlerToo() async {
+  @Test func aLateErrorIsPassedToTheHandler() async {
     let late = Log<Result<Void, any Error>>()
     TimeoutTask(timeout: .seconds(1), clock: clock) { [clock] in
       do { try await clock.sleep(for: .seconds(2)) } catch { throw Failure() }
@@ -235,7 +235,7 @@ import TimeoutTask
 
   // MARK: - When the work ends first
 
-  @Test func theTimerIsGoneInTheInstantInWhichTheWorkEnds() async throws {
+  @Test func theTimerLeavesTheClockWhenTheWorkEnds() async throws {
     let task = TimeoutTask(timeout: .seconds(5), clock: clock) { [clock] in
       try await clock.sleep(for: .seconds(1))
       return 1
@@ -250,7 +250,7 @@ import TimeoutTask
     try await clock.checkSuspension()
   }
 
-  @Test func theTimerIsGoneAfterCancelToo() async throws {
+  @Test func cancelRemovesTheTimerFromTheClock() async throws {
     let gate = Gate()
     let task = TimeoutTask(timeout: .seconds(5), clock: clock) { await gate.pass() }
     task.cancel()

@@ -2,10 +2,9 @@ import Foundation
 import Testing
 import TimeoutTask
 
-/// The timer has left its clock when anyone is told of the outcome, also where threads run side by
-/// side.
+/// The timer leaves its clock before a waiter is resumed, also when tasks run in parallel.
 @Suite struct TimerOrderTests {
-  /// A clock whose sleeps take a moment to be cancelled.
+  /// A clock that takes a moment to cancel a sleep.
   private struct SluggishClock: Clock {
     let log: Log<String>
 
@@ -23,7 +22,7 @@ import TimeoutTask
     }
   }
 
-  @Test func theTimerLeavesBeforeAWaiterIsTold() async {
+  @Test func theTimerIsCancelledBeforeAWaiterIsResumed() async {
     let log = Log<String>()
     let gate = Gate()
     let task = TimeoutTask(timeout: .seconds(3600), clock: SluggishClock(log: log)) {

@@ -7,7 +7,7 @@ import TimeoutTask
   import FoundationNetworking
 #endif
 
-/// What `URLSession` makes of a cancellation is an error of its own: a timeout is one all the same.
+/// `URLSession` has its own error for a cancellation. A timeout is thrown as `TimeoutError` anyway.
 @Suite struct URLSessionTests {
   /// A server that never answers.
   private final class SilentProtocol: URLProtocol {
@@ -29,7 +29,7 @@ import TimeoutTask
       && (error?.underlyingError as? URLError)?.code == .cancelled
   }
 
-  @Test func withTimeoutThrowsATimeoutErrorWithWhatTheSessionHasThrown() async {
+  @Test func withTimeoutThrowsATimeoutErrorThatContainsTheSessionsError() async {
     for _ in 0..<2 {
       let error = await #expect(throws: TimeoutError.self) {
         try await withTimeout(.milliseconds(30), name: "load") {
@@ -40,7 +40,7 @@ import TimeoutTask
     }
   }
 
-  @Test func onAnotherClockToo() async throws {
+  @Test func theSameIsTrueOnATestClock() async throws {
     let clock = TestClock()
     let task = Task {
       try await withTimeout(.seconds(30), clock: clock, name: "load") {
@@ -52,7 +52,7 @@ import TimeoutTask
     #expect(isTimeout(error, of: .seconds(30)), "\(String(describing: error))")
   }
 
-  @Test func aTimeoutTaskThrowsATimeoutErrorToo() async {
+  @Test func aTimeoutTaskThrowsATimeoutError() async {
     for _ in 0..<2 {
       let task = TimeoutTask(timeout: .milliseconds(30), name: "load") { [session, url] in
         try await session.data(from: url).0
@@ -63,7 +63,7 @@ import TimeoutTask
     }
   }
 
-  /// A request that is cancelled before its time is over has not timed out.
+  /// A request that is cancelled before the timeout has not timed out.
   @Test func aCancelledCallerGetsTheSessionsOwnError() async {
     let clock = TestClock()
     let task = Task {

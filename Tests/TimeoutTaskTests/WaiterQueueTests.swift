@@ -3,7 +3,7 @@ import Testing
 @testable import TimeoutTask
 
 @Suite struct WaiterQueueTests {
-  @Test func waitersStayInTheOrderOfTheirTickets() {
+  @Test func waitersAreInTheOrderOfTheirTickets() {
     var queue = WaiterQueue<Int>()
     let tickets = (0..<8).map { _ in queue.takeTicket() }
     for number in [3, 0, 1, 7, 6, 2, 5, 4] { queue.add(number, with: tickets[number]) }
@@ -11,7 +11,7 @@ import Testing
     #expect(queue.count == 8)
   }
 
-  @Test func aWaiterIsTakenOutOnce() {
+  @Test func aWaiterIsRemovedOnce() {
     var queue = WaiterQueue<Int>()
     let tickets = (0..<3).map { _ in queue.takeTicket() }
     for number in 0..<3 { queue.add(number, with: tickets[number]) }
@@ -25,7 +25,7 @@ import Testing
     #expect(queue.all == [])
   }
 
-  @Test func aTicketWithoutAWaiterTakesNobodyOut() {
+  @Test func aTicketWithoutAWaiterRemovesNothing() {
     var queue = WaiterQueue<Int>()
     let early = queue.takeTicket()
     let late = queue.takeTicket()
@@ -35,7 +35,7 @@ import Testing
     #expect(queue.all == [0, 1])
   }
 
-  @Test func anyOrderOfLeavingKeepsTheRestInOrder() {
+  @Test func removingWaitersInAnyOrderKeepsTheOrder() {
     var generator = SystemRandomNumberGenerator()
     for _ in 0..<100 {
       var queue = WaiterQueue<Int>()
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func theWaitersWhoHaveLeftTakeNoPlace() {
+  @Test func removedWaitersTakeNoMemory() {
     var queue = WaiterQueue<Int>()
     for number in 0..<10_000 {
       let ticket = queue.takeTicket()

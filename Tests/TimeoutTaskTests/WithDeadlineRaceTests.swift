@@ -2,9 +2,9 @@ import Testing
 import TimeoutTask
 
 /// The deadline, the end of the operation, and a cancellation of the caller arrive together, each
-/// from a thread of its own.
+/// from a different thread.
 ///
-/// `TIMEOUT_TASK_TEST_COUNT` says how often: see `testCount()`.
+/// See `testCount()`.
 @Suite struct WithDeadlineRaceTests {
   enum Blow: Int, CaseIterable {
     case letTheOperationEnd, letTheDeadlinePass, cancelTheCaller
@@ -19,7 +19,7 @@ import TimeoutTask
 
     init(_ number: Int) {
       self.number = number
-      // The operation has to end some time; each of the others is missing in every fourth heat.
+      // The operation has to end. Each of the other events is left out in every fourth heat.
       blows = Set(
         Blow.allCases.filter { $0 == .letTheOperationEnd || number >> ($0.rawValue * 2) & 3 != 0 })
       task = Task.immediate { [clock, gate] in
@@ -40,7 +40,7 @@ import TimeoutTask
       }
     }
 
-    /// Checks what came of it against the rules, and returns it.
+    /// Checks the outcome against the rules, and returns it.
     func verdict() async -> Outcome {
       let outcome: Outcome
       switch await task.result {
@@ -61,7 +61,7 @@ import TimeoutTask
 
     private func check(_ condition: Bool, sourceLocation: SourceLocation = #_sourceLocation) {
       if condition { return }
-      Issue.record("Heat \(number) with \(blows) broke a rule.", sourceLocation: sourceLocation)
+      Issue.record("Heat \(number) with \(blows) violated a rule.", sourceLocation: sourceLocation)
     }
   }
 
@@ -69,7 +69,7 @@ import TimeoutTask
     case result, timeout, cancellation
   }
 
-  @Test func whicheverComesFirstHasTheSay() async {
+  @Test func theFirstEventDecides() async {
     let contestants = Contestants(Blow.allCases.count)
     defer { contestants.dismiss() }
     var counts: [Outcome: Int] = [:]
@@ -84,7 +84,7 @@ import TimeoutTask
       }
       for heat in heats { counts[await heat.verdict(), default: 0] += 1 }
     }
-    print("Ends: \(counts).")
+    print("Winners: \(counts).")
     #expect(counts.count == 3)
   }
 }

@@ -2,7 +2,7 @@ import Clocks
 import Testing
 import TimeoutTask
 
-/// One test for each rule of `withDeadline` and `withTimeout`, on virtual time.
+/// One test for each rule of `withDeadline` and `withTimeout`, in virtual time.
 @Suite struct WithDeadlineTests {
   let clock = TestClock()
   let log = Log<String>()
@@ -11,9 +11,9 @@ import TimeoutTask
     clock.now.advanced(by: duration)
   }
 
-  // MARK: - What comes back
+  // MARK: - Result and errors
 
-  @Test func aResultInTimeComesBackAndTheTimerIsGone() async throws {
+  @Test func aResultInTimeIsReturnedAndTheTimerIsGone() async throws {
     let task = Task { [clock, log] in
       let result = try await withTimeout(.seconds(5), clock: clock) {
         try await clock.sleep(for: .seconds(1))
@@ -27,14 +27,14 @@ import TimeoutTask
     #expect(log.all == ["1.0 seconds, 0 sleeps"])
   }
 
-  @Test func theOperationsErrorComesBack() async throws {
+  @Test func theOperationsErrorIsThrown() async throws {
     await #expect(throws: Failure.self) {
       try await withDeadline(after(.seconds(1)), clock: clock) { throw Failure() }
     }
     try await clock.checkSuspension()
   }
 
-  @Test func aCancellationErrorOfTheOperationsOwnComesBackAsSuch() async {
+  @Test func aCancellationErrorOfTheOperationIsThrownUnchanged() async {
     await #expect(throws: CancellationError.self) {
       try await withDeadline(after(.seconds(1)), clock: clock) { throw CancellationError() }
     }
@@ -58,7 +58,7 @@ import TimeoutTask
     #expect(log.all == ["2.0 seconds"])
   }
 
-  @Test func theErrorSaysHowLongADeadlineAllowed() async {
+  @Test func theErrorContainsTheTimeUntilTheDeadline() async {
     await clock.advance(by: .seconds(10))
     let deadline = after(.seconds(3))
     let task = Task { [clock] in
@@ -68,7 +68,7 @@ import TimeoutTask
     await #expect(throws: TimeoutError(timeout: .seconds(3))) { try await task.value }
   }
 
-  @Test func aLateResultComesBackAsAResult() async throws {
+  @Test func aLateResultIsReturned() async throws {
     let task = Task { [clock] in
       try await withDeadline(clock.now.advanced(by: .seconds(1)), clock: clock) {
         try? await clock.sleep(for: .seconds(2))
@@ -79,8 +79,8 @@ import TimeoutTask
     #expect(try await task.value == (true, .seconds(1)))
   }
 
-  /// Libraries make errors of their own of a cancellation, such as `URLError.cancelled`.
-  @Test func whateverTheOperationThrowsWhenItIsCancelledIsInsideTheTimeoutError() async throws {
+  /// Libraries have their own errors for a cancellation, such as `URLError.cancelled`.
+  @Test func theErrorOfACancelledOperationIsInsideTheTimeoutError() async throws {
     let task = Task { [clock] in
       try await withTimeout(.seconds(1), clock: clock) {
         do { try await clock.sleep(for: .seconds(2)) } catch { throw Failure() }
@@ -91,19 +91,19 @@ import TimeoutTask
     #expect(error?.underlyingError as? Failure == Failure())
   }
 
-  @Test func theCancellationErrorIsInsideToo() async throws {
+  @Test func aCancellationErrorIsInsideTheTimeoutError() async throws {
     let error = await #expect(throws: TimeoutError(timeout: .zero)) {
       try await withTimeout(.zero, clock: clock) { try Task.checkCancellation() }
     }
     #expect(error?.underlyingError is CancellationError)
   }
 
-  /// Its caller has been told of neither: the inner error is inside, and has its own inside.
-  @Test func aLateTimeoutErrorOfAnInnerDeadlineIsInsideToo() async throws {
+  /// The outer error contains the inner one, which contains the error of the operation.
+  @Test func aLateTimeoutErrorOfAnInnerDeadlineIsInsideTheOuterOne() async throws {
     let task = Task { [clock] in
       try await withTimeout(.seconds(3), clock: clock, name: "outer") {
         try await withTimeout(.seconds(2), clock: clock, name: "inner") {
-          // Goes on after both deadlines.
+          // Continues after both deadlines.
           while clock.now.offset < .seconds(3) {
             await Task.detached { try? await clock.sleep(for: .seconds(1)) }.value
           }
@@ -120,7 +120,7 @@ import TimeoutTask
     #expect(inner.underlyingError is Failure)
   }
 
-  @Test func anErrorInTimeIsNotATimeoutEvenIfItLooksLikeCancellation() async throws {
+  @Test func anErrorInTimeIsThrownUnchangedEvenACancellationError() async throws {
     await #expect(throws: Failure.self) {
       try await withTimeout(.seconds(1), clock: clock) { throw Failure() }
     }
@@ -129,8 +129,8 @@ import TimeoutTask
     }
   }
 
-  /// Whoever cancels first has the say.
-  @Test func anErrorOfACancelledCallerIsPassedOnThoughTheDeadlinePassesMeanwhile() async {
+  /// The first cancellation decides.
+  @Test func aCancelledCallerGetsTheOperationsErrorThoughTheDeadlinePasses() async {
     let task = Task { [clock] in
       try await withTimeout(.seconds(2), clock: clock) {
         await Task.detached { try? await clock.sleep(for: .seconds(3)) }.value
@@ -230,7 +230,7 @@ import TimeoutTask
     }
   }
 
-  @Test func itCanBeAChildTask() async throws {
+  @Test func withTimeoutCanRunInAChildTask() async throws {
     async let first = withTimeout(.seconds(1), clock: clock) { 1 }
     async let second = withDeadline(after(.seconds(1)), clock: clock) { 2 }
     #expect(try await first + second == 3)

@@ -7,13 +7,13 @@ import TimeoutTask
   let clock = TestClock()
   let log = Log<Duration>()
 
-  /// Gives the same number again and again.
+  /// A generator that always returns the same number.
   private struct Constant: RandomNumberGenerator {
     let number: UInt64
     mutating func next() -> UInt64 { number }
   }
 
-  /// A generator that gives the same numbers whenever it starts from the same seed.
+  /// A generator that returns the same numbers for the same seed.
   private struct Seeded: RandomNumberGenerator {
     var state: UInt64
     mutating func next() -> UInt64 {
@@ -24,7 +24,7 @@ import TimeoutTask
 
   // MARK: - Backoff
 
-  @Test func aConstantDelayStaysAndAnExponentialOneGrowsUpToItsEnd() {
+  @Test func anExponentialDelayGrowsUpToTheLongest() {
     let constant = Backoff.constant(.seconds(3))
     #expect(
       (1...4).map { constant.delay(afterFailures: $0) } == Array(repeating: .seconds(3), count: 4))
@@ -39,7 +39,7 @@ import TimeoutTask
     #expect(fast.delay(afterFailures: .max) == .seconds(1 << 62))
   }
 
-  @Test func oddValuesHaveAMeaning() {
+  @Test func unusualValuesDoNotTrap() {
     #expect(Backoff.constant(.seconds(-3)).delay(afterFailures: 1) == .zero)
     let shrinking = Backoff.exponential(from: .seconds(8), factor: -2, upTo: .seconds(20))
     #expect(shrinking.factor == 1)
@@ -83,7 +83,7 @@ import TimeoutTask
 
   // MARK: - Attempts
 
-  /// Fails as often as is asked for, and logs when.
+  /// Throws for the first `count` calls, and logs the time of each.
   private func attempt(failing count: Int) throws(Failure) -> Int {
     log.add(clock.now.offset)
     if log.all.count <= count { throw Failure() }
@@ -93,7 +93,7 @@ import TimeoutTask
   private let backoff = Backoff.exponential(
     from: .seconds(1), upTo: .seconds(4), jitter: .none)
 
-  @Test func itTriesAgainAfterEachPauseAndReturnsTheResult() async throws {
+  @Test func itRetriesAfterEachPauseAndReturnsTheResult() async throws {
     let task = Task {
       try await withRetry(attempts: 9, backoff: backoff, clock: clock) { () throws(Failure) in
         try attempt(failing: 4)
@@ -106,7 +106,7 @@ import TimeoutTask
   }
 
   @Test(arguments: [(3, 3), (1, 1), (0, 1), (.min, 1)])
-  func afterTheLastAttemptItsErrorComesBack(_ attempts: Int, _ count: Int) async throws {
+  func theErrorOfTheLastAttemptIsThrown(_ attempts: Int, _ count: Int) async throws {
     let task = Task {
       do throws(Failure) {
         _ = try await withRetry(attempts: attempts, backoff: backoff, clock: clock) {
@@ -143,7 +143,7 @@ import TimeoutTask
     #expect(log.all == expected)
   }
 
-  @Test func someErrorsAreNotWorthAnotherAttempt() async {
+  @Test func shouldRetryEndsTheAttempts() async {
     struct Fatal: Error {}
     let task = Task {
       try await withRetry(
@@ -168,7 +168,7 @@ import TimeoutTask
         try attempt(failing: 9)
       }
     }
-    // The next attempt would come too late: that is known at once, and not after the pause.
+    // That the next attempt would be too late is known before the pause.
     await clock.advance(by: log.all.last ?? .zero)
     await clock.run()
     await #expect(throws: Failure.self) { try await task.value }
@@ -176,7 +176,7 @@ import TimeoutTask
     #expect(clock.now.offset == log.all.last)
   }
 
-  @Test func noPauseIsBegunThatEndsAtTheDeadlineOrLater() async {
+  @Test func noPauseStartsThatWouldEndAtTheDeadlineOrLater() async {
     let task = Task {
       try await withTimeout(.seconds(3), clock: clock) {
         try await withRetry(attempts: 9, backoff: backoff, clock: clock) {
@@ -185,13 +185,13 @@ import TimeoutTask
       }
     }
     await clock.advance(by: .seconds(1))
-    // At one second it is known that the third attempt would begin at the deadline.
+    // At one second the third attempt is known to begin at the deadline.
     await #expect(throws: Failure.self) { try await task.value }
     #expect(clock.now.offset == .seconds(1))
     #expect(log.all == [.zero, .seconds(1)])
   }
 
-  @Test func aDeadlineOnAnotherClockCancelsThePauseAndTheLastErrorIsInside() async {
+  @Test func aDeadlineOnAnotherClockCancelsThePauseAndContainsTheLastError() async {
     let other = TestClock()
     let task = Task {
       try await withTimeout(.seconds(1), clock: other) {
@@ -207,7 +207,7 @@ import TimeoutTask
     #expect(log.all == [.zero])
   }
 
-  @Test func cancellationEndsThePauseAndThereIsNoFurtherAttempt() async throws {
+  @Test func cancellationEndsThePauseAndTheAttempts() async throws {
     let task = Task {
       try await withRetry(attempts: 9, backoff: backoff, clock: clock) { try attempt(failing: 9) }
     }
@@ -218,7 +218,7 @@ import TimeoutTask
     try await clock.checkSuspension()
   }
 
-  @Test func aTaskThatIsCancelledAlreadyTriesOnceAndNobodyIsAsked() async {
+  @Test func aCancelledTaskTriesOnceWithoutAskingShouldRetry() async {
     let asked = Log<Void>()
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
@@ -235,7 +235,7 @@ import TimeoutTask
     #expect(asked.all.isEmpty)
   }
 
-  @Test func aClockThatFailsIsTheEnd() async {
+  @Test func anErrorOfTheClockEndsTheAttempts() async {
     await #expect(throws: Failure.self) {
       try await withRetry(backoff: .constant(.seconds(1)), clock: FailingClock()) {
         try attempt(failing: 9)
@@ -244,7 +244,7 @@ import TimeoutTask
     #expect(log.all.count == 1)
   }
 
-  @Test func eachAttemptMayHaveATimeoutOfItsOwn() async throws {
+  @Test func eachAttemptMayHaveItsOwnTimeout() async throws {
     let task = Task {
       try await withRetry(attempts: 3, backoff: .constant(.seconds(1)), clock: clock) {
         try await withTimeout(.seconds(2), clock: clock) {

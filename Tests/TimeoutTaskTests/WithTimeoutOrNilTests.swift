@@ -6,7 +6,7 @@ import TimeoutTask
 @Suite struct WithTimeoutOrNilTests {
   let clock = TestClock()
 
-  @Test func aResultInTimeOrLateComesBack() async {
+  @Test func aResultInTimeOrLateIsReturned() async {
     #expect(await withTimeoutOrNil(.seconds(1), clock: clock) { 1 } == 1)
     #expect(await withDeadlineOrNil(clock.now, clock: clock) { Task.isCancelled } == true)
     #expect(await withTimeoutOrNil(.seconds(3600)) { 3 } == 3)
@@ -15,7 +15,7 @@ import TimeoutTask
     #expect(await withDeadlineOrNil(.now + .seconds(Int64.max)) { 6 } == 6)
   }
 
-  @Test func nilComesBackAtTheDeadlineWhateverIsThrown() async throws {
+  @Test func anyErrorAfterTheDeadlineBecomesNil() async throws {
     let clock = clock
     let cancelled = Task {
       try await withTimeoutOrNil(.seconds(2), clock: clock) {
@@ -36,20 +36,20 @@ import TimeoutTask
     try await clock.checkSuspension()
   }
 
-  /// What is thrown is known: this compiles without a cast.
-  @Test func anErrorInTimeComesBackAsItIs() async {
+  /// The type of the error is known: this compiles without a cast.
+  @Test func anErrorInTimeIsThrownWithItsType() async {
     do throws(Failure) {
       _ = try await withTimeoutOrNil(.seconds(1), clock: clock) { () throws(Failure) -> Int in
         throw Failure()
       }
-      Issue.record("It threw nothing.")
+      Issue.record("No error was thrown.")
     } catch {
       let failure: Failure = error
       #expect(failure == Failure())
     }
   }
 
-  @Test func cancellingTheCallerIsNoTimeout() async {
+  @Test func cancellingTheCallerCausesNoTimeout() async {
     let task = Task { [clock] in
       try await withTimeoutOrNil(.seconds(2), clock: clock) {
         try await clock.sleep(for: .seconds(5))
@@ -60,8 +60,8 @@ import TimeoutTask
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  /// Otherwise code would go on that has no time left.
-  @Test func aDeadlineAroundItIsNoneOfItsOwn() async {
+  /// With `nil`, code would continue that has no time left.
+  @Test func aPassedOuterDeadlineGivesAnErrorAndNotNil() async {
     let log = Log<String>()
     let task = Task { [clock] in
       try await withTimeout(.seconds(1), clock: clock, name: "outer") {
@@ -78,7 +78,7 @@ import TimeoutTask
     #expect(log.all == [])
   }
 
-  @Test func aClockThatFailsCancelsTheOperationWhoseErrorComesBack() async {
+  @Test func anErrorOfTheClockCancelsTheOperationAndItsErrorIsThrown() async {
     await #expect(throws: Failure.self) {
       try await withTimeoutOrNil(.seconds(1), clock: FailingClock()) { () throws(Failure) in
         while !Task.isCancelled { try? await clock.sleep(for: .seconds(1)) }
@@ -95,7 +95,7 @@ import TimeoutTask
     let result = await withTimeoutOrNil(.seconds(1), clock: clock) { NotCopyable(number: 6) }
     switch consume result {
     case .some(let value): #expect(value.number == 6)
-    case nil: Issue.record("There was time.")
+    case nil: Issue.record("The timeout should not have passed.")
     }
   }
 }

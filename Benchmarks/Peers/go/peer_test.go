@@ -1,8 +1,8 @@
 // The workloads of Benchmarks on the time of Go's testing/synctest.
 //
 // Built with "go test -c", and run with WORKLOAD and COUNT in the environment; prints the
-// nanoseconds (or bytes) an operation. As the other programs do, it does the work once to warm up,
-// then at least three times, until a fifth of a second is over, and prints the median.
+// nanoseconds (or bytes) per operation. Like the other programs, it runs the work once to warm up,
+// then at least three times and for at least 0.2 seconds, and prints the median.
 package peer
 
 import (
@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// Real time, which package time does not tell in a bubble.
+// Real time. In a bubble, package time reads virtual time.
 func nanoseconds() float64 {
 	var now syscall.Timeval
 	_ = syscall.Gettimeofday(&now)
@@ -34,7 +34,7 @@ func shuffled(count int) []int {
 	return numbers
 }
 
-// In a bubble; gives what body gives.
+// Returns the result of body, which runs in a bubble.
 func inBubble(t *testing.T, body func() float64) (result float64) {
 	synctest.Test(t, func(*testing.T) { result = body() })
 	return result
@@ -111,7 +111,7 @@ func loop(t *testing.T, count int) float64 {
 	})
 }
 
-// Time moves by sleeping here.
+// A sleep advances the time of the bubble.
 func advancePastNothing(t *testing.T, count int) float64 {
 	return inBubble(t, func() float64 {
 		begin := nanoseconds()
@@ -122,7 +122,7 @@ func advancePastNothing(t *testing.T, count int) float64 {
 	})
 }
 
-// A bubble each, side by side.
+// Concurrent bubbles, one for each test.
 func parallelTests(t *testing.T, count int) float64 {
 	begin := nanoseconds()
 	done := make(chan struct{})

@@ -26,8 +26,8 @@ struct Benchmarks: AsyncParsableCommand {
   @Option(help: .hidden)
   var count = 0
 
-  /// What is measured in a process of its own: one that has had memory before uses it again, and one
-  /// that has had a clock is a test's for good.
+  /// The workloads that need a process of their own, because a process reuses memory, and its hooks stay
+  /// installed after its first clock.
   enum Child: String, ExpressibleByArgument {
     case sleeping, suspended, strangers, strangersBesideAClock, hopInATest, hopOfNoTest
     case loop, recordedLoop, schedules, scopesOfFiftyJobs
@@ -55,7 +55,7 @@ struct Benchmarks: AsyncParsableCommand {
       }
     }
 
-    /// Has another process measure it.
+    /// Measures the workload in another process.
     func measureInAProcessOfItsOwn(_ count: Int) -> Double {
       let process = Process()
       process.executableURL = Bundle.main.executableURL
@@ -84,19 +84,19 @@ struct Benchmarks: AsyncParsableCommand {
         floor: Measurement(runs: []))
       for run in 0...runs {
         let (our, its) = (await ours(), await floor())
-        // The first pair warms up.
+        // The first pair is the warm-up.
         if run == 0 { continue }
         row.ours.runs.append(our)
         row.floor?.runs.append(its)
       }
       rows.append(row)
       print(Report.line(row))
-      // At once, also into a pipe: the whole takes many minutes.
+      // Flush, because a run takes many minutes and may write into a pipe.
       fflush(nil)
     }
 
     print(Report.header)
-    // First what production does, while there is no test clock yet in this process.
+    // First the production code, while this process has no test clock.
     let calls = quick ? 10_000 : 100_000
     await compare(
       "TimeoutTask that succeeds", calls / 10, with: "two children",

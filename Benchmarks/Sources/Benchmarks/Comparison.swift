@@ -1,4 +1,4 @@
-/// What something took, for each of its operations, over several runs.
+/// The cost of an operation in each of several runs.
 struct Measurement: Codable {
   var runs: [Double]
 
@@ -12,7 +12,7 @@ struct Measurement: Codable {
   var maximum: Double { runs.max() ?? .nan }
 }
 
-/// One row of the report: the same work done in two ways, in turn, in one run.
+/// A row of the report: the same work, done alternately in two ways.
 struct Comparison: Codable {
   var name: String
   var count: Int
@@ -21,8 +21,7 @@ struct Comparison: Codable {
   var ours: Measurement
   var floor: Measurement?
 
-  /// The median of the ratios of the pairs, which a machine that is now fast and now slow leaves
-  /// alone.
+  /// The median of the ratios of the pairs, which changes little if the speed of the machine varies.
   var ratio: Double? {
     guard let floor, !floor.runs.isEmpty else { return nil }
     return Measurement(runs: zip(ours.runs, floor.runs).map { $0 / $1 }).median

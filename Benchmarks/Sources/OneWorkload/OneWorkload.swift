@@ -2,15 +2,14 @@ import ArgumentParser
 import Dispatch
 import Workloads
 
-/// Does one workload: once, which is what Scripts/instructions counts, or as often as it takes to
-/// time it, for Benchmarks/compare.
+/// Runs a workload once for Scripts/instructions, or repeatedly for Benchmarks/compare.
 ///
-/// The main thread does nothing but wait, in a way that the counting tool understands: the one in
-/// which an asynchronous `main` waits, it does not.
+/// The main thread only waits, in a way that callgrind supports. It does not support the wait of an
+/// asynchronous `main`.
 @main
 struct OneWorkload: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Does one workload, for Scripts/instructions and Benchmarks/compare.")
+    abstract: "Runs one workload, for Scripts/instructions and Benchmarks/compare.")
 
   @Argument(help: "The workload.")
   var workload: Workload
@@ -27,7 +26,7 @@ struct OneWorkload: ParsableCommand {
       if time {
         print(await median())
       } else {
-        // The first one warms up.
+        // The first run is the warm-up.
         _ = await workload.run(64)
         _ = await workload.run(count)
       }
@@ -36,7 +35,7 @@ struct OneWorkload: ParsableCommand {
     end.wait()
   }
 
-  /// The peers do the same: one to warm up, then at least three, until a fifth of a second is over.
+  /// Runs once to warm up, then at least three times and for at least 0.2 seconds, as the peers do.
   private func median() async -> Double {
     if workload.isMeasuredOnce { return await workload.run(count) }
     _ = await workload.run(count)
@@ -82,7 +81,7 @@ enum Workload: String, ExpressibleByArgument, CaseIterable {
   case floorCancel = "floor-cancel"
   case floorBytes = "floor-bytes"
 
-  /// Memory that was used once is used again: then there is nothing more to see.
+  /// Whether the workload must run once, because a process reuses its memory.
   var isMeasuredOnce: Bool {
     [.bytes, .floorBytes, .timeoutsBytes, .tasksBytes].contains(self)
   }

@@ -1,9 +1,9 @@
-// The queue of sleeps alone, without tasks: the clock's heap, in which an entry has four children, beside a
-// radix heap. Docs/Performance.md says what follows from it.
+// Compares the clock's queue of sleeps, a heap with four children per entry, with a radix heap, without
+// tasks. Docs/Performance.md has the conclusion.
 //
 //     swift run -c release --package-path Benchmarks Queues
 
-/// A heap of deadlines, as `SleepQueue` has it.
+/// The heap of `SleepQueue`.
 struct FourAryHeap {
   struct Entry {
     var deadline: Duration
@@ -58,8 +58,10 @@ struct FourAryHeap {
   }
 }
 
-/// A radix heap: buckets by the highest bit in which a key differs from the one that was taken last. Nothing
-/// can be put in that is earlier than that one (Ahuja, Mehlhorn, Orlin and Tarjan, 1990).
+/// A radix heap (Ahuja, Mehlhorn, Orlin and Tarjan, 1990).
+///
+/// A key's bucket is the highest bit in which it differs from the key removed last. No key may be
+/// earlier than that one.
 struct RadixHeap {
   struct Entry {
     var key: UInt64
@@ -110,7 +112,7 @@ struct RadixHeap {
 
 let clock = ContinuousClock()
 
-/// Nanoseconds for each of `count` entries to be put in, and to be taken out.
+/// Returns the nanoseconds to insert and to remove each of `count` entries.
 func times(
   _ keys: [UInt64], _ push: (Int, UInt64) -> Void, _ pop: () -> UInt64?
 ) -> (Double, Double) {

@@ -1,9 +1,10 @@
-/// What everything is compared with: the least that a clock has to do whose sleeping tasks can be
-/// cancelled. A sleep is a bare continuation with a cancellation handler, which waits in a binary
-/// heap; a ready job waits in an array and runs on the default executor, as it would without us.
-/// No lock, no owner, no list of what is pending, no check of who may call.
+/// The baseline of all comparisons: the minimal clock whose sleeping tasks can be cancelled.
 ///
-/// What it knows stands in memory of its own, because access to a property of an object is checked.
+/// A sleep is a bare continuation with a cancellation handler in a binary heap. A ready job waits in
+/// an array and runs on the default executor. There is no lock, no owner, no list of pending sleeps
+/// and no check of the caller.
+///
+/// Its state is in unmanaged memory, because access to the properties of an object is checked.
 /// Everything happens on one thread, in the calls of `start`, `settle`, `run` and `capture`.
 final class Floor: @unchecked Sendable {
   private struct Entry {
@@ -16,7 +17,7 @@ final class Floor: @unchecked Sendable {
 
   private struct State {
     var heap = GrowingArray<Entry>()
-    /// The continuation of each sleep; there is none once it has ended.
+    /// The continuation of each sleep, or `nil` after its end.
     var sleeps = GrowingArray<Sleep?>()
     var freeSlots = GrowingArray<Int>()
     var number: Int64 = 0
@@ -38,26 +39,26 @@ final class Floor: @unchecked Sendable {
     state.deallocate()
   }
 
-  /// Starts a task that runs here.
+  /// Starts a task whose jobs the floor runs.
   func start(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
     capture { Task.detached(operation: operation) }
   }
 
-  /// Has the jobs run here, later, that `body` makes ready.
+  /// Collects the jobs that `body` makes ready, to run them later.
   func capture<Result>(_ body: () -> Result) -> Result {
     ReadyJobs.capture(body)
   }
 
-  /// Runs jobs until none is ready.
+  /// Runs jobs until no job is ready.
   func settle() { capture { ReadyJobs.run() } }
 
-  /// Wakes every sleep in order, and runs what that sets going.
+  /// Wakes all sleeps in order, and runs the jobs that become ready.
   func run() {
     capture {
       ReadyJobs.run()
       while let entry = pop() {
         state.pointee.freeSlots.append(entry.slot)
-        // A cancelled sleep stays in the heap until its time has come.
+        // A cancelled sleep stays in the heap until its deadline.
         guard let sleep = state.pointee.sleeps[entry.slot] else { continue }
         state.pointee.sleeps[entry.slot] = nil
         sleep.resume()
@@ -66,7 +67,7 @@ final class Floor: @unchecked Sendable {
     }
   }
 
-  /// Suspends the current task until `run` comes to `deadline`.
+  /// Suspends the current task until `run` reaches `deadline`.
   func sleep(until deadline: Int64) async throws {
     let slot = state.pointee.freeSlots.popLast() ?? newSlot()
     try await withTaskCancellationHandler {
@@ -87,14 +88,14 @@ final class Floor: @unchecked Sendable {
     return state.pointee.sleeps.count - 1
   }
 
-  // MARK: - Tasks that are merely suspended
+  // MARK: - Suspended tasks without a deadline
 
-  /// Keeps a task's continuation.
+  /// Stores the continuation of a task.
   func keep(_ continuation: UnsafeContinuation<Void, Never>) {
     state.pointee.kept.append(continuation)
   }
 
-  /// Resumes them, one at a time, until none is left.
+  /// Resumes the stored continuations, one at a time.
   func resumeKept() {
     capture {
       while let continuation = state.pointee.kept.popLast() {
@@ -143,7 +144,7 @@ final class Floor: @unchecked Sendable {
   }
 }
 
-/// An array of plain values that checks nothing and is freed by hand.
+/// An unchecked array of trivial values, which the owner frees.
 struct GrowingArray<Element: BitwiseCopyable> {
   private(set) var elements = UnsafeMutablePointer<Element>.allocate(capacity: 64)
   private(set) var count = 0

@@ -1,22 +1,21 @@
 import Synchronization
 import TimeoutTask
 
-/// Very many timeouts that are waited for at the same time, each around work that waits until it is
-/// cancelled; and the same work in as many tasks, without timeouts.
+/// Many concurrent timeouts around work that waits for cancellation, and the same work without timeouts.
 public final class LiveTimeouts: Sendable {
-  /// What is measured, for each of them.
+  /// The cost of a timeout.
   public enum Quantity: Sendable {
-    /// The time to start it, until its work waits.
+    /// The time from the start until the work waits.
     case start
-    /// The memory that it takes.
+    /// The memory in use.
     case bytes
-    /// The time to cancel it, in random order, until its work has ended.
+    /// The time from its cancellation, in random order, until the work ends.
     case cancel
   }
 
   private let count: Int
   private let running = Atomic(0)
-  /// Yields when as many run as should: all, or none.
+  /// Yields a value when the expected number of timeouts runs: all, or none.
   private let milestones = AsyncStream<Void>.makeStream()
 
   private init(_ count: Int) { self.count = count }
@@ -32,7 +31,7 @@ public final class LiveTimeouts: Sendable {
     }
   }
 
-  /// Measures it with timeouts of an hour and more, in random order.
+  /// Measures timeouts of at least an hour, in random order.
   public static func timeouts(_ count: Int, _ quantity: Quantity) async -> Double {
     let seconds = Workloads.shuffled(count).map { 3600 + Double($0) / 1000 }
     return await measure(count, quantity) { live, number in
@@ -42,7 +41,7 @@ public final class LiveTimeouts: Sendable {
     }
   }
 
-  /// Measures it without timeouts.
+  /// Measures the same work without timeouts.
   public static func tasks(_ count: Int, _ quantity: Quantity) async -> Double {
     await measure(count, quantity) { live, _ in
       Task { await live.work() }
@@ -76,7 +75,7 @@ public final class LiveTimeouts: Sendable {
   }
 }
 
-/// Waits until the task is cancelled, without a clock.
+/// Waits for cancellation without a clock.
 private final class AsyncGate: Sendable {
   private enum State: UInt8, AtomicRepresentable { case empty, waiting, cancelled }
 

@@ -1,7 +1,7 @@
 import Foundation
 import MeasuredRegion
 
-/// Times a piece of work and divides by the number of its operations.
+/// Returns the time of the work divided by the number of its operations.
 func nanoseconds(per count: Int, _ work: () async -> Void) async -> Double {
   measured_region_begins()
   let start = ContinuousClock.now
@@ -12,7 +12,7 @@ func nanoseconds(per count: Int, _ work: () async -> Void) async -> Double {
     + Double(length.components.attoseconds) / 1e9 / Double(count)
 }
 
-/// The memory that this process has in use, in bytes.
+/// The memory in use by this process, in bytes.
 func residentBytes() -> Int {
   guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else {
     return 0

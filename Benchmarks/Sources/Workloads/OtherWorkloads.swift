@@ -1,11 +1,11 @@
 import Clocks
 import TimeoutTask
 
-/// Work for which the floor has no counterpart of its own, or another one than a heap.
+/// Workloads whose counterpart is not the heap of the floor.
 extension Workloads {
   // MARK: - Timelines
 
-  /// One task in a loop, as `loopOurs`, in a test whose events are recorded: six events a tick.
+  /// `loopOurs` with a recording of its events, six for each tick.
   public static func loopRecorded(_ count: Int) async -> Double {
     let clock = TestClock()
     clock.recordTimeline()
@@ -32,7 +32,7 @@ extension Workloads {
     let tasks = (0..<8).map { index in
       Task {
         let value = await number.get()
-        // In seconds: no test binary reads the clock for it, and a delay is rounded.
+        // In seconds, because delays are rounded.
         try await Task.sleep(for: .seconds(index % 3))
         await number.set(value + 1)
       }
@@ -40,7 +40,7 @@ extension Workloads {
     for task in tasks { try await task.value }
   }
 
-  /// Runs a test of fifty jobs in so many orders.
+  /// Runs a test of fifty jobs in `count` orders.
   public static func schedules(_ count: Int) async -> Double {
     await nanoseconds(per: count) {
       let summary = try? await withSchedules(count) { _ in try await fiftyJobs() }
@@ -48,16 +48,16 @@ extension Workloads {
     }
   }
 
-  /// Runs the same so often in virtual time, first in, first out.
+  /// Runs the same test `count` times in virtual time, in FIFO order.
   public static func scopesOfFiftyJobs(_ count: Int) async -> Double {
     await nanoseconds(per: count) {
       for _ in 0..<count { try? await withVirtualTime { _ in try await fiftyJobs() } }
     }
   }
 
-  // MARK: - Doing nothing
+  // MARK: - Idle tests
 
-  /// Advances a clock on which nobody sleeps.
+  /// Advances a clock without sleeps.
   public static func advancePastNothing(_ count: Int) async -> Double {
     let clock = TestClock()
     await clock.settle()
@@ -66,7 +66,7 @@ extension Workloads {
     }
   }
 
-  /// Settles a test that has nothing to do.
+  /// Settles an idle test.
   public static func settleNothing(_ count: Int) async -> Double {
     let clock = TestClock()
     await clock.settle()
@@ -75,7 +75,7 @@ extension Workloads {
     }
   }
 
-  /// What one bare continuation costs on the floor: no heap, and nobody could cancel it.
+  /// Resumes bare continuations on the floor, without a heap and without cancellation.
   public static func bareFloor(_ count: Int) async -> Double {
     let floor = Floor()
     _ = floor.start {
@@ -87,7 +87,7 @@ extension Workloads {
 
   // MARK: - Many clocks
 
-  /// A thousand clocks in as many tests, side by side; each wakes one sleep again and again.
+  /// Wakes one sleep repeatedly on each of a thousand clocks, in as many concurrent tests.
   public static func manyClocks(_ count: Int) async -> Double {
     let rounds = max(1, count / 1_000)
     return await nanoseconds(per: rounds * 1_000) {
@@ -106,7 +106,7 @@ extension Workloads {
     }
   }
 
-  /// Tests that run side by side, each with a clock of its own, which it advances twenty times.
+  /// Runs concurrent tests, each of which advances its own clock twenty times.
   public static func parallelTests(_ count: Int) async -> Double {
     await nanoseconds(per: count) {
       await withTaskGroup { group in
@@ -131,7 +131,7 @@ extension Workloads {
     func increment() { count += 1 }
   }
 
-  /// A test's task calls an actor again and again: there and back each time.
+  /// Calls an actor repeatedly from a test's task: two hops a call.
   public static func hopInATest(_ count: Int) async -> Double {
     let clock = TestClock()
     let counter = Counter()
@@ -144,7 +144,7 @@ extension Workloads {
     return await task.value
   }
 
-  /// The same in a task that is no test's.
+  /// Calls an actor repeatedly from a task outside any test.
   public static func hopOfNoTest(_ count: Int) async -> Double {
     let counter = Counter()
     return await nanoseconds(per: count) {
@@ -154,7 +154,7 @@ extension Workloads {
 
   // MARK: - Timers and scopes
 
-  /// Ticks of a timer.
+  /// Awaits ticks of a timer.
   public static func timerTicks(_ count: Int) async -> Double {
     let clock = TestClock()
     let task = Task.detached {
@@ -170,7 +170,7 @@ extension Workloads {
     return time
   }
 
-  /// Sleeps that nobody injected, one task in a loop, in a scope of virtual time.
+  /// Sleeps with `Task.sleep` in a loop, in a scope of virtual time.
   public static func scopeLoop(_ count: Int) async -> Double {
     await nanoseconds(per: count) {
       try? await withVirtualTime { _ in
@@ -181,7 +181,7 @@ extension Workloads {
 
   // MARK: - Deadlines
 
-  /// A timeout task whose work ends at once.
+  /// Awaits a timeout task whose work ends immediately.
   public static func timeoutTask(_ count: Int) async -> Double {
     await nanoseconds(per: count) {
       for number in 0..<count {
@@ -190,7 +190,7 @@ extension Workloads {
     }
   }
 
-  /// A piece of work with a timeout, which ends at once.
+  /// Runs work with a timeout that ends immediately.
   public static func timeout(_ count: Int) async -> Double {
     await nanoseconds(per: count) {
       for number in 0..<count {
@@ -199,14 +199,14 @@ extension Workloads {
     }
   }
 
-  /// The same work in a bare task, without any deadline.
+  /// Runs the same work in a bare task.
   public static func bareTask(_ count: Int) async -> Double {
     await nanoseconds(per: count) {
       for number in 0..<count { _ = await Task { number }.value }
     }
   }
 
-  /// The same work as one of two children of a group, of which the other one sleeps.
+  /// Runs the same work as a child of a group, beside a child that sleeps.
   public static func twoChildren(_ count: Int) async -> Double {
     await nanoseconds(per: count) {
       for number in 0..<count {
@@ -223,7 +223,7 @@ extension Workloads {
     }
   }
 
-  /// The same work as the only child of a group, without any deadline.
+  /// Runs the same work as the only child of a group.
   public static func oneChild(_ count: Int) async -> Double {
     await nanoseconds(per: count) {
       for number in 0..<count {
@@ -235,9 +235,9 @@ extension Workloads {
     }
   }
 
-  // MARK: - Tasks that are no test's
+  // MARK: - Tasks outside any test
 
-  /// Starts tasks and awaits them, and has them hop to an actor; none of them is a test's.
+  /// Starts and awaits tasks outside any test, each of which hops to an actor.
   public static func strangers(_ count: Int) async -> Double {
     await nanoseconds(per: count) {
       await Task.detached {
@@ -248,16 +248,16 @@ extension Workloads {
     }
   }
 
-  /// The same in a process that has a test clock.
+  /// Starts and awaits the same tasks in a process that has a test clock.
   public static func strangersBesideAClock(_ count: Int) async -> Double {
     let clock = await Task.detached { TestClock() }.value
     defer { withExtendedLifetime(clock) {} }
     return await strangers(count)
   }
 
-  // MARK: - Bytes, each to be measured in a process of its own
+  // MARK: - Bytes, each measured in a process of its own
 
-  /// The bytes that a child task takes which sleeps on a test clock.
+  /// Returns the bytes of a child task that sleeps on a test clock.
   public static func bytesSleeping(_ count: Int) async -> Double {
     let clock = TestClock()
     let before = residentBytes()
@@ -273,7 +273,7 @@ extension Workloads {
     return bytes
   }
 
-  /// The bytes that a child task takes which is merely suspended.
+  /// Returns the bytes of a child task that is suspended.
   public static func bytesSuspended(_ count: Int) async -> Double {
     let floor = Floor()
     let before = residentBytes()

@@ -1,9 +1,9 @@
 import Foundation
 
-/// The jobs that are ready on the floor, in the order in which they became so.
+/// The ready jobs of the floor, in FIFO order.
 ///
-/// The runtime hands them over at its hook, because a task that has an executor of its own instead
-/// pays for that at every hop. Only one thread at a time may be in here.
+/// The runtime hands them over in its enqueue hook, because a task with an executor of its own pays
+/// for it at each hop. Only one thread may use the queue.
 enum ReadyJobs {
   private typealias Enqueue = @convention(thin) (UnownedJob) -> Void
   private typealias Hook = @convention(thin) (UnownedJob, Enqueue) -> Void
@@ -12,7 +12,7 @@ enum ReadyJobs {
     var jobs = GrowingArray<UnownedJob>()
     var next = 0
     var thread = pthread_self()
-    /// Whom the runtime asked before, for the other threads.
+    /// The previous hook, for the other threads.
     var previous: Hook?
   }
 
@@ -22,7 +22,7 @@ enum ReadyJobs {
     return state
   }()
 
-  /// Where the runtime looks up whom to ask. It is asked for on the first use, and never changes.
+  /// The address of the runtime's hook, which never changes.
   nonisolated(unsafe) private static let hook: UnsafeMutablePointer<Hook?> = {
     guard let symbol = dlsym(dlopen(nil, RTLD_NOW), "swift_task_enqueueGlobal_hook") else {
       fatalError("This runtime has no hook; the floor cannot run here.")
@@ -32,7 +32,7 @@ enum ReadyJobs {
 
   private static let genericExecutor = unsafeBitCast((0, 0), to: UnownedSerialExecutor.self)
 
-  /// Keeps the jobs here that this thread makes ready in `body`.
+  /// Collects the jobs that this thread makes ready in `body`.
   static func capture<Result>(_ body: () -> Result) -> Result {
     let previous = hook.pointee
     state.pointee.previous = previous
@@ -51,7 +51,7 @@ enum ReadyJobs {
     return body()
   }
 
-  /// Runs jobs until none is ready.
+  /// Runs jobs until no job is ready.
   static func run() {
     let (state, executor) = (state, genericExecutor)
     while state.pointee.next < state.pointee.jobs.count {

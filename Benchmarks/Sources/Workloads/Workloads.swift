@@ -1,8 +1,8 @@
 import Clocks
 
-/// The work that is measured, each kind once for `TestClock` and once for the floor.
+/// The measured workloads, each for `TestClock` and for the floor.
 ///
-/// Deadlines are registered in random order, the same in every run.
+/// Deadlines are registered in a random order that is the same in every run.
 public enum Workloads {
   public static func shuffled(_ count: Int) -> [Int] {
     var generator = SplitMix64(state: 42)
@@ -11,7 +11,7 @@ public enum Workloads {
 
   // MARK: - Waking
 
-  /// Tasks that sleep once each; measured is the advance that wakes them all.
+  /// Measures the advance that wakes tasks which sleep once each.
   public static func wakeOurs(_ deadlines: [Int]) async -> Double {
     let clock = TestClock()
     for deadline in deadlines {
@@ -32,7 +32,7 @@ public enum Workloads {
 
   // MARK: - Registering
 
-  /// Starts tasks that sleep; measured is all that happens until they sleep.
+  /// Measures the start of tasks until all of them sleep.
   public static func registerOurs(_ deadlines: [Int]) async -> Double {
     let clock = TestClock()
     let time = await nanoseconds(per: deadlines.count) {
@@ -81,7 +81,7 @@ public enum Workloads {
 
   // MARK: - Cancelling
 
-  /// Cancels sleeping tasks in random order; measured is that, and that they end.
+  /// Measures the cancellation of sleeping tasks, in random order, until they end.
   public static func cancelOurs(_ order: [Int]) async -> Double {
     let clock = TestClock()
     let tasks = (1...order.count).map { deadline in
@@ -111,7 +111,7 @@ public enum Workloads {
   }
 }
 
-/// A small generator of random numbers that can be started again.
+/// A small random number generator with a fixed seed.
 struct SplitMix64: RandomNumberGenerator {
   var state: UInt64
 

@@ -155,3 +155,6 @@ public struct IncompatibleInstantError: Error, Hashable, CustomStringConvertible
     "A clock cannot sleep until an instant of another kind of clock."
   }
 }
+
+@available(*, deprecated, renamed: "IncompatibleInstantError")
+public typealias ForeignInstantError = IncompatibleInstantError

@@ -1,22 +1,21 @@
-/// The owner for clocks that were made outside any test's task where no test cases are known, as the
-/// properties of an `XCTestCase` are: nobody can know which test they are for.
+/// The owner of clocks made where no test is known, such as the properties of an `XCTestCase`.
 ///
-/// It sleeps until a task uses one of its clocks, and so leaves other tests alone. While it is awake, it
-/// owns whatever is nobody else's: what was under way when it woke up becomes its visitors, so that it
-/// knows when that has ended. It goes to sleep when the tasks are over that have used its clocks.
+/// It is dormant until a task uses one of its clocks, so that it leaves other tests alone. While awake it
+/// owns every task that has no other owner: unowned jobs that run when it wakes become externally started
+/// jobs, so that it knows when they end. It is dormant again when all tasks that used its clocks are over.
 struct ProcessWideOwner {
   let owner: TaskOwner
-  /// Counts the foreign jobs that are under way. They are counted while there is a process-wide owner.
+  /// The number of running unowned jobs.
   var unownedJobs = 0
-  /// Counts those of them that the owner waits for, as for visitors.
+  /// The number of those that the owner waits for.
   private var externallyStartedJobs = 0
-  /// Some tasks that have used a clock, and whether they are over.
+  /// Tasks that have used a clock, and whether they are over.
   private var users: [User] = []
 
   typealias User = (task: UInt64, isOver: @Sendable () -> Bool)
 
-  /// How many users are remembered at most. If they all are over while the test goes on, its next use of
-  /// a clock wakes the owner again.
+  /// The largest number of users kept. If all of them are over while the test goes on, its next use of a
+  /// clock wakes the owner again.
   private static let mostUsers = 8
 
   init(owner: TaskOwner) { self.owner = owner }
@@ -24,9 +23,9 @@ struct ProcessWideOwner {
   /// The owner, if it is awake. O(1).
   var ownerIfAwake: TaskOwner? { users.contains { !$0.isOver() } ? owner : nil }
 
-  /// Wakes the owner for one more task; returns the number of new visitors.
+  /// Wakes the owner for one more task. Returns how many jobs it waits for in addition.
   ///
-  /// - Parameter outdated: Gets what is not needed any more, to be freed without a lock.
+  /// - Parameter outdated: Receives users that are over, to be freed without the lock.
   mutating func wake(_ user: User, _ outdated: inout [User]) -> Int {
     if users.contains(where: { $0.task == user.task }) { return 0 }
     let isAwake = ownerIfAwake != nil
@@ -38,7 +37,7 @@ struct ProcessWideOwner {
     return unownedJobs - externallyStartedJobs
   }
 
-  /// Notes that a foreign job has run; returns the owner, if it waited for it.
+  /// Counts an unowned job that has run. Returns the owner if it waited for the job.
   mutating func unownedJobHasRun() -> TaskOwner? {
     unownedJobs -= 1
     guard externallyStartedJobs > unownedJobs else { return nil }

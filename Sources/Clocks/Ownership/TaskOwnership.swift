@@ -1,49 +1,48 @@
 import ClocksSupport
 import Synchronization
 
-/// Who owns which task: the register of all owners in the process and of the tasks that belong to
-/// them.
+/// The registry of all owners in the process, and of the tasks that belong to them.
 ///
-/// A task belongs to the owner on whose behalf it was started, for good. Ids of tasks are never used
-/// again, so an entry never names the wrong task. An owner and its entries stay until the last of
-/// its clocks is gone. A task is *foreign* if it is known to be no owner's.
+/// A task belongs to the owner that its creator ran for, until it ends. The runtime never reuses the id
+/// of a task, so an entry never names the wrong one. An owner and its entries stay until its last clock
+/// is released. A task is *unowned* if it is known to belong to no owner.
 final class TaskOwnership: Sendable {
   static let shared = TaskOwnership()
 
-  /// The number of registered owners, for a look without the lock; written under the lock only.
+  /// The number of registered owners. Read without the lock, written under it.
   private let count = Atomic<Int>(0)
 
-  /// Guards everything below. No other lock is taken while it is held, nor is it taken under one. It
-  /// makes every access exclusive, so they are not checked a second time.
+  /// Guards everything below. No other lock is taken while it is held. It makes every access
+  /// exclusive, so that exclusivity checks are off.
   private let lock = Lock()
-  /// The owner of each task that has been seen. Every owner in it is also in `registrations`, which
-  /// keeps it alive.
+  /// The owner of each task that was seen. Invariant: every owner here is also in `registrations`,
+  /// which keeps it alive.
   @exclusivity(unchecked) nonisolated(unsafe) private var owners = OwnerTable()
-  /// Every registered owner.
   @exclusivity(unchecked) nonisolated(unsafe) private var registrations:
     [ObjectIdentifier: OwnerRegistration] = [:]
-  /// The owner for the clocks that were made outside any test's task, where no test cases are known.
+  /// The owner of clocks made outside any task, where no test cases are known.
   @exclusivity(unchecked) nonisolated(unsafe) private var processWide: ProcessWideOwner?
-  /// Whether there is one, for a look without the lock; written under the lock only.
+  /// Whether there is a process-wide owner. Read without the lock, written under it.
   private let hasProcessWide = Atomic(false)
-  /// The owner for those clocks where test cases are known: it owns the tasks of those that use them.
+  /// The owner of clocks made outside any task, where test cases are known. It owns the tasks of the
+  /// test cases that use them.
   @exclusivity(unchecked) nonisolated(unsafe) private var ofThreads: TaskOwner?
-  /// Tasks that are known to be foreign, unless `owners` says otherwise; but for those that are older
-  /// than every owner, which are foreign anyway.
-  @exclusivity(unchecked) nonisolated(unsafe) private var foreign = TaskSet()
-  /// How large the set may get before the outdated ones are dropped.
+  /// Unowned tasks, unless `owners` says otherwise. Tasks older than every owner are unowned without an
+  /// entry.
+  @exclusivity(unchecked) nonisolated(unsafe) private var unowned = TaskSet()
+  /// The number of chunks above which outdated ones are dropped.
   @exclusivity(unchecked) nonisolated(unsafe) private var unownedLimit = 8
 
-  /// Whether there ever was an owner whose tasks' hops are to be seen, for a look without the lock.
+  /// Whether there ever was an explored owner. Read without the lock.
   private let explored = Atomic(false)
 
   deinit { lock.destroy() }
 
-  /// Whether there is no owner, so that nothing needs to be looked up. O(1), without the lock.
+  /// Whether there is no owner, so that no look-up is needed. O(1), without the lock.
   @inline(__always)
   var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
 
-  /// Whether the hops of some owner's tasks may have to be seen. O(1), without the lock.
+  /// Whether the hops of some tasks may have to be seen. O(1), without the lock.
   @inline(__always)
   var isAnyExplored: Bool { explored.load(ordering: .relaxed) }
 
@@ -51,13 +50,13 @@ final class TaskOwnership: Sendable {
 
   /// Registers `owner` for one more clock.
   ///
-  /// - Parameter newestTask: Finds out the id of the newest task there is.
+  /// - Parameter newestTask: Returns the id of the newest task. Called without the lock.
   func retain(_ owner: TaskOwner, newestTask: () -> UInt64) {
     if lock.withLock({ addClock(to: owner) }) { setWatermark(of: owner, newestTask) }
   }
 
-  /// Returns whether it is not known yet how old the owner is. Then each of two threads that register it at
-  /// once finds that out, before it goes on.
+  /// Returns whether the owner's watermark is still unknown. If threads A and B register one owner
+  /// concurrently, each sets the watermark before it goes on.
   private func addClock(to owner: TaskOwner) -> Bool {
     let registration = owner.registration ?? register(owner)
     registration.clocks += 1
@@ -68,8 +67,8 @@ final class TaskOwnership: Sendable {
     let registration = OwnerRegistration(owner: owner)
     owner.registration = registration
     registrations[ObjectIdentifier(owner)] = registration
-    // Before anybody asks for the newest task: one that came to the door while there was no owner, and so
-    // was not seen, is older than that.
+    // Comes before the newest task is determined: a task that was enqueued while there was no owner was
+    // not seen, and must be older than the watermark.
     count.store(registrations.count, ordering: .sequentiallyConsistent)
     if owner.isExplored { explored.store(true, ordering: .relaxed) }
     return registration
@@ -80,41 +79,39 @@ final class TaskOwnership: Sendable {
     lock.withLock { owner.registration?.watermark = newest }
   }
 
-  /// Takes back one clock's `retain`; with the last one everything about the owner is struck off.
-  ///
-  /// O(number of the owner's tasks).
+  /// Balances one `retain`; with the last one, removes the owner and its entries. O(tasks of the owner).
   func release(_ owner: TaskOwner) {
-    // What is struck off is freed outside the lock.
-    var struckOff: OwnerRegistration?
-    defer { withExtendedLifetime(struckOff) {} }
-    var struckOffProcessWide: ProcessWideOwner?
-    defer { withExtendedLifetime(struckOffProcessWide) {} }
+    // Freed outside the lock.
+    var removed: OwnerRegistration?
+    defer { withExtendedLifetime(removed) {} }
+    var removedProcessWide: ProcessWideOwner?
+    defer { withExtendedLifetime(removedProcessWide) {} }
     lock.withLock {
       let registration = owner.registration!
       registration.clocks -= 1
       guard registration.clocks == 0 else { return }
-      struckOff = registration
+      removed = registration
       owner.registration = nil
       registrations[ObjectIdentifier(owner)] = nil
       for index in 0..<registration.tasks.count {
-        // Unless the task has gone over to another owner since.
+        // Does nothing for a task that was transferred to another owner.
         owners.remove(registration.tasks[index], of: owner)
       }
       if processWide?.owner === owner {
-        struckOffProcessWide = processWide
+        removedProcessWide = processWide
         processWide = nil
         hasProcessWide.store(false, ordering: .relaxed)
       }
       if ofThreads === owner { ofThreads = nil }
       if registrations.isEmpty {
         owners.removeAll()
-        foreign.removeAll()
+        unowned.removeAll()
       }
       count.store(registrations.count, ordering: .relaxed)
     }
   }
 
-  /// The process-wide owner, which `make` makes if there is none, registered for one more clock.
+  /// Returns the process-wide owner, made by `make` if there is none, registered for one more clock.
   func retainProcessWide(make: () -> TaskOwner) -> TaskOwner {
     lock.withLock {
       let owner = processWide?.owner ?? make()
@@ -122,16 +119,14 @@ final class TaskOwnership: Sendable {
         processWide = ProcessWideOwner(owner: owner)
         hasProcessWide.store(true, ordering: .relaxed)
       }
-      // Whatever is nobody else's is its own, however old it is.
+      // It owns every task that has no other owner, however old.
       if addClock(to: owner) { owner.registration?.watermark = 0 }
       return owner
     }
   }
 
-  /// The owner for clocks that are made outside any task, which `make` makes if there is none, registered
-  /// for one more clock.
-  ///
-  /// - Parameter newestTask: Finds out the id of the newest task there is.
+  /// Returns the owner of clocks made outside any task, made by `make` if there is none, registered for
+  /// one more clock.
   func retainOwnerOfThreads(newestTask: () -> UInt64, make: () -> TaskOwner) -> TaskOwner {
     let (owner, isAgeUnknown) = lock.withLock {
       let owner = ofThreads ?? make()
@@ -142,7 +137,7 @@ final class TaskOwnership: Sendable {
     return owner
   }
 
-  /// Every registered owner. O(number of owners).
+  /// Every registered owner. O(owners).
   var registeredOwners: [TaskOwner] {
     lock.withLock { registrations.values.map(\.owner) }
   }
@@ -152,28 +147,27 @@ final class TaskOwnership: Sendable {
   /// The owner that a task is registered for. O(1).
   func knownOwner(of id: UInt64) -> TaskOwner? { lock.withLock { owners[id] } }
 
-  /// The owner that a task is known to have, or the process-wide one if it is awake. O(1).
+  /// The task's owner, or else the process-wide owner if it is awake. O(1).
   func owner(of id: UInt64) -> TaskOwner? {
     lock.withLock {
       owners[id] ?? processWide?.ownerIfAwake
     }
   }
 
-  /// The owner that the current task is known to have; if nothing is known of it, the one on whose
-  /// behalf its thread runs. O(1).
+  /// The current task's owner; for a task without an entry, the owner that its thread runs for. O(1).
   func owner(of id: UInt64, on running: TaskOwner?) -> TaskOwner? {
     lock.withLock {
       if let owner = owners[id] { return owner }
-      return foreign.contains(id)
+      return unowned.contains(id)
         ? processWide?.ownerIfAwake : running ?? processWide?.ownerIfAwake
     }
   }
 
-  /// Registers a task as `owner`'s unless another owns it, and says whether it is `owner`'s now.
+  /// Registers a task for `owner` unless it has another owner. Returns whether `owner` owns it now.
   /// Amortized O(1).
   func claim(_ id: UInt64, for owner: TaskOwner) -> Bool { claimed(id, for: owner).isOwn }
 
-  /// The same; says also whether it was nobody's before. Amortized O(1).
+  /// Like `claim`; also returns whether the task had no owner before. Amortized O(1).
   func claimed(_ id: UInt64, for owner: TaskOwner) -> (isOwn: Bool, isNew: Bool) {
     lock.withLock {
       if let other = owners[id] { return (other === owner, false) }
@@ -182,43 +176,40 @@ final class TaskOwnership: Sendable {
     }
   }
 
-  /// Registers a task that `owner`'s tasks have just made, and says whether it was unknown.
-  /// Amortized O(1).
+  /// Registers a task that `owner` has just created. Returns whether it was unknown. Amortized O(1).
   func register(newTask id: UInt64, of owner: TaskOwner) -> Bool {
     lock.withLock {
-      guard owners[id] == nil, !foreign.contains(id) else { return false }
+      guard owners[id] == nil, !unowned.contains(id) else { return false }
       register(id, of: owner)
       return true
     }
   }
 
-  /// Makes a task `owner`'s, whoever owned it before.
+  /// Registers a task for `owner`, even if it has another owner.
   func transfer(_ id: UInt64, to owner: TaskOwner) {
     lock.withLock { register(id, of: owner) }
   }
 
-  /// Whose a job is that has just become ready, if it is anybody's, and whether its task is seen for the
-  /// first time.
-  /// Amortized O(1).
+  /// Returns the owner of a job that has just become ready, and whether its task is seen for the first
+  /// time. Amortized O(1).
   ///
-  /// A task is seen here for the first time when it is started, on the thread that starts it, and
-  /// then belongs to the test for which that thread runs. Afterwards it is resumed from anywhere
-  /// and belongs where it belonged.
+  /// A task is seen for the first time when it is started, on the thread that starts it: it belongs to
+  /// the owner that this thread runs for. Later any thread may resume it, and its owner stays.
   ///
   /// - Parameters:
-  ///   - id: The job's task; 0 if it is no task's.
-  ///   - running: The owner on whose behalf the current thread runs.
+  ///   - id: The job's task; 0 for an actor drain.
+  ///   - running: The owner that the current thread runs for.
   func owner(
     ofReadyJob id: UInt64, on running: TaskOwner?
   ) -> (owner: TaskOwner?, isNew: Bool) {
     lock.withLock {
-      // An actor's queue has no owner of its own: it works for whoever set it going.
+      // An actor drain has no owner: it runs for the owner that started it.
       guard id != 0 else { return (registered(running) ?? processWide?.ownerIfAwake, false) }
       if let owner = owners[id] { return (owner, false) }
-      if foreign.contains(id) { return (processWide?.ownerIfAwake, false) }
+      if unowned.contains(id) { return (processWide?.ownerIfAwake, false) }
       if let running, let registration = running.registration {
         if running === processWide?.owner { return (running, false) }
-        // A task older than the owner can only be resumed here, not started.
+        // A task older than the owner is being resumed here, not started.
         guard id > registration.watermark else {
           return (processWide?.ownerIfAwake, false)
         }
@@ -236,33 +227,32 @@ final class TaskOwnership: Sendable {
   }
 
   private func register(_ id: UInt64, of owner: TaskOwner) {
-    // Whatever is nobody else's is the process-wide owner's without an entry.
+    // The process-wide owner has no entries.
     guard owner !== processWide?.owner else { return }
     guard let registration = owner.registration else { return }
     owners.set(id, to: owner)
     registration.tasks.append(id)
   }
 
-  /// Remembers that a task is foreign, so that a test which resumes it later does not take it for
-  /// its own.
+  /// Marks a task as unowned, so that a test that resumes it later does not adopt it by mistake.
   private func registerUnowned(_ id: UInt64) {
-    foreign.insert(id)
-    guard foreign.chunkCount > unownedLimit else { return }
+    unowned.insert(id)
+    guard unowned.chunkCount > unownedLimit else { return }
     let oldest = registrations.values.lazy.map(\.watermark).min() ?? .max
-    // If it is not known yet, the newest task may have come to the door already.
-    if oldest != .max { foreign.removeChunks(upTo: oldest) }
-    unownedLimit = max(8, foreign.chunkCount * 2)
+    // While a watermark is unknown, a task newer than it may be marked already.
+    if oldest != .max { unowned.removeChunks(upTo: oldest) }
+    unownedLimit = max(8, unowned.chunkCount * 2)
   }
 
   // MARK: - The process-wide owner
 
-  /// Has the process-wide owner own whatever is nobody else's, until a task is over that uses one of its
-  /// clocks; does nothing if `owner` is another one.
+  /// Wakes the process-wide owner until a task that uses one of its clocks is over; does nothing if
+  /// `owner` is another one.
   ///
   /// - Parameter user: The task, and whether it is over.
-  /// - Returns: The number of foreign jobs that are under way and become the owner's visitors.
+  /// - Returns: The number of running unowned jobs, which become the owner's externally started jobs.
   func wake(_ owner: TaskOwner, for user: ProcessWideOwner.User) -> Int {
-    // What is not needed any more is freed outside the lock.
+    // Freed outside the lock.
     var outdated: [ProcessWideOwner.User] = []
     return lock.withLock {
       guard processWide?.owner === owner else { return 0 }
@@ -270,8 +260,8 @@ final class TaskOwnership: Sendable {
     }
   }
 
-  /// Notes that a foreign job is about to be handed to a thread. Returns whether `unownedJobHasRun` is
-  /// to be called at its end.
+  /// Counts an unowned job that is about to be handed to a thread. Returns whether `unownedJobHasRun`
+  /// must be called at its end.
   @inline(__always)
   func unownedJobWillRun() -> Bool {
     guard hasProcessWide.load(ordering: .relaxed) else { return false }
@@ -281,22 +271,22 @@ final class TaskOwnership: Sendable {
     }
   }
 
-  /// Notes that a foreign job has run. Returns the owner that waited for it, if one did.
+  /// Counts an unowned job that has run. Returns the owner that waited for it, if there is one.
   func unownedJobHasRun() -> TaskOwner? {
     lock.withLock { processWide?.unownedJobHasRun() ?? nil }
   }
 
   // MARK: - For tests
 
-  /// The number of owners and of their tasks that are kept account of.
+  /// The number of registered owners and of their tasks.
   var census: (owners: Int, tasks: Int) {
     lock.withLock { (registrations.count, owners.count) }
   }
 
-  /// The memory that is taken by what is known of foreign tasks, in bytes, roughly.
-  var unownedBytes: Int { lock.withLock { foreign.chunkCount * 512 } }
+  /// The memory that the set of unowned tasks takes, in bytes, roughly.
+  var unownedBytes: Int { lock.withLock { unowned.chunkCount * 512 } }
 
-  /// Stops the program if the register is out of order. O(tasks).
+  /// Stops the program if an invariant does not hold. O(tasks).
   func checkInvariants() {
     lock.withLock {
       precondition(count.load(ordering: .relaxed) == registrations.count, "miscounted owners")

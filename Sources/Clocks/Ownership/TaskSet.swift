@@ -1,16 +1,16 @@
-/// A set of tasks, by their ids.
+/// A set of task ids.
 ///
-/// The runtime numbers tasks in the order in which it makes them, so the ids lie close together: each
-/// costs a bit, in chunks of 4,096. Adding, looking up, and removing: expected O(1).
+/// The runtime numbers tasks consecutively, so ids lie close together: each takes one bit, in chunks of
+/// 4,096. Inserting, looking up and removing are expected O(1).
 struct TaskSet {
   private static let chunkBits: UInt64 = 12
 
   private typealias Chunk = (number: UInt64, words: [UInt64])
 
-  /// The chunk in which an id was inserted last, apart from the others: the next one is nearly always
-  /// in it, and so is found without hashing.
+  /// The chunk of the last inserted id, kept apart: the next id is nearly always in it, and is found
+  /// without hashing.
   private var latest: Chunk?
-  /// The bits of each other chunk in which an id is, by the chunk's number.
+  /// The bits of every other chunk, by its number.
   private var chunks: [UInt64: [UInt64]] = [:]
 
   mutating func insert(_ id: UInt64) {
@@ -25,7 +25,7 @@ struct TaskSet {
     latest = (number, chunks.removeValue(forKey: number) ?? empty)
   }
 
-  /// Whether nothing was ever put in, or all chunks were removed.
+  /// Whether no chunk exists.
   var isEmpty: Bool { latest == nil && chunks.isEmpty }
 
   func contains(_ id: UInt64) -> Bool {
@@ -48,7 +48,7 @@ struct TaskSet {
     }
   }
 
-  /// Removes all ids that are in chunks whose last id is `id` or an earlier one. O(chunks).
+  /// Removes all chunks whose last id is at most `id`. O(chunks).
   mutating func removeChunks(upTo id: UInt64) {
     func isYounger(_ number: UInt64) -> Bool { (number + 1) << Self.chunkBits - 1 > id }
     chunks = chunks.filter { isYounger($0.key) }

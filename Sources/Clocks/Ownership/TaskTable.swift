@@ -1,29 +1,27 @@
-/// Something about each of some tasks.
+/// A table with one entry per task id.
 ///
-/// A hash table with open addressing, whose entries are blocks of 16 consecutive ids. The runtime
-/// numbers tasks in the order in which it makes them, so tasks that are started together are found
-/// together, and a million of them do not cost a cache miss each, as they would in a `Dictionary`.
-/// It is the blocks that are hashed, and not the ids as they are: consecutive ids would make one
-/// long run of entries, along which every search for an unknown id and every removal would walk.
+/// It is a hash table with open addressing over blocks of 16 consecutive ids. The runtime numbers tasks
+/// consecutively, so tasks that start together share blocks, and a million of them do not cost a cache
+/// miss each. Blocks are hashed and not ids: consecutive ids would form one long run of entries, and
+/// every failed search and every removal would walk along it.
 ///
-/// Looking up, adding and removing: expected O(1), amortized where the table grows.
+/// Looking up, adding and removing are expected O(1), amortized where the table grows.
 ///
-/// Its smallest functions are transparent, and it is in memory of its own and not in Arrays, so that also a debug
-/// build calls no generic function for them.
+/// The smallest functions are transparent and the memory is not an Array, so that a debug build calls no
+/// generic function per operation.
 struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
   @_transparent
   private static var blockBits: UInt64 { 4 }
   @_transparent
   private static var blockLength: Int { 1 << Int(blockBits) }
 
-  /// The number of places, a power of two or zero; at most half of them are in use, so that searches are
-  /// short.
+  /// The number of places, a power of two or zero. At most half are in use, so that searches are short.
   private var length = 0
-  /// The number of the block at each place, plus 1; 0 marks an empty place.
+  /// For each place the number of its block plus 1, or 0 if it is empty.
   private var blocks: UnsafeMutablePointer<UInt64>!
-  /// The number of ids that are known of the block at each place; at least 1 where there is one.
+  /// For each place the number of entries in its block; at least 1 where there is a block.
   private var known: UnsafeMutablePointer<UInt8>!
-  /// The entries of the ids of the block at each place.
+  /// The entries, block after block.
   private var entries: UnsafeMutablePointer<Entry>!
   private var usedBlocks = 0
   private(set) var count = 0
@@ -42,21 +40,21 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     entries?.deallocate()
   }
 
-  /// What is known of a task. Expected O(1).
+  /// The entry of a task. Expected O(1).
   @inline(__always)
   subscript(id: UInt64) -> Entry {
     guard count > 0, let place = place(of: id) else { return .none }
     return entries[Self.slot(of: id, at: place)]
   }
 
-  /// Notes something about a task, which is not none. Expected O(1), amortized.
+  /// Sets an entry, which must not be `none`. Expected O(1), amortized.
   @inline(__always)
   mutating func set(_ id: UInt64, to entry: Entry) {
     let slot = Self.slot(of: id, at: newPlace(of: id))
     entries[slot] = entry
   }
 
-  /// The same, unless something is known of it already; says whether there was nothing.
+  /// Sets an entry unless there is one. Returns whether there was none.
   @inline(__always)
   mutating func add(_ id: UInt64, _ entry: Entry) -> Bool {
     let count = count
@@ -66,7 +64,7 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     return true
   }
 
-  /// The place of an id of which something is to be noted; it counts as known.
+  /// Returns the place for an entry that is about to be set, and counts it.
   @inline(__always)
   private mutating func newPlace(of id: UInt64) -> Int {
     let place = place(of: id) ?? addBlock(of: id)
@@ -77,7 +75,7 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     return place
   }
 
-  /// Forgets a task, and returns what was known of it. Expected O(1).
+  /// Removes and returns a task's entry. Expected O(1).
   @discardableResult @inline(__always)
   mutating func remove(_ id: UInt64) -> Entry {
     guard count > 0, let place = place(of: id) else { return .none }
@@ -114,16 +112,15 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     place << Int(blockBits) | Int(truncatingIfNeeded: id) & (blockLength - 1)
   }
 
-  /// The place where the search for a block begins.
+  /// Where the search for a block begins.
   @_transparent
   private func home(of block: UInt64) -> Int {
-    // Multiplied by 2^64 divided by the golden ratio, neighbours land far apart (Knuth, The Art of
-    // Computer Programming, volume 3, section 6.4).
+    // Fibonacci hashing spreads neighbours (Knuth, The Art of Computer Programming, volume 3, 6.4).
     let mixed = block &* 0x9E37_79B9_7F4A_7C15
     return Int(truncatingIfNeeded: mixed >> 32) & (length - 1)
   }
 
-  /// The place of an id's block, if anything is known of it.
+  /// The place of an id's block, if it has one.
   private func place(of id: UInt64) -> Int? {
     guard usedBlocks > 0 else { return nil }
     let block = id >> Self.blockBits + 1
@@ -149,11 +146,10 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     return place
   }
 
-  /// Takes out a block of which nothing is known any more.
+  /// Removes a block without entries.
   private mutating func removeBlock(at emptied: Int) {
     let mask = length - 1
-    // Whatever comes behind moves up, unless it would then stand before the place where the search
-    // for it begins.
+    // Blocks behind it move up, unless one would then stand before the place where its search begins.
     var place = emptied
     var next = (place + 1) & mask
     while blocks[next] != 0 {
@@ -167,7 +163,7 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     usedBlocks -= 1
   }
 
-  /// Moves a block to a place of whose ids nothing is known.
+  /// Moves a block to a place without entries.
   private mutating func moveBlock(from old: Int, to new: Int) {
     blocks[new] = blocks[old]
     known[new] = known[old]
@@ -203,7 +199,7 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
 
   // MARK: - Invariants
 
-  /// Stops the program if the table is out of order. O(n); for tests.
+  /// Stops the program if an invariant does not hold. O(n); for tests.
   func checkInvariants() {
     var seen = 0
     for place in 0..<length {
@@ -221,7 +217,7 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
   }
 }
 
-/// Something about a task; none stands for nothing.
+/// An entry of a `TaskTable`; `none` stands for no entry.
 protocol TaskTableEntry {
   static var none: Self { get }
   var isNone: Bool { get }
@@ -230,7 +226,7 @@ protocol TaskTableEntry {
 /// The owner of each task that has been seen.
 typealias OwnerTable = TaskTable<OwnerMark>
 
-/// An owner in a word: its address, or 0 for none.
+/// An owner as one word: its address, or 0 for none.
 struct OwnerMark: TaskTableEntry, Equatable {
   static let none = OwnerMark(word: 0)
 
@@ -251,18 +247,16 @@ struct OwnerMark: TaskTableEntry, Equatable {
 }
 
 extension OwnerTable {
-  /// Whose a task is; `nil` if that is not known. Expected O(1).
+  /// The owner of a task, if it is known. Expected O(1).
   subscript(id: UInt64) -> TaskOwner? {
     let mark: OwnerMark = self[id]
     return mark.owner
   }
 
-  /// Notes whose a task is. Expected O(1), amortized.
-  ///
-  /// The owner is not kept alive: whoever adds it removes it in time.
+  /// Sets the owner of a task, which is not retained. Expected O(1), amortized.
   mutating func set(_ id: UInt64, to owner: TaskOwner) { set(id, to: OwnerMark(owner)) }
 
-  /// Forgets a task, if `owner` owns it. Expected O(1).
+  /// Removes a task's entry if `owner` owns it. Expected O(1).
   mutating func remove(_ id: UInt64, of owner: TaskOwner) {
     if self[id] == OwnerMark(owner) { remove(id) }
   }

@@ -1,17 +1,16 @@
 import ClocksSupport
 import Synchronization
 
-/// Which tasks belong to which test case of Swift Testing, as long as they are nobody's.
+/// The unowned tasks of each test case of Swift Testing.
 ///
-/// What a test case starts before it makes its first clock, or first touches one that was made outside it (as
-/// an argument of a test, by a task that helps, in a `static let`), is nobody's until then. It is remembered
-/// here, so that the clock's owner can *adopt* the test case then: from then on all of its tasks are the
-/// owner's.
+/// A test case has no owner until it makes its first clock, or uses one that was made outside of it (an
+/// argument of the test, a `static let`). The tasks that it starts before are unowned and are kept here,
+/// so that the clock's owner can *adopt* the whole test case: then all its tasks belong to the owner.
 enum TestCaseMembership {
-  /// A task that is nobody's yet.
+  /// An unowned task of a test case.
   private struct Member: TaskTableEntry {
     static var none: Self { Self(testCase: 0, task: nil) }
-    /// The task of its test case, which may be the member itself.
+    /// The task that runs the test case, which may be the member itself.
     var testCase: UInt64
     var task: RetainedTask?
     var isNone: Bool { task == nil }
@@ -19,29 +18,29 @@ enum TestCaseMembership {
 
   private struct Yield {
     var task: UInt64
-    /// An address may be that of another job later.
+    /// Tells jobs apart that have the same address one after the other.
     var number: Int
   }
 
-  /// Guards what follows. Owners' locks, and that of the register of owners, are taken under it.
+  /// Guards everything below. Schedulers' locks, and that of `TaskOwnership`, are taken under it.
   private static let lock = Lock()
-  /// Tasks that the test library has made: test cases run in them.
+  /// The tasks that the test library has made to run test cases.
   @exclusivity(unchecked) nonisolated(unsafe) private static var testCases = TaskSet()
   @exclusivity(unchecked) nonisolated(unsafe) private static var members = TaskTable<Member>()
-  /// The members that have yielded, by the jobs that will resume them.
+  /// The members that have yielded, by the address of the job that will resume each.
   @exclusivity(unchecked) nonisolated(unsafe) private static var yields: [UInt: Yield] = [:]
   @exclusivity(unchecked) nonisolated(unsafe) private static var nextYield = 0
-  /// How many members there may be before those are dropped that are over.
+  /// The number of members above which those that are over are removed.
   @exclusivity(unchecked) nonisolated(unsafe) private static var limit = 256
   private static let on = Atomic(false)
 
-  /// Whether members are remembered: as soon as there is a test case.
+  /// Whether the process has test cases, so that members are kept.
   @inline(__always)
   static var isOn: Bool { on.load(ordering: .relaxed) }
 
   // MARK: - Test cases
 
-  /// Learns that the test library has made a task; it is in memory now. Expected O(1).
+  /// Adds a task that the test library has made, and that is not over. Expected O(1).
   static func noteTestCase(_ task: UnownedJob) {
     let id = taskID(of: task)
     let over = lock.withLock {
@@ -55,7 +54,7 @@ enum TestCaseMembership {
   /// Whether the test library has made a task. Expected O(1).
   static func isTestCase(_ id: UInt64) -> Bool { lock.withLock { testCases.contains(id) } }
 
-  /// The test case to which a task belongs, as far as that is known.
+  /// The test case of a task, if it is known.
   private static func testCase(of id: UInt64) -> UInt64? {
     let member = members[id]
     return member.isNone ? testCases.contains(id) ? id : nil : member.testCase
@@ -63,14 +62,14 @@ enum TestCaseMembership {
 
   // MARK: - Members
 
-  /// Learns that the current task, which was nobody's, has made a task; it is in memory now.
+  /// Adds a task that the current task, which was unowned, has created, and that is not over.
   ///
-  /// - Returns: The owner that has adopted its maker meanwhile, and owns it from now on.
+  /// - Returns: The owner that has adopted the creator meanwhile, and now owns the new task.
   static func hasMade(_ task: UnownedJob) -> TaskOwner? {
-    // One that is older has been resumed.
+    // An older task has been resumed here, not created.
     guard let maker = UnownedTask.currentID, taskID(of: task) > maker else { return nil }
     let (owner, over): (TaskOwner?, [RetainedTask]) = lock.withLock {
-      // A test case is its own, whoever has made it.
+      // The task of a test case does not belong to its creator's test case.
       guard !testCases.contains(taskID(of: task)) else { return (nil, []) }
       if let owner = TaskOwnership.shared.knownOwner(of: maker) {
         return (TaskOwnership.shared.claim(taskID(of: task), for: owner) ? owner : nil, [])
@@ -81,14 +80,14 @@ enum TestCaseMembership {
     return owner
   }
 
-  /// Returns what is not needed any more, to be let go of without a lock.
+  /// Inserts a member. Returns members that are over, to be released without the lock.
   private static func insert(_ task: UnownedJob, of testCase: UInt64) -> [RetainedTask] {
     guard let handle = UnownedTask(job: task).retainedIfReadable else { return [] }
     members.set(handle.id, to: Member(testCase: testCase, task: handle))
     return members.count > limit ? removeEnded() : []
   }
 
-  /// Lets go of a member whose job has ended here, if it is over. Expected O(1).
+  /// Removes a member whose job has just ended, if it is over. Expected O(1).
   static func letGo(ofEnded id: UInt64) {
     guard isOn else { return }
     let over: RetainedTask? = lock.withLock {
@@ -105,12 +104,13 @@ enum TestCaseMembership {
     return over
   }
 
-  /// Makes all tasks of the test case an owner's to which a task of the owner's belongs, unless the test
-  /// case is another owner's. Whoever else of its tasks touches the clock meanwhile waits until that is
-  /// done. O(members), once a test case.
+  /// Transfers all tasks of a test case to an owner, unless the test case has another owner. Another task
+  /// of the test case that uses the clock meanwhile waits for this. O(members), once for each test case.
   ///
-  /// - Parameter take: Called for each task, in the order in which they were made; returns what is not
-  ///   needed any more, to be let go of without a lock.
+  /// - Parameters:
+  ///   - id: A task of the test case that belongs to `owner`.
+  ///   - take: Called for each task in order of creation, under the lock. Returns what must be released
+  ///     without the lock.
   static func adopt(_ id: UInt64, by owner: TaskOwner, _ take: (Adopted) -> [WatchedTask]) {
     var over: [WatchedTask] = []
     let adopted: [RetainedTask] = lock.withLock {
@@ -132,20 +132,19 @@ enum TestCaseMembership {
     withExtendedLifetime((adopted, over)) {}
   }
 
-  /// A task that goes over to an owner.
+  /// A task that is being adopted.
   struct Adopted {
     var task: RetainedTask
-    /// Whether it is the one in which its test case runs.
+    /// Whether it runs the test case.
     var isTestCase: Bool
-    /// Whether a job that is no task's will resume it, of which the owner learns when it has run.
+    /// Whether an anonymous job will resume it; the owner is told when that job has run.
     var hasYielded: Bool
   }
 
   // MARK: - Yields
 
-  /// Learns that the current task, which was nobody's, has made a job that is no task's: it has yielded,
-  /// and the job will resume it; or it is an actor's queue, which may do so. Returns the owner that has
-  /// adopted it meanwhile.
+  /// Notes that the current task, which was unowned, has enqueued a job without a task: the job that ends
+  /// its yield, or an actor drain that may resume it. Returns the owner that has adopted it meanwhile.
   static func hasYielded(_ job: UnownedJob) -> TaskOwner? {
     guard let task = UnownedTask.currentID else { return nil }
     return lock.withLock {
@@ -157,12 +156,12 @@ enum TestCaseMembership {
     }
   }
 
-  /// Forgets such a job, because nobody will learn when it has run.
+  /// Forgets such a job, because its end will not be seen.
   static func forgetYield(_ job: UnownedJob) {
     if isOn { lock.withLock { yields[unsafeBitCast(job, to: UInt.self)] = nil } }
   }
 
-  /// What is to be called when such a job has run; to be asked for before.
+  /// Returns what to call when such a job has run. Called before the job runs.
   static func endOfYield(_ job: UnownedJob) -> (() -> Void)? {
     guard isOn else { return nil }
     let address = unsafeBitCast(job, to: UInt.self)
@@ -176,7 +175,7 @@ enum TestCaseMembership {
     }
   }
 
-  /// The owner that has adopted a task since its job was handed to a thread that is nobody's.
+  /// The owner that has adopted a task since its job was handed to a thread as unowned.
   @inline(__always)
   static func adopter(of id: UInt64) -> TaskOwner? {
     isOn && id != 0 ? TaskOwnership.shared.knownOwner(of: id) : nil

@@ -1,71 +1,61 @@
 import ClocksSupport
 
-/// What can be set from outside: the only place that reads the variables `CLOCKS_…` of the
-/// environment, and others.
+/// The environment variables that the package reads. No other file reads the environment.
 ///
-/// Each of ours is read once, when it is first asked for.
+/// Each `CLOCKS_…` variable is read once, at its first use.
 enum Environment {
-  /// `CLOCKS_BLOCKED_AFTER`: how much real time makes a test count as stuck, in seconds; half a
-  /// minute if nothing else is said.
+  /// `CLOCKS_BLOCKED_AFTER`: after how many seconds of real time a test counts as stuck; 30 by default.
   static let blockedAfter: Duration = {
     let seconds = value("CLOCKS_BLOCKED_AFTER").flatMap(Double.init) ?? 30
     return .seconds(seconds > 0 ? seconds : 30)
   }()
 
-  /// `CLOCKS_RUNG`: the name of the highest rung that the process may take (`executors`,
-  /// `enqueueHook` or `patience`), so that the lower ones can be tried out and tested.
+  /// `CLOCKS_RUNG`: the highest capability to use (`executors`, `enqueueHook` or `patience`), for tests.
   static let highestCapability: String? = value("CLOCKS_RUNG")
 
-  /// `CLOCKS_DOOR`: the way in which the door to the Swift runtime is to be opened (`spi`, `create`,
-  /// `scan`, `table`, `hook` or `none`), so that each can be tried out and tested.
+  /// `CLOCKS_DOOR`: the hook strategy to use (`spi`, `create`, `scan`, `table`, `hook` or `none`).
   static let door: String? = value("CLOCKS_DOOR")
 
-  /// `CLOCKS_SCHEDULES`: how many schedules each explored test tries, in place of what it says itself.
+  /// `CLOCKS_SCHEDULES`: the number of schedules of each explored test, instead of the test's own.
   static let schedules: String? = text("CLOCKS_SCHEDULES")
 
-  /// `CLOCKS_SEED`: with what searches begin to throw dice, a number or `random`.
+  /// `CLOCKS_SEED`: the seed of searches, a number or `random`.
   static let seed: String? = text("CLOCKS_SEED")
 
-  /// `CLOCKS_SHARD`: which of several processes that share each search this one is, for example `3/16`.
+  /// `CLOCKS_SHARD`: this process's part of each search, for example `3/16`.
   static let shard: String? = text("CLOCKS_SHARD")
 
-  /// `CLOCKS_SCHEDULES_DIR`: a folder in which the tokens of failures are kept, to be tried first the
-  /// next time.
+  /// `CLOCKS_SCHEDULES_DIR`: the folder that keeps the tokens of failures, which the next run tries first.
   static let schedulesFolder: String? = text("CLOCKS_SCHEDULES_DIR")
 
-  /// `CLOCKS_HASHING`: `random` leaves the seed with which the process hashes to chance, as it is
-  /// without this package.
+  /// `CLOCKS_HASHING`: `random` leaves the process's hash seed random, as it is without this package.
   static let hashing: String? = value("CLOCKS_HASHING")
 
-  /// `CLOCKS_TABLE`: a test prints the table of known bugs that stands in the guide.
+  /// `CLOCKS_TABLE`: makes a test print the guide's table of known bugs.
   static let table: String? = value("CLOCKS_TABLE")
 
-  /// `CLOCKS_TRACE`: the folder in which each test leaves a picture of what happened in it, and the same
-  /// for Perfetto.
+  /// `CLOCKS_TRACE`: the folder in which each test leaves its timeline, as a picture and for Perfetto.
   static let traceFolder: String? = text(traceFolderName)
   static let traceFolderName = "CLOCKS_TRACE"
 
-  /// `CLOCKS_DUMP_SIGNAL`: the name of the signal at which the process says where the tasks of its tests
-  /// are, for example `USR1`; none if nothing is said.
+  /// `CLOCKS_DUMP_SIGNAL`: the signal at which the process prints a task dump, for example `USR1`.
   static let dumpSignal: String? = text("CLOCKS_DUMP_SIGNAL")
 
-  /// `CLOCKS_DISPATCH`: `0` if work on queues of Dispatch's is not to be seen, so that this can be
-  /// tried out and tested.
+  /// `CLOCKS_DISPATCH`: `0` leaves work on dispatch queues unseen, for tests.
   static let seesDispatch = value("CLOCKS_DISPATCH") != "0"
 
-  /// `CLOCKS_FAST`: `0` if every sleep on a `TestClock` is to take the general way, so that both can be
-  /// tried out and tested.
+  /// `CLOCKS_FAST`: `0` makes every sleep on a `TestClock` take the general path, for tests.
   static let usesFastWay = value("CLOCKS_FAST") != "0"
 
-  /// Whether Xcode has told the process about a test bundle that it is to load.
+  /// Whether Xcode has told the process to load a test bundle.
   static var namesTestBundle: Bool {
     value("XCTestConfigurationFilePath") != nil || value("XCTestBundlePath") != nil
   }
 
-  /// Where the system looks for programs.
+  /// The folders of programs.
   static var path: String { value("PATH") ?? "" }
 
-  /// `nil` also for what is empty.
+  /// The variable's value, or `nil` if it is empty.
   private static func text(_ name: String) -> String? {
     value(name).flatMap { $0.isEmpty ? nil : $0 }
   }

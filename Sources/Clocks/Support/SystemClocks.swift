@@ -1,6 +1,6 @@
 import ClocksSupport
 
-/// What the system's clocks read at one moment.
+/// The readings of the system's clocks at one moment.
 struct SystemClocks: Sendable {
   private var realTime = Self.read(CLOCK_REALTIME)
   private var monotonic = Self.read(CLOCK_MONOTONIC)
@@ -18,12 +18,12 @@ struct SystemClocks: Sendable {
     return reading
   }
 
-  /// How much of real time had passed since 1970 at that moment.
+  /// The time since 1970.
   var sinceEpoch: Duration {
     .seconds(realTime.tv_sec) + .nanoseconds(realTime.tv_nsec)
   }
 
-  /// The readings `duration` later, with the date moved on by `dateOffset` besides.
+  /// The readings `duration` later, with the date moved by `dateOffset` as well.
   func advanced(by duration: Duration, andDateBy dateOffset: Duration = .zero) -> SystemClocks {
     var later = self
     later.realTime = realTime.advanced(by: saturatingSum(duration, dateOffset))
@@ -32,8 +32,7 @@ struct SystemClocks: Sendable {
     return later
   }
 
-  /// What a clock reads when `duration` has passed since that moment; `nil` for a clock that is not
-  /// known here.
+  /// The reading of a clock `duration` later; `nil` for an unknown clock.
   func reading(of clock: clockid_t, after duration: Duration) -> timespec? {
     switch clock {
     case CLOCK_REALTIME: realTime.advanced(by: duration)
@@ -45,9 +44,9 @@ struct SystemClocks: Sendable {
 }
 
 extension timespec {
-  /// The reading `duration` later, in whole nanoseconds; at the end of the range it stays there.
+  /// The reading `duration` later, in whole nanoseconds, saturating.
   fileprivate func advanced(by duration: Duration) -> timespec {
-    // Not in numbers of 128 bits: to make one a debug build calls generic functions.
+    // A debug build calls generic functions for numbers of 128 bits.
     guard duration < Self.farthest else { return timespec(tv_sec: Int.max / 2, tv_nsec: 0) }
     guard duration > Self.earliest else { return timespec(tv_sec: -Int.max / 2, tv_nsec: 0) }
     let (seconds, attoseconds) = duration.components

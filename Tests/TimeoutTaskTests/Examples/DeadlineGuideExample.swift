@@ -7,7 +7,7 @@ import TimeoutTask
 @Suite struct DeadlineGuideExample {
   let clock = TestClock()
 
-  @Test func whatALibraryMakesOfTheCancellationIsInside() async throws {
+  @Test func theErrorOfALibraryIsInsideTheTimeoutError() async throws {
     let clock = clock
     let client = Server {
       do { try await clock.sleep(for: .seconds(60)) } catch { throw Offline() }
@@ -24,7 +24,7 @@ import TimeoutTask
     #expect(try await task.value == ["Try again later: true"])
   }
 
-  @Test func aResultIsSharedByReadersWhoComeAndGo() async throws {
+  @Test func severalReadersShareAResult() async throws {
     let clock = clock
     let server = Server {
       try await clock.sleep(for: .seconds(2))
@@ -40,8 +40,8 @@ import TimeoutTask
     #expect(try await headlines.value == ["Clocks agree"])
   }
 
-  @Test func whoeverIsAskedKnowsHowMuchTimeIsLeft() async throws {
-    /// Tells the server how long we are going to wait.
+  @Test func aCalledFunctionCanAskForTheRemainingTime() async throws {
+    /// Tells the server how long the client waits.
     @Sendable func request() -> String {
       guard let remaining = Deadline.remaining(on: clock) else { return "GET /" }
       return "GET /, Timeout: \(remaining)"
@@ -58,7 +58,7 @@ import TimeoutTask
     #expect(try await task.value == "GET /, Timeout: 3.0 seconds")
   }
 
-  @Test func whatIsNiceToHaveIsNotWaitedForLong() async throws {
+  @Test func anOptionalResultIsAwaitedForAShortTime() async throws {
     let clock = clock
     let server = Server {
       try await clock.sleep(for: .seconds(60))
@@ -130,7 +130,7 @@ import TimeoutTask
     }
   }
 
-  /// Throws the same dice in every run.
+  /// A generator that returns the same numbers in each run.
   private struct Dice: RandomNumberGenerator {
     var state: UInt64
     mutating func next() -> UInt64 {

@@ -3,9 +3,9 @@ import Foundation
 import Testing
 import TimeoutTask
 
-// Every example in Docs/TimeoutTask.md is a part of a file of this folder, line for line.
+// Each example in Docs/TimeoutTask.md is a part of a file in this folder, line for line.
 
-/// A feed of headlines on some server.
+/// A server of headlines and the weather.
 struct Server: Sendable {
   var headlines: @Sendable () async throws -> [String]
   var weather: @Sendable () async throws -> String = { "sunny" }
@@ -13,7 +13,7 @@ struct Server: Sendable {
 
 struct Offline: Error {}
 
-/// The front page of a newspaper, which must never keep its readers waiting.
+/// The front page of a newspaper, which must not make its readers wait for long.
 actor FrontPage<C: Clock> where C.Duration == Duration {
   private let server: Server
   private let clock: C
@@ -34,7 +34,7 @@ actor FrontPage<C: Clock> where C.Duration == Duration {
 }
 
 @Suite struct TimeoutTaskGuideExample {
-  @Test func aServerThatDoesNotAnswerKeepsNobodyWaiting() async throws {
+  @Test func aSilentServerCausesATimeout() async throws {
     let clock = TestClock()
     let silent = Server {
       try await clock.sleep(for: .seconds(3600))
@@ -50,13 +50,13 @@ actor FrontPage<C: Clock> where C.Duration == Duration {
     try await clock.checkSuspension()
   }
 
-  @Test func anOfflineServerIsKnownAtOnce() async throws {
+  @Test func anErrorOfTheServerIsThrownImmediately() async throws {
     let clock = TestClock()
     let page = FrontPage(server: Server { throw Offline() }, clock: clock)
     await #expect(throws: Offline.self) { try await page.refresh() }
   }
 
-  @Test func headlinesInTimeAreShown() async throws {
+  @Test func headlinesThatComeInTimeAreShown() async throws {
     let clock = TestClock()
     let server = Server {
       try await clock.sleep(for: .seconds(2))
@@ -82,7 +82,7 @@ actor FrontPage<C: Clock> where C.Duration == Duration {
     let clock = TestClock()
     let cache = Cache()
     let server = Server {
-      // Ignores cancellation, as code does that wraps a callback.
+      // Ignores cancellation, as code that wraps a callback often does.
       await withUnsafeContinuation { (answer: UnsafeContinuation<Void, Never>) in
         Task.detached {
           try? await clock.sleep(for: .seconds(5))
@@ -112,7 +112,7 @@ actor FrontPage<C: Clock> where C.Duration == Duration {
     #expect(try await page() == "Clocks agree, and it is sunny.")
   }
 
-  @Test func aBodyMayUseWhatIsItsCallers() async throws {
+  @Test func aBodyMayUseValuesThatAreNotSendable() async throws {
     let clock = TestClock()
     let draft = Draft()
     try await withTimeout(.seconds(1), clock: clock) {
@@ -121,7 +121,7 @@ actor FrontPage<C: Clock> where C.Duration == Duration {
     #expect(draft.text == "Written in time.")
   }
 
-  @Test func aBodyThatWantsToBeInTimeHasToAsk() async throws {
+  @Test func aBodyEndsInTimeIfItChecksForCancellation() async throws {
     let clock = TestClock()
     let task = Task {
       try await withTimeout(.seconds(3), clock: clock) {
@@ -150,7 +150,7 @@ final class Cache: Sendable {
 }
 
 @Suite struct GuideTests {
-  @Test func everyExampleOfTheGuideIsCompiledAndRun() throws {
+  @Test func eachExampleOfTheGuideIsCompiledAndRun() throws {
     let here = URL(fileURLWithPath: #filePath)
     var root = here
     for _ in 0..<4 { root.deleteLastPathComponent() }
@@ -168,7 +168,7 @@ final class Cache: Sendable {
     }
   }
 
-  /// The text without indentation and empty lines, so that examples can be told from their place.
+  /// Returns the text without indentation and empty lines.
   private func lines(of text: String) -> String {
     let lines = text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
     return "\n" + lines.filter { !$0.isEmpty }.joined(separator: "\n") + "\n"

@@ -4,12 +4,12 @@ import Testing
 
 @testable import TimeoutTask
 
-/// Deadlines on the `ContinuousClock`: with the timers that they share where time is real, and with a
-/// task that sleeps where it may be virtual.
+/// Deadlines on the `ContinuousClock`: with the shared timers in real time, and with a task that
+/// sleeps where time may be virtual.
 @Suite struct RealTimeTests {
   // MARK: - In tests and scopes
 
-  @Test func whereThereMayBeATestClockTimeIsNotCertainToBeReal() async throws {
+  @Test func withATestClockTimeMayBeVirtual() async throws {
     _ = TestClock()
     #expect(!RealTime.isCertain)
     let gate = Gate()
@@ -19,7 +19,7 @@ import Testing
     try await task.value
   }
 
-  @Test func inAScopeDeadlinesOnTheContinuousClockTakeVirtualTime() async throws {
+  @Test func withVirtualTimeDeadlinesOnTheContinuousClockAreVirtual() async throws {
     try await withVirtualTime { time in
       let task = TimeoutTask(seconds: 3600, name: "a") { try await Task.sleep(for: .seconds(9000)) }
       await #expect(throws: TimeoutError(timeout: .seconds(3600), operation: "a")) {
@@ -40,16 +40,16 @@ import Testing
 
   // MARK: - In production
 
-  /// Takes away the sign that somebody has taken over the sleeps, in a process of its own.
-  private static func letTimeBeReal() throws {
+  /// Resets the runtime's hook for sleeps. Call it only in a process of an exit test.
+  private static func makeTimeReal() throws {
     let hook = dlsym(dlopen(nil, RTLD_NOW), "swift_task_enqueueGlobalWithDeadline_hook")
     try #require(hook).storeBytes(of: 0, as: UInt.self)
     try #require(RealTime.isCertain)
   }
 
-  @Test func theWorkIsTimedByTheSharedTimers() async {
+  @Test func inRealTimeTheWorkUsesTheSharedTimers() async {
     await #expect(processExitsWith: .success) {
-      try Self.letTimeBeReal()
+      try Self.makeTimeReal()
       let timers = SharedTimers.shared
       let gates = (0..<1000).map { _ in Gate() }
       let tasks = gates.map { gate in
@@ -70,7 +70,7 @@ import Testing
         #expect(remaining > .seconds(3000) && remaining <= .seconds(3600))
       }
       #expect(timers.count == 0)
-      // None of these needs a timer.
+      // These need no timer.
       let forEver = TimeoutTask(seconds: .infinity) { timers.count }
       #expect(try await forEver.value == 0)
       let never = TimeoutTask(seconds: 0) { timers.count }
@@ -80,9 +80,9 @@ import Testing
     }
   }
 
-  @Test func timeoutsPassAndAreNotTooEarly() async {
+  @Test func timeoutsPassAndAreNeverEarly() async {
     await #expect(processExitsWith: .success) {
-      try Self.letTimeBeReal()
+      try Self.makeTimeReal()
       let gate = Gate()
       for milliseconds in [1, 5, 2, 20, 3] {
         let timeout = Duration.milliseconds(milliseconds)
@@ -114,9 +114,9 @@ import Testing
     }
   }
 
-  @Test func deadlinesInsideOneAnotherAreSetIfTheyMatter() async {
+  @Test func nestedDeadlinesAreSetIfTheyAreNeeded() async {
     await #expect(processExitsWith: .success) {
-      try Self.letTimeBeReal()
+      try Self.makeTimeReal()
       let timers = SharedTimers.shared
       let deadline = ContinuousClock.now + .seconds(3600)
       try await withDeadline(deadline, tolerance: .seconds(1)) {
@@ -142,9 +142,9 @@ import Testing
     }
   }
 
-  @Test func whatWorkThrowsWhenItsTimeIsOverIsInsideTheError() async {
+  @Test func theErrorOfLateWorkIsInsideTheTimeoutError() async {
     await #expect(processExitsWith: .success) {
-      try Self.letTimeBeReal()
+      try Self.makeTimeReal()
       let timeout = Duration.milliseconds(5)
       let error = await #expect(throws: TimeoutError(timeout: timeout, operation: "a")) {
         try await withTimeout(timeout, name: "a") {
@@ -159,9 +159,9 @@ import Testing
     }
   }
 
-  @Test func oneReaderLessEndsTheWorkUnlessItIsShared() async {
+  @Test func theLastReaderEndsTheWorkUnlessItIsShared() async {
     await #expect(processExitsWith: .success) {
-      try Self.letTimeBeReal()
+      try Self.makeTimeReal()
       for isShared in [true, false] {
         let gate = Gate()
         let task = TimeoutTask(seconds: 3600, endsWithLastWaiter: !isShared) {
@@ -181,7 +181,7 @@ import Testing
     }
   }
 
-  /// Runs jobs one at a time, when it is told to.
+  /// Runs jobs one at a time, when the test allows it.
   private final class HeldExecutor: SerialExecutor {
     private let queue = DispatchQueue(label: "held")
     private let permits = DispatchSemaphore(value: 0)
@@ -196,13 +196,13 @@ import Testing
       }
     }
 
-    /// Lets the next job run, and returns when it has.
+    /// Runs the next job, and returns when it has ended.
     func runOne() async {
       permits.signal()
       for await _ in ran.stream { return }
     }
 
-    /// Lets all jobs run that are there or come.
+    /// Runs all jobs, also later ones.
     func runAll() {
       for _ in 0..<100 { permits.signal() }
     }
@@ -212,41 +212,34 @@ import Testing
     let executor = HeldExecutor()
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Says whether the operation was cancelled.
-    func run(under deadline: RealTimeDeadline) async -> Bool {
-      var wasCancelled = false
-      let place = UnsafeMutablePointer<Bool>.allocate(capacity: 1)
-      defer { place.deallocate() }
-      _ = await deadline.run(into: place) { () async -> Bool in
-        wasCancelled = Task.isCancelled
-        return true
-      }
-      return wasCancelled
+    /// Returns whether the operation was cancelled.
+    func run(under deadline: RealTimeDeadline) async throws -> Bool {
+      try await deadline.run { Task.isCancelled }
     }
   }
 
   @Test(arguments: [false, true])
-  func aCallerThatIsCancelledFirstHearsOfNoTimeout(_ isCancelled: Bool) async {
+  func aCallerThatWasCancelledBeforeTheDeadlineGetsNoTimeout(_ isCancelled: Bool) async throws {
     let held = Held()
-    let deadline = RealTimeDeadline(
-      at: RealTime.reading(of: .now + .seconds(3600)), nil, name: nil, inside: nil)
+    let limit = try #require(RealTimeLimit.from(.seconds(3600), tolerance: nil))
+    let deadline = RealTimeDeadline(limit, name: nil, inside: nil)
     let task = Task {
       if isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
-      return await held.run(under: deadline)
+      return try await held.run(under: deadline)
     }
-    // The caller comes here and waits for the operation, which has not begun when time is over.
+    // The caller waits for the operation. The deadline passes before the operation begins.
     await held.executor.runOne()
     deadline.ring()
-    // The operation; and the caller goes on.
+    // Runs the operation, and then the rest of the caller.
     held.executor.runAll()
-    #expect(await task.value)
+    #expect(try await task.value)
     #expect((deadline.interruption == nil) == isCancelled)
   }
 
-  /// The deadline and the end of the work come at about the same time.
-  @Test func whicheverComesFirstHasTheSay() async {
+  /// The deadline passes at about the time at which the work ends.
+  @Test func theFirstEventDecides() async {
     await #expect(processExitsWith: .success) {
-      try Self.letTimeBeReal()
+      try Self.makeTimeReal()
       for _ in 0..<100 {
         let tasks = (0..<50).map { number in
           TimeoutTask(timeout: .microseconds(500)) {
@@ -280,7 +273,7 @@ import Testing
     }
   }
 
-  @Test func instantsBecomeNumbersThatAreNotTooEarly() {
+  @Test func unitsAreRoundedUp() {
     #expect(RealTime.units(0) == 0)
     #expect(RealTime.units(1) == 1)
     #expect(RealTime.units(1 << 30) == 1)

@@ -2,10 +2,9 @@ import Testing
 
 @testable import TimeoutTask
 
-/// The timers that deadlines on the `ContinuousClock` share, on a clock that the test has in hand: it
-/// says what time it is, and which sleep ends when.
+/// The shared timers, on a clock that the test controls: its reading, and when each sleep ends.
 @Suite struct SharedTimersTests {
-  /// A clock with sleeps that end when they are told to, or are cancelled.
+  /// A clock whose sleeps end when the test ends them, or when they are cancelled.
   private final class Hand: Sendable {
     private struct State {
       var now: Int64 = 0
@@ -39,12 +38,12 @@ import Testing
       }
     }
 
-    /// Lets a sleep end, at whatever time it is.
+    /// Ends a sleep, whatever the time is.
     func end(_ sleep: SharedTimers.Sleep) {
       state.withLock { $0.sleeps.removeValue(forKey: sleep.number) }?.resume()
     }
 
-    /// The sleeps that have begun, once there are so many.
+    /// Waits until so many sleeps have begun, and returns them.
     func begun(_ count: Int) async -> [SharedTimers.Sleep] {
       await withUnsafeContinuation { continuation in
         let isThere = state.withLock { state in
@@ -77,7 +76,7 @@ import Testing
     return (bell, timers.add(deadline, slack: slack, bell))
   }
 
-  @Test func oneSleepServesManyDeadlinesInTurn() async {
+  @Test func oneSleepAtATimeServesManyDeadlines() async {
     let (first, _) = bell(10)
     let (second, _) = bell(20)
     let (third, _) = bell(30)
@@ -96,7 +95,7 @@ import Testing
     #expect(timers.count == 0)
   }
 
-  @Test func aDeadlineThatComesFirstIsSleptForInPlaceOfTheOthers() async {
+  @Test func anEarlierDeadlineReplacesTheSleep() async {
     let (late, _) = bell(20)
     _ = await hand.begun(1)
     let (early, _) = bell(5)
@@ -108,7 +107,7 @@ import Testing
     await early.gate.pass()
     sleeps = await hand.begun(3)
     #expect(sleeps[2].deadline == 20)
-    // The first sleep was cancelled. If it ends late, it has no meaning.
+    // The first sleep was cancelled. That it ends has no effect.
     hand.end(sleeps[0])
     #expect(!late.hasRung)
     hand.now = 20
@@ -116,7 +115,7 @@ import Testing
     await late.gate.pass()
   }
 
-  @Test func whatWasTakenOutDoesNotRing() async {
+  @Test func aRemovedAlarmDoesNotRing() async {
     let (gone, ticket) = bell(10)
     let (other, _) = bell(11)
     timers.remove(ticket)
@@ -132,16 +131,16 @@ import Testing
     _ = bell(10, slack: 5)
     let sleeps = await hand.begun(1)
     #expect(sleeps[0].deadline == 10 && sleeps[0].slack == 5)
-    // This one has to be met before the other one's tolerance is over, but it is not the first to be.
+    // Later than the tolerance of the first deadline, which comes first.
     _ = bell(16)
-    // This one is.
+    // Earlier than that.
     _ = bell(14)
     let (second, later) = await (hand.begun(2)[1], hand.begun(2).count)
     #expect(second.deadline == 14 && second.slack == 0 && later == 2)
   }
 
-  /// The machine was suspended: the sleep ends hours after its deadline, and all is due at once.
-  @Test func aMachineThatWasSuspendedIsLateAndForgetsNobody() async {
+  /// The machine was suspended: the sleep ends hours after its deadline, when all alarms are due.
+  @Test func afterASuspensionOfTheMachineAllAlarmsRing() async {
     let bells = (1...100).map { bell(Int64($0)).0 }
     let (tomorrow, _) = bell(1_000_000)
     let sleeps = await hand.begun(1)
@@ -152,8 +151,8 @@ import Testing
     #expect(!tomorrow.hasRung && timers.count == 1)
   }
 
-  /// The clock jumps back while it is slept, or is read too early: what was slept for is due.
-  @Test func aClockThatJumpsBackKeepsNobodyWaitingAndWakesNobodyElse() async {
+  /// The clock jumps back during the sleep. The deadline of the sleep is due nevertheless.
+  @Test func aClockThatJumpsBackStillRingsTheDueAlarm() async {
     hand.now = 100
     let (due, _) = bell(110)
     let (other, _) = bell(111)
@@ -165,8 +164,8 @@ import Testing
     #expect(await hand.begun(2)[1].deadline == 111)
   }
 
-  /// Somebody's cancellation handler that takes long keeps no other alarm from ringing.
-  @Test func whoTakesLongKeepsNobodyWaiting() async {
+  /// An alarm may run a slow cancellation handler.
+  @Test func aSlowAlarmDoesNotDelayOthers() async {
     final class Slow: Alarm {
       let began = Gate()
       let goOn = DispatchGate()
@@ -189,7 +188,7 @@ import Testing
     slow.goOn.open()
   }
 
-  @Test func whoeverHasRungOrWasTakenOutIsLetGo() async {
+  @Test func anAlarmIsReleasedAfterItHasRungOrWasRemoved() async {
     weak var rung: Bell?
     weak var removed: Bell?
     do {
@@ -203,7 +202,7 @@ import Testing
       await first.gate.pass()
     }
     #expect(removed == nil)
-    // Whose task has ended when it has rung.
+    // The task in which it rings ends a moment later.
     while rung != nil { await Task.yield() }
     #expect(timers.count == 0)
     #expect(hand.sleepers == 0)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import TimeoutTask
 
-/// The heap of deadlines, beside a model: an array that is sorted.
+/// The heap of deadlines, and its comparison with a model: a sorted array.
 @Suite struct TimerHeapTests {
   private final class Number: Alarm {
     let number: Int
@@ -25,7 +25,7 @@ import Testing
     #expect(heap.first() == nil)
   }
 
-  @Test func whatIsTakenOutDoesNotRingAndIsLetGo() {
+  @Test func aRemovedAlarmDoesNotRingAndIsReleased() {
     var heap = TimerHeap()
     weak var gone: Number?
     let ticket: TimerHeap.Ticket
@@ -43,34 +43,34 @@ import Testing
     #expect(numbers(heap.takePassed(at: 9)) == [2])
   }
 
-  @Test func aTicketOfThePastTakesNobodyOut() {
+  @Test func anOldTicketRemovesNothing() {
     var heap = TimerHeap()
     let old = heap.add(1, slack: 0, Number(1))
     #expect(numbers(heap.takePassed(at: 1)) == [1])
-    // It is kept where the other one was.
+    // Has the index of the first one.
     let new = heap.add(2, slack: 0, Number(2))
     #expect(heap.remove(old) == nil)
     #expect(heap.count == 1)
     #expect(heap.remove(new) != nil)
   }
 
-  @Test func toleranceLetsADeadlineWaitForOthersButNotTooLong() {
+  @Test func toleranceLetsADeadlineWaitForOthersWithinItsSlack() {
     var heap = TimerHeap()
     _ = heap.add(10, slack: 50, Number(1))
     _ = heap.add(20, slack: 0, Number(2))
-    // The second one has to be met first; the first one has passed by then.
+    // The second deadline has the earlier latest instant. The first one has passed by then.
     var first = heap.first()
     #expect(first?.deadline == 20 && first?.slack == 0)
     #expect(numbers(heap.takePassed(at: 20)) == [2, 1])
     _ = heap.add(10, slack: 50, Number(3))
     first = heap.first()
     #expect(first?.deadline == 10 && first?.slack == 50)
-    // Nobody is told before the deadline, however much slack there is.
+    // No alarm is returned before its deadline, whatever its slack.
     #expect(numbers(heap.takePassed(at: 9)) == [])
     #expect(numbers(heap.takePassed(at: 10)) == [3])
   }
 
-  @Test func whatWasTakenOutTakesNoPlaceForLong() {
+  @Test func removedDeadlinesDoNotAccumulate() {
     var heap = TimerHeap()
     _ = heap.add(1_000_000, slack: 0, Number(0))
     for number in 1...100_000 {
@@ -82,7 +82,7 @@ import Testing
     #expect(heap.count == 1)
   }
 
-  @Test func theOrderStaysWhenMostAreTakenOut() {
+  @Test func removingMostDeadlinesKeepsTheOrder() {
     var heap = TimerHeap()
     let deadlines = Array(1...2_000).shuffled()
     let tickets = deadlines.map { heap.add(Int64($0), slack: 0, Number($0)) }
@@ -91,7 +91,7 @@ import Testing
     #expect(numbers(heap.takePassed(at: 2_000)) == deadlines[1_500...].sorted())
   }
 
-  @Test(arguments: 0..<20) func randomProgramsDoAsTheModelDoes(_ seed: UInt64) {
+  @Test(arguments: 0..<20) func randomOperationsAgreeWithTheModel(_ seed: UInt64) {
     var random = SystemRandomNumberGenerator()
     var heap = TimerHeap()
     var model: [(deadline: Int64, number: Int, ticket: TimerHeap.Ticket)] = []

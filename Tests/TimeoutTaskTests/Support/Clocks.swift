@@ -5,7 +5,7 @@ struct FailingClock: Clock {
   struct Failure: Error, Equatable {}
 
   var error: any Error = Failure()
-  /// What a sleep waits for before it fails.
+  /// A sleep waits for this gate before it fails.
   var gate: Gate?
 
   var now: ContinuousClock.Instant { ContinuousClock.now }

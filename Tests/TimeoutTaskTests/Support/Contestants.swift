@@ -2,14 +2,13 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Threads that all begin to run when a round begins.
+/// Threads that all start when a round starts.
 final class Contestants: Sendable {
   private let starts: [DispatchSemaphore]
   private let running = Atomic(0)
   private let ends = AsyncStream<Void>.makeStream()
 
-  /// What the threads do in the current round; `nil` if they are to end. Written while all of them
-  /// wait.
+  /// What the threads do in the current round; `nil` ends them. Written while all of them wait.
   nonisolated(unsafe) private var body: (@Sendable (_ contestant: Int) -> Void)?
 
   init(_ count: Int) {
@@ -21,7 +20,7 @@ final class Contestants: Sendable {
     }
   }
 
-  /// Lets every thread call `body` with its number, all at once, and returns when all have.
+  /// Calls `body` with its number on each thread, all together. Returns when all calls have ended.
   func race(_ body: @escaping @Sendable (_ contestant: Int) -> Void) async {
     self.body = body
     begin()
@@ -29,14 +28,14 @@ final class Contestants: Sendable {
     _ = running.load(ordering: .acquiring)
   }
 
-  /// Ends the threads. There is no round after this.
+  /// Ends the threads. No round may follow.
   func dismiss() {
     body = nil
     begin()
   }
 
-  // ThreadSanitizer on Linux does not know what a semaphore orders, nor a continuation that is
-  // resumed before its task is suspended. It knows atomics.
+  // ThreadSanitizer on Linux does not see the order of a semaphore, nor that of a continuation that
+  // is resumed before its task is suspended. It sees that of an atomic.
 
   private func begin() {
     running.store(starts.count, ordering: .releasing)

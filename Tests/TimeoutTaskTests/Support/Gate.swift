@@ -1,17 +1,17 @@
+import Dispatch
+
 @testable import TimeoutTask
 
-/// A place where tasks wait until it is opened, whether they are cancelled or not.
+/// Suspends tasks until it is opened, whether they are cancelled or not.
 final class Gate: Sendable {
-  /// Guards `waiting`.
-  private let lock = Lock()
-  /// Who waits; `nil` once the gate is open.
-  nonisolated(unsafe) private var waiting: [UnsafeContinuation<Void, Never>]? = []
+  /// The waiting tasks; `nil` once the gate is open.
+  private let waiting = Guarded<[UnsafeContinuation<Void, Never>]?>([])
 
-  deinit { lock.destroy() }
+  deinit { waiting.destroy() }
 
   nonisolated(nonsending) func pass() async {
     await withUnsafeContinuation { continuation in
-      let isOpen = lock.withLock {
+      let isOpen = waiting.withLock { waiting in
         waiting?.append(continuation)
         return waiting == nil
       }
@@ -19,13 +19,21 @@ final class Gate: Sendable {
     }
   }
 
-  var isClosed: Bool { lock.withLock { waiting != nil } }
+  var isClosed: Bool { waiting.withLock { $0 != nil } }
 
   func open() {
-    let waiting = lock.withLock {
-      defer { self.waiting = nil }
-      return self.waiting ?? []
+    let continuations = waiting.withLock { waiting in
+      defer { waiting = nil }
+      return waiting ?? []
     }
-    for continuation in waiting { continuation.resume() }
+    for continuation in continuations { continuation.resume() }
   }
+}
+
+/// Blocks threads until it is opened, one thread for each call of `open()`.
+final class DispatchGate: Sendable {
+  private let semaphore = DispatchSemaphore(value: 0)
+
+  func wait() { semaphore.wait() }
+  func open() { semaphore.signal() }
 }

@@ -1,6 +1,6 @@
 @testable import TimeoutTask
 
-/// A clock for one sleep, whose deadline comes when some thread says so.
+/// A clock for one sleep, whose deadline passes when a thread calls `fire()`.
 final class HandFiredClock: Clock, Sendable {
   private enum State {
     case unused
@@ -8,11 +8,9 @@ final class HandFiredClock: Clock, Sendable {
     case ended
   }
 
-  /// Guards `state`.
-  private let lock = Lock()
-  nonisolated(unsafe) private var state = State.unused
+  private let state = Guarded(State.unused)
 
-  /// Called when the sleep is being cancelled and is still there.
+  /// Called when the sleep is being cancelled and is still on the clock.
   private let willCancel: @Sendable (HandFiredClock) -> Void
 
   let now = ContinuousClock.now
@@ -22,15 +20,13 @@ final class HandFiredClock: Clock, Sendable {
     self.willCancel = willCancel
   }
 
-  deinit { lock.destroy() }
+  deinit { state.destroy() }
 
   var isSleeping: Bool {
-    lock.withLock {
-      if case .sleeping = state { true } else { false }
-    }
+    state.withLock { if case .sleeping = $0 { true } else { false } }
   }
 
-  /// Lets the deadline come. A sleep that has been cancelled stays so.
+  /// Lets the deadline pass. A sleep that was cancelled before stays cancelled.
   func fire() {
     end()?.resume()
   }
@@ -38,7 +34,7 @@ final class HandFiredClock: Clock, Sendable {
   func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
     try await withTaskCancellationHandler {
       try await withUnsafeThrowingContinuation { continuation in
-        let hasEnded = lock.withLock {
+        let hasEnded = state.withLock { state in
           if case .ended = state { return true }
           state = .sleeping(continuation)
           return false
@@ -56,7 +52,7 @@ final class HandFiredClock: Clock, Sendable {
   }
 
   private func end() -> UnsafeContinuation<Void, any Error>? {
-    lock.withLock {
+    state.withLock { state in
       defer { state = .ended }
       if case .sleeping(let continuation) = state { return continuation }
       return nil

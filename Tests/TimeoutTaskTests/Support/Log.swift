@@ -1,18 +1,16 @@
 @testable import TimeoutTask
 
-/// What happened, in the order in which it happened.
+/// A record of events in their order.
 final class Log<Entry: Sendable>: Sendable {
-  /// Guards `entries`.
-  private let lock = Lock()
-  nonisolated(unsafe) private var entries: [Entry] = []
+  private let entries = Guarded<[Entry]>([])
 
-  deinit { lock.destroy() }
+  deinit { entries.destroy() }
 
   func add(_ entry: Entry) {
-    lock.withLock { entries.append(entry) }
+    entries.withLock { $0.append(entry) }
   }
 
   var all: [Entry] {
-    lock.withLock { entries }
+    entries.withLock { $0 }
   }
 }

@@ -4,8 +4,10 @@
   import Foundation
 #endif
 
-/// How often the tests that look for rare faults try: 20,000 times, or as often as the environment
-/// variable `TIMEOUT_TASK_TEST_COUNT` says. The full count is 1,000,000:
+/// Returns the number of attempts of the tests for rare faults.
+///
+/// 20,000, or the value of the environment variable `TIMEOUT_TASK_TEST_COUNT`. The full count is
+/// 1,000,000:
 ///
 /// ```
 /// TIMEOUT_TASK_TEST_COUNT=1000000 swift test -c release -Xswiftc -enable-testing \

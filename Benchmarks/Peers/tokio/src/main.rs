@@ -1,8 +1,8 @@
 //! The workloads of Benchmarks on tokio's paused clock, whose time moves by milliseconds.
 //!
-//! Usage: tokio-peer WORKLOAD COUNT; prints the nanoseconds (or bytes) an operation. As the other
-//! programs do, it does the work once to warm up, then at least three times, until a fifth of a
-//! second is over, and prints the median.
+//! Usage: tokio-peer WORKLOAD COUNT; prints the nanoseconds (or bytes) per operation. Like the other
+//! programs, it runs the work once to warm up, then at least three times and for at least 0.2
+//! seconds, and prints the median.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -46,7 +46,7 @@ fn paused() -> Runtime {
     Builder::new_current_thread().enable_time().start_paused(true).build().unwrap()
 }
 
-/// The numbers from 1 to `count` in an order that is the same in every run.
+/// Returns the numbers from 1 to `count` in a random order that is the same in every run.
 fn shuffled(count: usize) -> Vec<u64> {
     let mut numbers: Vec<u64> = (1..=count as u64).collect();
     let mut state: u64 = 42;
@@ -57,19 +57,19 @@ fn shuffled(count: usize) -> Vec<u64> {
     numbers
 }
 
-/// Nanoseconds an operation.
+/// Returns the nanoseconds per operation.
 fn per(count: usize, begin: RealInstant) -> f64 {
     begin.elapsed().as_nanos() as f64 / count as f64
 }
 
-/// Runs `body` where it can start tasks that stay on this thread.
+/// Runs `body`, whose tasks stay on this thread.
 fn on_this_thread<R>(body: impl Future<Output = R>) -> R {
     let runtime = paused();
     runtime.block_on(body)
 }
 
-/// Starts a task for each deadline, which sleeps once. A task whose handle is dropped is freed when
-/// it ends. `asleep` counts those that sleep.
+/// Starts a task for each deadline, which sleeps once. `asleep` counts the sleeping tasks. A task
+/// without a handle is freed when it ends.
 fn start(deadlines: &[u64], asleep: &'static Asleep) -> Vec<JoinHandle<()>> {
     let begin = Instant::now();
     deadlines
@@ -84,7 +84,7 @@ fn start(deadlines: &[u64], asleep: &'static Asleep) -> Vec<JoinHandle<()>> {
         .collect()
 }
 
-/// How many tasks sleep. Everything happens on one thread; that the compiler does not know.
+/// The number of sleeping tasks. Atomic only for the compiler: there is one thread.
 struct Asleep(std::sync::atomic::AtomicUsize);
 struct End(&'static Asleep);
 
@@ -175,7 +175,7 @@ fn advance_past_nothing(count: usize) -> f64 {
     })
 }
 
-/// As many threads as there are processors take the tests, as a test runner's do.
+/// Runs the tests on one thread per processor, like a test runner.
 fn parallel_tests(count: usize) -> f64 {
     let threads = std::thread::available_parallelism().map_or(1, |number| number.get());
     let next = std::sync::atomic::AtomicUsize::new(0);

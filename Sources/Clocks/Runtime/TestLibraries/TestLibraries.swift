@@ -1,30 +1,30 @@
 import ClocksSupport
 
-/// The door to Swift Testing and XCTest, neither of which this module imports or links.
+/// Access to Swift Testing and XCTest, neither of which this module imports or links.
 ///
-/// Their functions are looked up by name in the running process and called as the Swift functions
-/// they are. Nothing else in the package knows a symbol of theirs.
+/// Their functions are looked up by name in the running process and called as Swift functions. Nothing
+/// else in the package knows their symbols.
 ///
-/// **Who is running.** Both libraries are loaded into most test processes, and each one silently
-/// drops what it is told while it is not the one that runs. So the right one must be chosen:
+/// Both libraries are loaded into most test processes, and each silently drops failures while it is not
+/// the one that runs. So the running one must be determined:
 ///
-/// | evidence | then |
+/// | evidence | running library |
 /// |---|---|
-/// | `Test.current` is a test | Swift Testing, beyond doubt |
+/// | `Test.current` is a test | Swift Testing |
 /// | XCTest has a current test case (it can be asked on Apple platforms only) | XCTest |
 /// | `--testing-library` among the process's arguments (`swift test` gives it) | the one it names |
 /// | the executable is a test bundle, XCTest is loaded and cannot be asked | XCTest |
 /// | a test bundle otherwise | Swift Testing |
-/// | none of this | in doubt: all that are loaded |
+/// | none of this | unknown: failures go to all that are loaded |
 ///
-/// Two limits are XCTest's own. On Linux it drops failures recorded while none of its test cases
-/// runs (in a class's `setUp`, between tests), without a sign. And everywhere it gives a failure
-/// of a task that outlived its test to the test that runs by then.
+/// XCTest has two limits. On Linux it silently drops failures recorded while none of its test cases
+/// runs (in a class's `setUp`, between tests). Everywhere it attributes a failure of a task that outlived
+/// its test to the test that runs by then.
 ///
-/// Tried on Linux with Swift 6.3. What concerns Apple platforms is written from their documented
-/// binary interface and was not run.
+/// Tried on Linux with Swift 6.3. The code for Apple platforms follows their documented binary interface
+/// and was not run.
 enum TestLibraries {
-  /// Returns whether a test library that is known to be running took the failure.
+  /// Records a failure. Returns whether a library that is known to run took it.
   static func deliver(_ message: String, at callSite: CallSite) -> Bool {
     switch running {
     case .swiftTesting:
@@ -38,10 +38,10 @@ enum TestLibraries {
     }
   }
 
-  /// Whether the current task is one of a Swift Testing test.
+  /// Whether the current task belongs to a Swift Testing test.
   static var isInSwiftTesting: Bool { SwiftTesting.isRunningThisTask }
 
-  /// Whether XCTest is known to run tests in this process at this moment.
+  /// Whether XCTest is known to run tests now.
   static var isXCTestRunning: Bool { running == .xcTest }
 
   /// Whether this process is known to run tests.
@@ -52,7 +52,7 @@ enum TestLibraries {
     case xcTest
   }
 
-  /// The library that is running tests in this process at this moment, `nil` if that is not known.
+  /// The library that runs tests now, if it is known.
   private static var running: Library? {
     if SwiftTesting.isRunningThisTask { return .swiftTesting }
     if XCTest.hasCurrentTestCase == true { return .xcTest }
@@ -61,7 +61,7 @@ enum TestLibraries {
       isXCTestToBeAssumed: XCTest.isLoaded && XCTest.hasCurrentTestCase == nil)
   }
 
-  /// The library which a process with these arguments runs, `nil` if they do not tell.
+  /// The library that a process with these arguments runs, if they tell.
   static func library(runBy arguments: [String], isXCTestToBeAssumed: Bool) -> Library? {
     let option = "--testing-library"
     for (index, argument) in arguments.enumerated() {
@@ -79,8 +79,8 @@ enum TestLibraries {
       default: continue
       }
     }
-    // `swift test` starts the bundle itself on Linux, or what its other build system makes of it;
-    // on Apple platforms a tool is given the bundle's path.
+    // On Linux, `swift test` starts the bundle itself, or the runner that the other build system makes.
+    // On Apple platforms it passes the bundle's path to a tool.
     guard
       arguments.contains(where: { $0.hasSuffix(".xctest") })
         || arguments.first?.hasSuffix("-test-runner") == true
@@ -93,12 +93,11 @@ enum TestLibraries {
 
 /// Swift Testing's functions, called with the library's own types.
 ///
-/// The library is resilient: its structs are passed by address, whatever they hold. A function in a
-/// field of a generic struct is called in just that way where its type mentions the struct's
-/// parameters. So with the library's types put in for those parameters the compiler itself writes
-/// the calls, moves and destroys the values and asks the types for their sizes, and no layout is
-/// assumed here. (A struct that is generic over the whole function type would not do: such a
-/// function takes even a `String` by address.)
+/// The library is resilient, so its structs are passed by address. The compiler passes an argument by
+/// address, too, where its type is a parameter of the generic struct that holds the function. So the
+/// library's types, put in for those parameters, make the compiler generate the right calls, moves and
+/// destroys, and no layout is assumed here. (A struct that is generic over the whole function type would
+/// pass even a `String` by address.)
 enum SwiftTesting {
   private struct Current<Value> { var call: () -> Value? }
   // An initializer owns its arguments; any other function borrows them.
@@ -110,14 +109,13 @@ enum SwiftTesting {
     var call: (Comment?, SourceLocation) -> Issue
   }
 
-  /// Whether the code that calls this runs in a task of one of Swift Testing's tests. A detached
-  /// task, or a thread or queue of the test's own, does not count as one.
+  /// Whether the current task belongs to a Swift Testing test. Detached tasks, threads and queues that the
+  /// test uses do not.
   static var isRunningThisTask: Bool {
     isThere(currentTest, test)
   }
 
-  /// Whether the code that calls this runs in a task of one of their cases: not while arguments are made,
-  /// or a trait provides something.
+  /// Whether the current task belongs to a test case, as opposed to a trait or the making of arguments.
   static var isRunningCase: Bool { isThere(currentCase, testCase) }
 
   private static func isThere(_ current: SwiftFunction?, _ type: Any.Type?) -> Bool {
@@ -134,7 +132,7 @@ enum SwiftTesting {
     named: "$s7Testing4TestV4CaseV7currentAESgvgZ")
   private static let testCase = _typeByName("7Testing4TestV4CaseV")
 
-  /// Calls `Issue.record(_:sourceLocation:)`; returns whether that could be done.
+  /// Calls `Issue.record(_:sourceLocation:)`. Returns whether it was found.
   static func record(_ message: String, at callSite: CallSite) -> Bool {
     guard
       let record = SwiftFunction(
@@ -172,7 +170,7 @@ enum SwiftTesting {
 // MARK: - XCTest
 
 enum XCTest {
-  // XCTest is not resilient, and the types are the standard library's.
+  // XCTest is not resilient, and all types belong to the standard library.
   private struct Fail { var call: (String, StaticString, UInt) -> Void }
 
   private static var fail: SwiftFunction? {
@@ -181,12 +179,11 @@ enum XCTest {
 
   static var isLoaded: Bool { fail != nil }
 
-  /// Whether a test case is running, `nil` where XCTest cannot be asked: the open-source one keeps
-  /// it to itself.
+  /// Whether a test case is running; `nil` with the open-source XCTest, which does not tell.
   static var hasCurrentTestCase: Bool? {
     #if canImport(Darwin)
       guard let code = codePointer(named: "_XCTCurrentTestCase") else { return nil }
-      // It returns an Objective-C object that it does not hand over, so a bare pointer will do.
+      // It returns an unretained Objective-C object, so a bare pointer will do.
       let current = unsafeBitCast(code, to: (@convention(c) () -> UnsafeRawPointer?).self)
       return current() != nil
     #else
@@ -194,7 +191,7 @@ enum XCTest {
     #endif
   }
 
-  /// Calls `XCTFail(_:file:line:)`; returns whether that could be done.
+  /// Calls `XCTFail(_:file:line:)`. Returns whether it was found.
   static func fail(_ message: String, at callSite: CallSite) -> Bool {
     guard let fail else { return false }
     fail.as(Fail.self).call(message, callSite.filePath, callSite.line)
@@ -206,9 +203,9 @@ enum XCTest {
 
 /// A Swift function found in the running process by its symbol.
 ///
-/// It has the two words of every Swift function value: where the code is, and what the code has
-/// captured; a global function, a static method or an initializer has captured nothing. (On arm64e
-/// the first word would have to be signed. Test processes are arm64.)
+/// It has the two words of a Swift function value: the code, and the captured context, which global
+/// functions, static methods and initializers do not have. (On arm64e the first word would have to be
+/// signed. Test processes are arm64.)
 private struct SwiftFunction {
   private let code: UnsafeRawPointer
   private let context: UnsafeRawPointer? = nil
@@ -218,14 +215,14 @@ private struct SwiftFunction {
     self.code = code
   }
 
-  /// The same function as the one field of `Box`, whose declared type must be the function's own.
+  /// Reinterprets the function as the one field of `Box`, which must declare the function's own type.
   func `as`<Box>(_: Box.Type) -> Box {
     precondition(MemoryLayout<Box>.size == MemoryLayout<SwiftFunction>.size)
     return unsafeBitCast(self, to: Box.self)
   }
 }
 
-/// Returns where a symbol of this process, or of a library loaded into it, is.
+/// Returns the address of a symbol of this process, or of a library loaded into it.
 private func codePointer(named symbol: String) -> UnsafeRawPointer? {
   #if canImport(Darwin)
     // The macro RTLD_DEFAULT is not imported into Swift.

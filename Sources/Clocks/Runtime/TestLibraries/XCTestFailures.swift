@@ -1,11 +1,11 @@
 import ClocksSupport
 
-// XCTest tells an observer of each failure. It is asked for that by name, like the other functions of the
-// test libraries, with a look-alike of its protocol: what counts is the order of the requirements.
+// XCTest notifies observers of failures. The observer is registered by symbol, like the other functions of
+// the test libraries, with a protocol whose requirements stand in the same order as in XCTest's own.
 //
 // Source: `XCTestObservation.swift` of swift-corelibs-xctest, as of Swift 6.3.
 
-/// The failures that XCTest records, for somebody who wants to know.
+/// Observes the failures that XCTest records.
 enum XCTestFailures {
   typealias Listener = @Sendable (_ text: String, _ file: String, _ line: Int) -> Void
 
@@ -13,7 +13,7 @@ enum XCTestFailures {
   /// Guarded by the lock.
   nonisolated(unsafe) private static var listener: Listener?
 
-  /// Has each failure told to the listener, until `end`; says whether that can be done.
+  /// Passes each failure to the listener until `end`. Returns whether failures can be observed.
   static func begin(_ listener: @escaping Listener) -> Bool {
     guard isObserved else { return false }
     lock.withLock { self.listener = listener }
@@ -30,14 +30,14 @@ enum XCTestFailures {
     private struct Shared { var call: () -> AnyObject }
     private struct Add { var call: (any LookAlikeObservation) -> Void }
 
-    /// Whether XCTest tells us; asked for once.
+    /// Whether the observer was registered.
     private static let isObserved: Bool = {
       guard
         let shared = RuntimeHooks.symbol("$s6XCTest0A17ObservationCenterC6sharedACvgZ"),
         let add = RuntimeHooks.symbol(
           "$s6XCTest0A17ObservationCenterC15addTestObserveryyAA0aB0_pF")
       else { return false }
-      // A method is called as a function that has captured its object. The metatype is not looked at.
+      // A method is called as a function that has captured its object.
       let center = unsafeBitCast(
         (shared, UnsafeRawPointer?.none), to: Shared.self
       ).call()

@@ -1,0 +1,99 @@
+/// A deadline on any clock, which may be movable: its timer is a task that sleeps on the clock.
+final class ClockDeadline<C: Clock>: OperationDeadline, @unchecked Sendable {
+  enum Kind: Sendable {
+    /// A fixed deadline, and the time that its `TimeoutError` names.
+    case fixed(allowed: C.Duration)
+    /// A movable deadline, and the instant at which its operation began.
+    case movable(since: C.Instant)
+  }
+
+  let clock: C
+  private let kind: Kind
+  private let tolerance: C.Duration?
+
+  /// When the deadline passes; `nil` if it never does. Guarded by the lock of `state`.
+  private var guardedInstant: C.Instant?
+
+  init(
+    at instant: C.Instant?, _ kind: Kind, tolerance: C.Duration?, on clock: C, name: String?,
+    inside outer: ActiveDeadline?
+  ) {
+    guardedInstant = instant
+    self.kind = kind
+    self.clock = clock
+    self.tolerance = tolerance
+    super.init(name: name, inside: outer)
+  }
+
+  /// Returns a fixed deadline, or `nil` if a deadline around the current task passes first.
+  static func unlessCovered(
+    at instant: C.Instant, allowed: C.Duration, tolerance: C.Duration?, on clock: C, name: String?
+  ) -> ClockDeadline? {
+    let outer = ActiveDeadline.current
+    if let outer, outer.covers(instant, tolerance: tolerance, on: clock) { return nil }
+    return ClockDeadline(
+      at: instant, .fixed(allowed: allowed), tolerance: tolerance, on: clock, name: name,
+      inside: outer)
+  }
+
+  var instant: C.Instant? { state.withLock { _ in guardedInstant } }
+
+  override var onClock: (any AnyDeadlineOnClock)? {
+    let isMovable = if case .movable = kind { true } else { false }
+    return DeadlineOnClock(
+      clock: clock, instant: instant, tolerance: tolerance, isMovable: isMovable)
+  }
+
+  override func timeoutError(underlying error: any Error) -> TimeoutError {
+    let allowed: C.Duration =
+      switch kind {
+      case .fixed(let allowed): allowed
+      case .movable(let start): start.duration(to: instant ?? start)
+      }
+    return TimeoutError(timeout: allowed, operation: name, underlyingError: error)
+  }
+
+  // MARK: - The timer
+
+  override var hasTimerTask: Bool { true }
+
+  override func startTimer() {
+    if let instant { startTimer(0, until: instant) }
+  }
+
+  override func stopTimer() { cancelTimerTask() }
+
+  /// Replaces the instant and the timer. Returns `false` if the deadline has passed already, or the
+  /// operation has ended.
+  ///
+  /// When this returns, the new sleep is on the clock, or the operation has been cancelled.
+  func move(to instant: C.Instant?) -> Bool {
+    let move: (number: Int, replaced: Task<Void, Never>?)? = state.withLock { state in
+      guard state.operation.isPending else { return nil }
+      guardedInstant = instant
+      state.timerNumber += 1
+      defer { state.timer = nil }
+      return (state.timerNumber, state.timer)
+    }
+    guard let move else { return false }
+    move.replaced?.cancel()
+    if let instant { startTimer(move.number, until: instant) }
+    return true
+  }
+
+  private func startTimer(_ number: Int, until instant: C.Instant) {
+    if instant <= clock.now { return pass(.deadlinePassed, timer: number) }
+    let timer = startTimerTask(until: instant, tolerance: tolerance, on: clock, for: name) {
+      [self] in pass($0, timer: number)
+    }
+    let isCurrent = state.withLock { state in
+      let isCurrent = state.operation.isPending && state.timerNumber == number
+      if isCurrent { state.timer = timer }
+      return isCurrent
+    }
+    if !isCurrent { return timer.cancel() }
+    // On a clock that does not wait the deadline has passed now, although its sleep may have been
+    // suspended. The operation must begin cancelled.
+    if instant <= clock.now { pass(.deadlinePassed, timer: number) }
+  }
+}

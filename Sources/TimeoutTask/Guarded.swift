@@ -1,0 +1,49 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// A value and the mutex that guards it, in one allocation.
+///
+/// The mutex is a pthread mutex and not `Synchronization.Mutex`: ThreadSanitizer on Linux does not
+/// understand the latter, and would report races in every test suite that uses this module.
+///
+/// `Clocks` has a lock of its own. This module is for production, so it does not import `Clocks`.
+struct Guarded<Value>: @unchecked Sendable {
+  private struct Cell {
+    var mutex = pthread_mutex_t()
+    var value: Value
+  }
+
+  private let cell: UnsafeMutablePointer<Cell>
+
+  init(_ value: Value) {
+    cell = .allocate(capacity: 1)
+    cell.initialize(to: Cell(value: value))
+    pthread_mutex_init(&cell.pointee.mutex, nil)
+  }
+
+  /// Frees the value and the mutex. Must be called once, when no other thread can use them.
+  func destroy() {
+    pthread_mutex_destroy(&cell.pointee.mutex)
+    cell.deinitialize(count: 1)
+    cell.deallocate()
+  }
+
+  /// The value, read without the lock. Requires that no other thread can use it.
+  var withoutLock: Value { cell.pointee.value }
+
+  @inline(__always)
+  func withLock<Result, Failure: Error>(
+    _ body: (inout Value) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    pthread_mutex_lock(&cell.pointee.mutex)
+    defer { pthread_mutex_unlock(&cell.pointee.mutex) }
+    return try body(&cell.pointee.value)
+  }
+}
