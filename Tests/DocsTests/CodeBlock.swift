@@ -1,15 +1,15 @@
-/// A fenced block of a Markdown page.
+/// A fenced code block of a Markdown page.
 struct CodeBlock: Hashable, Sendable {
-  /// The page, from the top of the package.
+  /// The path of the page within the package.
   let page: String
-  /// The number of the line on which the block begins.
+  /// The line on which the block begins.
   let line: Int
   /// The first word after the opening fence.
   let language: String
-  /// What stands between the fences, without the fences' own indentation.
+  /// The lines between the fences, without the indentation of the fences.
   let lines: [String]
 
-  /// Finds the blocks of a page; one that is not closed goes on to the end of the page.
+  /// Returns the blocks of a page. A block without a closing fence ends at the end of the page.
   static func blocks(of text: String, page: String) -> [CodeBlock] {
     var blocks: [CodeBlock] = []
     var open: (line: Int, fence: Substring, indent: Int, language: String)?
@@ -41,7 +41,7 @@ struct CodeBlock: Hashable, Sendable {
     return blocks
   }
 
-  /// Whether the block is a part of `source`, line for line; all of it may be indented there.
+  /// Returns whether `source` contains the lines of the block, all indented by the same amount.
   func occurs(in source: [String]) -> Bool {
     guard let first = lines.first(where: { !$0.isEmpty }) else { return false }
     let block = lines.drop { $0.isEmpty }

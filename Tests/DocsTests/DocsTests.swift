@@ -1,19 +1,19 @@
 import Foundation
 import Testing
 
-/// The examples of the guides are excerpts of code that is compiled and run.
+/// Checks that the examples of the guides are excerpts of code that is compiled and run.
 ///
-/// Every block of the README and of a page in Docs that is marked as `swift` must stand, to the letter, in a file of
-/// Tests or of the demo, where it may be indented. To write an example, write a test, and copy the
-/// interesting part of it into the page. Code that is not ours to run, old or foreign, is marked as
-/// `text`.
+/// Every `swift` block of the README and of Docs must occur literally in a file of Tests or of the
+/// demo, where it may be indented. To write an example, write a test, and copy a part of it into the
+/// page. Mark code that this package does not run, for example code of other libraries, as `text`.
 @Suite struct DocsTests {
-  /// The top of the package.
+  /// The folder of the package.
   private static let root = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-  /// The files with a certain extension in a folder and the folders within it, in order; but not in
-  /// hidden ones, where a package of its own has what it is built from.
+  /// Returns the files with an extension in a folder and its subfolders, in order.
+  ///
+  /// Skips hidden folders, because they contain the build products of other packages.
   private static func files(in folder: String, extension type: String) throws -> [String] {
     let url = root.appendingPathComponent(folder)
     let entries = try FileManager.default.contentsOfDirectory(atPath: url.path)
@@ -51,11 +51,11 @@ import Testing
     for block in try Self.blocks() where block.language == "swift" {
       #expect(
         sources.contains { block.occurs(in: $0) },
-        "\(block.page):\(block.line): this example stands in no source that is compiled")
+        "\(block.page):\(block.line): this example occurs in no source that is compiled")
     }
   }
 
-  @Test func everyBlockSaysWhatItIs() throws {
+  @Test func everyBlockHasALanguage() throws {
     for block in try Self.blocks() {
       #expect(
         ["swift", "text", "sh"].contains(block.language),
@@ -82,7 +82,7 @@ import Testing
         guard !target.contains("://") else { continue }
         #expect(
           FileManager.default.fileExists(atPath: folder.appendingPathComponent(target).path),
-          "\(page) has a link to \(target), which does not exist")
+          "\(page) links to \(target), which does not exist")
       }
     }
   }

@@ -51,7 +51,7 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// Takes minutes to build, so it is asked for.
+// Takes minutes to build, so it is optional.
 if Context.environment["REAL_CODE_HTTP_CLIENT"] != nil {
   package.dependencies.append(
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.24.0"))

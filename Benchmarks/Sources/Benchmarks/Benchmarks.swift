@@ -6,18 +6,18 @@ import Workloads
 struct Benchmarks: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "Benchmarks",
-    abstract: "Measures the clocks beside the floor: a bare loop of continuations and a heap.")
+    abstract: "Compares the clocks with the floor: a bare loop of continuations and a heap.")
 
-  @Flag(help: "Small sizes and few runs, in less than a minute: to see that everything works.")
+  @Flag(help: "Small sizes and few runs, in less than a minute: shows that everything works.")
   var quick = false
 
-  @Option(help: "How often each pair is measured.")
+  @Option(help: "The number of measurements of each pair.")
   var runs: Int?
 
   @Option(help: "Only the measurements whose name contains this.")
   var only: String?
 
-  @Option(help: "Where to write the figures as JSON.")
+  @Option(help: "Write the figures to this file, as JSON.")
   var json: String?
 
   @Option(help: .hidden)
@@ -194,7 +194,7 @@ struct Benchmarks: AsyncParsableCommand {
       }, floor: { Child.suspended.measureInAProcessOfItsOwn(100_000) })
     let strangers = quick ? 10_000 : 100_000
     await compare(
-      "no test's task, with a clock", strangers, with: "without",
+      "unowned task, with a clock", strangers, with: "without",
       ours: {
         Child.strangersBesideAClock.measureInAProcessOfItsOwn(strangers)
       }, floor: { Child.strangers.measureInAProcessOfItsOwn(strangers) })

@@ -14,10 +14,10 @@ struct OneWorkload: ParsableCommand {
   @Argument(help: "The workload.")
   var workload: Workload
 
-  @Argument(help: "How many operations.")
+  @Argument(help: "The number of operations.")
   var count: Int
 
-  @Flag(help: "Repeat it, and print the median of its nanoseconds an operation.")
+  @Flag(help: "Repeat it, and print the median of its nanoseconds per operation.")
   var time = false
 
   func run() {

@@ -30,7 +30,7 @@ private actor Kitchen {
     try await clock.checkSuspension()
   }
 
-  @Test func nobodyWantsTea() async throws {
+  @Test func cancelsTheTea() async throws {
     let clock = TestClock()
     let kitchen = Kitchen(clock: clock)
     let tea = Task { try await kitchen.brew() }

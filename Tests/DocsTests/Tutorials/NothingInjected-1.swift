@@ -1,4 +1,4 @@
-/// Searches when nobody has typed for a while.
+/// Searches after a pause in typing.
 private actor SearchField {
   private var pending: Task<Void, any Error>?
   private(set) var searched: [String] = []

@@ -2,7 +2,7 @@ import Clocks
 import ClocksTestKit
 import Testing
 
-/// Searches when nobody has typed for a while.
+/// Searches after a pause in typing.
 private actor SearchField {
   private var pending: Task<Void, any Error>?
   private(set) var searched: [String] = []

@@ -5,14 +5,14 @@ import NIOPosix
 import RealCodeSupport
 import Testing
 
-/// A server and its client, both of them tasks of the test, which talk through real sockets.
+/// Tests a server and a client that are tasks of the test and use real sockets.
 @Suite struct AsyncChannelTests {
   private typealias Connection = NIOAsyncChannel<ByteBuffer, ByteBuffer>
 
   private let group = MultiThreadedEventLoopGroup.singleton
 
-  /// Only the server sleeps. While bytes are on their way no sleep is pending, so that time has
-  /// nowhere to jump to, and need not be held.
+  /// Only the server sleeps. While bytes are in transit, no sleep is pending, so time cannot jump and
+  /// `holding` is not needed.
   @Test(.virtualTime) func aServerThatTakesItsTime() async throws {
     let log = EventLog(on: .continuous)
     let server = try await ServerBootstrap(group: group)
@@ -43,7 +43,7 @@ import Testing
     #expect(log.all == ["2000 a", "4000 b", "6000 c"])
   }
 
-  /// Sends back what it gets, two seconds later.
+  /// Returns the bytes that it receives after two seconds.
   private static func serve(_ server: NIOAsyncChannel<Connection, Never>) async throws {
     try await withThrowingDiscardingTaskGroup { group in
       try await server.executeThenClose { connections in

@@ -2,7 +2,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// Asks a local server, and again if it is busy, with pauses that double.
+/// A client that retries a request to a local server if it is busy, after pauses that double.
 struct Client<C: Clock<Duration>>: Sendable {
   struct Busy: Error {}
   struct TimedOut: Error {}
@@ -11,9 +11,9 @@ struct Client<C: Clock<Duration>>: Sendable {
   let port: Int
   let group: any EventLoopGroup
   let clock: C
-  /// How long the event loop waits for an answer.
+  /// The time that the event loop waits for an answer.
   var timeout = TimeAmount.seconds(60)
-  /// Runs each request: a test can hold time here.
+  /// Runs each request. A test can hold time here.
   var sending: @Sendable (Request) async throws -> HTTPResponseStatus = { try await $0() }
 
   /// Sends up to `attempts` requests, and waits 1 s, 2 s, 4 s… between them.
@@ -27,7 +27,7 @@ struct Client<C: Clock<Duration>>: Sendable {
     throw Busy()
   }
 
-  /// Sends one request on a connection of its own, which it closes when it is cancelled.
+  /// Sends a request on a new connection, and closes the connection on cancellation.
   func request() async throws -> HTTPResponseStatus {
     let loop = group.next()
     let answer = loop.makePromise(of: HTTPResponseStatus.self)
@@ -40,7 +40,7 @@ struct Client<C: Clock<Duration>>: Sendable {
       answer.fail(error)
       throw error
     }
-    // Either the answer or the end of the connection comes first.
+    // Either the answer or the end of the connection arrives first.
     let result = await withTaskCancellationHandler {
       await answer.futureResult.result()
     } onCancel: {

@@ -8,7 +8,7 @@
   import Testing
   import TimeoutTask
 
-  /// The HTTP client that servers use, against a server on this machine.
+  /// Tests the HTTP client that servers use, against a local server.
   @Suite struct HTTPClientTests {
     private let group = MultiThreadedEventLoopGroup.singleton
 
@@ -30,7 +30,7 @@
       try await server.close()
     }
 
-    /// Its own timeout is real time.
+    /// The timeout of the client takes real time.
     @Test(.virtualTime(leftoverSleeps: .fail)) func itsTimeoutIsReal() async throws {
       let time = try #require(VirtualTime.current)
       let server = try await LocalServer(on: group) { _ in nil }
@@ -47,7 +47,7 @@
       try await server.close()
     }
 
-    /// One of ours is virtual, and cancels the request.
+    /// A timeout of `withTimeout` is virtual, and cancels the request.
     @Test(.virtualTime(leftoverSleeps: .fail)) func oursIsVirtual() async throws {
       let time = try #require(VirtualTime.current)
       let server = try await LocalServer(on: group) { _ in nil }

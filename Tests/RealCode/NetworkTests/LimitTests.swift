@@ -8,11 +8,11 @@ import RealCodeSupport
 import Testing
 import TimeoutTask
 
-/// What does not work with event loops, and why.
+/// Tests what does not work with event loops.
 @Suite struct NetworkLimitTests {
   private let group = MultiThreadedEventLoopGroup.singleton
 
-  /// An event loop measures real time: neither its deadlines nor its `now` follow a scope.
+  /// An event loop reads real time: neither its deadlines nor its `now` follow the scope.
   @Test(.virtualTime) func anEventLoopLivesInRealTime() async throws {
     let time = try #require(VirtualTime.current)
     let before = NIODeadline.now()
@@ -27,7 +27,7 @@ import TimeoutTask
     #expect(NIODeadline.now() >= held + .milliseconds(20))
   }
 
-  /// So the timeout of a request is over after real time, while that of the test stands still.
+  /// So a request times out in real time, while the time of the test stands still.
   @Test(.virtualTime(leftoverSleeps: .fail)) func theTimeoutOfARequestIsReal() async throws {
     let time = try #require(VirtualTime.current)
     let server = try await LocalServer(on: group) { _ in nil }
@@ -42,8 +42,8 @@ import TimeoutTask
     try await server.close()
   }
 
-  /// A deadline of ours does not come while a request within it is held: what ends it is the real
-  /// timeout of the request.
+  /// A deadline of `withTimeout` does not pass while a request within it is held. The real timeout of
+  /// the request ends it.
   @Test(.virtualTime(leftoverSleeps: .fail)) func aDeadlineDoesNotComeWhileTimeIsHeld() async throws
   {
     let time = try #require(VirtualTime.current)
@@ -59,8 +59,8 @@ import TimeoutTask
     try await server.close()
   }
 
-  /// Without `holding` time jumps while a request is under way: this server answers only when an
-  /// hour has passed, and it does pass.
+  /// Without `holding`, time jumps while a request is under way: this server answers only after an
+  /// hour of virtual time, and the test ends.
   @Test(.virtualTime(leftoverSleeps: .fail)) func timeJumpsWhileARequestIsNotHeld() async throws {
     let time = try #require(VirtualTime.current)
     let hour = DispatchSemaphore(value: 0)
@@ -79,8 +79,8 @@ import TimeoutTask
     try await serverThread.shutdownGracefully()
   }
 
-  /// No limit any more: the work of an actor whose executor is an event loop is waited for, and what it
-  /// reads on the loop's thread is the scope's time.
+  /// This works: the scope waits for an actor whose executor is an event loop, and the loop's thread
+  /// reads the scope's time.
   @Test(.virtualTime) func anActorOnAnEventLoopIsSeen() async throws {
     let time = try #require(VirtualTime.current)
     let thread = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -105,7 +105,7 @@ private actor LoopActor {
     executor = loop.executor
   }
 
-  /// Returns what the clock reads on the loop's thread.
+  /// Returns the clock's time as read on the loop's thread.
   func sleepForASecond(_ log: EventLog) async -> ContinuousClock.Instant {
     try? await Task.sleep(for: .seconds(1))
     log.add("woke")

@@ -2,18 +2,19 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// An HTTP server on this machine.
+/// A local HTTP server.
 struct LocalServer {
   let port: Int
   private let channel: any Channel
 
-  /// Starts a server that answers the n-th request, counted from 1, with the status that `respond`
-  /// has for it, or not at all.
+  /// Starts a server that answers each request with the status that `respond` returns.
+  ///
+  /// `respond` gets the number of the request, from 1. If it returns `nil`, there is no answer.
   init(
     on group: any EventLoopGroup,
     respond: @escaping @Sendable (_ request: Int) -> HTTPResponseStatus?
   ) async throws {
-    // One thread accepts and answers, so that the requests are counted one after another.
+    // One thread accepts and answers, so the requests are counted in order.
     let loop = group.next()
     let requests = NIOLoopBoundBox.makeBoxSendingValue(0, eventLoop: loop)
     channel = try await ServerBootstrap(group: loop)

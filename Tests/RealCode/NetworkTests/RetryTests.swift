@@ -5,7 +5,7 @@ import NIOPosix
 import RealCodeSupport
 import Testing
 
-/// A client that tries again: its requests are real, and its pauses virtual.
+/// Tests a client that retries: its requests are real, and its pauses are virtual.
 @Suite struct RetryTests {
   private let group = MultiThreadedEventLoopGroup.singleton
 
@@ -24,7 +24,7 @@ import Testing
     try await server.close()
   }
 
-  /// A heartbeat beside the client beats at its own times: none while a request is under way.
+  /// A concurrent heartbeat beats at its own times, but not while a request is under way.
   @Test(.virtualTime(leftoverSleeps: .fail)) func besideAHeartbeat() async throws {
     let time = try #require(VirtualTime.current)
     let log = EventLog(on: .continuous)
@@ -51,7 +51,7 @@ import Testing
     try await server.close()
   }
 
-  /// Without a scope: whoever moves the clock by hand waits for the sleep that follows an answer.
+  /// Without a scope, the test waits for the sleep after each answer, and then advances the clock.
   @Test func byHand() async throws {
     let clock = TestClock()
     let log = EventLog(on: clock)
@@ -82,7 +82,7 @@ import Testing
     try await server.close()
   }
 
-  /// Several clients at once, held together: their answers come in any order, at the same time.
+  /// Several concurrent clients hold time together. Their answers arrive in any order, at one instant.
   @Test(.virtualTime(leftoverSleeps: .fail)) func severalClients() async throws {
     let time = try #require(VirtualTime.current)
     let server = try await LocalServer(on: group) { $0 <= 16 ? .serviceUnavailable : .ok }

@@ -4,8 +4,9 @@ import NIOEmbedded
 import RealCodeSupport
 import Testing
 
-/// Timers of event loops, which are real on a real loop, can be virtual on a loop for tests: a task
-/// moves it along with the scope's time.
+/// Tests timers of event loops on a testing loop, where they can be virtual.
+///
+/// A task advances the loop together with the scope's time.
 @Suite struct TestingEventLoopTests {
   @Test(.virtualTime(leftoverSleeps: .fail)) func aLoopThatFollowsTheScope() async throws {
     let time = try #require(VirtualTime.current)
@@ -18,7 +19,7 @@ import Testing
     let follower = Task {
       while true {
         try await Task.sleep(for: .seconds(1))
-        // The loop works on a thread of its own.
+        // The loop runs on its own thread.
         await time.holding { await loop.advanceTime(by: .seconds(1)) }
       }
     }

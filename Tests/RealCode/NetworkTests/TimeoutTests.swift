@@ -5,11 +5,11 @@ import RealCodeSupport
 import Testing
 import TimeoutTask
 
-/// Deadlines of ours around requests that are real.
+/// Tests virtual deadlines around real requests.
 @Suite struct TimeoutTests {
   private let group = MultiThreadedEventLoopGroup.singleton
 
-  /// Nobody holds time, so it jumps to the deadline as soon as nothing else can run.
+  /// No `holding`: time jumps to the deadline as soon as the test is idle.
   @Test(.virtualTime(leftoverSleeps: .fail)) func aServerThatNeverAnswers() async throws {
     let time = try #require(VirtualTime.current)
     let server = try await LocalServer(on: group) { _ in nil }
@@ -49,7 +49,7 @@ import TimeoutTask
     await clock.advance(by: .milliseconds(4999))
     #expect(log.all == [])
     await clock.advance(by: .milliseconds(1))
-    // The request is cancelled by now, and ends when its connection is closed, which is real work.
+    // The request is cancelled, and ends when its connection is closed, which is real work.
     try await task.value
     #expect(log.all == ["5000 timed out"])
     try await server.close()

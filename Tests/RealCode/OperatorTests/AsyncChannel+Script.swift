@@ -1,10 +1,10 @@
 import AsyncAlgorithms
 
-/// Values, and when to send them: in milliseconds after the beginning.
+/// Values to send, with their times in milliseconds from the beginning.
 typealias Script = [(at: Int, value: String)]
 
 extension AsyncChannel where Element == String {
-  /// A channel on which a task sends each value at its time, from now, and which then ends.
+  /// Returns a channel on which a task sends each value at its time, and which then finishes.
   static func sending<C: Clock<Duration>>(_ script: Script, on clock: C) -> AsyncChannel<String> {
     let channel = AsyncChannel<String>()
     let start = clock.now

@@ -4,12 +4,13 @@ import ClocksTestKit
 import RealCodeSupport
 import Testing
 
-/// Channels and buffers between producers and consumers that take their time.
+/// Tests channels and buffers between slow producers and consumers.
 @Suite struct ChannelTests {
   // MARK: - AsyncChannel
 
-  /// A send returns when its value is taken, so the producer is as slow as the consumer. Only the
-  /// first one finds the consumer waiting, and goes on before it.
+  /// A send returns when the consumer takes its value, so the producer is as slow as the consumer.
+  ///
+  /// Only the first send finds the consumer waiting, so the producer continues before the consumer.
   private static let taken = [
     "0 sent a", "0 got a", "300 got b", "300 sent b", "600 got c", "600 sent c", "900 end",
   ]
@@ -52,7 +53,7 @@ import Testing
     #expect(log.all == Self.taken)
   }
 
-  /// Two producers at their own pace, one consumer.
+  /// Two producers with different intervals, one consumer.
   @Test(.virtualTime(leftoverSleeps: .fail)) func severalProducers() async throws {
     let log = EventLog(on: .continuous)
     let channel = AsyncChannel<String>()
@@ -79,8 +80,8 @@ import Testing
 
   // MARK: - buffer
 
-  /// A slow consumer finds the latest value in the buffer. At 600 ms it is the consumer that wakes
-  /// first, for it went to sleep first.
+  /// A slow consumer finds the latest value in the buffer. At 600 ms the consumer wakes first, because
+  /// its sleep was registered first.
   @Test(.virtualTime(leftoverSleeps: .fail)) func buffer() async throws {
     let log = EventLog(on: .continuous)
     let script = (1...8).map { (at: $0 * 100, value: "\($0)") }
@@ -94,10 +95,9 @@ import Testing
 
   // MARK: - share
 
-  /// Two consumers of one source get every value at its time.
+  /// Two consumers of one source get every value at the same time.
   ///
-  /// Which of them gets it first differs from process to process: the operator keeps them in a
-  /// `Dictionary`, whose order is a random one.
+  /// Their order varies between processes: the operator keeps them in a `Dictionary`.
   @Test(.virtualTime(leftoverSleeps: .fail)) func share() async throws {
     let log = EventLog(on: .continuous)
     let script = (1...3).map { (at: $0 * 100, value: "\($0)") }
@@ -114,7 +114,7 @@ import Testing
 
   // MARK: - flatMapLatest
 
-  /// A search for each word, which is dropped when the next word comes.
+  /// Each word starts a search, which is cancelled by the next word.
   @Test(.virtualTime(leftoverSleeps: .fail)) func flatMapLatest() async throws {
     let log = EventLog(on: .continuous)
     let words = AsyncChannel.sending(

@@ -4,13 +4,13 @@ import ClocksTestKit
 import RealCodeSupport
 import Testing
 
-/// `chunked(by:)` collects what comes between two ticks of a timer.
+/// Tests `chunked(by:)`, which collects the elements between two ticks of a timer.
 @Suite struct ChunkedTests {
   private static let records = [
     (at: 100, value: "a"), (200, "b"), (999, "c"), (1500, "d"), (3200, "e"), (3300, "f"),
   ]
 
-  /// Nothing came between 2 s and 3 s, and an empty chunk is none.
+  /// No element arrives between 2 s and 3 s. Empty chunks are not emitted.
   private static let expected = ["1000 abc", "2000 d", "3300 ef", "3300 end"]
 
   private static func upload(on clock: some Clock<Duration>, _ log: EventLog) async {

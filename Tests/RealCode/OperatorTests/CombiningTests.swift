@@ -4,9 +4,9 @@ import ClocksTestKit
 import RealCodeSupport
 import Testing
 
-/// Operators that wait for several sequences at once, each of them in a task of its own.
+/// Tests operators that await several sequences, each in a separate task.
 @Suite struct CombiningTests {
-  /// Counts the ticks of a timer: `"f1"`, `"f2"`.
+  /// Returns a timer whose ticks are numbered: `"f1"`, `"f2"`.
   private static func ticks<C: Clock<Duration>>(
     _ name: String, every milliseconds: Int, on clock: C
   ) -> some AsyncSequence<String, Never> & Sendable {
@@ -18,7 +18,7 @@ import Testing
 
   // MARK: - merge
 
-  /// At the same instant, the timer that began to sleep first ticks first: the slow one.
+  /// At one instant, the timer whose sleep was registered first ticks first: the slow one.
   private static let merged = ["200 f1", "400 f2", "500 s1", "600 f3", "800 f4", "1000 s2"]
 
   private static func merge(on clock: some Clock<Duration>, _ log: EventLog) async {
@@ -101,7 +101,7 @@ import Testing
     #expect(log.all == Self.combined)
   }
 
-  /// The fast timer ticks on when both values were taken: at once, for its next tick is late.
+  /// When both values were taken, the fast timer ticks immediately, because its next tick is late.
   private static let zipped = ["500 f1 s1", "1000 f2 s2", "1500 f5 s3"]
 
   private static func zip(on clock: some Clock<Duration>, _ log: EventLog) async {

@@ -4,13 +4,13 @@ import ClocksTestKit
 import RealCodeSupport
 import Testing
 
-/// `debounce` hands a value on when nothing came for a while.
+/// Tests `debounce`, which emits a value after a pause without values.
 @Suite struct DebounceTests {
   private static let keys = [
     (at: 0, value: "a"), (100, "b"), (200, "c"), (900, "d"), (2000, "e"),
   ]
 
-  /// The last value comes at once: with the end of its source there is nothing left to wait for.
+  /// The last value is emitted immediately when the source ends.
   private static let expected = ["500 c", "1200 d", "2000 e", "2000 end"]
 
   private static func type(on clock: some Clock<Duration>, _ log: EventLog) async {

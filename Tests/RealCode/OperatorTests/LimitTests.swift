@@ -3,10 +3,10 @@ import Clocks
 import RealCodeSupport
 import Testing
 
-/// What does not work with operators, and why.
+/// Tests what does not work with operators.
 @Suite struct OperatorLimitTests {
-  /// An operator to which no clock is passed sleeps on the runtime's clock, so that outside a scope
-  /// a `TestClock` does not move it.
+  /// An operator without a clock argument sleeps on the runtime's clock. Outside a scope, a
+  /// `TestClock` does not move it.
   @Test func aTestClockDoesNotMoveAnOperatorWithoutAClock() async throws {
     let clock = TestClock()
     let log = EventLog(on: clock)
@@ -17,7 +17,7 @@ import Testing
     await keys.send("a")
     await clock.settle()
     #expect(clock.pendingSleeps.isEmpty)
-    // It comes all the same, after 20 ms of real time.
+    // The value still arrives, after 20 ms of real time.
     await task.value
     #expect(log.all == ["0 a"])
   }

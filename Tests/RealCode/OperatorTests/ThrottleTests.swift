@@ -4,13 +4,13 @@ import ClocksTestKit
 import RealCodeSupport
 import Testing
 
-/// `_throttle` lets through one value an interval, the latest or the earliest that came in it.
+/// Tests `_throttle`, which emits the latest or the earliest value of each interval.
 @Suite struct ThrottleTests {
   private static let positions = [
     (at: 0, value: "a"), (100, "b"), (200, "c"), (300, "d"), (400, "e"), (450, "f"),
   ]
 
-  /// What is left when the source ends comes when the interval is over.
+  /// If the source ends within an interval, the last value is emitted at the end of the interval.
   private static func expected(latest: Bool) -> [String] {
     latest
       ? ["0 a", "300 d", "600 f", "600 end"]

@@ -4,7 +4,7 @@ import ClocksTestKit
 import RealCodeSupport
 import Testing
 
-/// `AsyncTimerSequence` ticks at start + k × interval.
+/// Tests `AsyncTimerSequence`, which ticks at start + k × interval.
 @Suite struct TimerTests {
   @Test func byHand() async throws {
     let clock = TestClock()
@@ -35,7 +35,7 @@ import Testing
     #expect(VirtualTime.current?.now.offset == .seconds(3_600_000))
   }
 
-  /// A consumer that is slower than the timer gets late ticks at once, until it has caught up.
+  /// A consumer that is slower than the timer gets late ticks immediately, until it has caught up.
   @Test(.virtualTime(leftoverSleeps: .fail)) func catchesUp() async throws {
     let log = EventLog(on: .continuous)
     var pauses = [600, 0, 100].makeIterator()
@@ -48,8 +48,8 @@ import Testing
       log.all == ["250 tick", "850 tick", "850 tick", "1000 tick", "1250 tick", "1500 tick"])
   }
 
-  /// A debounced timer whose interval is shorter than the quiet time never comes through; one
-  /// whose interval is longer always does.
+  /// A debounced timer emits nothing if its interval is shorter than the quiet time. If the interval
+  /// is longer, it emits every tick.
   @Test(.virtualTime(leftoverSleeps: .fail)) func debounced() async throws {
     let log = EventLog(on: .continuous)
     let slow = AsyncTimerSequence(interval: .milliseconds(500), clock: .continuous)

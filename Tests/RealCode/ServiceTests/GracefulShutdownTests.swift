@@ -5,12 +5,12 @@ import ServiceLifecycle
 import ServiceLifecycleTestKit
 import Testing
 
-/// Groups of services that shut down in an orderly way, or are made to.
+/// Tests groups of services that shut down gracefully, or are cancelled.
 @Suite struct GracefulShutdownTests {
-  /// The services end in the reverse order, each when the one before has ended.
+  /// The services end in reverse order, each after the previous one has ended.
   ///
-  /// The shutdown comes at an instant at which a poll of b's is due, too; the test went to sleep
-  /// first, and so there is no such poll any more.
+  /// At the instant of the shutdown, service b is due to poll, too. The test's sleep was registered
+  /// first, so b does not poll.
   @Test(.virtualTime(leftoverSleeps: .fail)) func endsOneAfterTheOther() async throws {
     let log = EventLog(on: .continuous)
     let group = ServiceGroup(
@@ -75,7 +75,7 @@ import Testing
     try await running.value
   }
 
-  /// A service that does not hear of the shutdown is cancelled when its time is up.
+  /// A service that ignores the shutdown is cancelled at the timeout.
   @Test(.virtualTime(leftoverSleeps: .fail)) func isCancelledWhenItTakesTooLong() async throws {
     let log = EventLog(on: .continuous)
     let group = ServiceGroup(
@@ -92,7 +92,7 @@ import Testing
       ])
   }
 
-  /// Whoever is quick enough after the cancellation lets the process live.
+  /// If a service ends soon enough after the cancellation, the group does not kill the process.
   @Test(.virtualTime(leftoverSleeps: .fail)) func endsWithinTheTimeForCancellation() async throws {
     let log = EventLog(on: .continuous)
     let group = ServiceGroup(
@@ -134,7 +134,7 @@ import Testing
     #expect(error.contains("Cancellation took longer than allowed by the configuration."))
   }
 
-  /// The others are told at the very instant at which one service fails.
+  /// The other services shut down at the instant at which one service fails.
   @Test(.virtualTime(leftoverSleeps: .fail)) func aFailureEndsTheGroup() async throws {
     let log = EventLog(on: .continuous)
     let group = ServiceGroup(
@@ -155,7 +155,7 @@ import Testing
       ])
   }
 
-  /// A group is a service, too; a service can be added while its group runs.
+  /// A group is a service, too. A service can be added to a running group.
   @Test(.virtualTime(leftoverSleeps: .fail)) func groupsInGroups() async throws {
     let log = EventLog(on: .continuous)
     let inner = ServiceGroup(Poller(name: "a", interval: .seconds(4), log: log))
@@ -175,7 +175,7 @@ import Testing
       ])
   }
 
-  /// Sequences that end with the shutdown: here, a timer of another package's.
+  /// A sequence ends with the shutdown: here, a timer of swift-async-algorithms.
   @Test(.virtualTime(leftoverSleeps: .fail)) func sequencesEndWithTheShutdown() async throws {
     let log = EventLog(on: .continuous)
     let group = ServiceGroup(Ticker(log: log))
@@ -186,7 +186,7 @@ import Testing
     #expect(log.all == ["1000 tick", "2000 tick", "3000 tick", "3500 end"])
   }
 
-  /// The package's own way to test a service without a group.
+  /// The test kit of swift-service-lifecycle tests a service without a group.
   @Test(.virtualTime(leftoverSleeps: .fail)) func withTheTestKitOfThePackage() async throws {
     let log = EventLog(on: .continuous)
     try await testGracefulShutdown { trigger in

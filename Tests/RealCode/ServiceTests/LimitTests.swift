@@ -4,10 +4,10 @@ import RealCodeSupport
 import ServiceLifecycle
 import Testing
 
-/// What does not work with services, and why.
+/// Tests what does not work with services.
 @Suite struct ServiceLimitTests {
-  /// A group takes no clock: its own timeouts are sleeps on the runtime's clock, so that outside a
-  /// scope a `TestClock` does not move them.
+  /// A group takes no clock: its timeouts are sleeps on the runtime's clock. Outside a scope, a
+  /// `TestClock` does not move them.
   @Test func aTestClockDoesNotMoveTheTimeoutsOfAGroup() async throws {
     let clock = TestClock()
     let log = EventLog(on: clock)
@@ -18,7 +18,7 @@ import Testing
     await group.triggerGracefulShutdown()
     await clock.settle()
     #expect(clock.pendingSleeps.isEmpty)
-    // It ends all the same, after 20 ms of real time.
+    // It still ends, after 20 ms of real time.
     try await running.value
     #expect(log.all.last == "0 stubborn ends")
   }

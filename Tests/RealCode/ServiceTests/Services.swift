@@ -3,11 +3,11 @@ import Logging
 import RealCodeSupport
 import ServiceLifecycle
 
-/// Asks for news again and again, until it is told to shut down; then it says goodbye.
+/// A service that polls until the shutdown, and then says goodbye.
 struct Poller: Service {
   let name: String
   let interval: Duration
-  /// How long the goodbye takes.
+  /// The duration of the goodbye.
   var farewell = Duration.zero
   var clock: any Clock<Duration> = .continuous
   let log: EventLog
@@ -25,9 +25,9 @@ struct Poller: Service {
   }
 }
 
-/// Takes no notice of a graceful shutdown; when it is cancelled it still takes its time.
+/// A service that ignores a graceful shutdown, and continues for a while after its cancellation.
 struct Stubborn: Service {
-  /// How long it goes on after its cancellation.
+  /// The time for which it continues after its cancellation.
   let obstinacy: Duration
   let log: EventLog
 
@@ -41,14 +41,14 @@ struct Stubborn: Service {
       }
     } catch {
       log.add("stubborn is cancelled")
-      // An own task does not hear of the cancellation.
+      // An unstructured task is not cancelled with its creator.
       await Task { try? await Task.sleep(for: obstinacy) }.value
       log.add("stubborn ends")
     }
   }
 }
 
-/// Throws an error after a while.
+/// A service that throws an error after a delay.
 struct Fragile: Service {
   struct Failure: Error {}
   let lifetime: Duration
@@ -60,12 +60,12 @@ struct Fragile: Service {
 }
 
 extension Logger {
-  /// A logger that says nothing.
+  /// A logger without output.
   static let silent = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
 }
 
 extension ServiceGroup {
-  /// A group without signal handlers that says nothing.
+  /// A group without signal handlers and without log output.
   init(_ services: any Service..., gracefully: Duration? = nil, cancelling: Duration? = nil) {
     var configuration = ServiceGroupConfiguration(services: services, logger: .silent)
     configuration.maximumGracefulShutdownDuration = gracefully
@@ -74,7 +74,7 @@ extension ServiceGroup {
   }
 }
 
-/// Ticks every second until the shutdown.
+/// A service that ticks every second until the shutdown.
 struct Ticker: Service {
   let log: EventLog
 

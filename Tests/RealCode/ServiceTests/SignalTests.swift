@@ -7,7 +7,7 @@ import ServiceLifecycle
 import Testing
 import UnixSignals
 
-/// Signals come through Dispatch, which a scope cannot see: hold time while one is on its way.
+/// Tests signals. Dispatch delivers them unseen by the scope, so time is held meanwhile.
 @Suite struct SignalTests {
   @Test(.virtualTime(leftoverSleeps: .fail)) func shutsDownOnASignal() async throws {
     let time = try #require(VirtualTime.current)
@@ -26,11 +26,11 @@ import UnixSignals
       log.add("over")
     }
 
-    // The services begin when the handler of the signal is in place.
+    // The services start when the signal handler is installed.
     await time.holding { await events.first { true } }
     try await Task.sleep(for: .seconds(9))
     kill(getpid(), SIGUSR1)
-    // Time stands still until the shutdown has reached the last service, which is the first to go.
+    // Time stands still until the shutdown has reached the last service, which ends first.
     await time.holding { await events.first { true } }
     try await running.value
     #expect(
@@ -40,7 +40,7 @@ import UnixSignals
   }
 }
 
-/// Tells when it begins and when the shutdown reaches it.
+/// A service that reports when it starts and when the shutdown reaches it.
 private struct Announcer: Service {
   let announce: @Sendable () -> Void
 

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// What happened, and when, in the order in which it happened.
+/// A log of events and their times, in order.
 public final class EventLog: Sendable {
   private let elapsed: @Sendable () -> Duration
   private let events = Mutex<[String]>([])
 
-  /// Makes a log that reads `clock`, and whose time begins now.
+  /// Makes a log that reads `clock`, with a time that begins now.
   public init(on clock: some Clock<Duration>) {
     elapsed = Self.stopwatch(clock)
   }
@@ -15,18 +15,18 @@ public final class EventLog: Sendable {
     return { start.duration(to: clock.now) }
   }
 
-  /// Notes that `event` happened now.
+  /// Logs an event that happens now.
   public func add(_ event: String) {
     let line = "\(elapsed().inMilliseconds) \(event)"
     events.withLock { $0.append(line) }
   }
 
-  /// All events, each with its time in milliseconds before it: `"300 a"`.
+  /// All events, each after its time in milliseconds: `"300 a"`.
   public var all: [String] { events.withLock { $0 } }
 }
 
 extension Duration {
-  /// The duration in milliseconds, with all its digits: `"300"`, `"0.000001"`.
+  /// The duration in milliseconds, with all digits: `"300"`, `"0.000001"`.
   fileprivate var inMilliseconds: String {
     let (whole, rest) = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000_000_000)
     guard rest != 0 else { return "\(whole)" }
