@@ -29,7 +29,7 @@ extension Scheduler {
   ///
   /// The clock must give it back with `release()`.
   static func retainForNewClock(at origin: CallSite) -> Scheduler {
-    RuntimeHooks.open()
+    RuntimeHooks.install()
     Watchdog.start()
     DumpSignal.start()
     guard let task = UnownedTask.currentID else {

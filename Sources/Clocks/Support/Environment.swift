@@ -12,13 +12,9 @@ enum Environment {
     return .seconds(seconds > 0 ? seconds : 30)
   }()
 
-  /// `CLOCKS_RUNG`: the name of the highest rung that the process may take (`executors`,
-  /// `enqueueHook` or `patience`), so that the lower ones can be tried out and tested.
-  static let highestCapability: String? = value("CLOCKS_RUNG")
-
-  /// `CLOCKS_DOOR`: the way in which the door to the Swift runtime is to be opened (`spi`, `create`,
-  /// `scan`, `table`, `hook` or `none`), so that each can be tried out and tested.
-  static let door: String? = value("CLOCKS_DOOR")
+  /// `CLOCKS_DOOR`: the hook strategy (`spi`, `create`, `scan`, `table`, `hook` or `none`), so that each can be
+  /// tested.
+  static let hookStrategy: String? = value("CLOCKS_DOOR")
 
   /// `CLOCKS_SCHEDULES`: how many schedules each explored test tries, in place of what it says itself.
   static let schedules: String? = text("CLOCKS_SCHEDULES")

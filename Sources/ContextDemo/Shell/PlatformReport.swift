@@ -7,7 +7,7 @@ struct PlatformReport: CustomStringConvertible {
   let compiler: String
   let selfTest: SchedulingSelfTest
 
-  /// The report of this process. It opens the way to the runtime.
+  /// The report of this process. It installs the hooks.
   init() {
     let version = ProcessInfo.processInfo.operatingSystemVersionString
     system = "\(Self.systemName), \(version), \(Self.architecture)"
@@ -20,8 +20,8 @@ struct PlatformReport: CustomStringConvertible {
       ("system", system),
       ("built by", compiler),
       ("runtime", Self.runtimeName),
-      ("door", selfTest.door),
-      ("rung", "\(selfTest.rung) (\(selfTest.rung.rawValue) of 2)"),
+      ("strategy", selfTest.strategy),
+      ("capability", "\(selfTest.capability) (\(selfTest.capability.rawValue) of 2)"),
       ("tasks", seen(selfTest.seesTasks)),
       ("main actor", seen(selfTest.seesMainActor)),
       ("Task.yield", seen(selfTest.seesYields)),

@@ -33,8 +33,10 @@ import Testing
   @Test(arguments: [
     ("scan", "executors (2 of 2)", "seen"), ("hook", "enqueueHook (1 of 2)", "not seen"),
   ])
-  func itTellsWhatIsSeenHere(_ door: String, _ rung: String, _ seen: String) async throws {
-    let ended = try await DemoProcess(["platform"], environment: ["CLOCKS_DOOR": door]).end()
+  func itTellsWhatIsSeenHere(
+    _ strategy: String, _ capability: String, _ seen: String
+  ) async throws {
+    let ended = try await DemoProcess(["platform"], environment: ["CLOCKS_DOOR": strategy]).end()
     #expect(ended.exitCode == 0)
     #expect(ended.error == [])
     #expect(ended.output.count == 10)
@@ -47,7 +49,7 @@ import Testing
     #endif
     #expect(
       ended.output.dropFirst(3) == [
-        "door        \(door)", "rung        \(rung)", "tasks       seen",
+        "strategy    \(strategy)", "capability  \(capability)", "tasks       seen",
         "main actor  \(seen)", "Task.yield  \(seen)", "sleeps      \(seen)",
         "queues      \(seen)",
       ])

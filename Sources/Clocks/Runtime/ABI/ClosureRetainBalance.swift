@@ -42,7 +42,7 @@ package struct ClosureRetainBalance: Sendable {
   }
 
   private static let retainCount: (@convention(c) (UnsafeRawPointer) -> UInt)? =
-    RuntimeHooks.symbol("swift_retainCount").map {
+    RuntimeSymbol.address(of: "swift_retainCount").map {
       unsafeBitCast($0, to: (@convention(c) (UnsafeRawPointer) -> UInt).self)
     }
 }

@@ -38,20 +38,33 @@ struct LoadedImage {
     ///
     /// It leaves out segments that the linker makes read-only once it has filled them (`SG_READ_ONLY`).
     var writableData: [UnsafeMutableRawBufferPointer] {
-      let (segmentCommand, isReadOnlyLater): (UInt32, UInt32) = (0x19, 0x10)
-      var found: [UnsafeMutableRawBufferPointer] = []
+      segments.filter { $0.initprot & VM_PROT_WRITE != 0 && !$0.isReadOnlyLater }.map { segment in
+        UnsafeMutableRawBufferPointer(
+          start: UnsafeMutableRawPointer(bitPattern: base + UInt(segment.vmaddr)),
+          count: Int(segment.vmsize))
+      }
+    }
+
+    /// The memory that the linker has made read-only once it had filled it.
+    var readOnlyData: [Range<UInt>] {
+      segments.filter(\.isReadOnlyLater).map { segment in
+        let start = base + UInt(segment.vmaddr)
+        return start..<start + UInt(segment.vmsize)
+      }
+    }
+
+    private var segments: [segment_command_64] {
+      var segments: [segment_command_64] = []
       var command = header + MemoryLayout<mach_header_64>.size
       for _ in 0..<header.load(as: mach_header_64.self).ncmds {
         let next = command + Int(command.load(as: load_command.self).cmdsize)
-        defer { command = next }
-        guard command.load(as: load_command.self).cmd == segmentCommand else { continue }
-        let segment = command.load(as: segment_command_64.self)
-        guard segment.initprot & VM_PROT_WRITE != 0, segment.flags & isReadOnlyLater == 0,
-          let start = UnsafeMutableRawPointer(bitPattern: base + UInt(segment.vmaddr))
-        else { continue }
-        found.append(UnsafeMutableRawBufferPointer(start: start, count: Int(segment.vmsize)))
+        // `LC_SEGMENT_64`
+        if command.load(as: load_command.self).cmd == 0x19 {
+          segments.append(command.load(as: segment_command_64.self))
+        }
+        command = next
       }
-      return found
+      return segments
     }
   #else
     private let segments: UnsafeBufferPointer<ELF.Segment>
@@ -61,7 +74,7 @@ struct LoadedImage {
     static var all: [LoadedImage] {
       var images: [LoadedImage] = []
       #if _pointerBitWidth(_64)
-        guard let symbol = RuntimeHooks.symbol("dl_iterate_phdr") else { return [] }
+        guard let symbol = RuntimeSymbol.address(of: "dl_iterate_phdr") else { return [] }
         withUnsafeMutablePointer(to: &images) { images in
           _ = unsafeBitCast(symbol, to: Iterate.self)(
             { info, size, images in
@@ -127,6 +140,17 @@ struct LoadedImage {
       }
     }
 
+    /// The whole pages that the linker has made read-only once it had filled them.
+    var readOnlyData: [Range<UInt>] {
+      let pageMask = ~(UInt(getpagesize()) - 1)
+      return segments.filter { $0.kind == .readOnlyLater }.compactMap { segment in
+        // As `_dl_protect_relro` of the GNU C library computes them.
+        let start = (base + segment.address) & pageMask
+        let end = (base + segment.address + segment.size) & pageMask
+        return start < end ? start..<end : nil
+      }
+    }
+
     /// The variables that each thread has of its own in this image, those of the current thread; `nil` if
     /// it has none.
     var threadVariables: UnsafeBufferPointer<UInt>? {
@@ -154,6 +178,13 @@ struct LoadedImage {
     }
   #endif
 }
+
+#if canImport(Darwin)
+  extension segment_command_64 {
+    /// `SG_READ_ONLY`
+    fileprivate var isReadOnlyLater: Bool { flags & 0x10 != 0 }
+  }
+#endif
 
 /// The structures of ELF files of 64 bits, little-endian, in files and in memory.
 enum ELF {
@@ -274,10 +305,11 @@ enum ELF {
     /// Whether the word holds the address of a function or a variable, and nothing else: `R_…_GLOB_DAT` and
     /// `R_…_JUMP_SLOT`.
     var holdsAddress: Bool {
+      let kind = info & 0xFFFF_FFFF
       #if arch(arm64)
-        [1025, 1026].contains(info & 0xFFFF_FFFF)
+        return kind == 1025 || kind == 1026
       #else
-        [6, 7].contains(info & 0xFFFF_FFFF)
+        return kind == 6 || kind == 7
       #endif
     }
   }

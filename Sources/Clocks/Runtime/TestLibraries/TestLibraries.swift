@@ -185,10 +185,10 @@ enum XCTest {
   /// it to itself.
   static var hasCurrentTestCase: Bool? {
     #if canImport(Darwin)
-      guard let code = codePointer(named: "_XCTCurrentTestCase") else { return nil }
       // It returns an Objective-C object that it does not hand over, so a bare pointer will do.
-      let current = unsafeBitCast(code, to: (@convention(c) () -> UnsafeRawPointer?).self)
-      return current() != nil
+      let current = RuntimeSymbol.function(
+        "_XCTCurrentTestCase", as: (@convention(c) () -> UnsafeRawPointer?).self)
+      return current.map { $0() != nil }
     #else
       return nil
     #endif
@@ -214,8 +214,8 @@ private struct SwiftFunction {
   private let context: UnsafeRawPointer? = nil
 
   init?(named symbol: String) {
-    guard let code = codePointer(named: symbol) else { return nil }
-    self.code = code
+    guard let code = RuntimeSymbol.address(of: symbol) else { return nil }
+    self.code = UnsafeRawPointer(code)
   }
 
   /// The same function as the one field of `Box`, whose declared type must be the function's own.
@@ -223,16 +223,4 @@ private struct SwiftFunction {
     precondition(MemoryLayout<Box>.size == MemoryLayout<SwiftFunction>.size)
     return unsafeBitCast(self, to: Box.self)
   }
-}
-
-/// Returns where a symbol of this process, or of a library loaded into it, is.
-private func codePointer(named symbol: String) -> UnsafeRawPointer? {
-  #if canImport(Darwin)
-    // The macro RTLD_DEFAULT is not imported into Swift.
-    return UnsafeRawPointer(dlsym(UnsafeMutableRawPointer(bitPattern: -2), symbol))
-  #elseif canImport(Glibc) || canImport(Musl) || canImport(Android)
-    return UnsafeRawPointer(dlsym(nil, symbol))
-  #else
-    return nil
-  #endif
 }
