@@ -190,30 +190,33 @@ import ClocksSupport
     /// Returns the block that replaces an event handler; the caller releases it.
     func handler(_ block: UnsafeRawPointer?) -> HandedBlock? {
       lock.withLock { hasHandler = block != nil }
-      guard let block else { return nil }
-      let retained = RetainedBlock(block)
-      return HandedBlock { [self] in
-        let number = lock.withLock {
-          defer {
-            fired = 0
-            isDue = false
-          }
-          return fired != 0 ? fired : owner.workBegan(on: queueName)
-        }
-        DispatchedBlock.runBlock(of: owner) { retained.block() }
-        owner.workEnded(number)
+      return replacement(for: block) { [self] in
+        defer { (fired, isDue) = (0, false) }
+        return fired
       }
     }
 
     /// Returns the block that replaces a cancel handler; the caller releases it.
     func cancelHandler(_ block: UnsafeRawPointer?) -> HandedBlock? {
       lock.withLock { hasCancelHandler = block != nil }
+      return replacement(for: block) { [self] in
+        isCancelHandlerDue = false
+        return cancelling
+      }
+    }
+
+    /// Returns a block that runs another one on behalf of the test, as work that counts.
+    ///
+    /// - Parameter begin: Returns the number of the work if it counts already, and else 0. Called under the lock.
+    private func replacement(
+      for block: UnsafeRawPointer?, begin: @escaping () -> UInt64
+    ) -> HandedBlock? {
       guard let block else { return nil }
       let retained = RetainedBlock(block)
       return HandedBlock { [self] in
         let number = lock.withLock {
-          isCancelHandlerDue = false
-          return cancelling != 0 ? cancelling : owner.workBegan(on: queueName)
+          let number = begin()
+          return number != 0 ? number : owner.workBegan(on: queueName)
         }
         DispatchedBlock.runBlock(of: owner) { retained.block() }
         owner.workEnded(number)

@@ -18,8 +18,9 @@ enum Hops {
   /// The kind of the option, as the compiler writes it; 0 before it is known.
   nonisolated(unsafe) private static var kind: UInt = 0
 
-  /// The preferred executor. It lives as long as the process.
-  private static let executor = HopExecutor()
+  /// The preferred executor, which lives as long as the process. It is not the default executor, to which a task
+  /// need not come back.
+  private static let executor = PatchedDefaultExecutor()
 
   /// Calls `make` with the options for a task, with the preference in front.
   ///
@@ -114,15 +115,6 @@ enum Hops {
     context.run { _ in body() }
     guard case .job(let job) = context.capture else { return nil }
     return job
-  }
-}
-
-/// The executor to which tasks come back from a hop: it passes their jobs to the hooks.
-final class HopExecutor: TaskExecutor {
-  func enqueue(_ job: UnownedJob) { RuntimeHooks.jobEnqueued(job, on: .pool) }
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    RuntimeHooks.jobEnqueued(UnownedJob(job), on: .pool)
   }
 }
 

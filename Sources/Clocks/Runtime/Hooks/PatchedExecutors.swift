@@ -10,7 +10,7 @@ extension RuntimeHooks {
   static let mainReference = UnownedSerialExecutor(ordinary: mainExecutor)
 }
 
-/// The default executor.
+/// The default executor, and the preferred executor of tasks whose hops are to be seen.
 ///
 /// It does not conform to `SchedulingExecutor`, so the runtime calls the hooks for every sleep.
 final class PatchedDefaultExecutor: TaskExecutor {
@@ -55,24 +55,12 @@ private protocol LookAlikeFactory {
 }
 
 private struct PatchedExecutorFactory: LookAlikeFactory {
-  static let mainExecutor: any LookAlikeMainExecutor = CreatedMainExecutor()
+  static let mainExecutor: any LookAlikeMainExecutor = RuntimeHooks.mainExecutor
   static var defaultExecutor: any TaskExecutor { RuntimeHooks.poolExecutor }
 }
 
-/// The main actor's executor from the factory.
-///
-/// It also runs the main thread's loop in a program with an asynchronous `main`.
-private final class CreatedMainExecutor: LookAlikeMainExecutor {
-  func enqueue(_ job: UnownedJob) { RuntimeHooks.jobEnqueued(job, on: .main) }
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    RuntimeHooks.jobEnqueued(UnownedJob(job), on: .main)
-  }
-
-  func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
-
-  func checkIsolated() { dispatchPrecondition(condition: .onQueue(.main)) }
-
+extension PatchedMainExecutor: LookAlikeMainExecutor {
+  /// Runs the main thread's loop, in a program with an asynchronous `main`.
   func run() throws {
     // On Apple's platforms the loop is Core Foundation's, where that is loaded.
     guard let run = RuntimeSymbol.function("CFRunLoopRun", as: (@convention(c) () -> Void).self)
