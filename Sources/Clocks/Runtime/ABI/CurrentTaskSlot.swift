@@ -54,7 +54,9 @@ struct CurrentTaskSlot {
     /// The distances at which a word of the runtime's variables of this thread names the current task
     /// whenever there is one.
     private static func candidates() -> [UInt] {
-      guard let found = runtimeVariables() else { return [] }
+      guard let found = LoadedImage.all(named: "libswift_Concurrency").first?.threadVariables else {
+        return []
+      }
       nonisolated(unsafe) let variables = found
       guard #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) else {
         return []
@@ -75,61 +77,6 @@ struct CurrentTaskSlot {
           during.indices.filter { during[$0] == task && before[$0] != task })
       }
       return places.sorted().map { start &+ UInt($0 * MemoryLayout<UInt>.stride) }
-    }
-
-    /// The variables that each thread has of its own in the runtime's library, those of this thread.
-    private static func runtimeVariables() -> UnsafeBufferPointer<UInt>? {
-      guard let symbol = dlsym(nil, "dl_iterate_phdr") else { return nil }
-      var found = UnsafeBufferPointer<UInt>(start: nil, count: 0)
-      let look: Look = { library, _, result in
-        let library = library.assumingMemoryBound(to: LoadedLibrary.self).pointee
-        guard let name = library.name, strstr(name, "libswift_Concurrency") != nil,
-          let data = library.threadData
-        else { return 0 }
-        for segment in UnsafeBufferPointer(
-          start: library.segments, count: Int(library.segmentCount))
-        where segment.type == Segment.threadData {
-          result.assumingMemoryBound(to: UnsafeBufferPointer<UInt>.self).pointee =
-            UnsafeBufferPointer(
-              start: data, count: Int(segment.memorySize) / MemoryLayout<UInt>.stride)
-        }
-        return 1
-      }
-      _ = withUnsafeMutablePointer(to: &found) {
-        unsafeBitCast(symbol, to: Iterate.self)(look, $0)
-      }
-      return found.count > 0 ? found : nil
-    }
-
-    private typealias Look =
-      @convention(c) (UnsafeRawPointer, Int, UnsafeMutableRawPointer) -> CInt
-
-    private typealias Iterate = @convention(c) (Look, UnsafeMutableRawPointer) -> CInt
-
-    /// The C library's `struct dl_phdr_info`.
-    private struct LoadedLibrary {
-      var base: UInt
-      var name: UnsafePointer<CChar>?
-      var segments: UnsafePointer<Segment>?
-      var segmentCount: UInt16
-      var added: UInt64
-      var removed: UInt64
-      var threadDataNumber: UInt
-      var threadData: UnsafePointer<UInt>?
-    }
-
-    /// A program header (ELF, 64 bits).
-    private struct Segment {
-      static let threadData: UInt32 = 7
-
-      var type: UInt32
-      var flags: UInt32
-      var offset: UInt64
-      var address: UInt64
-      var physicalAddress: UInt64
-      var fileSize: UInt64
-      var memorySize: UInt64
-      var alignment: UInt64
     }
   #endif
 }
