@@ -25,7 +25,9 @@ extension Hops {
     guard #available(macOS 15.0, iOS 18.0, tvOS 18.0, watchOS 11.0, visionOS 2.0, *) else {
       return "executors that tasks prefer"
     }
-    if let task = jobKeptBack(.learning, { Task.detached(executorPreference: executor) {} }) {
+    if let task = ThreadContext.capturingNextJob(
+      for: .learning, { Task.detached(executorPreference: executor) {} })
+    {
       RuntimeHooks.run(task, on: .pool)
     }
     guard kind != 0 else { return "how a task is made that prefers an executor" }
@@ -36,7 +38,10 @@ extension Hops {
       let second = await target.waitForCurrentJobAndTask()
       use(first, second)
     }
-    guard let task = jobKeptBack(.preferring, { Task.detached(operation: body) }) else {
+    guard
+      let task = ThreadContext.capturingNextJob(
+        for: .preferring, { Task.detached(operation: body) })
+    else {
       return "the jobs of a task that prefers an executor"
     }
     let id = taskID(of: task)
@@ -45,23 +50,13 @@ extension Hops {
     while let job = next {
       let drain = ActorDrain(job)
       if let drain, drain.actor != ObjectIdentifier(target) || drain.firstTask != id {
-        _ = jobKeptBack(.nothing) { RuntimeHooks.run(job, on: .pool) }
+        _ = ThreadContext.capturingNextJob { RuntimeHooks.run(job, on: .pool) }
         return "the queue of an actor"
       }
       if drain == nil, taskID(of: job) != id { return "what a job is" }
       kinds.append(drain != nil)
-      next = jobKeptBack(.nothing) { RuntimeHooks.run(job, on: .pool) }
+      next = ThreadContext.capturingNextJob { RuntimeHooks.run(job, on: .pool) }
     }
     return kinds.starts(with: [false, true, false]) ? nil : "hops to actors and back"
-  }
-
-  /// The job that comes to the door while `body` runs, and is kept back there.
-  private static func jobKeptBack(
-    _ purpose: ThreadContext.Purpose, _ body: () -> Void
-  ) -> UnownedJob? {
-    var context = ThreadContext(capture: .next, purpose: purpose)
-    context.run { _ in body() }
-    guard case .job(let job) = context.capture else { return nil }
-    return job
   }
 }

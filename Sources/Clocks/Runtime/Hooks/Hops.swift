@@ -63,8 +63,9 @@ struct ActorDrain {
   /// `nil` if the job is another one.
   init?(_ job: UnownedJob) {
     let job = unsafeBitCast(job, to: UnsafeRawPointer.self)
-    guard job.load(fromByteOffset: 32, as: UInt8.self) == 193,
-      let actor = job.load(fromByteOffset: 64, as: UnsafeRawPointer?.self)
+    let flags = job.load(fromByteOffset: TaskABI.Job.flags, as: UInt32.self)
+    guard flags & TaskABI.JobFlags.kindMask == TaskABI.JobFlags.actorDrain,
+      let actor = job.load(fromByteOffset: TaskABI.Job.drainedActor, as: UnsafeRawPointer?.self)
     else { return nil }
     pointer = actor
     self.actor = unsafeBitCast(actor, to: ObjectIdentifier.self)
@@ -93,18 +94,14 @@ struct ActorDrain {
   }
 
   /// The job that has come into the queue last.
-  var latest: UnownedJob? { pointer.load(fromByteOffset: 40, as: UnownedJob?.self) }
+  var latest: UnownedJob? {
+    pointer.load(fromByteOffset: TaskABI.Actor.latestJob, as: UnownedJob?.self)
+  }
 
   /// The job that has come into its queue before this one.
   static func job(before job: UnownedJob) -> UnownedJob? {
     unsafeBitCast(job, to: UnsafeRawPointer.self)
-      .load(fromByteOffset: 16, as: UnownedJob?.self)
-  }
-
-  /// Whether a thread runs on the default actor at an address, as far as that can be read.
-  static func isBusy(_ actor: UInt) -> Bool {
-    // Idle 0, scheduled 1, running 2: `ActiveActorStatus`. The jobs stand behind it.
-    ProcessMemory.words(at: actor + 32, count: 1).map { $0[0] & 7 == 2 } ?? false
+      .load(fromByteOffset: TaskABI.Job.previous, as: UnownedJob?.self)
   }
 
   /// The name of the actor's type.

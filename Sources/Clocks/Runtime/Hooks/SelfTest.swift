@@ -19,6 +19,9 @@ public struct SchedulingSelfTest: Hashable, Sendable, CustomStringConvertible {
   /// Whether work on queues of Dispatch's is seen, and its delays; it has no influence on the rung.
   public let seesDispatch: Bool
 
+  /// What is not seen because a bit of the runtime's tasks is not where it should be, in words.
+  let unverified: [String]
+
   /// The rung that follows from it.
   public var rung: SchedulerCapability {
     guard seesTasks else { return .patience }
@@ -27,7 +30,7 @@ public struct SchedulingSelfTest: Hashable, Sendable, CustomStringConvertible {
 
   /// What is not seen, in words; empty if everything is.
   public var missing: [String] {
-    missingJobs + (seesDispatch ? [] : ["work on dispatch queues"])
+    missingJobs + unverified + (seesDispatch ? [] : ["work on dispatch queues"])
   }
 
   /// What of tasks is not seen.
@@ -54,11 +57,12 @@ extension SchedulingSelfTest {
   init(_ door: HookStrategy) {
     self.door = door.rawValue
     seesDispatch = DispatchCalls.areSeen
-    let task = Self.jobKeptBack { Task.detached {} }
+    unverified = StatusProbe.here.missing
+    let task = ThreadContext.capturingNextJob { Task.detached {} }
     seesTasks = task != nil
-    task.map(Self.finish)
+    task.map(ThreadContext.runToEnd)
 
-    let main = Self.jobKeptBack { Task.detached { @MainActor @Sendable in } }
+    let main = ThreadContext.capturingNextJob { Task.detached { @MainActor @Sendable in } }
     seesMainActor = main != nil
     // The job does nothing that would have to be done on the main thread.
     main.map { RuntimeHooks.run($0, on: .main) }
@@ -72,23 +76,13 @@ extension SchedulingSelfTest {
 
   /// Whether the job comes to the door that ends the suspension of a task.
   private static func seesSuspension(_ body: @escaping @Sendable () async -> Void) -> Bool {
-    guard let task = jobKeptBack({ Task.detached(operation: body) }) else { return false }
-    guard let end = jobKeptBack({ RuntimeHooks.run(task, on: .pool) }) else { return false }
-    finish(end)
+    guard let task = ThreadContext.capturingNextJob({ Task.detached(operation: body) }) else {
+      return false
+    }
+    guard let end = ThreadContext.capturingNextJob({ RuntimeHooks.run(task, on: .pool) }) else {
+      return false
+    }
+    ThreadContext.runToEnd(end)
     return true
-  }
-
-  /// The job that comes to the door while `body` runs; `nil` if there comes none.
-  private static func jobKeptBack(_ body: () -> Void) -> UnownedJob? {
-    var context = ThreadContext(capture: .next)
-    context.run { _ in body() }
-    guard case .job(let job) = context.capture else { return nil }
-    return job
-  }
-
-  /// Runs a job, and what follows from it.
-  private static func finish(_ job: UnownedJob) {
-    var next: UnownedJob? = job
-    while let job = next { next = jobKeptBack { RuntimeHooks.run(job, on: .pool) } }
   }
 }
