@@ -8,8 +8,8 @@
   /// The hooks, and the executors that call them.
   @Suite struct RuntimeHooksTests {
     @Test func everyTaskCanBeWatchedButAnAsyncLet() async {
-      #expect(await Task { WatchedTask.current?.isOver }.value == false)
-      async let watched = WatchedTask.current?.isOver
+      #expect(await Task { RetainedTask.current?.isOver }.value == false)
+      async let watched = RetainedTask.current?.isOver
       #expect(await watched == nil)
     }
 

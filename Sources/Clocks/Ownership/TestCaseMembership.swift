@@ -111,8 +111,8 @@ enum TestCaseMembership {
   ///
   /// - Parameter take: Called for each task, in the order in which they were made; returns what is not
   ///   needed any more, to be let go of without a lock.
-  static func adopt(_ id: UInt64, by owner: TaskOwner, _ take: (Adopted) -> [WatchedTask]) {
-    var over: [WatchedTask] = []
+  static func adopt(_ id: UInt64, by owner: TaskOwner, _ take: (Adopted) -> [RetainedTask]) {
+    var over: [RetainedTask] = []
     let adopted: [RetainedTask] = lock.withLock {
       guard let testCase = testCase(of: id), TaskOwnership.shared.claim(testCase, for: owner) else {
         return []

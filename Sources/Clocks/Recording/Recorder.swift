@@ -44,8 +44,6 @@ final class Recorder: EventListener {
     self.delivery = delivery
     events = EventStore(limit: limit)
     self.start = start
-    // Found out here, where no lock is held.
-    _ = TaskName.isReadable
   }
 
   // It delivers nothing here: whoever takes it from a scheduler may hold that one's lock.
@@ -101,7 +99,7 @@ final class Recorder: EventListener {
   var explanation: String? { timeline.explanation(lines: lines) }
 
   func see(_ task: UnownedJob, _ id: UInt64) {
-    let name = TaskName.of(task)
+    let name = UnownedTask(job: task).name
     lock.withLock {
       if asked.count < Self.mostNames { asked.insert(id) }
       if let name { setName(of: id, to: name) }

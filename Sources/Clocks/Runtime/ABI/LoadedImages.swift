@@ -190,9 +190,9 @@ struct LoadedImage {
 enum ELF {
   /// The beginning of a file (`Elf64_Ehdr`).
   struct Header {
-    /// `\u{7F}ELF`, 64 bits, little-endian.
-    static let expectedIdentification: UInt64 = 0x0001_0102_464C_457F
-    static let identificationMask: UInt64 = 0x0000_FFFF_FFFF_FFFF
+    /// The first six bytes: `\u{7F}ELF`, 64 bits, little-endian.
+    static let expectedIdentification: UInt64 = 0x0102_464C_457F
+    static let identificationMask: UInt64 = 0xFFFF_FFFF_FFFF
 
     var identification: UInt64
     var padding: UInt64

@@ -16,11 +16,11 @@ enum Hops {
   }
 
   /// The kind of the option, as the compiler writes it; 0 before it is known.
-  nonisolated(unsafe) private static var kind: UInt = 0
+  nonisolated(unsafe) private(set) static var kind: UInt = 0
 
   /// The preferred executor, which lives as long as the process. It is not the default executor, to which a task
   /// need not come back.
-  private static let executor = PatchedDefaultExecutor()
+  static let executor = PatchedDefaultExecutor()
 
   /// Calls `make` with the options for a task, with the preference in front.
   ///
@@ -57,7 +57,9 @@ enum Hops {
     guard #available(macOS 15.0, iOS 18.0, tvOS 18.0, watchOS 11.0, visionOS 2.0, *) else {
       return "executors that tasks prefer"
     }
-    if let task = capturedJob(.learning, { Task.detached(executorPreference: executor) {} }) {
+    if let task = ThreadContext.capturingNextJob(
+      for: .learning, { Task.detached(executorPreference: executor) {} })
+    {
       RuntimeHooks.run(task, on: .pool)
     }
     guard kind != 0 else { return "how a task is made that prefers an executor" }
@@ -68,7 +70,10 @@ enum Hops {
       let second = await target.visit()
       use(first, second)
     }
-    guard let task = capturedJob(.preferring, { Task.detached(operation: body) }) else {
+    guard
+      let task = ThreadContext.capturingNextJob(
+        for: .preferring, { Task.detached(operation: body) })
+    else {
       return "the jobs of a task that prefers an executor"
     }
     return missing(of: task, on: target)
@@ -82,12 +87,12 @@ enum Hops {
     while let job = next {
       let drain = ActorDrain(job)
       if let drain, drain.actor != ObjectIdentifier(target) || drain.firstTask != id {
-        _ = capturedJob(.nothing) { RuntimeHooks.run(job, on: .pool) }
+        _ = ThreadContext.capturingNextJob { RuntimeHooks.run(job, on: .pool) }
         return "the queue of an actor"
       }
       if drain == nil, taskID(of: job) != id { return "what a job is" }
       kinds.append(drain != nil)
-      next = capturedJob(.nothing) { RuntimeHooks.run(job, on: .pool) }
+      next = ThreadContext.capturingNextJob { RuntimeHooks.run(job, on: .pool) }
     }
     return kinds.starts(with: [false, true, false]) ? nil : "hops to actors and back"
   }
@@ -106,16 +111,6 @@ enum Hops {
   /// An opaque sink, which keeps the optimizer from eliding the preceding hop.
   @inline(never)
   private static func use(_ first: Int, _ second: Int) { withExtendedLifetime((first, second)) {} }
-
-  /// Returns the job that reaches the hooks while `body` runs, if one does.
-  private static func capturedJob(
-    _ purpose: ThreadContext.Purpose, _ body: () -> Void
-  ) -> UnownedJob? {
-    var context = ThreadContext(capture: .next, purpose: purpose)
-    context.run { _ in body() }
-    guard case .job(let job) = context.capture else { return nil }
-    return job
-  }
 }
 
 /// A job that runs all jobs that are queued on one actor. To be read before the job runs.
@@ -126,8 +121,9 @@ struct ActorDrain {
   /// Returns `nil` if the job is no actor drain.
   init?(_ job: UnownedJob) {
     let job = unsafeBitCast(job, to: UnsafeRawPointer.self)
-    guard job.load(fromByteOffset: 32, as: UInt8.self) == 193,
-      let actor = job.load(fromByteOffset: 64, as: UnsafeRawPointer?.self)
+    let flags = job.load(fromByteOffset: TaskABI.Job.flags, as: UInt32.self)
+    guard flags & TaskABI.JobFlags.kindMask == TaskABI.JobFlags.actorDrain,
+      let actor = job.load(fromByteOffset: TaskABI.Job.drainedActor, as: UnsafeRawPointer?.self)
     else { return nil }
     pointer = actor
     self.actor = unsafeBitCast(actor, to: ObjectIdentifier.self)
@@ -156,18 +152,14 @@ struct ActorDrain {
   }
 
   /// The job that was queued last.
-  var latest: UnownedJob? { pointer.load(fromByteOffset: 40, as: UnownedJob?.self) }
+  var latest: UnownedJob? {
+    pointer.load(fromByteOffset: TaskABI.Actor.latestJob, as: UnownedJob?.self)
+  }
 
   /// Returns the job that was queued before this one.
   static func job(before job: UnownedJob) -> UnownedJob? {
     unsafeBitCast(job, to: UnsafeRawPointer.self)
-      .load(fromByteOffset: 16, as: UnownedJob?.self)
-  }
-
-  /// Returns whether a thread runs the default actor at an address; `false` if that cannot be read.
-  static func isBusy(_ actor: UInt) -> Bool {
-    // `ActiveActorStatus`: idle 0, scheduled 1, running 2. The jobs stand behind it.
-    ProcessMemory.words(at: actor + 32, count: 1).map { $0[0] & 7 == 2 } ?? false
+      .load(fromByteOffset: TaskABI.Job.previous, as: UnownedJob?.self)
   }
 
   /// The name of the actor's type.

@@ -75,17 +75,30 @@ extension RuntimeHooks {
     let isCounted = TaskOwnership.shared.unownedJobWillRun()
     #if os(Linux)
       // A function and a pointer, as the platform does it, allocate nothing; a closure would.
-      let run: dispatch_function_t =
-        switch (executor, isCounted) {
-        case (.pool, false): { RuntimeHooks.runUnowned(job(at: $0), on: .pool) }
-        case (.pool, true): { RuntimeHooks.runUnowned(job(at: $0), on: .pool, isCounted: true) }
-        case (.main, false): { RuntimeHooks.runUnowned(job(at: $0), on: .main) }
-        case (.main, true): { RuntimeHooks.runUnowned(job(at: $0), on: .main, isCounted: true) }
-        }
+      let pointer = unsafeBitCast(job, to: UnsafeMutableRawPointer.self)
       let queue =
         executor == .main
         ? dispatch_get_main_queue() : InternalDispatch.poolQueue(quality(of: job.priority))
-      dispatch_async_f(queue, unsafeBitCast(job, to: UnsafeMutableRawPointer.self), run)
+      switch executor {
+      case .pool where isCounted:
+        dispatch_async_f(queue, pointer) {
+          RuntimeHooks.runUnowned(
+            unsafeBitCast($0, to: UnownedJob.self), on: .pool, isCounted: true)
+        }
+      case .pool:
+        dispatch_async_f(queue, pointer) {
+          RuntimeHooks.runUnowned(unsafeBitCast($0, to: UnownedJob.self), on: .pool)
+        }
+      case .main where isCounted:
+        dispatch_async_f(queue, pointer) {
+          RuntimeHooks.runUnowned(
+            unsafeBitCast($0, to: UnownedJob.self), on: .main, isCounted: true)
+        }
+      case .main:
+        dispatch_async_f(queue, pointer) {
+          RuntimeHooks.runUnowned(unsafeBitCast($0, to: UnownedJob.self), on: .main)
+        }
+      }
     #else
       let pool = DispatchQueue.global(qos: quality(of: job.priority))
       (executor == .main ? .main : pool).async {
@@ -93,13 +106,6 @@ extension RuntimeHooks {
       }
     #endif
   }
-
-  #if os(Linux)
-    @inline(__always)
-    private static func job(at pointer: UnsafeMutableRawPointer?) -> UnownedJob {
-      unsafeBitCast(pointer, to: UnownedJob.self)
-    }
-  #endif
 
   /// Runs an unowned job after a delay in real time.
   static func runElsewhere(_ job: UnownedJob, after delay: Duration) {

@@ -52,6 +52,9 @@ public struct SchedulingSelfTest: Hashable, Sendable, CustomStringConvertible {
   /// Whether blocks on dispatch queues, and their delays, are seen. The capability does not depend on it.
   public let seesDispatch: Bool
 
+  /// What is not seen because a bit of the runtime's tasks is not where it should be, in words.
+  let unverified: [String]
+
   /// The capability that follows from what is seen.
   public var capability: SchedulerCapability {
     guard seesTasks else { return .patience }
@@ -60,7 +63,7 @@ public struct SchedulingSelfTest: Hashable, Sendable, CustomStringConvertible {
 
   /// What is not seen, in words; empty if everything is seen.
   public var missing: [String] {
-    missingJobs + (seesDispatch ? [] : ["work on dispatch queues"])
+    missingJobs + unverified + (seesDispatch ? [] : ["work on dispatch queues"])
   }
 
   private var missingJobs: [String] {
@@ -93,11 +96,12 @@ extension SchedulingSelfTest {
   init(_ strategy: HookStrategy) {
     self.strategy = strategy.rawValue
     seesDispatch = DispatchCalls.areSeen
-    let task = Self.capturedJob { Task.detached {} }
+    unverified = StatusProbe.here.missing
+    let task = ThreadContext.capturingNextJob { Task.detached {} }
     seesTasks = task != nil
-    task.map(Self.finish)
+    task.map(ThreadContext.runToEnd)
 
-    let main = Self.capturedJob { Task.detached { @MainActor @Sendable in } }
+    let main = ThreadContext.capturingNextJob { Task.detached { @MainActor @Sendable in } }
     seesMainActor = main != nil
     // The job does nothing that needs the main thread.
     main.map { RuntimeHooks.run($0, on: .main) }
@@ -111,23 +115,13 @@ extension SchedulingSelfTest {
 
   /// Returns whether the job that ends a suspension reaches the hooks.
   private static func seesSuspension(_ body: @escaping @Sendable () async -> Void) -> Bool {
-    guard let task = capturedJob({ Task.detached(operation: body) }) else { return false }
-    guard let end = capturedJob({ RuntimeHooks.run(task, on: .pool) }) else { return false }
-    finish(end)
+    guard let task = ThreadContext.capturingNextJob({ Task.detached(operation: body) }) else {
+      return false
+    }
+    guard let end = ThreadContext.capturingNextJob({ RuntimeHooks.run(task, on: .pool) }) else {
+      return false
+    }
+    ThreadContext.runToEnd(end)
     return true
-  }
-
-  /// Returns the job that reaches the hooks while `body` runs, if one does.
-  private static func capturedJob(_ body: () -> Void) -> UnownedJob? {
-    var context = ThreadContext(capture: .next)
-    context.run { _ in body() }
-    guard case .job(let job) = context.capture else { return nil }
-    return job
-  }
-
-  /// Runs a job, and the jobs that follow from it.
-  private static func finish(_ job: UnownedJob) {
-    var next: UnownedJob? = job
-    while let job = next { next = capturedJob { RuntimeHooks.run(job, on: .pool) } }
   }
 }

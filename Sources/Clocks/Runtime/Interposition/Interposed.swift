@@ -22,10 +22,6 @@ enum RuntimeSymbol {
   }
 }
 
-extension RuntimeHooks {
-  static func symbol(_ name: String) -> UnsafeMutableRawPointer? { RuntimeSymbol.address(of: name) }
-}
-
 #if os(Linux) && canImport(Glibc)
   /// A function of another image, and the function that replaces it in call tables.
   ///
