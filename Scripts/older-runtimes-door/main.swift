@@ -25,7 +25,7 @@ actor Counter {
 
 let selfTest = SchedulerCapability.selfTest
 print(selfTest)
-for _ in 0..<1000 { precondition(SchedulingSelfTest(HookStrategy(rawValue: selfTest.door)!) == selfTest) }
+for _ in 0..<1000 { precondition(SchedulingSelfTest(HookStrategy(rawValue: selfTest.strategy)!) == selfTest) }
 
 Task.detached {
   let counter = Counter()

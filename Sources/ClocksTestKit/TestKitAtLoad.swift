@@ -1,14 +1,16 @@
 #if os(Linux) && canImport(Glibc)
   import Clocks
 
-  // What a test binary needs before its first test. It is done at load, before there is a second
-  // thread.
+  // A test process prepares itself at load, before there is a second thread. A program that links the test kit
+  // and runs no tests keeps its random hash seeds, and its clocks stay as they are.
   #if compiler(>=6.3)
     @section(".init_array") @used
   #elseif compiler(<6.3)
     @_section(".init_array") @_used
   #endif
-  private let atLoad: @convention(c) () -> Void = {
+  private let atLoad: @convention(c) (CInt, UnsafePointer<UnsafePointer<CChar>?>?) -> Void = {
+    count, arguments in
+    guard TestProcess.isCurrent(count, arguments) else { return }
     Hashing.fixSeeds()
     RuntimeClocks.redirect()
     IssueGates.install = withIssues

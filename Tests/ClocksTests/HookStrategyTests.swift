@@ -3,60 +3,59 @@ import Testing
 
 @testable import Clocks
 
-/// Each way in which the door can be opened, forced in a process of its own.
+/// Each hook strategy, forced in a child process.
 @Suite struct HookStrategyTests {
   #if compiler(>=6.3)
-    private static let doors = HookStrategy.allCases
+    private static let strategies = HookStrategy.allCases
   #else
-    private static let doors: [HookStrategy] = [.scan, .table, .hook, .none]
+    private static let strategies: [HookStrategy] = [.scan, .table, .hook, .none]
   #endif
 
-  /// What each door sees is what it should see here: measured, and not only claimed.
-  @Test(arguments: doors)
-  func aDoorIsTriedOut(_ door: HookStrategy) async throws {
-    let child = try await run("DoorReports", door)
+  @Test(arguments: strategies)
+  func theSelfTestMeasuresWhatAStrategySees(_ strategy: HookStrategy) async throws {
+    let child = try await run("HookReports", strategy)
     #expect(child.exitCode == 0, "\(child)")
     #expect(
-      child.standardOutput.lines(containing: "the door:") == [
-        "the door: \(expectedSelfTest(door))"
+      child.standardOutput.lines(containing: "self-test:") == [
+        "self-test: \(expectedSelfTest(strategy))"
       ], "\(child)")
   }
 
-  private func expectedSelfTest(_ door: HookStrategy) -> String {
-    switch door {
+  private func expectedSelfTest(_ strategy: HookStrategy) -> String {
+    switch strategy {
     case .none:
       """
-      rung patience, door none, not seen: tasks, the main actor, Task.yield, sleeps on clocks that \
-      nobody injected, work on dispatch queues
+      capability patience, hook strategy none, not seen: tasks, the main actor, Task.yield, \
+      un-injected sleeps, work on dispatch queues
       """
     case .hook:
       """
-      rung enqueueHook, door hook, not seen: the main actor, Task.yield, sleeps on clocks that \
-      nobody injected, work on dispatch queues
+      capability enqueueHook, hook strategy hook, not seen: the main actor, Task.yield, \
+      un-injected sleeps, work on dispatch queues
       """
-    default: "rung executors, door \(door), everything is seen"
+    default: "capability executors, hook strategy \(strategy), everything is seen"
     }
   }
 
-  /// The promise, on the pool and on the main actor, with yields and with sleeps of the runtime's.
-  @Test(arguments: doors.filter { $0 != .hook && $0 != .none })
-  func thePromiseHoldsThrough(_ door: HookStrategy) async throws {
-    let child = try await run("SemanticsTests|VirtualTimeTests|LowerRungs|DoorReports", door)
+  /// The guarantees, on the pool and on the main actor, with yields and with un-injected sleeps.
+  @Test(arguments: strategies.filter { $0 != .hook && $0 != .none })
+  func theGuaranteesHoldWith(_ strategy: HookStrategy) async throws {
+    let child = try await run(
+      "SemanticsTests|VirtualTimeTests|LowerCapabilities|HookReports", strategy)
     #expect(child.exitCode == 0, "\(child)")
     #expect(child.standardError.contains("tests in 4 suites passed after"), "\(child)")
   }
 
-  @Test(arguments: [HookStrategy.hook, .none]) func failuresSayWhatIsMissing(_ door: HookStrategy)
-    async throws
-  {
-    let child = try await run("RungNoteTests", door)
+  @Test(arguments: [HookStrategy.hook, .none])
+  func failuresSayWhatIsMissing(_ strategy: HookStrategy) async throws {
+    let child = try await run("CapabilityNoteTests", strategy)
     #expect(child.exitCode == 0, "\(child)")
     #expect(child.standardError.contains("1 test in 1 suite passed after"), "\(child)")
   }
 
-  @Test func anUnknownDoorIsAnErrorAtOnce() async throws {
+  @Test func anUnknownStrategyEndsTheProcess() async throws {
     let child = try await ChildProcess.runSwiftTesting(
-      "DoorReports", environment: ["CLOCKS_DOOR": "garage"])
+      "HookReports", environment: ["CLOCKS_DOOR": "garage"])
     #expect(child.exitCode == 2)
     #expect(
       child.standardError == """
@@ -66,28 +65,51 @@ import Testing
     #expect(child.standardOutput == "")
   }
 
-  private func run(_ tests: String, _ door: HookStrategy) async throws -> ChildProcess {
-    try await ChildProcess.runSwiftTesting(tests, environment: ["CLOCKS_DOOR": "\(door)"])
+  private func run(_ tests: String, _ strategy: HookStrategy) async throws -> ChildProcess {
+    try await ChildProcess.runSwiftTesting(tests, environment: ["CLOCKS_DOOR": "\(strategy)"])
   }
 }
 
-/// Run by `HookStrategyTests`: what the door sees in this process.
-@Suite struct DoorReports {
+/// Run by `HookStrategyTests`: what the hooks see in this process.
+@Suite struct HookReports {
   @Test func aSelfTestIsRepeatable() {
-    print("the door: \(SchedulerCapability.selfTest)")
-    let door = HookStrategy(rawValue: SchedulerCapability.selfTest.door)!
-    // Also while the test has a clock, whose scheduler must not see any of it.
+    print("self-test: \(SchedulerCapability.selfTest)")
+    let strategy = HookStrategy(rawValue: SchedulerCapability.selfTest.strategy)!
+    // The scheduler of the test's clock must not see the jobs of the self-test.
     let clock = TestClock()
-    for _ in 0..<1000 { #expect(SchedulingSelfTest(door) == SchedulerCapability.selfTest) }
+    for _ in 0..<1000 { #expect(SchedulingSelfTest(strategy) == SchedulerCapability.selfTest) }
     #expect(clock.scheduler.change { $0.idleness.ready.isEmpty })
   }
 
   @Test func aSelfTestOnTheMainActorIsTheSame() async {
     await MainActor.run {
-      let door = HookStrategy(rawValue: SchedulerCapability.selfTest.door)!
-      for _ in 0..<1000 { #expect(SchedulingSelfTest(door) == SchedulerCapability.selfTest) }
+      let strategy = HookStrategy(rawValue: SchedulerCapability.selfTest.strategy)!
+      for _ in 0..<1000 { #expect(SchedulingSelfTest(strategy) == SchedulerCapability.selfTest) }
     }
   }
+
+  #if os(Linux)
+    /// What the linker has made read-only is so again after functions and methods in it were replaced.
+    @Test func noReadOnlyPageIsLeftWritable() throws {
+      NondeterminismHooks.redirect()
+      RuntimeClocks.redirectForExplored()
+      let mappings = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
+      let writable = mappings.split(separator: "\n").compactMap { line -> Range<UInt>? in
+        let fields = line.split(separator: " ")
+        let bounds = fields[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
+        return fields[1].contains("w") ? bounds[0]..<bounds[1] : nil
+      }
+      let readOnly = LoadedImage.all.filter { !$0.readOnlyData.isEmpty }
+      #expect(readOnly.contains { $0.path.isEmpty })
+      #expect(readOnly.contains { $0.name.hasPrefix("libswift_Concurrency") })
+      #expect(readOnly.contains { $0.name.hasPrefix("libFoundation") })
+      for image in readOnly {
+        for page in image.readOnlyData {
+          #expect(!writable.contains { $0.overlaps(page) }, "\(image.path)")
+        }
+      }
+    }
+  #endif
 
   @Test func mainActorJobsRunOnTheMainThread() async {
     for _ in 0..<1000 {
@@ -118,8 +140,8 @@ import Testing
   }
 }
 
-/// Run by `HookStrategyTests` on a lower rung: what is not seen stands in every failure.
-@Suite struct RungNoteTests {
+/// Run by `HookStrategyTests` with lower capabilities: every failure says what is not seen.
+@Suite struct CapabilityNoteTests {
   @Test func aFailureSaysWhatIsNotSeen() async throws {
     let clock = TestClock()
     let issues = try await recordedIssues {
@@ -134,15 +156,15 @@ import Testing
     let texts = issues.map(\.message) + errors.map { "\($0)" }
     #expect(texts.count == 4)
     #expect(texts.allSatisfy { $0.contains("Note: ") == !SchedulerCapability.missing.isEmpty })
-    if SchedulerCapability.selfTest.door == "hook" {
+    if SchedulerCapability.selfTest.strategy == "hook" {
       #expect(
         texts.allSatisfy {
           $0.hasSuffix(
             """
 
-            Note: this process stands on the rung enqueueHook (door hook), where a test clock cannot \
-            see: the main actor, Task.yield, sleeps on clocks that nobody injected, work on dispatch \
-            queues. A test that uses what is not seen may fail for that reason alone.
+            Note: this process has the capability enqueueHook (hook strategy hook), so a test clock \
+            cannot see: the main actor, Task.yield, un-injected sleeps, work on dispatch queues. A \
+            test that uses what is not seen may fail for that reason alone.
             """)
         }, "\(texts)")
     }

@@ -6,17 +6,16 @@
 
   @testable import Clocks
 
-  /// Run by `RuntimeHooksTests`, in a process of which nobody would know that it runs tests: there
-  /// the door is shut until the first clock is made. In an ordinary run they do nothing.
+  /// Run by `RuntimeHooksTests`, in a process that does not look like a test process, so that the first clock
+  /// installs the hooks. In an ordinary run the tests do nothing.
   final class LateHooksXCTests: XCTestCase {
-    static let variable = "CLOCKS_TESTS_LATE_DOOR"
+    static let variable = "CLOCKS_TESTS_LATE_HOOKS"
 
     private var isAsked: Bool { ProcessInfo.processInfo.environment[Self.variable] != nil }
 
     @MainActor func testAClockMadeInAJobOfTheMainActor() async {
       guard isAsked else { return }
-      // This job has not come through the door.
-      if ThreadContext.current == nil { print("the door was shut") }
+      if ThreadContext.current == nil { print("the hooks were not installed") }
       let clock = TestClock()
       let log = Log<Int>()
       Task.detached {
@@ -24,7 +23,7 @@
         try await clock.sleep(for: .seconds(1))
         log.add(1)
       }
-      // The scheduler waits for the job's end, and not for ever.
+      // The scheduler waits for the end of this job, which it did not start.
       XCTAssertEqual(clock.scheduler.change { $0.idleness.externallyStartedJobs }, 1)
       XCTAssertEqual(clock.scheduler.change { $0.idleness.thread }, .none)
       await clock.settle()
@@ -35,31 +34,31 @@
       XCTAssertEqual(log.all, [1])
     }
 
-    func testExecutorsOfSomebodyElseGetTheirJobsUnchanged() async {
+    func testPriorCustomExecutorsReceiveUnownedJobs() async {
       guard isAsked else { return }
-      if ThreadContext.current == nil { print("the door was shut") }
-      let foreign = ForeignExecutors.shared
-      _createExecutors(factory: ForeignExecutors.self)
+      if ThreadContext.current == nil { print("the hooks were not installed") }
+      let custom = CustomExecutors.shared
+      _createExecutors(factory: CustomExecutors.self)
       guard SchedulerCapability.selfTest.seesMainActor else {
-        // Executors of somebody's keep their methods, so what is on the main actor is not seen.
+        // With `table` custom executors keep their methods, so jobs on the main actor are not seen.
         XCTAssertEqual(SchedulerCapability.missing, ["the main actor"])
         XCTAssertEqual(SchedulerCapability.current, .enqueueHook)
         return
       }
       XCTAssertEqual(SchedulerCapability.current, .executors)
 
-      // Nobody's tasks, which nobody awaits: that would raise their priority.
+      // Unowned tasks. They are not awaited, because that would raise their priorities.
       let (ids, found) = AsyncStream<UInt64>.makeStream()
       Task.detached(priority: .background) { found.yield(UnownedTask.currentID ?? 0) }
       let pooled = await ids.first { _ in true }
-      XCTAssertEqual(pooled.map(foreign.jobs), ["pool 9"])
+      XCTAssertEqual(pooled.map(custom.jobs), ["pool 9"])
       Task.detached(priority: .utility) { @MainActor @Sendable in
         found.yield(UnownedTask.currentID ?? 0)
       }
       let main = await ids.first { _ in true }
-      XCTAssertEqual(main.map(foreign.jobs), ["main 17"])
+      XCTAssertEqual(main.map(custom.jobs), ["main 17"])
 
-      // A test's tasks.
+      // Owned tasks.
       let clock = TestClock()
       let log = Log<Int>()
       let task = Task { @MainActor in
@@ -75,34 +74,34 @@
         XCTAssertEqual(log.all.last, tick)
       }
       let own = try? await task.value
-      XCTAssertEqual(own.map(foreign.jobs), [])
+      XCTAssertEqual(own.map(custom.jobs), [])
 
-      // What the door does not need it hands on.
+      // The replaced main executor passes other calls on.
       await MainActor.run {
         MainActor.executor.checkIsolated()
         MainActor.executor.stop()
       }
       var expected = ["checkIsolated", "stop"]
-      switch SchedulerCapability.selfTest.door {
+      switch SchedulerCapability.selfTest.strategy {
       case "spi":
-        _ = await DelayedActor(by: .milliseconds(5), .afterAWhile).waitForCurrentJobAndTask()
-        _ = await DelayedActor(by: .milliseconds(5), .atAnInstant).waitForCurrentJobAndTask()
+        _ = await DelayedActor(by: .milliseconds(5), .afterAWhile).visit()
+        _ = await DelayedActor(by: .milliseconds(5), .atAnInstant).visit()
         expected += [
           "0.005 seconds on ContinuousClock", "at an instant of ContinuousClock",
           "at an instant of ContinuousClock",
         ]
-      // The main executor that the runtime knows by then is the door's.
+      // The runtime's main executor is the one from our factory.
       case "create": expected = []
       default: break
       }
       try? await Task.sleep(for: .milliseconds(5))
-      XCTAssertEqual(foreign.calls.all, expected)
+      XCTAssertEqual(custom.calls.all, expected)
     }
   }
 
-  /// Executors which note the jobs that they get, and hand them to those that were there before.
-  private final class ForeignExecutors: ExecutorFactory, Sendable {
-    static let shared = ForeignExecutors()
+  /// Executors that record the jobs that they receive, and pass them to the prior executors.
+  private final class CustomExecutors: ExecutorFactory, Sendable {
+    static let shared = CustomExecutors()
     static let mainExecutor: any MainExecutor = Main()
     static let defaultExecutor: any TaskExecutor = Pool()
 

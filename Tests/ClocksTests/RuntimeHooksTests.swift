@@ -5,11 +5,11 @@
 
   @testable import Clocks
 
-  /// The door, and the executors behind which it stands.
+  /// The hooks, and the executors that call them.
   @Suite struct RuntimeHooksTests {
     @Test func everyTaskCanBeWatchedButAnAsyncLet() async {
-      #expect(await Task { WatchedTask.current?.isOver }.value == false)
-      async let watched = WatchedTask.current?.isOver
+      #expect(await Task { RetainedTask.current?.isOver }.value == false)
+      async let watched = RetainedTask.current?.isOver
       #expect(await watched == nil)
     }
 
@@ -20,34 +20,36 @@
       }
     }
 
-    // MARK: - A door that is opened late
+    // MARK: - Hooks that are installed late
 
     @Test(arguments: [
-      "testAClockMadeInAJobOfTheMainActor", "testExecutorsOfSomebodyElseGetTheirJobsUnchanged",
+      "testAClockMadeInAJobOfTheMainActor", "testPriorCustomExecutorsReceiveUnownedJobs",
     ])
-    func whereTheFirstClockOpensTheDoor(_ test: String) async throws {
+    func theFirstClockInstallsTheHooks(_ test: String) async throws {
       let child = try await ChildProcess.runXCTestInDisguise(
         "LateHooksXCTests/\(test)", environment: [LateHooksXCTests.variable: "1"])
       #expect(child.exitCode == 0, "\(child)")
       #expect(
         child.standardOutput.lines(containing: "Executed 1 test, with 0 failures").count == 2,
         "\(child)")
-      #expect(child.standardOutput.lines(containing: "the door was shut").count == 1, "\(child)")
+      #expect(
+        child.standardOutput.lines(containing: "the hooks were not installed").count == 1,
+        "\(child)")
     }
   }
 
-  /// Somebody's executors that delay their jobs, by the default executor.
+  /// Custom executors that delay their jobs by means of the default executor.
   ///
-  /// Only the door `spi` leaves that able to: any other has the runtime ask its hooks for delays.
+  /// Only with the hook strategy `spi` can the default executor delay jobs.
   @Suite(.enabled(if: Task<Never, Never>.defaultExecutor is any SchedulingExecutor))
   struct DelayingExecutorTests {
     @Test(arguments: DelayingExecutor.Way.allCases)
     func aDelayedJobOfAnActorTakesVirtualTime(_ way: DelayingExecutor.Way) async throws {
       try await withVirtualTime { time in
         let actor = DelayedActor(by: .seconds(3600), way)
-        for waitForCurrentJobAndTask in 1...3 {
-          #expect(await actor.waitForCurrentJobAndTask() == waitForCurrentJobAndTask)
-          #expect(time.now.offset == .seconds(3600 * waitForCurrentJobAndTask))
+        for visit in 1...3 {
+          #expect(await actor.visit() == visit)
+          #expect(time.now.offset == .seconds(3600 * visit))
         }
       }
     }
@@ -55,7 +57,7 @@
     @Test(arguments: DelayingExecutor.Way.allCases)
     func aDelayedJobOutsideAScopeTakesRealTime(_ way: DelayingExecutor.Way) async {
       let start = ContinuousClock.now
-      #expect(await DelayedActor(by: .milliseconds(5), way).waitForCurrentJobAndTask() == 1)
+      #expect(await DelayedActor(by: .milliseconds(5), way).visit() == 1)
       #expect(ContinuousClock.now - start >= .milliseconds(5))
     }
 
@@ -87,7 +89,7 @@
     }
   }
 
-  /// An executor that lets each job wait.
+  /// An executor that delays each job.
   final class DelayingExecutor: SerialExecutor, TaskExecutor {
     enum Way: CaseIterable { case afterAWhile, atAnInstant }
 
@@ -119,8 +121,8 @@
 
     private var visits = 0
 
-    /// The number of visits: without any state the optimizer would leave out the way here.
-    func waitForCurrentJobAndTask() -> Int {
+    /// Returns the number of visits. Without state the optimizer would elide the hop.
+    func visit() -> Int {
       visits += 1
       return visits
     }

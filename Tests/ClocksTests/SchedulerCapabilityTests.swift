@@ -2,27 +2,43 @@ import Testing
 
 @testable import Clocks
 
-/// The lower rungs, forced in a process of their own, keep what they promise.
+/// The guarantees of the lower capabilities, forced in child processes.
 @Suite struct SchedulerCapabilityTests {
-  @Test func thisProcessStandsOnTheHighestRung() {
+  @Test func thisProcessHasTheHighestCapability() {
     #expect(SchedulerCapability.current == .executors)
   }
 
+  @Test func theDeprecatedNamesStay() {
+    let selfTest: any DeprecatedNames = SchedulerCapability.selfTest
+    #expect(selfTest.rung == SchedulerCapability.selfTest.capability)
+    #expect(selfTest.door == SchedulerCapability.selfTest.strategy)
+  }
+
   @Test func theEnqueueHookSeesTheDefaultExecutor() async throws {
-    let child = try await ChildProcess.runSwiftTesting("LowerRungs/enqueueHook", on: .enqueueHook)
+    let child = try await ChildProcess.runSwiftTesting(
+      "LowerCapabilities/enqueueHook", environment: ["CLOCKS_DOOR": "hook"])
     #expect(child.exitCode == 0, "\(child.standardOutput)\(child.standardError)")
     #expect((child.standardOutput + child.standardError).contains("Test enqueueHook() passed"))
   }
 
   @Test func patienceWakesInOrder() async throws {
-    let child = try await ChildProcess.runSwiftTesting("LowerRungs/patience", on: .patience)
+    let child = try await ChildProcess.runSwiftTesting(
+      "LowerCapabilities/patience", environment: ["CLOCKS_DOOR": "none"])
     #expect(child.exitCode == 0, "\(child.standardOutput)\(child.standardError)")
     #expect((child.standardOutput + child.standardError).contains("Test patience() passed"))
   }
 }
 
-/// What holds on each of the lower rungs, and so on all higher ones.
-@Suite struct LowerRungs {
+/// Why a protocol: a direct use of a deprecated name is a warning.
+private protocol DeprecatedNames {
+  var rung: SchedulerCapability { get }
+  var door: String { get }
+}
+
+extension SchedulingSelfTest: DeprecatedNames {}
+
+/// What holds with each of the lower capabilities, and so with all higher ones.
+@Suite struct LowerCapabilities {
   let clock = TestClock()
 
   @Test(.repeated(20)) func enqueueHook() async {
@@ -59,7 +75,7 @@ import Testing
         log.add(second)
       }
     }
-    // The test has to know by itself when the sleeps are there and when the tasks have gone on.
+    // The clock does not see the tasks, so the test itself waits for their sleeps and for their ends.
     try await clock.waitForSleeps(atLeast: 4)
     for second in 0..<5 {
       await clock.advance(to: .init(offset: .seconds(second)))

@@ -8,7 +8,7 @@ import Testing
   import Glibc
 #endif
 
-/// What the system's clocks read in a scope.
+/// The readings of the system's clocks in a scope.
 @Suite struct SystemClocksTests {
   #if os(Linux)
     private static let all = [CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_BOOTTIME]

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Clocks
 
-/// Where work on queues cannot be seen, the package says so, and everything else is as it was.
+/// A process in which work on dispatch queues cannot be seen.
 @Suite struct WithoutDispatchTests {
-  @Test func thisProcessSeesIt() {
+  @Test func thisProcessSeesDispatchQueues() {
     #if os(Linux) && compiler(>=6.2)
       #expect(SchedulerCapability.selfTest.seesDispatch)
       #expect(SchedulerCapability.missing == [])
@@ -16,7 +16,7 @@ import Testing
     #endif
   }
 
-  @Test func aProcessThatDoesNot() async throws {
+  @Test func aProcessThatDoesNotSeeThemSaysSo() async throws {
     let child = try await ChildProcess.runSwiftTesting(
       "WithoutDispatchReports", environment: ["CLOCKS_DISPATCH": "0"])
     #expect(child.exitCode == 0, "\(child.standardOutput)\(child.standardError)")
@@ -24,10 +24,9 @@ import Testing
   }
 
   #if os(Linux) && compiler(>=6.2)
-    /// A library that does not call all of the functions is left as it is.
-    @Test func anotherLibrary() {
+    @Test func aLibraryThatDoesNotCallAllFunctionsStaysUnchanged() {
       #expect(!DispatchCalls.redirectAll(in: "libc.so.6"))
-      #expect(!DispatchCalls.redirectAll(in: "libNobodyHasThis.so"))
+      #expect(!DispatchCalls.redirectAll(in: "libThatDoesNotExist.so"))
     }
   #endif
 }
@@ -45,7 +44,7 @@ import Testing
       let suspended = DispatchQueue(label: "suspended")
       suspended.suspend()
       suspended.async {}
-      // Nobody waits for what nobody sees.
+      // The scheduler does not wait for blocks that it does not see.
       await time.settle()
       suspended.resume()
       #expect(time.now.offset == .seconds(3600))

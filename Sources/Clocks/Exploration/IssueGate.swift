@@ -58,11 +58,6 @@ package final class IssueGate: Sendable {
   func open(with explanation: String? = nil, key: String = "") {
     lock.withLock { mode = explanation.map { .explaining($0, key: key) } ?? .open }
   }
-
-  /// Whether the explanation has gone with an issue, or there was none.
-  var hasExplained: Bool {
-    lock.withLock { if case .explaining = mode { false } else { true } }
-  }
 }
 
 /// How a test library's issues come to a gate: a test kit that knows the library sets this at load.

@@ -145,9 +145,6 @@ final class ScheduleRun {
   /// A sleep wakes.
   func wake(_ step: ScheduleStep) { begin(step, cause: -1) }
 
-  /// A step runs for which nothing was to be decided.
-  func runAtOnce(_ step: ScheduleStep) { begin(step, cause: Int32(currentStep)) }
-
   private func begin(_ step: ScheduleStep, cause: Int32) {
     decided = nil
     let number = record.steps.count

@@ -245,8 +245,8 @@ struct ScheduledTest {
     """
     A test can be run in many orders only where every hop of its tasks to an actor and back is seen. This \
     process cannot see \(missing) (\(SchedulerCapability.selfTest.description)), so nothing was run: one order \
-    alone would say nothing about the others. It takes Swift 6.3 on Linux, and no CLOCKS_DOOR or \
-    CLOCKS_RUNG that keeps it from that.
+    alone would say nothing about the others. It takes Swift 6.3 on Linux, and no CLOCKS_DOOR \
+    that keeps it from that.
     """
   }
 

@@ -34,8 +34,6 @@ final class StepDetails: @unchecked Sendable {
   init(_ virtualClock: VirtualClock<Duration>) {
     self.virtualClock = virtualClock
     reader = reading.reader(images)
-    // It is found out by making a task, which must not happen under the scheduler's lock.
-    _ = TaskName.isReadable
   }
 
   /// A job is about to run.
@@ -44,7 +42,7 @@ final class StepDetails: @unchecked Sendable {
   func begins(_ job: ReadyJob, of task: Int?, tasks: [UInt64: Int]) {
     var detail = Detail(time: virtualClock.now)
     if job.taskID != 0 {
-      if let task, names[task] == nil { names[task] = TaskName.of(job.job) }
+      if let task, names[task] == nil { names[task] = UnownedTask(job: job.job).name }
       detail.functions = functions(of: job.job)
     } else if let drain = ActorDrain(job.job) {
       detail.actor = drain.typeName

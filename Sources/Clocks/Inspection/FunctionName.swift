@@ -1,16 +1,16 @@
-/// The name of a function as a person wrote it: `Poller.inner()` for `(2) await resume partial function
-/// for MyTests.Poller.inner() async -> ()`.
+/// The name of a function as it was written.
+///
+/// For example `Poller.inner()` for `(2) await resume partial function for MyTests.Poller.inner() async -> ()`.
 struct FunctionName: Hashable, Sendable {
-  /// The module in which it was written; empty if there is none.
+  /// Empty if the demangled name has no module.
   private(set) var module = ""
   /// Types, name and labels, without the module.
   private(set) var text = ""
-  /// Whether the compiler wrote the function, to call another one.
+  /// Whether the compiler made the function, to call another one.
   private(set) var isThunk = false
-  /// Whether it is a closure.
   private(set) var isClosure = false
 
-  /// - Parameter demangled: The name as the runtime gives it.
+  /// - Parameter demangled: The name as `swift_demangle` returns it.
   init(demangled: String) {
     var rest = Substring(demangled)
     stripPrefixes(&rest)
@@ -63,7 +63,7 @@ struct FunctionName: Hashable, Sendable {
     }
   }
 
-  /// The closure's own part, and the function that it is written in.
+  /// Splits the name of a closure: its own part, and the function around it.
   private static func closure(_ text: Substring) -> (kind: String, inner: Substring)? {
     for (prefix, name) in [
       ("closure #", "closure #"), ("implicit closure #", "implicit closure #"),
@@ -107,11 +107,11 @@ struct FunctionName: Hashable, Sendable {
     }
     text = parts.joined(separator: ".")
     readLocalFunction(&rest)
-    // What a macro has written has no name that a person knows.
+    // The code that a macro has expanded to has no name that a user knows.
     if text.contains("$s") { isThunk = true }
   }
 
-  /// A name, up to what follows it: `inner`, or `(inner in _1A2B3C)` for one that is private to a file.
+  /// Takes one name from the text: `inner`, or `(inner in _1A2B3C)` if it is private to a file.
   private static func part(_ rest: inout Substring) -> String? {
     if rest.first == "(" {
       guard let end = rest.range(of: " in _"), let close = rest.firstIndex(of: ")"),
@@ -126,8 +126,9 @@ struct FunctionName: Hashable, Sendable {
     return name.isEmpty ? nil : String(name)
   }
 
-  /// After the name there are parameters, or the place of a function within another one:
-  /// `inner #1 () async -> () in MyTests.outer()`.
+  /// Reads what follows the name: parameters, or the function around a local function.
+  ///
+  /// For example `inner #1 () async -> () in MyTests.outer()`.
   private mutating func readLocalFunction(_ rest: inout Substring) {
     guard rest.hasPrefix(" #") else {
       text += Self.labels(rest)
@@ -143,7 +144,7 @@ struct FunctionName: Hashable, Sendable {
     text += " in \(outer.text)"
   }
 
-  /// The labels of the parameters with which a text begins: `(_:to:)`.
+  /// The labels of the parameters at the beginning of a text: `(_:to:)`.
   private static func labels(_ text: Substring) -> String {
     guard text.first == "(" else { return "" }
     let parameters = text.prefix(text.bracketsCount).dropFirst().dropLast()
@@ -159,7 +160,7 @@ struct FunctionName: Hashable, Sendable {
 // MARK: - Brackets
 
 extension Substring {
-  /// How many characters the brackets take with which it begins, up to the one that closes the first.
+  /// The number of characters up to the bracket that closes the first one.
   fileprivate var bracketsCount: Int {
     var depth = 0
     var count = 0
@@ -167,7 +168,7 @@ extension Substring {
     for character in self {
       count += 1
       if "([<{".contains(character) { depth += 1 }
-      // An arrow closes nothing.
+      // The `>` of an arrow is not a bracket.
       if ")]}".contains(character) || (character == ">" && previous != "-") { depth -= 1 }
       if depth == 0 { return count }
       previous = character
@@ -183,7 +184,7 @@ extension Substring {
     }
   }
 
-  /// Where a text first stands that is not within brackets.
+  /// The first occurrence of a text outside of brackets.
   fileprivate func range(of text: String, outsideOfBrackets: Bool) -> Range<Index>? {
     var rest = self
     while let character = rest.first {

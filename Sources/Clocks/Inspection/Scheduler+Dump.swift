@@ -67,7 +67,7 @@ extension Scheduler {
     // The actors for which others wait, and which somebody runs on.
     let held = Set(
       entries.compactMap { entry -> UInt? in
-        guard case .executor(let actor) = entry.task.dependency, ActorDrain.isBusy(actor),
+        guard case .executor(let actor) = entry.task.dependency, TaskLayoutProbe.here.isBusy(actor),
           thread.mentions(actor)
         else { return nil }
         return actor

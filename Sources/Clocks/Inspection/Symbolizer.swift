@@ -1,13 +1,5 @@
 import ClocksSupport
 
-#if os(Linux)
-  #if canImport(Glibc)
-    import Glibc
-  #elseif canImport(Musl)
-    import Musl
-  #endif
-#endif
-
 /// A line of a source file.
 struct SourceLine: Hashable, Sendable {
   var path: String
@@ -17,14 +9,18 @@ struct SourceLine: Hashable, Sendable {
   var file: Substring { path.split(separator: "/").last ?? "" }
 }
 
-/// A place in an executable or library, as the file counts.
+/// A place in an executable or library, by its address in the file.
 struct CodePlace: Hashable, Sendable {
   var path: String
   var address: UInt
 }
 
-/// Finds the functions and lines from which code was made, in what the compiler has written down for
-/// debuggers. The toolchain's `llvm-symbolizer` reads that, or else `addr2line`, in a process of its own.
+/// Finds the functions and lines of code in the debug information.
+///
+/// The toolchain's `llvm-symbolizer` reads it, or else `addr2line`, in another process. The toolchain's module
+/// `Runtime` (SE-0419) could do so in this process, but takes eight times as long (0.95 s and not 0.12 s for 60
+/// functions in a program of 8 MB), symbolicates addresses of suspended tasks only through an SPI, and adds a
+/// library to every test bundle.
 enum Symbolizer {
   /// What a place means.
   struct Meaning: Sendable {
@@ -32,15 +28,13 @@ enum Symbolizer {
     var line: SourceLine?
   }
 
-  /// How long the other process may take.
+  /// The time that the other process may take.
   private static let limit: Duration = .seconds(10)
-  /// How many places fit into a command.
   private static let mostPerCommand = 500
 
-  /// What places mean; `nil` if nobody is found who can tell. O(size of what is written down), some
-  /// 50 ms.
+  /// Looks places up; `nil` if no tool is found, or it fails. O(size of the debug information), some 50 ms.
   ///
-  /// - Parameter library: The path of the runtime, beside which its toolchain is, if it has one.
+  /// - Parameter library: The path of the runtime; in a toolchain the tool is near it.
   static func meanings(
     of places: [CodePlace], runtime library: String?
   ) -> [CodePlace: Meaning]? {
@@ -66,7 +60,7 @@ enum Symbolizer {
     guard let colon = text.lastIndex(of: ":") else { return nil }
     let number = text[colon...].dropFirst().prefix(while: \.isNumber)
     guard let line = Int(number), line > 0, !text.hasPrefix("?") else { return nil }
-    // What a macro has written stands in no file that a person knows.
+    // The code that a macro has expanded to is in no file of the user.
     guard !text.contains("@__swiftmacro_") else { return nil }
     return SourceLine(path: String(text[..<colon]), line: line)
   }
@@ -77,7 +71,7 @@ enum Symbolizer {
     var path: String
     var isAddr2line: Bool
 
-    /// The places that go into each command.
+    /// Divides places into those of each command.
     func commands(_ places: [CodePlace], _ most: Int) -> [[CodePlace]] {
       var commands: [[CodePlace]] = []
       for place in places.sorted(by: { ($0.path, $0.address) < ($1.path, $1.address) }) {
@@ -90,7 +84,7 @@ enum Symbolizer {
       return commands
     }
 
-    /// Asks for two lines for each place: the symbol of the function, and the line of the source.
+    /// The arguments that request two lines for each place: the symbol of the function, and the source line.
     func arguments(_ places: [CodePlace]) -> [String] {
       func number(_ place: CodePlace) -> String { "0x" + String(place.address, radix: 16) }
       return isAddr2line
@@ -121,10 +115,10 @@ enum Symbolizer {
 
   // MARK: - The process
 
-  /// What a command writes; `nil` if it cannot be run, or takes too long.
+  /// Runs a command and returns what it writes; `nil` if it cannot be run, or takes too long.
   ///
-  /// - Parameter lines: How many lines it writes: then nobody waits for its end, and for whoever else
-  ///   may have got the pipe.
+  /// - Parameter lines: The number of lines to wait for. To wait for the end of the pipe would also wait for
+  ///   other processes that have inherited it.
   private static func output(of command: String, _ arguments: [String], lines: Int) -> String? {
     #if os(Linux)
       var ends: [CInt] = [0, 0]
@@ -137,7 +131,7 @@ enum Symbolizer {
       }
       close(ends[1])
       let output = text(from: ends[0], lines: lines)
-      // It has nothing left to do.
+      // It has written everything.
       kill(process, SIGKILL)
       var status: CInt = 0
       while waitpid(process, &status, 0) < 0, errno == EINTR {}
@@ -157,7 +151,7 @@ enum Symbolizer {
       posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
       var argv = ([command] + arguments).map { strdup($0) } + [nil]
       defer { for argument in argv { free(argument) } }
-      // Nothing of the environment: it may ask for a sanitizer, or for another library at load.
+      // An empty environment: this one may request a sanitizer, or another library at load.
       var environment: [UnsafeMutablePointer<CChar>?] = [nil]
       var process: pid_t = 0
       guard posix_spawn(&process, command, &actions, nil, &argv, &environment) == 0 else {
@@ -173,7 +167,7 @@ enum Symbolizer {
       var part = [UInt8](repeating: 0, count: 1 << 14)
       while count < lines {
         var request = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
-        // Looks at the limit again now and then.
+        // Checks the limit ten times a second.
         let ready = poll(&request, 1, 100)
         if end.hasPassed || (ready < 0 && errno != EINTR) { return nil }
         guard ready > 0 else { continue }

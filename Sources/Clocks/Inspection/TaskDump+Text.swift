@@ -1,11 +1,10 @@
 extension TaskDump: CustomStringConvertible {
-  /// The dump as a tree, of about forty lines; empty if no task is known.
+  /// The dump as a tree of about forty lines; empty if no task is known.
   var description: String { text(mostLines: 40) }
 
-  /// The tree with less of each call stack, and then with fewer tasks, until it has no more lines than
-  /// these.
+  /// Shortens first the call stacks, and then the list of tasks, until the tree has at most so many lines.
   ///
-  /// - Parameter symbols: What the addresses mean; looked up if they are not given.
+  /// - Parameter symbols: The functions at the addresses; looked up by default.
   func text(mostLines: Int, symbols: Symbols? = nil) -> String {
     let writer = TaskDumpWriter(self, symbols ?? self.symbols())
     guard !entries.isEmpty else { return writer.notes.joined(separator: "\n") }
@@ -25,7 +24,7 @@ extension TaskDump: CustomStringConvertible {
   }
 }
 
-/// How a text names a task, for example `#13 "poller"`.
+/// The name of a task in texts, for example `#13 "poller"`.
 enum TaskLabel {
   static func of(_ id: UInt64, _ name: String?) -> String {
     name.map { "#\(id) \"\($0)\"" } ?? "#\(id)"
@@ -33,15 +32,14 @@ enum TaskLabel {
 }
 
 extension String {
-  /// The text of a report, with a dump below it.
+  /// The text of a report, followed by a dump.
   func with(_ dump: TaskDump?) -> String {
     let text = dump?.unlessAlone?.description ?? ""
     return text.isEmpty ? self : self + "\n\n" + text
   }
 }
 
-/// Writes a dump. Tasks that wait in the same way, in the same place, for the same thing, are summed
-/// up.
+/// Writes a dump. Tasks that wait for the same thing in the same place are listed together.
 private struct TaskDumpWriter {
   private let dump: TaskDump
   private let symbols: Symbols
@@ -197,7 +195,7 @@ private struct TaskDumpWriter {
   /// What the user's innermost function has called, if it is a function of a library.
   private func call(_ task: TaskSnapshot) -> String? {
     let functions = task.functions.map { symbols.frames[$0]?.function }
-    let own = functions.firstIndex { $0.map { !$0.isThunk && !$0.isLibrarys } ?? false }
+    let own = functions.firstIndex { $0.map { !$0.isThunk && !$0.isOfLibrary } ?? false }
     let called = functions[..<(own ?? 0)].last { $0.map { !$0.isThunk && !$0.isClosure } ?? false }
     // That a continuation is awaited has been said.
     guard let text = called??.shortText, !text.contains("Continuation(") else { return nil }
@@ -225,7 +223,7 @@ private struct TaskDumpWriter {
       // A library without names is none of the user's.
       return frame.image.contains(".so") ? nil : "a function without a name in \(frame.image)"
     }
-    guard !function.isThunk, !function.isLibrarys else { return nil }
+    guard !function.isThunk, !function.isOfLibrary else { return nil }
     return function.text + (frame.line.map { " at \($0.file):\($0.line)" } ?? "")
   }
 }

@@ -1,28 +1,28 @@
-/// What each task of a test waits for, and where, as one moment had it.
+/// What each task of a test waits for, and where, at one moment.
 ///
-/// Made with addresses only; what they mean is looked up when the text is asked for.
+/// It holds addresses; their functions are looked up when the text is requested.
 struct TaskDump: Sendable {
-  /// A task, with what only we know of it.
+  /// A task, with what the scheduler knows about it.
   struct Entry: Sendable {
     var task: TaskSnapshot
-    /// What it sleeps for, if it does: `until 3.0 seconds on TestClock`.
+    /// The sleep that suspends it, for example `until 3.0 seconds on TestClock`.
     var sleep: String?
-    /// The name of the actor whose turn it waits for.
+    /// The name of the actor on which it waits for its turn.
     var actor: String?
-    /// Whether it is the task that asks.
+    /// Whether it is the task that requests the dump.
     var asks = false
-    /// Where the thread is that runs it, the innermost function first, if that is known.
+    /// The call stack of the thread that runs it, the innermost function first, if that is known.
     var thread: [UInt] = []
-    /// The actors on which it runs while others wait for their turn there, by their addresses.
+    /// The addresses of the actors on which it runs while other tasks wait for their turn there.
     var holds: Set<UInt> = []
   }
 
-  /// The tasks, those that are no child of another one here in the order of their numbers.
+  /// Sorted by the ids of the tasks.
   let entries: [Entry]
   /// What cannot be read in this process.
   let missing: [String]
   let images: CodeImages
-  /// The places in `entries`, by the addresses of the tasks.
+  /// The indices in `entries`, by the addresses of the tasks.
   private let places: [UInt: Int]
 
   init(_ entries: [Entry], missing: [String], images: CodeImages) {
@@ -33,12 +33,12 @@ struct TaskDump: Sendable {
       zip(self.entries.map(\.task.address), self.entries.indices), uniquingKeysWith: { $1 })
   }
 
-  /// `nil` if nobody is in it but the task that asks.
+  /// `nil` if it has no other task than the one that requests it.
   var unlessAlone: TaskDump? { entries.allSatisfy(\.asks) ? nil : self }
 
   func entry(at address: UInt) -> Entry? { places[address].map { entries[$0] } }
 
-  /// The tasks that are nobody's child here, and the children of each.
+  /// The tasks whose parents are not in the dump, and the children of each task.
   var tree: (roots: [Int], children: [Int: [Int]]) {
     var roots: [Int] = []
     var children: [Int: [Int]] = [:]
@@ -52,11 +52,10 @@ struct TaskDump: Sendable {
     return (roots, children)
   }
 
-  /// The tasks that wait for each other in a circle: each for the next one, and the last for the first.
-  /// O(tasks + children).
+  /// The circles of tasks in which each waits for the next one, and the last for the first. O(tasks + children).
   var circles: [[Entry]] {
     var circles: [[Entry]] = []
-    // Whether a task has been gone through, and where it stands on the way that is being gone.
+    // The tasks that have been visited, and the positions of those on the current path.
     var isDone = [Bool](repeating: false, count: entries.count)
     var positions: [Int: Int] = [:]
     for start in entries.indices where !isDone[start] {
@@ -81,7 +80,7 @@ struct TaskDump: Sendable {
     return circles
   }
 
-  /// The tasks for whose end a task waits.
+  /// The tasks whose end a task awaits.
   private func awaited(by index: Int) -> [Int] {
     let task = entries[index].task
     switch task.dependency {
@@ -91,11 +90,11 @@ struct TaskDump: Sendable {
     }
   }
 
-  /// The functions that are in it.
+  /// The addresses of all functions in it.
   var functions: Set<UInt> {
     entries.reduce(into: []) { $0.formUnion($1.task.functions + $1.thread) }
   }
 
-  /// What they mean. O(size of what the files say about them).
+  /// Looks the functions up. O(size of the debug information).
   func symbols() -> Symbols { Symbols(of: functions, in: images) }
 }

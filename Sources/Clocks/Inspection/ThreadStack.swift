@@ -1,30 +1,24 @@
-#if os(Linux)
-  #if canImport(Glibc)
-    import Glibc
-  #elseif canImport(Musl)
-    import Musl
-  #endif
-#endif
+import ClocksSupport
 
-/// The call stack of another thread that is blocked in a call of the system's (x86-64).
+/// The call stack of another thread that is blocked in a system call (x86-64).
 ///
-/// The kernel says where the stack of such a thread ends. Swift keeps a chain of frames on it: each has
-/// the place of its caller's, and the address at which the caller goes on. The thread is not disturbed;
-/// if it goes on meanwhile, what is read is wrong or nothing, and does no harm. Under AddressSanitizer,
-/// which may put a function's variables elsewhere, threads are not known by an address on their stacks.
+/// The kernel tells the stack pointer of such a thread. Swift keeps a chain of frames on the stack: each has the
+/// place of the caller's frame, and the address to which the function returns. The thread is not disturbed; if it
+/// goes on meanwhile, the result is wrong or empty. AddressSanitizer may put variables elsewhere, so that no
+/// address on its stack identifies a thread.
 struct ThreadStack {
-  /// The functions that the thread is in, the innermost first: an address in each, at the call.
+  /// The functions that the thread is in, the innermost first: the address of the call in each.
   private(set) var functions: [UInt] = []
-  /// What is written on the stack, from its end to the mark.
+  /// The stack from its pointer to the mark.
   private var words: [UInt] = []
 
   private static let word = UInt(MemoryLayout<UInt>.size)
-  /// What of a stack is looked at, in bytes.
+  /// The most of a stack that is read, in bytes.
   private static let most: UInt = 1 << 20
 
-  /// Empty if the thread runs at this moment, or is not known.
+  /// Reads the stack; it stays empty if the thread runs at this moment, or is not found.
   ///
-  /// - Parameter mark: An address on the stack of the thread, outside of everything that is of interest.
+  /// - Parameter mark: An address on the thread's stack, in a function that has called all functions of interest.
   init(ofThreadAt mark: UInt, in images: CodeImages) {
     #if os(Linux) && arch(x86_64)
       guard
@@ -36,12 +30,13 @@ struct ThreadStack {
     #endif
   }
 
-  /// Whether an object is mentioned on the stack. The runtime notes there on which actor the thread's
-  /// task runs; but what earlier calls have left there is not wiped out.
+  /// Whether the address of an object is on the stack.
+  ///
+  /// The runtime notes there on which actor the thread's task runs; but remains of earlier calls are there, too.
   func mentions(_ object: UInt) -> Bool { words.contains(object) }
 
   #if os(Linux) && arch(x86_64)
-    /// The frames are linked up to the mark: where such a chain begins is found by trying.
+    /// Tries each word as the beginning of the chain of frames, which ends at the mark.
     private static func functions(
       _ words: [UInt], at end: UInt, _ images: CodeImages
     ) -> [UInt] {
@@ -49,7 +44,7 @@ struct ThreadStack {
       for first in words.indices.dropLast() {
         var found: [UInt] = []
         var place = first
-        // Where the frame begins, which ends with the place of the caller's.
+        // The beginning of the frame whose last words are those at `place`.
         var begin = 0
         while place + 1 < words.count {
           let (caller, address) = (words[place], words[place + 1])
@@ -57,7 +52,7 @@ struct ThreadStack {
             caller > end + UInt(place) * word, caller % 16 == 0, isReturn(to: address, images)
           else { break }
           found += skipped(words[begin..<place], calledFrom: address, after: found.last, images)
-          // Where the call is, not where it returns to: that may be in the next line.
+          // The address of the call: the return address may belong to the next line.
           found.append(address - 1)
           guard caller < mark else { return found }
           begin = place + 2
@@ -67,9 +62,10 @@ struct ThreadStack {
       return []
     }
 
-    /// Where a function is that has called one without a frame, as those of the C library are: nothing
-    /// in the chain names it, but it stands in its own frame, among what earlier calls have left there.
-    /// It counts if it is in the function that its caller calls.
+    /// The return address into a function that has called one without a frame, as those of the C library are.
+    ///
+    /// The chain leaves it out, but it stands in the function's own frame, among remains of earlier calls. It
+    /// counts if it is in the function that the caller calls.
     private static func skipped(
       _ frame: ArraySlice<UInt>, calledFrom address: UInt, after known: UInt?, _ images: CodeImages
     ) -> [UInt] {
@@ -81,12 +77,12 @@ struct ThreadStack {
       return frame.filter { isInIt($0) && isReturn(to: $0, images) }.min().map { [$0 - 1] } ?? []
     }
 
-    /// Whether code is at the address, after a call.
+    /// Whether the instruction before an address is a call.
     private static func isReturn(to address: UInt, _ images: CodeImages) -> Bool {
-      guard images.stretch(of: address) != nil, let code = bytes(before: address) else {
+      guard images.image(of: address) != nil, let code = bytes(before: address) else {
         return false
       }
-      // call rel32; or call through a register, or through memory with or without a displacement.
+      // `call rel32`, or a call through a register or memory, with or without a displacement.
       if code[2] == 0xE8 { return true }
       return [5, 4, 3, 1].contains { code[$0] == 0xFF && code[$0 + 1] & 0x38 == 0x10 }
     }
@@ -97,7 +93,7 @@ struct ThreadStack {
       return isRead ? bytes : nil
     }
 
-    /// Where the stacks of the threads end that are blocked.
+    /// The stack pointers of the threads that are blocked.
     private static func ends() -> [UInt] {
       guard let folder = opendir("/proc/self/task") else { return [] }
       defer { closedir(folder) }
@@ -107,8 +103,8 @@ struct ThreadStack {
           String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
         }
         guard Int(name) != nil else { continue }
-        // "running", or the call with six arguments, and the ends of stack and code.
-        let fields = SystemFile.text("/proc/self/task/\(name)/syscall").split(separator: " ")
+        // `running`, or the call, its six arguments, the stack pointer and the program counter.
+        let fields = (TextFile.read("/proc/self/task/\(name)/syscall") ?? "").split(separator: " ")
         guard fields.count >= 3, let end = UInt(fields[fields.count - 2].dropFirst(2), radix: 16)
         else { continue }
         ends.append(end)

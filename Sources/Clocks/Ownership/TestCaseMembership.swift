@@ -111,8 +111,8 @@ enum TestCaseMembership {
   ///   - id: A task of the test case that belongs to `owner`.
   ///   - take: Called for each task in order of creation, under the lock. Returns what must be released
   ///     without the lock.
-  static func adopt(_ id: UInt64, by owner: TaskOwner, _ take: (Adopted) -> [WatchedTask]) {
-    var over: [WatchedTask] = []
+  static func adopt(_ id: UInt64, by owner: TaskOwner, _ take: (Adopted) -> [RetainedTask]) {
+    var over: [RetainedTask] = []
     let adopted: [RetainedTask] = lock.withLock {
       guard let testCase = testCase(of: id), TaskOwnership.shared.claim(testCase, for: owner) else {
         return []

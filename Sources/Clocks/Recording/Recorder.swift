@@ -39,8 +39,6 @@ final class Recorder: EventListener {
     self.delivery = delivery
     events = EventStore(limit: limit)
     context = RecordingContext(start: start)
-    // Evaluated here, because it starts a task, which must not happen under a lock.
-    _ = TaskName.isReadable
   }
 
   // The delivery is not called here: the thread that frees a recorder may hold a scheduler's lock.
@@ -94,7 +92,7 @@ final class Recorder: EventListener {
   var explanation: String? { timeline.explanation(lines: lines) }
 
   func see(_ task: UnownedJob, _ id: UInt64) {
-    let name = TaskName.of(task)
+    let name = UnownedTask(job: task).name
     lock.withLock {
       if lookedUp.count < Self.mostNames { lookedUp.insert(id) }
       if let name { setName(of: id, to: name) }

@@ -29,7 +29,7 @@ extension Scheduler {
   ///
   /// The clock must give it back with `release()`.
   static func retainForNewClock(at origin: CallSite) -> Scheduler {
-    RuntimeHooks.open()
+    RuntimeHooks.install()
     Watchdog.start()
     DumpSignal.start()
     guard let task = UnownedTask.currentID else {
@@ -66,7 +66,7 @@ extension Scheduler {
 
   /// Notes that the current task makes a clock: as long as it is not over, the test is not.
   private func addMaker() {
-    let task = WatchedTask.current
+    let task = RetainedTask.current
     _ = change { $0.testLifetime.add(maker: task) }
   }
 
@@ -140,7 +140,7 @@ extension Scheduler {
       if let current = UnownedTask.current { noteMayRunExternally(current) }
       return true
     }
-    let user = WatchedTask.currentChild
+    let user = RetainedTask.currentChild
     _ = change { $0.testLifetime.add(user: user) }
     if let users { checkSharing(among: users) }
     context?.pointee.owner = self
@@ -152,7 +152,7 @@ extension Scheduler {
   private func wakeIfProcessWide() {
     guard isProcessWide, let task = UnownedTask.currentID else { return }
     // Where nobody can know whether a task is over, the scheduler stays awake for good.
-    let user = WatchedTask.current
+    let user = RetainedTask.current
     let externallyStartedJobs = TaskOwnership.shared.wake(
       self, for: (task, { user?.isOver ?? false }))
     guard externallyStartedJobs > 0 else { return }
@@ -227,14 +227,14 @@ extension Scheduler {
       change { state in
         state.liveTasks.insert(member.task)
         guard member.task.id != task else {
-          return member.isTestCase ? state.testLifetime.add(user: WatchedTask(member.task)) : []
+          return member.isTestCase ? state.testLifetime.add(user: member.task) : []
         }
         // Its job may be under way.
         state.externalTasks.noteMayRunExternally(member.task, mayHaveRun: true, hasAsyncLets: false)
         if member.hasYielded, state.externalTasks.begins(member.task) {
           state.taskBecameExternal(member.task.id)
         }
-        return member.isTestCase ? state.testLifetime.add(user: WatchedTask(member.task)) : []
+        return member.isTestCase ? state.testLifetime.add(user: member.task) : []
       }
     }
   }
@@ -242,7 +242,7 @@ extension Scheduler {
   /// Notes that the current task makes a clock, if it is that of a test case.
   func addMaker(to users: ClockUsers) {
     guard let id = UnownedTask.currentID, TestCaseMembership.isTestCase(id),
-      SwiftTesting.isRunningCase, let task = WatchedTask.current
+      SwiftTesting.isRunningCase, let task = RetainedTask.current
     else { return }
     _ = change { _ in users.add(task) }
   }
@@ -251,7 +251,7 @@ extension Scheduler {
   /// under way uses it, too.
   private func checkSharing(among users: ClockUsers) {
     guard let id = UnownedTask.currentID, TestCaseMembership.isTestCase(id),
-      let task = WatchedTask.current
+      let task = RetainedTask.current
     else { return }
     let (shared, over) = change { _ in users.add(task) }
     withExtendedLifetime(over) {}

@@ -2,7 +2,7 @@
 /// that made its clocks, or else those that use them.
 struct TestLifetime {
   /// Tasks that may not be over yet.
-  private var tasks: [WatchedTask] = []
+  private var tasks: [RetainedTask] = []
   /// Whether there ever was one.
   private(set) var isKnown = false
 
@@ -14,7 +14,7 @@ struct TestLifetime {
 
   /// Adds the task that makes a clock. Returns what is not needed any more, to be let go of without a
   /// lock.
-  mutating func add(maker task: WatchedTask?) -> [WatchedTask] {
+  mutating func add(maker task: RetainedTask?) -> [RetainedTask] {
     guard let task else { return [] }
     isKnown = true
     let over = tasks.filter(\.isOver)
@@ -25,7 +25,7 @@ struct TestLifetime {
 
   /// Adds a child task that uses a clock, if whoever made the test's clocks is over, or is not known:
   /// then it is the test that goes on.
-  mutating func add(user task: WatchedTask?) -> [WatchedTask] {
+  mutating func add(user task: RetainedTask?) -> [RetainedTask] {
     isKnown && !areOver ? [] : add(maker: task)
   }
 }
@@ -34,12 +34,12 @@ struct TestLifetime {
 /// `Scheduler.change` only.
 final class ClockUsers: Sendable {
   /// Those that may not be over yet.
-  @exclusivity(unchecked) nonisolated(unsafe) private var tasks: [WatchedTask] = []
+  @exclusivity(unchecked) nonisolated(unsafe) private var tasks: [RetainedTask] = []
   @exclusivity(unchecked) nonisolated(unsafe) private var isReported = false
 
   /// Adds one, and returns how many there are at once if that is more than one, and is not known yet;
   /// and what is not needed any more, to be let go of without a lock.
-  func add(_ task: WatchedTask) -> (shared: Int?, over: [WatchedTask]) {
+  func add(_ task: RetainedTask) -> (shared: Int?, over: [RetainedTask]) {
     let over = tasks.filter(\.isOver)
     tasks.removeAll { $0.isOver || $0 == task }
     tasks.append(task)

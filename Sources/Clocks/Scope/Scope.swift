@@ -111,7 +111,7 @@ final class ScopeState {
   func arrives(_ job: ReadyJob) {
     // Whoever cancels the body may be all that has happened outside.
     guard body.task?.isCancelled != true else { return }
-    skippedWait?.arrives(job.taskID, name: TaskName.of(job.job))
+    skippedWait?.arrives(job.taskID, name: UnownedTask(job: job.job).name)
   }
 
   /// Notes that a task goes on because its sleep was cancelled: it has waited for time, and for nothing

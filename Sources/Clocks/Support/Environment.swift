@@ -10,11 +10,9 @@ enum Environment {
     return .seconds(seconds > 0 ? seconds : 30)
   }()
 
-  /// `CLOCKS_RUNG`: the highest capability to use (`executors`, `enqueueHook` or `patience`), for tests.
-  static let highestCapability: String? = value("CLOCKS_RUNG")
-
-  /// `CLOCKS_DOOR`: the hook strategy to use (`spi`, `create`, `scan`, `table`, `hook` or `none`).
-  static let door: String? = value("CLOCKS_DOOR")
+  /// `CLOCKS_DOOR`: the hook strategy (`spi`, `create`, `scan`, `table`, `hook` or `none`), so that each can be
+  /// tested.
+  static let hookStrategy: String? = value("CLOCKS_DOOR")
 
   /// `CLOCKS_SCHEDULES`: the number of schedules of each explored test, instead of the test's own.
   static let schedules: String? = text("CLOCKS_SCHEDULES")

@@ -39,7 +39,7 @@ public final class VirtualTime: Sendable {
     _ options: ScopeOptions, at origin: CallSite, record: (@Sendable (String) -> Void)? = nil,
     chooser: (any Chooser)? = nil, start: SystemClocks? = nil
   ) {
-    RuntimeHooks.open()
+    RuntimeHooks.install()
     Watchdog.start()
     DumpSignal.start()
     let scope = Scope(options, startingAt: start ?? Scheduler.running?.systemClocks)

@@ -5,7 +5,7 @@ import Foundation
 import TestTraits
 import Testing
 
-/// In a scope what Dispatch is to do later happens at its virtual instant.
+/// Timed callbacks of Dispatch, which begin at their virtual instants in a scope.
 @Suite struct DelayedWorkTests {
   private let queue = DispatchQueue(label: "later")
 
@@ -40,7 +40,7 @@ import Testing
       ])
   }
 
-  /// What comes first at one instant: what was begun first.
+  /// At one instant sleeps and callbacks come in the order in which they were registered.
   @Test(.repeated(20), .virtualTime) func inOrderWithTheSleeps() async throws {
     let diary = Diary()
     for number in 0..<5 {
@@ -98,7 +98,7 @@ import Testing
       ])
   }
 
-  /// What a timer was set to before, or does not run for, leaves nothing behind.
+  /// A timer has no pending sleep of former times, nor while it does not run.
   @Test(.virtualTime) func aTimerThatIsSetAgain() async throws {
     let time = try #require(VirtualTime.current)
     let start = ContinuousClock.now
@@ -122,14 +122,14 @@ import Testing
     #expect(diary.all == ["tick 5.0"])
   }
 
-  /// No task sleeps, so nothing is left over that could fail.
+  /// A timed callback is no sleep of a task, so it is no leftover sleep either.
   @Test func delayedWorkIsNoLeftoverSleep() async throws {
     try await withVirtualTime(leftoverSleeps: .fail) { _ in
       queue.asyncAfter(deadline: .now() + 3600) {}
     }
   }
 
-  @Test(.virtualTime) func aTimerThatIsLetGoOfFiresNoMore() async throws {
+  @Test(.virtualTime) func aReleasedTimerFiresNoMore() async throws {
     let ticks = Tally()
     var timer: (any DispatchSourceTimer)? = DispatchSource.makeTimerSource(queue: queue)
     timer?.setEventHandler { ticks.add() }
@@ -161,7 +161,7 @@ import Testing
     #expect(VirtualTime.current?.now.offset == .seconds(180))
   }
 
-  /// A callback after a delay, as code from before async has it.
+  /// Callbacks after delays, as code without async functions uses them.
   @Test(.repeated(20), .virtualTime) func callbacksAfterDelays() async throws {
     for second in 1...10 {
       await withCheckedContinuation { continuation in
@@ -203,7 +203,7 @@ import Testing
     #expect(uptime - before.0.uptimeNanoseconds == 3_600_000_000_000)
   }
 
-  /// Waiting for a semaphore or a group blocks the thread, and takes real time, whatever time it is.
+  /// A wait for a semaphore or a group blocks the thread, and takes real time at every virtual time.
   @Test(.virtualTime) func waitsTakeRealTime() async throws {
     try await Task.sleep(for: .seconds(3600))
     let start = realNow()
@@ -213,7 +213,7 @@ import Testing
     #expect(VirtualTime.current?.now.offset == .seconds(3600))
   }
 
-  /// While `holding` keeps time, who is in it may wait for a delay: those are real then.
+  /// `holding` keeps virtual time from moving, so delays are real in its body.
   @Test(.repeated(20), .virtualTime) func delaysOfHeldWorkAreReal() async throws {
     let time = try #require(VirtualTime.current)
     let start = realNow()
@@ -240,8 +240,9 @@ import Testing
     #expect(time.clock.pendingSleeps.count == 1)
   }
 
-  /// What has not begun when the scope ends begins in real time.
-  @Test(.blocksAThread, arguments: 0..<5) func whatIsLeftOfAScope(_: Int) async throws {
+  /// Callbacks that are pending when the scope ends begin in real time.
+  @Test(.blocksAThread, arguments: 0..<5) func callbacksThatAScopeLeavesBehind(_: Int) async throws
+  {
     let ended = DispatchSemaphore(value: 0)
     let timer = DispatchSource.makeTimerSource(queue: queue)
     try await withVirtualTime { _ in
@@ -254,12 +255,11 @@ import Testing
     timer.cancel()
   }
 
-  /// Without a scope delays are real, and keep no test from being idle; when they are over, what they
-  /// run is the test's.
+  /// Without a scope delays are real, and a test with pending delays is idle. The blocks still belong to the test.
   @Test func onATestClockDelaysAreReal() async throws {
     let clock = TestClock()
     let diary = Diary()
-    // However slow the machine is, it does not begin before the advance has ended.
+    // Suspended, so that the block begins after the advance, on a slow machine, too.
     queue.suspend()
     queue.asyncAfter(deadline: .now() + 0.02) {
       Task {
@@ -287,7 +287,7 @@ private func waitedTwice(for semaphore: DispatchSemaphore) -> Bool {
     && semaphore.wait(timeout: .now() + 60) == .success
 }
 
-/// Real time, which the package does not touch.
+/// Returns real time, by a clock that the package does not replace.
 func realNow() -> Duration {
   var reading = timespec()
   clock_gettime(CLOCK_MONOTONIC, &reading)

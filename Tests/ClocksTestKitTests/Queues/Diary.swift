@@ -2,7 +2,7 @@ import Clocks
 import Dispatch
 import Foundation
 
-/// What happened, in order; any thread may write.
+/// A log of events. Thread-safe.
 final class Diary: @unchecked Sendable {
   private let lock = NSLock()
   private var entries: [String] = []
@@ -11,11 +11,11 @@ final class Diary: @unchecked Sendable {
 
   func add(_ entry: String) { lock.withLock { entries.append(entry) } }
 
-  /// Adds what happens, and at how many seconds of the runtime's clock since `start`.
+  /// Adds an event with the seconds that `ContinuousClock` reads since `start`.
   func add(_ entry: String, since start: ContinuousClock.Instant) {
     add("\(entry) \((ContinuousClock.now - start) / .seconds(1))")
   }
 }
 
-/// Takes its time, as real work does.
+/// Takes real time, as real work does.
 func takeTime() { usleep(2_000) }

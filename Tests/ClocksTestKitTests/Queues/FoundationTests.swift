@@ -4,8 +4,8 @@ import Foundation
 import Testing
 import XCTest
 
-/// What waits in Foundation blocks its thread, and takes real time, in a scope as well: as long as it
-/// says, whatever time it is in the scope.
+/// Waits of Foundation, which block their threads and take real time in a scope, too: as long as their callers ask,
+/// at every virtual time.
 @Suite struct FoundationTests {
   private static let blocked: [(name: String, wait: @Sendable () -> Void)] = [
     ("Thread.sleep(forTimeInterval:)", { Thread.sleep(forTimeInterval: 0.02) }),
@@ -21,7 +21,7 @@ import XCTest
   @Test(.virtualTime, arguments: blocked.indices) func waitsTakeRealTime(_ index: Int) async throws
   {
     let (name, wait) = Self.blocked[index]
-    // One that is too long by as much as time is ahead shows that in a few minutes, and not in a year.
+    // A wait that is too long by the difference of the two times fails here within minutes, not within a year.
     for seconds in [0, 200, 3_600_000, 36_000_000] {
       try await Task.sleep(for: .seconds(seconds))
       let date = Date()
@@ -35,7 +35,6 @@ import XCTest
     #expect(VirtualTime.current?.now.offset == .seconds(39_600_200))
   }
 
-  /// The same on a queue.
   @Test(.virtualTime) func waitsOnAQueueTakeRealTime() async throws {
     try await Task.sleep(for: .seconds(3_600_000))
     let start = realNow()
@@ -51,7 +50,6 @@ import XCTest
     #expect(VirtualTime.current?.now.offset == .seconds(3_600_000))
   }
 
-  /// Dates are virtual.
   @Test(.virtualTime) func datesAreVirtual() async throws {
     let start = (Date(), NSDate(), Date.now)
     try await Task.sleep(for: .seconds(3600))
@@ -69,7 +67,7 @@ import XCTest
     #expect(ProcessInfo.processInfo.systemUptime - start < 300_000)
   }
 
-  /// Sources that are no timers are not seen: what they run reads real time.
+  /// Dispatch sources other than timers are not seen: their handlers read real time.
   @Test(.virtualTime) func sourcesOfOtherKinds() async throws {
     let time = try #require(VirtualTime.current)
     try await Task.sleep(for: .seconds(360_000))
@@ -86,7 +84,7 @@ import XCTest
     source.cancel()
   }
 
-  /// An operation queue hands its work to Dispatch.
+  /// An operation queue submits its operations to Dispatch.
   @Test(.virtualTime) func operations() async throws {
     let operations = OperationQueue()
     operations.maxConcurrentOperationCount = 1
@@ -128,10 +126,9 @@ private func waitForItem() {
   item.perform()
 }
 
-/// Run loops, of which the open-source Foundation runs only that of the main thread. In XCTest the main
-/// thread is there.
+/// Run loops: the open-source Foundation runs only that of the main thread, which XCTest leaves free.
 final class MainRunLoopTests: XCTestCase {
-  /// For how long a run loop ran, in each of three scopes' presents.
+  /// Returns how long a run loop ran, at each of three virtual times.
   @MainActor
   private func times(_ run: @escaping @MainActor () -> Void) async throws -> [Duration] {
     try await withVirtualTime { @MainActor time in
@@ -148,7 +145,7 @@ final class MainRunLoopTests: XCTestCase {
     }
   }
 
-  /// The main thread runs the block while the test's thread waits: it is the test's.
+  /// The main thread runs the block on behalf of the test, whose thread waits.
   func testSyncOnTheMainQueue() async throws {
     try await withVirtualTime { _ in
       try await Task.sleep(for: .seconds(3600))

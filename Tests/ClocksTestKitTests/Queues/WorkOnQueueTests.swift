@@ -4,12 +4,12 @@ import Dispatch
 import Foundation
 import Testing
 
-/// Work that a task of a test hands to a queue is a part of the test: `advance` waits for it.
+/// Dispatched blocks, which are a part of the test that submits them: `advance` waits for them.
 @Suite struct WorkOnQueueTests {
   private let queue = DispatchQueue(label: "work")
   private let wide = DispatchQueue(label: "wide", attributes: .concurrent)
 
-  /// Everything by which work can be handed to a queue.
+  /// All ways to submit a block to a queue.
   private var ways: [(String, @Sendable (@escaping @Sendable () -> Void) -> Void)] {
     [
       ("async", { [queue] in queue.async(execute: $0) }),
@@ -94,13 +94,13 @@ import Testing
   }
 
   @Test(.repeated(10)) func advanceWaitsForIt() async throws {
-    for (name, hand) in ways {
+    for (name, submit) in ways {
       let clock = TestClock()
       let ticks = Tally()
       let task = Task {
         while true {
           try await clock.sleep(for: .seconds(1))
-          hand {
+          submit {
             takeTime()
             ticks.add()
           }
@@ -114,16 +114,16 @@ import Testing
     }
   }
 
-  /// The queue starts a task that sleeps: that is the test's, too.
-  @Test(.repeated(10)) func whatItStartsIsTheTests() async throws {
-    for (name, hand) in ways {
+  /// A block starts a task that sleeps: the task belongs to the test, too.
+  @Test(.repeated(10)) func tasksThatABlockStartsBelongToTheTest() async throws {
+    for (name, submit) in ways {
       let clock = TestClock()
       let diary = Diary()
-      hand {
+      submit {
         Task {
           try await clock.sleep(for: .seconds(1))
           diary.add("slept until \(clock.now)")
-          hand {
+          submit {
             takeTime()
             Task { diary.add("handed on at \(clock.now)") }
           }
@@ -138,11 +138,11 @@ import Testing
   }
 
   @Test(.repeated(10)) func theTimeOfAScopeStandsStill() async throws {
-    for (name, hand) in ways {
+    for (name, submit) in ways {
       try await withVirtualTime { time in
         let diary = Diary()
         let start = ContinuousClock.now
-        hand {
+        submit {
           takeTime()
           diary.add("work", since: start)
           Task {
@@ -159,7 +159,7 @@ import Testing
     }
   }
 
-  /// A callback that resumes a task, as code from before async has it.
+  /// A callback that resumes a task, as code without async functions uses it.
   @Test(.repeated(20), .virtualTime) func aCallback() async throws {
     let time = try #require(VirtualTime.current)
     for _ in 0..<5 {
@@ -175,7 +175,7 @@ import Testing
     #expect(time.now.offset == .seconds(5))
   }
 
-  /// A notification counts only from when its group is empty: else time could not move.
+  /// A notification counts only from when its group is empty. Otherwise time could not move.
   @Test(.repeated(10)) func aGroupThatWaitsForTime() async throws {
     try await withVirtualTime { _ in
       let start = ContinuousClock.now
@@ -220,7 +220,7 @@ import Testing
     #expect(diary.all == ["true true", "true true"])
   }
 
-  /// A barrier, flags, and the order of a queue are what they are.
+  /// Barriers, flags and the order of a queue stay as they are without this package.
   @Test(.repeated(10), .virtualTime) func theOrderOfAQueue() async throws {
     let diary = Diary()
     for number in 0..<5 {
@@ -247,7 +247,7 @@ import Testing
     #expect(seen.all == ["4", "8", "12"])
   }
 
-  @Test(.virtualTime) func workItemsKeepTheirWays() async throws {
+  @Test(.virtualTime) func workItemsBehaveAsWithoutThePackage() async throws {
     let diary = Diary()
     let cancelled = DispatchWorkItem { diary.add("never") }
     cancelled.cancel()
@@ -264,12 +264,11 @@ import Testing
       diary.all == ["item", "sync", "barrier", "sync item", "perform", "perform", "perform"])
   }
 
-  /// The work of others is not waited for.
-  @Test func theWorkOfOthers() async throws {
+  @Test func blocksOfOtherThreadsAreNotWaitedFor() async throws {
     let clock = TestClock()
     let (stopped, stop) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     Thread.detachNewThread {
-      // Of its own: it must not take a thread from the pool in which all tests run.
+      // A queue with a thread of its own, because a blocked thread of the pool would stop other tests.
       DispatchQueue(label: "others").async {
         stop.wait()
         stopped.signal()

@@ -100,10 +100,7 @@ import Testing
 
   @Test(
     arguments: ["late", "testPasses"],
-    [
-      ["CLOCKS_RUNG": "enqueueHook"], ["CLOCKS_RUNG": "patience"], ["CLOCKS_DOOR": "none"],
-      ["CLOCKS_DOOR": "hook"],
-    ])
+    [["CLOCKS_DOOR": "none"], ["CLOCKS_DOOR": "hook"]])
   func whereHopsAreNotSeenTheTestFails(_ sample: String, _ environment: [String: String])
     async throws
   {

@@ -10,13 +10,14 @@ struct ChildTests: Sendable {
   /// - Parameters:
   ///   - tests: What the names match; for XCTest, the name.
   ///   - library: `swift-testing` or `xctest`.
+  ///   - executable: The path of this bundle.
   ///   - errors: Where standard error goes, if not into the output.
   static func run(
     _ tests: String, library: String = "swift-testing", environment: [String: String],
-    errors: FileHandle? = nil
+    executable: String = CommandLine.arguments[0], errors: FileHandle? = nil
   ) async throws -> ChildTests {
     let process = Process()
-    process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
+    process.executableURL = URL(fileURLWithPath: executable)
     process.arguments =
       library == "xctest" ? [tests] : ["--testing-library", library, "--filter", tests]
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }

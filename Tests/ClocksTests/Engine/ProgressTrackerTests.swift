@@ -134,9 +134,9 @@ import Testing
 
   @Test func aTestIsOverWhenAllOfItsTasksAre() async throws {
     try #require(TaskStatus.isReadable)
-    let me = try #require(WatchedTask.current)
-    let over = await Task { WatchedTask.current }.value
-    let other = await Task { WatchedTask.current }.value
+    let me = try #require(RetainedTask.current)
+    let over = await Task { RetainedTask.current }.value
+    let other = await Task { RetainedTask.current }.value
     var tasks = TestLifetime()
     #expect(!tasks.areOver)
     #expect(!tasks.isKnown)

@@ -101,11 +101,11 @@ import Testing
         Task { while !end.hasPassed { await Task.yield() } }
       }
     },
-    "Note: this process stands on the rung …": child(
+    "Note: this process has the capability …": child(
       "StuckPollerTests.*forgetsToAdvance\\(",
       ["CLOCKS_DOOR": "hook", "CLOCKS_BLOCKED_AFTER": "0.3", StuckPollerTests.variable: "1"]),
     "CLOCKS_DOOR is \"…\", but can only be one of …": child(
-      "RungNoteTests", ["CLOCKS_DOOR": "garage"]),
+      "CapabilityNoteTests", ["CLOCKS_DOOR": "garage"]),
     "CLOCKS_DUMP_SIGNAL is \"…\" …": child(
       "SignalledTests", ["CLOCKS_DUMP_SIGNAL": "KILL", SignalledTests.variable: "1"]),
   ]

@@ -28,13 +28,6 @@ struct ChildProcess: Sendable {
       environment: [DeliberateFailures.variable: failure.rawValue])
   }
 
-  /// Runs the Swift Testing tests whose name matches, in a process that takes a lower rung.
-  static func runSwiftTesting(_ tests: String, on rung: SchedulerCapability) async throws
-    -> ChildProcess
-  {
-    try await runSwiftTesting(tests, environment: ["CLOCKS_RUNG": "\(rung)"])
-  }
-
   /// Runs the Swift Testing tests whose name matches, with the given environment.
   static func runSwiftTesting(
     _ tests: String, environment: [String: String]
@@ -44,7 +37,7 @@ struct ChildProcess: Sendable {
       environment: environment)
   }
 
-  /// The same as `runXCTest`, but under a name from which nobody would know a test bundle.
+  /// Runs an XCTest test that fails as asked, under a name that is not that of a test bundle.
   static func runXCTestInDisguise(_ failure: DeliberateFailures) async throws -> ChildProcess {
     try await runXCTestInDisguise(
       "DeliberateXCTestFailures/testFailure",
@@ -58,8 +51,9 @@ struct ChildProcess: Sendable {
     try await run(testBundle, arguments: ["ClocksTests.\(test)"], environment: environment)
   }
 
-  /// Runs an XCTest test, and nothing else, in a process of its own, under a name from which nobody
-  /// would know a test bundle: there the door is opened by the first clock, and not at load.
+  /// Runs an XCTest test in a child process, under a name that is not that of a test bundle.
+  ///
+  /// There the first clock installs the hooks; in a test process they are installed at load.
   static func runXCTestInDisguise(
     _ test: String, environment: [String: String]
   ) async throws -> ChildProcess {

@@ -34,8 +34,8 @@ import Testing
   @Test(arguments: [
     ("scan", "executors (2 of 2)", "seen"), ("hook", "enqueueHook (1 of 2)", "not seen"),
   ])
-  func reportsThePlatform(_ door: String, _ rung: String, _ seen: String) async throws {
-    let result = try await DemoProcess(["platform"], environment: ["CLOCKS_DOOR": door]).end()
+  func reportsThePlatform(_ strategy: String, _ capability: String, _ seen: String) async throws {
+    let result = try await DemoProcess(["platform"], environment: ["CLOCKS_DOOR": strategy]).end()
     #expect(result.exitCode == 0)
     #expect(result.error == [])
     #expect(result.output.count == 10)
@@ -48,7 +48,7 @@ import Testing
     #endif
     #expect(
       result.output.dropFirst(3) == [
-        "door        \(door)", "rung        \(rung)", "tasks       seen",
+        "strategy    \(strategy)", "capability  \(capability)", "tasks       seen",
         "main actor  \(seen)", "Task.yield  \(seen)", "sleeps      \(seen)",
         "queues      \(seen)",
       ])

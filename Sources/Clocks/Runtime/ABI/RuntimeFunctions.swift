@@ -1,26 +1,26 @@
 import ClocksSupport
 
-/// Entries of the runtime which the compiler and the standard library call, too, and that cost a tenth of
-/// the generic functions around them. They are looked up by name, before the door is opened; where one
-/// is missing, the standard library is asked.
+// Functions that the runtime exports for the compiler and the standard library. Each is looked up by name; where
+// it is missing, the public function is called, or the feature is absent.
+
+/// The current task, and handlers of its cancellation, at a tenth of the cost of the generic public functions.
 enum RuntimeFunctions {
   @exclusivity(unchecked) nonisolated(unsafe) private static var getCurrent:
     UnsafeMutableRawPointer?
   nonisolated(unsafe) private static var addHandler: UnsafeMutableRawPointer?
   nonisolated(unsafe) private static var removeHandler: UnsafeMutableRawPointer?
 
-  /// Looks them up. Thread-safe.
+  /// Looks the functions up. To be called before the hooks are installed. Thread-safe.
   static func prepare() { _ = isResolved }
 
   private static let isResolved: Bool = {
-    let program = dlopen(nil, RTLD_NOW)
-    getCurrent = dlsym(program, "swift_task_getCurrent")
-    addHandler = dlsym(program, "swift_task_addCancellationHandler")
-    removeHandler = dlsym(program, "swift_task_removeCancellationHandler")
+    getCurrent = RuntimeSymbol.address(of: "swift_task_getCurrent")
+    addHandler = RuntimeSymbol.address(of: "swift_task_addCancellationHandler")
+    removeHandler = RuntimeSymbol.address(of: "swift_task_removeCancellationHandler")
     return true
   }()
 
-  /// The current task, or `nil` outside any task.
+  /// The current task; `nil` outside any task.
   @inline(__always)
   static var currentTask: UnownedJob? {
     guard let getCurrent else {
@@ -29,19 +29,18 @@ enum RuntimeFunctions {
     return unsafeBitCast(getCurrent, to: GetCurrent.self)()
   }
 
-  // MARK: - Handlers of cancellations
-
   /// Whether `add` and `remove` may be called.
   static var haveHandlers: Bool { addHandler != nil && removeHandler != nil }
 
-  /// Adds a handler to the current task, which is called at once if the task is cancelled already. A task's
-  /// handlers come and go like its calls: last in, first out.
+  /// Adds a cancellation handler to the current task, which runs immediately if the task is cancelled already.
+  ///
+  /// Handlers are removed in the reverse order.
   @inline(__always)
   fileprivate static func add(_ handler: () -> Void) -> UnsafeRawPointer {
     unsafeBitCast(addHandler, to: AddHandler.self)(handler)
   }
 
-  /// Takes it out. While it runs, this waits.
+  /// Removes a handler. While the handler runs, this waits.
   @inline(__always)
   fileprivate static func remove(_ record: UnsafeRawPointer) {
     unsafeBitCast(removeHandler, to: RemoveHandler.self)(record)
@@ -52,12 +51,13 @@ enum RuntimeFunctions {
   private typealias RemoveHandler = @convention(thin) (UnsafeRawPointer) -> Void
 }
 
-/// Suspends the current task as `withTaskCancellationHandler` and `withUnsafeThrowingContinuation` do
-/// together, without an asynchronous function and a closure for what is in between. Only where
-/// `RuntimeFunctions.haveHandlers`.
+// MARK: - Cancellable continuations
+
+/// Suspends the current task, as `withTaskCancellationHandler` and `withUnsafeThrowingContinuation` do together.
 ///
-/// The handler's record is in the task's own memory, where the last is first to go: whoever calls this is
-/// not generic, for what is generic has its copies there, too.
+/// It saves the asynchronous function and the closure between the two. Only where
+/// `RuntimeFunctions.haveHandlers`. The handler's record is allocated in the task's own memory, which is a stack;
+/// so the caller must not be generic, because generic code keeps copies there, too.
 @inline(__always)
 nonisolated(nonsending) func withCancellableContinuation(
   onCancel: @Sendable () -> Void, _ body: (UnsafeContinuation<Void, any Error>) -> Void
@@ -67,8 +67,9 @@ nonisolated(nonsending) func withCancellableContinuation(
   try await withUnsafeThrowingContinuation { body($0) }
 }
 
-/// The same apart, for whoever is generic; on no actor, as the closure between the two would be; and
-/// everywhere.
+/// Suspends the current task as `withCancellableContinuation` does, for generic callers and on all platforms.
+///
+/// It runs on no actor, as the closure between the two public functions would.
 @concurrent @inline(never)
 func withCancellableContinuationOnNoActor(
   onCancel: @Sendable () -> Void,
@@ -80,7 +81,7 @@ func withCancellableContinuationOnNoActor(
   try await withCancellableContinuation(onCancel: onCancel, body)
 }
 
-/// The same by what is public. Apart, so that its frame is no part of that of others.
+/// Suspends the current task with public functions. Never inlined, so that its frame burdens no caller.
 @concurrent @inline(never)
 private func withStandardLibrary(
   onCancel: @Sendable () -> Void,
@@ -91,4 +92,97 @@ private func withStandardLibrary(
   } onCancel: {
     onCancel()
   }
+}
+
+// MARK: - The current actor
+
+/// The actor on which the current task runs.
+enum CurrentActor {
+  private struct Executor {
+    var identity: UnsafeRawPointer?
+    var implementation: UInt
+  }
+
+  /// A Swift function value without a context, as its two words.
+  private struct Function {
+    var code: UnsafeMutableRawPointer
+    var context: UnsafeRawPointer?
+  }
+
+  private struct GetExecutor { var call: () -> Executor }
+
+  nonisolated(unsafe) private static let getExecutor: GetExecutor? = {
+    #if canImport(Darwin)
+      // On arm64e the pointer would have to be signed.
+      return nil
+    #else
+      return RuntimeSymbol.address(of: "swift_task_getCurrentExecutor").map {
+        unsafeBitCast(Function(code: $0), to: GetExecutor.self)
+      }
+    #endif
+  }()
+
+  /// The type of the actor, or of its executor if it has a custom one; `nil` if the task runs on none, or where
+  /// that is not known. O(1).
+  static var type: AnyObject.Type? {
+    guard let type = typeOfObject(getExecutor?.call().identity) else { return nil }
+    return type == mainExecutor ? MainActor.self : type
+  }
+
+  /// The type of the main actor's executor, as it is once the hooks are installed.
+  private static let mainExecutor: AnyObject.Type? = typeOfObject(
+    unsafeBitCast(MainActor.sharedUnownedExecutor, to: Executor.self).identity)
+
+  private static func typeOfObject(_ identity: UnsafeRawPointer?) -> AnyObject.Type? {
+    identity.map { identity in
+      Unmanaged<AnyObject>.fromOpaque(identity)._withUnsafeGuaranteedRef { Swift.type(of: $0) }
+    }
+  }
+}
+
+// MARK: - Reference counts of closures
+
+/// The number of references to a closure, to release those of tasks that stay suspended after their run was left.
+///
+/// A closure that was passed as a non-escaping one must have no other references when the call returns; the
+/// compiler traps otherwise.
+package struct ClosureRetainBalance: Sendable {
+  package typealias Function = @Sendable () async throws -> Void
+
+  /// Keeps a bare function from being wrapped in another one when it is cast.
+  private struct Box {
+    var function: Function
+  }
+
+  private let count: Int
+
+  /// Counts the references to a closure now.
+  ///
+  /// Not an initializer, because those retain their arguments.
+  package static func countHolders(of function: @escaping Function) -> ClosureRetainBalance {
+    ClosureRetainBalance(count: holders(of: function))
+  }
+
+  /// Releases the references that have been added since, whose holders never use the closure again.
+  package func letGo(of function: @escaping Function) {
+    guard let context = Self.context(of: function) else { return }
+    while Self.holders(of: function) > count {
+      Unmanaged<AnyObject>.fromOpaque(context).release()
+    }
+  }
+
+  private static func holders(of function: @escaping Function) -> Int {
+    guard let context = context(of: function), let retainCount else { return 0 }
+    return Int(retainCount(context))
+  }
+
+  /// The object that holds what a closure has captured; `nil` if it has captured nothing.
+  private static func context(of function: @escaping Function) -> UnsafeRawPointer? {
+    unsafeBitCast(Box(function: function), to: (UnsafeRawPointer, UnsafeRawPointer?).self).1
+  }
+
+  private static let retainCount: (@convention(c) (UnsafeRawPointer) -> UInt)? =
+    RuntimeSymbol.address(of: "swift_retainCount").map {
+      unsafeBitCast($0, to: (@convention(c) (UnsafeRawPointer) -> UInt).self)
+    }
 }

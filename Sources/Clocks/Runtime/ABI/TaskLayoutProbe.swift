@@ -1,18 +1,117 @@
-/// What of a suspended task can be read in this process, as it was found out: tasks were planted of
-/// which all of it is known, and read.
-struct TaskLayoutProbe: Sendable {
-  /// What every task begins with; `nil` if nothing can be read.
-  private(set) var metadata: UInt?
-  /// Whether it can be read what a task waits for.
-  private(set) var readsDependencies = false
-  /// Whether the children of a task can be read.
-  private(set) var readsChildren = false
-  /// Whether the call stack of a task can be read.
-  private(set) var readsCallStacks = false
+import ClocksSupport
 
-  /// What can be read in this process. Found out when it is first asked for, which must be without a
-  /// lock: some ten microseconds.
-  /// Nothing, before the door to the runtime is open.
+/// Which bits of a task's status and flags are where `TaskABI` says.
+///
+/// Found with a plain task, and with one that has a name, prefers an executor, is cancelled and awaits an
+/// `async let`.
+struct StatusProbe: Sendable {
+  /// Whether the states of a task are known, and whether it is an `async let`.
+  private(set) var readsStatus = false
+  private(set) var readsCancellation = false
+  private(set) var readsPreferences = false
+  private(set) var readsChildren = false
+  /// Whether it is known that a task awaits an `async let`.
+  private(set) var readsAsyncLets = false
+  private(set) var readsNames = false
+
+  /// What holds in this process. Found when first asked, in some ten microseconds. Thread-safe.
+  static let here = StatusProbe()
+
+  /// What a scheduler cannot see because a bit is elsewhere, in words.
+  ///
+  /// Cancellation and names are never listed: functions of the runtime replace their bits.
+  var missing: [String] {
+    #if os(Linux) && compiler(>=6.2) && _pointerBitWidth(_64)
+      guard readsStatus else { return ["whether a task is over"] }
+      var missing: [String] = []
+      if !readsPreferences { missing.append("tasks that prefer an executor") }
+      if !readsChildren { missing.append("which tasks are children") }
+      if !readsAsyncLets { missing.append("tasks that await an async let") }
+      return missing
+    #else
+      // No layout is known on this platform.
+      return []
+    #endif
+  }
+
+  private init() {
+    #if os(Linux) && compiler(>=6.2) && _pointerBitWidth(_64)
+      let version = RuntimeSymbol.address(of: "_swift_concurrency_debug_internal_layout_version")
+      guard version?.load(as: UInt32.self) == 1,
+        #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *)
+      else { return }
+      let task = Task.immediate {}
+      let plain = unsafeBitCast(task, to: UnownedJob.self)
+      let status = TaskStatus(of: plain)
+      if status.isOver, !status.has(TaskABI.Status.isRunning) { compare(with: plain) }
+      withExtendedLifetime(task) {}
+    #endif
+  }
+
+  #if os(Linux) && compiler(>=6.2) && _pointerBitWidth(_64)
+    /// Compares a plain task, which is over, with one that is not plain.
+    @available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *)
+    private mutating func compare(with plain: UnownedJob) {
+      let name = "a task of the layout probe"
+      nonisolated(unsafe) var made: Task<Void, Never>?
+      // The executor that it prefers passes its jobs to the hooks, even if they are not installed.
+      let captured = ThreadContext.capturingNextJob {
+        made = Task.detached(name: name, executorPreference: Hops.executor) {
+          async let child: Void = Self.runChild()
+          await child
+        }
+      }
+      guard let made, let task = captured else { return }
+      readsPreferences =
+        TaskStatus(of: task).has(TaskABI.Status.hasPreference) && !Self.detachedTaskHasPreference()
+      readsNames =
+        TaskStatus.hasName(task) && !TaskStatus.hasName(plain)
+        && UnownedTask(job: task).nameInRecords == name
+      let wasCancelled = TaskStatus(of: task).isCancelled
+      made.cancel()
+      readsCancellation =
+        !wasCancelled && TaskStatus(of: task).isCancelled && !TaskStatus(of: plain).isCancelled
+
+      let child = ThreadContext.capturingNextJob { RuntimeHooks.run(task, on: .pool) }
+      guard let child else { return }
+      readsChildren = TaskStatus.isChild(child) && !TaskStatus.isChild(task)
+      let readsKind = TaskStatus.isAsyncLet(child) && !TaskStatus.isAsyncLet(task)
+      readsAsyncLets = readsKind && TaskStatus.findsActiveAsyncLet(awaitedBy: task)
+      let wasActive = TaskStatus(of: child).isActive && !TaskStatus(of: task).isActive
+      ThreadContext.runToEnd(child)
+      readsStatus = readsKind && wasActive && TaskStatus(of: task).isOver
+    }
+
+    /// Not to be asked of an immediate task, in which the runtime sets the bit.
+    private static func detachedTaskHasPreference() -> Bool {
+      nonisolated(unsafe) var made: Task<Void, Never>?
+      let job = ThreadContext.capturingNextJob { made = Task.detached {} }
+      // Where the hooks are not installed, the task has started on another thread.
+      let status = TaskStatus(of: unsafeBitCast(made!, to: UnownedJob.self))
+      job.map(ThreadContext.runToEnd)
+      withExtendedLifetime(made) {}
+      return status.has(TaskABI.Status.hasPreference)
+    }
+
+    @inline(never)
+    private static func runChild() async {}
+  #endif
+}
+
+/// Which parts of a suspended task can be read in this process.
+///
+/// Found by reading tasks that are suspended in known ways.
+struct TaskLayoutProbe: Sendable {
+  /// The first word of every task; `nil` if nothing can be read.
+  private(set) var metadata: UInt?
+  private(set) var readsDependencies = false
+  private(set) var readsChildren = false
+  private(set) var readsCallStacks = false
+  private(set) var readsActors = false
+
+  /// What can be read in this process; nothing before the hooks are installed.
+  ///
+  /// Found when first asked, in some ten microseconds; no lock may be held then.
   static var here: TaskLayoutProbe {
     RuntimeHooks.knownSelfTest == nil ? TaskLayoutProbe(isTried: false) : tried
   }
@@ -25,6 +124,7 @@ struct TaskLayoutProbe: Sendable {
     if !readsDependencies { missing.append("what a task waits for") }
     if !readsChildren { missing.append("the children of a task") }
     if !readsCallStacks { missing.append("where it waits") }
+    if !readsActors { missing.append("which actors are busy") }
     return missing
   }
 
@@ -33,23 +133,47 @@ struct TaskLayoutProbe: Sendable {
     metadata.map { TaskReader(images, metadata: $0) }
   }
 
-  /// Only what has been found to be so.
-  func cut(_ records: TaskSnapshot) -> TaskSnapshot {
-    var records = records
-    if !readsDependencies { records.dependency = nil }
-    if !readsChildren { (records.children, records.parent) = ([], nil) }
-    if !readsCallStacks { records.functions = [] }
-    return records
+  /// Removes what could not be verified.
+  func cut(_ snapshot: TaskSnapshot) -> TaskSnapshot {
+    var snapshot = snapshot
+    if !readsDependencies { snapshot.dependency = nil }
+    if !readsChildren { (snapshot.children, snapshot.parent) = ([], nil) }
+    if !readsCallStacks { snapshot.functions = [] }
+    return snapshot
   }
 
-  // MARK: - Trying it
+  /// Whether a thread runs on the default actor at an address, as far as that can be read.
+  func isBusy(_ actor: UInt) -> Bool { readsActors && Self.isBusy(actor) }
+
+  private static func isBusy(_ actor: UInt) -> Bool {
+    ProcessMemory.words(at: actor + UInt(TaskABI.Actor.status), count: 1).map {
+      $0[0] & TaskABI.Actor.stateMask == TaskABI.Actor.running
+    } ?? false
+  }
+
+  /// An actor that reads its own state.
+  private actor PlantedActor {
+    nonisolated var address: UInt { UInt(bitPattern: ObjectIdentifier(self)) }
+
+    @inline(never)
+    func findsItselfBusy() -> Bool { TaskLayoutProbe.isBusy(address) }
+  }
+
+  private static func canReadActors() -> Bool {
+    let actor = PlantedActor()
+    nonisolated(unsafe) var isSeen = false
+    let task = ThreadContext.capturingNextJob {
+      Task.detached { isSeen = await actor.findsItselfBusy() }
+    }
+    guard let task, !isBusy(actor.address) else { return false }
+    ThreadContext.runToEnd(task)
+    return isSeen && !isBusy(actor.address)
+  }
 
   private init(isTried: Bool) {
     #if os(Linux) && _pointerBitWidth(_64)
-      // Where tasks do not pass the door they cannot be planted.
-      guard isTried, RuntimeHooks.knownSelfTest?.seesTasks == true, let planted = Planted() else {
-        return
-      }
+      guard isTried, RuntimeHooks.knownSelfTest?.seesTasks == true, let planted = PlantedTasks()
+      else { return }
       defer { planted.end() }
       let awaiting = unsafeBitCast(planted.awaiting, to: UInt.self)
       guard
@@ -59,6 +183,7 @@ struct TaskLayoutProbe: Sendable {
         first.id == taskID(of: unsafeBitCast(planted.awaiting, to: UnownedJob.self))
       else { return }
       metadata = word
+      readsActors = Self.canReadActors()
       let second = reader.read(unsafeBitCast(planted.awaitingTask, to: UInt.self))
       let parent = reader.read(unsafeBitCast(planted.awaitingGroup, to: UInt.self))
       let child = (parent?.children.first).flatMap { reader.read($0) }
@@ -68,73 +193,51 @@ struct TaskLayoutProbe: Sendable {
       readsChildren =
         parent?.children.count == 1 && child?.parent == parent?.address
         && child?.state == .enqueued && first.children.isEmpty && first.parent == nil
-      // Each task ends in the same function of the runtime's.
+      // Every task ends in the same function of the runtime.
       readsCallStacks =
         first.functions.count >= 2 && first.functions.last == second?.functions.last
         && first.functions.last == parent?.functions.last && first.functions != second?.functions
     #endif
   }
-
-  /// Tasks that are suspended, each in another way: they are run here until they are.
-  private struct Planted {
-    private final class Slot: @unchecked Sendable {
-      var continuation: UnsafeContinuation<Void, Never>?
-    }
-
-    let awaiting: Task<Void, Never>
-    let awaitingTask: Task<Void, Never>
-    let awaitingGroup: Task<Void, Never>
-    private let slot: Slot
-    private let child: UnownedJob
-
-    init?() {
-      let slot = Slot()
-      let awaiting = Task<Void, Never>.delayedStep {
-        await withUnsafeContinuation { slot.continuation = $0 }
-      }
-      let awaitingTask = Task<Void, Never>.delayedStep { await awaiting.task.value }
-      let awaitingGroup = Task<Void, Never>.delayedStep {
-        await withTaskGroup(of: Void.self) { $0.addTask {} }
-      }
-      for held in [awaiting, awaitingTask] { held.job.map(Self.finish) }
-      guard
-        let group = awaitingGroup.job,
-        let child = RuntimeHooks.jobKeptBack({ RuntimeHooks.run(group, on: .pool) })
-      else { return nil }
-      (self.awaiting, self.awaitingTask) = (awaiting.task, awaitingTask.task)
-      (self.awaitingGroup, self.slot, self.child) = (awaitingGroup.task, slot, child)
-    }
-
-    func end() {
-      Self.finish(child)
-      RuntimeHooks.jobKeptBack { slot.continuation?.resume() }.map(Self.finish)
-    }
-
-    /// Runs a job, and what follows from it.
-    private static func finish(_ job: UnownedJob) {
-      var next: UnownedJob? = job
-      while let job = next { next = RuntimeHooks.jobKeptBack { RuntimeHooks.run(job, on: .pool) } }
-    }
-  }
 }
 
-extension RuntimeHooks {
-  /// The job that comes to the door while `body` runs; `nil` if there comes none.
-  fileprivate static func jobKeptBack(_ body: () -> Void) -> UnownedJob? {
-    var context = ThreadContext(capture: .next)
-    context.run { _ in body() }
-    guard case .job(let job) = context.capture else { return nil }
-    return job
+/// Tasks that are run until each is suspended in another way.
+private struct PlantedTasks {
+  private final class Slot: @unchecked Sendable {
+    var continuation: UnsafeContinuation<Void, Never>?
   }
-}
 
-extension Task where Success == Void, Failure == Never {
-  /// Makes a task, and does not start it; the job is `nil` if it was started nevertheless.
-  fileprivate static func delayedStep(
+  let awaiting: Task<Void, Never>
+  let awaitingTask: Task<Void, Never>
+  let awaitingGroup: Task<Void, Never>
+  private let slot: Slot
+  private let child: UnownedJob
+
+  /// `nil` where tasks do not pass through the hooks.
+  init?() {
+    let slot = Slot()
+    let awaiting = Self.make { await withUnsafeContinuation { slot.continuation = $0 } }
+    let awaitingTask = Self.make { await awaiting.task.value }
+    let awaitingGroup = Self.make { await withTaskGroup(of: Void.self) { $0.addTask {} } }
+    for made in [awaiting, awaitingTask] { made.job.map(ThreadContext.runToEnd) }
+    guard let group = awaitingGroup.job,
+      let child = ThreadContext.capturingNextJob({ RuntimeHooks.run(group, on: .pool) })
+    else { return nil }
+    (self.awaiting, self.awaitingTask) = (awaiting.task, awaitingTask.task)
+    (self.awaitingGroup, self.slot, self.child) = (awaitingGroup.task, slot, child)
+  }
+
+  func end() {
+    ThreadContext.runToEnd(child)
+    ThreadContext.capturingNextJob { slot.continuation?.resume() }.map(ThreadContext.runToEnd)
+  }
+
+  /// Makes a task; the job is `nil` if it was not captured.
+  private static func make(
     _ body: @escaping @Sendable () async -> Void
-  ) -> (task: Self, job: UnownedJob?) {
-    nonisolated(unsafe) var task: Self?
-    let job = RuntimeHooks.jobKeptBack { task = Task.detached(operation: body) }
+  ) -> (task: Task<Void, Never>, job: UnownedJob?) {
+    nonisolated(unsafe) var task: Task<Void, Never>?
+    let job = ThreadContext.capturingNextJob { task = Task.detached(operation: body) }
     return (task!, job)
   }
 }

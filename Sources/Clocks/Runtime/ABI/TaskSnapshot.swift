@@ -1,20 +1,19 @@
-/// What the runtime has in memory about a task that does not run: what it waits for, its children, and
-/// the functions that go on when it does.
+import ClocksSupport
+
+/// What the runtime has in memory about a task that does not run.
 ///
-/// **When it may be read.** The scheduler's lock is held, so that no task of the test is started or
-/// resumed through the door meanwhile. The task is kept by somebody who is known, or a task that is
-/// suspended refers to it. Yet a task may be resumed elsewhere at the same moment: by an actor that
-/// works for another test, or because it is another test's. So every read goes through
-/// `ProcessMemory`, which fails where there is nothing any more; and what was read is believed only if
-/// the task is suspended, or waits for its turn, and its status is the same afterwards as it was
-/// before. Of a task that runs nothing is read but its status.
+/// **When it may be read.** The scheduler's lock is held, so that no job of the test is started or enqueued
+/// through the hooks meanwhile, and the task is retained, or a suspended task refers to it. Yet another thread
+/// may resume the task: an actor that works for another test, or the other test to which the task belongs. So
+/// every read goes through `ProcessMemory`, which fails where memory was freed; and what was read counts only
+/// if the task is suspended or enqueued, and its status is the same before and after. Of a running task only
+/// the status is read.
 struct TaskSnapshot: Sendable {
   enum State: Sendable {
-    /// It runs on a thread, or its state changed while it was looked at.
+    /// It runs on a thread, or its state changed while it was read.
     case running
-    /// It is to run: in the scheduler's queue, on its way there, or in that of an actor or executor.
+    /// It is in the queue of the scheduler, of an actor or of an executor, or on the way there.
     case enqueued
-    /// It waits for something.
     case suspended
     case over
   }
@@ -26,8 +25,7 @@ struct TaskSnapshot: Sendable {
     case continuation
     /// The children in the group at this address.
     case group(UInt)
-    /// Its turn on the executor with this identity, which is an actor's address; 0 for the default
-    /// executor.
+    /// Its turn on the executor with this identity, which is an actor's address; 0 for the default executor.
     case executor(UInt)
   }
 
@@ -39,7 +37,7 @@ struct TaskSnapshot: Sendable {
   var dependency: Dependency?
   /// The address of the task whose child it is.
   var parent: UInt?
-  /// The addresses of the children that it has, as far as they are not awaited yet.
+  /// The addresses of its children that it has not awaited yet.
   var children: [UInt] = []
   /// The functions that go on when the task does, the innermost first.
   var functions: [UInt] = []
@@ -47,78 +45,32 @@ struct TaskSnapshot: Sendable {
   var isCut = false
 }
 
-/// Where in memory what is. Known from the sources of Swift 6.3 (`TaskStatus.h`, `TaskPrivate.h`,
-/// `Task.h`, `RuntimeInternals.h`), and tried before it is believed: see `TaskLayoutProbe`.
-private enum Layout {
-  // Words of a task.
-  static let metadata = 0
-  static let flagsAndID = 4
-  static let resumeFunction = 7
-  static let resumeContext = 8
-  static let status = 12
-  static let records = 13
-  static let upperID = 18
-  static let wordsOfTask = 26
-  /// Bytes: the fragment of a child follows the task. {parent, next child}
-  static let childFragment: UInt = 208
-
-  // Bits of a job's flags.
-  static let kindMask: UInt = 0xFF
-  static let isChild: UInt = 1 << 24
-  static let hasName: UInt = 1 << 30
-
-  // Bits of a task's status.
-  static let isLocked: UInt = 0x200
-  static let isRunning: UInt = 0x800
-  static let isEnqueued: UInt = 0x1000
-  static let isOver: UInt = 0x2000
-  static let hasDependency: UInt = 0x4000
-  static let statusMask: UInt = isLocked | isRunning | isEnqueued | isOver | hasDependency
-
-  // Words of a record: {kind, next record, …}.
-  static let kind = 0
-  static let next = 1
-  static let content = 2
-  static let dependencyKind = 4
-  static let wordsOfRecord = 6
-  /// The record is a part of the group, that much before it.
-  static let groupHeader: UInt = 8
-
-  enum Record {
-    static let dependency: UInt = 0
-    static let children: UInt = 1
-    static let group: UInt = 2
-    static let name: UInt = 6
-  }
-}
-
-/// Reads tasks as one moment has them. One at a time; to be used with the scheduler's lock held.
+/// Reads snapshots of tasks, one at a time. Requires the scheduler's lock.
 struct TaskReader {
-  /// Where code is, so that an address that is none does not count as a function.
+  /// Tells addresses of functions from garbage.
   let images: CodeImages
-  private var task = [UInt](repeating: 0, count: Layout.wordsOfTask)
-  private var record = [UInt](repeating: 0, count: Layout.wordsOfRecord)
-  private var pair: [UInt] = [0, 0]
+  private var task = MemoryCopy(size: TaskABI.Task.size)
+  private var record = MemoryCopy(size: TaskABI.Record.size)
+  private var fragment = MemoryCopy(size: TaskABI.ChildFragment.size)
+  private var frame = MemoryCopy(size: TaskABI.Context.size)
+  /// The first word of every task.
+  private let metadata: UInt
 
   private static let mostFunctions = 256
   private static let mostRecords = 1_000
-  /// So that a list that is a circle, which can only be garbage, comes to an end.
+  /// Ends the walk along a circular list, which can only be garbage.
   private static let mostChildren = 1_000_000
-
-  /// What every task begins with, by which one is known.
-  private let metadata: UInt
 
   init(_ images: CodeImages, metadata: UInt) {
     self.images = images
     self.metadata = metadata
   }
 
-  /// The name of an actor, by its address, while a task waits for its turn there; `nil` for the default
-  /// executor.
+  /// The name of the actor or executor at an address, while a task waits for its turn there; `nil` for the
+  /// default executor and the main executor, whose jobs pass through the hooks.
   func actorName(_ identity: UInt) -> String? {
-    guard identity != 0 else { return nil }
-    if identity == Self.mainExecutor { return nil }
-    // On Linux an object begins with its type, and that of a class of Swift's begins with a zero.
+    guard identity != 0, identity != Self.mainExecutor else { return nil }
+    // On Linux an object begins with its type, and the type of a Swift class begins with a zero.
     guard
       let type = ProcessMemory.words(at: identity, count: 1)?[0],
       ProcessMemory.words(at: type, count: 1)?[0] == 0
@@ -128,38 +80,36 @@ struct TaskReader {
     return "the \(kind) " + _typeName(known, qualified: false)
   }
 
-  /// The main executor: jobs for it come through the door.
   private static let mainExecutor = unsafeBitCast(
     MainActor.sharedUnownedExecutor, to: (UInt, UInt).self
   ).0
 
   /// Reads the task at an address; `nil` if there is none, or it cannot be read.
   mutating func read(_ address: UInt) -> TaskSnapshot? {
-    guard
-      ProcessMemory.read(address, into: &task), task[Layout.metadata] == metadata,
-      task[Layout.flagsAndID] & Layout.kindMask == 0
+    guard task.fill(from: address), task[TaskABI.Job.metadata] == metadata,
+      task.half(TaskABI.Job.flags) & TaskABI.JobFlags.kindMask == TaskABI.JobFlags.task
     else { return nil }
     let before = task
-    let status = task[Layout.status]
+    let flags = before.half(TaskABI.Job.flags)
     let id =
-      UInt64(task[Layout.flagsAndID] >> 32) | UInt64(task[Layout.upperID] & 0xFFFF_FFFF) << 32
-    var found = TaskSnapshot(address: address, id: id, state: Self.state(status))
-    if task[Layout.flagsAndID] & Layout.isChild != 0 {
-      guard ProcessMemory.read(address + Layout.childFragment, into: &pair) else { return nil }
-      found.parent = pair[0]
+      UInt64(before.half(TaskABI.Job.id)) | UInt64(before.half(TaskABI.Task.upperID)) << 32
+    var found = TaskSnapshot(
+      address: address, id: id, state: Self.state(before.half(TaskABI.Task.status)))
+    if flags & TaskABI.JobFlags.isChild != 0 {
+      guard fragment.fill(from: address + UInt(TaskABI.Task.size)) else { return nil }
+      found.parent = fragment[TaskABI.ChildFragment.parent]
     }
     guard found.state == .suspended || found.state == .enqueued else {
-      if before[Layout.flagsAndID] & Layout.hasName != 0 {
-        found.name = name(among: before[Layout.records])
+      if flags & TaskABI.JobFlags.hasName != 0 {
+        found.name = name(among: before[TaskABI.Task.records])
       }
       return found
     }
-    let isRead = readRecords(before[Layout.records], into: &found)
+    let isRead = readRecords(before[TaskABI.Task.records], into: &found)
     readFunctions(
-      before[Layout.resumeFunction], before[Layout.resumeContext],
-      isContinuation: found.dependency == .continuation, into: &found)
-    // Whoever has gone on meanwhile has another status, other records, or another context.
-    guard ProcessMemory.read(address, into: &task) else { return nil }
+      before[TaskABI.Job.resumeFunction], before[TaskABI.Task.resumeContext], into: &found)
+    // A task that has gone on meanwhile has another status, other records or another context.
+    guard task.fill(from: address) else { return nil }
     guard isRead, Self.isSame(before, task) else {
       return TaskSnapshot(
         address: address, id: id, name: found.name, state: .running, parent: found.parent)
@@ -167,59 +117,67 @@ struct TaskReader {
     return found
   }
 
-  private static func isSame(_ before: [UInt], _ after: [UInt]) -> Bool {
-    before[Layout.status] & Layout.statusMask == after[Layout.status] & Layout.statusMask
-      && before[Layout.records] == after[Layout.records]
-      && before[Layout.resumeFunction] == after[Layout.resumeFunction]
-      && before[Layout.resumeContext] == after[Layout.resumeContext]
+  private static func isSame(_ before: MemoryCopy, _ after: MemoryCopy) -> Bool {
+    let bits =
+      TaskABI.Status.isLocked | TaskABI.Status.isRunning | TaskABI.Status.isEnqueued
+      | TaskABI.Status.isOver | TaskABI.Status.hasDependency
+    let (old, new) = (before.half(TaskABI.Task.status), after.half(TaskABI.Task.status))
+    return old & bits == new & bits
+      && [TaskABI.Task.records, TaskABI.Job.resumeFunction, TaskABI.Task.resumeContext]
+        .allSatisfy { before[$0] == after[$0] }
   }
 
-  private static func state(_ status: UInt) -> TaskSnapshot.State {
-    if status & Layout.isOver != 0 { return .over }
-    // Whoever has locked the records is about to change them.
-    if status & (Layout.isRunning | Layout.isLocked) != 0 { return .running }
-    return status & Layout.isEnqueued != 0 ? .enqueued : .suspended
+  private static func state(_ status: UInt32) -> TaskSnapshot.State {
+    if status & TaskABI.Status.isOver != 0 { return .over }
+    // The thread that has locked the records is about to change them.
+    if status & (TaskABI.Status.isRunning | TaskABI.Status.isLocked) != 0 { return .running }
+    return status & TaskABI.Status.isEnqueued != 0 ? .enqueued : .suspended
   }
 
-  /// Says whether the records could be read.
+  /// Reads the status records, and returns whether that was possible.
   private mutating func readRecords(_ first: UInt, into found: inout TaskSnapshot) -> Bool {
     var address = first
     for _ in 0..<Self.mostRecords {
       guard address != 0 else { return true }
-      guard ProcessMemory.read(address, into: &record) else { return false }
-      let record = record
-      switch record[Layout.kind] & 0xFF {
-      case Layout.Record.dependency: found.dependency = Self.dependency(record)
-      case Layout.Record.children, Layout.Record.group:
-        readChildren(record[Layout.content], into: &found)
-      case Layout.Record.name: found.name = ProcessMemory.text(at: record[Layout.content])
+      guard record.fill(from: address) else { return false }
+      let next = record[TaskABI.Record.next]
+      let content = record[TaskABI.Record.content]
+      switch record[TaskABI.Record.kind] & TaskABI.Record.kindMask {
+      case TaskABI.Record.Kind.dependency: found.dependency = dependency
+      case TaskABI.Record.Kind.childTask, TaskABI.Record.Kind.taskGroup:
+        readChildren(content, into: &found)
+      case TaskABI.Record.Kind.name: found.name = ProcessMemory.text(at: content)
       default: break
       }
-      address = record[Layout.next]
+      address = next
     }
     return false
   }
 
-  /// The name of a task that runs: its record stays where it is for as long as the task lives, but those
-  /// before it may change meanwhile, and then there is none to be found, or another text at worst.
+  /// The name of a running task.
+  ///
+  /// Its record stays where it is while the task lives. Records before it may change meanwhile; then no name is
+  /// found, or another text at worst.
   private mutating func name(among first: UInt) -> String? {
     var address = first
     for _ in 0..<16 {
-      guard address != 0, ProcessMemory.read(address, into: &record) else { return nil }
-      if record[Layout.kind] & 0xFF == Layout.Record.name {
-        return ProcessMemory.text(at: record[Layout.content])
+      guard address != 0, record.fill(from: address) else { return nil }
+      if record[TaskABI.Record.kind] & TaskABI.Record.kindMask == TaskABI.Record.Kind.name {
+        return ProcessMemory.text(at: record[TaskABI.Record.content])
       }
-      address = record[Layout.next]
+      address = record[TaskABI.Record.next]
     }
     return nil
   }
 
-  private static func dependency(_ record: [UInt]) -> TaskSnapshot.Dependency? {
-    switch record[Layout.dependencyKind] & 0xFFFF_FFFF {
-    case 1: .task(record[Layout.content])
-    case 2: .continuation
-    case 3: .group(record[Layout.content])
-    case 4: .executor(record[Layout.content])
+  /// What the record that was read last says.
+  private var dependency: TaskSnapshot.Dependency? {
+    let content = record[TaskABI.Record.content]
+    return switch record.half(TaskABI.Record.dependencyKind) {
+    case TaskABI.Record.Dependency.task: .task(content)
+    case TaskABI.Record.Dependency.continuation: .continuation
+    case TaskABI.Record.Dependency.taskGroup: .group(content)
+    case TaskABI.Record.Dependency.executor: .executor(content)
     default: nil
     }
   }
@@ -227,33 +185,103 @@ struct TaskReader {
   private mutating func readChildren(_ first: UInt, into found: inout TaskSnapshot) {
     var child = first
     while child != 0, found.children.count < Self.mostChildren {
-      guard ProcessMemory.read(child + Layout.childFragment, into: &pair),
-        pair[0] == found.address
+      guard fragment.fill(from: child + UInt(TaskABI.Task.size)),
+        fragment[TaskABI.ChildFragment.parent] == found.address
       else { return }
       found.children.append(child)
-      child = pair[1]
+      child = fragment[TaskABI.ChildFragment.nextChild]
     }
   }
 
-  /// Follows the contexts: each has that of its caller, and the function that goes on there.
+  /// Follows the contexts: each names its caller's context, and the function that goes on there.
   private mutating func readFunctions(
-    _ resume: UInt, _ context: UInt, isContinuation: Bool, into found: inout TaskSnapshot
+    _ resume: UInt, _ context: UInt, into found: inout TaskSnapshot
   ) {
-    guard images.stretch(of: resume) != nil else { return }
+    guard images.image(of: resume) != nil else { return }
     found.functions.append(resume)
     var context = context
-    while context != 0, ProcessMemory.read(context, into: &pair) {
-      let (parent, function) = (pair[0], pair[1])
-      context = parent
-      guard images.stretch(of: function) != nil else { return }
-      // Whoever awaits a continuation goes on in the function that the continuation's own context
-      // names.
-      if isContinuation, found.functions.count == 1, function == resume { continue }
+    while context != 0, frame.fill(from: context) {
+      context = frame[TaskABI.Context.parent]
+      let function = frame[TaskABI.Context.resumeParent]
+      guard images.image(of: function) != nil else { return }
+      // A task that awaits a continuation goes on in the function that the continuation's own context names.
+      if found.dependency == .continuation, found.functions.count == 1, function == resume {
+        continue
+      }
       guard found.functions.count < Self.mostFunctions else {
         found.isCut = true
         return
       }
       found.functions.append(function)
     }
+  }
+}
+
+/// A copy of some memory, read by offsets in bytes.
+private struct MemoryCopy {
+  private var words: [UInt]
+
+  init(size: Int) { words = [UInt](repeating: 0, count: size / MemoryLayout<UInt>.size) }
+
+  /// Copies from an address, and returns whether the memory could be read.
+  mutating func fill(from address: UInt) -> Bool {
+    words.withUnsafeMutableBytes { ProcessMemory.read(address, into: $0) }
+  }
+
+  subscript(_ offset: Int) -> UInt { words[offset / MemoryLayout<UInt>.size] }
+
+  /// The 32 bits at an offset.
+  func half(_ offset: Int) -> UInt32 {
+    UInt32(truncatingIfNeeded: self[offset] >> (8 * (offset % MemoryLayout<UInt>.size)))
+  }
+}
+
+/// Memory of this process that may have been freed: then a read fails, without any other effect.
+///
+/// The kernel reads, as for a debugger, so neither a wrong address nor a sanitizer ends the process. Only Linux
+/// has such a way; elsewhere nothing can be read.
+enum ProcessMemory {
+  #if os(Linux)
+    private static let file = open("/proc/self/mem", O_RDONLY | O_CLOEXEC)
+  #endif
+
+  /// Fills the buffer from `address`, and returns whether all of it could be read. One system call.
+  static func read(_ address: UInt, into buffer: UnsafeMutableRawBufferPointer) -> Bool {
+    #if os(Linux)
+      guard file >= 0, let offset = off_t(exactly: address), offset != 0 else { return false }
+      return pread(file, buffer.baseAddress, buffer.count, offset) == buffer.count
+    #else
+      return false
+    #endif
+  }
+
+  /// The words at `address`; `nil` if they cannot be read.
+  static func words(at address: UInt, count: Int) -> [UInt]? {
+    guard address % UInt(MemoryLayout<UInt>.alignment) == 0 else { return nil }
+    var isRead = false
+    let words = [UInt](unsafeUninitializedCapacity: count) { buffer, initialized in
+      isRead = read(address, into: UnsafeMutableRawBufferPointer(buffer))
+      initialized = isRead ? count : 0
+    }
+    return isRead ? words : nil
+  }
+
+  /// The zero-terminated text at `address`, cut to some length; `nil` if it cannot be read.
+  static func text(at address: UInt) -> String? {
+    // Eight bytes at a time, because a text may end shortly before memory that is not mapped.
+    var bytes: [UInt8] = []
+    var next = address
+    while bytes.count < 128 {
+      var eight = [UInt8](repeating: 0, count: Int(8 - next % 8))
+      guard eight.withUnsafeMutableBytes({ read(next, into: $0) }) else { return nil }
+      next += UInt(eight.count)
+      guard let end = eight.firstIndex(of: 0) else {
+        bytes += eight
+        continue
+      }
+      bytes += eight[..<end]
+      break
+    }
+    return String(decoding: bytes, as: UTF8.self)
   }
 }

@@ -1,39 +1,29 @@
 import ClocksSupport
 
-/// What the current thread is running, for as long as it runs one job.
+/// What the current thread runs, for the duration of one job.
 ///
-/// A context lives on the stack of the loop that runs the job; only its own thread reads or writes
-/// it.
+/// A context lives on the stack of the function that runs the job; only its own thread reads or writes it.
 struct ThreadContext {
-  /// What becomes of the next job that comes to the door.
-  enum Capture {
-    /// It goes where it belongs.
-    case nothing
-    /// It is kept back.
-    case next
-    /// It was kept back.
-    case job(UnownedJob)
-  }
-
-  /// The owner on whose behalf the thread runs; `nil` while a job runs that is foreign.
+  /// The owner on whose behalf the thread runs; `nil` while an unowned job runs.
   ///
-  /// Whatever the job starts belongs to the same owner: this is how a new task finds it.
+  /// Tasks that the job makes belong to the same owner.
   var owner: TaskOwner?
 
-  /// The task whose job this is; 0 for a job that is no task's (an actor's queue).
+  /// The task whose job this is; 0 for a job that is not a task, such as an actor drain.
   var taskID: UInt64 = 0
 
-  /// Whether the owner is at this moment resuming a task of its own, so that the job that comes to
-  /// the door is known to be its own and nobody needs to look up whose it is.
+  /// Whether the owner is resuming a task of its own, so that the job that reaches the hooks needs no look-up.
   var isWaking = false
 
-  /// Whether the next job that comes to the door while it does so is to be put into `taken`.
+  /// Whether the next job that reaches the hooks is put into `taken`.
   var takesNext = false
 
-  /// The job that came to the door when the owner resumed a task, and that it still has to take.
+  /// The job that reached the hooks when the owner resumed a task, and that the owner still has to take.
   var taken: ReadyJob?
 
-  /// The owner resumes a task, and takes its job itself if it comes to the door meanwhile.
+  /// Notes that the owner is about to resume a task.
+  ///
+  /// - Parameter isOwn: Whether the task is the owner's, which then takes its job itself.
   @inline(__always)
   mutating func beginWaking(_ isOwn: Bool) {
     isWaking = isOwn
@@ -46,45 +36,53 @@ struct ThreadContext {
     takesNext = false
   }
 
-  /// The task whose job came to the door last from this thread; 0 if none has since it was set so.
+  /// The task whose job reached the hooks last from this thread; 0 if none has since it was set to 0.
   var arrivedTask: UInt64 = 0
+
+  /// What happens to the next job that reaches the hooks.
+  enum Capture {
+    case nothing
+    case next
+    /// It was captured.
+    case job(UnownedJob)
+  }
 
   var capture = Capture.nothing
 
-  /// What a task is made for.
+  /// What the thread makes a task for.
   enum Purpose {
-    /// Nothing that matters here.
     case nothing
-    /// To run a test case of Swift Testing's.
+    /// To run a test case of Swift Testing.
     case testCase
-    /// To learn how a preference for an executor is passed, while the runtime is tried out.
+    /// To learn how the preference for an executor is passed, during the self-test.
     case learning
-    /// To be made with such a preference, then.
+    /// To be made with such a preference, during the self-test.
     case preferring
   }
 
   var purpose = Purpose.nothing
 
-  /// The owners that the job's task has gone over to while the job ran, having been started by
-  /// somebody else; they wait for the job's end.
+  /// The owners that have adopted the job's task while the externally started job ran, and wait for its end.
   var ownersAwaitingEnd: [TaskOwner] = []
 
   /// Whether a job runs at this moment, and not the loop between jobs.
   var isInJob = false
 
-  /// Whether it is work on a queue of Dispatch's, which runs beside the owner's jobs.
+  /// Whether it is a block on a dispatch queue, which runs beside the owner's jobs.
   var isOnQueue = false
 
-  /// Whether it is a job that an owner has put into order. Nothing is changed; but a debug build would make
-  /// a copy of all, if it could not be.
+  /// Whether the owner has scheduled this job.
+  ///
+  /// Mutating, though it changes nothing: otherwise a debug build copies the whole context.
   @inline(__always)
   mutating func runsJob(of owner: TaskOwner) -> Bool { self.owner === owner && !isOnQueue }
 
-  /// The real time that the job has spent in run loops of Foundation's.
+  /// The real time that the job has spent in run loops of Foundation.
   var runLoops = TimeInRunLoops()
 
-  /// The context of the job that the current thread runs, or `nil` if it runs none that came
-  /// through the door.
+  // MARK: - The current context
+
+  /// The context of the job that the current thread runs; `nil` if its job did not pass through the hooks.
   @inline(__always)
   static var current: UnsafeMutablePointer<ThreadContext>? {
     guard let key else { return nil }
@@ -103,7 +101,7 @@ struct ThreadContext {
     }
   }
 
-  /// Runs `body` as in a job that began before the door was opened; for tests.
+  /// Runs `body` as in a job that began before the hooks were installed; for tests.
   static func withoutContext(_ body: () -> Void) {
     let key = Self.key ?? Self.prepared()
     let outer = pthread_getspecific(key)
@@ -112,11 +110,12 @@ struct ThreadContext {
     pthread_setspecific(key, outer)
   }
 
-  /// Where the contexts are found; `nil` before the door is opened. A variable, because to ask for a
-  /// constant that is computed costs more than to look up the context.
+  /// The key of the contexts; `nil` before the hooks are installed.
+  ///
+  /// A variable, because to ask for a lazy constant costs more than the look-up itself.
   @exclusivity(unchecked) nonisolated(unsafe) private static var key: pthread_key_t?
 
-  /// Makes it possible to have a context. To be called before the door is opened. Thread-safe.
+  /// Makes contexts possible. To be called before the hooks are installed. Thread-safe.
   static func prepare() { _ = prepared() }
 
   @inline(never)
@@ -130,6 +129,44 @@ struct ThreadContext {
     key = made
     return made
   }()
+}
+
+// MARK: - Capturing jobs
+
+extension ThreadContext {
+  /// Runs `body`, and returns the first job that reaches the hooks meanwhile, which is not run.
+  ///
+  /// - Returns: `nil` if no job has reached the hooks.
+  static func capturingNextJob(
+    for purpose: Purpose = .nothing, _ body: () -> Void
+  ) -> UnownedJob? {
+    var context = ThreadContext(capture: .next, purpose: purpose)
+    context.run { _ in body() }
+    guard case .job(let job) = context.capture else { return nil }
+    return job
+  }
+
+  /// Runs a captured job on this thread, and each job that it enqueues.
+  static func runToEnd(_ job: UnownedJob) {
+    var next: UnownedJob? = job
+    while let job = next { next = capturingNextJob { RuntimeHooks.run(job, on: .pool) } }
+  }
+}
+
+/// A task that has been made and has not started; it is to be run once.
+struct UnstartedTask: Sendable {
+  let job: UnownedJob
+
+  /// Makes a task with the task-local values of the current one, and does not start it.
+  ///
+  /// `nil`, and `body` runs, where tasks do not pass through the hooks.
+  init?(_ body: @escaping @Sendable () -> Void) {
+    guard let job = ThreadContext.capturingNextJob({ Task { body() } }) else { return nil }
+    self.job = job
+  }
+
+  /// Runs the task on this thread.
+  func runHere() { RuntimeHooks.run(job, on: .pool) }
 }
 
 /// The real time that a job has spent in run loops, which may be nested.
@@ -152,4 +189,79 @@ struct TimeInRunLoops {
 
   /// All of it, up to now.
   var nanoseconds: UInt64 { sum + (start?.nanosecondsSince ?? 0) }
+}
+
+// MARK: - The tasks of other threads
+
+/// The variable in which the runtime notes the task that a thread runs.
+///
+/// The runtime tells only the current thread. The variable may be read while its thread is known to be alive.
+struct CurrentTaskSlot {
+  private let place: UnsafePointer<UInt>
+
+  /// The variable of the current thread; `nil` where its place is not known.
+  static var ofThread: CurrentTaskSlot? {
+    #if os(Linux) && canImport(Glibc) && compiler(>=6.2) && _pointerBitWidth(_64)
+      guard let distance,
+        let place = UnsafePointer<UInt>(bitPattern: UInt(pthread_self()) &+ distance)
+      else { return nil }
+      return CurrentTaskSlot(place: place)
+    #else
+      return nil
+    #endif
+  }
+
+  /// Whether the thread runs a task at this moment, other than the given one.
+  func isAnother(than task: UnownedJob) -> Bool {
+    let running = place.pointee
+    return running != 0 && running != unsafeBitCast(task, to: UInt.self)
+  }
+
+  #if os(Linux) && canImport(Glibc) && compiler(>=6.2) && _pointerBitWidth(_64)
+    /// The distance of the variable from the beginning of the thread's own data: equal in all threads, because
+    /// the runtime's library was loaded when the program began.
+    ///
+    /// Found among the library's variables of this thread, and verified on another thread with another task.
+    /// `nil` if it is not found, or found twice.
+    static let distance: UInt? = {
+      guard TaskStatus.isReadable else { return nil }
+      let here = candidates()
+      guard here.count == 1 else { return nil }
+      nonisolated(unsafe) var there: [UInt] = []
+      var thread = pthread_t()
+      let body: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { result in
+        result?.assumingMemoryBound(to: [UInt].self).pointee = CurrentTaskSlot.candidates()
+        return nil
+      }
+      guard withUnsafeMutablePointer(to: &there, { pthread_create(&thread, nil, body, $0) }) == 0
+      else { return nil }
+      pthread_join(thread, nil)
+      return here == there ? here[0] : nil
+    }()
+
+    /// The distances at which a word of this thread's variables is the current task whenever there is one.
+    private static func candidates() -> [UInt] {
+      let runtime = LoadedImage.all(named: "libswift_Concurrency").first
+      guard let found = runtime?.threadVariables,
+        #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *)
+      else { return [] }
+      nonisolated(unsafe) let variables = found
+      let start = UInt(bitPattern: variables.baseAddress) &- UInt(pthread_self())
+      var places = Set(variables.indices)
+      for _ in 0..<2 {
+        let before = Array(variables)
+        nonisolated(unsafe) var during: [UInt] = []
+        nonisolated(unsafe) var task: UInt = 0
+        // It runs on this thread.
+        _ = Task.immediate { @Sendable in
+          during = Array(variables)
+          task = UnownedTask.current.map { unsafeBitCast($0.job, to: UInt.self) } ?? 0
+        }
+        guard task != 0, during.count == before.count else { return [] }
+        places.formIntersection(
+          during.indices.filter { during[$0] == task && before[$0] != task })
+      }
+      return places.sorted().map { start &+ UInt($0 * MemoryLayout<UInt>.stride) }
+    }
+  #endif
 }

@@ -1,14 +1,14 @@
-/// The id of the task whose job this is; 0 for a job that is no task's.
+/// The id of the task whose job this is; 0 for a job that is not a task.
 @_silgen_name("swift_task_getJobTaskId")
 func taskID(of job: UnownedJob) -> UInt64
 
-/// A task, valid for as long as it is not over.
+/// A pointer to a task, valid while the task is not over.
 ///
-/// A task is a job: its `UnsafeCurrentTask` and its `UnownedJob` are the same pointer.
+/// A task is a job: its `UnsafeCurrentTask`, its `UnownedJob` and its continuations are the same pointer.
 struct UnownedTask: Sendable {
   let job: UnownedJob
 
-  /// The current task, or `nil` outside any task.
+  /// The current task; `nil` outside any task.
   @inline(__always)
   static var current: UnownedTask? {
     guard let task = RuntimeFunctions.currentTask else { return nil }
@@ -18,18 +18,21 @@ struct UnownedTask: Sendable {
   /// The task that waits for a continuation.
   @inline(__always)
   init<Failure: Error>(_ continuation: UnsafeContinuation<Void, Failure>) {
-    // A continuation is the task itself.
     job = unsafeBitCast(continuation, to: UnownedJob.self)
   }
 
   @inline(__always)
   init(job: UnownedJob) { self.job = job }
 
-  /// The id of the current task, or `nil` outside any task.
+  /// The number that the runtime gives each task once.
+  @inline(__always)
+  var id: UInt64 { taskID(of: job) }
+
+  /// The id of the current task; `nil` outside any task.
   @inline(__always)
   static var currentID: UInt64? { current?.id }
 
-  /// The name that the current task was given, if any.
+  /// The name of the current task, if it has one.
   static var currentName: String? {
     if let current, current.isKnownToBeNameless { return nil }
     #if compiler(>=6.2)
@@ -40,40 +43,63 @@ struct UnownedTask: Sendable {
     return nil
   }
 
-  /// An id that is greater than that of every task so far and smaller than that of every task to
-  /// come.
+  /// The name of a task that does not run; `nil` if it has none, or where that cannot be read.
+  ///
+  /// The runtime has a function for the current task only. The name is one of the task's status records, a
+  /// list that only the task itself extends while it runs. O(records).
+  var name: String? { StatusProbe.here.readsNames ? nameInRecords : nil }
+
+  /// Reads the name, whether or not the layout is verified.
+  var nameInRecords: String? {
+    let task = unsafeBitCast(job, to: UnsafeRawPointer.self)
+    var record = task.load(fromByteOffset: TaskABI.Task.records, as: UnsafeRawPointer?.self)
+    // A task has no more records than it is deep in scopes that add one.
+    for _ in 0..<10_000 {
+      guard let current = record else { return nil }
+      let kind = current.load(fromByteOffset: TaskABI.Record.kind, as: UInt.self)
+      if kind & TaskABI.Record.kindMask == TaskABI.Record.Kind.name {
+        let name = current.load(
+          fromByteOffset: TaskABI.Record.content, as: UnsafePointer<CChar>?.self)
+        return name.map { String(cString: $0) }
+      }
+      record = current.load(fromByteOffset: TaskABI.Record.next, as: UnsafeRawPointer?.self)
+    }
+    return nil
+  }
+
+  /// An id that is greater than those of all tasks so far and smaller than those of all later tasks.
   static func newestID() -> UInt64 {
     #if compiler(>=6.2)
       if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
-        // An immediate task runs here and now and passes no door; only its number is of interest.
+        // An immediate task runs on this thread and is never enqueued; only its id matters.
         return taskID(of: unsafeBitCast(Task.immediate {}, to: UnownedJob.self))
       }
     #endif
     return currentID ?? 0
   }
 
-  /// The task's number, which the runtime gives each task once.
-  @inline(__always)
-  var id: UInt64 { taskID(of: job) }
-
-  /// The same task, in memory for as long as the handle is; to be asked for while the task is known
-  /// not to be over. O(1).
+  /// Retains the task. Requires that the task is not over. O(1).
   var handle: RetainedTask { RetainedTask(self) }
+
+  /// Retains the task; `nil` for an `async let`, which nothing can retain, and where `isOver` cannot be read.
+  /// Requires that the task is not over. O(1).
+  @inline(__always)
+  var retainedIfReadable: RetainedTask? {
+    TaskStatus.isKnownToBeReadable && !TaskStatus.isAsyncLet(job) ? handle : nil
+  }
 }
 
 extension ReadyJob {
-  /// The task that the job is, which is not over as long as the job has not run; `nil` for a job that
-  /// is no task.
+  /// The task that the job is, which is not over before the job has run; `nil` if the job is not a task.
   var task: RetainedTask? { taskID == 0 ? nil : UnownedTask(job: job).handle }
 }
 
 /// A task that is kept in memory, whether or not it is over.
 ///
-/// Except an `async let`, which is in memory for as long as its parent is in the block. Whoever lets
-/// go of the last handle may free the task and what it holds, so no lock may be held then.
-struct RetainedTask: Sendable {
-  // Of what type a task's result is does not matter for what is done here: every `Task` is one
-  // pointer to the runtime's task, which is counted in the runtime's own way.
+/// An `async let` is the exception: it stays in memory only while its parent is in the block. Releasing the
+/// last reference may free the task and what its closure captured, so no lock may be held then.
+struct RetainedTask: Equatable, Sendable {
+  // The result type does not matter here: every `Task` is one pointer, counted by the runtime.
   private let task: Task<Void, Never>
   /// The task as a job.
   let job: UnownedJob
@@ -83,17 +109,39 @@ struct RetainedTask: Sendable {
     task = unsafeBitCast(reference.job, to: Task<Void, Never>.self)
   }
 
-  /// The task's number.
+  /// The current task; `nil` outside any task, in an `async let`, and where `isOver` cannot be read.
+  static var current: RetainedTask? {
+    guard let task = UnownedTask.current, TaskStatus.isReadable, !TaskStatus.isAsyncLet(task.job),
+      TaskStatus(of: task.job).isRunning
+    else { return nil }
+    return task.handle
+  }
+
+  /// The current task, if it is a child: a test library runs tests in children, and no child outlives its
+  /// parent.
+  static var currentChild: RetainedTask? {
+    guard let task = UnownedTask.current, StatusProbe.here.readsChildren,
+      TaskStatus.isChild(task.job)
+    else { return nil }
+    return current
+  }
+
+  static func == (lhs: RetainedTask, rhs: RetainedTask) -> Bool { lhs.id == rhs.id }
+
   var id: UInt64 { taskID(of: job) }
+
+  /// Whether the task has ended. Requires `TaskStatus.isReadable`. O(1).
+  var isOver: Bool { TaskStatus(of: job).isOver }
 
   var isCancelled: Bool { task.isCancelled }
 
   func cancel() { task.cancel() }
-}
 
-extension RetainedTask {
-  /// The same as a word that keeps the task, and that nothing copies or lets go of by itself: for large
-  /// tables, whose entries then are plain. It is to be taken over once.
+  // MARK: - As a word
+
+  /// Retains the task once more for a plain word, to be balanced by `init(takingOver:)`.
+  ///
+  /// For large tables: nothing copies or releases their entries one by one.
   @inline(__always)
   var asWord: UInt {
     var word: UInt = 0
@@ -104,7 +152,7 @@ extension RetainedTask {
     return word
   }
 
-  /// Takes over what `asWord` has given.
+  /// Takes over the reference that `asWord` has counted.
   @inline(__always)
   init(takingOver word: UInt) {
     job = unsafeBitCast(word, to: UnownedJob.self)

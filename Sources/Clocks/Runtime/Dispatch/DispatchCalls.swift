@@ -1,38 +1,37 @@
-// Swift code uses Dispatch through a library of Swift's, libswiftDispatch, which calls the C functions
-// of libdispatch through its call table. There we put ours in their places.
+// Swift code uses Dispatch through the library libswiftDispatch, which calls the C functions of libdispatch
+// through its call table. These functions are replaced there.
 //
-// | function | what becomes of it |
+// | function | what the replacement does |
 // |---|---|
-// | `dispatch_async`, `dispatch_barrier_async`, `dispatch_group_async` | the work counts until it has run |
-// | `dispatch_group_notify`, `dispatch_block_notify` | … from when its group is empty, or its item is on a queue |
-// | `dispatch_group_leave` | tells which groups are empty |
-// | `dispatch_sync`, `dispatch_barrier_sync` | on another thread, too, the work is the test's |
-// | `dispatch_after` | in virtual time the work begins at its virtual instant |
-// | `dispatch_source_create`, `…_set_timer`, the handlers, `dispatch_resume` and so on | the same for timers |
-// | `dispatch_time`, `dispatch_walltime` | read virtual time in virtual time |
-// | `dispatch_semaphore_wait`, `dispatch_group_wait`, `dispatch_block_wait` | wait in real time |
+// | `dispatch_async`, `dispatch_barrier_async`, `dispatch_group_async` | counts the block until it has run |
+// | `dispatch_group_notify`, `dispatch_block_notify` | counts the block from when its group is empty, or its item is on a queue |
+// | `dispatch_group_leave` | finds out which groups are empty |
+// | `dispatch_sync`, `dispatch_barrier_sync` | runs the block on behalf of the test on another thread, too |
+// | `dispatch_after` | in virtual time, submits the block at its virtual instant |
+// | `dispatch_source_…`, `dispatch_resume` and so on | in virtual time, fires timers at their virtual instants |
+// | `dispatch_time`, `dispatch_walltime` | reads virtual time in virtual time |
+// | `dispatch_semaphore_wait`, `dispatch_group_wait`, `dispatch_block_wait` | waits in real time |
 //
-// Foundation's operation queues use Swift's library, so they are seen, too. What calls libdispatch
-// itself is not: the Swift runtime, Foundation's run loops, code in C, and this package.
+// Foundation's operation queues use the Swift library, so their blocks are seen, too. What calls libdispatch
+// itself is not seen: the Swift runtime, Foundation's run loops, code in C, and this package.
 //
 // Sources: swift-corelibs-libdispatch, `src/swift/Queue.swift`, `Source.swift`, `Block.swift`.
 
+import ClocksSupport
+
 #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
-  import Glibc
   internal import CDispatch
 #endif
 
-/// Work that Swift code hands to Dispatch.
+/// The calls by which Swift code submits blocks to Dispatch.
 enum DispatchCalls {
-  /// Whether it is seen.
-  static var areSeen: Bool { seen }
+  /// Whether dispatched blocks are seen.
+  nonisolated(unsafe) private(set) static var areSeen = false
 
-  nonisolated(unsafe) private static var seen = false
-
-  /// Sees to it that it is seen, where that is possible. To be called once, while the door is opened.
+  /// Redirects the calls, where that is possible. To be called once, while the hooks are installed.
   static func redirect() {
     #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
-      seen =
+      areSeen =
         Environment.seesDispatch && HandedBlock.isReadable && DispatchTimes.areReadable
         && redirectAll(in: "libswiftDispatch.so")
     #endif
@@ -41,16 +40,15 @@ enum DispatchCalls {
 
 #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
   extension DispatchCalls {
-    /// Says whether the library calls all of them; if it does not, nothing is changed.
+    /// Redirects the calls of a library, and returns `false` if it does not call all the functions.
+    ///
+    /// In that case nothing is changed.
     static func redirectAll(in library: String) -> Bool {
-      let all = work + groups + waits + times + timers
-      guard CallTables.calls(all.map(\.name), in: library) else { return false }
-      return CallTables.redirect(all, in: library).count == all.count
+      let all = blocks + groups + waits + times + timers + timerStates
+      return CallTables.calls(all, in: library) && CallTables.redirect(all, in: .library(library))
     }
 
-    typealias Calls = [(name: StaticString, function: UnsafeRawPointer)]
-
-    /// The owner of the work that the current thread hands over, if it is anybody's.
+    /// The owner on whose behalf the current thread submits blocks.
     @inline(__always)
     static var owner: TaskOwner? {
       TaskOwnership.shared.isEmpty ? nil : ThreadContext.runningOwner
@@ -62,73 +60,47 @@ enum DispatchCalls {
       return owner
     }
 
-    /// A function of libdispatch's as what it is.
-    static func original<Function>(
-      _ name: String, as _: Function.Type
-    ) -> Function {
-      unsafeBitCast(RuntimeHooks.symbol(name), to: Function.self)
-    }
-
-    // MARK: Work
+    // MARK: - Blocks
 
     private typealias Async = @convention(c) (OpaquePointer, UnsafeRawPointer) -> Void
     private typealias After = @convention(c) (UInt64, OpaquePointer, UnsafeRawPointer) -> Void
-    private typealias ForGroup =
-      @convention(c) (OpaquePointer, OpaquePointer, UnsafeRawPointer) -> Void
-    private typealias ForItem =
-      @convention(c) (UnsafeRawPointer, OpaquePointer, UnsafeRawPointer) -> Void
 
-    private static let originalAsync = original("dispatch_async", as: Async.self)
-    private static let originalBarrierAsync = original("dispatch_barrier_async", as: Async.self)
-    private static let originalSync = original("dispatch_sync", as: Async.self)
-    private static let originalBarrierSync = original("dispatch_barrier_sync", as: Async.self)
-    private static let originalAfter = original("dispatch_after", as: After.self)
-    private static let originalGroupAsync = original("dispatch_group_async", as: ForGroup.self)
-    private static let originalGroupNotify = original("dispatch_group_notify", as: ForGroup.self)
-    private static let originalBlockNotify = original("dispatch_block_notify", as: ForItem.self)
-
-    private static var work: Calls {
-      let async: Async = { queue, block in
-        guard let owner = DispatchCalls.owner(of: block) else {
-          return DispatchCalls.originalAsync(queue, block)
-        }
-        DispatchedBlock(block, on: queue, of: owner).hand()
-      }
-      let barrierAsync: Async = { queue, block in
-        guard let owner = DispatchCalls.owner(of: block) else {
-          return DispatchCalls.originalBarrierAsync(queue, block)
-        }
-        DispatchedBlock(block, on: queue, of: owner, isBarrier: true).hand()
-      }
-      let sync: Async = { queue, block in
-        DispatchCalls.sync(queue, block, DispatchCalls.originalSync, dispatch_sync_f)
-      }
-      let barrierSync: Async = { queue, block in
-        DispatchCalls.sync(queue, block, DispatchCalls.originalBarrierSync, dispatch_barrier_sync_f)
-      }
-      let after: After = { DispatchCalls.after($0, $1, $2) }
-      return [
-        ("dispatch_async", unsafeBitCast(async, to: UnsafeRawPointer.self)),
-        ("dispatch_barrier_async", unsafeBitCast(barrierAsync, to: UnsafeRawPointer.self)),
-        ("dispatch_sync", unsafeBitCast(sync, to: UnsafeRawPointer.self)),
-        ("dispatch_barrier_sync", unsafeBitCast(barrierSync, to: UnsafeRawPointer.self)),
-        ("dispatch_after", unsafeBitCast(after, to: UnsafeRawPointer.self)),
-      ]
+    private static var blocks: [CallTables.Entry] {
+      [async.entry, barrierAsync.entry, sync.entry, barrierSync.entry, after.entry]
     }
 
-    private static func after(
-      _ instant: UInt64, _ queue: OpaquePointer, _ block: UnsafeRawPointer
-    ) {
+    private static let async: Interposed<Async> = Interposed("dispatch_async") { queue, block in
+      guard let owner = owner(of: block) else { return async.original(queue, block) }
+      DispatchedBlock(block, on: queue, of: owner).submit()
+    }
+
+    private static let barrierAsync: Interposed<Async> = Interposed("dispatch_barrier_async") {
+      queue, block in
+      guard let owner = owner(of: block) else { return barrierAsync.original(queue, block) }
+      DispatchedBlock(block, on: queue, of: owner, isBarrier: true).submit()
+    }
+
+    private static let sync: Interposed<Async> = Interposed("dispatch_sync") { queue, block in
+      run(block, on: queue, by: dispatch_sync_f) { sync.original(queue, block) }
+    }
+
+    private static let barrierSync: Interposed<Async> = Interposed("dispatch_barrier_sync") {
+      queue, block in
+      run(block, on: queue, by: dispatch_barrier_sync_f) { barrierSync.original(queue, block) }
+    }
+
+    private static let after: Interposed<After> = Interposed("dispatch_after") {
+      instant, queue, block in
       guard instant != DispatchTimes.never, let owner = owner(of: block) else {
-        return originalAfter(instant, queue, block)
+        return after.original(instant, queue, block)
       }
       let work = DispatchedBlock(block, on: queue, of: owner)
       guard let delay = DispatchTimes.delay(until: instant, for: owner) else { return }
-      guard delay > .zero else { return work.hand() }
-      let delayed = TimedCallback(
-        "queue \"\(work.queueName)\"", begin: { work.hand() },
-        handBack: { work.hand(after: $0.wholeNanoseconds) })
-      if !owner.isVirtual || !owner.enqueue(delayed, after: delay) { delayed.handBack(delay) }
+      guard delay > .zero else { return work.submit() }
+      let callback = TimedCallback(
+        "queue \"\(work.queueName)\"", begin: { work.submit() },
+        handBack: { work.submit(after: $0.wholeNanoseconds) })
+      if !owner.isVirtual || !owner.enqueue(callback, after: delay) { callback.handBack(delay) }
     }
 
     /// A block that another thread may run while this one waits for it.
@@ -137,12 +109,14 @@ enum DispatchCalls {
       var owner: TaskOwner
     }
 
-    private static func sync(
-      _ queue: OpaquePointer, _ block: UnsafeRawPointer, _ original: Async,
-      _ function: (OpaquePointer, UnsafeMutableRawPointer?, dispatch_function_t) -> Void
+    /// Runs a block synchronously on a queue, on behalf of the test wherever it runs.
+    private static func run(
+      _ block: UnsafeRawPointer, on queue: OpaquePointer,
+      by function: (OpaquePointer, UnsafeMutableRawPointer?, dispatch_function_t) -> Void,
+      original: () -> Void
     ) {
       let handed = HandedBlock(block)
-      guard let owner, !handed.isItem else { return original(queue, block) }
+      guard let owner, !handed.isItem else { return original() }
       var awaited = AwaitedBlock(block: handed, owner: owner)
       withUnsafeMutablePointer(to: &awaited) { pointer in
         function(queue, pointer) {
@@ -153,77 +127,157 @@ enum DispatchCalls {
       }
     }
 
-    // MARK: Groups and work items
+    // MARK: - Groups and work items
 
-    private static var groups: Calls {
-      let async: ForGroup = { group, queue, block in
-        guard let owner = DispatchCalls.owner(of: block) else {
-          return DispatchCalls.originalGroupAsync(group, queue, block)
-        }
-        dispatch_group_enter(group)
-        DispatchedBlock(block, on: queue, of: owner, group: group).hand()
-      }
-      let notify: ForGroup = { group, queue, block in
-        guard let owner = DispatchCalls.owner(of: block) else {
-          return DispatchCalls.originalGroupNotify(group, queue, block)
-        }
-        let work = DispatchedBlock(block, on: queue, of: owner, isNotification: true)
-        Notifications.add(work, on: queue, to: group)
-      }
-      let leave: @convention(c) (OpaquePointer) -> Void = { group in
-        if TaskOwnership.shared.isEmpty {
-          dispatch_group_leave(group)
-        } else {
-          Notifications.leave(group)
-        }
-      }
-      let notifyOfItem: ForItem = { item, queue, block in
-        guard let owner = DispatchCalls.owner(of: block) else {
-          return DispatchCalls.originalBlockNotify(item, queue, block)
-        }
-        let work = DispatchedBlock(block, on: queue, of: owner, isNotification: true)
-        Notifications.add(work, on: queue, toItem: item)
-      }
-      return [
-        ("dispatch_group_async", unsafeBitCast(async, to: UnsafeRawPointer.self)),
-        ("dispatch_group_notify", unsafeBitCast(notify, to: UnsafeRawPointer.self)),
-        ("dispatch_group_leave", unsafeBitCast(leave, to: UnsafeRawPointer.self)),
-        ("dispatch_block_notify", unsafeBitCast(notifyOfItem, to: UnsafeRawPointer.self)),
-      ]
+    private typealias ForGroup =
+      @convention(c) (OpaquePointer, OpaquePointer, UnsafeRawPointer) -> Void
+    private typealias ForItem =
+      @convention(c) (UnsafeRawPointer, OpaquePointer, UnsafeRawPointer) -> Void
+    typealias OfObject = @convention(c) (OpaquePointer) -> Void
+
+    private static var groups: [CallTables.Entry] {
+      [groupAsync.entry, groupNotify.entry, groupLeave.entry, itemNotify.entry]
     }
 
-    // MARK: Times
-
-    private static var times: Calls {
-      let time: @convention(c) (UInt64, Int64) -> UInt64 = { DispatchTimes.time($0, $1) }
-      let wallTime: @convention(c) (UnsafePointer<timespec>?, Int64) -> UInt64 = {
-        DispatchTimes.wallTime($0, $1)
-      }
-      return [
-        ("dispatch_time", unsafeBitCast(time, to: UnsafeRawPointer.self)),
-        ("dispatch_walltime", unsafeBitCast(wallTime, to: UnsafeRawPointer.self)),
-      ]
+    private static let groupAsync: Interposed<ForGroup> = Interposed("dispatch_group_async") {
+      group, queue, block in
+      guard let owner = owner(of: block) else { return groupAsync.original(group, queue, block) }
+      dispatch_group_enter(group)
+      DispatchedBlock(block, on: queue, of: owner, group: group).submit()
     }
 
-    private typealias ItemWait = @convention(c) (UnsafeRawPointer, UInt64) -> Int
+    private static let groupNotify: Interposed<ForGroup> = Interposed("dispatch_group_notify") {
+      group, queue, block in
+      guard let owner = owner(of: block) else { return groupNotify.original(group, queue, block) }
+      let work = DispatchedBlock(block, on: queue, of: owner, isNotification: true)
+      Notifications.add(work, on: queue, to: group)
+    }
 
-    private static let originalItemWait = original("dispatch_block_wait", as: ItemWait.self)
+    private static let groupLeave: Interposed<OfObject> = Interposed("dispatch_group_leave") {
+      group in
+      if TaskOwnership.shared.isEmpty {
+        dispatch_group_leave(group)
+      } else {
+        Notifications.leave(group)
+      }
+    }
 
-    private static var waits: Calls {
-      let semaphore: @convention(c) (OpaquePointer, UInt64) -> Int = {
-        dispatch_semaphore_wait($0, DispatchTimes.realInstant($1))
+    private static let itemNotify: Interposed<ForItem> = Interposed("dispatch_block_notify") {
+      item, queue, block in
+      guard let owner = owner(of: block) else { return itemNotify.original(item, queue, block) }
+      let work = DispatchedBlock(block, on: queue, of: owner, isNotification: true)
+      Notifications.add(work, on: queue, toItem: item) { itemNotify.original(item, queue, $0) }
+    }
+
+    // MARK: - Times and waits
+
+    private static var times: [CallTables.Entry] { [time.entry, wallTime.entry] }
+
+    private static let time: Interposed<@convention(c) (UInt64, Int64) -> UInt64> = Interposed(
+      "dispatch_time"
+    ) { DispatchTimes.time($0, $1) }
+
+    private static let wallTime:
+      Interposed<@convention(c) (UnsafePointer<timespec>?, Int64) -> UInt64> = Interposed(
+        "dispatch_walltime"
+      ) { DispatchTimes.wallTime($0, $1) }
+
+    private typealias Wait = @convention(c) (OpaquePointer, UInt64) -> Int
+
+    private static var waits: [CallTables.Entry] {
+      [semaphoreWait.entry, groupWait.entry, itemWait.entry]
+    }
+
+    private static let semaphoreWait: Interposed<Wait> = Interposed("dispatch_semaphore_wait") {
+      dispatch_semaphore_wait($0, DispatchTimes.realInstant($1))
+    }
+
+    private static let groupWait: Interposed<Wait> = Interposed("dispatch_group_wait") {
+      dispatch_group_wait($0, DispatchTimes.realInstant($1))
+    }
+
+    private static let itemWait: Interposed<Wait> = Interposed("dispatch_block_wait") {
+      itemWait.original($0, DispatchTimes.realInstant($1))
+    }
+
+    // MARK: - Timers
+
+    private typealias Create =
+      @convention(c) (UnsafeRawPointer, UInt, UInt, OpaquePointer?) -> OpaquePointer?
+    private typealias SetTimer = @convention(c) (OpaquePointer, UInt64, UInt64, UInt64) -> Void
+    private typealias SetHandler = @convention(c) (OpaquePointer, UnsafeRawPointer?) -> Void
+
+    private static var timers: [CallTables.Entry] {
+      [sourceCreate.entry, setTimer.entry, setHandler.entry, setCancelHandler.entry]
+    }
+
+    nonisolated(unsafe) private static let timerType = UnsafeRawPointer(
+      RuntimeSymbol.address(of: "_dispatch_source_type_timer"))
+
+    private static let sourceCreate: Interposed<Create> = Interposed("dispatch_source_create") {
+      type, handle, mask, queue in
+      let source = sourceCreate.original(type, handle, mask, queue)
+      if type == timerType, let source, let owner {
+        DispatchTimerRegistry.add(DispatchTimer(source, on: queue, of: owner), for: source)
       }
-      let group: @convention(c) (OpaquePointer, UInt64) -> Int = {
-        dispatch_group_wait($0, DispatchTimes.realInstant($1))
+      return source
+    }
+
+    private static let setTimer: Interposed<SetTimer> = Interposed("dispatch_source_set_timer") {
+      source, start, interval, leeway in
+      if DispatchTimerRegistry.timer(source)?.set(start, interval) == true { return }
+      dispatch_source_set_timer(source, start, interval, leeway)
+    }
+
+    private static let setHandler: Interposed<SetHandler> = Interposed(
+      "dispatch_source_set_event_handler"
+    ) { source, block in
+      guard let timer = DispatchTimerRegistry.timer(source) else {
+        return setHandler.original(source, block)
       }
-      let item: ItemWait = {
-        DispatchCalls.originalItemWait($0, DispatchTimes.realInstant($1))
+      let replacement = timer.handler(block)
+      setHandler.original(source, replacement?.pointer)
+      replacement?.release()
+    }
+
+    private static let setCancelHandler: Interposed<SetHandler> = Interposed(
+      "dispatch_source_set_cancel_handler"
+    ) { source, block in
+      guard let timer = DispatchTimerRegistry.timer(source) else {
+        return setCancelHandler.original(source, block)
       }
-      return [
-        ("dispatch_semaphore_wait", unsafeBitCast(semaphore, to: UnsafeRawPointer.self)),
-        ("dispatch_group_wait", unsafeBitCast(group, to: UnsafeRawPointer.self)),
-        ("dispatch_block_wait", unsafeBitCast(item, to: UnsafeRawPointer.self)),
-      ]
+      let replacement = timer.cancelHandler(block)
+      setCancelHandler.original(source, replacement?.pointer)
+      replacement?.release()
+    }
+
+    private static var timerStates: [CallTables.Entry] {
+      [activate.entry, resume.entry, suspend.entry, cancel.entry, release.entry]
+    }
+
+    private static let activate: Interposed<OfObject> = Interposed("dispatch_activate") {
+      DispatchTimerRegistry.timer($0)?.activate()
+      activate.original($0)
+    }
+
+    private static let resume: Interposed<OfObject> = Interposed("dispatch_resume") {
+      DispatchTimerRegistry.timer($0)?.resume()
+      resume.original($0)
+    }
+
+    private static let suspend: Interposed<OfObject> = Interposed("dispatch_suspend") {
+      DispatchTimerRegistry.timer($0)?.suspend()
+      suspend.original($0)
+    }
+
+    private static let cancel: Interposed<OfObject> = Interposed("dispatch_source_cancel") {
+      DispatchTimerRegistry.timer($0)?.cancel()
+      cancel.original($0)
+    }
+
+    private static let release: Interposed<OfObject> = Interposed("dispatch_release") {
+      DispatchTimerRegistry.remove($0)?.wasReleased()
+      release.original($0)
     }
   }
 #endif

@@ -4,38 +4,37 @@ import ClocksSupport
   import Synchronization
   internal import CDispatch
 
-  /// A timer of Dispatch's that a test has made.
+  /// A dispatch timer of a test, whose handlers run on behalf of the test.
   ///
-  /// Its handlers run on behalf of the test. In virtual time the instants at which it fires are the
-  /// owner's, and Dispatch's timer is set when one has come: to fire at once. So all that Dispatch knows
-  /// of the source (its queue, its handlers, whether it is suspended) stays with Dispatch.
+  /// In virtual time the owner decides when the timer fires, and then sets the source to fire immediately. All
+  /// that Dispatch knows of the source (its queue, its handlers, its suspensions) stays with Dispatch.
   final class DispatchTimer: @unchecked Sendable {
     private let source: OpaquePointer
     private let owner: TaskOwner
     private let queueName: String
-    /// Guards what follows. Owners' locks are taken under it, and no user code is called.
+    /// Guards what follows. Owners' locks are taken under it; no user code is called.
     private let lock = Lock()
 
-    /// A source begins inactive, and may be suspended more than once.
+    /// A source begins inactive. It may be suspended several times.
     private var isActive = false
     private var suspensions = 0
     private var isOver = false
     private var hasHandler = false
     private var hasCancelHandler = false
 
-    /// When it fires next, as an instant of Dispatch's; `nil` if it does not, or not in virtual time.
+    /// The instant of Dispatch at which the timer fires next; `nil` if it does not fire in virtual time.
     private var next: UInt64?
-    /// The nanoseconds from one time to the next; `nil` if it fires once.
+    /// The nanoseconds between two firings; `nil` if the timer fires once.
     private var interval: UInt64?
-    /// What waits for the next time, while the timer runs.
+    /// The callback of the next firing, while the timer runs.
     private var pending: TimedCallback?
-    /// The number of the work that fired and has not begun; 0 if there is none.
+    /// The number of the handler's work that is due and has not begun; 0 if there is none.
     private var fired: UInt64 = 0
-    /// Whether it fired and was suspended before the handler had begun.
-    private var isOwed = false
-    /// The number of the work that the cancel handler is; 0 as long as it does not count.
+    /// Whether the timer fired, and was suspended before the handler began.
+    private var isDue = false
+    /// The number of the cancel handler's work; 0 until it counts.
     private var cancelling: UInt64 = 0
-    private var isCancelHandlerOwed = false
+    private var isCancelHandlerDue = false
 
     init(_ source: OpaquePointer, on queue: OpaquePointer?, of owner: TaskOwner) {
       self.source = source
@@ -47,9 +46,9 @@ import ClocksSupport
 
     private var runs: Bool { isActive && suspensions == 0 && !isOver }
 
-    // MARK: - What is called
+    // MARK: - Functions of Dispatch
 
-    /// `dispatch_source_set_timer`. Says whether the timer's time is virtual.
+    /// Does the work of `dispatch_source_set_timer` in virtual time, and returns whether time is virtual.
     func set(_ start: UInt64, _ interval: UInt64) -> Bool {
       lock.withLock {
         forgetNext()
@@ -58,7 +57,7 @@ import ClocksSupport
         next = DispatchTimes.delay(until: start, for: owner).map {
           DispatchTimes.instant(after: $0, for: owner)
         }
-        // What it was set to before is forgotten.
+        // The source forgets its former times.
         dispatch_source_set_timer(source, DispatchTimes.never, DispatchTimes.never, 0)
         if runs { wait() }
         return true
@@ -76,14 +75,14 @@ import ClocksSupport
     func cancel() {
       lock.withLock {
         guard !isOver else { return }
-        isCancelHandlerOwed = hasCancelHandler
+        isCancelHandlerDue = hasCancelHandler
         if isActive, suspensions == 0 { countCancelHandler() }
         end()
       }
     }
 
-    /// Nobody knows the source any more.
-    func isReleased() { lock.withLock(end) }
+    /// Ends the timer, whose source the test has released.
+    func wasReleased() { lock.withLock(end) }
 
     private func change(_ body: () -> Void) {
       lock.withLock {
@@ -103,17 +102,17 @@ import ClocksSupport
     }
 
     private func countCancelHandler() {
-      guard isCancelHandlerOwed else { return }
-      isCancelHandlerOwed = false
+      guard isCancelHandlerDue else { return }
+      isCancelHandlerDue = false
       cancelling = owner.workBegan(on: queueName)
     }
 
-    // MARK: - Its times
+    // MARK: - Firing
 
     private func forgetNext() {
       stopWaiting()
       next = nil
-      isOwed = false
+      isDue = false
       if fired != 0 { owner.workEnded(fired) }
       fired = 0
     }
@@ -128,18 +127,18 @@ import ClocksSupport
       guard fired != 0 else { return }
       owner.workEnded(fired)
       fired = 0
-      isOwed = true
+      isDue = true
     }
 
     private func goOn() {
-      if isOwed {
-        isOwed = false
+      if isDue {
+        isDue = false
         fired = owner.workBegan(on: queueName)
       }
       wait()
     }
 
-    /// Waits for the next time, if there is one.
+    /// Waits until the next firing, if there is one.
     private func wait() {
       guard let next, let delay = DispatchTimes.delay(until: next, for: owner) else { return }
       guard delay > .zero else { return fire() }
@@ -157,11 +156,11 @@ import ClocksSupport
       }
     }
 
-    /// The next time has come.
+    /// Makes the source fire, and waits until the next firing.
     private func fire() {
       guard let due = next else { return }
       next = interval.map { interval in
-        // A timer that was suspended has missed some of its times.
+        // A timer that was suspended skips the firings that it has missed.
         var next = due + interval
         let now = DispatchTimes.instant(after: .zero, for: owner)
         if next <= now { next += (now - next) / interval * interval + interval }
@@ -178,7 +177,7 @@ import ClocksSupport
       lock.withLock { waitInRealTime(for: delay) }
     }
 
-    /// Leaves the next time, and all after it, to Dispatch.
+    /// Leaves all further firings to Dispatch, in real time.
     private func waitInRealTime(for delay: Duration) {
       pending = nil
       next = nil
@@ -186,51 +185,54 @@ import ClocksSupport
       dispatch_source_set_timer(source, start, interval ?? DispatchTimes.never, 0)
     }
 
-    // MARK: - Its handlers
+    // MARK: - Handlers
 
-    /// The handler that Dispatch is given in place of a block; to be released.
+    /// Returns the block that replaces an event handler; the caller releases it.
     func handler(_ block: UnsafeRawPointer?) -> HandedBlock? {
       lock.withLock { hasHandler = block != nil }
-      guard let block else { return nil }
-      let kept = KeptBlock(block)
-      return HandedBlock { [self] in
-        let number = lock.withLock {
-          defer {
-            fired = 0
-            isOwed = false
-          }
-          return fired != 0 ? fired : owner.workBegan(on: queueName)
-        }
-        DispatchedBlock.runBlock(of: owner) { kept.block() }
-        owner.workEnded(number)
+      return replacement(for: block) { [self] in
+        defer { (fired, isDue) = (0, false) }
+        return fired
       }
     }
 
-    /// The same for the handler that runs when the timer was cancelled.
+    /// Returns the block that replaces a cancel handler; the caller releases it.
     func cancelHandler(_ block: UnsafeRawPointer?) -> HandedBlock? {
       lock.withLock { hasCancelHandler = block != nil }
+      return replacement(for: block) { [self] in
+        isCancelHandlerDue = false
+        return cancelling
+      }
+    }
+
+    /// Returns a block that runs another one on behalf of the test, as work that counts.
+    ///
+    /// - Parameter begin: Returns the number of the work if it counts already, and else 0. Called under the lock.
+    private func replacement(
+      for block: UnsafeRawPointer?, begin: @escaping () -> UInt64
+    ) -> HandedBlock? {
       guard let block else { return nil }
-      let kept = KeptBlock(block)
+      let retained = RetainedBlock(block)
       return HandedBlock { [self] in
         let number = lock.withLock {
-          isCancelHandlerOwed = false
-          return cancelling != 0 ? cancelling : owner.workBegan(on: queueName)
+          let number = begin()
+          return number != 0 ? number : owner.workBegan(on: queueName)
         }
-        DispatchedBlock.runBlock(of: owner) { kept.block() }
+        DispatchedBlock.runBlock(of: owner) { retained.block() }
         owner.workEnded(number)
       }
     }
   }
 
-  /// A block for as long as somebody knows this.
-  private final class KeptBlock {
+  /// A block that is retained as long as this object lives.
+  private final class RetainedBlock {
     let block: HandedBlock
-    init(_ block: UnsafeRawPointer) { self.block = HandedBlock(keeping: block) }
+    init(_ block: UnsafeRawPointer) { self.block = HandedBlock(retaining: block) }
     deinit { block.release() }
   }
 
   extension DispatchTimes {
-    /// The instant that is a while after an owner's present.
+    /// Returns an instant after an owner's present.
     fileprivate static func instant(after delay: Duration, for owner: TaskOwner) -> UInt64 {
       let present = presentUptime(of: owner)
       let (sum, overflow) = present.addingReportingOverflow(UInt64(delay.wholeNanoseconds))
@@ -238,12 +240,13 @@ import ClocksSupport
     }
   }
 
-  /// The timers of all tests.
+  /// The dispatch timers of all tests.
   enum DispatchTimerRegistry {
+    /// A leaf: nothing is locked under it.
     private static let lock = Lock()
     @exclusivity(unchecked) nonisolated(unsafe) private static var timers:
       [OpaquePointer: DispatchTimer] = [:]
-    /// Their number, for a look without the lock.
+    /// The number of timers, which is read without the lock.
     private static let count = Atomic(0)
 
     static func add(_ timer: DispatchTimer, for source: OpaquePointer) {

@@ -1,13 +1,14 @@
 #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
-  import Glibc
+  import ClocksSupport
   internal import CDispatch
 
-  /// Dispatch's instants, which are numbers (`time_internal.h` of libdispatch): nanoseconds of the
-  /// monotonic clock; or, negated, of the date.
+  /// The instants of Dispatch: nanoseconds of the monotonic clock, or negated nanoseconds of the date.
+  ///
+  /// Source: `time_internal.h` of libdispatch.
   enum DispatchTimes {
     static let now: UInt64 = 0
     static let never = UInt64.max
-    /// The present by the date.
+    /// The present, measured by the date.
     static let wallNow = UInt64.max - 1
 
     /// The owner of the current thread, if its time is virtual.
@@ -18,7 +19,7 @@
       return owner
     }
 
-    /// `dispatch_time`.
+    /// Replaces `dispatch_time`.
     static func time(_ base: UInt64, _ delta: Int64) -> UInt64 {
       guard base == now || base == wallNow, let owner = virtualOwner else {
         return dispatch_time(base, delta)
@@ -27,7 +28,7 @@
       return dispatch_time(read(CLOCK_MONOTONIC, of: owner), delta)
     }
 
-    /// `dispatch_walltime`.
+    /// Replaces `dispatch_walltime`.
     static func wallTime(_ base: UnsafePointer<timespec>?, _ delta: Int64) -> UInt64 {
       guard base == nil, let owner = virtualOwner,
         var date = owner.reading(of: CLOCK_REALTIME, isDate: true)
@@ -35,7 +36,7 @@
       return dispatch_walltime(&date, delta)
     }
 
-    /// How far an instant is from an owner's present, not below zero; `nil` if it never comes.
+    /// Returns how far an instant is from an owner's present, not below zero; `nil` if it never comes.
     static func delay(until instant: UInt64, for owner: TaskOwner) -> Duration? {
       guard instant != never else { return nil }
       guard instant != now, instant != wallNow else { return .zero }
@@ -47,8 +48,9 @@
       return value > present ? .nanoseconds(Int64(clamping: value - present)) : .zero
     }
 
-    /// An instant for those who wait in real time: as far from the real present as the given one is from
-    /// the virtual one.
+    /// Returns the instant until which to wait in real time.
+    ///
+    /// It is as far from the real present as the given instant is from the virtual one.
     static func realInstant(_ instant: UInt64) -> UInt64 {
       guard instant != now, instant != never, let owner = virtualOwner,
         let delay = delay(until: instant, for: owner)
@@ -56,7 +58,7 @@
       return dispatch_time(now, delay.wholeNanoseconds)
     }
 
-    /// What the monotonic clock reads for an owner.
+    /// Returns the reading of the monotonic clock for an owner.
     static func presentUptime(of owner: TaskOwner) -> UInt64 { read(CLOCK_MONOTONIC, of: owner) }
 
     private static func read(
@@ -71,7 +73,7 @@
       return UInt64(max(0, reading.tv_sec)) * 1_000_000_000 + UInt64(reading.tv_nsec)
     }
 
-    /// Whether these numbers are what they are thought to be here.
+    /// Whether instants have the known representation.
     static let areReadable: Bool = {
       func reading(_ clock: clockid_t) -> UInt64 {
         var reading = timespec()
@@ -82,14 +84,14 @@
       let uptime = dispatch_time(now, 0)
       let date = 0 &- dispatch_walltime(nil, 0)
       let after = (reading(CLOCK_MONOTONIC), reading(CLOCK_REALTIME))
-      // The date may be set at any moment.
+      // The system's date may be set while this runs.
       let isDate = date >= before.1 && date <= after.1 || after.1 < before.1
       return uptime >= before.0 && uptime <= after.0 && isDate
     }()
   }
 
   extension Duration {
-    /// In whole nanoseconds; at the end of the range it stays there.
+    /// The whole nanoseconds, clamped to the range of `Int64`.
     var wholeNanoseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000) }
   }
 #endif

@@ -1,37 +1,39 @@
+import ClocksSupport
+
 #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
   internal import CDispatch
 
-  /// Work that a test has handed to a queue of Dispatch's.
+  /// A block that a test has submitted to a dispatch queue, and that runs on behalf of the test.
   ///
-  /// It *counts* from when nothing but the queue decides when it runs, until it has run: so long the
-  /// test is not idle. It runs on behalf of the test.
+  /// The block *counts* from when only the queue decides when it runs, until it has run. The test is not idle
+  /// meanwhile.
   final class DispatchedBlock: @unchecked Sendable {
     let owner: TaskOwner
     private let queue: OpaquePointer
     private var block: HandedBlock?
     /// Whether Dispatch is to run the block alone on the queue.
     private let isBarrier: Bool
-    /// The group that is left when the block has run.
+    /// The group to leave when the block has run.
     private let group: OpaquePointer?
-    /// Its number with the owner; 0 as long as it does not count.
-    var number: UInt64 = 0
-    /// Whether it waits for a group, or for a work item. `Notifications` guards the number then.
+    /// The block's number with the owner; 0 until it counts.
+    fileprivate var number: UInt64 = 0
+    /// Whether the block waits for a group or a work item. The lock of `Notifications` guards the number then.
     private let isNotification: Bool
 
-    /// Keeps a block; the group must have been entered for it.
+    /// Retains the block, the queue and the group, which the caller must have entered for it.
     init(
       _ block: UnsafeRawPointer, on queue: OpaquePointer, of owner: TaskOwner,
       isBarrier: Bool = false, group: OpaquePointer? = nil, isNotification: Bool = false
     ) {
       self.owner = owner
       self.queue = queue
-      let block = HandedBlock(keeping: block)
+      let block = HandedBlock(retaining: block)
       self.block = block
       self.isBarrier = isBarrier || block.isBarrier
       self.group = group
       self.isNotification = isNotification
-      DispatchObject.keep(queue)
-      group.map(DispatchObject.keep)
+      DispatchObject.retain(queue)
+      group.map(DispatchObject.retain)
     }
 
     deinit {
@@ -43,15 +45,15 @@
     /// The label of the queue, for reports.
     var queueName: String { DispatchObject.label(of: queue) }
 
-    /// Counts from now on.
-    func count() {
+    /// Makes the block count.
+    private func count() {
       guard number == 0 else { return }
       number = owner.workBegan(on: queueName)
-      if let block, block.isItem { Notifications.itemIsHandedOver(block.pointer) }
+      if let block, block.isItem { Notifications.itemWasSubmitted(block.pointer) }
     }
 
-    /// Hands it to its queue, and counts from now on.
-    func hand() {
+    /// Submits the block to its queue, and makes it count.
+    func submit() {
       count()
       let pointer = Unmanaged.passRetained(self).toOpaque()
       if isBarrier {
@@ -61,29 +63,29 @@
       }
     }
 
-    /// Has Dispatch hand it to its queue after a while of real time; it counts when it begins.
-    func hand(after nanoseconds: Int64) {
+    /// Submits the block to its queue after real time has passed. The block counts when it begins.
+    func submit(after nanoseconds: Int64) {
       let pointer = Unmanaged.passRetained(self).toOpaque()
       dispatch_after_f(dispatch_time(0, nanoseconds), queue, pointer) { DispatchedBlock.run($0) }
     }
 
-    /// Runs it, where Dispatch has been given the pointer to it.
+    /// Runs the block whose retained pointer Dispatch was given.
     static func run(_ pointer: UnsafeMutableRawPointer?) {
       guard let pointer else { return }
       Unmanaged<DispatchedBlock>.fromOpaque(pointer).takeRetainedValue().run()
     }
 
-    func run() {
+    fileprivate func run() {
       if isNotification {
-        Notifications.begins(self)
-        if let block, block.isItem { Notifications.itemIsHandedOver(block.pointer) }
+        Notifications.begin(self)
+        if let block, block.isItem { Notifications.itemWasSubmitted(block.pointer) }
       } else {
         count()
       }
       DispatchedBlock.runBlock(of: owner) {
         block?()
         if let block, block.isItem { Notifications.itemHasRun(block.pointer) }
-        // What it holds is let go of on behalf of the test, too.
+        // What the block retains is released on behalf of the test, too.
         block?.release()
         block = nil
       }
@@ -91,13 +93,133 @@
       owner.workEnded(number)
     }
 
-    /// Runs somebody's code on behalf of an owner.
+    /// Runs user code on behalf of an owner.
     static func runBlock(of owner: TaskOwner, _ body: () -> Void) {
       var context = ThreadContext(owner: owner, isInJob: true, isOnQueue: true)
       context.run { _ in body() }
       guard !context.ownersAwaitingEnd.isEmpty else { return }
       ExternalTaskRegistry.look()
       for owner in context.ownersAwaitingEnd { owner.externallyStartedJobEnded(on: nil) }
+    }
+  }
+
+  /// The blocks that begin when a group is empty, or when a work item has run.
+  ///
+  /// A block does not count until then: what it waits for may itself wait for time to move.
+  enum Notifications {
+    /// Guards what follows, and the numbers of such blocks. Owners' locks are taken under it; no user code is
+    /// called.
+    private static let lock = Lock()
+    /// The blocks that wait for each group that is not empty.
+    @exclusivity(unchecked) nonisolated(unsafe) private static var ofGroups:
+      [OpaquePointer: [DispatchedBlock]] = [:]
+    /// The blocks that wait for each work item that has not been submitted to a queue.
+    @exclusivity(unchecked) nonisolated(unsafe) private static var ofItems:
+      [UnsafeRawPointer: [DispatchedBlock]] = [:]
+    /// How often each item is on a queue.
+    @exclusivity(unchecked) nonisolated(unsafe) private static var submittedItems:
+      [UnsafeRawPointer: Int] = [:]
+
+    // MARK: - Groups
+
+    /// Submits a block when a group is empty.
+    static func add(_ work: DispatchedBlock, on queue: OpaquePointer, to group: OpaquePointer) {
+      lock.withLock {
+        ofGroups[group, default: []].append(work)
+        dispatch_group_notify_f(group, queue, Unmanaged.passRetained(work).toOpaque()) {
+          DispatchedBlock.run($0)
+        }
+        countIfEmpty(group)
+      }
+    }
+
+    /// Leaves a group.
+    static func leave(_ group: OpaquePointer) {
+      lock.withLock {
+        dispatch_group_leave(group)
+        countIfEmpty(group)
+      }
+    }
+
+    private static func countIfEmpty(_ group: OpaquePointer) {
+      guard ofGroups[group] != nil, dispatch_group_wait(group, 0) == 0 else { return }
+      for work in ofGroups.removeValue(forKey: group) ?? [] { work.countNotification() }
+    }
+
+    // MARK: - Work items
+
+    /// Submits a block when a work item has run.
+    ///
+    /// - Parameter notify: The C function, which retains the block that it is given.
+    static func add(
+      _ work: DispatchedBlock, on queue: OpaquePointer, toItem item: UnsafeRawPointer,
+      by notify: (UnsafeRawPointer) -> Void
+    ) {
+      lock.withLock {
+        if HandedBlock(item).hasRun || submittedItems[item] != nil {
+          work.countNotification()
+        } else {
+          ofItems[item, default: []].append(work)
+        }
+      }
+      let block = HandedBlock { work.run() }
+      notify(block.pointer)
+      block.release()
+    }
+
+    /// Notes that a work item is on a queue.
+    static func itemWasSubmitted(_ item: UnsafeRawPointer) {
+      lock.withLock {
+        submittedItems[item, default: 0] += 1
+        for work in ofItems.removeValue(forKey: item) ?? [] { work.countNotification() }
+      }
+    }
+
+    /// Notes that a work item has run.
+    static func itemHasRun(_ item: UnsafeRawPointer) {
+      lock.withLock {
+        let count = (submittedItems[item] ?? 1) - 1
+        submittedItems[item] = count == 0 ? nil : count
+      }
+    }
+
+    /// Makes a block count that begins now, also if what it waited for was not seen.
+    static func begin(_ work: DispatchedBlock) {
+      lock.withLock {
+        for (group, waiting) in ofGroups { forget(work, waiting) { ofGroups[group] = $0 } }
+        for (item, waiting) in ofItems { forget(work, waiting) { ofItems[item] = $0 } }
+        work.countNotification()
+      }
+    }
+
+    private static func forget(
+      _ work: DispatchedBlock, _ waiting: [DispatchedBlock], _ store: ([DispatchedBlock]?) -> Void
+    ) {
+      guard let place = waiting.firstIndex(where: { $0 === work }) else { return }
+      var rest = waiting
+      rest.remove(at: place)
+      store(rest.isEmpty ? nil : rest)
+    }
+  }
+
+  extension DispatchedBlock {
+    /// Makes the block count. Requires the lock of `Notifications`.
+    fileprivate func countNotification() {
+      if number == 0 { number = owner.workBegan(on: queueName) }
+    }
+  }
+
+  /// The functions that Dispatch has for all of its objects.
+  enum DispatchObject {
+    static let retain = function("dispatch_retain")
+    static let release = function("dispatch_release")
+
+    static func label(of queue: OpaquePointer) -> String {
+      String(cString: dispatch_queue_get_label(queue))
+    }
+
+    private static func function(_ name: String) -> DispatchCalls.OfObject {
+      RuntimeSymbol.function(name, as: DispatchCalls.OfObject.self)!
     }
   }
 #endif

@@ -1,18 +1,18 @@
 import ClocksSupport
 
-// The runtime asks a hook, if one is set, before it does what the hook's name says, and hands it the
-// function that would do it. A hook is one pointer, which is written at once: a thread that reads it
-// finds ours or none.
+// The runtime calls a hook, if one is set, before it does what the hook's name says. The hook receives the
+// function that would do it. A hook is one pointer, which is written atomically: a thread that reads it finds
+// our function or none.
 //
-// | hook (all since Swift 5.5 but where noted) | asked for |
+// | hook (all since Swift 5.5 except where noted) | called for |
 // |---|---|
 // | `enqueueGlobal` | a job on the default executor; since 6.2 not for `Task.yield` |
-// | `enqueueGlobalWithDelay`, `…WithDeadline` | a sleep; since 6.2 only if the default executor cannot |
+// | `enqueueGlobalWithDelay`, `…WithDeadline` | a sleep; since 6.2 only if the default executor cannot sleep |
 // | `enqueueMainExecutor` | a job on the main actor, in some runtimes |
 // | `getMainExecutor`, `isMainExecutor` (6.1) | the main actor's executor |
 //
-// Why `@convention(thin)`: the hooks are Swift functions without a context, which the runtime calls
-// in Swift's way and not in C's.
+// Why `@convention(thin)`: the hooks are Swift functions without a context, which the runtime calls by Swift's
+// calling convention.
 
 extension RuntimeHooks {
   private typealias Enqueue = @convention(thin) (UnownedJob) -> Void
@@ -28,20 +28,13 @@ extension RuntimeHooks {
   private typealias IsMain = @convention(thin) (UnownedSerialExecutor) -> Bool
   private typealias IsMainHook = @convention(thin) (UnownedSerialExecutor, IsMain) -> Bool
 
-  /// Where the runtime, or another library of this process, keeps what has the name.
-  static func symbol(_ name: String) -> UnsafeMutableRawPointer? {
-    // Why the handle is never closed: it stands for the process itself.
-    dlsym(dlopen(nil, RTLD_NOW), name)
-  }
-
   private static func slot<Hook>(
     _ name: String, of _: Hook.Type
   ) -> UnsafeMutablePointer<Hook>? {
-    symbol("swift_task_\(name)_hook")?.assumingMemoryBound(to: Hook.self)
+    RuntimeSymbol.address(of: "swift_task_\(name)_hook")?.assumingMemoryBound(to: Hook.self)
   }
 
-  /// Has the runtime ask us for every job on the default executor and for every sleep, as far as it
-  /// asks anybody; says whether that could be done.
+  /// Sets the hooks for jobs and for sleeps, and returns whether that worked.
   static func setHooks() -> Bool {
     guard let enqueue = slot("enqueueGlobal", of: EnqueueHook?.self) else { return false }
     _ = (poolExecutor, mainExecutor, mainReference)
@@ -53,13 +46,13 @@ extension RuntimeHooks {
     return true
   }
 
-  /// Has the runtime ask us for every sleep, as far as it asks anybody.
+  /// Sets the hooks for sleeps.
   ///
-  /// That these hooks are set is also how other code can see that sleeps may take no real time: a
-  /// library that has timers of its own, as TimeoutTask does, gives them up then.
+  /// They also tell other code that sleeps may take no real time: a library that has timers of its own, as
+  /// TimeoutTask has, does not use them then.
   static func setDelayHooks() {
-    // The runtime's own functions for delays are never called: once the default executor is ours,
-    // they would ask it to sleep, and it cannot.
+    // The hooks never call the runtime's own functions. Those would ask the default executor to sleep, which
+    // is ours, and cannot.
     slot("enqueueGlobalWithDelay", of: DelayHook?.self)?.pointee = { nanoseconds, job, _ in
       RuntimeHooks.delay(job, by: .nanoseconds(Int64(clamping: nanoseconds)))
     }
@@ -69,14 +62,13 @@ extension RuntimeHooks {
     }
   }
 
-  /// Has the runtime take an executor of ours for that of the main actor; says whether that could be
-  /// done.
+  /// Sets the hooks by which the runtime finds the main actor's executor, and returns whether that worked.
   static func setMainHooks() -> Bool {
     guard
       let getMain = slot("getMainExecutor", of: GetMainHook?.self),
       let isMain = slot("isMainExecutor", of: IsMainHook?.self)
     else { return false }
-    // The executor that was there before is still the main one, for whoever has it already.
+    // Code that got the prior executor before must still find that it is the main one.
     isMain.pointee = { executor, original in
       RuntimeHooks.isMainExecutor(executor) || original(executor)
     }
@@ -95,14 +87,14 @@ extension RuntimeHooks {
     _ seconds: UnsafeMutablePointer<Int64>, _ nanoseconds: UnsafeMutablePointer<Int64>,
     _ clock: CInt)
 
-  /// Has a job run after a while: this is how `Task.sleep(nanoseconds:)` ends.
+  /// Runs a job after a delay: this ends `Task.sleep(nanoseconds:)`.
   private static func delay(_ job: UnownedJob, by delay: Duration) {
-    // It is measured by the clock that goes on while the system sleeps.
+    // The runtime measures it by the clock that goes on while the system sleeps.
     if delayVirtually(job, by: delay, clock: .continuous) { return }
     runElsewhere(job, after: delay)
   }
 
-  /// Has a job run at a deadline: this is how all other sleeps end on the runtime's clocks.
+  /// Runs a job at a deadline: this ends all other sleeps on the runtime's clocks.
   private static func delay(
     _ job: UnownedJob, until deadline: (seconds: Int64, nanoseconds: Int64), clock: CInt
   ) {
@@ -110,7 +102,7 @@ extension RuntimeHooks {
     readClock(&now.seconds, &now.nanoseconds, clock)
     let left = Duration(deadline) - Duration(now)
     let kind: ClockKind = clock == 1 ? .continuous : .suspending
-    if delayVirtually(job, by: meantDelay(left, of: runningOwner), clock: kind) { return }
+    if delayVirtually(job, by: intendedDelay(left, of: runningOwner), clock: kind) { return }
     runElsewhere(job, after: left)
   }
 }
@@ -118,5 +110,75 @@ extension RuntimeHooks {
 extension Duration {
   fileprivate init(_ reading: (seconds: Int64, nanoseconds: Int64)) {
     self = .seconds(reading.seconds) + .nanoseconds(reading.nanoseconds)
+  }
+}
+
+// MARK: - Un-injected sleeps
+
+// The runtime ends a sleep on its own clocks by a job that it enqueues with a delay.
+
+extension RuntimeHooks {
+  /// Returns the task that a job belongs to; `nil` for an actor drain.
+  static func delayedTask(_ job: UnownedJob) -> UnownedTask? {
+    taskID(of: job) == 0 ? nil : UnownedTask(job: job)
+  }
+
+  /// Returns the owner of a task that is the current one or about to be delayed, if its time is virtual.
+  static func virtualOwner(of task: UnownedTask) -> TaskOwner? {
+    guard !TaskOwnership.shared.isEmpty else { return nil }
+    let running = runningOwner
+    let owner =
+      task.id == UnownedTask.currentID
+      ? running : TaskOwnership.shared.owner(ofReadyJob: task.id, on: running).owner
+    return owner?.isVirtual == true ? owner : nil
+  }
+
+  /// Delays a job in virtual time, and returns `false` if the waiting task's time is real.
+  static func delayVirtually(
+    _ job: UnownedJob, by delay: @autoclosure () -> Duration, clock: ClockKind
+  ) -> Bool {
+    guard let task = UnownedTask.current ?? delayedTask(job), let owner = virtualOwner(of: task)
+    else { return false }
+    owner.enqueue(DelayedJob(job: job, task: task.job, delay: delay(), clock: clock))
+    return true
+  }
+
+  /// Tells the owner of a task, if it has one, that the task sleeps in real time.
+  static func noteRealSleep(_ job: UnownedJob, for delay: @autoclosure () -> Duration?) {
+    guard !TaskOwnership.shared.isEmpty, let task = UnownedTask.current ?? delayedTask(job),
+      let owner = TaskOwnership.shared.knownOwner(of: task.id), let delay = delay()
+    else { return }
+    owner.sleepsInRealTime(task.id, for: delay)
+  }
+
+  /// Captures an unowned job that is to run later, if the thread captures its next job.
+  static func captureDelayed(_ job: UnownedJob) -> Bool {
+    guard let context = ThreadContext.current, case .next = context.pointee.capture else {
+      return false
+    }
+    context.pointee.capture = .job(job)
+    return true
+  }
+
+  /// Returns the delay that the caller intended.
+  ///
+  /// The given delay is the difference of a deadline and a clock that was read after the deadline was computed.
+  ///
+  /// - Parameter owner: The owner of the task that has read the clock.
+  static func intendedDelay(_ delay: Duration, of owner: TaskOwner?) -> Duration {
+    RuntimeClocks.areVirtual(for: owner) ? delay : delay.roundedUpAfterReadingTheClockTwice
+  }
+}
+
+extension Duration {
+  /// The delay, rounded up to three or four digits.
+  ///
+  /// A delay that was computed from two readings of a clock is a little shorter than intended.
+  var roundedUpAfterReadingTheClockTwice: Duration {
+    var unit: Int128 = 1_000_000_000_000
+    while unit * 10_000 <= attoseconds { unit *= 10 }
+    let (quotient, remainder) = attoseconds.quotientAndRemainder(dividingBy: unit)
+    guard remainder > 0 else { return self }
+    return Duration(attoseconds: (quotient + 1) * unit)
   }
 }

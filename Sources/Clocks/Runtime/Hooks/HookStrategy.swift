@@ -1,40 +1,29 @@
 import ClocksSupport
+import Synchronization
 
-/// The ways in which the door to the Swift runtime can be opened. Which of them there are is found
-/// out when it is opened, by what the runtime has, and never by its version.
+/// The ways in which the hooks can be installed.
+///
+/// Which of them work is found out during installation, by what the runtime has, and never by its version.
 enum HookStrategy: String, CaseIterable, Sendable {
-  /// Executors of ours take the places of the runtime's, through an interface that only programs
-  /// built with the runtime's own module can use.
+  /// Replaces the runtime's executors through an interface that needs the runtime's own module.
   case spi
-  /// The same, through the function behind that interface, which is looked up by its name.
+  /// Replaces the runtime's executors through the function behind that interface, looked up by its name.
   case create
-  /// The hooks; and the default executor is replaced where the runtime keeps it, which is searched
-  /// for.
+  /// Sets the runtime's hooks, and replaces the default executor where the runtime stores it.
   case scan
-  /// The same, but for runtimes without a hook for the main executor: its methods are replaced in
-  /// their table.
+  /// Like `scan`, for runtimes without a hook for the main actor: replaces the methods of its executor.
   case table
-  /// The runtime's hooks for jobs and delays, and nothing else.
+  /// Sets the runtime's hooks for jobs and delays, and nothing else.
   case hook
-  /// The door stays shut.
+  /// Installs nothing.
   case none
 
-  /// The way that this process is to try first.
-  ///
-  /// If it cannot be gone here, the next best one is: what came of it is measured afterwards.
-  static var wanted: HookStrategy {
-    if let name = Environment.door {
-      guard let door = HookStrategy(rawValue: name) else { refuse(name) }
-      return door
+  /// The strategy to try first. If it fails, the next best one is tried; the self-test measures the result.
+  static var preferred: HookStrategy {
+    if let name = Environment.hookStrategy {
+      guard let strategy = HookStrategy(rawValue: name) else { refuse(name) }
+      return strategy
     }
-    switch SchedulerCapability.highestAllowed {
-    case .executors: return best
-    case .enqueueHook: return .hook
-    case .patience: return .none
-    }
-  }
-
-  private static var best: HookStrategy {
     #if os(Linux) && compiler(>=6.3)
       return .spi
     #else
@@ -42,11 +31,73 @@ enum HookStrategy: String, CaseIterable, Sendable {
     #endif
   }
 
-  /// Ends the process, because whoever set the variable wants to know at once.
+  /// Ends the process, because a misspelt variable must not go unnoticed.
   private static func refuse(_ name: String) -> Never {
     let names = allCases.map(\.rawValue).joined(separator: ", ")
     var text = "error: CLOCKS_DOOR is \"\(name)\", but can only be one of: \(names)\n"
     text.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
     _exit(2)
+  }
+}
+
+extension RuntimeHooks {
+  /// Installs the hooks if they are not installed yet, and tests what passes through them. Thread-safe.
+  ///
+  /// They are never removed.
+  @inline(__always)
+  static func install() { _ = selfTest }
+
+  /// Installs the hooks, and runs no self-test, because there may be no task yet. Thread-safe.
+  static func installAtLoad() { _ = installed }
+
+  /// The strategy by which the hooks were installed.
+  private static let installed: HookStrategy = {
+    ThreadContext.prepare()
+    RuntimeFunctions.prepare()
+    let strategy = install(by: HookStrategy.preferred)
+    TaskStatus.prepare()
+    if strategy != .none && strategy != .hook {
+      JobRuns.redirect()
+      TaskCreation.redirect()
+      DispatchCalls.redirect()
+    }
+    return strategy
+  }()
+
+  /// What passes through the hooks. Thread-safe.
+  static let selfTest: SchedulingSelfTest = {
+    let selfTest = SchedulingSelfTest(installed)
+    isTested.store(true, ordering: .releasing)
+    return selfTest
+  }()
+
+  /// The self-test, if it has run already.
+  static var knownSelfTest: SchedulingSelfTest? {
+    isTested.load(ordering: .acquiring) ? selfTest : nil
+  }
+
+  private static let isTested = Atomic(false)
+
+  /// Installs the hooks by a strategy or the next best one, and returns the one that worked.
+  private static func install(by preferred: HookStrategy) -> HookStrategy {
+    guard preferred != .none else { return .none }
+    PriorExecutors.remember()
+    #if os(Linux) && compiler(>=6.3)
+      if preferred == .spi {
+        replaceExecutors()
+        // Never called, because our executor can sleep. They are a sign for other libraries.
+        setDelayHooks()
+        return .spi
+      }
+    #endif
+    guard setHooks() else { return .none }
+    guard preferred != .hook else { return .hook }
+    if preferred == .create, createExecutors() { return .create }
+    let isMainHooked = preferred != .table && setMainHooks()
+    let isMainReplaced = !isMainHooked && replaceMainMethods()
+    let isPoolReplaced = replaceDefaultExecutor()
+    if isMainReplaced { return .table }
+    if isPoolReplaced { return .scan }
+    return createExecutors() ? .create : .hook
   }
 }

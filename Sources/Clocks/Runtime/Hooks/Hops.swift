@@ -1,14 +1,14 @@
-// The runtime runs most hops of a task to an actor and back without telling anybody: the task simply goes
-// on, on the same thread. A task that was given an executor to prefer comes back to that executor after
-// each of them, and an actor that it finds idle is run by a job of its own. So a task of ours whose
-// every hop matters is given one, when it is made.
-//
-// Source: `swift_task_switch` and `DefaultActorImpl` in the Swift runtime (`Actor.cpp`), and the records
-// of options in `TaskOptions.h`, as of Swift 6.3.1.
-
-/// What is needed so that every hop of a task comes through the door.
+/// What every hop of a task needs to pass through the hooks.
+///
+/// The runtime runs most hops of a task to an actor and back without enqueuing a job: the task continues on the
+/// same thread. A task with a preferred executor comes back to that executor after each hop, and an idle actor is
+/// then run by an actor drain. So a task whose every hop is to be seen is given a preferred executor when it is
+/// created.
+///
+/// Source: `swift_task_switch` and `DefaultActorImpl` in the Swift runtime (`Actor.cpp`), and the records of options
+/// in `TaskOptions.h`, as of Swift 6.3.1.
 enum Hops {
-  /// An option with which a task is made: the executor that it prefers.
+  /// An option for the creation of a task: its preferred executor.
   fileprivate struct Preference {
     var kind: UInt
     var next: UnsafeRawPointer?
@@ -18,23 +18,24 @@ enum Hops {
   /// The kind of the option, as the compiler writes it; 0 before it is known.
   nonisolated(unsafe) private(set) static var kind: UInt = 0
 
-  /// The executor that the tasks prefer. It is in memory for good.
-  static let executor = HopExecutor()
+  /// The preferred executor, which lives as long as the process. It is not the default executor, to which a task
+  /// need not come back.
+  static let executor = PatchedDefaultExecutor()
 
-  /// Gives `make` the options for a task that is made, with the preference in front.
+  /// Calls `make` with the options for a task, with the preference in front.
   ///
-  /// An option that the caller has given comes later, and so wins.
+  /// An option of the caller comes later, and so wins.
   static func withPreference<Made>(
     _ options: UnsafeRawPointer?, _ make: (UnsafeRawPointer?) -> Made
   ) -> Made {
-    // The task lets go of it when it is over.
+    // The task releases it when it is over.
     _ = Unmanaged.passRetained(executor)
     var preference = Preference(
       kind: kind, next: options, executor: executor.asUnownedTaskExecutor())
     return withUnsafePointer(to: &preference) { make(UnsafeRawPointer($0)) }
   }
 
-  /// Looks at the options of a task that is made with a preference by us.
+  /// Reads the kind of the option from the options of a task that is created with our preference.
   static func learn(from options: UnsafeRawPointer?) {
     let wanted = unsafeBitCast(executor.asUnownedTaskExecutor(), to: (UInt, UInt).self)
     var next = options
@@ -43,34 +44,92 @@ enum Hops {
       next = option.next
     }
   }
-}
 
-/// The executor to which tasks come back from a hop: the door.
-final class HopExecutor: TaskExecutor {
-  func enqueue(_ job: UnownedJob) { RuntimeHooks.jobEnqueued(job, on: .pool) }
+  // MARK: - Probing
 
-  func enqueue(_ job: consuming ExecutorJob) {
-    RuntimeHooks.jobEnqueued(UnownedJob(job), on: .pool)
+  /// What prevents hops from being seen in this process, in words; `nil` if they can be seen.
+  ///
+  /// The first use finds it out, in some microseconds. Thread-safe.
+  static let missing: String? = {
+    guard RuntimeHooks.selfTest.capability == .executors, TaskCreation.isSeen else {
+      return "the creation of tasks"
+    }
+    guard #available(macOS 15.0, iOS 18.0, tvOS 18.0, watchOS 11.0, visionOS 2.0, *) else {
+      return "executors that tasks prefer"
+    }
+    if let task = ThreadContext.capturingNextJob(
+      for: .learning, { Task.detached(executorPreference: executor) {} })
+    {
+      RuntimeHooks.run(task, on: .pool)
+    }
+    guard kind != 0 else { return "how a task is made that prefers an executor" }
+
+    let target = Target()
+    let body: @Sendable () async -> Void = {
+      let first = await target.visit()
+      let second = await target.visit()
+      use(first, second)
+    }
+    guard
+      let task = ThreadContext.capturingNextJob(
+        for: .preferring, { Task.detached(operation: body) })
+    else {
+      return "the jobs of a task that prefers an executor"
+    }
+    return missing(of: task, on: target)
+  }()
+
+  /// Runs a task that hops to an actor twice, and returns what of it does not pass through the hooks.
+  private static func missing(of task: UnownedJob, on target: Target) -> String? {
+    let id = taskID(of: task)
+    var next: UnownedJob? = task
+    var kinds: [Bool] = []
+    while let job = next {
+      let drain = ActorDrain(job)
+      if let drain, drain.actor != ObjectIdentifier(target) || drain.firstTask != id {
+        _ = ThreadContext.capturingNextJob { RuntimeHooks.run(job, on: .pool) }
+        return "the queue of an actor"
+      }
+      if drain == nil, taskID(of: job) != id { return "what a job is" }
+      kinds.append(drain != nil)
+      next = ThreadContext.capturingNextJob { RuntimeHooks.run(job, on: .pool) }
+    }
+    return kinds.starts(with: [false, true, false]) ? nil : "hops to actors and back"
   }
+
+  /// An actor to hop to.
+  private actor Target {
+    private var visits = 0
+
+    @inline(never)
+    func visit() -> Int {
+      visits += 1
+      return visits
+    }
+  }
+
+  /// An opaque sink, which keeps the optimizer from eliding the preceding hop.
+  @inline(never)
+  private static func use(_ first: Int, _ second: Int) { withExtendedLifetime((first, second)) {} }
 }
 
-/// A job that runs what stands in an actor's queue. To be looked at while the job has not run.
+/// A job that runs all jobs that are queued on one actor. To be read before the job runs.
 struct ActorDrain {
-  /// The actor.
   let actor: ObjectIdentifier
   private let pointer: UnsafeRawPointer
 
-  /// `nil` if the job is another one.
+  /// Returns `nil` if the job is no actor drain.
   init?(_ job: UnownedJob) {
     let job = unsafeBitCast(job, to: UnsafeRawPointer.self)
-    guard job.load(fromByteOffset: 32, as: UInt8.self) == 193,
-      let actor = job.load(fromByteOffset: 64, as: UnsafeRawPointer?.self)
+    let flags = job.load(fromByteOffset: TaskABI.Job.flags, as: UInt32.self)
+    guard flags & TaskABI.JobFlags.kindMask == TaskABI.JobFlags.actorDrain,
+      let actor = job.load(fromByteOffset: TaskABI.Job.drainedActor, as: UnsafeRawPointer?.self)
     else { return nil }
     pointer = actor
     self.actor = unsafeBitCast(actor, to: ObjectIdentifier.self)
   }
 
-  /// The task that stands in the queue first, by its number; 0 if there is none. O(n).
+  /// The task that is first in the queue; 0 if the queue is empty. O(n).
   var firstTask: UInt64 {
     var first: UInt64 = 0
     var next = latest
@@ -92,19 +151,15 @@ struct ActorDrain {
     return jobs
   }
 
-  /// The job that has come into the queue last.
-  var latest: UnownedJob? { pointer.load(fromByteOffset: 40, as: UnownedJob?.self) }
-
-  /// The job that has come into its queue before this one.
-  static func job(before job: UnownedJob) -> UnownedJob? {
-    unsafeBitCast(job, to: UnsafeRawPointer.self)
-      .load(fromByteOffset: 16, as: UnownedJob?.self)
+  /// The job that was queued last.
+  var latest: UnownedJob? {
+    pointer.load(fromByteOffset: TaskABI.Actor.latestJob, as: UnownedJob?.self)
   }
 
-  /// Whether a thread runs on the default actor at an address, as far as that can be read.
-  static func isBusy(_ actor: UInt) -> Bool {
-    // Idle 0, scheduled 1, running 2: `ActiveActorStatus`. The jobs stand behind it.
-    ProcessMemory.words(at: actor + 32, count: 1).map { $0[0] & 7 == 2 } ?? false
+  /// Returns the job that was queued before this one.
+  static func job(before job: UnownedJob) -> UnownedJob? {
+    unsafeBitCast(job, to: UnsafeRawPointer.self)
+      .load(fromByteOffset: TaskABI.Job.previous, as: UnownedJob?.self)
   }
 
   /// The name of the actor's type.

@@ -1,8 +1,8 @@
 import ClocksSupport
 import Dispatch
 
-// The executors through which every job comes where the runtime's own interface for executors cannot
-// be used. No method of theirs reads `self`: see Executors.swift for the reason.
+// The executors that replace those of the runtime where its own interface for executors cannot be used. Their
+// methods never read `self`: SPIExecutors.swift gives the reason.
 
 extension RuntimeHooks {
   static let poolExecutor = PatchedDefaultExecutor()
@@ -10,9 +10,9 @@ extension RuntimeHooks {
   static let mainReference = UnownedSerialExecutor(ordinary: mainExecutor)
 }
 
-/// The default executor.
+/// The default executor, and the preferred executor of tasks whose hops are to be seen.
 ///
-/// It cannot sleep, on purpose: so the runtime asks the hooks to, for every sleep.
+/// It does not conform to `SchedulingExecutor`, so the runtime calls the hooks for every sleep.
 final class PatchedDefaultExecutor: TaskExecutor {
   func enqueue(_ job: UnownedJob) { RuntimeHooks.jobEnqueued(job, on: .pool) }
 
@@ -34,12 +34,12 @@ final class PatchedMainExecutor: SerialExecutor {
   func checkIsolated() { dispatchPrecondition(condition: .onQueue(.main)) }
 }
 
-// MARK: - By the factory function
+// MARK: - Through the factory function
 
-// Look-alikes of the protocols that only the runtime's private interface names (`ExecutorFactory`,
-// `MainExecutor` and `RunLoopExecutor` of Swift 6.3). What counts is the order of their requirements,
-// and of the protocols that they inherit: the compiler lays their tables out by it. Inherited
-// protocols are sorted by the names of their modules, and `Clocks` comes before `_Concurrency`.
+// Copies of protocols that only the runtime's private interface declares (`ExecutorFactory`, `MainExecutor` and
+// `RunLoopExecutor` of Swift 6.3). The layout of their tables follows from the order of their requirements and of
+// the protocols that they inherit. Inherited protocols are sorted by the names of their modules, and `Clocks`
+// precedes `_Concurrency`.
 
 private protocol LookAlikeRunLoopExecutor: Executor {
   func run() throws
@@ -55,30 +55,17 @@ private protocol LookAlikeFactory {
 }
 
 private struct PatchedExecutorFactory: LookAlikeFactory {
-  static let mainExecutor: any LookAlikeMainExecutor = CreatedMainExecutor()
+  static let mainExecutor: any LookAlikeMainExecutor = RuntimeHooks.mainExecutor
   static var defaultExecutor: any TaskExecutor { RuntimeHooks.poolExecutor }
 }
 
-/// The main actor's executor where the runtime is given one by the factory: it also runs the main
-/// thread's loop for a program with an asynchronous `main`.
-private final class CreatedMainExecutor: LookAlikeMainExecutor {
-  func enqueue(_ job: UnownedJob) { RuntimeHooks.jobEnqueued(job, on: .main) }
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    RuntimeHooks.jobEnqueued(UnownedJob(job), on: .main)
-  }
-
-  func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
-
-  func checkIsolated() { dispatchPrecondition(condition: .onQueue(.main)) }
-
+extension PatchedMainExecutor: LookAlikeMainExecutor {
+  /// Runs the main thread's loop, in a program with an asynchronous `main`.
   func run() throws {
     // On Apple's platforms the loop is Core Foundation's, where that is loaded.
-    if let run = RuntimeHooks.symbol("CFRunLoopRun") {
-      unsafeBitCast(run, to: (@convention(c) () -> Void).self)()
-    } else {
-      dispatchMain()
-    }
+    guard let run = RuntimeSymbol.function("CFRunLoopRun", as: (@convention(c) () -> Void).self)
+    else { dispatchMain() }
+    run()
   }
 
   func runUntil(_ condition: () -> Bool) throws {
@@ -86,12 +73,13 @@ private final class CreatedMainExecutor: LookAlikeMainExecutor {
   }
 
   func stop() {
+    typealias Stop = @convention(c) (UnsafeMutableRawPointer?) -> Void
+    typealias GetMain = @convention(c) () -> UnsafeMutableRawPointer?
     guard
-      let stop = RuntimeHooks.symbol("CFRunLoopStop"),
-      let main = RuntimeHooks.symbol("CFRunLoopGetMain")
+      let stop = RuntimeSymbol.function("CFRunLoopStop", as: Stop.self),
+      let main = RuntimeSymbol.function("CFRunLoopGetMain", as: GetMain.self)
     else { return }
-    let loop = unsafeBitCast(main, to: (@convention(c) () -> UnsafeMutableRawPointer?).self)()
-    unsafeBitCast(stop, to: (@convention(c) (UnsafeMutableRawPointer?) -> Void).self)(loop)
+    stop(main())
   }
 }
 
@@ -99,15 +87,16 @@ extension RuntimeHooks {
   private typealias Create =
     @convention(thin) (UnsafeRawPointer, UnsafeRawPointer, UnsafeRawPointer) -> Void
 
-  /// Has the runtime take both executors from a factory of ours, by a function which it exports since
-  /// Swift 6.3; says whether that could be done.
+  /// Makes the runtime take both executors from a factory, and returns whether that worked.
+  ///
+  /// The runtime exports the function for it since Swift 6.3.
   static func createExecutors() -> Bool {
-    guard let create = symbol("swift_createExecutors") else { return false }
+    guard let create = RuntimeSymbol.address(of: "swift_createExecutors") else { return false }
     let factory: any LookAlikeFactory.Type = PatchedExecutorFactory.self
-    // Why the cast: without it the compiler would open the box and pass one word.
+    // Why the cast: without it the compiler would open the existential and pass one word.
     let (type, table) = unsafeBitCast(
       factory as any LookAlikeFactory.Type, to: (UnsafeRawPointer, UnsafeRawPointer).self)
-    // The function's own argument, and the generic parameter's type and table.
+    // The function's argument, and the type and the table of its generic parameter.
     unsafeBitCast(create, to: Create.self)(type, type, table)
     return true
   }

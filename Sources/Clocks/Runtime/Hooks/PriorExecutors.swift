@@ -5,35 +5,35 @@ import Dispatch
   internal import CDispatch
 #endif
 
-/// The two words by which the runtime knows an executor: an object and the table of its methods.
+/// The two words by which the runtime refers to an executor: an object and the table of its methods.
 struct ExecutorWords: Equatable {
   var object: UInt
   var table: UInt
 
   init(_ executor: UnownedSerialExecutor) { self = unsafeBitCast(executor, to: Self.self) }
 
-  // Why the argument is declared as what it is: without that the compiler would look into the box and
-  // pass one word.
+  // Why the cast to the argument's own type: without it the compiler would open the existential and pass one
+  // word.
   init(_ executor: any TaskExecutor) {
     self = unsafeBitCast(executor as any TaskExecutor, to: Self.self)
   }
 
-  /// The table without the bits in which the runtime keeps what else it knows of the executor.
+  /// The table, without the low bits, in which the runtime keeps flags.
   var methods: UnsafeMutablePointer<UInt>? { UnsafeMutablePointer(bitPattern: table & ~7) }
 }
 
-/// The executors that were there before the door was opened, to which foreign jobs go.
+/// The executors from before the hooks were installed, which still run unowned jobs.
 enum PriorExecutors {
   static let pool: any TaskExecutor = globalConcurrentExecutor
   private static let main = MainActor.sharedUnownedExecutor
 
-  /// To be called before the executors are replaced.
+  /// Reads the executors. To be called before they are replaced.
   static func remember() { _ = (pool, main, areDispatch) }
 
-  /// Whether those executors are the platform's own and hand their jobs to Dispatch.
+  /// Whether the executors are those of the platform, which submit their jobs to Dispatch.
   static let areDispatch: Bool = {
     switch _typeName(type(of: pool)) {
-    // Up to Swift 6.1 nobody could replace them.
+    // The executors of Swift 6.1 and earlier, which cannot be replaced.
     case "Swift._DefaultGlobalConcurrentExecutor": return true
     case "Swift.DispatchGlobalTaskExecutor", "Swift.CFTaskExecutor": break
     default: return false
@@ -44,7 +44,7 @@ enum PriorExecutors {
     }
   }()
 
-  /// The main actor's, where it is an object of Swift's: since Swift 6.2.
+  /// The main actor's executor, if it is a Swift object, as it is since Swift 6.2.
   private static var mainExecutor: (any SerialExecutor)? {
     var words = ExecutorWords(main)
     words.table &= ~7
@@ -61,13 +61,12 @@ enum PriorExecutors {
 }
 
 extension RuntimeHooks {
-  /// Hands a foreign job to where it would have gone without us.
+  /// Passes an unowned job to where it would go without this package.
   ///
-  /// The platform's executors do nothing but hand a job to Dispatch, so that is what is done here
-  /// as well, with two differences: we see when the job has ended; and the queues are Dispatch's
-  /// own, which get a new thread when one is blocked, and not the platform's, which have as many
-  /// as there are cores: a test that blocks its thread keeps no other test from running, nor us
-  /// from saying so. Executors that somebody else installed get the job as it is.
+  /// The platform's executors only submit a job to Dispatch, so this function does the same, with two
+  /// differences. The end of the job is seen. And the queues are Dispatch's own, which get a new thread when one is
+  /// blocked; the platform's have as many threads as cores. So a test that blocks its thread stops no other test,
+  /// and no report. Custom executors receive the job itself.
   static func runElsewhere(_ job: UnownedJob, on executor: ExecutorKind) {
     guard PriorExecutors.areDispatch else {
       TestCaseMembership.forgetYield(job)
@@ -75,8 +74,7 @@ extension RuntimeHooks {
     }
     let isCounted = TaskOwnership.shared.unownedJobWillRun()
     #if os(Linux)
-      // With a function and a pointer, as the platform does it, and not with a closure: that takes
-      // no memory of its own.
+      // A function and a pointer, as the platform does it, allocate nothing; a closure would.
       let pointer = unsafeBitCast(job, to: UnsafeMutableRawPointer.self)
       let queue =
         executor == .main
@@ -109,17 +107,16 @@ extension RuntimeHooks {
     #endif
   }
 
-  /// Runs a foreign job when the time has come; one that is to run in a few hundred years never
-  /// does.
+  /// Runs an unowned job after a delay in real time.
   static func runElsewhere(_ job: UnownedJob, after delay: Duration) {
-    if delayStep(job) { return }
+    if captureDelayed(job) { return }
     noteRealSleep(job, for: delay)
-    // The job only resumes the task that has slept, whose priority counts when it comes to the door.
+    // The job only resumes the task that has slept. Its priority counts when the task's own job is enqueued.
     RealTime(in: delay).schedule { runUnowned(job, on: .pool) }
   }
 
   #if os(Linux)
-    /// The class of quality (`sys/qos.h`) whose number the priority is.
+    /// Returns the quality-of-service class (`sys/qos.h`) of a priority.
     private static func quality(of priority: JobPriority) -> Int {
       switch priority.rawValue {
       case 33...: 33
@@ -131,7 +128,7 @@ extension RuntimeHooks {
       }
     }
   #else
-    /// The class of quality whose number the priority is.
+    /// Returns the quality-of-service class of a priority.
     private static func quality(of priority: JobPriority) -> DispatchQoS.QoSClass {
       switch priority.rawValue {
       case 33...: .userInteractive

@@ -1,19 +1,20 @@
-// The door to the Swift runtime. This folder is the only place that knows the runtime's symbols, its
-// executors, its layouts and its SPI, and those of the test libraries.
-//
-// Through the door every job passes that is about to run on the default executor or on the main
-// thread. What belongs to an owner is handed to it; everything else goes where it would have gone
-// without us.
-//
-// Sources: the Swift runtime, `stdlib/public/Concurrency` (`ExecutorBridge.swift`,
-// `DispatchExecutor.swift`, `ConcurrencyHooks.cpp`), as of Swift 6.3.1.
-
 import Dispatch
 
+/// The hooks of the Swift runtime: every job passes through them that is about to run on the default executor
+/// or on the main thread.
+///
+/// A job that belongs to an owner goes to the owner. All other jobs go where they would go without this package.
+/// The folder `Runtime` is the only place that knows the symbols, the layouts and the SPI of the runtime and of the
+/// test libraries.
+///
+/// Sources: the Swift runtime, `stdlib/public/Concurrency` (`ExecutorBridge.swift`, `DispatchExecutor.swift`,
+/// `ConcurrencyHooks.cpp`), as of Swift 6.3.1.
 enum RuntimeHooks {
   // MARK: - Jobs
 
-  /// Runs a job here and now, as the executor of `executor` would.
+  /// Runs a job on the current thread, as the executor of its kind would.
+  ///
+  /// - Parameter id: The job's task; 0 for an actor drain, which may run tasks of other owners.
   @inline(__always)
   static func run(_ job: UnownedJob, _ id: UInt64, on executor: ExecutorKind) {
     guard id != 0 else {
@@ -24,7 +25,7 @@ enum RuntimeHooks {
     run(job, on: executor)
   }
 
-  /// Runs a job that is a task's.
+  /// Runs a job of a task on the current thread.
   @inline(__always)
   static func run(_ job: UnownedJob, on executor: ExecutorKind) {
     switch executor {
@@ -33,29 +34,28 @@ enum RuntimeHooks {
     }
   }
 
-  /// What the runtime means by "no particular executor".
+  /// The runtime's value for "no particular executor".
   ///
-  /// A job that runs on it may change over to an actor without being enqueued again; one that runs
-  /// on a task executor of ours could not, and every hop would cost twice.
+  /// A job that runs on it may hop to an actor without being enqueued again. On a task executor it could not,
+  /// and every hop would cost twice.
   private static let genericExecutor = unsafeBitCast((0, 0), to: UnownedSerialExecutor.self)
 
   // MARK: - Threads
 
-  /// Runs `body` soon on a thread of `executor`.
+  /// Submits `body` to a queue whose threads run the jobs of `executor`.
   static func startThread(on executor: ExecutorKind, _ body: @escaping @Sendable () -> Void) {
     InternalDispatch.run(on: executor, body)
   }
 
-  /// Notes that a job holds its thread for so long that nobody waits for it any more.
+  /// Notes that a job occupies its thread for so long that its scheduler no longer waits for it.
   static func threadIsBlocked() { InternalDispatch.poolIsExhausted() }
 
-  /// Runs `body` on the main thread as soon as the job has ended that it runs now. To be called on
-  /// the main queue.
+  /// Runs `body` on the main thread when its current job has ended. To be called on the main queue.
   static func afterCurrentMainJob(_ body: @escaping @Sendable () -> Void) {
     InternalDispatch.run(on: .main, body)
   }
 
-  /// Whether the current thread runs a turn of the main queue.
+  /// Whether the current thread runs a block of the main queue.
   static var isOnMainQueue: Bool { DispatchQueue.getSpecific(key: mainQueueKey) != nil }
 
   private static let mainQueueKey: DispatchSpecificKey<Void> = {
@@ -64,9 +64,9 @@ enum RuntimeHooks {
     return key
   }()
 
-  // MARK: - Through the door
+  // MARK: - Ready jobs
 
-  /// Where every job arrives that is ready to run.
+  /// Receives every job that is ready to run.
   @inline(__always)
   static func jobEnqueued(_ job: UnownedJob, on executor: ExecutorKind) {
     let context = ThreadContext.current
@@ -85,7 +85,7 @@ enum RuntimeHooks {
         return
       }
       if case .testCase = context.pointee.purpose, taskID(of: job) != 0 {
-        // Noted before it is handed on, because it may run before its maker goes on.
+        // Before the job is passed on: thread B may run it before thread A returns from its creation.
         context.pointee.purpose = .nothing
         TestCaseMembership.noteTestCase(job)
         context.pointee.arrivedTask = taskID(of: job)
@@ -108,7 +108,7 @@ enum RuntimeHooks {
         return
       }
     } else if TestCaseMembership.isOn, taskID(of: job) == 0 {
-      // There is no owner who could have adopted it.
+      // There is no owner that could have adopted the task.
       _ = TestCaseMembership.hasYielded(job)
     }
     runElsewhere(job, on: executor)
@@ -118,12 +118,12 @@ enum RuntimeHooks {
   @inline(__always)
   static var runningOwner: TaskOwner? { ThreadContext.runningOwner }
 
-  /// Runs a foreign job on the thread that it was given.
+  /// Runs an unowned job on the current thread.
   ///
-  /// It may become a test's while it runs, by making a clock; then that test's owner waits for its
-  /// end.
+  /// The job's task may be adopted while it runs, because it creates a clock. Then its owner waits for the end of
+  /// the job.
   ///
-  /// - Parameter isCounted: Whether its end is to be told to the register of tasks.
+  /// - Parameter isCounted: Whether `TaskOwnership` waits for the end of the job.
   static func runUnowned(_ job: UnownedJob, on executor: ExecutorKind, isCounted: Bool = false) {
     let id = taskID(of: job)
     var context = ThreadContext(taskID: id, isInJob: true)
@@ -131,8 +131,8 @@ enum RuntimeHooks {
       owner.enqueue(ReadyJob(job: job, taskID: id, executor: executor), isNew: false)
     } else {
       let endOfYield = id == 0 ? TestCaseMembership.endOfYield(job) : nil
-      // It may be adopted while it runs. For a moment a task that is about to be suspended says that it is,
-      // and yet goes on if it is resumed just then: so its job is known to run.
+      // The task may be adopted while it runs, and its status is no proof that it does not: a task that is about
+      // to be suspended is marked as such, and yet continues if it is resumed in that moment.
       let number = id != 0 && TestCaseMembership.isOn ? ExternalTaskRegistry.beginJob(of: id) : nil
       context.run { _ in run(job, id, on: executor) }
       if id == 0 { endOfYield?() } else { TestCaseMembership.letGo(ofEnded: id) }
@@ -142,9 +142,28 @@ enum RuntimeHooks {
     if !context.ownersAwaitingEnd.isEmpty {
       ExternalTaskRegistry.look()
       for owner in context.ownersAwaitingEnd.dropLast() { owner.externallyStartedJobEnded(on: nil) }
-      // The thread has nothing else to do, so it can go on with the last one's jobs.
+      // The thread has nothing else to do, so it runs the jobs of the last owner.
       context.ownersAwaitingEnd.last?.externallyStartedJobEnded(on: waiting == nil ? executor : nil)
     }
     waiting?.externallyStartedJobEnded(on: executor)
+  }
+}
+
+extension ThreadContext {
+  /// The owner on whose behalf the current thread runs.
+  ///
+  /// It is the owner of the current task. In an actor drain that may be another owner than that of the thread,
+  /// because the drain runs all jobs of the actor's queue. A job that began before the hooks were installed has no
+  /// context, but its task may have an owner.
+  @inline(__always)
+  static var runningOwner: TaskOwner? { owner(on: ThreadContext.current) }
+
+  static func owner(on context: UnsafeMutablePointer<ThreadContext>?) -> TaskOwner? {
+    guard let context else {
+      return UnownedTask.currentID.flatMap { TaskOwnership.shared.owner(of: $0) }
+    }
+    let owner = context.pointee.owner
+    guard let task = UnownedTask.currentID, task != context.pointee.taskID else { return owner }
+    return TaskOwnership.shared.owner(of: task, on: owner)
   }
 }

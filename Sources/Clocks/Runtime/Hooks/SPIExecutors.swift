@@ -1,5 +1,4 @@
-// The executors through which every job comes, on Linux with Swift 6.3 or later: ours take the places
-// of the runtime's default executor and main executor, and hand on what belongs to nobody.
+// The executors that replace the runtime's default executor and main executor, on Linux with Swift 6.3 or later.
 
 #if os(Linux) && compiler(>=6.3)
   import Dispatch
@@ -11,30 +10,29 @@
       _createExecutors(factory: SPIExecutorFactory.self)
     }
 
-    /// The executors that were there before.
+    /// The executors from before.
     fileprivate static let priorMain: any MainExecutor = MainActor.executor
     fileprivate static let priorScheduling = PriorExecutors.pool as? any SchedulingExecutor
 
-    // MARK: Sleeps that nobody injected
+    // MARK: Un-injected sleeps
 
-    /// Takes over a job that is to run at an instant of a clock of the runtime's, if the time of the
-    /// task that waits for it is virtual.
+    /// Delays a job in virtual time, and returns `false` if the waiting task's time is real.
     ///
-    /// This is how the runtime wakes a sleep of the current task. An executor of somebody's that
-    /// delays its jobs comes here with one of a task on its way there, which is not the current one.
+    /// The runtime calls this to end a sleep of the current task. A custom executor that delays its jobs calls it
+    /// with the job of another task.
     fileprivate static func delayVirtually<C: Clock>(
       _ job: UnownedJob, until instant: @autoclosure () -> C.Instant, clock: C
     ) -> Bool {
       guard let task = UnownedTask.current ?? delayedTask(job), let owner = virtualOwner(of: task)
       else { return false }
       var delay = clock.now.duration(to: instant()) as? Duration
-      if let measured = delay { delay = meantDelay(measured, of: owner) }
+      if let measured = delay { delay = intendedDelay(measured, of: owner) }
       return self.delay(job, of: task, by: delay, clock: clock, in: owner)
     }
 
-    /// Takes over a job that is to run after a while, if the time of its task is virtual.
+    /// Delays a job in virtual time, and returns `false` if its task's time is real.
     ///
-    /// The runtime itself does not ask for that, only an executor of somebody's that delays its jobs.
+    /// The runtime never calls this. Custom executors that delay their jobs do.
     fileprivate static func delayVirtually<C: Clock>(
       _ job: UnownedJob, for delay: C.Duration, clock: C
     ) -> Bool {
@@ -59,13 +57,12 @@
       return true
     }
 
-    /// Has a foreign job run later by the executor that was there before, or by Dispatch if that one
-    /// cannot sleep.
-    fileprivate static func handOn<D: DurationProtocol>(
+    /// Passes an unowned job with a delay to the prior executor, or to Dispatch if that executor cannot sleep.
+    fileprivate static func passOn<D: DurationProtocol>(
       _ job: UnownedJob, after delay: @autoclosure () -> D,
       by prior: (any SchedulingExecutor, UnownedJob) -> Void
     ) {
-      if delayStep(job) { return }
+      if captureDelayed(job) { return }
       guard let priorScheduling else {
         return runElsewhere(job, after: delay() as? Duration ?? .zero)
       }
@@ -73,8 +70,8 @@
       prior(priorScheduling, job)
     }
 
-    fileprivate static func arriveOnPool(_ job: UnownedJob) { jobEnqueued(job, on: .pool) }
-    fileprivate static func arriveOnMain(_ job: UnownedJob) { jobEnqueued(job, on: .main) }
+    fileprivate static func enqueuedOnPool(_ job: UnownedJob) { jobEnqueued(job, on: .pool) }
+    fileprivate static func enqueuedOnMain(_ job: UnownedJob) { jobEnqueued(job, on: .main) }
   }
 
   private struct SPIExecutorFactory: ExecutorFactory {
@@ -82,22 +79,22 @@
     static let defaultExecutor: any TaskExecutor = SPIDefaultExecutor()
   }
 
-  // Why no method of the two executors reads `self`: the runtime keeps an executor as two words, an
-  // object and a table of its methods, and other threads may read the one before and the other
-  // after we replaced them. Whichever pair they get, the method that they call does the right
-  // thing, for ours never look at the object, and those of the platform's executors do not either.
+  // Why no method of the two executors reads `self`: the runtime stores an executor as two words, an object and a
+  // table of its methods. Thread A writes both while thread B reads the object before and the table after, or the
+  // reverse. Every such pair works, because neither our methods nor those of the platform's executors read the
+  // object.
 
   private final class SPIDefaultExecutor: TaskExecutor, SchedulingExecutor {
-    func enqueue(_ job: UnownedJob) { RuntimeHooks.arriveOnPool(job) }
+    func enqueue(_ job: UnownedJob) { RuntimeHooks.enqueuedOnPool(job) }
 
-    func enqueue(_ job: consuming ExecutorJob) { RuntimeHooks.arriveOnPool(UnownedJob(job)) }
+    func enqueue(_ job: consuming ExecutorJob) { RuntimeHooks.enqueuedOnPool(UnownedJob(job)) }
 
     func enqueue<C: Clock>(
       _ job: consuming ExecutorJob, after delay: C.Duration, tolerance: C.Duration?, clock: C
     ) {
       let job = UnownedJob(job)
       if RuntimeHooks.delayVirtually(job, for: delay, clock: clock) { return }
-      RuntimeHooks.handOn(job, after: delay) {
+      RuntimeHooks.passOn(job, after: delay) {
         $0.enqueue(ExecutorJob($1), after: delay, tolerance: tolerance, clock: clock)
       }
     }
@@ -107,14 +104,14 @@
     ) {
       let job = UnownedJob(job)
       if RuntimeHooks.delayVirtually(job, until: instant, clock: clock) { return }
-      RuntimeHooks.handOn(job, after: clock.now.duration(to: instant)) {
+      RuntimeHooks.passOn(job, after: clock.now.duration(to: instant)) {
         $0.enqueue(ExecutorJob($1), at: instant, tolerance: tolerance, clock: clock)
       }
     }
   }
 
   private final class SPIMainExecutor: MainExecutor {
-    func enqueue(_ job: consuming ExecutorJob) { RuntimeHooks.arriveOnMain(UnownedJob(job)) }
+    func enqueue(_ job: consuming ExecutorJob) { RuntimeHooks.enqueuedOnMain(UnownedJob(job)) }
 
     func run() throws { try RuntimeHooks.priorMain.run() }
 

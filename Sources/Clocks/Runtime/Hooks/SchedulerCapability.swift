@@ -1,30 +1,127 @@
-/// How much a test clock can know about the tasks of its test.
+/// How much of a test a test clock can see in this process.
 ///
-/// It depends on what the Swift runtime lets a package see. ``current`` says where this process
-/// stands, and ``selfTest`` how that was found out.
+/// It depends on what the Swift runtime lets a package see. ``current`` is the capability of this process, and
+/// ``selfTest`` tells how it was measured.
 public enum SchedulerCapability: Int, Sendable, Comparable, CaseIterable {
-  /// Nothing can be seen: sleeps wake in order, but `advance` returns without waiting for what they
-  /// set going.
+  /// Nothing is seen: sleeps wake in order, but `advance` returns without waiting for their effects.
   case patience = 0
-  /// Jobs of the default executor are seen, but not everything: ``missing`` says what is not.
+  /// Jobs of the default executor are seen, but not everything: ``missing`` lists what is not.
   ///
-  /// The promise holds for tests that do not use what is missing.
+  /// The guarantees hold for tests that do not use what is missing.
   case enqueueHook = 1
-  /// Every job of the default executor and of the main actor is seen: the promise holds without
-  /// exception.
+  /// Every job of the default executor and of the main actor is seen: all guarantees hold.
   case executors = 2
 
   public static func < (lhs: SchedulerCapability, rhs: SchedulerCapability) -> Bool {
     lhs.rawValue < rhs.rawValue
   }
-}
 
-extension SchedulerCapability {
-  /// The highest rung that this process may take.
-  static var highestAllowed: SchedulerCapability {
-    allCases.first { "\($0)" == Environment.highestCapability } ?? .executors
-  }
+  /// The capability of this process, as it was measured.
+  ///
+  /// The first use installs the hooks, as creating a first clock does. O(1).
+  public static var current: SchedulerCapability { selfTest.capability }
+
+  /// What of a test cannot be seen in this process, in words; empty if everything is seen.
+  ///
+  /// The first use installs the hooks, as ``current`` does. O(1).
+  public static var missing: [String] { selfTest.missing }
+
+  /// What was measured when the hooks were installed.
+  ///
+  /// The first use installs the hooks, as ``current`` does. O(1).
+  public static var selfTest: SchedulingSelfTest { RuntimeHooks.selfTest }
 }
 
 @available(*, deprecated, renamed: "SchedulerCapability")
 public typealias SchedulingRung = SchedulerCapability
+
+/// What of a test passes through the hooks in this process, measured with a job of each kind.
+///
+/// ``SchedulerCapability/selfTest`` is the self-test of this process.
+public struct SchedulingSelfTest: Hashable, Sendable, CustomStringConvertible {
+  /// The strategy by which the hooks were installed: a value of the environment variable `CLOCKS_DOOR`.
+  public let strategy: String
+  /// Whether jobs of tasks on the default executor are seen.
+  public let seesTasks: Bool
+  /// Whether jobs on the main actor are seen.
+  public let seesMainActor: Bool
+  /// Whether `Task.yield` is seen.
+  public let seesYields: Bool
+  /// Whether sleeps on the runtime's own clocks are seen, so that a scope can run them in virtual time.
+  public let seesSleeps: Bool
+  /// Whether blocks on dispatch queues, and their delays, are seen. The capability does not depend on it.
+  public let seesDispatch: Bool
+
+  /// What is not seen because a bit of the runtime's tasks is not where it should be, in words.
+  let unverified: [String]
+
+  /// The capability that follows from what is seen.
+  public var capability: SchedulerCapability {
+    guard seesTasks else { return .patience }
+    return missingJobs.isEmpty ? .executors : .enqueueHook
+  }
+
+  /// What is not seen, in words; empty if everything is seen.
+  public var missing: [String] {
+    missingJobs + unverified + (seesDispatch ? [] : ["work on dispatch queues"])
+  }
+
+  private var missingJobs: [String] {
+    var missing: [String] = []
+    if !seesTasks { missing.append("tasks") }
+    if !seesMainActor { missing.append("the main actor") }
+    if !seesYields { missing.append("Task.yield") }
+    if !seesSleeps { missing.append("un-injected sleeps") }
+    return missing
+  }
+
+  /// The capability, the hook strategy and what is not seen, in one line.
+  public var description: String {
+    let found =
+      missing.isEmpty ? "everything is seen" : "not seen: \(missing.joined(separator: ", "))"
+    return "capability \(capability), hook strategy \(strategy), \(found)"
+  }
+
+  @available(*, deprecated, renamed: "capability")
+  public var rung: SchedulerCapability { capability }
+
+  @available(*, deprecated, renamed: "strategy")
+  public var door: String { strategy }
+}
+
+extension SchedulingSelfTest {
+  /// Measures what passes through the hooks.
+  ///
+  /// Each job is captured, and then run by the caller, so nothing is waited for. O(1), some microseconds.
+  init(_ strategy: HookStrategy) {
+    self.strategy = strategy.rawValue
+    seesDispatch = DispatchCalls.areSeen
+    unverified = StatusProbe.here.missing
+    let task = ThreadContext.capturingNextJob { Task.detached {} }
+    seesTasks = task != nil
+    task.map(ThreadContext.runToEnd)
+
+    let main = ThreadContext.capturingNextJob { Task.detached { @MainActor @Sendable in } }
+    seesMainActor = main != nil
+    // The job does nothing that needs the main thread.
+    main.map { RuntimeHooks.run($0, on: .main) }
+
+    seesYields = Self.seesSuspension { await Task.yield() }
+    seesSleeps =
+      Self.seesSuspension { try? await Task.sleep(nanoseconds: 1) }
+      && Self.seesSuspension { try? await Task.sleep(for: .nanoseconds(1)) }
+      && Self.seesSuspension { try? await SuspendingClock().sleep(for: .nanoseconds(1)) }
+  }
+
+  /// Returns whether the job that ends a suspension reaches the hooks.
+  private static func seesSuspension(_ body: @escaping @Sendable () async -> Void) -> Bool {
+    guard let task = ThreadContext.capturingNextJob({ Task.detached(operation: body) }) else {
+      return false
+    }
+    guard let end = ThreadContext.capturingNextJob({ RuntimeHooks.run(task, on: .pool) }) else {
+      return false
+    }
+    ThreadContext.runToEnd(end)
+    return true
+  }
+}

@@ -1,16 +1,11 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#endif
+import ClocksSupport
 
 #if canImport(Darwin) || canImport(Glibc)
-  // In a test process the door is opened at load, before there is a second thread: then nothing can
-  // have been enqueued elsewhere, and every job that can make a clock has come through it. In any
-  // other process nothing happens here, and the door stays shut until the first clock is made.
+  // A test process installs the hooks at load, before there is a second thread: so every job that can create a
+  // clock passes through them. All other processes install them when the first clock is created.
   //
-  // The C libraries of Apple and of GNU hand the arguments of the process to what runs at load.
-  // Others (Musl) call it without any: reading them there would read what happens to lie around.
+  // The C libraries of Apple and of GNU pass the arguments of the process to initializers. Others (Musl) pass
+  // none, so reading the arguments there would read arbitrary memory.
 
   #if compiler(>=6.3)
     #if canImport(Darwin)
@@ -28,19 +23,18 @@
   private let installAtLoad: @convention(c) (CInt, UnsafePointer<UnsafePointer<CChar>?>?) -> Void =
     {
       count, arguments in
-      guard TestProcess.isThisOne(count, arguments) else { return }
+      guard TestProcess.isCurrent(count, arguments) else { return }
       Hashing.fixSeeds()
       RuntimeHooks.installAtLoad()
     }
 
   /// A process that was started to run tests.
-  enum TestProcess {
-    /// Whether this process is known to be one.
+  package enum TestProcess {
+    /// Returns whether the current process runs tests, by the arguments that an initializer receives.
     ///
-    /// On Linux the executable is a test bundle itself. On Apple's platforms a tool is started with
-    /// the path of the bundle, or of the executable in it, among its arguments; or Xcode tells an app
-    /// about the bundle by the environment.
-    static func isThisOne(
+    /// On Linux the executable is a test bundle itself. On Apple's platforms a tool has the path of the bundle, or
+    /// of the executable in it, among its arguments; or Xcode names the bundle in the environment of an app.
+    package static func isCurrent(
       _ count: CInt, _ arguments: UnsafePointer<UnsafePointer<CChar>?>?
     ) -> Bool {
       #if canImport(Darwin)
@@ -62,7 +56,7 @@
       return memcmp(end, suffix.utf8Start, suffix.utf8CodeUnitCount) == 0
     }
 
-    /// Whether the path is that of a test bundle, or of something in one.
+    /// Returns whether a path is that of a test bundle, or of a file in one.
     static func isInBundle(_ path: UnsafePointer<CChar>) -> Bool {
       if isBundle(path) { return true }
       let part: StaticString = ".xctest/"

@@ -1,192 +1,131 @@
+import ClocksSupport
+
 #if os(Linux) && canImport(Glibc)
-  import Glibc
-
-  /// The tables through which a library calls the functions of others (ELF, x86-64 and arm64).
+  /// The tables through which images call functions of other images (ELF, x86-64 and arm64).
   ///
-  /// The dynamic linker keeps the address of each such function in a table of the calling library.
-  /// Another address there redirects the calls of that library, and of no other.
+  /// The dynamic linker keeps the address of each such function in a table of the calling image. Another
+  /// address there redirects the calls of that image, and of no other.
   enum CallTables {
-    /// What the dynamic linker knows about a loaded library: the beginning of its `struct
-    /// link_map`.
-    private struct LoadedLibrary {
-      var base: UInt
-      var name: UnsafePointer<CChar>?
-      var dynamicSection: UnsafePointer<DynamicEntry>?
-      var next: UnsafePointer<LoadedLibrary>?
+    /// A function and its replacement.
+    struct Entry: @unchecked Sendable {
+      let name: StaticString
+      let replacement: UnsafeRawPointer
+      /// Whether an image of this process exports the function.
+      let isFound: Bool
     }
 
-    private struct DynamicEntry {
-      var tag: Int
-      var value: UInt
-    }
+    /// The images whose calls are redirected.
+    enum Callers {
+      /// A library, by the beginning of its file name.
+      case library(String)
+      case program
+      /// The program and all libraries except those of the Swift runtime.
+      case users
 
-    private struct Relocation {
-      var offset: UInt
-      var info: UInt
-      var addend: Int
-    }
-
-    private struct Symbol {
-      var name: UInt32
-      var info: UInt8
-      var other: UInt8
-      var section: UInt16
-      var value: UInt
-      var size: UInt
-    }
-
-    private enum Tag {
-      static let end = 0
-      static let callRelocationsSize = 2
-      static let strings = 5
-      static let symbols = 6
-      static let relocations = 7
-      static let relocationsSize = 8
-      static let callRelocations = 23
-    }
-
-    /// The kinds of entry that hold the address of a function, and nothing else.
-    private enum Kind {
-      #if arch(arm64)
-        static let all: Set<UInt32> = [1025, 1026]
-      #else
-        static let all: Set<UInt32> = [6, 7]
-      #endif
-    }
-
-    /// Puts `function` in the place of another one in the call table of a library, if it is loaded, and
-    /// says whether that could be done.
-    static func redirect(
-      _ name: StaticString, in library: String, to function: UnsafeRawPointer
-    ) -> Bool {
-      guard let handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD) else { return false }
-      // In the GNU C library a handle is the `link_map` of the library.
-      let loaded = handle.assumingMemoryBound(to: LoadedLibrary.self).pointee
-      return redirect([(name, function)], in: loaded).contains(0)
-    }
-
-    /// Puts functions in the places of others in the call table of a library, if it is loaded, and
-    /// returns the numbers of those that it calls.
-    static func redirect(
-      _ functions: [(name: StaticString, function: UnsafeRawPointer)], in library: String
-    ) -> Set<Int> {
-      guard let handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD) else { return [] }
-      return redirect(functions, in: handle.assumingMemoryBound(to: LoadedLibrary.self).pointee)
-    }
-
-    /// Whether a library is loaded and calls all these functions; nothing is changed.
-    static func calls(_ names: [StaticString], in library: String) -> Bool {
-      guard let handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD) else { return false }
-      let loaded = handle.assumingMemoryBound(to: LoadedLibrary.self).pointee
-      return waitForCurrentJobAndTask(names, in: loaded) { _, _ in true }.count == names.count
-    }
-
-    /// Where a library begins in memory, if it is loaded.
-    static func base(of library: String) -> UInt? {
-      dlopen(library, RTLD_LAZY | RTLD_NOLOAD)?.assumingMemoryBound(to: LoadedLibrary.self).pointee
-        .base
-    }
-
-    /// Puts functions in the places of others in the program and in every library that is loaded but
-    /// the Swift runtime's own, and says whether the program calls the first of them.
-    static func redirectUsers(
-      _ functions: [(name: StaticString, function: UnsafeRawPointer)]
-    ) -> Bool {
-      var next = UnsafePointer<LoadedLibrary>(
-        dlopen(nil, RTLD_LAZY)?.assumingMemoryBound(to: LoadedLibrary.self))
-      var isProgram = true
-      var isFirstFound = false
-      while let library = next?.pointee {
-        if isProgram || !isOfRuntime(library) {
-          let found = redirect(functions, in: library)
-          if isProgram { isFirstFound = found.contains(0) }
+      fileprivate var images: [LoadedImage] {
+        let all = LoadedImage.all
+        switch self {
+        case .library(let name): return all.filter { $0.name.hasPrefix(name) }
+        case .program: return Array(all.prefix(1))
+        case .users:
+          let runtime = ["libswift_Concurrency", "libswiftCore"]
+          return all.prefix(1)
+            + all.dropFirst().filter { image in !runtime.contains { image.name.hasPrefix($0) } }
         }
-        isProgram = false
-        next = library.next
-      }
-      return isFirstFound
-    }
-
-    /// Puts functions in the places of others in the program itself.
-    static func redirectProgram(
-      _ functions: [(name: StaticString, function: UnsafeRawPointer)]
-    ) {
-      guard let program = dlopen(nil, RTLD_LAZY) else { return }
-      _ = redirect(functions, in: program.assumingMemoryBound(to: LoadedLibrary.self).pointee)
-    }
-
-    private static func isOfRuntime(_ library: LoadedLibrary) -> Bool {
-      guard let name = library.name.map({ String(cString: $0) }) else { return true }
-      return name.contains("libswift_Concurrency") || name.contains("libswiftCore")
-    }
-
-    private static func redirect(
-      _ functions: [(name: StaticString, function: UnsafeRawPointer)], in library: LoadedLibrary
-    ) -> Set<Int> {
-      waitForCurrentJobAndTask(functions.map(\.name), in: library) { number, address in
-        replaceWord(at: address, with: functions[number].function)
       }
     }
 
-    /// Goes through the entries of functions in a library's table, and returns the numbers of those for
-    /// which `body` said yes.
+    /// Redirects calls, and returns whether the first of the images calls all the functions.
     ///
-    /// - Parameter body: Is given the number of a function and the address of its entry.
-    private static func waitForCurrentJobAndTask(
-      _ names: [StaticString], in library: LoadedLibrary, _ body: (Int, UInt) -> Bool
-    ) -> Set<Int> {
-      guard var entry = library.dynamicSection else { return [] }
-      var table: [Int: UInt] = [:]
-      while entry.pointee.tag != Tag.end {
-        table[entry.pointee.tag] = entry.pointee.value
-        entry += 1
+    /// Changes nothing if a function does not exist in this process. O(relocations of the images).
+    @discardableResult
+    static func redirect(_ entries: [Entry], in callers: Callers) -> Bool {
+      guard entries.allSatisfy(\.isFound) else { return false }
+      let results = callers.images.map { image in
+        let readOnly = image.readOnlyData
+        return forEachWord(of: entries, in: image) { entry, word in
+          ProtectedMemory.write(at: word, readOnly: readOnly) {
+            $0.storeBytes(of: entry.replacement, as: UnsafeRawPointer.self)
+          }
+        }
       }
-      func address(_ tag: Int) -> UInt? {
-        // Some systems leave these addresses relative to the library's base.
-        table[tag].map { $0 < library.base ? $0 + library.base : $0 }
-      }
+      return results.first ?? false
+    }
+
+    /// Returns whether a library is loaded and calls all the functions.
+    static func calls(_ entries: [Entry], in library: String) -> Bool {
+      Callers.library(library).images.first.map { image in
+        forEachWord(of: entries, in: image) { _, _ in true }
+      } ?? false
+    }
+
+    /// Calls `body` with each word of an image's tables that holds the address of one of the functions.
+    ///
+    /// Returns whether `body` returned `true` for each of the functions.
+    private static func forEachWord(
+      of entries: [Entry], in image: LoadedImage, _ body: (Entry, UnsafeMutableRawPointer) -> Bool
+    ) -> Bool {
+      let section = image.dynamicSection
       guard
-        let strings = address(Tag.strings).flatMap({ UnsafePointer<CChar>(bitPattern: $0) }),
-        let symbols = address(Tag.symbols).flatMap({ UnsafePointer<Symbol>(bitPattern: $0) })
-      else { return [] }
+        let names = section[.names].flatMap({ UnsafePointer<CChar>(bitPattern: $0) }),
+        let symbols = section[.symbols].flatMap({ UnsafePointer<ELF.Symbol>(bitPattern: $0) })
+      else { return false }
       var found: Set<Int> = []
-      // A library that is bound at load has all entries among its other relocations.
-      for (tag, sizeTag) in [
-        (Tag.callRelocations, Tag.callRelocationsSize), (Tag.relocations, Tag.relocationsSize),
-      ] {
+      // An image that is bound at load has all entries among its other relocations.
+      let tables: [(ELF.DynamicEntry.Tag, ELF.DynamicEntry.Tag)] = [
+        (.callRelocations, .callRelocationsSize), (.relocations, .relocationsSize),
+      ]
+      for (table, size) in tables {
         guard
-          let relocations = address(tag).flatMap({ UnsafePointer<Relocation>(bitPattern: $0) }),
-          let size = table[sizeTag]
+          let relocations = section[table].flatMap({
+            UnsafePointer<ELF.Relocation>(bitPattern: $0)
+          }), let size = section[size]
         else { continue }
-        for index in 0..<(Int(size) / MemoryLayout<Relocation>.stride) {
+        for index in 0..<(Int(size) / MemoryLayout<ELF.Relocation>.stride) {
           let relocation = relocations[index]
-          guard Kind.all.contains(UInt32(truncatingIfNeeded: relocation.info)) else { continue }
-          let name = strings + Int(symbols[Int(relocation.info >> 32)].name)
-          guard let number = names.firstIndex(where: { isEqual(name, $0) }),
-            body(number, library.base + relocation.offset)
+          guard relocation.holdsAddress else { continue }
+          let name = names + Int(symbols[relocation.symbolIndex].name)
+          guard
+            let number = entries.firstIndex(where: { isEqual(name, $0.name) }),
+            let word = UnsafeMutableRawPointer(bitPattern: image.base + relocation.offset),
+            body(entries[number], word)
           else { continue }
           found.insert(number)
         }
       }
-      return found
+      return found.count == entries.count
     }
 
     private static func isEqual(_ found: UnsafePointer<CChar>, _ name: StaticString) -> Bool {
-      name.withUTF8Buffer { bytes in
-        strncmp(found, bytes.baseAddress!, bytes.count) == 0 && found[bytes.count] == 0
-      }
-    }
-
-    private static func replaceWord(at address: UInt, with function: UnsafeRawPointer) -> Bool {
-      let pageSize = UInt(getpagesize())
-      let page = UnsafeMutableRawPointer(bitPattern: address & ~(pageSize - 1))
-      // The table may have been made read-only once the library was loaded.
-      guard
-        mprotect(page, Int(pageSize), PROT_READ | PROT_WRITE) == 0,
-        let word = UnsafeMutablePointer<UnsafeRawPointer>(bitPattern: address)
-      else { return false }
-      word.pointee = function
-      return true
+      strcmp(found, UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)) == 0
     }
   }
 #endif
+
+/// Memory that the dynamic linker may have made read-only once it had filled it.
+enum ProtectedMemory {
+  /// Guards the protection of pages: two threads may write to one page. A leaf: nothing is locked under it.
+  private static let lock = Lock()
+
+  /// Calls `body` while `count` bytes from `address` are writable, and restores their protection.
+  ///
+  /// Returns whether the memory could be made writable.
+  ///
+  /// - Parameter readOnly: The memory that the linker has made read-only, at least that around `address`.
+  static func write(
+    at address: UnsafeMutableRawPointer, count: Int = MemoryLayout<UInt>.size,
+    readOnly: [Range<UInt>], _ body: (UnsafeMutableRawPointer) -> Void
+  ) -> Bool {
+    let pageSize = UInt(getpagesize())
+    let start = UInt(bitPattern: address)
+    let first = start & ~(pageSize - 1)
+    let end = (start + UInt(count) + pageSize - 1) & ~(pageSize - 1)
+    let wasReadOnly = readOnly.contains { $0.contains(start) }
+    let pages = UnsafeMutableRawPointer(bitPattern: first)
+    return lock.withLock {
+      guard mprotect(pages, Int(end - first), PROT_READ | PROT_WRITE) == 0 else { return false }
+      body(address)
+      return !wasReadOnly || mprotect(pages, Int(end - first), PROT_READ) == 0
+    }
+  }
+}

@@ -1,59 +1,62 @@
-// What a test asks for that is different each time: numbers that are drawn, and real time. User code and
-// Foundation call a function of the standard library, or of the C library, through the call tables of their
-// images. There we put ours in their places, as soon as a test is explored.
+// What differs from run to run and is not the order of jobs: random numbers, real time, and the order of a
+// `Set` or a `Dictionary`.
 
-#if os(Linux) && canImport(Glibc)
-  import Glibc
-#endif
+import ClocksSupport
 
-/// What an explored test asks for that is different each time.
+/// Sources of nondeterminism that explored tests ask.
+///
+/// User code and Foundation call functions of the standard library and of the C library through the call tables
+/// of their images. These functions are replaced there as soon as a test is explored.
 enum NondeterminismHooks {
-  /// Sees to it that explored tests draw the same numbers each time, and that what else they ask is noted. It
-  /// is done once. Thread-safe.
+  /// Makes explored tests draw equal random numbers in each run, and reports the other sources that they ask.
+  ///
+  /// Only the first call has an effect. Thread-safe.
   static func redirect() { _ = isRedirected }
 
   #if os(Linux) && canImport(Glibc)
+    private static let isRedirected: Bool = {
+      guard fill.entry.isFound else { return false }
+      CallTables.redirect([fill.entry], in: .users)
+      for library in ["libswiftCore.so", "libFoundationEssentials.so"] {
+        CallTables.redirect([callSystem.entry], in: .library(library))
+      }
+      CallTables.redirect([makeUUID.entry], in: .library("libFoundationEssentials.so"))
+      for library in ["libdispatch.so", "libFoundation.so"] {
+        CallTables.redirect([readClock.entry], in: .library(library))
+      }
+      CallTables.redirect(
+        [readClock.entry, rand.entry, random.entry, drand48.entry, getrandom.entry], in: .program)
+      return true
+    }()
+
     private typealias Fill = @convention(thin) (UnsafeMutableRawPointer, Int) -> Void
     private typealias ReadClock =
       @convention(c) (clockid_t, UnsafeMutablePointer<timespec>) -> CInt
-    private typealias DrawInt = @convention(c) () -> CInt
-    private typealias DrawLong = @convention(c) () -> Int
-    private typealias DrawDouble = @convention(c) () -> Double
     private typealias FillBuffer =
       @convention(c) (UnsafeMutableRawPointer?, Int, CUnsignedInt) -> Int
     private typealias MakeUUID = @convention(c) (UnsafeMutableRawPointer) -> Void
-    /// A call of the system; it has up to six arguments.
+    /// A system call has up to six arguments.
     private typealias CallSystem = @convention(c) (Int, Int, Int, Int, Int, Int, Int) -> Int
 
-    /// The functions in whose places ours are.
-    private struct Originals {
-      var fill: UnsafeMutableRawPointer
-      var clock: UnsafeMutableRawPointer
-      var rand: UnsafeMutableRawPointer
-      var random: UnsafeMutableRawPointer
-      var drand48: UnsafeMutableRawPointer
-      var getrandom: UnsafeMutableRawPointer
-      var syscall: UnsafeMutableRawPointer
-      /// Foundation's, if it is loaded.
-      var makeUUID = dlsym(nil, "_foundation_uuid_generate_random")
-
-      init?() {
-        guard let fill = dlsym(nil, "swift_stdlib_random"), let clock = dlsym(nil, "clock_gettime"),
-          let rand = dlsym(nil, "rand"), let random = dlsym(nil, "random"),
-          let drand48 = dlsym(nil, "drand48"), let getrandom = dlsym(nil, "getrandom"),
-          let syscall = dlsym(nil, "syscall")
-        else { return nil }
-        (self.fill, self.clock, self.rand) = (fill, clock, rand)
-        (self.random, self.drand48, self.getrandom) = (random, drand48, getrandom)
-        self.syscall = syscall
-      }
+    private static let fill: Interposed<Fill> = Interposed("swift_stdlib_random") { buffer, count in
+      if owner?.draw(UnsafeMutableRawBufferPointer(start: buffer, count: count)) == true { return }
+      fill.original(buffer, count)
     }
 
-    /// Set before ours are in their places.
-    nonisolated(unsafe) private static var originals: Originals!
+    /// The standard library and Foundation draw random numbers by a system call.
+    private static let callSystem: Interposed<CallSystem> = Interposed("syscall") {
+      number, first, second, third, fourth, fifth, sixth in
+      if number == getrandomNumber, let start = UnsafeMutableRawPointer(bitPattern: first),
+        owner?.draw(UnsafeMutableRawBufferPointer(start: start, count: second)) == true
+      {
+        return second
+      }
+      return callSystem.original(number, first, second, third, fourth, fifth, sixth)
+    }
 
-    /// The number of the system's call that draws. Computed, because what is made at its first use asks the
-    /// system for that.
+    /// The number of the system call `getrandom`.
+    ///
+    /// Why computed: Swift initializes a static variable with locks, which may make system calls.
     private static var getrandomNumber: Int {
       #if arch(arm64)
         278
@@ -62,86 +65,107 @@ enum NondeterminismHooks {
       #endif
     }
 
-    private static let isRedirected: Bool = {
-      guard let originals = Originals() else { return false }
-      NondeterminismHooks.originals = originals
-      let fill: Fill = { buffer, count in
-        let bytes = UnsafeMutableRawBufferPointer(start: buffer, count: count)
-        if NondeterminismHooks.owner?.draw(bytes) == true { return }
-        unsafeBitCast(NondeterminismHooks.originals.fill, to: Fill.self)(buffer, count)
-      }
-      let readClock: ReadClock = { clock, result in
-        NondeterminismHooks.owner?.asked(.clock)
-        return unsafeBitCast(NondeterminismHooks.originals.clock, to: ReadClock.self)(clock, result)
-      }
-      let rand: DrawInt = {
-        NondeterminismHooks.owner?.asked(.number)
-        return unsafeBitCast(NondeterminismHooks.originals.rand, to: DrawInt.self)()
-      }
-      let random: DrawLong = {
-        NondeterminismHooks.owner?.asked(.number)
-        return unsafeBitCast(NondeterminismHooks.originals.random, to: DrawLong.self)()
-      }
-      let drand48: DrawDouble = {
-        NondeterminismHooks.owner?.asked(.number)
-        return unsafeBitCast(NondeterminismHooks.originals.drand48, to: DrawDouble.self)()
-      }
-      let getrandom: FillBuffer = { buffer, count, flags in
-        NondeterminismHooks.owner?.asked(.number)
-        return unsafeBitCast(NondeterminismHooks.originals.getrandom, to: FillBuffer.self)(
-          buffer, count, flags)
-      }
-      let fillPointer = unsafeBitCast(fill, to: UnsafeRawPointer.self)
-      _ = CallTables.redirectUsers([("swift_stdlib_random", fillPointer)])
-      // Where the standard library and Foundation draw for themselves.
-      let callSystem: CallSystem = { number, first, second, third, fourth, fifth, sixth in
-        if number == NondeterminismHooks.getrandomNumber,
-          let start = UnsafeMutableRawPointer(bitPattern: first),
-          NondeterminismHooks.owner?.draw(.init(start: start, count: second)) == true
-        {
-          return second
-        }
-        return unsafeBitCast(NondeterminismHooks.originals.syscall, to: CallSystem.self)(
-          number, first, second, third, fourth, fifth, sixth)
-      }
-      let syscall = unsafeBitCast(callSystem, to: UnsafeRawPointer.self)
-      _ = CallTables.redirect("syscall", in: "libswiftCore.so", to: syscall)
-      _ = CallTables.redirect("syscall", in: "libFoundationEssentials.so", to: syscall)
-      let makeUUID: MakeUUID = { result in
-        let bytes = UnsafeMutableRawBufferPointer(start: result, count: 16)
-        guard NondeterminismHooks.owner?.draw(bytes) == true else {
-          return unsafeBitCast(NondeterminismHooks.originals.makeUUID, to: MakeUUID.self)(result)
-        }
-        // The fourth version, made by chance, of the usual variant.
-        bytes[6] = bytes[6] & 0x0F | 0x40
-        bytes[8] = bytes[8] & 0x3F | 0x80
-      }
-      if originals.makeUUID != nil {
-        _ = CallTables.redirect(
-          "_foundation_uuid_generate_random", in: "libFoundationEssentials.so",
-          to: unsafeBitCast(makeUUID, to: UnsafeRawPointer.self))
-      }
-      let clock = unsafeBitCast(readClock, to: UnsafeRawPointer.self)
-      _ = CallTables.redirect("clock_gettime", in: "libdispatch.so", to: clock)
-      _ = CallTables.redirect("clock_gettime", in: "libFoundation.so", to: clock)
-      CallTables.redirectProgram([
-        ("clock_gettime", clock),
-        ("rand", unsafeBitCast(rand, to: UnsafeRawPointer.self)),
-        ("random", unsafeBitCast(random, to: UnsafeRawPointer.self)),
-        ("drand48", unsafeBitCast(drand48, to: UnsafeRawPointer.self)),
-        ("getrandom", unsafeBitCast(getrandom, to: UnsafeRawPointer.self)),
-      ])
-      return true
-    }()
+    private static let makeUUID: Interposed<MakeUUID> = Interposed(
+      "_foundation_uuid_generate_random"
+    ) { result in
+      let bytes = UnsafeMutableRawBufferPointer(start: result, count: 16)
+      guard owner?.draw(bytes) == true else { return makeUUID.original(result) }
+      // Version 4 (random), variant 1 (RFC 9562).
+      bytes[6] = bytes[6] & 0x0F | 0x40
+      bytes[8] = bytes[8] & 0x3F | 0x80
+    }
+
+    private static let readClock: Interposed<ReadClock> = Interposed("clock_gettime") {
+      owner?.asked(.clock)
+      return readClock.original($0, $1)
+    }
+
+    private static let rand: Interposed<@convention(c) () -> CInt> = Interposed("rand") {
+      owner?.asked(.number)
+      return rand.original()
+    }
+
+    private static let random: Interposed<@convention(c) () -> Int> = Interposed("random") {
+      owner?.asked(.number)
+      return random.original()
+    }
+
+    private static let drand48: Interposed<@convention(c) () -> Double> = Interposed("drand48") {
+      owner?.asked(.number)
+      return drand48.original()
+    }
+
+    private static let getrandom: Interposed<FillBuffer> = Interposed("getrandom") {
+      owner?.asked(.number)
+      return getrandom.original($0, $1, $2)
+    }
   #else
     private static let isRedirected = false
   #endif
 
-  /// The explored owner on whose behalf the current thread runs a job.
+  /// The owner on whose behalf the current thread runs a job, if the owner is explored.
   private static var owner: TaskOwner? {
     guard let context = ThreadContext.current, context.pointee.isInJob,
       let owner = ThreadContext.runningOwner, owner.isExplored
     else { return nil }
     return owner
   }
+}
+
+/// The seeds with which the standard library hashes.
+///
+/// The order of a `Set` or a `Dictionary` follows from two numbers that the process draws when it starts, and
+/// from the address of its storage. Explored tests need both to be equal in each run and each process.
+///
+/// Source: `_swift_stdlib_Hashing_parameters` and `_HashTable.hashSeed` of the Swift standard library.
+package enum Hashing {
+  #if os(Linux) && canImport(Glibc)
+    private struct Parameters {
+      var seed0: UInt64
+      var seed1: UInt64
+      /// Whether a table's seed follows from its size, and not from its address.
+      var isDeterministic: Bool
+    }
+
+    nonisolated(unsafe) private static let parameters: UnsafeMutablePointer<Parameters>? =
+      RuntimeSymbol.address(of: "_swift_stdlib_Hashing_parameters")?
+      .assumingMemoryBound(to: Parameters.self)
+  #endif
+
+  nonisolated(unsafe) private static var areSeedsFixed = false
+
+  /// Makes the process hash with fixed seeds. To be called at load, before there is a table.
+  ///
+  /// This alone fixes no order: the addresses of the tables still count. Does nothing if `CLOCKS_HASHING` is
+  /// `random`.
+  package static func fixSeeds() {
+    #if os(Linux) && canImport(Glibc)
+      guard !areSeedsFixed, Environment.hashing != "random", let parameters else { return }
+      let drawn = parameters.pointee
+      // Verifies the layout: other seeds have to give another hash, and equal seeds the same one.
+      func hash(_ seed: UInt64) -> Int {
+        parameters.pointee.seed0 = seed
+        parameters.pointee.seed1 = ~seed
+        var hasher = Hasher()
+        hasher.combine(1)
+        return hasher.finalize()
+      }
+      let hashes = [hash(1), hash(2), hash(1)]
+      guard hashes[0] == hashes[2], hashes[0] != hashes[1] else {
+        parameters.pointee = drawn
+        return
+      }
+      areSeedsFixed = true
+    #endif
+  }
+
+  /// Makes the order of each new table follow from its content alone. Thread-safe.
+  static func ignoreAddresses() { _ = areAddressesIgnored }
+
+  /// Initialized once, because tests that run in parallel ask for it.
+  private static let areAddressesIgnored: Void = {
+    #if os(Linux) && canImport(Glibc)
+      if areSeedsFixed { parameters?.pointee.isDeterministic = true }
+    #endif
+  }()
 }

@@ -1,37 +1,47 @@
-// The Swift runtime and Foundation read the system's clocks through one function of the C library,
-// `clock_gettime`. A test binary puts ours in its place in the call tables of these two libraries and
-// of no other: Dispatch, the C library itself and everybody else go on reading real time.
+// The Swift runtime and Foundation read the system's clocks through a function of the C library,
+// `clock_gettime`. A test binary replaces it in the call tables of these two libraries and of no other:
+// Dispatch, the C library itself and all other code still read real time.
+//
+// What waits in Foundation waits in real time, until a date. In a scope that date was computed from virtual
+// time, so the functions by which Foundation waits are told the difference.
+//
+// | function | called by |
+// |---|---|
+// | `CFAbsoluteTimeGetCurrent` | `NSDate`; run loops and their timers, to compute how long they wait |
+// | `CFRunLoopRunInMode` | run loops: the time that a job spends in them is counted |
+// | `pthread_cond_timedwait` | `NSCondition.wait(until:)`, `NSConditionLock.lock(before:)` |
+//
+// Sources: swift-corelibs-foundation, `RunLoop.swift`, `Timer.swift`, `NSLock.swift`.
 
+import ClocksSupport
 import Synchronization
 
-#if canImport(Glibc)
-  import Glibc
-#endif
-
-/// Makes `ContinuousClock`, `SuspendingClock` and `Date` read virtual time inside a scope, and real
-/// time everywhere else. Only a test binary does so; without one, only a scope that is explored.
+/// Makes `ContinuousClock`, `SuspendingClock` and `Date` read virtual time inside a scope, and real time
+/// everywhere else.
+///
+/// In a process that has no test kit only scopes that are explored read virtual time.
 package enum RuntimeClocks {
-  /// Whether the runtime's clocks read virtual time for an owner's tasks.
+  /// Returns whether the runtime's clocks read virtual time in an owner's tasks.
   static func areVirtual(for owner: TaskOwner?) -> Bool {
     guard let owner, owner.isExplored || isForAll.load(ordering: .relaxed) else { return false }
     return redirected.load(ordering: .relaxed)
   }
 
-  /// Whether they do so in every scope.
+  /// Whether the runtime's clocks read virtual time in every scope.
   static var areRedirected: Bool {
     redirected.load(ordering: .relaxed) && isForAll.load(ordering: .relaxed)
   }
 
-  /// Whether they ask us.
   private static let redirected = Atomic(false)
-  /// Whether they do so for every scope; changed by tests alone after the process has begun.
+  /// Whether every scope reads virtual time, and not only explored ones. After the start only tests change it.
   static let isForAll = Atomic(false)
 
-  /// Has the runtime's clocks, and `Date`, ask us for the time in every scope, where that is possible. To
-  /// be called once, while there is only one thread.
+  /// Makes the runtime's clocks and `Date` read virtual time in every scope, where that is possible.
+  ///
+  /// To be called once, while there is only one thread.
   package static func redirect() {
     isForAll.store(true, ordering: .relaxed)
-    // What stands in the functions' places asks for it on any thread, perhaps before the door is opened.
+    // The replacements may be called on any thread, before the hooks are installed.
     ThreadContext.prepare()
     redirectForExplored()
     #if os(Linux) && canImport(Glibc)
@@ -39,50 +49,149 @@ package enum RuntimeClocks {
     #endif
   }
 
-  /// The same in scopes that are explored: a deadline that is computed from real time would be a little
-  /// different in each run. It is done once. Thread-safe.
+  /// Makes the runtime's clocks and `Date` read virtual time in scopes that are explored.
+  ///
+  /// Deadlines that are computed from real time would differ from run to run. Only the first call has an effect.
+  /// Thread-safe.
   static func redirectForExplored() { _ = isDone }
 
   private static let isDone: Bool = {
     #if os(Linux) && canImport(Glibc)
-      let time = unsafeBitCast(readRuntimeClock as ClockFunction, to: UnsafeRawPointer.self)
       let isRedirected = CallTables.redirect(
-        "clock_gettime", in: "libswift_Concurrency.so", to: time)
+        [readRuntimeClock.entry], in: .library("libswift_Concurrency.so"))
       redirected.store(isRedirected, ordering: .relaxed)
-      let date = unsafeBitCast(readDate as ClockFunction, to: UnsafeRawPointer.self)
-      _ = CallTables.redirect("clock_gettime", in: "libFoundationEssentials.so", to: date)
+      CallTables.redirect([readDate.entry], in: .library("libFoundationEssentials.so"))
     #endif
     return true
   }()
 }
 
 #if os(Linux) && canImport(Glibc)
-  private typealias ClockFunction =
-    @convention(c) (clockid_t, UnsafeMutablePointer<timespec>) -> CInt
+  extension RuntimeClocks {
+    private typealias ReadClock =
+      @convention(c) (clockid_t, UnsafeMutablePointer<timespec>) -> CInt
 
-  /// What the runtime calls for one of its clocks.
-  private func readRuntimeClock(
-    _ clock: clockid_t, into result: UnsafeMutablePointer<timespec>
-  ) -> CInt {
-    read(clock, isDate: false, into: result)
+    private static let readRuntimeClock: Interposed<ReadClock> = Interposed("clock_gettime") {
+      read($0, isDate: false, into: $1)
+    }
+
+    /// Foundation reads the date, and other clocks.
+    private static let readDate: Interposed<ReadClock> = Interposed("clock_gettime") {
+      read($0, isDate: true, into: $1)
+    }
+
+    /// Reads virtual time for a job of a virtual owner, and otherwise the system's clock.
+    private static func read(
+      _ clock: clockid_t, isDate: Bool, into result: UnsafeMutablePointer<timespec>
+    ) -> CInt {
+      guard
+        !isDate || clock == CLOCK_REALTIME,
+        let context = ThreadContext.current, context.pointee.isInJob,
+        let owner = RuntimeHooks.runningOwner, areVirtual(for: owner),
+        let reading = owner.reading(of: clock, isDate: isDate)
+      else {
+        // Not the original: explored tests report that they read a real clock.
+        return clock_gettime(clock, result)
+      }
+      result.pointee = reading
+      return 0
+    }
   }
 
-  /// What Foundation calls, for the date and for other things.
-  private func readDate(_ clock: clockid_t, into result: UnsafeMutablePointer<timespec>) -> CInt {
-    read(clock, isDate: true, into: result)
+  /// The waits of Foundation, which take real time in a scope, too.
+  enum FoundationWaits {
+    /// Makes waits in a scope as long as their callers asked for. To be called once, while there is only one
+    /// thread.
+    static func redirect() {
+      CallTables.redirect(
+        [present.entry, runLoop.entry, wait.entry], in: .library("libFoundation.so"))
+    }
+
+    /// The date that `NSDate` and run loops read, in seconds.
+    ///
+    /// It includes the time that the job has spent in run loops: else they would never see the end of a wait.
+    private static let present: Interposed<@convention(c) () -> Double> = Interposed(
+      "CFAbsoluteTimeGetCurrent"
+    ) {
+      guard let date = virtualDate, let context = ThreadContext.current else {
+        return present.original()
+      }
+      // The arithmetic is that of `Date`, so that the results are equal.
+      return Double(date.tv_sec) - secondsFrom1970To2001 + 1e-9 * Double(date.tv_nsec)
+        + Double(context.pointee.runLoops.nanoseconds) / 1e9
+    }
+
+    private static let secondsFrom1970To2001 = 978_307_200.0
+
+    /// Runs a run loop, and counts the time that it takes.
+    private static let runLoop:
+      Interposed<@convention(c) (UnsafeRawPointer?, Double, Bool) -> Int32> = Interposed(
+        "CFRunLoopRunInMode"
+      ) { mode, seconds, returnsAfterOneSource in
+        guard let context = ThreadContext.current, virtualDate != nil else {
+          return runLoop.original(mode, seconds, returnsAfterOneSource)
+        }
+        context.pointee.runLoops.begin()
+        defer { context.pointee.runLoops.end() }
+        return runLoop.original(mode, seconds, returnsAfterOneSource)
+      }
+
+    private typealias Wait =
+      @convention(c) (
+        UnsafeMutablePointer<pthread_cond_t>, UnsafeMutablePointer<pthread_mutex_t>,
+        UnsafePointer<timespec>
+      ) -> CInt
+
+    /// Waits as long as the scope's date is from the given one.
+    private static let wait: Interposed<Wait> = Interposed("pthread_cond_timedwait") {
+      condition, mutex, date in
+      guard let ahead = nanosecondsAhead() else {
+        return pthread_cond_timedwait(condition, mutex, date)
+      }
+      var real = timespec(
+        nanoseconds: max(0, date.pointee.nanoseconds.subtractingSaturated(ahead)))
+      return pthread_cond_timedwait(condition, mutex, &real)
+    }
+
+    /// The date of the current thread's scope; `nil` if it is the real one.
+    private static var virtualDate: timespec? {
+      guard !TaskOwnership.shared.isEmpty, let context = ThreadContext.current,
+        context.pointee.isInJob
+      else { return nil }
+      return ThreadContext.runningOwner?.reading(of: CLOCK_REALTIME, isDate: true)
+    }
+
+    /// Returns how far the scope's date is ahead of the real one; `nil` if it is the real one.
+    private static func nanosecondsAhead() -> Int? {
+      virtualDate.map { $0.nanoseconds.subtractingSaturated(timespec.date.nanoseconds) }
+    }
   }
 
-  /// Reads virtual time for a job whose time is virtual, and else the clock.
-  private func read(
-    _ clock: clockid_t, isDate: Bool, into result: UnsafeMutablePointer<timespec>
-  ) -> CInt {
-    guard
-      !isDate || clock == CLOCK_REALTIME,
-      let context = ThreadContext.current, context.pointee.isInJob,
-      let owner = RuntimeHooks.runningOwner, RuntimeClocks.areVirtual(for: owner),
-      let reading = owner.reading(of: clock, isDate: isDate)
-    else { return clock_gettime(clock, result) }
-    result.pointee = reading
-    return 0
+  extension timespec {
+    /// The real date.
+    fileprivate static var date: timespec {
+      var reading = timespec()
+      clock_gettime(CLOCK_REALTIME, &reading)
+      return reading
+    }
+
+    /// The nanoseconds since 1970; clamped to the range of `Int`.
+    fileprivate var nanoseconds: Int {
+      let (product, overflow) = tv_sec.multipliedReportingOverflow(by: 1_000_000_000)
+      guard !overflow else { return tv_sec < 0 ? .min : .max }
+      let (sum, isOver) = product.addingReportingOverflow(tv_nsec)
+      return isOver ? .max : sum
+    }
+
+    fileprivate init(nanoseconds: Int) {
+      self.init(tv_sec: nanoseconds / 1_000_000_000, tv_nsec: nanoseconds % 1_000_000_000)
+    }
+  }
+
+  extension Int {
+    fileprivate func subtractingSaturated(_ other: Int) -> Int {
+      let (difference, overflow) = subtractingReportingOverflow(other)
+      return overflow ? (other > 0 ? .min : .max) : difference
+    }
   }
 #endif

@@ -182,10 +182,10 @@ enum XCTest {
   /// Whether a test case is running; `nil` with the open-source XCTest, which does not tell.
   static var hasCurrentTestCase: Bool? {
     #if canImport(Darwin)
-      guard let code = codePointer(named: "_XCTCurrentTestCase") else { return nil }
-      // It returns an unretained Objective-C object, so a bare pointer will do.
-      let current = unsafeBitCast(code, to: (@convention(c) () -> UnsafeRawPointer?).self)
-      return current() != nil
+      // It returns an Objective-C object that it does not hand over, so a bare pointer will do.
+      let current = RuntimeSymbol.function(
+        "_XCTCurrentTestCase", as: (@convention(c) () -> UnsafeRawPointer?).self)
+      return current.map { $0() != nil }
     #else
       return nil
     #endif
@@ -211,8 +211,8 @@ private struct SwiftFunction {
   private let context: UnsafeRawPointer? = nil
 
   init?(named symbol: String) {
-    guard let code = codePointer(named: symbol) else { return nil }
-    self.code = code
+    guard let code = RuntimeSymbol.address(of: symbol) else { return nil }
+    self.code = UnsafeRawPointer(code)
   }
 
   /// Reinterprets the function as the one field of `Box`, which must declare the function's own type.
@@ -220,16 +220,4 @@ private struct SwiftFunction {
     precondition(MemoryLayout<Box>.size == MemoryLayout<SwiftFunction>.size)
     return unsafeBitCast(self, to: Box.self)
   }
-}
-
-/// Returns the address of a symbol of this process, or of a library loaded into it.
-private func codePointer(named symbol: String) -> UnsafeRawPointer? {
-  #if canImport(Darwin)
-    // The macro RTLD_DEFAULT is not imported into Swift.
-    return UnsafeRawPointer(dlsym(UnsafeMutableRawPointer(bitPattern: -2), symbol))
-  #elseif canImport(Glibc) || canImport(Musl) || canImport(Android)
-    return UnsafeRawPointer(dlsym(nil, symbol))
-  #else
-    return nil
-  #endif
 }

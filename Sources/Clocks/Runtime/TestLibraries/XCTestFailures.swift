@@ -33,9 +33,10 @@ enum XCTestFailures {
     /// Whether the observer was registered.
     private static let isObserved: Bool = {
       guard
-        let shared = RuntimeHooks.symbol("$s6XCTest0A17ObservationCenterC6sharedACvgZ"),
-        let add = RuntimeHooks.symbol(
-          "$s6XCTest0A17ObservationCenterC15addTestObserveryyAA0aB0_pF")
+        let shared = RuntimeSymbol.address(of: "$s6XCTest0A17ObservationCenterC6sharedACvgZ"),
+        let add = RuntimeSymbol.address(
+          of:
+            "$s6XCTest0A17ObservationCenterC15addTestObserveryyAA0aB0_pF")
       else { return false }
       // A method is called as a function that has captured its object.
       let center = unsafeBitCast(

@@ -1,0 +1,261 @@
+import ClocksSupport
+import Synchronization
+
+// Every offset, bit and mask of the runtime's jobs, tasks and actors that this package relies on. Offsets are
+// in bytes, for 64 bits. The runtime has no functions for what is read here; debuggers rely on the same layout.
+//
+// Sources: the Swift runtime as of Swift 6.3.1, `include/swift/ABI/Task.h`, `TaskStatus.h`, `MetadataValues.h`,
+// and `stdlib/public/Concurrency/TaskPrivate.h`, `Actor.cpp`. Nothing is read before a probe has verified it with
+// tasks of the kind in question: `StatusProbe`, `TaskLayoutProbe` or `Hops.missing`.
+
+/// The memory layout of jobs, tasks and actors.
+enum TaskABI {
+  /// `class Job : HeapObject` (Task.h)
+  enum Job {
+    /// `HeapObject::metadata`: equal in all tasks.
+    static let metadata = 0
+    /// `Job::SchedulerPrivate[0]`: in the queue of a default actor, the job that was enqueued before this one.
+    static let previous = 16
+    /// `Job::Flags`, 32 bits.
+    static let flags = 32
+    /// `Job::Id`, the lower 32 bits of a task's id.
+    static let id = 36
+    /// `Job::ResumeTask`, the function in which a task goes on.
+    static let resumeFunction = 56
+    /// `ProcessOutOfLineJob::Actor` (Actor.cpp): the actor whose queue this drain runs.
+    static let drainedActor = 64
+  }
+
+  /// `class JobFlags` (MetadataValues.h)
+  enum JobFlags {
+    /// `Kind`
+    static let kindMask: UInt32 = 0xFF
+    /// `JobKind::Task`
+    static let task: UInt32 = 0
+    /// `JobKind::DefaultActorSeparate`
+    static let actorDrain: UInt32 = 193
+    /// `Task_IsChildTask`
+    static let isChild: UInt32 = 1 << 24
+    /// `Task_IsAsyncLetTask`
+    static let isAsyncLet: UInt32 = 1 << 28
+    /// `Task_HasInitialTaskName`
+    static let hasName: UInt32 = 1 << 30
+  }
+
+  /// `class AsyncTask : Job` (Task.h) and `AsyncTask::PrivateStorage` (TaskPrivate.h)
+  enum Task {
+    /// `AsyncTask::ResumeContext`
+    static let resumeContext = 64
+    /// `PrivateStorage::StatusStorage`: `ActiveTaskStatus::Flags`, 32 bits.
+    static let status = 96
+    /// `PrivateStorage::StatusStorage`: `ActiveTaskStatus::Record`, the innermost status record.
+    static let records = 104
+    /// `PrivateStorage::Id`, the upper 32 bits of the task's id.
+    static let upperID = 144
+    /// `sizeof(AsyncTask)`: in a child, `ChildFragment` follows.
+    static let size = 208
+  }
+
+  /// `class ActiveTaskStatus` (TaskPrivate.h)
+  enum Status {
+    /// `IsCancelled`
+    static let isCancelled: UInt32 = 0x100
+    /// `IsStatusRecordLocked`: a thread is about to change the records.
+    static let isLocked: UInt32 = 0x200
+    /// `IsRunning`
+    static let isRunning: UInt32 = 0x800
+    /// `IsEnqueued`
+    static let isEnqueued: UInt32 = 0x1000
+    /// `IsComplete`
+    static let isOver: UInt32 = 0x2000
+    /// `HasTaskDependency`: the innermost record says what the task waits for.
+    static let hasDependency: UInt32 = 0x4000
+    /// `HasTaskExecutorPreference`
+    static let hasPreference: UInt32 = 0x8000
+  }
+
+  /// `class TaskStatusRecord` and its subclasses (TaskStatus.h)
+  enum Record {
+    /// `Flags`, whose lower 8 bits are the kind.
+    static let kind = 0
+    static let kindMask: UInt = 0xFF
+    /// `Parent`, the next outer record.
+    static let next = 8
+    /// `DependentOn`, `FirstChild` or `Name`.
+    static let content = 16
+    /// `TaskDependencyStatusRecord::DependencyKind`, 32 bits.
+    static let dependencyKind = 32
+    static let size = 48
+
+    /// `TaskStatusRecordKind` (MetadataValues.h)
+    enum Kind {
+      static let dependency: UInt = 0
+      static let childTask: UInt = 1
+      static let taskGroup: UInt = 2
+      static let name: UInt = 6
+    }
+
+    /// `TaskDependencyStatusRecord::DependencyKind`
+    enum Dependency {
+      static let task: UInt32 = 1
+      static let continuation: UInt32 = 2
+      static let taskGroup: UInt32 = 3
+      static let executor: UInt32 = 4
+    }
+  }
+
+  /// `AsyncTask::ChildFragment` (Task.h)
+  enum ChildFragment {
+    /// `Parent`
+    static let parent = 0
+    /// `NextChild`
+    static let nextChild = 8
+    static let size = 16
+  }
+
+  /// `class AsyncContext` (Task.h)
+  enum Context {
+    /// `Parent`, the context of the caller.
+    static let parent = 0
+    /// `ResumeParent`, the function in which the caller goes on.
+    static let resumeParent = 8
+    static let size = 16
+  }
+
+  /// `class DefaultActorImpl` (Actor.cpp)
+  enum Actor {
+    /// `StatusStorage`: `ActiveActorStatus::Flags`, whose lowest bits are the state.
+    static let status = 32
+    static let stateMask: UInt = 7
+    /// `ActiveActorStatus::Running`
+    static let running: UInt = 2
+    /// `ActiveActorStatus::FirstJob`: the job that was enqueued last.
+    static let latestJob = 40
+  }
+}
+
+/// What the runtime knows about a task in memory, as of one moment.
+///
+/// To be used only where `isReadable`.
+struct TaskStatus {
+  private let flags: UInt32
+
+  init(of task: UnownedJob) {
+    flags = unsafeBitCast(task, to: UnsafeRawPointer.self)
+      .load(fromByteOffset: TaskABI.Task.status, as: UInt32.self)
+  }
+
+  var isCancelled: Bool { flags & TaskABI.Status.isCancelled != 0 }
+
+  var isRunning: Bool { flags & TaskABI.Status.isRunning != 0 && !isOver }
+
+  var isOver: Bool { flags & TaskABI.Status.isOver != 0 }
+
+  /// Whether it runs, or is enqueued on an executor.
+  var isActive: Bool {
+    has(TaskABI.Status.isRunning | TaskABI.Status.isEnqueued) && !isOver
+  }
+
+  /// Whether any of these bits is set, verified or not.
+  func has(_ bits: UInt32) -> Bool { flags & bits != 0 }
+
+  /// Whether the task prefers an executor, on which it also goes on after a suspension.
+  ///
+  /// All other tasks go on on the default executor, and hop to their actor from there.
+  var hasPreference: Bool { flags & Self.preference != 0 && !isOver }
+
+  /// Whether the task runs, or will go on, where its jobs need not pass through the hooks.
+  var mayRunExternally: Bool { isActive || hasPreference }
+
+  /// Whether the task's memory is a part of its parent's, so that nothing can retain it.
+  static func isAsyncLet(_ task: UnownedJob) -> Bool {
+    jobFlags(of: task) & TaskABI.JobFlags.isAsyncLet != 0
+  }
+
+  /// Whether the task is a child, whose parent does not end before it.
+  static func isChild(_ task: UnownedJob) -> Bool {
+    jobFlags(of: task) & TaskABI.JobFlags.isChild != 0
+  }
+
+  static func hasName(_ task: UnownedJob) -> Bool {
+    jobFlags(of: task) & TaskABI.JobFlags.hasName != 0
+  }
+
+  private static func jobFlags(of task: UnownedJob) -> UInt32 {
+    unsafeBitCast(task, to: UnsafeRawPointer.self)
+      .load(fromByteOffset: TaskABI.Job.flags, as: UInt32.self)
+  }
+
+  /// Whether a task waits for an `async let` of its own that runs, is enqueued, or has just ended.
+  ///
+  /// Requires the lock without which the waiting task is not resumed, so that what it waits for stays in
+  /// memory.
+  static func awaitsActiveAsyncLet(_ task: UnownedJob) -> Bool {
+    StatusProbe.here.readsAsyncLets && findsActiveAsyncLet(awaitedBy: task)
+  }
+
+  /// Does the work of `awaitsActiveAsyncLet`, verified or not.
+  static func findsActiveAsyncLet(awaitedBy task: UnownedJob) -> Bool {
+    let memory = unsafeBitCast(task, to: UnsafeRawPointer.self)
+    let before = memory.load(fromByteOffset: TaskABI.Task.status, as: UInt32.self)
+    let active =
+      TaskABI.Status.isRunning | TaskABI.Status.isEnqueued | TaskABI.Status.isOver
+    guard before & TaskABI.Status.hasDependency != 0, before & active == 0,
+      let record = memory.load(fromByteOffset: TaskABI.Task.records, as: UnsafeRawPointer?.self)
+    else { return false }
+    let kind = record.load(fromByteOffset: TaskABI.Record.dependencyKind, as: UInt32.self)
+    let awaited = record.load(fromByteOffset: TaskABI.Record.content, as: UnownedJob?.self)
+    atomicMemoryFence(ordering: .acquiring)
+    // If the status has changed, another thread has resumed the task, whose job is about to reach the hooks.
+    guard
+      memory.load(fromByteOffset: TaskABI.Task.status, as: UInt32.self) == before,
+      record.load(fromByteOffset: TaskABI.Record.dependencyKind, as: UInt32.self) == kind
+    else { return true }
+    guard kind == TaskABI.Record.Dependency.task, let awaited, isAsyncLet(awaited) else {
+      return false
+    }
+    let status = TaskStatus(of: awaited)
+    return status.isActive || status.isOver
+  }
+
+  // MARK: - What is verified
+
+  /// Whether a task's status, and whether it is an `async let`, can be read here. Verified when first asked.
+  static var isReadable: Bool { StatusProbe.here.readsStatus }
+
+  // Stored copies for code that runs for each job: a lazy constant costs more than to read the status.
+
+  /// Whether `prepare` has found `isReadable`.
+  @exclusivity(unchecked) nonisolated(unsafe) private(set) static var isKnownToBeReadable = false
+  @exclusivity(unchecked) nonisolated(unsafe) fileprivate static var readsCancellation = false
+  @exclusivity(unchecked) nonisolated(unsafe) fileprivate static var readsNames = false
+  /// The bit of `hasPreference`, or none where that is not verified.
+  @exclusivity(unchecked) nonisolated(unsafe) private static var preference: UInt32 = 0
+
+  /// Verifies the layout. To be called before the hooks are used. Thread-safe.
+  static func prepare() { _ = isPrepared }
+
+  private static let isPrepared: Bool = {
+    let probe = StatusProbe.here
+    isKnownToBeReadable = probe.readsStatus
+    readsCancellation = probe.readsCancellation
+    readsNames = probe.readsNames
+    preference = probe.readsPreferences ? TaskABI.Status.hasPreference : 0
+    return true
+  }()
+}
+
+extension UnownedTask {
+  /// Throws if the current task is cancelled, as `Task.checkCancellation` does.
+  @inline(__always)
+  static func checkCancellation() throws {
+    if TaskStatus.readsCancellation, let current, !TaskStatus(of: current.job).isCancelled {
+      return
+    }
+    try Task.checkCancellation()
+  }
+
+  /// Whether the task is known to have no name, without looking for one.
+  @inline(__always)
+  var isKnownToBeNameless: Bool { TaskStatus.readsNames && !TaskStatus.hasName(job) }
+}

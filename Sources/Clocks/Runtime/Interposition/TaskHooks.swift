@@ -1,0 +1,210 @@
+// User code creates tasks, and custom executors run jobs, by calling functions of the runtime through the
+// call tables of their images. These functions are replaced there.
+
+import ClocksSupport
+
+/// The creation of tasks, which shows for certain which task creates which.
+enum TaskCreation {
+  /// Whether the creation of tasks is seen.
+  nonisolated(unsafe) private(set) static var isSeen = false
+
+  /// Redirects the calls, where that is possible. To be called once, while the hooks are installed.
+  static func redirect() {
+    #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
+      guard TaskStatus.isReadable else { return }
+      isSeen = CallTables.redirect([createTask.entry], in: .users)
+      CallTables.redirect([createTestCase.entry], in: .library("libTesting.so"))
+      CallTables.redirect([beginAsyncLet.entry], in: .users)
+    #endif
+  }
+
+  /// Whether there is an owner, or a test case whose tasks are registered.
+  @inline(__always)
+  private static var isAnyWanted: Bool { !TaskOwnership.shared.isEmpty || TestCaseMembership.isOn }
+
+  /// The owner of the tasks that the current thread creates.
+  private static var creator: TaskOwner? { capturesNextTask ? nil : ThreadContext.runningOwner }
+
+  /// Whether the thread captures the task that it creates, which is unowned until it is started.
+  private static var capturesNextTask: Bool {
+    guard let context = ThreadContext.current, case .nothing = context.pointee.capture else {
+      return ThreadContext.current != nil
+    }
+    return false
+  }
+
+  /// Returns whether every hop of the task that the current thread creates with these options is to be seen.
+  private static func seesHops(_ options: UnsafeRawPointer?) -> Bool {
+    switch ThreadContext.current?.pointee.purpose {
+    case .preferring: return true
+    case .learning: Hops.learn(from: options)
+    case .nothing, .testCase, nil: break
+    }
+    // The first condition is cheap, and nearly always false.
+    return TaskOwnership.shared.isAnyExplored && creator?.isExplored == true
+  }
+
+  /// Registers a task that the current thread has created, unless its first job has reached the hooks.
+  ///
+  /// If not, the task waits for an actor, or on a custom executor, or runs immediately on this thread.
+  private static func hasMade(_ task: UnownedJob) {
+    let id = taskID(of: task)
+    if let context = ThreadContext.current, context.pointee.arrivedTask == id { return }
+    guard !TaskStatus(of: task).isOver else { return }
+    if let owner = creator {
+      if TaskOwnership.shared.register(newTask: id, of: owner) { owner.taskWasCreated(task) }
+      owner.taskMayRunExternally(task)
+    } else if TestCaseMembership.isOn, !capturesNextTask,
+      let owner = TestCaseMembership.hasMade(task)
+    {
+      owner.taskWasCreated(task)
+      owner.taskMayRunExternally(task)
+    }
+  }
+}
+
+/// The jobs that custom executors run: their begin and their end.
+enum JobRuns {
+  /// The runtime's `swift_job_run`; set before calls are redirected, because those of this package are, too.
+  ///
+  /// Why apart from `runJob`: each job comes here, and a static variable with an initializer costs a call.
+  @exclusivity(unchecked) nonisolated(unsafe) private static var originalRun:
+    UnsafeMutableRawPointer?
+
+  /// Runs a job that a scheduler has started, or that is unowned, as the runtime does.
+  @inline(__always)
+  static func runKnown(_ job: UnownedJob, on executor: UnownedSerialExecutor) {
+    #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
+      if let originalRun {
+        return unsafeBitCast(originalRun, to: RunJob.self)(job, executor)
+      }
+    #endif
+    job.runSynchronously(on: executor)
+  }
+
+  /// Redirects the calls, where that is possible. To be called once, while the hooks are installed.
+  static func redirect() {
+    #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
+      let entries = [runJob.entry, runJobOnTaskExecutor.entry, runJobOnBoth.entry]
+      guard TaskStatus.isReadable, entries.allSatisfy(\.isFound) else { return }
+      originalRun = runJob.found
+      CallTables.redirect(entries, in: .users)
+    #endif
+  }
+
+  /// Runs a job that a scheduler has not started, on the thread that its executor chose.
+  ///
+  /// While a job of an owned task runs, the thread runs on behalf of the owner.
+  private static func run(_ job: UnownedJob, _ body: () -> Void) {
+    guard !TaskOwnership.shared.isEmpty else { return body() }
+    let id = taskID(of: job)
+    let owner = id == 0 ? ThreadContext.runningOwner : TaskOwnership.shared.owner(of: id)
+    let number = id == 0 ? ExternalTaskRegistry.beginJob() : 0
+    if id != 0 { owner?.externalJobBegan(job) }
+    var context = ThreadContext(owner: owner, taskID: id, isInJob: true)
+    context.run { _ in body() }
+    if id != 0 { owner?.externalJobEnded(id) }
+    for owner in context.ownersAwaitingEnd { owner.externallyStartedJobEnded(on: nil) }
+    ExternalTaskRegistry.look(afterJob: number)
+  }
+}
+
+#if os(Linux) && canImport(Glibc) && compiler(>=6.2)
+  /// A task and its first context.
+  struct MadeTask {
+    var task: UnownedJob
+    var context: UnsafeRawPointer?
+  }
+
+  extension TaskCreation {
+    private typealias Create =
+      @convention(thin) (
+        UInt, UnsafeRawPointer?, UnsafeRawPointer?, UnsafeRawPointer?, UnsafeRawPointer?
+      ) -> MadeTask
+
+    private typealias BeginAsyncLet =
+      @convention(thin) (
+        UnsafeRawPointer?, UnsafeRawPointer?, UnsafeRawPointer?, UnsafeRawPointer?,
+        UnsafeRawPointer?, UnsafeRawPointer?
+      ) -> Void
+
+    private static let createTask: Interposed<Create> = Interposed("swift_task_create") {
+      flags, options, type, function, context in
+      let made =
+        seesHops(options)
+        ? Hops.withPreference(options) { createTask.original(flags, $0, type, function, context) }
+        : createTask.original(flags, options, type, function, context)
+      if isAnyWanted { hasMade(made.task) }
+      return made
+    }
+
+    /// For Swift Testing, which creates a task for each test case.
+    private static let createTestCase: Interposed<Create> = Interposed("swift_task_create") {
+      flags, options, type, function, context in
+      makeTestCase { createTestCase.original(flags, options, type, function, context) }
+    }
+
+    private static let beginAsyncLet: Interposed<BeginAsyncLet> = Interposed("swift_asyncLet_begin")
+    {
+      place, options, type, function, context, buffer in
+      if !TaskOwnership.shared.isEmpty, let owner = creator, let task = UnownedTask.current {
+        owner.taskHasAsyncLet(task.job)
+      }
+      beginAsyncLet.original(place, options, type, function, context, buffer)
+    }
+
+    /// Creates the task of a test case.
+    ///
+    /// Thread B may run the task's first job before thread A returns from `make`, so the task is registered
+    /// where that job reaches the hooks.
+    static func makeTestCase(_ make: () -> MadeTask) -> MadeTask {
+      guard let context = ThreadContext.current else {
+        var made: MadeTask?
+        var context = ThreadContext()
+        context.run { made = makeTestCase(in: $0, make) }
+        return made!
+      }
+      return makeTestCase(in: context, make)
+    }
+
+    private static func makeTestCase(
+      in context: UnsafeMutablePointer<ThreadContext>, _ make: () -> MadeTask
+    ) -> MadeTask {
+      let purpose = context.pointee.purpose
+      context.pointee.purpose = .testCase
+      context.pointee.arrivedTask = 0
+      let made = make()
+      context.pointee.purpose = purpose
+      if context.pointee.arrivedTask != taskID(of: made.task) {
+        // The task waits for an actor, so no job of it has reached the hooks.
+        if isAnyWanted { hasMade(made.task) }
+        TestCaseMembership.noteTestCase(made.task)
+      }
+      return made
+    }
+  }
+
+  extension JobRuns {
+    private typealias RunJob = @convention(thin) (UnownedJob, UnownedSerialExecutor) -> Void
+    private typealias RunJobOnTaskExecutor =
+      @convention(thin) (UnownedJob, UnownedTaskExecutor) -> Void
+    private typealias RunJobOnBoth =
+      @convention(thin) (UnownedJob, UnownedSerialExecutor, UnownedTaskExecutor) -> Void
+
+    private static let runJob: Interposed<RunJob> = Interposed("swift_job_run") { job, executor in
+      run(job) { runKnown(job, on: executor) }
+    }
+
+    private static let runJobOnTaskExecutor: Interposed<RunJobOnTaskExecutor> = Interposed(
+      "swift_job_run_on_task_executor"
+    ) { job, executor in
+      run(job) { runJobOnTaskExecutor.original(job, executor) }
+    }
+
+    private static let runJobOnBoth: Interposed<RunJobOnBoth> = Interposed(
+      "swift_job_run_on_serial_and_task_executor"
+    ) { job, executor, taskExecutor in
+      run(job) { runJobOnBoth.original(job, executor, taskExecutor) }
+    }
+  }
+#endif
