@@ -2,17 +2,17 @@ import ClocksSupport
 
 /// Which bits of a task's status and flags are where `TaskABI` says.
 ///
-/// Found with a plain task, and with one that has a name, prefers an executor, is cancelled and awaits an
-/// `async let`.
+/// Found with a plain task, and with one that has a name, prefers an executor, is cancelled and
+/// awaits an `async let`.
 struct StatusProbe: Sendable {
   /// Whether the states of a task are known, and whether it is an `async let`.
-  private(set) var readsStatus = false
-  private(set) var readsCancellation = false
-  private(set) var readsPreferences = false
-  private(set) var readsChildren = false
+  var readsStatus = false
+  var readsCancellation = false
+  var readsPreferences = false
+  var readsChildren = false
   /// Whether it is known that a task awaits an `async let`.
-  private(set) var readsAsyncLets = false
-  private(set) var readsNames = false
+  var readsAsyncLets = false
+  var readsNames = false
 
   /// What holds in this process. Found when first asked, in some ten microseconds. Thread-safe.
   static let here = StatusProbe()
