@@ -84,13 +84,13 @@ struct StatusProbe: Sendable {
 
     /// Not to be asked of an immediate task, in which the runtime sets the bit.
     private static func detachedTaskHasPreference() -> Bool {
-      nonisolated(unsafe) var made: Task<Void, Never>?
-      let job = ThreadContext.capturingNextJob { made = Task.detached {} }
-      // Where the hooks are not installed, the task has started on another thread.
-      let status = TaskStatus(of: unsafeBitCast(made!, to: UnownedJob.self))
+      // Where the hooks are not installed, it starts on another thread, and the job is `nil`.
+      let (task, job) = PlantedTasks.make {}
+      let isSet = withExtendedLifetime(task) {
+        TaskStatus(of: unsafeBitCast(task, to: UnownedJob.self)).has(TaskABI.Status.hasPreference)
+      }
       job.map(ThreadContext.runToEnd)
-      withExtendedLifetime(made) {}
-      return status.has(TaskABI.Status.hasPreference)
+      return isSet
     }
 
     @inline(never)
@@ -233,7 +233,7 @@ private struct PlantedTasks {
   }
 
   /// Makes a task; the job is `nil` if it was not captured.
-  private static func make(
+  static func make(
     _ body: @escaping @Sendable () async -> Void
   ) -> (task: Task<Void, Never>, job: UnownedJob?) {
     nonisolated(unsafe) var task: Task<Void, Never>?
