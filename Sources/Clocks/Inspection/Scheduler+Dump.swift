@@ -30,8 +30,8 @@ extension Scheduler {
     let kept = tasks
     var (entries, running, sleeps) = change { state in
       var walk = reader.map { TaskWalk($0, reading) }
-      walk?.waitForCurrentJobAndTask(state.knownTasks)
-      walk?.waitForCurrentJobAndTask(kept.map(\.job))
+      walk?.visit(state.knownTasks)
+      walk?.visit(kept.map(\.job))
       return (
         walk?.entries ?? [], state.activity.running?.task, state.virtualClocks.map(\.sleepTexts)
       )
@@ -113,7 +113,7 @@ private struct TaskWalk {
     self.reading = reading
   }
 
-  mutating func waitForCurrentJobAndTask(_ tasks: [UnownedJob]) {
+  mutating func visit(_ tasks: [UnownedJob]) {
     var addresses = tasks.map { unsafeBitCast($0, to: UInt.self) }
     while let address = addresses.popLast(), entries.count < Self.most {
       guard seen.insert(address).inserted, let found = reader.read(address) else { continue }

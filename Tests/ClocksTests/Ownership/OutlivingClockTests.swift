@@ -20,7 +20,7 @@ private func start(_ log: Log<String>, on clock: TestClock<Duration>) -> [Task<V
     }.value
   }
   let detached = Task.detached {
-    await Keeper.shared.waitForCurrentJobAndTask()
+    await Keeper.shared.visit()
     try? await clock.sleep(for: .seconds(3))
     log.add("detached")
   }
@@ -30,7 +30,7 @@ private func start(_ log: Log<String>, on clock: TestClock<Duration>) -> [Task<V
 /// An actor that all tests use.
 private actor Keeper {
   static let shared = Keeper()
-  func waitForCurrentJobAndTask() async { await Task.yield() }
+  func visit() async { await Task.yield() }
 }
 
 private func isExact(_ clock: TestClock<Duration>) async {
