@@ -12,24 +12,26 @@
 ///
 /// A pthread mutex and not `Synchronization.Mutex`, because ThreadSanitizer on Linux does not
 /// understand the latter and would report races in every test suite that uses this package.
-package struct Lock: @unchecked Sendable {
+///
+/// Public, because the compiler does not inline package functions across modules.
+public struct Lock: @unchecked Sendable {
   @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
-  package init() {
+  public init() {
     mutex = .allocate(capacity: 1)
     mutex.initialize(to: pthread_mutex_t())
     pthread_mutex_init(mutex, nil)
   }
 
   /// Frees the lock; its owner calls this once, when nobody can hold it any more.
-  package func destroy() {
+  public func destroy() {
     pthread_mutex_destroy(mutex)
     mutex.deallocate()
   }
 
   // Transparent, so that also a debug build calls no generic function.
   @_transparent
-  package func withLock<Result, Failure: Error>(
+  public func withLock<Result, Failure: Error>(
     _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
     pthread_mutex_lock(mutex)

@@ -2,38 +2,41 @@
 ///
 /// In place of an Array where there is one for each decision of each run of a test: in a debug build, in
 /// which tests are run, to add some values to an Array takes three times as long.
-package struct ScratchBuffer<Element: BitwiseCopyable>: ~Copyable {
+///
+/// Public, because the compiler does not inline package functions across modules.
+public struct ScratchBuffer<Element: BitwiseCopyable>: ~Copyable {
   @usableFromInline var places: UnsafeMutablePointer<Element>?
   @usableFromInline var capacity = 0
-  package private(set) var count = 0
+  public var count: Int { @_transparent get { counted } }
+  @usableFromInline var counted = 0
 
-  package init() {}
+  public init() {}
 
-  package init(_ elements: [Element]) {
+  public init(_ elements: [Element]) {
     for element in elements { append(element) }
   }
 
   deinit { places?.deallocate() }
 
   /// O(1).
-  package subscript(index: Int) -> Element {
+  public subscript(index: Int) -> Element {
     // So that a debug build calls no function for it.
     @_transparent get {
-      precondition(index >= 0 && index < count)
+      precondition(index >= 0 && index < counted)
       return places![index]
     }
   }
 
   /// Amortized O(1).
   @_transparent
-  package mutating func append(_ element: Element) {
-    if count == capacity { grow() }
-    places![count] = element
-    count += 1
+  public mutating func append(_ element: Element) {
+    if counted == capacity { grow() }
+    places![counted] = element
+    counted += 1
   }
 
   /// All values. O(n).
-  package var all: [Element] {
+  public var all: [Element] {
     var all: [Element] = []
     for index in 0..<count { all.append(self[index]) }
     return all
