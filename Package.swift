@@ -21,17 +21,21 @@ let package = Package(
   ],
   targets: [
     .target(name: "ClocksSupport"),
-    .target(name: "Clocks", dependencies: ["ClocksSupport"], swiftSettings: atLoad),
+    .target(name: "ClocksSearch", dependencies: ["ClocksSupport"]),
+    .target(
+      name: "Clocks", dependencies: ["ClocksSearch", "ClocksSupport"], swiftSettings: atLoad),
     .target(name: "TimeoutTask"),
     .target(
       name: "ClocksTestKit", dependencies: ["Clocks", "ClocksSupport"], swiftSettings: atLoad),
     .executableTarget(
       name: "ContextDemo", dependencies: ["Clocks", "ClocksSupport", "TimeoutTask"]),
     .target(name: "TestTraits", path: "Tests/TestTraits"),
-    .testTarget(name: "ClocksTests", dependencies: ["Clocks", "ClocksSupport", "TestTraits"]),
+    .testTarget(name: "ClocksSearchTests", dependencies: ["ClocksSearch", "ClocksSupport"]),
+    .testTarget(
+      name: "ClocksTests", dependencies: ["Clocks", "ClocksSearch", "ClocksSupport", "TestTraits"]),
     .testTarget(
       name: "ClocksTestKitTests",
-      dependencies: ["Clocks", "ClocksSupport", "ClocksTestKit", "TestTraits"]),
+      dependencies: ["Clocks", "ClocksSearch", "ClocksSupport", "ClocksTestKit", "TestTraits"]),
     .testTarget(
       name: "TimeoutTaskTests", dependencies: ["Clocks", "TestTraits", "TimeoutTask"]),
     .testTarget(

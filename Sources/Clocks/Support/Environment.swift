@@ -37,9 +37,6 @@ enum Environment {
   /// without this package.
   static let hashing: String? = value("CLOCKS_HASHING")
 
-  /// `CLOCKS_TABLE`: a test prints the table of known bugs that stands in the guide.
-  static let table: String? = value("CLOCKS_TABLE")
-
   /// `CLOCKS_TRACE`: the folder in which each test leaves a picture of what happened in it, and the same
   /// for Perfetto.
   static let traceFolder: String? = text(traceFolderName)

@@ -22,9 +22,6 @@ package enum Hashing {
       dlsym(nil, "_swift_stdlib_Hashing_parameters")?.assumingMemoryBound(to: Parameters.self)
   #endif
 
-  /// Whether the process hashes with the same two numbers each time.
-  static var hasFixedSeeds: Bool { fixed }
-
   nonisolated(unsafe) private static var fixed = false
 
   /// Has the process hash with the same two numbers each time. To be called at load, before there is a table.
