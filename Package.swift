@@ -22,8 +22,10 @@ let package = Package(
   targets: [
     .target(name: "ClocksSupport"),
     .target(name: "ClocksDrawing", dependencies: ["ClocksSupport"]),
+    .target(name: "ClocksSearch", dependencies: ["ClocksSupport"]),
     .target(
-      name: "Clocks", dependencies: ["ClocksDrawing", "ClocksSupport"], swiftSettings: atLoad),
+      name: "Clocks", dependencies: ["ClocksDrawing", "ClocksSearch", "ClocksSupport"],
+      swiftSettings: atLoad),
     .target(name: "TimeoutTask"),
     .target(
       name: "ClocksTestKit", dependencies: ["Clocks", "ClocksDrawing", "ClocksSupport"],
@@ -33,12 +35,13 @@ let package = Package(
     .target(name: "TestTraits", path: "Tests/TestTraits"),
     .testTarget(
       name: "ClocksTests",
-      dependencies: ["Clocks", "ClocksDrawing", "ClocksSupport", "TestTraits"]),
+      dependencies: ["Clocks", "ClocksDrawing", "ClocksSearch", "ClocksSupport", "TestTraits"]),
+    .testTarget(name: "ClocksSearchTests", dependencies: ["ClocksSearch", "ClocksSupport"]),
     .testTarget(
       name: "ClocksDrawingTests", dependencies: ["ClocksDrawing", "ClocksSupport", "TestTraits"]),
     .testTarget(
       name: "ClocksTestKitTests",
-      dependencies: ["Clocks", "ClocksSupport", "ClocksTestKit", "TestTraits"]),
+      dependencies: ["Clocks", "ClocksSearch", "ClocksSupport", "ClocksTestKit", "TestTraits"]),
     .testTarget(
       name: "TimeoutTaskTests", dependencies: ["Clocks", "TestTraits", "TimeoutTask"]),
     .testTarget(

@@ -1,4 +1,5 @@
 import ClocksDrawing
+import ClocksSearch
 import ClocksSupport
 
 /// The text of a failure that a search has found.
@@ -27,20 +28,20 @@ struct Explanation {
     let how =
       failure.number == 1 ? "first in, first out" : "\(passed.grouped) passed; \(failure.plan.name)"
     let decisions = failure.record.decisions.count
-    let matter = failure.constraints.count
+    let constraints = failure.constraints.count
     let schedule = "Schedule \(failure.number.grouped)\(of) (\(how))."
-    switch matter {
+    switch constraints {
     case 0:
       return "\(schedule) None of \(decisions) decisions matters: it fails first in, first out."
     case 1: return "\(schedule) 1 of \(decisions) decisions matters; undo it and it passes:"
     default:
       return failure.isMinimal
-        ? "\(schedule) \(matter) of \(decisions) decisions matter; undo any and it passes:"
-        : "\(schedule) \(matter) of \(decisions) decisions are enough for it:"
+        ? "\(schedule) \(constraints) of \(decisions) decisions matter; undo any and it passes:"
+        : "\(schedule) \(constraints) of \(decisions) decisions are enough for it:"
     }
   }
 
-  /// For example `b.1 before a.3`, with the names of the tasks if they have any.
+  /// Returns for example `b.1 before a.3`, with the names of the tasks that have one.
   private func sentence(_ constraint: Constraint) -> String {
     let tree = failure.tree
     let named = [constraint.first, constraint.second].compactMap { step in
@@ -53,10 +54,9 @@ struct Explanation {
 
   // MARK: - Lanes
 
-  /// As many rows are shown at most.
   private static let mostRows = 24
 
-  /// The steps around those that matter, a row each.
+  /// The steps around the constraints, a row each.
   private var lanes: [String] {
     guard let details = failure.details, details.steps.count == failure.record.steps.count else {
       return []
@@ -79,7 +79,7 @@ struct Explanation {
       record.decisions.enumerated().filter { $0.element.chosen != 0 }.map {
         ($0.element.step, $0.offset + 1)
       }, uniquingKeysWith: { first, _ in first })
-    // What they mean is looked up now that something has failed.
+    // Symbols are slow to look up, so runs record addresses.
     let symbols = Symbols(of: functions(of: shown.map { details.steps[$0] }), in: details.images)
     var table = LaneTable(lanes: lanes)
     for index in shown {
@@ -90,13 +90,11 @@ struct Explanation {
       row.cells[lane] = cell(step, detail, symbols)
       if let actor = detail.actor, let to = laneOfActor[actor] {
         row.arrow = .init(from: lane, to: to)
-        let externallyStartedJobs = detail.externallyStartedJobs.map { visitor in
-          failure.tree.name(of: visitor.task)
-            + (symbols.place(of: visitor.functions).map { " \($0)" } ?? "")
+        let queue = detail.queue.map { queued in
+          failure.tree.name(of: queued.task)
+            + (symbols.place(of: queued.functions).map { " \($0)" } ?? "")
         }
-        row.cells[to] =
-          externallyStartedJobs.isEmpty
-          ? "runs" : "runs " + externallyStartedJobs.joined(separator: ", ")
+        row.cells[to] = queue.isEmpty ? "runs" : "runs " + queue.joined(separator: ", ")
       }
       if let decision = decided[index] { row.remark = "◀ decision \(decision)" }
       table.rows.append(row)
@@ -127,11 +125,11 @@ struct Explanation {
   private func functions(of details: [StepDetails.Detail]) -> Set<UInt> {
     details.reduce(into: []) { functions, detail in
       functions.formUnion(detail.functions)
-      for visitor in detail.externallyStartedJobs { functions.formUnion(visitor.functions) }
+      for queued in detail.queue { functions.formUnion(queued.functions) }
     }
   }
 
-  /// The numbers of the steps that are shown: those of the tasks that matter, near where it matters.
+  /// Returns the numbers of the steps to show: steps of the constrained tasks, near the constraints.
   private func rows(of record: RunRecord) -> [Int] {
     if record.steps.count <= Self.mostRows { return Array(record.steps.indices) }
     let tasks = Set(
@@ -148,7 +146,7 @@ struct Explanation {
       tasks.contains(record.steps[index].task) && index >= first - 8 && index <= last + 8
     }
     guard near.count > Self.mostRows else { return near }
-    // The places themselves, and as much around them as there is room for.
+    // The places themselves, then the nearest steps.
     let ranked = near.sorted { one, other in
       distance(one, places) < distance(other, places)
     }
@@ -161,15 +159,14 @@ struct Explanation {
 
   // MARK: - Other reports
 
-  /// A test that does not do the same in the same order.
-  static func notDeterministic(_ divergence: Divergence, _ summary: ScheduleSummary) -> String {
+  static func notDeterministic(_ divergence: Divergence) -> String {
     """
     The test does not do the same in the same order, so an order that fails could not be found again: two \
     runs first in, first out \(divergence.description)
     """
   }
 
-  /// What is to be said if a token's schedule has run and passed: `nil` if it was the very one.
+  /// Returns how a run that passed differs from the schedule of its token, or `nil` if it does not.
   static func isNotWhatItWas(
     _ token: ScheduleToken, _ text: String, _ run: ScheduleRun
   ) -> String? {
@@ -178,7 +175,7 @@ struct Explanation {
       !happened.contains($0)
     }
     let toDo = """
-      The token is another test's, or the test or its code has changed since: search again with \
+      The token belongs to another test, or the test or its code has changed since: search again with \
       `.schedules`.
       """
     if !missing.isEmpty {

@@ -1,40 +1,41 @@
+import ClocksSearch
 import ClocksSupport
 
-/// Runs an operation in one order after the other, and says what came of it.
+/// Runs an operation in many schedules, and reduces the first failure.
 struct Exploration {
   typealias Operation = OneRun.Operation
 
   let limits: ScheduleSearch.Limits
-  /// For how long, in real time; `nil` if the number of schedules is all that counts.
+  /// The limit of real time; `nil` if only the number of schedules counts.
   let time: Duration?
   let options: ScopeOptions
   let origin: CallSite
   let gate: IssueGate
-  /// How much real time making a failure small may take.
+  /// The limit of real time for shrinking.
   var shrinkingTime = Duration.seconds(10)
   /// Schedules that have failed before.
   var known: [ScheduleToken] = []
-  /// Is told how far the search has come, now and then.
+  /// Receives the progress of the search about once a second.
   var progress: ((ScheduleProgress) -> Void)?
 
-  /// A failure that was found, and made as small as possible.
+  /// A failure, with as few constraints as possible.
   struct Failure {
     var finding: Finding
-    /// The number of the schedule in which it came first, and how that was found.
+    /// The number of the schedule in which it came first.
     var number: Int
+    /// The plan of that schedule.
     var plan: Plan
-    var constraints: [Constraint]
-    /// The last run.
+    var constraints: [Constraint] = []
+    /// The last run with these constraints.
     var record: RunRecord
     var details: StepDetails?
+    /// The tree in which the constraints have their tasks.
     var tree: TaskTree
-    /// Whether each constraint is needed.
-    var isMinimal: Bool
-    /// How many of the replays failed in the same way.
-    var replays: (same: Int, all: Int)
-    /// The runs that shrinking took.
-    var shrinkRuns: Int
-    /// Where the same schedule did something else, if it did.
+    /// Whether the failure was seen to need each constraint.
+    var isMinimal = false
+    var replays = (same: 0, all: 0)
+    var shrinkRuns = 0
+    /// The difference of two replays, if there is one.
     var divergence: Divergence?
 
     var token: String {
@@ -45,17 +46,15 @@ struct Exploration {
   enum Outcome {
     case passed(ScheduleSummary)
     case failed(Failure, ScheduleSummary)
-    /// The test does not do the same in the same order.
+    /// Two runs of one schedule differ.
     case diverged(Divergence, ScheduleSummary)
   }
 
   func callAsFunction(
     isolation: isolated (any Actor)? = #isolation, _ operation: @escaping Operation
   ) async -> Outcome {
-    let run = ScheduleRun(.firstInFirstOut)
-    let explorer = Explorer(run)
-    let one = OneRun(
-      options: options, origin: origin, findings: gate.findings, explorer: explorer)
+    let one = OneRun(options: options, origin: origin, findings: gate.findings)
+    let run = one.run
     let deadline = time.map { RealTime(in: $0) }
     var search = ScheduleSearch(limits, known: known.map { .constraints($0.constraints) })
     var first: RunRecord?
@@ -63,19 +62,17 @@ struct Exploration {
     var isOverTime = false
     gate.close()
     while let plan = search.next() {
-      run.reset(plan, profile: search.profile)
-      let (outcome, _) = await one(operation)
+      let outcome = await one(plan, profile: search.profile, operation)
       if Task.isCancelled { break }
       if let finding = outcome.findings.first {
-        let failure = await examine(
-          finding, plan, run.record, number: search.tried, one, search.profile, operation)
+        let failure = await examine(finding, plan, number: search.tried, one, operation)
         return .failed(failure, summary(search, isOverTime: false))
       }
       if search.tried == 1 {
         first = run.record
       } else if search.tried == 2, let first, first.divergence(from: run.record) != nil {
         let second = run.record
-        let witnesses = explorer.witnesses
+        let witnesses = one.witnesses
         var more: [RunRecord] = []
         for number in 1...4 { more.append(await rerun(plan, one, number, operation)) }
         let divergence = Divergence(first, second, more, tree: run.tree, witnesses)
@@ -97,7 +94,7 @@ struct Exploration {
       end: isOverTime ? .time : search.end, limits: limits, time: time)
   }
 
-  /// Runs a schedule once more, with other addresses for what is allocated in it.
+  /// Runs a schedule once more, with different addresses for what it allocates.
   private func rerun(
     isolation: isolated (any Actor)? = #isolation, _ plan: Plan, _ one: OneRun, _ number: Int,
     _ operation: @escaping Operation
@@ -106,51 +103,48 @@ struct Exploration {
       (0..<number * size).map { _ in [UInt8](repeating: 0, count: size * 16) }
     }
     defer { withExtendedLifetime(ballast) {} }
-    one.explorer.run.reset(plan, profile: Profile())
-    _ = await one(operation)
-    return one.explorer.run.record
+    _ = await one(plan, operation)
+    return one.run.record
   }
 
-  /// Makes a failure small, and replays it.
+  /// Shrinks the failure of the last run, and replays it.
   private func examine(
-    isolation: isolated (any Actor)? = #isolation, _ finding: Finding, _ plan: Plan,
-    _ record: RunRecord, number: Int, _ one: OneRun, _ profile: Profile,
-    _ operation: @escaping Operation
+    isolation: isolated (any Actor)? = #isolation, _ finding: Finding, _ plan: Plan, number: Int,
+    _ one: OneRun, _ operation: @escaping Operation
   ) async -> Failure {
-    let run = one.explorer.run
+    let run = one.run
+    var failure = Failure(
+      finding: finding, number: number, plan: plan, record: run.record, tree: run.tree)
     if finding.isXCTest {
-      return Failure(
-        finding: finding, number: number, plan: plan, constraints: record.constraints,
-        record: record, details: nil, tree: run.tree, isMinimal: false, replays: (0, 0),
-        shrinkRuns: 0, divergence: nil)
+      failure.constraints = run.record.constraints
+      return failure
     }
     nonisolated(unsafe) let operation = operation
     var shrinker = ScheduleShrinker(deadline: RealTime(in: shrinkingTime))
-    let test: ScheduleShrinker.Test = { plan in
-      run.reset(plan, profile: Profile())
-      let (outcome, _) = await one(isolation: isolation, operation)
-      return outcome.key == finding.key ? run.record : nil
+    if run.record.decisions.contains(where: { $0.chosen != 0 }) {
+      failure.constraints = await shrinker.shrink(run.record) { plan in
+        let outcome = await one(isolation: isolation, plan, operation)
+        return outcome.key == finding.key ? run.record : nil
+      }
     }
-    let constraints =
-      record.decisions.allSatisfy { $0.chosen == 0 } ? [] : await shrinker.shrink(record, test)
+    failure.isMinimal = shrinker.isMinimal || failure.constraints.isEmpty
+    failure.shrinkRuns = shrinker.runs
 
-    // Twice, so that it is known whether it comes again; the last time with all that is to be told.
+    // Two replays show whether the failure is reproducible; the last one collects the details.
     var records: [RunRecord] = []
-    var same = 0
-    var details: StepDetails?
     for _ in 0..<2 {
-      run.reset(.constraints(constraints), profile: Profile())
-      let (outcome, told) = await one(details: true, operation)
-      if outcome.key == finding.key { same += 1 }
+      let outcome = await one(.constraints(failure.constraints), details: true, operation)
+      if outcome.key == finding.key { failure.replays.same += 1 }
+      failure.replays.all += 1
       records.append(run.record)
-      details = told
+      failure.details = outcome.details
     }
-    let divergence =
-      records[0].divergence(from: records[1]) == nil
-      ? nil : Divergence(records[0], records[1], [], tree: run.tree, one.explorer.witnesses)
-    return Failure(
-      finding: finding, number: number, plan: plan, constraints: constraints, record: records[1],
-      details: details, tree: run.tree, isMinimal: shrinker.isMinimal || constraints.isEmpty,
-      replays: (same, 2), shrinkRuns: shrinker.runs, divergence: divergence)
+    failure.record = records[1]
+    failure.tree = run.tree
+    if records[0].divergence(from: records[1]) != nil {
+      failure.divergence = Divergence(
+        records[0], records[1], [], tree: run.tree, one.witnesses)
+    }
+    return failure
   }
 }

@@ -1,78 +1,62 @@
+import ClocksSearch
 import ClocksSupport
 
-/// Decides what comes first in a scope that is explored: tells a `ScheduleRun` what happens there, in
-/// words that mean the same in every run.
+/// Chooses what comes next in an explored scope: translates the events of the engine for a `ScheduleRun`.
 ///
-/// It belongs to the scope's scheduler, whose lock guards it.
+/// It belongs to the scheduler of the scope, whose lock guards it.
 final class Explorer: Chooser, @unchecked Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) let run: ScheduleRun
-  /// The index of each task in the tree, by its number.
+  /// The index of each task in the tree, by the number of the task.
   @exclusivity(unchecked) nonisolated(unsafe) private var tasks: [UInt64: Int] = [:]
-  /// The wake of each sleep.
+  /// The end of each sleep, by the number of its registration.
   @exclusivity(unchecked) nonisolated(unsafe) private var wakes: [UInt64: ScheduleStep] = [:]
-  /// The number of each actor.
   @exclusivity(unchecked) nonisolated(unsafe) private var actors: [ObjectIdentifier: Int] = [:]
-  /// The task whose job runs; `nil` if it is no task's.
+  /// The task whose job runs; `nil` during an actor drain.
   @exclusivity(unchecked) nonisolated(unsafe) private var running: Int?
-  /// What the steps do, for a report; `nil` unless one is wanted.
+  /// What the steps do, if a report needs it.
   @exclusivity(unchecked) nonisolated(unsafe) var details: StepDetails?
-
-  /// What the run has shown of causes that nobody can decide about.
   @exclusivity(unchecked) nonisolated(unsafe) private(set) var witnesses = Divergence.Witnesses()
-  /// What each task draws.
-  @exclusivity(unchecked) nonisolated(unsafe) private var mixers: [Int: Mixer] = [:]
-
-  /// The numbers of what every test shares.
-  private enum Shared {
-    static let main = 0
-    static let time = 1
-    static let count = 2
-  }
 
   init(_ run: ScheduleRun) {
     self.run = run
     tasks.reserveCapacity(64)
   }
 
-  /// Begins a new run.
-  func reset() {
+  /// Begins another run.
+  func reset(_ plan: Plan, profile: Profile) {
+    run.reset(plan, profile: profile)
     tasks.removeAll(keepingCapacity: true)
     wakes.removeAll(keepingCapacity: true)
     actors.removeAll(keepingCapacity: true)
     running = nil
-    mixers.removeAll(keepingCapacity: true)
     witnesses = .init()
   }
 
-  // MARK: - What happens
+  // MARK: - Events
 
   func taskWasCreated(_ task: UInt64) {
     guard tasks[task] == nil else { return }
-    // The first task of all is the one that runs the test.
+    // The first task is the one that runs the test.
     guard !tasks.isEmpty else {
       tasks[task] = TaskTree.test
       return
     }
-    let parent = UnownedTask.currentID.flatMap { tasks[$0] } ?? TaskTree.outside
-    tasks[task] = run.create(by: parent)
+    tasks[task] = run.create(by: index(of: UnownedTask.currentID ?? 0))
   }
 
+  private func index(of task: UInt64) -> Int { tasks[task] ?? TaskTree.outside }
+
   func jobIsReady(_ job: ReadyJob, isFromOutside: Bool) {
-    let step = name(job)
-    run.enqueue(step)
-    if job.executor == .main { run.touch(Shared.main, by: run.currentStep) }
-    if isFromOutside { run.cameFromOutside(step) }
+    run.enqueue(name(job), isOnMain: job.executor == .main, isFromOutside: isFromOutside)
   }
 
   private func name(_ job: ReadyJob) -> ScheduleStep {
     if job.taskID != 0 {
       if tasks[job.taskID] == nil { taskWasCreated(job.taskID) }
-      let task = tasks[job.taskID] ?? TaskTree.outside
-      // Whoever resumes another task touches what that one waits for.
-      return run.nextJob(of: task)
+      return run.nextJob(of: index(of: job.taskID))
     }
     if let drain = ActorDrain(job.job) {
-      let task = tasks[drain.firstTask] ?? TaskTree.outside
+      let task = index(of: drain.firstTask)
       run.isInQueue(task, of: number(of: drain))
       return run.nextDrain(of: task)
     }
@@ -89,27 +73,24 @@ final class Explorer: Chooser, @unchecked Sendable {
     var next = drain.latest
     while let job = next {
       next = ActorDrain.job(before: job)
-      guard let task = tasks[taskID(of: job)] else { continue }
-      run.isInQueue(task, of: actor)
-      run.isSeen(task)
+      if let task = tasks[taskID(of: job)] { run.runsInQueue(task, of: actor) }
     }
-    run.touch(actor, by: run.currentStep)
+    run.touch(actor)
   }
 
   func sleepBegins(_ number: UInt64, of task: UInt64) {
-    wakes[number] = run.nextWake(of: tasks[task] ?? TaskTree.outside)
+    wakes[number] = run.nextWake(of: index(of: task))
   }
 
   func sleepWakes(_ number: UInt64, of task: UInt64) {
     run.wake(wakes.removeValue(forKey: number) ?? run.nextWake(of: TaskTree.outside))
     running = nil
-    run.touch(Shared.time, by: run.currentStep)
     details?.wakes()
   }
 
   private func number(of drain: ActorDrain) -> Int {
     if let number = actors[drain.actor] { return number }
-    let number = actors.count + Shared.count
+    let number = actors.count + ScheduleRun.Touched.firstActor
     actors[drain.actor] = number
     return number
   }
@@ -122,12 +103,7 @@ final class Explorer: Chooser, @unchecked Sendable {
     }
   }
 
-  /// A task draws the same numbers in every run, whatever others do.
-  func draw(for task: UInt64) -> UInt64? {
-    let task = tasks[task] ?? TaskTree.outside
-    let seed = run.tree.hash(of: ScheduleStep(.job, of: task, 0))
-    return mixers[task, default: Mixer(seed: seed)].next()
-  }
+  func draw(for task: UInt64) -> UInt64? { run.draw(for: index(of: task)) }
 
   // MARK: - Deciding
 
@@ -138,9 +114,70 @@ final class Explorer: Chooser, @unchecked Sendable {
       switch candidates[index] {
       case .job(let position, _, _): steps.append(ready[position])
       case .sleep(let number, let task):
-        steps.append(wakes[number] ?? ScheduleStep(.wake, of: tasks[task] ?? TaskTree.outside, 0))
+        steps.append(wakes[number] ?? ScheduleStep(.wake, of: self.index(of: task), 0))
       }
     }
     return run.choose(steps)
+  }
+}
+
+/// What each step of a run does, for a report.
+///
+/// It belongs to the scheduler of the scope, whose lock guards it during the run.
+final class StepDetails: @unchecked Sendable {
+  /// A task in the queue of an actor.
+  struct QueuedTask {
+    var task: Int
+    /// The functions with which it continues, the innermost first.
+    var functions: [UInt]
+  }
+
+  struct Detail {
+    var time: Duration
+    /// The type of the actor that is drained.
+    var actor: String?
+    /// The tasks in the queue of that actor, in order.
+    var queue: [QueuedTask] = []
+    var isOnMain = false
+    /// The functions with which the task continues, the innermost first.
+    var functions: [UInt] = []
+  }
+
+  private let virtualClock: VirtualClock<Duration>
+  nonisolated(unsafe) private(set) var steps: [Detail] = []
+  /// The names of the tasks that have one.
+  nonisolated(unsafe) private(set) var names: [Int: String] = [:]
+  let images = CodeImages()
+  private let reading = TaskLayoutProbe.here
+  /// `nil` if the layout of tasks is unknown.
+  nonisolated(unsafe) private var reader: TaskReader?
+
+  init(_ virtualClock: VirtualClock<Duration>) {
+    self.virtualClock = virtualClock
+    reader = reading.reader(images)
+  }
+
+  /// Notes a job that is about to run.
+  ///
+  /// - Parameter tasks: The index of each task, by its number.
+  func begins(_ job: ReadyJob, of task: Int?, tasks: [UInt64: Int]) {
+    var detail = Detail(time: virtualClock.now)
+    if job.taskID != 0 {
+      if let task, names[task] == nil { names[task] = UnownedTask(job: job.job).name }
+      detail.functions = functions(of: job.job)
+    } else if let drain = ActorDrain(job.job) {
+      detail.actor = drain.typeName
+      detail.queue = drain.jobs.reversed().compactMap { job in
+        tasks[taskID(of: job)].map { QueuedTask(task: $0, functions: functions(of: job)) }
+      }
+    }
+    detail.isOnMain = job.executor == .main
+    steps.append(detail)
+  }
+
+  func wakes() { steps.append(Detail(time: virtualClock.now)) }
+
+  private func functions(of task: UnownedJob) -> [UInt] {
+    reader?.read(unsafeBitCast(task, to: UInt.self)).map { reading.cut($0).functions } ?? []
   }
 }

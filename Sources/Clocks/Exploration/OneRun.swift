@@ -1,89 +1,68 @@
+import ClocksSearch
 import ClocksSupport
 
-/// Something that went wrong in a run.
-struct Finding: Sendable, Hashable {
-  /// What and where, but for what differs from run to run: two findings of one key are the same failure.
-  var key: String
-  var text: String
-}
-
-/// What came of one run of the operation.
+/// What came of one run of an explored operation.
 struct RunOutcome: Sendable {
   var findings: [Finding] = []
   /// The error that the operation threw.
   var error: (any Error)?
-  /// Whether the operation did not end, and was left.
-  var isLeft = false
+  /// What the steps did, if that was asked for.
+  var details: StepDetails?
 
   var hasFailed: Bool { !findings.isEmpty }
 
-  /// The failure by which it is known again: the first one.
+  /// The key of the first finding, by which the failure is recognized.
   var key: String? { findings.first?.key }
 }
 
-/// Collects what goes wrong while a run goes on.
-final class Findings: Sendable {
-  private let lock = Lock()
-  nonisolated(unsafe) private var findings: [Finding] = []
-
-  deinit { lock.destroy() }
-
-  func add(_ finding: Finding) { lock.withLock { findings.append(finding) } }
-
-  /// Takes in what the scope itself reports.
-  func add(scopeReport text: String) {
-    // The instant and the numbers of tasks may differ.
-    add(Finding(key: String(text.prefix { !$0.isNumber }), text: text))
-  }
-
-  func take() -> [Finding] {
-    lock.withLock {
-      defer { findings = [] }
-      return findings
-    }
-  }
-}
-
-/// Runs the operation once in an explored scope.
+/// Runs an operation in explored scopes, one after the other.
 struct OneRun {
   typealias Operation = (VirtualTime) async throws -> Void
 
   let options: ScopeOptions
   let origin: CallSite
   let findings: Findings
-  let explorer: Explorer
-  /// What the system's clocks read when a run begins, the same in each.
+  /// The run in progress, or the last one.
+  let run: ScheduleRun
+  private let explorer: Explorer
+  /// The system clocks at the beginning of each run.
   private let start = SystemClocks()
 
-  init(options: ScopeOptions, origin: CallSite, findings: Findings, explorer: Explorer) {
+  /// - Parameter tree: The tree in which the steps of the plans have their tasks.
+  init(
+    options: ScopeOptions, origin: CallSite, findings: Findings, tree: TaskTree = TaskTree()
+  ) {
     self.options = options
     self.origin = origin
     self.findings = findings
-    self.explorer = explorer
+    run = ScheduleRun(tree: tree)
+    explorer = Explorer(run)
   }
 
-  /// Runs the operation in a task of its own, so that it can be left if it does not end.
+  var witnesses: Divergence.Witnesses { explorer.witnesses }
+
+  /// Runs the operation by a plan, in a task of its own that is left if it does not end.
   func callAsFunction(
-    isolation: isolated (any Actor)? = #isolation, details: Bool = false,
-    _ operation: @escaping Operation
-  ) async -> (outcome: RunOutcome, details: StepDetails?) {
-    // For an outer scope no time passes meanwhile.
+    isolation: isolated (any Actor)? = #isolation, _ plan: Plan, profile: Profile = Profile(),
+    details: Bool = false, _ operation: @escaping Operation
+  ) async -> RunOutcome {
+    // No time passes in an outer scope during the run.
     let outer = VirtualTime.current
     outer?.scheduler.beginHold()
     defer { outer?.scheduler.endHold() }
 
     let findings = findings
-    // Found out before the first run, if nobody has asked yet.
+    // The first use creates tasks, which must not belong to the run.
     _ = Hops.missing
-    explorer.reset()
+    explorer.reset(plan, profile: profile)
     let time = VirtualTime(
       options, at: origin, record: { findings.add(scopeReport: $0) }, chooser: explorer,
       start: start)
-    let virtualClock = time.scheduler.scope!.virtualClock
-    explorer.details = details ? StepDetails(virtualClock) : nil
-    let end = RunEnd()
     let scheduler = time.scheduler
-    scheduler.scope?.isLeft = { [unowned scheduler] problem in
+    let scope = scheduler.scope!
+    explorer.details = details ? StepDetails(scope.virtualClock) : nil
+    let end = RunEnd()
+    scope.isLeft = { [unowned scheduler] problem in
       findings.add(scopeReport: scheduler.describe(problem))
       end.finish(isLeft: true)
     }
@@ -99,12 +78,13 @@ struct OneRun {
       await time.end()
       end.finish(isLeft: false)
     }
-    // The current task is suspended all the while, so nothing is used by both at the same time.
+    // The current task is suspended until the body ends, so only one of them uses the operation.
     let sendable = unsafeBitCast(body, to: (@Sendable @isolated(any) () async -> Void).self)
-    await end.wait(for: sendable, in: time.scheduler)
-    time.scheduler.change { $0.order = Order() }
-    var outcome = RunOutcome(findings: findings.take(), error: end.error, isLeft: end.isLeft)
-    if case .onTrial = options.recording, let recorder = time.scheduler.recorder {
+    await end.wait(for: sendable, in: scheduler)
+    scheduler.change { $0.order = Order() }
+    var outcome = RunOutcome(
+      findings: findings.take(), error: end.error, details: explorer.details)
+    if case .onTrial = options.recording, let recorder = scheduler.recorder {
       if outcome.findings.contains(where: \.isXCTest) {
         recorder.deliver()
       } else {
@@ -115,18 +95,18 @@ struct OneRun {
       let text = "the operation threw \(type(of: error)): \(error)"
       outcome.findings = [Finding(key: "threw \(type(of: error))", text: text)]
     }
-    return (outcome, explorer.details)
+    return outcome
   }
 }
 
-/// The end of one run, for which somebody waits.
+/// The end of one run.
 private final class RunEnd: @unchecked Sendable {
-  // Written by the operation's task before `finish`, read after the wait.
+  // The task of the operation writes this before `finish`; it is read after `wait`.
   nonisolated(unsafe) var error: (any Error)?
-  nonisolated(unsafe) private(set) var isLeft = false
+  nonisolated(unsafe) private var isLeft = false
 
   private let lock = Lock()
-  /// Who waits; guarded by the lock.
+  // Both guarded by the lock.
   nonisolated(unsafe) private var continuation: UnsafeContinuation<Void, Never>?
   nonisolated(unsafe) private var task: Task<Void, Never>?
 
@@ -141,9 +121,7 @@ private final class RunEnd: @unchecked Sendable {
     continuation?.resume()
   }
 
-  private func cancel() { lock.withLock { task }?.cancel() }
-
-  /// Starts the body as a task of the scheduler's, and waits for `finish`.
+  /// Runs the body as a task of the scheduler, and waits for `finish`.
   @concurrent
   func wait(
     for body: @escaping @Sendable @isolated(any) () async -> Void, in scheduler: Scheduler
@@ -151,9 +129,9 @@ private final class RunEnd: @unchecked Sendable {
     await withTaskCancellationHandler {
       await withUnsafeContinuation { continuation in
         lock.withLock { self.continuation = continuation }
-        // Its first job waits for the end of this one, and then gets the thread of it.
+        // The first job of the body runs on the thread of this job, after this job.
         scheduler.waitForCurrentJob()
-        // Whatever is started on behalf of the scheduler is the scope's.
+        // The scheduler owns tasks that are created in this context.
         var context = ThreadContext(owner: scheduler, taskID: UnownedTask.currentID ?? 0)
         context.run { _ in
           let task = Task(operation: body)
@@ -161,13 +139,13 @@ private final class RunEnd: @unchecked Sendable {
         }
       }
     } onCancel: {
-      cancel()
+      lock.withLock { self.task }?.cancel()
     }
     let task = lock.withLock {
       defer { self.task = nil }
       return self.task
     }
-    // Until it has let go of everything.
+    // The next run begins after the task has released everything.
     if !isLeft { await task?.value }
   }
 }

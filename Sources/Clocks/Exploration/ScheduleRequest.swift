@@ -1,61 +1,32 @@
+import ClocksSearch
 import ClocksSupport
 
-/// Which schedules of a test are run: how many, or of what kind.
-public struct ScheduleCount: Hashable, Sendable {
-  enum Kind: Hashable, Sendable {
-    /// As many as there are, up to a number; the default one has also an end in time.
-    case upTo(Int?)
-    case exhaustive(Int)
-    case token(String)
-  }
-
-  let kind: Kind
-
-  /// Every schedule that differs from first in, first out by up to so many reversals of two steps that
-  /// touch the same actor, however many there are.
-  ///
-  /// - Parameter reversals: The number of reversals, 1 or more.
-  public static func exhaustive(reversals: Int) -> Self { Self(kind: .exhaustive(reversals)) }
-
-  /// Up to `count` schedules.
-  public static func upTo(_ count: Int) -> Self { Self(kind: .upTo(count)) }
-
-  /// Up to 1,000 schedules, for up to two seconds of real time.
-  public static let standard = Self(kind: .upTo(nil))
-
-  /// The schedule that a failure has printed, and no other.
-  public static func schedule(_ token: String) -> Self { Self(kind: .token(token)) }
-}
-
-/// What a search was asked for, before it is known whether that can be.
+/// The parameters of a search, as its caller and the environment give them.
 struct ScheduleRequest: Sendable {
-  /// The number of schedules that are tried if nothing is said.
-  static let standardCount = 1_000
-  /// And for how long.
-  static let standardTime = Duration.seconds(2)
-  /// So many processes may share a search.
-  static let mostShards = 1_000_000
+  private static let standardCount = 1_000
+  private static let standardTime = Duration.seconds(2)
+  private static let mostShards = 1_000_000
 
   var count: ScheduleCount
   var seed: Int?
   var slack: Duration
-  /// What names the test in every process.
+  /// The name that the test has in every process.
   var testID: String
   var variables = ScheduleVariables.ofThisProcess
 
-  /// What a request means: the schedules to try, and how long.
   struct Meaning {
     var limits: ScheduleSearch.Limits
+    /// The limit of real time.
     var time: Duration?
+    /// The schedule to replay in place of a search.
     var token: String?
   }
 
-  /// What is wrong with a request.
   struct Problem: Error {
     var description: String
   }
 
-  /// What the request means, with what the environment says.
+  /// Returns the limits of the search; the variables of the environment take precedence.
   func meaning() throws(Problem) -> Meaning {
     if slack < .zero {
       throw Problem(
@@ -67,7 +38,7 @@ struct ScheduleRequest: Sendable {
     var limits = ScheduleSearch.Limits(count: Self.standardCount, seed: try seedOfSearch())
     limits.shard = try shard()
     switch count.kind {
-    case .token(let token): return Meaning(limits: limits, time: nil, token: token)
+    case .token(let token): return Meaning(limits: limits, token: token)
     case .exhaustive(let reversals):
       guard reversals > 0 else {
         throw Problem(
@@ -78,7 +49,7 @@ struct ScheduleRequest: Sendable {
       }
       limits.count = .max
       limits.reversals = reversals
-      return Meaning(limits: limits, time: nil, token: nil)
+      return Meaning(limits: limits)
     case .upTo(let count):
       if let count, count < 1 {
         throw Problem(
@@ -90,7 +61,7 @@ struct ScheduleRequest: Sendable {
       let asked = try countOfEnvironment()
       limits.count = asked ?? count ?? Self.standardCount
       return Meaning(
-        limits: limits, time: asked == nil && count == nil ? Self.standardTime : nil, token: nil)
+        limits: limits, time: asked == nil && count == nil ? Self.standardTime : nil)
     }
   }
 
@@ -141,7 +112,7 @@ struct ScheduleRequest: Sendable {
   }
 }
 
-/// What the environment says about searches.
+/// The variables of the environment that concern searches.
 struct ScheduleVariables: Sendable {
   var count: String?
   var seed: String?
@@ -151,4 +122,40 @@ struct ScheduleVariables: Sendable {
   static let ofThisProcess = ScheduleVariables(
     count: Environment.schedules, seed: Environment.seed, shard: Environment.shard,
     folder: Environment.schedulesFolder)
+}
+
+/// A folder that keeps the tokens of failures from run to run, with one file for each test.
+struct TokenFolder {
+  private let folder: String?
+  private let path: String
+
+  /// - Parameter folder: The folder, which is created if necessary; `nil` keeps nothing.
+  init(_ folder: String?, testID: String) {
+    self.folder = folder
+    // Two tests can have the same file name.
+    let number = String(Mixer.hash(testID), radix: 16)
+    path = "\(folder ?? "")/\(testID.fileName)-\(number).txt"
+  }
+
+  /// Returns the tokens that can be read, the latest first.
+  func tokens() -> [ScheduleToken] {
+    guard folder != nil, let text = TextFile.read(path) else { return [] }
+    var tree = TaskTree()
+    return text.split(separator: "\n").reversed().compactMap {
+      try? ScheduleToken(String($0), &tree)
+    }
+  }
+
+  /// Adds a token; writes a message to standard error if that fails.
+  func add(_ token: String) {
+    guard let folder else { return }
+    let known = TextFile.read(path)?.split(separator: "\n").map(String.init) ?? []
+    guard !known.contains(token) else { return }
+    do {
+      try TextFile.makeFolder(folder)
+      try TextFile.write((known + [token]).joined(separator: "\n") + "\n", to: path)
+    } catch {
+      Terminal.writeLine("A token is not kept for the next time: \(error)")
+    }
+  }
 }

@@ -1,12 +1,13 @@
+import ClocksSearch
 import ClocksSupport
 
-/// How a search's findings are reported.
+/// How the failures of a search are reported.
 package struct ScheduleReport: Sendable {
-  /// Makes the test fail.
+  /// Records a failure.
   var fail: @Sendable (String) -> Void
-  /// Makes the test fail because of an error, with an explanation.
+  /// Records an error with an explanation.
   var failWithError: @Sendable (any Error, String) -> Void
-  /// How the author runs the schedule of a token again.
+  /// Returns the code that replays a token.
   var replayForm: @Sendable (String) -> String
 
   package init(
@@ -20,7 +21,7 @@ package struct ScheduleReport: Sendable {
   }
 }
 
-/// What a test kit knows about the scopes in which an explored test runs.
+/// The options of a test kit for the scopes of an explored test.
 package struct ScheduleScope: Sendable {
   package var autoAdvance = true
   package var leftoverSleeps = VirtualTime.LeftoverSleeps.cancel
@@ -28,36 +29,45 @@ package struct ScheduleScope: Sendable {
   package var runningLimit = Duration.seconds(60)
 
   package init() {}
-
-  fileprivate var options: ScopeOptions {
-    var options = ScopeOptions()
-    options.autoAdvance = autoAdvance
-    options.leftoverSleepsFail = leftoverSleeps == .fail
-    options.freezesDate = freezesDate
-    options.runningLimit = runningLimit
-    return options
-  }
 }
 
-/// Runs a test case as `withSchedules` does, and returns what that returns, for a test kit that knows better where a failure belongs.
+/// Runs a test case as `withSchedules` does, for a test kit that has its own way to report.
 package nonisolated(nonsending) func runSchedules(
   _ count: ScheduleCount, seed: Int?, slack: Duration, testID: String, in scope: ScheduleScope,
   report: ScheduleReport, operation: @escaping @Sendable (VirtualTime) async throws -> Void
 ) async -> ScheduleSummary? {
+  var options = ScopeOptions()
+  options.autoAdvance = scope.autoAdvance
+  options.leftoverSleepsFail = scope.leftoverSleeps == .fail
+  options.freezesDate = scope.freezesDate
+  options.runningLimit = scope.runningLimit
   let request = ScheduleRequest(count: count, seed: seed, slack: slack, testID: testID)
   return await ScheduledTest(
-    request: request, options: scope.options, origin: CallSite(), report: report
+    request: request, options: options, origin: CallSite(), report: report
   ).run(operation)
 }
 
-/// A test that is run in many orders: from what was asked for to what is reported.
+/// A test that runs in many schedules, from its request to its report.
 struct ScheduledTest {
-  let request: ScheduleRequest
-  let options: ScopeOptions
-  let origin: CallSite
-  let report: ScheduleReport
+  private let request: ScheduleRequest
+  private var options: ScopeOptions
+  private let origin: CallSite
+  private let report: ScheduleReport
+  private let gate = IssueGate()
 
-  /// Runs the operation, and reports a failure; returns what came of it if there is none.
+  init(
+    request: ScheduleRequest, options: ScopeOptions, origin: CallSite, report: ScheduleReport
+  ) {
+    self.request = request
+    self.options = options
+    self.options.isExplored = true
+    self.options.slack = request.slack
+    self.options.recording = .never(RefusedRecording())
+    self.origin = origin
+    self.report = report
+  }
+
+  /// Runs the operation and reports a failure; returns the summary if there is none.
   func run(
     isolation: isolated (any Actor)? = #isolation, _ operation: @escaping OneRun.Operation
   ) async -> ScheduleSummary? {
@@ -72,105 +82,99 @@ struct ScheduledTest {
       report.fail(Self.cannotExplore(missing))
       return nil
     }
-    // From now on the same in each run, as far as that can be.
+    // Makes equal schedules do the same, as far as possible.
     Hashing.ignoreAddresses()
     NondeterminismHooks.redirect()
     RuntimeClocks.redirectForExplored()
-    var options = options
-    options.isExplored = true
-    options.slack = request.slack
-    options.recording = .never(RefusedRecording())
-    let gate = IssueGate()
-    let isTested = TestLibraries.isInSwiftTesting
-    guard isTested, let install = IssueGates.install else {
-      if isTested {
-        report.fail(Self.cannotSeeIssues)
-        return nil
-      }
-      return await runInXCTest(meaning, options, gate, operation)
+    guard TestLibraries.isInSwiftTesting else {
+      return await runOutsideSwiftTesting(meaning, operation)
     }
-    // The current task is suspended all the while, so nothing is used by both at the same time.
+    guard let install = IssueGates.install else {
+      report.fail(Self.cannotSeeIssues)
+      return nil
+    }
+    // The current task is suspended meanwhile, so only one of them uses the operation and the summary.
     nonisolated(unsafe) let operation = operation
-    let result = Result()
-    await install(gate) { [options] in
-      result.summary = await run(isolation: isolation, meaning, options, gate, operation)
+    nonisolated(unsafe) var summary: ScheduleSummary?
+    await install(gate) {
+      summary = await run(isolation: isolation, meaning, operation)
     }
-    return result.summary
+    return summary
   }
 
-  /// Runs the operation while each failure that XCTest records counts as one of it.
-  private func runInXCTest(
+  private func runOutsideSwiftTesting(
     isolation: isolated (any Actor)? = #isolation, _ meaning: ScheduleRequest.Meaning,
-    _ options: ScopeOptions, _ gate: IssueGate, _ operation: @escaping OneRun.Operation
+    _ operation: @escaping OneRun.Operation
   ) async -> ScheduleSummary? {
-    guard TestLibraries.isXCTestRunning else {
-      return await run(meaning, options, gate, operation)
-    }
+    guard TestLibraries.isXCTestRunning else { return await run(meaning, operation) }
     let findings = gate.findings
-    let token = XCTestFailures.begin { text, file, line in
+    let isHeard = XCTestFailures.begin { text, file, line in
       findings.add(
         Finding(key: "\(Finding.xcTestPrefix)\(file):\(line)", text: "\(file):\(line): \(text)"))
     }
     defer { XCTestFailures.end() }
-    guard token else {
+    guard isHeard else {
       report.fail(Self.cannotSeeXCTest)
       return nil
     }
-    // Its failure cannot be had once more.
-    var options = options
-    options.recording = .onTrial
-    return await run(meaning, options, gate, operation)
-  }
-
-  private final class Result: @unchecked Sendable {
-    nonisolated(unsafe) var summary: ScheduleSummary?
+    // A failure is not repeated, so its run must be recorded the first time.
+    var test = self
+    test.options.recording = .onTrial
+    return await test.run(meaning, operation)
   }
 
   private func run(
     isolation: isolated (any Actor)? = #isolation, _ meaning: ScheduleRequest.Meaning,
-    _ options: ScopeOptions, _ gate: IssueGate, _ operation: @escaping OneRun.Operation
+    _ operation: @escaping OneRun.Operation
   ) async -> ScheduleSummary? {
     if let token = meaning.token {
-      await replay(token, options, gate, operation)
+      await replay(token, operation)
       return nil
     }
     var exploration = Exploration(
       limits: meaning.limits, time: meaning.time, options: options, origin: origin, gate: gate)
     let folder = TokenFolder(request.variables.folder, testID: request.testID)
     exploration.known = folder.tokens()
-    if request.variables.count != nil { exploration.progress = progressOnTerminal(request.testID) }
+    if request.variables.count != nil, Terminal.isStandardErrorOne {
+      exploration.progress = { [testID = request.testID] in
+        Terminal.writeLine("\(testID): \($0.text)")
+      }
+    }
     let outcome = await exploration(operation)
     gate.open()
     switch outcome {
     case .passed(let summary):
-      if options.wasToBeRecorded { await runRecorded(options, gate, operation) }
+      if options.wasToBeRecorded {
+        // The timeline of a test that passes is that of first in, first out.
+        let (outcome, _) = await runOnce([], operation)
+        for finding in outcome.findings where !finding.isIssue { report.fail(finding.text) }
+      }
       return summary
-    case .diverged(let divergence, let summary):
-      report.fail(Explanation.notDeterministic(divergence, summary))
-    case .failed(let failure, let summary):
+    case .diverged(let divergence, _):
+      report.fail(Explanation.notDeterministic(divergence))
+    case .failed(let failure, _):
       folder.add(failure.token)
-      await show(failure, summary, meaning, options, gate, operation)
+      await show(failure, meaning, operation)
     }
     return nil
   }
 
-  /// Runs the smallest schedule once more, with issues let through.
+  /// Repeats the shortest failing schedule, and lets issues through.
   private func show(
     isolation: isolated (any Actor)? = #isolation, _ failure: Exploration.Failure,
-    _ summary: ScheduleSummary, _ meaning: ScheduleRequest.Meaning, _ options: ScopeOptions,
-    _ gate: IssueGate, _ operation: @escaping OneRun.Operation
+    _ meaning: ScheduleRequest.Meaning, _ operation: @escaping OneRun.Operation
   ) async {
     let explanation = Explanation(
       failure: failure, limits: meaning.limits, replayForm: report.replayForm
     ).text
-    // XCTest has the failure already, and would have it twice.
+    // XCTest has recorded the failure already.
     guard !failure.finding.isXCTest else { return report.fail(explanation) }
     gate.open(with: explanation, key: failure.finding.key)
-    let (outcome, _, _) = await runOnce(failure.constraints, options, gate, operation)
+    let (outcome, _) = await runOnce(failure.constraints, operation)
     if let error = outcome.error, failure.finding.key.hasPrefix("threw") {
       report.failWithError(error, explanation)
     } else if let finding = outcome.findings.first(where: { $0.key == failure.finding.key }) {
-      // An issue has gone through the gate, with the explanation.
+      // An issue has passed the gate with the explanation.
       if !finding.isIssue { report.fail(finding.text + "\n" + explanation) }
     } else {
       report.fail(
@@ -182,36 +186,21 @@ struct ScheduledTest {
     }
   }
 
-  /// Runs the test once more, first in, first out, so that there is a timeline of a test that has passed.
-  private func runRecorded(
-    isolation: isolated (any Actor)? = #isolation, _ options: ScopeOptions, _ gate: IssueGate,
-    _ operation: @escaping OneRun.Operation
-  ) async {
-    let (outcome, _, _) = await runOnce([], options, gate, operation)
-    // An issue has gone through the gate.
-    for finding in outcome.findings where !finding.isIssue { report.fail(finding.text) }
-  }
-
-  /// Runs one schedule so that everything is told of it.
-  @discardableResult
+  /// Runs one schedule in full: it is recorded, and has details.
   private func runOnce(
     isolation: isolated (any Actor)? = #isolation, _ constraints: [Constraint],
-    _ options: ScopeOptions, _ gate: IssueGate, tree: TaskTree = TaskTree(),
-    _ operation: @escaping OneRun.Operation
-  ) async -> (outcome: RunOutcome, run: ScheduleRun, details: StepDetails?) {
+    tree: TaskTree = TaskTree(), _ operation: @escaping OneRun.Operation
+  ) async -> (outcome: RunOutcome, run: ScheduleRun) {
     var options = options
     options.recording = .asAskedFor
-    let run = ScheduleRun(.constraints(constraints), tree: tree)
-    let one = OneRun(
-      options: options, origin: origin, findings: gate.findings, explorer: Explorer(run))
-    let (outcome, details) = await one(details: true, operation)
-    return (outcome, run, details)
+    let one = OneRun(options: options, origin: origin, findings: gate.findings, tree: tree)
+    return (await one(.constraints(constraints), details: true, operation), one.run)
   }
 
-  /// Runs one schedule, as a token says it, with issues let through.
+  /// Runs the schedule of a token, and lets issues through.
   private func replay(
-    isolation: isolated (any Actor)? = #isolation, _ text: String, _ options: ScopeOptions,
-    _ gate: IssueGate, _ operation: @escaping OneRun.Operation
+    isolation: isolated (any Actor)? = #isolation, _ text: String,
+    _ operation: @escaping OneRun.Operation
   ) async {
     gate.open()
     var tree = TaskTree()
@@ -221,27 +210,19 @@ struct ScheduledTest {
     } catch {
       return report.fail("The schedule \"\(text)\" cannot be run: \(error.description)")
     }
-    let (outcome, run, _) = await runOnce(
-      token.constraints, options, gate, tree: tree, operation)
+    let (outcome, run) = await runOnce(token.constraints, tree: tree, operation)
     if let error = outcome.error { report.failWithError(error, "Schedule \(text).") }
     for finding in outcome.findings
     where !finding.isIssue && !finding.isXCTest && !finding.key.hasPrefix("threw") {
       report.fail(finding.text + "\nSchedule \(text).")
     }
     guard !outcome.hasFailed else { return }
-    if outcome.findings.isEmpty, let problem = Explanation.isNotWhatItWas(token, text, run) {
-      report.fail(problem)
-    }
+    if let problem = Explanation.isNotWhatItWas(token, text, run) { report.fail(problem) }
   }
 
-  private func progressOnTerminal(_ testID: String) -> ((ScheduleProgress) -> Void)? {
-    guard Terminal.isStandardErrorOne else { return nil }
-    return { Terminal.writeLine("\(testID): \($0.text)") }
-  }
+  // MARK: - Impossible requests
 
-  // MARK: - What cannot be done
-
-  static func cannotExplore(_ missing: String) -> String {
+  private static func cannotExplore(_ missing: String) -> String {
     """
     A test can be run in many orders only where every hop of its tasks to an actor and back is seen. This \
     process cannot see \(missing) (\(SchedulerCapability.selfTest.description)), so nothing was run: one order \
@@ -250,28 +231,12 @@ struct ScheduledTest {
     """
   }
 
-  static let cannotSeeXCTest = """
-    `withSchedules` does not hear of the failures of this XCTest, whose layout it does not know. Nothing was \
-    run.
+  private static let cannotSeeXCTest = """
+    `withSchedules` cannot see the failures of this XCTest, whose layout it does not know. Nothing was run.
     """
 
-  static let cannotSeeIssues = """
+  private static let cannotSeeIssues = """
     `withSchedules` in a test of Swift Testing needs ClocksTestKit, which hands it the test's issues: link \
     it to the test target, and import it. Nothing was run.
     """
-}
-
-extension Finding {
-  /// Whether it came from the test library.
-  var isIssue: Bool { key.hasPrefix(IssueGate.keyPrefix) }
-
-  static let xcTestPrefix = "xctest "
-
-  /// Whether XCTest has recorded it, which cannot be kept from that.
-  var isXCTest: Bool { key.hasPrefix(Self.xcTestPrefix) }
-}
-
-extension IssueGate {
-  /// What the keys of a test library's issues begin with.
-  public static let keyPrefix = "issue "
 }

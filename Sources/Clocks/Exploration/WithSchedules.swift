@@ -1,7 +1,70 @@
+import ClocksSearch
 import ClocksSupport
 
-/// Runs `operation` in many orders of its jobs, in virtual time, and reports the shortest explanation of one
-/// in which it fails.
+/// The schedules that a test runs in: their number, or their kind.
+public struct ScheduleCount: Hashable, Sendable {
+  enum Kind: Hashable, Sendable {
+    /// A number of schedules; `nil` stands for the default number and time.
+    case upTo(Int?)
+    case exhaustive(Int)
+    case token(String)
+  }
+
+  let kind: Kind
+
+  /// Every schedule that differs from first in, first out by up to `reversals` reversals, without a limit.
+  ///
+  /// A reversal is a pair of steps that touch the same actor, in the opposite order.
+  ///
+  /// - Parameter reversals: The number of reversals, 1 or more.
+  public static func exhaustive(reversals: Int) -> Self { Self(kind: .exhaustive(reversals)) }
+
+  /// Up to `count` schedules.
+  public static func upTo(_ count: Int) -> Self { Self(kind: .upTo(count)) }
+
+  /// Up to 1,000 schedules, for up to two seconds of real time.
+  public static let standard = Self(kind: .upTo(nil))
+
+  /// The schedule of a token that a failure has printed, and no other.
+  public static func schedule(_ token: String) -> Self { Self(kind: .token(token)) }
+}
+
+/// The result of a search in which the test passed.
+public struct ScheduleSummary: Hashable, Sendable, CustomStringConvertible {
+  /// The number of schedules that were run.
+  public let schedules: Int
+  /// The number of different orders among them.
+  public let orders: Int
+  /// Whether there is no other order.
+  public let isComplete: Bool
+  /// The result in words.
+  public let description: String
+
+  init(
+    schedules: Int, orders: Int, end: ScheduleSearch.End, limits: ScheduleSearch.Limits,
+    time: Duration?
+  ) {
+    self.schedules = schedules
+    self.orders = orders
+    let isShared = limits.shard != .whole
+    isComplete = end == .allOrders && !isShared
+    let ofShard = isShared ? " of shard \(limits.shard.index + 1)/\(limits.shard.count)" : ""
+    let different = "\(orders.grouped) different \(orders == 1 ? "order" : "orders")"
+    description =
+      switch end {
+      case .allOrders: "\(different), all of them\(ofShard), in \(schedules.grouped) schedules"
+      case .allReversals:
+        """
+        \(different), all\(ofShard) with up to \(limits.reversals ?? 0) reversals of steps that touch the same \
+        actor, in \(schedules.grouped) schedules
+        """
+      case .count: "\(different) in \(schedules.grouped) schedules, as many as were asked for"
+      case .time: "\(different) in \(schedules.grouped) schedules, in \(time ?? .zero) of real time"
+      }
+  }
+}
+
+/// Runs `operation` in many orders of its jobs, in virtual time, and explains the first failure.
 ///
 /// ```swift
 /// @Test func oneDownloadPerKey() async throws {
@@ -15,36 +78,36 @@ import ClocksSupport
 /// }
 /// ```
 ///
-/// Each run is one in `withVirtualTime`, in a new scope. A run's order is decided by us wherever it is
-/// open: which of several ready jobs is first, and which of several sleeps that are due. The orders are
-/// legal ones: the main actor's jobs, and those of each actor, keep the order in which they were enqueued.
-/// What cannot be decided is how two threads interleave between two awaits.
+/// Each run has a new scope, as in `withVirtualTime`. The search chooses the order wherever it is open: which
+/// of several ready jobs comes first, and which of several sleeps that are due. All orders are legal: jobs of
+/// the main actor, and jobs of each other actor, keep the order in which they were enqueued. The search cannot
+/// choose how two threads interleave between two awaits.
 ///
-/// The operation fails if a test library's issue is recorded in it, if it throws, and if nothing can run
-/// any more before it has returned: that is a deadlock, at once. Then the order is made as small as
-/// possible, and the operation runs in it once more, so that the test fails once, at the true place; the
-/// explanation goes with that failure, and ends with a token that runs just this order again. In XCTest,
-/// which cannot be kept from recording, the search stops at the first failure as it is.
+/// The operation fails if a test library records an issue in it, or if it throws. It also fails if nothing can
+/// run before it has returned, which is a deadlock and is reported immediately. The search then shortens the
+/// order, and runs the operation in it once more: the test fails once, at the true place. The explanation
+/// accompanies that failure. It ends with a token, which runs exactly this order again. XCTest cannot be
+/// kept from recording a failure, so there the search stops at the first one and does not shorten its order.
 ///
-/// It needs to see every hop of a task to an actor and back; where it cannot, the test fails and says so.
-/// Issues of Swift Testing are seen if the test binary links ClocksTestKit.
+/// Every hop of a task to an actor and back must be visible; if it is not, the test fails with a message.
+/// Issues of Swift Testing are visible if the test binary links ClocksTestKit.
 ///
-/// Cancellation of the caller cancels the run that goes on, and ends the search. Errors of the operation
-/// are reported, not thrown. O(schedules · the operation).
+/// Cancellation of the caller cancels the current run and ends the search. Errors of the operation are
+/// reported, not thrown. O(schedules · the operation).
 ///
 /// - Parameters:
-///   - count: How many schedules are tried at most; by default 1,000, for at most two seconds.
-///   - seed: With what the search begins to throw dice; by default it follows from the test's name, so
-///     that a test that has passed fails only if something has changed.
-///   - slack: How late a sleep may wake.
+///   - count: The schedules to run; by default up to 1,000, for at most two seconds.
+///   - seed: The seed of random choices. The default follows from the name of the test, so a test that has
+///     passed fails only after a change.
+///   - slack: The maximum delay with which a sleep wakes.
 ///   - leftoverSleeps: Whether tasks that still sleep when the operation returns are a failure.
 ///   - fileID: The file in which a failure is recorded, as `#fileID`.
 ///   - filePath: The file in which a failure is recorded, as `#filePath`.
 ///   - line: The line at which a failure is recorded.
 ///   - column: The column at which a failure is recorded.
-///   - function: What the test is called.
-///   - operation: What to run, again and again; it is given the scope.
-/// - Returns: What came of it; `nil` if the operation has failed.
+///   - function: The name of the test.
+///   - operation: The operation; it receives the scope.
+/// - Returns: The summary of the search; `nil` if the operation has failed.
 @discardableResult
 public nonisolated(nonsending) func withSchedules(
   _ count: ScheduleCount = .standard, seed: Int? = nil, slack: Duration = .zero,

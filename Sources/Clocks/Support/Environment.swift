@@ -29,9 +29,6 @@ enum Environment {
   /// `CLOCKS_HASHING`: `random` leaves the process's hash seed random, as it is without this package.
   static let hashing: String? = value("CLOCKS_HASHING")
 
-  /// `CLOCKS_TABLE`: makes a test print the guide's table of known bugs.
-  static let table: String? = value("CLOCKS_TABLE")
-
   /// `CLOCKS_TRACE`: the folder in which each test leaves its timeline, as a picture and for Perfetto.
   static let traceFolder: String? = text(traceFolderName)
   static let traceFolderName = "CLOCKS_TRACE"

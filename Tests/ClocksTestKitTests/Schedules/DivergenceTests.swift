@@ -1,3 +1,4 @@
+import ClocksSearch
 import ClocksSupport
 import Dispatch
 import Foundation
@@ -19,15 +20,14 @@ private final class Node: Hashable, Sendable {
   func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// Makes as many tasks, one after the other.
+/// Runs `count` tasks, one after the other.
 private func tasks(_ count: Int) async {
   for _ in 0..<count { await Task {}.value }
 }
 
-/// Causes for which a test does not do the same in the same order: each is named at the first place where it
-/// shows.
+/// Causes of nondeterminism: the search names each at the first step that differs.
 @Suite(.serialized) struct DivergenceTests {
-  /// Looks at runs first in, first out until two differ; the cause may show by chance alone.
+  /// Repeats the first two runs of a search until they differ: some causes show by chance only.
   private func divergence(
     tries: Int = 100, _ operation: @escaping @Sendable (VirtualTime) async throws -> Void
   ) async -> Divergence? {
@@ -46,8 +46,8 @@ private func tasks(_ count: Int) async {
 
   // MARK: - None
 
-  /// The scope within runs on another thread: it begins when the current task is suspended, and not before.
-  @Test func aScopeWithinDoesTheSameInEveryRun() async throws {
+  /// An inner scope runs on another thread: it begins after the current task is suspended.
+  @Test func anInnerScopeIsDeterministic() async throws {
     let found = await divergence(tries: 2_000) { _ in
       let box = Box()
       try await withVirtualTime { _ in await box.add(1) }
@@ -62,7 +62,7 @@ private func tasks(_ count: Int) async {
 
   // MARK: - From outside
 
-  /// Waits for work of Dispatch's that takes a different time in each run.
+  /// Waits for external work whose duration differs from run to run.
   private func outside(_ start: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) async
     -> Divergence?
   {
@@ -99,7 +99,7 @@ private func tasks(_ count: Int) async {
     }
   }
 
-  @Test func aTimerOfDispatchs() async throws {
+  @Test func aDispatchTimer() async throws {
     let found = try #require(
       await outside { work in
         let wait = DispatchTimeInterval.microseconds(
@@ -112,7 +112,7 @@ private func tasks(_ count: Int) async {
     }
   }
 
-  // MARK: - State that an earlier run has left
+  // MARK: - State of an earlier run
 
   private static let isWarm = Atomic(false)
 
@@ -162,19 +162,19 @@ private func tasks(_ count: Int) async {
     #expect(found.suspect == .earlierRun)
   }
 
-  // MARK: - Chance
+  // MARK: - Randomness
 
-  @Test func theCLibrarysRandomness() async throws {
+  @Test func randOfTheCLibrary() async throws {
     let found = try #require(await divergence { _ in await tasks(Int(rand() % 5)) })
     #expect(found.suspect == .randomness)
   }
 
-  @Test func itsOtherRandomness() async throws {
+  @Test func randomOfTheCLibrary() async throws {
     let found = try #require(await divergence { _ in await tasks(random() % 5) })
     #expect(found.suspect == .randomness)
   }
 
-  @Test func itsRandomFractions() async throws {
+  @Test func drand48OfTheCLibrary() async throws {
     let found = try #require(
       await divergence { _ in
         srand48(Int(rand()))
@@ -193,7 +193,7 @@ private func tasks(_ count: Int) async {
     #expect(found.suspect == .realTime)
   }
 
-  @Test func aClockOfTheSystems() async throws {
+  @Test func aSystemClock() async throws {
     let found = try #require(
       await divergence { _ in
         var now = timespec()
@@ -215,9 +215,9 @@ private func tasks(_ count: Int) async {
     #expect(found.suspect == .addresses)
   }
 
-  // MARK: - What is the same each time
+  // MARK: - Made deterministic
 
-  @Test func whatTheStandardLibraryDrawsAndHashesIsTheSame() async throws {
+  @Test func randomNumbersAndHashesAreEqualInAllRuns() async throws {
     let found = await divergence { _ in
       await tasks(Int.random(in: 0..<5))
       await tasks([1, 2, 3, 4].shuffled()[0])

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Clocks
 
-/// What is set from outside, and what XCTest makes of it: in processes of their own.
+/// Environment variables and XCTest, in child processes.
 @Suite struct ExploredChildTests {
-  /// Runs a sample; those of XCTest begin with `test`.
+  /// Runs a sample; the name of an XCTest sample begins with `test`.
   private func run(
     _ sample: String, _ environment: [String: String] = [:], errors: FileHandle? = nil
   ) async throws -> ChildTests {
@@ -24,7 +24,7 @@ import Testing
 
   // MARK: - A folder of tokens
 
-  @Test func aTokenThatFailedIsTriedFirstTheNextTime() async throws {
+  @Test func aKeptTokenIsTriedFirst() async throws {
     try await withTemporaryFolder { folder in
       let variables = ["CLOCKS_SCHEDULES_DIR": folder + "/kept"]
       let first = try await run("late", variables)
@@ -38,14 +38,14 @@ import Testing
 
       let second = try await run("late", variables)
       #expect(lines("Schedule 3 of 1,000 (2 passed; ", second).count == 1, "\(second.output)")
-      // It is the same failure, and kept once.
+      // The second failure has the same token.
       #expect(
         try String(contentsOfFile: "\(folder)/kept/\(files[0])", encoding: .utf8) == kept)
       #expect(lines("Replay: ", second) == lines("Replay: ", first))
     }
   }
 
-  @Test func aFolderThatCannotBeMadeIsSaid() async throws {
+  @Test func aFolderThatCannotBeCreatedIsReported() async throws {
     try await withTemporaryFolder { file in
       try "in the way".write(toFile: file, atomically: true, encoding: .utf8)
       let child = try await run("late", ["CLOCKS_SCHEDULES_DIR": file + "/kept"])
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func emptyVariablesSayNothing() async throws {
+  @Test func emptyVariablesAreIgnored() async throws {
     let child = try await run(
       "passes",
       [
@@ -83,25 +83,25 @@ import Testing
   }
 
   #if os(Linux)
-    @Test func aSearchOnATerminalSaysHowFarItHasCome() async throws {
+    @Test func aSearchOnATerminalReportsItsProgress() async throws {
       let terminal = try #require(PseudoTerminal())
       let child = try await run("slow", ["CLOCKS_SCHEDULES": "40"], errors: terminal.end)
       let told = terminal.readToEnd()
       #expect(child.exitCode == 0, "\(child.output)")
       let line = /ExploredChildSamples\/slow\(\): (16|32) schedules, \d+ orders, \d+ a second/
       #expect(told.contains(line), "\(told)")
-      // Where nobody looks nothing is said.
+      // Without a terminal there is no report.
       let silent = try await run("slow", ["CLOCKS_SCHEDULES": "40"])
       #expect(lines("a second", silent) == [])
     }
   #endif
 
-  // MARK: - Where it is not possible
+  // MARK: - Missing capabilities
 
   @Test(
     arguments: ["late", "testPasses"],
     [["CLOCKS_DOOR": "none"], ["CLOCKS_DOOR": "hook"]])
-  func whereHopsAreNotSeenTheTestFails(_ sample: String, _ environment: [String: String])
+  func failsWhereHopsAreNotSeen(_ sample: String, _ environment: [String: String])
     async throws
   {
     let child = try await run(sample, environment)
@@ -109,7 +109,7 @@ import Testing
     let told = lines("A test can be run in many orders only where every hop of its tasks", child)
     #expect(told.count == 1, "\(child.output)")
     #expect(told.first?.contains("so nothing was run") == true)
-    // Never one order only, in silence.
+    // The body does not run in one order only.
     #expect(lines("The body runs", child) == [])
   }
 
@@ -123,11 +123,11 @@ import Testing
 
   // MARK: - XCTest
 
-  @Test func whatFailsInXCTestFailsThere() async throws {
+  @Test func aFailureInXCTestHasItsExplanation() async throws {
     let child = try await run("testFails")
     #expect(child.exitCode != 0)
     let failures = lines("ExploredXCTests.swift:", child)
-    // As it is, once, at its line; and the explanation where the search was asked for.
+    // The failure itself at its line, and the explanation at the line of the search.
     #expect(failures.count == 2, "\(child.output)")
     #expect(failures.first?.hasSuffix("XCTAssertTrue failed - it is 1") == true)
     #expect(failures.last?.contains("Schedule 3 of 100 (2 passed; last in, first out)") == true)
@@ -151,14 +151,14 @@ import Testing
   }
 }
 
-/// Run in processes of their own.
+/// Samples that run in child processes.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["CLOCKS_EXPLORED_SAMPLES"] != nil))
 struct ExploredChildSamples {
   @Test(.schedules(1_000)) func passes() async throws {
     try await Task { try await Task.sleep(for: .seconds(1)) }.value
   }
 
-  /// It fails only if a sleep wakes before another one that is due at the same instant, and began first.
+  /// Fails only if one of two sleeps with one deadline wakes before the other, which began earlier.
   @Test(.schedules(1_000)) func late() async throws {
     print("The body runs")
     let box = Box()
@@ -182,11 +182,11 @@ struct ExploredChildSamples {
   }
 
   @Test func clocks() async throws {
-    // As in a binary that does not link ClocksTestKit.
+    // Simulates a binary that does not link ClocksTestKit.
     RuntimeClocks.isForAll.store(false, ordering: .relaxed)
     let summary = try await withSchedules(10) { time in
       let start = ContinuousClock.now
-      // Real time passes, and is not seen.
+      // Real time passes, but the clock does not show it.
       usleep(1_000)
       try await Task.sleep(until: start + .seconds(1))
       #expect(time.now == .init(offset: .seconds(1)))

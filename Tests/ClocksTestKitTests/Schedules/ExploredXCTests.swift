@@ -2,7 +2,7 @@ import Clocks
 import Foundation
 import XCTest
 
-/// Run in processes of their own, for the files that they leave and the failures that they record.
+/// Samples that other tests run in child processes, for their files and failures.
 final class ExploredXCTests: XCTestCase {
   private struct Oh: Error {}
 
@@ -13,7 +13,7 @@ final class ExploredXCTests: XCTestCase {
 
   private func skipUnlessAskedFor() throws {
     guard ProcessInfo.processInfo.environment["CLOCKS_EXPLORED_SAMPLES"] != nil else {
-      throw XCTSkip("It is run by another test.")
+      throw XCTSkip("Another test runs it.")
     }
   }
 

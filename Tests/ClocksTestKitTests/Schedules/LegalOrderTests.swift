@@ -8,7 +8,7 @@ private actor Box {
   func set(_ value: Int) { self.value = value }
 }
 
-/// What people rely on, and so must not be turned round.
+/// Orders that programs rely on, which a search keeps.
 @Suite(.schedules(300)) struct LegalOrderTests {
   @Test @MainActor func jobsOfTheMainActorKeepTheirOrder() async {
     var order: [Int] = []
@@ -57,7 +57,7 @@ private actor Box {
     await other.value
   }
 
-  @Test(arguments: 1...3) func casesAreExploredOnTheirOwn(_ number: Int) async {
+  @Test(arguments: 1...3) func eachCaseIsExplored(_ number: Int) async {
     let box = Box()
     await Task { await box.set(number) }.value
     #expect(await box.get() == number)
@@ -72,7 +72,7 @@ private actor Box {
     }
   }
 
-  @Test func aClockThatIsMovedInside() async {
+  @Test func aClockInTheTest() async {
     let clock = TestClock()
     let sleeper = Task { try await clock.sleep(for: .seconds(2)) }
     await clock.advance(by: .seconds(2))
@@ -84,7 +84,7 @@ extension Result {
   fileprivate var isSuccess: Bool { if case .success = self { true } else { false } }
 }
 
-/// What a suite's instance holds is new in each run.
+/// The instance of a suite is new in each run.
 @Suite(.virtualTime(leftoverSleeps: .fail), .schedules(100)) struct ScheduledSuiteTests {
   private let box = Box()
 

@@ -3,7 +3,7 @@ import ClocksTestKit
 import Foundation
 import Testing
 
-/// Fails in the order that is tried third.
+/// Fails in the third schedule.
 private func race(expected: Int = 2) async {
   let box = RecordedBox()
   let first = Task(name: "first") { await box.set(1) }
@@ -17,7 +17,7 @@ private actor RecordedBox {
   func set(_ value: Int) { self.value = value }
 }
 
-/// An explored test of which a timeline is recorded: that of the run that counts, and no other.
+/// Timelines of explored tests: only the run that is reported is recorded.
 @Suite struct RecordedScheduleTests {
   private func explored(_ body: @escaping @Sendable () async throws -> Void) async throws {
     try await SchedulesTrait.schedules(100).provideScope(
@@ -29,32 +29,32 @@ private actor RecordedBox {
       for: Test.current!, testCase: Test.Case.current, performing: body)
   }
 
-  /// The lanes of a failure, as far as both orders of the traits have them in common.
+  /// Expects what a failure has for both orders of the traits.
   private func expectBoth(_ found: [Failure]) throws {
     #expect(found.count == 1)
     let text = try #require(found.first?.text)
     #expect(text.contains("Schedule 3 of 100 (2 passed; last in, first out)"))
     #expect(text.contains("b.1 before a.1"))
     #expect(text.contains("0.2 race(expected:)"))
-    // The order that fails: the second task runs before the first one.
+    // In the failing order the second task runs before the first.
     let lines = text.split(separator: "\n").map(String.init)
     let heading = try #require(lines.firstIndex(of: "What happened:"))
     #expect(lines[heading + 1].contains(/time +test .*first +second/))
-    // Who runs at once when it has been created needs no line of its own.
+    // A task that runs immediately after its creation has no line for that.
     let runs = lines[heading...].filter { $0.hasSuffix(" runs") }
     let first = try #require(lines[heading + 1].range(of: "first")).lowerBound
     #expect(runs.map { $0.range(of: "runs")?.lowerBound } == [first], "\(text)")
     #expect(text.contains("✘ the failure"))
   }
 
-  @Test func theFailureHasItsOrderAndItsLanes() async throws {
+  @Test func aFailureHasItsOrderAndItsTimeline() async throws {
     try expectBoth(
       try await failures { try await explored { try await recorded { await race() } } })
     try expectBoth(
       try await failures { try await recorded { try await explored { await race() } } })
   }
 
-  @Test func aReplayHasThemToo() async throws {
+  @Test func aReplayHasATimeline() async throws {
     let found = try await failures {
       try await recorded {
         try await withSchedules(.schedule("1:b.1<a.1:248a")) { _ in await race() }
@@ -64,7 +64,7 @@ private actor RecordedBox {
     #expect(found.first?.text.contains("What happened:\ntime  test") == true)
   }
 
-  @Test func aDeadlockSaysWhereTheTasksAreAndWhatHappened() async throws {
+  @Test func aDeadlockHasATaskDumpAndATimeline() async throws {
     let texts = RecordedTexts()
     let trait = IssueHandlingTrait.compactMapIssues { issue in
       texts.add(issue.comments.map(\.rawValue).joined(separator: "\n"))
@@ -88,7 +88,7 @@ private actor RecordedBox {
     #expect(text.contains("Schedule 1 of 100"))
   }
 
-  @Test func theScopeItselfCanBeRecordedInEachRun() async throws {
+  @Test func theTestCanRecordEachRun() async throws {
     try await withSchedules(20) { time in
       time.recordTimeline()
       time.mark("here")
@@ -109,7 +109,7 @@ private actor RecordedBox {
         names.filter { $0.hasSuffix(".svg") && !$0.contains("passesWithAScope") }
           == stems.filter { $0 != "passesWithAScope" }.map { "ExploredSamples.\($0).svg" },
         "\(child.output)")
-      // That of the scope within it, too.
+      // The inner scope has pictures, too.
       #expect(names.filter { $0.contains("passesWithAScope") }.count == 4, "\(names)")
       #expect(child.output.contains("with 2 issues"), "\(child.output)")
       #expect(
@@ -125,7 +125,7 @@ private actor RecordedBox {
           environment: ["CLOCKS_TRACE": "\(folder)/\(test)", "CLOCKS_EXPLORED_SAMPLES": "1"])
         let names =
           (try? FileManager.default.contentsOfDirectory(atPath: "\(folder)/\(test)")) ?? []
-        // That of the scope within the one that passes, too.
+        // The test that passes has an inner scope.
         let count = names.count { $0.hasSuffix(".svg") }
         #expect(count == (isPassed ? 2 : 1), "\(names)\n\(child.output)")
         #expect(child.output.contains("Schedule 3 of 100") == !isPassed)
@@ -145,7 +145,7 @@ private final class RecordedTexts: @unchecked Sendable {
   var all: [String] { lock.withLock { texts } }
 }
 
-/// Run in a process of their own, for the files that they leave.
+/// Samples that run in a child process, for their files.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["CLOCKS_EXPLORED_SAMPLES"] != nil))
 struct ExploredSamples {
   @Test(.schedules(100)) func passes() async throws {

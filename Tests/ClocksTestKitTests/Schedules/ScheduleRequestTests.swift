@@ -1,8 +1,9 @@
+import ClocksSearch
 import Testing
 
 @testable import Clocks
 
-/// What a search was asked for, by its caller and by the environment.
+/// The parameters of a search, from its caller and from the environment.
 @Suite struct ScheduleRequestTests {
   private func request(
     _ count: ScheduleCount = .standard, seed: Int? = nil, _ variables: ScheduleVariables = .init()
@@ -23,7 +24,7 @@ import Testing
     request(.standard, variables)
   }
 
-  @Test func withoutVariables() throws {
+  @Test func defaultsWithoutVariables() throws {
     let meaning = try request().meaning()
     #expect(meaning.limits.count == 1_000)
     #expect(meaning.time == .seconds(2))
@@ -34,14 +35,14 @@ import Testing
     #expect(try request(.upTo(5)).meaning().time == nil)
   }
 
-  @Test func theEnvironmentComesFirst() throws {
+  @Test func variablesTakePrecedence() throws {
     let variables = ScheduleVariables(count: "100000", seed: "0", shard: "3/16")
     for count in [ScheduleCount.standard, .upTo(5)] {
       let meaning = try request(count, seed: 7, variables).meaning()
       #expect(meaning.limits.count == 100_000)
       #expect(meaning.limits.seed == 0)
       #expect(meaning.limits.shard == .init(index: 2, count: 16))
-      // However long that takes.
+      // There is no limit of time.
       #expect(meaning.time == nil)
     }
     let exhaustive = try request(.exhaustive(reversals: 2), variables).meaning()
@@ -49,7 +50,7 @@ import Testing
     #expect(try request(.schedule("1::0000"), variables).meaning().token == "1::0000")
   }
 
-  @Test func aRandomSeedIsAnotherOneEachTime() throws {
+  @Test func aRandomSeedDiffersEachTime() throws {
     let seeds = try (0..<20).map { _ in
       try request(.standard, seed: 7, .init(seed: "random")).meaning().limits.seed
     }
@@ -59,7 +60,7 @@ import Testing
   @Test(arguments: [
     "0", "-1", "many", "1e5", "1_000", " 5", "99999999999999999999", "0x10", "५",
   ])
-  func aBadCountIsNamed(_ text: String) {
+  func rejectsABadCount(_ text: String) {
     #expect(
       problem(.init(count: text))
         == """
@@ -68,7 +69,7 @@ import Testing
   }
 
   @Test(arguments: ["-1", "Random", "dice", "1.5", "99999999999999999999"])
-  func aBadSeedIsNamed(_ text: String) {
+  func rejectsABadSeed(_ text: String) {
     #expect(
       problem(.init(seed: text))
         == "CLOCKS_SEED is a number from 0 to 9223372036854775807, or `random`; it is \"\(text)\".")
@@ -78,7 +79,7 @@ import Testing
     "3", "0/16", "17/16", "-1/16", "3/0", "3/-16", "/", "3/", "/16", "3/16/2", "a/b", "3 / 16",
     "1/9223372036854775807", "1/99999999999999999999",
   ])
-  func aBadShardIsNamed(_ text: String) {
+  func rejectsABadShard(_ text: String) {
     #expect(
       problem(.init(shard: text))
         == """
@@ -87,7 +88,7 @@ import Testing
         """)
   }
 
-  @Test func everyShardIsOne() throws {
+  @Test func acceptsEveryShard() throws {
     for index in 1...16 {
       let meaning = try request(.init(shard: "\(index)/16")).meaning()
       #expect(meaning.limits.shard == .init(index: index - 1, count: 16))
@@ -95,7 +96,7 @@ import Testing
     #expect(try request(.init(shard: "1/1")).meaning().limits.shard == .whole)
   }
 
-  @Test func whatWasReachedIsSaid() {
+  @Test func summariesNameTheEnd() {
     let shard = ScheduleSearch.Shard(index: 2, count: 16)
     func summary(_ end: ScheduleSearch.End, _ limits: ScheduleSearch.Limits) -> ScheduleSummary {
       ScheduleSummary(schedules: 1_234, orders: 84, end: end, limits: limits, time: .seconds(2))
@@ -123,18 +124,5 @@ import Testing
     #expect(
       summary(.time, whole).description
         == "84 different orders in 1,234 schedules, in 2.0 seconds of real time")
-  }
-
-  @Test func progressIsToldNowAndThen() {
-    var told: [ScheduleProgress] = []
-    var meter = ProgressMeter(every: .zero) { told.append($0) }
-    var running = ScheduleSearch(.init(count: 64, seed: 1))
-    while running.next() != nil { meter.ran(running) }
-    #expect(told.map(\.schedules) == [16, 32, 48, 64])
-    var silent = ProgressMeter(every: .seconds(3_600)) { _ in Issue.record("It is too early.") }
-    silent.ran(running)
-    #expect(
-      ScheduleProgress(schedules: 12_345, orders: 84, perSecond: 6_789).text
-        == "12,345 schedules, 84 orders, 6,789 a second")
   }
 }

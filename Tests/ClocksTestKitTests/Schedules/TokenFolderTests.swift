@@ -3,9 +3,9 @@ import Testing
 
 @testable import Clocks
 
-/// Tokens that are kept from run to run.
+/// A folder that keeps tokens from run to run.
 @Suite struct TokenFolderTests {
-  @Test func theLatestComesFirstAndEachOnce() async throws {
+  @Test func returnsEachTokenOnceTheLatestFirst() async throws {
     try await withTemporaryFolder { path in
       let folder = TokenFolder(path + "/a/b", testID: "Suite/test()")
       #expect(folder.tokens() == [])
@@ -17,9 +17,9 @@ import Testing
     }
   }
 
-  @Test func eachTestHasItsFile() async throws {
+  @Test func eachTestHasAFile() async throws {
     try await withTemporaryFolder { path in
-      // As names of files, they are one.
+      // All three have the same file name.
       let ids = ["Suite/test(a:)", "Suite/test(a/)", "Suite/test(a?)"]
       for (number, id) in ids.enumerated() {
         TokenFolder(path, testID: id).add("1::000\(number)")
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func whatIsNoTokenIsPassedOver() async throws {
+  @Test func skipsMalformedLines() async throws {
     try await withTemporaryFolder { path in
       let folder = TokenFolder(path, testID: "test")
       folder.add("1::0001")
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func withoutAFolderNothingIsKept() {
+  @Test func keepsNothingWithoutAFolder() {
     let folder = TokenFolder(nil, testID: "test")
     folder.add("1::0001")
     #expect(folder.tokens() == [])

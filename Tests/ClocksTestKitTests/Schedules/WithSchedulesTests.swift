@@ -10,9 +10,9 @@ private actor Box {
   func set(_ value: Int) { self.value = value }
 }
 
-/// What an explored operation reports, and where.
+/// The reports of `withSchedules`, and their places.
 @Suite struct WithSchedulesTests {
-  @Test func aFailureIsRecordedOnceWhereItIsWithTheOrderThatCausesIt() async throws {
+  @Test func recordsAFailureOnceAtItsPlaceWithItsOrder() async throws {
     let found = try await failures {
       try await withSchedules(1_000) { _ in
         let box = Box()
@@ -46,7 +46,7 @@ private actor Box {
       ])
   }
 
-  @Test func aTokenRunsTheVeryOrderAgain() async throws {
+  @Test func aTokenReplaysItsOrder() async throws {
     func operation(_ expected: Int) -> (VirtualTime) async throws -> Void {
       { _ in
         let box = Box()
@@ -83,7 +83,7 @@ private actor Box {
     #expect(found.first?.line == #line - 9)
   }
 
-  @Test func whatIsMadeSmallIsTheSameFailure() async throws {
+  @Test func shrinkingKeepsTheFailure() async throws {
     struct One: Error {}
     struct Both: Error {}
     let found = try await failures {
@@ -98,12 +98,12 @@ private actor Box {
     }
     #expect(found.count == 1)
     let text = try #require(found.first?.text)
-    // One of the two constraints would be enough for another failure.
+    // One constraint alone would be enough for the other failure.
     #expect(text.hasPrefix("the operation threw Both: Both()\nSchedule 3 of 1,000"), "\(text)")
     #expect(text.contains(/\. 2 of \d+ decisions matter; undo any and it passes:/), "\(text)")
   }
 
-  @Test func aDeadlockIsOneAtOnce() async throws {
+  @Test func aDeadlockIsReportedImmediately() async throws {
     let found = try await failures {
       try await withSchedules(1_000) { _ in
         await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
@@ -111,11 +111,11 @@ private actor Box {
     }
     #expect(found.count == 1)
     #expect(found.first?.text.hasPrefix("A deadlock at 0.0 seconds: nothing can run") == true)
-    // At once: a scope that is not explored says this only when it was stuck for five seconds.
+    // An unexplored scope reports this only after five seconds of real time.
     #expect(found.first?.text.contains("of real time") == false)
   }
 
-  @Test func leftOverSleepsCanBeAFailure() async throws {
+  @Test func leftoverSleepsCanBeAFailure() async throws {
     let found = try await failures {
       try await withSchedules(10, leftoverSleeps: .fail) { _ in
         Task { try await Task.sleep(for: .seconds(1)) }
@@ -136,7 +136,7 @@ private actor Box {
     #expect(found.first?.text.hasPrefix("wrong\nSchedule 1 of 10 (first in, first out)") == true)
   }
 
-  @Test func whatCannotBeIsAFailureAtItsLine() async throws {
+  @Test func anImpossibleRequestIsAFailureAtItsLine() async throws {
     func text(_ count: ScheduleCount, seed: Int? = nil, slack: Duration = .zero) async throws
       -> [String]
     {
@@ -165,7 +165,7 @@ private actor Box {
     #expect(
       try await text(.schedule("3:a.1<b.1:0000")).first?.contains("it is of version 3") == true)
     #expect(
-      try await text(.schedule("1:a.1<b.1")).first?.contains("is not what a token is made of")
+      try await text(.schedule("1:a.1<b.1")).first?.contains("is not part of a token")
         == true)
   }
 
@@ -176,8 +176,8 @@ private actor Box {
     #expect(
       missing.map(\.text) == [
         """
-        The schedule "1:b.1<a.1:248a" is no longer possible: b.1, a.1 did not come. The token is another \
-        test's, or the test or its code has changed since: search again with `.schedules`.
+        The schedule "1:b.1<a.1:248a" is no longer possible: b.1, a.1 did not come. The token belongs to \
+        another test, or the test or its code has changed since: search again with `.schedules`.
         """
       ])
     let other = try await failures {
@@ -213,7 +213,7 @@ private actor Box {
     #expect(try await run(.milliseconds(5)).first?.text.contains("b~1 before a~1") == true)
   }
 
-  @Test func theSummarySaysHowManyOrdersThereAre() async throws {
+  @Test func theSummaryHasTheNumberOfOrders() async throws {
     let summary = try await withSchedules(1_000) { _ in
       let first = Task { await Task.yield() }
       let second = Task { await Task.yield() }
@@ -224,7 +224,7 @@ private actor Box {
     #expect(summary?.description.contains("all of them") == true)
   }
 
-  @Test func allReversalsOfASmallTestAreGoneThrough() async throws {
+  @Test func triesAllReversalsOfASmallTest() async throws {
     let summary = try await withSchedules(.exhaustive(reversals: 2)) { _ in
       let box = Box()
       await withTaskGroup { group in

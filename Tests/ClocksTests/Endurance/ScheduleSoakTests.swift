@@ -1,3 +1,4 @@
+import ClocksSearch
 import ClocksSupport
 import Testing
 
@@ -65,17 +66,15 @@ import Testing
 
   @Test func eachReplayIsTheSame() async throws {
     try #require(Hops.missing == nil)
-    let run = ScheduleRun(.random(seed: 7))
-    let one = OneRun(
-      options: options, origin: CallSite(), findings: Findings(), explorer: Explorer(run))
-    _ = await one(Self.smallTest)
+    let one = OneRun(options: options, origin: CallSite(), findings: Findings())
+    let run = one.run
+    _ = await one(.random(seed: 7), Self.smallTest)
     let (constraints, jobs) = (run.record.constraints, run.record.steps.count)
     #expect(constraints.count > 3)
     var hashes: [UInt64: Int] = [:]
     let start = RealTime(in: .zero)
     for _ in 0..<soakCount {
-      run.reset(.constraints(constraints), profile: Profile())
-      _ = await one(Self.smallTest)
+      _ = await one(.constraints(constraints), Self.smallTest)
       hashes[run.record.hash, default: 0] += 1
     }
     let rate = Int(Double(soakCount) / (Double(start.nanosecondsSince) / 1e9))

@@ -1,9 +1,9 @@
 import ClocksSupport
 import Testing
 
-@testable import Clocks
+@testable import ClocksSearch
 
-/// The logic of a search, played on programs that are made up.
+/// Searches in simulated programs.
 @Suite struct ScheduleSearchTests {
   private let kinds: [(String, (UInt64) -> Plan)] = [
     ("random", { .random(seed: $0) }), ("PCT2", { .priorities(seed: $0, depth: 2) }),
@@ -11,7 +11,7 @@ import Testing
     ("URW", { .uniform(seed: $0) }),
   ]
 
-  @Test func aLostUpdateIsFoundByEveryKind() {
+  @Test func everyKindFindsALostUpdate() {
     for (name, plan) in kinds {
       let hits = Simulation.lostUpdate().hits(1_000, plan)
       #expect((150...900).contains(hits), "\(name): \(hits)")
@@ -19,16 +19,16 @@ import Testing
     #expect(Simulation.lostUpdate().hits(1) { _ in .firstInFirstOut } == 1)
   }
 
-  @Test func chanceIsNotEnoughForAJobThatMustComeLast() {
+  @Test func randomOrdersSeldomRunOneJobLast() {
     let counts = kinds.map { Simulation.lateJob.hits(1_000, $0.1) }
-    // Random almost never; priorities and the uniform walk one time in twenty.
+    // Random almost never; priorities and the uniform walk in one of twenty runs.
     #expect(counts[0] <= 5)
     #expect((25...90).contains(counts[1]))
     #expect((20...100).contains(counts[4]))
-    #expect(Simulation.lateJob.hits(1) { _ in .hold(ScheduleStep(.job, of: 2, 1)) } == 1)
+    #expect(Simulation.lateJob.hits(1) { _ in .delay(ScheduleStep(.job, of: 2, 1)) } == 1)
   }
 
-  @Test func aRunIsReproducedByItsConstraints() {
+  @Test func constraintsReproduceARun() {
     let run = ScheduleRun(.firstInFirstOut)
     let programs = [Simulation.lostUpdate(beside: 20), .lateJob, .compareAndSet(beside: 9)]
     for program in programs {
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  /// Searches as an exploration does; returns the number of the schedule that shows the bug, and the run.
+  /// Returns the number of the first schedule that shows the bug, and its run.
   private func find(_ program: Simulation, count: Int) -> (number: Int, run: ScheduleRun)? {
     var search = ScheduleSearch(.init(count: count, seed: 1))
     let run = ScheduleRun(.firstInFirstOut)
@@ -57,7 +57,7 @@ import Testing
     return nil
   }
 
-  @Test func shapesAreFoundSoon() throws {
+  @Test func findsKnownShapesSoon() throws {
     #expect(try #require(find(.lostUpdate(), count: 200)).number == 1)
     #expect(try #require(find(.lostUpdate(beside: 48), count: 200)).number == 1)
     #expect(try #require(find(.lateJob, count: 200)).number <= 5)
@@ -66,7 +66,7 @@ import Testing
     #expect(try #require(find(.compareAndSet(beside: 40), count: 500)).number <= 200)
   }
 
-  @Test func whatIsFoundIsShrunkToItsDepth() async throws {
+  @Test func shrinksToTheDepthOfTheBug() async throws {
     for (program, depth) in [
       (Simulation.lateJob, 1), (.lastOfMany, 1), (.compareAndSet(beside: 40), 3),
     ] {
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func aConstraintThatIsNotNeededIsLeftOut() async {
+  @Test func removesAnUnnecessaryConstraint() async {
     let run = ScheduleRun(.newestFirst)
     for _ in 0..<5 { run.enqueue(run.nextJob(of: run.create(by: TaskTree.test))) }
     while !run.ready.isEmpty {
@@ -96,7 +96,7 @@ import Testing
     let found = await shrinker.shrink(run.record) { plan in
       guard case .constraints(let tried) = plan else { return nil }
       let kept = tried.map(\.second)
-      // The first one hides what the second one shows, but not beside the last one: bisection ends with two.
+      // The first constraint hides the failure unless the last one is kept: bisection ends with two.
       let fails =
         kept.contains(waiting[1]) && (!kept.contains(waiting[0]) || kept.contains(waiting[3]))
       return fails ? run.record : nil
@@ -105,7 +105,7 @@ import Testing
     #expect(shrinker.isMinimal)
   }
 
-  @Test func allOrdersOfASmallProgramAreGoneThroughAndCounted() {
+  @Test func triesAndCountsAllOrdersOfASmallProgram() {
     // Two tasks of two steps each: six orders.
     let program = Simulation(tasks: [[{ _ in }, { _ in }], [{ _ in }, { _ in }]]) { _ in false }
     var search = ScheduleSearch(.init(count: 1_000, seed: 1))
@@ -120,7 +120,7 @@ import Testing
     #expect(search.tried < 40)
   }
 
-  /// Searches to the end; returns the plans that were tried after those with which each search begins.
+  /// Searches to the end; returns the plans after the three with which each search begins.
   private func searchAll(
     _ program: Simulation, _ limits: ScheduleSearch.Limits
   ) -> (search: ScheduleSearch, plans: [Plan]) {
@@ -136,7 +136,7 @@ import Testing
     return (search, plans)
   }
 
-  /// So many tasks of so many steps each, of which none does anything.
+  /// Tasks with empty steps.
   private func idleTasks(_ count: Int, steps: Int) -> Simulation {
     let task: [@Sendable (inout [Int: Int]) -> Void] = Array(repeating: { _ in }, count: steps)
     return Simulation(tasks: Array(repeating: task, count: count)) { _ in false }
@@ -148,7 +148,7 @@ import Testing
     (tasks: 4, steps: 1, orders: 24), (tasks: 5, steps: 1, orders: 120),
     (tasks: 2, steps: 5, orders: 252),
   ])
-  func chanceKeepsNoOrderFromBeingTried(tasks: Int, steps: Int, orders: Int) {
+  func randomPlansHideNoOrder(tasks: Int, steps: Int, orders: Int) {
     for seed in 0..<20 {
       let (search, _) = searchAll(
         idleTasks(tasks, steps: steps), .init(count: 2_000, seed: UInt64(seed)))
@@ -169,11 +169,11 @@ import Testing
       plans += own
     }
     #expect(orders.count == 90)
-    // Nothing is tried twice.
+    // No plan is tried twice.
     #expect(Set(plans).count == plans.count)
   }
 
-  @Test func shardsOfALongSearchTryAllThatTheWholeOneTries() {
+  @Test func shardsOfALongSearchCoverTheWholeSearch() {
     let program = Simulation.compareAndSet(beside: 12)
     let (_, whole) = searchAll(program, .init(count: 300, seed: 1))
     var plans: [Plan] = []
@@ -185,24 +185,24 @@ import Testing
     #expect(Set(whole).subtracting(plans) == [])
   }
 
-  @Test func aLongSearchDoesNotGrow() {
+  @Test func aLongSearchHasABoundedQueue() {
     let (search, plans) = searchAll(
       Simulation.lostUpdate(beside: 30), .init(count: 5_000, seed: 1))
     #expect(plans.count == 4_997)
     #expect((5_000...10_100).contains(search.waiting), "\(search.waiting)")
   }
 
-  @Test func whatComesFromAStepIsNotTurnedRoundWithIt() {
+  @Test func aStepIsNotReversedWithItsCause() {
     let run = ScheduleRun(.firstInFirstOut)
     let tasks = (0..<3).map { _ in run.create(by: TaskTree.test) }
     func step() {
       run.begin(at: 0)
-      run.touch(2, by: run.currentStep)
+      run.touch(ScheduleRun.Touched.firstActor)
     }
     run.enqueue(run.nextJob(of: tasks[0]))
     run.enqueue(run.nextJob(of: tasks[1]))
     step()
-    // The first one has the third one go on, whose job comes last.
+    // The first step is the cause of the third.
     run.enqueue(run.nextJob(of: tasks[2]))
     step()
     step()
@@ -249,7 +249,7 @@ import Testing
     }
   }
 
-  @Test func whoYieldsLetsOthersGoFirst() {
+  @Test func aYieldGivesWayToOtherSteps() {
     for (name, plan) in kinds {
       var strategy = Strategy(plan(3), profile: Profile())
       let candidates = [
@@ -261,7 +261,7 @@ import Testing
     }
   }
 
-  @Test func aStepIsNotKeptBackForEver() {
+  @Test func aConstraintDelaysAStepAtMost1000Times() {
     let constraint = Constraint(
       first: ScheduleStep(.job, of: 9, 9), second: ScheduleStep(.job, of: 2, 1))
     var strategy = Strategy(.constraints([constraint]), profile: Profile())
@@ -269,5 +269,18 @@ import Testing
     let choices = (0..<1_001).map { _ in strategy.choose(ScratchBuffer(candidates)) }
     #expect(choices == Array(repeating: 1, count: 1_000) + [0])
     #expect(strategy.unmet == [constraint])
+  }
+
+  @Test func progressIsReportedEvery16Schedules() {
+    var reports: [ScheduleProgress] = []
+    var meter = ProgressMeter(every: .zero) { reports.append($0) }
+    var running = ScheduleSearch(.init(count: 64, seed: 1))
+    while running.next() != nil { meter.ran(running) }
+    #expect(reports.map(\.schedules) == [16, 32, 48, 64])
+    var silent = ProgressMeter(every: .seconds(3_600)) { _ in Issue.record("It is too early.") }
+    silent.ran(running)
+    #expect(
+      ScheduleProgress(schedules: 12_345, orders: 84, perSecond: 6_789).text
+        == "12,345 schedules, 84 orders, 6,789 a second")
   }
 }

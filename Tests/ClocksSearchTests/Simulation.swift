@@ -1,22 +1,22 @@
 import ClocksSupport
 
-@testable import Clocks
+@testable import ClocksSearch
 
-/// A program of tasks that consist of steps, played without the runtime.
+/// A program of tasks that consist of steps, run without the engine.
 struct Simulation {
-  /// For each task what its steps do, in order.
+  /// The steps of each task.
   var tasks: [[@Sendable (inout [Int: Int]) -> Void]]
-  /// A loop: the index of a task that does its last step again and again, and whether it goes on.
+  /// A task that repeats its last step, and the condition on which it does.
   var loop: (task: Int, goesOn: @Sendable ([Int: Int]) -> Bool)?
   /// Whether the loop yields before each turn.
   var yields = false
-  /// Whether the memory shows the bug when all is over.
+  /// Whether the final memory shows the bug.
   var isBug: @Sendable ([Int: Int]) -> Bool
 
-  /// After so many steps a loop is left that has not ended.
+  /// The limit of steps for a loop that does not end.
   static let mostSteps = 20_000
 
-  /// Plays the program, and says whether the bug has come.
+  /// Runs the program; returns whether the bug occurred.
   func play(_ run: ScheduleRun) -> Bool {
     let indices = tasks.map { _ in run.create(by: TaskTree.test) }
     let taskOf = Dictionary(uniqueKeysWithValues: indices.enumerated().map { ($1, $0) })
@@ -26,7 +26,7 @@ struct Simulation {
       let position = run.ready.count > 1 ? run.choose(ScratchBuffer(run.ready)) : 0
       let step = run.ready[position]
       run.begin(at: position)
-      run.touch(2, by: run.currentStep)
+      run.touch(ScheduleRun.Touched.firstActor)
       guard let task = taskOf[step.task] else { break }
       if step.isOther {
         run.enqueue(run.nextJob(of: step.task))
@@ -43,7 +43,7 @@ struct Simulation {
     return isBug(memory)
   }
 
-  /// Of how many runs the bug comes, first in, first out having been looked at.
+  /// Returns the number of runs in which the bug occurs, after a first run for the profile.
   func hits(_ runs: Int, _ plan: (UInt64) -> Plan) -> Int {
     let run = ScheduleRun(.firstInFirstOut)
     _ = play(run)
@@ -60,7 +60,7 @@ struct Simulation {
     Array(repeating: [{ _ in }], count: count)
   }
 
-  /// Two tasks read, and write what they have read and one more; beside them others do something else.
+  /// Two tasks increment a number in two steps; the other tasks are independent.
   static func lostUpdate(beside others: Int = 0) -> Simulation {
     let tasks = (1...2).map { number -> [@Sendable (inout [Int: Int]) -> Void] in
       [{ $0[number] = $0[0, default: 0] }, { $0[0] = $0[number]! + 1 }]
@@ -68,20 +68,20 @@ struct Simulation {
     return Simulation(tasks: tasks + idle(others)) { $0[0] != 2 }
   }
 
-  /// One job must not come after twenty others, which come one after the other.
+  /// One job must not run after all twenty jobs of another task.
   static let lateJob = Simulation(
     tasks: [
       [{ $0[1] = $0[0, default: 0] }], Array(repeating: { $0[0, default: 0] += 1 }, count: 20),
     ]
   ) { $0[1] == 20 }
 
-  /// The same with twenty jobs that come in any order.
+  /// One job must not run after twenty jobs of twenty tasks.
   static let lastOfMany = Simulation(
     tasks: [[{ $0[1] = $0[0, default: 0] }]]
       + Array(repeating: [{ $0[0, default: 0] += 1 }], count: 20)
   ) { $0[1] == 20 }
 
-  /// A loop waits until another task has done its two steps; beside them others do something else.
+  /// A loop waits until another task has run its two steps; the other tasks are independent.
   static func waitingLoop(yields: Bool, beside others: Int = 0) -> Simulation {
     let setter: [@Sendable (inout [Int: Int]) -> Void] = [{ _ in }, { $0[0] = 1 }]
     return Simulation(
@@ -89,8 +89,7 @@ struct Simulation {
     ) { _ in false }
   }
 
-  /// One task takes A and B and puts A back, while another is about to replace A; a third does something
-  /// else.
+  /// ABA: one task compares and sets, while another replaces the value and restores it.
   static func compareAndSet(beside others: Int = 0) -> Simulation {
     let slow: [@Sendable (inout [Int: Int]) -> Void] = [
       { $0[1] = $0[0, default: 10] },

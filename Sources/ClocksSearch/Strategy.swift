@@ -1,35 +1,35 @@
 import ClocksSupport
 
-/// How a run decides what comes first.
-enum Plan: Hashable, Sendable {
+/// How a run decides which step comes first.
+package enum Plan: Hashable, Sendable {
   /// First in, first out, as far as the constraints allow.
   case constraints([Constraint])
-  /// First in, first out, but one step waits until nothing else can run.
-  case hold(ScheduleStep)
+  /// First in, first out, but one step is delayed until no other can run.
+  case delay(ScheduleStep)
   /// Last in, first out.
   case newestFirst
-  /// The first decisions as they are given, then first in, first out.
+  /// The given first decisions, then first in, first out.
   case prefix([UInt16])
   /// Each step with the same probability.
   case random(seed: UInt64)
-  /// Each interleaving with about the same probability: the more a task has still to do, the more
-  /// probable it is (Uniform Random Walk; Zhao et al., "Selectively Uniform Concurrency Testing", 2025).
+  /// Each interleaving with about the same probability: a task is the more probable, the more steps it
+  /// has left (Uniform Random Walk; Zhao et al., "Selectively Uniform Concurrency Testing", 2025).
   case uniform(seed: UInt64)
-  /// Tasks have priorities, which fall at a few points that are chosen by chance (Burckhardt et al., "A
-  /// Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", 2010).
+  /// Tasks have priorities, which fall at a few random points (Burckhardt et al., "A Randomized Scheduler
+  /// with Probabilistic Guarantees of Finding Bugs", 2010).
   case priorities(seed: UInt64, depth: Int)
-  /// Steps have priorities, which are drawn again for those that conflict with what has run (Yuan et al.,
-  /// "Partial Order Aware Concurrency Sampling", 2018).
+  /// Steps have priorities, which are drawn again for steps that conflict with the one that runs (Yuan et
+  /// al., "Partial Order Aware Concurrency Sampling", 2018).
   case partialOrder(seed: UInt64)
 
-  static let firstInFirstOut = Plan.constraints([])
+  package static let firstInFirstOut = Plan.constraints([])
 
-  /// How the plan is called in a report.
-  var name: String {
+  /// The name of the plan in a report.
+  package var name: String {
     switch self {
     case .constraints(let constraints):
       constraints.isEmpty ? "first in, first out" : "reversal"
-    case .hold: "hold"
+    case .delay: "delay"
     case .newestFirst: "last in, first out"
     case .prefix: "exhaustive"
     case .random: "random"
@@ -40,42 +40,48 @@ enum Plan: Hashable, Sendable {
   }
 }
 
-/// What is known about a test's tasks from a run first in, first out.
-struct Profile: Sendable {
+/// What strategies know about a test from its first run.
+package struct Profile: Sendable {
   /// The number of steps in the run.
   var steps = 0
-  /// The number of steps of each task and of all that it makes.
+  /// For each task, the number of its steps and of the steps of all tasks below it.
   var weights: [Int] = []
-  /// What each step touches, a bit for each actor.
+  /// The actors that each step touches, a bit each.
   var touched: [ScheduleStep: UInt64] = [:]
 
-  /// After how many steps a run goes on first in, first out: then a loop seems to wait for what the order
-  /// keeps back, and would wait for ever.
+  package init(steps: Int = 0, weights: [Int] = [], touched: [ScheduleStep: UInt64] = [:]) {
+    self.steps = steps
+    self.weights = weights
+    self.touched = touched
+  }
+
+  /// Step limit after which a run falls back to first in, first out: a loop is probably waiting for a step
+  /// that the strategy keeps delaying.
   var longest: Int { steps == 0 ? .max : 2 * steps + 100 }
 }
 
-/// Decides in a run, by a plan.
+/// Makes the decisions of one run by a plan.
 struct Strategy {
   private let plan: Plan
   private let profile: Profile
   private var mixer: Mixer
-  /// How much of each task's steps is still to come, in `uniform`; its priority, in `priorities`.
+  /// For each task its remaining weight, in `uniform`, or its priority, in `priorities`.
   private var values: [Int] = []
-  /// The step numbers at which a priority falls, the last one first.
+  /// The numbers of the steps at which a priority falls, in descending order.
   private var falls: [Int] = []
   private var decisions = 0
-  private var holds = 0
+  private var delays = 0
+  /// The priority of each step, in `partialOrder`.
   private var salt: [UInt64: UInt64] = [:]
-  /// How often each constraint has kept its second step back.
+  /// How often each constraint has delayed its second step.
   private var kept: [Int] = []
-  /// Which constraints are met.
   private var isMet: [Bool] = []
   private let constraints: [Constraint]
 
-  /// How often a step is kept back at most: what it waits for may depend on it.
+  /// How often a constraint delays a step at most: the step that it waits for may depend on it.
   private static let patience = 1_000
-  /// The same for a step that waits until nothing else can run: a loop may wait for it.
-  private static let patienceOfHold = 100
+  /// How often `Plan.delay` delays its step at most: a loop may be waiting for the step.
+  private static let patienceOfDelay = 100
 
   init(_ plan: Plan, profile: Profile) {
     self.plan = plan
@@ -92,7 +98,7 @@ struct Strategy {
       mixer = Mixer(seed: seed)
       for _ in 1..<max(1, depth) { falls.append(mixer.below(max(1, profile.steps))) }
       falls.sort(by: >)
-    case .hold, .newestFirst, .prefix: break
+    case .delay, .newestFirst, .prefix: break
     }
     self.constraints = constraints
     if !constraints.isEmpty {
@@ -101,22 +107,20 @@ struct Strategy {
     }
   }
 
-  /// The constraints whose first step has not come.
+  /// The constraints whose first step has not run.
   var unmet: [Constraint] { constraints.indices.filter { !isMet[$0] }.map { constraints[$0] } }
 
-  // MARK: - What happens
-
-  /// A task has been made.
+  /// Takes the weight of a new task from its parent.
   mutating func created(_ task: Int, by parent: Int) {
     guard case .uniform = plan, profile.weights.indices.contains(task) else { return }
     if values.indices.contains(parent) { values[parent] -= profile.weights[task] }
   }
 
-  /// A step begins.
+  /// Updates constraints and priorities for a step that is about to run.
   mutating func begins(_ step: ScheduleStep, number: Int, others: [ScheduleStep]) {
     switch plan {
     case .constraints:
-      // By their bits: a debug build would call a function for each comparison.
+      // Comparing the bits saves a debug build a function call.
       for index in 0..<constraints.count where constraints[index].first.bits == step.bits {
         isMet[index] = true
       }
@@ -132,28 +136,29 @@ struct Strategy {
       for index in 0..<others.count where (profile.touched[others[index]] ?? 0) & touched != 0 {
         salt[others[index].bits] = mixer.next()
       }
-    case .hold, .newestFirst, .prefix, .random: break
+    case .delay, .newestFirst, .prefix, .random: break
     }
   }
 
   // MARK: - Deciding
 
-  /// The index of the candidate that comes first. They are in the order in which they would come by
-  /// themselves, and there are two or more.
+  /// Returns the index of the candidate that comes first.
+  ///
+  /// - Parameter candidates: Two or more steps, in the order first in, first out.
   mutating func choose(_ candidates: borrowing ScratchBuffer<ScheduleStep>) -> Int {
     defer { decisions += 1 }
     switch plan {
     case .constraints: return constraints.isEmpty ? 0 : firstFree(candidates)
-    case .hold(let step):
-      guard candidates[0].bits == step.bits, holds < Self.patienceOfHold else { return 0 }
-      holds += 1
+    case .delay(let step):
+      guard candidates[0].bits == step.bits, delays < Self.patienceOfDelay else { return 0 }
+      delays += 1
       return 1
     case .prefix(let choices):
       guard decisions < choices.count else { return 0 }
       return min(Int(choices[decisions]), candidates.count - 1)
     default: break
     }
-    // Whoever yields lets all others go first, or a loop that yields would starve them.
+    // A yield gives way to all other steps: else a loop that yields would starve them.
     var yielding = 0
     for index in 0..<candidates.count where candidates[index].isOther { yielding += 1 }
     if yielding == 0 { return chooseFreely(candidates) }
@@ -189,7 +194,7 @@ struct Strategy {
     case .uniform: chooseByWeight(candidates)
     case .priorities: chooseByPriority(candidates)
     case .partialOrder: chooseByDraw(candidates)
-    case .constraints, .hold, .prefix: 0
+    case .constraints, .delay, .prefix: 0
     }
   }
 
@@ -222,7 +227,7 @@ struct Strategy {
     return candidates.count - 1
   }
 
-  // It changes nothing, but is not copied for it in a debug build.
+  // Mutating, because a debug build copies the strategy for a function that is not.
   private mutating func weight(of task: Int) -> Int {
     task < values.count && values[task] > 1 ? values[task] : 1
   }

@@ -1,48 +1,61 @@
-/// Which schedules a search tries, in which order, and when it has tried all.
+import ClocksSupport
+
+/// Which schedules a search tries, in which order, and when it ends.
 ///
-/// First in, first out comes twice, so that it is known whether the test does the same in the same order.
-/// Then come the opposite, and in turn, for as long as there are any:
+/// The first two schedules are first in, first out, which shows whether the test is deterministic. Then come
+/// the schedules that are known to have failed, last in, first out, and in turn, as long as there are any:
 ///
-/// - if there seem to be few orders, all of them, those that differ least first;
-/// - else one step held back for as long as anything else can run, and two steps turned round that touch
-///   the same actor; and from each new order that comes of it the same again, breadth first;
-/// - and orders by chance, of four kinds in turn.
-struct ScheduleSearch: Sendable {
-  /// How many schedules a search tries at most, and with what it begins to throw dice.
-  struct Limits: Sendable {
-    var count: Int
-    var seed: UInt64
-    /// Only reversals, and of no more than so many pairs at once; `nil` for all that there is.
-    var reversals: Int?
-    /// Which part of the schedules that are thrown this process tries: one of several that share them.
-    var shard = Shard.whole
+/// - if there seem to be few orders, all orders, those with the fewest deviations first;
+/// - else one step delayed until no other can run, and two steps reversed that touch one actor; each new
+///   order is the origin of further reversals, breadth first;
+/// - random orders of four kinds.
+package struct ScheduleSearch: Sendable {
+  package struct Limits: Sendable {
+    /// The number of schedules.
+    package var count: Int
+    package var seed: UInt64
+    /// If set, the search tries only reversals, and at most this number of them together.
+    package var reversals: Int?
+    package var shard: Shard
+
+    package init(count: Int, seed: UInt64, reversals: Int? = nil, shard: Shard = .whole) {
+      self.count = count
+      self.seed = seed
+      self.reversals = reversals
+      self.shard = shard
+    }
   }
 
-  /// One of several processes that share a search.
-  struct Shard: Sendable, Equatable {
-    var index: Int
-    var count: Int
-    static let whole = Shard(index: 0, count: 1)
+  /// The part of a search that one of several processes does.
+  package struct Shard: Sendable, Equatable {
+    package var index: Int
+    package var count: Int
+    package static let whole = Shard(index: 0, count: 1)
+
+    package init(index: Int, count: Int) {
+      self.index = index
+      self.count = count
+    }
   }
 
   /// Why a search ended.
-  enum End: Sendable, Equatable {
-    /// There is no order that was not tried.
+  package enum End: Sendable, Equatable {
+    /// Every order was tried.
     case allOrders
-    /// There is no reversal of as many pairs that was not tried.
+    /// Every combination of reversals was tried.
     case allReversals
-    /// As many schedules were tried as were asked for.
+    /// The number of schedules was reached.
     case count
     /// The time was over.
     case time
   }
 
-  /// As many reversals wait for their turn at most, so that a long search does not grow.
+  /// At most this number of reversals wait, so that the memory of a long search is bounded.
   private static let mostReversals = 10_000
-  /// No test is gone through in all orders that seems to have more.
+  /// A test that seems to have more orders is not tried in all of them.
   private static let mostOrders = 1_000_000
 
-  /// Constraints of which came a new order, and one more.
+  /// The constraints of a new order, and one more.
   private struct Reversal {
     var constraints: [Constraint]
     var last: Constraint
@@ -51,37 +64,38 @@ struct ScheduleSearch: Sendable {
   }
 
   private let limits: Limits
-  /// The number of schedules that were given out.
-  private(set) var tried = 0
-  /// The orders that came of them, by their hashes.
-  private(set) var orders: Set<UInt64> = []
-  /// What the first run was like.
-  private(set) var profile = Profile()
+  /// The number of schedules that `next` has returned.
+  package private(set) var tried = 0
+  /// The hashes of the orders of the runs.
+  package private(set) var orders: Set<UInt64> = []
+  /// The profile of the first run.
+  package private(set) var profile = Profile()
 
+  /// The plans with which the search begins, the last one first.
   private var known: [Plan]
-  private var holds: ArraySlice<ScheduleStep> = []
+  private var delayed: ArraySlice<ScheduleStep> = []
   private var reversals = Queue<Reversal>()
   private var prefixes = Queue<[UInt16]>()
-  /// Whether all orders are gone through one by one.
-  private(set) var isComplete = false
-  /// Whether one of them was left out.
+  /// Whether the search tries all orders.
+  package private(set) var isComplete = false
+  /// Whether it has skipped one of them.
   private var hasGaps = false
+  /// The number of random plans so far.
   private var chance = 0
   private var turn = 0
-  /// The plan whose run is to be noted.
+  /// The plan that `next` returned last.
   private var current: Plan?
 
-  /// - Parameter known: Schedules that have failed before; they are tried first.
-  init(_ limits: Limits, known: [Plan] = []) {
+  /// - Parameter known: Schedules that have failed before.
+  package init(_ limits: Limits, known: [Plan] = []) {
     self.limits = limits
     self.known = [.firstInFirstOut, .firstInFirstOut] + known
     if limits.reversals == nil { self.known.append(.newestFirst) }
     self.known.reverse()
   }
 
-  /// The next schedule; `nil` if there is no other, or enough were tried.
-  mutating func next() -> Plan? {
-    // As long as what every search begins with is not counted, a small number is enough for it.
+  /// Returns the next schedule, or `nil` at the end of the search.
+  package mutating func next() -> Plan? {
     guard tried < max(limits.count, 1) else { return nil }
     guard let plan = nextPlan() else { return nil }
     tried += 1
@@ -96,22 +110,21 @@ struct ScheduleSearch: Sendable {
     }
     if isComplete, end == .allOrders { return nil }
     turn += 1
-    // Two of five steps are taken by a system, as long as it has one; all of them when it is to go through
-    // all orders, and will.
+    // Two of five plans are systematic, if any is left; all of them if the search will try all orders.
     let isRandom = [2, 4, 0].contains(turn % 5)
     if !isRandom || isSure, let plan = nextSystematic() { return plan }
     return nextRandom()
   }
 
-  /// Whether all orders will be gone through, so that nothing is left to chance.
+  /// Whether the search will try all orders, so that random plans are superfluous.
   private var isSure: Bool { isComplete && !hasGaps && tried >= 40 }
 
   private mutating func nextSystematic() -> Plan? {
     let isDelay = turn % 2 == 1
-    if isDelay, let step = holds.popFirst() { return .hold(step) }
+    if isDelay, let step = delayed.popFirst() { return .delay(step) }
     if isComplete, let choices = prefixes.popFirst() { return .prefix(choices) }
     if let reversal = reversals.popFirst() { return reversal.plan }
-    return holds.popFirst().map(Plan.hold)
+    return delayed.popFirst().map(Plan.delay)
   }
 
   private mutating func nextRandom() -> Plan {
@@ -127,15 +140,14 @@ struct ScheduleSearch: Sendable {
     }
   }
 
-  /// Learns what came of the plan that was given out last, for which the test has passed.
+  /// Learns from the run of the plan that `next` returned last, in which the test passed.
   ///
-  /// - Parameter tasks: The number of tasks that are known.
-  mutating func note(_ record: RunRecord, tasks: Int) {
+  /// - Parameter tasks: The number of tasks in the tree.
+  package mutating func note(_ record: RunRecord, tasks: Int) {
     let isNew = orders.insert(record.hash).inserted
     if orders.count == 1, tried == 1 { begin(record, tasks: tasks) }
     guard let current else { return }
-    // Also if chance has come upon this order before: what differs from it in one decision more has not
-    // been queued yet.
+    // Even if a random plan has already led to this order: its successors are not queued yet.
     if isComplete { expand(record, current) }
     guard isNew, !isComplete, case .constraints(let constraints) = current,
       constraints.count < limits.reversals ?? 8
@@ -162,19 +174,19 @@ struct ScheduleSearch: Sendable {
     return false
   }
 
-  /// Processes that share a search share its first reversals.
-  // It changes nothing, but the search is not copied for it in a debug build.
+  /// Whether a first reversal belongs to this shard.
+  // Mutating, because a debug build copies the search for a function that is not.
   private mutating func mine(_ constraints: [Constraint], _ constraint: Constraint) -> Bool {
     guard limits.shard.count > 1, constraints.isEmpty else { return true }
     let hash = Mixer.mix(constraint.first.bits, constraint.second.bits)
     return hash % UInt64(limits.shard.count) == UInt64(limits.shard.index)
   }
 
-  /// Learns from the very first run how many orders there are about.
+  /// Chooses the kind of search by the first run.
   private mutating func begin(_ record: RunRecord, tasks: Int) {
     profile = record.profile(tasks: tasks)
     let waiting = record.waiting
-    holds =
+    delayed =
       waiting.enumerated().filter {
         limits.shard.count == 1 || $0.offset % limits.shard.count == limits.shard.index
       }.map(\.element)[...]
@@ -183,14 +195,15 @@ struct ScheduleSearch: Sendable {
     if isComplete { expand(record, .prefix([])) }
   }
 
-  /// Adds the orders that differ from this one by one decision more, made later, as many as can still be
-  /// tried. Whoever yields lets all others go first, also here. Processes that share a search share those
-  /// that differ from the first one, each with all that comes of it.
+  /// Queues the orders that differ from this one by one more decision, as many as can still be tried.
+  ///
+  /// A yield gives way to all other steps here, too. Each shard takes a part of the orders that differ from
+  /// the first one, with all their successors.
   private mutating func expand(_ record: RunRecord, _ plan: Plan) {
     guard case .prefix(let choices) = plan else { return }
     var number = 0
     for index in record.decisions.indices.dropFirst(choices.count) {
-      // From then on nothing else is decided: the order would be one that was tried.
+      // Beyond the limit a run ignores its plan: the order would be a known one.
       guard record.decisions[index].step < profile.longest else {
         hasGaps = true
         return
@@ -210,25 +223,25 @@ struct ScheduleSearch: Sendable {
     }
   }
 
-  /// How many schedules wait for their turn.
-  var waiting: Int { holds.count + reversals.count + prefixes.count }
+  /// The number of queued schedules.
+  package var waiting: Int { delayed.count + reversals.count + prefixes.count }
 
-  /// Why there is no next schedule.
-  var end: End {
+  /// Why `next` returns `nil`.
+  package var end: End {
     if isComplete && !hasGaps && prefixes.isEmpty { return .allOrders }
     return limits.reversals != nil && reversals.isEmpty ? .allReversals : .count
   }
 }
 
-/// What is taken out in the order in which it was put in, in amortized O(1).
-struct Queue<Element: Sendable>: Sendable {
+/// First in, first out, in amortized O(1).
+private struct Queue<Element: Sendable>: Sendable {
   private var elements: [Element] = []
   private var head = 0
 
   var isEmpty: Bool { head == elements.count }
   var count: Int { elements.count - head }
 
-  // Transparent, so that a debug build calls no generic function of ours.
+  // Transparent, because a debug build would call a generic function.
   @_transparent
   mutating func append(_ element: Element) { elements.append(element) }
 
@@ -242,5 +255,40 @@ struct Queue<Element: Sendable>: Sendable {
       }
     }
     return elements[head]
+  }
+}
+
+/// How far a search has come.
+package struct ScheduleProgress: Sendable {
+  package var schedules: Int
+  var orders: Int
+  var perSecond: Int
+
+  package var text: String {
+    "\(schedules.grouped) schedules, \(orders.grouped) orders, \(perSecond.grouped) a second"
+  }
+}
+
+/// Reports the progress of a search about once a second.
+package struct ProgressMeter {
+  private let report: ((ScheduleProgress) -> Void)?
+  private let pause: Duration
+  private let start = RealTime(in: .zero)
+  private var next: RealTime
+
+  package init(every pause: Duration = .seconds(1), report: ((ScheduleProgress) -> Void)?) {
+    self.report = report
+    self.pause = pause
+    next = RealTime(in: pause)
+  }
+
+  package mutating func ran(_ search: ScheduleSearch) {
+    guard let report, search.tried & 0xF == 0, next.hasPassed else { return }
+    next = RealTime(in: pause)
+    let seconds = Double(start.nanosecondsSince) / 1e9
+    report(
+      ScheduleProgress(
+        schedules: search.tried, orders: search.orders.count,
+        perSecond: Int(Double(search.tried) / max(seconds, 0.001))))
   }
 }

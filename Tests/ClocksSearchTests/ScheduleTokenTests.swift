@@ -1,9 +1,9 @@
 import Testing
 
-@testable import Clocks
+@testable import ClocksSearch
 
 @Suite struct ScheduleTokenTests {
-  @Test func aTokenIsReadAsItWasWritten() throws {
+  @Test func readsWhatItWrites() throws {
     var tree = TaskTree()
     let child = tree.child(2, of: tree.child(30, of: TaskTree.test))
     let outside = tree.child(0, of: TaskTree.outside)
@@ -22,7 +22,7 @@ import Testing
     let token = try ScheduleToken(text, &other)
     #expect(token.text(other) == text)
     #expect(token.constraints.count == 5)
-    // In another tree the same names stand for the same places.
+    // The hash of a step depends on its name alone, not on the tree.
     #expect(
       token.constraints.map { other.hash(of: $0.first) }
         == constraints.map { tree.hash(of: $0.first) })
@@ -35,11 +35,11 @@ import Testing
     "1:.1<b.1:8f3a", "1:a.1#<b.1:8f3a", "1:a.99999999<b.1:8f3a", "1:a.1@0<b.1:8f3a",
     "1:é.1<b.1:8f3a", "-1::8f3a", "one::8f3a",
     "1:" + String(repeating: "a", count: 1_000) + ".1<b.1:8f3a",
-  ]) func aDamagedTokenIsRefused(_ text: String) {
+  ]) func rejectsDamagedTokens(_ text: String) {
     var tree = TaskTree()
     do {
       _ = try ScheduleToken(text, &tree)
-      Issue.record("\(text) is not refused")
+      Issue.record("\(text) is not rejected")
     } catch {
       guard case .damaged = error else {
         Issue.record("\(text): \(error)")
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func anotherVersionIsRefusedByItsName() {
+  @Test func rejectsOtherVersionsByName() {
     var tree = TaskTree()
     #expect(throws: ScheduleToken.Problem.version("2")) {
       try ScheduleToken("2:whatever comes then", &tree)

@@ -1,30 +1,30 @@
 import ClocksSupport
 
-/// Finds the constraints without which a failure does not come.
+/// Reduces the constraints of a failing run to those that the failure needs.
 ///
-/// Those that are needed are looked for by bisection, one after the other, as in delta debugging (Zeller and
-/// Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002; Junker, "QuickXplain", 2004); then
-/// each of those that are left is left out, and stays out if the same failure comes without it. Then each
-/// constraint is to wait for the earliest step that is enough. It takes O(k · log n) runs for k of n.
-struct ScheduleShrinker {
-  /// Whether the same failure comes by this plan; then, the record of that run.
-  typealias Test = (Plan) async -> RunRecord?
+/// Bisection finds the necessary constraints one after the other, as in delta debugging (Zeller and
+/// Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002; Junker, "QuickXplain", 2004). Then
+/// each of them is removed if the same failure remains. At last each constraint gets the earliest first step
+/// with which the failure remains. It takes O(k · log n) runs for k of n constraints.
+package struct ScheduleShrinker {
+  /// Returns the record of a run by this plan if the same failure came, else `nil`.
+  package typealias Test = nonisolated(nonsending) (Plan) async -> RunRecord?
 
-  /// The number of runs at most.
-  var limit = 60
-  /// When to stop, whatever is left, but for the first few runs.
-  var deadline = RealTime(in: .seconds(10))
-  private(set) var runs = 0
-  /// Whether it was tried to leave out each constraint that is left.
-  private(set) var isMinimal = false
+  /// The limit of the number of runs.
+  private let limit = 60
+  /// When to stop, but not before the first ten runs.
+  private let deadline: RealTime
+  package private(set) var runs = 0
+  /// Whether the failure was seen to need each constraint.
+  package private(set) var isMinimal = false
+
+  package init(deadline: RealTime) { self.deadline = deadline }
 
   private var mayGoOn: Bool { runs < limit && !(runs > 10 && deadline.hasPassed) }
 
-  /// Makes the constraints as few as they can be.
-  ///
-  /// - Parameter record: The run in which the failure came.
-  mutating func shrink(
-    _ record: RunRecord, isolation: isolated (any Actor)? = #isolation, _ test: Test
+  /// Returns as few constraints as possible with which the failure of the recorded run remains.
+  package nonisolated(nonsending) mutating func shrink(
+    _ record: RunRecord, _ test: Test
   ) async -> [Constraint] {
     var constraints = record.constraints
     if constraints.count > 3, let one = await oneInstead(of: constraints, test) {
@@ -37,12 +37,12 @@ struct ScheduleShrinker {
     return await sharpen(constraints, test)
   }
 
-  /// The constraints of which each is needed, if more constraints never keep the failure from coming.
+  /// Returns the necessary constraints, provided that additional constraints never prevent the failure.
   ///
-  /// The shortest beginning with which the failure comes ends with one that is needed. It is kept, and the
-  /// same is asked of what stands before it, until those that are kept are enough.
-  private mutating func essential(
-    _ all: [Constraint], isolation: isolated (any Actor)? = #isolation, _ test: Test
+  /// The shortest prefix with which the failure comes ends with a necessary constraint. That one is kept, and
+  /// the search goes on before it, until the kept constraints are enough.
+  private nonisolated(nonsending) mutating func essential(
+    _ all: [Constraint], _ test: Test
   ) async -> [Constraint] {
     var needed: [Constraint] = []
     var rest = all[...]
@@ -62,28 +62,27 @@ struct ScheduleShrinker {
       needed.insert(rest[rest.startIndex + high - 1], at: 0)
       rest = rest.prefix(high - 1)
     }
-    // What is left is enough, as far as is known.
+    // The limit was reached: as far as is known, the rest is enough.
     let known = Array(rest) + needed
     return known.count < all.count ? (await fails(known, test) ? known : all) : all
   }
 
-  /// One constraint that is enough, if it is to keep one of the steps back for as long as anything else can
-  /// run.
-  private mutating func oneInstead(
-    of constraints: [Constraint], isolation: isolated (any Actor)? = #isolation, _ test: Test
+  /// Returns one constraint that is enough, if delaying one of the steps as long as possible is enough.
+  private nonisolated(nonsending) mutating func oneInstead(
+    of constraints: [Constraint], _ test: Test
   ) async -> [Constraint]? {
     for constraint in constraints.prefix(8) where mayGoOn {
       runs += 1
-      guard let record = await test(.hold(constraint.second)) else { continue }
+      guard let record = await test(.delay(constraint.second)) else { continue }
       let found = record.constraints
       if found.count <= 1 { return found }
     }
     return nil
   }
 
-  /// Leaves out one after the other, as long as the failure comes without it.
-  private mutating func leaveOutEach(
-    _ constraints: [Constraint], isolation: isolated (any Actor)? = #isolation, _ test: Test
+  /// Removes each constraint without which the failure remains.
+  private nonisolated(nonsending) mutating func leaveOutEach(
+    _ constraints: [Constraint], _ test: Test
   ) async -> [Constraint] {
     var constraints = constraints
     var index = 0
@@ -97,9 +96,9 @@ struct ScheduleShrinker {
     return constraints
   }
 
-  /// Has each constraint wait for the earliest step that is enough, which says best what matters.
-  private mutating func sharpen(
-    _ constraints: [Constraint], isolation: isolated (any Actor)? = #isolation, _ test: Test
+  /// Gives each constraint the earliest first step with which the failure remains.
+  private nonisolated(nonsending) mutating func sharpen(
+    _ constraints: [Constraint], _ test: Test
   ) async -> [Constraint] {
     var constraints = constraints
     for index in constraints.indices where mayGoOn {
@@ -114,20 +113,20 @@ struct ScheduleShrinker {
         sharper[index].first = candidates[middle]
         if await fails(sharper, test) { high = middle } else { low = middle + 1 }
       }
-      // Where the search broke off, what is known to be enough stays.
+      // If the limit was reached, the known constraint stays.
       if low == high { constraints[index].first = candidates[high] }
     }
     return constraints
   }
 
-  private mutating func fails(
-    _ constraints: [Constraint], isolation: isolated (any Actor)? = #isolation, _ test: Test
+  private nonisolated(nonsending) mutating func fails(
+    _ constraints: [Constraint], _ test: Test
   ) async -> Bool {
     await run(constraints, test) != nil
   }
 
-  private mutating func run(
-    _ constraints: [Constraint], isolation: isolated (any Actor)? = #isolation, _ test: Test
+  private nonisolated(nonsending) mutating func run(
+    _ constraints: [Constraint], _ test: Test
   ) async -> RunRecord? {
     runs += 1
     return await test(.constraints(constraints))

@@ -1,0 +1,267 @@
+/// The steps and the decisions of one run.
+package struct RunRecord: Sendable {
+  package struct Decision: Sendable {
+    /// The range of the candidates in `RunRecord.candidates`.
+    package var candidates: Range<Int>
+    /// The offset of the chosen candidate in that range.
+    package var chosen: Int
+    /// The number of the step that was chosen.
+    package var step: Int
+  }
+
+  /// The steps in the order in which they ran.
+  package var steps: [ScheduleStep] = []
+  /// For each step, the number of the step in which it became ready; -1 before the first step.
+  var causes: [Int32] = []
+  /// For each step, the number of the last earlier step in which its task was seen, or -1.
+  var previous: [Int32] = []
+  /// The decisions, with two candidates or more each.
+  package var decisions: [Decision] = []
+  /// The candidates of all decisions.
+  var candidates: [ScheduleStep] = []
+  /// The actors that each step touches.
+  var touches: [(step: Int32, actor: Int32)] = []
+  var created: [(task: Int32, parent: Int32)] = []
+  /// A hash of the order of the steps.
+  package var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+  /// Jobs that became ready from outside the test, with the number of the step before.
+  var arrivals: [(step: Int32, job: ScheduleStep)] = []
+
+  mutating func removeAll() {
+    steps.removeAll(keepingCapacity: true)
+    causes.removeAll(keepingCapacity: true)
+    previous.removeAll(keepingCapacity: true)
+    decisions.removeAll(keepingCapacity: true)
+    candidates.removeAll(keepingCapacity: true)
+    touches.removeAll(keepingCapacity: true)
+    created.removeAll(keepingCapacity: true)
+    arrivals.removeAll(keepingCapacity: true)
+    hash = 0xCBF2_9CE4_8422_2325
+  }
+
+  /// 16 bits of the hash, for a token.
+  package var check: UInt16 {
+    UInt16(truncatingIfNeeded: hash ^ hash >> 16 ^ hash >> 32 ^ hash >> 48)
+  }
+
+  /// An estimate of the number of orders: all runs have decisions like those of this run.
+  var estimate: Double {
+    decisions.reduce(1) { $0 * Double($1.candidates.count) }
+  }
+
+  // MARK: - As constraints
+
+  /// The constraints that turn first in, first out into the order of this run. O(candidates).
+  ///
+  /// There is one for each step that was overtaken: it waits for the last step that overtook it.
+  package var constraints: [Constraint] {
+    var skippedBy: [ScheduleStep: ScheduleStep] = [:]
+    var order: [ScheduleStep] = []
+    for decision in decisions {
+      let chosen = candidates[decision.candidates.lowerBound + decision.chosen]
+      for index in decision.candidates.prefix(decision.chosen) {
+        if skippedBy.updateValue(chosen, forKey: candidates[index]) == nil {
+          order.append(candidates[index])
+        }
+      }
+    }
+    return order.compactMap { second in
+      skippedBy[second].map { Constraint(first: $0, second: second) }
+    }
+  }
+
+  /// Returns the steps that overtook `step`, in the order in which they ran.
+  func skippedByAll(of step: ScheduleStep) -> [ScheduleStep] {
+    decisions.compactMap { decision in
+      let chosen = decision.candidates.lowerBound + decision.chosen
+      return candidates[decision.candidates.lowerBound..<chosen].contains(step)
+        ? candidates[chosen] : nil
+    }
+  }
+
+  // MARK: - Conflicts
+
+  /// For each step a bit for each actor that it touches; more than 64 actors share bits. O(touches).
+  var masks: [UInt64] {
+    var masks = [UInt64](repeating: 0, count: steps.count)
+    for (step, actor) in touches where step >= 0 { masks[Int(step)] |= 1 << UInt64(actor & 63) }
+    return masks
+  }
+
+  /// Returns constraints that reverse two steps each, nearest steps first. O(steps²).
+  ///
+  /// The two steps touch the same actor, and neither is a cause of the other.
+  func reversals(limit: Int) -> [Constraint] {
+    let masks = masks
+    // By the distance of the two steps.
+    var found = [[Constraint]](repeating: [], count: steps.count)
+    var count = 0
+    // For each step, the last step of which it is known to be a cause.
+    var effects = [Int](repeating: -1, count: steps.count)
+    for second in 0..<steps.count where masks[second] != 0 {
+      effects[second] = second
+      // Backwards, so that a step is visited after all its effects.
+      var first = second
+      while first >= 0 {
+        if effects[first] == second {
+          let (cause, earlier) = (Int(causes[first]), Int(previous[first]))
+          if cause >= 0 { effects[cause] = second }
+          if earlier >= 0 { effects[earlier] = second }
+        } else if masks[first] & masks[second] != 0, steps[first].task != steps[second].task {
+          found[second - first - 1].append(Constraint(first: steps[second], second: steps[first]))
+          count += 1
+        }
+        first -= 1
+      }
+      if count > 4 * limit { break }
+    }
+    var nearest: [Constraint] = []
+    for distance in 0..<found.count {
+      for index in 0..<found[distance].count where nearest.count < limit {
+        nearest.append(found[distance][index])
+      }
+    }
+    return nearest
+  }
+
+  /// The steps that were candidates of a decision, in the order in which they ran, but those that touch
+  /// an actor first.
+  var waiting: [ScheduleStep] {
+    var competed: Set<ScheduleStep> = []
+    for decision in decisions { competed.formUnion(candidates[decision.candidates]) }
+    let masks = masks
+    let waiting = steps.indices.filter { competed.contains(steps[$0]) }
+    return waiting.filter { masks[$0] != 0 }.map { steps[$0] }
+      + waiting.filter { masks[$0] == 0 }.map { steps[$0] }
+  }
+
+  /// Returns what strategies need to know. O(steps).
+  func profile(tasks: Int) -> Profile {
+    var weights = [Int](repeating: 0, count: tasks)
+    for step in steps { weights[step.task] += 1 }
+    // In reverse, so that the weight of a task is complete before its parent adds it.
+    for (task, parent) in created.reversed() { weights[Int(parent)] += weights[Int(task)] }
+    let masks = masks
+    var touched: [ScheduleStep: UInt64] = [:]
+    for index in steps.indices where masks[index] != 0 { touched[steps[index]] = masks[index] }
+    return Profile(steps: steps.count, weights: weights, touched: touched)
+  }
+
+  // MARK: - Comparing
+
+  /// Returns the number of the first step at which two runs differ, or `nil` if they are equal.
+  package func divergence(from other: RunRecord) -> Int? {
+    if hash == other.hash, steps.count == other.steps.count { return nil }
+    return steps.indices.first { !other.steps.indices.contains($0) || other.steps[$0] != steps[$0] }
+      ?? (steps.count == other.steps.count ? nil : steps.count)
+  }
+}
+
+/// The first place at which two runs of one schedule differ, and a likely cause.
+package struct Divergence: Sendable {
+  /// How often a run used each source of nondeterminism.
+  package struct Witnesses: Sendable, Equatable {
+    package var clockReadings = 0
+    package var randomReadings = 0
+    package var outsideWork = 0
+
+    package init() {}
+  }
+
+  package enum Suspect: Sendable, Equatable {
+    /// The step that became ready from outside the test, if it is known.
+    case outside(String?)
+    case earlierRun
+    case realTime
+    case randomness
+    case addresses
+
+    var description: String {
+      switch self {
+      case .outside(let step):
+        """
+        \(step ?? "A task") was made ready from outside the test, by a thread, a queue, a scope within it or \
+        another test, at a time that a search cannot choose. Let a task of the test do that work, or a fake.
+        """
+      case .earlierRun:
+        """
+        state that an earlier run has left: all runs but the first are equal. A `static` property, a \
+        cache or a file outlives the test: create it anew in each run.
+        """
+      case .realTime:
+        """
+        real time: the test reads a clock that is not virtual (`DispatchTime.now()`, \
+        `clock_gettime`). Take the time from a clock.
+        """
+      case .randomness:
+        """
+        randomness that does not come from the standard library (`/dev/urandom`, `rand`). Give the \
+        test a generator with a seed.
+        """
+      case .addresses:
+        """
+        the order of a Set or Dictionary whose keys hash by address (objects, `ObjectIdentifier`), or \
+        a comparison of addresses. Sort by something that is the same in every run.
+        """
+      }
+    }
+  }
+
+  /// The number of the decision or of the step, from 1.
+  package let place: String
+  package let recorded: String
+  package let found: String
+  package let suspect: Suspect
+
+  /// - Parameter more: More runs, which show whether only the first differs.
+  package init(
+    _ first: RunRecord, _ second: RunRecord, _ more: [RunRecord], tree: TaskTree,
+    _ witnesses: Witnesses
+  ) {
+    let step = first.divergence(from: second) ?? 0
+    let sides = [first, second].map { record in
+      record.decisions.firstIndex { $0.step >= step }
+    }
+    func names(_ record: RunRecord, _ decision: Int?) -> String {
+      guard let decision, record.decisions[decision].step == step else {
+        return record.steps.indices.contains(step) ? tree.name(of: record.steps[step]) : "the end"
+      }
+      return "{"
+        + record.candidates[record.decisions[decision].candidates].map(tree.name)
+        .joined(separator: ", ") + "}"
+    }
+    let isDecision = zip([first, second], sides).contains { record, decision in
+      decision.map { record.decisions[$0].step == step } ?? false
+    }
+    place =
+      isDecision
+      ? "decision \((sides.compactMap(\.self).min() ?? 0) + 1)" : "step \(step + 1)"
+    recorded = names(first, sides[0])
+    found = names(second, sides[1])
+
+    let arrival = [first, second].lazy.compactMap { record in
+      record.arrivals.first { Int($0.step) <= step + 1 }
+    }.first
+    if let arrival {
+      suspect = .outside(tree.name(of: arrival.job))
+    } else if witnesses.outsideWork == 0, !more.isEmpty,
+      more.allSatisfy({ $0.divergence(from: second) == nil })
+    {
+      // Outside work could have taken the same time in all of these by chance.
+      suspect = .earlierRun
+    } else if witnesses.randomReadings > 0 {
+      suspect = .randomness
+    } else if witnesses.outsideWork > 0 || first.arrivals.count + second.arrivals.count > 0 {
+      suspect = .outside(nil)
+    } else if witnesses.clockReadings > 0 {
+      suspect = .realTime
+    } else {
+      suspect = .addresses
+    }
+  }
+
+  /// For example `diverged at decision 17: recorded {a.3, b.5}, found {b.5}`.
+  package var description: String {
+    "diverged at \(place): recorded \(recorded), found \(found)\nSuspect: \(suspect.description)"
+  }
+}

@@ -1,0 +1,206 @@
+/// The tasks of a test, as a tree in which each task stands below the task that created it.
+///
+/// The tree grows from run to run. A task has the same place in every run, so the index of that place
+/// names the task. In text a task is the path to it: `a` is the first task that the test itself creates,
+/// `ab` the second one that `a` creates, and `za`, `zb` … follow `y`. The test itself is `0`. The path of
+/// a task that was created outside the test begins with `1`.
+package struct TaskTree: Sendable {
+  package static let test = 0
+  package static let outside = 1
+
+  private struct Node {
+    var parent: Int
+    var ordinal: Int
+    var children: [Int] = []
+    var hash: UInt64
+  }
+
+  private var nodes = [
+    Node(parent: -1, ordinal: 0, hash: 0x9E37_79B9_7F4A_7C15),
+    Node(parent: -1, ordinal: 1, hash: 0xD1B5_4A32_D192_ED03),
+  ]
+
+  package init() {}
+
+  package var count: Int { nodes.count }
+
+  /// Returns the index of a child, and adds the child if it is new.
+  ///
+  /// Amortized O(ordinal) for a new child, else O(1).
+  package mutating func child(_ ordinal: Int, of parent: Int) -> Int {
+    while nodes[parent].children.count <= ordinal {
+      let next = nodes[parent].children.count
+      let hash = Mixer.mix(nodes[parent].hash, UInt64(next) &+ 1)
+      nodes.append(Node(parent: parent, ordinal: next, hash: hash))
+      nodes[parent].children.append(nodes.count - 1)
+    }
+    return nodes[parent].children[ordinal]
+  }
+
+  /// Returns a hash that a step has in every process.
+  package func hash(of step: ScheduleStep) -> UInt64 {
+    Mixer.mix(nodes[step.task].hash, step.bits & 0xFF_FFFF_FFFF)
+  }
+
+  // MARK: - Writing names
+
+  package func name(of task: Int) -> String {
+    if task == Self.test { return "0" }
+    if task == Self.outside { return "1" }
+    let parent = nodes[task].parent
+    var name = parent == Self.test ? "" : name(of: parent)
+    var ordinal = nodes[task].ordinal
+    while ordinal >= 25 {
+      name += "z"
+      ordinal -= 25
+    }
+    name.unicodeScalars.append(Unicode.Scalar(UInt8(97 + ordinal)))
+    return name
+  }
+
+  package func name(of step: ScheduleStep) -> String {
+    let task = name(of: step.task)
+    let part = step.part > 1 ? "\(step.part)" : ""
+    switch step.kind {
+    case .job: return "\(task).\(step.number)"
+    case .drain: return "\(task).\(step.number)@\(part)"
+    case .wake: return "\(task)~\(step.number)"
+    case .other: return "\(task).\(step.number)+\(part)"
+    }
+  }
+
+  func name(of constraint: Constraint) -> String {
+    "\(name(of: constraint.first))<\(name(of: constraint.second))"
+  }
+
+  // MARK: - Reading names
+
+  /// Returns the constraint with this name, or `nil` if the name is malformed.
+  mutating func constraint(named name: Substring) -> Constraint? {
+    let sides = name.split(separator: "<", omittingEmptySubsequences: false)
+    guard sides.count == 2, let first = step(named: sides[0]), let second = step(named: sides[1]),
+      first != second
+    else { return nil }
+    return Constraint(first: first, second: second)
+  }
+
+  private mutating func step(named name: Substring) -> ScheduleStep? {
+    guard let end = name.firstIndex(where: { $0 == "." || $0 == "~" }) else { return nil }
+    guard let task = task(named: name[..<end]) else { return nil }
+    let rest = name[name.index(after: end)...]
+    let digits = rest.prefix { $0.isASCII && $0.isNumber }
+    guard let number = Self.number(digits) else { return nil }
+    let tail = rest[digits.endIndex...]
+    if name[end] == "~" {
+      return tail.isEmpty && number > 0 ? ScheduleStep(.wake, of: task, number) : nil
+    }
+    guard let sign = tail.first else {
+      return number > 0 ? ScheduleStep(.job, of: task, number) : nil
+    }
+    let part = tail.dropFirst().isEmpty ? 1 : Self.number(tail.dropFirst()) ?? 0
+    guard part > 0, part <= 0xFFF else { return nil }
+    switch sign {
+    case "@": return ScheduleStep(.drain, of: task, number, part: part)
+    case "+": return ScheduleStep(.other, of: task, number, part: part)
+    default: return nil
+    }
+  }
+
+  private static func number(_ digits: Substring) -> Int? {
+    guard digits.count <= 7, let number = Int(digits), number >= 0, number <= 0xFF_FFFF else {
+      return nil
+    }
+    return number
+  }
+
+  private mutating func task(named name: Substring) -> Int? {
+    if name == "0" { return Self.test }
+    if name == "1" { return Self.outside }
+    var task = name.first == "1" ? Self.outside : Self.test
+    var ordinal = 0
+    // A longer path is damaged, and would fill the tree.
+    guard name.utf8.count <= 200 else { return nil }
+    let letters = name.first == "1" ? name.dropFirst() : name
+    guard !letters.isEmpty, letters.last != "z" else { return nil }
+    for byte in letters.utf8 {
+      guard (97...122).contains(byte) else { return nil }
+      if byte == 122 {
+        ordinal += 25
+      } else {
+        task = child(ordinal + Int(byte) - 97, of: task)
+        ordinal = 0
+      }
+    }
+    return task
+  }
+}
+
+/// A schedule as a short text: its difference from first in, first out.
+///
+/// `1:a.3<b.5,b~1<a.4:8f3a` consists of the version of the model, the constraints, and 16 bits of the hash
+/// of the run.
+package struct ScheduleToken: Hashable, Sendable {
+  /// The version of the model: of the names of steps, and of the meaning of first in, first out.
+  static let version = 1
+  /// No search prints a token with more constraints.
+  private static let mostConstraints = 1_000
+
+  package var constraints: [Constraint]
+  /// 16 bits of the hash of the run.
+  package var trace: UInt16
+
+  package enum Problem: Error, Equatable {
+    case version(String)
+    case damaged(String)
+
+    package var description: String {
+      switch self {
+      case .version(let version):
+        """
+        it is of version \(version) of the model, and this one is \(ScheduleToken.version): the order \
+        that it stands for is not known any more. Search again with `.schedules`, and take the new \
+        token.
+        """
+      case .damaged(let part):
+        """
+        \(part) is not part of a token. A token is the version, constraints and four hexadecimal digits, \
+        for example `1:a.3<b.5:8f3a`: copy it as the failure has printed it.
+        """
+      }
+    }
+  }
+
+  package init(constraints: [Constraint], trace: UInt16) {
+    self.constraints = constraints
+    self.trace = trace
+  }
+
+  package func text(_ tree: TaskTree) -> String {
+    let digits = String(trace, radix: 16)
+    return "\(Self.version):" + constraints.map(tree.name).joined(separator: ",") + ":"
+      + String(repeating: "0", count: 4 - digits.count) + digits
+  }
+
+  /// Reads a token, and adds its tasks to the tree. O(length).
+  package init(_ text: String, _ tree: inout TaskTree) throws(Problem) {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    guard let version = parts.first, !version.isEmpty, version.allSatisfy(\.isASCII),
+      let number = Int(version), number >= 0
+    else { throw .damaged("\"\(text)\"") }
+    guard number == Self.version else { throw .version(String(version)) }
+    guard parts.count == 3 else { throw .damaged("\"\(text)\"") }
+    constraints = []
+    if !parts[1].isEmpty {
+      for part in parts[1].split(separator: ",", omittingEmptySubsequences: false) {
+        guard constraints.count < Self.mostConstraints,
+          let constraint = tree.constraint(named: part)
+        else { throw .damaged("\"\(part)\"") }
+        constraints.append(constraint)
+      }
+    }
+    guard parts[2].utf8.count == 4, parts[2].allSatisfy({ $0.isHexDigit && $0.isASCII }),
+      let trace = UInt16(parts[2], radix: 16)
+    else { throw .damaged("\"\(parts[2])\"") }
+    self.trace = trace
+  }
+}
