@@ -12,14 +12,17 @@ package enum Plan: Hashable, Sendable {
   case prefix([UInt16])
   /// Each step with the same probability.
   case random(seed: UInt64)
-  /// Each interleaving with about the same probability: a task is the more probable, the more steps it
-  /// has left (Uniform Random Walk; Zhao et al., "Selectively Uniform Concurrency Testing", 2025).
+  /// Each interleaving with about the same probability: a task with more steps left is more probable.
+  ///
+  /// Uniform Random Walk; Zhao et al., "Selectively Uniform Concurrency Testing", 2025.
   case uniform(seed: UInt64)
-  /// Tasks have priorities, which fall at a few random points (Burckhardt et al., "A Randomized Scheduler
-  /// with Probabilistic Guarantees of Finding Bugs", 2010).
+  /// Tasks have priorities, which fall at a few random points.
+  ///
+  /// Burckhardt et al., "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", 2010.
   case priorities(seed: UInt64, depth: Int)
-  /// Steps have priorities, which are drawn again for steps that conflict with the one that runs (Yuan et
-  /// al., "Partial Order Aware Concurrency Sampling", 2018).
+  /// Steps have priorities, which are drawn again for steps that conflict with the one that runs.
+  ///
+  /// Yuan et al., "Partial Order Aware Concurrency Sampling", 2018.
   case partialOrder(seed: UInt64)
 
   package static let firstInFirstOut = Plan.constraints([])

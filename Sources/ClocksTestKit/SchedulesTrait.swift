@@ -1,8 +1,7 @@
 import Clocks
 public import Testing
 
-/// Runs tests in many orders of their jobs, in virtual time, and reports the shortest explanation of one that
-/// fails.
+/// Runs tests in many orders of their jobs, in virtual time, and explains the first failure.
 ///
 /// ```swift
 /// @Test(.schedules) func oneDownloadPerKey() async throws {
@@ -14,32 +13,31 @@ public import Testing
 /// }
 /// ```
 ///
-/// Each test, and each test case of a parameterized test, is explored on its own, as in `withSchedules`, which
-/// says what is found and what is not. A suite's instance is made anew for each run. It implies virtual time;
-/// what ``VirtualTimeTrait`` is given beside it holds for each run. On a suite, the trait is that of each of
-/// its tests.
+/// Each test case is explored separately, as by `withSchedules`, which documents what a search can find. The
+/// instance of a suite is new in each run. The trait implies virtual time; the options of a
+/// ``VirtualTimeTrait`` beside it hold for each run. On a suite, the trait applies to each of its tests.
 ///
-/// Issues are kept back while orders are tried. Then the smallest order that fails is run once more, with
-/// issues let through: the test fails once, at its true place, and the explanation stands beside it. Issues of
-/// a detached task are not the test's, here as elsewhere.
+/// Issues are withheld during the search. Then the shortest order that fails is run once more, and its issues
+/// pass: the test fails once, at the true place, with the explanation. Issues of a detached task do not count
+/// for the test, as in every test.
 public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
   var count: ScheduleCount
   var seed: Int?
   var slack: Duration
 
-  /// Whether tests in suites within the suite are explored, too: they are.
+  /// Whether the trait applies to the tests of inner suites; always `true`.
   public var isRecursive: Bool { true }
 
-  /// Runs a test case in many orders; for the test library.
+  /// Runs a test case in many orders; called by the test library.
   ///
   /// - Parameters:
   ///   - test: The test.
-  ///   - testCase: The case.
-  ///   - function: Runs the case.
+  ///   - testCase: The test case.
+  ///   - function: Runs the test case.
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
-    // The last one is the innermost, and says more.
+    // Only the last, innermost trait takes effect.
     guard test.traits.last(where: { $0 is SchedulesTrait }).map(isMe) ?? true else {
       return try await function()
     }
@@ -48,7 +46,7 @@ public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
     let date = virtualTime(of: test)?.date
     let scope = scope(virtualTime(of: test))
     await withoutActuallyEscaping(function) { function in
-      // Runs that were left because they never end hold the function for good.
+      // A run that was left, because it does not end, retains the function permanently.
       let holders = ClosureRetainBalance.countHolders(of: function)
       _ = await runSchedules(
         count, seed: seed, slack: slack,
@@ -95,8 +93,8 @@ extension Trait where Self == SchedulesTrait {
   /// Runs each test in up to 1,000 orders of its jobs, for up to two seconds of real time, in virtual time.
   ///
   /// - Parameters:
-  ///   - seed: With what the search begins to throw dice; by default it follows from the test's name.
-  ///   - slack: How late a sleep may wake.
+  ///   - seed: The seed of random choices; by default it follows from the name of the test.
+  ///   - slack: The maximum delay with which a sleep wakes.
   public static func schedules(seed: Int? = nil, slack: Duration = .zero) -> Self {
     SchedulesTrait(count: .standard, seed: seed, slack: slack)
   }
@@ -104,30 +102,30 @@ extension Trait where Self == SchedulesTrait {
   /// Runs each test in up to `count` orders of its jobs, in virtual time.
   ///
   /// - Parameters:
-  ///   - count: How many schedules are tried at most, 1 or more.
-  ///   - seed: With what the search begins to throw dice; by default it follows from the test's name.
-  ///   - slack: How late a sleep may wake.
+  ///   - count: The maximum number of schedules, 1 or more.
+  ///   - seed: The seed of random choices; by default it follows from the name of the test.
+  ///   - slack: The maximum delay with which a sleep wakes.
   public static func schedules(_ count: Int, seed: Int? = nil, slack: Duration = .zero) -> Self {
     SchedulesTrait(count: .upTo(count), seed: seed, slack: slack)
   }
 
-  /// Runs each test in as many orders of its jobs as `count` says, in virtual time.
+  /// Runs each test in the given orders of its jobs, in virtual time.
   ///
   /// - Parameters:
-  ///   - count: Which schedules are tried.
-  ///   - seed: With what the search begins to throw dice; by default it follows from the test's name.
-  ///   - slack: How late a sleep may wake.
+  ///   - count: The schedules to run.
+  ///   - seed: The seed of random choices; by default it follows from the name of the test.
+  ///   - slack: The maximum delay with which a sleep wakes.
   public static func schedules(
     _ count: ScheduleCount, seed: Int? = nil, slack: Duration = .zero
   ) -> Self {
     SchedulesTrait(count: count, seed: seed, slack: slack)
   }
 
-  /// Runs each test in one order, the one that a failure has printed, with breakpoints and issues as usual.
+  /// Runs each test in the order of a token, with breakpoints and issues as usual.
   ///
   /// - Parameters:
-  ///   - token: What the failure has printed.
-  ///   - slack: How late a sleep may wake; as in the search.
+  ///   - token: The token that a failure has printed.
+  ///   - slack: The maximum delay with which a sleep wakes; as in the search.
   public static func schedule(_ token: String, slack: Duration = .zero) -> Self {
     SchedulesTrait(count: .schedule(token), seed: nil, slack: slack)
   }

@@ -15,6 +15,8 @@ struct Exploration {
   var shrinkingTime = Duration.seconds(10)
   /// Schedules that have failed before.
   var known: [ScheduleToken] = []
+  /// The tree in which the known schedules have their tasks.
+  var tree = TaskTree()
   /// Receives the progress of the search about once a second.
   var progress: ((ScheduleProgress) -> Void)?
 
@@ -53,7 +55,7 @@ struct Exploration {
   func callAsFunction(
     isolation: isolated (any Actor)? = #isolation, _ operation: @escaping Operation
   ) async -> Outcome {
-    let one = OneRun(options: options, origin: origin, findings: gate.findings)
+    let one = OneRun(options: options, origin: origin, findings: gate.findings, tree: tree)
     let run = one.run
     let deadline = time.map { RealTime(in: $0) }
     var search = ScheduleSearch(limits, known: known.map { .constraints($0.constraints) })

@@ -137,10 +137,9 @@ struct TokenFolder {
     path = "\(folder ?? "")/\(testID.fileName)-\(number).txt"
   }
 
-  /// Returns the tokens that can be read, the latest first.
-  func tokens() -> [ScheduleToken] {
+  /// Returns the tokens that can be read, the latest first, and adds their tasks to the tree.
+  func tokens(in tree: inout TaskTree) -> [ScheduleToken] {
     guard folder != nil, let text = TextFile.read(path) else { return [] }
-    var tree = TaskTree()
     return text.split(separator: "\n").reversed().compactMap {
       try? ScheduleToken(String($0), &tree)
     }

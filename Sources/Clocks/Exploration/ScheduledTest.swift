@@ -134,7 +134,7 @@ struct ScheduledTest {
     var exploration = Exploration(
       limits: meaning.limits, time: meaning.time, options: options, origin: origin, gate: gate)
     let folder = TokenFolder(request.variables.folder, testID: request.testID)
-    exploration.known = folder.tokens()
+    exploration.known = folder.tokens(in: &exploration.tree)
     if request.variables.count != nil, Terminal.isStandardErrorOne {
       exploration.progress = { [testID = request.testID] in
         Terminal.writeLine("\(testID): \($0.text)")
@@ -170,7 +170,7 @@ struct ScheduledTest {
     // XCTest has recorded the failure already.
     guard !failure.finding.isXCTest else { return report.fail(explanation) }
     gate.open(with: explanation, key: failure.finding.key)
-    let (outcome, _) = await runOnce(failure.constraints, operation)
+    let (outcome, _) = await runOnce(failure.constraints, tree: failure.tree, operation)
     if let error = outcome.error, failure.finding.key.hasPrefix("threw") {
       report.failWithError(error, explanation)
     } else if let finding = outcome.findings.first(where: { $0.key == failure.finding.key }) {
@@ -187,6 +187,8 @@ struct ScheduledTest {
   }
 
   /// Runs one schedule in full: it is recorded, and has details.
+  ///
+  /// - Parameter tree: The tree in which the constraints have their tasks.
   private func runOnce(
     isolation: isolated (any Actor)? = #isolation, _ constraints: [Constraint],
     tree: TaskTree = TaskTree(), _ operation: @escaping OneRun.Operation

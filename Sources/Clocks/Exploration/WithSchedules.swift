@@ -131,8 +131,10 @@ public nonisolated(nonsending) func withSchedules(
     .run(operation)
 }
 
-/// Runs `operation` in up to `count` orders of its jobs, as ``withSchedules(_:seed:slack:leftoverSleeps:fileID:filePath:line:column:function:operation:)``
-/// does.
+/// Runs `operation` in up to `count` orders of its jobs.
+///
+/// Like ``withSchedules(_:seed:slack:leftoverSleeps:fileID:filePath:line:column:function:operation:)``
+/// with ``ScheduleCount/upTo(_:)``.
 @discardableResult
 public nonisolated(nonsending) func withSchedules(
   _ count: Int, seed: Int? = nil, slack: Duration = .zero,

@@ -10,6 +10,15 @@ private actor Box {
   func set(_ value: Int) { self.value = value }
 }
 
+private final class NameLog: @unchecked Sendable {
+  private let lock = NSLock()
+  private var guarded: [String] = []
+
+  func append(_ name: String) { lock.withLock { guarded.append(name) } }
+
+  var names: [String] { lock.withLock { guarded } }
+}
+
 /// The reports of `withSchedules`, and their places.
 @Suite struct WithSchedulesTests {
   @Test func recordsAFailureOnceAtItsPlaceWithItsOrder() async throws {
@@ -81,6 +90,30 @@ private actor Box {
     #expect(found.count == 1)
     #expect(found.first?.text.hasPrefix("the operation threw Boom: Boom()\nSchedule 3") == true)
     #expect(found.first?.line == #line - 9)
+  }
+
+  /// In the order that fails, the inner tasks are created in another order than in the first run.
+  @Test func reportsTheRunThatWasFound() async throws {
+    struct Found: Error {}
+    let found = try await failures {
+      try await withSchedules(1_000) { _ in
+        let log = NameLog()
+        let tasks = ["a", "b"].map { name in
+          Task {
+            log.append(name)
+            await Task { log.append("inner " + name) }.value
+          }
+        }
+        for task in tasks { await task.value }
+        if log.names == ["b", "a", "inner a", "inner b"] { throw Found() }
+      }
+    }
+    #expect(found.count == 1)
+    let text = try #require(found.first?.text)
+    #expect(text.hasPrefix("the operation threw Found"))
+    #expect(!text.contains("this failure did not come"), "\(text)")
+    #expect(text.contains("b.1 before a.1\n  aa.1 before ba.1"), "\(text)")
+    #expect(text.contains("(failed in 2 of 2 replays)"), "\(text)")
   }
 
   @Test func shrinkingKeepsTheFailure() async throws {

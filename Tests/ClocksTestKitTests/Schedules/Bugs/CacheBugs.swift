@@ -1,6 +1,6 @@
 import Clocks
 
-/// What should happen once happens twice.
+/// Something happens twice that should happen once.
 extension KnownBug {
   private actor ImageCache {
     private var images: [String: Int] = [:]
@@ -198,7 +198,7 @@ extension KnownBug {
       let leaders = await withTaskGroup { group in
         for node in 0..<3 {
           group.addTask {
-            // Whoever has the lower number waits for less.
+            // A node with a lower number waits for less time.
             try? await Task.sleep(for: .milliseconds(10 * (node + 1)))
             return await stand(cluster, node)
           }
@@ -213,7 +213,7 @@ extension KnownBug {
     name: "leader election",
     buggy: leaderElection { cluster, node in
       guard await cluster.leader == nil else { return false }
-      // Tells the others, which takes as long as the next one waits.
+      // Stands for a message to the other nodes; it takes until the next node stands for election.
       try? await Task.sleep(for: .milliseconds(10))
       await cluster.become(node)
       return true
@@ -271,7 +271,7 @@ extension KnownBug {
       }
       _ = await (slow.value, fast.value)
       let top = await list.top
-      try expect(await !taken.all.contains(top), "what is taken is not free")
+      try expect(await !taken.all.contains(top), "a taken node is not free")
     }
   }
 

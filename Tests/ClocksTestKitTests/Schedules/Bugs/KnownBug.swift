@@ -1,6 +1,6 @@
 import Clocks
 
-/// A bug as people write it, in actors and tasks, and its correction.
+/// A typical bug in code with actors and tasks, and its correction.
 struct KnownBug: Sendable {
   typealias Operation = @Sendable (VirtualTime) async throws -> Void
 
@@ -17,13 +17,12 @@ struct KnownBug: Sendable {
     ]
 }
 
-/// The test's expectation does not hold.
+/// A failed expectation.
 struct Violation: Error, Equatable {
   let text: String
 }
 
-/// What code does between two calls of an actor: something that the compiler does not see through, so that the
-/// task leaves the actor in between.
+/// Opaque code between two calls of an actor: the compiler cannot omit the hop away from the actor.
 @inline(never)
 func log(_ text: String) { withExtendedLifetime(text) {} }
 

@@ -1,6 +1,6 @@
 import Clocks
 
-/// Somebody looks, waits, and acts on what is not so any more.
+/// A task acts on state that has changed since it looked.
 extension KnownBug {
   private actor Counter {
     private(set) var value = 0

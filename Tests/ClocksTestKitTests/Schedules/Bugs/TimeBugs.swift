@@ -1,6 +1,6 @@
 import Clocks
 
-/// Two things happen at the same instant, or in the other order.
+/// Two events come at the same instant, or in an unexpected order.
 extension KnownBug {
   private actor Request {
     private(set) var outcome: String?

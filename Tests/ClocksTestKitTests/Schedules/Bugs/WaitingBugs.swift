@@ -1,8 +1,8 @@
 import Clocks
 
-/// Tasks wait for each other, or for what has been.
+/// Tasks wait for each other, or for an event of the past.
 extension KnownBug {
-  /// A lock as it is often written for async code.
+  /// A typical lock for async code.
   private actor AsyncLock {
     private var isHeld = false
     private var waiters: [CheckedContinuation<Void, Never>] = []
@@ -80,7 +80,7 @@ extension KnownBug {
       waiter = nil
     }
 
-    /// Suspends without another look.
+    /// Suspends without checking again.
     func sleepUntilSet() async { await withCheckedContinuation { waiter = $0 } }
 
     func wait() async {
@@ -174,7 +174,7 @@ extension KnownBug {
       let server = Task { await worker.close() }
       let isAccepted = await client.value
       await server.value
-      try expect(await worker.done == (isAccepted ? 1 : 0), "what is accepted is done")
+      try expect(await worker.done == (isAccepted ? 1 : 0), "accepted work is done")
     }
   }
 
