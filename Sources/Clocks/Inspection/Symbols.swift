@@ -69,7 +69,9 @@ struct Symbols {
         tables[place.path] = .some(table)
         symbol = table?.symbol(at: place.address)
       }
-      frames[address]?.function = symbol.map { FunctionName(demangled: demangled($0)) }
+      frames[address]?.function = symbol.map {
+        FunctionName(demangled: RuntimeFunctions.demangled($0))
+      }
       frames[address]?.line = meanings?[place]?.line
     }
   }
@@ -116,19 +118,6 @@ extension FunctionName {
   /// Whether the function belongs to this package, or to a library that every test has, and not to
   /// the user.
   var isOfLibrary: Bool { module.isEmpty || Self.libraries.contains(module) }
-}
-
-@_silgen_name("swift_demangle")
-private func demangle(
-  _ name: UnsafePointer<CChar>?, _ length: UInt, _ buffer: UnsafeMutablePointer<CChar>?,
-  _ size: UnsafeMutablePointer<UInt>?, _ flags: UInt32
-) -> UnsafeMutablePointer<CChar>?
-
-/// The name for which a symbol stands; the symbol itself if it does not come from Swift.
-private func demangled(_ symbol: String) -> String {
-  guard let name = demangle(symbol, UInt(symbol.utf8.count), nil, nil, 0) else { return symbol }
-  defer { free(name) }
-  return String(cString: name)
 }
 
 // MARK: - Files of code

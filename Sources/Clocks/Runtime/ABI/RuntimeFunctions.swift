@@ -53,6 +53,26 @@ enum RuntimeFunctions {
   private typealias RemoveHandler = @convention(thin) (UnsafeRawPointer) -> Void
 }
 
+// MARK: - Names of functions
+
+extension RuntimeFunctions {
+  private typealias Demangle =
+    @convention(c) (
+      UnsafePointer<CChar>?, UInt, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<UInt>?, UInt32
+    ) -> UnsafeMutablePointer<CChar>?
+
+  private static let demangle = RuntimeHooks.symbol("swift_demangle").map {
+    unsafeBitCast($0, to: Demangle.self)
+  }
+
+  /// The name for which a symbol stands; the symbol itself if it does not come from Swift.
+  static func demangled(_ symbol: String) -> String {
+    guard let name = demangle?(symbol, UInt(symbol.utf8.count), nil, nil, 0) else { return symbol }
+    defer { free(name) }
+    return String(cString: name)
+  }
+}
+
 // MARK: - Cancellable continuations
 
 /// Suspends the current task, as `withTaskCancellationHandler` and `withUnsafeThrowingContinuation`
