@@ -61,9 +61,7 @@ extension RuntimeFunctions {
       UnsafePointer<CChar>?, UInt, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<UInt>?, UInt32
     ) -> UnsafeMutablePointer<CChar>?
 
-  private static let demangle = RuntimeHooks.symbol("swift_demangle").map {
-    unsafeBitCast($0, to: Demangle.self)
-  }
+  private static let demangle = RuntimeSymbol.function("swift_demangle", as: Demangle.self)
 
   /// The name for which a symbol stands; the symbol itself if it does not come from Swift.
   static func demangled(_ symbol: String) -> String {
