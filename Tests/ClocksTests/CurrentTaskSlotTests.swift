@@ -4,7 +4,7 @@ import Testing
 
 @testable import Clocks
 
-/// Which task another thread runs can be seen here.
+/// The task that another thread runs.
 @Suite struct CurrentTaskSlotTests {
   @Test func thePlaceIsKnown() async throws {
     let place = try #require(CurrentTaskSlot.ofThread)
@@ -29,4 +29,45 @@ import Testing
     sawIt.signal()
     await task.value
   }
+}
+
+/// The images of this process.
+@Suite struct LoadedImageTests {
+  @Test func theRuntimeIsLoaded() throws {
+    let images = LoadedImage.all
+    #expect(images.count > 5)
+    let runtime = try #require(LoadedImage.all(named: "libswift_Concurrency").first)
+    #expect(runtime.path.hasSuffix(runtime.name))
+    #expect(runtime.writableData.map(\.count).reduce(0, +) > 0)
+  }
+
+  #if os(Linux)
+    @Test func codeBelongsToItsImage() throws {
+      let symbol = try #require(RuntimeHooks.symbol("swift_task_getCurrent"))
+      let image = try #require(CodeImages().image(of: UInt(bitPattern: symbol)))
+      #expect(image.name == "libswift_Concurrency.so")
+      #expect(image.range.contains(UInt(bitPattern: symbol)))
+      let offset = UInt(bitPattern: symbol) - image.base
+      #expect(SymbolTable(path: image.path)?.symbol(at: offset)?.contains("getCurrent") == true)
+    }
+
+    @Test func theProgramIsFirst() throws {
+      let program = try #require(LoadedImage.all.first)
+      #expect(program.path == "")
+      let code = try #require(program.code.first)
+      let image = try #require(CodeImages().image(of: code.lowerBound))
+      #expect(image.path.hasPrefix("/"))
+      #expect(CodeImages().image(of: 1) == nil)
+    }
+
+    @Test func theDynamicSectionHasAbsoluteAddresses() throws {
+      let runtime = try #require(LoadedImage.all(named: "libswift_Concurrency").first)
+      let values = runtime.dynamicSection
+      let names = try #require(values[.names])
+      #expect(names > runtime.base)
+      #expect(ProcessMemory.text(at: names) == "")
+      #expect((values[.relocationsSize] ?? 0) > 0)
+      #expect((runtime.threadVariables?.count ?? 0) > 0)
+    }
+  #endif
 }

@@ -17,10 +17,10 @@ struct CodePlace: Hashable, Sendable {
 
 /// Finds the functions and lines of code in the debug information.
 ///
-/// The toolchain's `llvm-symbolizer` reads it, or else `addr2line`, in another process. The toolchain's module
-/// `Runtime` (SE-0419) could do so in this process, but takes eight times as long (0.95 s and not 0.12 s for 60
-/// functions in a program of 8 MB), symbolicates addresses of suspended tasks only through an SPI, and adds a
-/// library to every test bundle.
+/// The toolchain's `llvm-symbolizer` reads it, or else `addr2line`, in another process. The
+/// toolchain's module `Runtime` (SE-0419) could do so in this process, but takes eight times as
+/// long (0.95 s and not 0.12 s for 60 functions in a program of 8 MB), symbolicates addresses of
+/// suspended tasks only through an SPI, and adds a library to every test bundle.
 enum Symbolizer {
   /// What a place means.
   struct Meaning: Sendable {
@@ -32,7 +32,8 @@ enum Symbolizer {
   private static let limit: Duration = .seconds(10)
   private static let mostPerCommand = 500
 
-  /// Looks places up; `nil` if no tool is found, or it fails. O(size of the debug information), some 50 ms.
+  /// Looks places up; `nil` if no tool is found, or it fails. O(size of the debug information),
+  /// some 50 ms.
   ///
   /// - Parameter library: The path of the runtime; in a toolchain the tool is near it.
   static func meanings(
@@ -84,7 +85,8 @@ enum Symbolizer {
       return commands
     }
 
-    /// The arguments that request two lines for each place: the symbol of the function, and the source line.
+    /// The arguments that request two lines for each place: the symbol of the function, and the
+    /// source line.
     func arguments(_ places: [CodePlace]) -> [String] {
       func number(_ place: CodePlace) -> String { "0x" + String(place.address, radix: 16) }
       return isAddr2line

@@ -69,7 +69,9 @@ struct Symbols {
         tables[place.path] = .some(table)
         symbol = table?.symbol(at: place.address)
       }
-      frames[address]?.function = symbol.map { FunctionName(demangled: demangled($0)) }
+      frames[address]?.function = symbol.map {
+        FunctionName(demangled: RuntimeFunctions.demangled($0))
+      }
       frames[address]?.line = meanings?[place]?.line
     }
   }
@@ -113,21 +115,9 @@ extension FunctionName {
     return String(name[start...])
   }
 
-  /// Whether the function belongs to this package, or to a library that every test has, and not to the user.
+  /// Whether the function belongs to this package, or to a library that every test has, and not to
+  /// the user.
   var isOfLibrary: Bool { module.isEmpty || Self.libraries.contains(module) }
-}
-
-@_silgen_name("swift_demangle")
-private func demangle(
-  _ name: UnsafePointer<CChar>?, _ length: UInt, _ buffer: UnsafeMutablePointer<CChar>?,
-  _ size: UnsafeMutablePointer<UInt>?, _ flags: UInt32
-) -> UnsafeMutablePointer<CChar>?
-
-/// The name for which a symbol stands; the symbol itself if it does not come from Swift.
-private func demangled(_ symbol: String) -> String {
-  guard let name = demangle(symbol, UInt(symbol.utf8.count), nil, nil, 0) else { return symbol }
-  defer { free(name) }
-  return String(cString: name)
 }
 
 // MARK: - Files of code
@@ -184,8 +174,8 @@ struct CodeImages: Sendable {
 }
 
 extension Array {
-  /// The number of elements at the beginning for which a condition holds, which holds for none after them.
-  /// O(log n).
+  /// The number of elements at the beginning for which a condition holds, which holds for none
+  /// after them. O(log n).
   fileprivate func partitioned(_ isBefore: (Element) -> Bool) -> Int {
     var (lower, upper) = (0, count)
     while lower < upper {
@@ -198,8 +188,8 @@ extension Array {
 
 /// The functions of an executable or library, by their addresses in the file (ELF, 64 bits).
 ///
-/// The table of symbols is there without debug information, too, unless it was stripped. It has functions that
-/// are private to a file, which the dynamic linker does not know.
+/// The table of symbols is there without debug information, too, unless it was stripped. It has
+/// functions that are private to a file, which the dynamic linker does not know.
 final class SymbolTable {
   private struct Function {
     var range: Range<UInt>
@@ -210,7 +200,8 @@ final class SymbolTable {
   private let header: ELF.Header
   private lazy var functions = readFunctions()
 
-  /// `nil` if the file has another format, or cannot be read. O(1): the table is read with the first symbol.
+  /// `nil` if the file has another format, or cannot be read. O(1): the table is read with the
+  /// first symbol.
   init?(path: String) {
     guard let file = MappedFile(path), let header = file.load(0, as: ELF.Header.self),
       header.identification & ELF.Header.identificationMask == ELF.Header.expectedIdentification

@@ -2,7 +2,8 @@ extension TaskDump: CustomStringConvertible {
   /// The dump as a tree of about forty lines; empty if no task is known.
   var description: String { text(mostLines: 40) }
 
-  /// Shortens first the call stacks, and then the list of tasks, until the tree has at most so many lines.
+  /// Shortens first the call stacks, and then the list of tasks, until the tree has at most so many
+  /// lines.
   ///
   /// - Parameter symbols: The functions at the addresses; looked up by default.
   func text(mostLines: Int, symbols: Symbols? = nil) -> String {
@@ -88,8 +89,8 @@ private struct TaskDumpWriter {
 
   func lines(frames: Int) -> [String] { lines(roots, depth: 0, frames: frames) }
 
-  /// What tasks have in common that are summed up: they wait in the same way and in the same place,
-  /// and so do their children.
+  /// What tasks have in common that are listed together: how and where they wait, and their
+  /// children wait.
   private struct Likeness: Hashable {
     var state: String
     var functions: [UInt]
@@ -138,7 +139,8 @@ private struct TaskDumpWriter {
     return lines
   }
 
-  /// What several tasks sleep for: what the first one does, for the others see the pending sleeps.
+  /// The sleeps of several tasks: only the first is described, because the pending sleeps are
+  /// listed elsewhere.
   private func sleeps(_ indices: [Int]) -> String {
     guard let first = dump.entries[indices[0]].sleep else { return "" }
     return indices.allSatisfy { dump.entries[$0].sleep == first }
@@ -156,8 +158,7 @@ private struct TaskDumpWriter {
 
   /// What a task does, or waits for.
   ///
-  /// - Parameter isOneOfMany: Whether it stands for others that are like it; then nothing is said that
-  ///   is so of it alone.
+  /// - Parameter isOneOfMany: Whether it stands for others; then the text omits what holds for it alone.
   private func state(_ entry: TaskDump.Entry, isOneOfMany: Bool = false) -> String {
     let task = entry.task
     if let sleep = entry.sleep {
@@ -192,17 +193,17 @@ private struct TaskDumpWriter {
     }
   }
 
-  /// What the user's innermost function has called, if it is a function of a library.
+  /// The library function that the user's innermost function has called; `nil` if there is none.
   private func call(_ task: TaskSnapshot) -> String? {
     let functions = task.functions.map { symbols.frames[$0]?.function }
     let own = functions.firstIndex { $0.map { !$0.isThunk && !$0.isOfLibrary } ?? false }
     let called = functions[..<(own ?? 0)].last { $0.map { !$0.isThunk && !$0.isClosure } ?? false }
-    // That a continuation is awaited has been said.
+    // The text says already that the task awaits a continuation.
     guard let text = called??.shortText, !text.contains("Continuation(") else { return nil }
     return text
   }
 
-  /// The functions of the user's, the innermost first.
+  /// The user's functions, the innermost first.
   private func stack(_ entry: TaskDump.Entry, most: Int) -> [String] {
     var lines: [String] = []
     for function in entry.thread + entry.task.functions {
@@ -220,7 +221,7 @@ private struct TaskDumpWriter {
   private func line(_ address: UInt) -> String? {
     guard let frame = symbols.frames[address] else { return nil }
     guard let function = frame.function else {
-      // A library without names is none of the user's.
+      // A library without names is not the user's.
       return frame.image.contains(".so") ? nil : "a function without a name in \(frame.image)"
     }
     guard !function.isThunk, !function.isOfLibrary else { return nil }
@@ -229,7 +230,7 @@ private struct TaskDumpWriter {
 }
 
 extension FunctionName {
-  /// The text without the labels of parameters that nobody gives.
+  /// The text without the labels of parameters that callers omit.
   fileprivate var shortText: String {
     var text = text
     for labels in ["fileID:filePath:line:column:", "isolation:function:", "isolation:"] {

@@ -2,10 +2,10 @@ import ClocksSupport
 
 /// The call stack of another thread that is blocked in a system call (x86-64).
 ///
-/// The kernel tells the stack pointer of such a thread. Swift keeps a chain of frames on the stack: each has the
-/// place of the caller's frame, and the address to which the function returns. The thread is not disturbed; if it
-/// goes on meanwhile, the result is wrong or empty. AddressSanitizer may put variables elsewhere, so that no
-/// address on its stack identifies a thread.
+/// The kernel tells the stack pointer of such a thread. Swift keeps a chain of frames on the stack:
+/// each has the place of the caller's frame, and the address to which the function returns. The
+/// thread is not disturbed; if it goes on meanwhile, the result is wrong or empty. AddressSanitizer
+/// may put variables elsewhere, so that no address on its stack identifies a thread.
 struct ThreadStack {
   /// The functions that the thread is in, the innermost first: the address of the call in each.
   private(set) var functions: [UInt] = []
@@ -32,7 +32,8 @@ struct ThreadStack {
 
   /// Whether the address of an object is on the stack.
   ///
-  /// The runtime notes there on which actor the thread's task runs; but remains of earlier calls are there, too.
+  /// The runtime notes there on which actor the thread's task runs; but remains of earlier calls
+  /// are there, too.
   func mentions(_ object: UInt) -> Bool { words.contains(object) }
 
   #if os(Linux) && arch(x86_64)
@@ -62,10 +63,11 @@ struct ThreadStack {
       return []
     }
 
-    /// The return address into a function that has called one without a frame, as those of the C library are.
+    /// The return address into a function that has called one without a frame, as those of the C
+    /// library are.
     ///
-    /// The chain leaves it out, but it stands in the function's own frame, among remains of earlier calls. It
-    /// counts if it is in the function that the caller calls.
+    /// The chain leaves it out, but it stands in the function's own frame, among remains of earlier
+    /// calls. It counts if it is in the function that the caller calls.
     private static func skipped(
       _ frame: ArraySlice<UInt>, calledFrom address: UInt, after known: UInt?, _ images: CodeImages
     ) -> [UInt] {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Clocks
 
-/// Jobs that hold their threads: the report points at the function in which the thread is blocked.
+/// Jobs that block their threads: the report names the function in which the thread is blocked.
 @Suite(.disabled(if: isUnderAddressSanitizer)) struct BlockedThreadTests {
   private static func report(of test: String) async throws -> String {
     let child = try await ChildProcess.runSwiftTesting(
@@ -14,7 +14,7 @@ import Testing
     return child.standardOutput + child.standardError
   }
 
-  @Test func aSemaphoreThatNobodySignals() async throws {
+  @Test func aSemaphoreThatIsNeverSignalled() async throws {
     let report = try await Self.report(of: "aSemaphore")
     #expect(report.contains("has held its thread for 0.2 seconds of real time"), "\(report)")
     #expect(report.contains(/task #\d+ "waiter" blocks its thread\n/), "\(report)")
@@ -42,7 +42,7 @@ import Testing
   }
 }
 
-/// What blocks its thread until the test has gone on without it.
+/// Blocks its thread until the scheduler has given the job up.
 private struct Signal {
   let semaphore = DispatchSemaphore(value: 0)
 
@@ -55,7 +55,7 @@ private actor Store {
   private var lines = 0
 
   func write(_ clock: TestClock<Duration>) -> Task<Int, Never> {
-    // It begins where it is made, on the actor, and so has to wait for its turn.
+    // It inherits the actor, and so has to wait for its turn.
     let reader = Task(name: "reader") { lines }
     Signal(clock).wait()
     return reader
@@ -73,7 +73,7 @@ private final class Accounts: Sendable {
     left.unlock()
   }
 
-  /// - Parameter signal: Ends the wait for the lock that the other one holds.
+  /// - Parameter signal: Blocks while the lock is held for which `leftFirst` waits.
   func rightFirst(_ signal: Signal) {
     right.lock()
     signal.wait()
@@ -81,7 +81,7 @@ private final class Accounts: Sendable {
   }
 }
 
-/// Block their threads only when they are asked to, by the tests above in processes of their own.
+/// Tests that block their threads, and run only in the child processes of the tests above.
 @Suite struct BlockedThreads {
   static let variable = "CLOCKS_TESTS_BLOCKED_THREADS"
 

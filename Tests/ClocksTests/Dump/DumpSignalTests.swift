@@ -3,7 +3,7 @@ import Testing
 
 @testable import Clocks
 
-/// `CLOCKS_DUMP_SIGNAL`, in processes of their own.
+/// `CLOCKS_DUMP_SIGNAL`, in child processes.
 @Suite struct DumpSignalTests {
   @Test func aSignalPrintsWhereTheTasksAre() async throws {
     let child = try await ChildProcess.runSwiftTesting(
@@ -19,7 +19,7 @@ import Testing
     #expect(text.contains(/- task #\d+ "guest" sleeps until 3.0 seconds on TestClock\n/), "\(text)")
   }
 
-  @Test func anUnknownSignalIsAnErrorAtOnce() async throws {
+  @Test func anUnknownSignalEndsTheProcess() async throws {
     let child = try await ChildProcess.runSwiftTesting(
       "SignalledTests", environment: ["CLOCKS_DUMP_SIGNAL": "KILL", SignalledTests.variable: "1"])
     #expect(child.exitCode == 2, "\(child)")
@@ -30,7 +30,7 @@ import Testing
   }
 }
 
-/// Send themselves a signal only when they are asked to, by the tests above.
+/// Tests that send themselves a signal, and run only in the child processes of the tests above.
 @Suite struct SignalledTests {
   static let variable = "CLOCKS_TESTS_SIGNAL"
   static let line: Int = #line + 4
@@ -40,8 +40,8 @@ import Testing
     let clock = TestClock()
     let guest = Task(name: "guest") { try await clock.sleep(for: .seconds(3)) }
     await clock.settle()
-    // The test goes on while the text is written. A signal that comes before anybody waits for it is
-    // lost.
+    // The test goes on while the text is written. A signal is lost if it comes before its handler is
+    // installed.
     await withCheckedContinuation { continuation in
       Thread {
         while DumpSignal.written == 0 {

@@ -9,11 +9,10 @@ private actor Ledger {
   func write() { entries += 1 }
 }
 
-/// Dumps that another thread takes again and again, while tasks start, sleep, wake, are cancelled, and
-/// end.
+/// Dumps that another thread takes repeatedly, while tasks start, sleep, wake, are cancelled and end.
 @Suite struct DumpStressTests {
-  /// Takes dumps on a thread of its own until it is told to stop, or has taken enough: on a busy machine
-  /// the tasks may need long, and other tests the processor.
+  /// Takes dumps on a thread until it is stopped, or has taken enough, because other tests need the
+  /// processor, too.
   private final class Dumper: Sendable {
     private let isStopped = Atomic(false)
     private let count = Atomic(0)
@@ -27,7 +26,7 @@ private actor Ledger {
           most.max(dump.entries.count, ordering: .relaxed)
           let (_, number) = count.add(1, ordering: .relaxed)
           if number == 1 { _ = dump.description }
-          // A lock that is let go of and taken again is rarely anybody else's in between.
+          // Another thread rarely gets a lock that is released and immediately taken again.
           usleep(1_000)
         }
         end.signal()
@@ -44,11 +43,10 @@ private actor Ledger {
     func hasDumped(_ number: Int) -> Bool { count.load(ordering: .relaxed) >= number }
   }
 
-  /// The number of tasks; `CLOCKS_DUMPED_TASKS` sets another one, for hours of endurance.
+  /// The number of tasks; `CLOCKS_DUMPED_TASKS` sets another one, for long runs.
   private static let tasks =
     ProcessInfo.processInfo.environment["CLOCKS_DUMPED_TASKS"].flatMap(Int.init) ?? 1_000
 
-  /// The number of dumps; more in proportion to the tasks.
   private static let dumps = tasks / 2
 
   @Test func onATestClock() async {
@@ -108,7 +106,7 @@ private actor Ledger {
     #expect(dumps > 0 && tasks > 0)
   }
 
-  /// Foreign threads resume tasks while they are read.
+  /// Threads outside the scheduler resume tasks while they are read.
   @Test func whileThreadsResumeTasks() async {
     let clock = TestClock()
     let dumper = Dumper { clock.scheduler.dumpTasks() }

@@ -22,7 +22,7 @@ private func loadBoth(_ clock: TestClock<Duration>) async {
   }
 }
 
-/// Nobody gives it; whoever awaits it stays.
+/// Never returns.
 private func awaitSignal() async {
   await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
 }
@@ -36,7 +36,7 @@ private actor Store {
   func read() {}
 }
 
-/// What real tasks are said to wait for.
+/// Dumps of real tasks.
 @Suite struct DumpTests {
   /// The text without the numbers of tasks and of lines.
   private static func unnumbered(_ text: String) -> String {
@@ -46,6 +46,25 @@ private actor Store {
   @Test func everythingCanBeReadHere() {
     let clock = TestClock()
     withExtendedLifetime(clock) { #expect(TaskLayoutProbe.here.missing == []) }
+  }
+
+  @Test func theBitsOfATaskAreVerifiedHere() {
+    let probe = StatusProbe.here
+    #expect(probe.missing == [])
+    #expect(probe.readsStatus && probe.readsCancellation && probe.readsPreferences)
+    #expect(probe.readsChildren && probe.readsAsyncLets && probe.readsNames)
+  }
+
+  @Test func bitsThatDoNotHoldAreListed() {
+    var probe = StatusProbe.here
+    probe.readsPreferences = false
+    probe.readsAsyncLets = false
+    // The runtime's functions replace these.
+    probe.readsCancellation = false
+    probe.readsNames = false
+    #expect(probe.missing == ["tasks that prefer an executor", "tasks that await an async let"])
+    probe.readsStatus = false
+    #expect(probe.missing == ["whether a task is over"])
   }
 
   @Test func aTestsTasksAreATree() async {
@@ -93,7 +112,7 @@ private actor Store {
     }
   }
 
-  /// A debugger stops anywhere, on a thread that runs no task.
+  /// A debugger stops on any thread, also on one that runs no task.
   @Test func aThreadWithoutATaskGetsItInTheDescription() async throws {
     let clock = TestClock()
     let task = Task(name: "sleeper") { try await clock.sleep(for: .seconds(1)) }
@@ -106,7 +125,7 @@ private actor Store {
     try await task.value
   }
 
-  /// Nothing keeps the task of an `async let`: it is found from its parent.
+  /// Nothing retains the task of an `async let`: the dump finds it from its parent.
   @Test func anAsyncLetStandsBelowItsParent() async {
     let clock = TestClock()
     let parent = Task(name: "parent") {
@@ -128,7 +147,7 @@ private actor Store {
     await task.value
   }
 
-  /// The actor is held by a task that is not the test's.
+  /// A task outside the test runs on the actor.
   @Test(.blocksAThread) func aTaskThatWaitsForAnActorIsSaidTo() async {
     let store = Store()
     let (entered, leave) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -170,7 +189,7 @@ private actor Store {
     #expect(!clock.dump().contains("tasks ("))
   }
 
-  /// The executable's own table of symbols knows the functions, if nobody knows the lines.
+  /// The executable's symbol table names the functions where no tool finds the lines.
   @Test func withoutDebugInformationFunctionsAreNamed() async {
     let clock = TestClock()
     let task = Task(name: "poller") { await Poller(clock).poll() }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Clocks
 
-/// What the demangler says, and what a person wrote.
+/// Names as the demangler returns them, and as they were written.
 @Suite struct FunctionNameTests {
   @Test(arguments: [
     ("(2) await resume partial function for t.Poller.inner() async -> ()", "t", "Poller.inner()"),

@@ -3,11 +3,11 @@ import Testing
 
 @testable import Clocks
 
-/// Hangs that were planted on purpose: each report points at the function in which the task waits.
+/// Hangs that are planted in scopes: each report names the function in which the task waits.
 ///
-/// In scopes of virtual time, whose operation hears of its cancellation; what hangs stays suspended.
+/// The body reacts to its cancellation; the tasks that hang stay suspended.
 @Suite struct PlantedHangTests {
-  /// Has `plant` start tasks that hang in a scope, and returns the report about it.
+  /// Runs `plant`, which starts tasks that hang, in a scope, and returns the report.
   private static func report(
     _ plant: nonisolated(nonsending) (VirtualTime) async -> Void
   ) async throws -> String {
@@ -17,7 +17,7 @@ import Testing
         await untilCancelled()
       }
     }
-    // What no test's task has recorded reaches every test that listens.
+    // An issue that was recorded outside any test reaches every test that listens.
     let own = issues.filter { $0.fileID.hasSuffix("PlantedHangTests.swift") }
     #expect(own.count == 1, "\(issues)")
     return own.first?.message ?? ""
@@ -29,7 +29,7 @@ import Testing
     end.finish()
   }
 
-  /// A line of a call stack: `function`, at the line of this file that ends with `// here: ` and a word.
+  /// A line of a call stack: a function, and the line of this file that ends with `// here: ` and a word.
   private static func line(_ function: String, _ word: String) throws -> String {
     let lines = try String(contentsOfFile: #filePath, encoding: .utf8).split(
       separator: "\n", omittingEmptySubsequences: false)
@@ -168,13 +168,13 @@ import Testing
     #expect(!report.contains("fast"))
   }
 
-  // MARK: - Nobody finishes a stream
+  // MARK: - A stream is never finished
 
   private static func listen(to stream: AsyncStream<Int>) async {
     for await _ in stream {}  // here: listen
   }
 
-  @Test func aStreamThatNobodyFinishes() async throws {
+  @Test func aStreamThatIsNeverFinished() async throws {
     let (stream, end) = AsyncStream<Int>.makeStream()
     let report = try await Self.report { _ in
       Task(name: "listener") { await Self.listen(to: stream) }
@@ -185,11 +185,11 @@ import Testing
     end.finish()
   }
 
-  // MARK: - Nobody advances a sleep
+  // MARK: - Time does not advance
 
   private static func pause() async { try? await Task.sleep(for: .seconds(3)) }  // here: pause
 
-  @Test func aSleepThatNobodyAdvances() async throws {
+  @Test func aSleepToWhichTimeDoesNotAdvance() async throws {
     let report = try await Self.report { _ in Task(name: "sleeper") { await Self.pause() } }
     let state = /task #\d+ "sleeper" sleeps until 3.0 seconds on ContinuousClock\n/
     #expect(report.contains(state), "\(report)")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Clocks
 
-/// What stands in the tests below, and waits.
+/// Waits, in the tests below.
 private struct Poller {
   let clock: TestClock<Duration>
 
@@ -30,7 +30,7 @@ private actor Journal {
   func flush(_ semaphore: DispatchSemaphore) { _ = semaphore.wait(timeout: .now() + 60) }
 }
 
-/// An actor whose jobs run when somebody says so.
+/// An actor whose jobs run on request.
 private actor Screen {
   final class Easel: SerialExecutor, @unchecked Sendable {
     private let lock = NSLock()
@@ -53,7 +53,7 @@ private actor Screen {
   func draw() {}
 }
 
-/// The reports that Docs/Troubleshooting.md shows: each stands there as it is made here, but for the
+/// The reports that Docs/Troubleshooting.md shows: each is there as the tests produce it, except for the
 /// numbers of tasks and lines.
 @Suite struct PollerTests {
   private static func unnumbered(_ text: String) -> String {
@@ -63,7 +63,7 @@ private actor Screen {
       .replacing(/\s"\[Swift Testing\] [^"]*"/, with: "")
   }
 
-  /// Expects that the dump in a report stands in the page, below a heading that quotes the report.
+  /// Expects that the page has the dump of a report, below a heading that quotes the report.
   private static func expectToBeDocumented(
     _ report: String?, sourceLocation: SourceLocation = #_sourceLocation
   ) {
@@ -156,7 +156,7 @@ private actor Screen {
     Self.expectToBeDocumented(
       try await Self.report {
         try await withVirtualTime { time in
-          // It is not itself cancelled, only those that sleep for it.
+          // Only the tasks that sleep for it are cancelled.
           Task(name: "heart") {
             while isOver.value == 0 {
               let beat = Task(name: "beat") { _ = try? await Poller(clock: time.clock).pause() }
@@ -204,7 +204,7 @@ private actor Screen {
   }
 }
 
-/// Are stuck only when they are asked to, by the tests above.
+/// Tests that are stuck, and run only in the child processes of the tests above.
 @Suite struct StuckPollerTests {
   static let variable = "CLOCKS_TESTS_STUCK_POLLER"
 

@@ -2,11 +2,11 @@ import Testing
 
 @testable import Clocks
 
-/// Dumps that are made up: what is said about them, to the letter.
+/// The exact texts of made-up dumps.
 @Suite struct TaskDumpTests {
   private typealias Entry = TaskDump.Entry
 
-  /// A task whose address and number are `id`.
+  /// A task whose address and id are `id`.
   private static func task(
     _ id: UInt, _ state: TaskSnapshot.State = .suspended,
     awaits dependency: TaskSnapshot.Dependency? = .continuation, parent: UInt? = nil,

@@ -1,7 +1,8 @@
 import ClocksSupport
 
-// The images of this process, and the structures of their format: ELF for 64 bits, as `elf.h` and `link.h`
-// declare it, or Mach-O. Neither header is part of the platform modules that Swift can import on Linux.
+// The images of this process, and the structures of their format: ELF for 64 bits, as `elf.h` and
+// `link.h` declare it, or Mach-O. Neither header is part of the platform modules that Swift can
+// import on Linux.
 
 /// A program or a library that is loaded into the process.
 ///
@@ -120,8 +121,8 @@ struct LoadedImage {
 
     /// The memory of the image's variables, from the first whole word.
     ///
-    /// It leaves out what the linker makes read-only once it has filled it (`PT_GNU_RELRO`), which stands
-    /// at the beginning of a segment.
+    /// It leaves out what the linker makes read-only once it has filled it (`PT_GNU_RELRO`), which
+    /// stands at the beginning of a segment.
     var writableData: [UnsafeMutableRawBufferPointer] {
       let locked = segments.first { $0.kind == .readOnlyLater }.map {
         $0.address..<$0.address + $0.size
@@ -151,8 +152,8 @@ struct LoadedImage {
       }
     }
 
-    /// The variables that each thread has of its own in this image, those of the current thread; `nil` if
-    /// it has none.
+    /// The variables that each thread has of its own in this image, those of the current thread;
+    /// `nil` if it has none.
     var threadVariables: UnsafeBufferPointer<UInt>? {
       guard let threadData, let segment = segments.first(where: { $0.kind == .threadData }) else {
         return nil
@@ -302,8 +303,8 @@ enum ELF {
 
     var symbolIndex: Int { Int(info >> 32) }
 
-    /// Whether the word holds the address of a function or a variable, and nothing else: `R_…_GLOB_DAT` and
-    /// `R_…_JUMP_SLOT`.
+    /// Whether the word holds the address of a function or a variable, and nothing else:
+    /// `R_…_GLOB_DAT` and `R_…_JUMP_SLOT`.
     var holdsAddress: Bool {
       let kind = info & 0xFFFF_FFFF
       #if arch(arm64)

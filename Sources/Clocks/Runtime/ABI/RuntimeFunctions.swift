@@ -1,9 +1,10 @@
 import ClocksSupport
 
-// Functions that the runtime exports for the compiler and the standard library. Each is looked up by name; where
-// it is missing, the public function is called, or the feature is absent.
+// Functions that the runtime exports for the compiler and the standard library. Each is looked up
+// by name; where it is missing, the public function is called, or the feature is absent.
 
-/// The current task, and handlers of its cancellation, at a tenth of the cost of the generic public functions.
+/// The current task, and handlers of its cancellation, at a tenth of the cost of the generic public
+/// functions.
 enum RuntimeFunctions {
   @exclusivity(unchecked) nonisolated(unsafe) private static var getCurrent:
     UnsafeMutableRawPointer?
@@ -32,7 +33,8 @@ enum RuntimeFunctions {
   /// Whether `add` and `remove` may be called.
   static var haveHandlers: Bool { addHandler != nil && removeHandler != nil }
 
-  /// Adds a cancellation handler to the current task, which runs immediately if the task is cancelled already.
+  /// Adds a cancellation handler to the current task, which runs immediately if the task is
+  /// cancelled already.
   ///
   /// Handlers are removed in the reverse order.
   @inline(__always)
@@ -51,13 +53,35 @@ enum RuntimeFunctions {
   private typealias RemoveHandler = @convention(thin) (UnsafeRawPointer) -> Void
 }
 
+// MARK: - Names of functions
+
+extension RuntimeFunctions {
+  private typealias Demangle =
+    @convention(c) (
+      UnsafePointer<CChar>?, UInt, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<UInt>?, UInt32
+    ) -> UnsafeMutablePointer<CChar>?
+
+  private static let demangle = RuntimeSymbol.address(of: "swift_demangle").map {
+    unsafeBitCast($0, to: Demangle.self)
+  }
+
+  /// The name for which a symbol stands; the symbol itself if it does not come from Swift.
+  static func demangled(_ symbol: String) -> String {
+    guard let name = demangle?(symbol, UInt(symbol.utf8.count), nil, nil, 0) else { return symbol }
+    defer { free(name) }
+    return String(cString: name)
+  }
+}
+
 // MARK: - Cancellable continuations
 
-/// Suspends the current task, as `withTaskCancellationHandler` and `withUnsafeThrowingContinuation` do together.
+/// Suspends the current task, as `withTaskCancellationHandler` and `withUnsafeThrowingContinuation`
+/// do together.
 ///
 /// It saves the asynchronous function and the closure between the two. Only where
-/// `RuntimeFunctions.haveHandlers`. The handler's record is allocated in the task's own memory, which is a stack;
-/// so the caller must not be generic, because generic code keeps copies there, too.
+/// `RuntimeFunctions.haveHandlers`. The handler's record is allocated in the task's own memory,
+/// which is a stack; so the caller must not be generic, because generic code keeps copies there,
+/// too.
 @inline(__always)
 nonisolated(nonsending) func withCancellableContinuation(
   onCancel: @Sendable () -> Void, _ body: (UnsafeContinuation<Void, any Error>) -> Void
@@ -67,7 +91,8 @@ nonisolated(nonsending) func withCancellableContinuation(
   try await withUnsafeThrowingContinuation { body($0) }
 }
 
-/// Suspends the current task as `withCancellableContinuation` does, for generic callers and on all platforms.
+/// Suspends the current task as `withCancellableContinuation` does, for generic callers and on all
+/// platforms.
 ///
 /// It runs on no actor, as the closure between the two public functions would.
 @concurrent @inline(never)
@@ -122,8 +147,8 @@ enum CurrentActor {
     #endif
   }()
 
-  /// The type of the actor, or of its executor if it has a custom one; `nil` if the task runs on none, or where
-  /// that is not known. O(1).
+  /// The type of the actor, or of its executor if it has a custom one; `nil` if the task runs on
+  /// none, or where that is not known. O(1).
   static var type: AnyObject.Type? {
     guard let type = typeOfObject(getExecutor?.call().identity) else { return nil }
     return type == mainExecutor ? MainActor.self : type
@@ -142,10 +167,11 @@ enum CurrentActor {
 
 // MARK: - Reference counts of closures
 
-/// The number of references to a closure, to release those of tasks that stay suspended after their run was left.
+/// The number of references to a closure, to release those of tasks that stay suspended after their
+/// run was left.
 ///
-/// A closure that was passed as a non-escaping one must have no other references when the call returns; the
-/// compiler traps otherwise.
+/// A closure that was passed as a non-escaping one must have no other references when the call
+/// returns; the compiler traps otherwise.
 package struct ClosureRetainBalance: Sendable {
   package typealias Function = @Sendable () async throws -> Void
 

@@ -1,12 +1,14 @@
 import ClocksSupport
 import Synchronization
 
-// Every offset, bit and mask of the runtime's jobs, tasks and actors that this package relies on. Offsets are
-// in bytes, for 64 bits. The runtime has no functions for what is read here; debuggers rely on the same layout.
+// Every offset, bit and mask of the runtime's jobs, tasks and actors that this package relies on.
+// Offsets are in bytes, for 64 bits. The runtime has no functions for what is read here; debuggers
+// rely on the same layout.
 //
-// Sources: the Swift runtime as of Swift 6.3.1, `include/swift/ABI/Task.h`, `TaskStatus.h`, `MetadataValues.h`,
-// and `stdlib/public/Concurrency/TaskPrivate.h`, `Actor.cpp`. Nothing is read before a probe has verified it with
-// tasks of the kind in question: `StatusProbe`, `TaskLayoutProbe` or `Hops.missing`.
+// Sources: the Swift runtime as of Swift 6.3.1, `include/swift/ABI/Task.h`, `TaskStatus.h`,
+// `MetadataValues.h`, and `stdlib/public/Concurrency/TaskPrivate.h`, `Actor.cpp`. Nothing is read
+// before a probe has verified it with tasks of the kind in question: `StatusProbe`,
+// `TaskLayoutProbe` or `Hops.missing`.
 
 /// The memory layout of jobs, tasks and actors.
 enum TaskABI {
@@ -14,7 +16,8 @@ enum TaskABI {
   enum Job {
     /// `HeapObject::metadata`: equal in all tasks.
     static let metadata = 0
-    /// `Job::SchedulerPrivate[0]`: in the queue of a default actor, the job that was enqueued before this one.
+    /// `Job::SchedulerPrivate[0]`: in the queue of a default actor, the job that was enqueued
+    /// before this one.
     static let previous = 16
     /// `Job::Flags`, 32 bits.
     static let flags = 32
@@ -188,8 +191,8 @@ struct TaskStatus {
 
   /// Whether a task waits for an `async let` of its own that runs, is enqueued, or has just ended.
   ///
-  /// Requires the lock without which the waiting task is not resumed, so that what it waits for stays in
-  /// memory.
+  /// Requires the lock without which the waiting task is not resumed, so that what it waits for
+  /// stays in memory.
   static func awaitsActiveAsyncLet(_ task: UnownedJob) -> Bool {
     StatusProbe.here.readsAsyncLets && findsActiveAsyncLet(awaitedBy: task)
   }
@@ -206,7 +209,8 @@ struct TaskStatus {
     let kind = record.load(fromByteOffset: TaskABI.Record.dependencyKind, as: UInt32.self)
     let awaited = record.load(fromByteOffset: TaskABI.Record.content, as: UnownedJob?.self)
     atomicMemoryFence(ordering: .acquiring)
-    // If the status has changed, another thread has resumed the task, whose job is about to reach the hooks.
+    // If the status has changed, another thread has resumed the task, whose job is about to reach
+    // the hooks.
     guard
       memory.load(fromByteOffset: TaskABI.Task.status, as: UInt32.self) == before,
       record.load(fromByteOffset: TaskABI.Record.dependencyKind, as: UInt32.self) == kind
@@ -220,7 +224,8 @@ struct TaskStatus {
 
   // MARK: - What is verified
 
-  /// Whether a task's status, and whether it is an `async let`, can be read here. Verified when first asked.
+  /// Whether a task's status, and whether it is an `async let`, can be read here. Verified when
+  /// first asked.
   static var isReadable: Bool { StatusProbe.here.readsStatus }
 
   // Stored copies for code that runs for each job: a lazy constant costs more than to read the status.

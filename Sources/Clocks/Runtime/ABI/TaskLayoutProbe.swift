@@ -2,17 +2,17 @@ import ClocksSupport
 
 /// Which bits of a task's status and flags are where `TaskABI` says.
 ///
-/// Found with a plain task, and with one that has a name, prefers an executor, is cancelled and awaits an
-/// `async let`.
+/// Found with a plain task, and with one that has a name, prefers an executor, is cancelled and
+/// awaits an `async let`.
 struct StatusProbe: Sendable {
   /// Whether the states of a task are known, and whether it is an `async let`.
-  private(set) var readsStatus = false
-  private(set) var readsCancellation = false
-  private(set) var readsPreferences = false
-  private(set) var readsChildren = false
+  var readsStatus = false
+  var readsCancellation = false
+  var readsPreferences = false
+  var readsChildren = false
   /// Whether it is known that a task awaits an `async let`.
-  private(set) var readsAsyncLets = false
-  private(set) var readsNames = false
+  var readsAsyncLets = false
+  var readsNames = false
 
   /// What holds in this process. Found when first asked, in some ten microseconds. Thread-safe.
   static let here = StatusProbe()
@@ -84,13 +84,13 @@ struct StatusProbe: Sendable {
 
     /// Not to be asked of an immediate task, in which the runtime sets the bit.
     private static func detachedTaskHasPreference() -> Bool {
-      nonisolated(unsafe) var made: Task<Void, Never>?
-      let job = ThreadContext.capturingNextJob { made = Task.detached {} }
-      // Where the hooks are not installed, the task has started on another thread.
-      let status = TaskStatus(of: unsafeBitCast(made!, to: UnownedJob.self))
+      // Where the hooks are not installed, it starts on another thread, and the job is `nil`.
+      let (task, job) = PlantedTasks.make {}
+      let isSet = withExtendedLifetime(task) {
+        TaskStatus(of: unsafeBitCast(task, to: UnownedJob.self)).has(TaskABI.Status.hasPreference)
+      }
       job.map(ThreadContext.runToEnd)
-      withExtendedLifetime(made) {}
-      return status.has(TaskABI.Status.hasPreference)
+      return isSet
     }
 
     @inline(never)
@@ -233,7 +233,7 @@ private struct PlantedTasks {
   }
 
   /// Makes a task; the job is `nil` if it was not captured.
-  private static func make(
+  static func make(
     _ body: @escaping @Sendable () async -> Void
   ) -> (task: Task<Void, Never>, job: UnownedJob?) {
     nonisolated(unsafe) var task: Task<Void, Never>?

@@ -2,12 +2,12 @@ import ClocksSupport
 
 /// What the runtime has in memory about a task that does not run.
 ///
-/// **When it may be read.** The scheduler's lock is held, so that no job of the test is started or enqueued
-/// through the hooks meanwhile, and the task is retained, or a suspended task refers to it. Yet another thread
-/// may resume the task: an actor that works for another test, or the other test to which the task belongs. So
-/// every read goes through `ProcessMemory`, which fails where memory was freed; and what was read counts only
-/// if the task is suspended or enqueued, and its status is the same before and after. Of a running task only
-/// the status is read.
+/// **When it may be read.** The scheduler's lock is held, so that no job of the test is started or
+/// enqueued through the hooks meanwhile, and the task is retained, or a suspended task refers to
+/// it. Yet another thread may resume the task: an actor that works for another test, or the other
+/// test to which the task belongs. So every read goes through `ProcessMemory`, which fails where
+/// memory was freed; and what was read counts only if the task is suspended or enqueued, and its
+/// status is the same before and after. Of a running task only the status is read.
 struct TaskSnapshot: Sendable {
   enum State: Sendable {
     /// It runs on a thread, or its state changed while it was read.
@@ -25,7 +25,8 @@ struct TaskSnapshot: Sendable {
     case continuation
     /// The children in the group at this address.
     case group(UInt)
-    /// Its turn on the executor with this identity, which is an actor's address; 0 for the default executor.
+    /// Its turn on the executor with this identity, which is an actor's address; 0 for the default
+    /// executor.
     case executor(UInt)
   }
 
@@ -66,8 +67,8 @@ struct TaskReader {
     self.metadata = metadata
   }
 
-  /// The name of the actor or executor at an address, while a task waits for its turn there; `nil` for the
-  /// default executor and the main executor, whose jobs pass through the hooks.
+  /// The name of the actor or executor at an address, while a task waits for its turn there; `nil`
+  /// for the default executor and the main executor, whose jobs pass through the hooks.
   func actorName(_ identity: UInt) -> String? {
     guard identity != 0, identity != Self.mainExecutor else { return nil }
     // On Linux an object begins with its type, and the type of a Swift class begins with a zero.
@@ -156,8 +157,8 @@ struct TaskReader {
 
   /// The name of a running task.
   ///
-  /// Its record stays where it is while the task lives. Records before it may change meanwhile; then no name is
-  /// found, or another text at worst.
+  /// Its record stays where it is while the task lives. Records before it may change meanwhile;
+  /// then no name is found, or another text at worst.
   private mutating func name(among first: UInt) -> String? {
     var address = first
     for _ in 0..<16 {
@@ -204,7 +205,8 @@ struct TaskReader {
       context = frame[TaskABI.Context.parent]
       let function = frame[TaskABI.Context.resumeParent]
       guard images.image(of: function) != nil else { return }
-      // A task that awaits a continuation goes on in the function that the continuation's own context names.
+      // A task that awaits a continuation goes on in the function that the continuation's own
+      // context names.
       if found.dependency == .continuation, found.functions.count == 1, function == resume {
         continue
       }
@@ -238,8 +240,8 @@ private struct MemoryCopy {
 
 /// Memory of this process that may have been freed: then a read fails, without any other effect.
 ///
-/// The kernel reads, as for a debugger, so neither a wrong address nor a sanitizer ends the process. Only Linux
-/// has such a way; elsewhere nothing can be read.
+/// The kernel reads, as for a debugger, so neither a wrong address nor a sanitizer ends the
+/// process. Only Linux has such a way; elsewhere nothing can be read.
 enum ProcessMemory {
   #if os(Linux)
     private static let file = open("/proc/self/mem", O_RDONLY | O_CLOEXEC)

@@ -2,7 +2,8 @@ import ClocksSupport
 
 /// What the current thread runs, for the duration of one job.
 ///
-/// A context lives on the stack of the function that runs the job; only its own thread reads or writes it.
+/// A context lives on the stack of the function that runs the job; only its own thread reads or
+/// writes it.
 struct ThreadContext {
   /// The owner on whose behalf the thread runs; `nil` while an unowned job runs.
   ///
@@ -12,13 +13,15 @@ struct ThreadContext {
   /// The task whose job this is; 0 for a job that is not a task, such as an actor drain.
   var taskID: UInt64 = 0
 
-  /// Whether the owner is resuming a task of its own, so that the job that reaches the hooks needs no look-up.
+  /// Whether the owner is resuming a task of its own, so that the job that reaches the hooks needs
+  /// no look-up.
   var isWaking = false
 
   /// Whether the next job that reaches the hooks is put into `taken`.
   var takesNext = false
 
-  /// The job that reached the hooks when the owner resumed a task, and that the owner still has to take.
+  /// The job that reached the hooks when the owner resumed a task, and that the owner still has to
+  /// take.
   var taken: ReadyJob?
 
   /// Notes that the owner is about to resume a task.
@@ -62,7 +65,8 @@ struct ThreadContext {
 
   var purpose = Purpose.nothing
 
-  /// The owners that have adopted the job's task while the externally started job ran, and wait for its end.
+  /// The owners that have adopted the job's task while the externally started job ran, and wait for
+  /// its end.
   var ownersAwaitingEnd: [TaskOwner] = []
 
   /// Whether a job runs at this moment, and not the loop between jobs.
@@ -82,7 +86,8 @@ struct ThreadContext {
 
   // MARK: - The current context
 
-  /// The context of the job that the current thread runs; `nil` if its job did not pass through the hooks.
+  /// The context of the job that the current thread runs; `nil` if its job did not pass through the
+  /// hooks.
   @inline(__always)
   static var current: UnsafeMutablePointer<ThreadContext>? {
     guard let key else { return nil }
@@ -195,7 +200,8 @@ struct TimeInRunLoops {
 
 /// The variable in which the runtime notes the task that a thread runs.
 ///
-/// The runtime tells only the current thread. The variable may be read while its thread is known to be alive.
+/// The runtime tells only the current thread. The variable may be read while its thread is known to
+/// be alive.
 struct CurrentTaskSlot {
   private let place: UnsafePointer<UInt>
 
@@ -218,11 +224,11 @@ struct CurrentTaskSlot {
   }
 
   #if os(Linux) && canImport(Glibc) && compiler(>=6.2) && _pointerBitWidth(_64)
-    /// The distance of the variable from the beginning of the thread's own data: equal in all threads, because
-    /// the runtime's library was loaded when the program began.
+    /// The distance of the variable from the beginning of the thread's own data: equal in all
+    /// threads, because the runtime's library was loaded when the program began.
     ///
-    /// Found among the library's variables of this thread, and verified on another thread with another task.
-    /// `nil` if it is not found, or found twice.
+    /// Found among the library's variables of this thread, and verified on another thread with
+    /// another task. `nil` if it is not found, or found twice.
     static let distance: UInt? = {
       guard TaskStatus.isReadable else { return nil }
       let here = candidates()
@@ -239,7 +245,8 @@ struct CurrentTaskSlot {
       return here == there ? here[0] : nil
     }()
 
-    /// The distances at which a word of this thread's variables is the current task whenever there is one.
+    /// The distances at which a word of this thread's variables is the current task whenever there
+    /// is one.
     private static func candidates() -> [UInt] {
       let runtime = LoadedImage.all(named: "libswift_Concurrency").first
       guard let found = runtime?.threadVariables,

@@ -4,7 +4,8 @@ func taskID(of job: UnownedJob) -> UInt64
 
 /// A pointer to a task, valid while the task is not over.
 ///
-/// A task is a job: its `UnsafeCurrentTask`, its `UnownedJob` and its continuations are the same pointer.
+/// A task is a job: its `UnsafeCurrentTask`, its `UnownedJob` and its continuations are the same
+/// pointer.
 struct UnownedTask: Sendable {
   let job: UnownedJob
 
@@ -45,8 +46,8 @@ struct UnownedTask: Sendable {
 
   /// The name of a task that does not run; `nil` if it has none, or where that cannot be read.
   ///
-  /// The runtime has a function for the current task only. The name is one of the task's status records, a
-  /// list that only the task itself extends while it runs. O(records).
+  /// The runtime has a function for the current task only. The name is one of the task's status
+  /// records, a list that only the task itself extends while it runs. O(records).
   var name: String? { StatusProbe.here.readsNames ? nameInRecords : nil }
 
   /// Reads the name, whether or not the layout is verified.
@@ -81,8 +82,8 @@ struct UnownedTask: Sendable {
   /// Retains the task. Requires that the task is not over. O(1).
   var handle: RetainedTask { RetainedTask(self) }
 
-  /// Retains the task; `nil` for an `async let`, which nothing can retain, and where `isOver` cannot be read.
-  /// Requires that the task is not over. O(1).
+  /// Retains the task; `nil` for an `async let`, which nothing can retain, and where `isOver`
+  /// cannot be read. Requires that the task is not over. O(1).
   @inline(__always)
   var retainedIfReadable: RetainedTask? {
     TaskStatus.isKnownToBeReadable && !TaskStatus.isAsyncLet(job) ? handle : nil
@@ -90,14 +91,16 @@ struct UnownedTask: Sendable {
 }
 
 extension ReadyJob {
-  /// The task that the job is, which is not over before the job has run; `nil` if the job is not a task.
+  /// The task that the job is, which is not over before the job has run; `nil` if the job is not a
+  /// task.
   var task: RetainedTask? { taskID == 0 ? nil : UnownedTask(job: job).handle }
 }
 
 /// A task that is kept in memory, whether or not it is over.
 ///
-/// An `async let` is the exception: it stays in memory only while its parent is in the block. Releasing the
-/// last reference may free the task and what its closure captured, so no lock may be held then.
+/// An `async let` is the exception: it stays in memory only while its parent is in the block.
+/// Releasing the last reference may free the task and what its closure captured, so no lock may be
+/// held then.
 struct RetainedTask: Equatable, Sendable {
   // The result type does not matter here: every `Task` is one pointer, counted by the runtime.
   private let task: Task<Void, Never>
@@ -117,8 +120,8 @@ struct RetainedTask: Equatable, Sendable {
     return task.handle
   }
 
-  /// The current task, if it is a child: a test library runs tests in children, and no child outlives its
-  /// parent.
+  /// The current task, if it is a child: a test library runs tests in children, and no child
+  /// outlives its parent.
   static var currentChild: RetainedTask? {
     guard let task = UnownedTask.current, StatusProbe.here.readsChildren,
       TaskStatus.isChild(task.job)
