@@ -1,8 +1,8 @@
 #if os(Linux) && canImport(Glibc)
   import Clocks
 
-  // A test process prepares itself at load, before there is a second thread. A program that links the test kit
-  // and runs no tests keeps its random hash seeds, and its clocks stay as they are.
+  // A test process prepares itself at load, before there is a second thread. A program that links the test
+  // kit and runs no tests keeps its random hash seeds, and its clocks stay as they are.
   #if compiler(>=6.3)
     @section(".init_array") @used
   #elseif compiler(<6.3)

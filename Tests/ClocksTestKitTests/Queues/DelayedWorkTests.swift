@@ -255,7 +255,8 @@ import Testing
     timer.cancel()
   }
 
-  /// Without a scope delays are real, and a test with pending delays is idle. The blocks still belong to the test.
+  /// Without a scope delays are real, and a test with pending delays is idle. The blocks still belong to the
+  /// test.
   @Test func onATestClockDelaysAreReal() async throws {
     let clock = TestClock()
     let diary = Diary()

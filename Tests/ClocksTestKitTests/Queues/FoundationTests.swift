@@ -4,8 +4,8 @@ import Foundation
 import Testing
 import XCTest
 
-/// Waits of Foundation, which block their threads and take real time in a scope, too: as long as their callers ask,
-/// at every virtual time.
+/// Waits of Foundation, which block their threads and take real time in a scope, too: as long as their
+/// callers ask, at every virtual time.
 @Suite struct FoundationTests {
   private static let blocked: [(name: String, wait: @Sendable () -> Void)] = [
     ("Thread.sleep(forTimeInterval:)", { Thread.sleep(forTimeInterval: 0.02) }),
@@ -21,7 +21,8 @@ import XCTest
   @Test(.virtualTime, arguments: blocked.indices) func waitsTakeRealTime(_ index: Int) async throws
   {
     let (name, wait) = Self.blocked[index]
-    // A wait that is too long by the difference of the two times fails here within minutes, not within a year.
+    // A wait that is too long by the difference of the two times fails here within minutes, not within a
+    // year.
     for seconds in [0, 200, 3_600_000, 36_000_000] {
       try await Task.sleep(for: .seconds(seconds))
       let date = Date()

@@ -4,11 +4,11 @@
 // | function | what the replacement does |
 // |---|---|
 // | `dispatch_async`, `dispatch_barrier_async`, `dispatch_group_async` | counts the block until it has run |
-// | `dispatch_group_notify`, `dispatch_block_notify` | counts the block from when its group is empty, or its item is on a queue |
+// | `dispatch_group_notify`, `dispatch_block_notify` | counts the block from when it can begin |
 // | `dispatch_group_leave` | finds out which groups are empty |
 // | `dispatch_sync`, `dispatch_barrier_sync` | runs the block on behalf of the test on another thread, too |
 // | `dispatch_after` | in virtual time, submits the block at its virtual instant |
-// | `dispatch_source_…`, `dispatch_resume` and so on | in virtual time, fires timers at their virtual instants |
+// | `dispatch_source_…`, `dispatch_resume` and so on | fires timers at their virtual instants |
 // | `dispatch_time`, `dispatch_walltime` | reads virtual time in virtual time |
 // | `dispatch_semaphore_wait`, `dispatch_group_wait`, `dispatch_block_wait` | waits in real time |
 //

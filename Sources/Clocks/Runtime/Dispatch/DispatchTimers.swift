@@ -6,8 +6,8 @@ import ClocksSupport
 
   /// A dispatch timer of a test, whose handlers run on behalf of the test.
   ///
-  /// In virtual time the owner decides when the timer fires, and then sets the source to fire immediately. All
-  /// that Dispatch knows of the source (its queue, its handlers, its suspensions) stays with Dispatch.
+  /// In virtual time the owner decides when the timer fires, and then sets the source to fire immediately.
+  /// All that Dispatch knows of the source (its queue, its handlers, its suspensions) stays with Dispatch.
   final class DispatchTimer: @unchecked Sendable {
     private let source: OpaquePointer
     private let owner: TaskOwner
@@ -207,7 +207,7 @@ import ClocksSupport
 
     /// Returns a block that runs another one on behalf of the test, as work that counts.
     ///
-    /// - Parameter begin: Returns the number of the work if it counts already, and else 0. Called under the lock.
+    /// - Parameter begin: Returns the number of the work if it counts already, or 0. Called under the lock.
     private func replacement(
       for block: UnsafeRawPointer?, begin: @escaping () -> UInt64
     ) -> HandedBlock? {

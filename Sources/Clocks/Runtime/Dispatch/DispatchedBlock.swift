@@ -17,7 +17,8 @@ import ClocksSupport
     private let group: OpaquePointer?
     /// The block's number with the owner; 0 until it counts.
     fileprivate var number: UInt64 = 0
-    /// Whether the block waits for a group or a work item. The lock of `Notifications` guards the number then.
+    /// Whether the block waits for a group or a work item. The lock of `Notifications` guards the number
+    /// then.
     private let isNotification: Bool
 
     /// Retains the block, the queue and the group, which the caller must have entered for it.

@@ -73,8 +73,8 @@
       var address: UInt = 0
     }
 
-    /// Where the libraries begin whose blocks do not count: requests of Foundation, and the time limits of the
-    /// test libraries.
+    /// Where the libraries begin whose blocks do not count: requests of Foundation, and the time limits of
+    /// the test libraries.
     private static let libraries: Set<UInt> = Set(
       ["libFoundationNetworking.so", "libXCTest.so", "libTesting.so"].flatMap {
         LoadedImage.all(named: $0).map(\.base)

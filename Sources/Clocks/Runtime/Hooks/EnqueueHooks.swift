@@ -7,12 +7,12 @@ import ClocksSupport
 // | hook (all since Swift 5.5 except where noted) | called for |
 // |---|---|
 // | `enqueueGlobal` | a job on the default executor; since 6.2 not for `Task.yield` |
-// | `enqueueGlobalWithDelay`, `…WithDeadline` | a sleep; since 6.2 only if the default executor cannot sleep |
+// | `enqueueGlobalWithDelay`, `…WithDeadline` | a sleep; since 6.2 only for executors that cannot sleep |
 // | `enqueueMainExecutor` | a job on the main actor, in some runtimes |
 // | `getMainExecutor`, `isMainExecutor` (6.1) | the main actor's executor |
 //
-// Why `@convention(thin)`: the hooks are Swift functions without a context, which the runtime calls by Swift's
-// calling convention.
+// Why `@convention(thin)`: the hooks are Swift functions without a context, which the runtime calls by
+// Swift's calling convention.
 
 extension RuntimeHooks {
   private typealias Enqueue = @convention(thin) (UnownedJob) -> Void
@@ -162,7 +162,8 @@ extension RuntimeHooks {
 
   /// Returns the delay that the caller intended.
   ///
-  /// The given delay is the difference of a deadline and a clock that was read after the deadline was computed.
+  /// The given delay is the difference of a deadline and a clock that was read after the deadline was
+  /// computed.
   ///
   /// - Parameter owner: The owner of the task that has read the clock.
   static func intendedDelay(_ delay: Duration, of owner: TaskOwner?) -> Duration {

@@ -4,8 +4,8 @@ extension RuntimeHooks {
   /// Replaces the default executor where the runtime stores it, and returns whether that worked.
   ///
   /// The runtime's library has two neighbouring words for the executor, which have no exported name. They are
-  /// found by their content, which a public getter returns. If several places have this content, the right one
-  /// is the one that changes the getter's result. O(size of the library's data), some 10 KB.
+  /// found by their content, which a public getter returns. If several places have this content, the right
+  /// one is the one that changes the getter's result. O(size of the library's data), some 10 KB.
   static func replaceDefaultExecutor() -> Bool {
     let prior = ExecutorWords(PriorExecutors.pool)
     let replacement = ExecutorWords(poolExecutor as any TaskExecutor)
@@ -27,9 +27,9 @@ extension RuntimeHooks {
 
   /// Replaces the methods of the main actor's executor, and returns whether that worked.
   ///
-  /// This is for runtimes without a hook for it. An executor is an object and a table of methods. Every client of
-  /// the protocol uses the table, so its order never changes: the conformance's description, the table of
-  /// `Executor`, and three methods that enqueue a job.
+  /// This is for runtimes without a hook for it. An executor is an object and a table of methods. Every
+  /// client of the protocol uses the table, so its order never changes: the conformance's description, the
+  /// table of `Executor`, and three methods that enqueue a job.
   static func replaceMainMethods() -> Bool {
     // A custom executor must keep its methods: it would not receive the unowned jobs otherwise.
     guard

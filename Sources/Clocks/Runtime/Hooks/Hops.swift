@@ -1,12 +1,12 @@
 /// What every hop of a task needs to pass through the hooks.
 ///
-/// The runtime runs most hops of a task to an actor and back without enqueuing a job: the task continues on the
-/// same thread. A task with a preferred executor comes back to that executor after each hop, and an idle actor is
-/// then run by an actor drain. So a task whose every hop is to be seen is given a preferred executor when it is
-/// created.
+/// The runtime runs most hops of a task to an actor and back without enqueuing a job: the task continues on
+/// the same thread. A task with a preferred executor comes back to that executor after each hop, and an idle
+/// actor is then run by an actor drain. So a task whose every hop is to be seen is given a preferred executor
+/// when it is created.
 ///
-/// Source: `swift_task_switch` and `DefaultActorImpl` in the Swift runtime (`Actor.cpp`), and the records of options
-/// in `TaskOptions.h`, as of Swift 6.3.1.
+/// Source: `swift_task_switch` and `DefaultActorImpl` in the Swift runtime (`Actor.cpp`), and the records of
+/// options in `TaskOptions.h`, as of Swift 6.3.1.
 enum Hops {
   /// An option for the creation of a task: its preferred executor.
   fileprivate struct Preference {
@@ -18,8 +18,8 @@ enum Hops {
   /// The kind of the option, as the compiler writes it; 0 before it is known.
   nonisolated(unsafe) private(set) static var kind: UInt = 0
 
-  /// The preferred executor, which lives as long as the process. It is not the default executor, to which a task
-  /// need not come back.
+  /// The preferred executor, which lives as long as the process. It is not the default executor, to which a
+  /// task need not come back.
   static let executor = PatchedDefaultExecutor()
 
   /// Calls `make` with the options for a task, with the preference in front.

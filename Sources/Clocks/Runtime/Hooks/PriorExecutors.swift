@@ -64,9 +64,9 @@ extension RuntimeHooks {
   /// Passes an unowned job to where it would go without this package.
   ///
   /// The platform's executors only submit a job to Dispatch, so this function does the same, with two
-  /// differences. The end of the job is seen. And the queues are Dispatch's own, which get a new thread when one is
-  /// blocked; the platform's have as many threads as cores. So a test that blocks its thread stops no other test,
-  /// and no report. Custom executors receive the job itself.
+  /// differences. The end of the job is seen. And the queues are Dispatch's own, which get a new thread when
+  /// one is blocked; the platform's have as many threads as cores. So a test that blocks its thread stops no
+  /// other test, and no report. Custom executors receive the job itself.
   static func runElsewhere(_ job: UnownedJob, on executor: ExecutorKind) {
     guard PriorExecutors.areDispatch else {
       TestCaseMembership.forgetYield(job)

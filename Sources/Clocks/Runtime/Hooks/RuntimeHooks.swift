@@ -3,9 +3,9 @@ import Dispatch
 /// The hooks of the Swift runtime: every job passes through them that is about to run on the default executor
 /// or on the main thread.
 ///
-/// A job that belongs to an owner goes to the owner. All other jobs go where they would go without this package.
-/// The folder `Runtime` is the only place that knows the symbols, the layouts and the SPI of the runtime and of the
-/// test libraries.
+/// A job that belongs to an owner goes to the owner. All other jobs go where they would go without this
+/// package. The folder `Runtime` is the only place that knows the symbols, the layouts and the SPI of the
+/// runtime and of the test libraries.
 ///
 /// Sources: the Swift runtime, `stdlib/public/Concurrency` (`ExecutorBridge.swift`, `DispatchExecutor.swift`,
 /// `ConcurrencyHooks.cpp`), as of Swift 6.3.1.
@@ -120,8 +120,8 @@ enum RuntimeHooks {
 
   /// Runs an unowned job on the current thread.
   ///
-  /// The job's task may be adopted while it runs, because it creates a clock. Then its owner waits for the end of
-  /// the job.
+  /// The job's task may be adopted while it runs, because it creates a clock. Then its owner waits for the
+  /// end of the job.
   ///
   /// - Parameter isCounted: Whether `TaskOwnership` waits for the end of the job.
   static func runUnowned(_ job: UnownedJob, on executor: ExecutorKind, isCounted: Bool = false) {
@@ -131,8 +131,8 @@ enum RuntimeHooks {
       owner.enqueue(ReadyJob(job: job, taskID: id, executor: executor), isNew: false)
     } else {
       let endOfYield = id == 0 ? TestCaseMembership.endOfYield(job) : nil
-      // The task may be adopted while it runs, and its status is no proof that it does not: a task that is about
-      // to be suspended is marked as such, and yet continues if it is resumed in that moment.
+      // The task may be adopted while it runs, and its status is no proof that it does not: a task that is
+      // about to be suspended is marked as such, and yet continues if it is resumed in that moment.
       let number = id != 0 && TestCaseMembership.isOn ? ExternalTaskRegistry.beginJob(of: id) : nil
       context.run { _ in run(job, id, on: executor) }
       if id == 0 { endOfYield?() } else { TestCaseMembership.letGo(ofEnded: id) }
@@ -152,9 +152,9 @@ enum RuntimeHooks {
 extension ThreadContext {
   /// The owner on whose behalf the current thread runs.
   ///
-  /// It is the owner of the current task. In an actor drain that may be another owner than that of the thread,
-  /// because the drain runs all jobs of the actor's queue. A job that began before the hooks were installed has no
-  /// context, but its task may have an owner.
+  /// It is the owner of the current task. In an actor drain that may be another owner than that of the
+  /// thread, because the drain runs all jobs of the actor's queue. A job that began before the hooks were
+  /// installed has no context, but its task may have an owner.
   @inline(__always)
   static var runningOwner: TaskOwner? { owner(on: ThreadContext.current) }
 

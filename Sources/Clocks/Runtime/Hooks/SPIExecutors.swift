@@ -1,4 +1,5 @@
-// The executors that replace the runtime's default executor and main executor, on Linux with Swift 6.3 or later.
+// The executors that replace the runtime's default executor and main executor, on Linux with Swift 6.3 or
+// later.
 
 #if os(Linux) && compiler(>=6.3)
   import Dispatch
@@ -18,8 +19,8 @@
 
     /// Delays a job in virtual time, and returns `false` if the waiting task's time is real.
     ///
-    /// The runtime calls this to end a sleep of the current task. A custom executor that delays its jobs calls it
-    /// with the job of another task.
+    /// The runtime calls this to end a sleep of the current task. A custom executor that delays its jobs
+    /// calls it with the job of another task.
     fileprivate static func delayVirtually<C: Clock>(
       _ job: UnownedJob, until instant: @autoclosure () -> C.Instant, clock: C
     ) -> Bool {
@@ -57,7 +58,8 @@
       return true
     }
 
-    /// Passes an unowned job with a delay to the prior executor, or to Dispatch if that executor cannot sleep.
+    /// Passes an unowned job with a delay to the prior executor, or to Dispatch if that executor cannot
+    /// sleep.
     fileprivate static func passOn<D: DurationProtocol>(
       _ job: UnownedJob, after delay: @autoclosure () -> D,
       by prior: (any SchedulingExecutor, UnownedJob) -> Void
@@ -79,10 +81,10 @@
     static let defaultExecutor: any TaskExecutor = SPIDefaultExecutor()
   }
 
-  // Why no method of the two executors reads `self`: the runtime stores an executor as two words, an object and a
-  // table of its methods. Thread A writes both while thread B reads the object before and the table after, or the
-  // reverse. Every such pair works, because neither our methods nor those of the platform's executors read the
-  // object.
+  // Why no method of the two executors reads `self`: the runtime stores an executor as two words, an object
+  // and a table of its methods. Thread A writes both while thread B reads the object before and the table
+  // after, or the reverse. Every such pair works, because neither our methods nor those of the platform's
+  // executors read the object.
 
   private final class SPIDefaultExecutor: TaskExecutor, SchedulingExecutor {
     func enqueue(_ job: UnownedJob) { RuntimeHooks.enqueuedOnPool(job) }

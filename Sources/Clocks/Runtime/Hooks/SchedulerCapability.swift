@@ -1,7 +1,7 @@
 /// How much of a test a test clock can see in this process.
 ///
-/// It depends on what the Swift runtime lets a package see. ``current`` is the capability of this process, and
-/// ``selfTest`` tells how it was measured.
+/// It depends on what the Swift runtime lets a package see. ``current`` is the capability of this process,
+/// and ``selfTest`` tells how it was measured.
 public enum SchedulerCapability: Int, Sendable, Comparable, CaseIterable {
   /// Nothing is seen: sleeps wake in order, but `advance` returns without waiting for their effects.
   case patience = 0

@@ -25,8 +25,8 @@ enum RuntimeSymbol {
 #if os(Linux) && canImport(Glibc)
   /// A function of another image, and the function that replaces it in call tables.
   ///
-  /// `Function` is the exact type of both: `@convention(c)`, or `@convention(thin)` for a Swift function without
-  /// a context. A replacement may call `original`.
+  /// `Function` is the exact type of both: `@convention(c)`, or `@convention(thin)` for a Swift function
+  /// without a context. A replacement may call `original`.
   struct Interposed<Function>: @unchecked Sendable {
     /// The replacement, for `CallTables.redirect`.
     let entry: CallTables.Entry

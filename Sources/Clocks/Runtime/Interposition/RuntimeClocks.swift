@@ -33,7 +33,8 @@ package enum RuntimeClocks {
   }
 
   private static let redirected = Atomic(false)
-  /// Whether every scope reads virtual time, and not only explored ones. After the start only tests change it.
+  /// Whether every scope reads virtual time, and not only explored ones. After the start only tests change
+  /// it.
   static let isForAll = Atomic(false)
 
   /// Makes the runtime's clocks and `Date` read virtual time in every scope, where that is possible.
@@ -51,8 +52,8 @@ package enum RuntimeClocks {
 
   /// Makes the runtime's clocks and `Date` read virtual time in scopes that are explored.
   ///
-  /// Deadlines that are computed from real time would differ from run to run. Only the first call has an effect.
-  /// Thread-safe.
+  /// Deadlines that are computed from real time would differ from run to run. Only the first call has an
+  /// effect. Thread-safe.
   static func redirectForExplored() { _ = isDone }
 
   private static let isDone: Bool = {
