@@ -1,8 +1,7 @@
-/// How often something is expected to happen.
+/// The number of times that an event is expected: a number or a range.
 struct ExpectedCount: Hashable, Sendable {
-  /// The least number of times.
   let least: Int
-  /// The greatest number of times; `nil` if there is none.
+  /// The upper bound; `nil` if there is none.
   let most: Int?
 
   init(_ count: Int) {
@@ -25,7 +24,7 @@ struct ExpectedCount: Hashable, Sendable {
     }
   }
 
-  /// Whether nothing that can still happen would make a difference.
+  /// Returns whether further events cannot change the outcome.
   func isDecided(at count: Int) -> Bool {
     if let most { count > most } else { count >= least }
   }

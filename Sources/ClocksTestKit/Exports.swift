@@ -1,3 +1,3 @@
-// Whoever writes `@Test(.virtualTime)` asks for `VirtualTime.current` next. Only this name is passed on: with
-// `TestClock`, too, a file that also sees another package's would not know which one is meant.
+// A file with `@Test(.virtualTime)` needs `VirtualTime.current`. Only this name is exported: `TestClock` would
+// be ambiguous in a file that imports another package with such a name.
 @_exported import class Clocks.VirtualTime

@@ -1,7 +1,7 @@
 import Clocks
 import Testing
 
-/// Runs a body while each failure of the current test goes through the gate.
+/// Runs a body, and passes each failure of the current test through the gate meanwhile.
 @Sendable func withIssues(
   through gate: IssueGate, _ body: @escaping @Sendable () async -> Void
 ) async {
@@ -24,7 +24,8 @@ import Testing
 
 #if compiler(<6.3)
   extension Issue {
-    /// Swift 6.2 has no warnings: what is not known is a failure. Its name for that is not public.
+    /// Swift 6.2 has no warnings: every issue that is not a known one is a failure. The property that marks
+    /// known issues is not public.
     var isFailure: Bool {
       let context = Mirror(reflecting: self).children.first { $0.label == "knownIssueContext" }
       return context.map { "\($0.value)" == "nil" } ?? true

@@ -1,7 +1,7 @@
 import Clocks
 import Testing
 
-/// Runs a test, and adds to each failure of it that time has jumped over work outside the scope, if it has.
+/// Runs a test, and adds a note to each of its failures if time has jumped during external work.
 func withNoteOnSkippedWait(
   in time: VirtualTime, for test: Test, _ testCase: Test.Case?,
   _ function: @Sendable () async throws -> Void
@@ -20,20 +20,20 @@ func withNoteOnSkippedWait(
     } catch
       where isUnrecorded(error) && time.noteOnSkippedWait(afterTimeout: isTimeout(error)) != nil
     {
-      // The test library would record it, too, but where nobody can add to it.
+      // The test library would record it outside this trait, which could not add the note.
       Issue.record(error, sourceLocation: test.sourceLocation)
     }
   }
 }
 
-/// Whether an error says that something took too long, whosever it is.
+/// Returns whether the text of an error mentions a timeout. Any module may define such errors.
 private func isTimeout(_ error: any Error) -> Bool {
   let text = "\(type(of: error)) \(error)".lowercased()
   return ["timeout", "timed out", "timedout", "deadline"].contains(where: text.contains)
 }
 
-/// Whether an error that a test throws is a failure which nobody has recorded yet.
+/// Returns whether an error that a test throws is a failure that has not been recorded yet.
 func isUnrecorded(_ error: any Error) -> Bool {
-  // The test library's own errors say that something was recorded, or that the test is skipped.
+  // An error of the test library means that an issue was recorded, or that the test is skipped.
   !String(reflecting: type(of: error)).hasPrefix("Testing.") && !Task.isCancelled
 }
