@@ -76,8 +76,8 @@ extension TestClock {
   /// ```
   ///
   /// The condition is evaluated as by ``eventually(within:_:fileID:filePath:line:column:_:)``, with the same
-  /// failures, cancellation, errors and cost. If it holds, that is recorded as a failure of the test, with the
-  /// time, and time stays there. With a limit of zero, only the present is checked.
+  /// failures, cancellation, errors and cost. If it holds, that is recorded as a failure of the test, with
+  /// the time, and time stays there. With a limit of zero, only the present is checked.
   ///
   /// The idea comes from Nimble's `toNever`.
   ///

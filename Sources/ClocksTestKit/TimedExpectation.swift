@@ -101,8 +101,8 @@ public final class TimedExpectation: Sendable {
   ///
   /// **External work.** The call does not wait for a thread or a queue outside the scope, but moves time to
   /// the limit. In a scope of virtual time, do such work in `VirtualTime.holding(_:)`, and time stays
-  /// meanwhile. Elsewhere, await the work first. Do not call `wait(within:)` within `holding`: each would wait
-  /// for the other, which is a failure after half a minute.
+  /// meanwhile. Elsewhere, await the work first. Do not call `wait(within:)` within `holding`: each would
+  /// wait for the other, which is a failure after half a minute.
   ///
   /// If the count is too small or too large, that is recorded as a failure of the test, with the time and the
   /// pending sleeps. A negative limit is a failure, and time stays. A call outside a scope without a clock is

@@ -22,8 +22,8 @@ extension VirtualTime {
   /// ```
   ///
   /// It is exact to the microsecond, the precision of `Date`. Where the runtime's clocks cannot read virtual
-  /// time (see `withVirtualTime`), and in a scope with `freezesDate: false`, `Date()` reads the real date, and
-  /// only this property the virtual one. O(1).
+  /// time (see `withVirtualTime`), and in a scope with `freezesDate: false`, `Date()` reads the real date,
+  /// and only this property the virtual one. O(1).
   public var date: Date {
     get {
       let (seconds, attoseconds) = sinceEpoch.components

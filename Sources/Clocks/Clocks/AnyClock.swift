@@ -119,8 +119,8 @@ public struct AnyClock<Duration: DurationProtocol & Hashable>: Clock {
   /// - Parameters:
   ///   - deadline: The instant at which the sleep ends.
   ///   - tolerance: How much later it may end, if the erased clock supports that.
-  /// - Throws: The erased clock's error; ``IncompatibleInstantError`` if the deadline is an instant of another
-  ///   type, or `CancellationError` if the task is also cancelled.
+  /// - Throws: The erased clock's error. With a deadline of another type, ``IncompatibleInstantError``, or
+  ///   `CancellationError` if the task is cancelled.
   public nonisolated(nonsending) func sleep(
     until deadline: Instant, tolerance: Duration? = nil
   ) async throws {

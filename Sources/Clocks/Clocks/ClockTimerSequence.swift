@@ -34,11 +34,11 @@ extension Clock {
   /// ## Guarantees
   ///
   /// The ticks are the instants start + k x interval for k = 1, 2, 3 and so on. The start is the clock's time
-  /// at the first call of `next()`, separately for each iterator. Each tick is computed from
-  /// the tick before, not from the time at which the task woke, so the timer does not drift.
+  /// at the first call of `next()`, separately for each iterator. Each tick is computed from the tick before,
+  /// not from the time at which the task woke, so the timer does not drift.
   ///
-  /// `next()` returns the latest tick that is due, or waits for the next one. Missed ticks are merged into the
-  /// latest one.
+  /// `next()` returns the latest tick that is due, or waits for the next one. Missed ticks are merged into
+  /// the latest one.
   ///
   /// ## Cancellation and end
   ///
@@ -102,11 +102,6 @@ extension Clock where Duration: Hashable {
   /// The instants of an existential clock have no type, so the ticks are instants of an ``AnyClock``.
   /// Guarantees, cancellation, errors and cost are those of the other `timer`, which the compiler prefers
   /// wherever the clock's type is known.
-  ///
-  /// - Parameters:
-  ///   - interval: The time from one tick to the next.
-  ///   - tolerance: How much later a tick may come, if the clock supports that. It does not accumulate.
-  ///   - fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
   @_disfavoredOverload
   public func timer(
     interval: Duration,

@@ -30,9 +30,9 @@ import ClocksSupport
 /// sleeps. No use traps: after the failure the clock behaves like an ``ImmediateClock``, or like the clock
 /// that it was given, so that the test can continue.
 ///
-/// The failure is recorded at the line at which the clock was **made**, because the `Clock` protocol does not
-/// pass the line of the call. If a test has several of these clocks, name them. Outside a test, the failure is
-/// a line on standard error.
+/// The failure is recorded at the line at which the clock was **made**, because the `Clock` protocol does
+/// not pass the line of the call. If a test has several of these clocks, name them. Outside a test, the
+/// failure is a line on standard error.
 public struct UnimplementedClock<Duration: DurationProtocol & Hashable>: Clock {
   /// A point in the clock's time.
   public typealias Instant = ImmediateClock<Duration>.Instant
@@ -133,10 +133,7 @@ public struct UnimplementedClock<Duration: DurationProtocol & Hashable>: Clock {
 extension UnimplementedClock where Duration == Swift.Duration {
   /// Creates a clock that must not be used, with durations of type `Swift.Duration`. O(1).
   ///
-  /// - Parameters:
-  ///   - name: The clock's name in failures, for example the property that holds it.
-  ///   - now: The time that the clock returns after the failure.
-  ///   - fileID: Where failures are recorded, with `filePath`, `line` and `column`.
+  /// The same as the general initializer, without a type to write.
   public init(
     name: String = "UnimplementedClock",
     now: Instant = .init(),

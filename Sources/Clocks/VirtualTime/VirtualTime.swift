@@ -133,8 +133,8 @@ extension VirtualTime {
   /// Without `holding`, the scope would be idle and time would jump. `advance` still moves time; the
   /// expectations of ClocksTestKit do not. Calls may overlap.
   ///
-  /// Use it for real work only. A sleep in virtual time would wait for the end of `operation`, and `operation`
-  /// for the sleep. If only sleeps are left for half a minute of real time, that is recorded as a failure,
+  /// Use it for real work only. A sleep in virtual time would wait for the end of `operation`, and
+  /// `operation` for the sleep. If only sleeps are left for half a minute of real time, that is recorded as a failure,
   /// and the scope's body is cancelled.
   ///
   /// Cancellation and errors are those of `operation`. O(1).

@@ -33,7 +33,7 @@ import ClocksSupport
 ///
 /// A scope is stuck if nothing can run, no sleep is pending, and the operation has not ended. If it is stuck
 /// for a while of real time, or never becomes idle, that is recorded as a failure of the test at the caller's
-/// line, and the operation is cancelled. If the operation ignores that, all sleeping tasks are cancelled, too.
+/// line, and the operation is cancelled. If the operation ignores that, all sleeping tasks are cancelled.
 ///
 /// Tasks that outlive the scope continue in real time: their sleeps on the runtime's clocks are real, and the
 /// scope's clock moves only if a task advances it.
@@ -43,8 +43,8 @@ import ClocksSupport
 /// kit those clocks read real time, and the length of such a sleep is known to some microseconds only, so it
 /// is rounded to four digits. Below ``SchedulerCapability/executors``, un-injected sleeps take real time.
 ///
-/// Cancellation of the caller cancels the operation. Errors are those of the operation. The scope itself costs
-/// O(1).
+/// Cancellation of the caller cancels the operation. Errors are those of the operation. The scope itself
+/// costs O(1).
 ///
 /// - Parameters:
 ///   - autoAdvance: Whether time jumps when nothing can run. If not, the operation advances it.

@@ -31,7 +31,7 @@ import Testing
     try await sleeper.value
   }
 
-  @Test func whoeverHasGotTheSleepsIsForgotten() async throws {
+  @Test func aWaiterThatHasEndedIsReleased() async throws {
     let clock = TestClock()
     let waiting = Task { try await clock.waitForSleeps(atLeast: 1) }
     let more = Task { try await clock.waitForSleeps(atLeast: 2) }
@@ -44,7 +44,7 @@ import Testing
     sleeper.cancel()
   }
 
-  @Test func thoseWhoWaitForSleepsAreToldInTheOrderInWhichTheyCame() {
+  @Test func waitersForSleepsAreTakenInTheOrderOfArrival() {
     let virtualClock = VirtualClock<Duration>(now: .zero)
     let waiters = (0..<8).map { _ in SleepsWaiter(count: 1) }
     for waiter in waiters { #expect(virtualClock.add(waiter)) }
@@ -56,7 +56,7 @@ import Testing
     #expect(virtualClock.takeFulfilledWaiters().isEmpty)
   }
 
-  @Test func aSleepDoesNotBearTheNameOfAnEarlierOne() {
+  @Test func aSleepDoesNotKeepTheNameOfAnEarlierOne() {
     let virtualClock = VirtualClock<Duration>(now: .zero)
     let continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, any Error>.self)
     for name in ["first", nil] {
