@@ -1,6 +1,10 @@
 import Clocks
 public import Testing
 
+// A file with `@Test(.virtualTime)` needs `VirtualTime.current`. Only this name is exported: `TestClock`
+// would be ambiguous in a file that imports another package with such a name.
+@_exported import class Clocks.VirtualTime
+
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
 #else

@@ -20,7 +20,7 @@ import Testing
     let sleeper = Task {
       try await withUnsafeThrowingContinuation { continuation in
         clock.scheduler.change { _ in
-          clock.virtualClock.sleeps.add(
+          _ = clock.virtualClock.sleeps.add(
             .continuation(continuation, isOwn: true), until: .seconds(3),
             details: .init(registered: .seconds(5), clock: .test))
         }
