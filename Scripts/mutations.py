@@ -96,18 +96,17 @@ guarantee(
     ("SleepQueue.siftDown", "firstChild + 4", "firstChild + 3"),
     ("SleepQueue.remove", "if position > 0, Self", "if position < 0, Self"),
     ("SleepQueue.place", "positions[Int(entry.slot)] = Int32(truncatingIfNeeded: position)", ""),
-    ("Timeline.popEarliest", "deadline > target", "deadline >= target"),
-    ("Timeline.popEarliest", "if deadline > now { now = deadline }", "now = deadline"),
+    ("VirtualClock.popEarliest", "deadline > target", "deadline >= target"),
+    ("VirtualClock.popEarliest", "if deadline > now { now = deadline }", "now = deadline"),
 )
 guarantee(
     "An advance ends exactly at its target, and time never goes back",
     "TestClockTests|SemanticsTests|AdvanceUntilTests|SchedulerStateTests",
-    ("Advance.takeNext", "if knownTarget > timeline.now { timeline.now = knownTarget }", ""),
-    ("Advance.findTarget", "max(deadline, timeline.now)", "deadline"),
-    ("TestClock.newAdvance", "StandardDurationAdvance(timeline, isOwn: isOwn, .duration, duration)",
-     "StandardDurationAdvance(timeline, isOwn: isOwn, .instant, timeline.now + duration)"),
-    ("TimelineObserver.isBehind", " || timeline.now > known", ""),
-    ("TimelineObserver.takeSleeper", "isBehind ? timeline.now : limit", "limit"),
+    ("Advance.takeNext", "if knownTarget > virtualClock.now { virtualClock.now = knownTarget }", ""),
+    ("Advance.findTarget", "max(deadline, start)", "deadline"),
+    ("Advance.findTarget", "saturatingSum(start, given)", "given"),
+    ("VirtualClockObserver.isBehind", " || virtualClock.now > known", ""),
+    ("VirtualClockObserver.takeSleeper", "isBehind ? virtualClock.now : limit", "limit"),
 )
 
 # --- Cancellation and ends
@@ -116,22 +115,19 @@ guarantee(
     "A sleep is resumed exactly once, and cancellation ends it immediately",
     "TestClockTests|SemanticsTests|SchedulerTests|SleepQueueTests",
     ("TestClock.standardDurationSleep", "try UnownedTask.checkCancellation()", ""),
-    ("TestClock.sleepInGeneral", "cancelSleep(token)", "_ = token"),
+    ("TestClock.sleepInCustomDurations", "self.cancelSleep(at: &place)", "_ = self"),
     ("Scheduler.sleep", "self.cancel(sleep, at: &place)", "_ = sleep"),
-    ("TestClock.beginSleep", "if case .cancelled = outcome { resumeCancelled(sleeper) }", ""),
-    ("SleepQueue.suspend", "positions[slot] == Position.cancelled",
-     "positions[slot] == Position.free"),
-    ("SleepQueue.cancel", "guard slots[slot].number == token.number else { return nil }", ""),
+    ("Scheduler.begin", "if place.isCancelled { return .cancelled }", ""),
+    ("SleepQueue.cancel", "slots[Int(token.slot)].number == token.number, ", ""),
     ("Scheduler.cancelAllSleeps", "sleeper.resume(throwing: CancellationError())", "_ = sleeper"),
 )
 guarantee(
     "A sleep until now does not wait, on either path, and arrivals are told",
     "TestClockTests|SemanticsTests|SchedulerTests|SleepRegistrationTests",
-    ("TestClock.announceSleep", "deadline.offset > timeline.now ?",
-     "deadline.offset >= timeline.now ?"),
-    ("Scheduler.begin", "sleep.deadline.attoseconds > timeline.now.attoseconds",
-     "sleep.deadline.attoseconds >= timeline.now.attoseconds"),
-    ("Scheduler.begin", "timeline.isAwaited ? .awaited : .suspended", ".suspended"),
+    ("TestClock.beginSleep", "deadline > virtualClock.now", "deadline >= virtualClock.now"),
+    ("Scheduler.begin", "sleep.deadline.attoseconds > virtualClock.now.attoseconds",
+     "sleep.deadline.attoseconds >= virtualClock.now.attoseconds"),
+    ("Scheduler.begin", "virtualClock.isAwaited ? .awaited : .suspended", ".suspended"),
     ("TestClock.beginSleep", "for waiter in fulfilled { waiter.succeed() }", ""),
 )
 guarantee(
@@ -155,7 +151,7 @@ guarantee(
     ("SchedulerState.decide", "runaway.isAtRest()", ""),
     ("SchedulerState.serve", "waiter.kind == .advance, let reason", "let reason"),
     ("SchedulerState.abort", "culprit: culprit?.task)", "culprit: nil)"),
-    ("RunUntilEmpty.takeNext", "ranOutOfTime = true", "ranOutOfTime = false"),
+    ("Advance.takeUntilLimit", "ranOutOfTime = true", "ranOutOfTime = false"),
 )
 guarantee(
     "Time jumps in a scope only while nothing holds it and after the pause",

@@ -2,8 +2,7 @@ import Clocks
 import ClocksSupport
 public import Testing
 
-/// Expects that something is confirmed an exact number of times: while `body` runs, and within a
-/// time after that, which is virtual.
+/// Expects an exact number of confirmations while `body` runs and within a virtual time after it.
 ///
 /// ```swift
 /// @Test(.virtualTime) func ticksThreeTimes() async {
@@ -13,26 +12,22 @@ public import Testing
 /// }
 /// ```
 ///
-/// Swift Testing's own `confirmation` must have been confirmed when its body returns, so that a body
-/// that only starts something has to sleep or to wait. This one waits afterwards, by moving time:
-/// see `wait(within:)` for
-/// what it guarantees, what becomes of cancellation and of work outside, and what it costs.
+/// The confirmation of Swift Testing must be confirmed when its body returns, so a body that only starts
+/// work has to wait for it. This function waits after the body, by moving time. Guarantees, cancellation,
+/// external work and cost are those of `TimedExpectation.wait(within:)`.
 ///
-/// The body keeps the caller's isolation, and may use what is not `Sendable`. If it throws, that is
-/// what is thrown, and nothing is waited for nor expected. What is confirmed too often while it
-/// runs is noticed when it returns.
+/// The body keeps the caller's isolation, and may use values that are not `Sendable`. If it throws, the error
+/// is rethrown, and the function neither waits nor expects anything. Too many confirmations during the body
+/// are noticed when it returns.
 ///
 /// - Parameters:
-///   - comment: What is to be confirmed, for a failure.
-///   - expectedCount: How often; 0 stands for never.
-///   - limit: How far time may move once `body` has returned.
-///   - clock: The clock to be moved; the one of the current scope of virtual time by default.
-///   - fileID: The file in which a failure is recorded, as `#fileID`.
-///   - filePath: The file in which a failure is recorded, as `#filePath`.
-///   - line: The line at which a failure is recorded.
-///   - column: The column at which a failure is recorded.
-///   - body: What sets it going; it is given what is to be called.
-/// - Returns: What `body` returns.
+///   - comment: A name of the event, for a failure.
+///   - expectedCount: The number of confirmations; 0 stands for never.
+///   - limit: How far time may move after `body` has returned.
+///   - clock: The clock to move; by default that of the current scope of virtual time.
+///   - fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
+///   - body: The operation that starts the work. It receives the confirmation to call.
+/// - Returns: The result of `body`.
 @discardableResult
 public nonisolated(nonsending) func confirmation<Result>(
   _ comment: Comment? = nil, expectedCount: Int = 1, within limit: Duration,
@@ -46,23 +41,19 @@ public nonisolated(nonsending) func confirmation<Result>(
     at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column), body)
 }
 
-/// Expects that something is confirmed a number of times that lies in a range: while `body` runs,
-/// and within a time after that, which is virtual.
+/// Expects a range of confirmations while `body` runs and within a virtual time after it.
 ///
 /// See ``confirmation(_:expectedCount:within:on:fileID:filePath:line:column:_:)-(_,Int,_,_,_,_,_,_,_)``.
 ///
 /// - Parameters:
-///   - comment: What is to be confirmed, for a failure.
-///   - expectedCount: How often. The range must have a lower bound; without an upper one the wait
-///     is over as soon as it has been confirmed so often.
-///   - limit: How far time may move once `body` has returned.
-///   - clock: The clock to be moved; the one of the current scope of virtual time by default.
-///   - fileID: The file in which a failure is recorded, as `#fileID`.
-///   - filePath: The file in which a failure is recorded, as `#filePath`.
-///   - line: The line at which a failure is recorded.
-///   - column: The column at which a failure is recorded.
-///   - body: What sets it going; it is given what is to be called.
-/// - Returns: What `body` returns.
+///   - comment: A name of the event, for a failure.
+///   - expectedCount: The range, with a lower bound. Without an upper bound, the wait ends when the lower
+///     bound is reached.
+///   - limit: How far time may move after `body` has returned.
+///   - clock: The clock to move; by default that of the current scope of virtual time.
+///   - fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
+///   - body: The operation that starts the work. It receives the confirmation to call.
+/// - Returns: The result of `body`.
 @discardableResult
 public nonisolated(nonsending) func confirmation<Result>(
   _ comment: Comment? = nil,

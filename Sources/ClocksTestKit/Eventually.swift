@@ -3,8 +3,7 @@ import ClocksSupport
 public import Testing
 
 extension TestClock {
-  /// Moves time from deadline to deadline until `condition` holds, and expects it to hold at some
-  /// time up to `limit` from now.
+  /// Moves time from deadline to deadline until `condition` holds, and expects that within `limit`.
   ///
   /// ```swift
   /// let time = try #require(
@@ -12,38 +11,34 @@ extension TestClock {
   /// #expect(time == .seconds(3))
   /// ```
   ///
-  /// The condition is asked when every task of the test has run as far as it can: at first without
-  /// time having moved, then after all that happens at each deadline, and at last when time has
-  /// moved by exactly `limit`. Between two deadlines nothing can change, so the result is exact. It
-  /// stays exact when somebody else moves time meanwhile: the condition is asked before time moves
-  /// on.
+  /// The condition is evaluated when the test's tasks have run as far as they can: first before time moves,
+  /// then after everything that happens at each deadline, and last when time has moved by exactly `limit`.
+  /// Between two deadlines nothing changes, so the result is exact. It is also exact while another task moves
+  /// time: the condition is evaluated before time moves on.
   ///
-  /// In a scope in which time moves by itself, it is as patient as the scope: time stands still
-  /// while somebody is in `VirtualTime.holding(_:)`, and moves only after the scope's pause, if it
-  /// has one. So do not call it in `holding`, as you would not sleep there. Elsewhere it cannot know
-  /// of work that is done by a thread or a socket: await that first.
+  /// In a scope with auto-advance, time moves only when auto-advance would move it: not during
+  /// `VirtualTime.holding(_:)`, and only after the scope's pause, if it has one. So do not call it within
+  /// `holding`. Outside such a scope, it does not wait for external work, such as a thread or a socket: await
+  /// that work first.
   ///
-  /// If the condition does not hold in time, that is recorded as a failure of the test, with the
-  /// time and the pending sleeps. So is a negative limit, with which the condition is not asked;
-  /// and a test that never comes to rest, with ten million wakes within the limit. On cancellation
-  /// the condition is asked once more, and if it does not hold, that is a failure, too: nobody can
-  /// know any more. What `condition` throws is thrown, and time stays where it is.
+  /// If the condition does not hold in time, that is recorded as a failure of the test, with the time and the
+  /// pending sleeps. A negative limit is a failure, and the condition is not evaluated. A test that never
+  /// becomes idle, with ten million wakes within the limit, is a failure. On cancellation the condition is
+  /// evaluated once more, and if it does not hold, that is a failure, because later instants are unknown. An
+  /// error of `condition` is rethrown, and time stays.
   ///
-  /// O(k log n + jobs that run) for k of n pending sleeps that wake, and at most k + 2 calls of
-  /// `condition`, and one more each time that something comes back from outside.
+  /// O(k log n + jobs that run) for k of n pending sleeps that wake, with at most k + 2 calls of `condition`,
+  /// and one more for each job that external work makes ready.
   ///
-  /// The idea is that of Nimble's `toEventually`, which asks every ten milliseconds of real time.
+  /// The idea comes from Nimble's `toEventually`, which polls every ten milliseconds of real time.
   ///
   /// - Parameters:
-  ///   - limit: How far time may move from now. What comes at the limit itself is in time.
-  ///   - comment: What the condition means, for a failure.
-  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
-  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
-  ///   - line: The line at which a failure is recorded.
-  ///   - column: The column at which a failure is recorded.
-  ///   - condition: What is waited for. It should look, and not wait for anything itself: an answer
-  ///     that comes when more than `limit` has passed does not count.
-  /// - Returns: How much time has passed; or `nil` if a failure was recorded.
+  ///   - limit: How far time may move from now. The limit itself is included.
+  ///   - comment: The meaning of the condition, for a failure.
+  ///   - fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
+  ///   - condition: The condition. It should read state, and not wait itself. If evaluating it takes the
+  ///     clock beyond the limit, the result does not count.
+  /// - Returns: The time that has passed; or `nil` if a failure was recorded.
   @discardableResult
   public nonisolated(nonsending) func eventually(
     within limit: Duration, _ comment: Comment? = nil,
@@ -74,30 +69,24 @@ extension TestClock {
     return nil
   }
 
-  /// Moves time from deadline to deadline, by exactly `limit`, and expects that `condition` holds
-  /// at no time on the way.
+  /// Moves time from deadline to deadline by exactly `limit`, and expects that `condition` never holds.
   ///
   /// ```swift
   /// await clock.never(within: .milliseconds(2999)) { await counter.value == 3 }
   /// ```
   ///
-  /// The condition is asked as by
-  /// ``eventually(within:_:fileID:filePath:line:column:_:)``. If it holds, that is recorded as a
-  /// failure of the test, with the time at which it does, and time stays there. A limit of zero
-  /// asks about the present only. A negative limit, a test that never comes to rest, cancellation
-  /// and errors are what they are there, and so is the cost.
+  /// The condition is evaluated as by ``eventually(within:_:fileID:filePath:line:column:_:)``, with the same
+  /// failures, cancellation, errors and cost. If it holds, that is recorded as a failure of the test, with
+  /// the time, and time stays there. With a limit of zero, only the present is checked.
   ///
-  /// The idea is that of Nimble's `toNever`.
+  /// The idea comes from Nimble's `toNever`.
   ///
   /// - Parameters:
-  ///   - limit: How far time is moved. The limit itself is included.
-  ///   - comment: What the condition means, for a failure.
-  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
-  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
-  ///   - line: The line at which a failure is recorded.
-  ///   - column: The column at which a failure is recorded.
-  ///   - condition: What must not be. It should look, and not wait for anything itself.
-  /// - Returns: Whether it never held; `false` if a failure was recorded.
+  ///   - limit: How far time moves. The limit itself is included.
+  ///   - comment: The meaning of the condition, for a failure.
+  ///   - fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
+  ///   - condition: The condition. It should read state, and not wait itself.
+  /// - Returns: Whether the condition never held; `false` if a failure was recorded.
   @discardableResult
   public nonisolated(nonsending) func never(
     within limit: Duration, _ comment: Comment? = nil,
@@ -139,12 +128,11 @@ extension TestClock {
 }
 
 extension VirtualTime {
-  /// Moves time from deadline to deadline until `condition` holds, and expects it to hold at some
-  /// time up to `limit` from now.
+  /// Moves time from deadline to deadline until `condition` holds, and expects that within `limit`.
   ///
   /// See ``TestClock/eventually(within:_:fileID:filePath:line:column:_:)``.
   ///
-  /// - Returns: How much time has passed; or `nil` if a failure was recorded.
+  /// - Returns: The time that has passed; or `nil` if a failure was recorded.
   @discardableResult
   public nonisolated(nonsending) func eventually(
     within limit: Duration, _ comment: Comment? = nil,
@@ -157,12 +145,11 @@ extension VirtualTime {
       condition)
   }
 
-  /// Moves time from deadline to deadline, by exactly `limit`, and expects that `condition` holds
-  /// at no time on the way.
+  /// Moves time from deadline to deadline by exactly `limit`, and expects that `condition` never holds.
   ///
   /// See ``TestClock/never(within:_:fileID:filePath:line:column:_:)``.
   ///
-  /// - Returns: Whether it never held; `false` if a failure was recorded.
+  /// - Returns: Whether the condition never held; `false` if a failure was recorded.
   @discardableResult
   public nonisolated(nonsending) func never(
     within limit: Duration, _ comment: Comment? = nil,

@@ -1,7 +1,7 @@
 import Clocks
 import Testing
 
-/// Runs a body while each failure of the current test goes through the gate.
+/// Runs a body, and passes each failure of the current test through the gate meanwhile.
 @Sendable func withIssues(
   through gate: IssueGate, _ body: @escaping @Sendable () async -> Void
 ) async {
@@ -22,9 +22,47 @@ import Testing
   try? await trait.provideScope(for: test, testCase: testCase) { await body() }
 }
 
+/// Runs a test, and adds a note to each of its failures if time has jumped during external work.
+func withNoteOnSkippedWait(
+  in time: VirtualTime, for test: Test, _ testCase: Test.Case?,
+  _ function: @Sendable () async throws -> Void
+) async throws {
+  let trait = IssueHandlingTrait.compactMapIssues { issue in
+    guard issue.isFailure,
+      let note = time.noteOnSkippedWait(afterTimeout: issue.error.map(isTimeout) ?? false)
+    else { return issue }
+    var issue = issue
+    issue.comments.append(Comment(rawValue: note))
+    return issue
+  }
+  try await trait.provideScope(for: test, testCase: testCase) {
+    do {
+      try await function()
+    } catch
+      where isUnrecorded(error) && time.noteOnSkippedWait(afterTimeout: isTimeout(error)) != nil
+    {
+      // The test library would record it outside this trait, which could not add the note.
+      Issue.record(error, sourceLocation: test.sourceLocation)
+    }
+  }
+}
+
+/// Returns whether the text of an error mentions a timeout. Any module may define such errors.
+private func isTimeout(_ error: any Error) -> Bool {
+  let text = "\(type(of: error)) \(error)".lowercased()
+  return ["timeout", "timed out", "timedout", "deadline"].contains(where: text.contains)
+}
+
+/// Returns whether an error that a test throws is a failure that has not been recorded yet.
+func isUnrecorded(_ error: any Error) -> Bool {
+  // An error of the test library means that an issue was recorded, or that the test is skipped.
+  !String(reflecting: type(of: error)).hasPrefix("Testing.") && !Task.isCancelled
+}
+
 #if compiler(<6.3)
   extension Issue {
-    /// Swift 6.2 has no warnings: what is not known is a failure. Its name for that is not public.
+    /// Swift 6.2 has no warnings: every issue that is not a known one is a failure. The property that marks
+    /// known issues is not public.
     var isFailure: Bool {
       let context = Mirror(reflecting: self).children.first { $0.label == "knownIssueContext" }
       return context.map { "\($0.value)" == "nil" } ?? true

@@ -3,7 +3,7 @@ import ClocksSupport
 import Synchronization
 public import Testing
 
-/// Something that is expected to happen, a number of times, within a time that is virtual.
+/// An event that is expected a number of times within a virtual time.
 ///
 /// ```swift
 /// @Test(.virtualTime) func answers() async {
@@ -13,38 +13,37 @@ public import Testing
 /// }
 /// ```
 ///
-/// How often is said as in Swift Testing's `confirmation`, by a number or a range; by default it is
-/// once or more. `wait(within:)` moves time,
-/// and so takes none:
+/// The expected count is a number or a range, as in Swift Testing's `confirmation`; by default once or more.
+/// `wait(within:)` moves virtual time, and so takes no real time:
 ///
-/// | `expectedCount` | it succeeds | it fails |
+/// | `expectedCount` | success | failure |
 /// |---|---|---|
-/// | `1...`, `3...` | as soon as it has happened so often | at the end of its time |
-/// | `3`, `2...5` | at the end of its time, to be sure | at the end, or as soon as it is too much |
-/// | `0` | at the end of its time | as soon as it happens |
+/// | `1...`, `3...` | when the count is reached | at the limit |
+/// | `3`, `2...5` | at the limit | at the limit, or when the count is exceeded |
+/// | `0` | at the limit | at the first event |
 ///
-/// It does not notice by itself that nobody waits for it; then it expects nothing.
+/// Without a call of `wait(within:)`, an expectation checks nothing and records no failure.
 ///
-/// The idea is that of XCTest's expectations, whose inverted ones take real time.
+/// The idea comes from XCTest's expectations, whose inverted ones take real time.
 public final class TimedExpectation: Sendable {
   private let comment: Comment?
   private let expectedCount: ExpectedCount
   private let fulfillments = Atomic(0)
 
-  /// Expects something to happen an exact number of times; 0 stands for never.
+  /// Creates an expectation of an exact number of events; 0 stands for never.
   ///
   /// - Parameters:
-  ///   - comment: What is to happen, for a failure.
-  ///   - expectedCount: How often.
+  ///   - comment: A name of the event, for a failure.
+  ///   - expectedCount: The number of events.
   public convenience init(_ comment: Comment? = nil, expectedCount: Int) {
     self.init(comment, ExpectedCount(expectedCount))
   }
 
-  /// Expects something to happen a number of times that lies in a range; by default once or more.
+  /// Creates an expectation of a range of events; by default once or more.
   ///
   /// - Parameters:
-  ///   - comment: What is to happen, for a failure.
-  ///   - expectedCount: How often. The range must have a lower bound.
+  ///   - comment: A name of the event, for a failure.
+  ///   - expectedCount: The range, with a lower bound.
   public convenience init(
     _ comment: Comment? = nil,
     expectedCount: some RangeExpression<Int> & Sequence<Int> & Sendable = 1...
@@ -52,22 +51,21 @@ public final class TimedExpectation: Sendable {
     self.init(comment, ExpectedCount(expectedCount))
   }
 
-  /// Expects something to happen an exact number of times, described by a text that is not a literal.
+  /// Creates an expectation of an exact number of events, with a name that is not a literal.
   ///
   /// - Parameters:
-  ///   - description: What is to happen, for a failure.
-  ///   - expectedCount: How often.
+  ///   - description: A name of the event, for a failure.
+  ///   - expectedCount: The number of events.
   @_disfavoredOverload
   public convenience init(_ description: String, expectedCount: Int) {
     self.init(Comment(rawValue: description), ExpectedCount(expectedCount))
   }
 
-  /// Expects something to happen a number of times that lies in a range, described by a text that is
-  /// not a literal; by default once or more.
+  /// Creates an expectation of a range of events, with a name that is not a literal; by default once or more.
   ///
   /// - Parameters:
-  ///   - description: What is to happen, for a failure.
-  ///   - expectedCount: How often. The range must have a lower bound.
+  ///   - description: A name of the event, for a failure.
+  ///   - expectedCount: The range, with a lower bound.
   @_disfavoredOverload
   public convenience init(
     _ description: String,
@@ -81,48 +79,43 @@ public final class TimedExpectation: Sendable {
     self.expectedCount = expectedCount
   }
 
-  /// How often it has happened. O(1), from anywhere.
+  /// The number of events so far. O(1), from any thread.
   public var count: Int { fulfillments.load(ordering: .acquiring) }
 
-  /// Says that it has happened. O(1), from any thread or task.
+  /// Counts an event. O(1), from any thread or task.
   public func fulfill() {
     fulfillments.add(1, ordering: .releasing)
   }
 
-  /// Says that it has happened, as ``fulfill()`` does.
+  /// Counts an event, as ``fulfill()`` does.
   public func callAsFunction() {
     fulfill()
   }
 
-  /// Moves time from deadline to deadline, up to `limit` from now, until nothing can go wrong any
-  /// more; then expects that it has happened as often as it should.
+  /// Moves time from deadline to deadline until the outcome is decided, and expects the count within `limit`.
   ///
-  /// What happened before the call counts. It is looked at when every task of the test has run as
-  /// far as it can: without time having moved, after all that happens at each deadline, and when
-  /// time has moved by exactly `limit`. So the result and the time of a failure are exact. What
-  /// happens later is not noticed any more, except by another call, which goes on counting.
+  /// Events before the call count. The count is checked when the test's tasks have run as far as they can:
+  /// before time moves, after everything that happens at each deadline, and when time has moved by exactly
+  /// `limit`. So the result and the time of a failure are exact. Later events count for another call only,
+  /// which continues to count.
   ///
-  /// **The trap.** It cannot know that something will be fulfilled from outside the test's tasks,
-  /// by a thread or a queue: it would move time on to the end. In a scope of virtual time, put the
-  /// work outside into `VirtualTime.holding(_:)`, and time stands still for it. Elsewhere, await
-  /// the work before. Do not call it in `holding` itself: they would wait for each other, which is
-  /// a failure after half a minute.
+  /// **External work.** The call does not wait for a thread or a queue outside the scope, but moves time to
+  /// the limit. In a scope of virtual time, do such work in `VirtualTime.holding(_:)`, and time stays
+  /// meanwhile. Elsewhere, await the work first. Do not call `wait(within:)` within `holding`: each would
+  /// wait for the other, which is a failure after half a minute.
   ///
-  /// If it did not happen as often as expected, or too often, that is recorded as a failure of the
-  /// test, with the time and the pending sleeps. So is a negative limit, with which time stays; a
-  /// call outside of a scope without a clock; and a test that never comes to rest. On cancellation
-  /// it looks once more, and if that is not decisive, then it is a failure, too.
+  /// If the count is too small or too large, that is recorded as a failure of the test, with the time and the
+  /// pending sleeps. A negative limit is a failure, and time stays. A call outside a scope without a clock is
+  /// a failure, and so is a test that never becomes idle. On cancellation the count is checked once more, and
+  /// if the outcome is not decided, that is a failure.
   ///
   /// O(k log n + jobs that run) for k of n pending sleeps that wake.
   ///
   /// - Parameters:
-  ///   - limit: How far time may move from now. What happens at the limit itself is in time.
-  ///   - clock: The clock to be moved; the one of the current scope of virtual time by default.
-  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
-  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
-  ///   - line: The line at which a failure is recorded.
-  ///   - column: The column at which a failure is recorded.
-  /// - Returns: How much time has passed; or `nil` if a failure was recorded.
+  ///   - limit: How far time may move from now. The limit itself is included.
+  ///   - clock: The clock to move; by default that of the current scope of virtual time.
+  ///   - fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
+  /// - Returns: The time that has passed; or `nil` if a failure was recorded.
   @discardableResult
   public nonisolated(nonsending) func wait(
     within limit: Duration, on clock: TestClock<Duration>? = nil,
@@ -133,9 +126,9 @@ public final class TimedExpectation: Sendable {
     return await wait(within: limit, on: clock, as: "TimedExpectation.wait(within:)", at: callSite)
   }
 
-  /// Moves the time of a clock with durations of another type.
+  /// Moves the time of a clock with custom durations.
   ///
-  /// See `wait(within:)`.
+  /// See `wait(within:on:)`.
   @discardableResult
   @_disfavoredOverload
   public nonisolated(nonsending) func wait<OtherDuration>(
@@ -150,7 +143,7 @@ public final class TimedExpectation: Sendable {
 
   // MARK: - How
 
-  /// Waits on the clock, or on that of the current scope.
+  /// Waits on the clock; by default, on that of the current scope.
   nonisolated(nonsending) func wait(
     within limit: Duration, on clock: TestClock<Duration>?, as name: String, at callSite: CallSite
   ) async -> Duration? {
@@ -171,7 +164,7 @@ public final class TimedExpectation: Sendable {
     at callSite: CallSite
   ) async -> AnyDuration? {
     let start = clock.now
-    // What was seen last, in time: more may have happened since, if somebody else moves time.
+    // The count when the condition was last evaluated. Events may follow if another task moves time.
     var seen = 0
     let outcome = await clock.follow(upTo: limit, isPaced: true, as: name, at: callSite) {
       seen = count
@@ -201,4 +194,59 @@ public final class TimedExpectation: Sendable {
     let what = comment.map { "\"\($0.rawValue)\"" } ?? "the expectation"
     return "Expected \(what) to be fulfilled \(expectedCount) within \(limit)"
   }
+}
+
+// MARK: - Counts
+
+/// The number of times that an event is expected: a number or a range.
+struct ExpectedCount: Hashable, Sendable {
+  let least: Int
+  /// The upper bound; `nil` if there is none.
+  let most: Int?
+
+  init(_ count: Int) {
+    least = count
+    most = count
+  }
+
+  init(_ range: some RangeExpression<Int> & Sequence<Int> & Sendable) {
+    switch range {
+    case let range as ClosedRange<Int>:
+      least = range.lowerBound
+      most = range.upperBound
+    case let range as PartialRangeFrom<Int>:
+      least = range.lowerBound
+      most = nil
+    default:
+      let range = range.relative(to: 0..<Int.max)
+      least = range.lowerBound
+      most = range.upperBound - 1
+    }
+  }
+
+  /// Returns whether further events cannot change the outcome.
+  func isDecided(at count: Int) -> Bool {
+    if let most { count > most } else { count >= least }
+  }
+
+  func contains(_ count: Int) -> Bool {
+    count >= least && count <= most ?? .max
+  }
+}
+
+extension ExpectedCount: CustomStringConvertible {
+  /// For example `exactly 3 times`.
+  var description: String {
+    switch (least, most) {
+    case (0, 0): "never"
+    case (let least, nil): "at least \(least.times)"
+    case (let least, let most?) where least == most: "exactly \(least.times)"
+    case (let least, let most?): "\(least) to \(most.times)"
+    }
+  }
+}
+
+extension Int {
+  /// For example `1 time` or `2 times`.
+  var times: String { self == 1 ? "1 time" : "\(self) times" }
 }

@@ -7,11 +7,10 @@ import Clocks
 #endif
 
 extension VirtualTime {
-  /// What `Date()` reads in the scope: the date at which the scope began, and the time that has
-  /// passed in it since.
+  /// The date that `Date()` reads in the scope: the date at its beginning plus the scope's time.
   ///
-  /// A test may set it, to begin on a certain day or to see what happens when somebody sets the
-  /// system's clock. No sleep wakes sooner or later for it, and no other clock follows:
+  /// A test may set it, to begin on a certain day, or to simulate a change of the system's date. This changes
+  /// no sleep and no other clock:
   ///
   /// ```swift
   /// @Test(.virtualTime) func aDayLater() async throws {
@@ -22,9 +21,9 @@ extension VirtualTime {
   /// }
   /// ```
   ///
-  /// It is exact to the microsecond, which is what a `Date` can hold. Where the runtime's clocks
-  /// cannot be made to read virtual time (see `withVirtualTime`), and in a scope with
-  /// `freezesDate: false`, `Date()` does not follow, and only this property does. O(1).
+  /// It is exact to the microsecond, the precision of `Date`. Where the runtime's clocks cannot read virtual
+  /// time (see `withVirtualTime`), and in a scope with `freezesDate: false`, `Date()` reads the real date,
+  /// and only this property the virtual one. O(1).
   public var date: Date {
     get {
       let (seconds, attoseconds) = sinceEpoch.components
@@ -38,7 +37,7 @@ extension VirtualTime {
 }
 
 extension Int64 {
-  /// The whole number that is nearest; not a number is zero.
+  /// Converts a whole number, clamped to the range; not-a-number becomes zero.
   fileprivate init(clamping number: Double) {
     self =
       if number.isNaN {

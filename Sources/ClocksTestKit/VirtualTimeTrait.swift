@@ -1,6 +1,10 @@
 import Clocks
 public import Testing
 
+// A file with `@Test(.virtualTime)` needs `VirtualTime.current`. Only this name is exported: `TestClock`
+// would be ambiguous in a file that imports another package with such a name.
+@_exported import class Clocks.VirtualTime
+
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
 #else
@@ -16,12 +20,11 @@ public import Testing
 /// }
 /// ```
 ///
-/// Each test, and each test case of a parameterized test, runs in a scope of its own, as in
-/// `withVirtualTime`; inside, `VirtualTime.current` is that scope. On a suite, the trait is that of
-/// each of its tests, and of those of suites within it. Failures of the scope are recorded where
-/// the test is declared.
+/// Each test, and each test case of a parameterized test, runs in its own scope, as in `withVirtualTime`.
+/// Inside, `VirtualTime.current` is that scope. On a suite, the trait applies to all of its tests, including
+/// those of nested suites. Failures of the scope are recorded at the declaration of the test.
 ///
-/// A test that is isolated to the main actor stays there. Time limits are of real time.
+/// A test that is isolated to the main actor stays there. Time limits of Swift Testing are real time.
 public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
   var autoAdvance: Bool
   var jumpsAfter: Duration?
@@ -31,10 +34,10 @@ public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
   var runningLimit: Duration
   var date: Date?
 
-  /// Whether tests in suites within the suite run in virtual time, too: they do.
+  /// Whether the trait applies to nested suites: `true`.
   public var isRecursive: Bool { true }
 
-  /// Runs a test case in a scope of its own; for the test library.
+  /// Runs a test case in its own scope; for the test library.
   ///
   /// - Parameters:
   ///   - test: The test.
@@ -43,7 +46,7 @@ public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
-    // A test that is explored has a scope in each of its runs, with what is asked for here.
+    // An explored test creates a scope in each of its runs, with this trait's options.
     guard !test.traits.contains(where: { $0 is SchedulesTrait }) else {
       return try await function()
     }
@@ -66,14 +69,12 @@ extension Trait where Self == VirtualTimeTrait {
   /// Runs each test in a scope in which all time is virtual.
   ///
   /// - Parameters:
-  ///   - autoAdvance: Whether time jumps when nothing can run; if not, the test moves it by hand.
-  ///   - jumpsAfter: A pause in real time in which nothing may happen before time jumps; none by
-  ///     default.
-  ///   - leftoverSleeps: Whether tasks that still sleep when the test returns are a failure of it.
-  ///   - stuckAfter: How much real time makes a test in which nothing can run count as stuck.
+  ///   - autoAdvance: Whether time jumps when nothing can run. If not, the test advances it.
+  ///   - jumpsAfter: A pause in real time in which nothing may happen before time jumps; none by default.
+  ///   - leftoverSleeps: Whether tasks that still sleep when the test returns are a failure of the test.
+  ///   - stuckAfter: The real time after which a test in which nothing can run is stuck.
   ///   - freezesDate: Whether `Date()` reads virtual time, too.
-  ///   - runningLimit: For how long the test may run, in real time, before it counts as one that never
-  ///     ends.
+  ///   - runningLimit: The real time after which a test that still runs counts as endless.
   public static func virtualTime(
     autoAdvance: Bool = true, jumpsAfter: Duration? = nil,
     leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel, stuckAfter: Duration = .seconds(5),
@@ -84,17 +85,15 @@ extension Trait where Self == VirtualTimeTrait {
       stuckAfter: stuckAfter, freezesDate: freezesDate, runningLimit: runningLimit)
   }
 
-  /// Runs each test in a scope in which all time is virtual, and which begins at a date.
+  /// Runs each test in a scope in which all time is virtual and whose first instant is a date.
   ///
   /// - Parameters:
-  ///   - date: What `Date()` reads when the test begins; see ``Clocks/VirtualTime/date``.
-  ///   - autoAdvance: Whether time jumps when nothing can run; if not, the test moves it by hand.
-  ///   - jumpsAfter: A pause in real time in which nothing may happen before time jumps; none by
-  ///     default.
-  ///   - leftoverSleeps: Whether tasks that still sleep when the test returns are a failure of it.
-  ///   - stuckAfter: How much real time makes a test in which nothing can run count as stuck.
-  ///   - runningLimit: For how long the test may run, in real time, before it counts as one that never
-  ///     ends.
+  ///   - date: The date that `Date()` reads when the test begins; see ``Clocks/VirtualTime/date``.
+  ///   - autoAdvance: Whether time jumps when nothing can run. If not, the test advances it.
+  ///   - jumpsAfter: A pause in real time in which nothing may happen before time jumps; none by default.
+  ///   - leftoverSleeps: Whether tasks that still sleep when the test returns are a failure of the test.
+  ///   - stuckAfter: The real time after which a test in which nothing can run is stuck.
+  ///   - runningLimit: The real time after which a test that still runs counts as endless.
   public static func virtualTime(
     date: Date, autoAdvance: Bool = true, jumpsAfter: Duration? = nil,
     leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel, stuckAfter: Duration = .seconds(5),

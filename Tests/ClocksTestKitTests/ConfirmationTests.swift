@@ -2,11 +2,11 @@ import Clocks
 import ClocksTestKit
 import Testing
 
-/// Confirmations that wait in virtual time, side by side with Swift Testing's own.
+/// Confirmations that wait in virtual time, compared with those of Swift Testing.
 @Suite(.virtualTime) struct ConfirmationTests {
   private let time = VirtualTime.current!
 
-  /// Calls back each time that a second has passed.
+  /// Calls back once a second.
   private func call(_ callback: @escaping @Sendable () -> Void, times: Int) {
     Task {
       for _ in 0..<times {
@@ -40,7 +40,7 @@ import Testing
     #expect(time.now.offset == .seconds(6))
   }
 
-  @Test func isOverAsSoonAsNothingCanGoWrong() async {
+  @Test func endsAsSoonAsTheOutcomeIsDecided() async {
     await confirmation(expectedCount: 3..., within: .seconds(10)) { confirm in
       call({ confirm() }, times: 5)
     }
@@ -79,7 +79,7 @@ import Testing
         call({ confirm() }, times: 5)
       }
       #expect(time.now.offset == .seconds(3))
-      // What is too much while the body runs is noticed when it returns.
+      // Too many confirmations during the body are noticed when it returns.
       try await confirmation(expectedCount: 0, within: .seconds(10)) { confirm in
         confirm()
         try await Task.sleep(for: .seconds(1))
@@ -99,7 +99,7 @@ import Testing
       ])
   }
 
-  @Test func whatTheBodyThrowsEndsIt() async {
+  @Test func anErrorOfTheBodyEndsIt() async {
     struct Oops: Error {}
     await #expect(throws: Oops.self) {
       try await confirmation(within: .seconds(10)) { _ in throw Oops() }
@@ -107,7 +107,7 @@ import Testing
     #expect(time.now.offset == .zero)
   }
 
-  @MainActor @Test func theBodyIsWhereTheCallerIs() async {
+  @MainActor @Test func theBodyKeepsTheCallersIsolation() async {
     final class Model { var count = 0 }
     let model = Model()
     let same = await confirmation(expectedCount: 2, within: .seconds(5)) { confirm in
@@ -140,7 +140,7 @@ import Testing
 }
 
 @Suite struct ConfirmationOutsideAScopeTests {
-  @Test func aClockThatIsGiven() async {
+  @Test func anExplicitClock() async {
     let clock = TestClock()
     await confirmation(within: .seconds(5), on: clock) { confirm in
       Task {

@@ -37,7 +37,7 @@ import Testing
     #expect(try await sleep.value.offset == .seconds(1))
   }
 
-  @Test(.virtualTime) func aDateThatIsNoneTrapsNowhere() async throws {
+  @Test(.virtualTime) func aDateThatIsNotANumberDoesNotTrap() async throws {
     let time = try #require(VirtualTime.current)
     time.date = .distantPast
     #expect(Date() == .distantPast)
@@ -56,7 +56,7 @@ import Testing
     #expect(Date() > Date(timeIntervalSince1970: 1_000_000_000))
   }
 
-  @Test(.virtualTime) func scopesWithinHaveADateOfTheirOwn() async throws {
+  @Test(.virtualTime) func innerScopesHaveTheirOwnDate() async throws {
     let time = try #require(VirtualTime.current)
     time.date = Date(timeIntervalSince1970: 0)
     try await withVirtualTime { inner in

@@ -9,7 +9,7 @@ import Testing
 
   // MARK: - eventually
 
-  @Test func holdsAtOnce() async {
+  @Test func holdsImmediately() async {
     #expect(await clock.eventually(within: .seconds(5)) { true } == .zero)
     #expect(clock.now.offset == .zero)
   }
@@ -21,7 +21,7 @@ import Testing
     #expect(await clock.eventually(within: .seconds(5)) { await seconds.count == 5 } == .seconds(2))
   }
 
-  @Test func holdsAtTheLastMoment() async {
+  @Test func holdsAtTheLimit() async {
     let seconds = Seconds.counted(on: clock)
     #expect(await clock.eventually(within: .seconds(3)) { await seconds.count == 3 } == .seconds(3))
   }
@@ -127,7 +127,7 @@ import Testing
 
   // MARK: - Corner cases of both
 
-  @Test func zeroAsksAboutThePresent() async throws {
+  @Test func zeroChecksThePresent() async throws {
     let seconds = Seconds.counted(on: clock)
     #expect(await clock.eventually(within: .zero) { true } == .zero)
     #expect(await clock.never(within: .zero) { await seconds.count > 0 })
@@ -233,7 +233,7 @@ import Testing
       ])
   }
 
-  @Test(.repeated(1_000)) func isExactWhileSomebodyElseMovesTime() async {
+  @Test(.repeated(1_000)) func isExactWhileAnotherTaskMovesTime() async {
     let seconds = Seconds.counted(on: clock)
     let advance = Task.detached { [clock] in await clock.advance(by: .seconds(10)) }
     async let five = clock.eventually(within: .seconds(8)) { await seconds.count == 5 }
@@ -246,7 +246,7 @@ import Testing
     #expect(clock.now.offset == .seconds(10))
   }
 
-  @MainActor @Test func theConditionIsWhereTheCallerIs() async {
+  @MainActor @Test func theConditionKeepsTheCallersIsolation() async {
     final class Model { var count = 0 }
     let model = Model()
     Task {
@@ -263,7 +263,7 @@ import Testing
     #expect(await clock.never(within: .seconds(1)) { model.count > 4 })
   }
 
-  @Test func whatIsNotSendableMayBeUsed() async {
+  @Test func acceptsNonSendableValues() async {
     var asked = 0
     await clock.never(within: .seconds(1)) {
       asked += 1
@@ -272,7 +272,7 @@ import Testing
     #expect(asked == 2)
   }
 
-  @Test func anyDurationWillDo() async {
+  @Test func acceptsCustomDurations() async {
     let clock = TestClock<Beats>()
     Task { try await clock.sleep(for: Beats(count: 3)) }
     let time = await clock.eventually(within: Beats(count: 5)) { clock.pendingSleeps.isEmpty }
@@ -286,7 +286,7 @@ import Testing
 @Suite(.virtualTime) struct EventuallyInAScopeTests {
   private let time = VirtualTime.current!
 
-  @Test func sleepsThatNobodyInjected() async {
+  @Test func unInjectedSleeps() async {
     let seconds = Seconds()
     Task {
       while true {
@@ -299,7 +299,7 @@ import Testing
     #expect(time.now.offset == .milliseconds(4999))
   }
 
-  @Test func whatTheTestItselfAwaitsMovesTimeToo() async throws {
+  @Test func awaitsOfTheTestMoveTimeToo() async throws {
     async let three = time.eventually(within: .seconds(5)) { time.now.offset == .seconds(3) }
     async let four = time.eventually(within: .seconds(5)) { time.now.offset == .seconds(4) }
     for _ in 0..<5 { try await Task.sleep(for: .seconds(1)) }
@@ -307,7 +307,7 @@ import Testing
     #expect(await four == .seconds(4))
   }
 
-  @Test func cancellationIsHeardWhileTimeIsHeld() async throws {
+  @Test func cancellationTakesEffectDuringHolding() async throws {
     let (elsewhere, continuation) = AsyncStream<Void>.makeStream()
     let work = Task { await time.holding { for await _ in elsewhere {} } }
     let failures = try await failures {
@@ -336,8 +336,8 @@ import Testing
     await work.value
   }
 
-  /// It is the scope's time that is held, and no other.
-  @Test func aClockWithATimeOfItsOwnWaitsForNobody() async {
+  /// `holding` keeps only the scope's time from jumping.
+  @Test func aClockWithItsOwnTimeDoesNotWaitForHolding() async {
     let clock = TestClock<Beats>()
     await time.holding {
       Task { try await clock.sleep(for: Beats(count: 3)) }
@@ -346,7 +346,7 @@ import Testing
     }
   }
 
-  @Test func settlingWaitsForWhoeverLooksAtThePresent() async {
+  @Test func settlingWaitsForObserversOfThePresent() async {
     let seconds = Seconds()
     async let never = time.never(within: .seconds(1)) {
       await seconds.add()

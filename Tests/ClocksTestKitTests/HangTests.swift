@@ -4,13 +4,14 @@ import Foundation
 import TestTraits
 import Testing
 
-/// Tests with the trait that would hang, or leave something behind that never ends. They run only when
-/// `TraitHangTests` asks for them, in a process of their own.
+/// Tests with the trait that hang, or leave endless tasks behind.
+///
+/// They run only when `TraitHangTests` starts them in another process.
 @Suite struct HangingTraitTests {
   static let variable = "CLOCKS_TESTS_HANG_IN_TRAIT"
   static let file = #filePath
 
-  /// Whether the test is to run. Then the process ends after two minutes, whatever becomes of it.
+  /// Whether the test is enabled. If so, the process ends after two minutes.
   private var isAsked: Bool {
     guard ProcessInfo.processInfo.environment[Self.variable] != nil else { return false }
     alarm(120)
@@ -70,7 +71,7 @@ import Testing
   }
 }
 
-/// Tests with the trait that would hang end by themselves, and each says why, once, where it is declared.
+/// Tests with the trait that hang are ended, with one failure each at their declaration.
 @Suite(.serialized) struct TraitHangTests {
   private static let blocked = """
     A job of task # has held its thread for 0.5 seconds of real time, and the rest of the test waits for it: \
@@ -109,7 +110,7 @@ import Testing
     ("leavesASpinnerBehind", [neverIdles]),
   ])
   func aTestThatWouldHangFailsAndEnds(_ test: String, reports: [String]) async throws {
-    // On a busy machine half a second is soon over, so only those have it of whom that is said.
+    // A busy machine may exceed half a second, so only some tests have that limit.
     let seconds = reports[0].contains("0.5 seconds") ? "0.5" : "60"
     let child = try await ChildTests.run(
       "HangingTraitTests.*/\(test)\\(",

@@ -4,15 +4,14 @@ import Dispatch
 import Foundation
 import Testing
 
-/// Expectations about work that is done elsewhere, and for which time is held. Each repetition has a
-/// scope of its own.
+/// Expectations of external work within `holding`. Each repetition has its own scope.
 @Suite struct HeldWorkTests {
   @Test(.repeated(1_000), .virtualTime)
   func eventuallyAndNeverWait() async throws {
     let time = try #require(VirtualTime.current)
     let seconds = Seconds()
     Task {
-      // Work that is done elsewhere, and takes some real time.
+      // External work that takes real time.
       await time.holding {
         await withCheckedContinuation { continuation in
           Thread.detachNewThread { continuation.resume() }

@@ -1,7 +1,7 @@
 import ClocksTestKit
 import Testing
 
-/// A file that imports ClocksTestKit alone knows the scope of its test.
+/// A file that imports only ClocksTestKit can use the scope of its test.
 @Test(.virtualTime) func oneImportIsEnoughForTheScope() async throws {
   let time: VirtualTime = try #require(.current)
   await time.advance(by: .seconds(1))

@@ -18,7 +18,7 @@ import Testing
   }
 }
 
-/// Tests that share an actor: its queue runs their tasks on one thread, but each has its own time.
+/// Tests that share an actor: its drain runs their tasks on one thread, but each test has its own time.
 @Suite struct SharedActorTests {
   @Test(.repeated(60), .virtualTime)
   func eachTestSleepsOnItsOwnTime() async throws {

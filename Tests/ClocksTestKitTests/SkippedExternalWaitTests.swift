@@ -3,7 +3,7 @@ import ClocksTestKit
 import Foundation
 import Testing
 
-/// What a limit that people write themselves looks like.
+/// The error of a timeout that users write themselves.
 private func limited<Result: Sendable>(
   to limit: Duration, _ operation: @escaping @Sendable () async throws -> Result
 ) async throws -> Result {
@@ -20,7 +20,7 @@ private func limited<Result: Sendable>(
 
 private struct TimeoutFailure: Error {}
 
-/// An answer that another thread gives when time has moved, by as much at least.
+/// An answer that another thread gives when virtual time has moved by a minimum.
 @Sendable func answerFromElsewhere(after duration: Duration = .seconds(30)) async -> Int {
   let time = VirtualTime.current!
   let answer = await withUnsafeContinuation { continuation in
@@ -33,7 +33,7 @@ private struct TimeoutFailure: Error {}
   return answer
 }
 
-/// An answer that another thread gives when nobody waits for it any more.
+/// An answer that another thread gives when no task waits for it any more.
 @Sendable private func lateAnswerFromElsewhere() async -> Int {
   let answer = Answer()
   return await withTaskCancellationHandler {
@@ -60,7 +60,7 @@ enum WayToSleep: CaseIterable {
   }
 }
 
-/// Time has jumped to a deadline while the test waited for real work: whoever reads the failure is told.
+/// A failure has a note if time jumped to a deadline while the test waited for real work.
 @Suite struct SkippedExternalWaitTests {
   private func inVirtualTime(_ body: @escaping @Sendable () async throws -> Void) async throws
     -> [Failure]
@@ -76,7 +76,7 @@ enum WayToSleep: CaseIterable {
     a socket or a thread: nothing of the test could run. Put that work into `time.holding { … }`.
     """
 
-  @Test func anErrorSaysWhoHasWaited() async throws {
+  @Test func anErrorNamesTheTaskThatWaited() async throws {
     let found = try await inVirtualTime {
       _ = try await limited(to: .seconds(30), lateAnswerFromElsewhere)
     }
@@ -93,12 +93,12 @@ enum WayToSleep: CaseIterable {
     #expect(found.map(\.text) == [text])
   }
 
-  /// The failure comes while the work is still under way.
-  @Test func aTimeoutNamesWhoeverMayHaveWaited() async throws {
+  /// The failure occurs while the work is still under way.
+  @Test func aTimeoutNamesTasksThatMayHaveWaited() async throws {
     let gate = Gate()
     let found = try await inVirtualTime {
       Task(name: "fetch") { await gate.pass() }
-      // Whoever sleeps does not wait for work.
+      // A sleeping task does not wait for work.
       Task(name: "poller") { try await Task.sleep(for: .seconds(600)) }
       await Task(name: "sleeper") { try? await Task.sleep(for: .seconds(30)) }.value
       throw TimeoutFailure()
@@ -114,7 +114,7 @@ enum WayToSleep: CaseIterable {
       ])
   }
 
-  // MARK: - Nothing is said
+  // MARK: - No note
 
   @Test func ofAnotherErrorWhileTasksWait() async throws {
     let gate = Gate()
@@ -149,7 +149,7 @@ enum WayToSleep: CaseIterable {
     #expect(found.map(\.text) == [""])
   }
 
-  /// Whoever sleeps waits for time, and is made ready from outside if it is cancelled there.
+  /// A sleeping task waits for time, even if a thread outside the test makes it ready by cancelling it.
   @Test(arguments: WayToSleep.allCases) func ofASleepThatAnotherThreadCancels(
     _ way: WayToSleep
   ) async throws {
@@ -172,7 +172,7 @@ enum WayToSleep: CaseIterable {
     #expect(found.map(\.text) == ["something else"])
   }
 
-  /// It goes on because it was cancelled, whatever it has waited for.
+  /// The task continues because it was cancelled, not because external work ended.
   @Test func ofABodyThatAnotherThreadCancels() async throws {
     let jumped = DispatchSemaphore(value: 0)
     let found = try await failures {
@@ -206,7 +206,7 @@ enum WayToSleep: CaseIterable {
       let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
       let reader = Task { for await _ in stream {} }
       try await Task.sleep(for: .seconds(20))
-      // A scope within makes a task ready that has waited in the outer one.
+      // An inner scope makes a task of the outer scope ready.
       try await withVirtualTime { _ in
         try await Task.sleep(for: .seconds(1))
         continuation.yield(1)
@@ -220,7 +220,7 @@ enum WayToSleep: CaseIterable {
 
   // MARK: - Without the trait
 
-  @Test func aScopeThatThrowsSaysSoOnStandardError() async throws {
+  @Test func aScopeThatThrowsWritesTheNoteToStandardError() async throws {
     let child = try await ChildTests.run(
       "OvertakenWorkSample", environment: ["CLOCKS_OVERTAKEN_SAMPLE": "1"])
     let lines = child.output.split(separator: "\n").filter { $0.contains("Time jumped") }
@@ -231,7 +231,7 @@ enum WayToSleep: CaseIterable {
   }
 }
 
-/// Run in a process of its own, for what it writes.
+/// Runs in another process, whose standard error is checked.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["CLOCKS_OVERTAKEN_SAMPLE"] != nil))
 struct OvertakenWorkSample {
   static let line = #line + 3
@@ -248,7 +248,7 @@ struct OvertakenWorkSample {
   }
 }
 
-/// Lets through whoever waits, when it is opened from outside.
+/// A gate at which a task waits until a thread opens it.
 private final class Gate: @unchecked Sendable {
   private let lock = NSLock()
   private var isOpen = false

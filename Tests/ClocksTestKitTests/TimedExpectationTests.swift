@@ -4,13 +4,13 @@ import Dispatch
 import Foundation
 import Testing
 
-/// Expectations, whose timeouts are virtual.
+/// Expectations with virtual timeouts.
 @Suite(.virtualTime) struct TimedExpectationTests {
   private let time = VirtualTime.current!
 
   private var now: Duration { time.now.offset }
 
-  /// Fulfills an expectation each time that a second has passed.
+  /// Fulfills an expectation once a second.
   private func fulfill(_ expectation: TimedExpectation, times: Int) {
     Task {
       for _ in 0..<times {
@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  // MARK: - How often
+  // MARK: - Counts
 
   @Test func fulfilled() async {
     let answer = TimedExpectation("answer")
@@ -29,14 +29,14 @@ import Testing
     #expect(now == .seconds(1))
   }
 
-  @Test func fulfilledBeforeAnyoneWaits() async {
+  @Test func fulfilledBeforeTheWait() async {
     let answer = TimedExpectation("answer")
     answer.fulfill()
     #expect(await answer.wait(within: .seconds(5)) == .zero)
     #expect(now == .zero)
   }
 
-  @Test func fulfilledAtTheLastMoment() async {
+  @Test func fulfilledAtTheLimit() async {
     let answer = TimedExpectation("answer", expectedCount: 2...)
     fulfill(answer, times: 2)
     #expect(await answer.wait(within: .seconds(2)) == .seconds(2))
@@ -72,7 +72,7 @@ import Testing
   @Test func countedExactly() async {
     let answers = TimedExpectation("answers", expectedCount: 3)
     fulfill(answers, times: 3)
-    // To be sure that there is no fourth takes the whole time, and costs nothing.
+    // The wait lasts until the limit, to exclude a fourth event; that takes no real time.
     #expect(await answers.wait(within: .seconds(10)) == .seconds(10))
     #expect(now == .seconds(10))
   }
@@ -118,7 +118,7 @@ import Testing
     #expect(now == .seconds(1))
   }
 
-  /// What becomes of two to five, if it happens so often.
+  /// The outcome of an expected count of two to five, for an actual count.
   @Test func aRange() async throws {
     for (times, complaint) in [
       (1, "but it was 1 time."), (2, nil), (3, nil), (5, nil),
@@ -147,7 +147,7 @@ import Testing
     #expect(first == [expected].compactMap(\.self))
   }
 
-  @Test func goesOnCountingWhenItIsWaitedForAgain() async throws {
+  @Test func continuesToCountInAnotherWait() async throws {
     let answers = TimedExpectation(expectedCount: 0...3)
     fulfill(answers, times: 4)
     #expect(await answers.wait(within: .seconds(2)) == .seconds(2))
@@ -159,7 +159,7 @@ import Testing
     #expect(now == .seconds(4))
   }
 
-  @Test func whatHappensBeyondTheLimitDoesNotCount() async {
+  @Test func eventsBeyondTheLimitDoNotCount() async {
     let answers = TimedExpectation(expectedCount: 3)
     fulfill(answers, times: 4)
     let advance = Task { await time.advance(by: .seconds(10)) }
@@ -167,9 +167,9 @@ import Testing
     await advance.value
   }
 
-  // MARK: - From where
+  // MARK: - Sources of events
 
-  @Test func isFulfilledFromAnywhere() async {
+  @Test func isFulfilledFromAnyThread() async {
     let answers = TimedExpectation(expectedCount: 202_000)
     await time.holding {
       await withTaskGroup { group in
@@ -219,7 +219,7 @@ import Testing
     #expect(await posted.wait(within: .seconds(5)) == .seconds(2))
   }
 
-  // MARK: - What else may go wrong
+  // MARK: - Other failures
 
   @Test func cancelled() async throws {
     let answer = TimedExpectation("answer", expectedCount: 2...)
@@ -259,7 +259,7 @@ import Testing
 }
 
 @Suite struct TimedExpectationOutsideAScopeTests {
-  @Test func aClockThatIsGiven() async {
+  @Test func anExplicitClock() async {
     let clock = TestClock()
     let answer = TimedExpectation("answer")
     Task {
@@ -269,7 +269,7 @@ import Testing
     #expect(await answer.wait(within: .seconds(5), on: clock) == .seconds(3))
   }
 
-  @Test func anyDurationWillDo() async {
+  @Test func acceptsCustomDurations() async {
     let clock = TestClock<Beats>()
     let answer = TimedExpectation("answer", expectedCount: 1)
     Task {

@@ -4,8 +4,8 @@ import Foundation
 import TestTraits
 import Testing
 
-/// Each text of the kit that Docs/Troubleshooting.md quotes comes when its case is provoked; the others are
-/// provoked where the engine is tested.
+/// Each text of the kit that Docs/Troubleshooting.md quotes appears when its case is provoked. The tests of
+/// Clocks provoke the other texts.
 @Suite struct KitTroubleshootingTests {
   typealias Provocation = @Sendable () async throws -> String
 
@@ -23,13 +23,13 @@ import Testing
     #expect(Troubleshooting.quote(quote, fits: text), "\(text)")
   }
 
-  // MARK: - How each is provoked
+  // MARK: - Cases
 
   private static func report(_ body: @escaping @Sendable () async throws -> Void) -> Provocation {
     { try await failures { try? await body() }.map(\.text).joined(separator: "\n") }
   }
 
-  /// What is recorded in a test with the trait.
+  /// The failures that are recorded in a test with the trait.
   private static func inVirtualTime(
     _ body: @escaping @Sendable () async throws -> Void
   ) -> Provocation {

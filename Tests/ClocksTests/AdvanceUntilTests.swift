@@ -2,12 +2,12 @@ import Testing
 
 @testable import Clocks
 
-/// `advance(upTo:until:)` of a `TestClock`: what it sees, what it does not miss, where it stops.
+/// `advance(upTo:until:)` of a `TestClock`: the instants that it visits, and where it stops.
 @Suite struct AdvanceUntilTests {
   let clock = TestClock()
   let counter = Counter()
 
-  /// Counts the seconds, for a while.
+  /// Counts seconds.
   private func count(to end: Int = 10) {
     Task { [clock, counter] in
       for _ in 0..<end {
@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  // MARK: - What it sees
+  // MARK: - Visited instants
 
   @Test func stopsAtTheInstantAtWhichItHolds() async {
     count()
@@ -29,7 +29,7 @@ import Testing
     #expect(clock.now.offset == .milliseconds(6999))
   }
 
-  @Test func asksAtEveryInstantAndOnlyOnce() async {
+  @Test func evaluatesAtEachInstantOnce() async {
     var asked: [Duration] = []
     for deadline in [3, 1, 2, 2, 9, 3] {
       Task { try await clock.sleep(until: .init(offset: .seconds(deadline))) }
@@ -41,9 +41,9 @@ import Testing
     #expect(asked == [0, 1, 2, 3, 5].map(Duration.seconds))
   }
 
-  /// Random deadlines, tasks that sleep again, and somebody else who moves time as well.
+  /// Random deadlines, tasks that sleep again, and another task that also moves time.
   @Test(.repeated(1_000))
-  func missesNoInstantWhoeverMovesTime() async {
+  func missesNoInstantWhenAnotherTaskMovesTime() async {
     var instants: Set<Int> = [0, 400]
     for _ in 0..<20 {
       let (first, second) = (Int.random(in: 1...300), Int.random(in: 1...300))
@@ -53,7 +53,7 @@ import Testing
         try await clock.sleep(for: .seconds(second))
       }
     }
-    // They are queued, and add up; where one of them ends is an instant, too.
+    // The advances are queued and add up. The end of each is a visited instant, too.
     var end = 0
     let others = (0..<3).map { _ in
       let pause = Int.random(in: 0...100)
@@ -86,7 +86,7 @@ import Testing
     #expect(await counter.count == 10)
   }
 
-  @Test func whatSomebodyElseBringsAboutBeyondTheLimitIsTooLate() async {
+  @Test func eventsOfAnotherAdvanceBeyondTheLimitAreTooLate() async {
     let advance = Task { await clock.advance(by: .seconds(10)) }
     Task {
       try await clock.sleep(for: .seconds(10))
@@ -97,7 +97,7 @@ import Testing
     await advance.value
   }
 
-  @Test func asksWhenAllThatIsDueAtAnInstantHasHappened() async {
+  @Test func evaluatesWhenEverythingDueAtAnInstantHasHappened() async {
     for _ in 0..<3 {
       Task {
         try await clock.sleep(for: .seconds(1))
@@ -115,8 +115,8 @@ import Testing
     await advance.value
   }
 
-  /// A task that a sleep has woken asks when its peers have woken, too.
-  @Test func asksAtFirstWhenAllThatIsDueHasHappened() async {
+  /// A task that has just woken evaluates the condition when its peers have woken, too.
+  @Test func evaluatesFirstWhenEverythingDueHasHappened() async {
     let seen = Task {
       try await clock.sleep(for: .seconds(1))
       var seen: [Int] = []
@@ -132,9 +132,9 @@ import Testing
     #expect(await (try? seen.value) == [1])
   }
 
-  // MARK: - Where it stops
+  // MARK: - End
 
-  @Test func zeroAsksOnceAndTimeStays() async {
+  @Test func zeroEvaluatesOnceAndTimeStays() async {
     count()
     var asked = 0
     #expect(
@@ -172,7 +172,7 @@ import Testing
     #expect(clock.now.offset == Duration(attoseconds: .max))
   }
 
-  @Test func whatTheConditionThrowsEndsIt() async {
+  @Test func anErrorOfTheConditionEndsIt() async {
     struct Oops: Error {}
     count()
     await #expect(throws: Oops.self) {
@@ -184,7 +184,7 @@ import Testing
     #expect(clock.now.offset == .seconds(2))
   }
 
-  @Test func isCancelledAtTheNextAnswer() async {
+  @Test func cancellationEndsItAtTheNextEvaluation() async {
     count()
     let task = Task {
       await clock.advance(upTo: .seconds(5)) {
@@ -196,7 +196,7 @@ import Testing
     #expect(clock.now.offset == .seconds(2))
   }
 
-  @Test(arguments: [true, false]) func aCancelledTaskAsksOnce(_ answer: Bool) async {
+  @Test(arguments: [true, false]) func aCancelledTaskEvaluatesOnce(_ answer: Bool) async {
     count()
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
@@ -230,7 +230,7 @@ import Testing
     beat.cancel()
   }
 
-  @Test func aTestThatNeverComesToRestIsAFailure() async throws {
+  @Test func aTestThatNeverBecomesIdleIsAFailure() async throws {
     clock.scheduler.change { $0.runaway.limits = RunawayLimits(jobs: 1_000) }
     let spin = Task { while !Task.isCancelled { await Task.yield() } }
     let issues = try await recordedIssues {
@@ -245,9 +245,9 @@ import Testing
     spin.cancel()
   }
 
-  // MARK: - Other durations, other places
+  // MARK: - Custom durations, isolation, scopes
 
-  @Test func anyDurationWillDo() async {
+  @Test func acceptsCustomDurations() async {
     let clock = TestClock<Beats>()
     Task { try await clock.sleep(for: Beats(count: 3)) }
     #expect(await clock.advance(upTo: Beats(count: 5)) { clock.now.offset == Beats(count: 3) })
@@ -255,7 +255,7 @@ import Testing
     #expect(clock.now.offset == Beats(count: 8))
   }
 
-  @MainActor @Test func theConditionIsWhereTheCallerIs() async {
+  @MainActor @Test func theConditionKeepsTheCallersIsolation() async {
     final class Model { var count = 0 }
     let model = Model()
     Task {
@@ -272,7 +272,7 @@ import Testing
     #expect(clock.now.offset == .seconds(3))
   }
 
-  /// The clock's time is that of the scope, but another clock's is its own.
+  /// In a scope, a clock that was made with a time of its own keeps that time.
   @Test func aClockOfItsOwnTimeInAScope() async throws {
     try await withVirtualTime { time in
       let clock = TestClock<Beats>()

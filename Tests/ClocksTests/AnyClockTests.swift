@@ -27,7 +27,7 @@ import Testing
     await #expect(throws: Never.self) { try await task.value }
   }
 
-  @Test func cancellationIsTheErasedClocks() async {
+  @Test func cancellationReachesTheErasedClock() async {
     let base = TestClock()
     let clock = AnyClock(base)
     let task = Task { try await clock.sleep(for: .seconds(3)) }
@@ -66,7 +66,7 @@ import Testing
     #expect(earlier.advanced(by: .seconds(1)).duration(to: earlier) == .seconds(-1))
   }
 
-  @Test func instantsOfDifferentClocksMeanNothingToEachOther() {
+  @Test func instantsOfDifferentTypesDoNotCompare() {
     let one = AnyClock(ImmediateClock()).now
     let other = AnyClock(TestClock()).now
     #expect(one != other)
@@ -75,7 +75,7 @@ import Testing
     #expect(other.duration(to: one) == .zero)
     #expect(Set([one, other]).count == 2)
 
-    // Whichever kind comes first, all of its instants do.
+    // All instants of one type come before those of the other.
     let sorted = [one, other, one.advanced(by: .seconds(9)), other.advanced(by: .seconds(-9))]
       .sorted()
     let mirrored = [other, one].sorted()

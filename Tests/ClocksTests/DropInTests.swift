@@ -1,7 +1,7 @@
 import Clocks
 import Testing
 
-/// What users of swift-clocks write compiles here, and means the same.
+/// Code that users of swift-clocks write compiles here, with the same meaning.
 @Suite struct DropInTests {
   @MainActor private final class Stopwatch {
     private let clock: any Clock<Duration>
@@ -79,16 +79,15 @@ import Testing
     let erased: any Clock<Duration> = clock
     #expect(erased.minimumResolution == .milliseconds(16))
     #expect(TestClock().minimumResolution == .zero)
-    // The clock stays exact.
     let task = Task { try await clock.sleep(for: .milliseconds(1)) }
     await clock.advance(by: .milliseconds(1))
     #expect(clock.pendingSleeps == [])
     await #expect(throws: Never.self) { try await task.value }
   }
 
-  // MARK: - An unimplemented clock that is another clock after all
+  // MARK: - An unimplemented clock with an underlying clock
 
-  @Test func anUnimplementedClockGoesOnAsTheOneItWasGiven() async throws {
+  @Test func anUnimplementedClockForwardsToItsUnderlyingClock() async throws {
     let base = TestClock(now: .init(offset: .seconds(100)))
     base.minimumResolution = .milliseconds(16)
     let clock = UnimplementedClock(base, name: "Player.clock")
@@ -119,19 +118,19 @@ import Testing
     let asked = "The clock \"ContinuousClock\" is unimplemented, but was asked for"
     #expect(issues.map(\.line) == Array(repeating: #line - 4, count: 2))
     #expect(issues.first?.message == "\(asked) its time.")
-    // The clock's own origin is where it was made.
+    // The clock's origin is the time at which it was made.
     #expect(issues.last?.message.wholeMatch(of: /.* asked for a sleep until \S+ seconds\./) != nil)
     #expect(issues.last?.message.hasPrefix(asked) == true)
   }
 
-  @Test func anUnimplementedClockIsCalledAsTheTypeOfTheOneItWasGiven() {
+  @Test func anUnimplementedClockIsNamedAfterItsUnderlyingClock() {
     #expect(UnimplementedClock(ContinuousClock()).name == "ContinuousClock")
     #expect(UnimplementedClock<Duration>().name == "UnimplementedClock")
   }
 
   // MARK: - run
 
-  @Test func runGivesUpAfterHalfASecond() async throws {
+  @Test func runStopsAfterHalfASecond() async throws {
     let clock = TestClock()
     let ticks = Task { for await _ in clock.timer(interval: .seconds(1)) {} }
     let issues = try await recordedIssues { await clock.run() }
@@ -154,7 +153,7 @@ import Testing
     await #expect(throws: Never.self) { try await task.value }
   }
 
-  @Test func aHundredThousandAndSomeWakesAreIfTheTimeIsOver() async throws {
+  @Test func moreThanAHundredThousandWakesAreEndlessAfterTheTimeout() async throws {
     let clock = TestClock()
     let count = Counted()
     let task = Task {
@@ -170,7 +169,7 @@ import Testing
   }
 }
 
-/// What is different from swift-clocks, on purpose.
+/// Deliberate differences from swift-clocks.
 @Suite struct DifferencesTests {
   @Test func aSleepUntilNowDoesNotWait() async throws {
     let clock = TestClock()
@@ -188,7 +187,7 @@ import Testing
     try await sleeper.value
   }
 
-  @Test func sleepsAreStillPendingWhenRunHasGivenUp() async throws {
+  @Test func sleepsAreStillPendingWhenRunHasStopped() async throws {
     let clock = TestClock()
     let ticks = Task { for await _ in clock.timer(interval: .seconds(1)) {} }
     _ = try await recordedIssues { await clock.run(timeout: .zero) }

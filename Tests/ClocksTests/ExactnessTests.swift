@@ -2,10 +2,10 @@ import Testing
 
 @testable import Clocks
 
-/// The promise: when `advance` returns, every task of the test has run as far as it can.
+/// When `advance` returns, every task of the test has run as far as it can.
 ///
-/// Each test puts a long way between one sleep and the next, and asserts after each advance how far
-/// it was gone. Hundreds of them run side by side, so that every thread is busy.
+/// Each test runs many jobs between one sleep and the next, and asserts its progress after each advance.
+/// Hundreds of tests run in parallel, so that every thread is busy.
 @Suite struct ExactnessTests {
   let clock = TestClock()
 
@@ -128,7 +128,7 @@ import Testing
     ticker.cancel()
   }
 
-  @Test(.repeated(100)) func everythingAtOnce() async {
+  @Test(.repeated(100)) func everythingTogether() async {
     let size = RepeatedTrait.number
     let counter = Counter()
     let (stream, source) = AsyncStream<Int>.makeStream()

@@ -3,7 +3,7 @@ import Testing
 @testable import Clocks
 
 @Suite struct GreatestMultipleTests {
-  @Test func isTheQuotientTimesTheUnit() {
+  @Test func equalsTheQuotientTimesTheUnit() {
     for unit in 1...40 {
       for limit in -3...400 {
         let expected = max(0, limit / unit) * unit
@@ -29,7 +29,7 @@ import Testing
         == Beats(count: .max - 1))
   }
 
-  @Test func comesToAnEndWithFloatingPointNumbers() {
+  @Test func terminatesWithFloatingPointNumbers() {
     #expect(
       greatestMultiple(of: Minutes(count: 0.1), notAbove: Minutes(count: 1e300)).count <= 1e300)
     #expect(
@@ -41,11 +41,11 @@ import Testing
 
   @Test func takesLogarithmicTime() async throws {
     _ = greatestMultiple(of: CountingBeats(count: 1), notAbove: CountingBeats(count: 1 << 60))
-    // 60 doublings; one of them is the answer. Each is at most an addition and two subtractions.
+    // 60 doublings, each of at most one addition and two subtractions.
     #expect(CountingBeats.additions.value <= 240)
   }
 
-  /// A million years of nanoseconds are missed: adding them up would take longer than that.
+  /// A timer of nanoseconds that misses a million years: adding the ticks would take longer.
   @Test func aTimerOfNanosecondsCatchesUp() async throws {
     let clock = ImmediateClock()
     var iterator = clock.timer(interval: .nanoseconds(3)).makeAsyncIterator()
@@ -57,7 +57,7 @@ import Testing
   }
 }
 
-/// `Beats` that count how often they are added or subtracted.
+/// A duration that counts its additions and subtractions.
 private struct CountingBeats: DurationProtocol {
   static let additions = Counted()
 

@@ -2,7 +2,7 @@ import Clocks
 import Testing
 
 @Suite struct ImmediateClockTests {
-  @Test func sleepsReturnAtOnceAndMoveTimeToTheirDeadline() async throws {
+  @Test func sleepsReturnImmediatelyAndMoveTimeToTheirDeadline() async throws {
     let clock = ImmediateClock(now: .init(offset: .seconds(5)))
     #expect(clock.now == .init(offset: .seconds(5)))
     #expect(clock.minimumResolution == .zero)

@@ -1,8 +1,8 @@
 import Clocks
 import Testing
 
-/// A file that compiles with swift-clocks as well, and passes there on a quiet machine: what stands in
-/// the migration guide as the same.
+/// Code that also compiles with swift-clocks, and passes there on a quiet machine: what the migration guide
+/// lists as unchanged.
 @Suite struct SameSpellingTests {
   @MainActor final class Model {
     private let clock: any Clock<Duration>

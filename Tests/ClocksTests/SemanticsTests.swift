@@ -41,7 +41,7 @@ import Testing
   @Test func aWokenTaskCanCancelAPeerThatIsDueAtTheSameInstant() async {
     let log = Log<String>()
     let clock = clock
-    // The first to sleep is the first to wake, so it has to know a task that is started later.
+    // The first task to sleep wakes first, so it has to receive a task that is started later.
     let peers = AsyncStream<Task<Void, Never>>.makeStream()
     Task {
       var iterator = peers.stream.makeAsyncIterator()
@@ -124,7 +124,7 @@ import Testing
 
   // MARK: - Cancel
 
-  @Test func cancelBeforeTheWaitThrowsAtOnceAndLeavesNothingBehind() async {
+  @Test func cancelBeforeTheWaitThrowsImmediatelyAndLeavesNothingBehind() async {
     let clock = clock
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
@@ -135,7 +135,7 @@ import Testing
     #expect(clock.now.offset == .zero)
   }
 
-  @Test func cancelDuringTheWaitThrowsAtOnceAndLeavesNothingBehind() async {
+  @Test func cancelDuringTheWaitThrowsImmediatelyAndLeavesNothingBehind() async {
     let log = Log<String>()
     let task = Task { [clock] in
       do {
@@ -169,14 +169,14 @@ import Testing
       sleeper.cancel()
     }
     await clock.settle()
-    // The sleeper wakes; before it runs, so does the other task, and runs first.
+    // The sleeper wakes; before it runs, the other task wakes and runs first.
     clock.scheduler.change { $0.order.chooser = LastJob() }
     await clock.advance(by: .seconds(1))
     clock.scheduler.change { $0.order.chooser = nil }
     #expect(log.all == ["returned, cancelled: true"])
   }
 
-  /// Wakes what is due first and runs what came last.
+  /// Wakes the first sleep that is due, and runs the job that was queued last.
   private final class LastJob: Chooser {
     func choose(among candidates: borrowing ScratchBuffer<Candidate>) -> Int {
       if case .sleep = candidates[0] { 0 } else { candidates.count - 1 }
@@ -185,14 +185,14 @@ import Testing
 
   // MARK: - Several advances
 
-  @Test func twoAdvancesAtOnceAreQueuedAndAddUp() async {
+  @Test func twoConcurrentAdvancesAreQueuedAndAddUp() async {
     async let first: Void = clock.advance(by: .seconds(1))
     async let second: Void = clock.advance(by: .seconds(1))
     _ = await (first, second)
     #expect(clock.now.offset == .seconds(2))
   }
 
-  @Test func aHundredAdvancesAtOnceAddUp() async {
+  @Test func aHundredConcurrentAdvancesAddUp() async {
     let log = Log<Swift.Duration>()
     Task { [clock] in
       for _ in 0..<100 {
@@ -282,7 +282,7 @@ import Testing
 
   // MARK: - The ends of the range
 
-  @Test func aSleepForEverDoesNotTrapAndIsNeverDue() async {
+  @Test func theLongestSleepDoesNotTrapAndIsNeverDue() async {
     let longest = Swift.Duration(attoseconds: .max)
     let clock = TestClock(now: .init(offset: .seconds(1)))
     let task = Task { try await clock.sleep(for: longest) }
@@ -325,9 +325,9 @@ import Testing
     #expect(log.all == ["tolerant"])
   }
 
-  // MARK: - Parallel tests are strangers
+  // MARK: - Parallel tests are independent
 
-  @Test(.repeated(50)) func clocksInParallelTestsAreStrangers() async {
+  @Test(.repeated(50)) func clocksInParallelTestsAreIndependent() async {
     let number = RepeatedTrait.number
     let log = Log<Int>()
     for _ in 0..<10 {
@@ -345,9 +345,9 @@ import Testing
     #expect(log.all == (1...10).flatMap { Array(repeating: $0, count: 10) })
   }
 
-  // MARK: - Work elsewhere
+  // MARK: - External work
 
-  @Test func workElsewhereIsNotSeenAndCanBeWaitedFor() async throws {
+  @Test func externalWorkIsNotSeenAndCanBeAwaited() async throws {
     let clock = clock
     let mayBegin = Counted()
     onAThread {

@@ -6,7 +6,7 @@ import Testing
 @testable import Clocks
 
 @Suite struct SleepRegistrationTests {
-  @Test func everySleepComesInTheOrderOfRegistration() async {
+  @Test func sleepsAppearInTheOrderOfRegistration() async {
     let clock = TestClock()
     var sleeps = clock.sleepRegistrations().makeAsyncIterator()
     let retry = Task(name: "retry") {
@@ -41,7 +41,7 @@ import Testing
     await #expect(throws: Never.self) { try await task.value }
   }
 
-  @Test func aSleepThatDoesNotWaitDoesNotCome() async throws {
+  @Test func aSleepThatDoesNotWaitDoesNotAppear() async throws {
     let clock = TestClock()
     var sleeps = clock.sleepRegistrations().makeAsyncIterator()
     try await clock.sleep(for: .zero)
@@ -52,7 +52,7 @@ import Testing
     try await task.value
   }
 
-  @Test func aCancelledSleepHasCome() async {
+  @Test func aCancelledSleepAppears() async {
     let clock = TestClock()
     var sleeps = clock.sleepRegistrations().makeAsyncIterator()
     let task = Task { try await clock.sleep(for: .seconds(1)) }
@@ -63,7 +63,7 @@ import Testing
     #expect(await sleeps.next()?.deadline.offset == .seconds(1))
   }
 
-  @Test func allStreamsGetEverythingFromTheirBeginningOn() async throws {
+  @Test func eachStreamReceivesEachSleepFromItsBeginning() async throws {
     let clock = TestClock()
     var early = clock.sleepRegistrations().makeAsyncIterator()
     let first = Task { try await clock.sleep(for: .seconds(1)) }
@@ -106,7 +106,7 @@ import Testing
     _ = stream
   }
 
-  @Test func inAScopeTheSleepsOfTheRuntimesClocksCome() async throws {
+  @Test func inAScopeSleepsOnTheRuntimesClocksAppear() async throws {
     try await withVirtualTime { time in
       var sleeps = time.clock.sleepRegistrations().makeAsyncIterator()
       let task = Task(name: "poll") {
@@ -121,9 +121,8 @@ import Testing
     }
   }
 
-  /// Many tests may have begun just now, and the pool runs jobs in their order: what is on its way is
-  /// waited for, though the limit passes meanwhile.
-  @Test(.blocksAThread) func waitForSleepsGivesTheirTurnToThoseWhoAreReady() async throws {
+  /// Jobs that are queued on a busy pool get a thread before the limit ends the wait.
+  @Test(.blocksAThread) func waitForSleepsWaitsForJobsThatAreReady() async throws {
     let clock = TestClock()
     let pool = BusyPool()
     pool.keepBusy(for: 0.8)
@@ -134,11 +133,11 @@ import Testing
   }
 }
 
-/// Takes all threads of the pool.
+/// Blocks all threads of the pool.
 private final class BusyPool: Sendable {
   private let isOver = Atomic(false)
 
-  /// In circles: in place of a thread that is blocked the pool gets another one.
+  /// Busy loops, because the pool starts another thread in place of a blocked one.
   func keepBusy(for seconds: Double) {
     let begun = DispatchSemaphore(value: 0)
     let count = ProcessInfo.processInfo.activeProcessorCount
@@ -155,7 +154,7 @@ private final class BusyPool: Sendable {
     begun.wait()
   }
 
-  /// Runs `body` on a thread that is no test's, and blocks until it has run.
+  /// Runs `body` on a thread outside every test, and blocks until it has run.
   func sync<Result: Sendable>(_ body: @escaping @Sendable () -> Result) -> Result {
     let result = Mutex<Result?>(nil)
     let hasRun = DispatchSemaphore(value: 0)

@@ -3,11 +3,11 @@ import Testing
 
 @testable import Clocks
 
-/// The methods of `TestClock` that the table of semantics does not name, one by one.
+/// The methods of `TestClock` that the table of semantics does not cover.
 @Suite struct TestClockTests {
   let clock = TestClock()
 
-  @Test func advanceToNextSleepWakesWhatIsDueThenAndSaysWhen() async {
+  @Test func advanceToNextSleepWakesDueSleepsAndReturnsTheDeadline() async {
     let log = Log<Int>()
     for seconds in [2, 1, 2] {
       Task { [clock] in
@@ -56,7 +56,7 @@ import Testing
     task.cancel()
   }
 
-  @Test func theTimeThatOthersHaveTheThreadsDoesNotCountForRun() async throws {
+  @Test func timeWithoutAThreadDoesNotCountForRun() async throws {
     let clock = clock
     let task = Task {
       for wake in 1...100 {
@@ -131,7 +131,7 @@ import Testing
     for task in tasks { task.cancel() }
   }
 
-  @Test func anyKindOfDurationWillDo() async {
+  @Test func acceptsCustomDurations() async {
     struct Beats: DurationProtocol, Hashable {
       var count: Int
       static let zero = Beats(count: 0)
@@ -152,6 +152,53 @@ import Testing
     }
     await clock.advance(by: Beats(count: 9))
     #expect(log.all == [11, 15])
+  }
+
+  @Test func customDurationsTakeAllTurnsOfASleep() async throws {
+    let clock = TestClock<Minutes>()
+    var registrations = clock.sleepRegistrations().makeAsyncIterator()
+    await clock.advance(by: Minutes(count: 1))
+    try await clock.sleep(until: .init(offset: Minutes(count: 1)))
+    let sleeper = Task {
+      try await clock.sleep(until: .init(offset: Minutes(count: 2.5)), tolerance: Minutes(count: 1))
+    }
+    let other = Task { try await clock.sleep(for: Minutes(count: 1)) }
+    try await clock.waitForSleeps(atLeast: 2)
+    #expect(await registrations.next()?.deadline.offset == Minutes(count: 2.5))
+    #expect(await registrations.next()?.deadline.offset == Minutes(count: 2))
+    #expect(clock.pendingSleeps.map(\.tolerance) == [nil, Minutes(count: 1)])
+    #expect(clock.pendingSleeps.map(\.number) == [1, 0])
+    other.cancel()
+    await #expect(throws: CancellationError.self) { try await other.value }
+    #expect(await clock.advanceToNextSleep()?.offset == Minutes(count: 2.5))
+    try await sleeper.value
+    await clock.run()
+    #expect(clock.now.offset == Minutes(count: 2.5))
+    let cancelled = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await clock.sleep(until: .init(offset: Minutes(count: 1)))
+    }
+    await #expect(throws: CancellationError.self) { try await cancelled.value }
+    clock.checkInvariants()
+  }
+
+  /// A thread may cancel a task between its check for cancellation and the registration of its sleep.
+  @Test(arguments: [true, false])
+  func aSleepThatIsCancelledBeforeItIsRegisteredThrows(_ isFast: Bool) async {
+    let clock = clock
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      let sleep = StandardDurationSleep(
+        virtualClock: clock.virtualClock, deadline: .seconds(1), tolerance: nil, isOwn: true)
+      if isFast, clock.scheduler.usesFastWay {
+        try await clock.scheduler.sleep(sleep)
+      } else {
+        try await clock.scheduler.sleepOnNoActor(sleep)
+      }
+    }
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(clock.pendingSleeps.isEmpty)
+    clock.checkInvariants()
   }
 
   @Test func clocksAreTheirOwnIdentity() {
@@ -180,7 +227,7 @@ import Testing
 
   // MARK: - waitForSleeps
 
-  @Test func waitForSleepsReturnsAtOnceWhenTheyAreThere() async throws {
+  @Test func waitForSleepsReturnsImmediatelyIfEnoughArePending() async throws {
     let clock = clock
     let tasks = (0..<3).map { _ in Task { try await clock.sleep(for: .seconds(1)) } }
     await clock.settle()
@@ -190,7 +237,7 @@ import Testing
     for task in tasks { task.cancel() }
   }
 
-  @Test func waitForSleepsThrowsWhenTheyDoNotComeInTime() async throws {
+  @Test func waitForSleepsThrowsAfterTheTimeout() async throws {
     let clock = clock
     let task = Task { try await clock.sleep(for: .seconds(1)) }
     await clock.settle()
@@ -229,7 +276,7 @@ import Testing
   }
 }
 
-/// Tests that never come to rest.
+/// Tests that never become idle.
 @Suite struct RunawayTests {
   @Test func aTaskThatYieldsForEverIsAFailureThatNamesIt() async {
     let clock = TestClock()
@@ -259,7 +306,7 @@ import Testing
       ])
   }
 
-  @Test func settleGivesUpToo() async {
+  @Test func settleStopsToo() async {
     let clock = TestClock()
     clock.scheduler.change { $0.runaway.limits = RunawayLimits(jobs: 1_000) }
     let task = Task { while !Task.isCancelled { await Task.yield() } }
@@ -288,8 +335,8 @@ import Testing
 
 /// A clock that is used by the tasks of another test.
 @Suite struct ForeignUseTests {
-  @Test func aSleepOfAnotherTestsTaskIsAFailureOnce() async {
-    // Each of these tasks stands for a test: it makes a clock of its own.
+  @Test func aSleepByATaskOfAnotherTestIsAFailureOnce() async {
+    // Each of these tasks stands for a test: it makes its own clock.
     let line: UInt = #line + 3
     let failures = Log<String>()
     await withKnownIssue {
@@ -314,7 +361,7 @@ import Testing
       ])
   }
 
-  @Test func anAdvanceByAnotherTestsTaskIsAFailure() async {
+  @Test func anAdvanceByATaskOfAnotherTestIsAFailure() async {
     let line: Int = #line + 3
     await withKnownIssue {
       await withClockOfATask { clock in
@@ -326,7 +373,7 @@ import Testing
     }
   }
 
-  /// No other test is to blame if whoever made the clock is over.
+  /// The task that made the clock is over, so no other test is the cause.
   @Test func twoClocksThatWereMadeApartAreAFailureOnce() async {
     let line: UInt = #line + 1
     let clock = await Task { TestClock() }.value

@@ -3,11 +3,11 @@ import XCTest
 
 @testable import Clocks
 
-/// What concerns XCTest: it makes every case's properties before the first test, outside any task.
+/// XCTest creates the properties of every test case before the first test, outside any task.
 final class TestClockXCTests: XCTestCase {
   let clock = TestClock()
 
-  func testAPropertySpeaksForTheWholeProcess() async {
+  func testAClockInAPropertyIsProcessWide() async {
     let log = Log<Int>()
     let clock = clock
     let ticker = Task {
@@ -104,7 +104,7 @@ final class TestClockXCTests: XCTestCase {
   }
 }
 
-/// `setUp`, the test and `tearDown` are tasks of their own.
+/// `setUp`, the test and `tearDown` run in different tasks.
 final class TestClockInSetUpXCTests: XCTestCase {
   var clock: TestClock<Duration>!
 
@@ -127,10 +127,11 @@ final class TestClockInSetUpXCTests: XCTestCase {
   }
 }
 
-/// What becomes of that clock depends on whether there is another one, such as a case's property,
-/// that speaks for the whole process: so here there is none.
+/// A clock that is made in `setUp`, in a process without a process-wide owner.
+///
+/// With a clock in a property of a test case, the result would depend on that clock.
 final class OnlyClockInSetUpXCTests: XCTestCase {
-  func testAClockMadeInSetUpIsTheProcessesOnlyOne() async throws {
+  func testAClockMadeInSetUpIsTheOnlyOneOfTheProcess() async throws {
     let child = try await ChildProcess.runXCTest(
       "TestClockInSetUpXCTests/testAClockMadeInSetUp", environment: [:])
     XCTAssertEqual(child.exitCode, 0, "\(child)")
@@ -139,9 +140,9 @@ final class OnlyClockInSetUpXCTests: XCTestCase {
   }
 }
 
-/// The property of one test case leaves the tests of other classes alone.
+/// A clock in a property of one test case does not affect the tests of other classes.
 final class BystanderXCTests: XCTestCase {
-  /// One that any scheduler which owns this test's tasks would keep from ending.
+  /// A loop that would never end on a scheduler.
   func testCancelsAnEndlessLoop() async {
     let started = expectation(description: "started")
     let task = Task {
@@ -160,7 +161,7 @@ final class BystanderXCTests: XCTestCase {
   }
 }
 
-/// Has a clock in a property, and a test that uses it.
+/// A test case with a clock in a property.
 final class AlongsideXCTests: XCTestCase {
   let clock = TestClock()
 
@@ -170,10 +171,9 @@ final class AlongsideXCTests: XCTestCase {
   }
 }
 
-/// What one class has in a property does not change what another one may do, in a process that runs these
-/// two and nothing else.
+/// A clock in a property of one class does not affect another class, in a process that runs only these two.
 final class TwoClassesXCTests: XCTestCase {
-  func testAClassThatHasNeverHeardOfClocksIsLeftAlone() async throws {
+  func testAClassWithoutClocksIsNotAffected() async throws {
     let tests = ["testCancelsAnEndlessLoop", "testBlocksAThreadUntilAnotherTaskHasRun"]
     for test in tests {
       let child = try await ChildProcess.runXCTest(
@@ -183,18 +183,18 @@ final class TwoClassesXCTests: XCTestCase {
       let passed = child.standardOutput.lines(containing: " passed (").map {
         $0.split(separator: "'")[1]
       }
-      // In this order: the clock has been used when the other class begins.
+      // In this order, so that the clock has been used when the other class begins.
       XCTAssertEqual(
         passed, ["AlongsideXCTests.testAdvances", "BystanderXCTests.\(test)"], "\(child)")
     }
   }
 }
 
-/// Runs after the tests of a case with a clock in a property, and before others.
+/// Runs between a test case with a clock in a property and other test cases.
 final class BystandersXCTests: XCTestCase {
   let clock = TestClock()
 
-  /// Exact although the clock was made before the test, and the task before the clock was used.
+  /// The clock was made before the test, and the task before the clock was used.
   func testIsExactFromItsFirstUseOn() async {
     for _ in 0..<50 {
       let log = Log<Int>()

@@ -3,7 +3,7 @@ import Testing
 @testable import Clocks
 
 @Suite struct TimerTests {
-  /// The ticks that a task has received, in seconds from the origin of its clock.
+  /// The ticks that a task has received, in seconds since the origin of its clock.
   private actor Ticks {
     private(set) var seconds: [Double] = []
     private(set) var hasEnded = false
@@ -63,7 +63,7 @@ import Testing
     task.cancel()
   }
 
-  @Test func missedTicksAreOneWithTheLatestOfThem() async {
+  @Test func missedTicksAreMergedIntoTheLatest() async {
     let clock = TestClock()
     let ticks = Ticks()
     let received = Ticks()
@@ -132,7 +132,7 @@ import Testing
     #expect(count == 0)
   }
 
-  @Test func onceEndedItStaysEnded() async {
+  @Test func staysEnded() async {
     let clock = FailingClock()
     var iterator = clock.timer(interval: .seconds(1)).makeAsyncIterator()
     #expect(await iterator.next() == nil)
@@ -159,7 +159,7 @@ import Testing
     #expect(clock.now.offset == .zero)
   }
 
-  @Test func anIntervalThatIsNoNumberIsNotPositive() async throws {
+  @Test func anIntervalThatIsNotANumberIsNotPositive() async throws {
     let clock = ImmediateClock<Minutes>()
     let issues = try await recordedIssues {
       for await _ in clock.timer(interval: Minutes(count: .nan)) { Issue.record("a tick") }

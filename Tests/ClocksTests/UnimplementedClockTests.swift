@@ -37,7 +37,7 @@ import Testing
       ])
   }
 
-  @Test func goesOnAsAnImmediateClock() async throws {
+  @Test func continuesAsAnImmediateClock() async throws {
     let clock = UnimplementedClock(now: .init(offset: Beats(count: 2)))
     let issues = try await recordedIssues {
       try await clock.sleep(for: Beats(count: 5))
@@ -64,7 +64,7 @@ import Testing
     #expect(issues.count == 2)
   }
 
-  @Test func makingOneIsNoUse() async throws {
+  @Test func creatingOneIsNotAUse() async throws {
     let issues = try await recordedIssues {
       let clock: any Clock<Duration> = .unimplemented()
       _ = clock

@@ -101,7 +101,7 @@ private final class Box<Value>: @unchecked Sendable {
       #expect(time.clock.pendingSleeps.isEmpty)
       #expect(time.now.offset == .seconds(1))
       #expect(await time.advanceToNextSleep() == nil)
-      // The classic race for a timeout: the loser's sleep must not be passed through.
+      // A race against a timeout: time must not jump to the deadline of the loser.
       try await withThrowingTaskGroup { group in
         group.addTask { try await Task.sleep(for: .seconds(2)) }
         group.addTask { try await Task.sleep(for: .seconds(500)) }
@@ -127,8 +127,9 @@ private final class Box<Value>: @unchecked Sendable {
     #expect(canary == nil)
   }
 
-  /// A thread that cancels a task between the beginning of its sleep and its suspension: the task
-  /// goes on at once, and nobody is told that the sleep is over.
+  /// Thread A begins a sleep; thread B cancels its task before thread A suspends it.
+  ///
+  /// The task continues immediately, and the runtime does not report the end of the sleep.
   @Test func aSleepThatIsCancelledBeforeTheTaskIsSuspendedLeavesNothingBehind() async throws {
     let log = Log<String>()
     try await withVirtualTime(autoAdvance: false) { time in
@@ -149,7 +150,7 @@ private final class Box<Value>: @unchecked Sendable {
     #expect(log.all == ["the sleep's job has run"])
   }
 
-  /// The same, by chance.
+  /// Threads cancel sleeps at random moments.
   @Test func threadsCancelSleepsAtAnyMoment() async throws {
     try await withVirtualTime(autoAdvance: false) { time in
       for round in 1...5_000 {
@@ -224,7 +225,7 @@ private final class Box<Value>: @unchecked Sendable {
     #expect(log.all == ["inner over", "other at 1.0 seconds"])
   }
 
-  @Test func aTestWithAClockMayHaveAScope() async throws {
+  @Test func aTestWithAClockMayOpenAScope() async throws {
     let clock = TestClock()
     let log = Log<String>()
     let ticker = Task {
@@ -238,7 +239,7 @@ private final class Box<Value>: @unchecked Sendable {
     try await ticker.value
   }
 
-  @Test(.repeated(200)) func scopesSideBySideDoNotMeet() async throws {
+  @Test(.repeated(200)) func parallelScopesDoNotAffectEachOther() async throws {
     let number = RepeatedTrait.number
     try await withVirtualTime { time in
       let counter = Counter()
@@ -257,7 +258,7 @@ private final class Box<Value>: @unchecked Sendable {
     }
   }
 
-  @Test func realWorkIsHeldFor() async throws {
+  @Test func timeDoesNotJumpDuringHolding() async throws {
     try await withVirtualTime { time in
       let ticker = Task { try await Task.sleep(for: .seconds(3600)) }
       await time.holding { await realTimePasses(0.02) }
@@ -351,7 +352,7 @@ private final class Box<Value>: @unchecked Sendable {
     }
   }
 
-  // MARK: - When something is wrong
+  // MARK: - Failures
 
   @Test func aScopeThatIsStuckIsAFailure() async throws {
     let failures = Log<String>()
@@ -379,12 +380,12 @@ private final class Box<Value>: @unchecked Sendable {
       ])
   }
 
-  @Test func aScopeThatIsStuckAndCannotBeCancelledSaysSoWhileItRuns() async throws {
+  @Test func aStuckScopeThatIgnoresCancellationIsReportedWhileItRuns() async throws {
     let reports = Log<String>()
     let (stream, source) = AsyncStream<Int>.makeStream()
     let report = { @Sendable (text: String) in
       reports.add(text)
-      // Nothing else would end it.
+      // Only this ends the loop.
       source.finish()
     }
     let options = ScopeOptions(stuckAfter: .milliseconds(20))
@@ -409,7 +410,7 @@ private final class Box<Value>: @unchecked Sendable {
         let isBusy = DispatchSemaphore(value: 0)
         onAThread {
           Task.detached {
-            // A job that makes this detached task a test that is busy for longer than the grace.
+            // This job makes the detached task a test that is busy for longer than the limit.
             let clock = TestClock()
             isBusy.signal()
             _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 0.4)
@@ -423,7 +424,7 @@ private final class Box<Value>: @unchecked Sendable {
     #expect(reports.all == [])
   }
 
-  @Test func aVirtualSleepInWhatHoldsTimeIsAFailure() async throws {
+  @Test func aVirtualSleepWithinHoldingIsAFailure() async throws {
     let reports = Log<String>()
     let options = ScopeOptions(heldFor: .milliseconds(50))
     await #expect(throws: CancellationError.self) {
@@ -444,7 +445,7 @@ private final class Box<Value>: @unchecked Sendable {
         """) == true)
   }
 
-  @Test func whatHoldsTimeMayTakeLongAsLongAsNothingSleeps() async throws {
+  @Test func holdingMayTakeLongIfNothingSleeps() async throws {
     let reports = Log<String>()
     let options = ScopeOptions(heldFor: .milliseconds(20))
     try await VirtualTime(options, at: .here(), record: reports.add).run { time in
@@ -453,7 +454,7 @@ private final class Box<Value>: @unchecked Sendable {
     #expect(reports.all == [])
   }
 
-  @Test func aScopeInWhichNobodyMovesTimeIsAFailure() async throws {
+  @Test func aScopeInWhichNoTaskMovesTimeIsAFailure() async throws {
     let failures = Log<String>()
     await withKnownIssue {
       try? await withVirtualTime(autoAdvance: false, stuckAfter: .milliseconds(50)) { _ in

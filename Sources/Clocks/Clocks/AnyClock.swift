@@ -1,8 +1,7 @@
-/// Any clock of which no more is known than how it measures durations.
+/// A type-erased clock, with instants that can be stored.
 ///
-/// For a type that is given its clock but shall not be generic over it, and that has to *keep*
-/// instants: an `any Clock<Duration>` can be slept on, but its instants have no type to store them
-/// as.
+/// For a type that receives its clock, is not generic over it, and *keeps* instants: an
+/// `any Clock<Duration>` can sleep, but its instants have no type in which they could be stored.
 ///
 /// ```swift
 /// actor Session {
@@ -34,37 +33,33 @@
 /// }
 /// ```
 ///
-/// ## What is guaranteed
+/// ## Guarantees
 ///
-/// Every call goes to the clock that was erased, and cancellation, order and exactness are that
-/// clock's. Instants of two erasures of the same clock are as good as each other: they compare, and
-/// one can be slept until on the other. Erasing an erased clock adds nothing.
+/// Every call is forwarded to the erased clock, which determines cancellation, order and exactness.
+/// Instants of two erasures of the same clock are interchangeable. Erasing an erased clock adds nothing.
 ///
 /// ## Instants of different clocks
 ///
-/// They mean nothing to each other, and nothing traps. If they are of different types, a
-/// `ContinuousClock`'s and a ``TestClock``'s for instance, they are never equal; they have an
-/// order, so that collections of them can be sorted, but it says nothing about time; the duration
-/// from one to the other is zero; and a sleep until such an instant throws ``IncompatibleInstantError``.
-/// If they are of the same type, two ``TestClock``s' for instance, they compare as that type has
-/// it.
+/// No operation traps. Instants of different types, such as those of a `ContinuousClock` and of a
+/// ``TestClock``, are never equal. They have an arbitrary order, so that collections of them can be sorted.
+/// The duration from one to the other is zero, and a sleep until one throws ``IncompatibleInstantError``.
+/// Instants of the same type, such as those of two ``TestClock``s, compare as that type defines.
 ///
 /// ## Cost
 ///
-/// O(1) more than the clock's own, for each call: a call through an existential. Instants of up to
-/// three words are stored without an allocation; those of the standard library and of this package
-/// are.
+/// Each call costs one call through an existential more than the clock's own, which is O(1). Instants of up
+/// to three words, such as those of the standard library and of this package, need no allocation.
 public struct AnyClock<Duration: DurationProtocol & Hashable>: Clock {
-  /// A point in the time of the erased clock.
+  /// A point in the erased clock's time.
   public struct Instant: InstantProtocol {
     fileprivate let base: any InstantProtocol<Duration>
 
-    /// The instant that is `duration` later, by the erased clock's arithmetic.
+    /// Returns the instant that is `duration` later, by the erased clock's arithmetic. O(1).
     public func advanced(by duration: Duration) -> Self {
       Self(base: base.advanced(by: duration))
     }
 
-    /// How much later `other` is than this instant; zero if it is another kind of clock's.
+    /// Returns how much later `other` is; zero if the types of the instants differ. O(1).
     public func duration(to other: Self) -> Duration {
       func duration<Base: InstantProtocol<Duration>>(from base: Base) -> Duration {
         guard let other = other.base as? Base else { return .zero }
@@ -73,7 +68,7 @@ public struct AnyClock<Duration: DurationProtocol & Hashable>: Clock {
       return duration(from: base)
     }
 
-    /// Whether both are the same instant, of the same kind of clock.
+    /// Returns whether the types and the instants are equal. O(1).
     public static func == (lhs: Self, rhs: Self) -> Bool {
       func isEqual<Base: InstantProtocol<Duration>>(_ base: Base) -> Bool {
         base == rhs.base as? Base
@@ -81,12 +76,13 @@ public struct AnyClock<Duration: DurationProtocol & Hashable>: Clock {
       return isEqual(lhs.base)
     }
 
-    /// Whether the left instant is earlier. If they are of different kinds of clocks: whether it
-    /// comes first in an order that says nothing about time, and holds for this process only.
+    /// Returns whether the left instant is earlier. O(1).
+    ///
+    /// Instants of different types have an arbitrary order, which holds in this process only.
     public static func < (lhs: Self, rhs: Self) -> Bool {
       func isLess<Base: InstantProtocol<Duration>>(_ base: Base) -> Bool {
         guard let other = rhs.base as? Base else {
-          // Any order of the types will do, as long as it is one: `<` has to be transitive.
+          // `<` has to be transitive, so the types need an order, whichever it is.
           return ObjectIdentifier(Base.self) < ObjectIdentifier(type(of: rhs.base))
         }
         return base < other
@@ -94,7 +90,7 @@ public struct AnyClock<Duration: DurationProtocol & Hashable>: Clock {
       return isLess(lhs.base)
     }
 
-    /// Feeds what makes the instant equal to another into `hasher`.
+    /// Hashes the erased instant. O(1).
     public func hash(into hasher: inout Hasher) {
       base.hash(into: &hasher)
     }
@@ -118,11 +114,13 @@ public struct AnyClock<Duration: DurationProtocol & Hashable>: Clock {
 
   /// Sleeps on the erased clock.
   ///
+  /// Cancellation and cost are those of the erased clock.
+  ///
   /// - Parameters:
-  ///   - deadline: When to go on: an instant of this clock.
-  ///   - tolerance: How much later that may be, if the erased clock honours it.
-  /// - Throws: `CancellationError`, or whatever the erased clock throws, if the task is cancelled;
-  ///   ``IncompatibleInstantError`` if the deadline is another kind of clock's.
+  ///   - deadline: The instant at which the sleep ends.
+  ///   - tolerance: How much later it may end, if the erased clock supports that.
+  /// - Throws: The erased clock's error. With a deadline of another type, ``IncompatibleInstantError``, or
+  ///   `CancellationError` if the task is cancelled.
   public nonisolated(nonsending) func sleep(
     until deadline: Instant, tolerance: Duration? = nil
   ) async throws {
@@ -145,12 +143,12 @@ extension AnyClock.Instant: CustomStringConvertible {
   public var description: String { "\(base)" }
 }
 
-/// A task was to sleep on an ``AnyClock`` until an instant of a different kind of clock.
+/// The error of a sleep on an ``AnyClock`` until an instant of another type.
 public struct IncompatibleInstantError: Error, Hashable, CustomStringConvertible {
-  /// Makes the error, for a test that expects it.
+  /// Creates the error, for a test that expects it.
   public init() {}
 
-  /// What went wrong, in a sentence.
+  /// A sentence that describes the error.
   public var description: String {
     "A clock cannot sleep until an instant of another kind of clock."
   }
@@ -158,3 +156,49 @@ public struct IncompatibleInstantError: Error, Hashable, CustomStringConvertible
 
 @available(*, deprecated, renamed: "IncompatibleInstantError")
 public typealias ForeignInstantError = IncompatibleInstantError
+
+// MARK: - Arithmetic
+
+/// An instant with operators, as the instants of the standard library have them.
+///
+/// The instants of this package's clocks conform.
+///
+/// ```swift
+/// let deadline = clock.now + .seconds(30)
+/// let left = deadline - clock.now
+/// ```
+///
+/// The operators call `advanced(by:)` and `duration(to:)`, with their results at the ends of the range. All
+/// are O(1).
+public protocol ArithmeticInstant: InstantProtocol {}
+
+extension ArithmeticInstant {
+  /// Returns the instant that is `duration` later.
+  public static func + (instant: Self, duration: Duration) -> Self {
+    instant.advanced(by: duration)
+  }
+
+  /// Returns the instant that is `duration` earlier.
+  public static func - (instant: Self, duration: Duration) -> Self {
+    instant.advanced(by: .zero - duration)
+  }
+
+  /// Returns how much later the left instant is than the right one.
+  public static func - (later: Self, earlier: Self) -> Duration {
+    earlier.duration(to: later)
+  }
+
+  /// Moves the instant to one that is `duration` later.
+  public static func += (instant: inout Self, duration: Duration) {
+    instant = instant + duration
+  }
+
+  /// Moves the instant to one that is `duration` earlier.
+  public static func -= (instant: inout Self, duration: Duration) {
+    instant = instant - duration
+  }
+}
+
+extension TestClock.Instant: ArithmeticInstant {}
+extension ImmediateClock.Instant: ArithmeticInstant {}
+extension AnyClock.Instant: ArithmeticInstant {}

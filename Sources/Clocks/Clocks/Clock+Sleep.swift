@@ -3,8 +3,8 @@ import ClocksSupport
 extension Clock where Duration == Swift.Duration {
   /// Suspends the current task for a number of nanoseconds, measured by this clock.
   ///
-  /// It has the type of `Task.sleep(nanoseconds:)`, so that a model need not know about clocks to
-  /// be tested with one:
+  /// It has the type of `Task.sleep(nanoseconds:)`, so that code which takes a sleep function can be tested
+  /// with a clock:
   ///
   /// ```swift
   /// struct Typewriter {
@@ -28,10 +28,10 @@ extension Clock where Duration == Swift.Duration {
   /// }
   /// ```
   ///
-  /// No number traps on the clocks of the standard library and of this package: the greatest is
-  /// some 585 years. Zero returns at once. The cost is that of the clock's own sleep.
+  /// No number traps on the clocks of the standard library and of this package: the greatest is about 585
+  /// years. With zero, the call returns immediately. The cost is that of the clock's own sleep.
   ///
-  /// - Throws: `CancellationError` if the task is cancelled, before the call or while it sleeps.
+  /// - Throws: `CancellationError` if the task is cancelled, before the call or during the sleep.
   public nonisolated(nonsending) func sleep(nanoseconds: UInt64) async throws {
     try Task.checkCancellation()
     try await sleep(until: now.advanced(by: .nanoseconds(nanoseconds)), tolerance: nil)
@@ -43,24 +43,24 @@ extension Clock where Duration == Swift.Duration {
   /// var sleep: @Sendable (Double) async throws -> Void = ContinuousClock().sleep(seconds:)
   /// ```
   ///
-  /// Nothing traps on the clocks of the standard library and of this package:
+  /// No number traps on the clocks of the standard library and of this package:
   ///
-  /// | seconds | then |
+  /// | seconds | effect |
   /// |---|---|
-  /// | zero or negative | the sleep is one until `now`: it returns at once |
-  /// | infinite, or more than some 146 thousand million years | it sleeps that long: for ever |
-  /// | not a number | it throws ``InvalidDurationError`` |
+  /// | zero or negative | sleeps until `now`, which returns immediately |
+  /// | infinite, or more than 146 thousand million years | sleeps for 146 thousand million years |
+  /// | not a number | throws ``InvalidDurationError`` |
   ///
-  /// Cancellation is checked before any of this. The cost is that of the clock's own sleep.
+  /// Cancellation is checked first. The cost is that of the clock's own sleep.
   ///
-  /// - Throws: `CancellationError` if the task is cancelled, before the call or while it sleeps;
+  /// - Throws: `CancellationError` if the task is cancelled, before the call or during the sleep;
   ///   ``InvalidDurationError`` if `seconds` is not a number.
   public nonisolated(nonsending) func sleep(seconds: Double) async throws {
     try Task.checkCancellation()
-    // Thrown and not recorded: a function that takes the caller's line besides the seconds could
-    // not stand in for a closure.
+    // Thrown and not recorded: with parameters for the caller's line, the function would not have the type of
+    // the closure above.
     guard !seconds.isNaN else { throw InvalidDurationError() }
-    // Compared as numbers, because the conversion traps where the number is out of range.
+    // Compared as numbers, because the conversion of a number out of range traps.
     let duration: Duration =
       if seconds <= 0 {
         .zero
@@ -73,11 +73,11 @@ extension Clock where Duration == Swift.Duration {
   }
 }
 
-/// A task was to sleep for a time that is not a number.
+/// The error of a sleep for a number of seconds that is not a number.
 public struct InvalidDurationError: Error, Hashable, CustomStringConvertible {
-  /// Makes the error, for a test that expects it.
+  /// Creates the error, for a test that expects it.
   public init() {}
 
-  /// What went wrong, in a sentence.
+  /// A sentence that describes the error.
   public var description: String { "A task cannot sleep for a time that is not a number." }
 }

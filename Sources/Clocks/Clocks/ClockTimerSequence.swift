@@ -1,5 +1,5 @@
 extension Clock {
-  /// The clock's ticks, one each `interval`, as an asynchronous sequence.
+  /// Returns an asynchronous sequence of ticks, one each `interval`.
   ///
   /// ```swift
   /// actor TeaTimer<C: Clock<Duration>> {
@@ -31,44 +31,38 @@ extension Clock {
   /// }
   /// ```
   ///
-  /// ## What is guaranteed
+  /// ## Guarantees
   ///
-  /// The ticks are the instants start + k x interval for k = 1, 2, 3 and so on, where the start is
-  /// the clock's time at the first call of an iterator's `next()`: a timer that nobody waits for
-  /// does not run, and each iterator has a start of its own. A tick's instant is computed from the
-  /// one before and never from the time at which a task happened to be woken, so the timer does not
-  /// drift.
+  /// The ticks are the instants start + k x interval for k = 1, 2, 3 and so on. The start is the clock's time
+  /// at the first call of `next()`, separately for each iterator. Each tick is computed from the tick before,
+  /// not from the time at which the task woke, so the timer does not drift.
   ///
-  /// `next()` returns the latest tick that is due, or waits for the first one that will be. Ticks
-  /// that nobody was there to receive are not made up for: they are one with the latest of them.
+  /// `next()` returns the latest tick that is due, or waits for the next one. Missed ticks are merged into
+  /// the latest one.
   ///
-  /// ## Cancellation, and the end
+  /// ## Cancellation and end
   ///
-  /// The sequence ends, and throws nothing, when the task is cancelled, at once if it is waiting
-  /// for a tick; when the clock's sleep throws anything else; and when the next tick is beyond the
-  /// last instant that the clock has. Until then it goes on.
+  /// The sequence ends without an error when the task is cancelled, immediately if it waits for a tick. It
+  /// also ends when the clock's sleep throws another error, and when the next tick is beyond the clock's last
+  /// instant.
   ///
-  /// ## An interval that is not positive
+  /// ## Invalid intervals
   ///
-  /// It makes the running test fail, at the line of this call, and the sequence is empty. Where no
-  /// test is running the failure is a line on standard error. An interval of more than some 146
-  /// thousand million years is taken as that long.
+  /// An interval that is not positive makes the running test fail at the line of this call, and the sequence
+  /// is empty. Outside a test, the failure is a line on standard error. An interval of more than 146 thousand
+  /// million years is shortened to that.
   ///
   /// ## Cost
   ///
-  /// A sleep of the clock for each tick, and O(log n) additions if n ticks were missed: a timer of
-  /// nanoseconds may find that its task was away for a day.
+  /// One sleep of the clock for each tick, and O(log n) additions after n missed ticks.
   ///
-  /// That missed ticks become one, and that the timer does not drift, is how the timers of Dispatch
-  /// and of Go behave; swift-async-algorithms gave such a sequence its shape.
+  /// The timers of Dispatch and of Go also merge missed ticks and do not drift. The type of the sequence
+  /// follows swift-async-algorithms.
   ///
   /// - Parameters:
   ///   - interval: The time from one tick to the next.
-  ///   - tolerance: How much later a tick may come, if the clock honours that. It does not add up.
-  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
-  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
-  ///   - line: The line at which a failure is recorded.
-  ///   - column: The column at which a failure is recorded.
+  ///   - tolerance: How much later a tick may come, if the clock supports that. It does not accumulate.
+  ///   - fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
   public func timer(
     interval: Duration,
     tolerance: Duration? = nil,
@@ -77,7 +71,7 @@ extension Clock {
     line: UInt = #line,
     column: UInt = #column
   ) -> ClockTimerSequence<Self> {
-    // Asked in this way, the question also finds an interval that compares with nothing.
+    // This form of the condition also rejects an interval that is not a number.
     guard interval > .zero else {
       recordFailure(
         ClockFailure.intervalNotPositive("\(interval)"),
@@ -90,7 +84,7 @@ extension Clock {
 }
 
 extension Clock where Duration: Hashable {
-  /// The ticks of an `any Clock<Duration>`, one each `interval`, as an asynchronous sequence.
+  /// Returns an asynchronous sequence of ticks of an `any Clock<Duration>`, one each `interval`.
   ///
   /// ```swift
   /// @MainActor final class Stopwatch {
@@ -105,17 +99,9 @@ extension Clock where Duration: Hashable {
   /// }
   /// ```
   ///
-  /// A clock of which no more is known has no name for its instants, so the ticks are instants of an
-  /// ``AnyClock``. Guarantees, cancellation, errors and cost are those of the other `timer`, which
-  /// is taken wherever the clock's type is known.
-  ///
-  /// - Parameters:
-  ///   - interval: The time from one tick to the next.
-  ///   - tolerance: How much later a tick may come, if the clock honours that. It does not add up.
-  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
-  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
-  ///   - line: The line at which a failure is recorded.
-  ///   - column: The column at which a failure is recorded.
+  /// The instants of an existential clock have no type, so the ticks are instants of an ``AnyClock``.
+  /// Guarantees, cancellation, errors and cost are those of the other `timer`, which the compiler prefers
+  /// wherever the clock's type is known.
   @_disfavoredOverload
   public func timer(
     interval: Duration,
@@ -131,29 +117,28 @@ extension Clock where Duration: Hashable {
   }
 }
 
-/// The ticks of a clock, which `timer(interval:)` makes and describes.
+/// The ticks of a clock, as `timer(interval:)` returns them.
 public struct ClockTimerSequence<C: Clock>: AsyncSequence, Sendable {
   /// The instant of a tick.
   public typealias Element = C.Instant
-  /// A timer does not fail.
+  /// A timer does not throw.
   public typealias Failure = Never
 
   let clock: C
-  /// `nil` where there are no ticks.
+  /// If `nil`, the sequence is empty.
   let interval: C.Duration?
   let tolerance: C.Duration?
 
-  /// Makes an iterator whose time starts with its first tick being asked for. O(1).
+  /// Returns an iterator whose start is its first call of `next()`. O(1).
   public func makeAsyncIterator() -> Iterator {
     Iterator(timer: self, hasEnded: interval == nil)
   }
 
-  /// The ticks, one after the other.
+  /// An iterator over the ticks.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let timer: ClockTimerSequence
-    /// Once true, it stays true.
     fileprivate var hasEnded: Bool
-    /// The tick returned last, or the start; `nil` before the first call of `next()`.
+    /// The last tick, or the start; `nil` before the first call of `next()`.
     private var latest: C.Instant?
 
     fileprivate init(timer: ClockTimerSequence, hasEnded: Bool) {
@@ -174,7 +159,7 @@ public struct ClockTimerSequence<C: Clock>: AsyncSequence, Sendable {
       let clock = timer.clock
       let latest = self.latest ?? clock.now
       let next = latest.advanced(by: interval)
-      // At the end of its time a clock may have no later instant.
+      // Near the end of its range a clock may have no later instant.
       guard latest < next else { return end() }
 
       if clock.now < next {
@@ -197,20 +182,19 @@ public struct ClockTimerSequence<C: Clock>: AsyncSequence, Sendable {
   }
 }
 
-/// The greatest multiple of a positive unit, zero included, that is not above the limit.
+/// Returns the greatest multiple of a positive unit, zero included, that is at most the limit.
 ///
-/// A `DurationProtocol` can be divided by another, but only as a `Double`, which does not know
-/// every nanosecond of a day; and a multiple may be too great for an `Int`. So this is division as
-/// it was done by doubling: exact, and nothing that it computes is greater than the limit.
+/// Division of durations yields a `Double`, which cannot represent every nanosecond of a day, and the factor
+/// may exceed `Int`. So this divides by doubling: exactly, and with no value above the limit.
 ///
-/// - Complexity: O(log n), where n is how often the unit fits into the limit.
+/// - Complexity: O(log n), where n is the factor.
 func greatestMultiple<D: DurationProtocol>(of unit: D, notAbove limit: D) -> D {
   guard unit <= limit else { return .zero }
   var doublings = [unit]
   var double = unit
   while double <= limit - double {
     let next = double + double
-    // A duration of floating-point numbers may be infinite, and infinity does not grow.
+    // A floating-point duration may be infinite, and infinity does not grow.
     guard double < next else { break }
     double = next
     doublings.append(double)

@@ -2,7 +2,7 @@
   public import SwiftUI
 
   extension EnvironmentValues {
-    /// The clock of views that sleep, and of what they start; a `ContinuousClock` unless it is set.
+    /// The clock for views and for work that they start; a `ContinuousClock` by default.
     ///
     /// ```swift
     /// struct Banner: View {
@@ -26,8 +26,9 @@
       set { self[ContinuousClockKey.self] = newValue }
     }
 
-    /// The same as ``continuousClock``, for time that stands still while the device sleeps; a
-    /// `SuspendingClock` unless it is set.
+    /// The clock for time that stops while the device sleeps; a `SuspendingClock` by default.
+    ///
+    /// Used like ``continuousClock``.
     public var suspendingClock: any Clock<Duration> {
       get { self[SuspendingClockKey.self] }
       set { self[SuspendingClockKey.self] = newValue }

@@ -3,42 +3,34 @@ import ClocksSupport
 extension TestClock {
   // MARK: - Without moving time
 
-  /// Lets every task of the test run as far as it can, without moving time.
+  /// Runs the test's tasks as far as they can without moving time.
   ///
-  /// When it returns, no task of the test is running and none could run, apart from the caller. If
-  /// an advance is under way, it goes on afterwards.
+  /// When it returns, no task of the test except the caller is running or could run. An advance that is
+  /// under way continues afterwards.
   ///
-  /// A task that never stops being ready (`while true { await Task.yield() }`) would keep it from
-  /// returning: after ten million jobs it gives up, and that is recorded as a failure of the test.
+  /// A task that is always ready (`while true { await Task.yield() }`) would keep it from returning. After
+  /// ten million jobs the call stops, and that is recorded as a failure of the test.
   ///
-  /// Cancellation has no influence. O(jobs that run).
+  /// Cancellation has no effect. O(jobs that run).
   ///
-  /// - Parameters:
-  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
-  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
-  ///   - line: The line at which a failure is recorded.
-  ///   - column: The column at which a failure is recorded.
+  /// - Parameter fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
   public nonisolated(nonsending) func settle(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
   ) async {
     let runaway = await scheduler.settle(among: virtualClock.users)
     report(
-      runaway, in: "settle()",
+      runaway, by: "TestClock.settle()",
       at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column))
   }
 
-  /// Lets every task of the test run as far as it can, and throws if one of them still sleeps on
-  /// this clock.
+  /// Runs the test's tasks as far as they can, and throws if a task still sleeps on this clock.
   ///
-  /// A test's last line, when the code under test should have come to its end. Time does not move.
+  /// The last line of a test whose code should have come to its end. Time does not move. Cancellation has
+  /// no effect. O(jobs that run).
   ///
-  /// - Parameters:
-  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
-  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
-  ///   - line: The line at which a failure is recorded.
-  ///   - column: The column at which a failure is recorded.
-  /// - Throws: ``SuspensionError``, which names the pending sleeps.
+  /// - Parameter fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
+  /// - Throws: ``SuspensionError``, which lists the pending sleeps.
   public nonisolated(nonsending) func checkSuspension(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
@@ -53,27 +45,23 @@ extension TestClock {
 
   // MARK: - Moving time
 
-  /// Moves the clock's time forward by `duration`, and lets every task of the test run as far as it
-  /// can.
+  /// Moves the clock's time forward by `duration`, and runs the test's tasks as far as they can.
   ///
-  /// First the test's tasks run until none can. Then, deadline by deadline, the clock's time is set
-  /// to the deadline, one sleep is woken, and the test's tasks run again until none can; a sleep
-  /// that is registered on the way and falls due on the way is woken on the way, at its own
-  /// deadline. At last the clock's time is set to the target.
+  /// First the test's tasks run until none can. Then, deadline by deadline, the clock's time is set to the
+  /// deadline, one sleep is woken, and the tasks run again until none can. A sleep that is registered
+  /// meanwhile and falls due meanwhile is woken at its own deadline. At the end the clock's time is set to
+  /// the target.
   ///
-  /// Several advances at once are queued, and add up; so is one that is called by a task which an
-  /// advance has woken. By default the duration is zero: then the test's tasks run, and time stays.
+  /// Concurrent advances are queued and add up. The same holds for an advance that is called by a task
+  /// which another advance has woken. With the default duration of zero, the tasks run and time stays.
   ///
-  /// Cancellation has no influence: an advance is always carried out whole. O(k log n + jobs that
-  /// run), for k of n pending sleeps that wake.
+  /// Cancellation has no effect: an advance always completes. O(k log n + jobs that run), for k of n
+  /// pending sleeps that wake.
   ///
   /// - Parameters:
-  ///   - duration: How far to move. A negative duration is recorded as a failure of the test, and
-  ///     time stays.
-  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
-  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
-  ///   - line: The line at which a failure is recorded.
-  ///   - column: The column at which a failure is recorded.
+  ///   - duration: How far to move. A negative duration is recorded as a failure of the test, and time
+  ///     stays.
+  ///   - fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
   public nonisolated(nonsending) func advance(
     by duration: Duration = .zero,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
@@ -82,23 +70,17 @@ extension TestClock {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     guard let advance = newAdvance(by: duration, at: callSite) else { return }
     await scheduler.wait(advance)
-    report(advance.runaway, in: "advance(by:)", at: callSite)
+    report(advance.runaway, by: "TestClock.advance(by:)", at: callSite)
   }
 
-  /// Moves the clock's time forward to `deadline`, and lets every task of the test run as far as it
-  /// can.
+  /// Moves the clock's time forward to `deadline`, and runs the test's tasks as far as they can.
   ///
-  /// See ``advance(by:fileID:filePath:line:column:)``, which guarantees the same. If an advance
-  /// that is under way has passed `deadline` when this one's turn comes, the test's tasks run and
-  /// time stays.
+  /// Guarantees, cancellation and cost are those of ``advance(by:fileID:filePath:line:column:)``. If an
+  /// earlier advance moves time beyond `deadline`, the tasks run and time stays.
   ///
   /// - Parameters:
-  ///   - deadline: Where to move. A deadline in the past is recorded as a failure of the test, and
-  ///     time stays.
-  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
-  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
-  ///   - line: The line at which a failure is recorded.
-  ///   - column: The column at which a failure is recorded.
+  ///   - deadline: The target. A deadline in the past is recorded as a failure of the test, and time stays.
+  ///   - fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
   public nonisolated(nonsending) func advance(
     to deadline: Instant,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
@@ -110,20 +92,15 @@ extension TestClock {
       return recordFailure(
         ClockFailure.instantInThePast("\(deadline)", now: "\(now)"), at: callSite)
     }
-    _ = await move(at: callSite, as: "advance(to:)", .instant, deadline.offset)
+    _ = await advance(.instant, deadline.offset, as: "TestClock.advance(to:)", at: callSite)
   }
 
-  /// Moves the clock's time forward to the next deadline, wakes every sleep that is due then, and
-  /// lets every task of the test run as far as it can.
+  /// Moves the clock's time forward to the next deadline, wakes the sleeps that are due, and runs the
+  /// test's tasks as far as they can.
   ///
-  /// Cancellation has no influence. O(k log n + jobs that run), for k of n pending sleeps that
-  /// wake.
+  /// Cancellation has no effect. O(k log n + jobs that run), for k of n pending sleeps that wake.
   ///
-  /// - Parameters:
-  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
-  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
-  ///   - line: The line at which a failure is recorded.
-  ///   - column: The column at which a failure is recorded.
+  /// - Parameter fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
   /// - Returns: The deadline; or `nil` if no sleep was pending, and then time has not moved.
   @discardableResult
   public nonisolated(nonsending) func advanceToNextSleep(
@@ -131,37 +108,32 @@ extension TestClock {
     line: UInt = #line, column: UInt = #column
   ) async -> Instant? {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    let end = await move(at: callSite, as: "advanceToNextSleep()", .nextDeadline)
-    return end.map(Instant.init(offset:))
+    let advance = await advance(
+      .nextDeadline, .zero, as: "TestClock.advanceToNextSleep()", at: callSite)
+    return advance.target.map(Instant.init(offset:))
   }
 
   /// Moves the clock's time forward from deadline to deadline until no sleep is pending.
   ///
-  /// Like any advance, it lets every task of the test run as far as it can after each wake. A task
-  /// that sleeps again and again keeps it going: then it stops after `timeout`, and that is
-  /// recorded as a failure of the test, with the sleeps that are pending.
+  /// After each wake the test's tasks run as far as they can. A task that sleeps again and again would keep
+  /// it from returning. Then it stops after `timeout`, and that is recorded as a failure of the test, with
+  /// the pending sleeps.
   ///
-  /// Cancellation has no influence. O(k log n + jobs that run), for k sleeps that wake.
+  /// Cancellation has no effect. O(k log n + jobs that run), for k sleeps that wake.
   ///
   /// - Parameters:
-  ///   - timeout: How much real time it may take; half a second by default. The time does not count
-  ///     in which the test waits for a thread, and a hundred thousand wakes, for which half a second is
-  ///     enough on a quiet machine, are allowed in any case: a busy machine is not the test's failure.
-  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
-  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
-  ///   - line: The line at which a failure is recorded.
-  ///   - column: The column at which a failure is recorded.
+  ///   - timeout: How much real time it may take; half a second by default. Time in which the test waits
+  ///     for a thread does not count. The limit applies only after a hundred thousand wakes, so that a slow
+  ///     machine does not fail the test.
+  ///   - fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
   public nonisolated(nonsending) func run(
     timeout: Swift.Duration = .milliseconds(500),
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
   ) async {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    let isOwn = scheduler.admitCurrentTask(among: virtualClock.users)
-    if !isOwn { checkUseByOtherTest("TestClock.run()", at: callSite) }
-    let run = newRun(isOwn: isOwn, limit: RealTime(in: timeout))
-    await scheduler.wait(run)
-    report(run.runaway, in: "run()", at: callSite)
+    let run = await advance(
+      .lastDeadline(limit: RealTime(in: timeout)), .zero, as: "TestClock.run()", at: callSite)
     guard run.ranOutOfTime else { return }
     recordFailure(
       ClockFailure.endlessRun(
@@ -172,62 +144,48 @@ extension TestClock {
 
   // MARK: - How
 
-  /// An advance by a duration; `nil` if the duration is negative, and that is recorded. Apart from what is
-  /// asynchronous, so that it can be specialized.
+  /// Queues an advance and waits for its end.
+  private nonisolated(nonsending) func advance(
+    _ aim: AdvanceAim, _ given: Duration, as name: String, at callSite: CallSite
+  ) async -> Advance<Duration> {
+    let advance = newAdvance(aim, given, as: name, at: callSite)
+    await scheduler.wait(advance)
+    report(advance.runaway, by: name, at: callSite)
+    return advance
+  }
+
+  /// Returns an advance by a duration. If the duration is negative, records that and returns `nil`.
+  ///
+  /// Not asynchronous, so that it can be specialized.
   #if compiler(>=6.3)
     @specialized(where Duration == Swift.Duration)
   #endif
   @inline(never)
   private func newAdvance(by duration: Duration, at callSite: CallSite) -> IdleWaiter? {
     guard duration >= .zero else {
-      recordNegative(duration, at: callSite)
+      recordFailure(ClockFailure.negativeDuration("\(duration)", now: "\(now)"), at: callSite)
       return nil
     }
-    let isOwn =
-      scheduler.isRunningCurrentTask
-      || scheduler.admitCurrentTask(among: virtualClock.users)
-    if !isOwn { checkUseByOtherTest("TestClock.advance(by:)", at: callSite) }
-    if let duration = duration as? Swift.Duration {
-      let virtualClock = unsafeDowncast(virtualClock, to: VirtualClock<Swift.Duration>.self)
-      return StandardDurationAdvance(virtualClock, isOwn: isOwn, .duration, duration)
-    }
-    return Advance(virtualClock, isOwn: isOwn, .duration, duration)
+    return newAdvance(.duration, duration, as: "TestClock.advance(by:)", at: callSite)
   }
 
-  private func newRun(isOwn: Bool, limit: RealTime) -> RunUntilEmpty<Duration> {
+  @inline(__always)
+  private func newAdvance(
+    _ aim: AdvanceAim, _ given: Duration, as name: String, at callSite: CallSite
+  ) -> Advance<Duration> {
+    let isOwn = admitCurrentTask(as: name, at: callSite)
     guard Duration.self == Swift.Duration.self else {
-      return RunUntilEmpty(virtualClock, isOwn: isOwn, limit: limit)
+      return Advance(virtualClock, isOwn: isOwn, aim, given)
     }
-    let virtualClock = unsafeDowncast(virtualClock, to: VirtualClock<Swift.Duration>.self)
-    return unsafeDowncast(
-      StandardDurationRun(virtualClock, isOwn: isOwn, limit: limit),
-      to: RunUntilEmpty<Duration>.self)
+    let advance = StandardDurationAdvance(
+      unsafeDowncast(virtualClock, to: VirtualClock<Swift.Duration>.self), isOwn: isOwn, aim,
+      unsafeBitCast(given, to: Swift.Duration.self))
+    return unsafeBitCast(advance, to: Advance<Duration>.self)
   }
 
-  @inline(never)
-  private func recordNegative(_ duration: Duration, at callSite: CallSite) {
-    recordFailure(ClockFailure.negativeDuration("\(duration)", now: "\(now)"), at: callSite)
-  }
-
-  /// Queues an advance whose target is known when its turn comes and the scheduler is idle.
-  private nonisolated(nonsending) func move(
-    at callSite: CallSite, as name: String, _ aim: Advance<Duration>.Aim, _ given: Duration = .zero
-  ) async -> Duration? {
-    let isOwn = scheduler.admitCurrentTask(among: virtualClock.users)
-    if !isOwn { checkUseByOtherTest("TestClock.\(name)", at: callSite) }
-    let advance = Advance(virtualClock, isOwn: isOwn, aim, given)
-    await scheduler.wait(advance)
-    report(advance.runaway, in: name, at: callSite)
-    return advance.target
-  }
-
-  /// Records that the test never comes to rest, if so.
-  private func report(_ runaway: Runaway?, in name: String, at callSite: CallSite) {
-    if let runaway { report(runaway, by: "TestClock.\(name)", at: callSite) }
-  }
-
-  /// Records that the test never comes to rest.
-  func report(_ runaway: Runaway, by name: String, at callSite: CallSite) {
+  /// If the test never becomes idle, records that.
+  func report(_ runaway: Runaway?, by name: String, at callSite: CallSite) {
+    guard let runaway else { return }
     recordFailure(
       ClockFailure.runaway(
         runaway, in: name, now: "\(now)", pending: pendingSleeps.map(\.description)

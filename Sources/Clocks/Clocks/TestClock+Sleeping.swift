@@ -1,172 +1,141 @@
+import ClocksSupport
+
 extension TestClock {
   /// Suspends the current task until the clock's time is `deadline`.
   ///
-  /// Sleeps wake in the order of their deadlines, and those with the same deadline in the order in
-  /// which they were registered; each time everything that a wake sets going runs before the next
-  /// one. If the deadline is not in the future, the call returns at once, without waiting for an
-  /// advance, as on every real clock.
+  /// Sleeps wake in the order of their deadlines; sleeps with the same deadline wake in the order of
+  /// registration. After each wake, the test's tasks run as far as they can before the next wake. If the
+  /// deadline is not in the future, the call returns immediately, as on every real clock.
   ///
-  /// On cancellation, before the call or while it sleeps, it throws at once and leaves nothing
-  /// behind in the clock. A task that is cancelled after its sleep was woken returns normally, as
-  /// with `Task.sleep`.
+  /// On cancellation, before the call or during the sleep, it throws immediately and leaves nothing behind
+  /// in the clock. A task that is cancelled after its sleep was woken returns normally, as with
+  /// `Task.sleep`.
   ///
   /// O(log n) with n pending sleeps.
   ///
   /// - Parameters:
-  ///   - deadline: When to go on.
-  ///   - tolerance: Has no influence; it can be read in ``pendingSleeps``.
+  ///   - deadline: The instant at which the sleep ends.
+  ///   - tolerance: Has no effect; ``pendingSleeps`` shows it.
   /// - Throws: `CancellationError` if the task is cancelled.
   public nonisolated(nonsending) func sleep(
     until deadline: Instant, tolerance: Duration? = nil
   ) async throws {
-    // On an actor the general way leaves it before the task is suspended, and the fast one would not: then
-    // the test would have other jobs.
+    guard Duration.self == Swift.Duration.self else {
+      return try await sleepInCustomDurations(until: deadline, tolerance: tolerance)
+    }
+    let sleep = try standardDurationSleep(until: deadline, tolerance: tolerance)
+    // A task on an actor leaves it before it is suspended, as on other clocks. The fast way would not.
     let actor = #isolation
-    if case nil = actor, Duration.self == Swift.Duration.self, scheduler.usesFastWay,
-      Self.isNone(tolerance)
-    {
-      return try await scheduler.sleep(try standardDurationSleep(until: deadline))
-    }
-    try await sleepInGeneral(until: deadline, tolerance: tolerance)
+    if case nil = actor, scheduler.usesFastWay { return try await scheduler.sleep(sleep) }
+    try await scheduler.sleepOnNoActor(sleep)
   }
 
-  /// Apart from what is asynchronous, where even to look at it would make a copy.
-  #if compiler(>=6.3)
-    @specialized(where Duration == Swift.Duration)
-  #endif
-  @inline(never)
-  private static func isNone(_ tolerance: Duration?) -> Bool { isNoneInGeneral(tolerance) }
-
-  @inline(never)
-  private static func isNoneInGeneral(_ tolerance: Duration?) -> Bool {
-    switch tolerance {
-    case nil: true
-    case _?: false
-    }
-  }
-
-  /// A sleep without a tolerance, if the clock's durations are those of the standard library.
+  /// Prepares a sleep whose durations are known to be those of the standard library.
   ///
-  /// Apart from what is asynchronous, where a copy of something generic would need memory of the task's;
-  /// and from the general way, because its metadata would be looked up for all.
+  /// Not asynchronous, because an asynchronous function keeps copies of generic values in the task's memory.
   #if compiler(>=6.3)
     @specialized(where Duration == Swift.Duration)
   #endif
   @inline(never)
-  private func standardDurationSleep(until deadline: Instant) throws -> StandardDurationSleep {
-    guard let deadline = deadline.offset as? Swift.Duration else {
-      preconditionFailure("A clock of other durations.")
-    }
+  private func standardDurationSleep(
+    until deadline: Instant, tolerance: Duration?
+  ) throws -> StandardDurationSleep {
     try UnownedTask.checkCancellation()
-    let isOwn =
-      scheduler.isRunningCurrentTask
-      || scheduler.admitCurrentTask(among: virtualClock.users)
-    if !isOwn { checkUseByOtherTest("TestClock.sleep(until:)", at: origin) }
     return StandardDurationSleep(
       virtualClock: unsafeDowncast(virtualClock, to: VirtualClock<Swift.Duration>.self),
-      deadline: deadline,
-      isOwn: isOwn)
+      deadline: unsafeBitCast(deadline.offset, to: Swift.Duration.self),
+      tolerance: unsafeBitCast(tolerance, to: Swift.Duration?.self),
+      isOwn: admitCurrentTask(as: "TestClock.sleep(until:)", at: origin))
   }
 
-  // MARK: - In general
+  /// Adopts the current task if it is unowned, and returns whether the clock's scheduler owns it.
+  ///
+  /// If another test owns the task, that is recorded as a failure of the test.
+  @inline(__always)
+  func admitCurrentTask(as name: String, at callSite: CallSite) -> Bool {
+    let isOwn =
+      scheduler.isRunningCurrentTask || scheduler.admitCurrentTask(among: virtualClock.users)
+    if !isOwn { checkUseByOtherTest(name, at: callSite) }
+    return isOwn
+  }
+}
 
+// MARK: - Custom durations
+
+extension TestClock {
+  /// Suspends the current task as `Scheduler.sleep` does, on a clock with durations of any type.
   @inline(never)
-  private nonisolated(nonsending) func sleepInGeneral(
+  private nonisolated(nonsending) func sleepInCustomDurations(
     until deadline: Instant, tolerance: Duration?
   ) async throws {
-    // Not specialized as the functions below are: the frames of both, the general one and the
-    // special one, would not fit into the first kilobyte of a task's stack any more, and a second
-    // one would be allocated for each task that sleeps.
     try UnownedTask.checkCancellation()
-    let isOwn = scheduler.admitCurrentTask(among: virtualClock.users)
-    if !isOwn { checkUseByOtherTest("TestClock.sleep(until:)", at: origin) }
-    guard let token = announceSleep(until: deadline) else { return }
+    let isOwn = admitCurrentTask(as: "TestClock.sleep(until:)", at: origin)
+    nonisolated(unsafe) var place = Place()
     try await withCancellableContinuationOnNoActor {
-      cancelSleep(token)
+      self.cancelSleep(at: &place)
     } _: { continuation in
-      beginSleep(
-        token, .continuation(continuation, isOwn: isOwn), until: deadline, tolerance: tolerance)
+      self.beginSleep(
+        at: &place, until: deadline.offset, tolerance: tolerance, isOwn: isOwn, continuation)
     }
   }
 
-  private typealias Token = SleepQueue<Duration>.Token
-
-  /// Announces a sleep, or returns `nil` if its deadline is not in the future.
-  #if compiler(>=6.3)
-    @specialized(where Duration == Swift.Duration)
-  #endif
-  private func announceSleep(until deadline: Instant) -> Token? {
-    scheduler.change { _ in
-      deadline.offset > virtualClock.now ? virtualClock.sleeps.reserve() : nil
-    }
+  /// What the code that begins a sleep and its cancellation handler share, under the scheduler's lock.
+  private struct Place {
+    /// The sleep, once it is registered.
+    var sleep: SleepQueue<Duration>.Token?
+    /// Whether the task was cancelled before the sleep was registered.
+    var isCancelled = false
   }
 
-  #if compiler(>=6.3)
-    @specialized(where Duration == Swift.Duration)
-  #endif
+  /// The result of an attempt to begin a sleep.
+  private enum Beginning {
+    case suspended(SleepNews<Duration>, fulfilled: [SleepsWaiter])
+    /// The deadline is not in the future.
+    case past
+    /// The task was cancelled before the sleep was registered.
+    case cancelled
+  }
+
   private func beginSleep(
-    _ token: Token, _ sleeper: Sleeper, until deadline: Instant, tolerance: Duration?
+    at place: inout Place, until deadline: Duration, tolerance: Duration?, isOwn: Bool,
+    _ continuation: UnsafeContinuation<Void, any Error>
   ) {
-    let task = UnownedTask.current
+    let task = UnownedTask(continuation)
     let name = UnownedTask.currentName
-    let (outcome, fulfilled, isHeard) = scheduler.change { state in
-      // Time may have moved since the sleep was announced, if a thread that is not the test's
-      // called. Then it is due at once, and is woken by the next advance, which is as if it had
-      // come a moment later.
+    let beginning: Beginning = scheduler.change { state in
+      if place.isCancelled { return .cancelled }
+      guard deadline > virtualClock.now else { return .past }
       let details = SleepQueue<Duration>.Details(
-        registered: virtualClock.now, task: task, taskID: task?.id ?? 0, clock: .test,
+        registered: virtualClock.now, task: task, taskID: task.id, clock: .test,
         tolerance: tolerance)
-      let outcome = virtualClock.sleeps.suspend(
-        token, sleeper, until: deadline.offset, name: name, details: details)
-      if let chooser = state.order.chooser, case .suspended = outcome {
-        chooser.sleepBegins(token.number, of: details.taskID)
-      }
-      if state.listener != nil, case .suspended = outcome {
-        state.note(
-          .sleepRegistered(
-            number: token.number, task: details.taskID, until: deadline.offset as? Swift.Duration))
-      }
-      return (outcome, virtualClock.takeFulfilledWaiters(), !virtualClock.listeners.isEmpty)
+      let token = virtualClock.sleeps.add(
+        .continuation(continuation, isOwn: isOwn), until: deadline, name: name, details: details)
+      place.sleep = token
+      state.sleepBegan(token.number, of: task.id, until: nil)
+      let pending = SleepQueue<Duration>.Pending(
+        deadline: deadline, number: token.number, taskName: name, details: details)
+      let news = SleepNews(sleep: pending, listeners: virtualClock.listeners)
+      return .suspended(news, fulfilled: virtualClock.takeFulfilledWaiters())
     }
-    if isHeard { tell(of: token, until: deadline, tolerance: tolerance, task, name) }
-    if case .cancelled = outcome { resumeCancelled(sleeper) }
-    for waiter in fulfilled { waiter.succeed() }
+    switch beginning {
+    case .suspended(let news, let fulfilled):
+      news.tell()
+      for waiter in fulfilled { waiter.succeed() }
+    case .past: continuation.resume()
+    case .cancelled: scheduler.resume(continuation, isOwn: isOwn, throwing: CancellationError())
+    }
   }
 
-  /// Tells those who listen of a sleep that has just been registered. Apart, because there is rarely
-  /// anybody.
-  @inline(never)
-  private func tell(
-    of token: Token, until deadline: Instant, tolerance: Duration?, _ task: UnownedTask?,
-    _ name: String?
-  ) {
-    let news = scheduler.change { _ in
-      SleepNews(
-        sleep: .init(
-          deadline: deadline.offset, number: token.number, taskName: name,
-          details: .init(
-            registered: virtualClock.now, task: task, taskID: task?.id ?? 0, clock: .test,
-            tolerance: tolerance)),
-        listeners: virtualClock.listeners)
-    }
-    news.tell()
-  }
-
-  #if compiler(>=6.3)
-    @specialized(where Duration == Swift.Duration)
-  #endif
-  private func cancelSleep(_ token: Token) {
-    let sleeper = scheduler.change { state in
-      let sleeper = virtualClock.sleeps.cancel(token)
-      if sleeper != nil, let removed = virtualClock.sleeps.removed {
-        state.sleepWasCancelled(removed)
+  private func cancelSleep(at place: inout Place) {
+    let sleeper: Sleeper? = scheduler.change { state in
+      guard let token = place.sleep else {
+        place.isCancelled = true
+        return nil
       }
+      guard let sleeper = virtualClock.sleeps.cancel(token) else { return nil }
+      if let removed = virtualClock.sleeps.removed { state.sleepWasCancelled(removed) }
       return sleeper
     }
-    if let sleeper { resumeCancelled(sleeper) }
-  }
-
-  private func resumeCancelled(_ sleeper: Sleeper) {
     guard case .continuation(let continuation, let isOwn) = sleeper else { return }
     scheduler.resume(continuation, isOwn: isOwn, throwing: CancellationError())
   }

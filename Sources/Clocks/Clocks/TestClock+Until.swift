@@ -1,28 +1,23 @@
 import ClocksSupport
 
 extension TestClock {
-  /// Moves the clock's time forward from deadline to deadline until `condition` holds, but not
-  /// beyond `limit`.
+  /// Moves the clock's time from deadline to deadline until `condition` holds, but not beyond `limit`.
   ///
-  /// The condition is asked when every task of the test has run as far as it can: at first without
-  /// time having moved, then after all that happens at each deadline, and at last when time has
-  /// moved by `limit`. Between two deadlines nothing can change, so no change is missed. Nor is any
-  /// that happens while somebody else moves time: the condition is asked before time moves on, and
-  /// several such calls at once see the same instants.
+  /// The condition is evaluated when the test's tasks have run as far as they can: first before time moves,
+  /// then after everything that happens at each deadline, and last when time has moved by `limit`. Between
+  /// two deadlines nothing changes, so no change is missed. That also holds for changes while another task
+  /// moves time: the condition is evaluated before time moves on. Concurrent calls see the same instants.
   ///
-  /// On cancellation it goes no further: the condition is asked once more, and that is the result.
-  /// An answer that comes when more than `limit` has passed does not count.
-  /// What `condition` throws ends it, and time stays where it is. O(k log n + jobs that run) for k
-  /// of n pending sleeps that wake, and at most k + 2 calls of `condition`.
+  /// On cancellation the condition is evaluated once more, which is the result. If evaluating it takes the
+  /// clock beyond `limit`, the result is `false`. An error of `condition` is rethrown, and time stays.
+  ///
+  /// O(k log n + jobs that run) for k of n pending sleeps that wake, and at most k + 2 calls of `condition`.
   ///
   /// - Parameters:
-  ///   - limit: How far time may move from now. A negative limit is recorded as a failure of the
-  ///     test, and so is one within which sleeps wake without end; the result is `false`.
-  ///   - condition: What is waited for. It should look, and not wait for anything itself.
-  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
-  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
-  ///   - line: The line at which a failure is recorded.
-  ///   - column: The column at which a failure is recorded.
+  ///   - limit: How far time may move from now. A negative limit is recorded as a failure of the test, and
+  ///     so is one within which sleeps wake without end; the result is `false`.
+  ///   - condition: The condition. It should read state, and not wait itself.
+  ///   - fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
   /// - Returns: Whether the condition holds. If not, time has moved by `limit`.
   @discardableResult
   public nonisolated(nonsending) func advance(
@@ -37,13 +32,12 @@ extension TestClock {
     return outcome == .holds
   }
 
-  /// Moves time as ``advance(upTo:until:fileID:filePath:line:column:)`` does, for a test kit that
-  /// wants to know how it ended.
+  /// Moves time as ``advance(upTo:until:fileID:filePath:line:column:)`` does, and returns how it ended.
   ///
   /// - Parameters:
-  ///   - isPaced: Whether time moves only when it may move by itself, in a scope in which it does:
-  ///     not while somebody holds it, nor before its pause is over.
-  ///   - name: What has been called, for a failure.
+  ///   - isPaced: Whether time moves only when auto-advance would move it, in a scope with auto-advance: not
+  ///     during `holding`, and not before the scope's pause is over.
+  ///   - name: The name of the public function, for failures.
   package nonisolated(nonsending) func follow(
     upTo limit: Duration, isPaced: Bool, as name: String, at callSite: CallSite,
     until condition: nonisolated(nonsending) () async throws -> Bool
@@ -59,11 +53,9 @@ extension TestClock {
     var jobsFromOutside: UInt64 = 0
     var wakes = 0
     while true {
-      let isOwn = scheduler.admitCurrentTask(among: virtualClock.users)
-      if !isOwn { checkUseByOtherTest(name, at: callSite) }
       let observer = VirtualClockObserver(
-        virtualClock, isOwn: isOwn, isPaced: isPaced, after: known?.offset,
-        jobsFromOutside: jobsFromOutside, upTo: end.offset)
+        virtualClock, isOwn: admitCurrentTask(as: name, at: callSite), isPaced: isPaced,
+        after: known?.offset, jobsFromOutside: jobsFromOutside, upTo: end.offset)
       await scheduler.observe(with: observer)
       wakes += observer.wakes
       let enough: Int
@@ -75,7 +67,7 @@ extension TestClock {
         return .failed
       }
       let now = now
-      // Somebody else has moved time. Nothing has happened up to the end, or we would know.
+      // Another task has moved time. The observer saw every earlier instant, so nothing happened up to `end`.
       guard now <= end else { return .limitReached }
       if try await condition() { return self.now <= end ? .holds : .limitReached }
       if now == end { return .limitReached }
@@ -85,14 +77,14 @@ extension TestClock {
   }
 }
 
-/// How ``TestClock/follow(upTo:isPaced:as:at:until:)`` ended.
+/// The end of a call of ``TestClock/follow(upTo:isPaced:as:at:until:)``.
 package enum FollowOutcome: Sendable {
   /// The condition holds.
   case holds
-  /// It did not hold up to the limit.
+  /// The condition did not hold up to the limit.
   case limitReached
   /// The task was cancelled, and the condition did not hold by then.
   case cancelled
-  /// It was not to be known, which has been recorded.
+  /// A failure was recorded.
   case failed
 }

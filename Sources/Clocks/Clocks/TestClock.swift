@@ -1,9 +1,9 @@
 import ClocksSupport
 import Synchronization
 
-/// A clock whose time stands still until a test moves it.
+/// A clock whose time moves only when a test moves it.
 ///
-/// Give it to the code under test in place of a `ContinuousClock`, start that code, and advance:
+/// Pass it to the code under test in place of a `ContinuousClock`, start that code, and advance:
 ///
 /// ```swift
 /// actor Reminder<C: Clock> where C.Duration == Duration {
@@ -29,57 +29,55 @@ import Synchronization
 /// }
 /// ```
 ///
-/// ## What is guaranteed
+/// ## Guarantees
 ///
-/// When ``advance(by:fileID:filePath:line:column:)`` returns, every task of the test has run as far
-/// as it can, however busy the machine is: no task of the test is running, and none could run. The
-/// same holds for ``settle(fileID:filePath:line:column:)``, ``run(timeout:fileID:filePath:line:column:)``,
-/// ``checkSuspension(fileID:filePath:line:column:)`` and ``advanceToNextSleep(fileID:filePath:line:column:)``. Nothing yields, polls or waits for real time
-/// to bring that about: from the moment a clock is made, a scheduler runs the test's tasks, one job
-/// at a time, first in, first out, and so knows when it is idle.
+/// When ``advance(by:fileID:filePath:line:column:)`` returns, every task of the test has run as far as it
+/// can: no task of the test is running, and none could run. This holds on a busy machine, too, and for
+/// ``settle(fileID:filePath:line:column:)``, ``run(timeout:fileID:filePath:line:column:)``,
+/// ``checkSuspension(fileID:filePath:line:column:)`` and
+/// ``advanceToNextSleep(fileID:filePath:line:column:)``. The clock does not yield, poll or wait for real
+/// time. From the moment a clock is made, a scheduler runs the test's tasks, one job at a time, first in,
+/// first out, and so knows when the test is idle.
 ///
-/// ## Which tasks are the test's
+/// ## The test's tasks
 ///
-/// The task that makes the clock, and every task that it starts from then on, directly or not:
-/// children, `async let`, groups, `Task`, `Task.detached`, `Task.immediate`, the work of default
-/// actors and of the main actor. A task that nobody owns joins when it sleeps on the clock or
-/// advances it. Clocks that are made by the same test share one scheduler; tests that run side by
-/// side have nothing to do with each other. A clock that is made outside any task, as a property of
-/// an XCTest case is, speaks for all tasks of the process that are no other test's.
+/// The task that makes the clock belongs to the test, and so does every task that it starts from then on,
+/// directly or not: child tasks, `Task`, `Task.detached`, `Task.immediate`, and the work of default actors
+/// and of the main actor. An unowned task joins the test when it sleeps on the clock or advances it. Clocks
+/// that are made by the same test share one scheduler. Tests that run in parallel do not affect each other.
+/// A clock that is made outside any task, such as a property of an `XCTestCase`, owns all tasks of the
+/// process that belong to no other test.
 ///
-/// ## What cannot be seen
+/// ## Limits
 ///
-/// A thread of your own, a socket, a file, another process: what they are doing is not known here,
-/// and `advance` does not wait for it. Neither does it wait for a sleep on a real clock. Use
-/// ``waitForSleeps(atLeast:timeout:)`` for sleeps that arrive from there. Where work on dispatch
-/// queues, actors and tasks with executors of their own can be seen, it is waited for.
+/// `advance` does not wait for work that the scheduler cannot see: your own threads, sockets, files, other
+/// processes, and sleeps on real clocks. Use ``waitForSleeps(atLeast:timeout:)`` for sleeps that such work
+/// causes. Work on dispatch queues, on actors and on custom task executors is waited for where it can be
+/// seen.
 ///
 /// ## Cost
 ///
-/// Registering, waking and cancelling a sleep: O(log n) with n pending sleeps. No thread of its
-/// own.
+/// Registering, waking and cancelling a sleep cost O(log n) with n pending sleeps. The clock has no thread.
 ///
-/// The idea of a scheduler that runs every task of a test and therefore knows when to move time is
-/// that of kotlinx-coroutines-test, of tokio's paused clock and of Go's `testing/synctest`.
+/// The idea of a scheduler that runs every task of a test, and therefore knows when to move time, comes
+/// from kotlinx-coroutines-test, tokio's paused clock and Go's `testing/synctest`.
 public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Identifiable, Sendable {
-  /// A point in a ``TestClock``'s time, as the distance from an origin that has no further meaning.
+  /// A point in a ``TestClock``'s time, as the distance from an arbitrary origin.
   public struct Instant: InstantProtocol {
     /// The distance from the origin.
     public let offset: Duration
 
-    /// Makes the instant at `offset` from the origin; the origin itself by default.
+    /// Creates the instant at `offset` from the origin; the origin itself by default.
     public init(offset: Duration = .zero) {
       self.offset = offset
     }
 
-    /// The instant that is `duration` later.
-    ///
-    /// With `Swift.Duration` an instant beyond the ends of the range is the end of the range. O(1).
+    /// Returns the instant that is `duration` later. With `Swift.Duration` it saturates. O(1).
     public func advanced(by duration: Duration) -> Self {
       Self(offset: saturatingSum(offset, duration))
     }
 
-    /// How much later `other` is than this instant. O(1).
+    /// Returns how much later `other` is. With `Swift.Duration` it saturates. O(1).
     public func duration(to other: Self) -> Duration {
       saturatingDifference(other.offset, offset)
     }
@@ -91,19 +89,18 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
 
   let scheduler: Scheduler
   let virtualClock: VirtualClock<Duration>
-  /// Where the clock was made.
   let origin: CallSite
-  /// Guarded by the scheduler, as all that changes of a clock.
+  /// Guarded by the scheduler's lock.
   nonisolated(unsafe) private var resolution: Duration = .zero
-  /// Whether a use by another test's task has been recorded: once is enough.
-  let useByOtherTestIsKnown = Atomic(false)
+  /// Whether a use by a task of another test has been recorded: once is enough.
+  private let useByOtherTestIsKnown = Atomic(false)
 
-  /// Makes a clock whose time is `now`, for the current test.
+  /// Creates a clock for the current test, whose time is `now`.
   ///
-  /// The current task becomes the test's, and so does every task that it starts from now on.
-  /// Outside any task, on a thread, the clock is in Swift Testing that of the test cases that use it; in
-  /// XCTest it owns whatever no other test owns, while it is in use. The first clock of a process
-  /// opens the way to the Swift runtime: see ``SchedulerCapability``. O(1).
+  /// The current task, and every task that it starts from now on, becomes a task of the test. A clock that
+  /// is made outside any task belongs in Swift Testing to the test cases that use it; in XCTest it owns,
+  /// while it is in use, all tasks that belong to no other test. The first clock of a process installs the
+  /// hooks of the Swift runtime: see ``SchedulerCapability``. O(1).
   public convenience init(
     now: Instant = .init(),
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
@@ -114,16 +111,13 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
       at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column))
   }
 
-  private init(startingAt now: Instant, at origin: CallSite) {
-    scheduler = .retainForNewClock(at: origin)
-    virtualClock = VirtualClock(now: now.offset)
-    self.origin = origin
-    scheduler.add(virtualClock)
-    scheduler.addMaker(to: virtualClock.users)
-    scheduler.recordIfAskedFor()
+  private convenience init(startingAt now: Instant, at origin: CallSite) {
+    let scheduler = Scheduler.retainForNewClock(at: origin)
+    defer { scheduler.release() }
+    self.init(scheduler, VirtualClock(now: now.offset), at: origin)
   }
 
-  /// Makes a clock that reads `virtual clock`.
+  /// Creates a clock that reads `virtualClock`.
   init(_ scheduler: Scheduler, _ virtualClock: VirtualClock<Duration>, at origin: CallSite) {
     self.origin = origin
     scheduler.retain()
@@ -141,16 +135,16 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
 
   /// The clock's time.
   ///
-  /// It changes only while the test advances the clock. A task that a sleep has just woken sees
+  /// It changes only while the test advances the clock. A task that has just woken from a sleep reads
   /// exactly its deadline. O(1).
   public var now: Instant {
     Instant(offset: scheduler.change { _ in virtualClock.now })
   }
 
-  /// What the clock says its resolution is: zero, unless a test sets it.
+  /// The resolution that the clock reports: zero, unless a test sets it.
   ///
-  /// It has no influence on the clock, which is exact. It is for code that adapts itself to its
-  /// clock: a display that does not refresh more often than its clock can tell. O(1).
+  /// It has no effect on the clock, which is exact. A test sets it for code that adapts to its clock, such
+  /// as a display that refreshes no more often than the clock can tell. O(1).
   public var minimumResolution: Duration {
     get { scheduler.change { _ in resolution } }
     set { scheduler.change { _ in resolution = newValue } }
@@ -158,11 +152,11 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
 }
 
 extension TestClock where Duration == Swift.Duration {
-  /// Makes a clock for the current test, whose time is the origin.
+  /// Creates a clock for the current test, whose time is the origin.
   ///
   /// Inside
   /// ``withVirtualTime(autoAdvance:jumpsAfter:leftoverSleeps:stuckAfter:freezesDate:runningLimit:fileID:filePath:line:column:operation:)``
-  /// it reads that scope's time instead, as the scope's own clock does. O(1).
+  /// it reads the scope's time instead. O(1).
   public convenience init(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
@@ -170,14 +164,14 @@ extension TestClock where Duration == Swift.Duration {
     let origin = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     let scheduler = Scheduler.retainForNewClock(at: origin)
     defer { scheduler.release() }
-    // A scope that has ended has no time any more.
+    // A scope that has ended has no virtual time.
     let virtualClock = scheduler.isVirtual ? scheduler.scope?.virtualClock : nil
     self.init(scheduler, virtualClock ?? VirtualClock(now: .zero), at: origin)
   }
 
-  /// Makes a clock whose time is `now`, for the current test.
+  /// Creates a clock for the current test, whose time is `now`, with durations of type `Swift.Duration`.
   ///
-  /// As the other initializer, for the usual kind of duration, which then needs not be named. O(1).
+  /// The same as the general initializer, without a type to write. O(1).
   public convenience init(
     now: Instant,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
@@ -186,5 +180,124 @@ extension TestClock where Duration == Swift.Duration {
     self.init(
       startingAt: now,
       at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column))
+  }
+}
+
+// MARK: - Descriptions
+
+extension TestClock.Instant: CustomStringConvertible {
+  /// The distance from the origin, for example `3.0 seconds`.
+  public var description: String { "\(offset)" }
+}
+
+extension TestClock: CustomStringConvertible, CustomDebugStringConvertible {
+  /// The time and the number of pending sleeps, for example `TestClock at 3.0 seconds, 2 pending sleeps`.
+  public var description: String {
+    let (now, count) = scheduler.change { _ in (virtualClock.now, virtualClock.sleeps.count) }
+    let sleeps =
+      switch count {
+      case 0: "no pending sleep"
+      case 1: "1 pending sleep"
+      default: "\(count) pending sleeps"
+      }
+    return "TestClock at \(now), \(sleeps)"
+  }
+
+  /// The ``description``, and a line for each pending sleep, in wake order.
+  ///
+  /// If the test has other tasks than the caller, a dump of them follows: see ``dump()``. A caller that does
+  /// not belong to the test gets no dump, so that a test library prints a clock among arguments briefly.
+  public var debugDescription: String {
+    let pending = pendingSleeps
+    let text = pending.isEmpty ? description : description + ":\n" + pending.listed
+    return text.with(scheduler.dumpInDescription)
+  }
+
+  /// Describes what each task of the test waits for at this moment, and where.
+  ///
+  /// ```swift
+  /// let clock = TestClock()
+  /// let poller = Task(name: "poller") { await Poller(clock).poll() }
+  /// await clock.settle()
+  /// print(clock.dump())
+  /// ```
+  ///
+  /// prints
+  ///
+  /// ```
+  /// Where the test's 2 tasks are:
+  /// - task #15 runs, and asks for this
+  /// - task #33 "poller" sleeps until 2.0 seconds on TestClock
+  ///     Poller.pause() at PollerTests.swift:7
+  ///     Poller.poll() at PollerTests.swift:6
+  ///     closure #1 in PollerTests.waits() at PollerTests.swift:20
+  /// ```
+  ///
+  /// A task has its number and its name; child tasks stand below their parent. A task sleeps, awaits another
+  /// task, its child tasks, a continuation or its turn on an actor, or is ready to run. Cycles of tasks that
+  /// wait for each other are marked. Below each task is its async call stack, the innermost function first,
+  /// without functions of the test library, the runtime and this package. Tasks that wait in the same place
+  /// are grouped, and the text has about forty lines at most. Every report of a stuck test contains it.
+  ///
+  /// It may be called from any thread; of a task that runs at that moment it says only that. Source lines
+  /// come from debug information, which it reads with the toolchain's `llvm-symbolizer` or `addr2line`.
+  /// Without these tools, it names functions only, and says so. It also says if the runtime's records cannot
+  /// be read: on Apple's systems, and where ``SchedulerCapability/current`` is the lowest.
+  ///
+  /// O(tasks and the depth of their call stacks), and 50 to 200 ms of real time for the names. A test that
+  /// does not ask for a dump pays nothing.
+  ///
+  /// The idea comes from Go's goroutine dumps and from kotlinx-coroutines-debug.
+  public func dump() -> String { scheduler.dumpText }
+}
+
+// MARK: - Recording
+
+extension TestClock {
+  /// Begins to record the test's tasks on all of its clocks, unless they are recorded already.
+  ///
+  /// See ``VirtualTime/recordTimeline(events:)``.
+  ///
+  /// - Parameter events: How many events are kept: the latest ones, a million by default.
+  public func recordTimeline(events: Int = 1_000_000) { scheduler.record(events: events) }
+
+  /// The recording of the test up to now; `nil` if it is not recorded.
+  public var recordedTimeline: RecordedTimeline? { scheduler.recorder?.timeline }
+
+  /// Adds a mark to the recording, in the lane of the current task.
+  ///
+  /// `text` is not evaluated if nothing is recorded. O(1), from any thread.
+  public func mark(_ text: @autoclosure () -> String) { scheduler.recorder?.mark(text()) }
+}
+
+extension Scheduler {
+  /// Begins to record, unless it is recorded already.
+  func record(events: Int) {
+    beginRecording(limit: max(events, 1))?.beginTest()
+  }
+}
+
+// MARK: - Checks
+
+extension TestClock {
+  /// Records a failure if the current task belongs to another test.
+  func checkUseByOtherTest(_ name: String, at callSite: CallSite) {
+    guard let other = scheduler.schedulerOfOtherTest else { return }
+    guard !useByOtherTestIsKnown.exchange(true, ordering: .relaxed) else { return }
+    let pending = pendingSleeps.map(\.description)
+    let failure =
+      scheduler.hasTest
+      ? ClockFailure.useByOtherTest(of: name, origin: origin, now: "\(now)", pending: pending)
+      : ClockFailure.madeApart(
+        name, origin: origin, other: other.report.origin, now: "\(now)", pending: pending)
+    recordFailure(failure, at: callSite)
+  }
+
+  /// Traps if the clock's state is inconsistent. O(n); for tests.
+  func checkInvariants() {
+    scheduler.change { state in
+      virtualClock.sleeps.checkInvariants()
+      state.checkInvariants()
+    }
   }
 }

@@ -1,9 +1,8 @@
 import ClocksSupport
 
-/// A clock that must not be used: whoever does makes the running test fail.
+/// A clock that must not be used: each use makes the running test fail.
 ///
-/// Give it to code of which a test claims that it does not depend on time. The claim is then part
-/// of the test:
+/// Pass it to code that should not depend on time. The test then checks that claim:
 ///
 /// ```swift
 /// struct Search<C: Clock<Duration>> {
@@ -24,46 +23,42 @@ import ClocksSupport
 /// }
 /// ```
 ///
-/// ## What is guaranteed
+/// ## Guarantees
 ///
-/// Every use is a recorded failure that contains the clock's name and what was asked of it: ``now``
-/// and ``minimumResolution`` as well as ``sleep(until:tolerance:)``. `Clock.sleep(for:)` is two
-/// uses, as it asks for `now` and then sleeps. No use traps: after the failure the clock does what an
-/// ``ImmediateClock`` does, so that the test comes to its end, or what another clock does that it was
-/// given.
+/// Every use of ``now``, ``minimumResolution`` and ``sleep(until:tolerance:)`` records a failure, which
+/// contains the clock's name and the use. `Clock.sleep(for:)` is two uses, because it reads `now` and then
+/// sleeps. No use traps: after the failure the clock behaves like an ``ImmediateClock``, or like the clock
+/// that it was given, so that the test can continue.
 ///
-/// The failure is recorded at the line at which the clock was **made**: nothing that the `Clock`
-/// protocol asks for carries the line of the call. Name the clocks of a test if it has several.
-/// Where no test is running, the failure is a line on standard error.
+/// The failure is recorded at the line at which the clock was **made**, because the `Clock` protocol does
+/// not pass the line of the call. If a test has several of these clocks, name them. Outside a test, the
+/// failure is a line on standard error.
 public struct UnimplementedClock<Duration: DurationProtocol & Hashable>: Clock {
   /// A point in the clock's time.
   public typealias Instant = ImmediateClock<Duration>.Instant
 
-  /// What the clock is called in failures.
+  /// The clock's name in failures.
   public let name: String
 
-  /// What is done after the failure.
+  /// The clock that is used after the failure.
   private let base: AnyClock<Duration>
-  /// The base's instant that is this clock's origin.
+  /// The instant of `base` that is this clock's origin.
   private let origin: AnyClock<Duration>.Instant
   private let callSite: CallSite
 
-  /// Makes a clock that must not be used, and that does what another one does after the failure.
+  /// Creates a clock that must not be used, and that forwards to another clock after the failure.
   ///
   /// ```swift
   /// let clock = UnimplementedClock(ContinuousClock(), name: "Player.clock")
   /// ```
   ///
-  /// For code that has to go on as it would, although the test has failed. Its instants are counted
-  /// from the time at which the clock is made. Cancellation and errors are those of `base`. O(1).
+  /// For code that should continue normally although the test has failed. The clock's origin is the time at
+  /// which it is made. Cancellation and errors are those of `base`. O(1).
   ///
   /// - Parameters:
   ///   - base: The clock that is used after the failure.
-  ///   - name: What the clock is called in failures; the type of `base` by default.
-  ///   - fileID: The file in which failures are recorded, as `#fileID`.
-  ///   - filePath: The file in which failures are recorded, as `#filePath`.
-  ///   - line: The line at which failures are recorded.
-  ///   - column: The column at which failures are recorded.
+  ///   - name: The clock's name in failures; the type of `base` by default.
+  ///   - fileID: Where failures are recorded, with `filePath`, `line` and `column`.
   public init<Base: Clock<Duration>>(
     _ base: Base,
     name: String = "\(Base.self)",
@@ -78,15 +73,12 @@ public struct UnimplementedClock<Duration: DurationProtocol & Hashable>: Clock {
     origin = self.base.now
   }
 
-  /// Makes a clock that must not be used. O(1).
+  /// Creates a clock that must not be used. O(1).
   ///
   /// - Parameters:
-  ///   - name: What the clock is called in failures: the place it was given to, for instance.
-  ///   - now: The time that it shows after the failure that asking for it is.
-  ///   - fileID: The file in which failures are recorded, as `#fileID`.
-  ///   - filePath: The file in which failures are recorded, as `#filePath`.
-  ///   - line: The line at which failures are recorded.
-  ///   - column: The column at which failures are recorded.
+  ///   - name: The clock's name in failures, for example the property that holds it.
+  ///   - now: The time that the clock returns after the failure.
+  ///   - fileID: Where failures are recorded, with `filePath`, `line` and `column`.
   public init(
     name: String = "UnimplementedClock",
     now: Instant = .init(),
@@ -100,7 +92,7 @@ public struct UnimplementedClock<Duration: DurationProtocol & Hashable>: Clock {
       madeAt: CallSite(fileID: fileID, filePath: filePath, line: line, column: column))
   }
 
-  // Under a name of its own, so that neither of the two public initializers calls itself.
+  // Has other labels, so that the two public initializers do not call themselves.
   fileprivate init(_ name: String, startingAt now: Instant, madeAt callSite: CallSite) {
     self.name = name
     self.callSite = callSite
@@ -108,23 +100,23 @@ public struct UnimplementedClock<Duration: DurationProtocol & Hashable>: Clock {
     origin = AnyClock(ImmediateClock<Duration>()).now
   }
 
-  /// Records a failure, and returns the time: that of the clock which it was given, if any.
+  /// Records a failure, and returns the time of the underlying clock.
   public var now: Instant {
     recordUse("its time")
     return Instant(offset: origin.duration(to: base.now))
   }
 
-  /// Records a failure, and returns zero, or the resolution of the clock which it was given.
+  /// Records a failure, and returns the resolution of the underlying clock; zero by default.
   public var minimumResolution: Duration {
     recordUse("its minimum resolution")
     return base.minimumResolution
   }
 
-  /// Records a failure and returns at once, or sleeps on the clock which it was given.
+  /// Records a failure, and sleeps on the underlying clock; by default, returns immediately.
   ///
   /// - Parameters:
-  ///   - deadline: When the sleep would have ended.
-  ///   - tolerance: Has no influence on this clock; the one that it was given gets it.
+  ///   - deadline: The instant at which the sleep would have ended.
+  ///   - tolerance: The tolerance for the underlying clock.
   /// - Throws: `CancellationError`, after the failure, if the task is cancelled before the call.
   public nonisolated(nonsending) func sleep(
     until deadline: Instant, tolerance: Duration? = nil
@@ -139,15 +131,9 @@ public struct UnimplementedClock<Duration: DurationProtocol & Hashable>: Clock {
 }
 
 extension UnimplementedClock where Duration == Swift.Duration {
-  /// Makes a clock that must not be used, in `Swift.Duration` where nothing else is said. O(1).
+  /// Creates a clock that must not be used, with durations of type `Swift.Duration`. O(1).
   ///
-  /// - Parameters:
-  ///   - name: What the clock is called in failures: the place it was given to, for instance.
-  ///   - now: The time that it shows after the failure that asking for it is.
-  ///   - fileID: The file in which failures are recorded, as `#fileID`.
-  ///   - filePath: The file in which failures are recorded, as `#filePath`.
-  ///   - line: The line at which failures are recorded.
-  ///   - column: The column at which failures are recorded.
+  /// The same as the general initializer, without a type to write.
   public init(
     name: String = "UnimplementedClock",
     now: Instant = .init(),
@@ -163,19 +149,15 @@ extension UnimplementedClock where Duration == Swift.Duration {
 }
 
 extension Clock where Self == UnimplementedClock<Swift.Duration> {
-  /// A new ``UnimplementedClock``, where a `some Clock<Duration>` or `any Clock<Duration>` is asked
-  /// for.
+  /// A new ``UnimplementedClock``, for parameters of type `some Clock<Duration>` or `any Clock<Duration>`.
   ///
   /// ```swift
   /// let model = PlayerModel(clock: .unimplemented(name: "PlayerModel.clock"))
   /// ```
   ///
   /// - Parameters:
-  ///   - name: What the clock is called in failures: the place it was given to, for instance.
-  ///   - fileID: The file in which failures are recorded, as `#fileID`.
-  ///   - filePath: The file in which failures are recorded, as `#filePath`.
-  ///   - line: The line at which failures are recorded.
-  ///   - column: The column at which failures are recorded.
+  ///   - name: The clock's name in failures, for example the property that holds it.
+  ///   - fileID: Where failures are recorded, with `filePath`, `line` and `column`.
   public static func unimplemented(
     name: String = "UnimplementedClock",
     fileID: StaticString = #fileID,

@@ -1,35 +1,42 @@
-/// The fast way of a sleep on no actor and without a tolerance, on a `TestClock` whose durations are those
-/// of the standard library.
+/// Sleeps on a `TestClock` whose durations are those of the standard library.
 ///
-/// The general way is `TestClock.sleep`, which gives the same answers. This one is faster because it is
-/// not generic, takes the lock once and not twice, and needs no function around the suspension that
-/// handles a cancellation. `CLOCKS_FAST=0` switches it off.
+/// Nothing here is generic, because generic code is a hundred times as slow in a debug build. Other
+/// durations take `TestClock.sleepInCustomDurations`, which gives the same answers.
 extension Scheduler {
-  /// What the cancellation of a task finds that sleeps or is about to; guarded by the scheduler's lock.
+  /// What the code that begins a sleep and its cancellation handler share, under the scheduler's lock.
   private struct Place {
-    /// The sleep, as soon as there is one.
+    /// The sleep, once it is registered.
     var sleep: SleepQueue<Duration>.Token?
-    /// Whether the task was cancelled before.
+    /// Whether the task was cancelled before the sleep was registered.
     var isCancelled = false
   }
 
-  /// What has become of a sleep that was to begin.
+  /// The result of an attempt to begin a sleep.
   private enum Beginning {
     case suspended
-    /// There is somebody who is to be told of it.
+    /// The sleep is registered, and listeners or waiters have to be notified.
     case awaited
     /// The deadline is not in the future.
     case past
-    /// The task was cancelled before.
+    /// The task was cancelled before the sleep was registered.
     case cancelled
   }
 
-  /// Suspends the current task until it is time; or returns at once if the deadline is not in the
-  /// future, or throws if the task is cancelled. O(log n).
+  /// Suspends the current task until the deadline, on the caller's executor. Only if `usesFastWay`. O(log n).
+  ///
+  /// Returns immediately if the deadline is not in the future; throws if the task is cancelled.
   nonisolated(nonsending) func sleep(_ sleep: StandardDurationSleep) async throws {
-    // Both closures use it with the lock held alone.
+    // Both closures use `place` only with the lock held.
     nonisolated(unsafe) var place = Place()
     try await withCancellableContinuation(
+      onCancel: { self.cancel(sleep, at: &place) }, { self.begin(sleep, at: &place, $0) })
+  }
+
+  /// Suspends the current task as ``sleep(_:)`` does, but leaves the caller's actor before.
+  @inline(never)
+  nonisolated(nonsending) func sleepOnNoActor(_ sleep: StandardDurationSleep) async throws {
+    nonisolated(unsafe) var place = Place()
+    try await withCancellableContinuationOnNoActor(
       onCancel: { self.cancel(sleep, at: &place) }, { self.begin(sleep, at: &place, $0) })
   }
 
@@ -42,29 +49,27 @@ extension Scheduler {
       if place.isCancelled { return .cancelled }
       let virtualClock = sleep.virtualClock
       guard sleep.deadline.attoseconds > virtualClock.now.attoseconds else { return .past }
-      let token = virtualClock.sleeps.reserve()
       let details = sleep.details(of: task)
-      _ = virtualClock.sleeps.suspend(
-        token, .continuation(continuation, isOwn: sleep.isOwn), until: sleep.deadline, name: name,
+      let token = virtualClock.sleeps.add(
+        .continuation(continuation, isOwn: sleep.isOwn), until: sleep.deadline, name: name,
         details: details)
       place.sleep = token
-      if state.isObserved {
+      if state.listener != nil || state.order.chooser != nil {
         state.sleepBegan(token.number, of: details.taskID, until: sleep.deadline)
       }
       return virtualClock.isAwaited ? .awaited : .suspended
     }
     switch beginning {
     case .suspended: break
-    case .awaited: tell(of: sleep, place.sleep?.number, task, name)
+    case .awaited: notify(of: sleep, place.sleep?.number, task, name)
     case .past: continuation.resume()
     case .cancelled: resume(continuation, isOwn: sleep.isOwn, throwing: CancellationError())
     }
   }
 
-  /// Tells those of a sleep that has just been registered who wait for it or listen. Apart, because there
-  /// is rarely anybody.
+  /// Notifies the listeners and waiters of a sleep that has just been registered.
   @inline(never)
-  private func tell(
+  private func notify(
     of sleep: StandardDurationSleep, _ number: UInt64?, _ task: UnownedTask, _ name: String?
   ) {
     guard let number else { return }
@@ -94,30 +99,30 @@ extension Scheduler {
   }
 }
 
-/// A sleep without a tolerance on a clock whose durations are those of the standard library.
+/// A call of `sleep(until:tolerance:)` on a clock whose durations are those of the standard library.
 struct StandardDurationSleep {
-  /// The clock whose it is keeps it, for as long as the call lasts.
+  /// The `TestClock` keeps it alive during the call.
   unowned(unsafe) let virtualClock: VirtualClock<Duration>
   let deadline: Duration
-  /// Whether the task is the scheduler's.
+  let tolerance: Duration?
+  /// Whether the scheduler owns the task.
   let isOwn: Bool
 
-  /// What is told about it; to be asked for with the scheduler's lock held.
+  /// Describes the sleep. Requires the scheduler's lock.
   @inline(__always)
   fileprivate func details(of task: UnownedTask) -> SleepQueue<Duration>.Details {
     SleepQueue<Duration>.Details(
-      registered: virtualClock.now, task: task, taskID: task.id, clock: .test, tolerance: nil)
+      registered: virtualClock.now, task: task, taskID: task.id, clock: .test,
+      tolerance: tolerance)
   }
 }
 
 extension SchedulerState {
-  /// Whether somebody is told of what happens.
-  @inline(__always)
-  fileprivate var isObserved: Bool { listener != nil || order.chooser != nil }
-
-  /// Tells them that a sleep has begun.
+  /// Tells the chooser and the listener that a sleep has begun.
+  ///
+  /// - Parameter deadline: The deadline; `nil` if it is a custom duration.
   @inline(never)
-  fileprivate func sleepBegan(_ number: UInt64, of task: UInt64, until deadline: Duration) {
+  func sleepBegan(_ number: UInt64, of task: UInt64, until deadline: Duration?) {
     order.chooser?.sleepBegins(number, of: task)
     if listener != nil {
       note(.sleepRegistered(number: number, task: task, until: deadline))

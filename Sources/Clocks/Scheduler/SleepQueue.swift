@@ -1,56 +1,49 @@
 import ClocksSupport
 
-/// What there is to do for a task that sleeps when its sleep is over.
+/// The action that ends a sleep.
 enum Sleeper: Sendable {
-  /// The task waits for its continuation; `isOwn` says whether it belongs to the test of the clock.
+  /// Resumes the sleeping task. `isOwn` says whether the clock's scheduler owns the task.
   case continuation(UnsafeContinuation<Void, any Error>, isOwn: Bool)
-  /// The task waits for this job of the runtime's to resume it.
+  /// Runs the runtime's job that resumes the sleeping task.
   case job(ReadyJob)
-  /// No task sleeps, but work is to begin.
+  /// Starts a timed callback. No task sleeps.
   case work(TimedCallback)
 }
 
-/// The sleeps of one clock, ordered by deadline and then by registration.
+/// The pending sleeps of one clock, ordered by deadline and then by registration.
 ///
-/// A four-ary heap of small entries, and beside it a table of slots, one for each sleep, in which
-/// an entry's position is kept up to date, so that a cancelled sleep is found and removed without a
-/// search.
+/// A four-ary heap of small entries, and a table with one slot for each sleep. A slot holds the position
+/// of its entry in the heap, so that a cancelled sleep is found without a search.
 ///
-/// Adding, waking and cancelling a sleep cost O(log n). Slots are used again; memory is bounded by
-/// the largest number of sleeps that there ever were at the same time.
+/// Adding, waking and cancelling a sleep cost O(log n). Slots are reused, so memory is bounded by the
+/// largest number of sleeps that were pending together.
 struct SleepQueue<Instant: Comparable & Sendable> {
-  /// Names one sleep, for ever: a slot is used again, a number never.
+  /// Identifies one sleep, also after it has ended: slots are reused, numbers are not.
   struct Token: Sendable {
     fileprivate var slot: Int32
-    /// The number of the sleep: the first one is 0, the next one 1, and so on.
+    /// The number of the sleep, counted from 0.
     fileprivate(set) var number: UInt64
   }
 
-  /// What is told about a pending sleep, apart from its deadline.
+  /// A description of a pending sleep, apart from its deadline.
   struct Details {
     /// When the sleep was registered.
     var registered: Instant
-    /// The task that sleeps; valid for as long as the sleep is pending.
+    /// The task that sleeps; valid while the sleep is pending.
     var task: UnownedTask?
-    /// Its id, for whoever asks when the task may be over.
+    /// The task's id, for readers that may run after the task is over.
     var taskID: UInt64 = 0
-    /// What kind of clock the task sleeps on.
+    /// The kind of clock on which the task sleeps.
     var clock: ClockKind
     var tolerance: Instant?
   }
 
-  /// A pending sleep, for somebody who asks.
+  /// A pending sleep, as listeners and failure texts see it.
   struct Pending {
     var deadline: Instant
     var number: UInt64
     var taskName: String?
     var details: Details
-  }
-
-  /// Whether a sleep was registered, or had been cancelled before.
-  enum Registration {
-    case suspended
-    case cancelled
   }
 
   private struct Entry {
@@ -64,90 +57,65 @@ struct SleepQueue<Instant: Comparable & Sendable> {
     var sleeper: Sleeper?
   }
 
-  private enum Position {
-    /// The slot is not in use.
-    static var free: Int32 { -1 }
-    /// The sleep is announced; its task is on its way to suspend.
-    static var reserved: Int32 { -2 }
-    /// The sleep was cancelled while it was reserved.
-    static var cancelled: Int32 { -3 }
-  }
+  /// The position of a free slot.
+  private static var free: Int32 { -1 }
 
   /// A heap: no entry comes before its parent, which is at `(position - 1) / 4`.
   private var heap: [Entry] = []
-  /// For each slot the position of its entry in `heap`, or one of the negative values in
-  /// `Position`.
+  /// For each slot the position of its entry in `heap`, or `free`.
   ///
-  /// Apart from `slots`, because every step in the heap writes here and should find all of it in
-  /// the cache.
+  /// Separate from `slots`, because each step in the heap writes here and should hit the cache.
   private var positions: [Int32] = []
   private var slots: [Slot] = []
-  /// What is told about the sleep in each slot, if anybody asks; outdated in a free one.
+  /// The description of the sleep in each slot; outdated in a free slot.
   ///
-  /// Apart from `slots`, and left alone when a sleep ends, because it is large and rarely read.
-  private var details: [Details?] = []
-  /// The names of the tasks that have one, by the slots of their sleeps; outdated for a free slot.
+  /// Separate from `slots`, and left alone when a sleep ends, because it is large and rarely read.
+  private var details: [Details] = []
+  /// The names of sleeping tasks by slot, for tasks that have a name; outdated in a free slot.
   ///
-  /// Apart from `details`, which then are plain words and cost little to write.
+  /// Separate from `details`, which then are plain words and cost little to write.
   private var names: [Int32: String] = [:]
   private var freeSlots: [Int32] = []
   private var nextNumber: UInt64 = 0
 
-  /// The number of suspended sleeps. O(1).
+  /// The number of pending sleeps. O(1).
   var count: Int { heap.count }
 
-  /// The deadline that is reached first. O(1).
+  /// The earliest deadline. O(1).
   var earliestDeadline: Instant? { heap.first?.deadline }
 
-  /// Announces a sleep, so that it can be cancelled before its task is suspended. Amortized O(1).
-  mutating func reserve() -> Token {
+  /// Adds a sleep. O(log n).
+  ///
+  /// - Parameter name: The name of the sleeping task, if it has one.
+  @discardableResult
+  mutating func add(
+    _ sleeper: Sleeper, until deadline: Instant, name: String? = nil, details: Details
+  ) -> Token {
     let number = nextNumber
     nextNumber += 1
-    if let slot = freeSlots.popLast() {
-      slots[Int(slot)].number = number
-      positions[Int(slot)] = Position.reserved
-      return Token(slot: slot, number: number)
+    let slot: Int32
+    if let free = freeSlots.popLast() {
+      slot = free
+      slots[Int(free)].number = number
+      slots[Int(free)].sleeper = sleeper
+      self.details[Int(free)] = details
+    } else {
+      slot = Int32(slots.count)
+      slots.append(Slot(number: number, sleeper: sleeper))
+      self.details.append(details)
+      positions.append(Self.free)
     }
-    let slot = Int32(slots.count)
-    slots.append(Slot(number: number))
-    details.append(nil)
-    positions.append(Position.reserved)
+    if name != nil || !names.isEmpty { names[slot] = name }
+    let entry = Entry(deadline: deadline, number: number, slot: slot)
+    heap.append(entry)
+    siftUp(entry, from: heap.count - 1)
     return Token(slot: slot, number: number)
   }
 
-  /// Registers an announced sleep under its deadline, unless it was cancelled in the meantime.
-  /// O(log n).
-  ///
-  /// - Parameter name: The name of the task that sleeps, if it has one.
-  mutating func suspend(
-    _ token: Token, _ sleeper: Sleeper, until deadline: Instant, name: String? = nil,
-    details: Details
-  ) -> Registration {
-    let slot = Int(token.slot)
-    if positions[slot] == Position.cancelled {
-      release(token.slot)
-      return .cancelled
-    }
-    slots[slot].sleeper = sleeper
-    self.details[slot] = details
-    if name != nil || !names.isEmpty { names[token.slot] = name }
-    let entry = Entry(deadline: deadline, number: token.number, slot: token.slot)
-    heap.append(entry)
-    siftUp(entry, from: heap.count - 1)
-    return .suspended
-  }
-
-  /// Cancels a sleep and returns its sleeper, or `nil` if its task is not suspended (any more).
-  /// O(log n).
+  /// Removes a sleep and returns its sleeper, or `nil` if the sleep has ended. O(log n).
   mutating func cancel(_ token: Token) -> Sleeper? {
-    let slot = Int(token.slot)
-    guard slots[slot].number == token.number else { return nil }
-    let position = positions[slot]
-    if position == Position.reserved {
-      positions[slot] = Position.cancelled
-      return nil
-    }
-    guard position >= 0 else { return nil }
+    let position = positions[Int(token.slot)]
+    guard slots[Int(token.slot)].number == token.number, position >= 0 else { return nil }
     return remove(at: Int(position))
   }
 
@@ -156,41 +124,37 @@ struct SleepQueue<Instant: Comparable & Sendable> {
     remove(at: 0)
   }
 
-  /// The pending sleeps in the order in which they would wake. O(n log n).
+  /// The pending sleeps in wake order. O(n log n).
   var pending: [Pending] {
-    heap.sorted(by: Self.comesFirst).map(pending)
-  }
-
-  /// Removes the sleep with this number and returns its sleeper, if it is pending. O(n).
-  mutating func remove(_ number: UInt64) -> Sleeper? {
-    for position in 0..<heap.count where heap[position].number == number {
-      return remove(at: position)
+    heap.sorted(by: Self.comesFirst).map { entry in
+      Pending(
+        deadline: entry.deadline, number: entry.number, taskName: names[entry.slot],
+        details: details[Int(entry.slot)])
     }
-    return nil
   }
 
-  /// The sleep that is first, by its number, and its task. O(1).
+  /// Removes the sleep with this number and returns its sleeper, if the sleep is pending. O(n).
+  mutating func remove(_ number: UInt64) -> Sleeper? {
+    heap.firstIndex { $0.number == number }.map { remove(at: $0) }
+  }
+
+  /// The number and the task of the first sleep. O(1).
   var earliest: (number: UInt64, task: UnownedTask?)? {
-    heap.first.map { ($0.number, details[Int($0.slot)]?.task) }
+    heap.first.map { ($0.number, details[Int($0.slot)].task) }
   }
 
-  /// The number of the sleep that was removed last, and the id of its task: those of the slot that was
-  /// freed last. Right only directly after a removal. O(1).
+  /// The number of the sleep that was removed last, and the id of its task. O(1).
+  ///
+  /// Reads the slot that was freed last, so it is correct only directly after a removal.
   var removed: (number: UInt64, task: UInt64)? {
-    freeSlots.last.map { (slots[Int($0)].number, details[Int($0)]?.taskID ?? 0) }
-  }
-
-  private func pending(_ entry: Entry) -> Pending {
-    Pending(
-      deadline: entry.deadline, number: entry.number, taskName: names[entry.slot],
-      details: details[Int(entry.slot)].unsafelyUnwrapped)
+    freeSlots.last.map { (slots[Int($0)].number, details[Int($0)].taskID) }
   }
 
   // MARK: - Heap
 
   @inline(__always)
   private static func comesFirst(_ lhs: Entry, _ rhs: Entry) -> Bool {
-    // The operators of `Duration` are calls into the standard library, its attoseconds a number.
+    // The operators of `Duration` are calls into the standard library. Attoseconds compare inline.
     if Instant.self == Duration.self {
       let left = unsafeBitCast(lhs.deadline, to: Duration.self).attoseconds
       let right = unsafeBitCast(rhs.deadline, to: Duration.self).attoseconds
@@ -200,16 +164,12 @@ struct SleepQueue<Instant: Comparable & Sendable> {
       || (lhs.deadline == rhs.deadline && lhs.number < rhs.number)
   }
 
-  private mutating func release(_ slot: Int32) {
-    slots[Int(slot)].sleeper = nil
-    positions[Int(slot)] = Position.free
-    freeSlots.append(slot)
-  }
-
   private mutating func remove(at position: Int) -> Sleeper {
     let slot = heap[position].slot
     let sleeper = slots[Int(slot)].sleeper.unsafelyUnwrapped
-    release(slot)
+    slots[Int(slot)].sleeper = nil
+    positions[Int(slot)] = Self.free
+    freeSlots.append(slot)
     let last = heap.removeLast()
     if position < heap.count {
       if position > 0, Self.comesFirst(last, heap[(position - 1) >> 2]) {
@@ -221,7 +181,7 @@ struct SleepQueue<Instant: Comparable & Sendable> {
     return sleeper
   }
 
-  /// Puts `entry` at `start` or above, where it belongs; what stands at `start` is overwritten.
+  /// Places `entry` at `start` or above. Overwrites the entry at `start`.
   private mutating func siftUp(_ entry: Entry, from start: Int) {
     var position = start
     while position > 0 {
@@ -233,7 +193,7 @@ struct SleepQueue<Instant: Comparable & Sendable> {
     place(entry, at: position)
   }
 
-  /// Puts `entry` at `start` or below, where it belongs; what stands at `start` is overwritten.
+  /// Places `entry` at `start` or below. Overwrites the entry at `start`.
   private mutating func siftDown(_ entry: Entry, from start: Int) {
     var position = start
     let count = heap.count
@@ -262,26 +222,26 @@ struct SleepQueue<Instant: Comparable & Sendable> {
 
   // MARK: - Invariants
 
-  /// Stops the program if the heap or the table of positions is out of order. O(n); for tests.
+  /// Traps if the heap or the table of positions is inconsistent. O(n); for tests.
   func checkInvariants() {
     for (position, entry) in heap.enumerated() {
       precondition(positions[Int(entry.slot)] == Int32(position), "a slot points elsewhere")
-      precondition(slots[Int(entry.slot)].sleeper != nil, "an entry without a task")
+      precondition(slots[Int(entry.slot)].sleeper != nil, "an entry without a sleeper")
       if position > 0 {
         precondition(!Self.comesFirst(entry, heap[(position - 1) >> 2]), "heap out of order")
       }
     }
     let inHeap = positions.count { $0 >= 0 }
     precondition(inHeap == heap.count, "a slot without an entry")
-    let free = positions.count { $0 == Position.free }
+    let free = positions.count { $0 == Self.free }
     precondition(free == freeSlots.count, "a free slot is lost")
   }
 }
 
-// Not generic, because a debug build takes a hundred times as long for what is. Nothing is changed; but a debug
-// build would make a copy of all, if it could not be.
+// Not generic, because generic code is a hundred times as slow in a debug build. The functions that change
+// nothing are `mutating`, because a debug build would copy the queue for others.
 extension SleepQueue where Instant == Duration {
-  /// Whether there is a sleep. O(1).
+  /// Whether a sleep is pending. O(1).
   mutating func hasAny() -> Bool { heap.count > 0 }
 
   /// Whether a sleep's deadline is `instant` or earlier. O(1).
@@ -289,12 +249,13 @@ extension SleepQueue where Instant == Duration {
     heap.count > 0 && heap[0].deadline.attoseconds <= instant.attoseconds
   }
 
-  /// The sleeps whose deadline is `instant` or earlier, in the order in which they would wake. O(k²) with
-  /// k of them, which are few: nothing below a later deadline is looked at.
+  /// The sleeps whose deadline is `instant` or earlier, in wake order. O(k²) with k such sleeps.
+  ///
+  /// Does not look below an entry with a later deadline.
   mutating func candidates(dueBy instant: Duration) -> ScratchBuffer<Candidate> {
     var candidates = ScratchBuffer<Candidate>()
     guard isAnyDue(by: instant) else { return candidates }
-    // The positions of those that are due: none is below one that is not. Then they are sorted.
+    // Collects the positions of due entries from the root down, then sorts them by insertion.
     var due = [0]
     var next = 0
     while next < due.count {
@@ -314,7 +275,7 @@ extension SleepQueue where Instant == Duration {
     }
     for index in 0..<due.count {
       let entry = heap[due[index]]
-      let task = details[Int(entry.slot)].unsafelyUnwrapped.taskID
+      let task = details[Int(entry.slot)].taskID
       candidates.append(.sleep(number: entry.number, task: task))
     }
     return candidates

@@ -1,31 +1,32 @@
 import ClocksSupport
 
-/// One course of time: the present, and the sleeps that wait for the future.
+/// The present and the pending sleeps of one `TestClock`, or of one scope.
 ///
-/// A virtual clock is a part of one scheduler's state: it is used within `Scheduler.change` only.
-/// Instants are distances from the origin.
+/// A virtual clock is part of one scheduler's state: it is used within `Scheduler.change` only, so its
+/// accesses are exclusive and not checked a second time. Instants are distances from the origin.
 final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
   typealias Sleeps = SleepQueue<Duration>
+  /// Receives each sleep that is registered. Called without the lock.
+  typealias Listener = @Sendable (Sleeps.Pending) -> Void
 
-  // The scheduler's lock makes every access exclusive, so they are not checked a second time.
   @exclusivity(unchecked) nonisolated(unsafe) var now: Duration
   @exclusivity(unchecked) nonisolated(unsafe) var sleeps = Sleeps()
-  /// Those who wait for sleeps to come, by the order in which they began to.
+  /// Waiters for sleeps, by order of arrival.
   @exclusivity(unchecked) nonisolated(unsafe) private(set) var waiters: [UInt64: SleepsWaiter] = [:]
   @exclusivity(unchecked) nonisolated(unsafe) private var nextWaiter: UInt64 = 0
-
-  /// Those who are told of each sleep that is registered.
+  /// Listeners, by order of arrival.
   @exclusivity(unchecked) nonisolated(unsafe) private(set) var listeners: [UInt64: Listener] = [:]
 
-  /// The test cases that use the clock whose time this is.
+  /// The test cases that use the clock.
   let users = ClockUsers()
 
   init(now: Duration) {
     self.now = now
   }
 
-  /// Takes the earliest sleep if it is due by `target`, and moves time to its deadline. Among sleeps
-  /// of one deadline, `order` decides. O(log n); with a chooser O(n).
+  /// Takes the earliest sleep if it is due by `target`, and moves time to its deadline.
+  ///
+  /// `order` decides among sleeps with the same deadline. O(log n); with a chooser O(n).
   #if compiler(>=6.3)
     @specialized(where Duration == Swift.Duration)
   #endif
@@ -40,8 +41,7 @@ final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
     return sleeps.popEarliest()
   }
 
-  /// Takes a sleep that the chooser wants, before the earliest one has waited for longer than the slack
-  /// beyond its deadline.
+  /// Takes the sleep that the chooser prefers, among those due within the slack after the earliest deadline.
   @inline(never)
   private func popLate(_ deadline: Duration, dueBy target: Duration?, _ order: Order) -> Sleeper? {
     guard let slack = order.slack as? Duration else { return sleeps.popEarliest() }
@@ -57,7 +57,7 @@ final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
     return sleeps.remove(number)
   }
 
-  /// The sleeps that are due now, in the order in which they would wake by themselves. O(n).
+  /// The sleeps that are due now, in wake order. O(n).
   func dueSleeps() -> ScratchBuffer<Candidate> {
     if Duration.self == Swift.Duration.self {
       let virtualClock = unsafeDowncast(self, to: VirtualClock<Swift.Duration>.self)
@@ -70,7 +70,7 @@ final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
   /// The present in the standard library's durations; `nil` if the clock has others.
   var time: Swift.Duration? { now as? Swift.Duration }
 
-  /// The present, and the sleep that was taken out last; for a listener, who is told of each wake.
+  /// The present, and the sleep that was removed last, for a listener of wakes.
   #if compiler(>=6.3)
     @specialized(where Duration == Swift.Duration)
   #endif
@@ -78,28 +78,23 @@ final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
     (time, sleeps.removed)
   }
 
-  // MARK: - Hearing of sleeps
+  // MARK: - Notifying of sleeps
 
-  /// Somebody who is told of each sleep that is registered, without the lock.
-  typealias Listener = @Sendable (Sleeps.Pending) -> Void
-
-  /// Adds somebody; returns the number to be removed by.
+  /// Adds a listener. Returns the number by which it is removed.
   func add(_ listener: @escaping Listener) -> UInt64 {
     nextWaiter += 1
     listeners[nextWaiter] = listener
     return nextWaiter
   }
 
-  /// Takes out somebody; to be let go of without the lock.
+  /// Removes a listener and returns it, so that the caller can release it without the lock.
   func removeListener(_ number: UInt64) -> Listener? { listeners.removeValue(forKey: number) }
 
-  // MARK: - Waiting for sleeps
-
-  /// Whether somebody is to be told of each sleep that comes.
+  /// Whether a waiter or a listener has to be notified of each sleep that is registered.
   @inline(__always)
   var isAwaited: Bool { !waiters.isEmpty || !listeners.isEmpty }
 
-  /// Adds somebody who waits for sleeps, unless there are enough; returns whether it was added.
+  /// Adds a waiter for sleeps, unless enough are pending. Returns whether it was added.
   func add(_ waiter: SleepsWaiter) -> Bool {
     guard sleeps.count < waiter.count else { return false }
     nextWaiter += 1
@@ -108,12 +103,12 @@ final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
     return true
   }
 
-  /// Takes out somebody who waits, if it still does.
+  /// Removes a waiter. Returns `nil` if it was removed before.
   func remove(_ waiter: SleepsWaiter) -> SleepsWaiter? {
     waiters.removeValue(forKey: waiter.number)
   }
 
-  /// Takes out those who waited for as many sleeps as there are now.
+  /// Removes the waiters for which enough sleeps are pending, and returns them in order of arrival.
   func takeFulfilledWaiters() -> [SleepsWaiter] {
     guard !waiters.isEmpty else { return [] }
     let count = sleeps.count
@@ -123,31 +118,93 @@ final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
   }
 }
 
-// Not generic, because a debug build takes a hundred times as long for what is.
+// Not generic, because generic code is a hundred times as slow in a debug build.
 extension VirtualClock where Duration == Swift.Duration {
   /// Whether a sleep is due now. O(1).
   var isAnyDue: Bool { sleeps.isAnyDue(by: now) }
-  /// Whether a task sleeps. O(1).
+  /// Whether a sleep is pending. O(1).
   var hasSleeps: Bool { sleeps.hasAny() }
 }
 
-/// Says what tasks sleep for.
+/// A sleep that has just been registered, and the listeners to notify of it.
+struct SleepNews<Duration: DurationProtocol & Hashable> {
+  let sleep: VirtualClock<Duration>.Sleeps.Pending
+  let listeners: [UInt64: VirtualClock<Duration>.Listener]
+
+  /// Notifies the listeners in order of arrival. The caller holds no lock.
+  func tell() {
+    for (_, listener) in listeners.sorted(by: { $0.key < $1.key }) { listener(sleep) }
+  }
+}
+
+/// A call of `waitForSleeps(atLeast:)`.
+///
+/// It ends once: the caller that removes it from its virtual clock's `waiters` ends it.
+final class SleepsWaiter: Sendable {
+  /// The number of pending sleeps that ends the wait.
+  let count: Int
+  /// Its key in the virtual clock's `waiters`; 0 before it is added.
+  nonisolated(unsafe) var number: UInt64 = 0
+
+  /// Guards `state`.
+  private let lock = Lock()
+  nonisolated(unsafe) private var state = State.begun
+
+  private enum State {
+    case begun
+    case waiting(UnsafeContinuation<Void, any Error>)
+    case ended(Result<Void, any Error>)
+  }
+
+  init(count: Int) {
+    self.count = count
+  }
+
+  deinit { lock.destroy() }
+
+  func succeed() { end(.success(())) }
+
+  func fail(_ error: any Error) { end(.failure(error)) }
+
+  private func end(_ result: Result<Void, any Error>) {
+    let continuation: UnsafeContinuation<Void, any Error>? = lock.withLock {
+      defer { state = .ended(result) }
+      if case .waiting(let continuation) = state { return continuation }
+      return nil
+    }
+    continuation?.resume(with: result)
+  }
+
+  nonisolated(nonsending) func wait() async throws {
+    try await withUnsafeThrowingContinuation { continuation in
+      let result: Result<Void, any Error>? = lock.withLock {
+        if case .ended(let result) = state { return result }
+        state = .waiting(continuation)
+        return nil
+      }
+      if let result { continuation.resume(with: result) }
+    }
+  }
+}
+
+// MARK: - For the watchdog
+
+/// Describes what tasks sleep for.
 typealias SleepTexts = @Sendable () -> [(task: UInt64, name: String?, text: String)]
 
-/// The sleeps on one virtual clock, whatever its instants are: what the watchdog asks of a clock.
+/// The sleeps on one virtual clock with any kind of duration, as the watchdog sees them.
+///
+/// The closures describe instants with the user's code, so they are called without the lock.
 protocol SleepSource: AnyObject, Sendable {
-  /// Whether a task sleeps.
   var hasSleeps: Bool { get }
-  /// Whether somebody waits for sleeps to come.
+  /// Whether a task waits for sleeps to be registered.
   var isAwaitingSleeps: Bool { get }
-  /// A line for each pending sleep, in the order in which they would wake; to be called without the
-  /// lock, because it describes instants of the user's.
+  /// A line for each pending sleep, in wake order.
   var pendingLines: @Sendable () -> [String] { get }
-  /// The tasks that sleep, in no order.
+  /// The sleeping tasks, in no order.
   var sleepingTasks: [UnownedJob] { get }
-  /// What each task that sleeps is waiting for; to be called without the lock, for the same reason.
+  /// What each sleeping task waits for.
   var sleepTexts: SleepTexts { get }
-  /// Takes out all sleeps.
   func removeAllSleeps() -> [Sleeper]
 }
 
@@ -179,7 +236,6 @@ extension SleepQueue.Pending {
   /// For example `until 3.0 seconds, since 1.0 seconds, task "poll" (#42), on ContinuousClock`.
   var line: String { "until \(deadline), since \(details.registered), \(sleeper)" }
 
-  /// Who sleeps, and on which clock.
   private var sleeper: String {
     if details.clock == .dispatch { return taskName ?? "a queue" }
     let id = details.taskID

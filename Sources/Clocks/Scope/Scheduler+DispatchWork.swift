@@ -28,11 +28,10 @@ extension Scheduler {
       guard state.scope?.pace.unlimitedHolds == 0 else { return nil }
       let virtualClock = scope.virtualClock
       let deadline = saturatingSum(virtualClock.now, delay)
-      let sleep = virtualClock.sleeps.reserve()
       let details = SleepQueue<Duration>.Details(
         registered: virtualClock.now, task: nil, clock: .dispatch, tolerance: nil)
-      _ = virtualClock.sleeps.suspend(
-        sleep, .work(work), until: deadline, name: work.name, details: details)
+      let sleep = virtualClock.sleeps.add(
+        .work(work), until: deadline, name: work.name, details: details)
       state.work.delay(work, sleep)
       return virtualClock.takeFulfilledWaiters()
     }

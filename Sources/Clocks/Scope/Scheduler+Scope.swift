@@ -132,9 +132,8 @@ extension Scheduler {
       }
       var details = details
       details.registered = virtualClock.now
-      let sleep = virtualClock.sleeps.reserve()
-      _ = virtualClock.sleeps.suspend(
-        sleep, .job(job), until: deadline, name: name, details: details)
+      let sleep = virtualClock.sleeps.add(
+        .job(job), until: deadline, name: name, details: details)
       if let handle {
         state.scope?.runtimeSleeps.begin(sleep, of: handle)
       } else {

@@ -2,39 +2,41 @@ import ClocksSupport
 
 /// A scope in which all time is virtual.
 ///
-/// `withVirtualTime` makes one and hands it to its body. Inside, nothing needs to be injected:
-/// `Task.sleep` and the sleeps of `ContinuousClock` and `SuspendingClock` take virtual time,
-/// whoever calls them, and when nothing can run any more time jumps to the next deadline by itself.
+/// `withVirtualTime` creates a scope and passes it to its body. Inside, no clock needs to be injected:
+/// `Task.sleep` and the sleeps of `ContinuousClock` and `SuspendingClock` take virtual time, also in code of
+/// other modules. When no task can run, time jumps to the next deadline.
 ///
-/// The idea is that of Go's `testing/synctest` and of tokio's paused clock.
+/// The idea comes from Go's `testing/synctest` and tokio's paused clock.
 public final class VirtualTime: Sendable {
-  /// What becomes of tasks that still sleep when the body of a scope returns.
+  /// The treatment of tasks that still sleep when the body of a scope returns.
   public enum LeftoverSleeps: Sendable {
-    /// They are cancelled.
+    /// Cancels them.
     case cancel
-    /// They are cancelled, and that is recorded as a failure of the test, which lists them.
+    /// Cancels them, and records a failure of the test that lists them.
     case fail
   }
 
   /// A point in the scope's time.
   public typealias Instant = TestClock<Duration>.Instant
 
-  /// The innermost scope that the current task belongs to, or `nil` outside any. O(1).
+  /// The innermost scope of the current task; `nil` outside any scope. O(1).
   public static var current: VirtualTime? {
     Scheduler.running?.scope?.face.map { unsafeDowncast($0, to: VirtualTime.self) }
   }
 
-  /// The scope's time as a clock, for code that wants one injected.
+  /// The scope's time as a clock, for code that takes a clock.
   ///
   /// Every `TestClock()` that is made in the scope reads the same time.
   public let clock: TestClock<Duration>
 
   let scheduler: Scheduler
 
+  /// Creates a scope.
+  ///
   /// - Parameters:
-  ///   - record: Records a failure; if `nil`, at `origin`.
-  ///   - chooser: Decides what comes first, if given.
-  ///   - start: What the system's clocks read when the scope begins; if `nil`, what they read now.
+  ///   - record: Records a failure; by default, at `origin`.
+  ///   - chooser: Decides the order of jobs, if given.
+  ///   - start: The readings of the system's clocks when the scope begins; by default, those of now.
   init(
     _ options: ScopeOptions, at origin: CallSite, record: (@Sendable (String) -> Void)? = nil,
     chooser: (any Chooser)? = nil, start: SystemClocks? = nil
@@ -48,11 +50,10 @@ public final class VirtualTime: Sendable {
     scope.face = self
   }
 
-  /// The scope's time: how much of it has passed since the scope began. O(1).
+  /// The scope's time, measured from its beginning. O(1).
   public var now: Instant { clock.now }
 
-  /// What `Date()` reads in the scope, as the time since the beginning of 1970; for a test kit that
-  /// knows dates.
+  /// The time since 1970 that `Date()` reads in the scope.
   package var sinceEpoch: Duration {
     get { scheduler.date }
     set { scheduler.date = newValue }
@@ -62,7 +63,7 @@ public final class VirtualTime: Sendable {
 // MARK: - Moving time by hand
 
 extension VirtualTime {
-  /// Lets every task of the scope run as far as it can, without moving time.
+  /// Runs the scope's tasks as far as they can without moving time.
   ///
   /// See ``TestClock/settle(fileID:filePath:line:column:)``.
   public nonisolated(nonsending) func settle(
@@ -72,7 +73,7 @@ extension VirtualTime {
     await clock.settle(fileID: fileID, filePath: filePath, line: line, column: column)
   }
 
-  /// Moves time forward by `duration`, and lets every task of the scope run as far as it can.
+  /// Moves time forward by `duration`, and runs the scope's tasks as far as they can.
   ///
   /// See ``TestClock/advance(by:fileID:filePath:line:column:)``.
   public nonisolated(nonsending) func advance(
@@ -84,7 +85,7 @@ extension VirtualTime {
       by: duration, fileID: fileID, filePath: filePath, line: line, column: column)
   }
 
-  /// Moves time forward to `deadline`, and lets every task of the scope run as far as it can.
+  /// Moves time forward to `deadline`, and runs the scope's tasks as far as they can.
   ///
   /// See ``TestClock/advance(to:fileID:filePath:line:column:)``.
   public nonisolated(nonsending) func advance(
@@ -96,8 +97,9 @@ extension VirtualTime {
       to: deadline, fileID: fileID, filePath: filePath, line: line, column: column)
   }
 
-  /// Moves time forward to the next deadline, wakes every sleep that is due then, and lets every
-  /// task of the scope run as far as it can.
+  /// Moves time forward to the next deadline, wakes the sleeps that are due, and runs the scope's tasks.
+  ///
+  /// See ``TestClock/advanceToNextSleep(fileID:filePath:line:column:)``.
   ///
   /// - Returns: The deadline; or `nil` if no sleep was pending, and then time has not moved.
   @discardableResult
@@ -125,15 +127,15 @@ extension VirtualTime {
       column: column)
   }
 
-  /// Keeps time from jumping by itself while `operation` runs.
+  /// Keeps time from jumping while `operation` runs.
   ///
-  /// For real work that the scope cannot see, a socket or a thread, whose answer the test awaits:
-  /// without it the scope would take the test for idle, and jump. Time that is moved by hand still
-  /// moves, but not for the expectations of ClocksTestKit. Calls may overlap.
+  /// For real work that the scope cannot see, such as a socket or a thread, and whose answer the test awaits.
+  /// Without `holding`, the scope would be idle and time would jump. `advance` still moves time; the
+  /// expectations of ClocksTestKit do not. Calls may overlap.
   ///
-  /// Only real work belongs in it. A sleep in virtual time would wait for the end of the operation
-  /// that waits for it: if nothing but sleeps is left for half a minute of real time, that is a
-  /// failure, and the scope's body is cancelled.
+  /// Use it for real work only. A sleep in virtual time would wait for the end of `operation`, and
+  /// `operation` for the sleep. If only sleeps are left for half a minute of real time, that is recorded as a failure,
+  /// and the scope's body is cancelled.
   ///
   /// Cancellation and errors are those of `operation`. O(1).
   public nonisolated(nonsending) func holding<Result>(
@@ -144,7 +146,7 @@ extension VirtualTime {
     return try await operation()
   }
 
-  /// Waits until `count` sleeps are pending in the scope; they may come from outside work.
+  /// Waits until `count` sleeps are pending in the scope; work outside the scope may cause them.
   ///
   /// Time does not jump meanwhile. See ``TestClock/waitForSleeps(atLeast:timeout:)``.
   public nonisolated(nonsending) func waitForSleeps(
@@ -153,5 +155,58 @@ extension VirtualTime {
     scheduler.beginHold()
     defer { scheduler.endHold() }
     try await clock.waitForSleeps(atLeast: count, timeout: timeout)
+  }
+}
+
+// MARK: - Inspection
+
+extension VirtualTime: CustomDebugStringConvertible {
+  /// Describes what each task of the scope waits for at this moment, and where.
+  ///
+  /// See ``TestClock/dump()``.
+  public func dump() -> String { scheduler.dumpText }
+
+  /// The scope's time and its pending sleeps; for a caller in the scope, also a ``dump()``.
+  public var debugDescription: String {
+    scheduler.scopeDescription.with(scheduler.dumpInDescription)
+  }
+
+  /// Begins to record what happens in the scope, unless it is recorded already.
+  ///
+  /// An event takes about 100 nanoseconds and 40 bytes. Without a recording, it costs a comparison.
+  ///
+  /// - Parameter events: How many events are kept: the latest ones, a million by default.
+  public func recordTimeline(events: Int = 1_000_000) { scheduler.record(events: events) }
+
+  /// The recording of the scope up to now; `nil` if it is not recorded.
+  public var recordedTimeline: RecordedTimeline? { scheduler.recorder?.timeline }
+
+  /// Adds a mark to the recording, in the lane of the current task.
+  ///
+  /// `text` is not evaluated if nothing is recorded. O(1), from any thread.
+  public func mark(_ text: @autoclosure () -> String) { scheduler.recorder?.mark(text()) }
+
+  /// Returns a note for a failure of the test if time may have jumped during external work; else `nil`.
+  ///
+  /// - Parameter isTimeout: Whether the failure is a timeout. Then it suffices that a task has waited for a
+  ///   continuation since before the jump; otherwise the skipped wait must be certain.
+  package func noteOnSkippedWait(afterTimeout isTimeout: Bool) -> String? {
+    if let found = scheduler.change({ $0.scope?.skippedWait?.first }) {
+      return SkippedWaitNote.certain(
+        "task " + TaskLabel.of(found.task, found.name), slept: found.jump.length, to: found.jump.end
+      )
+    }
+    guard isTimeout else { return nil }
+    let waiting = scheduler.dumpTasks().entries.filter {
+      $0.sleep == nil && $0.task.state == .suspended && $0.task.dependency == .continuation
+    }.map(\.task)
+    let jumps = scheduler.change { state in
+      waiting.map { state.scope?.skippedWait?.jump(over: $0.id) }
+    }
+    let skipped = zip(waiting, jumps).compactMap { task, jump in jump.map { (task, $0) } }
+    guard let longest = skipped.map(\.1).max(by: { $0.length < $1.length }) else { return nil }
+    return SkippedWaitNote.possible(
+      skipped.map { "task " + TaskLabel.of($0.0.id, $0.0.name) }, slept: longest.length,
+      to: longest.end)
   }
 }

@@ -1,6 +1,6 @@
 import ClocksSupport
 
-/// Runs `operation` in a scope in which all time is virtual, and returns what it returns.
+/// Runs `operation` in a scope in which all time is virtual, and returns its result.
 ///
 /// ```swift
 /// @Test func aDayIsOverInNoTime() async throws {
@@ -20,56 +20,46 @@ import ClocksSupport
 /// }
 /// ```
 ///
-/// From its first instruction to its last, the operation and every task that it starts run one at a
-/// time, first in, first out, in the same order in every run. When nothing can run, time jumps to
-/// the next deadline, and the sleep that is due wakes; tasks see exactly its deadline. Sleeps that
-/// nobody injected are virtual: `Task.sleep` and the sleeps of `ContinuousClock` and
+/// The operation and every task that it starts run one at a time, first in, first out, in the same order in
+/// every run. When none can run, time jumps to the next deadline and the sleep that is due wakes; tasks read
+/// exactly its deadline. Un-injected sleeps are virtual: `Task.sleep` and the sleeps of `ContinuousClock` and
 /// `SuspendingClock`, in every kind of task. So are those of every `TestClock()` made in the scope.
 ///
-/// The operation keeps the caller's isolation, and may use what is not `Sendable`. It need not be
-/// over when tasks that it started are not: those that still sleep when it returns are cancelled.
+/// The operation keeps the caller's isolation, and may use values that are not `Sendable`. It may return
+/// before tasks that it started have ended; those that still sleep are cancelled.
 ///
-/// Scopes nest: the inner one has a time of its own, and for the outer one no time passes
-/// meanwhile; its other tasks run on. Scopes in tests that run side by side have nothing to do with
-/// each other.
+/// Scopes nest: the inner scope has its own time, and the time of the outer one does not jump meanwhile,
+/// while its other tasks continue. Scopes in tests that run in parallel do not affect each other.
 ///
-/// If the scope is stuck (nothing can run, no sleep is pending, the operation is not finished) for
-/// a while of real time, or never comes to rest, then that is recorded as a failure of the test at
-/// the caller's line, and the operation is cancelled. If it does not hear of that, all tasks that
-/// sleep are cancelled as well.
+/// A scope is stuck if nothing can run, no sleep is pending, and the operation has not ended. If it is stuck
+/// for a while of real time, or never becomes idle, that is recorded as a failure of the test at the caller's
+/// line, and the operation is cancelled. If the operation ignores that, all sleeping tasks are cancelled.
 ///
-/// What is left of a scope that has ended lives on in real time: the sleeps of its tasks on the
-/// runtime's clocks are real ones, and its clock moves only if somebody advances it.
+/// Tasks that outlive the scope continue in real time: their sleeps on the runtime's clocks are real, and the
+/// scope's clock moves only if a task advances it.
 ///
-/// **Exactness.** A test binary that links ClocksTestKit reads virtual time from
-/// `ContinuousClock.now`, `SuspendingClock.now` and `Date()` in the scope, and un-injected sleeps
-/// are exact to the nanosecond. Without it those clocks read real time, and the length of such a
-/// sleep is known only to some microseconds: it is rounded to four digits. On a runtime below
-/// ``SchedulerCapability/executors`` un-injected sleeps take real time.
+/// **Exactness.** In a test binary that links ClocksTestKit, `ContinuousClock.now`, `SuspendingClock.now` and
+/// `Date()` read virtual time in the scope, and un-injected sleeps are exact to the nanosecond. Without the
+/// kit those clocks read real time, and the length of such a sleep is known to some microseconds only, so it
+/// is rounded to four digits. Below ``SchedulerCapability/executors``, un-injected sleeps take real time.
 ///
-/// Cancellation of the caller is cancellation of the operation. Errors are the operation's. O(1)
-/// besides.
+/// Cancellation of the caller cancels the operation. Errors are those of the operation. The scope itself
+/// costs O(1).
 ///
 /// - Parameters:
-///   - autoAdvance: Whether time jumps when nothing can run; if not, the operation moves it by
-///     hand.
-///   - jumpsAfter: A pause in real time in which nothing may happen before time jumps; none by
-///     default. For real work outside the scope, where there is no place to call
-///     ``VirtualTime/holding(_:)``.
-///   - leftoverSleeps: Whether tasks that still sleep, or run on without end, when the operation
-///     returns are a failure of the test.
-///   - stuckAfter: How much real time makes a scope in which nothing can run count as stuck; five
-///     seconds by default.
-///   - freezesDate: Whether `Date()` reads virtual time, too, where the clocks do.
-///   - runningLimit: For how long the scope's tasks may run, in real time; a minute by default. The time
-///     does not count in which nothing of the scope runs. A test that goes on for longer, a loop that
-///     polls for what never comes, is a failure, and its operation is cancelled; if it runs on for
-///     `stuckAfter`, so are all of its tasks.
-///   - fileID: The file in which a failure is recorded, as `#fileID`.
-///   - filePath: The file in which a failure is recorded, as `#filePath`.
-///   - line: The line at which a failure is recorded.
-///   - column: The column at which a failure is recorded.
-///   - operation: What to run; it is given the scope.
+///   - autoAdvance: Whether time jumps when nothing can run. If not, the operation advances it.
+///   - jumpsAfter: A pause in real time in which nothing may happen before time jumps; none by default. For
+///     real work outside the scope that cannot call ``VirtualTime/holding(_:)``.
+///   - leftoverSleeps: Whether tasks that still sleep, or run without end, when the operation returns, are a
+///     failure of the test.
+///   - stuckAfter: The real time after which a scope in which nothing can run is stuck; by default five
+///     seconds.
+///   - freezesDate: Whether `Date()` reads virtual time where the clocks do.
+///   - runningLimit: The real time for which the scope's tasks may run; a minute by default. Time in which
+///     nothing of the scope runs does not count. Beyond the limit, a failure is recorded and the operation is
+///     cancelled. If the test runs on for `stuckAfter`, all of its tasks are cancelled.
+///   - fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
+///   - operation: The operation. It receives the scope.
 @discardableResult
 public nonisolated(nonsending) func withVirtualTime<Result>(
   autoAdvance: Bool = true, jumpsAfter: Duration? = nil,
@@ -86,8 +76,7 @@ public nonisolated(nonsending) func withVirtualTime<Result>(
   return try await VirtualTime(options, at: callSite).run(operation)
 }
 
-/// Runs `operation` as `withVirtualTime` does, for a test kit that knows better where a failure
-/// belongs.
+/// Runs `operation` as the public `withVirtualTime` does, and passes failures to `report`.
 package nonisolated(nonsending) func withVirtualTime<Result>(
   autoAdvance: Bool, jumpsAfter: Duration?, leftoverSleeps: VirtualTime.LeftoverSleeps,
   stuckAfter: Duration, freezesDate: Bool, runningLimit: Duration,
@@ -103,28 +92,28 @@ package nonisolated(nonsending) func withVirtualTime<Result>(
 extension VirtualTime {
   /// Runs `operation` in the scope, in a child task of the current one.
   ///
-  /// A child and not the current task itself, for then it can be cancelled when the scope is stuck.
-  /// The current task is suspended all the while, so that nothing is used by both at the same time.
+  /// The child can be cancelled when the scope is stuck. The current task is suspended meanwhile, so the two
+  /// use no value concurrently.
   func run<Result>(
     isolation: isolated (any Actor)? = #isolation,
     _ operation: nonisolated(nonsending) (VirtualTime) async throws -> Result
   ) async throws -> Result {
-    // For the outer scope no time passes while the inner one is busy.
+    // The time of the outer scope does not jump while the inner one runs.
     let outer = VirtualTime.current
     outer?.scheduler.beginHold()
     defer { outer?.scheduler.endHold() }
 
     let slot = ResultSlot<Result>()
     await run(slot) {
-      // A closure is isolated as its surroundings are if it captures their isolated parameter.
+      // A closure inherits the isolation only if it captures the isolated parameter.
       _ = isolation
       return try await operation(self)
     }
     return try slot.take()
   }
 
-  // Why in a closure: Swift 6.2 cannot let a function escape that takes its isolation over from its
-  // caller.
+  // Swift 6.2 cannot let a function escape that inherits its caller's isolation, so the caller passes a
+  // closure.
   private func run<Result>(
     _ slot: ResultSlot<Result>, isolation: isolated (any Actor)? = #isolation,
     _ operation: () async throws -> Result
@@ -147,38 +136,40 @@ extension VirtualTime {
         slot.result = .success(try await operation())
       } catch {
         slot.result = .failure(error)
-        self.warnOfSkippedWait()
+        // The error may be a consequence of a jump of time during external work.
+        if let note = self.noteOnSkippedWait(afterTimeout: false) {
+          warn("withVirtualTime has thrown an error. \(note)", at: self.scheduler.report.origin)
+        }
       }
       await self.end()
     }
   }
 
-  /// Starts the child as the scope's, and awaits its end.
+  /// Starts the child as a task of the scope, and awaits its end.
   @concurrent
   private func join(_ child: sending @escaping @isolated(any) () async -> Void) async {
-    // It is sent into the group once, and used no more here; Swift 6.2 does not see that.
+    // It is sent into the group and not used here afterwards, which Swift 6.2 does not recognize.
     let child = unsafeBitCast(child, to: (@Sendable @isolated(any) () async -> Void).self)
     await withTaskGroup { group in
-      // Its first job waits for the end of this one: so the current task is suspended in every run, and
-      // never finds that the child has come to its end already.
+      // The child's first job waits for the end of this one, so that in every run the current task is
+      // suspended before the child ends.
       scheduler.waitForCurrentJob()
-      // Whatever is started on behalf of the scope's scheduler is the scope's.
+      // A task that is started in a context of the scope's scheduler belongs to the scope.
       var context = ThreadContext(owner: scheduler, taskID: UnownedTask.currentID ?? 0)
       context.run { _ in group.addTask(operation: child) }
     }
   }
 
-  /// Sees to it that the current task is the scope's and runs on its scheduler.
+  /// Begins the scope, with the current task as a task of the scope that runs on its scheduler.
   nonisolated(nonsending) func begin() async {
     scheduler.beginScope()
     scheduler.recorder?.beginTest()
     guard Scheduler.ofThread !== scheduler else { return }
-    // The task was started in the queue of an actor that was at work for somebody else.
+    // The task was started in an actor's drain that runs for another test.
     scheduler.takeOverCurrentTask()
     await scheduler.settleAsOwn()
   }
 
-  /// Ends the scope.
   nonisolated(nonsending) func end() async {
     let problem = scheduler.endScope()
     await scheduler.waitForReport()
@@ -188,11 +179,10 @@ extension VirtualTime {
     if let problem { scheduler.report.record(scheduler.describe(problem)) }
   }
 
-  /// Cancels the tasks that still sleep, or run without end, and those that they start, until none is
-  /// left.
+  /// Cancels tasks that still sleep or run without end, and those that they start, until none is left.
   private nonisolated(nonsending) func endLeftovers() async {
     let fails = scheduler.scope?.options.leftoverSleepsFail == true
-    // Whoever has not come to rest by now is left behind, so it need not be waited for so long.
+    // A task that does not become idle now is abandoned, so a lower limit suffices.
     scheduler.change { $0.runaway.limits.jobs = min($0.runaway.limits.jobs, 100_000) }
     var cancelled: Set<UInt64> = []
     var isReported = false
@@ -230,13 +220,13 @@ extension VirtualTime {
     record(LeftoverFailure.endless(pending: pending))
   }
 
-  /// Records a failure, with where the tasks are.
+  /// Records a failure, with a task dump.
   private func record(_ failure: String) {
     scheduler.report.record(failure.with(scheduler.dumpUnlessOneOfMany))
   }
 }
 
-/// Where a child task leaves its result for its parent.
+/// The result that a child task passes to its parent.
 private final class ResultSlot<Value> {
   var result: Result<Value, any Error>?
 

@@ -13,13 +13,13 @@ extension Program {
     case jumpingScope
   }
 
-  /// The ways that the engine can go, which all give the same answers.
+  /// The paths of the engine, which all give the same answers.
   enum Way: Sendable, CaseIterable {
-    /// The fast way of sleeping; jobs are written down, so whoever is woken gets into the queue first.
+    /// The fast way of sleeping. Jobs are recorded, so each woken task passes through the queue.
     case observed
-    /// Only what is general.
+    /// The way of sleeping without `CLOCKS_FAST`. Jobs are recorded.
     case general
-    /// All that is fast; no job is written down.
+    /// The fast way of sleeping. No job is recorded.
     case unobserved
   }
 

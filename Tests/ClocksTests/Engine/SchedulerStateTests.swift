@@ -427,8 +427,8 @@ import Testing
 
   private func sleep(on virtualClock: VirtualClock<Duration>, until deadline: Duration) {
     let continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, any Error>.self)
-    _ = virtualClock.sleeps.suspend(
-      virtualClock.sleeps.reserve(), .continuation(continuation, isOwn: true), until: deadline,
+    virtualClock.sleeps.add(
+      .continuation(continuation, isOwn: true), until: deadline,
       details: .init(registered: virtualClock.now, clock: .test))
   }
 }

@@ -179,8 +179,8 @@ import Testing
     let scope = scope()
     #expect(!scope.isAwaited)
     let continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, any Error>.self)
-    _ = scope.virtualClock.sleeps.suspend(
-      scope.virtualClock.sleeps.reserve(), .continuation(continuation, isOwn: true),
+    scope.virtualClock.sleeps.add(
+      .continuation(continuation, isOwn: true),
       until: .seconds(1), details: .init(registered: .zero, clock: .test))
     #expect(scope.isAwaited)
     scope.end()

@@ -84,8 +84,8 @@ import XCTest
     await #expect(throws: CancellationError.self) {
       try await withUnsafeThrowingContinuation { continuation in
         scheduler.change { _ in
-          _ = virtualClock.sleeps.suspend(
-            virtualClock.sleeps.reserve(), .continuation(continuation, isOwn: false),
+          virtualClock.sleeps.add(
+            .continuation(continuation, isOwn: false),
             until: .seconds(1), details: .init(registered: .zero, clock: .test))
         }
         // The first look only notes what there is; and a standstill is told once.

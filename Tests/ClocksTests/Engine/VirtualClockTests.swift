@@ -6,10 +6,9 @@ import Testing
 @Suite struct VirtualClockTests {
   @Test func timeDoesNotGoBackToADeadlineInThePast() throws {
     let virtualClock = VirtualClock<Duration>(now: .seconds(5))
-    let token = virtualClock.sleeps.reserve()
-    // As if a thread that is not the test's had announced the sleep before time moved.
-    _ = virtualClock.sleeps.suspend(
-      token, .job(.none), until: .seconds(3),
+    // As if a thread outside the test had registered the sleep while time moved.
+    virtualClock.sleeps.add(
+      .job(.none), until: .seconds(3),
       details: .init(registered: .seconds(5), clock: .test))
     let sleeper = virtualClock.popEarliest(dueBy: .seconds(5), Order())
     #expect(sleeper != nil)
@@ -21,9 +20,8 @@ import Testing
     let sleeper = Task {
       try await withUnsafeThrowingContinuation { continuation in
         clock.scheduler.change { _ in
-          let token = clock.virtualClock.sleeps.reserve()
-          _ = clock.virtualClock.sleeps.suspend(
-            token, .continuation(continuation, isOwn: true), until: .seconds(3),
+          _ = clock.virtualClock.sleeps.add(
+            .continuation(continuation, isOwn: true), until: .seconds(3),
             details: .init(registered: .seconds(5), clock: .test))
         }
       }
@@ -33,7 +31,7 @@ import Testing
     try await sleeper.value
   }
 
-  @Test func whoeverHasGotTheSleepsIsForgotten() async throws {
+  @Test func aWaiterThatHasEndedIsReleased() async throws {
     let clock = TestClock()
     let waiting = Task { try await clock.waitForSleeps(atLeast: 1) }
     let more = Task { try await clock.waitForSleeps(atLeast: 2) }
@@ -46,24 +44,24 @@ import Testing
     sleeper.cancel()
   }
 
-  @Test func thoseWhoWaitForSleepsAreToldInTheOrderInWhichTheyCame() {
+  @Test func waitersForSleepsAreTakenInTheOrderOfArrival() {
     let virtualClock = VirtualClock<Duration>(now: .zero)
     let waiters = (0..<8).map { _ in SleepsWaiter(count: 1) }
     for waiter in waiters { #expect(virtualClock.add(waiter)) }
     let continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, any Error>.self)
-    _ = virtualClock.sleeps.suspend(
-      virtualClock.sleeps.reserve(), .continuation(continuation, isOwn: true), until: .seconds(1),
+    virtualClock.sleeps.add(
+      .continuation(continuation, isOwn: true), until: .seconds(1),
       details: .init(registered: .zero, clock: .test))
     #expect(virtualClock.takeFulfilledWaiters().map(\.number) == waiters.map(\.number))
     #expect(virtualClock.takeFulfilledWaiters().isEmpty)
   }
 
-  @Test func aSleepDoesNotBearTheNameOfAnEarlierOne() {
+  @Test func aSleepDoesNotKeepTheNameOfAnEarlierOne() {
     let virtualClock = VirtualClock<Duration>(now: .zero)
     let continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, any Error>.self)
     for name in ["first", nil] {
-      _ = virtualClock.sleeps.suspend(
-        virtualClock.sleeps.reserve(), .continuation(continuation, isOwn: true), until: .seconds(1),
+      virtualClock.sleeps.add(
+        .continuation(continuation, isOwn: true), until: .seconds(1),
         name: name, details: .init(registered: .zero, clock: .test))
       #expect(virtualClock.sleeps.pending.map(\.taskName) == [name])
       _ = virtualClock.sleeps.popEarliest()

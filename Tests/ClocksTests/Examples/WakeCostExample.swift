@@ -2,7 +2,7 @@ import Clocks
 import Testing
 
 @Suite struct WakeCostExample {
-  /// What it costs to wake one of so many sleeping tasks, with either package.
+  /// The cost of waking one of many sleeping tasks, with either package.
   private func wakeCost(sleepers: Int) async -> Duration {
     let clock = TestClock()
     let tasks = (1...sleepers).map { second in
@@ -18,7 +18,7 @@ import Testing
 
   @Test func aWakeIsMeasured() async {
     let cost = await wakeCost(sleepers: 1_000)
-    // No time is asserted: the machine may be busy.
+    // Asserts no time, because the machine may be busy.
     #expect(cost > .zero)
   }
 }
