@@ -118,13 +118,9 @@ extension TestClock {
         tolerance: tolerance)
       let outcome = virtualClock.sleeps.suspend(
         token, sleeper, until: deadline.offset, name: name, details: details)
-      if let chooser = state.order.chooser, case .suspended = outcome {
-        chooser.sleepBegins(token.number, of: details.taskID)
-      }
-      if state.listener != nil, case .suspended = outcome {
-        state.note(
-          .sleepRegistered(
-            number: token.number, task: details.taskID, until: deadline.offset as? Swift.Duration))
+      if state.isObserved, case .suspended = outcome {
+        state.sleepBegan(
+          token.number, of: details.taskID, until: deadline.offset as? Swift.Duration)
       }
       return (outcome, virtualClock.takeFulfilledWaiters(), !virtualClock.listeners.isEmpty)
     }

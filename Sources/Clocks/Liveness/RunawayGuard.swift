@@ -28,7 +28,7 @@ struct RunawayGuard {
   }
 
   /// The scheduler is idle, or somebody begins to wait for that.
-  mutating func isAtRest() { jobs = 0 }
+  mutating func testIsIdle() { jobs = 0 }
 
   /// A sleep wakes.
   mutating func sleepWakes() { wakes += 1 }

@@ -5,7 +5,7 @@ extension Scheduler {
   func newBlockage(after limit: Duration) -> Blockage? {
     change { state in
       let waiting = state.idleness.ready.count
-      let othersWait = waiting > 0 || !state.requests.isEmpty || state.scope?.isAwaited == true
+      let othersWait = waiting > 0 || !state.idleWaiters.isEmpty || state.scope?.isAwaited == true
       return state.activity.findBlockage(after: limit, state.idleness, othersWait: othersWait).map {
         Blockage(task: $0.task, number: $0.number, waiting: waiting)
       }
@@ -86,7 +86,7 @@ extension SchedulerState {
   ) -> Standstill? {
     // As long as a scope is under way, it notices itself when it is stuck.
     let isAtRest =
-      idleness.isIdle && requests.isEmpty && (scope?.isOver ?? true) && !hasScope
+      idleness.isIdle && idleWaiters.isEmpty && (scope?.isOver ?? true) && !hasScope
     let virtualClocks = isAtRest ? virtualClocks : []
     // Whoever waits for sleeps waits for work outside.
     let isWaiting =

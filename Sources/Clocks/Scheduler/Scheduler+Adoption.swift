@@ -24,8 +24,8 @@ extension Scheduler {
     owner.map { unsafeDowncast($0, to: Scheduler.self) }
   }
 
-  /// The scheduler for a clock that is made now: that of the current task, or of the test's work on a queue;
-  /// outside of both one for all clocks that are made there.
+  /// The scheduler for a clock that is made now: that of the current task, or of the test's work on a
+  /// queue; outside of both one for all clocks that are made there.
   ///
   /// The clock must give it back with `release()`.
   static func retainForNewClock(at origin: CallSite) -> Scheduler {
@@ -156,11 +156,11 @@ extension Scheduler {
     let externallyStartedJobs = TaskOwnership.shared.wake(
       self, for: (task, { user?.isOver ?? false }))
     guard externallyStartedJobs > 0 else { return }
-    change { $0.idleness.externallyStartedJobs += externallyStartedJobs }
+    change { $0.externallyStartedJobsBegan(externallyStartedJobs) }
   }
 
-  /// The scheduler of the current task, if that is another test's: neither this one's own nor that of a scope
-  /// within the test.
+  /// The scheduler of the current task, if that is another test's: neither this one's own nor that of a
+  /// scope within the test.
   var schedulerOfOtherTest: Scheduler? {
     guard
       let task = UnownedTask.currentID,
@@ -199,11 +199,11 @@ extension Scheduler {
   func waitForCurrentJob() {
     if let context = ThreadContext.current {
       context.pointee.ownersAwaitingEnd.append(self)
-      change { $0.externallyStartedJobBegan() }
+      change { $0.externallyStartedJobsBegan() }
     } else if RuntimeHooks.isOnMainQueue {
       // A job that began before the door was opened. The main thread's next turn comes when it has
       // ended.
-      change { $0.externallyStartedJobBegan() }
+      change { $0.externallyStartedJobsBegan() }
       RuntimeHooks.afterCurrentMainJob { self.externallyStartedJobEnded(on: .main) }
     }
   }
@@ -230,8 +230,9 @@ extension Scheduler {
           return member.isTestCase ? state.testLifetime.add(user: WatchedTask(member.task)) : []
         }
         // Its job may be under way.
-        state.externalTasks.noteMayRunExternally(member.task, mayHaveRun: true, hasAsyncLets: false)
-        if member.hasYielded, state.externalTasks.begins(member.task) {
+        state.idleness.externalTasks.noteMayRunExternally(
+          member.task, mayHaveRun: true, hasAsyncLets: false)
+        if member.hasYielded, state.idleness.externalTasks.externalJobBegan(member.task) {
           state.taskBecameExternal(member.task.id)
         }
         return member.isTestCase ? state.testLifetime.add(user: WatchedTask(member.task)) : []

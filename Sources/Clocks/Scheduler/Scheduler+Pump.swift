@@ -1,3 +1,36 @@
+/// What a scheduler does next: `SchedulerState` decides it, and `Scheduler.perform` does it.
+enum Action {
+  /// Runs a job.
+  case run(ReadyJob)
+  /// Resumes a task whose sleep has woken. `isOwn` says whether it belongs to the scheduler.
+  case wake(UnsafeContinuation<Void, any Error>, isOwn: Bool)
+  /// Resumes a task of the scheduler whose sleep has woken, and runs it immediately: its job was noted as
+  /// begun, so it need not become ready.
+  case wakeAndRun(UnsafeContinuation<Void, any Error>, task: UInt64)
+  /// Resumes a task that waited for the scheduler to be idle. `isOwn` says whether it belongs to the
+  /// scheduler.
+  case finish(UnsafeContinuation<Void, Never>, isOwn: Bool)
+  /// Begins work whose instant has come.
+  case begin(TimedCallback)
+  case cancel([RetainedTask])
+  /// Reports the problem of a scope whose body goes on although it was cancelled.
+  case report(ScopeProblem)
+  /// Checks the tasks that may run externally.
+  case verify
+  /// Releases tasks, without the lock.
+  case release([RetainedTask])
+  /// Goes on on another thread.
+  case move(to: ExecutorKind)
+  /// Does nothing until something happens; or until an alarm rings, if one is to be set.
+  case rest(Alarm?)
+
+  /// When to look again if nothing happens.
+  struct Alarm: Sendable, Equatable {
+    var number: Int
+    var duration: Duration
+  }
+}
+
 /// What the scheduler's thread does.
 extension Scheduler {
   /// The number of jobs after which a thread goes to the end of its queue, so that other tests get
@@ -103,10 +136,10 @@ extension Scheduler {
       for task in tasks { task.cancel() }
     case .report(let problem):
       reportOverdue(problem)
-    case .inspect(let sleeps):
-      inspect(sleeps)
-    case .look:
-      recheckUnverifiedTasks()
+    case .release(let tasks):
+      withExtendedLifetime(tasks) {}
+    case .verify:
+      verifyExternalTasks()
     case .move(let executor):
       startThread(on: executor)
       return false

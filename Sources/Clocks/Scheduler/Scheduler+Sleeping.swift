@@ -109,18 +109,3 @@ struct StandardDurationSleep {
       registered: virtualClock.now, task: task, taskID: task.id, clock: .test, tolerance: nil)
   }
 }
-
-extension SchedulerState {
-  /// Whether somebody is told of what happens.
-  @inline(__always)
-  fileprivate var isObserved: Bool { listener != nil || order.chooser != nil }
-
-  /// Tells them that a sleep has begun.
-  @inline(never)
-  fileprivate func sleepBegan(_ number: UInt64, of task: UInt64, until deadline: Duration) {
-    order.chooser?.sleepBegins(number, of: task)
-    if listener != nil {
-      note(.sleepRegistered(number: number, task: task, until: deadline))
-    }
-  }
-}

@@ -115,15 +115,11 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     let isFromOutsideTest = isFromOutside && !isNew && isCallerOfOtherTest
     let task = isNew ? UnownedTask(job: job.job).retainedIfReadable : nil
     change { state in
-      if isNew, let chooser = state.order.chooser { chooser.taskWasCreated(job.taskID) }
       if let task { state.liveTasks.insert(task) }
-      if state.listener != nil {
-        // A task that has come to its end, and has another one go on, is no current task any more.
+      if state.isObserved {
+        // A task that resumes another one at its end is not the current task any more.
         let creator = UnownedTask.currentID ?? ThreadContext.current?.pointee.taskID ?? 0
-        if isNew {
-          state.note(.taskCreated(job.taskID, by: creator))
-          state.listener?.see(job.job, job.taskID)
-        }
+        if isNew { state.taskWasCreated(job.job, by: creator, isSuspended: true) }
         state.note(.jobEnqueued(task: job.taskID, by: creator, job.executor))
       }
       state.jobIsReady(job, isFromOutside: isFromOutside, isFromOutsideTest: isFromOutsideTest)
@@ -157,9 +153,19 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     noteMayRunExternally(UnownedTask(job: task))
   }
 
-  override func externalJobBegan(_ task: UnownedJob) { runsExternally(UnownedTask(job: task)) }
+  override func externalJobBegan(_ task: UnownedJob) {
+    guard let task = UnownedTask(job: task).retainedIfReadable else { return }
+    change { state in
+      if state.idleness.externalTasks.externalJobBegan(task) { state.taskBecameExternal(task.id) }
+    }
+  }
 
-  override func externalJobEnded(_ task: UInt64) { ranExternally(task) }
+  override func externalJobEnded(_ task: UInt64) {
+    // What the job left behind is checked before the task counts as returned.
+    change { state in
+      if state.idleness.externalTasks.externalJobEnded(task) { state.taskReturned(task) }
+    }
+  }
 
   override func taskHasAsyncLet(_ task: UnownedJob) {
     noteMayRunExternally(UnownedTask(job: task), mayHaveRun: false, hasAsyncLets: true)
@@ -168,7 +174,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   override func externalTaskReturned(_ task: UInt64, _ absence: UInt64) {
     // Let go of without the lock.
     _ = change { state -> RetainedTask? in
-      guard state.externalTasks.isBack(task, absence) else { return nil }
+      guard state.idleness.externalTasks.absenceEnded(absence, of: task) else { return nil }
       state.taskReturned(task)
       return state.liveTasks.removeIfOver(task)
     }
@@ -176,15 +182,17 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   override func recheckExternalTasks() {
     _ = change { state in
-      let back = state.externalTasks.recheckAsyncLets()
-      for task in back { state.taskReturned(task.id) }
-      return back
+      let returned = state.idleness.externalTasks.recheckAsyncLets()
+      for task in returned { state.taskReturned(task.id) }
+      return returned
     }
   }
 
-  override func workBegan(on queue: String) -> UInt64 { dispatchedBlockBegan(queue) }
+  override func workBegan(on queue: String) -> UInt64 {
+    change { $0.dispatchedBlockBegan(on: queue) }
+  }
 
-  override func workEnded(_ number: UInt64) { dispatchedBlockEnded(number) }
+  override func workEnded(_ number: UInt64) { change { $0.dispatchedBlockEnded(number) } }
 
   override func enqueue(_ work: TimedCallback, after delay: Duration) -> Bool {
     begin(work, after: delay)
@@ -199,10 +207,9 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   override func taskWasCreated(_ task: UnownedJob) {
     let handle = UnownedTask(job: task).retainedIfReadable
     change { state in
-      if let chooser = state.order.chooser { chooser.taskWasCreated(taskID(of: task)) }
       if let handle { state.liveTasks.insert(handle) }
-      guard state.listener != nil else { return }
-      state.note(.taskCreated(taskID(of: task), by: UnownedTask.currentID ?? 0))
+      guard state.isObserved else { return }
+      state.taskWasCreated(task, by: UnownedTask.currentID ?? 0, isSuspended: false)
     }
   }
 

@@ -20,22 +20,26 @@ import Testing
       #expect(idleness.mayStartJob == false)
     }
     idleness.thread = .none
-    idleness.externallyStartedJobs = 1
+    idleness.externallyStartedJobsBegan(1)
     #expect(idleness.isIdle == false)
     #expect(idleness.mayStartJob == false)
-    idleness.externallyStartedJobs = 0
-    idleness.away = 1
+    idleness.externallyStartedJobEnded()
+    let block = idleness.dispatchedBlocks.begin(on: "queue")
     #expect(idleness.isIdle == false)
     #expect(idleness.mayStartJob == true)
+    idleness.dispatchedBlocks.end(block)
+    #expect(idleness.isIdle == true)
+    idleness.dispatchedBlocks.end(block)
+    #expect(idleness.isIdle == true)
   }
 
   @Test func aVisitorThatWasGivenUpLeavesOnce() {
     var idleness = Idleness()
-    idleness.externallyStartedJobs = 1
+    idleness.externallyStartedJobsBegan(1)
     idleness.abandonRunning()
     #expect(idleness.externallyStartedJobs == 0)
     #expect(idleness.threadNumber == 1)
-    idleness.externallyStartedJobs = 1
+    idleness.externallyStartedJobsBegan(1)
     idleness.externallyStartedJobEnded()
     #expect(idleness.externallyStartedJobs == 1)
     idleness.externallyStartedJobEnded()
@@ -64,7 +68,7 @@ import Testing
     var activity = ProgressTracker()
     var idleness = Idleness()
     #expect(activity.findBlockage(after: .zero, idleness, othersWait: true) == nil)
-    idleness.externallyStartedJobs = 1
+    idleness.externallyStartedJobsBegan(1)
     #expect(activity.findBlockage(after: .zero, idleness, othersWait: true) == nil)
     let found = activity.findBlockage(after: .zero, idleness, othersWait: true)
     #expect(found?.task == 0)
@@ -108,7 +112,7 @@ import Testing
       Issue.record("nameless jobs go on for ever")
       return
     }
-    guardian.isAtRest()
+    guardian.testIsIdle()
     #expect(guardian.jobBegins(of: 9) == nil)
   }
 

@@ -94,9 +94,9 @@ import XCTest
         #expect(look(3) == [false, true, false])
         somethingHappens()
         #expect(look(6, isAnyBusy: true) == [false, false, false, false, true, false])
-        scheduler.change { $0.idleness.externallyStartedJobs += 1 }
+        scheduler.change { $0.externallyStartedJobsBegan() }
         #expect(look(3) == [false, false, false])
-        scheduler.change { $0.idleness.externallyStartedJobs -= 1 }
+        scheduler.change { $0.idleness.externallyStartedJobEnded() }
         #expect(look(2) == [false, true])
         somethingHappens()
         #expect(look(3, hasScope: true) == [false, false, false])
