@@ -21,7 +21,9 @@ let package = Package(
   ],
   targets: [
     .target(name: "ClocksSupport"),
-    .target(name: "Clocks", dependencies: ["ClocksSupport"], swiftSettings: atLoad),
+    .target(
+      name: "Clocks", dependencies: ["ClocksSupport"], exclude: ["README.md"],
+      swiftSettings: atLoad),
     .target(name: "TimeoutTask"),
     .target(
       name: "ClocksTestKit", dependencies: ["Clocks", "ClocksSupport"], swiftSettings: atLoad),

@@ -79,7 +79,7 @@ public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock,
     }
   }
 
-  private let lock = Lock()
+  private let lock = Lock(.leaf)
 
   /// The latest deadline that any task has slept to, or the instant the clock was made with.
   /// Guarded by `lock`; it only grows.

@@ -20,7 +20,7 @@ package final class IssueGate: Sendable {
     case explaining(String, key: String)
   }
 
-  private let lock = Lock()
+  private let lock = Lock(.issueGate)
   nonisolated(unsafe) private var mode = Mode.closed
   let findings = Findings()
 

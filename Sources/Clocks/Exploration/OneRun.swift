@@ -23,7 +23,7 @@ struct RunOutcome: Sendable {
 
 /// Collects what goes wrong while a run goes on.
 final class Findings: Sendable {
-  private let lock = Lock()
+  private let lock = Lock(.leaf)
   nonisolated(unsafe) private var findings: [Finding] = []
 
   deinit { lock.destroy() }
@@ -125,7 +125,7 @@ private final class RunEnd: @unchecked Sendable {
   nonisolated(unsafe) var error: (any Error)?
   nonisolated(unsafe) private(set) var isLeft = false
 
-  private let lock = Lock()
+  private let lock = Lock(.leaf)
   /// Who waits; guarded by the lock.
   nonisolated(unsafe) private var continuation: UnsafeContinuation<Void, Never>?
   nonisolated(unsafe) private var task: Task<Void, Never>?

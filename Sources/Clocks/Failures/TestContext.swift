@@ -23,7 +23,7 @@ final class TestContext: Sendable {
     func run() { task?.runHere() }
   }
 
-  private let lock = Lock()
+  private let lock = Lock(.leaf)
   /// Guarded by the lock; `nil` while one starts.
   nonisolated(unsafe) private var waiting: Waiting?
 

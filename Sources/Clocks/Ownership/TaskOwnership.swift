@@ -15,7 +15,7 @@ final class TaskOwnership: Sendable {
 
   /// Guards everything below. No other lock is taken while it is held, nor is it taken under one. It
   /// makes every access exclusive, so they are not checked a second time.
-  private let lock = Lock()
+  private let lock = Lock(.taskOwnership)
   /// The owner of each task that has been seen. Every owner in it is also in `registrations`, which
   /// keeps it alive.
   @exclusivity(unchecked) nonisolated(unsafe) private var owners = OwnerTable()

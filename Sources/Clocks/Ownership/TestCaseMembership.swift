@@ -24,7 +24,7 @@ enum TestCaseMembership {
   }
 
   /// Guards what follows. Owners' locks, and that of the register of owners, are taken under it.
-  private static let lock = Lock()
+  private static let lock = Lock(.testCaseMembership)
   /// Tasks that the test library has made: test cases run in them.
   @exclusivity(unchecked) nonisolated(unsafe) private static var testCases = TaskSet()
   @exclusivity(unchecked) nonisolated(unsafe) private static var members = TaskTable<Member>()

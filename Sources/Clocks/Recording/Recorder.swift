@@ -10,7 +10,7 @@ final class Recorder: EventListener {
   private static let mostNames = 100_000
 
   /// Guards what follows. It is taken under the scheduler's lock, and nothing is taken under it.
-  private let lock = Lock()
+  private let lock = Lock(.leaf)
   // It makes every access exclusive, so they are not checked a second time.
   @exclusivity(unchecked) nonisolated(unsafe) private var events: EventStore
   /// The names of the tasks that have one.

@@ -8,7 +8,7 @@ enum TraceFolder {
   }
 
   /// Guards what follows. Nothing is called while it is held.
-  private static let lock = Lock()
+  private static let lock = Lock(.leaf)
   /// How often each name has been given in this process.
   nonisolated(unsafe) private static var given: [String: Int] = [:]
   nonisolated(unsafe) private static var unfinished: [Unfinished]?

@@ -10,7 +10,7 @@ final class SleepsWaiter: Sendable {
   nonisolated(unsafe) var number: UInt64 = 0
 
   /// Guards `state`.
-  private let lock = Lock()
+  private let lock = Lock(.leaf)
   nonisolated(unsafe) private var state = State.begun
 
   private enum State {

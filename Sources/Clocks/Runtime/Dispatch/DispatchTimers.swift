@@ -14,7 +14,7 @@ import ClocksSupport
     private let owner: TaskOwner
     private let queueName: String
     /// Guards what follows. Owners' locks are taken under it, and no user code is called.
-    private let lock = Lock()
+    private let lock = Lock(.dispatchTimer)
 
     /// A source begins inactive, and may be suspended more than once.
     private var isActive = false
@@ -240,7 +240,7 @@ import ClocksSupport
 
   /// The timers of all tests.
   enum DispatchTimerRegistry {
-    private static let lock = Lock()
+    private static let lock = Lock(.leaf)
     @exclusivity(unchecked) nonisolated(unsafe) private static var timers:
       [OpaquePointer: DispatchTimer] = [:]
     /// Their number, for a look without the lock.

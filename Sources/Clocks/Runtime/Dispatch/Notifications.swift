@@ -9,7 +9,7 @@ import ClocksSupport
   enum Notifications {
     /// Guards what follows, and the numbers of such work. Owners' locks are taken under it, and no user
     /// code is called.
-    private static let lock = Lock()
+    private static let lock = Lock(.dispatchNotifications)
     /// What waits for each group that is not empty.
     @exclusivity(unchecked) nonisolated(unsafe) private static var ofGroups:
       [OpaquePointer: [DispatchedBlock]] = [:]
