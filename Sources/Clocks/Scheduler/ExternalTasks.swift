@@ -1,7 +1,7 @@
-/// The tasks of a test that run, or may run, where the scheduler does not start their jobs: in an actor's
-/// drain that works for another test, or on an executor of the user's.
+/// The tasks of a test that run, or may run, where the scheduler does not start their jobs.
 ///
-/// Most tasks have no entry. `State` names the others, and says which changes are legal.
+/// They run in an actor's drain that works for another test, or on a user executor. Other tasks have no
+/// entry. `Entry.become` says which changes of the state are legal.
 struct ExternalTasks: ~Copyable {
   enum State: Equatable {
     /// Runs in the scheduler's order only. There is no entry.
@@ -29,15 +29,11 @@ struct ExternalTasks: ~Copyable {
     var mayHaveRun = false
     /// Whether it has begun an `async let`: then it is checked until it is over.
     var hasAsyncLets = false
-    /// Counts its jobs that executors of the user's run at this moment.
+    /// Counts its jobs that user executors run at this moment.
     var runs = 0
 
     var isNone: Bool {
       if case .none = state { true } else { false }
-    }
-
-    var isUnverified: Bool {
-      if case .unverified = state { true } else { false }
     }
 
     /// The number under which `ExternalTaskRegistry` knows it; 0 unless it is external.
@@ -49,11 +45,6 @@ struct ExternalTasks: ~Copyable {
     }
 
     var isExternal: Bool { absence != 0 }
-
-    var isStopped: Bool {
-      if case .stopped = state { true } else { false }
-    }
-
     mutating func become(_ new: State) {
       switch (state, new) {
       case (.none, .unverified), (.unverified, .external), (.unverified, .awaitingAsyncLet),
@@ -75,7 +66,7 @@ struct ExternalTasks: ~Copyable {
   private var isVerified = true
   /// Counts the external tasks.
   private(set) var external = 0
-  /// Counts the tasks that executors of the user's run.
+  /// Counts the tasks that user executors run.
   private(set) var running = 0
   private var stopped = 0
   /// Counts the tasks that became external and returned: while it stays the same, there is no progress.
@@ -97,7 +88,7 @@ struct ExternalTasks: ~Copyable {
   private mutating func replace(_ old: Entry, of id: UInt64, by new: Entry) {
     external += (new.isExternal ? 1 : 0) - (old.isExternal ? 1 : 0)
     running += (new.runs > 0 ? 1 : 0) - (old.runs > 0 ? 1 : 0)
-    stopped += (new.isStopped ? 1 : 0) - (old.isStopped ? 1 : 0)
+    stopped += (new.state == .stopped ? 1 : 0) - (old.state == .stopped ? 1 : 0)
     if new.isNone { entries.remove(id) } else { entries.set(id, to: new) }
   }
 
@@ -128,7 +119,7 @@ struct ExternalTasks: ~Copyable {
     replace(old, of: id, by: entry)
   }
 
-  /// Notes that an executor of the user's runs a job of a task now, and returns whether it is the only
+  /// Notes that a user executor runs a job of a task now, and returns whether it is the only
   /// one.
   mutating func externalJobBegan(_ task: RetainedTask) -> Bool {
     noteMayRunExternally(task, mayHaveRun: true, hasAsyncLets: false)
@@ -155,9 +146,7 @@ struct ExternalTasks: ~Copyable {
 
   enum Arrival {
     case ofKnownTask
-    /// The task was external.
     case ofReturningTask
-    /// The job must not run.
     case ofStoppedTask
   }
 
@@ -165,7 +154,7 @@ struct ExternalTasks: ~Copyable {
   /// the last reference to it.
   mutating func jobArrived(of id: UInt64) -> Arrival {
     let entry = entries[id]
-    if case .stopped = entry.state { return .ofStoppedTask }
+    if entry.state == .stopped { return .ofStoppedTask }
     guard entry.absence != 0 else { return .ofKnownTask }
     ExternalTaskRegistry.remove(entry.absence)
     taskReturned(id, entry)
@@ -225,8 +214,8 @@ struct ExternalTasks: ~Copyable {
     for index in 0..<unverified.count {
       let id = unverified[index]
       let old = entries[id]
-      guard let task = old.task else { continue }
       var entry = old
+      guard let task = old.task else { continue }
       if old.runs > 0 {
         kept.append(id)
       } else if !isDelayed(id), let state = externalState(of: old, task, owner) {
@@ -267,9 +256,7 @@ struct ExternalTasks: ~Copyable {
   }
 
   /// The state of an unverified task that is external; `nil` if it is not.
-  private func externalState(
-    of entry: Entry, _ task: RetainedTask, _ owner: TaskOwner
-  ) -> State? {
+  private func externalState(of entry: Entry, _ task: RetainedTask, _ owner: TaskOwner) -> State? {
     if entry.hasAsyncLets, TaskStatus.awaitsActiveAsyncLet(task.job) {
       return ExternalTaskRegistry.add(task, of: owner, onlyOwnerCanTell: true)
         .map { .awaitingAsyncLet(absence: $0) }
@@ -286,8 +273,6 @@ struct ExternalTasks: ~Copyable {
     let status = TaskStatus(of: task.job)
     return !status.isOver && (status.isActive || entry.hasAsyncLets || status.hasPreference)
   }
-
-  // MARK: - Abandoning
 
   /// Stops waiting for all external tasks.
   ///
@@ -310,7 +295,7 @@ struct ExternalTasks: ~Copyable {
       replace(old, of: task.id, by: entry)
       released.append(task)
     }
-    unverified.removeAll { !entries[$0].isUnverified }
+    unverified.removeAll { entries[$0].state != .unverified }
     awaitingAsyncLets = []
     changes += 1
     return (ids.sorted(), released)
@@ -318,101 +303,18 @@ struct ExternalTasks: ~Copyable {
 
   /// The state of a task; for tests.
   func state(of id: UInt64) -> State { entries[id].state }
-
   /// Stops the program if a count or a list contradicts the entries; for tests.
   func checkInvariants() {
     let all = entries.all
-    let tasks = Set(all.filter(\.isUnverified).compactMap(\.task?.id))
+    let tasks = Set(all.filter { $0.state == .unverified }.compactMap(\.task?.id))
     precondition(tasks == Set(unverified), "an unverified task that is not checked")
     precondition(tasks.count == unverified.count, "a task that is checked twice")
     precondition(external == all.count(where: \.isExternal), "miscounted external tasks")
     precondition(running == all.count { $0.runs > 0 }, "miscounted running tasks")
-    precondition(stopped == all.count(where: \.isStopped), "miscounted stopped tasks")
+    precondition(stopped == all.count { $0.state == .stopped }, "miscounted stopped tasks")
     let awaiting = all.filter { if case .awaitingAsyncLet = $0.state { true } else { false } }
     precondition(
       Set(awaiting.compactMap(\.task?.id)) == Set(awaitingAsyncLets)
         && awaiting.count == awaitingAsyncLets.count, "an async let that is not checked, or twice")
-  }
-}
-
-// MARK: - The scheduler
-
-extension Scheduler {
-  /// Checks a task before the test counts as idle; the task is in memory now.
-  ///
-  /// - Parameter mayHaveRun: Whether it may have run outside already.
-  func noteMayRunExternally(
-    _ task: UnownedTask, mayHaveRun: Bool = true, hasAsyncLets: Bool = false
-  ) {
-    guard let task = task.retainedIfReadable else { return }
-    change {
-      $0.idleness.externalTasks.noteMayRunExternally(
-        task, mayHaveRun: mayHaveRun, hasAsyncLets: hasAsyncLets)
-    }
-  }
-
-  /// Notes that a task is about to be resumed, which may go on outside.
-  @inline(__always)
-  func willResume(_ task: UnownedTask) {
-    if TaskStatus.isKnownToBeReadable, TaskStatus(of: task.job).hasPreference {
-      noteMayRunExternally(task)
-    }
-  }
-
-  /// Checks the unverified tasks.
-  func verifyExternalTasks() {
-    _ = change { state in
-      let scope = state.scope
-      let (external, released) = state.idleness.externalTasks.verify(for: self) {
-        scope?.runtimeSleeps.isDelayed($0) ?? false
-      }
-      for index in 0..<external.count { state.taskBecameExternal(external[index]) }
-      return released
-    }
-  }
-
-  /// The external work that has made no progress for longer than `limit`, if the test waits for it. To be
-  /// asked again and again. O(external tasks).
-  ///
-  /// The test no longer waits for what is returned. It goes on with `continueAfterAbsence`, so that it
-  /// is not over before the absence is reported.
-  ///
-  /// - Parameter isAnyRunning: Whether another test has something to run.
-  func newAbsence(after limit: Duration, isAnyRunning: Bool = false) -> Absence? {
-    // A task may have returned unseen.
-    ExternalTaskRegistry.look()
-    return change { $0.findAbsence(after: limit, isAnyRunning: isAnyRunning) }.absence
-  }
-
-  func continueAfterAbsence() {
-    change { state in
-      state.idleness.absenceWasReported()
-      state.scope?.mustSetAlarm = true
-    }
-  }
-}
-
-extension SchedulerState {
-  /// A task that only slept or ended meanwhile is not reported: an actor's drain that has nothing to do
-  /// with it takes long.
-  fileprivate mutating func findAbsence(
-    after limit: Duration, isAnyRunning: Bool
-  ) -> (absence: Absence?, released: [RetainedTask]) {
-    let changes = idleness.externalTasks.changes &+ idleness.dispatchedBlocks.changes
-    guard
-      activity.findAbsence(
-        after: limit, changes: isExternalWorkMissed ? changes : nil, isAnyRunning: isAnyRunning)
-    else { return (nil, []) }
-    return idleness.abandonExternalWork()
-  }
-
-  /// Whether the test cannot go on without its external work, as far as that is known.
-  private var isExternalWorkMissed: Bool {
-    if !idleWaiters.isEmpty || scope?.isOver == false {
-      return idleness.externalTasks.areOutstanding || idleness.dispatchedBlocks.count > 0
-    }
-    // A standstill is not found before external tasks have returned.
-    return idleness.externalTasks.running > 0
-      || (idleness.externalTasks.external > 0 && virtualClocks.contains(where: \.hasSleeps))
   }
 }

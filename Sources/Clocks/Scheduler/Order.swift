@@ -1,7 +1,8 @@
 import ClocksSupport
 
-/// Decides what comes first where the semantics of time leave it open: which of several ready jobs runs,
-/// and which of several sleeps wakes that are due now.
+/// Decides what comes first where the semantics of time leave it open.
+///
+/// That is which of several ready jobs runs, and which of several sleeps wakes that are due now.
 ///
 /// Without a chooser it is first in, first out: the order of `JobQueue`, and for sleeps that of
 /// `SleepQueue.comesFirst`.
@@ -33,10 +34,12 @@ enum Candidate: Hashable, Sendable {
 
 /// Chooses what comes next.
 ///
-/// Its functions are called while the scheduler's lock is held, so it runs no code of the user's.
+/// Its functions are called while the scheduler's lock is held, so it runs no user code.
 protocol Chooser: AnyObject, Sendable {
-  /// The index of the candidate that comes next. Called if there are two or more; an index out of
-  /// range stands for 0. It may be called again before the chosen candidate begins.
+  /// The index of the candidate that comes next. Called if there are two or more; an index out of range
+  /// stands for 0.
+  ///
+  /// It may be called again before the chosen candidate begins.
   func choose(among candidates: borrowing ScratchBuffer<Candidate>) -> Int
 
   /// What a task gets in place of a random number; `nil` if it is to be random.
@@ -66,4 +69,96 @@ extension Chooser {
   func sleepBegins(_ number: UInt64, of task: UInt64) {}
   func sleepWakes(_ number: UInt64, of task: UInt64) {}
   func asked(_ question: TaskOwner.NondeterminismSource) {}
+}
+
+/// Jobs in the order in which they became ready: a ring buffer.
+///
+/// It has memory of its own, because a debug build calls a generic function for each use of an Array.
+struct JobQueue: ~Copyable {
+  /// The slots of jobs; as many as `capacity` says.
+  private var slots: UnsafeMutablePointer<ReadyJob>?
+  /// A power of two or zero, so that a position wraps with a mask.
+  private var capacity = 0
+  /// The slot of the first job.
+  private var head = 0
+  /// The number of jobs; they stand in as many consecutive slots, from `head` on.
+  private(set) var count = 0
+
+  deinit { slots?.deallocate() }
+
+  var isEmpty: Bool { count == 0 }
+
+  /// The job that `remove(at: position)` would remove. O(1).
+  subscript(position: Int) -> ReadyJob {
+    @_transparent get {
+      precondition(position >= 0 && position < count)
+      return slots![(head + position) & (capacity - 1)]
+    }
+  }
+
+  /// The jobs that are tasks, in their order. O(n).
+  var tasks: [UnownedJob] {
+    var tasks: [UnownedJob] = []
+    for position in 0..<count where self[position].taskID != 0 { tasks.append(self[position].job) }
+    return tasks
+  }
+
+  /// The ready jobs of which one may run next: every job of the pool, and the first of the main thread.
+  ///
+  /// The jobs of one actor run in the order in which they were enqueued. O(n).
+  var candidates: ScratchBuffer<Candidate> {
+    var candidates = ScratchBuffer<Candidate>()
+    var isFirstOnMain = true
+    for position in 0..<count {
+      let job = self[position]
+      if case .main = job.executor {
+        guard isFirstOnMain else { continue }
+        isFirstOnMain = false
+      }
+      candidates.append(.job(position: position, task: job.taskID, executor: job.executor))
+    }
+    return candidates
+  }
+
+  /// Adds a job behind all others. Amortized O(1).
+  @inline(__always)
+  mutating func append(_ job: ReadyJob) {
+    if count == capacity { grow() }
+    slots![(head + count) & (capacity - 1)] = job
+    count += 1
+  }
+
+  /// Removes the job at `position`; the others keep their order. O(1) at position 0, else
+  /// O(position).
+  @inline(__always)
+  mutating func remove(at position: Int) -> ReadyJob {
+    let mask = capacity - 1
+    let job = self[position]
+    guard let slots else { return job }
+    var hole = position
+    while hole > 0 {
+      slots[(head + hole) & mask] = slots[(head + hole - 1) & mask]
+      hole -= 1
+    }
+    head = (head + 1) & mask
+    count -= 1
+    return job
+  }
+
+  private mutating func grow() {
+    let larger = UnsafeMutablePointer<ReadyJob>.allocate(capacity: max(16, capacity * 2))
+    for position in 0..<count { larger[position] = self[position] }
+    slots?.deallocate()
+    slots = larger
+    capacity = max(16, capacity * 2)
+    head = 0
+  }
+
+  /// Stops the program if the queue is out of order; for tests.
+  func checkInvariants() {
+    precondition(capacity & (capacity - 1) == 0, "a buffer that does not wrap")
+    precondition(capacity == 0 ? head == 0 : 0..<capacity ~= head, "a lost beginning")
+    precondition(0...capacity ~= count, "miscounted jobs")
+    precondition((slots == nil) == (capacity == 0), "a buffer without slots")
+  }
 }

@@ -211,7 +211,7 @@ enum SchedulerEvent: Hashable, Sendable {
 /// Receives the events of a scheduler and its clocks, in their order.
 ///
 /// Its functions are called while the scheduler's lock is held, except where they say otherwise. So it
-/// runs no code of the user's, and calls no function of the scheduler. Without a listener, an event
+/// runs no user code, and calls no function of the scheduler. Without a listener, an event
 /// costs a comparison with `nil`.
 protocol EventListener: AnyObject, Sendable {
   func hear(_ event: SchedulerEvent)

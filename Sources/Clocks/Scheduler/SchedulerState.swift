@@ -7,7 +7,6 @@ import ClocksSupport
 /// same lock guards them. It is never copied, nor are its parts: a debug build would otherwise copy one
 /// for each question.
 struct SchedulerState: ~Copyable {
-  /// What keeps the test from being idle.
   var idleness = Idleness()
   /// The tasks that are not over.
   var liveTasks = LiveTasks()
@@ -224,7 +223,7 @@ struct SchedulerState: ~Copyable {
     return wake(sleeper)
   }
 
-  /// Whether the next job is that of the task that is woken now, and events are not observed.
+  /// Whether the task that is woken now has the next job, and events are not observed.
   @inline(__always)
   private var mayRunWoken: Bool { scope == nil && !isObserved && runaway.limits.jobs > 0 }
 

@@ -146,15 +146,14 @@ extension Scheduler {
     for waiter in fulfilled { waiter.succeed() }
   }
 
-  /// What the system's clocks read for the scope's tasks at this moment; `nil` if that is what they
-  /// read for all.
+  /// What the system's clocks read for the scope's tasks at this moment; `nil` if that is the real time.
   var systemClocks: SystemClocks? {
     guard let scope, isVirtual else { return nil }
     let (now, dateOffset) = change { (scope.virtualClock.now, $0.scope?.dateOffset ?? .zero) }
     return scope.start.advanced(by: now, andDateBy: dateOffset)
   }
 
-  /// What a clock of the system reads for the scope's tasks; `nil` if that is what it reads for all.
+  /// Returns what a clock of the system reads for the scope's tasks; `nil` if that is the real time.
   func virtualReading(of clock: clockid_t, isDate: Bool) -> timespec? {
     guard let scope, isVirtual, !isDate || scope.options.freezesDate else { return nil }
     let (now, dateOffset) = change { (scope.virtualClock.now, $0.scope?.dateOffset ?? .zero) }
@@ -212,8 +211,9 @@ extension Scheduler {
 
   // MARK: - Timed callbacks
 
-  /// Begins a callback when the scope's time has moved so far; returns whether it will. Not while
-  /// `holding` keeps time from moving without limit: its operation may wait for the callback.
+  /// Begins a callback when the scope's time has moved so far; returns whether it will.
+  ///
+  /// Not while `holding` keeps time from moving without limit: its operation may wait for the callback.
   func begin(_ callback: TimedCallback, after delay: Duration) -> Bool {
     guard let scope else { return false }
     let fulfilled: [SleepsWaiter]? = change { state in

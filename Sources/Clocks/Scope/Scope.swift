@@ -54,8 +54,9 @@ final class Scope: Sendable {
   /// The public object that stands for the scope. Set before the scope has a task.
   nonisolated(unsafe) weak var face: AnyObject?
   /// Is called in place of a report when the body does not end although it was cancelled: from then on
-  /// no job of the scope runs. Set before the scope has a task; `nil` unless the caller goes on without
-  /// the body.
+  /// no job of the scope runs.
+  ///
+  /// Set before the scope has a task; `nil` unless the caller goes on without the body.
   nonisolated(unsafe) var isLeft: (@Sendable (ScopeProblem) -> Void)?
 
   /// - Parameter outer: What the clocks read in the scope around this one, if there is one: there they
@@ -185,8 +186,9 @@ final class ScopeState {
   /// The sleep whose task was cancelled last in place of being woken.
   @exclusivity(unchecked) private var cancelledSleep: UInt64?
 
-  /// The task of the earliest sleep, if it is to be cancelled in place of being woken: when it was
-  /// reported that the body does not end, sleeping tasks keep it from ending.
+  /// The task of the earliest sleep, if it is to be cancelled in place of being woken.
+  ///
+  /// When it was reported that the body does not end, sleeping tasks keep it from ending.
   func taskToCancel() -> RetainedTask? {
     guard body.reportDelivered, let (number, task) = virtualClock.sleeps.earliest,
       number != cancelledSleep

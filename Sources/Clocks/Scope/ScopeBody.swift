@@ -61,8 +61,10 @@ struct ScopeBody {
 
   // MARK: - Problems
 
-  /// Cancels the body because of a problem. If it was cancelled before, and has still not returned,
-  /// returns the first problem, once: it is to be reported now.
+  /// Cancels the body because of a problem.
+  ///
+  /// If it was cancelled before, and has still not returned, returns the first problem, once: it is to
+  /// be reported now.
   mutating func abort(_ problem: ScopeProblem, culprit: RetainedTask? = nil) -> ScopeProblem? {
     if let culprit { toCancel.append(culprit) }
     if let task { toCancel.append(task) }

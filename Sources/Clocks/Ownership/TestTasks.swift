@@ -96,7 +96,9 @@ struct TestLifetime {
   }
 
   /// Adds a child task that uses a clock, if the tasks that made the test's clocks are over or unknown:
-  /// then the test goes on in the child. Returns tasks to release without a lock.
+  /// then the test goes on in the child.
+  ///
+  /// Returns tasks to release without a lock.
   mutating func add(user task: WatchedTask?) -> [WatchedTask] {
     isKnown && !areOver ? [] : add(maker: task)
   }
@@ -132,7 +134,9 @@ extension [WatchedTask] {
 }
 
 /// The sleeps of a test's tasks on the runtime's clocks, in real time: no test clock was injected
-/// there. They are reported where the test waits for a sleep that never comes.
+/// there.
+///
+/// They are reported where the test waits for a sleep that never comes.
 struct RealSleeps {
   /// When each task is to wake that has begun such a sleep; a cancelled sleep ends earlier.
   private var ends: [UInt64: RealTime] = [:]
@@ -150,27 +154,5 @@ struct RealSleeps {
       let tenths = (Double(left) / 1e8).rounded(.up) / 10
       return "task #\(task) for \(tenths) seconds more"
     }
-  }
-}
-
-/// The virtual clocks of a test, apart from that of a scope.
-struct ClockRegistry {
-  /// Each virtual clock, with the number of clocks that there were before it.
-  private var virtualClocks: [ObjectIdentifier: (number: Int, virtualClock: any SleepSource)] = [:]
-  private var nextNumber = 0
-
-  mutating func add(_ virtualClock: any SleepSource) {
-    virtualClocks[ObjectIdentifier(virtualClock)] = (nextNumber, virtualClock)
-    nextNumber += 1
-  }
-
-  /// Removes a virtual clock, to be released without a lock.
-  mutating func remove(_ virtualClock: any SleepSource) -> (any SleepSource)? {
-    virtualClocks.removeValue(forKey: ObjectIdentifier(virtualClock))?.virtualClock
-  }
-
-  /// The virtual clocks in the order in which their clocks were made. O(n log n) with n clocks.
-  var all: [any SleepSource] {
-    virtualClocks.values.sorted { $0.number < $1.number }.map(\.virtualClock)
   }
 }
