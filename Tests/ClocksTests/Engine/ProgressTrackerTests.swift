@@ -56,7 +56,7 @@ import Testing
     }
     #expect(
       [look(&activity, true), look(&activity, true), look(&activity, true)] == [nil, 7, nil])
-    // Nobody waits any more, and then somebody does.
+    // No job waits any more, and then another one does.
     #expect(look(&activity, false) == nil)
     #expect([look(&activity, true), look(&activity, true)] == [nil, 7])
     activity.jobHasEnded()
@@ -105,7 +105,7 @@ import Testing
     #expect((1...2).map { _ in guardian.jobBegins(of: 0) == nil } == [true, true])
     #expect(guardian.jobBegins(of: 0) == nil)
     guard case .jobs(2, task: 9)? = guardian.jobBegins(of: 9) else {
-      Issue.record("nobody is blamed")
+      Issue.record("no task is blamed")
       return
     }
     guard case .jobs(2, task: 0)? = guardian.jobBegins(of: 0) else {
@@ -149,7 +149,7 @@ import Testing
     #expect(tasks.add(maker: over).isEmpty)
     #expect(tasks.isKnown)
     #expect(tasks.areOver)
-    // Whoever made the clocks is over: it is the test that goes on.
+    // The task that made the clocks is over: the test goes on in another one.
     #expect(tasks.add(user: me) == [over].compactMap(\.self))
     #expect(!tasks.areOver)
     #expect(tasks.add(user: other).isEmpty)

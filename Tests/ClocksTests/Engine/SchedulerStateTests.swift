@@ -108,12 +108,12 @@ import Testing
     #expect(state.steps() == ["wake", "finish", "rest"])
   }
 
-  @Test func jobsWithoutEndMakeWhoeverWaitsGiveUp() {
+  @Test func jobsWithoutEndAbortTheWait() {
     var state = SchedulerState()
     state.runaway.limits = RunawayLimits(jobs: 3)
     let waiter = waiter()
     state.append(waiter)
-    // Whoever gives up keeps the task because of which, so there has to be one.
+    // The aborted wait retains the task because of which, so there has to be one.
     let task = Task {}
     let job = ReadyJob(job: unsafeBitCast(task, to: UnownedJob.self), taskID: 5, executor: .pool)
     for _ in 1...3 {
@@ -166,7 +166,7 @@ import Testing
     #expect(state.idleness.isIdle == true)
   }
 
-  @Test func jobsAreCountedAnewWhenSomebodyBeginsToWait() {
+  @Test func jobsAreCountedAnewWhenAWaitBegins() {
     var state = SchedulerState()
     state.runaway.limits = RunawayLimits(jobs: 3)
     let virtualClock = VirtualClock<Duration>(now: .zero)
@@ -200,7 +200,7 @@ import Testing
 
   // MARK: - A scope
 
-  @Test func timeJumpsIfNobodyHoldsIt() {
+  @Test func timeJumpsIfItIsNotHeld() {
     let scope = Scope(ScopeOptions())
     var state = SchedulerState(scope: scope)
     state.beginBody()

@@ -32,7 +32,7 @@ import Testing
     #expect(byHand.setAlarm(isAwaited: true) == .init(number: 1, duration: .seconds(5)))
   }
 
-  @Test func aScopeThatIsHeldIsStuckOnlyIfNobodyElseEndsTheHoldAndATaskWaits() {
+  @Test func aHeldScopeIsStuckOnlyIfTheHoldHasNoLimitAndATaskWaits() {
     let held = scope(Self.options, holds: 2, unlimitedHolds: 2)
     #expect(held.setAlarm(isAwaited: true) == .init(number: 1, duration: .seconds(30)))
     #expect(held.setAlarm(isAwaited: false) == nil)

@@ -65,7 +65,7 @@ import Testing
     }
     await clock.settle()
     let last = Choosing { candidates in
-      // Whoever has woken runs; then the last one wakes that is due.
+      // The woken task runs; then the last sleep wakes that is due.
       if case .job = candidates[0] { 0 } else { candidates.count - 1 }
     }
     clock.scheduler.change { $0.order.chooser = last }
@@ -243,7 +243,7 @@ import Testing
     let isBack = Counted()
     let log = Log<String>()
     clock.scheduler.externalJobBegan(task.job)
-    Task { log.add(isBack.value == 1 ? "late" : "at once") }
+    Task { log.add(isBack.value == 1 ? "late" : "early") }
     onAThread {
       // Unless the job is kept back until then.
       let end = RealTime(in: .seconds(60))
@@ -253,7 +253,7 @@ import Testing
     }
     await clock.settle()
     #expect(isBack.value == 1)
-    #expect(log.all == ["at once"])
+    #expect(log.all == ["early"])
   }
 
   @Test func timeDoesNotJumpWhileATaskIsExternal() async throws {

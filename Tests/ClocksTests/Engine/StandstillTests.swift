@@ -5,7 +5,7 @@ import XCTest
 
 @testable import Clocks
 
-/// A test that sleeps on a clock that nobody advances.
+/// A test that sleeps on a clock that no task advances.
 @Suite struct StandstillTests {
   private static func run(_ test: String, blockedAfter seconds: String = "0.2") async throws -> (
     code: Int32, output: String
@@ -175,7 +175,7 @@ import XCTest
   }
 }
 
-/// Its clock is made when nobody knows which test it is for.
+/// Its clock is made where no test is known.
 final class StandingXCTests: XCTestCase {
   static let line: Int = #line + 1
   private let clock = TestClock()

@@ -33,7 +33,7 @@ import Testing
     try await sleeper.value
   }
 
-  @Test func whoeverHasGotTheSleepsIsForgotten() async throws {
+  @Test func aWaiterThatHasItsSleepsIsForgotten() async throws {
     let clock = TestClock()
     let waiting = Task { try await clock.waitForSleeps(atLeast: 1) }
     let more = Task { try await clock.waitForSleeps(atLeast: 2) }
