@@ -25,6 +25,7 @@ let package = Package(
     .target(name: "ClocksSearch", dependencies: ["ClocksSupport"]),
     .target(
       name: "Clocks", dependencies: ["ClocksDrawing", "ClocksSearch", "ClocksSupport"],
+      exclude: ["README.md"],
       swiftSettings: atLoad),
     .target(name: "TimeoutTask"),
     .target(

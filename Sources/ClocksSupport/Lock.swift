@@ -8,6 +8,22 @@
   import Android
 #endif
 
+/// The order in which a thread may take locks: each lock of a higher rank than all that it holds.
+///
+/// The lock table in `Sources/Clocks/README.md` says what each rank guards. A debug build stops the
+/// program where a thread breaks the order.
+public enum LockRank: UInt, Sendable {
+  case dispatchNotifications
+  case dispatchTimer
+  case testCaseMembership
+  case taskOwnership
+  case scheduler
+  case externalTasks
+  case issueGate
+  /// No lock is taken under it.
+  case leaf
+}
+
 /// A lock. A comment at each use names the state that it guards.
 ///
 /// It is a pthread mutex and not `Synchronization.Mutex`, because ThreadSanitizer on Linux does not
@@ -16,11 +32,18 @@
 /// Public, because the compiler does not inline package functions across modules.
 public struct Lock: @unchecked Sendable {
   @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  #if DEBUG
+    @usableFromInline let rank: LockRank?
+  #endif
 
-  public init() {
+  /// - Parameter rank: The lock's place in the order; without one it is not checked.
+  public init(_ rank: LockRank? = nil) {
     mutex = .allocate(capacity: 1)
     mutex.initialize(to: pthread_mutex_t())
     pthread_mutex_init(mutex, nil)
+    #if DEBUG
+      self.rank = rank
+    #endif
   }
 
   /// Frees the lock. Called once, when no thread holds it.
@@ -34,8 +57,45 @@ public struct Lock: @unchecked Sendable {
   public func withLock<Result, Failure: Error>(
     _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
+    #if DEBUG
+      HeldLocks.willLock(rank)
+      defer { HeldLocks.didUnlock(rank) }
+    #endif
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     return try body()
   }
 }
+
+#if DEBUG
+  /// The ranks of the locks that the current thread holds, a bit for each: the value of a
+  /// thread-specific key, so that nothing is allocated.
+  @usableFromInline enum HeldLocks {
+    private static let key: pthread_key_t = {
+      var key = pthread_key_t()
+      guard pthread_key_create(&key, nil) == 0 else {
+        fatalError("Clocks: this process has used up all its thread-specific keys.")
+      }
+      return key
+    }()
+
+    @usableFromInline static func willLock(_ rank: LockRank?) {
+      guard let rank else { return }
+      let held = UInt(bitPattern: pthread_getspecific(key))
+      precondition(
+        held >> rank.rawValue == 0,
+        "A thread that holds locks of the ranks \(ranks(of: held)) takes one of the rank \(rank).")
+      pthread_setspecific(key, UnsafeRawPointer(bitPattern: held | 1 << rank.rawValue))
+    }
+
+    @usableFromInline static func didUnlock(_ rank: LockRank?) {
+      guard let rank else { return }
+      let held = UInt(bitPattern: pthread_getspecific(key))
+      pthread_setspecific(key, UnsafeRawPointer(bitPattern: held & ~(1 << rank.rawValue)))
+    }
+
+    private static func ranks(of held: UInt) -> [LockRank] {
+      (0..<UInt(UInt.bitWidth)).filter { held & 1 << $0 != 0 }.compactMap(LockRank.init)
+    }
+  }
+#endif

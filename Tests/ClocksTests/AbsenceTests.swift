@@ -75,7 +75,9 @@ private actor Waiting {
     await clock.advance(by: .seconds(1))
     #expect(runs.all == [1, 2])
     clock.scheduler.change {
-      #expect($0.idleness.away == 0)
+      #expect($0.idleness.externalTasks.areOutstanding == false)
+      #expect($0.idleness.dispatchedBlocks.count == 0)
+      #expect($0.idleness.unreportedAbsences == 0)
       $0.checkInvariants()
     }
   }

@@ -75,7 +75,7 @@ public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock,
     }
   }
 
-  private let lock = Lock()
+  private let lock = Lock(.leaf)
 
   /// The latest deadline of any sleep, or the first instant. Guarded by `lock`; only grows.
   nonisolated(unsafe) private var latest: Instant

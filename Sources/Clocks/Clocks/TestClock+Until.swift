@@ -60,7 +60,7 @@ extension TestClock {
       wakes += observer.wakes
       let enough: Int
       (enough, jobsFromOutside) = scheduler.change {
-        ($0.runaway.limits.wakes, $0.requests.jobsFromOutside)
+        ($0.runaway.limits.wakes, $0.idleWaiters.jobsFromOutside)
       }
       if let runaway = observer.runaway ?? (wakes > enough ? .wakes(wakes) : nil) {
         report(runaway, by: name, at: callSite)

@@ -105,7 +105,7 @@ private final class RunEnd: @unchecked Sendable {
   nonisolated(unsafe) var error: (any Error)?
   nonisolated(unsafe) private var isLeft = false
 
-  private let lock = Lock()
+  private let lock = Lock(.leaf)
   // Both guarded by the lock.
   nonisolated(unsafe) private var continuation: UnsafeContinuation<Void, Never>?
   nonisolated(unsafe) private var task: Task<Void, Never>?
@@ -167,7 +167,7 @@ struct Finding: Sendable, Hashable {
 
 /// The failures of the run in progress.
 final class Findings: Sendable {
-  private let lock = Lock()
+  private let lock = Lock(.leaf)
   nonisolated(unsafe) private var findings: [Finding] = []
 
   deinit { lock.destroy() }
@@ -209,7 +209,7 @@ package final class IssueGate: Sendable {
   /// The prefix of the keys of a test library's issues.
   package static let keyPrefix = "issue "
 
-  private let lock = Lock()
+  private let lock = Lock(.issueGate)
   nonisolated(unsafe) private var mode = Mode.closed
   let findings = Findings()
 

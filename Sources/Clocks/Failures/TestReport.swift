@@ -52,7 +52,7 @@ final class TestContext: Sendable {
     func run() { task?.runHere() }
   }
 
-  private let lock = Lock()
+  private let lock = Lock(.leaf)
   /// Guarded by the lock; `nil` while a reporter starts.
   nonisolated(unsafe) private var next: Reporter?
 

@@ -1,32 +1,33 @@
-/// What the tasks of the test wait for, and where.
 extension Scheduler {
-  /// What the test's tasks wait for, for a person who asks.
+  /// A task dump as text, for a person who asked for it.
   var dumpText: String {
     let text = dumpTasks().description
     return text.isEmpty ? "No task of the test is known." : text
   }
 
-  /// What is added to a failure: nothing where the failure comes once more in a run by itself.
+  /// The task dump in a failure; `nil` in one run of many, because the failure is repeated in a single
+  /// run.
   var dumpUnlessOneOfMany: TaskDump? {
     scope?.options.isOneOfMany == true ? nil : dumpTasks()
   }
 
-  /// What is added to a debug description: nothing for a task that is not the test's, for that is somebody
-  /// who prints many things, as a test library prints the arguments of a test case.
+  /// The task dump in a debug description; `nil` for a task outside the test. A test library, for
+  /// example, prints the arguments of a test case.
   var dumpInDescription: TaskDump? {
     UnownedTask.current != nil && isCallerOfOtherTest ? nil : dumpTasks().unlessAlone
   }
 
-  /// Looks at the test's tasks as they are at this moment. May be called by anybody, at any time; what
-  /// runs meanwhile is only said to run. O(tasks and the depth of their call stacks), a microsecond for
-  /// each word that is read; the scheduler's lock is held all the while.
+  /// Inspects the test's tasks as they are at this moment, on any thread.
+  ///
+  /// A task that runs meanwhile is only said to run. O(tasks and the depth of their call stacks), a
+  /// microsecond for each word that is read; the scheduler's lock is held all the while.
   func dumpTasks() -> TaskDump {
-    // Without the lock, for it makes tasks when it is asked for the first time.
+    // Without the lock, because the first use creates tasks.
     let reading = TaskLayoutProbe.here
     let images = CodeImages()
     let reader = reading.reader(images)
     let asking = UnownedTask.current?.id
-    // Kept until they have been read.
+    // Retained until they were read.
     let kept = tasks
     var (entries, running, sleeps) = change { state in
       var walk = reader.map { TaskWalk($0, reading) }
@@ -37,11 +38,11 @@ extension Scheduler {
       )
     }
     withExtendedLifetime(kept) {}
-    // Instants of the user's describe themselves without the lock.
+    // Descriptions of the user's instants are computed without the lock.
     let texts = sleeps.flatMap { $0() }
     sleeps = []
     if reader == nil {
-      // That much is known without reading.
+      // The sleeps are known without reading memory.
       entries = texts.map { id, name, _ in
         TaskDump.Entry(task: TaskSnapshot(address: 0, id: id, name: name, state: .suspended))
       }
@@ -56,15 +57,15 @@ extension Scheduler {
     return TaskDump(entries, missing: reading.missing, images: images)
   }
 
-  /// Adds where the thread is that runs a task's job, if it is blocked.
+  /// Adds the call stack of the thread that runs a task's job, if it is blocked.
   ///
-  /// - Parameter id: The task; 0 if an actor's queue is run.
+  /// - Parameter id: The task; 0 if the thread runs an actor's drain.
   private func addThread(
     ofTask id: UInt64, to entries: inout [TaskDump.Entry], _ images: CodeImages
   ) {
     let mark = threadMark.load(ordering: .relaxed)
     let thread = ThreadStack(ofThreadAt: mark, in: images)
-    // The actors for which others wait, and which somebody runs on.
+    // The busy actors for which other tasks wait.
     let held = Set(
       entries.compactMap { entry -> UInt? in
         guard case .executor(let actor) = entry.task.dependency, TaskLayoutProbe.here.isBusy(actor),
@@ -77,7 +78,7 @@ extension Scheduler {
       running.first { entries[$0].task.id == id }
       ?? (id == 0 && running.count == 1 ? running[0] : nil)
     guard let place else {
-      // Nothing refers to it.
+      // No known task refers to it.
       let task = TaskSnapshot(address: 0, id: id, state: .running)
       entries.append(TaskDump.Entry(task: task, thread: thread.functions, holds: held))
       return
@@ -89,7 +90,9 @@ extension Scheduler {
 
 extension SchedulerState {
   /// The tasks of the test that are in memory as long as the lock is held: they sleep, are ready, run
-  /// the scope's body, or have made a clock. What they refer to is found from them.
+  /// the scope's body, or have made a clock.
+  ///
+  /// Other tasks are found from them.
   fileprivate var knownTasks: [UnownedJob] {
     var tasks = virtualClocks.flatMap(\.sleepingTasks)
     tasks += idleness.ready.tasks
@@ -99,13 +102,13 @@ extension SchedulerState {
   }
 }
 
-/// Goes from task to task: to those that one waits for, and to its children.
+/// Goes from a task to the tasks that it waits for, and to its children.
 private struct TaskWalk {
   private(set) var entries: [TaskDump.Entry] = []
   private var seen: Set<UInt> = []
   private var reader: TaskReader
   private let reading: TaskLayoutProbe
-  /// So that garbage comes to an end.
+  /// A limit, because memory that is read while it changes may refer to any number of tasks.
   private static let most = 1_000_000
 
   init(_ reader: TaskReader, _ reading: TaskLayoutProbe) {

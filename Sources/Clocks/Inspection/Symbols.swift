@@ -33,7 +33,7 @@ struct Symbols {
   private static let cache = Cache()
 
   private final class Cache: Sendable {
-    private let lock = Lock()
+    private let lock = Lock(.leaf)
     /// Guarded by the lock.
     nonisolated(unsafe) private var state: (frames: [UInt: Frame], lacksTool: Bool) = ([:], false)
 

@@ -1,24 +1,23 @@
 import ClocksSupport
 
-/// Rings once at an instant of real time, unless it is set anew before.
+/// A clock that rings once at an instant of real time, unless it is set again before.
 ///
-/// Whatever was asked for last counts. There is at most one timer for each time that an earlier
-/// instant than before was asked for: a timer that comes too early waits for the rest. So it may be
-/// set a million times a second.
+/// The last setting counts. A new timer starts only for an instant that is earlier than that of the
+/// timer under way; a timer that comes too early waits for the rest. So the clock may be set a million
+/// times a second.
 final class AlarmClock: Sendable {
-  /// Guards what follows. Nothing is called while it is held.
-  private let lock = Lock()
+  /// Guards `setting` and `timer`.
+  private let lock = Lock(.leaf)
   /// When to ring, and with which number; `nil` once it has rung.
   nonisolated(unsafe) private var setting: (due: RealTime, number: Int)?
   /// When the earliest timer that is under way comes; `nil` if there is none.
   nonisolated(unsafe) private var timer: RealTime?
-  /// What is done with the number when it rings. Set before the clock is.
+  /// Is called with the number when it rings. Set before the clock is.
   nonisolated(unsafe) var ring: @Sendable (_ number: Int) -> Void = { _ in }
 
   deinit { lock.destroy() }
 
-  /// Has the clock ring after `duration`, and no earlier; what it was set to before is forgotten.
-  /// O(1).
+  /// Sets the clock to ring after `duration`, and no earlier; replaces the setting before. O(1).
   func set(_ number: Int, in duration: Duration) {
     let due = RealTime(in: duration)
     let isEarlier = lock.withLock {
@@ -41,7 +40,7 @@ final class AlarmClock: Sendable {
       case ring(Int)
     }
     let next: Next = lock.withLock {
-      // Another timer has taken this one's place.
+      // Another timer has replaced this one.
       guard timer == instant else { return .nothing }
       timer = nil
       guard let setting else { return .nothing }

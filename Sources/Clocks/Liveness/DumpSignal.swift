@@ -2,15 +2,15 @@ import ClocksSupport
 import Dispatch
 import Synchronization
 
-/// Has the process say where the tasks of all tests are, on standard error, when it gets a signal: for a
-/// test that hangs where nobody can look, on a build machine.
+/// Writes where the tasks of all tests are to standard error when the process gets a signal: for a test
+/// that hangs on a build machine.
 ///
-/// Off unless `CLOCKS_DUMP_SIGNAL` names the signal. Then `kill -USR1` with the number of the process
-/// does it, as often as one likes; nothing is stopped by it.
+/// Off unless `CLOCKS_DUMP_SIGNAL` names the signal, for example `USR1`. The signal may be sent any
+/// number of times, and stops nothing.
 final class DumpSignal: Sendable {
   private static let shared = DumpSignal()
 
-  /// Only kept alive; nobody touches it after it was activated.
+  /// Only kept alive: it is not used after it was activated.
   nonisolated(unsafe) private let source: (any DispatchSourceSignal)?
 
   private static let count = Atomic<Int>(0)
@@ -18,7 +18,7 @@ final class DumpSignal: Sendable {
   /// How often the text was written.
   static var written: Int { count.load(ordering: .relaxed) }
 
-  /// Begins to wait for the signal, if there is to be one. O(1).
+  /// Begins to wait for the signal, if one is named. O(1).
   static func start() { _ = shared }
 
   private init() {
@@ -27,7 +27,7 @@ final class DumpSignal: Sendable {
       return
     }
     guard let number = Self.number(ofSignal: name) else { Self.refuse(name) }
-    // By itself the signal would end the process.
+    // Without a handler the signal would end the process.
     signal(number, SIG_IGN)
     let source = DispatchSource.makeSignalSource(
       signal: number, queue: .global(qos: .userInitiated))
@@ -70,7 +70,7 @@ final class DumpSignal: Sendable {
     return signals.first { $0.name == name || "SIG" + $0.name == name }?.number
   }
 
-  /// Ends the process, because whoever set the variable wants to know at once.
+  /// Ends the process, so that a wrong value of the variable is noticed immediately.
   private static func refuse(_ name: String) -> Never {
     let names = signals.map(\.name).joined(separator: ", ")
     writeToStandardError(

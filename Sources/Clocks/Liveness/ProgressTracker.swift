@@ -1,39 +1,37 @@
 import ClocksSupport
 
-/// What has happened in a test, and since when nothing has: what the watchdog asks.
+/// Counts what happens in a test, and finds what has lasted for too long: the watchdog's questions.
 struct ProgressTracker {
-  /// A state of affairs that the watchdog has found, and how long it may last.
+  /// Something that the watchdog has found, and how long it may last.
   private struct Watched {
-    /// The number that was the last one when it was found: if it still is, nothing has changed.
+    /// The count when it was found: if the count still is the same, nothing has changed.
     var number: UInt64
     let since = RealTime(in: .zero)
-    /// How often the limit may pass without a word, because the machine or another test is busy.
+    /// How often the limit may pass unreported, because the machine or another test is busy.
     var patience = 3
     var isReported = false
   }
 
-  /// Counts the jobs that have begun and the visitors that have left: while it stays the same,
-  /// nothing happens in the test.
+  /// Counts the jobs that have begun and the externally started jobs that have ended: while it stays
+  /// the same, nothing happens in the test.
   private(set) var count: UInt64 = 0
   /// The job that runs, by its number and its task.
   private(set) var running: (number: UInt64, task: UInt64)?
-  /// For how long there has been something to run and no thread yet, in sum.
+  /// How long there was something to run and no thread yet, in sum.
   private(set) var nanosecondsWithoutThread: UInt64 = 0
-  /// The job that ran when the watchdog last looked, while others waited for it.
+  /// The job that ran when the watchdog last looked, while other jobs waited for it.
   private var blockage: Watched?
-  /// The rest that the watchdog found when it last looked, with sleeps pending.
-  private var rest: Watched?
-  /// The tasks that were away when the watchdog last looked.
+  /// The idleness that the watchdog found when it last looked, with pending sleeps.
+  private var standstill: Watched?
+  /// The external work that was outstanding when the watchdog last looked.
   private var absence: Watched?
 
-  /// Notes that a job is about to run.
   @inline(__always)
   mutating func jobBegins(of task: UInt64) {
     count &+= 1
     running = (count, task)
   }
 
-  /// Notes that the job has ended.
   @inline(__always)
   mutating func jobHasEnded() { running = nil }
 
@@ -43,18 +41,18 @@ struct ProgressTracker {
 
   /// The job that runs, by its number and its task; the task is 0 if it is not known.
   ///
-  /// A job that the scheduler did not start has no number of its own; there is rarely more than one.
+  /// An externally started job has no number of its own; there is rarely more than one.
   private func running(_ idleness: borrowing Idleness) -> (number: UInt64, task: UInt64)? {
     running ?? (idleness.externallyStartedJobs > 0 ? (.max - count, 0) : nil)
   }
 
-  /// Whether a job still runs.
   func isRunning(_ number: UInt64, _ idleness: borrowing Idleness) -> Bool {
     running(idleness)?.number == number
   }
 
-  /// The job that has held its thread for longer than `limit` while others wait for it, if that was
-  /// not reported yet. To be asked again and again. O(1).
+  // The functions below are to be called again and again. Each returns a finding once. O(1).
+
+  /// Returns the job that has held its thread for longer than `limit` while other jobs wait for it.
   mutating func findBlockage(
     after limit: Duration, _ idleness: borrowing Idleness, othersWait: Bool
   ) -> (number: UInt64, task: UInt64)? {
@@ -65,13 +63,12 @@ struct ProgressTracker {
     return Self.isDue(&blockage, running.number, after: limit) ? running : nil
   }
 
-  /// Whether tasks have been away for longer than `limit` without one of them having come back, and
-  /// that was not reported yet. To be asked again and again. O(1).
+  /// Returns whether external work has been outstanding for longer than `limit` without progress.
   ///
   /// - Parameters:
-  ///   - changes: Counts the tasks that went away and came back; `nil` if none is away.
-  ///   - isAnyRunning: Whether another test has something to run. The task may stand in the queue of an
-  ///     actor that is that test's to run, so it is waited for.
+  ///   - changes: Counts the progress of external work; `nil` if none is outstanding.
+  ///   - isAnyRunning: Whether another test has something to run. The external task may wait for an actor that
+  ///     works for that test.
   mutating func findAbsence(after limit: Duration, changes: UInt64?, isAnyRunning: Bool) -> Bool {
     guard let changes, !isAnyRunning else {
       absence = nil
@@ -80,24 +77,23 @@ struct ProgressTracker {
     return Self.isDue(&absence, changes, after: limit)
   }
 
-  /// Whether nothing has happened in the test for longer than `limit`, although tasks sleep, and that
-  /// was not reported yet. To be asked again and again. O(1).
+  /// Returns whether nothing has happened in the test for longer than `limit`, although tasks sleep.
   ///
   /// - Parameters:
-  ///   - isWaiting: Whether the test is at rest, and tasks sleep on a clock of it.
-  ///   - isAnyBusy: Whether another test has something to run. This one may wait for it, for an
+  ///   - isWaiting: Whether the test is idle, and tasks sleep on a clock of it.
+  ///   - isAnyBusy: Whether another test has something to run. This test may wait for it, for an
   ///     actor that both use, so it gets more time.
   mutating func findStandstill(after limit: Duration, isWaiting: Bool, isAnyBusy: Bool) -> Bool {
     guard isWaiting else {
-      rest = nil
+      standstill = nil
       return false
     }
-    return Self.isDue(&rest, count, after: limit, isPatient: isAnyBusy)
+    return Self.isDue(&standstill, count, after: limit, isPatient: isAnyBusy)
   }
 
-  /// Whether what is watched has been so for longer than `limit`, for the first time.
+  /// Whether what is watched has lasted for longer than `limit`, for the first time.
   ///
-  /// - Parameter isPatient: Whether the limit begins anew, if that has not happened too often.
+  /// - Parameter isPatient: Whether the limit begins again, if that has not happened too often.
   private static func isDue(
     _ watched: inout Watched?, _ number: UInt64, after limit: Duration, isPatient: Bool = false
   ) -> Bool {
@@ -113,4 +109,44 @@ struct ProgressTracker {
     watched?.isReported = true
     return true
   }
+}
+
+/// How much may happen before a test counts as a runaway.
+struct RunawayLimits: Sendable {
+  /// The number of jobs before the test is idle again.
+  var jobs = 10_000_000
+  /// The number of wakes, as `RunawayGuard.wakes` counts them.
+  var wakes = 10_000_000
+}
+
+/// Notices a test that never becomes idle.
+struct RunawayGuard {
+  var limits = RunawayLimits()
+  /// Counts the jobs since the test was last idle, or since a task last began to wait for that.
+  private(set) var jobs = 0
+  /// Counts the wakes since a wait for idleness last ended, or the root task last ran.
+  private(set) var wakes = 0
+  /// The task whose jobs restart the counting of wakes: that of a scope's body. 0 if there is none.
+  var rootTask: UInt64 = 0
+
+  /// Counts a job that is about to run. Returns why it should not run, if so.
+  mutating func jobBegins(of task: UInt64) -> Runaway? {
+    jobs += 1
+    if task == rootTask, rootTask != 0 { wakes = 0 }
+    // Every other job of a task that yields is an anonymous job of the runtime: wait for the job that
+    // names the task, unless there is none.
+    guard jobs > limits.jobs, task != 0 || jobs > 2 * limits.jobs else { return nil }
+    return .jobs(limits.jobs, task: task)
+  }
+
+  /// Notes that the test is idle, or that a task begins to wait for that.
+  mutating func testIsIdle() { jobs = 0 }
+
+  mutating func sleepWakes() { wakes += 1 }
+
+  /// Notes that a wait for idleness ends.
+  mutating func waitEnds() { wakes = 0 }
+
+  /// Why time should not move on, if so.
+  var tooManyWakes: Runaway? { wakes >= limits.wakes ? .wakes(limits.wakes) : nil }
 }

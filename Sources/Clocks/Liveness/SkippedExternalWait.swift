@@ -1,13 +1,13 @@
-/// Notices that time has jumped while a task of a scope waited for work outside.
+/// Notices that time has jumped while a task of a scope waited for external work.
 ///
-/// The scope cannot see such work: it looks idle, and so time jumps. It is known only afterwards, when
-/// somebody outside makes a task ready that has not run since the jump.
+/// The scope cannot see such work: it looks idle, and so time jumps. That is known only afterwards, when
+/// something outside makes a task ready that has not run since the jump.
 struct SkippedExternalWait {
-  /// A jump of time that a task has slept through.
+  /// A jump of time during which a task was suspended.
   struct Jump: Sendable, Equatable {
-    /// What time it was when the task ran last.
+    /// What time it was when the task last ran.
     var start: Duration
-    /// Where time has jumped to last.
+    /// Where time last jumped to.
     var end: Duration
 
     var length: Duration { end - start }
@@ -22,53 +22,53 @@ struct SkippedExternalWait {
 
   /// The first one.
   private(set) var first: SkippedTask?
-  /// What time it was when a task ran last, at the place that is its number modulo their count. Whoever has
-  /// lost its place to another task is not found: that is all.
-  private var lastRuns = [LastRun](repeating: LastRun(), count: places)
-  /// What time it was when an actor's queue ran last: nobody knows for which tasks it did.
-  private var lastQueue: Duration?
-  /// Where time has jumped to last.
+  /// What time it was when tasks last ran, each in the slot that is its number modulo their count.
+  ///
+  /// A task whose slot was taken by another one is not found; that has no other effect.
+  private var lastRuns = [LastRun](repeating: LastRun(), count: slots)
+  /// What time it was when an actor's drain last ran, whose tasks are not known.
+  private var lastDrain: Duration?
+  /// Where time last jumped to.
   private var lastJump: Duration?
 
-  private static var places: Int { 256 }
+  private static var slots: Int { 256 }
 
   /// Notes that a job begins. O(1).
   ///
-  /// - Parameter task: Whose it is; 0 if it is that of an actor's queue.
+  /// - Parameter task: The job's task; 0 if the job is an actor's drain.
   @inline(__always)
   mutating func jobBegins(of task: UInt64, at now: Duration) {
     if task == 0 {
-      lastQueue = now
+      lastDrain = now
     } else {
-      lastRuns[Self.place(of: task)] = LastRun(task: task, time: now)
+      lastRuns[Self.slot(of: task)] = LastRun(task: task, time: now)
     }
   }
 
-  /// Notes that time jumps.
   @inline(__always)
   mutating func timeJumps(to end: Duration) { lastJump = end }
 
-  /// Notes that somebody outside the test has made a task ready.
+  /// Notes that something outside the test has made a task ready.
   mutating func arrives(_ task: UInt64, name: @autoclosure () -> String?) {
     guard first == nil, let jump = jump(over: task) else { return }
     first = SkippedTask(task: task, name: name(), jump: jump)
   }
 
-  /// Notes that a task has waited for nothing outside.
+  /// Notes that a task has not waited for external work.
   mutating func forget(_ task: UInt64) {
-    let place = Self.place(of: task)
-    if lastRuns[place].task == task { lastRuns[place] = LastRun() }
+    let slot = Self.slot(of: task)
+    if lastRuns[slot].task == task { lastRuns[slot] = LastRun() }
   }
 
-  /// The jump of time for which a task has been suspended, if there is one for certain.
+  /// The jump of time for which a task has certainly been suspended; `nil` if there is none.
   func jump(over task: UInt64) -> Jump? {
-    let last = lastRuns[Self.place(of: task)]
+    let last = lastRuns[Self.slot(of: task)]
     guard let end = lastJump, last.task == task, last.time < end else { return nil }
-    if let lastQueue, lastQueue >= end { return nil }
+    if let lastDrain, lastDrain >= end { return nil }
     return Jump(start: last.time, end: end)
   }
 
-  private static func place(of task: UInt64) -> Int { Int(truncatingIfNeeded: task) & (places - 1) }
+  private static func slot(of task: UInt64) -> Int { Int(truncatingIfNeeded: task) & (slots - 1) }
 
   private struct LastRun {
     /// 0 for none.

@@ -1,57 +1,46 @@
 import ClocksSupport
 
-/// Notices what would otherwise be a silent hang: a job that holds its thread while the rest of its
-/// test waits in vain, and a test that sleeps on a clock that nobody advances.
+/// Notices what would otherwise be a silent hang.
 ///
-/// Nothing that runs on the test's own scheduler could say so: a test's tasks run one at a time,
-/// and one that blocks its thread until another has run blocks the test for ever; and a test that
-/// waits runs nothing. So a timer of Dispatch's looks at all schedulers now and then, and has the
-/// test say what is wrong. Nothing ever waits for it.
+/// A job may hold its thread while the rest of its test waits for it; a test may sleep on a clock that
+/// no task advances; external work may never return. The test itself cannot report that: its tasks run
+/// one at a time, and a test that waits runs nothing. So a timer looks at all schedulers regularly, and
+/// reports in their tests.
 final class Watchdog: Sendable {
   static let shared = Watchdog()
 
   private init() {
     let limit = Environment.blockedAfter
-    // Often enough for a report to come when it says.
+    // So that a report comes as soon as its text says.
     let interval = limit.seconds / 40
     Self.scheduleNextCheck(limit, every: .seconds(interval))
   }
 
   private static func scheduleNextCheck(_ limit: Duration, every interval: Duration) {
     RealTime(in: interval).schedule {
-      look(limit, every: interval)
+      check(limit, every: interval)
       scheduleNextCheck(limit, every: interval)
     }
   }
 
-  /// Begins to look, if that has not begun yet. O(1).
+  /// Starts the watchdog, unless it was started. O(1).
   static func start() { _ = shared }
 
   /// - Parameters:
   ///   - limit: How much real time makes a test count as stuck.
-  ///   - interval: How much has passed since the last look.
-  private static func look(_ limit: Duration, every interval: Duration) {
+  ///   - interval: How much has passed since the last check.
+  private static func check(_ limit: Duration, every interval: Duration) {
     let isAnyBusy = Scheduler.isAnyBusy
     let isAnyRunning = Scheduler.isAnyRunning
     let schedulers = Scheduler.all
     let haveScopes = Set(schedulers.compactMap(\.parent).map(ObjectIdentifier.init))
     for scheduler in schedulers {
       if let blockage = scheduler.newBlockage(after: limit) {
-        let description =
-          (blockage.description(after: limit) + scheduler.scopeDescription)
-          .with(scheduler.dumpTasks()) + scheduler.explanation
-        scheduler.report.runInTest {
-          scheduler.report.record(description)
-          scheduler.abort(blockage)
-        }
+        report(blockage.description(after: limit), of: scheduler) { scheduler.abort(blockage) }
       }
       if scheduler.scope != nil { scheduler.ran(for: interval) }
       if let absence = scheduler.newAbsence(after: limit, isAnyRunning: isAnyRunning) {
-        let description =
-          (absence.description(after: limit) + scheduler.scopeDescription)
-          .with(scheduler.dumpTasks()) + scheduler.explanation
-        scheduler.report.runInTest {
-          scheduler.report.record(description)
+        report(absence.description(after: limit), of: scheduler) {
           scheduler.continueAfterAbsence()
         }
       }
@@ -64,6 +53,18 @@ final class Watchdog: Sendable {
     }
   }
 
+  /// Reports a failure in the scheduler's test, and then lets the test go on.
+  private static func report(
+    _ failure: String, of scheduler: Scheduler, _ goOn: @escaping @Sendable () -> Void
+  ) {
+    let description =
+      (failure + scheduler.scopeDescription).with(scheduler.dumpTasks()) + scheduler.explanation
+    scheduler.report.runInTest {
+      scheduler.report.record(description)
+      goOn()
+    }
+  }
+
   private static func report(
     _ standstill: Standstill, of scheduler: Scheduler, after limit: Duration
   ) {
@@ -71,8 +72,8 @@ final class Watchdog: Sendable {
     let dump = scheduler.dumpTasks()
     let explanation = scheduler.explanation
     guard TestLibraries.isTestProcess, scheduler.change({ $0.testLifetime.isKnown }) else {
-      // Perhaps the test is over that has left these sleeps behind, and another one takes its time;
-      // or there is no test at all, and a program waits for somebody to move its time.
+      // Perhaps the test is over that has left these sleeps behind, and another test takes long. Or
+      // there is no test, and a program waits until its time is moved.
       return warn(description.with(dump), at: scheduler.report.origin)
     }
     scheduler.report.runInTest {
@@ -80,5 +81,156 @@ final class Watchdog: Sendable {
         (description + "\n" + Standstill.sleepsEnd).with(dump) + explanation)
       scheduler.cancelAllSleeps()
     }
+  }
+}
+
+// MARK: - The scheduler
+
+// The functions called `new…` are to be called again and again. Each returns a finding once.
+extension Scheduler {
+  /// Returns the job that has held its thread for longer than `limit` while other jobs wait for it. O(1).
+  func newBlockage(after limit: Duration) -> Blockage? {
+    change { state in
+      let waiting = state.idleness.ready.count
+      let othersWait = waiting > 0 || !state.idleWaiters.isEmpty || state.scope?.isAwaited == true
+      return state.activity.findBlockage(after: limit, state.idleness, othersWait: othersWait).map {
+        Blockage(task: $0.task, number: $0.number, waiting: waiting)
+      }
+    }
+  }
+
+  /// Abandons a job that holds its thread, so that the test can end. If the job ends after all, that
+  /// has no effect.
+  func abort(_ blockage: Blockage) {
+    RuntimeHooks.threadIsBlocked()
+    change { $0.abortJob(blockage.number) }
+  }
+
+  /// The external work that has made no progress for longer than `limit`, if the test waits for it. To be
+  /// asked again and again. O(external tasks).
+  ///
+  /// The test no longer waits for what is returned. It goes on with `continueAfterAbsence`, so that it
+  /// is not over before the absence is reported.
+  ///
+  /// - Parameter isAnyRunning: Whether another test has something to run.
+  func newAbsence(after limit: Duration, isAnyRunning: Bool = false) -> Absence? {
+    // A task may have returned unseen.
+    ExternalTaskRegistry.look()
+    return change { $0.findAbsence(after: limit, isAnyRunning: isAnyRunning) }.absence
+  }
+
+  func continueAfterAbsence() {
+    change { state in
+      state.idleness.absenceWasReported()
+      state.scope?.mustSetAlarm = true
+    }
+  }
+
+  /// Returns the sleeps on clocks that no task advances, if nothing has happened in the test for longer
+  /// than `limit`.
+  ///
+  /// O(clocks), and O(n log n) with n pending sleeps where there is a finding.
+  ///
+  /// - Parameters:
+  ///   - isAnyBusy: Whether another test has something to run.
+  ///   - hasScope: Whether a scope of virtual time is under way within the test: then the scope notices when
+  ///     nothing happens.
+  func newStandstill(
+    after limit: Duration, isAnyBusy: Bool = false, hasScope: Bool = false
+  ) -> Standstill? {
+    change {
+      // A test that is over waits for nothing, even if its tasks sleep.
+      $0.testLifetime.areOver
+        ? nil : $0.findStandstill(after: limit, isAnyBusy: isAnyBusy, hasScope: hasScope)
+    }
+  }
+
+  /// What the listener adds to a failure.
+  var explanation: String {
+    change { $0.listener }?.explanation.map { "\n" + $0 } ?? ""
+  }
+
+  /// Ends the sleeps of all clocks with a `CancellationError`.
+  ///
+  /// Sleeps on the runtime's clocks, which are left of a scope that has ended, end without an error.
+  func cancelAllSleeps() {
+    handBackDelayedWork()
+    for sleeper in change({ $0.virtualClocks.flatMap { $0.removeAllSleeps() } }) {
+      switch sleeper {
+      case .continuation(let sleeper, _): sleeper.resume(throwing: CancellationError())
+      case .job(let job): change { $0.jobIsReady(job, isFromOutside: false) }
+      case .work: break
+      }
+    }
+  }
+
+  func add(_ virtualClock: any SleepSource) {
+    guard virtualClock !== scope?.virtualClock else { return }
+    change { $0.clocks.add(virtualClock) }
+  }
+
+  func remove(_ virtualClock: any SleepSource) {
+    // The clock is released without the lock.
+    _ = change { $0.clocks.remove(virtualClock) }
+  }
+
+  /// The time and the pending sleeps of a scope.
+  var scopeDescription: String {
+    guard let virtualClock = scope?.virtualClock else { return "" }
+    let (now, sleeps) = change { _ in (virtualClock.now, virtualClock.sleeps) }
+    let pending = sleeps.pending.map(\.line)
+    return "It is \(now). Pending sleeps: \(pending.isEmpty ? "none" : "\n" + pending.listed)"
+  }
+}
+
+extension SchedulerState {
+  /// The virtual clocks of all clocks.
+  var virtualClocks: [any SleepSource] {
+    clocks.all + (scope.map { [$0.virtualClock] } ?? [])
+  }
+
+  fileprivate mutating func findStandstill(
+    after limit: Duration, isAnyBusy: Bool, hasScope: Bool
+  ) -> Standstill? {
+    let isIdle =
+      idleness.isIdle && idleWaiters.isEmpty && (scope?.isOver ?? true) && !hasScope
+    let virtualClocks = isIdle ? virtualClocks : []
+    // A test that waits for sleeps waits for external work.
+    let isWaiting =
+      virtualClocks.contains(where: \.hasSleeps)
+      && !virtualClocks.contains(where: \.isAwaitingSleeps)
+    let isFound = activity.findStandstill(
+      after: limit, isWaiting: isWaiting, isAnyBusy: isAnyBusy)
+    return isFound
+      ? Standstill(sleeps: virtualClocks.filter(\.hasSleeps).map(\.pendingLines)) : nil
+  }
+
+  /// A task that only slept or ended meanwhile is not reported: an actor's drain that has nothing to do
+  /// with it takes long.
+  fileprivate mutating func findAbsence(
+    after limit: Duration, isAnyRunning: Bool
+  ) -> (absence: Absence?, released: [RetainedTask]) {
+    let changes = idleness.externalTasks.changes &+ idleness.dispatchedBlocks.changes
+    guard
+      activity.findAbsence(
+        after: limit, changes: isExternalWorkMissed ? changes : nil, isAnyRunning: isAnyRunning)
+    else { return (nil, []) }
+    return idleness.abandonExternalWork()
+  }
+
+  /// Whether the test cannot go on without its external work, as far as that is known.
+  private var isExternalWorkMissed: Bool {
+    if !idleWaiters.isEmpty || scope?.isOver == false {
+      return idleness.externalTasks.areOutstanding || idleness.dispatchedBlocks.count > 0
+    }
+    // A standstill is not found before external tasks have returned.
+    return idleness.externalTasks.running > 0
+      || (idleness.externalTasks.external > 0 && virtualClocks.contains(where: \.hasSleeps))
+  }
+
+  fileprivate mutating func abortJob(_ number: UInt64) {
+    guard activity.isRunning(number, idleness) else { return }
+    activity.jobHasEnded()
+    idleness.abandonRunning()
   }
 }

@@ -1,39 +1,40 @@
 import ClocksSupport
 import Synchronization
 
-/// The tasks of all tests that are away, and the jobs that may bring them back: those of actors' queues,
-/// which are no task's, and in which tasks run that belong to anybody; and those of tasks that were nobody's
-/// when their jobs began, and may be a test's when they end.
+/// The external tasks of all tests, and the running jobs that may be executing them.
 ///
-/// A task's status says that it is suspended, or over, a moment before whatever runs it has done with
-/// it, and may yet resume those who wait for the task. So a task that is found *quiet* is back only
-/// when every job of an actor's queue has ended that ran when it was found so, and its own job, too.
+/// These jobs are actor drains, and jobs of unowned tasks that may be adopted while they run.
+///
+/// Thread A runs a task, and writes into its status that the task is suspended or over. Thread B reads
+/// the status. Thread A may still go on with the task, or resume tasks that wait for it. So a task that
+/// is found *quiet* has returned only when each actor drain that ran at that moment has ended, and its
+/// own job, too.
 enum ExternalTaskRegistry {
   private struct Entry {
     let task: RetainedTask
     let owner: TaskOwner
     let number: UInt64
-    /// Whether only the owner can tell whether the task is back.
+    /// Whether only the owner can see the task's return.
     let onlyOwnerCanTell: Bool
-    /// A number greater than those of all jobs that ran when the task was found quiet; 0 if it has not
-    /// been found so.
+    /// A number greater than those of all jobs that ran when the task was found quiet; 0 if it was not
+    /// found so.
     var quietSince: UInt64 = 0
     /// Whether it was over then.
     var wasOver = false
   }
 
-  /// Guards what follows. Nothing is called while it is held; it is taken under the locks of owners.
-  private static let lock = Lock()
-  /// A job of an actor's queue that runs, or one that is a task's and nobody's.
+  /// A running job: an actor's drain, or a job of an unowned task.
   private struct Running {
     let number: UInt64
-    /// The only task that runs in it; 0 in an actor's queue, where others do.
+    /// The only task that runs in it; 0 in an actor's drain.
     let task: UInt64
-    /// What its thread runs; `nil` if that is known, or cannot be.
+    /// What its thread runs, if it is a drain; `nil` where that cannot be read.
     let thread: CurrentTaskSlot?
   }
 
-  /// Those that run, in the order of their numbers.
+  /// Guards the variables below. No function of an owner is called while it is held.
+  private static let lock = Lock(.externalTasks)
+  /// In the order of their numbers.
   @exclusivity(unchecked) nonisolated(unsafe) private static var running: [Running] = []
   /// Greater than the numbers of all jobs and entries so far.
   @exclusivity(unchecked) nonisolated(unsafe) private static var next: UInt64 = 1
@@ -41,9 +42,9 @@ enum ExternalTaskRegistry {
 
   // MARK: - Jobs
 
-  /// One begins; the number is for `endJob`. O(1).
+  /// Notes that a job begins; returns a number for `endJob`. O(1).
   ///
-  /// - Parameter task: Whose it is; 0 if it is an actor's queue.
+  /// - Parameter task: The job's task; 0 if the job is an actor's drain.
   static func beginJob(of task: UInt64 = 0) -> UInt64 {
     let thread = task == 0 ? CurrentTaskSlot.ofThread : nil
     return lock.withLock {
@@ -53,10 +54,10 @@ enum ExternalTaskRegistry {
     }
   }
 
-  /// One has ended. O(tasks that are away).
+  /// Notes that a job has ended. O(external tasks).
   static func endJob(_ number: UInt64) { look(afterJob: number) }
 
-  /// Looks which tasks have come back, and tells their owners. O(tasks that are away).
+  /// Finds the tasks that have returned, and notifies their owners. O(external tasks).
   ///
   /// - Parameter number: A job that has just ended.
   static func look(afterJob number: UInt64? = nil) {
@@ -69,7 +70,7 @@ enum ExternalTaskRegistry {
       guard !entries.isEmpty else { return }
       findBack(&back, &ownersToRecheck)
     }
-    // By their numbers: a debug build goes through an Array in ten times as long.
+    // By index, because a debug build iterates over an Array in ten times as long.
     for index in 0..<back.count {
       back[index].owner.externalTaskReturned(back[index].task.id, back[index].number)
     }
@@ -93,21 +94,21 @@ enum ExternalTaskRegistry {
     if kept < entries.count { entries.removeLast(entries.count - kept) }
   }
 
-  /// Whether a task that was away is so no more, and nothing is at work on it.
+  /// Whether a task is not external any more, and no thread runs it.
   private static func isBack(_ entry: inout Entry) -> Bool {
     let status = TaskStatus(of: entry.task.job)
     guard !status.isActive else {
       entry.quietSince = 0
       return false
     }
-    // It may have run again since, if it need not come through the door for that.
+    // A task that need not pass through the hooks may have run again since.
     let isNews =
       entry.quietSince == 0 || (!entry.wasOver && (status.isOver || status.hasPreference))
     if isNews {
       entry.quietSince = next
       entry.wasOver = status.isOver
     }
-    // What threads run is looked at after the task's status.
+    // The threads are read after the task's status.
     atomicMemoryFence(ordering: .acquiring)
     for index in 0..<running.count where running[index].number < entry.quietSince {
       let job = running[index]
@@ -122,9 +123,9 @@ enum ExternalTaskRegistry {
 
   // MARK: - Tasks
 
-  /// Takes a task that may be away, unless it is back already.
+  /// Adds a task that may be external, unless it has returned already. O(1).
   ///
-  /// - Returns: A number for `externalTaskReturned` and `remove`; `nil` if it is back. O(1).
+  /// - Returns: A number for `externalTaskReturned` and `remove`; `nil` if it has returned.
   static func add(_ task: RetainedTask, of owner: TaskOwner, onlyOwnerCanTell: Bool) -> UInt64? {
     lock.withLock {
       var entry = Entry(
@@ -136,7 +137,7 @@ enum ExternalTaskRegistry {
     }
   }
 
-  /// Takes a task out; its owner keeps it in memory. O(tasks that are away).
+  /// Removes a task, which its owner retains. O(external tasks).
   static func remove(_ number: UInt64) {
     lock.withLock {
       guard let place = entries.firstIndex(where: { $0.number == number }) else { return }
@@ -145,6 +146,6 @@ enum ExternalTaskRegistry {
     }
   }
 
-  /// The number of tasks that are away; for tests.
+  /// The number of external tasks; for tests.
   static var count: Int { lock.withLock { entries.count } }
 }

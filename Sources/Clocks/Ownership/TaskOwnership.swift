@@ -14,7 +14,7 @@ final class TaskOwnership: Sendable {
 
   /// Guards everything below. No other lock is taken while it is held. It makes every access
   /// exclusive, so that exclusivity checks are off.
-  private let lock = Lock()
+  private let lock = Lock(.taskOwnership)
   /// The owner of each task that was seen. Invariant: every owner here is also in `registrations`,
   /// which keeps it alive.
   @exclusivity(unchecked) nonisolated(unsafe) private var owners = OwnerTable()

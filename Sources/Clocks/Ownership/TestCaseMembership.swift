@@ -23,7 +23,7 @@ enum TestCaseMembership {
   }
 
   /// Guards everything below. Schedulers' locks, and that of `TaskOwnership`, are taken under it.
-  private static let lock = Lock()
+  private static let lock = Lock(.testCaseMembership)
   /// The tasks that the test library has made to run test cases.
   @exclusivity(unchecked) nonisolated(unsafe) private static var testCases = TaskSet()
   @exclusivity(unchecked) nonisolated(unsafe) private static var members = TaskTable<Member>()

@@ -11,7 +11,7 @@ final class Recorder: EventListener {
   private static let mostNames = 100_000
 
   /// Guards the properties below. It is taken under the scheduler's lock, and no lock is taken under it.
-  private let lock = Lock()
+  private let lock = Lock(.leaf)
   // The lock makes every access exclusive, so the compiler need not check it.
   @exclusivity(unchecked) nonisolated(unsafe) private var events: EventStore
   @exclusivity(unchecked) nonisolated(unsafe) private var context: RecordingContext

@@ -16,7 +16,7 @@ package final class TimelineRequest: Sendable {
   let lines: Int
   /// Receives each recording when its test, or scope, is over.
   let delivery: @Sendable (RecordedTimeline) -> Void
-  private let lock = Lock()
+  private let lock = Lock(.leaf)
   /// Guarded by the lock.
   nonisolated(unsafe) private var recorders: [Recorder] = []
 
@@ -55,7 +55,7 @@ package final class TimelineRequest: Sendable {
 
 /// Functions of a test kit that knows the test library.
 package enum TimelineHooks {
-  private static let lock = Lock()
+  private static let lock = Lock(.leaf)
   nonisolated(unsafe) private static var hooks:
     (name: @Sendable () -> String?, attach: @Sendable (RecordedTimeline) -> Void)?
 

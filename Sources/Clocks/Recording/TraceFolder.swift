@@ -8,7 +8,7 @@ enum TraceFolder {
   }
 
   /// Guards the properties below. No function is called under it.
-  private static let lock = Lock()
+  private static let lock = Lock(.leaf)
   /// The file names that were used in this process, each with the number that its last copy has.
   nonisolated(unsafe) private static var given: [String: Int] = [:]
   nonisolated(unsafe) private static var unfinished: [WeakRecorder]?

@@ -1,245 +1,320 @@
-/// The tasks of a test that are away: that run, or are about to, where the scheduler does not start
-/// their jobs. They stand in the queue of an actor that is at work for another test, or on an executor
-/// of somebody's.
+/// The tasks of a test that run, or may run, where the scheduler does not start their jobs.
 ///
-/// A task that may be away is a *suspect* at first, and is looked at before the test counts as idle.
-/// If it is away then, `ExternalTaskRegistry` tells when it is back; or it comes through the door.
+/// They run in an actor's drain that works for another test, or on a user executor. Other tasks have no
+/// entry. `Entry.become` says which changes of the state are legal.
 struct ExternalTasks: ~Copyable {
-  /// A task that is kept in memory while it may be away.
+  enum State: Equatable {
+    /// Runs in the scheduler's order only. There is no entry.
+    case none
+    /// May have become external unseen: it is checked before the test counts as idle.
+    case unverified
+    /// Is external. `ExternalTaskRegistry` reports its return by the number; or a job of it arrives.
+    case external(absence: UInt64)
+    /// Waits for an `async let` that is external: only `recheckAsyncLets` sees its return.
+    case awaitingAsyncLet(absence: UInt64)
+    /// Was reported, because it did not return. The test no longer waits for it.
+    case abandoned
+    /// Never became idle, although it was cancelled after the end of its scope. Its jobs do not run
+    /// any more.
+    case stopped
+  }
+
   private struct Entry: TaskTableEntry {
-    static var none: Self { Self(task: nil, mayHaveRun: false, hasAsyncLets: false) }
+    static var none: Self { Self() }
 
+    private(set) var state = State.none
+    /// Keeps the task in memory while it may be external.
     var task: RetainedTask?
-    /// Whether it may have run elsewhere since it was looked at last.
-    var mayHaveRun: Bool
-    /// Whether it has begun an `async let`: then it is looked at until it is over.
-    var hasAsyncLets: Bool
-    /// The number of its absence, while it is away; 0 while it is a suspect.
-    var absence: UInt64 = 0
+    /// Whether it may have run outside since it was checked.
+    var mayHaveRun = false
+    /// Whether it has begun an `async let`: then it is checked until it is over.
+    var hasAsyncLets = false
+    /// Counts its jobs that user executors run at this moment.
+    var runs = 0
 
-    var isNone: Bool { task == nil }
+    var isNone: Bool {
+      if case .none = state { true } else { false }
+    }
+
+    /// The number under which `ExternalTaskRegistry` knows it; 0 unless it is external.
+    var absence: UInt64 {
+      switch state {
+      case .external(let absence), .awaitingAsyncLet(let absence): absence
+      case .none, .unverified, .abandoned, .stopped: 0
+      }
+    }
+
+    var isExternal: Bool { absence != 0 }
+    mutating func become(_ new: State) {
+      switch (state, new) {
+      case (.none, .unverified), (.unverified, .external), (.unverified, .awaitingAsyncLet),
+        (.external, .unverified), (.awaitingAsyncLet, .unverified), (.unverified, .abandoned),
+        (.external, .abandoned), (.awaitingAsyncLet, .abandoned), (_, .stopped):
+        state = new
+      default:
+        preconditionFailure("A task that is \(state) cannot become \(new).")
+      }
+    }
   }
 
   private var entries = TaskTable<Entry>()
-  /// Those to look at before the test counts as idle.
+  /// The tasks that are unverified, in the order in which they became so.
   private var unverified: [UInt64] = []
-  /// Those that are away of which the register cannot tell whether they are back.
+  /// The tasks that await an external `async let`.
   private var awaitingAsyncLets: [UInt64] = []
-  /// The tasks that executors of others run at this moment, each with the number of such jobs.
-  private var running: [UInt64: Int] = [:]
-  /// The tasks whose executors have handed their jobs back, to be run after a while of virtual time:
-  /// those wait for time, and nobody waits for them.
-  private var delayed: Set<UInt64> = []
-  /// Whether the suspects have been looked at since something happened.
-  private var isRechecked = true
-  /// Counts the tasks that went away and came back: while it stays the same, nothing happens there.
+  /// Whether the unverified tasks were checked since one of them could have become external.
+  private var isVerified = true
+  /// Counts the external tasks.
+  private(set) var external = 0
+  /// Counts the tasks that user executors run.
+  private(set) var running = 0
+  private var stopped = 0
+  /// Counts the tasks that became external and returned: while it stays the same, there is no progress.
   private(set) var changes: UInt64 = 0
-  /// The tasks that were reported, because they did not come back: nobody waits for them any more.
-  private var abandoned: Set<UInt64> = []
 
-  /// Whether there is somebody to look at before the test counts as idle.
+  /// Whether tasks have to be checked before the test counts as idle.
   @inline(__always)
-  var mustLook: Bool { !isRechecked && unverified.count > 0 }
+  var mustVerify: Bool { !isVerified && unverified.count > 0 }
 
-  /// Whether a task is away, or runs on somebody's executor.
-  var hasExternalTasks: Bool { entries.count > unverified.count || !running.isEmpty }
-
-  // MARK: - What happens
-
-  /// Notes that something has happened: a suspect may have gone away since it was looked at.
+  /// Whether the test is not idle because of tasks here.
   @inline(__always)
-  mutating func somethingHappens() { isRechecked = false }
+  var areOutstanding: Bool { external > 0 || running > 0 }
 
-  /// Notes that a task's job is to run after a while.
-  mutating func isDelayed(_ id: UInt64) {
-    isRechecked = false
-    delayed.insert(id)
+  /// Whether the arrival of a job has to be passed to `jobArrived`.
+  @inline(__always)
+  var areArrivalsAwaited: Bool { external > 0 || stopped > 0 }
+
+  /// The only writer of entries: keeps the counts in step.
+  private mutating func replace(_ old: Entry, of id: UInt64, by new: Entry) {
+    external += (new.isExternal ? 1 : 0) - (old.isExternal ? 1 : 0)
+    running += (new.runs > 0 ? 1 : 0) - (old.runs > 0 ? 1 : 0)
+    stopped += (new.state == .stopped ? 1 : 0) - (old.state == .stopped ? 1 : 0)
+    if new.isNone { entries.remove(id) } else { entries.set(id, to: new) }
   }
 
-  /// Notes that the while is over.
-  @inline(__always)
-  mutating func isNotDelayed(_ id: UInt64) {
-    if !delayed.isEmpty { delayed.remove(id) }
-  }
+  // MARK: - Events
 
-  /// Takes a task that may be away, or may go away without a job of its own having run here.
+  /// Notes that an unverified task may have become external since it was checked.
+  @inline(__always)
+  mutating func mayHaveChanged() { isVerified = false }
+
+  /// Notes that a task may be external, or may become so without a job of it having run here.
   mutating func noteMayRunExternally(_ task: RetainedTask, mayHaveRun: Bool, hasAsyncLets: Bool) {
-    isRechecked = false
+    isVerified = false
     let id = task.id
-    guard !abandoned.contains(id) else { return }
-    var entry = entries[id]
-    if entry.isNone {
+    let old = entries[id]
+    var entry = old
+    switch entry.state {
+    case .abandoned, .stopped:
+      return
+    case .none:
+      entry.become(.unverified)
       entry.task = task
       unverified.append(id)
-    } else if entry.mayHaveRun || !mayHaveRun, entry.hasAsyncLets || !hasAsyncLets {
-      return
+    case .unverified, .external, .awaitingAsyncLet:
+      if entry.mayHaveRun || !mayHaveRun, entry.hasAsyncLets || !hasAsyncLets { return }
     }
     if mayHaveRun { entry.mayHaveRun = true }
     if hasAsyncLets { entry.hasAsyncLets = true }
-    entries.set(id, to: entry)
+    replace(old, of: id, by: entry)
   }
 
-  /// Notes that somebody's executor runs a task now, and says whether that is new.
-  mutating func begins(_ task: RetainedTask) -> Bool {
+  /// Notes that a user executor runs a job of a task now, and returns whether it is the only
+  /// one.
+  mutating func externalJobBegan(_ task: RetainedTask) -> Bool {
     noteMayRunExternally(task, mayHaveRun: true, hasAsyncLets: false)
-    let id = task.id
-    guard !abandoned.contains(id) else { return false }
+    let old = entries[task.id]
+    // An abandoned or stopped one has no task.
+    guard old.task != nil else { return false }
     changes += 1
-    running[id, default: 0] += 1
-    return running[id] == 1
+    var entry = old
+    entry.runs += 1
+    replace(old, of: task.id, by: entry)
+    return entry.runs == 1
   }
 
-  /// Notes that it has run a task's job, and says whether that was the last one.
-  mutating func ends(_ id: UInt64) -> Bool {
-    isRechecked = false
-    guard let count = running[id] else { return false }
-    running[id] = count == 1 ? nil : count - 1
-    return count == 1
+  /// Notes that the executor has run the job, and returns whether it was the last one.
+  mutating func externalJobEnded(_ id: UInt64) -> Bool {
+    isVerified = false
+    let old = entries[id]
+    guard old.runs > 0 else { return false }
+    var entry = old
+    entry.runs -= 1
+    replace(old, of: id, by: entry)
+    return entry.runs == 0
   }
 
-  /// Notes that a job of a task has come to the scheduler, and says whether the task was away.
-  ///
-  /// The task is about to run, so whoever lets go of its handle here is not the last.
-  mutating func hasArrived(_ id: UInt64) -> Bool {
+  enum Arrival {
+    case ofKnownTask
+    case ofReturningTask
+    case ofStoppedTask
+  }
+
+  /// Notes that a job of a task has become ready. The task is about to run, so this does not release
+  /// the last reference to it.
+  mutating func jobArrived(of id: UInt64) -> Arrival {
     let entry = entries[id]
-    guard entry.absence != 0 else { return false }
+    if entry.state == .stopped { return .ofStoppedTask }
+    guard entry.absence != 0 else { return .ofKnownTask }
     ExternalTaskRegistry.remove(entry.absence)
-    comeBack(id, entry)
-    return true
+    taskReturned(id, entry)
+    return .ofReturningTask
   }
 
-  /// Notes that an absence is over, and says whether it still was under way. The caller keeps the task.
-  mutating func isBack(_ id: UInt64, _ absence: UInt64) -> Bool {
+  /// Notes that an absence is over, and returns whether it still was under way. The caller retains the
+  /// task.
+  mutating func absenceEnded(_ absence: UInt64, of id: UInt64) -> Bool {
     let entry = entries[id]
-    guard entry.absence == absence else { return false }
-    comeBack(id, entry)
+    guard entry.absence == absence, absence != 0 else { return false }
+    taskReturned(id, entry)
     return true
   }
 
-  private mutating func comeBack(_ id: UInt64, _ entry: Entry) {
+  private mutating func taskReturned(_ id: UInt64, _ old: Entry) {
     changes += 1
-    if entry.hasAsyncLets { awaitingAsyncLets.removeAll { $0 == id } }
-    guard let task = entry.task else { return }
-    let status = TaskStatus(of: task.job)
-    if !status.isOver, status.isActive || entry.hasAsyncLets || status.hasPreference {
-      // What has happened is known up to now.
-      var entry = entry
-      entry.absence = 0
-      entry.mayHaveRun = status.isActive
-      entries.set(id, to: entry)
-      unverified.append(id)
-      if status.isActive { isRechecked = false }
-    } else {
-      entries.remove(id)
-    }
+    if case .awaitingAsyncLet = old.state { awaitingAsyncLets.removeAll { $0 == id } }
+    guard let task = old.task else { return }
+    let isActive = TaskStatus(of: task.job).isActive
+    guard mayBecomeExternal(old) || old.runs > 0 else { return replace(old, of: id, by: .none) }
+    var entry = old
+    entry.become(.unverified)
+    // Whatever it did before is known.
+    entry.mayHaveRun = isActive
+    replace(old, of: id, by: entry)
+    unverified.append(id)
+    if isActive { isVerified = false }
   }
 
-  // MARK: - Looking
+  /// Lets no job of a task run any more. The caller retains the task.
+  mutating func stop(_ id: UInt64) {
+    let old = entries[id]
+    if old.absence != 0 { ExternalTaskRegistry.remove(old.absence) }
+    unverified.removeAll { $0 == id }
+    awaitingAsyncLets.removeAll { $0 == id }
+    var entry = Entry()
+    entry.become(.stopped)
+    replace(old, of: id, by: entry)
+  }
 
-  /// Looks at the suspects. O(suspects).
+  // MARK: - Verification
+
+  /// Finds the unverified tasks that are external, and forgets those that cannot become so. O(unverified
+  /// tasks).
   ///
-  /// - Returns: The tasks that went away, and handles to let go of without a lock.
-  mutating func look(for owner: TaskOwner) -> (gone: [UInt64], released: [RetainedTask]) {
-    isRechecked = true
-    var gone: [UInt64] = []
+  /// - Parameter isDelayed: Whether a task only waits until an executor runs it at an instant of virtual
+  ///   time.
+  /// - Returns: The tasks that are external now, and tasks to release without a lock.
+  mutating func verify(
+    for owner: TaskOwner, isDelayed: (UInt64) -> Bool
+  ) -> (external: [UInt64], released: [RetainedTask]) {
+    isVerified = true
+    var external: [UInt64] = []
     var released: [RetainedTask] = []
     var kept: [UInt64] = []
     for index in 0..<unverified.count {
       let id = unverified[index]
-      var entry = entries[id]
-      guard let task = entry.task else { continue }
-      if let absence = absence(of: id, task, entry, owner) {
-        entry.absence = absence
-        entries.set(id, to: entry)
+      let old = entries[id]
+      var entry = old
+      guard let task = old.task else { continue }
+      if old.runs > 0 {
+        kept.append(id)
+      } else if !isDelayed(id), let state = externalState(of: old, task, owner) {
+        entry.become(state)
+        if case .awaitingAsyncLet = state { awaitingAsyncLets.append(id) }
         changes += 1
-        gone.append(id)
-      } else if mayBecomeExternal(task, entry) {
-        if entry.mayHaveRun {
-          entry.mayHaveRun = false
-          entries.set(id, to: entry)
-        }
+        external.append(id)
+        replace(old, of: id, by: entry)
+      } else if mayBecomeExternal(old) {
+        entry.mayHaveRun = false
+        replace(old, of: id, by: entry)
         kept.append(id)
       } else {
-        entries.remove(id)
+        replace(old, of: id, by: .none)
         released.append(task)
       }
     }
     unverified = kept
-    return (gone, released)
+    return (external, released)
   }
 
-  /// Looks at those tasks that are away of which the register cannot tell. O(those).
+  /// Finds the tasks whose external `async let` is over. O(tasks that await one).
   ///
-  /// - Returns: The tasks that came back, to be let go of without a lock.
+  /// - Returns: The tasks that returned, to be released without a lock.
   mutating func recheckAsyncLets() -> [RetainedTask] {
-    var back: [RetainedTask] = []
+    var returned: [RetainedTask] = []
     for id in awaitingAsyncLets {
       let entry = entries[id]
       guard let task = entry.task, !TaskStatus(of: task.job).isActive,
         !TaskStatus.awaitsActiveAsyncLet(task.job)
       else { continue }
       ExternalTaskRegistry.remove(entry.absence)
-      comeBack(task.id, entry)
-      back.append(task)
+      taskReturned(id, entry)
+      returned.append(task)
     }
-    if !back.isEmpty { isRechecked = false }
-    return back
+    if !returned.isEmpty { isVerified = false }
+    return returned
   }
 
-  /// The number of a task's absence, if it is away.
-  private mutating func absence(
-    of id: UInt64, _ task: RetainedTask, _ entry: Entry, _ owner: TaskOwner
-  ) -> UInt64? {
-    guard !delayed.contains(id) else { return nil }
+  /// The state of an unverified task that is external; `nil` if it is not.
+  private func externalState(of entry: Entry, _ task: RetainedTask, _ owner: TaskOwner) -> State? {
     if entry.hasAsyncLets, TaskStatus.awaitsActiveAsyncLet(task.job) {
-      awaitingAsyncLets.append(id)
       return ExternalTaskRegistry.add(task, of: owner, onlyOwnerCanTell: true)
+        .map { .awaitingAsyncLet(absence: $0) }
     }
     let status = TaskStatus(of: task.job)
     guard entry.mayHaveRun || status.isActive || status.hasPreference else { return nil }
     return ExternalTaskRegistry.add(task, of: owner, onlyOwnerCanTell: false)
+      .map { .external(absence: $0) }
   }
 
-  /// Whether a task that is not away may go away again without a job of its own having run here.
-  private func mayBecomeExternal(_ task: RetainedTask, _ entry: Entry) -> Bool {
+  /// Whether a task that is not external may become so without a job of it having run here.
+  private func mayBecomeExternal(_ entry: Entry) -> Bool {
+    guard let task = entry.task else { return false }
     let status = TaskStatus(of: task.job)
     return !status.isOver && (status.isActive || entry.hasAsyncLets || status.hasPreference)
   }
 
-  /// Gives up the tasks that are away, so that nobody waits for them any more.
+  /// Stops waiting for all external tasks.
   ///
-  /// - Returns: The ids of the tasks that never came to an end, or to a sleep; how often those that are
-  ///   given up were counted in sum; and handles to let go of without a lock.
-  mutating func abort() -> (ids: [UInt64], count: Int, released: [RetainedTask]) {
-    var ids = Set(running.keys)
-    var count = running.count
+  /// - Returns: The ids of the tasks that have come neither to an end nor to a sleep, in order; and
+  ///   tasks to release without a lock.
+  mutating func abandon() -> (ids: [UInt64], released: [RetainedTask]) {
+    var ids: [UInt64] = []
     var released: [RetainedTask] = []
-    for entry in entries.all {
-      guard let task = entry.task, entry.absence != 0 || running[task.id] != nil else { continue }
-      if entry.absence != 0 {
-        ExternalTaskRegistry.remove(entry.absence)
-        count += 1
-        if TaskStatus(of: task.job).isActive || entry.hasAsyncLets { ids.insert(task.id) }
+    for old in entries.all {
+      guard let task = old.task, old.isExternal || old.runs > 0 else { continue }
+      if old.absence != 0 { ExternalTaskRegistry.remove(old.absence) }
+      var entry = Entry()
+      if old.runs > 0 || TaskStatus(of: task.job).isActive || old.hasAsyncLets {
+        ids.append(task.id)
+        entry = old
+        entry.become(.abandoned)
+        entry.task = nil
+        entry.runs = 0
       }
+      replace(old, of: task.id, by: entry)
       released.append(task)
-      entries.remove(task.id)
     }
-    unverified.removeAll { entries[$0].isNone }
-    abandoned.formUnion(ids)
-    running = [:]
+    unverified.removeAll { entries[$0].state != .unverified }
     awaitingAsyncLets = []
     changes += 1
-    return (ids.sorted(), count, released)
+    return (ids.sorted(), released)
   }
 
-  /// Stops the program if something is counted wrong; for tests.
+  /// The state of a task; for tests.
+  func state(of id: UInt64) -> State { entries[id].state }
+  /// Stops the program if a count or a list contradicts the entries; for tests.
   func checkInvariants() {
-    let suspected = entries.all.filter { $0.absence == 0 }.compactMap(\.task?.id)
-    precondition(Set(suspected) == Set(unverified), "a task that nobody looks at")
-    precondition(suspected.count == unverified.count, "a task that is looked at twice")
-    let absent = Set(entries.all.filter { $0.absence != 0 }.compactMap(\.task?.id))
+    let all = entries.all
+    let tasks = Set(all.filter { $0.state == .unverified }.compactMap(\.task?.id))
+    precondition(tasks == Set(unverified), "an unverified task that is not checked")
+    precondition(tasks.count == unverified.count, "a task that is checked twice")
+    precondition(external == all.count(where: \.isExternal), "miscounted external tasks")
+    precondition(running == all.count { $0.runs > 0 }, "miscounted running tasks")
+    precondition(stopped == all.count { $0.state == .stopped }, "miscounted stopped tasks")
+    let awaiting = all.filter { if case .awaitingAsyncLet = $0.state { true } else { false } }
     precondition(
-      Set(awaitingAsyncLets).count == awaitingAsyncLets.count
-        && absent.isSuperset(of: awaitingAsyncLets), "a task that is not away, or twice")
+      Set(awaiting.compactMap(\.task?.id)) == Set(awaitingAsyncLets)
+        && awaiting.count == awaitingAsyncLets.count, "an async let that is not checked, or twice")
   }
 }

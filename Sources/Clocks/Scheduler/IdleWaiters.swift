@@ -1,30 +1,30 @@
 import ClocksSupport
 
-/// Somebody who waits for the scheduler to be idle. Its subclasses also move time.
+/// A task's wait for the scheduler to be idle. Subclasses also move time.
 ///
 /// When the scheduler is idle and it is the waiter's turn, it is asked for a sleep to wake. Then the
 /// scheduler runs until it is idle again, and asks again, until there is none: then the wait ends.
 class IdleWaiter {
   enum Kind {
-    /// Time does not move for it.
+    /// Time does not move.
     case settle
-    /// It moves time, one after another.
+    /// Moves time, after the earlier waiters of this kind.
     case advance
-    /// It looks at each instant at which something happens, whoever moves time there.
+    /// Looks at each instant at which something happens, whatever moves time there.
     case observe
   }
 
-  // What changes does so within `Scheduler.change`, whose lock makes every access exclusive, or before
-  // and after the wait; so accesses are not checked a second time.
+  // Variables change within `Scheduler.change`, whose lock makes every access exclusive, or before or
+  // after the wait.
 
   let kind: Kind
   /// Whether the task that waits belongs to the scheduler.
   let isOwn: Bool
   /// The task that waits. Set before the waiter is handed to the scheduler.
   @exclusivity(unchecked) var continuation: UnsafeContinuation<Void, Never>?
-  /// Why the wait was given up, if it was.
+  /// Why the wait was aborted, if it was.
   @exclusivity(unchecked) private(set) var runaway: Runaway?
-  /// The task because of which it was given up, if it is known.
+  /// The task because of which it was aborted, if it is known.
   @exclusivity(unchecked) var culprit: RetainedTask?
 
   init(_ kind: Kind = .settle, isOwn: Bool) {
@@ -32,16 +32,16 @@ class IdleWaiter {
     self.isOwn = isOwn
   }
 
-  /// Takes out the next sleep to wake, and moves time to its deadline; `nil` if there is none, and
-  /// then time has moved as far as it is to.
+  /// Removes the next sleep to wake, and moves time to its deadline. If there is none, moves time to the
+  /// target and returns `nil`.
   ///
-  /// - Parameter nanosecondsWithoutThread: For how long the scheduler has waited for threads so far.
+  /// - Parameter nanosecondsWithoutThread: How long the scheduler has waited for threads so far.
   func takeSleeper(_ order: Order, nanosecondsWithoutThread: UInt64) -> Sleeper? { nil }
 
-  /// Notes that the test never comes to rest, so that the wait ends.
+  /// Notes that the test never becomes idle, so that the wait ends.
   final func abort(_ reason: Runaway) { runaway = reason }
 
-  /// What ends the wait.
+  /// The action that ends the wait.
   final var end: Action { .finish(continuation.unsafelyUnwrapped, isOwn: isOwn) }
 
   // MARK: - For choosers and listeners
@@ -49,22 +49,21 @@ class IdleWaiter {
   /// The sleeps that are due now on the virtual clock that the waiter moves.
   func dueSleeps() -> ScratchBuffer<Candidate> { ScratchBuffer() }
 
-  /// Takes out one of the sleeps that are due.
+  /// Removes one of the sleeps that are due.
   func takeDueSleeper(_ number: UInt64) -> Sleeper? { nil }
 
-  /// The time that the waiter moves, and the sleep that it took out last.
+  /// The time that the waiter moves, and the sleep that it removed last.
   var trace: (now: Duration?, removed: (number: UInt64, task: UInt64)?) { (nil, nil) }
 }
 
-/// Somebody who looks at each instant at which something happens.
+/// A wait that looks at each instant at which something happens.
 class InstantObserver: IdleWaiter {
-  /// Whether it waits until a scope's time may jump, in a scope that moves time by itself; elsewhere it
-  /// moves time.
+  /// Whether it waits until time may jump, in a scope with auto-advance; elsewhere it moves time.
   let isPaced: Bool
   /// The number of jobs from outside that there had been when it last looked.
   let jobsFromOutside: UInt64
-  /// Whether it must look although time has not moved: its task has been cancelled, or a job has come
-  /// from outside.
+  /// Whether it must look although time has not moved: its task was cancelled, or a job came from
+  /// outside.
   @exclusivity(unchecked) var mustLook = false
 
   init(isOwn: Bool, isPaced: Bool, jobsFromOutside: UInt64) {
@@ -77,26 +76,26 @@ class InstantObserver: IdleWaiter {
   var isBehind: Bool { mustLook }
 }
 
-/// Those who wait for the scheduler to be idle, and whose turn it is.
+/// The waits for the scheduler to be idle, and their order.
 struct IdleWaiters: ~Copyable {
-  /// Those for whom time does not move, in order of arrival.
+  /// Those for which time does not move, in order of arrival.
   private(set) var settles = WaiterQueue()
-  /// Those who move time, in order of arrival; the first is under way.
+  /// Those that move time, in order of arrival; the first is under way.
   private(set) var advances = WaiterQueue()
-  /// Those who look at each instant, in order of arrival.
+  /// Those that look at each instant, in order of arrival.
   private(set) var observers: [InstantObserver] = []
-  /// Counts jobs that something outside the scope made ready. An observer compares it with the count
-  /// that it last saw. It stays 0 outside scopes, where time never waits for such jobs.
+  /// Counts jobs that something outside the scope made ready; 0 outside scopes. An observer knows the
+  /// count that it last saw.
   private(set) var jobsFromOutside: UInt64 = 0
 
   var isEmpty: Bool { settles.isEmpty && advances.isEmpty && observers.count == 0 }
 
-  /// Adds somebody who wants to know, or who moves time. O(1).
+  /// Adds a waiter that does not observe. O(1).
   mutating func append(_ waiter: IdleWaiter) {
     if waiter.kind == .settle { settles.append(waiter) } else { advances.append(waiter) }
   }
 
-  /// Adds somebody who looks at each instant. O(1).
+  /// Adds an observer. O(1).
   mutating func append(observer: InstantObserver) {
     if observer.jobsFromOutside != jobsFromOutside { observer.mustLook = true }
     observers.append(observer)
@@ -111,13 +110,13 @@ struct IdleWaiters: ~Copyable {
     }
   }
 
-  /// Whose turn it is among those who wait; `nil` if nobody's:
+  /// The waiter whose turn it is; `nil` if there is none. In this order:
   ///
   /// 1. observers that have not looked at the present instant yet, so that they miss none;
-  /// 2. those who only want to know, because the scheduler may not be idle again for long;
-  /// 3. the oldest of those who move time;
-  /// 4. observers, for whom time moves as well; but a paced one gets its turn only when the scope would
-  ///    jump, if the scope moves time.
+  /// 2. those for which time does not move, because the scheduler may not be idle again for long;
+  /// 3. the oldest of those that move time;
+  /// 4. observers, for which time moves as well; but paced ones only when the scope would jump, if it
+  ///    moves time.
   ///
   /// - Parameter scopeMovesTime: Whether the scope moves time; then paced observers wait for it.
   @inline(__always)
@@ -136,17 +135,17 @@ struct IdleWaiters: ~Copyable {
 
   /// Stops the program if a waiter stands in the wrong place; for tests.
   func checkInvariants() {
-    precondition(settles.all.allSatisfy { $0.kind == .settle }, "not one who only wants to know")
-    precondition(advances.all.allSatisfy { $0.kind == .advance }, "not one who moves time")
+    precondition(settles.all.allSatisfy { $0.kind == .settle }, "a waiter that moves time")
+    precondition(advances.all.allSatisfy { $0.kind == .advance }, "a waiter that moves no time")
     precondition(observers.allSatisfy { $0.jobsFromOutside <= jobsFromOutside }, "lost jobs")
   }
 }
 
 /// Waiters in order of arrival.
 ///
-/// There are rarely more than a few; removing the first is amortized O(1) all the same.
+/// There are rarely more than a few; nevertheless, removing the first is amortized O(1).
 struct WaiterQueue: ~Copyable {
-  /// Those who wait, from `head` on; before that, those who have left.
+  /// The waiters, from `head` on; before that, waiters that were removed.
   private var waiters: [IdleWaiter] = []
   private var head = 0
 
@@ -161,7 +160,7 @@ struct WaiterQueue: ~Copyable {
   }
 
   mutating func removeFirst() {
-    // Nearly always there is one, and no array needs to be made empty in a general way.
+    // Nearly always there is one, for which this is the fastest way.
     if waiters.count == 1 {
       waiters.removeLast()
       return

@@ -1,58 +1,76 @@
-/// What keeps a test from being idle. **Idle** is defined here and nowhere else.
+/// All that can keep a test from being idle. **Idle** is defined here and nowhere else.
+///
+/// Each part has one writer: `SchedulerState.next` and `claimThread` write `thread`, the functions of
+/// `ready`, `externalTasks` and `dispatchedBlocks` their own counts, the functions below the rest.
 struct Idleness: ~Copyable {
   /// What the scheduler's thread is doing.
   ///
-  /// A scheduler has no thread of its own. When there is something to do, it asks for one of the
-  /// pool, or for the main thread, which then acts until there is not.
+  /// A scheduler has no thread of its own. When there is something to do, it asks for a thread of the
+  /// pool, or for the main thread, which then acts until there is nothing left.
   enum Thread {
-    /// There is none; or it decides what to do next, which it does with the lock held.
+    /// There is none; or it decides what to do next, with the lock held.
     case none
-    /// One was asked for, and has not begun.
+    /// A thread was asked for, and has not begun.
     case requested
-    /// One runs a job, or does what else was decided.
+    /// The thread runs a job, or does another action.
     case acting
   }
 
   /// The jobs that could run now.
   var ready = JobQueue()
+  /// The tasks that run, or may run, outside the scheduler.
+  var externalTasks = ExternalTasks()
+  /// The blocks of the test on dispatch queues.
+  var dispatchedBlocks = DispatchedBlocks()
 
   /// Without the lock it is `none` only if no thread will look for work by itself. So there is never a
   /// second thread.
   var thread = Thread.none
 
-  /// The number of the thread that acts. One that was given up, because a job held it for too long,
-  /// has an earlier number, and decides nothing any more when the job ends after all.
+  /// The number of the thread that acts.
+  ///
+  /// An abandoned thread, whose job held it for too long, has an earlier number. It decides nothing any
+  /// more when the job ends after all.
   private(set) var threadNumber = 0
 
-  /// Counts the visitors: running jobs of the test's tasks that were not started by the scheduler.
-  /// While there are any, it starts none, so that the test's tasks run one at a time.
-  var externallyStartedJobs = 0
+  /// Counts the running jobs of the test that the scheduler did not start. While there are any, it
+  /// starts none, so that the test's tasks run one at a time.
+  private(set) var externallyStartedJobs = 0
 
-  /// Counts the tasks of the test that are away, and its work on queues: they run, or are about to, where
-  /// the scheduler does not start them. They come back, or go to sleep, without its help, so ready jobs
-  /// run meanwhile; but what waits for idleness waits for them.
-  var away = 0
+  /// Counts the absences that were found, and are not reported yet: the test must not end before.
+  private(set) var unreportedAbsences = 0
 
-  /// Whether no task of the test is running, and none could run.
-  var isIdle: Bool { thread == .none && ready.isEmpty && externallyStartedJobs == 0 && away == 0 }
+  /// Whether the test is idle: no job runs or is ready, no external work is outstanding, and no task is
+  /// left that may run externally unchecked.
+  var isIdle: Bool { isQuiet && !externalTasks.mustVerify }
 
-  /// Whether a job of the test runs on a thread that is known, or is ready.
+  /// Whether the test is idle, unless a task has become external unseen.
+  @inline(__always)
+  var isQuiet: Bool {
+    mayStartJob && ready.isEmpty && !externalTasks.areOutstanding && dispatchedBlocks.count == 0
+      && unreportedAbsences == 0
+  }
+
+  /// Whether a job of the test runs on a known thread, or is ready.
   var mayRun: Bool { thread != .none || !ready.isEmpty || externallyStartedJobs > 0 }
 
   /// Whether the scheduler may start a job, if there is one.
+  @inline(__always)
   var mayStartJob: Bool {
-    // To compare, a debug build calls a function.
+    // A switch, because a debug build calls a function to compare.
     if case .none = thread { externallyStartedJobs == 0 } else { false }
   }
 
-  /// Counts the visitors that were given up: when they leave, that changes nothing any more.
-  private(set) var abandonedExternalJobs = 0
+  /// Counts the externally started jobs that were abandoned: their ends change nothing.
+  private var abandonedExternalJobs = 0
+
+  mutating func externallyStartedJobsBegan(_ count: Int) { externallyStartedJobs += count }
 
   mutating func externallyStartedJobEnded() {
     if abandonedExternalJobs > 0 { abandonedExternalJobs -= 1 } else { externallyStartedJobs -= 1 }
   }
 
-  /// Goes on without the job that runs: the test no longer waits for its end, nor for its visitors'.
+  /// Goes on without the jobs that run: the test no longer waits for their ends.
   mutating func abandonRunning() {
     threadNumber += 1
     thread = .none
@@ -60,10 +78,60 @@ struct Idleness: ~Copyable {
     externallyStartedJobs = 0
   }
 
-  /// Stops the program if something is counted wrong; for tests.
+  /// Stops waiting for all external work.
+  ///
+  /// Returns what is to be reported, in the place of which `absenceWasReported` is waited for; and
+  /// tasks to release without a lock.
+  mutating func abandonExternalWork() -> (absence: Absence?, released: [RetainedTask]) {
+    let (tasks, released) = externalTasks.abandon()
+    let queues = dispatchedBlocks.abandon()
+    guard !tasks.isEmpty || !queues.isEmpty else { return (nil, released) }
+    unreportedAbsences += 1
+    return (Absence(tasks: tasks, queues: queues), released)
+  }
+
+  mutating func absenceWasReported() { unreportedAbsences -= 1 }
+
+  /// Stops the program if a count is wrong; for tests.
   func checkInvariants() {
-    precondition(
-      externallyStartedJobs >= 0 && away >= 0, "more tasks have come back than were gone")
+    precondition(externallyStartedJobs >= 0, "more jobs have ended than began")
+    precondition(unreportedAbsences >= 0, "more absences were reported than found")
     ready.checkInvariants()
+    externalTasks.checkInvariants()
+  }
+}
+
+/// The blocks of a test that are on dispatch queues, or run there.
+struct DispatchedBlocks {
+  /// The labels of the queues, by the numbers of the blocks.
+  private var labels: [UInt64: String] = [:]
+  private var newest: UInt64 = 0
+  /// Counts the beginnings and ends: while it stays the same, no block makes progress.
+  private(set) var changes: UInt64 = 0
+  /// The number of blocks; apart from `labels`, because a debug build takes long to ask a dictionary.
+  private(set) var count = 0
+
+  /// Notes that a block is on a queue; returns its number.
+  mutating func begin(on label: String) -> UInt64 {
+    newest += 1
+    changes += 1
+    count += 1
+    labels[newest] = label
+    return newest
+  }
+
+  /// Notes that a block has run, unless it was abandoned.
+  mutating func end(_ number: UInt64) {
+    changes += 1
+    if labels.removeValue(forKey: number) != nil { count -= 1 }
+  }
+
+  /// Stops waiting for all blocks; returns the queues' labels in the order in which the blocks came.
+  fileprivate mutating func abandon() -> [String] {
+    defer {
+      labels = [:]
+      count = 0
+    }
+    return labels.sorted { $0.key < $1.key }.map(\.value)
   }
 }

@@ -1,70 +1,18 @@
 import ClocksSupport
 
-/// Decides what comes first where the semantics of time leave it open: which of several ready jobs runs,
-/// and which of several sleeps wakes that are due now.
+/// Decides what comes first where the semantics of time leave it open.
 ///
-/// A chooser decides, if there is one. Without one it is first in, first out: the order of `JobQueue`,
-/// and for sleeps that of `SleepQueue.comesFirst`.
+/// That is which of several ready jobs runs, and which of several sleeps wakes that are due now.
+///
+/// Without a chooser it is first in, first out: the order of `JobQueue`, and for sleeps that of
+/// `SleepQueue.comesFirst`.
 struct Order {
   /// Decides in place of first in, first out; `nil` nearly always.
   var chooser: (any Chooser)?
   /// How late a sleep may wake, if the chooser wants that.
   var slack = Duration.zero
-}
 
-/// Chooses what comes next.
-///
-/// It is asked while the scheduler's lock is held, so it runs no code of the user's.
-protocol Chooser: AnyObject, Sendable {
-  /// The index of the candidate that comes next. Asked if there are two or more; an index out of
-  /// range stands for 0. It may be asked again before what it chose begins.
-  func choose(among candidates: borrowing ScratchBuffer<Candidate>) -> Int
-
-  // What it is told, so that it knows the candidates.
-
-  /// A task has been made by the current one.
-  func taskWasCreated(_ task: UInt64)
-  /// A job stands last among the ready ones now.
-  ///
-  /// - Parameter isFromOutside: Whether something outside the test has made it ready.
-  func jobIsReady(_ job: ReadyJob, isFromOutside: Bool)
-  /// The ready job at this place is about to run.
-  func jobBegins(_ job: ReadyJob, at position: Int)
-  /// A task has begun to sleep.
-  func sleepBegins(_ number: UInt64, of task: UInt64)
-  /// A sleep wakes.
-  func sleepWakes(_ number: UInt64, of task: UInt64)
-  /// A task has asked for what nobody can make the same each time.
-  func asked(_ question: TaskOwner.NondeterminismSource)
-
-  /// What a task gets in place of chance; `nil` if chance decides.
-  func draw(for task: UInt64) -> UInt64?
-}
-
-extension Chooser {
-  func taskWasCreated(_ task: UInt64) {}
-  func jobIsReady(_ job: ReadyJob, isFromOutside: Bool) {}
-  func jobBegins(_ job: ReadyJob, at position: Int) {}
-  func sleepBegins(_ number: UInt64, of task: UInt64) {}
-  func sleepWakes(_ number: UInt64, of task: UInt64) {}
-  func asked(_ question: TaskOwner.NondeterminismSource) {}
-  func draw(for task: UInt64) -> UInt64? { nil }
-}
-
-/// Something that may come next.
-///
-/// The candidates are every ready job of the pool, the first one of the main actor, because jobs of
-/// one actor run in the order in which they were enqueued, and every sleep that is due now. They
-/// are listed in the order in which they would come by themselves.
-enum Candidate: Hashable, Sendable {
-  /// A ready job. `position` is its place among all ready jobs.
-  case job(position: Int, task: UInt64, executor: ExecutorKind)
-  /// A sleep that is due now. `number` is that of its registration.
-  case sleep(number: UInt64, task: UInt64)
-}
-
-extension Order {
-  /// The chooser's choice; what comes first by itself, if there is no choice.
+  /// The chooser's choice; the first candidate, if there is no choice.
   func first(among candidates: borrowing ScratchBuffer<Candidate>) -> Candidate? {
     guard candidates.count > 0 else { return nil }
     guard let chooser, candidates.count > 1 else { return candidates[0] }
@@ -73,8 +21,91 @@ extension Order {
   }
 }
 
-extension JobQueue {
-  /// The ready jobs of which one may run next. O(n).
+/// A job or a sleep that may come next.
+///
+/// The candidates are the ready jobs of which one may run next, and every sleep that is due now. They are
+/// listed in the order of first in, first out.
+enum Candidate: Hashable, Sendable {
+  /// A ready job. `position` is its place among all ready jobs.
+  case job(position: Int, task: UInt64, executor: ExecutorKind)
+  /// A sleep that is due now. `number` is that of its registration.
+  case sleep(number: UInt64, task: UInt64)
+}
+
+/// Chooses what comes next.
+///
+/// Its functions are called while the scheduler's lock is held, so it runs no user code.
+protocol Chooser: AnyObject, Sendable {
+  /// The index of the candidate that comes next. Called if there are two or more; an index out of range
+  /// stands for 0.
+  ///
+  /// It may be called again before the chosen candidate begins.
+  func choose(among candidates: borrowing ScratchBuffer<Candidate>) -> Int
+
+  /// What a task gets in place of a random number; `nil` if it is to be random.
+  func draw(for task: UInt64) -> UInt64?
+
+  // Events, by which it knows the candidates.
+
+  /// The current task has created a task.
+  func taskWasCreated(_ task: UInt64)
+  /// A job stands last among the ready jobs now.
+  ///
+  /// - Parameter isFromOutside: Whether something outside the test has made it ready.
+  func jobIsReady(_ job: ReadyJob, isFromOutside: Bool)
+  /// The ready job at a position is about to run.
+  func jobBegins(_ job: ReadyJob, at position: Int)
+  func sleepBegins(_ number: UInt64, of task: UInt64)
+  func sleepWakes(_ number: UInt64, of task: UInt64)
+  /// A task has used a source of nondeterminism.
+  func asked(_ question: TaskOwner.NondeterminismSource)
+}
+
+extension Chooser {
+  func draw(for task: UInt64) -> UInt64? { nil }
+  func taskWasCreated(_ task: UInt64) {}
+  func jobIsReady(_ job: ReadyJob, isFromOutside: Bool) {}
+  func jobBegins(_ job: ReadyJob, at position: Int) {}
+  func sleepBegins(_ number: UInt64, of task: UInt64) {}
+  func sleepWakes(_ number: UInt64, of task: UInt64) {}
+  func asked(_ question: TaskOwner.NondeterminismSource) {}
+}
+
+/// Jobs in the order in which they became ready: a ring buffer.
+///
+/// It has memory of its own, because a debug build calls a generic function for each use of an Array.
+struct JobQueue: ~Copyable {
+  /// The slots of jobs; as many as `capacity` says.
+  private var slots: UnsafeMutablePointer<ReadyJob>?
+  /// A power of two or zero, so that a position wraps with a mask.
+  private var capacity = 0
+  /// The slot of the first job.
+  private var head = 0
+  /// The number of jobs; they stand in as many consecutive slots, from `head` on.
+  private(set) var count = 0
+
+  deinit { slots?.deallocate() }
+
+  var isEmpty: Bool { count == 0 }
+
+  /// The job that `remove(at: position)` would remove. O(1).
+  subscript(position: Int) -> ReadyJob {
+    @_transparent get {
+      precondition(position >= 0 && position < count)
+      return slots![(head + position) & (capacity - 1)]
+    }
+  }
+
+  /// The jobs that are tasks, in their order. O(n).
+  var tasks: [UnownedJob] {
+    var tasks: [UnownedJob] = []
+    for position in 0..<count where self[position].taskID != 0 { tasks.append(self[position].job) }
+    return tasks
+  }
+
+  /// The ready jobs of which one may run next: every job of the pool, and the first of the main thread.
+  ///
+  /// The jobs of one actor run in the order in which they were enqueued. O(n).
   var candidates: ScratchBuffer<Candidate> {
     var candidates = ScratchBuffer<Candidate>()
     var isFirstOnMain = true
@@ -87,5 +118,47 @@ extension JobQueue {
       candidates.append(.job(position: position, task: job.taskID, executor: job.executor))
     }
     return candidates
+  }
+
+  /// Adds a job behind all others. Amortized O(1).
+  @inline(__always)
+  mutating func append(_ job: ReadyJob) {
+    if count == capacity { grow() }
+    slots![(head + count) & (capacity - 1)] = job
+    count += 1
+  }
+
+  /// Removes the job at `position`; the others keep their order. O(1) at position 0, else
+  /// O(position).
+  @inline(__always)
+  mutating func remove(at position: Int) -> ReadyJob {
+    let mask = capacity - 1
+    let job = self[position]
+    guard let slots else { return job }
+    var hole = position
+    while hole > 0 {
+      slots[(head + hole) & mask] = slots[(head + hole - 1) & mask]
+      hole -= 1
+    }
+    head = (head + 1) & mask
+    count -= 1
+    return job
+  }
+
+  private mutating func grow() {
+    let larger = UnsafeMutablePointer<ReadyJob>.allocate(capacity: max(16, capacity * 2))
+    for position in 0..<count { larger[position] = self[position] }
+    slots?.deallocate()
+    slots = larger
+    capacity = max(16, capacity * 2)
+    head = 0
+  }
+
+  /// Stops the program if the queue is out of order; for tests.
+  func checkInvariants() {
+    precondition(capacity & (capacity - 1) == 0, "a buffer that does not wrap")
+    precondition(capacity == 0 ? head == 0 : 0..<capacity ~= head, "a lost beginning")
+    precondition(0...capacity ~= count, "miscounted jobs")
+    precondition((slots == nil) == (capacity == 0), "a buffer without slots")
   }
 }

@@ -1,6 +1,6 @@
 import ClocksSupport
 
-/// Which scheduler, and whose is the current task.
+/// Which scheduler is responsible for a clock or a task, and how it adopts tasks.
 extension Scheduler {
   /// The scheduler of the thread, or `nil` if it runs for none.
   static var ofThread: Scheduler? { scheduler(ThreadContext.current?.pointee.owner) }
@@ -13,21 +13,22 @@ extension Scheduler {
     TaskOwnership.shared.registeredOwners.map { unsafeDowncast($0, to: Scheduler.self) }
   }
 
-  /// Whether a job of any test runs or is ready. O(schedulers).
+  /// Whether any test is not idle. O(schedulers).
   static var isAnyBusy: Bool { all.contains { $0.change { !$0.idleness.isIdle } } }
 
-  /// Whether any test has something to run on a thread, or waits for one. O(schedulers).
+  /// Whether any test runs a job, has one ready, or waits for a thread. O(schedulers).
   static var isAnyRunning: Bool { all.contains { $0.change { $0.idleness.mayRun } } }
 
-  /// An owner of tasks as what it is: there are no owners but schedulers.
+  /// An owner as a scheduler: there are no other owners.
   private static func scheduler(_ owner: TaskOwner?) -> Scheduler? {
     owner.map { unsafeDowncast($0, to: Scheduler.self) }
   }
 
-  /// The scheduler for a clock that is made now: that of the current task, or of the test's work on a queue;
-  /// outside of both one for all clocks that are made there.
+  /// Returns the scheduler for a clock that is made now: that of the current task or dispatched block.
   ///
-  /// The clock must give it back with `release()`.
+  /// Outside of both, it is one for all clocks that are made there.
+  ///
+  /// The clock must release it with `release()`.
   static func retainForNewClock(at origin: CallSite) -> Scheduler {
     RuntimeHooks.install()
     Watchdog.start()
@@ -36,7 +37,7 @@ extension Scheduler {
       guard let scheduler = ofThread else {
         return TestCaseMembership.isOn ? retainOfThreads(at: origin) : retainProcessWide(at: origin)
       }
-      // Work of a test's on a queue of Dispatch's.
+      // A dispatched block of a test.
       scheduler.retain()
       return scheduler
     }
@@ -50,13 +51,13 @@ extension Scheduler {
     }
     let scheduler = known ?? Scheduler(origin: origin, isTestKnown: true)
     scheduler.retain()
-    // Also if the current thread runs for the scheduler already: its first clocks may be gone, and
-    // with them all that was known of its tasks.
+    // Also if the current thread runs for the scheduler already: its first clocks may be freed, and
+    // with them the entries of its tasks.
     _ = TaskOwnership.shared.claim(task, for: scheduler)
     scheduler.admitCurrentTask()
     if known == nil {
       scheduler.addMaker()
-      // What the test has started before.
+      // The tasks that the test has started before.
       if TestCaseMembership.isTestCase(task), SwiftTesting.isRunningCase {
         scheduler.adoptTestCase(of: task)
       }
@@ -64,7 +65,7 @@ extension Scheduler {
     return scheduler
   }
 
-  /// Notes that the current task makes a clock: as long as it is not over, the test is not.
+  /// Notes that the current task makes a clock: the test is not over before the task.
   private func addMaker() {
     let task = RetainedTask.current
     _ = change { $0.testLifetime.add(maker: task) }
@@ -77,8 +78,8 @@ extension Scheduler {
     return unsafeDowncast(owner, to: Scheduler.self)
   }
 
-  /// The scheduler for clocks that are made outside any task where test cases are known: those that use
-  /// the clocks are its own, and nobody else.
+  /// Returns the scheduler for clocks that are made outside any task, where test cases are known: it
+  /// owns only the tasks that use the clocks.
   private static func retainOfThreads(at origin: CallSite) -> Scheduler {
     let owner = TaskOwnership.shared.retainOwnerOfThreads(newestTask: UnownedTask.newestID) {
       Scheduler(origin: origin)
@@ -95,8 +96,8 @@ extension Scheduler {
     TaskOwnership.shared.release(self)
   }
 
-  /// Whether the scheduler has started the job that the current task runs, and nothing is to be done for
-  /// the task to be its own. O(1).
+  /// Whether the scheduler has started the job that the current task runs, so that it owns the task.
+  /// O(1).
   @inline(__always)
   var isRunningCurrentTask: Bool {
     guard !isProcessWide, let context = ThreadContext.current, context.pointee.owner === self,
@@ -105,24 +106,23 @@ extension Scheduler {
     return context.pointee.taskID == task.id
   }
 
-  /// Makes the current task the scheduler's, if no other test owns it, and says whether it is the
-  /// scheduler's now.
+  /// Claims the current task, if no other test owns it, and returns whether the scheduler owns it now.
   ///
-  /// If its job was not started by the scheduler, it is a visitor until it ends. O(1).
+  /// If the scheduler has not started the task's job, the job counts as externally started. O(1).
   ///
-  /// - Parameter users: Those of the clock that the task uses; `nil` if it makes one.
+  /// - Parameter users: The users of the clock that the task uses; `nil` if it makes one.
   @discardableResult
   func admitCurrentTask(among users: ClockUsers? = nil) -> Bool {
     let context = ThreadContext.current
     guard let task = UnownedTask.currentID else { return false }
     wakeIfProcessWide()
     if let context, context.pointee.owner === self {
-      // Everything that comes through the door is registered there. What does not is a task that
-      // has not been suspended yet (`Task.immediate`) or that was only ever in an actor's queue.
+      // Jobs that pass through the hooks are registered there. A task whose jobs do not has not been
+      // suspended yet (`Task.immediate`), or was only ever in an actor's drain.
       if context.pointee.taskID == task { return true }
       let (isOwn, isNew) = TaskOwnership.shared.claimed(task, for: self)
       if isNew, let users {
-        // Or that of another test case, in the queue of an actor that is at work for this one.
+        // Or it belongs to another test case, in an actor's drain that works for this one.
         adoptTestCase(of: task)
         checkSharing(among: users)
       }
@@ -130,10 +130,9 @@ extension Scheduler {
     }
     guard TaskOwnership.shared.claim(task, for: self) else { return false }
     keepCurrentTask()
-    // It may run in the queue of an actor that is at work for another test, or for whoever owns what is
-    // nobody's.
+    // It may run in an actor's drain that works for another test, or for the process-wide owner.
     let isInJobOfOtherTest = context?.pointee.owner != nil
-    // First, because from the adoption on nothing else tells others that this task runs.
+    // First, because after the adoption nothing else shows that this task runs.
     if !isInJobOfOtherTest || TestCaseMembership.isOn { waitForCurrentJobAndTask() }
     if users != nil { adoptTestCase(of: task) }
     if isInJobOfOtherTest {
@@ -147,20 +146,19 @@ extension Scheduler {
     return true
   }
 
-  /// Has the process-wide scheduler own what is nobody else's, as
-  /// long as the current task is not over.
+  /// Makes a process-wide scheduler own all unowned tasks until the current task is over.
   private func wakeIfProcessWide() {
     guard isProcessWide, let task = UnownedTask.currentID else { return }
-    // Where nobody can know whether a task is over, the scheduler stays awake for good.
+    // Where it cannot be known whether a task is over, the scheduler stays awake.
     let user = RetainedTask.current
     let externallyStartedJobs = TaskOwnership.shared.wake(
       self, for: (task, { user?.isOver ?? false }))
     guard externallyStartedJobs > 0 else { return }
-    change { $0.idleness.externallyStartedJobs += externallyStartedJobs }
+    change { $0.externallyStartedJobsBegan(externallyStartedJobs) }
   }
 
-  /// The scheduler of the current task, if that is another test's: neither this one's own nor that of a scope
-  /// within the test.
+  /// The scheduler of the current task, if it belongs to another test: it is neither this one nor that of
+  /// a scope within the test.
   var schedulerOfOtherTest: Scheduler? {
     guard
       let task = UnownedTask.currentID,
@@ -169,13 +167,13 @@ extension Scheduler {
     return owner.isWithin(self) ? nil : owner
   }
 
-  /// Whether a test is known to be under way that has made its clocks, or uses them.
+  /// Whether the test that has made the scheduler's clocks, or uses them, is known to be under way.
   var hasTest: Bool { change { $0.testLifetime.isKnown && !$0.testLifetime.areOver } }
 
   /// Whether the current thread runs neither for the scheduler nor for a scope within the test.
   var isCallerOfOtherTest: Bool { Self.running?.isWithin(self) != true }
 
-  /// Whether it is the other one, or that of a scope within that one's test.
+  /// Whether it is `other`, or the scheduler of a scope within that test.
   private func isWithin(_ other: Scheduler) -> Bool {
     var scheduler: Scheduler? = self
     while let inner = scheduler {
@@ -185,8 +183,8 @@ extension Scheduler {
     return false
   }
 
-  /// Waits from now on for the end of the job that the current thread runs, which is one of the
-  /// scheduler's tasks'.
+  /// Waits from now on for the end of the job that the current thread runs, whose task belongs to the
+  /// scheduler.
   func waitForCurrentJobAndTask() {
     waitForCurrentJob()
     // When the job has ended, its task may wait for an actor.
@@ -199,19 +197,19 @@ extension Scheduler {
   func waitForCurrentJob() {
     if let context = ThreadContext.current {
       context.pointee.ownersAwaitingEnd.append(self)
-      change { $0.externallyStartedJobBegan() }
+      change { $0.externallyStartedJobsBegan() }
     } else if RuntimeHooks.isOnMainQueue {
-      // A job that began before the door was opened. The main thread's next turn comes when it has
-      // ended.
-      change { $0.externallyStartedJobBegan() }
+      // A job that began before the hooks were installed. The main thread's next turn begins after its
+      // end.
+      change { $0.externallyStartedJobsBegan() }
       RuntimeHooks.afterCurrentMainJob { self.externallyStartedJobEnded(on: .main) }
     }
   }
 
-  /// Makes the current task the scheduler's alone, whosever it was.
+  /// Transfers the current task to the scheduler, whichever owner it had.
   ///
-  /// The rest of the current job still runs where it runs; the scheduler waits for its end. To be
-  /// called in a job that came through the door.
+  /// The rest of the current job runs where it runs; the scheduler waits for its end. To be called in a
+  /// job that passed through the hooks.
   func takeOverCurrentTask() {
     guard let task = UnownedTask.currentID else { return }
     waitForCurrentJobAndTask()
@@ -219,8 +217,8 @@ extension Scheduler {
     keepCurrentTask()
   }
 
-  /// Makes all tasks of the test case the scheduler's to which the current task belongs, which was
-  /// nobody's. O(1), but once a test case.
+  /// Adopts all tasks of the test case to which the current task belongs, which was unowned. O(1), but
+  /// once for each test case.
   private func adoptTestCase(of task: UInt64) {
     guard TestCaseMembership.isOn else { return }
     TestCaseMembership.adopt(task, by: self) { member in
@@ -229,9 +227,10 @@ extension Scheduler {
         guard member.task.id != task else {
           return member.isTestCase ? state.testLifetime.add(user: member.task) : []
         }
-        // Its job may be under way.
-        state.externalTasks.noteMayRunExternally(member.task, mayHaveRun: true, hasAsyncLets: false)
-        if member.hasYielded, state.externalTasks.begins(member.task) {
+        // A job of it may run.
+        state.idleness.externalTasks.noteMayRunExternally(
+          member.task, mayHaveRun: true, hasAsyncLets: false)
+        if member.hasYielded, state.idleness.externalTasks.externalJobBegan(member.task) {
           state.taskBecameExternal(member.task.id)
         }
         return member.isTestCase ? state.testLifetime.add(user: member.task) : []
@@ -239,7 +238,7 @@ extension Scheduler {
     }
   }
 
-  /// Notes that the current task makes a clock, if it is that of a test case.
+  /// Notes that the current task makes a clock, if a test case runs in it.
   func addMaker(to users: ClockUsers) {
     guard let id = UnownedTask.currentID, TestCaseMembership.isTestCase(id),
       SwiftTesting.isRunningCase, let task = RetainedTask.current
@@ -247,8 +246,8 @@ extension Scheduler {
     _ = change { _ in users.add(task) }
   }
 
-  /// Reports a clock if the current task is that of a test case, and another test case that is still
-  /// under way uses it, too.
+  /// Reports a clock if the current task runs a test case, and another test case that is still under
+  /// way uses the clock, too.
   private func checkSharing(among users: ClockUsers) {
     guard let id = UnownedTask.currentID, TestCaseMembership.isTestCase(id),
       let task = RetainedTask.current
@@ -260,7 +259,7 @@ extension Scheduler {
 
   private func keepCurrentTask() {
     guard let task = UnownedTask.current?.retainedIfReadable else { return }
-    // Some may have come to their ends elsewhere; they are freed without the lock.
+    // Tasks that have come to their ends elsewhere are released without the lock.
     _ = change { state in
       state.liveTasks.insert(task)
       return state.liveTasks.isCrowded ? state.liveTasks.removeEnded() : []

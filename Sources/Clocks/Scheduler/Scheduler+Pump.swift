@@ -1,17 +1,47 @@
-/// What the scheduler's thread does.
+/// What a scheduler does next: `SchedulerState` decides it, and `Scheduler.perform` does it.
+enum Action {
+  /// Runs a job.
+  case run(ReadyJob)
+  /// Resumes a task whose sleep has woken. `isOwn` says whether it belongs to the scheduler.
+  case wake(UnsafeContinuation<Void, any Error>, isOwn: Bool)
+  /// Resumes a task of the scheduler whose sleep has woken, and runs it immediately: its job was noted as
+  /// begun, so it need not become ready.
+  case wakeAndRun(UnsafeContinuation<Void, any Error>, task: UInt64)
+  /// Resumes a task that waited for the scheduler to be idle. `isOwn` says whether it belongs to the
+  /// scheduler.
+  case finish(UnsafeContinuation<Void, Never>, isOwn: Bool)
+  /// Begins work whose instant has come.
+  case begin(TimedCallback)
+  case cancel([RetainedTask])
+  /// Reports the problem of a scope whose body goes on although it was cancelled.
+  case report(ScopeProblem)
+  /// Checks the tasks that may run externally.
+  case verify
+  /// Releases tasks, without the lock.
+  case release([RetainedTask])
+  /// Goes on on another thread.
+  case move(to: ExecutorKind)
+  /// Does nothing until something happens; or until an alarm rings, if one is to be set.
+  case rest(Alarm?)
+
+  /// When to look again if nothing happens.
+  struct Alarm: Sendable, Equatable {
+    var number: Int
+    var duration: Duration
+  }
+}
+
 extension Scheduler {
-  /// The number of jobs after which a thread goes to the end of its queue, so that other tests get
+  /// The number of jobs after which a thread goes to the end of its queue, so that other tests have
   /// their turn.
   private static let jobsPerTurn = 1_000
 
   /// The number of pool jobs that the main thread runs before it leaves them to the pool.
   ///
-  /// Once a scheduler is on the main thread it stays for a while: a test that hops to the main actor
-  /// and back would otherwise change threads at every step.
+  /// A test that hops to the main actor and back would otherwise change threads at every step.
   private static let poolJobsPerMainTurn = 64
 
-  /// Does what comes next, again and again, until there is nothing to do: what the scheduler's
-  /// thread runs.
+  /// Performs one action after another, until there is nothing to do: the scheduler's thread.
   ///
   /// - Parameter number: The thread's number.
   func pump(on executor: ExecutorKind, _ number: Int) {
@@ -21,7 +51,7 @@ extension Scheduler {
       var turn = Turn(executor: executor)
       while true {
         let mayStay = turn.mayGoOn
-        // Freed when the lock is not held any more.
+        // Released without the lock.
         var freed: RetainedTask?
         let action = change { state in
           if turn.ended != 0 { freed = state.liveTasks.remove(turn.ended) }
@@ -42,18 +72,18 @@ extension Scheduler {
     let executor: ExecutorKind
     private var jobs = 0
     private var poolJobsOnMain = 0
-    /// The task that has come to its end in the job that ran last; 0 if none has.
+    /// The task that came to its end in the last job; 0 if none has.
     var ended: UInt64 = 0
 
     init(executor: ExecutorKind) { self.executor = executor }
 
-    /// Whether the thread may go on, or is to let others have their turn first.
+    /// Whether the thread may go on; else it lets other tests have their turn first.
     @inline(__always)
     var mayGoOn: Bool {
       jobs < Scheduler.jobsPerTurn && poolJobsOnMain < Scheduler.poolJobsPerMainTurn
     }
 
-    /// Whether it may run a job of a lane.
+    /// Whether it may run a job of an executor kind.
     @inline(__always)
     func fits(_ executor: ExecutorKind) -> Bool { executor == .pool || self.executor == .main }
 
@@ -64,7 +94,7 @@ extension Scheduler {
     }
   }
 
-  /// Does what was decided, and says whether the thread is to go on.
+  /// Performs an action, and returns whether the thread goes on.
   @inline(__always)
   private func perform(
     _ action: Action, _ context: UnsafeMutablePointer<ThreadContext>, _ turn: inout Turn
@@ -78,8 +108,8 @@ extension Scheduler {
       context.pointee.beginWaking(true)
       continuation.resume()
       context.pointee.endWaking()
-      // If its job is another one, an actor's, or stands in the queue of an actor that is at work, it
-      // takes its usual way.
+      // The arriving job may be another one, or none: that of an actor's drain, or in a running drain.
+      // Then the task's job becomes ready as usual.
       guard let job = context.pointee.taken, job.taskID == task, turn.fits(job.executor) else {
         break
       }
@@ -103,10 +133,10 @@ extension Scheduler {
       for task in tasks { task.cancel() }
     case .report(let problem):
       reportOverdue(problem)
-    case .inspect(let sleeps):
-      inspect(sleeps)
-    case .look:
-      recheckUnverifiedTasks()
+    case .release(let tasks):
+      withExtendedLifetime(tasks) {}
+    case .verify:
+      verifyExternalTasks()
     case .move(let executor):
       startThread(on: executor)
       return false
@@ -121,7 +151,7 @@ extension Scheduler {
   private func run(
     _ job: ReadyJob, _ context: UnsafeMutablePointer<ThreadContext>
   ) -> UInt64 {
-    // Kept until its job has ended and its status has been read.
+    // Retained until its job has ended and its status was read.
     let task = job.taskID == 0 ? nil : UnownedTask(job: job.job).retainedIfReadable
     context.pointee.taskID = job.taskID
     context.pointee.arrivedTask = 0

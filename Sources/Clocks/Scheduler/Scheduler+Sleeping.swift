@@ -116,16 +116,3 @@ struct StandardDurationSleep {
       tolerance: tolerance)
   }
 }
-
-extension SchedulerState {
-  /// Tells the chooser and the listener that a sleep has begun.
-  ///
-  /// - Parameter deadline: The deadline; `nil` if it is a custom duration.
-  @inline(never)
-  func sleepBegan(_ number: UInt64, of task: UInt64, until deadline: Duration?) {
-    order.chooser?.sleepBegins(number, of: task)
-    if listener != nil {
-      note(.sleepRegistered(number: number, task: task, until: deadline))
-    }
-  }
-}

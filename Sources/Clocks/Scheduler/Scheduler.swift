@@ -1,43 +1,42 @@
 import ClocksSupport
 import Synchronization
 
-/// Runs one test's tasks, one job at a time and in a known order, and so knows when nothing of the
-/// test can run.
+/// Runs one test's tasks, one job at a time and in a known order, and so knows when the test is idle.
 ///
-/// What it knows is a value, `SchedulerState`, which also decides what comes next; the definition of
-/// idle is `Idleness.isIdle`. The scheduler guards that value, does what it decides
-/// (`perform`), and starts a thread when the state says that one is needed (`change`).
+/// `SchedulerState` is what it knows, and decides what comes next. The scheduler guards that value
+/// (`change`), starts a thread when it claims one, and performs its decisions (`perform`).
 final class Scheduler: TaskOwner, @unchecked Sendable {
   /// Guards `state`, and the virtual clocks that are part of it. Only `change` takes it.
   ///
-  /// No job runs, no continuation is resumed and no task is freed while it is held. Comparing
-  /// and adding durations is all of a user's code that may run under it.
-  private let lock = Lock()
+  /// While it is held, no job runs, no task is resumed and none is freed. Of user code, only
+  /// comparing and adding durations may run under it.
+  private let lock = Lock(.scheduler)
 
-  // The lock makes every access exclusive, so they are not checked a second time.
+  // The lock makes every access exclusive.
   @exclusivity(unchecked) nonisolated(unsafe) private var state: SchedulerState
 
-  /// What does not change of a scope; `nil` unless the test's time is virtual throughout.
+  /// The constant part of a scope; `nil` unless the test's time is virtual throughout.
   let scope: Scope?
   /// The scheduler of the test that the scope is a part of.
   let parent: Scheduler?
   /// How a failure reaches the test.
   let report: TestReport
-  /// Whether sleeps take the fast way where there is one, and whoever is woken runs at once where nothing
-  /// can come first. Changed by tests only, before a task sleeps.
+  /// Whether sleeps take the fast way where there is one, and a woken task runs immediately where no
+  /// job can come first.
+  ///
+  /// Changed by tests only, before a task sleeps.
   @exclusivity(unchecked) nonisolated(unsafe) var usesFastWay =
     Environment.usesFastWay && RuntimeFunctions.haveHandlers
-  /// Whether it is that of clocks that were made outside any test's task.
+  /// Whether it is the scheduler of clocks that were made outside the tasks of tests.
   let isProcessWide: Bool
-  /// An address on the stack of the thread that acts, or has acted last: where jobs run there, they
-  /// stand below it.
+  /// An address on the stack of the thread that acts, or acted last: the frames of jobs are below it.
   let threadMark = Atomic<UInt>(0)
 
   /// Makes the scheduler of a test's clocks.
   ///
   /// - Parameters:
-  ///   - isTestKnown: Whether the current task is the test's.
-  ///   - isProcessWide: Whether the clocks were made outside any test's task.
+  ///   - isTestKnown: Whether the current task belongs to the test.
+  ///   - isProcessWide: Whether the clocks were made outside the tasks of tests.
   init(origin: CallSite, isTestKnown: Bool = false, isProcessWide: Bool = false) {
     self.isProcessWide = isProcessWide
     state = SchedulerState()
@@ -58,12 +57,12 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     self.scope = scope
     isProcessWide = false
     parent = Scheduler.ofThread
-    // Whoever explores a scope reports for it.
+    // An explored scope is reported by the exploration.
     report = TestReport(at: origin, isTestKnown: !scope.options.isExplored, record: record)
     state.order = Order(chooser: chooser, slack: scope.options.slack)
     super.init(isVirtual: true, isExplored: scope.options.isExplored)
-    // The scheduler is looked for when the alarm rings, which is rare: a weak reference to it would make
-    // each retain and release four times as dear, for good.
+    // A weak reference to the scheduler would make each retain and release four times as expensive. So
+    // the scheduler is searched for when the alarm rings, which is rare.
     let alarmClock = ObjectIdentifier(scope.alarmClock)
     scope.alarmClock.ring = { number in
       let scheduler = Scheduler.all.first {
@@ -81,10 +80,10 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   // MARK: - The state
 
-  /// Looks at the state, or changes it, and sees to it that a thread acts if one is needed then.
+  /// Reads or changes the state, and starts a thread if one is needed then.
   ///
-  /// Everything that reaches the scheduler comes through here. `body` runs with the lock held: it runs
-  /// no job, resumes nothing and does not call `change`.
+  /// This is the only access to the state. `body` runs with the lock held: it runs no job, resumes no
+  /// task and does not call `change`.
   @inline(__always)
   func change<Result>(_ body: (inout SchedulerState) -> Result) -> Result {
     var executor: ExecutorKind?
@@ -115,15 +114,11 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     let isFromOutsideTest = isFromOutside && !isNew && isCallerOfOtherTest
     let task = isNew ? UnownedTask(job: job.job).retainedIfReadable : nil
     change { state in
-      if isNew, let chooser = state.order.chooser { chooser.taskWasCreated(job.taskID) }
       if let task { state.liveTasks.insert(task) }
-      if state.listener != nil {
-        // A task that has come to its end, and has another one go on, is no current task any more.
+      if state.isObserved {
+        // A task that resumes another one at its end is not the current task any more.
         let creator = UnownedTask.currentID ?? ThreadContext.current?.pointee.taskID ?? 0
-        if isNew {
-          state.note(.taskCreated(job.taskID, by: creator))
-          state.listener?.see(job.job, job.taskID)
-        }
+        if isNew { state.taskWasCreated(job.job, by: creator, isSuspended: true) }
         state.note(.jobEnqueued(task: job.taskID, by: creator, job.executor))
       }
       state.jobIsReady(job, isFromOutside: isFromOutside, isFromOutsideTest: isFromOutsideTest)
@@ -157,18 +152,28 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     noteMayRunExternally(UnownedTask(job: task))
   }
 
-  override func externalJobBegan(_ task: UnownedJob) { runsExternally(UnownedTask(job: task)) }
+  override func externalJobBegan(_ task: UnownedJob) {
+    guard let task = UnownedTask(job: task).retainedIfReadable else { return }
+    change { state in
+      if state.idleness.externalTasks.externalJobBegan(task) { state.taskBecameExternal(task.id) }
+    }
+  }
 
-  override func externalJobEnded(_ task: UInt64) { ranExternally(task) }
+  override func externalJobEnded(_ task: UInt64) {
+    // What the job left behind is checked before the task counts as returned.
+    change { state in
+      if state.idleness.externalTasks.externalJobEnded(task) { state.taskReturned(task) }
+    }
+  }
 
   override func taskHasAsyncLet(_ task: UnownedJob) {
     noteMayRunExternally(UnownedTask(job: task), mayHaveRun: false, hasAsyncLets: true)
   }
 
   override func externalTaskReturned(_ task: UInt64, _ absence: UInt64) {
-    // Let go of without the lock.
+    // Released without the lock.
     _ = change { state -> RetainedTask? in
-      guard state.externalTasks.isBack(task, absence) else { return nil }
+      guard state.idleness.externalTasks.absenceEnded(absence, of: task) else { return nil }
       state.taskReturned(task)
       return state.liveTasks.removeIfOver(task)
     }
@@ -176,15 +181,17 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   override func recheckExternalTasks() {
     _ = change { state in
-      let back = state.externalTasks.recheckAsyncLets()
-      for task in back { state.taskReturned(task.id) }
-      return back
+      let returned = state.idleness.externalTasks.recheckAsyncLets()
+      for task in returned { state.taskReturned(task.id) }
+      return returned
     }
   }
 
-  override func workBegan(on queue: String) -> UInt64 { dispatchedBlockBegan(queue) }
+  override func workBegan(on queue: String) -> UInt64 {
+    change { $0.dispatchedBlockBegan(on: queue) }
+  }
 
-  override func workEnded(_ number: UInt64) { dispatchedBlockEnded(number) }
+  override func workEnded(_ number: UInt64) { change { $0.dispatchedBlockEnded(number) } }
 
   override func enqueue(_ work: TimedCallback, after delay: Duration) -> Bool {
     begin(work, after: delay)
@@ -199,19 +206,53 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   override func taskWasCreated(_ task: UnownedJob) {
     let handle = UnownedTask(job: task).retainedIfReadable
     change { state in
-      if let chooser = state.order.chooser { chooser.taskWasCreated(taskID(of: task)) }
       if let handle { state.liveTasks.insert(handle) }
-      guard state.listener != nil else { return }
-      state.note(.taskCreated(taskID(of: task), by: UnownedTask.currentID ?? 0))
+      guard state.isObserved else { return }
+      state.taskWasCreated(task, by: UnownedTask.currentID ?? 0, isSuspended: false)
     }
   }
 
   override func externallyStartedJobEnded(on executor: ExecutorKind?) {
     let number: Int? = change { state in
       state.externallyStartedJobEnded()
-      // Claims the thread before `change` does, so that this one goes on.
+      // Claims the thread before `change` does, so that the current one goes on.
       return executor != nil && state.claimThread() != nil ? state.idleness.threadNumber : nil
     }
     if let number, let executor { pump(on: executor, number) }
+  }
+}
+
+extension Scheduler {
+  /// Checks a task before the test counts as idle; the task is in memory now.
+  ///
+  /// - Parameter mayHaveRun: Whether it may have run outside already.
+  func noteMayRunExternally(
+    _ task: UnownedTask, mayHaveRun: Bool = true, hasAsyncLets: Bool = false
+  ) {
+    guard let task = task.retainedIfReadable else { return }
+    change {
+      $0.idleness.externalTasks.noteMayRunExternally(
+        task, mayHaveRun: mayHaveRun, hasAsyncLets: hasAsyncLets)
+    }
+  }
+
+  /// Notes that a task is about to be resumed, which may go on outside.
+  @inline(__always)
+  func willResume(_ task: UnownedTask) {
+    if TaskStatus.isKnownToBeReadable, TaskStatus(of: task.job).hasPreference {
+      noteMayRunExternally(task)
+    }
+  }
+
+  /// Checks the unverified tasks.
+  func verifyExternalTasks() {
+    _ = change { state in
+      let scope = state.scope
+      let (external, released) = state.idleness.externalTasks.verify(for: self) {
+        scope?.runtimeSleeps.isDelayed($0) ?? false
+      }
+      for index in 0..<external.count { state.taskBecameExternal(external[index]) }
+      return released
+    }
   }
 }

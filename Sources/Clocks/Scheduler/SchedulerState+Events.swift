@@ -1,3 +1,5 @@
+// What happens to a scheduler's state, and who is notified of it.
+
 extension SchedulerState {
   /// Takes a job that has become ready. Amortized O(1).
   ///
@@ -7,17 +9,22 @@ extension SchedulerState {
   @inline(__always)
   mutating func jobIsReady(_ job: ReadyJob, isFromOutside: Bool, isFromOutsideTest: Bool = false) {
     if isAbandoned { return }
-    if !dropped.isEmpty, dropped.contains(job.taskID) { return }
-    if idleness.away > 0, externalTasks.hasArrived(job.taskID) { taskReturned(job.taskID) }
+    if idleness.externalTasks.areArrivalsAwaited {
+      switch idleness.externalTasks.jobArrived(of: job.taskID) {
+      case .ofKnownTask: break
+      case .ofReturningTask: taskReturned(job.taskID)
+      case .ofStoppedTask: return
+      }
+    }
     if let scope {
       if let over = scope.runtimeSleeps.taskBecameReady(job.taskID, on: scope.virtualClock) {
         makeReady(over)
         scope.sleepWasCancelled(of: job.taskID)
       } else if isFromOutsideTest {
-        scope.arrives(job)
+        scope.jobArrivedFromOutside(job)
       }
       scope.pace.somethingHappens()
-      if isFromOutside { requests.jobCameFromOutside() }
+      if isFromOutside { idleWaiters.jobCameFromOutside() }
     }
     makeReady(job, isFromOutside: isFromOutside)
   }
@@ -35,59 +42,220 @@ extension SchedulerState {
     if let chooser = order.chooser { chooser.jobIsReady(job, isFromOutside: isFromOutside) }
   }
 
-  /// Notes that the sleep of a task on a test's clock was cancelled. O(1).
-  func sleepWasCancelled(_ sleep: (number: UInt64, task: UInt64)) {
-    if listener != nil { note(.sleepCancelled(number: sleep.number, task: sleep.task)) }
-    scope?.sleepWasCancelled(of: sleep.task)
-  }
+  // MARK: - Waiters
 
-  /// Takes somebody who wants to know, or who moves time. O(1).
+  /// Takes a waiter for which time stands still, or that moves time. O(1).
   mutating func append(_ waiter: IdleWaiter) {
-    requests.append(waiter)
-    runaway.isAtRest()
+    idleWaiters.append(waiter)
+    runaway.testIsIdle()
   }
 
-  /// Takes somebody who looks at each instant. O(1).
+  /// Takes a waiter that looks at each instant. O(1).
   mutating func append(observer: InstantObserver) {
-    requests.append(observer: observer)
-    runaway.isAtRest()
+    idleWaiters.append(observer: observer)
+    runaway.testIsIdle()
   }
 
-  /// A running job of the test's that the scheduler did not start has begun, or is found out.
-  mutating func externallyStartedJobBegan() { idleness.externallyStartedJobs += 1 }
+  // MARK: - Outside the scheduler
+
+  /// Notes that running jobs of the test were found that the scheduler did not start.
+  mutating func externallyStartedJobsBegan(_ count: Int = 1) {
+    idleness.externallyStartedJobsBegan(count)
+  }
 
   mutating func externallyStartedJobEnded() {
-    scope?.mustSetAlarm = true
     idleness.externallyStartedJobEnded()
     activity.externallyStartedJobEnded()
+    scope?.mustSetAlarm = true
   }
 
-  /// A task runs, or is about to, where its jobs are not seen.
-  mutating func taskBecameExternal(_ task: UInt64) {
-    idleness.away += 1
+  mutating func dispatchedBlockBegan(on label: String) -> UInt64 {
+    scope?.pace.somethingHappens()
+    // Its thread and the test's run side by side.
+    if let chooser = order.chooser { chooser.asked(.outsideWork) }
+    return idleness.dispatchedBlocks.begin(on: label)
+  }
+
+  mutating func dispatchedBlockEnded(_ number: UInt64) {
+    idleness.dispatchedBlocks.end(number)
+    idleness.externalTasks.mayHaveChanged()
+    scope?.pace.somethingHappens()
+    scope?.mustSetAlarm = true
+  }
+
+  func taskBecameExternal(_ task: UInt64) {
     if listener != nil { note(.taskBecameExternal(task)) }
   }
 
-  /// A task has come back from there, or sleeps.
-  mutating func taskReturned(_ task: UInt64) {
+  func taskReturned(_ task: UInt64) {
     scope?.mustSetAlarm = true
-    idleness.away -= 1
     if listener != nil { note(.taskReturned(task)) }
   }
 
-  /// What follows from the ringing of an alarm. If something happens at this moment, there is a new
-  /// alarm when it is over.
+  /// Decides what follows when an alarm rings. If something happens at this moment, there is a new
+  /// alarm when the test is idle again.
   mutating func alarmRings(_ number: Int, isAnyBusy: Bool) -> ScopeState.AlarmOutcome {
     guard idleness.isIdle, let scope else { return .nothing }
     return scope.alarmRings(number, isAnyBusy: isAnyBusy)
   }
 
+  // MARK: - Notifications
+
+  /// Whether the chooser or the listener is notified of events.
+  @inline(__always)
+  var isObserved: Bool { listener != nil || order.chooser != nil }
+
+  @inline(__always)
+  func note(_ event: SchedulerEvent) { listener?.hear(event) }
+
+  /// Notes that a task was created.
+  ///
+  /// - Parameter isSuspended: Whether the task has not begun to run, so that it can be inspected.
+  @inline(never)
+  func taskWasCreated(_ task: UnownedJob, by creator: UInt64, isSuspended: Bool) {
+    let id = taskID(of: task)
+    order.chooser?.taskWasCreated(id)
+    note(.taskCreated(id, by: creator))
+    if isSuspended { listener?.see(task, id) }
+  }
+
+  /// Notes that a sleep has begun; the deadline is `nil` if the clock has durations of its own.
+  @inline(never)
+  func sleepBegan(_ number: UInt64, of task: UInt64, until deadline: Duration?) {
+    order.chooser?.sleepBegins(number, of: task)
+    if listener != nil {
+      note(.sleepRegistered(number: number, task: task, until: deadline))
+    }
+  }
+
+  @inline(never)
+  func sleepWoke(_ number: UInt64, of task: UInt64) {
+    order.chooser?.sleepWakes(number, of: task)
+    note(.sleepWoken(number: number, task: task))
+  }
+
+  /// Notes that the sleep of a task on a clock of the test was cancelled. O(1).
+  func sleepWasCancelled(_ sleep: (number: UInt64, task: UInt64)) {
+    if listener != nil { note(.sleepCancelled(number: sleep.number, task: sleep.task)) }
+    scope?.sleepWasCancelled(of: sleep.task)
+  }
+
+  @inline(never)
+  func noteTime(
+    since before: Duration?,
+    _ trace: (now: Duration?, removed: (number: UInt64, task: UInt64)?), hasWoken: Bool
+  ) {
+    if trace.now != before { note(.timeMoved(to: trace.now)) }
+    if hasWoken, let removed = trace.removed { sleepWoke(removed.number, of: removed.task) }
+  }
+
+  // MARK: - Listeners
+
+  /// All listeners, in the order in which they were added.
+  private var listeners: [any EventListener] {
+    guard let listener else { return [] }
+    return (listener as? EventListeners)?.all ?? [listener]
+  }
+
+  /// Adds a listener. O(listeners).
+  mutating func add(_ listener: any EventListener) { listen(listeners + [listener]) }
+
+  /// Removes a listener. O(listeners).
+  mutating func remove(_ listener: any EventListener) {
+    listen(listeners.filter { $0 !== listener })
+  }
+
+  /// The first listener of this kind. O(listeners).
+  func listener<Kind: EventListener>(_ kind: Kind.Type) -> Kind? {
+    for case let listener as Kind in listeners { return listener }
+    return nil
+  }
+
+  /// A single listener is notified directly.
+  private mutating func listen(_ listeners: [any EventListener]) {
+    listener = listeners.count > 1 ? EventListeners(listeners) : listeners.first
+  }
+
   /// Stops the program if something is out of order; for tests.
   func checkInvariants() {
     idleness.checkInvariants()
-    externalTasks.checkInvariants()
-    requests.checkInvariants()
+    idleWaiters.checkInvariants()
     scope?.pace.checkInvariants()
     scope?.virtualClock.sleeps.checkInvariants()
+  }
+}
+
+/// An event in a test. Tasks are named by their numbers; 0 stands for no task.
+enum SchedulerEvent: Hashable, Sendable {
+  /// A task was seen for the first time.
+  case taskCreated(UInt64, by: UInt64)
+  /// A job has become ready; `by` is the task that the thread ran.
+  case jobEnqueued(task: UInt64, by: UInt64, ExecutorKind)
+  /// A job is about to run.
+  case jobBegan(task: UInt64, ExecutorKind)
+  /// The job that began last has ended.
+  case jobEnded(task: UInt64)
+  /// A task has begun to sleep. The deadline is `nil` if the clock has durations of its own.
+  case sleepRegistered(number: UInt64, task: UInt64, until: Duration?)
+  /// The deadline of a sleep has come, and its task is resumed.
+  case sleepWoken(number: UInt64, task: UInt64)
+  /// A sleep on a `TestClock` was cancelled.
+  case sleepCancelled(number: UInt64, task: UInt64)
+  /// Time has moved; it is `nil` if the clock has durations of its own.
+  case timeMoved(to: Duration?)
+  case taskBecameExternal(UInt64)
+  /// A task is not external any more.
+  case taskReturned(UInt64)
+}
+
+/// Receives the events of a scheduler and its clocks, in their order.
+///
+/// Its functions are called while the scheduler's lock is held, except where they say otherwise. So it
+/// runs no user code, and calls no function of the scheduler. Without a listener, an event
+/// costs a comparison with `nil`.
+protocol EventListener: AnyObject, Sendable {
+  func hear(_ event: SchedulerEvent)
+
+  /// Receives a task that was seen for the first time, and does not run yet.
+  func see(_ task: UnownedJob, _ id: UInt64)
+
+  /// Notes that the scheduler is freed, and no more events come. Called without a lock.
+  func isOver()
+
+  /// What it has to add to a failure of the test, if anything. Called without a lock.
+  var explanation: String? { get }
+}
+
+extension EventListener {
+  func see(_ task: UnownedJob, _ id: UInt64) {}
+
+  func isOver() {}
+
+  var explanation: String? { nil }
+}
+
+/// Several listeners in the place of one, notified in the order in which they were added.
+///
+/// It does not change, so it may be used without a lock.
+private final class EventListeners: EventListener {
+  let all: [any EventListener]
+
+  init(_ all: [any EventListener]) { self.all = all }
+
+  func hear(_ event: SchedulerEvent) {
+    for listener in all { listener.hear(event) }
+  }
+
+  func see(_ task: UnownedJob, _ id: UInt64) {
+    for listener in all { listener.see(task, id) }
+  }
+
+  func isOver() {
+    for listener in all { listener.isOver() }
+  }
+
+  var explanation: String? {
+    let explanations = all.compactMap(\.explanation)
+    return explanations.isEmpty ? nil : explanations.joined(separator: "\n")
   }
 }

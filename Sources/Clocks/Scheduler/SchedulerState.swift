@@ -2,41 +2,32 @@ import ClocksSupport
 
 /// All that a scheduler knows; it decides what comes next.
 ///
-/// It starts no thread, runs no job, resumes nothing and takes no lock: `Scheduler` guards it and does
-/// what it decides. It is never copied, a part of it neither: there is one of each, and a debug build
-/// would make a copy whenever something is asked of it. Timelines, scopes and those who wait are objects
-/// that belong to it, and the same lock guards them.
+/// It starts no thread, runs no job, resumes no task and takes no lock: `Scheduler` guards it and
+/// performs its decisions. Virtual clocks, scopes and waiters are objects that belong to it, and the
+/// same lock guards them. It is never copied, nor are its parts: a debug build would otherwise copy one
+/// for each question.
 struct SchedulerState: ~Copyable {
-  /// What keeps the test from being idle.
   var idleness = Idleness()
-  /// The tasks that keep it from being so elsewhere.
-  var externalTasks = ExternalTasks()
   /// The tasks that are not over.
   var liveTasks = LiveTasks()
-  /// The work that does so on queues.
-  var work = OutstandingDispatchWork()
-  /// Those who wait for the test to be idle.
-  var requests = IdleWaiters()
-  /// Notices that the test never comes to rest.
+  /// The tasks that wait for the test to be idle.
+  var idleWaiters = IdleWaiters()
   var runaway = RunawayGuard()
   /// What the watchdog asks.
   var activity = ProgressTracker()
   /// The tasks that tell whether the test is over.
   var testLifetime = TestLifetime()
-  /// The sleeps on clocks that nobody has injected.
+  /// The sleeps on clocks that were not injected, in real time.
   var realSleeps = RealSleeps()
-  /// The times of the test's clocks, but for that of a scope.
+  /// The virtual clocks of the test, apart from that of a scope.
   var clocks = ClockRegistry()
   /// What a scope adds; `nil` unless the test's time is virtual throughout.
   let scope: ScopeState?
-  /// The tasks whose jobs do not run any more: they never came to rest although their scope has ended
-  /// and they were cancelled. They stay suspended for good.
-  var dropped: Set<UInt64> = []
   /// Whether no job runs any more: the scope was left although its body has not ended.
   var isAbandoned = false
-  /// What comes first where that is open.
+  /// What comes first where the semantics of time leave it open.
   var order = Order()
-  /// Is told what happens; `nil` nearly always. Set by `add` and `remove`.
+  /// Is notified of events; `nil` nearly always. Set by `add` and `remove`.
   var listener: (any EventListener)?
 
   init(scope: Scope? = nil) {
@@ -49,15 +40,15 @@ struct SchedulerState: ~Copyable {
   /// Decides what the scheduler's thread does next.
   ///
   /// - Parameters:
-  ///   - lane: Where the thread is.
-  ///   - mayStay: Whether it may go on, or is to let others have their turn first.
+  ///   - executor: Where the thread is.
+  ///   - mayStay: Whether the thread may go on; else it lets other tests have their turn first.
   ///   - number: The thread's number.
-  ///   - runsWoken: Whether a task that is woken is to run at once, if nothing can come before it and
-  ///     nobody is told of what happens; then its job counts as begun.
+  ///   - runsWoken: Whether a task that is woken may run immediately, if no other job can come first and
+  ///     events are not observed; then its job counts as begun.
   mutating func next(
     on executor: ExecutorKind, mayStay: Bool, thread number: Int = 0, runsWoken: Bool = false
   ) -> Action {
-    // The thread was given up while it ran a job.
+    // The thread was abandoned while it ran a job.
     guard number == idleness.threadNumber else { return .rest(nil) }
     // The thread that asks runs no job now, so it does not count.
     idleness.thread = .none
@@ -66,10 +57,10 @@ struct SchedulerState: ~Copyable {
     switch action {
     case .rest: break
     case .move: idleness.thread = .requested
-    case .look: idleness.thread = .acting
+    case .verify: idleness.thread = .acting
     default:
       idleness.thread = .acting
-      externalTasks.somethingHappens()
+      idleness.externalTasks.mayHaveChanged()
     }
     return action
   }
@@ -78,11 +69,11 @@ struct SchedulerState: ~Copyable {
   private mutating func decide(on executor: ExecutorKind, mayStay: Bool, runsWoken: Bool) -> Action
   {
     guard idleness.mayStartJob else { return .rest(nil) }
-    if let begun = takeBegunSleeps() { return .inspect(begun) }
+    if let released = endCancelledSleeps() { return .release(released) }
     if !idleness.ready.isEmpty { return startJob(on: executor, mayStay: mayStay) }
-    guard idleness.isIdle else { return .rest(nil) }
-    if externalTasks.mustLook, turn != nil || scope != nil { return .look }
-    runaway.isAtRest()
+    guard idleness.isQuiet else { return .rest(nil) }
+    if idleness.externalTasks.mustVerify { return .verify }
+    runaway.testIsIdle()
     switch turn {
     case .cancellation: return .cancel(scope!.body.takeToCancel())
     case .waiter(let waiter): return serve(waiter, runsWoken: mayStay && runsWoken)
@@ -91,12 +82,35 @@ struct SchedulerState: ~Copyable {
     }
   }
 
+  /// Asks for a thread if one is needed and there is none. Returns where it should be.
+  @inline(__always)
+  mutating func claimThread() -> ExecutorKind? {
+    guard idleness.mayStartJob else { return nil }
+    return claimNeededThread()
+  }
+
+  @inline(never)
+  private mutating func claimNeededThread() -> ExecutorKind? {
+    guard !idleness.ready.isEmpty || (idleness.isQuiet && canAct) else { return nil }
+    idleness.thread = .requested
+    return idleness.ready.isEmpty ? .pool : idleness.ready[0].executor
+  }
+
+  /// Whether a thread has something to do in a test that is quiet.
+  private var canAct: Bool {
+    idleness.externalTasks.mustVerify || turn != nil || scope?.isDeadlocked == true
+      || scope?.mustSetAlarm == true
+  }
+
   // MARK: - Ready jobs
 
+  /// Ends the sleeps of tasks that were cancelled before they were suspended. Returns those tasks.
   @inline(__always)
-  private mutating func takeBegunSleeps() -> [BegunSleep]? {
+  private mutating func endCancelledSleeps() -> [RetainedTask]? {
     guard let scope, scope.runtimeSleeps.haveBegun else { return nil }
-    return scope.runtimeSleeps.takeBegun()
+    let ended = scope.runtimeSleeps.endCancelled(on: scope.virtualClock)
+    for job in ended.jobs { makeReady(job) }
+    return ended.tasks.isEmpty ? nil : ended.tasks
   }
 
   /// Starts a ready job; or wakes a sleep that is due, if a chooser wants that first.
@@ -110,7 +124,7 @@ struct SchedulerState: ~Copyable {
   @inline(never)
   private mutating func startChosen(on executor: ExecutorKind, mayStay: Bool) -> Action {
     let due = dueSleeps()
-    // Nothing is to be decided, which is the usual thing.
+    // Nearly always there is no choice.
     if idleness.ready.count == 1, due.count == 0 {
       return startJob(at: 0, on: executor, mayStay: mayStay)
     }
@@ -141,12 +155,6 @@ struct SchedulerState: ~Copyable {
     return start(job)
   }
 
-  /// Where the next job wants to run.
-  @inline(__always)
-  private var nextExecutor: ExecutorKind {
-    idleness.ready.isEmpty ? .pool : idleness.ready[0].executor
-  }
-
   @inline(__always)
   private mutating func start(_ job: ReadyJob) -> Action {
     activity.jobBegins(of: job.taskID)
@@ -162,11 +170,9 @@ struct SchedulerState: ~Copyable {
 
   // MARK: - When the test is idle
 
-  /// Whose turn it is when the test is idle.
   private enum Turn {
     /// Tasks of a scope are to be cancelled.
     case cancellation
-    /// Somebody has waited for it.
     case waiter(IdleWaiter)
     /// Time jumps to the next deadline.
     case jump
@@ -175,49 +181,27 @@ struct SchedulerState: ~Copyable {
   /// Whose turn it is when the test is idle; `nil` if there is nothing to do. In this order:
   ///
   /// 1. tasks of a scope that are to be cancelled;
-  /// 2. those who wait, in the order of `IdleWaiters.first`;
+  /// 2. the waiters, in the order of `IdleWaiters.first`;
   /// 3. if time may jump in a scope: the first observer, and else the earliest sleep.
   @inline(__always)
   private var turn: Turn? {
     if let scope, scope.body.toCancel.count > 0 { return .cancellation }
-    if let waiter = requests.first(scopeMovesTime: scope?.movesTime ?? false) {
+    if let waiter = idleWaiters.first(scopeMovesTime: scope?.movesTime ?? false) {
       return .waiter(waiter)
     }
     guard let scope, scope.mayJump else { return nil }
-    if requests.observers.count > 0 { return .waiter(requests.observers[0]) }
+    if idleWaiters.observers.count > 0 { return .waiter(idleWaiters.observers[0]) }
     return scope.virtualClock.hasSleeps ? .jump : nil
   }
 
-  /// Notes that a thread is asked for, if one is needed and there is none, and returns where it should
-  /// be.
-  @inline(__always)
-  mutating func claimThread() -> ExecutorKind? {
-    guard idleness.mayStartJob else { return nil }
-    return claimNeededThread()
-  }
-
-  @inline(never)
-  private mutating func claimNeededThread() -> ExecutorKind? {
-    guard
-      !idleness.ready.isEmpty
-        || (idleness.isIdle
-          && (turn != nil || scope?.isDeadlocked == true || scope?.mustSetAlarm == true))
-    else { return nil }
-    idleness.thread = .requested
-    return nextExecutor
-  }
-
-  /// Does the next thing for somebody whose turn it is.
+  /// Wakes the next sleep for a waiter whose turn it is, or ends its wait.
   @inline(__always)
   private mutating func serve(_ waiter: IdleWaiter, runsWoken: Bool) -> Action {
     if waiter.kind == .advance, let reason = runaway.tooManyWakes { return end(waiter, reason) }
-    let before = listener == nil ? nil : waiter.trace.now
+    let before = isObserved ? waiter.trace.now : nil
     let sleeper = waiter.takeSleeper(
       order, nanosecondsWithoutThread: activity.nanosecondsWithoutThread)
-    if listener != nil { noteTime(since: before, waiter.trace, hasWoken: sleeper != nil) }
-    if let chooser = order.chooser, sleeper != nil, let woken = waiter.trace.removed {
-      chooser.sleepWakes(woken.number, of: woken.task)
-    }
+    if isObserved { noteTime(since: before, waiter.trace, hasWoken: sleeper != nil) }
     guard let sleeper else { return end(waiter) }
     if runsWoken, case .continuation(let continuation, true) = sleeper, mayRunWoken {
       return wakeAndRun(continuation)
@@ -230,23 +214,18 @@ struct SchedulerState: ~Copyable {
     if let reason = runaway.tooManyWakes, let action = abort(reason) { return action }
     if let task = scope!.taskToCancel() { return .cancel([task]) }
     let virtualClock = scope!.virtualClock
-    let before = listener == nil ? nil : virtualClock.time
+    let before = isObserved ? virtualClock.time : nil
     guard let sleeper = virtualClock.popEarliest(dueBy: nil, order) else { return .rest(nil) }
     scope!.timeHasJumped()
-    if let chooser = order.chooser, let woken = virtualClock.sleeps.removed {
-      chooser.sleepWakes(woken.number, of: woken.task)
-    }
-    if listener != nil {
+    if isObserved {
       noteTime(since: before, (virtualClock.time, virtualClock.sleeps.removed), hasWoken: true)
     }
     return wake(sleeper)
   }
 
-  /// Whether the next job is that of the task that is woken now, and nobody is told of what happens.
+  /// Whether the task that is woken now has the next job, and events are not observed.
   @inline(__always)
-  private var mayRunWoken: Bool {
-    scope == nil && listener == nil && order.chooser == nil && runaway.limits.jobs > 0
-  }
+  private var mayRunWoken: Bool { scope == nil && !isObserved && runaway.limits.jobs > 0 }
 
   @inline(__always)
   private mutating func wakeAndRun(_ continuation: UnsafeContinuation<Void, any Error>) -> Action {
@@ -264,28 +243,28 @@ struct SchedulerState: ~Copyable {
     switch sleeper {
     case .continuation(let continuation, let isOwn): return .wake(continuation, isOwn: isOwn)
     case .job(let job):
-      externalTasks.isNotDelayed(job.taskID)
+      if job.taskID != 0 { scope?.runtimeSleeps.delayEnded(of: job.taskID) }
       return start(job)
-    case .work(let work):
-      _ = self.work.endDelay(work)
-      return .begin(work)
+    case .work(let callback):
+      _ = scope?.timedCallbacks.removeValue(forKey: ObjectIdentifier(callback))
+      return .begin(callback)
     }
   }
 
-  /// Ends somebody's wait, because it has what it waits for, or never will.
+  /// Ends a wait, because what it waits for has happened, or never will.
   mutating func end(_ waiter: IdleWaiter, _ reason: Runaway? = nil) -> Action {
     if let reason { waiter.abort(reason) }
-    requests.remove(waiter)
+    idleWaiters.remove(waiter)
     runaway.waitEnds()
     return waiter.end
   }
 
-  // MARK: - Choosing and observing
+  // MARK: - A chooser's sleeps
 
-  /// The sleeps that are due now, if whoever has the next turn moves time.
+  /// The sleeps that are due now on the virtual clock that the next turn moves.
   private func dueSleeps() -> ScratchBuffer<Candidate> {
-    // The usual thing, which is asked for each job.
-    if requests.isEmpty, let scope, !scope.virtualClock.isAnyDue { return ScratchBuffer() }
+    // Nearly always; it is asked for each job.
+    if idleWaiters.isEmpty, let scope, !scope.virtualClock.isAnyDue { return ScratchBuffer() }
     switch turn {
     case .waiter(let waiter): return waiter.dueSleeps()
     case .jump: return scope!.virtualClock.dueSleeps()
@@ -301,22 +280,41 @@ struct SchedulerState: ~Copyable {
     case .cancellation, nil: sleeper = nil
     }
     guard let sleeper else { return nil }
-    order.chooser?.sleepWakes(number, of: task)
-    note(.sleepWoken(number: number, task: task))
+    sleepWoke(number, of: task)
     return wake(sleeper)
   }
 
-  @inline(__always)
-  func note(_ event: SchedulerEvent) { listener?.hear(event) }
+  // MARK: - When the test cannot go on
 
+  /// Aborts the wait that would be served next, because the test never becomes idle. Returns `nil` if
+  /// there is none.
   @inline(never)
-  private func noteTime(
-    since before: Duration?,
-    _ trace: (now: Duration?, removed: (number: UInt64, task: UInt64)?), hasWoken: Bool
-  ) {
-    if trace.now != before { note(.timeMoved(to: trace.now)) }
-    if hasWoken, let removed = trace.removed {
-      note(.sleepWoken(number: removed.number, task: removed.task))
+  private mutating func abort(_ reason: Runaway, because culprit: ReadyJob? = nil) -> Action? {
+    runaway.testIsIdle()
+    runaway.waitEnds()
+    let next = idleWaiters.first(scopeMovesTime: scope?.movesTime ?? false)
+    if let waiter = next ?? idleWaiters.observers.first {
+      waiter.culprit = culprit?.task
+      return end(waiter, reason)
     }
+    guard let scope else { return nil }
+    if let problem = scope.body.abort(.runaway(reason), culprit: culprit?.task) {
+      return .report(problem)
+    }
+    return scope.body.toCancel.isEmpty ? nil : .cancel(scope.body.takeToCancel())
+  }
+
+  /// Cancels the body of an explored scope that is deadlocked; if that did not help, reports it.
+  @inline(never)
+  private mutating func endDeadlock() -> Action {
+    guard let scope else { return .rest(nil) }
+    let problem = scope.body.abort(.deadlock(pending: scope.virtualClock.pendingLines))
+    return problem.map(Action.report) ?? .cancel(scope.body.takeToCancel())
+  }
+
+  private mutating func setAlarm() -> Action.Alarm? {
+    guard let scope else { return nil }
+    let isAwaited = scope.virtualClock.sleeps.count > 0 || !idleWaiters.observers.isEmpty
+    return scope.setAlarm(isAwaited: isAwaited)
   }
 }

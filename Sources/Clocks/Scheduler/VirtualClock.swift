@@ -147,7 +147,7 @@ final class SleepsWaiter: Sendable {
   nonisolated(unsafe) var number: UInt64 = 0
 
   /// Guards `state`.
-  private let lock = Lock()
+  private let lock = Lock(.leaf)
   nonisolated(unsafe) private var state = State.begun
 
   private enum State {
@@ -241,5 +241,27 @@ extension SleepQueue.Pending {
     let id = details.taskID
     let task = taskName.map { "task \"\($0)\" (#\(id))" } ?? "task #\(id)"
     return "\(task), on \(details.clock.rawValue)"
+  }
+}
+
+/// The virtual clocks of a test, apart from that of a scope.
+struct ClockRegistry {
+  /// Each virtual clock, with the number of clocks that there were before it.
+  private var virtualClocks: [ObjectIdentifier: (number: Int, virtualClock: any SleepSource)] = [:]
+  private var nextNumber = 0
+
+  mutating func add(_ virtualClock: any SleepSource) {
+    virtualClocks[ObjectIdentifier(virtualClock)] = (nextNumber, virtualClock)
+    nextNumber += 1
+  }
+
+  /// Removes a virtual clock, to be released without a lock.
+  mutating func remove(_ virtualClock: any SleepSource) -> (any SleepSource)? {
+    virtualClocks.removeValue(forKey: ObjectIdentifier(virtualClock))?.virtualClock
+  }
+
+  /// The virtual clocks in the order in which their clocks were made. O(n log n) with n clocks.
+  var all: [any SleepSource] {
+    virtualClocks.values.sorted { $0.number < $1.number }.map(\.virtualClock)
   }
 }

@@ -1,52 +1,87 @@
-/// The sleeps in a scope on the runtime's own clocks, which nobody injected.
+/// The tasks of a scope that sleep on the runtime's own clocks, or that an executor delays.
 ///
-/// The runtime hands us the job that is to wake a sleep, at its deadline; its protocol for sleeping
-/// executors does not say when a sleep is cancelled. So a cancelled one is found out here.
+/// The runtime provides the job that wakes a sleep at its deadline. Its protocol for sleeping executors
+/// does not report that a sleep was cancelled. So cancelled sleeps are found here.
 struct RuntimeSleeps: ~Copyable {
   typealias Token = SleepQueue<Duration>.Token
 
-  /// The sleep of each task that sleeps. It may name one that has ended: to cancel that does nothing,
-  /// for the number of a sleep is never used again.
-  private var sleeps = TaskTable<SleepOfTask>()
-  /// The delay of each task that somebody's executor has run later. The same is true.
-  private var delays: [UInt64: Token] = [:]
+  private struct Entry: TaskTableEntry {
+    enum State {
+      case none
+      /// The task sleeps. The token may be that of a sleep that has ended: to cancel that has no effect,
+      /// because the number of a sleep is never used again.
+      case sleeping(Token)
+      /// The task is ready, and its executor has handed its job over, to run it later.
+      case delayed(Token)
+      /// The task was cancelled before it was suspended, so that it goes on without becoming ready. The
+      /// runtime's job for its sleep is still to be run.
+      case cancelledEarly(ReadyJob)
+    }
+
+    static var none: Self { Self(state: .none) }
+    var state: State
+
+    var isNone: Bool {
+      if case .none = state { true } else { false }
+    }
+  }
+
+  private var entries = TaskTable<Entry>()
   /// The sleeps that began in the job that runs, or has just ended.
-  private var begun: [BegunSleep] = []
-  /// The job of each sleep that was over before its task was suspended, by task.
-  private var ended: [UInt64: ReadyJob] = [:]
+  private var begun: [(task: RetainedTask, sleep: Token)] = []
+  /// The tasks that were cancelled early.
+  private var cancelledEarly: [UInt64] = []
 
-  private struct SleepOfTask: TaskTableEntry {
-    static var none: Self { Self(token: nil) }
-    var token: Token?
-    var isNone: Bool { token == nil }
+  /// Notes that a task begins to sleep. Returns the job of its sleep before, if that is still to be run.
+  mutating func begin(_ sleep: Token, of task: RetainedTask) -> ReadyJob? {
+    begun.append((task, sleep))
+    return replace(task.id, by: .sleeping(sleep))
   }
 
-  /// Notes a sleep that has just begun.
-  mutating func begin(_ sleep: Token, of task: RetainedTask) {
-    sleeps.set(task.id, to: SleepOfTask(token: sleep))
-    begun.append(BegunSleep(task: task, sleep: sleep))
+  /// Notes that the executor of a task runs it later. Returns the job of its sleep before, if that is
+  /// still to be run.
+  mutating func beginDelay(_ delay: Token, of task: UInt64) -> ReadyJob? {
+    replace(task, by: .delayed(delay))
   }
 
-  /// Notes that a task runs later.
-  mutating func beginDelay(_ delay: Token, of task: UInt64) { delays[task] = delay }
+  private mutating func replace(_ task: UInt64, by state: Entry.State) -> ReadyJob? {
+    let old = entries[task].state
+    entries.set(task, to: Entry(state: state))
+    guard case .cancelledEarly(let job) = old else { return nil }
+    cancelledEarly.removeAll { $0 == task }
+    return job
+  }
+
+  /// Whether the executor of a task runs it later.
+  func isDelayed(_ task: UInt64) -> Bool {
+    if case .delayed = entries[task].state { true } else { false }
+  }
 
   /// Whether sleeps have begun in the job that has just ended.
+  @inline(__always)
   var haveBegun: Bool { begun.count > 0 }
 
-  /// Takes out the sleeps that began in the job that has just ended.
-  mutating func takeBegun() -> [BegunSleep] {
-    defer { begun = [] }
-    return begun
-  }
-
-  /// Ends a sleep whose task was cancelled before the job had ended that began it.
+  /// Ends the sleeps whose tasks were cancelled before the job had ended that began them.
   ///
-  /// If another thread cancels a task after its sleep has begun and before the task is suspended,
-  /// the task goes on at once, and never becomes ready. So when the job has ended, the task may have
-  /// gone on, or be resumed any moment: it does not sleep any more, but the runtime's job must wait,
-  /// or it might end the sleep without an error.
-  mutating func endCancelled(_ sleep: BegunSleep, on virtualClock: VirtualClock<Duration>) {
-    if case .job(let job) = virtualClock.sleeps.cancel(sleep.sleep) { ended[sleep.task.id] = job }
+  /// Thread A: the task's job begins a sleep. Thread B: cancels the task before it is suspended. Then
+  /// the task goes on immediately and never becomes ready; when the job has ended, it may have gone on,
+  /// or be resumed any moment. It does not sleep any more, but the runtime's job has to wait, or it
+  /// might end the sleep without an error.
+  ///
+  /// - Returns: The cancelled tasks, to be released without a lock; and jobs of their sleeps before, to
+  ///   be run. The other tasks sleep, so they are not over.
+  mutating func endCancelled(
+    on virtualClock: VirtualClock<Duration>
+  ) -> (tasks: [RetainedTask], jobs: [ReadyJob]) {
+    var ended: (tasks: [RetainedTask], jobs: [ReadyJob]) = ([], [])
+    while let (task, sleep) = begun.popLast() {
+      guard task.isCancelled else { continue }
+      ended.tasks.append(task)
+      guard case .job(let job) = virtualClock.sleeps.cancel(sleep) else { continue }
+      if let job = replace(task.id, by: .cancelledEarly(job)) { ended.jobs.append(job) }
+      cancelledEarly.append(task.id)
+    }
+    return ended
   }
 
   /// The job of the sleep of a task that has become ready, if it slept.
@@ -55,28 +90,38 @@ struct RuntimeSleeps: ~Copyable {
   /// the sleep's job at the deadline, where it has nothing left to do; it is run now instead.
   mutating func taskBecameReady(_ id: UInt64, on virtualClock: VirtualClock<Duration>) -> ReadyJob?
   {
-    if !ended.isEmpty, let job = ended.removeValue(forKey: id) { return job }
-    guard
-      let sleep = sleeps.remove(id).token,
-      case .job(let job) = virtualClock.sleeps.cancel(sleep)
-    else { return nil }
-    return job
+    switch entries.remove(id).state {
+    case .none, .delayed:
+      return nil
+    case .cancelledEarly(let job):
+      cancelledEarly.removeAll { $0 == id }
+      return job
+    case .sleeping(let sleep):
+      guard case .job(let job) = virtualClock.sleeps.cancel(sleep) else { return nil }
+      return job
+    }
   }
 
-  /// The job of a task that somebody's executor delays, to be run now: the task's cancellation alone
-  /// does not make it ready.
+  /// Notes that the delay of a task is over.
+  mutating func delayEnded(of task: UInt64) {
+    if isDelayed(task) { entries.remove(task) }
+  }
+
+  /// The job of a task that an executor delays, to be run now: the task's cancellation does not make it
+  /// ready.
   mutating func endDelay(of task: UInt64, on virtualClock: VirtualClock<Duration>) -> ReadyJob? {
-    guard
-      let delay = delays.removeValue(forKey: task),
-      case .job(let job) = virtualClock.sleeps.cancel(delay)
-    else { return nil }
+    guard case .delayed(let delay) = entries[task].state else { return nil }
+    entries.remove(task)
+    guard case .job(let job) = virtualClock.sleeps.cancel(delay) else { return nil }
     return job
   }
 
-  /// Takes out the jobs of sleeps whose tasks were cancelled and have not become ready: they have
+  /// Takes out the jobs of sleeps whose tasks were cancelled early and have not become ready: they have
   /// gone on.
-  mutating func takeEnded() -> [ReadyJob] {
-    defer { ended = [:] }
-    return Array(ended.values)
+  mutating func takeCancelledEarly() -> [ReadyJob] {
+    defer { cancelledEarly = [] }
+    return cancelledEarly.compactMap {
+      if case .cancelledEarly(let job) = entries.remove($0).state { job } else { nil }
+    }
   }
 }

@@ -1,26 +1,26 @@
 import ClocksSupport
 
-/// What a scheduler does only if it is that of a scope.
+/// The functions of a scope's scheduler.
 extension Scheduler {
   // MARK: - The scope's life
 
-  /// The scope begins; the current task runs its body, and each job of it starts the counting of
-  /// wakes anew.
+  /// Begins the scope, whose body the current task runs. Each job of the task restarts the counting of
+  /// wakes.
   func beginScope() {
-    let task = UnownedTask.current?.handle
+    guard let task = UnownedTask.current?.handle else { return }
     change { state in
       state.scope?.body.begin(task)
-      state.runaway.rootTask = task?.id ?? 0
+      state.runaway.rootTask = task.id
     }
   }
 
-  /// The body has returned: time does not jump any more. Returns what went wrong.
+  /// Notes that the body has returned: time does not jump any more. Returns what went wrong.
   func endScope() -> ScopeProblem? {
     let end = change { $0.scope?.body.end() }
     return end?.problem
   }
 
-  /// Waits until a report that is under way has been made.
+  /// Waits until a report that is due was made.
   nonisolated(nonsending) func waitForReport() async {
     if change({ $0.scope?.body.isDone() ?? true }) { return }
     await withUnsafeContinuation { waiter in
@@ -28,8 +28,8 @@ extension Scheduler {
     }
   }
 
-  /// Reports what went wrong while the body still runs, although it was cancelled; and cancels all tasks
-  /// that are known, so that what it awaits may end.
+  /// Reports what went wrong while the body still runs, although it was cancelled. Then cancels all
+  /// known tasks, so that the body's wait may end.
   func reportOverdue(_ problem: ScopeProblem) {
     if let isLeft = scope?.isLeft {
       change { $0.isAbandoned = true }
@@ -38,7 +38,7 @@ extension Scheduler {
     report.runInTest { [self] in
       report.record(describe(problem, isOverdue: true))
     }
-    change { $0.scope?.body.tell() }?.resume()
+    change { $0.scope?.body.deliverReport() }?.resume()
     cancelSleepingTasks()
     for task in tasks { task.cancel() }
   }
@@ -52,15 +52,13 @@ extension Scheduler {
     if let problem { reportOverdue(problem) }
   }
 
-  /// The scope has ended, and so have its tasks, as far as they could. What is left lives on in real
-  /// time: tasks sleep on the runtime's clocks as they do elsewhere.
+  /// Ends the scope. The tasks that are left sleep in real time.
   func closeScope() {
     isVirtual = false
     change { $0.scope?.end() }
   }
 
-  /// Remembers where the scope's tasks are, if something has gone wrong: before they are cancelled
-  /// because of it.
+  /// Inspects the scope's tasks if something has gone wrong, before they are cancelled because of it.
   func noteProblem() {
     let isNeeded = change { state in
       state.scope.map { $0.body.beginDump(at: $0.virtualClock.now) } ?? false
@@ -70,9 +68,9 @@ extension Scheduler {
     change { $0.scope?.noteProblem(dump) }
   }
 
-  /// A report for the test's author.
+  /// The report of a problem.
   ///
-  /// - Parameter isOverdue: Whether the operation was cancelled, and is not over yet.
+  /// - Parameter isOverdue: Whether the body was cancelled, and has not returned.
   func describe(_ problem: ScopeProblem, isOverdue: Bool = false) -> String {
     let (now, dump) = change {
       ($0.scope?.body.problemTime ?? $0.scope?.virtualClock.now ?? .zero, $0.scope?.body.dump)
@@ -83,7 +81,7 @@ extension Scheduler {
 
   /// Keeps time from jumping, until `endHold`.
   ///
-  /// - Parameter isUnlimited: Whether nobody else sees to it that it comes to an end.
+  /// - Parameter isUnlimited: Whether no deadline ends the operation that holds time.
   func beginHold(isUnlimited: Bool = false) {
     change { state in
       state.scope?.pace.holds += 1
@@ -103,8 +101,7 @@ extension Scheduler {
 
   // MARK: - The runtime's clocks
 
-  /// Takes over a sleep of the current task on a clock of the runtime's; or a task on its way to run,
-  /// which an executor of somebody's delays.
+  /// Takes over a sleep of the current task on a clock of the runtime; or a task that an executor delays.
   func sleepVirtually(_ delayed: DelayedJob) {
     guard let scope else { return }
     let job = ReadyJob(
@@ -114,13 +111,11 @@ extension Scheduler {
     // If the job is the task itself, an executor delays it; else the job is to wake the task.
     let isDelay = job.taskID == taskID
     let handle = isDelay ? nil : task.handle
-    let details = SleepQueue<Duration>.Details(
-      registered: .zero, task: task, taskID: taskID, clock: delayed.clock, tolerance: nil)
     let name = taskID == UnownedTask.currentID ? UnownedTask.currentName : nil
     if ThreadContext.current?.pointee.owner == nil {
       waitForCurrentJobAndTask()
     } else if ThreadContext.current?.pointee.owner !== self {
-      // In the queue of an actor that is at work for another test.
+      // In the drain of an actor that works for another test.
       taskMayRunExternally(delayed.task)
     }
     let (fulfilled, news): ([SleepsWaiter], SleepNews<Duration>?) = change { state in
@@ -130,22 +125,16 @@ extension Scheduler {
         state.jobIsReady(job, isFromOutside: false)
         return ([], nil)
       }
-      var details = details
-      details.registered = virtualClock.now
+      let details = SleepQueue<Duration>.Details(
+        registered: virtualClock.now, task: task, taskID: taskID, clock: delayed.clock,
+        tolerance: nil)
       let sleep = virtualClock.sleeps.add(
         .job(job), until: deadline, name: name, details: details)
-      if let handle {
-        state.scope?.runtimeSleeps.begin(sleep, of: handle)
-      } else {
-        state.scope?.runtimeSleeps.beginDelay(sleep, of: taskID)
-        state.externalTasks.isDelayed(taskID)
-      }
-      state.order.chooser?.sleepBegins(sleep.number, of: taskID)
-      if state.listener != nil {
-        state.note(.sleepRegistered(number: sleep.number, task: taskID, until: deadline))
-      }
+      if let over = state.beginRuntimeSleep(sleep, of: taskID, handle) { state.makeReady(over) }
+      if state.isObserved { state.sleepBegan(sleep.number, of: taskID, until: deadline) }
+      guard virtualClock.isAwaited else { return ([], nil) }
       let news =
-        virtualClock.listeners.isEmpty || isDelay
+        isDelay
         ? nil
         : SleepNews(
           sleep: .init(deadline: deadline, number: sleep.number, taskName: name, details: details),
@@ -156,15 +145,14 @@ extension Scheduler {
     for waiter in fulfilled { waiter.succeed() }
   }
 
-  /// What the system's clocks read for the scope's tasks at this moment; `nil` if that is what they
-  /// read for all.
+  /// What the system's clocks read for the scope's tasks at this moment; `nil` if that is the real time.
   var systemClocks: SystemClocks? {
     guard let scope, isVirtual else { return nil }
     let (now, dateOffset) = change { (scope.virtualClock.now, $0.scope?.dateOffset ?? .zero) }
     return scope.start.advanced(by: now, andDateBy: dateOffset)
   }
 
-  /// What a clock of the system reads for the scope's tasks; `nil` if that is what it reads for all.
+  /// Returns what a clock of the system reads for the scope's tasks; `nil` if that is the real time.
   func virtualReading(of clock: clockid_t, isDate: Bool) -> timespec? {
     guard let scope, isVirtual, !isDate || scope.options.freezesDate else { return nil }
     let (now, dateOffset) = change { (scope.virtualClock.now, $0.scope?.dateOffset ?? .zero) }
@@ -187,7 +175,7 @@ extension Scheduler {
     }
   }
 
-  // MARK: - Left-over sleeps
+  // MARK: - Leftover sleeps
 
   /// The sleeps that are pending, in the order in which they would wake.
   var pendingSleeps: [SleepQueue<Duration>.Pending] {
@@ -198,7 +186,7 @@ extension Scheduler {
   /// Cancels every task that sleeps.
   func cancelSleepingTasks() {
     guard let virtualClock = scope?.virtualClock else { return }
-    // A task that sleeps is not over while the lock is held: then it is kept.
+    // A task that sleeps is not over while the lock is held, so it can be retained.
     let tasks = change { _ in virtualClock.sleeps.pending.compactMap(\.details.task?.handle) }
     for task in tasks {
       task.cancel()
@@ -206,7 +194,6 @@ extension Scheduler {
         guard let job = state.scope?.runtimeSleeps.endDelay(of: task.id, on: virtualClock) else {
           return
         }
-        state.externalTasks.isNotDelayed(task.id)
         state.jobIsReady(job, isFromOutside: false)
       }
     }
@@ -215,22 +202,65 @@ extension Scheduler {
   /// Runs the jobs of sleeps whose tasks were cancelled before they were suspended, and have gone on.
   func runEndedSleeps() {
     change { state in
-      for job in state.scope?.runtimeSleeps.takeEnded() ?? [] {
+      for job in state.scope?.runtimeSleeps.takeCancelledEarly() ?? [] {
         state.jobIsReady(job, isFromOutside: false)
       }
     }
   }
 
-  // MARK: - Acting
+  // MARK: - Timed callbacks
 
-  /// Ends the sleeps whose tasks were cancelled before they were suspended.
-  func inspect(_ sleeps: [BegunSleep]) {
-    let cancelled = sleeps.filter(\.task.isCancelled)
-    guard !cancelled.isEmpty, let virtualClock = scope?.virtualClock else { return }
-    change { state in
-      for sleep in cancelled { state.scope?.runtimeSleeps.endCancelled(sleep, on: virtualClock) }
+  /// Begins a callback when the scope's time has moved so far; returns whether it will.
+  ///
+  /// Not while `holding` keeps time from moving without limit: its operation may wait for the callback.
+  func begin(_ callback: TimedCallback, after delay: Duration) -> Bool {
+    guard let scope else { return false }
+    let fulfilled: [SleepsWaiter]? = change { state in
+      guard state.scope?.pace.unlimitedHolds == 0 else { return nil }
+      let virtualClock = scope.virtualClock
+      let deadline = saturatingSum(virtualClock.now, delay)
+      let details = SleepQueue<Duration>.Details(
+        registered: virtualClock.now, task: nil, clock: .dispatch, tolerance: nil)
+      let sleep = virtualClock.sleeps.add(
+        .work(callback), until: deadline, name: callback.name, details: details)
+      state.scope?.timedCallbacks[ObjectIdentifier(callback)] = sleep
+      return virtualClock.takeFulfilledWaiters()
+    }
+    guard let fulfilled else { return false }
+    if !fulfilled.isEmpty {
+      // The caller may hold a lock.
+      RuntimeHooks.startThread(on: .pool) {
+        for waiter in fulfilled { waiter.succeed() }
+      }
+    }
+    return true
+  }
+
+  /// Removes a callback, if it has not begun.
+  func takeOut(_ callback: TimedCallback) {
+    // The callback is released without the lock.
+    _ = change { state in
+      state.scope?.timedCallbacks.removeValue(forKey: ObjectIdentifier(callback))
+        .flatMap { scope?.virtualClock.sleeps.cancel($0) }
     }
   }
+
+  /// Lets all timed callbacks begin in real time.
+  func handBackDelayedWork() {
+    guard let virtualClock = scope?.virtualClock else { return }
+    let callbacks: [(callback: TimedCallback, delay: Duration)] = change { state in
+      let deadlines = Dictionary(
+        virtualClock.sleeps.pending.map { ($0.number, $0.deadline) }, uniquingKeysWith: { $1 })
+      defer { state.scope?.timedCallbacks = [:] }
+      return (state.scope?.timedCallbacks ?? [:]).values.compactMap { token in
+        guard case .work(let callback) = virtualClock.sleeps.cancel(token) else { return nil }
+        return (callback, (deadlines[token.number] ?? virtualClock.now) - virtualClock.now)
+      }
+    }
+    for (callback, delay) in callbacks { callback.handBack(delay) }
+  }
+
+  // MARK: - Alarms
 
   func setAlarm(_ alarm: Action.Alarm) {
     scope?.alarmClock.set(alarm.number, in: alarm.duration)
@@ -243,5 +273,17 @@ extension Scheduler {
     case .again(let alarm): setAlarm(alarm)
     case .report(let problem): reportOverdue(problem)
     }
+  }
+}
+
+extension SchedulerState {
+  /// Notes that a task sleeps, if `handle` is given; else that an executor delays it. Returns the job
+  /// of its sleep before, if that is still to be run.
+  fileprivate mutating func beginRuntimeSleep(
+    _ sleep: SleepQueue<Duration>.Token, of task: UInt64, _ handle: RetainedTask?
+  ) -> ReadyJob? {
+    if let handle { return scope?.runtimeSleeps.begin(sleep, of: handle) }
+    idleness.externalTasks.mayHaveChanged()
+    return scope?.runtimeSleeps.beginDelay(sleep, of: task)
   }
 }

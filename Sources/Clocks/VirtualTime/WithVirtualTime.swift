@@ -196,7 +196,7 @@ extension VirtualTime {
           neverIdles.cancel()
         } else {
           record(LeftoverFailure.ignoresCancellation(neverIdles.id))
-          scheduler.change { _ = $0.dropped.insert(neverIdles.id) }
+          scheduler.change { $0.idleness.externalTasks.stop(neverIdles.id) }
         }
         continue
       }

@@ -50,7 +50,7 @@ import Testing
     #expect(state.listener === other)
   }
 
-  @Test func whoeverHasSomethingToAddIsHeard() {
+  @Test func theExplanationsOfAllListenersAreJoined() {
     let log = Log<String>()
     var state = SchedulerState()
     state.add(Listener("a", log))

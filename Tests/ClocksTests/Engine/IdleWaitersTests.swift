@@ -14,7 +14,7 @@ import Testing
       upTo: .seconds(9))
   }
 
-  @Test func whoeverWaitsIsSomebody() {
+  @Test func eachKindOfWaiterCounts() {
     let advance = Advance(virtualClock, isOwn: true, .instant, .zero)
     for waiter in [IdleWaiter(isOwn: true), advance] {
       var requests = IdleWaiters()

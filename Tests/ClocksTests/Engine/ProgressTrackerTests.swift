@@ -20,22 +20,26 @@ import Testing
       #expect(idleness.mayStartJob == false)
     }
     idleness.thread = .none
-    idleness.externallyStartedJobs = 1
+    idleness.externallyStartedJobsBegan(1)
     #expect(idleness.isIdle == false)
     #expect(idleness.mayStartJob == false)
-    idleness.externallyStartedJobs = 0
-    idleness.away = 1
+    idleness.externallyStartedJobEnded()
+    let block = idleness.dispatchedBlocks.begin(on: "queue")
     #expect(idleness.isIdle == false)
     #expect(idleness.mayStartJob == true)
+    idleness.dispatchedBlocks.end(block)
+    #expect(idleness.isIdle == true)
+    idleness.dispatchedBlocks.end(block)
+    #expect(idleness.isIdle == true)
   }
 
   @Test func aVisitorThatWasGivenUpLeavesOnce() {
     var idleness = Idleness()
-    idleness.externallyStartedJobs = 1
+    idleness.externallyStartedJobsBegan(1)
     idleness.abandonRunning()
     #expect(idleness.externallyStartedJobs == 0)
     #expect(idleness.threadNumber == 1)
-    idleness.externallyStartedJobs = 1
+    idleness.externallyStartedJobsBegan(1)
     idleness.externallyStartedJobEnded()
     #expect(idleness.externallyStartedJobs == 1)
     idleness.externallyStartedJobEnded()
@@ -52,7 +56,7 @@ import Testing
     }
     #expect(
       [look(&activity, true), look(&activity, true), look(&activity, true)] == [nil, 7, nil])
-    // Nobody waits any more, and then somebody does.
+    // No job waits any more, and then another one does.
     #expect(look(&activity, false) == nil)
     #expect([look(&activity, true), look(&activity, true)] == [nil, 7])
     activity.jobHasEnded()
@@ -64,7 +68,7 @@ import Testing
     var activity = ProgressTracker()
     var idleness = Idleness()
     #expect(activity.findBlockage(after: .zero, idleness, othersWait: true) == nil)
-    idleness.externallyStartedJobs = 1
+    idleness.externallyStartedJobsBegan(1)
     #expect(activity.findBlockage(after: .zero, idleness, othersWait: true) == nil)
     let found = activity.findBlockage(after: .zero, idleness, othersWait: true)
     #expect(found?.task == 0)
@@ -101,14 +105,14 @@ import Testing
     #expect((1...2).map { _ in guardian.jobBegins(of: 0) == nil } == [true, true])
     #expect(guardian.jobBegins(of: 0) == nil)
     guard case .jobs(2, task: 9)? = guardian.jobBegins(of: 9) else {
-      Issue.record("nobody is blamed")
+      Issue.record("no task is blamed")
       return
     }
     guard case .jobs(2, task: 0)? = guardian.jobBegins(of: 0) else {
       Issue.record("nameless jobs go on for ever")
       return
     }
-    guardian.isAtRest()
+    guardian.testIsIdle()
     #expect(guardian.jobBegins(of: 9) == nil)
   }
 
@@ -145,7 +149,7 @@ import Testing
     #expect(tasks.add(maker: over).isEmpty)
     #expect(tasks.isKnown)
     #expect(tasks.areOver)
-    // Whoever made the clocks is over: it is the test that goes on.
+    // The task that made the clocks is over: the test goes on in another one.
     #expect(tasks.add(user: me) == [over].compactMap(\.self))
     #expect(!tasks.areOver)
     #expect(tasks.add(user: other).isEmpty)

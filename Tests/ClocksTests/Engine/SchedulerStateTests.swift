@@ -43,7 +43,7 @@ import Testing
 
   @Test func nothingIsStartedBesideAVisitor() {
     var state = SchedulerState()
-    state.externallyStartedJobBegan()
+    state.externallyStartedJobsBegan()
     state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
     state.append(waiter())
     #expect(state.claimThread() == nil)
@@ -57,16 +57,16 @@ import Testing
     #expect(state.idleness.isIdle == true)
   }
 
-  @Test func readyJobsRunWhileATaskIsAwayButNobodyIsToldThatTheTestIsIdle() {
+  @Test func readyJobsRunWhileExternalWorkIsOutstandingButTheTestIsNotIdle() {
     var state = SchedulerState()
-    state.taskBecameExternal(7)
+    let block = state.dispatchedBlockBegan(on: "queue")
     state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
     state.append(waiter())
     #expect(state.claimThread() == .pool)
     #expect(state.steps() == ["run 1", "rest"])
     #expect(state.idleness.isIdle == false)
     #expect(state.claimThread() == nil)
-    state.taskReturned(7)
+    state.dispatchedBlockEnded(block)
     #expect(state.claimThread() == .pool)
     #expect(state.steps() == ["finish", "rest"])
   }
@@ -108,12 +108,12 @@ import Testing
     #expect(state.steps() == ["wake", "finish", "rest"])
   }
 
-  @Test func jobsWithoutEndMakeWhoeverWaitsGiveUp() {
+  @Test func jobsWithoutEndAbortTheWait() {
     var state = SchedulerState()
     state.runaway.limits = RunawayLimits(jobs: 3)
     let waiter = waiter()
     state.append(waiter)
-    // Whoever gives up keeps the task because of which, so there has to be one.
+    // The aborted wait retains the task because of which, so there has to be one.
     let task = Task {}
     let job = ReadyJob(job: unsafeBitCast(task, to: UnownedJob.self), taskID: 5, executor: .pool)
     for _ in 1...3 {
@@ -151,7 +151,7 @@ import Testing
     var state = SchedulerState()
     state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
     #expect(state.step() == "run 1")
-    state.externallyStartedJobBegan()
+    state.externallyStartedJobsBegan()
     state.jobIsReady(ReadyJob(of: 2), isFromOutside: false)
     #expect(state.claimThread() == nil)
     state.idleness.abandonRunning()
@@ -166,7 +166,7 @@ import Testing
     #expect(state.idleness.isIdle == true)
   }
 
-  @Test func jobsAreCountedAnewWhenSomebodyBeginsToWait() {
+  @Test func jobsAreCountedAnewWhenAWaitBegins() {
     var state = SchedulerState()
     state.runaway.limits = RunawayLimits(jobs: 3)
     let virtualClock = VirtualClock<Duration>(now: .zero)
@@ -191,16 +191,16 @@ import Testing
     }
   }
 
-  @Test func theJobsOfATaskThatWasDroppedDoNotRun() {
+  @Test func theJobsOfAStoppedTaskDoNotRun() {
     var state = SchedulerState()
-    state.dropped = [5]
+    state.idleness.externalTasks.stop(5)
     for task: UInt64 in [4, 5, 6] { state.jobIsReady(ReadyJob(of: task), isFromOutside: false) }
     #expect(state.steps() == ["run 4", "run 6", "rest"])
   }
 
   // MARK: - A scope
 
-  @Test func timeJumpsIfNobodyHoldsIt() {
+  @Test func timeJumpsIfItIsNotHeld() {
     let scope = Scope(ScopeOptions())
     var state = SchedulerState(scope: scope)
     state.beginBody()
@@ -289,7 +289,7 @@ import Testing
     var state = SchedulerState(scope: Scope(ScopeOptions()))
     state.beginBody()
     #expect(state.step() == "rest, alarm 1 in 5.0 seconds")
-    state.externallyStartedJobBegan()
+    state.externallyStartedJobsBegan()
     _ = state.alarmRings(1, isAnyBusy: false)
     #expect(state.scope?.body.toCancel.count == 0)
     state.externallyStartedJobEnded()
@@ -347,6 +347,39 @@ import Testing
     withExtendedLifetime(task) {}
   }
 
+  /// Without an alarm the body would wait for ever, and no failure would say so.
+  @Test func aScopeThatIsStuckWhenABlockHasRunSetsTheAlarm() {
+    var state = SchedulerState(scope: Scope(ScopeOptions()))
+    state.beginBody()
+    let block = state.dispatchedBlockBegan(on: "queue")
+    #expect(state.step() == "rest")
+    #expect(state.claimThread() == nil)
+    state.dispatchedBlockEnded(block)
+    #expect(state.claimThread() == .pool)
+    #expect(state.step() == "rest, alarm 1 in 5.0 seconds")
+    #expect(state.claimThread() == nil)
+  }
+
+  @Test func aTestIsIdleOnlyWhenItsTasksAreVerified() async {
+    let over = Task {}
+    await over.value
+    let task = UnownedTask(job: unsafeBitCast(over, to: UnownedJob.self)).handle
+    for scope in [nil, Scope(ScopeOptions())] {
+      var state = SchedulerState(scope: scope)
+      state.idleness.externalTasks.noteMayRunExternally(
+        task, mayHaveRun: false, hasAsyncLets: false)
+      #expect(state.idleness.isQuiet == true)
+      #expect(state.idleness.isIdle == false)
+      #expect(state.claimThread() == .pool)
+      #expect(state.step() == "verify")
+      _ = state.idleness.externalTasks.verify(for: Scheduler(origin: .here())) { _ in false }
+      #expect(state.step() == "rest")
+      #expect(state.idleness.isIdle == true)
+      #expect(state.claimThread() == nil)
+      state.checkInvariants()
+    }
+  }
+
   // MARK: - At random
 
   /// Whatever happens in whatever order: there is one thread at most, it rests only if there is
@@ -357,22 +390,23 @@ import Testing
     var state = SchedulerState()
     let virtualClock = VirtualClock<Duration>(now: .zero)
     var model = (ready: 0, externallyStartedJobs: 0, away: 0, waiters: 0, hasThread: false)
+    var blocks: [UInt64] = []
     for step in 0..<20_000 {
       switch UInt8.random(in: 0..<10, using: &random) {
       case 0, 1:
         state.jobIsReady(ReadyJob(of: UInt64(step)), isFromOutside: false)
         model.ready += 1
       case 2:
-        state.externallyStartedJobBegan()
+        state.externallyStartedJobsBegan()
         model.externallyStartedJobs += 1
       case 3 where model.externallyStartedJobs > 0:
         state.externallyStartedJobEnded()
         model.externallyStartedJobs -= 1
       case 4:
-        state.taskBecameExternal(1)
+        blocks.append(state.dispatchedBlockBegan(on: "queue"))
         model.away += 1
       case 5 where model.away > 0:
-        state.taskReturned(1)
+        state.dispatchedBlockEnded(blocks.removeFirst())
         model.away -= 1
       case 6:
         state.append(Bool.random(using: &random) ? waiter() : advance(virtualClock, to: .zero))
@@ -446,8 +480,8 @@ extension SchedulerState {
     case .begin(let work): "begin \(work.name)"
     case .cancel(let tasks): "cancel \(tasks.count)"
     case .report: "report"
-    case .look: "look"
-    case .inspect(let sleeps): "inspect \(sleeps.count)"
+    case .verify: "verify"
+    case .release(let tasks): "release \(tasks.count)"
     case .move(let executor): "move to \(executor)"
     case .rest(nil): "rest"
     case .rest(let alarm?): "rest, alarm \(alarm.number) in \(alarm.duration)"

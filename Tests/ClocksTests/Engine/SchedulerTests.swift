@@ -11,7 +11,7 @@ import Testing
   /// The scheduler on whose behalf the current job runs.
   private static var current: Scheduler? { Scheduler.ofThread }
 
-  /// Starts a task that is nobody's, because there is no clock yet. It says whether it still is when
+  /// Starts a task that is unowned, because there is no clock yet. It says whether it still is when
   /// the meeting has ended.
   private func stranger(waitingFor meeting: Meeting) async -> Task<Bool, Never> {
     let stranger = Task {
@@ -167,12 +167,12 @@ import Testing
   @Test func aScopeGoesOnWhenAStrangerLetsGo() async throws {
     let (scopes, giveScope) = AsyncStream<VirtualTime>.makeStream()
     let (holds, tell) = AsyncStream<Void>.makeStream()
-    // Started before there is a scope: nobody's.
+    // Started before there is a scope, so it is unowned.
     let stranger = Task {
       for await time in scopes {
         await time.holding {
           tell.yield()
-          // Until the body sleeps, and so nobody but this task can set the scope going.
+          // Until the body sleeps, and so only this task can make the scope go on.
           while time.clock.pendingSleeps.isEmpty { busy() }
         }
         return
@@ -191,7 +191,7 @@ import Testing
 
   private actor Place {
     /// Enters a scope when another task waits for this actor already, so that the scope's first job
-    /// runs on behalf of whoever set the actor going for that task.
+    /// runs on behalf of the test that made the actor run that task.
     func enterScope() async throws -> Bool {
       Task { self.isEntered() }
       return try await withVirtualTime { time in

@@ -65,7 +65,7 @@ import Testing
     }
     await clock.settle()
     let last = Choosing { candidates in
-      // Whoever has woken runs; then the last one wakes that is due.
+      // The woken task runs; then the last sleep wakes that is due.
       if case .job = candidates[0] { 0 } else { candidates.count - 1 }
     }
     clock.scheduler.change { $0.order.chooser = last }
@@ -213,41 +213,58 @@ import Testing
 
   // MARK: - Work that is away
 
-  @Test func anObserverIsToldWhoIsAwayAndWhoIsBack() {
-    let events = Events()
-    var state = SchedulerState()
-    state.add(events)
-    state.taskBecameExternal(7)
-    state.taskReturned(7)
-    #expect(events.log.all == [.taskBecameExternal(7), .taskReturned(7)])
+  /// A task that has ended before the test, and stands for one that runs elsewhere.
+  private static func externalTask() async -> RetainedTask {
+    let task = Task.detached {}
+    await task.value
+    return UnownedTask(job: unsafeBitCast(task, to: UnownedJob.self)).handle
   }
 
-  @Test func idlenessWaitsForATaskThatIsAwayAndReadyJobsDoNot() async {
+  @Test func anObserverIsToldWhichTaskBecameExternalAndReturned() async {
+    let task = await Self.externalTask()
+    let events = Events()
+    let scheduler = Scheduler(origin: .here())
+    scheduler.change { $0.add(events) }
+    scheduler.externalJobBegan(task.job)
+    scheduler.externalJobBegan(task.job)
+    #expect(events.log.all == [.taskBecameExternal(task.id)])
+    #expect(scheduler.change { $0.idleness.isQuiet } == false)
+    scheduler.externalJobEnded(task.id)
+    #expect(events.log.all == [.taskBecameExternal(task.id)])
+    scheduler.externalJobEnded(task.id)
+    #expect(events.log.all == [.taskBecameExternal(task.id), .taskReturned(task.id)])
+    scheduler.externalJobEnded(task.id)
+    #expect(events.log.all.count == 2)
+  }
+
+  @Test func idlenessWaitsForAnExternalTaskAndReadyJobsDoNot() async {
+    let task = await Self.externalTask()
     let clock = TestClock()
     let isBack = Counted()
     let log = Log<String>()
-    clock.scheduler.change { $0.taskBecameExternal(1) }
-    Task { log.add(isBack.value == 1 ? "late" : "at once") }
+    clock.scheduler.externalJobBegan(task.job)
+    Task { log.add(isBack.value == 1 ? "late" : "early") }
     onAThread {
       // Unless the job is kept back until then.
       let end = RealTime(in: .seconds(60))
       while log.all.isEmpty, !end.hasPassed { usleep(1_000) }
       isBack.increment()
-      clock.scheduler.change { $0.taskReturned(1) }
+      clock.scheduler.externalJobEnded(task.id)
     }
     await clock.settle()
     #expect(isBack.value == 1)
-    #expect(log.all == ["at once"])
+    #expect(log.all == ["early"])
   }
 
-  @Test func timeDoesNotJumpWhileATaskIsAway() async throws {
+  @Test func timeDoesNotJumpWhileATaskIsExternal() async throws {
+    let task = await Self.externalTask()
     try await withVirtualTime { time in
       let scheduler = time.scheduler
       let isBack = Counted()
-      scheduler.change { $0.taskBecameExternal(1) }
+      scheduler.externalJobBegan(task.job)
       onAThread(after: 0.05) {
         isBack.increment()
-        scheduler.change { $0.taskReturned(1) }
+        scheduler.externalJobEnded(task.id)
       }
       try await Task.sleep(for: .seconds(1))
       #expect(isBack.value == 1)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Clocks
 
-/// A task that has been suspended since before time jumped, and which somebody outside makes ready.
+/// A task that was suspended before time jumped, and that something outside makes ready.
 @Suite struct SkippedExternalWaitStateTests {
   var work = SkippedExternalWait()
 

@@ -5,7 +5,7 @@ import XCTest
 
 @testable import Clocks
 
-/// A test that sleeps on a clock that nobody advances.
+/// A test that sleeps on a clock that no task advances.
 @Suite struct StandstillTests {
   private static func run(_ test: String, blockedAfter seconds: String = "0.2") async throws -> (
     code: Int32, output: String
@@ -94,9 +94,9 @@ import XCTest
         #expect(look(3) == [false, true, false])
         somethingHappens()
         #expect(look(6, isAnyBusy: true) == [false, false, false, false, true, false])
-        scheduler.change { $0.idleness.externallyStartedJobs += 1 }
+        scheduler.change { $0.externallyStartedJobsBegan() }
         #expect(look(3) == [false, false, false])
-        scheduler.change { $0.idleness.externallyStartedJobs -= 1 }
+        scheduler.change { $0.idleness.externallyStartedJobEnded() }
         #expect(look(2) == [false, true])
         somethingHappens()
         #expect(look(3, hasScope: true) == [false, false, false])
@@ -175,7 +175,7 @@ import XCTest
   }
 }
 
-/// Its clock is made when nobody knows which test it is for.
+/// Its clock is made where no test is known.
 final class StandingXCTests: XCTestCase {
   static let line: Int = #line + 1
   private let clock = TestClock()

@@ -25,7 +25,7 @@ import Testing
     for text in expected { #expect(output.contains(text), "\(output)") }
   }
 
-  @Test func whatIsBusyButNobodyWaitsForIsNoBlockage() async {
+  @Test func aBusyJobForWhichNothingWaitsIsNoBlockage() async {
     let clock = TestClock()
     #expect(clock.scheduler.newBlockage(after: .zero) == nil)
     #expect(clock.scheduler.newBlockage(after: .zero) == nil)

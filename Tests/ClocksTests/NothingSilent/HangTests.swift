@@ -40,7 +40,7 @@ import Testing
       "heartbeatThatDoesNotHear", Reports.tooLong + Reports.isOverdue,
       dump: "awaits the value of task # \"beat\""),
     Hang(
-      "readerOfAStreamThatNobodyFinishes", Reports.stuck + Reports.isOverdue,
+      "readerOfAnUnfinishedStream", Reports.stuck + Reports.isOverdue,
       dump: "task # \"reader\" awaits a continuation, in AsyncStream"),
     Hang(
       "bodyThatPollsForEver", Reports.tooLong, dump: "in HangingTests.bodyThatPollsForEver()"),

@@ -46,7 +46,7 @@ import XCTest
     }
   }
 
-  @Test func readerOfAStreamThatNobodyFinishes() async throws {
+  @Test func readerOfAnUnfinishedStream() async throws {
     guard isAsked else { return }
     try await withVirtualTime(stuckAfter: .milliseconds(200)) { _ in
       let (stream, source) = AsyncStream<Int>.makeStream()

@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test(arguments: ["thread", "queue"])
-  func whoeverWaitedForSleepsDoesNotKeepTheClock(_ elsewhere: String) async throws {
+  func aTaskThatWaitedForSleepsDoesNotKeepTheClock(_ elsewhere: String) async throws {
     weak var weakClock: TestClock<Duration>?
     do {
       let clock = TestClock()

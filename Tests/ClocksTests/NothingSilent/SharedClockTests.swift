@@ -3,7 +3,7 @@ import Testing
 
 @testable import Clocks
 
-/// A clock that test cases share which run at once. They run only when `SharedClockReportTests` asks for
+/// A clock that concurrent test cases share. They run only when `SharedClockReportTests` asks for
 /// them, in a process of their own.
 enum SharedClocks {
   static let line: UInt = #line + 1

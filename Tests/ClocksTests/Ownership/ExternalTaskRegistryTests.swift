@@ -2,7 +2,7 @@ import Testing
 
 @testable import Clocks
 
-/// When a task that was away counts as back.
+/// When an external task counts as returned.
 @Suite struct ExternalTaskRegistryTests {
   private final class Owner: TaskOwner, @unchecked Sendable {
     let back = AsyncStream.makeStream(of: UInt64.self)
@@ -33,7 +33,7 @@ import Testing
     ExternalTaskRegistry.look()
     #expect(owner.log.all == [])
     ExternalTaskRegistry.endJob(job)
-    // At once, or when the queues of other tests' actors have come to their ends that ran at that moment.
+    // Immediately, or when the actor drains of other tests have ended that ran at that moment.
     #expect(await owner.back.stream.first { _ in true } == handle.id)
 
     await clock.advance(by: .seconds(1))

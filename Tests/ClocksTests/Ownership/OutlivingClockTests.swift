@@ -98,7 +98,7 @@ private struct NamedClock: Sendable {
     await isExact(await clockOfAThread())
   }
 
-  /// It is one of the test's, as the first one is.
+  /// It belongs to the test, as the first one does.
   @Test(arguments: 0..<20) func madeByTheTestsWorkOnAQueue(_: Int) async {
     let first = TestClock()
     let second = await withCheckedContinuation { continuation in
@@ -121,7 +121,7 @@ private struct NamedClock: Sendable {
   @Test(arguments: 0..<20) func twoMadeByThreads(_: Int) async {
     let (one, other) = (await clockOfAThread(), await clockOfAThread())
     let log = Log<Int>()
-    // What is started before the first use begins at once, in no order.
+    // Tasks that are started before the first use begin immediately, in no order.
     await one.settle()
     let tasks = (0..<10).map { number in
       Task {
@@ -148,7 +148,7 @@ private struct NamedClock: Sendable {
     @Test(arguments: 0..<20) func andTheNext(_: Int) async { await isExact(Self.clock) }
   }
 
-  /// A task of the test is the first to touch the clock, and not the test itself; two tasks do so at once.
+  /// A task of the test is the first to touch the clock, and not the test itself; two tasks do so together.
   @Suite(.serialized) struct TouchedByATask {
     private static let clock = TestClock()
 

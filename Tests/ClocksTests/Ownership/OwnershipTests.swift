@@ -85,10 +85,10 @@ import Testing
     source.finish()
   }
 
-  @Test func aTaskThatNobodyOwnsJoinsWhenItSleepsOnTheClock() async throws {
+  @Test func anUnownedTaskJoinsWhenItSleepsOnTheClock() async throws {
     let log = Log<String>()
     let (clocks, giveClock) = AsyncStream<TestClock<Swift.Duration>>.makeStream()
-    // Started before there is a clock: nobody's.
+    // Started before there is a clock, so it is unowned.
     let early = Task {
       for await clock in clocks {
         for tick in 1...3 {
@@ -109,8 +109,8 @@ import Testing
     try await early.value
   }
 
-  @Test func aTestThatNobodyOwnsJoinsWhenItAdvancesTheClock() async {
-    // The clock is made by a child, so the parent is nobody's at first.
+  @Test func anUnownedTestJoinsWhenItAdvancesTheClock() async {
+    // The clock is made by a child, so the parent is unowned at first.
     let clock = await Task.detached { TestClock() }.value
     let log = Log<Int>()
     await clock.settle()
@@ -251,7 +251,7 @@ import Testing
     }
   #endif
 
-  @Test func mainActorWorkThatIsNobodysIsOnTheMainThread() async {
+  @Test func unownedMainActorWorkIsOnTheMainThread() async {
     _ = TestClock()
     await Task.detached {
       await MainActor.run {

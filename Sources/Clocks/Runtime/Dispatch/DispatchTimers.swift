@@ -13,7 +13,7 @@ import ClocksSupport
     private let owner: TaskOwner
     private let queueName: String
     /// Guards what follows. Owners' locks are taken under it; no user code is called.
-    private let lock = Lock()
+    private let lock = Lock(.dispatchTimer)
 
     /// A source begins inactive. It may be suspended several times.
     private var isActive = false
@@ -243,7 +243,7 @@ import ClocksSupport
   /// The dispatch timers of all tests.
   enum DispatchTimerRegistry {
     /// A leaf: nothing is locked under it.
-    private static let lock = Lock()
+    private static let lock = Lock(.leaf)
     @exclusivity(unchecked) nonisolated(unsafe) private static var timers:
       [OpaquePointer: DispatchTimer] = [:]
     /// The number of timers, which is read without the lock.

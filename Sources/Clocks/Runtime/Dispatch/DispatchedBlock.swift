@@ -110,7 +110,7 @@ import ClocksSupport
   enum Notifications {
     /// Guards what follows, and the numbers of such blocks. Owners' locks are taken under it; no user code is
     /// called.
-    private static let lock = Lock()
+    private static let lock = Lock(.dispatchNotifications)
     /// The blocks that wait for each group that is not empty.
     @exclusivity(unchecked) nonisolated(unsafe) private static var ofGroups:
       [OpaquePointer: [DispatchedBlock]] = [:]

@@ -105,7 +105,7 @@ import ClocksSupport
 /// Memory that the dynamic linker may have made read-only once it had filled it.
 enum ProtectedMemory {
   /// Guards the protection of pages: two threads may write to one page. A leaf: nothing is locked under it.
-  private static let lock = Lock()
+  private static let lock = Lock(.leaf)
 
   /// Calls `body` while `count` bytes from `address` are writable, and restores their protection.
   ///

@@ -9,7 +9,7 @@ import ClocksSupport
 enum XCTestFailures {
   typealias Listener = @Sendable (_ text: String, _ file: String, _ line: Int) -> Void
 
-  private static let lock = Lock()
+  private static let lock = Lock(.leaf)
   /// Guarded by the lock.
   nonisolated(unsafe) private static var listener: Listener?
 

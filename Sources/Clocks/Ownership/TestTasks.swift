@@ -1,0 +1,158 @@
+import ClocksSupport
+
+/// The tasks of a test that are not over, as far as they are known and can be retained: all but those of
+/// `async let`, which are a part of their parents.
+///
+/// A task is removed when a job of it has ended in which it came to its end. A task that ends elsewhere
+/// is removed when it is known to have returned, when the tasks are asked for, or when the table has
+/// doubled.
+///
+/// Apart from the states in `ExternalTasks` and `RuntimeSleeps`, which few tasks have: an entry takes 8
+/// bytes here, and 56 and 32 bytes there.
+struct LiveTasks: ~Copyable {
+  private var tasks = TaskTable<Entry>()
+  /// The number of tasks above which those that are over are removed.
+  private var limit = 256
+
+  var count: Int { tasks.count }
+
+  /// Adds a task that is not over. Expected O(1), amortized.
+  @inline(__always)
+  mutating func insert(_ task: RetainedTask) {
+    let word = task.asWord
+    if !tasks.add(task.id, Entry(word: word)) { _ = RetainedTask(takingOver: word) }
+  }
+
+  /// Removes a task that is over, to be released without a lock. Expected O(1).
+  @inline(__always)
+  mutating func remove(_ task: UInt64) -> RetainedTask? { tasks.remove(task).takenOver }
+
+  /// Removes a task if it is over, to be released without a lock. Expected O(1).
+  mutating func removeIfOver(_ id: UInt64) -> RetainedTask? {
+    guard let task = tasks[id].task, TaskStatus(of: task.job).isOver else { return nil }
+    return remove(id)
+  }
+
+  /// Whether there are so many tasks that `removeEnded` is to be called.
+  var isCrowded: Bool { tasks.count > limit }
+
+  /// Removes the tasks that are over, to be released without a lock. O(n).
+  mutating func removeEnded() -> [RetainedTask] {
+    let over = tasks.all.compactMap(\.task).filter { TaskStatus(of: $0.job).isOver }
+    let removed = over.compactMap { remove($0.id) }
+    limit = max(256, tasks.count * 2)
+    return removed
+  }
+
+  /// Removes all; to be called at the end, because an entry does not release its task. O(n).
+  mutating func removeAll() -> [RetainedTask] {
+    defer { tasks.removeAll() }
+    let kept = tasks.all
+    var released: [RetainedTask] = []
+    for index in 0..<kept.count {
+      if let task = kept[index].takenOver { released.append(task) }
+    }
+    return released
+  }
+
+  /// The tasks, in the order in which they were created. O(n log n).
+  var all: [RetainedTask] { tasks.all.compactMap(\.task?.handle).sorted { $0.id < $1.id } }
+
+  /// A retained task as a word, so that tables of many tasks cost little to create, grow and free.
+  private struct Entry: TaskTableEntry {
+    static var none: Self { Self(word: 0) }
+    var word: UInt
+
+    @inline(__always)
+    var isNone: Bool { word == 0 }
+
+    var task: UnownedTask? {
+      isNone ? nil : UnownedTask(job: unsafeBitCast(word, to: UnownedJob.self))
+    }
+
+    @inline(__always)
+    var takenOver: RetainedTask? { isNone ? nil : RetainedTask(takingOver: word) }
+  }
+}
+
+/// The tasks that tell whether a test is over: those that made its clocks, or else those that use them.
+struct TestLifetime {
+  /// Tasks that may not be over yet.
+  private var tasks: [RetainedTask] = []
+  /// Whether there ever was a task.
+  private(set) var isKnown = false
+
+  /// Whether there was a task, and all are over.
+  var areOver: Bool { isKnown && tasks.allSatisfy(\.isOver) }
+
+  /// The tasks that may not be over yet, as jobs.
+  var all: [UnownedJob] { tasks.map(\.job) }
+
+  /// Adds the task that makes a clock. Returns tasks to release without a lock.
+  mutating func add(maker task: RetainedTask?) -> [RetainedTask] {
+    guard let task else { return [] }
+    isKnown = true
+    return tasks.add(task)
+  }
+
+  /// Adds a child task that uses a clock, if the tasks that made the test's clocks are over or unknown:
+  /// then the test goes on in the child.
+  ///
+  /// Returns tasks to release without a lock.
+  mutating func add(user task: RetainedTask?) -> [RetainedTask] {
+    isKnown && !areOver ? [] : add(maker: task)
+  }
+}
+
+/// The test cases that use a clock: more than one at the same time if it is shared. Used within
+/// `Scheduler.change` only.
+final class ClockUsers: Sendable {
+  /// Those that may not be over yet.
+  @exclusivity(unchecked) nonisolated(unsafe) private var tasks: [RetainedTask] = []
+  @exclusivity(unchecked) nonisolated(unsafe) private var isReported = false
+
+  /// Adds the task of a test case.
+  ///
+  /// - Returns: How many there are if that is more than one, and was not returned before; and tasks to
+  ///   release without a lock.
+  func add(_ task: RetainedTask) -> (shared: Int?, over: [RetainedTask]) {
+    let over = tasks.add(task)
+    guard tasks.count > 1, !isReported else { return (nil, over) }
+    isReported = true
+    return (tasks.count, over)
+  }
+}
+
+extension [RetainedTask] {
+  /// Adds a task, and removes those that are over, which it returns.
+  fileprivate mutating func add(_ task: RetainedTask) -> [RetainedTask] {
+    let over = filter(\.isOver)
+    removeAll { $0.isOver || $0 == task }
+    append(task)
+    return over
+  }
+}
+
+/// The sleeps of a test's tasks on the runtime's clocks, in real time: no test clock was injected
+/// there.
+///
+/// They are reported where the test waits for a sleep that never comes.
+struct RealSleeps {
+  /// When each task is to wake that has begun such a sleep; a cancelled sleep ends earlier.
+  private var ends: [UInt64: RealTime] = [:]
+
+  /// Notes that a task begins a sleep. Amortized O(1).
+  mutating func begin(_ task: UInt64, until end: RealTime) {
+    if ends.count >= 64 { ends = ends.filter { !$0.value.hasPassed } }
+    ends[task] = end
+  }
+
+  /// The sleeps under way, for example `task #12 for 0.9 seconds more`, in the order of the tasks.
+  var lines: [String] {
+    ends.sorted { $0.key < $1.key }.compactMap { task, end in
+      guard let left = end.nanosecondsLeft, left > 0 else { return nil }
+      let tenths = (Double(left) / 1e8).rounded(.up) / 10
+      return "task #\(task) for \(tenths) seconds more"
+    }
+  }
+}

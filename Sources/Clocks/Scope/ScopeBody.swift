@@ -1,0 +1,145 @@
+/// The task that runs a scope's body, and what went wrong with it.
+struct ScopeBody {
+  private enum Phase {
+    case notBegun
+    case running(RetainedTask)
+    case returned
+  }
+
+  /// The report that the body does not end although it was cancelled.
+  private enum Report {
+    case notDue
+    /// It is due, or is being made. The scope must not end before, because the test might be over
+    /// before its failure is known: `waiter` waits for that.
+    case due(waiter: UnsafeContinuation<Void, Never>?)
+    case delivered
+  }
+
+  /// Where the tasks were when something went wrong, in words: later there may be no time to find out.
+  private enum Dump {
+    case missing
+    /// The tasks are being inspected. The time that this takes is not the body's.
+    case underWay(at: Duration)
+    case known(String, at: Duration)
+  }
+
+  private var phase = Phase.notBegun
+  private var report = Report.notDue
+  private var tasksAtProblem = Dump.missing
+  /// What went wrong first, if anything did.
+  private(set) var problem: ScopeProblem?
+  /// The tasks that are to be cancelled because of it.
+  private(set) var toCancel: [RetainedTask] = []
+
+  // MARK: - Phase
+
+  /// The task, while it runs the body.
+  var task: RetainedTask? {
+    if case .running(let task) = phase { task } else { nil }
+  }
+
+  @inline(__always)
+  var isRunning: Bool {
+    if case .running = phase { true } else { false }
+  }
+
+  mutating func begin(_ task: RetainedTask) {
+    guard case .notBegun = phase else { preconditionFailure("A body begins while it is \(phase).") }
+    phase = .running(task)
+  }
+
+  /// Notes that the body has returned: time does not jump any more.
+  ///
+  /// - Returns: What went wrong, if that was not reported; and tasks to release without a lock.
+  mutating func end() -> (problem: ScopeProblem?, tasks: [RetainedTask]) {
+    guard case .running(let task) = phase else {
+      preconditionFailure("A body returns while it is \(phase).")
+    }
+    phase = .returned
+    return (isReported ? nil : problem, takeToCancel() + [task])
+  }
+
+  // MARK: - Problems
+
+  /// Cancels the body because of a problem.
+  ///
+  /// If it was cancelled before, and has still not returned, returns the first problem, once: it is to
+  /// be reported now.
+  mutating func abort(_ problem: ScopeProblem, culprit: RetainedTask? = nil) -> ScopeProblem? {
+    if let culprit { toCancel.append(culprit) }
+    if let task { toCancel.append(task) }
+    guard let first = self.problem else {
+      self.problem = problem
+      return nil
+    }
+    guard case .notDue = report else { return nil }
+    report = .due(waiter: nil)
+    return first
+  }
+
+  mutating func takeToCancel() -> [RetainedTask] {
+    defer { toCancel = [] }
+    return toCancel
+  }
+
+  /// Whether the problem was, or is to be, reported before the body returns.
+  var isReported: Bool {
+    if case .notDue = report { false } else { true }
+  }
+
+  var reportDelivered: Bool {
+    if case .delivered = report { true } else { false }
+  }
+
+  /// Notes that the report was made; returns the continuation that waits for it.
+  mutating func deliverReport() -> UnsafeContinuation<Void, Never>? {
+    guard case .due(let waiter) = report else {
+      preconditionFailure("A report is delivered while it is \(report).")
+    }
+    report = .delivered
+    return waiter
+  }
+
+  /// Whether no report is due. If one is, `waiter` waits for it, if given.
+  mutating func isDone(_ waiter: UnsafeContinuation<Void, Never>? = nil) -> Bool {
+    guard case .due = report else { return true }
+    report = .due(waiter: waiter)
+    return false
+  }
+
+  // MARK: - The tasks at the problem
+
+  /// Begins to inspect the tasks, if something went wrong and that has not begun yet. Returns whether
+  /// it has begun now.
+  mutating func beginDump(at now: Duration) -> Bool {
+    guard problem != nil, case .missing = tasksAtProblem else { return false }
+    tasksAtProblem = .underWay(at: now)
+    return true
+  }
+
+  mutating func endDump(_ dump: String) {
+    guard case .underWay(let time) = tasksAtProblem else {
+      preconditionFailure("The inspection of tasks ends while it is \(tasksAtProblem).")
+    }
+    tasksAtProblem = .known(dump, at: time)
+  }
+
+  var dump: String? {
+    if case .known(let dump, _) = tasksAtProblem { dump } else { nil }
+  }
+
+  /// What time it was when the tasks were inspected: time moves on if the body does not end.
+  var problemTime: Duration? {
+    switch tasksAtProblem {
+    case .missing: nil
+    case .underWay(let time), .known(_, let time): time
+    }
+  }
+
+  var isBeingDumped: Bool {
+    if case .underWay = tasksAtProblem { true } else { false }
+  }
+
+  /// Whether something went wrong, and it is not known where the tasks were.
+  var lacksDump: Bool { problem != nil && dump == nil }
+}
