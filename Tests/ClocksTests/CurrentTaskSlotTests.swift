@@ -43,7 +43,7 @@ import Testing
 
   #if os(Linux)
     @Test func codeBelongsToItsImage() throws {
-      let symbol = try #require(RuntimeHooks.symbol("swift_task_getCurrent"))
+      let symbol = try #require(RuntimeSymbol.address(of: "swift_task_getCurrent"))
       let image = try #require(CodeImages().image(of: UInt(bitPattern: symbol)))
       #expect(image.name == "libswift_Concurrency.so")
       #expect(image.range.contains(UInt(bitPattern: symbol)))
