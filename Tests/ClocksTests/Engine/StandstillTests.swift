@@ -83,7 +83,7 @@ import XCTest
     #expect(look(3) == [false, false, false])
     await #expect(throws: CancellationError.self) {
       try await withUnsafeThrowingContinuation { continuation in
-        scheduler.change { _ in
+        _ = scheduler.change { _ in
           virtualClock.sleeps.add(
             .continuation(continuation, isOwn: false),
             until: .seconds(1), details: .init(registered: .zero, clock: .test))

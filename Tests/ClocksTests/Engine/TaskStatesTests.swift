@@ -172,13 +172,15 @@ import Testing
 
   /// A job is told from others by the number of its sleep, which stands for its task here.
   private func suspend(
-    on virtualClock: VirtualClock<Duration>, _ random: inout Randomness
+    on virtualClock: VirtualClock<Duration>, number nextSleep: inout UInt64,
+    _ random: inout Randomness
   ) -> SleepQueue<Duration>.Token {
-    let token = virtualClock.sleeps.reserve()
-    _ = virtualClock.sleeps.suspend(
-      token, .job(ReadyJob(of: token.number)),
+    let token = virtualClock.sleeps.add(
+      .job(ReadyJob(of: nextSleep)),
       until: .seconds(Int.random(in: 1...50, using: &random)),
       details: .init(registered: .zero, clock: .continuous))
+    precondition(token.number == nextSleep)
+    nextSleep += 1
     return token
   }
 
@@ -186,6 +188,7 @@ import Testing
     let virtualClock = VirtualClock<Duration>(now: .zero)
     var random = Randomness(state: UInt64(RepeatedTrait.number))
     var sleeps = RuntimeSleeps()
+    var nextSleep: UInt64 = 0
     let tasks = (0..<8).map { number in
       let task = Task {}
       if number % 2 == 0 { task.cancel() }
@@ -202,13 +205,13 @@ import Testing
       let id = task.id
       switch UInt8.random(in: 0..<60, using: &random) {
       case 0..<15:
-        let token = suspend(on: virtualClock, &random)
+        let token = suspend(on: virtualClock, number: &nextSleep, &random)
         pending.insert(token.number)
         #expect(sleeps.begin(token, of: task)?.taskID == early(model[id]))
         model[id] = .sleeping(token.number)
         begun.append((task, token.number))
       case 15..<20:
-        let token = suspend(on: virtualClock, &random)
+        let token = suspend(on: virtualClock, number: &nextSleep, &random)
         pending.insert(token.number)
         #expect(sleeps.beginDelay(token, of: id)?.taskID == early(model[id]))
         model[id] = .delayed(token.number)
