@@ -184,8 +184,14 @@ extension TestClock {
   }
 
   /// If the test never becomes idle, records that.
+  @inline(__always)
   func report(_ runaway: Runaway?, by name: String, at callSite: CallSite) {
-    guard let runaway else { return }
+    if let runaway { record(runaway, by: name, at: callSite) }
+  }
+
+  /// Not part of `report`, because its first instructions look up metadata.
+  @inline(never)
+  private func record(_ runaway: Runaway, by name: String, at callSite: CallSite) {
     recordFailure(
       ClockFailure.runaway(
         runaway, in: name, now: "\(now)", pending: pendingSleeps.map(\.description)

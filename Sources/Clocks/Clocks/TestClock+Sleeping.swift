@@ -70,7 +70,11 @@ extension TestClock {
   ) async throws {
     try UnownedTask.checkCancellation()
     let isOwn = admitCurrentTask(as: "TestClock.sleep(until:)", at: origin)
-    nonisolated(unsafe) var place = Place()
+    let reserved: UInt64? = scheduler.change { _ in
+      deadline.offset > virtualClock.now ? virtualClock.sleeps.reserveNumber() : nil
+    }
+    guard let reserved else { return }
+    nonisolated(unsafe) var place = Place(number: reserved)
     try await withCancellableContinuationOnNoActor {
       self.cancelSleep(at: &place)
     } _: { continuation in
@@ -81,6 +85,8 @@ extension TestClock {
 
   /// What the code that begins a sleep and its cancellation handler share, under the scheduler's lock.
   private struct Place {
+    /// The number that was reserved for the sleep.
+    let number: UInt64
     /// The sleep, once it is registered.
     var sleep: SleepQueue<Duration>.Token?
     /// Whether the task was cancelled before the sleep was registered.
@@ -109,7 +115,8 @@ extension TestClock {
         registered: virtualClock.now, task: task, taskID: task.id, clock: .test,
         tolerance: tolerance)
       let token = virtualClock.sleeps.add(
-        .continuation(continuation, isOwn: isOwn), until: deadline, name: name, details: details)
+        .continuation(continuation, isOwn: isOwn), until: deadline, name: name, details: details,
+        as: place.number)
       place.sleep = token
       state.sleepBegan(token.number, of: task.id, until: nil)
       let pending = SleepQueue<Duration>.Pending(

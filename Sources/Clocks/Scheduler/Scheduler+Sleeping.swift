@@ -35,9 +35,24 @@ extension Scheduler {
   /// Suspends the current task as ``sleep(_:)`` does, but leaves the caller's actor before.
   @inline(never)
   nonisolated(nonsending) func sleepOnNoActor(_ sleep: StandardDurationSleep) async throws {
+    guard let sleep = announced(sleep) else { return }
     nonisolated(unsafe) var place = Place()
     try await withCancellableContinuationOnNoActor(
       onCancel: { self.cancel(sleep, at: &place) }, { self.begin(sleep, at: &place, $0) })
+  }
+
+  /// Reserves the number of a sleep; `nil` if its deadline is not in the future.
+  ///
+  /// A task on an actor calls this before it leaves the actor. Then a sleep until now takes no hop, and sleeps
+  /// with the same deadline wake in the order of the calls.
+  private func announced(_ sleep: StandardDurationSleep) -> StandardDurationSleep? {
+    change { _ in
+      let virtualClock = sleep.virtualClock
+      guard sleep.deadline.attoseconds > virtualClock.now.attoseconds else { return nil }
+      var sleep = sleep
+      sleep.number = virtualClock.sleeps.reserveNumber()
+      return sleep
+    }
   }
 
   private typealias Sleep = UnsafeContinuation<Void, any Error>
@@ -52,7 +67,7 @@ extension Scheduler {
       let details = sleep.details(of: task)
       let token = virtualClock.sleeps.add(
         .continuation(continuation, isOwn: sleep.isOwn), until: sleep.deadline, name: name,
-        details: details)
+        details: details, as: sleep.number)
       place.sleep = token
       if state.listener != nil || state.order.chooser != nil {
         state.sleepBegan(token.number, of: details.taskID, until: sleep.deadline)
@@ -107,6 +122,8 @@ struct StandardDurationSleep {
   let tolerance: Duration?
   /// Whether the scheduler owns the task.
   let isOwn: Bool
+  /// The number of the sleep, if it was reserved before the task left its actor.
+  var number: UInt64?
 
   /// Describes the sleep. Requires the scheduler's lock.
   @inline(__always)

@@ -84,15 +84,23 @@ struct SleepQueue<Instant: Comparable & Sendable> {
   /// The earliest deadline. O(1).
   var earliestDeadline: Instant? { heap.first?.deadline }
 
+  /// Returns the number of the next sleep, which will be added under it later.
+  mutating func reserveNumber() -> UInt64 {
+    nextNumber += 1
+    return nextNumber - 1
+  }
+
   /// Adds a sleep. O(log n).
   ///
-  /// - Parameter name: The name of the sleeping task, if it has one.
+  /// - Parameters:
+  ///   - name: The name of the sleeping task, if it has one.
+  ///   - reserved: The number of the sleep, if it was reserved before.
   @discardableResult
   mutating func add(
-    _ sleeper: Sleeper, until deadline: Instant, name: String? = nil, details: Details
+    _ sleeper: Sleeper, until deadline: Instant, name: String? = nil, details: Details,
+    as reserved: UInt64? = nil
   ) -> Token {
-    let number = nextNumber
-    nextNumber += 1
+    let number = reserved ?? reserveNumber()
     let slot: Int32
     if let free = freeSlots.popLast() {
       slot = free

@@ -4,6 +4,16 @@ import Testing
 
 /// Compares the queue of sleeps with a sorted list.
 @Suite struct SleepQueueTests {
+  @Test func aReservedNumberDeterminesTheOrder() {
+    var queue = SleepQueue<Int>()
+    let reserved = queue.reserveNumber()
+    queue.add(.job(.none), until: 1, details: .init(registered: 0, clock: .test))
+    queue.add(.job(.none), until: 1, details: .init(registered: 0, clock: .test), as: reserved)
+    #expect(queue.pending.map(\.number) == [0, 1])
+    #expect(queue.earliest?.number == reserved)
+    queue.checkInvariants()
+  }
+
   @Test(.repeated(20)) func equalsASortedList() async throws {
     let seed = UInt64(RepeatedTrait.number)
     var random = Randomness(state: seed)
