@@ -8,7 +8,7 @@ import ClocksSupport
 /// doubled.
 ///
 /// Apart from the states in `ExternalTasks` and `RuntimeSleeps`, which few tasks have: an entry takes 8
-/// bytes here, and 56 and 32 bytes there.
+/// bytes here, and 48 and 24 bytes there.
 struct LiveTasks: ~Copyable {
   private var tasks = TaskTable<Entry>()
   /// The number of tasks above which those that are over are removed.
