@@ -16,9 +16,9 @@ public enum LockRank: UInt, Sendable {
   case dispatchNotifications
   case dispatchTimer
   case testCaseMembership
-  case taskOwnership
   case scheduler
   case externalTasks
+  case taskOwnership
   case issueGate
   /// No lock is taken under it.
   case leaf

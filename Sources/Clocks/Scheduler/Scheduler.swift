@@ -200,7 +200,9 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   override func remove(_ work: TimedCallback) { takeOut(work) }
 
   override func sleepsInRealTime(_ task: UInt64, for delay: Duration) {
-    change { $0.realSleeps.begin(task, until: RealTime(in: delay)) }
+    // Read without the lock: the clock may be interposed.
+    let end = RealTime(in: delay)
+    change { $0.realSleeps.begin(task, until: end) }
   }
 
   override func taskWasCreated(_ task: UnownedJob) {
