@@ -25,7 +25,10 @@ public import Testing
 ///   - expectedCount: The number of confirmations; 0 stands for never.
 ///   - limit: How far time may move after `body` has returned.
 ///   - clock: The clock to move; by default that of the current scope of virtual time.
-///   - fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
+///   - fileID: The file in which a failure is recorded, as `#fileID`.
+///   - filePath: The file in which a failure is recorded, as `#filePath`.
+///   - line: The line at which a failure is recorded.
+///   - column: The column at which a failure is recorded.
 ///   - body: The operation that starts the work. It receives the confirmation to call.
 /// - Returns: The result of `body`.
 @discardableResult
@@ -51,7 +54,10 @@ public nonisolated(nonsending) func confirmation<Result>(
 ///     bound is reached.
 ///   - limit: How far time may move after `body` has returned.
 ///   - clock: The clock to move; by default that of the current scope of virtual time.
-///   - fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
+///   - fileID: The file in which a failure is recorded, as `#fileID`.
+///   - filePath: The file in which a failure is recorded, as `#filePath`.
+///   - line: The line at which a failure is recorded.
+///   - column: The column at which a failure is recorded.
 ///   - body: The operation that starts the work. It receives the confirmation to call.
 /// - Returns: The result of `body`.
 @discardableResult

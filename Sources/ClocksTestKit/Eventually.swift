@@ -35,7 +35,10 @@ extension TestClock {
   /// - Parameters:
   ///   - limit: How far time may move from now. The limit itself is included.
   ///   - comment: The meaning of the condition, for a failure.
-  ///   - fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
+  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
+  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
+  ///   - line: The line at which a failure is recorded.
+  ///   - column: The column at which a failure is recorded.
   ///   - condition: The condition. It should read state, and not wait itself. If evaluating it takes the
   ///     clock beyond the limit, the result does not count.
   /// - Returns: The time that has passed; or `nil` if a failure was recorded.
@@ -84,7 +87,10 @@ extension TestClock {
   /// - Parameters:
   ///   - limit: How far time moves. The limit itself is included.
   ///   - comment: The meaning of the condition, for a failure.
-  ///   - fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
+  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
+  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
+  ///   - line: The line at which a failure is recorded.
+  ///   - column: The column at which a failure is recorded.
   ///   - condition: The condition. It should read state, and not wait itself.
   /// - Returns: Whether the condition never held; `false` if a failure was recorded.
   @discardableResult

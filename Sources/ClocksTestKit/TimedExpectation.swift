@@ -114,7 +114,10 @@ public final class TimedExpectation: Sendable {
   /// - Parameters:
   ///   - limit: How far time may move from now. The limit itself is included.
   ///   - clock: The clock to move; by default that of the current scope of virtual time.
-  ///   - fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
+  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
+  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
+  ///   - line: The line at which a failure is recorded.
+  ///   - column: The column at which a failure is recorded.
   /// - Returns: The time that has passed; or `nil` if a failure was recorded.
   @discardableResult
   public nonisolated(nonsending) func wait(
