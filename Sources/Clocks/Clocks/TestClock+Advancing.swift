@@ -163,10 +163,16 @@ extension TestClock {
   @inline(never)
   private func newAdvance(by duration: Duration, at callSite: CallSite) -> IdleWaiter? {
     guard duration >= .zero else {
-      recordFailure(ClockFailure.negativeDuration("\(duration)", now: "\(now)"), at: callSite)
+      recordNegative(duration, at: callSite)
       return nil
     }
     return newAdvance(.duration, duration, as: "TestClock.advance(by:)", at: callSite)
+  }
+
+  /// Not part of `newAdvance`, whose first instructions would look up the metadata of `Instant`.
+  @inline(never)
+  private func recordNegative(_ duration: Duration, at callSite: CallSite) {
+    recordFailure(ClockFailure.negativeDuration("\(duration)", now: "\(now)"), at: callSite)
   }
 
   @inline(__always)
