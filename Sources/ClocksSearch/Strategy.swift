@@ -115,7 +115,7 @@ struct Strategy {
 
   /// Subtracts the weight of a new task from the remaining weight of its parent.
   ///
-  /// From now on the new task has that weight, so the parent must not be chosen for it.
+  /// From now on a random choice counts that weight for the new task itself.
   mutating func created(_ task: Int, by parent: Int) {
     guard case .uniform = plan, profile.weights.indices.contains(task) else { return }
     if values.indices.contains(parent) { values[parent] -= profile.weights[task] }

@@ -18,7 +18,7 @@ struct ThreadStack {
 
   /// Reads the stack that contains `mark`, from its innermost frame to `mark`.
   ///
-  /// The result is empty if the thread is not blocked in a system call, or if no thread is found.
+  /// The result is empty if the thread is running at that moment, or if no thread has such a stack.
   ///
   /// - Parameter mark: An address in the frame of a function that has called all functions of interest.
   init(ofThreadAt mark: UInt, in images: CodeImages) {

@@ -45,7 +45,7 @@ protocol Chooser: AnyObject, Sendable {
   /// What a task gets in place of a random number; `nil` if it is to be random.
   func draw(for task: UInt64) -> UInt64?
 
-  // Events, from which a chooser knows the ready jobs.
+  // Events, from which a chooser knows the candidates.
 
   /// The current task has created a task.
   func taskWasCreated(_ task: UInt64)

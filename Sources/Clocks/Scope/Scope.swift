@@ -217,7 +217,7 @@ final class ScopeState {
     guard body.isRunning, !body.isBeingDumped else { return nil }
     runningTime += duration
     let limit = scope.options.runningLimit
-    // The body is cancelled after its tasks were inspected. From then on it has `stuckAfter` to return.
+    // The body is cancelled after its tasks were inspected. After that, jobs may run for `stuckAfter` more.
     let isCancelled = body.problem != nil && !body.lacksDump
     guard runningTime >= (isCancelled ? scope.options.stuckAfter : limit) else { return nil }
     runningTime = .zero

@@ -14,7 +14,7 @@ enum RuntimeHooks {
 
   /// Runs a job on the current thread, which stands for an executor of the given kind.
   ///
-  /// `ExternalTaskRegistry` is told of an actor drain, because it may run tasks of other owners.
+  /// An actor drain is registered with `ExternalTaskRegistry`, because it may run tasks of other owners.
   ///
   /// - Parameter id: The id of the job's task; 0 for an actor drain.
   @inline(__always)

@@ -159,7 +159,7 @@ package enum Hashing {
     #endif
   }
 
-  /// Makes the order of the elements in each new `Set` and `Dictionary` independent of its address.
+  /// Makes the order of elements in each new `Set` and `Dictionary` independent of the storage's address.
   ///
   /// Does nothing if `fixSeeds` has not fixed the seeds. Thread-safe.
   static func ignoreAddresses() { _ = areAddressesIgnored }
