@@ -47,7 +47,7 @@ package enum Plan: Hashable, Sendable {
 package struct Profile: Sendable {
   /// The number of steps in the run.
   var steps = 0
-  /// For each task, the number of its steps and of the steps of all tasks below it.
+  /// The weight of each task: the number of its steps and of the steps of all tasks below it.
   var weights: [Int] = []
   /// The actors that each step touches, a bit each.
   var touched: [ScheduleStep: UInt64] = [:]
@@ -113,7 +113,9 @@ struct Strategy {
   /// The constraints whose first step has not run.
   var unmet: [Constraint] { constraints.indices.filter { !isMet[$0] }.map { constraints[$0] } }
 
-  /// Takes the weight of a new task from its parent.
+  /// Subtracts the weight of a new task from the remaining weight of its parent.
+  ///
+  /// From now on a random choice counts that weight for the new task itself.
   mutating func created(_ task: Int, by parent: Int) {
     guard case .uniform = plan, profile.weights.indices.contains(task) else { return }
     if values.indices.contains(parent) { values[parent] -= profile.weights[task] }

@@ -122,8 +122,10 @@ class ActiveDeadline: @unchecked Sendable {
     return nearest
   }
 
-  /// Returns whether this deadline, or one around it, is certain to pass before a further one has
-  /// to.
+  /// Returns whether this deadline, or an outer one, is certain to pass before a new, inner one.
+  ///
+  /// A deadline passes between its instant and its instant plus its tolerance. If the result is
+  /// `true`, the inner deadline needs no timer.
   ///
   /// O(d) for d nested deadlines.
   func covers<C: Clock>(_ instant: C.Instant, tolerance: C.Duration?, on clock: C) -> Bool {

@@ -200,7 +200,9 @@ struct WaiterQueue<Waiter> {
     fileprivate let number: UInt64
   }
 
-  /// The waiter that came when there was none. Usually it is the only one, and needs no table.
+  /// The waiter that was added while there was no other.
+  ///
+  /// Most outcomes have one waiter: then `others` stays empty, and allocates nothing.
   private var only: (ticket: Ticket, waiter: Waiter)?
   private var others: [Ticket: Waiter] = [:]
   private var nextNumber: UInt64 = 0

@@ -187,7 +187,9 @@ struct RealTimeLimit: Sendable {
       tolerance: tolerance.map { Duration(attoseconds: $0) })
   }
 
-  /// Returns whether an outer deadline is certain to pass before this limit has to.
+  /// Returns whether an outer deadline is certain to pass first, so that this limit needs no timer.
+  ///
+  /// A deadline passes between its instant and its instant plus its tolerance.
   @inline(never)
   func isCovered(by outer: ActiveDeadline) -> Bool {
     let limit = onClock

@@ -11,7 +11,7 @@ struct RunOutcome: Sendable {
 
   var hasFailed: Bool { !findings.isEmpty }
 
-  /// The key of the first finding, by which the failure is recognized.
+  /// The key of the first finding. Two runs with equal keys have failed in the same way.
   var key: String? { findings.first?.key }
 }
 

@@ -57,7 +57,7 @@ enum ClockFailure {
     """
   }
 
-  /// The test uses another clock already, and the task that made this one is over.
+  /// The failure of a clock that belongs to no running test, in a test that already uses another clock.
   static func madeApart(
     _ name: String, origin: CallSite, other: CallSite, now: String, pending: [String]
   ) -> String {

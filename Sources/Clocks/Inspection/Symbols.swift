@@ -92,7 +92,7 @@ struct Symbols {
     return nil
   }
 
-  /// Whether a line is known for any of these functions.
+  /// Returns whether the source line of at least one of these addresses is known.
   func knowsLines(of addresses: some Sequence<UInt>) -> Bool {
     addresses.contains { frames[$0]?.line != nil }
   }

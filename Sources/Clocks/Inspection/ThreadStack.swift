@@ -16,9 +16,11 @@ struct ThreadStack {
   /// The most of a stack that is read, in bytes.
   private static let most: UInt = 1 << 20
 
-  /// Reads the stack; it stays empty if the thread runs at this moment, or is not found.
+  /// Reads the stack that contains `mark`, from its innermost frame to `mark`.
   ///
-  /// - Parameter mark: An address on the thread's stack, in a function that has called all functions of interest.
+  /// The result is empty if the thread is running at that moment, or if no thread has such a stack.
+  ///
+  /// - Parameter mark: An address in the frame of a function that has called all functions of interest.
   init(ofThreadAt mark: UInt, in images: CodeImages) {
     #if os(Linux) && arch(x86_64)
       guard

@@ -150,9 +150,10 @@ extension Scheduler {
     change { $0.listener }?.explanation.map { "\n" + $0 } ?? ""
   }
 
-  /// Ends the sleeps of all clocks with a `CancellationError`.
+  /// Ends all sleeps of the test before their deadlines.
   ///
-  /// Sleeps on the runtime's clocks, which are left of a scope that has ended, end without an error.
+  /// A sleep on a clock of this package throws a `CancellationError`. An un-injected sleep, a leftover of
+  /// an ended scope, returns without an error. Timed callbacks start in real time.
   func cancelAllSleeps() {
     handBackDelayedWork()
     for sleeper in change({ $0.virtualClocks.flatMap { $0.removeAllSleeps() } }) {

@@ -28,13 +28,15 @@ enum ExternalTaskRegistry {
     let number: UInt64
     /// The only task that runs in it; 0 in an actor's drain.
     let task: UInt64
-    /// What its thread runs, if it is a drain; `nil` where that cannot be read.
+    /// The variable that tells which task the actor drain runs now.
+    ///
+    /// `nil` for a job of a task, and where the variable cannot be read.
     let thread: CurrentTaskSlot?
   }
 
   /// Guards the variables below. No function of an owner is called while it is held.
   private static let lock = Lock(.externalTasks)
-  /// In the order of their numbers.
+  /// The running jobs, by increasing number.
   @exclusivity(unchecked) nonisolated(unsafe) private static var running: [Running] = []
   /// Greater than the numbers of all jobs and entries so far.
   @exclusivity(unchecked) nonisolated(unsafe) private static var next: UInt64 = 1

@@ -12,7 +12,7 @@ final class Recorder: EventListener {
 
   /// Guards the properties below. It is taken under the scheduler's lock, and no lock is taken under it.
   private let lock = Lock(.leaf)
-  // The lock makes every access exclusive, so the compiler need not check it.
+  // The lock makes each access exclusive, so checks at run time would only cost time.
   @exclusivity(unchecked) nonisolated(unsafe) private var events: EventStore
   @exclusivity(unchecked) nonisolated(unsafe) private var context: RecordingContext
   /// The tasks whose names were looked up.

@@ -77,7 +77,9 @@ package enum TimelineHooks {
 }
 
 extension ScopeOptions {
-  /// Whether a recording of runs with these options was requested and refused, or kept until a failure.
+  /// Whether a recording was requested, but the runs with these options deliver it for failures only.
+  ///
+  /// The timeline of a test that passes then takes one more run.
   var wasToBeRecorded: Bool {
     switch recording {
     case .asAskedFor: false

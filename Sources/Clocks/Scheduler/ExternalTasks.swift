@@ -301,7 +301,7 @@ struct ExternalTasks: ~Copyable {
     return (ids.sorted(), released)
   }
 
-  /// The state of a task; for tests.
+  /// Returns the state of a task. Only tests of this package call it.
   func state(of id: UInt64) -> State { entries[id].state }
   /// Stops the program if a count or a list contradicts the entries; for tests.
   func checkInvariants() {

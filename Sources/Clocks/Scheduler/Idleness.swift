@@ -23,8 +23,9 @@ struct Idleness: ~Copyable {
   /// The blocks of the test on dispatch queues.
   var dispatchedBlocks = DispatchedBlocks()
 
-  /// Without the lock it is `none` only if no thread will look for work by itself. So there is never a
-  /// second thread.
+  /// While no thread holds the scheduler's lock, `none` means that the scheduler has no thread.
+  ///
+  /// A thread is requested only when this is `none`, so a scheduler never has two threads.
   var thread = Thread.none
 
   /// The number of the thread that acts.

@@ -45,11 +45,11 @@ protocol Chooser: AnyObject, Sendable {
   /// What a task gets in place of a random number; `nil` if it is to be random.
   func draw(for task: UInt64) -> UInt64?
 
-  // Events, by which it knows the candidates.
+  // Events, from which a chooser knows the candidates.
 
   /// The current task has created a task.
   func taskWasCreated(_ task: UInt64)
-  /// A job stands last among the ready jobs now.
+  /// A job has become ready, behind all other ready jobs.
   ///
   /// - Parameter isFromOutside: Whether something outside the test has made it ready.
   func jobIsReady(_ job: ReadyJob, isFromOutside: Bool)

@@ -171,7 +171,7 @@ struct SchedulerState: ~Copyable {
   // MARK: - When the test is idle
 
   private enum Turn {
-    /// Tasks of a scope are to be cancelled.
+    /// The tasks in `toCancel` of the scope are cancelled.
     case cancellation
     case waiter(IdleWaiter)
     /// Time jumps to the next deadline.

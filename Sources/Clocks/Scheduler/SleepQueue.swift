@@ -1,6 +1,6 @@
 import ClocksSupport
 
-/// The action that ends a sleep.
+/// What the scheduler does at the deadline of an entry in a `SleepQueue`.
 enum Sleeper: Sendable {
   /// Resumes the sleeping task. `isOwn` says whether the clock's scheduler owns the task.
   case continuation(UnsafeContinuation<Void, any Error>, isOwn: Bool)

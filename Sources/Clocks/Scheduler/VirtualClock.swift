@@ -143,7 +143,7 @@ struct SleepNews<Duration: DurationProtocol & Hashable> {
 final class SleepsWaiter: Sendable {
   /// The number of pending sleeps that ends the wait.
   let count: Int
-  /// Its key in the virtual clock's `waiters`; 0 before it is added.
+  /// The waiter's key in the `waiters` of its virtual clock; 0 before the waiter is added.
   nonisolated(unsafe) var number: UInt64 = 0
 
   /// Guards `state`.

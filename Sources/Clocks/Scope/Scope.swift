@@ -217,8 +217,7 @@ final class ScopeState {
     guard body.isRunning, !body.isBeingDumped else { return nil }
     runningTime += duration
     let limit = scope.options.runningLimit
-    // A cancelled body has as long to end as a stuck one. It is not cancelled before its tasks were
-    // inspected.
+    // The body is cancelled after its tasks were inspected. After that, jobs may run for `stuckAfter` more.
     let isCancelled = body.problem != nil && !body.lacksDump
     guard runningTime >= (isCancelled ? scope.options.stuckAfter : limit) else { return nil }
     runningTime = .zero

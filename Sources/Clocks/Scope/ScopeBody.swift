@@ -6,7 +6,7 @@ struct ScopeBody {
     case returned
   }
 
-  /// The report that the body does not end although it was cancelled.
+  /// The state of the report that the cancelled body does not return.
   private enum Report {
     case notDue
     /// It is due, or is being made. The scope must not end before, because the test might be over

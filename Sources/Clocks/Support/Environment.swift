@@ -10,8 +10,8 @@ enum Environment {
     return .seconds(seconds > 0 ? seconds : 30)
   }()
 
-  /// `CLOCKS_DOOR`: the hook strategy (`spi`, `create`, `scan`, `table`, `hook` or `none`), so that each can be
-  /// tested.
+  /// `CLOCKS_DOOR`: the hook strategy to use (`spi`, `create`, `scan`, `table`, `hook` or `none`). By default
+  /// the package chooses one; tests check each.
   static let hookStrategy: String? = value("CLOCKS_DOOR")
 
   /// `CLOCKS_SCHEDULES`: the number of schedules of each explored test, instead of the test's own.

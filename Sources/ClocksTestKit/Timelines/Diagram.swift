@@ -72,7 +72,7 @@ private struct DiagramParser {
   private(set) var steps: [[Diagram.Symbol]] = []
   /// The open group and the position of its beginning.
   private var group: (symbols: [Diagram.Symbol], position: Int)?
-  /// The symbol after which there are no more values, if there was one.
+  /// The latest symbol that is not a value. It restricts the symbols that may follow.
   private var end: Diagram.Symbol?
 
   init(_ text: String, isKnown: @escaping (Character) -> Bool) {
@@ -199,7 +199,7 @@ struct DiagramDifference {
     var symbol: Symbol
   }
 
-  /// The difference in words.
+  /// A description of the first difference.
   let first: String
   /// The expected diagram, the actual diagram, and a caret below the difference.
   let lines: [String]

@@ -136,7 +136,7 @@ enum CurrentActor {
 
   nonisolated(unsafe) private static let getExecutor: GetExecutor? = {
     #if canImport(Darwin)
-      // On arm64e the pointer would have to be signed.
+      // On arm64e function pointers must be signed, and this code cannot sign them.
       return nil
     #else
       return RuntimeSymbol.address(of: "swift_task_getCurrentExecutor").map {

@@ -11,8 +11,10 @@ import Synchronization
 // `TaskLayoutProbe` or `Hops.missing`.
 
 /// The memory layout of jobs, tasks and actors.
+///
+/// The comment of each constant names the declaration of the runtime for which the constant stands.
 enum TaskABI {
-  /// `class Job : HeapObject` (Task.h)
+  /// Offsets in `class Job : HeapObject` (Task.h).
   enum Job {
     /// `HeapObject::metadata`: equal in all tasks.
     static let metadata = 0
@@ -35,7 +37,7 @@ enum TaskABI {
     static let kindMask: UInt32 = 0xFF
     /// `JobKind::Task`
     static let task: UInt32 = 0
-    /// `JobKind::DefaultActorSeparate`
+    /// `JobKind::DefaultActorSeparate`: an actor drain that is an object of its own.
     static let actorDrain: UInt32 = 193
     /// `Task_IsChildTask`
     static let isChild: UInt32 = 1 << 24
@@ -77,7 +79,7 @@ enum TaskABI {
     static let hasPreference: UInt32 = 0x8000
   }
 
-  /// `class TaskStatusRecord` and its subclasses (TaskStatus.h)
+  /// Offsets and kinds of `class TaskStatusRecord` and its subclasses (TaskStatus.h).
   enum Record {
     /// `Flags`, whose lower 8 bits are the kind.
     static let kind = 0

@@ -34,7 +34,7 @@ struct TaskSnapshot: Sendable {
   var id: UInt64
   var name: String?
   var state: State
-  /// `nil` if it waits for nothing, or that cannot be read.
+  /// What the task waits for; `nil` if it waits for nothing, or if that cannot be read.
   var dependency: Dependency?
   /// The address of the task whose child it is.
   var parent: UInt?

@@ -192,7 +192,7 @@ struct TimeInRunLoops {
     start = nil
   }
 
-  /// All of it, up to now.
+  /// The time in run loops up to now, that of a run loop in progress included.
   var nanoseconds: UInt64 { sum + (start?.nanosecondsSince ?? 0) }
 }
 

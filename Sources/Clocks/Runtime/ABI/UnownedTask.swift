@@ -54,7 +54,8 @@ struct UnownedTask: Sendable {
   var nameInRecords: String? {
     let task = unsafeBitCast(job, to: UnsafeRawPointer.self)
     var record = task.load(fromByteOffset: TaskABI.Task.records, as: UnsafeRawPointer?.self)
-    // A task has no more records than it is deep in scopes that add one.
+    // Each nested cancellation handler or task group adds a record, so a real list is far shorter. The limit
+    // ends the loop if the memory is no such list.
     for _ in 0..<10_000 {
       guard let current = record else { return nil }
       let kind = current.load(fromByteOffset: TaskABI.Record.kind, as: UInt.self)
@@ -104,7 +105,7 @@ extension ReadyJob {
 struct RetainedTask: Equatable, Sendable {
   // The result type does not matter here: every `Task` is one pointer, counted by the runtime.
   private let task: Task<Void, Never>
-  /// The task as a job.
+  /// The pointer to the same task, in the type that the hooks and the scheduler use.
   let job: UnownedJob
 
   fileprivate init(_ reference: UnownedTask) {

@@ -36,7 +36,7 @@
 
     // MARK: - Work items
 
-    /// Whether the block is a work item.
+    /// Whether the block is a `DispatchWorkItem`, or one that C code made with `dispatch_block_create`.
     var isItem: Bool {
       // The mark is read last: another block may end before it.
       code == Self.itemCode && pointer.load(fromByteOffset: 32, as: UInt.self) == Self.itemMark

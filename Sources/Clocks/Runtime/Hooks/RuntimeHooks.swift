@@ -12,9 +12,11 @@ import Dispatch
 enum RuntimeHooks {
   // MARK: - Jobs
 
-  /// Runs a job on the current thread, as the executor of its kind would.
+  /// Runs a job on the current thread, which stands for an executor of the given kind.
   ///
-  /// - Parameter id: The job's task; 0 for an actor drain, which may run tasks of other owners.
+  /// An actor drain is registered with `ExternalTaskRegistry`, because it may run tasks of other owners.
+  ///
+  /// - Parameter id: The id of the job's task; 0 for an actor drain.
   @inline(__always)
   static func run(_ job: UnownedJob, _ id: UInt64, on executor: ExecutorKind) {
     guard id != 0 else {

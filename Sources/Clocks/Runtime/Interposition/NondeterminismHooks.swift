@@ -35,7 +35,7 @@ enum NondeterminismHooks {
     private typealias FillBuffer =
       @convention(c) (UnsafeMutableRawPointer?, Int, CUnsignedInt) -> Int
     private typealias MakeUUID = @convention(c) (UnsafeMutableRawPointer) -> Void
-    /// A system call has up to six arguments.
+    /// The number of the system call, and up to six arguments.
     private typealias CallSystem = @convention(c) (Int, Int, Int, Int, Int, Int, Int) -> Int
 
     private static let fill: Interposed<Fill> = Interposed("swift_stdlib_random") { buffer, count in
@@ -159,7 +159,9 @@ package enum Hashing {
     #endif
   }
 
-  /// Makes the order of each new table follow from its content alone. Thread-safe.
+  /// Makes the order of elements in each new `Set` and `Dictionary` independent of the storage's address.
+  ///
+  /// Does nothing if `fixSeeds` has not fixed the seeds. Thread-safe.
   static func ignoreAddresses() { _ = areAddressesIgnored }
 
   /// Initialized once, because tests that run in parallel ask for it.

@@ -101,8 +101,10 @@ package enum RuntimeClocks {
 
   /// The waits of Foundation, which take real time in a scope, too.
   enum FoundationWaits {
-    /// Makes waits in a scope as long as their callers asked for. To be called once, while there is only one
-    /// thread.
+    /// Redirects the waits of Foundation, so that each takes its full duration in real time.
+    ///
+    /// Foundation computes the end of a wait from the date, and the date in a scope is virtual. Must be
+    /// called once, while the process has one thread.
     static func redirect() {
       CallTables.redirect(
         [present.entry, runLoop.entry, wait.entry], in: .library("libFoundation.so"))
