@@ -81,3 +81,82 @@ final class TestContext: Sendable {
     reporter.run()
   }
 }
+
+/// Makes the running test fail at the caller's line, and returns.
+///
+/// This module imports no test library, because apps link it as well as tests. `TestLibraries` finds
+/// the library that runs; without one, a line `file:line: error: message` goes to standard error, in
+/// the form that editors understand. Where no library is known to run, the failure goes to all that
+/// are loaded and to standard error: a failure reported twice is better than one that is lost.
+///
+/// - Complexity: a few look-ups by name, some microseconds. Nothing is remembered between failures,
+///   because a test library may be loaded after this module.
+package func recordFailure(_ message: String, at callSite: CallSite) {
+  let message = message.withCapabilityNote
+  if TestLibraries.deliver(message, at: callSite) { return }
+  writeToStandardError(
+    "\(callSite.filePath):\(callSite.line): error: \(message)\n")
+}
+
+/// Writes a warning to standard error about what may be wrong in a test that is not known.
+func warn(_ message: String, at callSite: CallSite) {
+  writeToStandardError(
+    "\(callSite.filePath):\(callSite.line): warning: \(message.withCapabilityNote)\n")
+}
+
+/// Makes the running test fail at the given line, and returns.
+func recordFailure(
+  _ message: String,
+  fileID: StaticString,
+  filePath: StaticString,
+  line: UInt,
+  column: UInt
+) {
+  recordFailure(
+    message,
+    at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column))
+}
+
+/// Writes the text in one call where the system allows it, so that lines of other threads do not
+/// come between.
+func writeToStandardError(_ text: String) {
+  #if canImport(Darwin) || canImport(Glibc) || canImport(Musl) || canImport(Android)
+    var text = text
+    text.withUTF8 { bytes in
+      var rest = UnsafeRawBufferPointer(bytes)
+      while !rest.isEmpty {
+        let written = write(STDERR_FILENO, rest.baseAddress, rest.count)
+        if written < 0 && errno == EINTR { continue }
+        // Standard error is closed or broken.
+        guard written > 0 else { return }
+        rest = UnsafeRawBufferPointer(rebasing: rest[written...])
+      }
+    }
+  #else
+    print(text, terminator: "")
+  #endif
+}
+
+/// The note that each failure carries in a process in which not everything of a test can be seen.
+enum CapabilityNote {
+  /// The note of this process; `nil` if everything is seen, or the hooks are not installed yet.
+  static var ofThisProcess: String? { RuntimeHooks.knownSelfTest.flatMap(note) }
+
+  static func note(_ selfTest: SchedulingSelfTest) -> String? {
+    guard !selfTest.missing.isEmpty else { return nil }
+    return """
+      Note: this process has the capability \(selfTest.capability) (hook strategy \
+      \(selfTest.strategy)), so a test clock cannot see: \
+      \(selfTest.missing.joined(separator: ", ")). A test that uses what is not seen may fail for \
+      that reason alone.
+      """
+  }
+}
+
+extension String {
+  /// The text of a failure, with the note of this process if it has one.
+  var withCapabilityNote: String {
+    guard let note = CapabilityNote.ofThisProcess else { return self }
+    return self + "\n" + note
+  }
+}
