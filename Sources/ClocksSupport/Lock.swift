@@ -48,7 +48,7 @@ public struct Lock: @unchecked Sendable {
     #endif
   }
 
-  /// Frees the lock. Called once, when no thread holds it.
+  /// Frees the lock, which no thread holds.
   public func destroy() {
     pthread_mutex_destroy(mutex)
     mutex.deallocate()
@@ -70,8 +70,7 @@ public struct Lock: @unchecked Sendable {
 }
 
 #if DEBUG
-  /// The ranks of the locks that the current thread holds, a bit for each: the value of a
-  /// thread-specific key, so that nothing is allocated.
+  /// The ranks of the locks that the current thread holds, a bit for each.
   @usableFromInline enum HeldLocks {
     private static let key: pthread_key_t = {
       var key = pthread_key_t()

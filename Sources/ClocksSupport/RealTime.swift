@@ -3,9 +3,6 @@
 #endif
 
 /// An instant of real time, also inside a scope of virtual time.
-///
-/// In a scope the clocks of the Swift runtime and of Dispatch are virtual. The system's clocks, when read
-/// from here, never are.
 package struct RealTime: Comparable, Sendable {
   /// In nanoseconds; `.max` is never.
   private let instant: UInt64
@@ -77,10 +74,7 @@ extension Duration {
     return "\(sign)\(Int(seconds).grouped).\(fraction) s"
   }
 
-  /// The length in seconds, rounded.
-  package var seconds: Double {
-    Double(attoseconds) * 1e-18
-  }
+  package var seconds: Double { Double(attoseconds) * 1e-18 }
 }
 
 extension Int {

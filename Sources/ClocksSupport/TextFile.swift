@@ -3,7 +3,6 @@ package enum TextFile {
   /// The reason why a file could not be written.
   package struct WriteError: Error, Hashable, Sendable, CustomStringConvertible {
     package let path: String
-    /// The system's error message.
     package let reason: String
 
     package var description: String { "cannot write \(path): \(reason)" }
@@ -102,9 +101,7 @@ extension TextFile {
   }
 }
 
-/// Standard error.
 package enum Terminal {
-  /// Whether standard error is a terminal.
   package static let isStandardErrorOne = isatty(STDERR_FILENO) == 1
 
   /// Writes a line in one call, so that lines of other threads do not mix with it.

@@ -1,7 +1,6 @@
 /// What went wrong in a scope of virtual time.
 enum ScopeProblem: Sendable {
-  /// For a while of real time nothing could run, and time did not move. The lines of the pending
-  /// sleeps are made on demand, without a lock.
+  /// For a while of real time nothing could run, and time did not move. `pending` is called without a lock.
   case stuck(after: Duration, pending: @Sendable () -> [String])
   /// Nothing can ever happen again, in an explored scope.
   case deadlock(pending: @Sendable () -> [String])
@@ -9,10 +8,8 @@ enum ScopeProblem: Sendable {
   case held(after: Duration, pending: @Sendable () -> [String])
   /// The scope's jobs have run for longer than allowed, in real time.
   case tooLong(Duration, pending: @Sendable () -> [String])
-  /// The test never became idle.
   case runaway(Runaway)
 
-  /// The failure's text at the scope's time.
   func description(at now: String) -> String {
     switch self {
     case .stuck(let duration, let pending):
@@ -124,7 +121,6 @@ enum LeftoverFailure {
     """
   }
 
-  /// Tasks sleep again after each cancellation.
   static func endless(pending: [String]) -> String {
     """
     withVirtualTime has cancelled the tasks that still slept when its operation returned, a hundred \
@@ -148,7 +144,6 @@ enum SkippedWaitNote {
     """
   }
 
-  /// The tasks may have waited for anything.
   static func possible(_ tasks: [String], slept jump: Duration, to end: Duration) -> String {
     let shown = tasks.count > 3 ? tasks.prefix(3) + ["\(tasks.count - 3) more"] : tasks[...]
     return """
@@ -163,9 +158,7 @@ enum SkippedWaitNote {
 struct Blockage: Sendable {
   /// The job's task; 0 if it is not known.
   var task: UInt64
-  /// The number of the job.
   var number: UInt64
-  /// How many jobs are ready.
   var waiting: Int
 
   func description(after limit: Duration) -> String {
@@ -184,9 +177,7 @@ struct Blockage: Sendable {
 
 /// External work that has not come back for longer than the limit.
 struct Absence: Sendable {
-  /// The tasks' ids.
   var tasks: [UInt64]
-  /// The label of the queue of each dispatched block.
   var queues: [String] = []
 
   func description(after limit: Duration) -> String {

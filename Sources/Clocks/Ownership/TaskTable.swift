@@ -1,11 +1,8 @@
 /// A table with one entry per task id.
 ///
-/// It is a hash table with open addressing over blocks of 16 consecutive ids. The runtime numbers tasks
-/// consecutively, so tasks that start together share blocks, and a million of them do not cost a cache
-/// miss each. Blocks are hashed and not ids: consecutive ids would form one long run of entries, and
-/// every failed search and every removal would walk along it.
-///
-/// Looking up, adding and removing are expected O(1), amortized where the table grows.
+/// A hash table with open addressing over blocks of 16 consecutive ids: tasks that start together share blocks.
+/// Single ids would form long runs, and every failed search and removal would walk along one. All operations on
+/// one id are expected O(1), amortized where the table grows.
 ///
 /// The smallest functions are transparent and the memory is not an Array, so that a debug build calls no
 /// generic function per operation.
@@ -21,7 +18,6 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
   private var blocks: UnsafeMutablePointer<UInt64>!
   /// For each place the number of entries in its block; at least 1 where there is a block.
   private var known: UnsafeMutablePointer<UInt8>!
-  /// The entries, block after block.
   private var entries: UnsafeMutablePointer<Entry>!
   private var usedBlocks = 0
   private(set) var count = 0
@@ -40,14 +36,13 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     entries?.deallocate()
   }
 
-  /// The entry of a task. Expected O(1).
   @inline(__always)
   subscript(id: UInt64) -> Entry {
     guard count > 0, let place = place(of: id) else { return .none }
     return entries[Self.slot(of: id, at: place)]
   }
 
-  /// Sets an entry, which must not be `none`. Expected O(1), amortized.
+  /// The entry must not be `none`.
   @inline(__always)
   mutating func set(_ id: UInt64, to entry: Entry) {
     let slot = Self.slot(of: id, at: newPlace(of: id))
@@ -75,7 +70,6 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     return place
   }
 
-  /// Removes and returns a task's entry. Expected O(1).
   @discardableResult @inline(__always)
   mutating func remove(_ id: UInt64) -> Entry {
     guard count > 0, let place = place(of: id) else { return .none }
@@ -89,7 +83,6 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     return entry
   }
 
-  /// All entries. O(n).
   var all: [Entry] {
     var all: [Entry] = []
     for place in 0..<length where blocks[place] != 0 {
@@ -101,9 +94,7 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     return all
   }
 
-  mutating func removeAll() {
-    self = TaskTable()
-  }
+  mutating func removeAll() { self = TaskTable() }
 
   // MARK: - Blocks
 
@@ -120,7 +111,6 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     return Int(truncatingIfNeeded: mixed >> 32) & (length - 1)
   }
 
-  /// The place of an id's block, if it has one.
   private func place(of id: UInt64) -> Int? {
     guard usedBlocks > 0 else { return nil }
     let block = id >> Self.blockBits + 1
@@ -146,7 +136,6 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     return place
   }
 
-  /// Removes a block without entries.
   private mutating func removeBlock(at emptied: Int) {
     let mask = length - 1
     // Blocks behind it move up, unless one would then stand before the place where its search begins.
@@ -163,7 +152,6 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     usedBlocks -= 1
   }
 
-  /// Moves a block to a place without entries.
   private mutating func moveBlock(from old: Int, to new: Int) {
     blocks[new] = blocks[old]
     known[new] = known[old]
@@ -197,8 +185,6 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     Self.free(oldBlocks, oldKnown, oldEntries, old.length)
   }
 
-  // MARK: - Invariants
-
   /// Stops the program if an invariant does not hold. O(n); for tests.
   func checkInvariants() {
     var seen = 0
@@ -223,7 +209,6 @@ protocol TaskTableEntry {
   var isNone: Bool { get }
 }
 
-/// The owner of each task that has been seen.
 typealias OwnerTable = TaskTable<OwnerMark>
 
 /// An owner as one word: its address, or 0 for none.
@@ -247,34 +232,27 @@ struct OwnerMark: TaskTableEntry, Equatable {
 }
 
 extension OwnerTable {
-  /// The owner of a task, if it is known. Expected O(1).
   subscript(id: UInt64) -> TaskOwner? {
     let mark: OwnerMark = self[id]
     return mark.owner
   }
 
-  /// Sets the owner of a task, which is not retained. Expected O(1), amortized.
+  /// The owner is not retained.
   mutating func set(_ id: UInt64, to owner: TaskOwner) { set(id, to: OwnerMark(owner)) }
 
-  /// Removes a task's entry if `owner` owns it. Expected O(1).
   mutating func remove(_ id: UInt64, of owner: TaskOwner) {
     if self[id] == OwnerMark(owner) { remove(id) }
   }
 }
 
-/// A set of task ids.
-///
-/// The runtime numbers tasks consecutively, so ids lie close together: each takes one bit, in chunks of
-/// 4,096. Inserting, looking up and removing are expected O(1).
+/// A set of task ids: one bit each, in chunks of 4,096, because ids lie close together. Operations: expected O(1).
 struct TaskSet {
   private static let chunkBits: UInt64 = 12
 
   private typealias Chunk = (number: UInt64, words: [UInt64])
 
-  /// The chunk of the last inserted id, kept apart: the next id is nearly always in it, and is found
-  /// without hashing.
+  /// The chunk of the last inserted id, kept apart: the next id is nearly always in it.
   private var latest: Chunk?
-  /// The bits of every other chunk, by its number.
   private var chunks: [UInt64: [UInt64]] = [:]
 
   mutating func insert(_ id: UInt64) {
@@ -289,7 +267,6 @@ struct TaskSet {
     latest = (number, chunks.removeValue(forKey: number) ?? empty)
   }
 
-  /// Whether no chunk exists.
   var isEmpty: Bool { latest == nil && chunks.isEmpty }
 
   func contains(_ id: UInt64) -> Bool {

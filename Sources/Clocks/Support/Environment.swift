@@ -1,8 +1,6 @@
 import ClocksSupport
 
-/// The environment variables that the package reads. No other file reads the environment.
-///
-/// Each `CLOCKS_…` variable is read once, at its first use.
+/// The environment variables that the package reads, each once. No other file reads the environment.
 enum Environment {
   /// `CLOCKS_BLOCKED_AFTER`: after how many seconds of real time a test counts as stuck; 30 by default.
   static let blockedAfter: Duration = {
@@ -10,8 +8,7 @@ enum Environment {
     return .seconds(seconds > 0 ? seconds : 30)
   }()
 
-  /// `CLOCKS_DOOR`: the hook strategy (`spi`, `create`, `scan`, `table`, `hook` or `none`), so that each can be
-  /// tested.
+  /// `CLOCKS_DOOR`: the hook strategy (`spi`, `create`, `scan`, `table`, `hook` or `none`), for tests.
   static let hookStrategy: String? = value("CLOCKS_DOOR")
 
   /// `CLOCKS_SCHEDULES`: the number of schedules of each explored test, instead of the test's own.
@@ -47,7 +44,6 @@ enum Environment {
     value("XCTestConfigurationFilePath") != nil || value("XCTestBundlePath") != nil
   }
 
-  /// The folders of programs.
   static var path: String { value("PATH") ?? "" }
 
   /// The variable's value, or `nil` if it is empty.
