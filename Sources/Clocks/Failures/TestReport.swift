@@ -77,9 +77,10 @@ final class TestContext: Sendable {
 
 /// Makes the running test fail at the caller's line, and returns.
 ///
-/// This module imports no test library, because apps link it as well. `TestLibraries` finds the library that
-/// runs; without one, a line `file:line: error: message` goes to standard error. Where no library is known to run,
-/// the failure goes to all that are loaded and to standard error: better reported twice than lost.
+/// This module imports no test library, because apps link it as well. `TestLibraries` finds the library
+/// that runs; without one, a line `file:line: error: message` goes to standard error. Where no library is
+/// known to run, the failure goes to all that are loaded and to standard error: better reported twice
+/// than lost.
 package func recordFailure(_ message: String, at callSite: CallSite) {
   let message = message.withCapabilityNote
   if TestLibraries.deliver(message, at: callSite) { return }

@@ -48,7 +48,8 @@ enum ExternalTaskRegistry {
 
   static func endJob(_ number: UInt64) { look(afterJob: number) }
 
-  /// Finds the tasks that have returned, when job `number` has ended, and notifies their owners. O(external tasks).
+  /// Finds the tasks that have returned, when job `number` has ended, and notifies their owners.
+  /// O(external tasks).
   static func look(afterJob number: UInt64? = nil) {
     var back: [Entry] = []
     var ownersToRecheck: [TaskOwner] = []

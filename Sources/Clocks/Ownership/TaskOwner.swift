@@ -59,7 +59,8 @@ class TaskOwner: @unchecked Sendable {
     self.isExplored = isExplored
   }
 
-  /// Takes a ready job. If `isNew`, it is the first of its task, created by the job that the current thread runs.
+  /// Takes a ready job. If `isNew`, it is the first of its task, created by the job that the current
+  /// thread runs.
   func enqueue(_ job: ReadyJob, isNew: Bool) {
     fatalError("Clocks: an owner of tasks takes their jobs.")
   }
@@ -69,7 +70,8 @@ class TaskOwner: @unchecked Sendable {
     fatalError("Clocks: a virtual owner of tasks takes their delays.")
   }
 
-  /// Returns what a clock of the system reads for the owner's tasks, for `Date` if `isDate`; `nil` if real time.
+  /// Returns what a clock of the system reads for the owner's tasks, for `Date` if `isDate`; `nil` if
+  /// real time.
   func reading(of clock: clockid_t, isDate: Bool) -> timespec? { nil }
 
   /// Fills bytes in place of random ones, if the owner is explored, and returns whether it has.
@@ -155,8 +157,9 @@ final class TimedCallback: Sendable {
 
 /// The owner of clocks made where no test is known, such as the properties of an `XCTestCase`.
 ///
-/// It is dormant until a task uses one of its clocks, and again when all such tasks are over. While awake it owns
-/// every task that has no other owner. Unowned jobs that run when it wakes become externally started jobs.
+/// It is dormant until a task uses one of its clocks, and again when all such tasks are over. While awake
+/// it owns every task that has no other owner. Unowned jobs that run when it wakes become externally
+/// started jobs.
 struct ProcessWideOwner {
   let owner: TaskOwner
   var unownedJobs = 0

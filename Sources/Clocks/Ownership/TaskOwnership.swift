@@ -3,8 +3,9 @@ import Synchronization
 
 /// The registry of all owners in the process, and of the tasks that belong to them.
 ///
-/// A task belongs to the owner that its creator ran for, until it ends. Ids are never reused. An owner and its
-/// entries stay until its last clock is released. A task known to belong to no owner is *unowned*.
+/// A task belongs to the owner that its creator ran for, until it ends. Ids are never reused. An owner
+/// and its entries stay until its last clock is released. A task known to belong to no owner is
+/// *unowned*.
 final class TaskOwnership: Sendable {
   static let shared = TaskOwnership()
 
@@ -48,7 +49,8 @@ final class TaskOwnership: Sendable {
     if lock.withLock({ addClock(to: owner) }) { setWatermark(of: owner, newestTask) }
   }
 
-  /// Returns whether the watermark is unknown. If threads A and B register one owner concurrently, each sets it.
+  /// Returns whether the watermark is unknown. If threads A and B register one owner concurrently, each
+  /// sets it.
   private func addClock(to owner: TaskOwner) -> Bool {
     let registration = owner.registration ?? register(owner)
     registration.clocks += 1
@@ -59,7 +61,8 @@ final class TaskOwnership: Sendable {
     let registration = OwnerRegistration(owner: owner)
     owner.registration = registration
     registrations[ObjectIdentifier(owner)] = registration
-    // Before the newest task is determined: a task that was not seen, because there was no owner, must be older.
+    // Before the newest task is determined: a task that was not seen, because there was no owner, must be
+    // older.
     count.store(registrations.count, ordering: .sequentiallyConsistent)
     if owner.isExplored { explored.store(true, ordering: .relaxed) }
     return registration
@@ -172,10 +175,11 @@ final class TaskOwnership: Sendable {
     lock.withLock { register(id, of: owner) }
   }
 
-  /// Returns the owner of a job that has become ready, and whether its task is seen for the first time. Amortized O(1).
+  /// Returns the owner of a job that has become ready, and whether its task is seen for the first time.
+  /// Amortized O(1).
   ///
-  /// A task is first seen on the thread that starts it: it belongs to the owner `running` that this thread runs
-  /// for. Later any thread may resume it, and its owner stays.
+  /// A task is first seen on the thread that starts it: it belongs to the owner `running` that this
+  /// thread runs for. Later any thread may resume it, and its owner stays.
   func owner(ofReadyJob id: UInt64, on running: TaskOwner?) -> (owner: TaskOwner?, isNew: Bool) {
     lock.withLock {
       // An actor drain has no owner: it runs for the owner that started it.

@@ -1,8 +1,8 @@
 /// A table with one entry per task id.
 ///
-/// A hash table with open addressing over blocks of 16 consecutive ids: tasks that start together share blocks.
-/// Single ids would form long runs, and every failed search and removal would walk along one. All operations on
-/// one id are expected O(1), amortized where the table grows.
+/// A hash table with open addressing over blocks of 16 consecutive ids: tasks that start together share
+/// blocks. Single ids would form long runs, and every failed search and removal would walk along one. All
+/// operations on one id are expected O(1), amortized where the table grows.
 ///
 /// The smallest functions are transparent and the memory is not an Array, so that a debug build calls no
 /// generic function per operation.
@@ -245,7 +245,8 @@ extension OwnerTable {
   }
 }
 
-/// A set of task ids: one bit each, in chunks of 4,096, because ids lie close together. Operations: expected O(1).
+/// A set of task ids: one bit each, in chunks of 4,096, because ids lie close together. Operations:
+/// expected O(1).
 struct TaskSet {
   private static let chunkBits: UInt64 = 12
 

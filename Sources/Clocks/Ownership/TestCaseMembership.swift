@@ -92,8 +92,8 @@ enum TestCaseMembership {
     return over
   }
 
-  /// Transfers all tasks of a test case to an owner, unless the test case has another. Another task of it that uses
-  /// the clock meanwhile waits for this. O(members), once for each test case.
+  /// Transfers all tasks of a test case to an owner, unless the test case has another. Another task of it
+  /// that uses the clock meanwhile waits for this. O(members), once for each test case.
   ///
   /// - Parameters:
   ///   - id: A task of the test case that belongs to `owner`.
@@ -127,8 +127,8 @@ enum TestCaseMembership {
     var hasYielded: Bool
   }
 
-  /// Notes that the current task, which was unowned, has enqueued a job without a task: the end of its yield, or an actor
-  /// drain that may resume it. Returns the owner that has adopted it meanwhile.
+  /// Notes that the current task, which was unowned, has enqueued a job without a task: the end of its
+  /// yield, or an actor drain that may resume it. Returns the owner that has adopted it meanwhile.
   static func hasYielded(_ job: UnownedJob) -> TaskOwner? {
     guard let task = UnownedTask.currentID else { return nil }
     return lock.withLock {

@@ -2,8 +2,9 @@ import ClocksSupport
 
 /// The tasks of a test that are not over, except those of `async let`, which are a part of their parents.
 ///
-/// A task is removed after the job in which it came to its end. One that ends elsewhere is removed when it is known
-/// to have returned, when the tasks are asked for, or when the table has doubled. An entry takes 8 bytes.
+/// A task is removed after the job in which it came to its end. One that ends elsewhere is removed when
+/// it is known to have returned, when the tasks are asked for, or when the table has doubled. An entry
+/// takes 8 bytes.
 struct LiveTasks: ~Copyable {
   private var tasks = TaskTable<Entry>()
   /// The number of tasks above which those that are over are removed.
@@ -85,8 +86,8 @@ struct TestLifetime {
     return tasks.add(task)
   }
 
-  /// Adds a child task that uses a clock, if the tasks that made the clocks are over or unknown: the test goes on in it.
-  /// Returns tasks to release without a lock.
+  /// Adds a child task that uses a clock, if the tasks that made the clocks are over or unknown: the test
+  /// goes on in it. Returns tasks to release without a lock.
   mutating func add(user task: RetainedTask?) -> [RetainedTask] {
     isKnown && !areOver ? [] : add(maker: task)
   }

@@ -1,21 +1,19 @@
-/// The tasks of a test that run, or may run, where the scheduler does not start their jobs.
-///
-/// They run in an actor's drain that works for another test, or on a user executor. Other tasks have no
-/// entry. `Entry.become` says which changes of the state are legal.
+/// The tasks of a test that run, or may run, where the scheduler does not start their jobs: in an actor's
+/// drain that works for another test, or on a user executor. `Entry.become` says which changes of state
+/// are legal.
 struct ExternalTasks: ~Copyable {
   enum State: Equatable {
-    /// Runs in the scheduler's order only. There is no entry.
+    /// No entry: runs in the scheduler's order only.
     case none
     /// May have become external unseen: it is checked before the test counts as idle.
     case unverified
-    /// Is external. `ExternalTaskRegistry` reports its return by the number; or a job of it arrives.
+    /// `ExternalTaskRegistry` reports its return by the number; or a job of it arrives.
     case external(absence: UInt64)
     /// Waits for an `async let` that is external: only `recheckAsyncLets` sees its return.
     case awaitingAsyncLet(absence: UInt64)
-    /// Was reported, because it did not return. The test no longer waits for it.
+    /// Was reported, because it did not return. The test does not wait for it.
     case abandoned
-    /// Never became idle, although it was cancelled after the end of its scope. Its jobs do not run
-    /// any more.
+    /// Never became idle, although it was cancelled after the end of its scope. Its jobs do not run any more.
     case stopped
   }
 
@@ -23,13 +21,11 @@ struct ExternalTasks: ~Copyable {
     static var none: Self { Self() }
 
     private(set) var state = State.none
-    /// Keeps the task in memory while it may be external.
     var task: RetainedTask?
     /// Whether it may have run outside since it was checked.
     var mayHaveRun = false
     /// Whether it has begun an `async let`: then it is checked until it is over.
     var hasAsyncLets = false
-    /// Counts its jobs that user executors run at this moment.
     var runs = 0
 
     var isNone: Bool {
@@ -45,6 +41,7 @@ struct ExternalTasks: ~Copyable {
     }
 
     var isExternal: Bool { absence != 0 }
+
     mutating func become(_ new: State) {
       switch (state, new) {
       case (.none, .unverified), (.unverified, .external), (.unverified, .awaitingAsyncLet),
@@ -58,15 +55,11 @@ struct ExternalTasks: ~Copyable {
   }
 
   private var entries = TaskTable<Entry>()
-  /// The tasks that are unverified, in the order in which they became so.
   private var unverified: [UInt64] = []
-  /// The tasks that await an external `async let`.
   private var awaitingAsyncLets: [UInt64] = []
   /// Whether the unverified tasks were checked since one of them could have become external.
   private var isVerified = true
-  /// Counts the external tasks.
   private(set) var external = 0
-  /// Counts the tasks that user executors run.
   private(set) var running = 0
   private var stopped = 0
   /// Counts the tasks that became external and returned: while it stays the same, there is no progress.
@@ -76,7 +69,6 @@ struct ExternalTasks: ~Copyable {
   @inline(__always)
   var mustVerify: Bool { !isVerified && unverified.count > 0 }
 
-  /// Whether the test is not idle because of tasks here.
   @inline(__always)
   var areOutstanding: Bool { external > 0 || running > 0 }
 
@@ -92,13 +84,10 @@ struct ExternalTasks: ~Copyable {
     if new.isNone { entries.remove(id) } else { entries.set(id, to: new) }
   }
 
-  // MARK: - Events
-
-  /// Notes that an unverified task may have become external since it was checked.
   @inline(__always)
   mutating func mayHaveChanged() { isVerified = false }
 
-  /// Notes that a task may be external, or may become so without a job of it having run here.
+  /// Notes that a task may be, or become, external without a job of it having run here.
   mutating func noteMayRunExternally(_ task: RetainedTask, mayHaveRun: Bool, hasAsyncLets: Bool) {
     isVerified = false
     let id = task.id
@@ -119,8 +108,7 @@ struct ExternalTasks: ~Copyable {
     replace(old, of: id, by: entry)
   }
 
-  /// Notes that a user executor runs a job of a task now, and returns whether it is the only
-  /// one.
+  /// Notes that a user executor runs a job of a task now; returns whether it is the only one.
   mutating func externalJobBegan(_ task: RetainedTask) -> Bool {
     noteMayRunExternally(task, mayHaveRun: true, hasAsyncLets: false)
     let old = entries[task.id]
@@ -133,7 +121,7 @@ struct ExternalTasks: ~Copyable {
     return entry.runs == 1
   }
 
-  /// Notes that the executor has run the job, and returns whether it was the last one.
+  /// Returns whether it was the last job.
   mutating func externalJobEnded(_ id: UInt64) -> Bool {
     isVerified = false
     let old = entries[id]
@@ -150,8 +138,8 @@ struct ExternalTasks: ~Copyable {
     case ofStoppedTask
   }
 
-  /// Notes that a job of a task has become ready. The task is about to run, so this does not release
-  /// the last reference to it.
+  /// Notes that a job has become ready. Its task is about to run, so this does not release the last
+  /// reference.
   mutating func jobArrived(of id: UInt64) -> Arrival {
     let entry = entries[id]
     if entry.state == .stopped { return .ofStoppedTask }
@@ -161,8 +149,7 @@ struct ExternalTasks: ~Copyable {
     return .ofReturningTask
   }
 
-  /// Notes that an absence is over, and returns whether it still was under way. The caller retains the
-  /// task.
+  /// Notes that an absence is over; returns whether it was under way. The caller retains the task.
   mutating func absenceEnded(_ absence: UInt64, of id: UInt64) -> Bool {
     let entry = entries[id]
     guard entry.absence == absence, absence != 0 else { return false }
@@ -195,8 +182,6 @@ struct ExternalTasks: ~Copyable {
     entry.become(.stopped)
     replace(old, of: id, by: entry)
   }
-
-  // MARK: - Verification
 
   /// Finds the unverified tasks that are external, and forgets those that cannot become so. O(unverified
   /// tasks).
@@ -237,9 +222,7 @@ struct ExternalTasks: ~Copyable {
     return (external, released)
   }
 
-  /// Finds the tasks whose external `async let` is over. O(tasks that await one).
-  ///
-  /// - Returns: The tasks that returned, to be released without a lock.
+  /// Returns the tasks whose external `async let` is over, to be released without a lock.
   mutating func recheckAsyncLets() -> [RetainedTask] {
     var returned: [RetainedTask] = []
     for id in awaitingAsyncLets {
@@ -255,7 +238,7 @@ struct ExternalTasks: ~Copyable {
     return returned
   }
 
-  /// The state of an unverified task that is external; `nil` if it is not.
+  /// `nil` if an unverified task is not external.
   private func externalState(of entry: Entry, _ task: RetainedTask, _ owner: TaskOwner) -> State? {
     if entry.hasAsyncLets, TaskStatus.awaitsActiveAsyncLet(task.job) {
       return ExternalTaskRegistry.add(task, of: owner, onlyOwnerCanTell: true)
@@ -274,10 +257,8 @@ struct ExternalTasks: ~Copyable {
     return !status.isOver && (status.isActive || entry.hasAsyncLets || status.hasPreference)
   }
 
-  /// Stops waiting for all external tasks.
-  ///
-  /// - Returns: The ids of the tasks that have come neither to an end nor to a sleep, in order; and
-  ///   tasks to release without a lock.
+  /// Stops waiting for all external tasks. Returns the ids of those that have come neither to an end nor to a
+  /// sleep, in order; and tasks to release without a lock.
   mutating func abandon() -> (ids: [UInt64], released: [RetainedTask]) {
     var ids: [UInt64] = []
     var released: [RetainedTask] = []
@@ -301,8 +282,8 @@ struct ExternalTasks: ~Copyable {
     return (ids.sorted(), released)
   }
 
-  /// The state of a task; for tests.
   func state(of id: UInt64) -> State { entries[id].state }
+
   /// Stops the program if a count or a list contradicts the entries; for tests.
   func checkInvariants() {
     let all = entries.all

@@ -1,47 +1,36 @@
 /// All that can keep a test from being idle. **Idle** is defined here and nowhere else.
 ///
-/// Each part has one writer: `SchedulerState.next` and `claimThread` write `thread`, the functions of
-/// `ready`, `externalTasks` and `dispatchedBlocks` their own counts, the functions below the rest.
+/// `SchedulerState.next` and `claimThread` write `thread`; each other part writes its own counts.
 struct Idleness: ~Copyable {
-  /// What the scheduler's thread is doing.
-  ///
-  /// A scheduler has no thread of its own. When there is something to do, it asks for a thread of the
-  /// pool, or for the main thread, which then acts until there is nothing left.
+  /// What the scheduler's thread is doing: one of the pool, or the main thread, asked for while there is
+  /// work.
   enum Thread {
     /// There is none; or it decides what to do next, with the lock held.
     case none
-    /// A thread was asked for, and has not begun.
+    /// It has not begun.
     case requested
-    /// The thread runs a job, or does another action.
     case acting
   }
 
-  /// The jobs that could run now.
   var ready = JobQueue()
-  /// The tasks that run, or may run, outside the scheduler.
   var externalTasks = ExternalTasks()
-  /// The blocks of the test on dispatch queues.
   var dispatchedBlocks = DispatchedBlocks()
 
   /// Without the lock it is `none` only if no thread will look for work by itself. So there is never a
   /// second thread.
   var thread = Thread.none
 
-  /// The number of the thread that acts.
-  ///
-  /// An abandoned thread, whose job held it for too long, has an earlier number. It decides nothing any
-  /// more when the job ends after all.
+  /// The number of the thread that acts. An abandoned thread has an earlier number, and decides nothing
+  /// any more.
   private(set) var threadNumber = 0
 
-  /// Counts the running jobs of the test that the scheduler did not start. While there are any, it
-  /// starts none, so that the test's tasks run one at a time.
+  /// Counts the running jobs that the scheduler did not start. While there are any, it starts none.
   private(set) var externallyStartedJobs = 0
 
-  /// Counts the absences that were found, and are not reported yet: the test must not end before.
+  /// Counts the absences that are not reported yet: the test must not end before.
   private(set) var unreportedAbsences = 0
 
-  /// Whether the test is idle: no job runs or is ready, no external work is outstanding, and no task is
-  /// left that may run externally unchecked.
+  /// Whether no job runs or is ready, no external work is outstanding, and no task is left unverified.
   var isIdle: Bool { isQuiet && !externalTasks.mustVerify }
 
   /// Whether the test is idle, unless a task has become external unseen.
@@ -54,7 +43,6 @@ struct Idleness: ~Copyable {
   /// Whether a job of the test runs on a known thread, or is ready.
   var mayRun: Bool { thread != .none || !ready.isEmpty || externallyStartedJobs > 0 }
 
-  /// Whether the scheduler may start a job, if there is one.
   @inline(__always)
   var mayStartJob: Bool {
     // A switch, because a debug build calls a function to compare.
@@ -70,7 +58,7 @@ struct Idleness: ~Copyable {
     if abandonedExternalJobs > 0 { abandonedExternalJobs -= 1 } else { externallyStartedJobs -= 1 }
   }
 
-  /// Goes on without the jobs that run: the test no longer waits for their ends.
+  /// The test no longer waits for the ends of running jobs.
   mutating func abandonRunning() {
     threadNumber += 1
     thread = .none
@@ -78,10 +66,8 @@ struct Idleness: ~Copyable {
     externallyStartedJobs = 0
   }
 
-  /// Stops waiting for all external work.
-  ///
-  /// Returns what is to be reported, in the place of which `absenceWasReported` is waited for; and
-  /// tasks to release without a lock.
+  /// Stops waiting for all external work. Returns what is to be reported, in the place of which
+  /// `absenceWasReported` is waited for; and tasks to release without a lock.
   mutating func abandonExternalWork() -> (absence: Absence?, released: [RetainedTask]) {
     let (tasks, released) = externalTasks.abandon()
     let queues = dispatchedBlocks.abandon()
@@ -101,17 +87,16 @@ struct Idleness: ~Copyable {
   }
 }
 
-/// The blocks of a test that are on dispatch queues, or run there.
 struct DispatchedBlocks {
-  /// The labels of the queues, by the numbers of the blocks.
+  /// The queues' labels, by the numbers of the blocks.
   private var labels: [UInt64: String] = [:]
   private var newest: UInt64 = 0
   /// Counts the beginnings and ends: while it stays the same, no block makes progress.
   private(set) var changes: UInt64 = 0
-  /// The number of blocks; apart from `labels`, because a debug build takes long to ask a dictionary.
+  /// Apart from `labels`, because a debug build takes long to ask a dictionary.
   private(set) var count = 0
 
-  /// Notes that a block is on a queue; returns its number.
+  /// Returns the number of the block.
   mutating func begin(on label: String) -> UInt64 {
     newest += 1
     changes += 1
@@ -120,13 +105,13 @@ struct DispatchedBlocks {
     return newest
   }
 
-  /// Notes that a block has run, unless it was abandoned.
+  /// The block may have been abandoned.
   mutating func end(_ number: UInt64) {
     changes += 1
     if labels.removeValue(forKey: number) != nil { count -= 1 }
   }
 
-  /// Stops waiting for all blocks; returns the queues' labels in the order in which the blocks came.
+  /// Returns the queues' labels in the order in which the blocks came.
   fileprivate mutating func abandon() -> [String] {
     defer {
       labels = [:]

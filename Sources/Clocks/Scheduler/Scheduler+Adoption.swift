@@ -2,33 +2,29 @@ import ClocksSupport
 
 /// Which scheduler is responsible for a clock or a task, and how it adopts tasks.
 extension Scheduler {
-  /// The scheduler of the thread, or `nil` if it runs for none.
+  /// `nil` if the thread runs for none.
   static var ofThread: Scheduler? { scheduler(ThreadContext.current?.pointee.owner) }
 
   /// The scheduler on whose behalf the current task runs.
   static var running: Scheduler? { scheduler(RuntimeHooks.runningOwner) }
 
-  /// Every scheduler that has a clock.
   static var all: [Scheduler] {
     TaskOwnership.shared.registeredOwners.map { unsafeDowncast($0, to: Scheduler.self) }
   }
 
-  /// Whether any test is not idle. O(schedulers).
+  /// O(schedulers).
   static var isAnyBusy: Bool { all.contains { $0.change { !$0.idleness.isIdle } } }
 
   /// Whether any test runs a job, has one ready, or waits for a thread. O(schedulers).
   static var isAnyRunning: Bool { all.contains { $0.change { $0.idleness.mayRun } } }
 
-  /// An owner as a scheduler: there are no other owners.
+  /// There are no owners but schedulers.
   private static func scheduler(_ owner: TaskOwner?) -> Scheduler? {
     owner.map { unsafeDowncast($0, to: Scheduler.self) }
   }
 
-  /// Returns the scheduler for a clock that is made now: that of the current task or dispatched block.
-  ///
-  /// Outside of both, it is one for all clocks that are made there.
-  ///
-  /// The clock must release it with `release()`.
+  /// Returns the scheduler for a clock that is made now, to be released with `release()`: that of the
+  /// current task or dispatched block; outside of both, one for all clocks that are made there.
   static func retainForNewClock(at origin: CallSite) -> Scheduler {
     RuntimeHooks.install()
     Watchdog.start()
@@ -65,7 +61,7 @@ extension Scheduler {
     return scheduler
   }
 
-  /// Notes that the current task makes a clock: the test is not over before the task.
+  /// The test is not over before the task that makes a clock.
   private func addMaker() {
     let task = RetainedTask.current
     _ = change { $0.testLifetime.add(maker: task) }
@@ -78,8 +74,8 @@ extension Scheduler {
     return unsafeDowncast(owner, to: Scheduler.self)
   }
 
-  /// Returns the scheduler for clocks that are made outside any task, where test cases are known: it
-  /// owns only the tasks that use the clocks.
+  /// Returns the scheduler for clocks made outside any task, where test cases are known: it owns only the
+  /// tasks that use the clocks.
   private static func retainOfThreads(at origin: CallSite) -> Scheduler {
     let owner = TaskOwnership.shared.retainOwnerOfThreads(newestTask: UnownedTask.newestID) {
       Scheduler(origin: origin)
@@ -88,16 +84,11 @@ extension Scheduler {
   }
 
   /// Keeps the scheduler registered for one more clock, until `release`.
-  func retain() {
-    TaskOwnership.shared.retain(self, newestTask: UnownedTask.newestID)
-  }
+  func retain() { TaskOwnership.shared.retain(self, newestTask: UnownedTask.newestID) }
 
-  func release() {
-    TaskOwnership.shared.release(self)
-  }
+  func release() { TaskOwnership.shared.release(self) }
 
   /// Whether the scheduler has started the job that the current task runs, so that it owns the task.
-  /// O(1).
   @inline(__always)
   var isRunningCurrentTask: Bool {
     guard !isProcessWide, let context = ThreadContext.current, context.pointee.owner === self,
@@ -106,9 +97,8 @@ extension Scheduler {
     return context.pointee.taskID == task.id
   }
 
-  /// Claims the current task, if no other test owns it, and returns whether the scheduler owns it now.
-  ///
-  /// If the scheduler has not started the task's job, the job counts as externally started. O(1).
+  /// Claims the current task, if no other test owns it, and returns whether the scheduler owns it now. If
+  /// it has not started the task's job, the job counts as externally started. O(1).
   ///
   /// - Parameter users: The users of the clock that the task uses; `nil` if it makes one.
   @discardableResult
@@ -146,7 +136,7 @@ extension Scheduler {
     return true
   }
 
-  /// Makes a process-wide scheduler own all unowned tasks until the current task is over.
+  /// A process-wide scheduler owns all unowned tasks until the current task is over.
   private func wakeIfProcessWide() {
     guard isProcessWide, let task = UnownedTask.currentID else { return }
     // Where it cannot be known whether a task is over, the scheduler stays awake.
@@ -157,8 +147,7 @@ extension Scheduler {
     change { $0.externallyStartedJobsBegan(externallyStartedJobs) }
   }
 
-  /// The scheduler of the current task, if it belongs to another test: it is neither this one nor that of
-  /// a scope within the test.
+  /// The scheduler of the current task, unless it is this one or that of a scope within the test.
   var schedulerOfOtherTest: Scheduler? {
     guard
       let task = UnownedTask.currentID,
@@ -167,13 +156,12 @@ extension Scheduler {
     return owner.isWithin(self) ? nil : owner
   }
 
-  /// Whether the test that has made the scheduler's clocks, or uses them, is known to be under way.
+  /// Whether the test is known to be under way.
   var hasTest: Bool { change { $0.testLifetime.isKnown && !$0.testLifetime.areOver } }
 
   /// Whether the current thread runs neither for the scheduler nor for a scope within the test.
   var isCallerOfOtherTest: Bool { Self.running?.isWithin(self) != true }
 
-  /// Whether it is `other`, or the scheduler of a scope within that test.
   private func isWithin(_ other: Scheduler) -> Bool {
     var scheduler: Scheduler? = self
     while let inner = scheduler {
@@ -183,8 +171,7 @@ extension Scheduler {
     return false
   }
 
-  /// Waits from now on for the end of the job that the current thread runs, whose task belongs to the
-  /// scheduler.
+  /// Waits for the end of the job that the current thread runs, whose task belongs to the scheduler.
   func waitForCurrentJobAndTask() {
     waitForCurrentJob()
     // When the job has ended, its task may wait for an actor.
@@ -193,23 +180,20 @@ extension Scheduler {
     }
   }
 
-  /// Starts no job from now on until the one has ended that the current thread runs.
+  /// Starts no job until the one has ended that the current thread runs.
   func waitForCurrentJob() {
     if let context = ThreadContext.current {
       context.pointee.ownersAwaitingEnd.append(self)
       change { $0.externallyStartedJobsBegan() }
     } else if RuntimeHooks.isOnMainQueue {
-      // A job that began before the hooks were installed. The main thread's next turn begins after its
-      // end.
+      // A job that began before the hooks were installed. The main thread's next turn begins after its end.
       change { $0.externallyStartedJobsBegan() }
       RuntimeHooks.afterCurrentMainJob { self.externallyStartedJobEnded(on: .main) }
     }
   }
 
-  /// Transfers the current task to the scheduler, whichever owner it had.
-  ///
-  /// The rest of the current job runs where it runs; the scheduler waits for its end. To be called in a
-  /// job that passed through the hooks.
+  /// Transfers the current task, whose job has passed through the hooks, from any owner to the scheduler,
+  /// which waits for the end of the job.
   func takeOverCurrentTask() {
     guard let task = UnownedTask.currentID else { return }
     waitForCurrentJobAndTask()
@@ -217,28 +201,27 @@ extension Scheduler {
     keepCurrentTask()
   }
 
-  /// Adopts all tasks of the test case to which the current task belongs, which was unowned. O(1), but
-  /// once for each test case.
+  /// Adopts all tasks of the test case of the current task, which was unowned. O(1), but once for each
+  /// test case.
   private func adoptTestCase(of task: UInt64) {
     guard TestCaseMembership.isOn else { return }
     TestCaseMembership.adopt(task, by: self) { member in
       change { state in
         state.liveTasks.insert(member.task)
-        guard member.task.id != task else {
-          return member.isTestCase ? state.testLifetime.add(user: member.task) : []
-        }
-        // A job of it may run.
-        state.idleness.externalTasks.noteMayRunExternally(
-          member.task, mayHaveRun: true, hasAsyncLets: false)
-        if member.hasYielded, state.idleness.externalTasks.externalJobBegan(member.task) {
-          state.taskBecameExternal(member.task.id)
+        if member.task.id != task {
+          // A job of it may run.
+          state.idleness.externalTasks.noteMayRunExternally(
+            member.task, mayHaveRun: true, hasAsyncLets: false)
+          if member.hasYielded, state.idleness.externalTasks.externalJobBegan(member.task) {
+            state.taskBecameExternal(member.task.id)
+          }
         }
         return member.isTestCase ? state.testLifetime.add(user: member.task) : []
       }
     }
   }
 
-  /// Notes that the current task makes a clock, if a test case runs in it.
+  /// Only a task in which a test case runs is added.
   func addMaker(to users: ClockUsers) {
     guard let id = UnownedTask.currentID, TestCaseMembership.isTestCase(id),
       SwiftTesting.isRunningCase, let task = RetainedTask.current
@@ -246,8 +229,7 @@ extension Scheduler {
     _ = change { _ in users.add(task) }
   }
 
-  /// Reports a clock if the current task runs a test case, and another test case that is still under
-  /// way uses the clock, too.
+  /// Reports a clock if the current task runs a test case, and another test case uses it, too.
   private func checkSharing(among users: ClockUsers) {
     guard let id = UnownedTask.currentID, TestCaseMembership.isTestCase(id),
       let task = RetainedTask.current
@@ -266,7 +248,7 @@ extension Scheduler {
     }
   }
 
-  /// The scheduler's tasks that are not over, in the order in which they were made. O(n log n).
+  /// In the order in which they were made. O(n log n).
   var tasks: [RetainedTask] {
     let over = change { $0.liveTasks.removeEnded() }
     withExtendedLifetime(over) {}

@@ -1,30 +1,21 @@
-/// Sleeps on a `TestClock` whose durations are those of the standard library.
-///
-/// Nothing here is generic, because generic code is a hundred times as slow in a debug build. Other
-/// durations take `TestClock.sleepInCustomDurations`, which gives the same answers.
+/// Sleeps on a `TestClock` in the standard library's durations. Not generic: a debug build is a hundred times
+/// slower with generic code. Other durations take `TestClock.sleepInCustomDurations`, with the same answers.
 extension Scheduler {
-  /// What the code that begins a sleep and its cancellation handler share, under the scheduler's lock.
+  /// Shared by the code that begins a sleep and its cancellation handler, under the scheduler's lock.
   private struct Place {
-    /// The sleep, once it is registered.
     var sleep: SleepQueue<Duration>.Token?
-    /// Whether the task was cancelled before the sleep was registered.
     var isCancelled = false
   }
 
-  /// The result of an attempt to begin a sleep.
   private enum Beginning {
     case suspended
     /// The sleep is registered, and listeners or waiters have to be notified.
     case awaited
-    /// The deadline is not in the future.
     case past
-    /// The task was cancelled before the sleep was registered.
     case cancelled
   }
 
-  /// Suspends the current task until the deadline, on the caller's executor. Only if `usesFastWay`. O(log n).
-  ///
-  /// Returns immediately if the deadline is not in the future; throws if the task is cancelled.
+  /// Suspends the current task until the deadline, on the caller's executor; only if `usesFastWay`. O(log n).
   nonisolated(nonsending) func sleep(_ sleep: StandardDurationSleep) async throws {
     // Both closures use `place` only with the lock held.
     nonisolated(unsafe) var place = Place()
@@ -32,7 +23,7 @@ extension Scheduler {
       onCancel: { self.cancel(sleep, at: &place) }, { self.begin(sleep, at: &place, $0) })
   }
 
-  /// Suspends the current task as ``sleep(_:)`` does, but leaves the caller's actor before.
+  /// Sleeps as ``sleep(_:)`` does, but leaves the caller's actor before.
   @inline(never)
   nonisolated(nonsending) func sleepOnNoActor(_ sleep: StandardDurationSleep) async throws {
     guard let sleep = announced(sleep) else { return }
@@ -41,10 +32,9 @@ extension Scheduler {
       onCancel: { self.cancel(sleep, at: &place) }, { self.begin(sleep, at: &place, $0) })
   }
 
-  /// Reserves the number of a sleep; `nil` if its deadline is not in the future.
-  ///
-  /// A task on an actor calls this before it leaves the actor. Then a sleep until now takes no hop, and sleeps
-  /// with the same deadline wake in the order of the calls.
+  /// Reserves the number of a sleep; `nil` if its deadline is not in the future. Called before the task
+  /// leaves its actor: so a sleep until now takes no hop, and sleeps with one deadline wake in the order
+  /// of the calls.
   private func announced(_ sleep: StandardDurationSleep) -> StandardDurationSleep? {
     change { _ in
       let virtualClock = sleep.virtualClock
@@ -82,7 +72,6 @@ extension Scheduler {
     }
   }
 
-  /// Notifies the listeners and waiters of a sleep that has just been registered.
   @inline(never)
   private func notify(
     of sleep: StandardDurationSleep, _ number: UInt64?, _ task: UnownedTask, _ name: String?
@@ -114,18 +103,17 @@ extension Scheduler {
   }
 }
 
-/// A call of `sleep(until:tolerance:)` on a clock whose durations are those of the standard library.
+/// A call of `sleep(until:tolerance:)` in the standard library's durations.
 struct StandardDurationSleep {
   /// The `TestClock` keeps it alive during the call.
   unowned(unsafe) let virtualClock: VirtualClock<Duration>
   let deadline: Duration
   let tolerance: Duration?
-  /// Whether the scheduler owns the task.
   let isOwn: Bool
-  /// The number of the sleep, if it was reserved before the task left its actor.
+  /// Set if it was reserved before the task left its actor.
   var number: UInt64?
 
-  /// Describes the sleep. Requires the scheduler's lock.
+  /// Requires the scheduler's lock.
   @inline(__always)
   fileprivate func details(of task: UnownedTask) -> SleepQueue<Duration>.Details {
     SleepQueue<Duration>.Details(

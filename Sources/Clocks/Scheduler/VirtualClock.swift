@@ -1,9 +1,9 @@
 import ClocksSupport
 
-/// The present and the pending sleeps of one `TestClock`, or of one scope.
+/// The present and the pending sleeps of one `TestClock`, or of one scope. Instants are distances from
+/// the origin.
 ///
-/// A virtual clock is part of one scheduler's state: it is used within `Scheduler.change` only, so its
-/// accesses are exclusive and not checked a second time. Instants are distances from the origin.
+/// A part of one scheduler's state: used within `Scheduler.change` only, so accesses are exclusive.
 final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
   typealias Sleeps = SleepQueue<Duration>
   /// Receives each sleep that is registered. Called without the lock.
@@ -11,22 +11,17 @@ final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
 
   @exclusivity(unchecked) nonisolated(unsafe) var now: Duration
   @exclusivity(unchecked) nonisolated(unsafe) var sleeps = Sleeps()
-  /// Waiters for sleeps, by order of arrival.
   @exclusivity(unchecked) nonisolated(unsafe) private(set) var waiters: [UInt64: SleepsWaiter] = [:]
   @exclusivity(unchecked) nonisolated(unsafe) private var nextWaiter: UInt64 = 0
-  /// Listeners, by order of arrival.
+  /// By order of arrival.
   @exclusivity(unchecked) nonisolated(unsafe) private(set) var listeners: [UInt64: Listener] = [:]
 
-  /// The test cases that use the clock.
   let users = ClockUsers()
 
-  init(now: Duration) {
-    self.now = now
-  }
+  init(now: Duration) { self.now = now }
 
-  /// Takes the earliest sleep if it is due by `target`, and moves time to its deadline.
-  ///
-  /// `order` decides among sleeps with the same deadline. O(log n); with a chooser O(n).
+  /// Takes the earliest sleep if it is due by `target`, and moves time to its deadline; `order` decides
+  /// among equal deadlines. O(log n); with a chooser O(n).
   #if compiler(>=6.3)
     @specialized(where Duration == Swift.Duration)
   #endif
@@ -57,7 +52,7 @@ final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
     return sleeps.remove(number)
   }
 
-  /// The sleeps that are due now, in wake order. O(n).
+  /// In wake order. O(n).
   func dueSleeps() -> ScratchBuffer<Candidate> {
     if Duration.self == Swift.Duration.self {
       let virtualClock = unsafeDowncast(self, to: VirtualClock<Swift.Duration>.self)
@@ -67,7 +62,7 @@ final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
     return ScratchBuffer(due.map { Candidate.sleep(number: $0.number, task: $0.details.taskID) })
   }
 
-  /// The present in the standard library's durations; `nil` if the clock has others.
+  /// `nil` if the clock has durations of its own.
   var time: Swift.Duration? { now as? Swift.Duration }
 
   /// The present, and the sleep that was removed last, for a listener of wakes.
@@ -78,23 +73,21 @@ final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
     (time, sleeps.removed)
   }
 
-  // MARK: - Notifying of sleeps
-
-  /// Adds a listener. Returns the number by which it is removed.
+  /// Returns the number by which the listener is removed.
   func add(_ listener: @escaping Listener) -> UInt64 {
     nextWaiter += 1
     listeners[nextWaiter] = listener
     return nextWaiter
   }
 
-  /// Removes a listener and returns it, so that the caller can release it without the lock.
+  /// The caller can release the listener without the lock.
   func removeListener(_ number: UInt64) -> Listener? { listeners.removeValue(forKey: number) }
 
   /// Whether a waiter or a listener has to be notified of each sleep that is registered.
   @inline(__always)
   var isAwaited: Bool { !waiters.isEmpty || !listeners.isEmpty }
 
-  /// Adds a waiter for sleeps, unless enough are pending. Returns whether it was added.
+  /// Returns `false`, and does not add the waiter, if enough sleeps are pending.
   func add(_ waiter: SleepsWaiter) -> Bool {
     guard sleeps.count < waiter.count else { return false }
     nextWaiter += 1
@@ -103,12 +96,11 @@ final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
     return true
   }
 
-  /// Removes a waiter. Returns `nil` if it was removed before.
   func remove(_ waiter: SleepsWaiter) -> SleepsWaiter? {
     waiters.removeValue(forKey: waiter.number)
   }
 
-  /// Removes the waiters for which enough sleeps are pending, and returns them in order of arrival.
+  /// Removes and returns the waiters for which enough sleeps are pending, in order of arrival.
   func takeFulfilledWaiters() -> [SleepsWaiter] {
     guard !waiters.isEmpty else { return [] }
     let count = sleeps.count
@@ -120,9 +112,7 @@ final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
 
 // Not generic, because generic code is a hundred times as slow in a debug build.
 extension VirtualClock where Duration == Swift.Duration {
-  /// Whether a sleep is due now. O(1).
   var isAnyDue: Bool { sleeps.isAnyDue(by: now) }
-  /// Whether a sleep is pending. O(1).
   var hasSleeps: Bool { sleeps.hasAny() }
 }
 
@@ -131,19 +121,17 @@ struct SleepNews<Duration: DurationProtocol & Hashable> {
   let sleep: VirtualClock<Duration>.Sleeps.Pending
   let listeners: [UInt64: VirtualClock<Duration>.Listener]
 
-  /// Notifies the listeners in order of arrival. The caller holds no lock.
+  /// In order of arrival. The caller holds no lock.
   func tell() {
     for (_, listener) in listeners.sorted(by: { $0.key < $1.key }) { listener(sleep) }
   }
 }
 
-/// A call of `waitForSleeps(atLeast:)`.
-///
-/// It ends once: the caller that removes it from its virtual clock's `waiters` ends it.
+/// A call of `waitForSleeps(atLeast:)`. The caller that removes it from `VirtualClock.waiters` ends it, once.
 final class SleepsWaiter: Sendable {
   /// The number of pending sleeps that ends the wait.
   let count: Int
-  /// Its key in the virtual clock's `waiters`; 0 before it is added.
+  /// Its key in `VirtualClock.waiters`; 0 before it is added.
   nonisolated(unsafe) var number: UInt64 = 0
 
   /// Guards `state`.
@@ -156,9 +144,7 @@ final class SleepsWaiter: Sendable {
     case ended(Result<Void, any Error>)
   }
 
-  init(count: Int) {
-    self.count = count
-  }
+  init(count: Int) { self.count = count }
 
   deinit { lock.destroy() }
 
@@ -187,23 +173,17 @@ final class SleepsWaiter: Sendable {
   }
 }
 
-// MARK: - For the watchdog
-
 /// Describes what tasks sleep for.
 typealias SleepTexts = @Sendable () -> [(task: UInt64, name: String?, text: String)]
 
-/// The sleeps on one virtual clock with any kind of duration, as the watchdog sees them.
-///
-/// The closures describe instants with the user's code, so they are called without the lock.
+/// The sleeps on one virtual clock with any kind of duration. The closures describe instants with the
+/// user's code, so they are called without the lock.
 protocol SleepSource: AnyObject, Sendable {
   var hasSleeps: Bool { get }
-  /// Whether a task waits for sleeps to be registered.
   var isAwaitingSleeps: Bool { get }
   /// A line for each pending sleep, in wake order.
   var pendingLines: @Sendable () -> [String] { get }
-  /// The sleeping tasks, in no order.
   var sleepingTasks: [UnownedJob] { get }
-  /// What each sleeping task waits for.
   var sleepTexts: SleepTexts { get }
   func removeAllSleeps() -> [Sleeper]
 }
@@ -213,9 +193,7 @@ extension VirtualClock: SleepSource {
 
   var isAwaitingSleeps: Bool { !waiters.isEmpty }
 
-  var pendingLines: @Sendable () -> [String] {
-    { [sleeps] in sleeps.pending.map(\.line) }
-  }
+  var pendingLines: @Sendable () -> [String] { { [sleeps] in sleeps.pending.map(\.line) } }
 
   var sleepingTasks: [UnownedJob] { sleeps.pending.compactMap(\.details.task?.job) }
 
@@ -227,9 +205,7 @@ extension VirtualClock: SleepSource {
     }
   }
 
-  func removeAllSleeps() -> [Sleeper] {
-    (0..<sleeps.count).map { _ in sleeps.popEarliest() }
-  }
+  func removeAllSleeps() -> [Sleeper] { (0..<sleeps.count).map { _ in sleeps.popEarliest() } }
 }
 
 extension SleepQueue.Pending {
@@ -246,7 +222,7 @@ extension SleepQueue.Pending {
 
 /// The virtual clocks of a test, apart from that of a scope.
 struct ClockRegistry {
-  /// Each virtual clock, with the number of clocks that there were before it.
+  /// With the number of clocks that there were before it.
   private var virtualClocks: [ObjectIdentifier: (number: Int, virtualClock: any SleepSource)] = [:]
   private var nextNumber = 0
 
@@ -255,12 +231,12 @@ struct ClockRegistry {
     nextNumber += 1
   }
 
-  /// Removes a virtual clock, to be released without a lock.
+  /// To be released without a lock.
   mutating func remove(_ virtualClock: any SleepSource) -> (any SleepSource)? {
     virtualClocks.removeValue(forKey: ObjectIdentifier(virtualClock))?.virtualClock
   }
 
-  /// The virtual clocks in the order in which their clocks were made. O(n log n) with n clocks.
+  /// In the order in which their clocks were made. O(n log n).
   var all: [any SleepSource] {
     virtualClocks.values.sorted { $0.number < $1.number }.map(\.virtualClock)
   }

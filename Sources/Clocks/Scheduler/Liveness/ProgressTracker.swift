@@ -1,10 +1,10 @@
 import ClocksSupport
 
-/// Counts what happens in a test, and finds what has lasted for too long: the watchdog's questions.
+/// Counts what happens in a test, and finds what has lasted for too long.
 struct ProgressTracker {
-  /// Something that the watchdog has found, and how long it may last.
+  /// What the watchdog has found.
   private struct Watched {
-    /// The count when it was found: if the count still is the same, nothing has changed.
+    /// Nothing has changed while the count is the same.
     var number: UInt64
     let since = RealTime(in: .zero)
     /// How often the limit may pass unreported, because the machine or another test is busy.
@@ -12,18 +12,16 @@ struct ProgressTracker {
     var isReported = false
   }
 
-  /// Counts the jobs that have begun and the externally started jobs that have ended: while it stays
-  /// the same, nothing happens in the test.
+  /// Counts begun jobs and ended externally started jobs: if it stays the same, nothing happens.
   private(set) var count: UInt64 = 0
-  /// The job that runs, by its number and its task.
   private(set) var running: (number: UInt64, task: UInt64)?
-  /// How long there was something to run and no thread yet, in sum.
+  /// While there was something to run, in sum.
   private(set) var nanosecondsWithoutThread: UInt64 = 0
-  /// The job that ran when the watchdog last looked, while other jobs waited for it.
+  /// Found when the watchdog last looked: a job that ran while other jobs waited for it.
   private var blockage: Watched?
-  /// The idleness that the watchdog found when it last looked, with pending sleeps.
+  /// Found when the watchdog last looked: idleness, with pending sleeps.
   private var standstill: Watched?
-  /// The external work that was outstanding when the watchdog last looked.
+  /// Found when the watchdog last looked: outstanding external work.
   private var absence: Watched?
 
   @inline(__always)
@@ -39,9 +37,7 @@ struct ProgressTracker {
 
   mutating func waitedForThread(nanoseconds: UInt64) { nanosecondsWithoutThread &+= nanoseconds }
 
-  /// The job that runs, by its number and its task; the task is 0 if it is not known.
-  ///
-  /// An externally started job has no number of its own; there is rarely more than one.
+  /// The task is 0 if it is not known. Externally started jobs have no number; there is rarely more than one.
   private func running(_ idleness: borrowing Idleness) -> (number: UInt64, task: UInt64)? {
     running ?? (idleness.externallyStartedJobs > 0 ? (.max - count, 0) : nil)
   }
@@ -52,7 +48,7 @@ struct ProgressTracker {
 
   // The functions below are to be called again and again. Each returns a finding once. O(1).
 
-  /// Returns the job that has held its thread for longer than `limit` while other jobs wait for it.
+  /// The job that has held its thread for longer than `limit` while other jobs wait for it.
   mutating func findBlockage(
     after limit: Duration, _ idleness: borrowing Idleness, othersWait: Bool
   ) -> (number: UInt64, task: UInt64)? {
@@ -63,12 +59,12 @@ struct ProgressTracker {
     return Self.isDue(&blockage, running.number, after: limit) ? running : nil
   }
 
-  /// Returns whether external work has been outstanding for longer than `limit` without progress.
+  /// Whether external work has been outstanding for longer than `limit` without progress.
   ///
   /// - Parameters:
-  ///   - changes: Counts the progress of external work; `nil` if none is outstanding.
-  ///   - isAnyRunning: Whether another test has something to run. The external task may wait for an actor that
-  ///     works for that test.
+  ///   - changes: Counts the progress; `nil` if none is outstanding.
+  ///   - isAnyRunning: Whether another test has something to run, such as an actor that the external task
+  ///     awaits.
   mutating func findAbsence(after limit: Duration, changes: UInt64?, isAnyRunning: Bool) -> Bool {
     guard let changes, !isAnyRunning else {
       absence = nil
@@ -77,12 +73,10 @@ struct ProgressTracker {
     return Self.isDue(&absence, changes, after: limit)
   }
 
-  /// Returns whether nothing has happened in the test for longer than `limit`, although tasks sleep.
+  /// Whether nothing has happened in the test for longer than `limit`, although tasks sleep.
   ///
-  /// - Parameters:
-  ///   - isWaiting: Whether the test is idle, and tasks sleep on a clock of it.
-  ///   - isAnyBusy: Whether another test has something to run. This test may wait for it, for an
-  ///     actor that both use, so it gets more time.
+  /// - Parameter isAnyBusy: Whether another test has something to run: this test may wait for an actor
+  ///   that both use, so it gets more time.
   mutating func findStandstill(after limit: Duration, isWaiting: Bool, isAnyBusy: Bool) -> Bool {
     guard isWaiting else {
       standstill = nil
@@ -91,9 +85,8 @@ struct ProgressTracker {
     return Self.isDue(&standstill, count, after: limit, isPatient: isAnyBusy)
   }
 
-  /// Whether what is watched has lasted for longer than `limit`, for the first time.
-  ///
-  /// - Parameter isPatient: Whether the limit begins again, if that has not happened too often.
+  /// Whether it has lasted for longer than `limit`, for the first time. If `isPatient`, the limit begins
+  /// again a few times.
   private static func isDue(
     _ watched: inout Watched?, _ number: UInt64, after limit: Duration, isPatient: Bool = false
   ) -> Bool {
@@ -113,23 +106,23 @@ struct ProgressTracker {
 
 /// How much may happen before a test counts as a runaway.
 struct RunawayLimits: Sendable {
-  /// The number of jobs before the test is idle again.
+  /// Before the test is idle again.
   var jobs = 10_000_000
-  /// The number of wakes, as `RunawayGuard.wakes` counts them.
+  /// As `RunawayGuard.wakes` counts them.
   var wakes = 10_000_000
 }
 
 /// Notices a test that never becomes idle.
 struct RunawayGuard {
   var limits = RunawayLimits()
-  /// Counts the jobs since the test was last idle, or since a task last began to wait for that.
+  /// Since the test was last idle, or since a task last began to wait for that.
   private(set) var jobs = 0
-  /// Counts the wakes since a wait for idleness last ended, or the root task last ran.
+  /// Since a wait for idleness last ended, or the root task last ran.
   private(set) var wakes = 0
-  /// The task whose jobs restart the counting of wakes: that of a scope's body. 0 if there is none.
+  /// The task of a scope's body, whose jobs restart the counting of wakes; else 0.
   var rootTask: UInt64 = 0
 
-  /// Counts a job that is about to run. Returns why it should not run, if so.
+  /// Returns why the job should not run, if so.
   mutating func jobBegins(of task: UInt64) -> Runaway? {
     jobs += 1
     if task == rootTask, rootTask != 0 { wakes = 0 }
@@ -139,14 +132,12 @@ struct RunawayGuard {
     return .jobs(limits.jobs, task: task)
   }
 
-  /// Notes that the test is idle, or that a task begins to wait for that.
+  /// Or a task begins to wait for that.
   mutating func testIsIdle() { jobs = 0 }
 
   mutating func sleepWakes() { wakes += 1 }
 
-  /// Notes that a wait for idleness ends.
   mutating func waitEnds() { wakes = 0 }
 
-  /// Why time should not move on, if so.
   var tooManyWakes: Runaway? { wakes >= limits.wakes ? .wakes(limits.wakes) : nil }
 }

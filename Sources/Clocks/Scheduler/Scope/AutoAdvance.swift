@@ -4,26 +4,22 @@ import ClocksSupport
 struct AutoAdvance {
   /// What follows if nothing happens in a scope for some real time.
   enum Reason {
-    /// The pause before a jump is over.
     case pause
     /// Nothing can run, and time does not move.
     case stuck
-    /// Nothing but sleeps is left, and an operation that may take arbitrarily long keeps time from
-    /// jumping.
+    /// Nothing but sleeps is left, and an operation without limit keeps time from jumping.
     case held
   }
 
   let autoAdvance: Bool
   let jumpsAfter: Duration?
-  /// Counts the operations that keep time from jumping.
   var holds = 0
-  /// Counts those of them that have no limit.
+  /// How many of them have no limit.
   var unlimitedHolds = 0
   /// Whether nothing has happened since the alarm for a pause rang.
   private var pauseIsOver = false
   /// The purpose of the alarm that was set last; `nil` if something has happened since.
   private var alarm: (number: Int, reason: Reason, patience: Int)?
-  /// Counts the alarms.
   private var alarms = 0
 
   init(autoAdvance: Bool, jumpsAfter: Duration?) {
@@ -34,7 +30,7 @@ struct AutoAdvance {
   /// Whether time may jump at this moment, if there is a deadline.
   var mayJump: Bool { autoAdvance && holds == 0 && (jumpsAfter == nil || pauseIsOver) }
 
-  /// Notes that something happens: the alarm is void.
+  /// The alarm is void.
   mutating func somethingHappens() {
     alarm = nil
     pauseIsOver = false
@@ -42,17 +38,16 @@ struct AutoAdvance {
 
   /// The alarm to set, now that nothing can happen without time or real time.
   ///
-  /// - Parameter patience: How often the alarm is set again if another test has something to run when
-  ///   it rings. The scope may wait for an actor that works for that test. On a busy machine, even a
-  ///   thread that is free to run may have to wait for seconds.
+  /// - Parameter patience: How often it is set again if another test has something to run when it rings:
+  ///   the scope may wait for an actor that works for that test. Even a free thread may have to wait for
+  ///   seconds.
   mutating func setAlarm(_ reason: Reason, in duration: Duration, patience: Int) -> Action.Alarm {
     alarms += 1
     alarm = (alarms, reason, patience)
     return Action.Alarm(number: alarms, duration: duration)
   }
 
-  /// The purpose of the alarm that rings now, and its patience; `nil` if something has happened since
-  /// it was set.
+  /// `nil` if something has happened since the alarm was set.
   func reason(ofAlarm number: Int) -> (reason: Reason, patience: Int)? {
     guard let alarm, alarm.number == number else { return nil }
     return (alarm.reason, alarm.patience)
@@ -60,7 +55,7 @@ struct AutoAdvance {
 
   mutating func endPause() { pauseIsOver = true }
 
-  /// Stops the program if a count is wrong; for tests.
+  /// For tests.
   func checkInvariants() {
     precondition(holds >= unlimitedHolds && unlimitedHolds >= 0, "time was released too often")
   }
@@ -68,22 +63,21 @@ struct AutoAdvance {
 
 /// A clock that rings once at an instant of real time, unless it is set again before.
 ///
-/// The last setting counts. A new timer starts only for an instant that is earlier than that of the
-/// timer under way; a timer that comes too early waits for the rest. So the clock may be set a million
-/// times a second.
+/// A new timer starts only for an instant that is earlier than that of the timer under way; a timer that
+/// comes too early waits for the rest. So the clock may be set a million times a second.
 final class AlarmClock: Sendable {
   /// Guards `setting` and `timer`.
   private let lock = Lock(.leaf)
-  /// When to ring, and with which number; `nil` once it has rung.
+  /// `nil` once it has rung.
   nonisolated(unsafe) private var setting: (due: RealTime, number: Int)?
-  /// When the earliest timer that is under way comes; `nil` if there is none.
+  /// The earliest that is under way.
   nonisolated(unsafe) private var timer: RealTime?
-  /// Is called with the number when it rings. Set before the clock is.
+  /// Set before the clock is.
   nonisolated(unsafe) var ring: @Sendable (_ number: Int) -> Void = { _ in }
 
   deinit { lock.destroy() }
 
-  /// Sets the clock to ring after `duration`, and no earlier; replaces the setting before. O(1).
+  /// Replaces the setting before. O(1).
   func set(_ number: Int, in duration: Duration) {
     let due = RealTime(in: duration)
     let isEarlier = lock.withLock {
@@ -100,27 +94,19 @@ final class AlarmClock: Sendable {
   }
 
   private func timerCame(_ instant: RealTime) {
-    enum Next {
-      case nothing
-      case wait(RealTime)
-      case ring(Int)
-    }
-    let next: Next = lock.withLock {
+    let (later, number): (RealTime?, Int?) = lock.withLock {
       // Another timer has replaced this one.
-      guard timer == instant else { return .nothing }
+      guard timer == instant else { return (nil, nil) }
       timer = nil
-      guard let setting else { return .nothing }
+      guard let setting else { return (nil, nil) }
       guard setting.due.hasPassed else {
         timer = setting.due
-        return .wait(setting.due)
+        return (setting.due, nil)
       }
       self.setting = nil
-      return .ring(setting.number)
+      return (nil, setting.number)
     }
-    switch next {
-    case .nothing: break
-    case .wait(let due): startTimer(due)
-    case .ring(let number): ring(number)
-    }
+    if let later { startTimer(later) }
+    if let number { ring(number) }
   }
 }

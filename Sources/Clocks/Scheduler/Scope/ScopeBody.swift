@@ -6,19 +6,18 @@ struct ScopeBody {
     case returned
   }
 
-  /// The report that the body does not end although it was cancelled.
+  /// That the body does not end although it was cancelled.
   private enum Report {
     case notDue
-    /// It is due, or is being made. The scope must not end before, because the test might be over
-    /// before its failure is known: `waiter` waits for that.
+    /// Due, or being made. The scope must not end before: the test might be over before its failure is known.
     case due(waiter: UnsafeContinuation<Void, Never>?)
     case delivered
   }
 
-  /// Where the tasks were when something went wrong, in words: later there may be no time to find out.
+  /// Where the tasks were when something went wrong: later there may be no time to find out.
   private enum Dump {
     case missing
-    /// The tasks are being inspected. The time that this takes is not the body's.
+    /// The time that this takes is not the body's.
     case underWay(at: Duration)
     case known(String, at: Duration)
   }
@@ -26,14 +25,10 @@ struct ScopeBody {
   private var phase = Phase.notBegun
   private var report = Report.notDue
   private var tasksAtProblem = Dump.missing
-  /// What went wrong first, if anything did.
+  /// The first one.
   private(set) var problem: ScopeProblem?
-  /// The tasks that are to be cancelled because of it.
   private(set) var toCancel: [RetainedTask] = []
 
-  // MARK: - Phase
-
-  /// The task, while it runs the body.
   var task: RetainedTask? {
     if case .running(let task) = phase { task } else { nil }
   }
@@ -48,9 +43,7 @@ struct ScopeBody {
     phase = .running(task)
   }
 
-  /// Notes that the body has returned: time does not jump any more.
-  ///
-  /// - Returns: What went wrong, if that was not reported; and tasks to release without a lock.
+  /// Returns what went wrong, if that was not reported; and tasks to release without a lock.
   mutating func end() -> (problem: ScopeProblem?, tasks: [RetainedTask]) {
     guard case .running(let task) = phase else {
       preconditionFailure("A body returns while it is \(phase).")
@@ -59,12 +52,8 @@ struct ScopeBody {
     return (isReported ? nil : problem, takeToCancel() + [task])
   }
 
-  // MARK: - Problems
-
-  /// Cancels the body because of a problem.
-  ///
-  /// If it was cancelled before, and has still not returned, returns the first problem, once: it is to
-  /// be reported now.
+  /// Cancels the body. If it was cancelled before, and has not returned, returns the first problem, once,
+  /// to be reported now.
   mutating func abort(_ problem: ScopeProblem, culprit: RetainedTask? = nil) -> ScopeProblem? {
     if let culprit { toCancel.append(culprit) }
     if let task { toCancel.append(task) }
@@ -82,7 +71,7 @@ struct ScopeBody {
     return toCancel
   }
 
-  /// Whether the problem was, or is to be, reported before the body returns.
+  /// Or is to be, before the body returns.
   var isReported: Bool {
     if case .notDue = report { false } else { true }
   }
@@ -91,7 +80,7 @@ struct ScopeBody {
     if case .delivered = report { true } else { false }
   }
 
-  /// Notes that the report was made; returns the continuation that waits for it.
+  /// Returns the continuation that waits for the report.
   mutating func deliverReport() -> UnsafeContinuation<Void, Never>? {
     guard case .due(let waiter) = report else {
       preconditionFailure("A report is delivered while it is \(report).")
@@ -100,17 +89,14 @@ struct ScopeBody {
     return waiter
   }
 
-  /// Whether no report is due. If one is, `waiter` waits for it, if given.
+  /// Whether no report is due; else `waiter` waits for it.
   mutating func isDone(_ waiter: UnsafeContinuation<Void, Never>? = nil) -> Bool {
     guard case .due = report else { return true }
     report = .due(waiter: waiter)
     return false
   }
 
-  // MARK: - The tasks at the problem
-
-  /// Begins to inspect the tasks, if something went wrong and that has not begun yet. Returns whether
-  /// it has begun now.
+  /// Whether the tasks are to be inspected now, because something went wrong.
   mutating func beginDump(at now: Duration) -> Bool {
     guard problem != nil, case .missing = tasksAtProblem else { return false }
     tasksAtProblem = .underWay(at: now)
@@ -128,7 +114,7 @@ struct ScopeBody {
     if case .known(let dump, _) = tasksAtProblem { dump } else { nil }
   }
 
-  /// What time it was when the tasks were inspected: time moves on if the body does not end.
+  /// Time moves on after it if the body does not end.
   var problemTime: Duration? {
     switch tasksAtProblem {
     case .missing: nil
@@ -140,18 +126,15 @@ struct ScopeBody {
     if case .underWay = tasksAtProblem { true } else { false }
   }
 
-  /// Whether something went wrong, and it is not known where the tasks were.
   var lacksDump: Bool { problem != nil && dump == nil }
 }
 
 /// Notices that time has jumped while a task of a scope waited for external work.
 ///
-/// The scope cannot see such work: it looks idle, and so time jumps. That is known only afterwards, when
-/// something outside makes a task ready that has not run since the jump.
+/// The scope cannot see such work, so it looks idle and time jumps. That is known when something outside
+/// makes a task ready that has not run since.
 struct SkippedExternalWait {
-  /// A jump of time during which a task was suspended.
   struct Jump: Sendable, Equatable {
-    /// What time it was when the task last ran.
     var start: Duration
     /// Where time last jumped to.
     var end: Duration
@@ -159,7 +142,6 @@ struct SkippedExternalWait {
     var length: Duration { end - start }
   }
 
-  /// A task for which it is certain.
   struct SkippedTask: Sendable, Equatable {
     var task: UInt64
     var name: String?
@@ -168,20 +150,16 @@ struct SkippedExternalWait {
 
   /// The first one.
   private(set) var first: SkippedTask?
-  /// What time it was when tasks last ran, each in the slot that is its number modulo their count.
-  ///
-  /// A task whose slot was taken by another one is not found; that has no other effect.
+  /// In the slot that is the task's number modulo their count. A task whose slot was taken is not found.
   private var lastRuns = [LastRun](repeating: LastRun(), count: slots)
-  /// What time it was when an actor's drain last ran, whose tasks are not known.
+  /// When an actor's drain last ran, whose tasks are not known.
   private var lastDrain: Duration?
   /// Where time last jumped to.
   private var lastJump: Duration?
 
   private static var slots: Int { 256 }
 
-  /// Notes that a job begins. O(1).
-  ///
-  /// - Parameter task: The job's task; 0 if the job is an actor's drain.
+  /// `task` is 0 if the job is an actor's drain. O(1).
   @inline(__always)
   mutating func jobBegins(of task: UInt64, at now: Duration) {
     if task == 0 {
@@ -194,19 +172,19 @@ struct SkippedExternalWait {
   @inline(__always)
   mutating func timeJumps(to end: Duration) { lastJump = end }
 
-  /// Notes that something outside the test has made a task ready.
+  /// Something outside the test has made the task ready.
   mutating func arrives(_ task: UInt64, name: @autoclosure () -> String?) {
     guard first == nil, let jump = jump(over: task) else { return }
     first = SkippedTask(task: task, name: name(), jump: jump)
   }
 
-  /// Notes that a task has not waited for external work.
+  /// The task has not waited for external work.
   mutating func forget(_ task: UInt64) {
     let slot = Self.slot(of: task)
     if lastRuns[slot].task == task { lastRuns[slot] = LastRun() }
   }
 
-  /// The jump of time for which a task has certainly been suspended; `nil` if there is none.
+  /// `nil` if the task has not certainly been suspended during a jump.
   func jump(over task: UInt64) -> Jump? {
     let last = lastRuns[Self.slot(of: task)]
     guard let end = lastJump, last.task == task, last.time < end else { return nil }
@@ -217,7 +195,6 @@ struct SkippedExternalWait {
   private static func slot(of task: UInt64) -> Int { Int(truncatingIfNeeded: task) & (slots - 1) }
 
   private struct LastRun {
-    /// 0 for none.
     var task: UInt64 = 0
     var time = Duration.zero
   }
