@@ -48,7 +48,7 @@ public struct Lock: @unchecked Sendable {
     #endif
   }
 
-  /// Frees the lock, which no thread holds.
+  /// Frees the lock. Called once, when no thread holds it.
   public func destroy() {
     pthread_mutex_destroy(mutex)
     mutex.deallocate()

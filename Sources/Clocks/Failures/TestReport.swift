@@ -22,7 +22,7 @@ struct TestReport: Sendable {
     context = isTestKnown ? TestContext() : nil
   }
 
-  /// Runs `body` on behalf of the test, on the current thread.
+  /// Runs `body` on behalf of the test, on the current thread, which belongs to the engine.
   func runInTest(_ body: @escaping @Sendable () -> Void) {
     if let context { context.run(body) } else { body() }
   }
@@ -34,6 +34,7 @@ struct TestReport: Sendable {
 /// task that has inherited the test's values; when that task starts, it first makes the next one.
 final class TestContext: Sendable {
   private final class Reporter: @unchecked Sendable {
+    /// Set before the task starts, or never.
     var work: (@Sendable () -> Void)?
     private var task: UnstartedTask?
 
@@ -121,7 +122,7 @@ func writeToStandardError(_ text: String) {
 
 /// The note that each failure carries in a process in which not everything of a test can be seen.
 enum CapabilityNote {
-  /// `nil` if everything is seen, or the hooks are not installed yet.
+  /// The note of this process; `nil` if everything is seen, or the hooks are not installed yet.
   static var ofThisProcess: String? { RuntimeHooks.knownSelfTest.flatMap(note) }
 
   static func note(_ selfTest: SchedulingSelfTest) -> String? {
@@ -136,7 +137,7 @@ enum CapabilityNote {
 }
 
 extension String {
-  /// With the note of this process if it has one.
+  /// The text of a failure, with the note of this process if it has one.
   var withCapabilityNote: String {
     CapabilityNote.ofThisProcess.map { self + "\n" + $0 } ?? self
   }

@@ -14,14 +14,14 @@ enum ExternalTaskRegistry {
     let task: RetainedTask
     let owner: TaskOwner
     let number: UInt64
-    /// Whether only the owner can see its return.
+    /// Whether only the owner can see the task's return.
     let onlyOwnerCanTell: Bool
     /// Greater than the numbers of all jobs that ran when the task was found quiet; else 0.
     var quietSince: UInt64 = 0
     var wasOver = false
   }
 
-  /// An actor's drain, or a job of an unowned task.
+  /// A running job: an actor's drain, or a job of an unowned task.
   private struct Running {
     let number: UInt64
     /// The only task that runs in it; 0 in an actor's drain.

@@ -12,7 +12,7 @@ enum ExecutorKind: UInt8, Sendable {
 /// A job that could run now.
 struct ReadyJob: Sendable {
   var job: UnownedJob
-  /// 0 if the job is an actor's drain, or another job without a task.
+  /// The job's task; 0 if the job is an actor's drain, or another job without a task.
   var taskID: UInt64
   var executor: ExecutorKind
 }
@@ -51,7 +51,7 @@ class TaskOwner: @unchecked Sendable {
   /// Whether each hop of the owner's tasks to an actor and back has to be seen.
   final let isExplored: Bool
 
-  /// Guarded by the lock of `TaskOwnership`; `nil` while it is not registered.
+  /// Its registration, guarded by the lock of `TaskOwnership`; `nil` while it is not registered.
   @exclusivity(unchecked) nonisolated(unsafe) final var registration: OwnerRegistration?
 
   init(isVirtual: Bool, isExplored: Bool = false) {
@@ -65,7 +65,7 @@ class TaskOwner: @unchecked Sendable {
     fatalError("Clocks: an owner of tasks takes their jobs.")
   }
 
-  /// Takes over a job that is to run later, if the owner is virtual.
+  /// Takes over a job that is to run later. Called only if the owner is virtual.
   func enqueue(_ job: DelayedJob) {
     fatalError("Clocks: a virtual owner of tasks takes their delays.")
   }
@@ -103,6 +103,7 @@ class TaskOwner: @unchecked Sendable {
 
   func taskHasAsyncLet(_ task: UnownedJob) {}
 
+  /// Notes that an external task has returned; it is still in memory.
   func externalTaskReturned(_ task: UInt64, _ absence: UInt64) {}
 
   /// Checks the external tasks whose return only the owner can see.
@@ -115,7 +116,7 @@ class TaskOwner: @unchecked Sendable {
   /// Notes that a block is on a dispatch queue, or runs there. Returns its number for `workEnded`, not 0.
   func workBegan(on queue: String) -> UInt64 { 1 }
 
-  /// Notes that a block has ended, or will never begin.
+  /// Notes that a block has come to its end, or will never begin.
   func workEnded(_ number: UInt64) {}
 
   /// Takes over a timed callback, if the owner is virtual, and returns whether it does.
@@ -139,10 +140,10 @@ final class OwnerRegistration {
 
 /// Work that is to begin at an instant of an owner's virtual time.
 final class TimedCallback: Sendable {
-  /// The name where pending sleeps are listed.
+  /// What it is called where pending sleeps are listed.
   let name: String
   let begin: @Sendable () -> Void
-  /// Starts it in real time, because virtual time is over, with what was left of the delay.
+  /// Starts it in real time, because virtual time is over; called with what was left of the delay.
   let handBack: @Sendable (Duration) -> Void
 
   init(
@@ -163,7 +164,7 @@ final class TimedCallback: Sendable {
 struct ProcessWideOwner {
   let owner: TaskOwner
   var unownedJobs = 0
-  /// How many of them the owner waits for.
+  /// The number of those that the owner waits for.
   private var externallyStartedJobs = 0
   private var users: [User] = []
 

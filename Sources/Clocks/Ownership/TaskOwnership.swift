@@ -20,7 +20,7 @@ final class TaskOwnership: Sendable {
     [ObjectIdentifier: OwnerRegistration] = [:]
   /// The owner of clocks made outside any task, where no test cases are known.
   @exclusivity(unchecked) nonisolated(unsafe) private var processWide: ProcessWideOwner?
-  /// Read without the lock, written under it.
+  /// Whether there is a process-wide owner. Read without the lock, written under it.
   private let hasProcessWide = Atomic(false)
   /// The owner of clocks made outside any task, where test cases are known; it owns the tasks that use them.
   @exclusivity(unchecked) nonisolated(unsafe) private var ofThreads: TaskOwner?
@@ -29,7 +29,7 @@ final class TaskOwnership: Sendable {
   /// The number of chunks above which outdated ones are dropped.
   @exclusivity(unchecked) nonisolated(unsafe) private var unownedLimit = 8
 
-  /// Read without the lock.
+  /// Whether there ever was an explored owner. Read without the lock.
   private let explored = Atomic(false)
 
   deinit { lock.destroy() }
@@ -104,7 +104,7 @@ final class TaskOwnership: Sendable {
     }
   }
 
-  /// Returns the process-wide owner, made if there is none, registered for one more clock.
+  /// Returns the process-wide owner, made by `make` if there is none, registered for one more clock.
   func retainProcessWide(make: () -> TaskOwner) -> TaskOwner {
     lock.withLock {
       let owner = processWide?.owner ?? make()
@@ -152,7 +152,7 @@ final class TaskOwnership: Sendable {
   /// Registers a task for `owner` unless it has another. Returns whether `owner` owns it now.
   func claim(_ id: UInt64, for owner: TaskOwner) -> Bool { claimed(id, for: owner).isOwn }
 
-  /// Like `claim`; also returns whether the task had no owner before.
+  /// Like `claim`; also returns whether the task had no owner before. Amortized O(1).
   func claimed(_ id: UInt64, for owner: TaskOwner) -> (isOwn: Bool, isNew: Bool) {
     lock.withLock {
       if let other = owners[id] { return (other === owner, false) }
@@ -161,7 +161,7 @@ final class TaskOwnership: Sendable {
     }
   }
 
-  /// Registers a task that `owner` has just created. Returns whether it was unknown.
+  /// Registers a task that `owner` has just created. Returns whether it was unknown. Amortized O(1).
   func register(newTask id: UInt64, of owner: TaskOwner) -> Bool {
     lock.withLock {
       guard owners[id] == nil, !unowned.contains(id) else { return false }
@@ -210,7 +210,7 @@ final class TaskOwnership: Sendable {
     registration.tasks.append(id)
   }
 
-  /// Marks a task as unowned, so that no test that resumes it later adopts it.
+  /// Marks a task as unowned, so that a test that resumes it later does not adopt it by mistake.
   private func registerUnowned(_ id: UInt64) {
     unowned.insert(id)
     guard unowned.chunkCount > unownedLimit else { return }
@@ -242,7 +242,7 @@ final class TaskOwnership: Sendable {
     }
   }
 
-  /// Returns the owner that waited for the job, if there is one.
+  /// Counts an unowned job that has run. Returns the owner that waited for it, if there is one.
   func unownedJobHasRun() -> TaskOwner? {
     lock.withLock { processWide?.unownedJobHasRun() ?? nil }
   }

@@ -42,7 +42,7 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     return entries[Self.slot(of: id, at: place)]
   }
 
-  /// The entry must not be `none`.
+  /// Sets an entry, which must not be `none`. Expected O(1), amortized.
   @inline(__always)
   mutating func set(_ id: UInt64, to entry: Entry) {
     let slot = Self.slot(of: id, at: newPlace(of: id))
@@ -237,7 +237,7 @@ extension OwnerTable {
     return mark.owner
   }
 
-  /// The owner is not retained.
+  /// Sets the owner of a task, which is not retained. Expected O(1), amortized.
   mutating func set(_ id: UInt64, to owner: TaskOwner) { set(id, to: OwnerMark(owner)) }
 
   mutating func remove(_ id: UInt64, of owner: TaskOwner) {

@@ -20,7 +20,7 @@ enum TestCaseMembership {
     var number: Int
   }
 
-  /// Guards everything below. The locks of schedulers and of `TaskOwnership` are taken under it.
+  /// Guards everything below. Schedulers' locks, and that of `TaskOwnership`, are taken under it.
   private static let lock = Lock(.testCaseMembership)
   @exclusivity(unchecked) nonisolated(unsafe) private static var testCases = TaskSet()
   @exclusivity(unchecked) nonisolated(unsafe) private static var members = TaskTable<Member>()
@@ -75,7 +75,7 @@ enum TestCaseMembership {
     return members.count > limit ? removeEnded() : []
   }
 
-  /// Removes a member whose job has just ended, if it is over.
+  /// Removes a member whose job has just ended, if it is over. Expected O(1).
   static func letGo(ofEnded id: UInt64) {
     guard isOn else { return }
     let over: RetainedTask? = lock.withLock {
@@ -123,7 +123,7 @@ enum TestCaseMembership {
     var task: RetainedTask
     /// Whether it runs the test case.
     var isTestCase: Bool
-    /// Whether an anonymous job will resume it, whose end its owner learns.
+    /// Whether an anonymous job will resume it; the owner is told when that job has run.
     var hasYielded: Bool
   }
 

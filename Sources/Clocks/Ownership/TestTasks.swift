@@ -18,11 +18,11 @@ struct LiveTasks: ~Copyable {
     if !tasks.add(task.id, Entry(word: word)) { _ = RetainedTask(takingOver: word) }
   }
 
-  /// The task is over, and to be released without a lock.
+  /// Removes a task that is over, to be released without a lock. Expected O(1).
   @inline(__always)
   mutating func remove(_ task: UInt64) -> RetainedTask? { tasks.remove(task).takenOver }
 
-  /// The task is to be released without a lock.
+  /// Removes a task if it is over, to be released without a lock. Expected O(1).
   mutating func removeIfOver(_ id: UInt64) -> RetainedTask? {
     guard let task = tasks[id].task, TaskStatus(of: task.job).isOver else { return nil }
     return remove(id)
@@ -30,7 +30,7 @@ struct LiveTasks: ~Copyable {
 
   var isCrowded: Bool { tasks.count > limit }
 
-  /// The tasks are to be released without a lock. O(n).
+  /// Removes the tasks that are over, to be released without a lock. O(n).
   mutating func removeEnded() -> [RetainedTask] {
     let over = tasks.all.compactMap(\.task).filter { TaskStatus(of: $0.job).isOver }
     let removed = over.compactMap { remove($0.id) }
@@ -38,7 +38,7 @@ struct LiveTasks: ~Copyable {
     return removed
   }
 
-  /// Removes all, because an entry does not release its task. Release the result without a lock. O(n).
+  /// Removes all; to be called at the end, because an entry does not release its task. O(n).
   mutating func removeAll() -> [RetainedTask] {
     defer { tasks.removeAll() }
     let kept = tasks.all
@@ -118,7 +118,7 @@ extension [RetainedTask] {
 
 /// The sleeps of a test's tasks on the runtime's clocks, in real time: reported where a sleep never comes.
 struct RealSleeps {
-  /// When each task is to wake; a cancelled sleep ends earlier.
+  /// When each task is to wake that has begun such a sleep; a cancelled sleep ends earlier.
   private var ends: [UInt64: RealTime] = [:]
 
   mutating func begin(_ task: UInt64, until end: RealTime) {

@@ -10,7 +10,7 @@ enum AdvanceAim {
   case lastDeadline(limit: RealTime)
 }
 
-/// Moves time on one virtual clock to a target, determined at its first turn.
+/// Moves time on one virtual clock to a target, which is determined at its first turn.
 class Advance<Duration: DurationProtocol & Hashable>: IdleWaiter {
   private let virtualClock: VirtualClock<Duration>
   private let aim: AdvanceAim
@@ -101,7 +101,7 @@ class Advance<Duration: DurationProtocol & Hashable>: IdleWaiter {
   }
 }
 
-/// Not generic, so that no turn looks up metadata.
+/// An advance in the standard library's durations. Not generic, so that no turn looks up metadata.
 final class StandardDurationAdvance: Advance<Duration> {
   override func takeSleeper(_ order: Order, nanosecondsWithoutThread: UInt64) -> Sleeper? {
     takeNext(order, nanosecondsWithoutThread)

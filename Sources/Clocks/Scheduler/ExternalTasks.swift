@@ -3,15 +3,15 @@
 /// are legal.
 struct ExternalTasks: ~Copyable {
   enum State: Equatable {
-    /// No entry: runs in the scheduler's order only.
+    /// Runs in the scheduler's order only. There is no entry.
     case none
     /// May have become external unseen: it is checked before the test counts as idle.
     case unverified
-    /// `ExternalTaskRegistry` reports its return by the number; or a job of it arrives.
+    /// Is external. `ExternalTaskRegistry` reports its return by the number; or a job of it arrives.
     case external(absence: UInt64)
     /// Waits for an `async let` that is external: only `recheckAsyncLets` sees its return.
     case awaitingAsyncLet(absence: UInt64)
-    /// Was reported, because it did not return. The test does not wait for it.
+    /// Was reported, because it did not return. The test no longer waits for it.
     case abandoned
     /// Never became idle, although it was cancelled after the end of its scope. Its jobs do not run any more.
     case stopped
@@ -21,6 +21,7 @@ struct ExternalTasks: ~Copyable {
     static var none: Self { Self() }
 
     private(set) var state = State.none
+    /// Keeps the task in memory while it may be external.
     var task: RetainedTask?
     /// Whether it may have run outside since it was checked.
     var mayHaveRun = false
@@ -87,7 +88,7 @@ struct ExternalTasks: ~Copyable {
   @inline(__always)
   mutating func mayHaveChanged() { isVerified = false }
 
-  /// Notes that a task may be, or become, external without a job of it having run here.
+  /// Notes that a task may be external, or may become so without a job of it having run here.
   mutating func noteMayRunExternally(_ task: RetainedTask, mayHaveRun: Bool, hasAsyncLets: Bool) {
     isVerified = false
     let id = task.id
@@ -121,7 +122,7 @@ struct ExternalTasks: ~Copyable {
     return entry.runs == 1
   }
 
-  /// Returns whether it was the last job.
+  /// Notes that the executor has run the job, and returns whether it was the last one.
   mutating func externalJobEnded(_ id: UInt64) -> Bool {
     isVerified = false
     let old = entries[id]
@@ -238,7 +239,7 @@ struct ExternalTasks: ~Copyable {
     return returned
   }
 
-  /// `nil` if an unverified task is not external.
+  /// The state of an unverified task that is external; `nil` if it is not.
   private func externalState(of entry: Entry, _ task: RetainedTask, _ owner: TaskOwner) -> State? {
     if entry.hasAsyncLets, TaskStatus.awaitsActiveAsyncLet(task.job) {
       return ExternalTaskRegistry.add(task, of: owner, onlyOwnerCanTell: true)

@@ -14,11 +14,12 @@ class IdleWaiter {
     case observe
   }
 
-  // Variables change within `Scheduler.change`, or before or after the wait.
+  // Variables change within `Scheduler.change`, whose lock makes accesses exclusive, or before or after
+  // the wait.
 
   let kind: Kind
   let isOwn: Bool
-  /// Set before the waiter is handed to the scheduler.
+  /// The task that waits. Set before the waiter is handed to the scheduler.
   @exclusivity(unchecked) var continuation: UnsafeContinuation<Void, Never>?
   @exclusivity(unchecked) private(set) var runaway: Runaway?
   @exclusivity(unchecked) var culprit: RetainedTask?
@@ -31,7 +32,7 @@ class IdleWaiter {
   /// Removes the next sleep to wake, and moves time to its deadline; else moves time to the target.
   func takeSleeper(_ order: Order, nanosecondsWithoutThread: UInt64) -> Sleeper? { nil }
 
-  /// The test never becomes idle, so the wait ends.
+  /// Notes that the test never becomes idle, so that the wait ends.
   final func abort(_ reason: Runaway) { runaway = reason }
 
   final var end: Action { .finish(continuation.unsafelyUnwrapped, isOwn: isOwn) }
@@ -49,7 +50,7 @@ class IdleWaiter {
 class InstantObserver: IdleWaiter {
   /// Whether it waits until time may jump, in a scope with auto-advance; elsewhere it moves time.
   let isPaced: Bool
-  /// How many there had been when it last looked.
+  /// The number of jobs from outside that there had been when it last looked.
   let jobsFromOutside: UInt64
   /// Whether it must look although time has not moved: its task was cancelled, or a job came from outside.
   @exclusivity(unchecked) var mustLook = false
@@ -65,9 +66,9 @@ class InstantObserver: IdleWaiter {
 
 /// The waits for the scheduler to be idle, and their order.
 struct IdleWaiters: ~Copyable {
-  /// In order of arrival.
+  /// Those for which time does not move, in order of arrival.
   private(set) var settles = WaiterQueue()
-  /// In order of arrival; the first is under way.
+  /// Those that move time, in order of arrival; the first is under way.
   private(set) var advances = WaiterQueue()
   private(set) var observers: [InstantObserver] = []
   /// Counts jobs that something outside the scope made ready; 0 outside scopes.
@@ -122,7 +123,7 @@ struct IdleWaiters: ~Copyable {
 
 /// Waiters in order of arrival; removing the first is amortized O(1).
 struct WaiterQueue: ~Copyable {
-  /// Those before `head` were removed.
+  /// The waiters, from `head` on; before that, waiters that were removed.
   private var waiters: [IdleWaiter] = []
   private var head = 0
 
@@ -192,7 +193,7 @@ extension Scheduler {
     return waiter.culprit
   }
 
-  /// Resumes the current task as one of the scheduler.
+  /// Suspends the current task until the scheduler is idle, and resumes it as a task of the scheduler.
   nonisolated(nonsending) func settleAsOwn() async {
     await wait(IdleWaiter(isOwn: true))
   }

@@ -2,12 +2,12 @@
 ///
 /// `SchedulerState.next` and `claimThread` write `thread`; each other part writes its own counts.
 struct Idleness: ~Copyable {
-  /// What the scheduler's thread is doing: one of the pool, or the main thread, asked for while there is
-  /// work.
+  /// What the scheduler's thread is doing. It asks for a thread of the pool, or for the main thread, when
+  /// there is something to do.
   enum Thread {
     /// There is none; or it decides what to do next, with the lock held.
     case none
-    /// It has not begun.
+    /// A thread was asked for, and has not begun.
     case requested
     case acting
   }
@@ -27,7 +27,7 @@ struct Idleness: ~Copyable {
   /// Counts the running jobs that the scheduler did not start. While there are any, it starts none.
   private(set) var externallyStartedJobs = 0
 
-  /// Counts the absences that are not reported yet: the test must not end before.
+  /// Counts the absences that were found, and are not reported yet: the test must not end before.
   private(set) var unreportedAbsences = 0
 
   /// Whether no job runs or is ready, no external work is outstanding, and no task is left unverified.
@@ -58,7 +58,7 @@ struct Idleness: ~Copyable {
     if abandonedExternalJobs > 0 { abandonedExternalJobs -= 1 } else { externallyStartedJobs -= 1 }
   }
 
-  /// The test no longer waits for the ends of running jobs.
+  /// Goes on without the jobs that run: the test no longer waits for their ends.
   mutating func abandonRunning() {
     threadNumber += 1
     thread = .none
@@ -88,15 +88,15 @@ struct Idleness: ~Copyable {
 }
 
 struct DispatchedBlocks {
-  /// The queues' labels, by the numbers of the blocks.
+  /// The labels of the queues, by the numbers of the blocks.
   private var labels: [UInt64: String] = [:]
   private var newest: UInt64 = 0
   /// Counts the beginnings and ends: while it stays the same, no block makes progress.
   private(set) var changes: UInt64 = 0
-  /// Apart from `labels`, because a debug build takes long to ask a dictionary.
+  /// The number of blocks; apart from `labels`, because a debug build takes long to ask a dictionary.
   private(set) var count = 0
 
-  /// Returns the number of the block.
+  /// Notes that a block is on a queue; returns its number.
   mutating func begin(on label: String) -> UInt64 {
     newest += 1
     changes += 1
@@ -105,13 +105,13 @@ struct DispatchedBlocks {
     return newest
   }
 
-  /// The block may have been abandoned.
+  /// Notes that a block has run, unless it was abandoned.
   mutating func end(_ number: UInt64) {
     changes += 1
     if labels.removeValue(forKey: number) != nil { count -= 1 }
   }
 
-  /// Returns the queues' labels in the order in which the blocks came.
+  /// Stops waiting for all blocks; returns the queues' labels in the order in which the blocks came.
   fileprivate mutating func abandon() -> [String] {
     defer {
       labels = [:]

@@ -4,7 +4,7 @@ import ClocksSupport
 ///
 /// Without a chooser: first in, first out, the order of `JobQueue` and of `SleepQueue.comesFirst`.
 struct Order {
-  /// `nil` nearly always.
+  /// Decides in place of first in, first out; `nil` nearly always.
   var chooser: (any Chooser)?
   /// How late a sleep may wake, if the chooser wants that.
   var slack = Duration.zero
@@ -19,21 +19,22 @@ struct Order {
 
 /// A ready job that may run next, or a sleep that is due now; listed first in, first out.
 enum Candidate: Hashable, Sendable {
-  /// `position` is its place among all ready jobs.
+  /// A ready job. `position` is its place among all ready jobs.
   case job(position: Int, task: UInt64, executor: ExecutorKind)
-  /// `number` is that of its registration.
+  /// A sleep that is due now. `number` is that of its registration.
   case sleep(number: UInt64, task: UInt64)
 }
 
 /// Chooses what comes next. Called while the scheduler's lock is held, so it runs no user code.
 protocol Chooser: AnyObject, Sendable {
   /// The index of the candidate that comes next, of two or more; one out of range stands for 0.
+  /// It may be called again before the chosen candidate begins.
   func choose(among candidates: borrowing ScratchBuffer<Candidate>) -> Int
 
   /// What a task gets in place of a random number; `nil` if it is to be random.
   func draw(for task: UInt64) -> UInt64?
 
-  // The events below tell it of the candidates.
+  // Events, by which it knows the candidates.
 
   func taskWasCreated(_ task: UInt64)
   /// A job stands last among the ready jobs now; something outside the test may have made it ready.
@@ -57,12 +58,12 @@ extension Chooser {
 /// Jobs in the order in which they became ready: a ring buffer, because a debug build calls a generic
 /// function for each use of an Array.
 struct JobQueue: ~Copyable {
-  /// As many as `capacity` says.
+  /// The slots of jobs; as many as `capacity` says.
   private var slots: UnsafeMutablePointer<ReadyJob>?
   /// A power of two or zero, so that a position wraps with a mask.
   private var capacity = 0
   private var head = 0
-  /// The jobs stand in as many consecutive slots, from `head` on.
+  /// The number of jobs; they stand in as many consecutive slots, from `head` on.
   private(set) var count = 0
 
   deinit { slots?.deallocate() }
@@ -76,7 +77,7 @@ struct JobQueue: ~Copyable {
     }
   }
 
-  /// In their order. O(n).
+  /// The jobs that are tasks, in their order. O(n).
   var tasks: [UnownedJob] {
     var tasks: [UnownedJob] = []
     for position in 0..<count where self[position].taskID != 0 { tasks.append(self[position].job) }

@@ -2,7 +2,7 @@ import ClocksSupport
 
 /// Which scheduler is responsible for a clock or a task, and how it adopts tasks.
 extension Scheduler {
-  /// `nil` if the thread runs for none.
+  /// The scheduler of the thread, or `nil` if it runs for none.
   static var ofThread: Scheduler? { scheduler(ThreadContext.current?.pointee.owner) }
 
   /// The scheduler on whose behalf the current task runs.
@@ -12,13 +12,13 @@ extension Scheduler {
     TaskOwnership.shared.registeredOwners.map { unsafeDowncast($0, to: Scheduler.self) }
   }
 
-  /// O(schedulers).
+  /// Whether any test is not idle. O(schedulers).
   static var isAnyBusy: Bool { all.contains { $0.change { !$0.idleness.isIdle } } }
 
   /// Whether any test runs a job, has one ready, or waits for a thread. O(schedulers).
   static var isAnyRunning: Bool { all.contains { $0.change { $0.idleness.mayRun } } }
 
-  /// There are no owners but schedulers.
+  /// An owner as a scheduler: there are no other owners.
   private static func scheduler(_ owner: TaskOwner?) -> Scheduler? {
     owner.map { unsafeDowncast($0, to: Scheduler.self) }
   }
@@ -61,7 +61,7 @@ extension Scheduler {
     return scheduler
   }
 
-  /// The test is not over before the task that makes a clock.
+  /// Notes that the current task makes a clock: the test is not over before the task.
   private func addMaker() {
     let task = RetainedTask.current
     _ = change { $0.testLifetime.add(maker: task) }
@@ -136,7 +136,7 @@ extension Scheduler {
     return true
   }
 
-  /// A process-wide scheduler owns all unowned tasks until the current task is over.
+  /// Makes a process-wide scheduler own all unowned tasks until the current task is over.
   private func wakeIfProcessWide() {
     guard isProcessWide, let task = UnownedTask.currentID else { return }
     // Where it cannot be known whether a task is over, the scheduler stays awake.
@@ -156,7 +156,7 @@ extension Scheduler {
     return owner.isWithin(self) ? nil : owner
   }
 
-  /// Whether the test is known to be under way.
+  /// Whether the test that has made the scheduler's clocks, or uses them, is known to be under way.
   var hasTest: Bool { change { $0.testLifetime.isKnown && !$0.testLifetime.areOver } }
 
   /// Whether the current thread runs neither for the scheduler nor for a scope within the test.
@@ -180,7 +180,7 @@ extension Scheduler {
     }
   }
 
-  /// Starts no job until the one has ended that the current thread runs.
+  /// Starts no job from now on until the one has ended that the current thread runs.
   func waitForCurrentJob() {
     if let context = ThreadContext.current {
       context.pointee.ownersAwaitingEnd.append(self)
@@ -221,7 +221,7 @@ extension Scheduler {
     }
   }
 
-  /// Only a task in which a test case runs is added.
+  /// Notes that the current task makes a clock, if a test case runs in it.
   func addMaker(to users: ClockUsers) {
     guard let id = UnownedTask.currentID, TestCaseMembership.isTestCase(id),
       SwiftTesting.isRunningCase, let task = RetainedTask.current
@@ -248,7 +248,7 @@ extension Scheduler {
     }
   }
 
-  /// In the order in which they were made. O(n log n).
+  /// The scheduler's tasks that are not over, in the order in which they were made. O(n log n).
   var tasks: [RetainedTask] {
     let over = change { $0.liveTasks.removeEnded() }
     withExtendedLifetime(over) {}

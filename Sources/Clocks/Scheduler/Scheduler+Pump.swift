@@ -15,7 +15,7 @@ enum Action {
   case verify
   case release([RetainedTask])
   case move(to: ExecutorKind)
-  /// Does nothing until something happens, or the alarm rings.
+  /// Does nothing until something happens; or until an alarm rings, if one is to be set.
   case rest(Alarm?)
 
   /// When to look again if nothing happens.
@@ -41,6 +41,7 @@ extension Scheduler {
       var turn = Turn(executor: executor)
       while true {
         let mayStay = turn.mayGoOn
+        // Released without the lock.
         var freed: RetainedTask?
         let action = change { state in
           if turn.ended != 0 { freed = state.liveTasks.remove(turn.ended) }
@@ -56,12 +57,12 @@ extension Scheduler {
     }
   }
 
-  /// What a thread has done in its turn.
+  /// What a thread has done since it began to run the scheduler's jobs.
   private struct Turn {
     let executor: ExecutorKind
     private var jobs = 0
     private var poolJobsOnMain = 0
-    /// The task that ended in the last job; else 0.
+    /// The task that came to its end in the last job; 0 if none has.
     var ended: UInt64 = 0
 
     init(executor: ExecutorKind) { self.executor = executor }
@@ -82,7 +83,7 @@ extension Scheduler {
     }
   }
 
-  /// Returns whether the thread goes on.
+  /// Performs an action, and returns whether the thread goes on.
   @inline(__always)
   private func perform(
     _ action: Action, _ context: UnsafeMutablePointer<ThreadContext>, _ turn: inout Turn

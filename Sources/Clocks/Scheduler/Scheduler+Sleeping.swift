@@ -1,7 +1,7 @@
 /// Sleeps on a `TestClock` in the standard library's durations. Not generic: a debug build is a hundred times
 /// slower with generic code. Other durations take `TestClock.sleepInCustomDurations`, with the same answers.
 extension Scheduler {
-  /// Shared by the code that begins a sleep and its cancellation handler, under the scheduler's lock.
+  /// What the code that begins a sleep and its cancellation handler share, under the scheduler's lock.
   private struct Place {
     var sleep: SleepQueue<Duration>.Token?
     var isCancelled = false
@@ -23,7 +23,7 @@ extension Scheduler {
       onCancel: { self.cancel(sleep, at: &place) }, { self.begin(sleep, at: &place, $0) })
   }
 
-  /// Sleeps as ``sleep(_:)`` does, but leaves the caller's actor before.
+  /// Suspends the current task as ``sleep(_:)`` does, but leaves the caller's actor before.
   @inline(never)
   nonisolated(nonsending) func sleepOnNoActor(_ sleep: StandardDurationSleep) async throws {
     guard let sleep = announced(sleep) else { return }
@@ -103,17 +103,17 @@ extension Scheduler {
   }
 }
 
-/// A call of `sleep(until:tolerance:)` in the standard library's durations.
+/// A call of `sleep(until:tolerance:)` on a clock whose durations are those of the standard library.
 struct StandardDurationSleep {
   /// The `TestClock` keeps it alive during the call.
   unowned(unsafe) let virtualClock: VirtualClock<Duration>
   let deadline: Duration
   let tolerance: Duration?
   let isOwn: Bool
-  /// Set if it was reserved before the task left its actor.
+  /// The number of the sleep, if it was reserved before the task left its actor.
   var number: UInt64?
 
-  /// Requires the scheduler's lock.
+  /// Describes the sleep. Requires the scheduler's lock.
   @inline(__always)
   fileprivate func details(of task: UnownedTask) -> SleepQueue<Duration>.Details {
     SleepQueue<Duration>.Details(

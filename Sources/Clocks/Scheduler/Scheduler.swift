@@ -14,7 +14,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   // The lock makes every access exclusive.
   @exclusivity(unchecked) nonisolated(unsafe) private var state: SchedulerState
 
-  /// `nil` unless the test's time is virtual throughout.
+  /// The constant part of a scope; `nil` unless the test's time is virtual throughout.
   let scope: Scope?
   /// The scheduler of the test that the scope is a part of.
   let parent: Scheduler?
@@ -23,7 +23,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   /// can come first. Changed by tests only, before a task sleeps.
   @exclusivity(unchecked) nonisolated(unsafe) var usesFastWay =
     Environment.usesFastWay && RuntimeFunctions.haveHandlers
-  /// Whether its clocks were made outside the tasks of tests.
+  /// Whether it is the scheduler of clocks that were made outside the tasks of tests.
   let isProcessWide: Bool
   /// An address on the stack of the thread that acts, or acted last: the frames of jobs are below it.
   let threadMark = Atomic<UInt>(0)
@@ -222,7 +222,7 @@ extension Scheduler {
     }
   }
 
-  /// The task may go on outside.
+  /// Notes that a task is about to be resumed, which may go on outside.
   @inline(__always)
   func willResume(_ task: UnownedTask) {
     if TaskStatus.isKnownToBeReadable, TaskStatus(of: task.job).hasPreference {

@@ -1,6 +1,6 @@
 extension SchedulerState {
-  /// Takes a job that has become ready, because of something outside the scope or the whole test.
-  /// Amortized O(1).
+  /// Takes a job that has become ready, perhaps through something outside the scope, or outside the whole
+  /// test.
   @inline(__always)
   mutating func jobIsReady(_ job: ReadyJob, isFromOutside: Bool, isFromOutsideTest: Bool = false) {
     if isAbandoned { return }
@@ -24,7 +24,7 @@ extension SchedulerState {
     makeReady(job, isFromOutside: isFromOutside)
   }
 
-  /// Takes the job of a task that the scheduler's thread has just resumed.
+  /// Takes the job of a task that the scheduler's thread has just resumed. Amortized O(1).
   @inline(__always)
   mutating func take(_ job: ReadyJob) {
     if listener != nil { note(.jobEnqueued(task: job.taskID, by: 0, job.executor)) }
@@ -104,7 +104,7 @@ extension SchedulerState {
     if isSuspended { listener?.see(task, id) }
   }
 
-  /// The deadline is `nil` if the clock has durations of its own.
+  /// Notes that a sleep has begun; the deadline is `nil` if the clock has durations of its own.
   @inline(never)
   func sleepBegan(_ number: UInt64, of task: UInt64, until deadline: Duration?) {
     order.chooser?.sleepBegins(number, of: task)
@@ -135,7 +135,7 @@ extension SchedulerState {
 
   // MARK: - Listeners
 
-  /// In the order in which they were added.
+  /// All listeners, in the order in which they were added.
   private var listeners: [any EventListener] {
     guard let listener else { return [] }
     return (listener as? EventListeners)?.all ?? [listener]
@@ -156,7 +156,7 @@ extension SchedulerState {
     listener = listeners.count > 1 ? EventListeners(listeners) : listeners.first
   }
 
-  /// For tests.
+  /// Stops the program if something is out of order; for tests.
   func checkInvariants() {
     idleness.checkInvariants()
     idleWaiters.checkInvariants()
@@ -172,11 +172,11 @@ enum SchedulerEvent: Hashable, Sendable {
   case jobEnqueued(task: UInt64, by: UInt64, ExecutorKind)
   case jobBegan(task: UInt64, ExecutorKind)
   case jobEnded(task: UInt64)
-  /// `until` is `nil` if the clock has durations of its own.
+  /// A task has begun to sleep. The deadline is `nil` if the clock has durations of its own.
   case sleepRegistered(number: UInt64, task: UInt64, until: Duration?)
   case sleepWoken(number: UInt64, task: UInt64)
   case sleepCancelled(number: UInt64, task: UInt64)
-  /// `to` is `nil` if the clock has durations of its own.
+  /// Time has moved; it is `nil` if the clock has durations of its own.
   case timeMoved(to: Duration?)
   case taskBecameExternal(UInt64)
   case taskReturned(UInt64)
@@ -189,10 +189,10 @@ enum SchedulerEvent: Hashable, Sendable {
 protocol EventListener: AnyObject, Sendable {
   func hear(_ event: SchedulerEvent)
 
-  /// The task was seen for the first time, and does not run yet.
+  /// Receives a task that was seen for the first time, and does not run yet.
   func see(_ task: UnownedJob, _ id: UInt64)
 
-  /// The scheduler is freed, and no more events come. Called without a lock.
+  /// Notes that the scheduler is freed, and no more events come. Called without a lock.
   func isOver()
 
   /// What it has to add to a failure of the test, if anything. Called without a lock.

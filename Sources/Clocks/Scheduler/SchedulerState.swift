@@ -13,14 +13,14 @@ struct SchedulerState: ~Copyable {
   var activity = ProgressTracker()
   var testLifetime = TestLifetime()
   var realSleeps = RealSleeps()
-  /// Apart from that of a scope.
+  /// The virtual clocks of the test, apart from that of a scope.
   var clocks = ClockRegistry()
-  /// `nil` unless the test's time is virtual throughout.
+  /// What a scope adds; `nil` unless the test's time is virtual throughout.
   let scope: ScopeState?
   /// Whether no job runs any more: the scope was left although its body has not ended.
   var isAbandoned = false
   var order = Order()
-  /// `nil` nearly always. Set by `add` and `remove`.
+  /// Is notified of events; `nil` nearly always. Set by `add` and `remove`.
   var listener: (any EventListener)?
 
   init(scope: Scope? = nil) {
@@ -71,7 +71,7 @@ struct SchedulerState: ~Copyable {
     }
   }
 
-  /// Asks for a thread if one is needed. Returns where it should be.
+  /// Asks for a thread if one is needed and there is none. Returns where it should be.
   @inline(__always)
   mutating func claimThread() -> ExecutorKind? {
     guard idleness.mayStartJob else { return nil }
@@ -282,7 +282,7 @@ struct SchedulerState: ~Copyable {
     return scope.body.toCancel.isEmpty ? nil : .cancel(scope.body.takeToCancel())
   }
 
-  /// Cancels a deadlocked body; if that did not help, reports it.
+  /// Cancels the body of an explored scope that is deadlocked; if that did not help, reports it.
   @inline(never)
   private mutating func endDeadlock() -> Action {
     guard let scope else { return .rest(nil) }

@@ -2,9 +2,9 @@ import ClocksSupport
 
 /// The action that ends a sleep.
 enum Sleeper: Sendable {
-  /// `isOwn` says whether the clock's scheduler owns the sleeping task.
+  /// Resumes the sleeping task. `isOwn` says whether the clock's scheduler owns the task.
   case continuation(UnsafeContinuation<Void, any Error>, isOwn: Bool)
-  /// The runtime's job that resumes the sleeping task.
+  /// Runs the runtime's job that resumes the sleeping task.
   case job(ReadyJob)
   case work(TimedCallback)
 }
@@ -23,9 +23,9 @@ struct SleepQueue<Instant: Comparable & Sendable> {
 
   struct Details {
     var registered: Instant
-    /// Valid while the sleep is pending.
+    /// The task that sleeps; valid while the sleep is pending.
     var task: UnownedTask?
-    /// For readers that may run after the task is over.
+    /// The task's id, for readers that may run after the task is over.
     var taskID: UInt64 = 0
     var clock: ClockKind
     var tolerance: Instant?
@@ -71,7 +71,7 @@ struct SleepQueue<Instant: Comparable & Sendable> {
 
   var earliestDeadline: Instant? { heap.first?.deadline }
 
-  /// The next sleep will be added under the number later.
+  /// Returns the number of the next sleep, which will be added under it later.
   mutating func reserveNumber() -> UInt64 {
     nextNumber += 1
     return nextNumber - 1
@@ -103,7 +103,7 @@ struct SleepQueue<Instant: Comparable & Sendable> {
     return Token(slot: slot, number: number)
   }
 
-  /// Returns the sleeper, or `nil` if the sleep has ended. O(log n).
+  /// Removes a sleep and returns its sleeper, or `nil` if the sleep has ended. O(log n).
   mutating func cancel(_ token: Token) -> Sleeper? {
     let position = positions[Int(token.slot)]
     guard slots[Int(token.slot)].number == token.number, position >= 0 else { return nil }
@@ -120,7 +120,7 @@ struct SleepQueue<Instant: Comparable & Sendable> {
     }
   }
 
-  /// Returns the sleeper if the sleep is pending. O(n).
+  /// Removes the sleep with this number and returns its sleeper, if the sleep is pending. O(n).
   mutating func remove(_ number: UInt64) -> Sleeper? {
     heap.firstIndex { $0.number == number }.map { remove(at: $0) }
   }

@@ -13,7 +13,7 @@ final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) var sleeps = Sleeps()
   @exclusivity(unchecked) nonisolated(unsafe) private(set) var waiters: [UInt64: SleepsWaiter] = [:]
   @exclusivity(unchecked) nonisolated(unsafe) private var nextWaiter: UInt64 = 0
-  /// By order of arrival.
+  /// Listeners, by order of arrival.
   @exclusivity(unchecked) nonisolated(unsafe) private(set) var listeners: [UInt64: Listener] = [:]
 
   let users = ClockUsers()
@@ -52,7 +52,7 @@ final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
     return sleeps.remove(number)
   }
 
-  /// In wake order. O(n).
+  /// The sleeps that are due now, in wake order. O(n).
   func dueSleeps() -> ScratchBuffer<Candidate> {
     if Duration.self == Swift.Duration.self {
       let virtualClock = unsafeDowncast(self, to: VirtualClock<Swift.Duration>.self)
@@ -62,7 +62,7 @@ final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
     return ScratchBuffer(due.map { Candidate.sleep(number: $0.number, task: $0.details.taskID) })
   }
 
-  /// `nil` if the clock has durations of its own.
+  /// The present in the standard library's durations; `nil` if the clock has others.
   var time: Swift.Duration? { now as? Swift.Duration }
 
   /// The present, and the sleep that was removed last, for a listener of wakes.
@@ -80,14 +80,14 @@ final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
     return nextWaiter
   }
 
-  /// The caller can release the listener without the lock.
+  /// Removes a listener and returns it, so that the caller can release it without the lock.
   func removeListener(_ number: UInt64) -> Listener? { listeners.removeValue(forKey: number) }
 
   /// Whether a waiter or a listener has to be notified of each sleep that is registered.
   @inline(__always)
   var isAwaited: Bool { !waiters.isEmpty || !listeners.isEmpty }
 
-  /// Returns `false`, and does not add the waiter, if enough sleeps are pending.
+  /// Adds a waiter for sleeps, unless enough are pending. Returns whether it was added.
   func add(_ waiter: SleepsWaiter) -> Bool {
     guard sleeps.count < waiter.count else { return false }
     nextWaiter += 1
@@ -100,7 +100,7 @@ final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
     waiters.removeValue(forKey: waiter.number)
   }
 
-  /// Removes and returns the waiters for which enough sleeps are pending, in order of arrival.
+  /// Removes the waiters for which enough sleeps are pending, and returns them in order of arrival.
   func takeFulfilledWaiters() -> [SleepsWaiter] {
     guard !waiters.isEmpty else { return [] }
     let count = sleeps.count
@@ -121,7 +121,7 @@ struct SleepNews<Duration: DurationProtocol & Hashable> {
   let sleep: VirtualClock<Duration>.Sleeps.Pending
   let listeners: [UInt64: VirtualClock<Duration>.Listener]
 
-  /// In order of arrival. The caller holds no lock.
+  /// Notifies the listeners in order of arrival. The caller holds no lock.
   func tell() {
     for (_, listener) in listeners.sorted(by: { $0.key < $1.key }) { listener(sleep) }
   }
@@ -131,7 +131,7 @@ struct SleepNews<Duration: DurationProtocol & Hashable> {
 final class SleepsWaiter: Sendable {
   /// The number of pending sleeps that ends the wait.
   let count: Int
-  /// Its key in `VirtualClock.waiters`; 0 before it is added.
+  /// Its key in the virtual clock's `waiters`; 0 before it is added.
   nonisolated(unsafe) var number: UInt64 = 0
 
   /// Guards `state`.
@@ -222,7 +222,7 @@ extension SleepQueue.Pending {
 
 /// The virtual clocks of a test, apart from that of a scope.
 struct ClockRegistry {
-  /// With the number of clocks that there were before it.
+  /// Each virtual clock, with the number of clocks that there were before it.
   private var virtualClocks: [ObjectIdentifier: (number: Int, virtualClock: any SleepSource)] = [:]
   private var nextNumber = 0
 
@@ -231,12 +231,12 @@ struct ClockRegistry {
     nextNumber += 1
   }
 
-  /// To be released without a lock.
+  /// Removes a virtual clock, to be released without a lock.
   mutating func remove(_ virtualClock: any SleepSource) -> (any SleepSource)? {
     virtualClocks.removeValue(forKey: ObjectIdentifier(virtualClock))?.virtualClock
   }
 
-  /// In the order in which their clocks were made. O(n log n).
+  /// The virtual clocks in the order in which their clocks were made. O(n log n) with n clocks.
   var all: [any SleepSource] {
     virtualClocks.values.sorted { $0.number < $1.number }.map(\.virtualClock)
   }

@@ -7,7 +7,7 @@ import Synchronization
 final class DumpSignal: Sendable {
   private static let shared = DumpSignal()
 
-  /// Only kept alive.
+  /// Only kept alive: it is not used after it was activated.
   nonisolated(unsafe) private let source: (any DispatchSourceSignal)?
 
   private static let count = Atomic<Int>(0)
@@ -58,7 +58,7 @@ final class DumpSignal: Sendable {
     #endif
   }
 
-  /// With or without `SIG` before the name.
+  /// The number of a signal, with or without `SIG` before its name.
   static func number(ofSignal name: String) -> CInt? {
     let name = name.uppercased()
     return signals.first { $0.name == name || "SIG" + $0.name == name }?.number

@@ -1,10 +1,10 @@
 import ClocksSupport
 
-/// Counts what happens in a test, and finds what has lasted for too long.
+/// Counts what happens in a test, and finds what has lasted for too long: the watchdog's questions.
 struct ProgressTracker {
-  /// What the watchdog has found.
+  /// Something that the watchdog has found, and how long it may last.
   private struct Watched {
-    /// Nothing has changed while the count is the same.
+    /// The count when it was found: if the count still is the same, nothing has changed.
     var number: UInt64
     let since = RealTime(in: .zero)
     /// How often the limit may pass unreported, because the machine or another test is busy.
@@ -15,13 +15,13 @@ struct ProgressTracker {
   /// Counts begun jobs and ended externally started jobs: if it stays the same, nothing happens.
   private(set) var count: UInt64 = 0
   private(set) var running: (number: UInt64, task: UInt64)?
-  /// While there was something to run, in sum.
+  /// How long there was something to run and no thread yet, in sum.
   private(set) var nanosecondsWithoutThread: UInt64 = 0
-  /// Found when the watchdog last looked: a job that ran while other jobs waited for it.
+  /// The job that ran when the watchdog last looked, while other jobs waited for it.
   private var blockage: Watched?
-  /// Found when the watchdog last looked: idleness, with pending sleeps.
+  /// The idleness that the watchdog found when it last looked, with pending sleeps.
   private var standstill: Watched?
-  /// Found when the watchdog last looked: outstanding external work.
+  /// The external work that was outstanding when the watchdog last looked.
   private var absence: Watched?
 
   @inline(__always)
@@ -48,7 +48,7 @@ struct ProgressTracker {
 
   // The functions below are to be called again and again. Each returns a finding once. O(1).
 
-  /// The job that has held its thread for longer than `limit` while other jobs wait for it.
+  /// Returns the job that has held its thread for longer than `limit` while other jobs wait for it.
   mutating func findBlockage(
     after limit: Duration, _ idleness: borrowing Idleness, othersWait: Bool
   ) -> (number: UInt64, task: UInt64)? {
@@ -106,23 +106,23 @@ struct ProgressTracker {
 
 /// How much may happen before a test counts as a runaway.
 struct RunawayLimits: Sendable {
-  /// Before the test is idle again.
+  /// The number of jobs before the test is idle again.
   var jobs = 10_000_000
-  /// As `RunawayGuard.wakes` counts them.
+  /// The number of wakes, as `RunawayGuard.wakes` counts them.
   var wakes = 10_000_000
 }
 
 /// Notices a test that never becomes idle.
 struct RunawayGuard {
   var limits = RunawayLimits()
-  /// Since the test was last idle, or since a task last began to wait for that.
+  /// Counts the jobs since the test was last idle, or since a task last began to wait for that.
   private(set) var jobs = 0
-  /// Since a wait for idleness last ended, or the root task last ran.
+  /// Counts the wakes since a wait for idleness last ended, or the root task last ran.
   private(set) var wakes = 0
-  /// The task of a scope's body, whose jobs restart the counting of wakes; else 0.
+  /// The task whose jobs restart the counting of wakes: that of a scope's body. 0 if there is none.
   var rootTask: UInt64 = 0
 
-  /// Returns why the job should not run, if so.
+  /// Counts a job that is about to run. Returns why it should not run, if so.
   mutating func jobBegins(of task: UInt64) -> Runaway? {
     jobs += 1
     if task == rootTask, rootTask != 0 { wakes = 0 }
@@ -132,7 +132,7 @@ struct RunawayGuard {
     return .jobs(limits.jobs, task: task)
   }
 
-  /// Or a task begins to wait for that.
+  /// Notes that the test is idle, or that a task begins to wait for that.
   mutating func testIsIdle() { jobs = 0 }
 
   mutating func sleepWakes() { wakes += 1 }

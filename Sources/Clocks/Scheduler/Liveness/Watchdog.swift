@@ -21,7 +21,7 @@ final class Watchdog: Sendable {
 
   static func start() { _ = shared }
 
-  /// - limit: The real time that makes a test count as stuck; `interval` has passed since the last check.
+  /// - Parameter limit: How much real time makes a test count as stuck.
   private static func check(_ limit: Duration, every interval: Duration) {
     let isAnyBusy = Scheduler.isAnyBusy
     let isAnyRunning = Scheduler.isAnyRunning
@@ -46,7 +46,7 @@ final class Watchdog: Sendable {
     }
   }
 
-  /// Then lets the test go on.
+  /// Reports a failure in the scheduler's test, and then lets the test go on.
   private static func report(
     _ failure: String, of scheduler: Scheduler, _ goOn: @escaping @Sendable () -> Void
   ) {
@@ -78,7 +78,7 @@ final class Watchdog: Sendable {
 
 // The functions called `new…` are to be called again and again. Each returns a finding once.
 extension Scheduler {
-  /// The job that has held its thread for longer than `limit` while other jobs wait for it. O(1).
+  /// Returns the job that has held its thread for longer than `limit` while other jobs wait for it. O(1).
   func newBlockage(after limit: Duration) -> Blockage? {
     change { state in
       let waiting = state.idleness.ready.count

@@ -13,8 +13,9 @@ struct AutoAdvance {
 
   let autoAdvance: Bool
   let jumpsAfter: Duration?
+  /// Counts the operations that keep time from jumping.
   var holds = 0
-  /// How many of them have no limit.
+  /// Counts those of them that have no limit.
   var unlimitedHolds = 0
   /// Whether nothing has happened since the alarm for a pause rang.
   private var pauseIsOver = false
@@ -30,7 +31,7 @@ struct AutoAdvance {
   /// Whether time may jump at this moment, if there is a deadline.
   var mayJump: Bool { autoAdvance && holds == 0 && (jumpsAfter == nil || pauseIsOver) }
 
-  /// The alarm is void.
+  /// Notes that something happens: the alarm is void.
   mutating func somethingHappens() {
     alarm = nil
     pauseIsOver = false
@@ -55,7 +56,7 @@ struct AutoAdvance {
 
   mutating func endPause() { pauseIsOver = true }
 
-  /// For tests.
+  /// Stops the program if a count is wrong; for tests.
   func checkInvariants() {
     precondition(holds >= unlimitedHolds && unlimitedHolds >= 0, "time was released too often")
   }
@@ -68,16 +69,16 @@ struct AutoAdvance {
 final class AlarmClock: Sendable {
   /// Guards `setting` and `timer`.
   private let lock = Lock(.leaf)
-  /// `nil` once it has rung.
+  /// When to ring, and with which number; `nil` once it has rung.
   nonisolated(unsafe) private var setting: (due: RealTime, number: Int)?
-  /// The earliest that is under way.
+  /// When the earliest timer that is under way comes; `nil` if there is none.
   nonisolated(unsafe) private var timer: RealTime?
-  /// Set before the clock is.
+  /// Is called with the number when it rings. Set before the clock is.
   nonisolated(unsafe) var ring: @Sendable (_ number: Int) -> Void = { _ in }
 
   deinit { lock.destroy() }
 
-  /// Replaces the setting before. O(1).
+  /// Sets the clock to ring after `duration`, and no earlier; replaces the setting before. O(1).
   func set(_ number: Int, in duration: Duration) {
     let due = RealTime(in: duration)
     let isEarlier = lock.withLock {

@@ -10,7 +10,7 @@ struct RuntimeSleeps: ~Copyable {
       case none
       /// The token may be that of a sleep that has ended: to cancel that has no effect.
       case sleeping(Token)
-      /// Its executor has handed over the job of the ready task, to run it later.
+      /// The task is ready, and its executor has handed its job over, to run it later.
       case delayed(Token)
       /// The task was cancelled before it was suspended, and goes on. The runtime's job is still to be run.
       case cancelledEarly(ReadyJob)
@@ -25,11 +25,11 @@ struct RuntimeSleeps: ~Copyable {
   }
 
   private var entries = TaskTable<Entry>()
-  /// Those that began in the job that runs, or has just ended.
+  /// The sleeps that began in the job that runs, or has just ended.
   private var begun: [(task: RetainedTask, sleep: Token)] = []
   private var cancelledEarly: [UInt64] = []
 
-  /// Returns the job of the task's sleep before, if that is still to be run.
+  /// Notes that a task begins to sleep. Returns the job of its sleep before, if that is still to be run.
   mutating func begin(_ sleep: Token, of task: RetainedTask) -> ReadyJob? {
     begun.append((task, sleep))
     return replace(task.id, by: .sleeping(sleep))

@@ -10,7 +10,7 @@ extension Scheduler {
     }
   }
 
-  /// Time does not jump any more. Returns what went wrong.
+  /// Notes that the body has returned: time does not jump any more. Returns what went wrong.
   func endScope() -> ScopeProblem? {
     change { $0.scope?.body.end() }?.problem
   }
@@ -37,7 +37,7 @@ extension Scheduler {
     for task in tasks { task.cancel() }
   }
 
-  /// In real time.
+  /// Notes that the scope's jobs have run for a while of real time.
   func ran(for duration: Duration) {
     let problem: ScopeProblem? = change { state in
       guard case .acting = state.idleness.thread else { return nil }
@@ -46,13 +46,13 @@ extension Scheduler {
     if let problem { reportOverdue(problem) }
   }
 
-  /// The tasks that are left sleep in real time.
+  /// Ends the scope. The tasks that are left sleep in real time.
   func closeScope() {
     isVirtual = false
     change { $0.scope?.end() }
   }
 
-  /// Inspects the tasks if something has gone wrong, before they are cancelled because of it.
+  /// Inspects the scope's tasks if something has gone wrong, before they are cancelled because of it.
   func noteProblem() {
     let isNeeded = change { state in
       state.scope.map { $0.body.beginDump(at: $0.virtualClock.now) } ?? false
@@ -132,21 +132,21 @@ extension Scheduler {
     for waiter in fulfilled { waiter.succeed() }
   }
 
-  /// `nil` if the scope's tasks read the real time.
+  /// What the system's clocks read for the scope's tasks at this moment; `nil` if that is the real time.
   var systemClocks: SystemClocks? {
     guard let scope, isVirtual else { return nil }
     let (now, dateOffset) = change { (scope.virtualClock.now, $0.scope?.dateOffset ?? .zero) }
     return scope.start.advanced(by: now, andDateBy: dateOffset)
   }
 
-  /// `nil` if that is the real time.
+  /// Returns what a clock of the system reads for the scope's tasks; `nil` if that is the real time.
   func virtualReading(of clock: clockid_t, isDate: Bool) -> timespec? {
     guard let scope, isVirtual, !isDate || scope.options.freezesDate else { return nil }
     let (now, dateOffset) = change { (scope.virtualClock.now, $0.scope?.dateOffset ?? .zero) }
     return scope.start.reading(of: clock, after: isDate ? saturatingSum(now, dateOffset) : now)
   }
 
-  /// What `Date()` reads, as the time since 1970.
+  /// What `Date()` reads for the scope's tasks, as the time since 1970.
   var date: Duration {
     get {
       guard let scope else { return .zero }
@@ -182,7 +182,7 @@ extension Scheduler {
     }
   }
 
-  /// Their tasks were cancelled before they were suspended, and have gone on.
+  /// Runs the jobs of sleeps whose tasks were cancelled before they were suspended, and have gone on.
   func runEndedSleeps() {
     change { state in
       for job in state.scope?.runtimeSleeps.takeCancelledEarly() ?? [] {

@@ -7,19 +7,19 @@ struct ScopeOptions: Sendable {
   var leftoverSleepsFail = false
   var stuckAfter: Duration = .seconds(5)
   var freezesDate = true
-  /// How long, in real time, an operation may hold time while nothing but sleeps is left.
+  /// How much real time an operation may keep time from jumping while nothing but sleeps is left.
   var heldFor = Environment.blockedAfter
   var limits = RunawayLimits()
-  /// In real time.
+  /// How long the scope's jobs may run, in real time.
   var runningLimit: Duration = .seconds(60)
-  /// Whether every hop is seen, so that a deadlock is known immediately.
+  /// Whether every hop of the scope's tasks is seen, so that a deadlock is known immediately.
   var isExplored = false
   var recording = RecordingMode.asAskedFor
   var slack = Duration.zero
 
   enum RecordingMode: Sendable {
     case asAskedFor
-    /// The caller that runs the scope decides whether the timeline is delivered.
+    /// Events are recorded, and the caller that runs the scope decides whether the timeline is delivered.
     case onTrial
     /// Nothing is recorded in the scope or within it, and a failure has no dump: it is one of very many runs.
     case never(RefusedRecording)
@@ -45,7 +45,7 @@ final class Scope: Sendable {
   let options: ScopeOptions
   let start: SystemClocks
   let alarmClock = AlarmClock()
-  /// The public object. Set before the scope has a task.
+  /// The public object that stands for the scope. Set before the scope has a task.
   nonisolated(unsafe) weak var face: AnyObject?
   /// Is called in place of a report when a cancelled body does not end, if the caller goes on without it:
   /// from then on no job of the scope runs. Set before the scope has a task.
@@ -68,7 +68,7 @@ final class ScopeState {
   @exclusivity(unchecked) var body = ScopeBody()
   /// `nil` in an explored scope, which cannot wait for work outside.
   @exclusivity(unchecked) private(set) var skippedWait: SkippedExternalWait?
-  /// The distance from the date at which it began, apart from the time that has passed.
+  /// How far the scope's date is from the one at which it began, apart from the time that has passed.
   @exclusivity(unchecked) var dateOffset: Duration = .zero
   /// Whether to set the alarm when the test is idle, although no job has run: something outside has ended.
   @exclusivity(unchecked) var mustSetAlarm = false
@@ -117,7 +117,7 @@ final class ScopeState {
     return pace.setAlarm(.stuck, in: scope.options.stuckAfter, patience: 12)
   }
 
-  /// Whether nothing can ever happen again in an explored scope that is idle.
+  /// Whether nothing can ever happen again in an explored scope that is idle, when there is no turn.
   var isDeadlocked: Bool {
     scope.options.isExplored && body.isRunning && !body.isReported && pace.holds == 0
       && (pace.jumpsAfter == nil || virtualClock.sleeps.count == 0)
@@ -126,7 +126,7 @@ final class ScopeState {
   enum AlarmOutcome {
     case nothing
     case again(Action.Alarm)
-    /// Now, because the body does not end although it was cancelled.
+    /// The problem is to be reported now, because the body does not end although it was cancelled.
     case report(ScopeProblem)
   }
 
@@ -171,18 +171,18 @@ final class ScopeState {
 
   /// Then its remaining tasks live in real time.
   @exclusivity(unchecked) private(set) var isOver = false
-  /// In real time, since the body was last cancelled for it.
+  /// How long jobs have run, in real time, since the body was last cancelled for it.
   @exclusivity(unchecked) private var runningTime = Duration.zero
 
   func end() { isOver = true }
 
-  /// The body is about to be cancelled.
+  /// Notes where the tasks are: now the body is about to be cancelled.
   func noteProblem(_ dump: String) {
     body.endDump(dump)
     runningTime = .zero
   }
 
-  /// Returns what is to be reported, if the body does not end.
+  /// Notes that jobs have run for some time. Returns what is to be reported, if the body does not end.
   func ran(for duration: Duration) -> ScopeProblem? {
     guard body.isRunning, !body.isBeingDumped else { return nil }
     runningTime += duration

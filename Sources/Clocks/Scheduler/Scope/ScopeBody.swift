@@ -6,7 +6,7 @@ struct ScopeBody {
     case returned
   }
 
-  /// That the body does not end although it was cancelled.
+  /// The report that the body does not end although it was cancelled.
   private enum Report {
     case notDue
     /// Due, or being made. The scope must not end before: the test might be over before its failure is known.
@@ -14,10 +14,10 @@ struct ScopeBody {
     case delivered
   }
 
-  /// Where the tasks were when something went wrong: later there may be no time to find out.
+  /// Where the tasks were when something went wrong, in words: later there may be no time to find out.
   private enum Dump {
     case missing
-    /// The time that this takes is not the body's.
+    /// The tasks are being inspected. The time that this takes is not the body's.
     case underWay(at: Duration)
     case known(String, at: Duration)
   }
@@ -25,7 +25,7 @@ struct ScopeBody {
   private var phase = Phase.notBegun
   private var report = Report.notDue
   private var tasksAtProblem = Dump.missing
-  /// The first one.
+  /// What went wrong first, if anything did.
   private(set) var problem: ScopeProblem?
   private(set) var toCancel: [RetainedTask] = []
 
@@ -71,7 +71,7 @@ struct ScopeBody {
     return toCancel
   }
 
-  /// Or is to be, before the body returns.
+  /// Whether the problem was, or is to be, reported before the body returns.
   var isReported: Bool {
     if case .notDue = report { false } else { true }
   }
@@ -80,7 +80,7 @@ struct ScopeBody {
     if case .delivered = report { true } else { false }
   }
 
-  /// Returns the continuation that waits for the report.
+  /// Notes that the report was made; returns the continuation that waits for it.
   mutating func deliverReport() -> UnsafeContinuation<Void, Never>? {
     guard case .due(let waiter) = report else {
       preconditionFailure("A report is delivered while it is \(report).")
@@ -89,7 +89,7 @@ struct ScopeBody {
     return waiter
   }
 
-  /// Whether no report is due; else `waiter` waits for it.
+  /// Whether no report is due. If one is, `waiter` waits for it, if given.
   mutating func isDone(_ waiter: UnsafeContinuation<Void, Never>? = nil) -> Bool {
     guard case .due = report else { return true }
     report = .due(waiter: waiter)
@@ -114,7 +114,7 @@ struct ScopeBody {
     if case .known(let dump, _) = tasksAtProblem { dump } else { nil }
   }
 
-  /// Time moves on after it if the body does not end.
+  /// What time it was when the tasks were inspected: time moves on if the body does not end.
   var problemTime: Duration? {
     switch tasksAtProblem {
     case .missing: nil
@@ -152,7 +152,7 @@ struct SkippedExternalWait {
   private(set) var first: SkippedTask?
   /// In the slot that is the task's number modulo their count. A task whose slot was taken is not found.
   private var lastRuns = [LastRun](repeating: LastRun(), count: slots)
-  /// When an actor's drain last ran, whose tasks are not known.
+  /// What time it was when an actor's drain last ran, whose tasks are not known.
   private var lastDrain: Duration?
   /// Where time last jumped to.
   private var lastJump: Duration?
@@ -172,19 +172,19 @@ struct SkippedExternalWait {
   @inline(__always)
   mutating func timeJumps(to end: Duration) { lastJump = end }
 
-  /// Something outside the test has made the task ready.
+  /// Notes that something outside the test has made a task ready.
   mutating func arrives(_ task: UInt64, name: @autoclosure () -> String?) {
     guard first == nil, let jump = jump(over: task) else { return }
     first = SkippedTask(task: task, name: name(), jump: jump)
   }
 
-  /// The task has not waited for external work.
+  /// Notes that a task has not waited for external work.
   mutating func forget(_ task: UInt64) {
     let slot = Self.slot(of: task)
     if lastRuns[slot].task == task { lastRuns[slot] = LastRun() }
   }
 
-  /// `nil` if the task has not certainly been suspended during a jump.
+  /// The jump of time for which a task has certainly been suspended; `nil` if there is none.
   func jump(over task: UInt64) -> Jump? {
     let last = lastRuns[Self.slot(of: task)]
     guard let end = lastJump, last.task == task, last.time < end else { return nil }
