@@ -6,9 +6,7 @@ package struct CallSite: Sendable {
   package var column: UInt
 
   package init(
-    fileID: StaticString = #fileID,
-    filePath: StaticString = #filePath,
-    line: UInt = #line,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
     column: UInt = #column
   ) {
     self.fileID = fileID

@@ -101,24 +101,8 @@ func recordFailure(
   recordFailure(message, at: callSite)
 }
 
-/// Writes the text in one call where possible, so that lines of other threads do not come between.
-func writeToStandardError(_ text: String) {
-  #if canImport(Darwin) || canImport(Glibc) || canImport(Musl) || canImport(Android)
-    var text = text
-    text.withUTF8 { bytes in
-      var rest = UnsafeRawBufferPointer(bytes)
-      while !rest.isEmpty {
-        let written = write(STDERR_FILENO, rest.baseAddress, rest.count)
-        if written < 0 && errno == EINTR { continue }
-        // Standard error is closed or broken.
-        guard written > 0 else { return }
-        rest = UnsafeRawBufferPointer(rebasing: rest[written...])
-      }
-    }
-  #else
-    print(text, terminator: "")
-  #endif
-}
+/// Writes the text so that lines of other threads do not come between.
+func writeToStandardError(_ text: String) { _ = writeText(text, to: STDERR_FILENO) }
 
 /// The note that each failure carries in a process in which not everything of a test can be seen.
 enum CapabilityNote {

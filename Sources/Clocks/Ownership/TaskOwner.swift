@@ -177,8 +177,9 @@ struct ProcessWideOwner {
 
   var ownerIfAwake: TaskOwner? { users.contains { !$0.isOver() } ? owner : nil }
 
-  /// Wakes the owner for one more task. Returns how many jobs it waits for in addition; `outdated` receives
-  /// users that are over, to be freed without the lock.
+  /// Wakes the owner for one more task. Returns how many jobs it waits for in addition.
+  ///
+  /// - Parameter outdated: Receives users that are over, to be freed without the lock.
   mutating func wake(_ user: User, _ outdated: inout [User]) -> Int {
     if users.contains(where: { $0.task == user.task }) { return 0 }
     let isAwake = ownerIfAwake != nil

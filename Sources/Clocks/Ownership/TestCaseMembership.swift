@@ -51,8 +51,8 @@ enum TestCaseMembership {
     return member.isNone ? testCases.contains(id) ? id : nil : member.testCase
   }
 
-  /// Adds a task that is not over, created by the current task, which was unowned. Returns the owner that has
-  /// adopted the creator meanwhile, and now owns the new task.
+  /// Adds a task that the current task, which was unowned, has created. Returns the owner that has
+  /// adopted it.
   static func hasMade(_ task: UnownedJob) -> TaskOwner? {
     // An older task has been resumed here, not created.
     guard let maker = UnownedTask.currentID, taskID(of: task) > maker else { return nil }
@@ -92,8 +92,9 @@ enum TestCaseMembership {
     return over
   }
 
-  /// Transfers all tasks of a test case to an owner, unless the test case has another. Another task of it
-  /// that uses the clock meanwhile waits for this. O(members), once for each test case.
+  /// Transfers all tasks of a test case to an owner, unless the test case has another. O(members), once.
+  ///
+  /// Another task of the test case that uses the clock meanwhile waits for this.
   ///
   /// - Parameters:
   ///   - id: A task of the test case that belongs to `owner`.
@@ -127,8 +128,10 @@ enum TestCaseMembership {
     var hasYielded: Bool
   }
 
-  /// Notes that the current task, which was unowned, has enqueued a job without a task: the end of its
-  /// yield, or an actor drain that may resume it. Returns the owner that has adopted it meanwhile.
+  /// Notes that the current task has enqueued a job without a task. Returns the owner that has adopted it
+  /// meanwhile.
+  ///
+  /// The task was unowned. The job is the end of its yield, or an actor drain that may resume it.
   static func hasYielded(_ job: UnownedJob) -> TaskOwner? {
     guard let task = UnownedTask.currentID else { return nil }
     return lock.withLock {

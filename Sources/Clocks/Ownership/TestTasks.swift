@@ -86,8 +86,9 @@ struct TestLifetime {
     return tasks.add(task)
   }
 
-  /// Adds a child task that uses a clock, if the tasks that made the clocks are over or unknown: the test
-  /// goes on in it. Returns tasks to release without a lock.
+  /// Adds a child task that uses a clock, if the tasks that made the clocks are over or unknown.
+  ///
+  /// Then the test goes on in the child. Returns tasks to release without a lock.
   mutating func add(user task: RetainedTask?) -> [RetainedTask] {
     isKnown && !areOver ? [] : add(maker: task)
   }

@@ -1,6 +1,7 @@
-/// The tasks of a test that run, or may run, where the scheduler does not start their jobs: in an actor's
-/// drain that works for another test, or on a user executor. `Entry.become` says which changes of state
-/// are legal.
+/// The tasks of a test that run, or may run, where the scheduler does not start their jobs.
+///
+/// They run in an actor's drain that works for another test, or on a user executor. `Entry.become` says which
+/// changes of state are legal.
 struct ExternalTasks: ~Copyable {
   enum State: Equatable {
     /// Runs in the scheduler's order only. There is no entry.
@@ -258,8 +259,10 @@ struct ExternalTasks: ~Copyable {
     return !status.isOver && (status.isActive || entry.hasAsyncLets || status.hasPreference)
   }
 
-  /// Stops waiting for all external tasks. Returns the ids of those that have come neither to an end nor to a
-  /// sleep, in order; and tasks to release without a lock.
+  /// Stops waiting for all external tasks.
+  ///
+  /// Returns the ids of those that have come neither to an end nor to a sleep, in order; and tasks to release
+  /// without a lock.
   mutating func abandon() -> (ids: [UInt64], released: [RetainedTask]) {
     var ids: [UInt64] = []
     var released: [RetainedTask] = []

@@ -66,8 +66,10 @@ struct Idleness: ~Copyable {
     externallyStartedJobs = 0
   }
 
-  /// Stops waiting for all external work. Returns what is to be reported, in the place of which
-  /// `absenceWasReported` is waited for; and tasks to release without a lock.
+  /// Stops waiting for all external work. Returns what is to be reported, and tasks to release without a
+  /// lock.
+  ///
+  /// The test waits for `absenceWasReported` instead.
   mutating func abandonExternalWork() -> (absence: Absence?, released: [RetainedTask]) {
     let (tasks, released) = externalTasks.abandon()
     let queues = dispatchedBlocks.abandon()

@@ -23,8 +23,9 @@ extension Scheduler {
     owner.map { unsafeDowncast($0, to: Scheduler.self) }
   }
 
-  /// Returns the scheduler for a clock that is made now, to be released with `release()`: that of the
-  /// current task or dispatched block; outside of both, one for all clocks that are made there.
+  /// Returns the scheduler for a clock that is made now, to be released with `release()`.
+  ///
+  /// It is that of the current task or dispatched block; outside of both, one for all clocks made there.
   static func retainForNewClock(at origin: CallSite) -> Scheduler {
     RuntimeHooks.install()
     Watchdog.start()
@@ -97,8 +98,9 @@ extension Scheduler {
     return context.pointee.taskID == task.id
   }
 
-  /// Claims the current task, if no other test owns it, and returns whether the scheduler owns it now. If
-  /// it has not started the task's job, the job counts as externally started. O(1).
+  /// Claims the current task, if no other test owns it, and returns whether the scheduler owns it now. O(1).
+  ///
+  /// If the scheduler has not started the task's job, the job counts as externally started.
   ///
   /// - Parameter users: The users of the clock that the task uses; `nil` if it makes one.
   @discardableResult

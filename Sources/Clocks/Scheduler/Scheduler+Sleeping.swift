@@ -1,5 +1,7 @@
-/// Sleeps on a `TestClock` in the standard library's durations. Not generic: a debug build is a hundred times
-/// slower with generic code. Other durations take `TestClock.sleepInCustomDurations`, with the same answers.
+/// Sleeps on a `TestClock` in the standard library's durations.
+///
+/// Not generic: a debug build is a hundred times slower with generic code. Other durations take
+/// `TestClock.sleepInCustomDurations`, with the same answers.
 extension Scheduler {
   /// What the code that begins a sleep and its cancellation handler share, under the scheduler's lock.
   private struct Place {
@@ -32,9 +34,10 @@ extension Scheduler {
       onCancel: { self.cancel(sleep, at: &place) }, { self.begin(sleep, at: &place, $0) })
   }
 
-  /// Reserves the number of a sleep; `nil` if its deadline is not in the future. Called before the task
-  /// leaves its actor: so a sleep until now takes no hop, and sleeps with one deadline wake in the order
-  /// of the calls.
+  /// Reserves the number of a sleep; `nil` if its deadline is not in the future.
+  ///
+  /// A task calls this before it leaves its actor. So a sleep until now takes no hop, and sleeps with one
+  /// deadline wake in the order of the calls.
   private func announced(_ sleep: StandardDurationSleep) -> StandardDurationSleep? {
     change { _ in
       let virtualClock = sleep.virtualClock

@@ -6,9 +6,10 @@ import Synchronization
 /// `SchedulerState` decides what comes next. The scheduler guards it (`change`), starts a thread when it
 /// claims one, and performs its decisions (`perform`).
 final class Scheduler: TaskOwner, @unchecked Sendable {
-  /// Guards `state` and its virtual clocks; only `change` takes it. While it is held, no job runs, no
-  /// task is resumed and none is freed. Of user code, only comparing and adding durations may run under
-  /// it.
+  /// Guards `state` and its virtual clocks. Only `change` takes it.
+  ///
+  /// While it is held, no job runs, no task is resumed and none is freed. Of user code, only comparing
+  /// and adding durations may run under it.
   private let lock = Lock(.scheduler)
 
   // The lock makes every access exclusive.
@@ -19,8 +20,9 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   /// The scheduler of the test that the scope is a part of.
   let parent: Scheduler?
   let report: TestReport
-  /// Whether sleeps take the fast way where there is one, and a woken task runs immediately where no job
-  /// can come first. Changed by tests only, before a task sleeps.
+  /// Whether sleeps take the fast way, and a woken task runs immediately where no job can come first.
+  ///
+  /// Changed by tests only, before a task sleeps.
   @exclusivity(unchecked) nonisolated(unsafe) var usesFastWay =
     Environment.usesFastWay && RuntimeFunctions.haveHandlers
   /// Whether it is the scheduler of clocks that were made outside the tasks of tests.

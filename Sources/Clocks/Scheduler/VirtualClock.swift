@@ -20,8 +20,8 @@ final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
 
   init(now: Duration) { self.now = now }
 
-  /// Takes the earliest sleep if it is due by `target`, and moves time to its deadline; `order` decides
-  /// among equal deadlines. O(log n); with a chooser O(n).
+  /// Takes the earliest sleep if it is due by `target`, and moves time to its deadline. O(log n); with a
+  /// chooser O(n).
   #if compiler(>=6.3)
     @specialized(where Duration == Swift.Duration)
   #endif

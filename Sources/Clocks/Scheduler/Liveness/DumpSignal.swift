@@ -2,8 +2,7 @@ import ClocksSupport
 import Dispatch
 import Synchronization
 
-/// Writes where the tasks of all tests are to standard error when the process gets the signal that
-/// `CLOCKS_DUMP_SIGNAL` names, for example `USR1`: any number of times, and nothing is stopped.
+/// Writes where the tasks of all tests are to standard error at each signal that `CLOCKS_DUMP_SIGNAL` names.
 final class DumpSignal: Sendable {
   private static let shared = DumpSignal()
 

@@ -1,15 +1,17 @@
 import ClocksSupport
 
-/// Notices what would otherwise be a silent hang: a job that blocks its thread, a test that sleeps on a
-/// clock that no task advances, external work that never returns. The test itself runs nothing then. So a
-/// timer looks at all schedulers regularly, and reports in their tests.
+/// Notices what would otherwise be a silent hang.
+///
+/// A job blocks its thread, a test sleeps on a clock that no task advances, external work never returns:
+/// then the test itself runs nothing. So a timer looks at all schedulers regularly, and reports in their
+/// tests.
 final class Watchdog: Sendable {
   static let shared = Watchdog()
 
   private init() {
     let limit = Environment.blockedAfter
-    let interval = limit.seconds / 40
-    Self.scheduleNextCheck(limit, every: .seconds(interval))
+    // So that a report comes as soon as its text says.
+    Self.scheduleNextCheck(limit, every: .seconds(limit.seconds / 40))
   }
 
   private static func scheduleNextCheck(_ limit: Duration, every interval: Duration) {

@@ -78,9 +78,10 @@ struct RuntimeSleeps: ~Copyable {
     return ended
   }
 
-  /// The job of the sleep of a task that has become ready, if it slept. If the sleep is pending, only a
-  /// cancellation can have made the task ready; its job is run now and not at the deadline, where it has
-  /// nothing to do.
+  /// The job of the sleep of a task that has become ready, if it slept.
+  ///
+  /// If the sleep is pending, only a cancellation can have made the task ready. Its job is run now and
+  /// not at the deadline, where it has nothing to do.
   mutating func taskBecameReady(_ id: UInt64, on virtualClock: VirtualClock<Duration>) -> ReadyJob?
   {
     switch entries.remove(id).state {

@@ -174,10 +174,9 @@ extension Scheduler {
     for task in tasks {
       task.cancel()
       change { state in
-        guard let job = state.scope?.runtimeSleeps.endDelay(of: task.id, on: virtualClock) else {
-          return
+        if let job = state.scope?.runtimeSleeps.endDelay(of: task.id, on: virtualClock) {
+          state.jobIsReady(job, isFromOutside: false)
         }
-        state.jobIsReady(job, isFromOutside: false)
       }
     }
   }
@@ -191,8 +190,9 @@ extension Scheduler {
     }
   }
 
-  /// Begins a callback when the scope's time has moved so far; returns whether it will. Not during an
-  /// unlimited `holding`, whose operation may wait for the callback.
+  /// Begins a callback when the scope's time has moved so far; returns whether it will.
+  ///
+  /// Not during an unlimited `holding`, whose operation may wait for the callback.
   func begin(_ callback: TimedCallback, after delay: Duration) -> Bool {
     guard let scope else { return false }
     let fulfilled: [SleepsWaiter]? = change { state in

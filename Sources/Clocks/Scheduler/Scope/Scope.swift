@@ -47,8 +47,10 @@ final class Scope: Sendable {
   let alarmClock = AlarmClock()
   /// The public object that stands for the scope. Set before the scope has a task.
   nonisolated(unsafe) weak var face: AnyObject?
-  /// Is called in place of a report when a cancelled body does not end, if the caller goes on without it:
-  /// from then on no job of the scope runs. Set before the scope has a task.
+  /// Is called in place of a report when a cancelled body does not end: from then on no job of the scope
+  /// runs.
+  ///
+  /// Set before the scope has a task, if the caller goes on without the body.
   nonisolated(unsafe) var isLeft: (@Sendable (ScopeProblem) -> Void)?
 
   /// - Parameter outer: What the clocks read in the scope around this one, if there is one.
@@ -145,11 +147,9 @@ final class ScopeState {
       pace.endPause()
       return .nothing
     case .stuck:
-      let after = scope.options.stuckAfter
-      return outcome(.stuck(after: after, pending: virtualClock.pendingLines))
+      return outcome(.stuck(after: scope.options.stuckAfter, pending: virtualClock.pendingLines))
     case .held:
-      let after = scope.options.heldFor
-      return outcome(.held(after: after, pending: virtualClock.pendingLines))
+      return outcome(.held(after: scope.options.heldFor, pending: virtualClock.pendingLines))
     }
   }
 
