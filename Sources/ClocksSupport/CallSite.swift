@@ -1,7 +1,4 @@
 /// The place in a program that a failure is about: a call that the test's author wrote.
-///
-/// A public function takes the four values as defaulted parameters and passes one `CallSite` down, so
-/// that a failure found deep inside still points at the author's line.
 package struct CallSite: Sendable {
   package var fileID: StaticString
   package var filePath: StaticString
@@ -9,9 +6,7 @@ package struct CallSite: Sendable {
   package var column: UInt
 
   package init(
-    fileID: StaticString = #fileID,
-    filePath: StaticString = #filePath,
-    line: UInt = #line,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
     column: UInt = #column
   ) {
     self.fileID = fileID

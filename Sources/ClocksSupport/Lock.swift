@@ -1,11 +1,13 @@
+// The one place that imports the platform's C library; files that need it import this module.
+
 #if canImport(Darwin)
-  import Darwin
+  @_exported import Darwin
 #elseif canImport(Glibc)
-  import Glibc
+  @_exported import Glibc
 #elseif canImport(Musl)
-  import Musl
+  @_exported import Musl
 #elseif canImport(Android)
-  import Android
+  @_exported import Android
 #endif
 
 /// The order in which a thread may take locks: each lock of a higher rank than all that it holds.
@@ -68,8 +70,7 @@ public struct Lock: @unchecked Sendable {
 }
 
 #if DEBUG
-  /// The ranks of the locks that the current thread holds, a bit for each: the value of a
-  /// thread-specific key, so that nothing is allocated.
+  /// The ranks of the locks that the current thread holds, a bit for each.
   @usableFromInline enum HeldLocks {
     private static let key: pthread_key_t = {
       var key = pthread_key_t()

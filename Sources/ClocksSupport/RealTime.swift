@@ -1,17 +1,8 @@
-#if os(Linux)
-  #if canImport(Glibc)
-    import Glibc
-  #elseif canImport(Musl)
-    import Musl
-  #endif
-#else
+#if !os(Linux)
   import Dispatch
 #endif
 
 /// An instant of real time, also inside a scope of virtual time.
-///
-/// In a scope the clocks of the Swift runtime and of Dispatch are virtual. The system's clocks, when read
-/// from here, never are.
 package struct RealTime: Comparable, Sendable {
   /// In nanoseconds; `.max` is never.
   private let instant: UInt64
@@ -64,5 +55,37 @@ extension UInt64 {
     guard self != .max, seconds < 1_000_000_000 else { return .max }
     let nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     return self + UInt64(Swift.max(0, nanoseconds))
+  }
+}
+
+extension Duration {
+  /// The length in seconds, for example `86,400 s` or `0.25 s`; `∞` for a duration that means forever.
+  package var inSeconds: String {
+    // `components` traps beyond the range of an `Int64`.
+    let unit: UInt128 = 1_000_000_000_000_000_000
+    let (seconds, rest) = attoseconds.magnitude.quotientAndRemainder(dividingBy: unit)
+    let sign = attoseconds < 0 ? "-" : ""
+    // Some thirty million years.
+    guard seconds < 1_000_000_000_000_000 else { return sign + "∞" }
+    guard rest != 0 else { return sign + Int(seconds).grouped + " s" }
+    var fraction = String(rest)
+    fraction = String(repeating: "0", count: 18 - fraction.count) + fraction
+    while fraction.hasSuffix("0") { fraction.removeLast() }
+    return "\(sign)\(Int(seconds).grouped).\(fraction) s"
+  }
+
+  package var seconds: Double { Double(attoseconds) * 1e-18 }
+}
+
+extension Int {
+  /// The number with a comma before every three digits, for example `12,345`.
+  package var grouped: String {
+    let digits = String(magnitude)
+    var text = self < 0 ? "-" : ""
+    for (index, digit) in digits.enumerated() {
+      if index > 0, (digits.count - index).isMultiple(of: 3) { text += "," }
+      text.append(digit)
+    }
+    return text
   }
 }

@@ -1,7 +1,6 @@
 /// A small growing list of plain values.
 ///
-/// It replaces Array on paths that run for each decision of a schedule: in a debug build, appending to an
-/// Array takes three times as long.
+/// In a debug build, appending to an Array takes three times as long.
 ///
 /// Public, because the compiler does not inline package functions across modules.
 public struct ScratchBuffer<Element: BitwiseCopyable>: ~Copyable {
@@ -18,7 +17,6 @@ public struct ScratchBuffer<Element: BitwiseCopyable>: ~Copyable {
 
   deinit { places?.deallocate() }
 
-  /// O(1).
   public subscript(index: Int) -> Element {
     // Transparent, so that a debug build calls no function for it.
     @_transparent get {
@@ -27,7 +25,6 @@ public struct ScratchBuffer<Element: BitwiseCopyable>: ~Copyable {
     }
   }
 
-  /// Amortized O(1).
   @_transparent
   public mutating func append(_ element: Element) {
     if counted == capacity { grow() }
@@ -35,7 +32,6 @@ public struct ScratchBuffer<Element: BitwiseCopyable>: ~Copyable {
     counted += 1
   }
 
-  /// All values. O(n).
   public var all: [Element] {
     var all: [Element] = []
     for index in 0..<count { all.append(self[index]) }

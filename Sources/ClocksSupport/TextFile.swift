@@ -1,19 +1,8 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Android)
-  import Android
-#endif
-
 /// Files that are written completely or not at all.
 package enum TextFile {
   /// The reason why a file could not be written.
   package struct WriteError: Error, Hashable, Sendable, CustomStringConvertible {
     package let path: String
-    /// The system's error message.
     package let reason: String
 
     package var description: String { "cannot write \(path): \(reason)" }
@@ -27,39 +16,13 @@ package enum TextFile {
     let temporary = isSpecial ? path : "\(path).\(getpid()).part"
     let file = open(temporary, isSpecial ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC, 0o666)
     guard file >= 0 else { throw error(path) }
-    var problem = writeAll(text, to: file) ? nil : error(path)
+    var problem = writeText(text, to: file) ? nil : error(path)
     if close(file) != 0, problem == nil { problem = error(path) }
     if !isSpecial {
       if problem == nil, rename(temporary, path) != 0 { problem = error(path) }
       if problem != nil { unlink(temporary) }
     }
     if let problem { throw problem }
-  }
-
-  private static func writeAll(_ text: String, to file: Int32) -> Bool {
-    var text = text
-    return text.withUTF8 { bytes in
-      var rest = UnsafeRawBufferPointer(bytes)
-      while !rest.isEmpty {
-        let written = Self.system(file, rest)
-        if written < 0 && errno == EINTR { continue }
-        guard written > 0 else { return false }
-        rest = UnsafeRawBufferPointer(rebasing: rest[written...])
-      }
-      return true
-    }
-  }
-
-  private static func system(_ file: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-    #if canImport(Darwin)
-      Darwin.write(file, bytes.baseAddress, bytes.count)
-    #elseif canImport(Glibc)
-      Glibc.write(file, bytes.baseAddress, bytes.count)
-    #elseif canImport(Musl)
-      Musl.write(file, bytes.baseAddress, bytes.count)
-    #else
-      Android.write(file, bytes.baseAddress!, bytes.count)
-    #endif
   }
 
   /// Makes a folder and its parents.
@@ -112,14 +75,24 @@ extension TextFile {
   }
 }
 
-/// Standard error.
 package enum Terminal {
-  /// Whether standard error is a terminal.
   package static let isStandardErrorOne = isatty(STDERR_FILENO) == 1
 
   /// Writes a line in one call, so that lines of other threads do not mix with it.
-  package static func writeLine(_ text: String) {
-    let bytes = Array((text + "\n").utf8)
-    _ = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+  package static func writeLine(_ text: String) { _ = writeText(text + "\n", to: STDERR_FILENO) }
+}
+
+/// Writes a text in one call where the system allows it. Returns whether it is written completely.
+package func writeText(_ text: String, to file: Int32) -> Bool {
+  var text = text
+  return text.withUTF8 { bytes in
+    var rest = UnsafeRawBufferPointer(bytes)
+    while !rest.isEmpty {
+      let written = write(file, rest.baseAddress!, rest.count)
+      if written < 0 && errno == EINTR { continue }
+      guard written > 0 else { return false }
+      rest = UnsafeRawBufferPointer(rebasing: rest[written...])
+    }
+    return true
   }
 }

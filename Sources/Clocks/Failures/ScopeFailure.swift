@@ -1,7 +1,6 @@
 /// What went wrong in a scope of virtual time.
 enum ScopeProblem: Sendable {
-  /// For a while of real time nothing could run, and time did not move. The lines of the pending
-  /// sleeps are made on demand, without a lock.
+  /// For a while of real time nothing could run, and time did not move. `pending` is called without a lock.
   case stuck(after: Duration, pending: @Sendable () -> [String])
   /// Nothing can ever happen again, in an explored scope.
   case deadlock(pending: @Sendable () -> [String])
@@ -9,10 +8,8 @@ enum ScopeProblem: Sendable {
   case held(after: Duration, pending: @Sendable () -> [String])
   /// The scope's jobs have run for longer than allowed, in real time.
   case tooLong(Duration, pending: @Sendable () -> [String])
-  /// The test never became idle.
   case runaway(Runaway)
 
-  /// The failure's text at the scope's time.
   func description(at now: String) -> String {
     switch self {
     case .stuck(let duration, let pending):
@@ -124,7 +121,6 @@ enum LeftoverFailure {
     """
   }
 
-  /// Tasks sleep again after each cancellation.
   static func endless(pending: [String]) -> String {
     """
     withVirtualTime has cancelled the tasks that still slept when its operation returned, a hundred \
@@ -148,7 +144,6 @@ enum SkippedWaitNote {
     """
   }
 
-  /// The tasks may have waited for anything.
   static func possible(_ tasks: [String], slept jump: Duration, to end: Duration) -> String {
     let shown = tasks.count > 3 ? tasks.prefix(3) + ["\(tasks.count - 3) more"] : tasks[...]
     return """
@@ -156,5 +151,79 @@ enum SkippedWaitNote {
       work, a socket or a thread, put that into `time.holding { … }`. Waiting for a continuation since \
       before: \(shown.joined(separator: ", ")).
       """
+  }
+}
+
+/// A job that holds its thread while the rest of its test waits for it.
+struct Blockage: Sendable {
+  /// The job's task; 0 if it is not known.
+  var task: UInt64
+  var number: UInt64
+  var waiting: Int
+
+  func description(after limit: Duration) -> String {
+    """
+    \(task == 0 ? "A job" : "A job of task #\(task)") has held its thread for \(limit) of real \
+    time, and the rest of the test waits for it: \
+    \(waiting == 1 ? "1 job is" : "\(waiting) jobs are") ready. A test's tasks run one at a time, \
+    so a thread that is blocked until another task has run (by a semaphore, a lock, a synchronous \
+    wait) stays blocked: await it instead. Or it is a loop that never suspends: one that \
+    swallows its cancellation (`while true { try? await clock.sleep(…) }`) becomes that when it is \
+    cancelled. The test goes on without it.
+
+    """
+  }
+}
+
+/// External work that has not come back for longer than the limit.
+struct Absence: Sendable {
+  var tasks: [UInt64]
+  var queues: [String] = []
+
+  func description(after limit: Duration) -> String {
+    (tasks.isEmpty ? "" : ofTasks(after: limit)) + (queues.isEmpty ? "" : ofWork(after: limit))
+  }
+
+  private func ofWork(after limit: Duration) -> String {
+    let names = Set(queues).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
+    return """
+      The test has waited for \(limit) of real time for work that it has submitted to \
+      \(Set(queues).count == 1 ? "a dispatch queue" : "dispatch queues") and that has not ended: \
+      \(names). Either the queue is suspended, or it is busy for another test, or the work blocks its \
+      thread. Work that waits for time to move never ends, because time waits for the work. Work that \
+      is to go on as long as the test belongs on a thread. The test goes on without waiting for it.
+
+      """
+  }
+
+  private func ofTasks(after limit: Duration) -> String {
+    let names = tasks.map { "#\($0)" }.joined(separator: ", ")
+    return """
+      The test has waited for \(limit) of real time for \(tasks.count == 1 ? "a task" : "tasks") \
+      that an actor or an executor has not run to the end: \(names). Either the actor is busy \
+      for another test, or a thread of the executor is blocked, or the executor runs its jobs only on \
+      demand, and nothing demands it. The test goes on without waiting for \
+      \(tasks.count == 1 ? "it" : "them").
+
+      """
+  }
+}
+
+/// Sleeps on clocks that no task advances, in a test in which nothing else happens.
+struct Standstill: Sendable {
+  /// For each clock on which a task sleeps, makes the list of its sleeps, without a lock.
+  var sleeps: [@Sendable () -> [String]]
+
+  /// Added if the test is known, and can end.
+  static let sleepsEnd = "They throw a CancellationError now, so that the test can end."
+
+  func description(after limit: Duration) -> String {
+    """
+    Nothing has happened in the test for \(limit) of real time, tasks sleep on one of its clocks, and \
+    no task advances it: call `await clock.advance(by:)`, before the test awaits what the time is \
+    to bring about; or let time move by itself, with `withVirtualTime`.
+    Pending sleeps:
+    \(sleeps.flatMap { $0() }.listed)
+    """
   }
 }

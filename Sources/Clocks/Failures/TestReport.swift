@@ -9,9 +9,7 @@ struct TestReport: Sendable {
   /// Records on behalf of the test what none of its tasks can; `nil` if the test is not known.
   private let context: TestContext?
 
-  /// - Parameters:
-  ///   - isTestKnown: Whether the current task belongs to the test.
-  ///   - record: Makes the test fail; by default at `origin`.
+  /// - Parameter isTestKnown: Whether the current task belongs to the test.
   init(
     at origin: CallSite, isTestKnown: Bool, record: (@Sendable (String) -> Void)? = nil
   ) {
@@ -32,9 +30,8 @@ struct TestReport: Sendable {
 
 /// Lets another thread record a failure on behalf of a test.
 ///
-/// A test library knows by a task-local value which test a failure belongs to, so only a task that
-/// inherited the test's values can record it. This keeps one unstarted task that has inherited them;
-/// when that task starts, it first makes the next one.
+/// A test library knows by a task-local value which test a failure belongs to. So this keeps one unstarted
+/// task that has inherited the test's values; when that task starts, it first makes the next one.
 final class TestContext: Sendable {
   private final class Reporter: @unchecked Sendable {
     /// Set before the task starts, or never.
@@ -48,7 +45,6 @@ final class TestContext: Sendable {
       if task == nil { return nil }
     }
 
-    /// Runs the task on the current thread. Called once.
     func run() { task?.runHere() }
   }
 
@@ -56,7 +52,6 @@ final class TestContext: Sendable {
   /// Guarded by the lock; `nil` while a reporter starts.
   nonisolated(unsafe) private var next: Reporter?
 
-  /// Makes the context of the current task's test.
   init() { next = Reporter() }
 
   deinit {
@@ -65,8 +60,7 @@ final class TestContext: Sendable {
     lock.destroy()
   }
 
-  /// Runs `report` on the current thread, because all threads on which the test could run it may be
-  /// blocked.
+  /// Runs `report` on the current thread: all others that could run it may be blocked.
   func run(_ report: @escaping @Sendable () -> Void) {
     let reporter = lock.withLock {
       defer { next = nil }
@@ -79,5 +73,56 @@ final class TestContext: Sendable {
       report()
     }
     reporter.run()
+  }
+}
+
+/// Makes the running test fail at the caller's line, and returns.
+///
+/// This module imports no test library, because apps link it as well. `TestLibraries` finds the library
+/// that runs; without one, a line `file:line: error: message` goes to standard error. Where no library is
+/// known to run, the failure goes to all that are loaded and to standard error: better reported twice
+/// than lost.
+package func recordFailure(_ message: String, at callSite: CallSite) {
+  let message = message.withCapabilityNote
+  if TestLibraries.deliver(message, at: callSite) { return }
+  writeToStandardError("\(callSite.filePath):\(callSite.line): error: \(message)\n")
+}
+
+/// Writes a warning to standard error about what may be wrong in a test that is not known.
+func warn(_ message: String, at callSite: CallSite) {
+  writeToStandardError(
+    "\(callSite.filePath):\(callSite.line): warning: \(message.withCapabilityNote)\n")
+}
+
+func recordFailure(
+  _ message: String, fileID: StaticString, filePath: StaticString, line: UInt, column: UInt
+) {
+  let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+  recordFailure(message, at: callSite)
+}
+
+/// Writes the text so that lines of other threads do not come between.
+func writeToStandardError(_ text: String) { _ = writeText(text, to: STDERR_FILENO) }
+
+/// The note that each failure carries in a process in which not everything of a test can be seen.
+enum CapabilityNote {
+  /// The note of this process; `nil` if everything is seen, or the hooks are not installed yet.
+  static var ofThisProcess: String? { RuntimeHooks.knownSelfTest.flatMap(note) }
+
+  static func note(_ selfTest: SchedulingSelfTest) -> String? {
+    guard !selfTest.missing.isEmpty else { return nil }
+    return """
+      Note: this process has the capability \(selfTest.capability) (hook strategy \
+      \(selfTest.strategy)), so a test clock cannot see: \
+      \(selfTest.missing.joined(separator: ", ")). A test that uses what is not seen may fail for \
+      that reason alone.
+      """
+  }
+}
+
+extension String {
+  /// The text of a failure, with the note of this process if it has one.
+  var withCapabilityNote: String {
+    CapabilityNote.ofThisProcess.map { self + "\n" + $0 } ?? self
   }
 }

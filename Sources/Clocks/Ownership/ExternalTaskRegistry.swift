@@ -16,10 +16,8 @@ enum ExternalTaskRegistry {
     let number: UInt64
     /// Whether only the owner can see the task's return.
     let onlyOwnerCanTell: Bool
-    /// A number greater than those of all jobs that ran when the task was found quiet; 0 if it was not
-    /// found so.
+    /// Greater than the numbers of all jobs that ran when the task was found quiet; else 0.
     var quietSince: UInt64 = 0
-    /// Whether it was over then.
     var wasOver = false
   }
 
@@ -38,15 +36,10 @@ enum ExternalTaskRegistry {
   private static let lock = Lock(.externalTasks)
   /// The running jobs, by increasing number.
   @exclusivity(unchecked) nonisolated(unsafe) private static var running: [Running] = []
-  /// Greater than the numbers of all jobs and entries so far.
   @exclusivity(unchecked) nonisolated(unsafe) private static var next: UInt64 = 1
   @exclusivity(unchecked) nonisolated(unsafe) private static var entries: [Entry] = []
 
-  // MARK: - Jobs
-
-  /// Notes that a job begins; returns a number for `endJob`. O(1).
-  ///
-  /// - Parameter task: The job's task; 0 if the job is an actor's drain.
+  /// Notes that a job begins: of `task`, or an actor's drain. Returns a number for `endJob`. O(1).
   static func beginJob(of task: UInt64 = 0) -> UInt64 {
     let thread = task == 0 ? CurrentTaskSlot.ofThread : nil
     return lock.withLock {
@@ -56,12 +49,10 @@ enum ExternalTaskRegistry {
     }
   }
 
-  /// Notes that a job has ended. O(external tasks).
   static func endJob(_ number: UInt64) { look(afterJob: number) }
 
-  /// Finds the tasks that have returned, and notifies their owners. O(external tasks).
-  ///
-  /// - Parameter number: A job that has just ended.
+  /// Finds the tasks that have returned, when job `number` has ended, and notifies their owners.
+  /// O(external tasks).
   static func look(afterJob number: UInt64? = nil) {
     var back: [Entry] = []
     var ownersToRecheck: [TaskOwner] = []
@@ -104,9 +95,7 @@ enum ExternalTaskRegistry {
       return false
     }
     // A task that need not pass through the hooks may have run again since.
-    let isNews =
-      entry.quietSince == 0 || (!entry.wasOver && (status.isOver || status.hasPreference))
-    if isNews {
+    if entry.quietSince == 0 || (!entry.wasOver && (status.isOver || status.hasPreference)) {
       entry.quietSince = next
       entry.wasOver = status.isOver
     }
@@ -123,15 +112,10 @@ enum ExternalTaskRegistry {
     return true
   }
 
-  // MARK: - Tasks
-
-  /// Adds a task that may be external, unless it has returned already. O(1).
-  ///
-  /// - Returns: A number for `externalTaskReturned` and `remove`; `nil` if it has returned.
+  /// Adds a task that may be external; returns `nil` if it has returned already. O(1).
   static func add(_ task: RetainedTask, of owner: TaskOwner, onlyOwnerCanTell: Bool) -> UInt64? {
     lock.withLock {
-      var entry = Entry(
-        task: task, owner: owner, number: next, onlyOwnerCanTell: onlyOwnerCanTell)
+      var entry = Entry(task: task, owner: owner, number: next, onlyOwnerCanTell: onlyOwnerCanTell)
       next += 1
       guard onlyOwnerCanTell || !isBack(&entry) else { return nil }
       entries.append(entry)
@@ -148,6 +132,5 @@ enum ExternalTaskRegistry {
     }
   }
 
-  /// The number of external tasks; for tests.
   static var count: Int { lock.withLock { entries.count } }
 }

@@ -3,20 +3,18 @@ import Synchronization
 
 /// The registry of all owners in the process, and of the tasks that belong to them.
 ///
-/// A task belongs to the owner that its creator ran for, until it ends. The runtime never reuses the id
-/// of a task, so an entry never names the wrong one. An owner and its entries stay until its last clock
-/// is released. A task is *unowned* if it is known to belong to no owner.
+/// A task belongs to the owner that its creator ran for, until it ends. Ids are never reused. An owner
+/// and its entries stay until its last clock is released. A task known to belong to no owner is
+/// *unowned*.
 final class TaskOwnership: Sendable {
   static let shared = TaskOwnership()
 
   /// The number of registered owners. Read without the lock, written under it.
   private let count = Atomic<Int>(0)
 
-  /// Guards everything below. No other lock is taken while it is held. It makes every access
-  /// exclusive, so that exclusivity checks are off.
+  /// Guards everything below, and makes every access exclusive. No other lock is taken under it.
   private let lock = Lock(.taskOwnership)
-  /// The owner of each task that was seen. Invariant: every owner here is also in `registrations`,
-  /// which keeps it alive.
+  /// Invariant: every owner here is also in `registrations`, which keeps it alive.
   @exclusivity(unchecked) nonisolated(unsafe) private var owners = OwnerTable()
   @exclusivity(unchecked) nonisolated(unsafe) private var registrations:
     [ObjectIdentifier: OwnerRegistration] = [:]
@@ -24,11 +22,9 @@ final class TaskOwnership: Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) private var processWide: ProcessWideOwner?
   /// Whether there is a process-wide owner. Read without the lock, written under it.
   private let hasProcessWide = Atomic(false)
-  /// The owner of clocks made outside any task, where test cases are known. It owns the tasks of the
-  /// test cases that use them.
+  /// The owner of clocks made outside any task, where test cases are known; it owns the tasks that use them.
   @exclusivity(unchecked) nonisolated(unsafe) private var ofThreads: TaskOwner?
-  /// Unowned tasks, unless `owners` says otherwise. Tasks older than every owner are unowned without an
-  /// entry.
+  /// Unowned tasks, unless `owners` says otherwise. Those older than every owner have no entry.
   @exclusivity(unchecked) nonisolated(unsafe) private var unowned = TaskSet()
   /// The number of chunks above which outdated ones are dropped.
   @exclusivity(unchecked) nonisolated(unsafe) private var unownedLimit = 8
@@ -48,15 +44,13 @@ final class TaskOwnership: Sendable {
 
   // MARK: - Owners
 
-  /// Registers `owner` for one more clock.
-  ///
-  /// - Parameter newestTask: Returns the id of the newest task. Called without the lock.
+  /// Registers `owner` for one more clock. `newestTask` is called without the lock.
   func retain(_ owner: TaskOwner, newestTask: () -> UInt64) {
     if lock.withLock({ addClock(to: owner) }) { setWatermark(of: owner, newestTask) }
   }
 
-  /// Returns whether the owner's watermark is still unknown. If threads A and B register one owner
-  /// concurrently, each sets the watermark before it goes on.
+  /// Returns whether the watermark is unknown. If threads A and B register one owner concurrently, each
+  /// sets it.
   private func addClock(to owner: TaskOwner) -> Bool {
     let registration = owner.registration ?? register(owner)
     registration.clocks += 1
@@ -67,8 +61,8 @@ final class TaskOwnership: Sendable {
     let registration = OwnerRegistration(owner: owner)
     owner.registration = registration
     registrations[ObjectIdentifier(owner)] = registration
-    // Comes before the newest task is determined: a task that was enqueued while there was no owner was
-    // not seen, and must be older than the watermark.
+    // Before the newest task is determined: a task that was not seen, because there was no owner, must be
+    // older.
     count.store(registrations.count, ordering: .sequentiallyConsistent)
     if owner.isExplored { explored.store(true, ordering: .relaxed) }
     return registration
@@ -83,9 +77,8 @@ final class TaskOwnership: Sendable {
   func release(_ owner: TaskOwner) {
     // Freed outside the lock.
     var removed: OwnerRegistration?
-    defer { withExtendedLifetime(removed) {} }
     var removedProcessWide: ProcessWideOwner?
-    defer { withExtendedLifetime(removedProcessWide) {} }
+    defer { withExtendedLifetime((removed, removedProcessWide)) {} }
     lock.withLock {
       let registration = owner.registration!
       registration.clocks -= 1
@@ -125,8 +118,7 @@ final class TaskOwnership: Sendable {
     }
   }
 
-  /// Returns the owner of clocks made outside any task, made by `make` if there is none, registered for
-  /// one more clock.
+  /// Returns the owner of clocks made outside any task, made if there is none, registered for one more clock.
   func retainOwnerOfThreads(newestTask: () -> UInt64, make: () -> TaskOwner) -> TaskOwner {
     let (owner, isAgeUnknown) = lock.withLock {
       let owner = ofThreads ?? make()
@@ -137,21 +129,15 @@ final class TaskOwnership: Sendable {
     return owner
   }
 
-  /// Every registered owner. O(owners).
-  var registeredOwners: [TaskOwner] {
-    lock.withLock { registrations.values.map(\.owner) }
-  }
+  var registeredOwners: [TaskOwner] { lock.withLock { registrations.values.map(\.owner) } }
 
   // MARK: - Tasks
 
-  /// The owner that a task is registered for. O(1).
   func knownOwner(of id: UInt64) -> TaskOwner? { lock.withLock { owners[id] } }
 
   /// The task's owner, or else the process-wide owner if it is awake. O(1).
   func owner(of id: UInt64) -> TaskOwner? {
-    lock.withLock {
-      owners[id] ?? processWide?.ownerIfAwake
-    }
+    lock.withLock { owners[id] ?? processWide?.ownerIfAwake }
   }
 
   /// The current task's owner; for a task without an entry, the owner that its thread runs for. O(1).
@@ -163,8 +149,7 @@ final class TaskOwnership: Sendable {
     }
   }
 
-  /// Registers a task for `owner` unless it has another owner. Returns whether `owner` owns it now.
-  /// Amortized O(1).
+  /// Registers a task for `owner` unless it has another. Returns whether `owner` owns it now.
   func claim(_ id: UInt64, for owner: TaskOwner) -> Bool { claimed(id, for: owner).isOwn }
 
   /// Like `claim`; also returns whether the task had no owner before. Amortized O(1).
@@ -190,18 +175,12 @@ final class TaskOwnership: Sendable {
     lock.withLock { register(id, of: owner) }
   }
 
-  /// Returns the owner of a job that has just become ready, and whether its task is seen for the first
-  /// time. Amortized O(1).
+  /// Returns the owner of a job that has become ready, and whether its task is seen for the first time.
+  /// Amortized O(1).
   ///
-  /// A task is seen for the first time when it is started, on the thread that starts it: it belongs to
-  /// the owner that this thread runs for. Later any thread may resume it, and its owner stays.
-  ///
-  /// - Parameters:
-  ///   - id: The job's task; 0 for an actor drain.
-  ///   - running: The owner that the current thread runs for.
-  func owner(
-    ofReadyJob id: UInt64, on running: TaskOwner?
-  ) -> (owner: TaskOwner?, isNew: Bool) {
+  /// A task is first seen on the thread that starts it: it belongs to the owner `running` that this
+  /// thread runs for. Later any thread may resume it, and its owner stays.
+  func owner(ofReadyJob id: UInt64, on running: TaskOwner?) -> (owner: TaskOwner?, isNew: Bool) {
     lock.withLock {
       // An actor drain has no owner: it runs for the owner that started it.
       guard id != 0 else { return (registered(running) ?? processWide?.ownerIfAwake, false) }
@@ -210,9 +189,7 @@ final class TaskOwnership: Sendable {
       if let running, let registration = running.registration {
         if running === processWide?.owner { return (running, false) }
         // A task older than the owner is being resumed here, not started.
-        guard id > registration.watermark else {
-          return (processWide?.ownerIfAwake, false)
-        }
+        guard id > registration.watermark else { return (processWide?.ownerIfAwake, false) }
         register(id, of: running)
         return (running, true)
       }
@@ -228,8 +205,7 @@ final class TaskOwnership: Sendable {
 
   private func register(_ id: UInt64, of owner: TaskOwner) {
     // The process-wide owner has no entries.
-    guard owner !== processWide?.owner else { return }
-    guard let registration = owner.registration else { return }
+    guard owner !== processWide?.owner, let registration = owner.registration else { return }
     owners.set(id, to: owner)
     registration.tasks.append(id)
   }
@@ -244,13 +220,9 @@ final class TaskOwnership: Sendable {
     unownedLimit = max(8, unowned.chunkCount * 2)
   }
 
-  // MARK: - The process-wide owner
-
-  /// Wakes the process-wide owner until a task that uses one of its clocks is over; does nothing if
-  /// `owner` is another one.
+  /// Wakes `owner`, if it is the process-wide one, until a task that uses one of its clocks is over.
   ///
-  /// - Parameter user: The task, and whether it is over.
-  /// - Returns: The number of running unowned jobs, which become the owner's externally started jobs.
+  /// Returns the number of running unowned jobs, which become its externally started jobs.
   func wake(_ owner: TaskOwner, for user: ProcessWideOwner.User) -> Int {
     // Freed outside the lock.
     var outdated: [ProcessWideOwner.User] = []
@@ -260,8 +232,7 @@ final class TaskOwnership: Sendable {
     }
   }
 
-  /// Counts an unowned job that is about to be handed to a thread. Returns whether `unownedJobHasRun`
-  /// must be called at its end.
+  /// Counts an unowned job that is about to run. Returns whether `unownedJobHasRun` must follow.
   @inline(__always)
   func unownedJobWillRun() -> Bool {
     guard hasProcessWide.load(ordering: .relaxed) else { return false }
@@ -276,14 +247,10 @@ final class TaskOwnership: Sendable {
     lock.withLock { processWide?.unownedJobHasRun() ?? nil }
   }
 
-  // MARK: - For tests
-
-  /// The number of registered owners and of their tasks.
   var census: (owners: Int, tasks: Int) {
     lock.withLock { (registrations.count, owners.count) }
   }
 
-  /// The memory that the set of unowned tasks takes, in bytes, roughly.
   var unownedBytes: Int { lock.withLock { unowned.chunkCount * 512 } }
 
   /// Stops the program if an invariant does not hold. O(tasks).

@@ -1,11 +1,8 @@
 /// A table with one entry per task id.
 ///
-/// It is a hash table with open addressing over blocks of 16 consecutive ids. The runtime numbers tasks
-/// consecutively, so tasks that start together share blocks, and a million of them do not cost a cache
-/// miss each. Blocks are hashed and not ids: consecutive ids would form one long run of entries, and
-/// every failed search and every removal would walk along it.
-///
-/// Looking up, adding and removing are expected O(1), amortized where the table grows.
+/// A hash table with open addressing over blocks of 16 consecutive ids: tasks that start together share
+/// blocks. Single ids would form long runs, and every failed search and removal would walk along one. All
+/// operations on one id are expected O(1), amortized where the table grows.
 ///
 /// The smallest functions are transparent and the memory is not an Array, so that a debug build calls no
 /// generic function per operation.
@@ -21,7 +18,6 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
   private var blocks: UnsafeMutablePointer<UInt64>!
   /// For each place the number of entries in its block; at least 1 where there is a block.
   private var known: UnsafeMutablePointer<UInt8>!
-  /// The entries, block after block.
   private var entries: UnsafeMutablePointer<Entry>!
   private var usedBlocks = 0
   private(set) var count = 0
@@ -40,7 +36,6 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     entries?.deallocate()
   }
 
-  /// The entry of a task. Expected O(1).
   @inline(__always)
   subscript(id: UInt64) -> Entry {
     guard count > 0, let place = place(of: id) else { return .none }
@@ -75,7 +70,6 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     return place
   }
 
-  /// Removes and returns a task's entry. Expected O(1).
   @discardableResult @inline(__always)
   mutating func remove(_ id: UInt64) -> Entry {
     guard count > 0, let place = place(of: id) else { return .none }
@@ -89,7 +83,6 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     return entry
   }
 
-  /// All entries. O(n).
   var all: [Entry] {
     var all: [Entry] = []
     for place in 0..<length where blocks[place] != 0 {
@@ -101,9 +94,7 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     return all
   }
 
-  mutating func removeAll() {
-    self = TaskTable()
-  }
+  mutating func removeAll() { self = TaskTable() }
 
   // MARK: - Blocks
 
@@ -120,7 +111,6 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     return Int(truncatingIfNeeded: mixed >> 32) & (length - 1)
   }
 
-  /// The place of an id's block, if it has one.
   private func place(of id: UInt64) -> Int? {
     guard usedBlocks > 0 else { return nil }
     let block = id >> Self.blockBits + 1
@@ -146,7 +136,6 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     return place
   }
 
-  /// Removes a block without entries.
   private mutating func removeBlock(at emptied: Int) {
     let mask = length - 1
     // Blocks behind it move up, unless one would then stand before the place where its search begins.
@@ -163,7 +152,6 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     usedBlocks -= 1
   }
 
-  /// Moves a block to a place without entries.
   private mutating func moveBlock(from old: Int, to new: Int) {
     blocks[new] = blocks[old]
     known[new] = known[old]
@@ -197,8 +185,6 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     Self.free(oldBlocks, oldKnown, oldEntries, old.length)
   }
 
-  // MARK: - Invariants
-
   /// Stops the program if an invariant does not hold. O(n); for tests.
   func checkInvariants() {
     var seen = 0
@@ -223,7 +209,6 @@ protocol TaskTableEntry {
   var isNone: Bool { get }
 }
 
-/// The owner of each task that has been seen.
 typealias OwnerTable = TaskTable<OwnerMark>
 
 /// An owner as one word: its address, or 0 for none.
@@ -247,7 +232,6 @@ struct OwnerMark: TaskTableEntry, Equatable {
 }
 
 extension OwnerTable {
-  /// The owner of a task, if it is known. Expected O(1).
   subscript(id: UInt64) -> TaskOwner? {
     let mark: OwnerMark = self[id]
     return mark.owner
@@ -256,8 +240,69 @@ extension OwnerTable {
   /// Sets the owner of a task, which is not retained. Expected O(1), amortized.
   mutating func set(_ id: UInt64, to owner: TaskOwner) { set(id, to: OwnerMark(owner)) }
 
-  /// Removes a task's entry if `owner` owns it. Expected O(1).
   mutating func remove(_ id: UInt64, of owner: TaskOwner) {
     if self[id] == OwnerMark(owner) { remove(id) }
+  }
+}
+
+/// A set of task ids: one bit each, in chunks of 4,096, because ids lie close together. Operations:
+/// expected O(1).
+struct TaskSet {
+  private static let chunkBits: UInt64 = 12
+
+  private typealias Chunk = (number: UInt64, words: [UInt64])
+
+  /// The chunk of the last inserted id, kept apart: the next id is nearly always in it.
+  private var latest: Chunk?
+  private var chunks: [UInt64: [UInt64]] = [:]
+
+  mutating func insert(_ id: UInt64) {
+    let number = id >> Self.chunkBits
+    if latest?.number != number { makeLatest(number) }
+    latest!.words[Self.word(of: id)] |= 1 << (id & 63)
+  }
+
+  private mutating func makeLatest(_ number: UInt64) {
+    if let latest { chunks[latest.number] = latest.words }
+    let empty = [UInt64](repeating: 0, count: 1 << Int(Self.chunkBits) / 64)
+    latest = (number, chunks.removeValue(forKey: number) ?? empty)
+  }
+
+  var isEmpty: Bool { latest == nil && chunks.isEmpty }
+
+  func contains(_ id: UInt64) -> Bool {
+    let number = id >> Self.chunkBits
+    if let latest, latest.number == number { return Self.contains(latest.words, id) }
+    guard !chunks.isEmpty, let words = chunks[number] else { return false }
+    return Self.contains(words, id)
+  }
+
+  private static func contains(_ words: [UInt64], _ id: UInt64) -> Bool {
+    words[word(of: id)] & 1 << (id & 63) != 0
+  }
+
+  mutating func remove(_ id: UInt64) {
+    let number = id >> Self.chunkBits
+    if latest?.number == number {
+      latest!.words[Self.word(of: id)] &= ~(1 << (id & 63))
+    } else {
+      chunks[number]?[Self.word(of: id)] &= ~(1 << (id & 63))
+    }
+  }
+
+  /// Removes all chunks whose last id is at most `id`. O(chunks).
+  mutating func removeChunks(upTo id: UInt64) {
+    func isYounger(_ number: UInt64) -> Bool { (number + 1) << Self.chunkBits - 1 > id }
+    chunks = chunks.filter { isYounger($0.key) }
+    if let latest, !isYounger(latest.number) { self.latest = nil }
+  }
+
+  mutating func removeAll() { self = TaskSet() }
+
+  /// The number of chunks; each takes 512 bytes.
+  var chunkCount: Int { chunks.count + (latest == nil ? 0 : 1) }
+
+  private static func word(of id: UInt64) -> Int {
+    Int(truncatingIfNeeded: id >> 6) & (1 << Int(chunkBits) / 64 - 1)
   }
 }

@@ -3,11 +3,9 @@ import Synchronization
 
 /// The unowned tasks of each test case of Swift Testing.
 ///
-/// A test case has no owner until it makes its first clock, or uses one that was made outside of it (an
-/// argument of the test, a `static let`). The tasks that it starts before are unowned and are kept here,
-/// so that the clock's owner can *adopt* the whole test case: then all its tasks belong to the owner.
+/// A test case has no owner until it makes its first clock, or uses one made outside of it. The tasks that it
+/// starts before are kept here, so that the clock's owner can *adopt* the whole test case.
 enum TestCaseMembership {
-  /// An unowned task of a test case.
   private struct Member: TaskTableEntry {
     static var none: Self { Self(testCase: 0, task: nil) }
     /// The task that runs the test case, which may be the member itself.
@@ -24,13 +22,11 @@ enum TestCaseMembership {
 
   /// Guards everything below. Schedulers' locks, and that of `TaskOwnership`, are taken under it.
   private static let lock = Lock(.testCaseMembership)
-  /// The tasks that the test library has made to run test cases.
   @exclusivity(unchecked) nonisolated(unsafe) private static var testCases = TaskSet()
   @exclusivity(unchecked) nonisolated(unsafe) private static var members = TaskTable<Member>()
   /// The members that have yielded, by the address of the job that will resume each.
   @exclusivity(unchecked) nonisolated(unsafe) private static var yields: [UInt: Yield] = [:]
   @exclusivity(unchecked) nonisolated(unsafe) private static var nextYield = 0
-  /// The number of members above which those that are over are removed.
   @exclusivity(unchecked) nonisolated(unsafe) private static var limit = 256
   private static let on = Atomic(false)
 
@@ -38,9 +34,6 @@ enum TestCaseMembership {
   @inline(__always)
   static var isOn: Bool { on.load(ordering: .relaxed) }
 
-  // MARK: - Test cases
-
-  /// Adds a task that the test library has made, and that is not over. Expected O(1).
   static func noteTestCase(_ task: UnownedJob) {
     let id = taskID(of: task)
     let over = lock.withLock {
@@ -51,20 +44,15 @@ enum TestCaseMembership {
     withExtendedLifetime(over) {}
   }
 
-  /// Whether the test library has made a task. Expected O(1).
   static func isTestCase(_ id: UInt64) -> Bool { lock.withLock { testCases.contains(id) } }
 
-  /// The test case of a task, if it is known.
   private static func testCase(of id: UInt64) -> UInt64? {
     let member = members[id]
     return member.isNone ? testCases.contains(id) ? id : nil : member.testCase
   }
 
-  // MARK: - Members
-
-  /// Adds a task that the current task, which was unowned, has created, and that is not over.
-  ///
-  /// - Returns: The owner that has adopted the creator meanwhile, and now owns the new task.
+  /// Adds a task that the current task, which was unowned, has created. Returns the owner that has
+  /// adopted it.
   static func hasMade(_ task: UnownedJob) -> TaskOwner? {
     // An older task has been resumed here, not created.
     guard let maker = UnownedTask.currentID, taskID(of: task) > maker else { return nil }
@@ -104,13 +92,13 @@ enum TestCaseMembership {
     return over
   }
 
-  /// Transfers all tasks of a test case to an owner, unless the test case has another owner. Another task
-  /// of the test case that uses the clock meanwhile waits for this. O(members), once for each test case.
+  /// Transfers all tasks of a test case to an owner, unless the test case has another. O(members), once.
+  ///
+  /// Another task of the test case that uses the clock meanwhile waits for this.
   ///
   /// - Parameters:
   ///   - id: A task of the test case that belongs to `owner`.
-  ///   - take: Called for each task in order of creation, under the lock. Returns what must be released
-  ///     without the lock.
+  ///   - take: Called for each task in order of creation, under the lock. Returns what to release without it.
   static func adopt(_ id: UInt64, by owner: TaskOwner, _ take: (Adopted) -> [RetainedTask]) {
     var over: [RetainedTask] = []
     let adopted: [RetainedTask] = lock.withLock {
@@ -132,7 +120,6 @@ enum TestCaseMembership {
     withExtendedLifetime((adopted, over)) {}
   }
 
-  /// A task that is being adopted.
   struct Adopted {
     var task: RetainedTask
     /// Whether it runs the test case.
@@ -141,10 +128,10 @@ enum TestCaseMembership {
     var hasYielded: Bool
   }
 
-  // MARK: - Yields
-
-  /// Notes that the current task, which was unowned, has enqueued a job without a task: the job that ends
-  /// its yield, or an actor drain that may resume it. Returns the owner that has adopted it meanwhile.
+  /// Notes that the current task has enqueued a job without a task. Returns the owner that has adopted it
+  /// meanwhile.
+  ///
+  /// The task was unowned. The job is the end of its yield, or an actor drain that may resume it.
   static func hasYielded(_ job: UnownedJob) -> TaskOwner? {
     guard let task = UnownedTask.currentID else { return nil }
     return lock.withLock {
@@ -181,6 +168,5 @@ enum TestCaseMembership {
     isOn && id != 0 ? TaskOwnership.shared.knownOwner(of: id) : nil
   }
 
-  /// The number of members; for tests.
   static var count: Int { lock.withLock { members.count } }
 }

@@ -1,14 +1,10 @@
 import ClocksSupport
 
-/// The tasks of a test that are not over, as far as they are known and can be retained: all but those of
-/// `async let`, which are a part of their parents.
+/// The tasks of a test that are not over, except those of `async let`, which are a part of their parents.
 ///
-/// A task is removed when a job of it has ended in which it came to its end. A task that ends elsewhere
-/// is removed when it is known to have returned, when the tasks are asked for, or when the table has
-/// doubled.
-///
-/// Apart from the states in `ExternalTasks` and `RuntimeSleeps`, which few tasks have: an entry takes 8
-/// bytes here, and 48 and 24 bytes there.
+/// A task is removed after the job in which it came to its end. One that ends elsewhere is removed when
+/// it is known to have returned, when the tasks are asked for, or when the table has doubled. An entry
+/// takes 8 bytes.
 struct LiveTasks: ~Copyable {
   private var tasks = TaskTable<Entry>()
   /// The number of tasks above which those that are over are removed.
@@ -16,7 +12,6 @@ struct LiveTasks: ~Copyable {
 
   var count: Int { tasks.count }
 
-  /// Adds a task that is not over. Expected O(1), amortized.
   @inline(__always)
   mutating func insert(_ task: RetainedTask) {
     let word = task.asWord
@@ -33,7 +28,6 @@ struct LiveTasks: ~Copyable {
     return remove(id)
   }
 
-  /// Whether there are so many tasks that `removeEnded` is to be called.
   var isCrowded: Bool { tasks.count > limit }
 
   /// Removes the tasks that are over, to be released without a lock. O(n).
@@ -77,15 +71,12 @@ struct LiveTasks: ~Copyable {
 
 /// The tasks that tell whether a test is over: those that made its clocks, or else those that use them.
 struct TestLifetime {
-  /// Tasks that may not be over yet.
   private var tasks: [RetainedTask] = []
-  /// Whether there ever was a task.
   private(set) var isKnown = false
 
   /// Whether there was a task, and all are over.
   var areOver: Bool { isKnown && tasks.allSatisfy(\.isOver) }
 
-  /// The tasks that may not be over yet, as jobs.
   var all: [UnownedJob] { tasks.map(\.job) }
 
   /// Adds the task that makes a clock. Returns tasks to release without a lock.
@@ -95,26 +86,19 @@ struct TestLifetime {
     return tasks.add(task)
   }
 
-  /// Adds a child task that uses a clock, if the tasks that made the test's clocks are over or unknown:
-  /// then the test goes on in the child.
+  /// Adds a child task that uses a clock, if the tasks that made the clocks are over or unknown.
   ///
-  /// Returns tasks to release without a lock.
+  /// Then the test goes on in the child. Returns tasks to release without a lock.
   mutating func add(user task: RetainedTask?) -> [RetainedTask] {
     isKnown && !areOver ? [] : add(maker: task)
   }
 }
 
-/// The test cases that use a clock: more than one at the same time if it is shared. Used within
-/// `Scheduler.change` only.
+/// The test cases that use a clock. Used within `Scheduler.change` only.
 final class ClockUsers: Sendable {
-  /// Those that may not be over yet.
   @exclusivity(unchecked) nonisolated(unsafe) private var tasks: [RetainedTask] = []
   @exclusivity(unchecked) nonisolated(unsafe) private var isReported = false
 
-  /// Adds the task of a test case.
-  ///
-  /// - Returns: How many there are if that is more than one, and was not returned before; and tasks to
-  ///   release without a lock.
   func add(_ task: RetainedTask) -> (shared: Int?, over: [RetainedTask]) {
     let over = tasks.add(task)
     guard tasks.count > 1, !isReported else { return (nil, over) }
@@ -133,15 +117,11 @@ extension [RetainedTask] {
   }
 }
 
-/// The sleeps of a test's tasks on the runtime's clocks, in real time: no test clock was injected
-/// there.
-///
-/// They are reported where the test waits for a sleep that never comes.
+/// The sleeps of a test's tasks on the runtime's clocks, in real time: reported where a sleep never comes.
 struct RealSleeps {
   /// When each task is to wake that has begun such a sleep; a cancelled sleep ends earlier.
   private var ends: [UInt64: RealTime] = [:]
 
-  /// Notes that a task begins a sleep. Amortized O(1).
   mutating func begin(_ task: UInt64, until end: RealTime) {
     if ends.count >= 64 { ends = ends.filter { !$0.value.hasPassed } }
     ends[task] = end

@@ -2,9 +2,7 @@ import ClocksSupport
 
 /// The instant to which an `Advance` moves time.
 enum AdvanceAim {
-  /// As far as the given duration.
   case duration
-  /// To the given instant.
   case instant
   /// To the first deadline, if there is one.
   case nextDeadline
@@ -24,9 +22,7 @@ class Advance<Duration: DurationProtocol & Hashable>: IdleWaiter {
   /// The target; `nil` before the first turn, and if there is none.
   final var target: Duration? { hasTarget ? knownTarget : nil }
 
-  // For `lastDeadline`:
-
-  /// The time at the first turn.
+  /// The time at the first turn; this and the rest are for `lastDeadline`.
   @exclusivity(unchecked) private(set) final var start: Duration = .zero
   /// The number of sleeps that it has woken.
   @exclusivity(unchecked) private(set) final var wakes = 0
@@ -82,8 +78,8 @@ class Advance<Duration: DurationProtocol & Hashable>: IdleWaiter {
   private final func takeUntilLimit(
     _ limit: RealTime, _ order: Order, _ nanosecondsWithoutThread: UInt64
   ) -> Sleeper? {
-    // Real time is read at each sixteenth wake, and not before many wakes: a wake costs no system call, and
-    // a slow machine does not fail a test. Time in which the test waited for a thread does not count.
+    // Real time is read at each sixteenth wake, and not before many: a wake costs no system call, and a slow
+    // machine fails no test. Time in which the test waited for a thread does not count.
     if wakes >= 100_000, wakes & 0xF == 0, virtualClock.sleeps.count > 0,
       limit.hasPassed(by: nanosecondsWithoutThread &- waitedAtStart)
     {
@@ -112,10 +108,9 @@ final class StandardDurationAdvance: Advance<Duration> {
   }
 }
 
-/// Waits for the next instant at which something happens on a virtual clock.
+/// Waits until everything at the next instant has happened at which something happens on a virtual clock.
 ///
-/// Moves time to the next deadline, or to the end; or follows another task that moves time. The wait ends
-/// when everything at that instant has happened.
+/// Moves time to the next deadline, or to the end; or follows another task that moves time.
 final class VirtualClockObserver<Duration: DurationProtocol & Hashable>: InstantObserver {
   /// The number of sleeps that it has woken.
   @exclusivity(unchecked) private(set) var wakes = 0

@@ -1,7 +1,7 @@
 /// The tasks of a test that run, or may run, where the scheduler does not start their jobs.
 ///
-/// They run in an actor's drain that works for another test, or on a user executor. Other tasks have no
-/// entry. `Entry.become` says which changes of the state are legal.
+/// They run in an actor's drain that works for another test, or on a user executor. `Entry.become` says which
+/// changes of state are legal.
 struct ExternalTasks: ~Copyable {
   enum State: Equatable {
     /// Runs in the scheduler's order only. There is no entry.
@@ -14,8 +14,7 @@ struct ExternalTasks: ~Copyable {
     case awaitingAsyncLet(absence: UInt64)
     /// Was reported, because it did not return. The test no longer waits for it.
     case abandoned
-    /// Never became idle, although it was cancelled after the end of its scope. Its jobs do not run
-    /// any more.
+    /// Never became idle, although it was cancelled after the end of its scope. Its jobs do not run any more.
     case stopped
   }
 
@@ -29,7 +28,6 @@ struct ExternalTasks: ~Copyable {
     var mayHaveRun = false
     /// Whether it has begun an `async let`: then it is checked until it is over.
     var hasAsyncLets = false
-    /// Counts its jobs that user executors run at this moment.
     var runs = 0
 
     var isNone: Bool {
@@ -45,6 +43,7 @@ struct ExternalTasks: ~Copyable {
     }
 
     var isExternal: Bool { absence != 0 }
+
     mutating func become(_ new: State) {
       switch (state, new) {
       case (.none, .unverified), (.unverified, .external), (.unverified, .awaitingAsyncLet),
@@ -58,15 +57,11 @@ struct ExternalTasks: ~Copyable {
   }
 
   private var entries = TaskTable<Entry>()
-  /// The tasks that are unverified, in the order in which they became so.
   private var unverified: [UInt64] = []
-  /// The tasks that await an external `async let`.
   private var awaitingAsyncLets: [UInt64] = []
   /// Whether the unverified tasks were checked since one of them could have become external.
   private var isVerified = true
-  /// Counts the external tasks.
   private(set) var external = 0
-  /// Counts the tasks that user executors run.
   private(set) var running = 0
   private var stopped = 0
   /// Counts the tasks that became external and returned: while it stays the same, there is no progress.
@@ -76,7 +71,6 @@ struct ExternalTasks: ~Copyable {
   @inline(__always)
   var mustVerify: Bool { !isVerified && unverified.count > 0 }
 
-  /// Whether the test is not idle because of tasks here.
   @inline(__always)
   var areOutstanding: Bool { external > 0 || running > 0 }
 
@@ -92,9 +86,6 @@ struct ExternalTasks: ~Copyable {
     if new.isNone { entries.remove(id) } else { entries.set(id, to: new) }
   }
 
-  // MARK: - Events
-
-  /// Notes that an unverified task may have become external since it was checked.
   @inline(__always)
   mutating func mayHaveChanged() { isVerified = false }
 
@@ -119,8 +110,7 @@ struct ExternalTasks: ~Copyable {
     replace(old, of: id, by: entry)
   }
 
-  /// Notes that a user executor runs a job of a task now, and returns whether it is the only
-  /// one.
+  /// Notes that a user executor runs a job of a task now; returns whether it is the only one.
   mutating func externalJobBegan(_ task: RetainedTask) -> Bool {
     noteMayRunExternally(task, mayHaveRun: true, hasAsyncLets: false)
     let old = entries[task.id]
@@ -150,8 +140,8 @@ struct ExternalTasks: ~Copyable {
     case ofStoppedTask
   }
 
-  /// Notes that a job of a task has become ready. The task is about to run, so this does not release
-  /// the last reference to it.
+  /// Notes that a job has become ready. Its task is about to run, so this does not release the last
+  /// reference.
   mutating func jobArrived(of id: UInt64) -> Arrival {
     let entry = entries[id]
     if entry.state == .stopped { return .ofStoppedTask }
@@ -161,8 +151,7 @@ struct ExternalTasks: ~Copyable {
     return .ofReturningTask
   }
 
-  /// Notes that an absence is over, and returns whether it still was under way. The caller retains the
-  /// task.
+  /// Notes that an absence is over; returns whether it was under way. The caller retains the task.
   mutating func absenceEnded(_ absence: UInt64, of id: UInt64) -> Bool {
     let entry = entries[id]
     guard entry.absence == absence, absence != 0 else { return false }
@@ -195,8 +184,6 @@ struct ExternalTasks: ~Copyable {
     entry.become(.stopped)
     replace(old, of: id, by: entry)
   }
-
-  // MARK: - Verification
 
   /// Finds the unverified tasks that are external, and forgets those that cannot become so. O(unverified
   /// tasks).
@@ -237,9 +224,7 @@ struct ExternalTasks: ~Copyable {
     return (external, released)
   }
 
-  /// Finds the tasks whose external `async let` is over. O(tasks that await one).
-  ///
-  /// - Returns: The tasks that returned, to be released without a lock.
+  /// Returns the tasks whose external `async let` is over, to be released without a lock.
   mutating func recheckAsyncLets() -> [RetainedTask] {
     var returned: [RetainedTask] = []
     for id in awaitingAsyncLets {
@@ -276,8 +261,8 @@ struct ExternalTasks: ~Copyable {
 
   /// Stops waiting for all external tasks.
   ///
-  /// - Returns: The ids of the tasks that have come neither to an end nor to a sleep, in order; and
-  ///   tasks to release without a lock.
+  /// Returns the ids of those that have come neither to an end nor to a sleep, in order; and tasks to release
+  /// without a lock.
   mutating func abandon() -> (ids: [UInt64], released: [RetainedTask]) {
     var ids: [UInt64] = []
     var released: [RetainedTask] = []
@@ -303,6 +288,7 @@ struct ExternalTasks: ~Copyable {
 
   /// Returns the state of a task. Only tests of this package call it.
   func state(of id: UInt64) -> State { entries[id].state }
+
   /// Stops the program if a count or a list contradicts the entries; for tests.
   func checkInvariants() {
     let all = entries.all

@@ -2,8 +2,8 @@ import ClocksSupport
 
 /// A task's wait for the scheduler to be idle. Subclasses also move time.
 ///
-/// When the scheduler is idle and it is the waiter's turn, it is asked for a sleep to wake. Then the
-/// scheduler runs until it is idle again, and asks again, until there is none: then the wait ends.
+/// When it is idle and the waiter's turn, the waiter is asked for a sleep to wake; then again, until
+/// there is none: then the wait ends.
 class IdleWaiter {
   enum Kind {
     /// Time does not move.
@@ -14,17 +14,14 @@ class IdleWaiter {
     case observe
   }
 
-  // Variables change within `Scheduler.change`, whose lock makes every access exclusive, or before or
-  // after the wait.
+  // Variables change within `Scheduler.change`, whose lock makes accesses exclusive, or before or after
+  // the wait.
 
   let kind: Kind
-  /// Whether the task that waits belongs to the scheduler.
   let isOwn: Bool
   /// The task that waits. Set before the waiter is handed to the scheduler.
   @exclusivity(unchecked) var continuation: UnsafeContinuation<Void, Never>?
-  /// Why the wait was aborted, if it was.
   @exclusivity(unchecked) private(set) var runaway: Runaway?
-  /// The task because of which it was aborted, if it is known.
   @exclusivity(unchecked) var culprit: RetainedTask?
 
   init(_ kind: Kind = .settle, isOwn: Bool) {
@@ -32,24 +29,17 @@ class IdleWaiter {
     self.isOwn = isOwn
   }
 
-  /// Removes the next sleep to wake, and moves time to its deadline. If there is none, moves time to the
-  /// target and returns `nil`.
-  ///
-  /// - Parameter nanosecondsWithoutThread: How long the scheduler has waited for threads so far.
+  /// Removes the next sleep to wake, and moves time to its deadline; else moves time to the target.
   func takeSleeper(_ order: Order, nanosecondsWithoutThread: UInt64) -> Sleeper? { nil }
 
   /// Notes that the test never becomes idle, so that the wait ends.
   final func abort(_ reason: Runaway) { runaway = reason }
 
-  /// The action that ends the wait.
   final var end: Action { .finish(continuation.unsafelyUnwrapped, isOwn: isOwn) }
 
-  // MARK: - For choosers and listeners
-
-  /// The sleeps that are due now on the virtual clock that the waiter moves.
+  /// The sleeps that are due now on the virtual clock that it moves.
   func dueSleeps() -> ScratchBuffer<Candidate> { ScratchBuffer() }
 
-  /// Removes one of the sleeps that are due.
   func takeDueSleeper(_ number: UInt64) -> Sleeper? { nil }
 
   /// The time that the waiter moves, and the sleep that it removed last.
@@ -62,8 +52,7 @@ class InstantObserver: IdleWaiter {
   let isPaced: Bool
   /// The number of jobs from outside that there had been when it last looked.
   let jobsFromOutside: UInt64
-  /// Whether it must look although time has not moved: its task was cancelled, or a job came from
-  /// outside.
+  /// Whether it must look although time has not moved: its task was cancelled, or a job came from outside.
   @exclusivity(unchecked) var mustLook = false
 
   init(isOwn: Bool, isPaced: Bool, jobsFromOutside: UInt64) {
@@ -72,7 +61,6 @@ class InstantObserver: IdleWaiter {
     super.init(.observe, isOwn: isOwn)
   }
 
-  /// Whether it must look before time moves on.
   var isBehind: Bool { mustLook }
 }
 
@@ -82,20 +70,16 @@ struct IdleWaiters: ~Copyable {
   private(set) var settles = WaiterQueue()
   /// Those that move time, in order of arrival; the first is under way.
   private(set) var advances = WaiterQueue()
-  /// Those that look at each instant, in order of arrival.
   private(set) var observers: [InstantObserver] = []
-  /// Counts jobs that something outside the scope made ready; 0 outside scopes. An observer knows the
-  /// count that it last saw.
+  /// Counts jobs that something outside the scope made ready; 0 outside scopes.
   private(set) var jobsFromOutside: UInt64 = 0
 
   var isEmpty: Bool { settles.isEmpty && advances.isEmpty && observers.count == 0 }
 
-  /// Adds a waiter that does not observe. O(1).
   mutating func append(_ waiter: IdleWaiter) {
     if waiter.kind == .settle { settles.append(waiter) } else { advances.append(waiter) }
   }
 
-  /// Adds an observer. O(1).
   mutating func append(observer: InstantObserver) {
     if observer.jobsFromOutside != jobsFromOutside { observer.mustLook = true }
     observers.append(observer)
@@ -115,10 +99,7 @@ struct IdleWaiters: ~Copyable {
   /// 1. observers that have not looked at the present instant yet, so that they miss none;
   /// 2. those for which time does not move, because the scheduler may not be idle again for long;
   /// 3. the oldest of those that move time;
-  /// 4. observers, for which time moves as well; but paced ones only when the scope would jump, if it
-  ///    moves time.
-  ///
-  /// - Parameter scopeMovesTime: Whether the scope moves time; then paced observers wait for it.
+  /// 4. observers, for which time moves as well; but paced ones only when a scope that moves time would jump.
   @inline(__always)
   func first(scopeMovesTime: Bool) -> IdleWaiter? {
     if observers.count > 0, let behind = observers.first(where: \.isBehind) { return behind }
@@ -127,7 +108,6 @@ struct IdleWaiters: ~Copyable {
     return observers.count == 0 ? nil : observers.first { !($0.isPaced && scopeMovesTime) }
   }
 
-  /// Notes that something outside the scope has made a job ready. O(observers).
   mutating func jobCameFromOutside() {
     jobsFromOutside += 1
     for observer in observers { observer.mustLook = true }
@@ -141,9 +121,7 @@ struct IdleWaiters: ~Copyable {
   }
 }
 
-/// Waiters in order of arrival.
-///
-/// There are rarely more than a few; nevertheless, removing the first is amortized O(1).
+/// Waiters in order of arrival; removing the first is amortized O(1).
 struct WaiterQueue: ~Copyable {
   /// The waiters, from `head` on; before that, waiters that were removed.
   private var waiters: [IdleWaiter] = []
@@ -155,9 +133,7 @@ struct WaiterQueue: ~Copyable {
 
   var all: ArraySlice<IdleWaiter> { waiters[head...] }
 
-  mutating func append(_ waiter: IdleWaiter) {
-    waiters.append(waiter)
-  }
+  mutating func append(_ waiter: IdleWaiter) { waiters.append(waiter) }
 
   mutating func removeFirst() {
     // Nearly always there is one, for which this is the fastest way.
@@ -173,5 +149,67 @@ struct WaiterQueue: ~Copyable {
       waiters.removeFirst(head)
       head = 0
     }
+  }
+}
+
+extension Scheduler {
+  /// Suspends the current task until the wait ends.
+  nonisolated(nonsending) func wait(_ waiter: IdleWaiter) async {
+    await withUnsafeContinuation { continuation in
+      waiter.continuation = continuation
+      change { $0.append(waiter) }
+    }
+  }
+
+  /// Suspends the current task until everything at the next instant has happened; or, if it is cancelled,
+  /// until the scheduler is idle.
+  nonisolated(nonsending) func observe<Duration>(with observer: VirtualClockObserver<Duration>)
+    async
+  {
+    // It is changed within `change` only.
+    nonisolated(unsafe) let observer = observer
+    await withTaskCancellationHandler {
+      await withUnsafeContinuation { continuation in
+        observer.continuation = continuation
+        change { $0.append(observer: observer) }
+      }
+    } onCancel: {
+      change { _ in observer.mustLook = true }
+    }
+  }
+
+  /// Suspends the current task until the scheduler is idle. Returns the reason if the wait was aborted.
+  nonisolated(nonsending) func settle(among users: ClockUsers? = nil) async -> Runaway? {
+    let waiter = IdleWaiter(isOwn: admitCurrentTask(among: users))
+    await wait(waiter)
+    return waiter.runaway
+  }
+
+  /// Suspends the current task until the scheduler is idle. Returns the task because of which the wait was
+  /// aborted.
+  nonisolated(nonsending) func settleUnlessNeverIdle() async -> RetainedTask? {
+    let waiter = IdleWaiter(isOwn: true)
+    await wait(waiter)
+    return waiter.culprit
+  }
+
+  /// Suspends the current task until the scheduler is idle, and resumes it as a task of the scheduler.
+  nonisolated(nonsending) func settleAsOwn() async {
+    await wait(IdleWaiter(isOwn: true))
+  }
+
+  /// Ends a sleep with an error. `isOwn` says whether the scheduler owns the sleeping task.
+  func resume(
+    _ sleeper: UnsafeContinuation<Void, any Error>, isOwn: Bool, throwing error: any Error
+  ) {
+    if isOwn { willResume(UnownedTask(sleeper)) }
+    // On a thread that runs for the scheduler, `isWaking` spares the hook the look-up of the task's owner.
+    let context = isOwn ? ThreadContext.current : nil
+    guard let context, context.pointee.owner === self, !context.pointee.isWaking else {
+      return sleeper.resume(throwing: error)
+    }
+    context.pointee.isWaking = true
+    sleeper.resume(throwing: error)
+    context.pointee.isWaking = false
   }
 }

@@ -1,26 +1,19 @@
 /// All that can keep a test from being idle. **Idle** is defined here and nowhere else.
 ///
-/// Each part has one writer: `SchedulerState.next` and `claimThread` write `thread`, the functions of
-/// `ready`, `externalTasks` and `dispatchedBlocks` their own counts, the functions below the rest.
+/// `SchedulerState.next` and `claimThread` write `thread`; each other part writes its own counts.
 struct Idleness: ~Copyable {
-  /// What the scheduler's thread is doing.
-  ///
-  /// A scheduler has no thread of its own. When there is something to do, it asks for a thread of the
-  /// pool, or for the main thread, which then acts until there is nothing left.
+  /// What the scheduler's thread is doing. It asks for a thread of the pool, or for the main thread, when
+  /// there is something to do.
   enum Thread {
     /// There is none; or it decides what to do next, with the lock held.
     case none
     /// A thread was asked for, and has not begun.
     case requested
-    /// The thread runs a job, or does another action.
     case acting
   }
 
-  /// The jobs that could run now.
   var ready = JobQueue()
-  /// The tasks that run, or may run, outside the scheduler.
   var externalTasks = ExternalTasks()
-  /// The blocks of the test on dispatch queues.
   var dispatchedBlocks = DispatchedBlocks()
 
   /// While no thread holds the scheduler's lock, `none` means that the scheduler has no thread.
@@ -28,21 +21,17 @@ struct Idleness: ~Copyable {
   /// A thread is requested only when this is `none`, so a scheduler never has two threads.
   var thread = Thread.none
 
-  /// The number of the thread that acts.
-  ///
-  /// An abandoned thread, whose job held it for too long, has an earlier number. It decides nothing any
-  /// more when the job ends after all.
+  /// The number of the thread that acts. An abandoned thread has an earlier number, and decides nothing
+  /// any more.
   private(set) var threadNumber = 0
 
-  /// Counts the running jobs of the test that the scheduler did not start. While there are any, it
-  /// starts none, so that the test's tasks run one at a time.
+  /// Counts the running jobs that the scheduler did not start. While there are any, it starts none.
   private(set) var externallyStartedJobs = 0
 
   /// Counts the absences that were found, and are not reported yet: the test must not end before.
   private(set) var unreportedAbsences = 0
 
-  /// Whether the test is idle: no job runs or is ready, no external work is outstanding, and no task is
-  /// left that may run externally unchecked.
+  /// Whether no job runs or is ready, no external work is outstanding, and no task is left unverified.
   var isIdle: Bool { isQuiet && !externalTasks.mustVerify }
 
   /// Whether the test is idle, unless a task has become external unseen.
@@ -55,7 +44,6 @@ struct Idleness: ~Copyable {
   /// Whether a job of the test runs on a known thread, or is ready.
   var mayRun: Bool { thread != .none || !ready.isEmpty || externallyStartedJobs > 0 }
 
-  /// Whether the scheduler may start a job, if there is one.
   @inline(__always)
   var mayStartJob: Bool {
     // A switch, because a debug build calls a function to compare.
@@ -79,10 +67,10 @@ struct Idleness: ~Copyable {
     externallyStartedJobs = 0
   }
 
-  /// Stops waiting for all external work.
+  /// Stops waiting for all external work. Returns what is to be reported, and tasks to release without a
+  /// lock.
   ///
-  /// Returns what is to be reported, in the place of which `absenceWasReported` is waited for; and
-  /// tasks to release without a lock.
+  /// The test waits for `absenceWasReported` instead.
   mutating func abandonExternalWork() -> (absence: Absence?, released: [RetainedTask]) {
     let (tasks, released) = externalTasks.abandon()
     let queues = dispatchedBlocks.abandon()
@@ -102,7 +90,6 @@ struct Idleness: ~Copyable {
   }
 }
 
-/// The blocks of a test that are on dispatch queues, or run there.
 struct DispatchedBlocks {
   /// The labels of the queues, by the numbers of the blocks.
   private var labels: [UInt64: String] = [:]

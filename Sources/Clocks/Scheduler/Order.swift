@@ -1,18 +1,14 @@
 import ClocksSupport
 
-/// Decides what comes first where the semantics of time leave it open.
+/// Decides which ready job runs, and which sleep that is due wakes, where the semantics leave it open.
 ///
-/// That is which of several ready jobs runs, and which of several sleeps wakes that are due now.
-///
-/// Without a chooser it is first in, first out: the order of `JobQueue`, and for sleeps that of
-/// `SleepQueue.comesFirst`.
+/// Without a chooser: first in, first out, the order of `JobQueue` and of `SleepQueue.comesFirst`.
 struct Order {
   /// Decides in place of first in, first out; `nil` nearly always.
   var chooser: (any Chooser)?
   /// How late a sleep may wake, if the chooser wants that.
   var slack = Duration.zero
 
-  /// The chooser's choice; the first candidate, if there is no choice.
   func first(among candidates: borrowing ScratchBuffer<Candidate>) -> Candidate? {
     guard candidates.count > 0 else { return nil }
     guard let chooser, candidates.count > 1 else { return candidates[0] }
@@ -21,10 +17,7 @@ struct Order {
   }
 }
 
-/// A job or a sleep that may come next.
-///
-/// The candidates are the ready jobs of which one may run next, and every sleep that is due now. They are
-/// listed in the order of first in, first out.
+/// A ready job that may run next, or a sleep that is due now; listed first in, first out.
 enum Candidate: Hashable, Sendable {
   /// A ready job. `position` is its place among all ready jobs.
   case job(position: Int, task: UInt64, executor: ExecutorKind)
@@ -32,13 +25,9 @@ enum Candidate: Hashable, Sendable {
   case sleep(number: UInt64, task: UInt64)
 }
 
-/// Chooses what comes next.
-///
-/// Its functions are called while the scheduler's lock is held, so it runs no user code.
+/// Chooses what comes next. Called while the scheduler's lock is held, so it runs no user code.
 protocol Chooser: AnyObject, Sendable {
-  /// The index of the candidate that comes next. Called if there are two or more; an index out of range
-  /// stands for 0.
-  ///
+  /// The index of the candidate that comes next, of two or more; one out of range stands for 0.
   /// It may be called again before the chosen candidate begins.
   func choose(among candidates: borrowing ScratchBuffer<Candidate>) -> Int
 
@@ -47,17 +36,14 @@ protocol Chooser: AnyObject, Sendable {
 
   // Events, from which a chooser knows the candidates.
 
-  /// The current task has created a task.
   func taskWasCreated(_ task: UInt64)
   /// A job has become ready, behind all other ready jobs.
   ///
   /// - Parameter isFromOutside: Whether something outside the test has made it ready.
   func jobIsReady(_ job: ReadyJob, isFromOutside: Bool)
-  /// The ready job at a position is about to run.
   func jobBegins(_ job: ReadyJob, at position: Int)
   func sleepBegins(_ number: UInt64, of task: UInt64)
   func sleepWakes(_ number: UInt64, of task: UInt64)
-  /// A task has used a source of nondeterminism.
   func asked(_ question: TaskOwner.NondeterminismSource)
 }
 
@@ -71,15 +57,13 @@ extension Chooser {
   func asked(_ question: TaskOwner.NondeterminismSource) {}
 }
 
-/// Jobs in the order in which they became ready: a ring buffer.
-///
-/// It has memory of its own, because a debug build calls a generic function for each use of an Array.
+/// Jobs in the order in which they became ready: a ring buffer, because a debug build calls a generic
+/// function for each use of an Array.
 struct JobQueue: ~Copyable {
   /// The slots of jobs; as many as `capacity` says.
   private var slots: UnsafeMutablePointer<ReadyJob>?
   /// A power of two or zero, so that a position wraps with a mask.
   private var capacity = 0
-  /// The slot of the first job.
   private var head = 0
   /// The number of jobs; they stand in as many consecutive slots, from `head` on.
   private(set) var count = 0
@@ -88,7 +72,6 @@ struct JobQueue: ~Copyable {
 
   var isEmpty: Bool { count == 0 }
 
-  /// The job that `remove(at: position)` would remove. O(1).
   subscript(position: Int) -> ReadyJob {
     @_transparent get {
       precondition(position >= 0 && position < count)
@@ -103,9 +86,7 @@ struct JobQueue: ~Copyable {
     return tasks
   }
 
-  /// The ready jobs of which one may run next: every job of the pool, and the first of the main thread.
-  ///
-  /// The jobs of one actor run in the order in which they were enqueued. O(n).
+  /// Every job of the pool, and the first of the main thread: the jobs of one actor run in their order. O(n).
   var candidates: ScratchBuffer<Candidate> {
     var candidates = ScratchBuffer<Candidate>()
     var isFirstOnMain = true
@@ -120,7 +101,6 @@ struct JobQueue: ~Copyable {
     return candidates
   }
 
-  /// Adds a job behind all others. Amortized O(1).
   @inline(__always)
   mutating func append(_ job: ReadyJob) {
     if count == capacity { grow() }
@@ -128,8 +108,7 @@ struct JobQueue: ~Copyable {
     count += 1
   }
 
-  /// Removes the job at `position`; the others keep their order. O(1) at position 0, else
-  /// O(position).
+  /// The other jobs keep their order. O(1) at position 0, else O(position).
   @inline(__always)
   mutating func remove(at position: Int) -> ReadyJob {
     let mask = capacity - 1

@@ -8,7 +8,6 @@ extension Scheduler {
   /// The scheduler on whose behalf the current task runs.
   static var running: Scheduler? { scheduler(RuntimeHooks.runningOwner) }
 
-  /// Every scheduler that has a clock.
   static var all: [Scheduler] {
     TaskOwnership.shared.registeredOwners.map { unsafeDowncast($0, to: Scheduler.self) }
   }
@@ -24,11 +23,9 @@ extension Scheduler {
     owner.map { unsafeDowncast($0, to: Scheduler.self) }
   }
 
-  /// Returns the scheduler for a clock that is made now: that of the current task or dispatched block.
+  /// Returns the scheduler for a clock that is made now, to be released with `release()`.
   ///
-  /// Outside of both, it is one for all clocks that are made there.
-  ///
-  /// The clock must release it with `release()`.
+  /// It is that of the current task or dispatched block; outside of both, one for all clocks made there.
   static func retainForNewClock(at origin: CallSite) -> Scheduler {
     RuntimeHooks.install()
     Watchdog.start()
@@ -78,8 +75,8 @@ extension Scheduler {
     return unsafeDowncast(owner, to: Scheduler.self)
   }
 
-  /// Returns the scheduler for clocks that are made outside any task, where test cases are known: it
-  /// owns only the tasks that use the clocks.
+  /// Returns the scheduler for clocks made outside any task, where test cases are known: it owns only the
+  /// tasks that use the clocks.
   private static func retainOfThreads(at origin: CallSite) -> Scheduler {
     let owner = TaskOwnership.shared.retainOwnerOfThreads(newestTask: UnownedTask.newestID) {
       Scheduler(origin: origin)
@@ -88,16 +85,11 @@ extension Scheduler {
   }
 
   /// Keeps the scheduler registered for one more clock, until `release`.
-  func retain() {
-    TaskOwnership.shared.retain(self, newestTask: UnownedTask.newestID)
-  }
+  func retain() { TaskOwnership.shared.retain(self, newestTask: UnownedTask.newestID) }
 
-  func release() {
-    TaskOwnership.shared.release(self)
-  }
+  func release() { TaskOwnership.shared.release(self) }
 
   /// Whether the scheduler has started the job that the current task runs, so that it owns the task.
-  /// O(1).
   @inline(__always)
   var isRunningCurrentTask: Bool {
     guard !isProcessWide, let context = ThreadContext.current, context.pointee.owner === self,
@@ -106,9 +98,9 @@ extension Scheduler {
     return context.pointee.taskID == task.id
   }
 
-  /// Claims the current task, if no other test owns it, and returns whether the scheduler owns it now.
+  /// Claims the current task, if no other test owns it, and returns whether the scheduler owns it now. O(1).
   ///
-  /// If the scheduler has not started the task's job, the job counts as externally started. O(1).
+  /// If the scheduler has not started the task's job, the job counts as externally started.
   ///
   /// - Parameter users: The users of the clock that the task uses; `nil` if it makes one.
   @discardableResult
@@ -157,8 +149,7 @@ extension Scheduler {
     change { $0.externallyStartedJobsBegan(externallyStartedJobs) }
   }
 
-  /// The scheduler of the current task, if it belongs to another test: it is neither this one nor that of
-  /// a scope within the test.
+  /// The scheduler of the current task, unless it is this one or that of a scope within the test.
   var schedulerOfOtherTest: Scheduler? {
     guard
       let task = UnownedTask.currentID,
@@ -173,7 +164,6 @@ extension Scheduler {
   /// Whether the current thread runs neither for the scheduler nor for a scope within the test.
   var isCallerOfOtherTest: Bool { Self.running?.isWithin(self) != true }
 
-  /// Whether it is `other`, or the scheduler of a scope within that test.
   private func isWithin(_ other: Scheduler) -> Bool {
     var scheduler: Scheduler? = self
     while let inner = scheduler {
@@ -183,8 +173,7 @@ extension Scheduler {
     return false
   }
 
-  /// Waits from now on for the end of the job that the current thread runs, whose task belongs to the
-  /// scheduler.
+  /// Waits for the end of the job that the current thread runs, whose task belongs to the scheduler.
   func waitForCurrentJobAndTask() {
     waitForCurrentJob()
     // When the job has ended, its task may wait for an actor.
@@ -199,17 +188,14 @@ extension Scheduler {
       context.pointee.ownersAwaitingEnd.append(self)
       change { $0.externallyStartedJobsBegan() }
     } else if RuntimeHooks.isOnMainQueue {
-      // A job that began before the hooks were installed. The main thread's next turn begins after its
-      // end.
+      // A job that began before the hooks were installed. The main thread's next turn begins after its end.
       change { $0.externallyStartedJobsBegan() }
       RuntimeHooks.afterCurrentMainJob { self.externallyStartedJobEnded(on: .main) }
     }
   }
 
-  /// Transfers the current task to the scheduler, whichever owner it had.
-  ///
-  /// The rest of the current job runs where it runs; the scheduler waits for its end. To be called in a
-  /// job that passed through the hooks.
+  /// Transfers the current task, whose job has passed through the hooks, from any owner to the scheduler,
+  /// which waits for the end of the job.
   func takeOverCurrentTask() {
     guard let task = UnownedTask.currentID else { return }
     waitForCurrentJobAndTask()
@@ -217,21 +203,20 @@ extension Scheduler {
     keepCurrentTask()
   }
 
-  /// Adopts all tasks of the test case to which the current task belongs, which was unowned. O(1), but
-  /// once for each test case.
+  /// Adopts all tasks of the test case of the current task, which was unowned. O(1), but once for each
+  /// test case.
   private func adoptTestCase(of task: UInt64) {
     guard TestCaseMembership.isOn else { return }
     TestCaseMembership.adopt(task, by: self) { member in
       change { state in
         state.liveTasks.insert(member.task)
-        guard member.task.id != task else {
-          return member.isTestCase ? state.testLifetime.add(user: member.task) : []
-        }
-        // A job of it may run.
-        state.idleness.externalTasks.noteMayRunExternally(
-          member.task, mayHaveRun: true, hasAsyncLets: false)
-        if member.hasYielded, state.idleness.externalTasks.externalJobBegan(member.task) {
-          state.taskBecameExternal(member.task.id)
+        if member.task.id != task {
+          // A job of it may run.
+          state.idleness.externalTasks.noteMayRunExternally(
+            member.task, mayHaveRun: true, hasAsyncLets: false)
+          if member.hasYielded, state.idleness.externalTasks.externalJobBegan(member.task) {
+            state.taskBecameExternal(member.task.id)
+          }
         }
         return member.isTestCase ? state.testLifetime.add(user: member.task) : []
       }
@@ -246,8 +231,7 @@ extension Scheduler {
     _ = change { _ in users.add(task) }
   }
 
-  /// Reports a clock if the current task runs a test case, and another test case that is still under
-  /// way uses the clock, too.
+  /// Reports a clock if the current task runs a test case, and another test case uses it, too.
   private func checkSharing(among users: ClockUsers) {
     guard let id = UnownedTask.currentID, TestCaseMembership.isTestCase(id),
       let task = RetainedTask.current

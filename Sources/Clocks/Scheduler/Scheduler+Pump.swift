@@ -4,22 +4,16 @@ enum Action {
   case run(ReadyJob)
   /// Resumes a task whose sleep has woken. `isOwn` says whether it belongs to the scheduler.
   case wake(UnsafeContinuation<Void, any Error>, isOwn: Bool)
-  /// Resumes a task of the scheduler whose sleep has woken, and runs it immediately: its job was noted as
-  /// begun, so it need not become ready.
+  /// Resumes a task of the scheduler whose sleep has woken, and runs it: its job was noted as begun already.
   case wakeAndRun(UnsafeContinuation<Void, any Error>, task: UInt64)
-  /// Resumes a task that waited for the scheduler to be idle. `isOwn` says whether it belongs to the
-  /// scheduler.
+  /// Resumes a task that waited for the scheduler to be idle.
   case finish(UnsafeContinuation<Void, Never>, isOwn: Bool)
-  /// Begins work whose instant has come.
   case begin(TimedCallback)
   case cancel([RetainedTask])
   /// Reports the problem of a scope whose body goes on although it was cancelled.
   case report(ScopeProblem)
-  /// Checks the tasks that may run externally.
   case verify
-  /// Releases tasks, without the lock.
   case release([RetainedTask])
-  /// Goes on on another thread.
   case move(to: ExecutorKind)
   /// Does nothing until something happens; or until an alarm rings, if one is to be set.
   case rest(Alarm?)
@@ -32,18 +26,14 @@ enum Action {
 }
 
 extension Scheduler {
-  /// The number of jobs after which a thread goes to the end of its queue, so that other tests have
-  /// their turn.
+  /// After how many jobs a thread lets other tests have their turn.
   private static let jobsPerTurn = 1_000
 
-  /// The number of pool jobs that the main thread runs before it leaves them to the pool.
-  ///
-  /// A test that hops to the main actor and back would otherwise change threads at every step.
+  /// How many pool jobs the main thread runs in a row: else a test that hops to the main actor and back would
+  /// change threads at every step.
   private static let poolJobsPerMainTurn = 64
 
-  /// Performs one action after another, until there is nothing to do: the scheduler's thread.
-  ///
-  /// - Parameter number: The thread's number.
+  /// Performs actions until there is nothing to do: the scheduler's thread, by its number.
   func pump(on executor: ExecutorKind, _ number: Int) {
     var context = ThreadContext(owner: self)
     context.run { context in
@@ -83,7 +73,6 @@ extension Scheduler {
       jobs < Scheduler.jobsPerTurn && poolJobsOnMain < Scheduler.poolJobsPerMainTurn
     }
 
-    /// Whether it may run a job of an executor kind.
     @inline(__always)
     func fits(_ executor: ExecutorKind) -> Bool { executor == .pool || self.executor == .main }
 
@@ -108,8 +97,7 @@ extension Scheduler {
       context.pointee.beginWaking(true)
       continuation.resume()
       context.pointee.endWaking()
-      // The arriving job may be another one, or none: that of an actor's drain, or in a running drain.
-      // Then the task's job becomes ready as usual.
+      // The arriving job may be another one, or none: then the task's job becomes ready as usual.
       guard let job = context.pointee.taken, job.taskID == task, turn.fits(job.executor) else {
         break
       }
@@ -148,9 +136,7 @@ extension Scheduler {
   }
 
   @inline(__always)
-  private func run(
-    _ job: ReadyJob, _ context: UnsafeMutablePointer<ThreadContext>
-  ) -> UInt64 {
+  private func run(_ job: ReadyJob, _ context: UnsafeMutablePointer<ThreadContext>) -> UInt64 {
     // Retained until its job has ended and its status was read.
     let task = job.taskID == 0 ? nil : UnownedTask(job: job.job).retainedIfReadable
     context.pointee.taskID = job.taskID

@@ -1,30 +1,23 @@
-/// Sleeps on a `TestClock` whose durations are those of the standard library.
+/// Sleeps on a `TestClock` in the standard library's durations.
 ///
-/// Nothing here is generic, because generic code is a hundred times as slow in a debug build. Other
-/// durations take `TestClock.sleepInCustomDurations`, which gives the same answers.
+/// Not generic: a debug build is a hundred times slower with generic code. Other durations take
+/// `TestClock.sleepInCustomDurations`, with the same answers.
 extension Scheduler {
   /// What the code that begins a sleep and its cancellation handler share, under the scheduler's lock.
   private struct Place {
-    /// The sleep, once it is registered.
     var sleep: SleepQueue<Duration>.Token?
-    /// Whether the task was cancelled before the sleep was registered.
     var isCancelled = false
   }
 
-  /// The result of an attempt to begin a sleep.
   private enum Beginning {
     case suspended
     /// The sleep is registered, and listeners or waiters have to be notified.
     case awaited
-    /// The deadline is not in the future.
     case past
-    /// The task was cancelled before the sleep was registered.
     case cancelled
   }
 
-  /// Suspends the current task until the deadline, on the caller's executor. Only if `usesFastWay`. O(log n).
-  ///
-  /// Returns immediately if the deadline is not in the future; throws if the task is cancelled.
+  /// Suspends the current task until the deadline, on the caller's executor; only if `usesFastWay`. O(log n).
   nonisolated(nonsending) func sleep(_ sleep: StandardDurationSleep) async throws {
     // Both closures use `place` only with the lock held.
     nonisolated(unsafe) var place = Place()
@@ -43,8 +36,8 @@ extension Scheduler {
 
   /// Reserves the number of a sleep; `nil` if its deadline is not in the future.
   ///
-  /// A task on an actor calls this before it leaves the actor. Then a sleep until now takes no hop, and sleeps
-  /// with the same deadline wake in the order of the calls.
+  /// A task calls this before it leaves its actor. So a sleep until now takes no hop, and sleeps with one
+  /// deadline wake in the order of the calls.
   private func announced(_ sleep: StandardDurationSleep) -> StandardDurationSleep? {
     change { _ in
       let virtualClock = sleep.virtualClock
@@ -82,7 +75,6 @@ extension Scheduler {
     }
   }
 
-  /// Notifies the listeners and waiters of a sleep that has just been registered.
   @inline(never)
   private func notify(
     of sleep: StandardDurationSleep, _ number: UInt64?, _ task: UnownedTask, _ name: String?
@@ -120,7 +112,6 @@ struct StandardDurationSleep {
   unowned(unsafe) let virtualClock: VirtualClock<Duration>
   let deadline: Duration
   let tolerance: Duration?
-  /// Whether the scheduler owns the task.
   let isOwn: Bool
   /// The number of the sleep, if it was reserved before the task left its actor.
   var number: UInt64?

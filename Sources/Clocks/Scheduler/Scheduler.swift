@@ -3,13 +3,13 @@ import Synchronization
 
 /// Runs one test's tasks, one job at a time and in a known order, and so knows when the test is idle.
 ///
-/// `SchedulerState` is what it knows, and decides what comes next. The scheduler guards that value
-/// (`change`), starts a thread when it claims one, and performs its decisions (`perform`).
+/// `SchedulerState` decides what comes next. The scheduler guards it (`change`), starts a thread when it
+/// claims one, and performs its decisions (`perform`).
 final class Scheduler: TaskOwner, @unchecked Sendable {
-  /// Guards `state`, and the virtual clocks that are part of it. Only `change` takes it.
+  /// Guards `state` and its virtual clocks. Only `change` takes it.
   ///
-  /// While it is held, no job runs, no task is resumed and none is freed. Of user code, only
-  /// comparing and adding durations may run under it.
+  /// While it is held, no job runs, no task is resumed and none is freed. Of user code, only comparing
+  /// and adding durations may run under it.
   private let lock = Lock(.scheduler)
 
   // The lock makes every access exclusive.
@@ -19,10 +19,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   let scope: Scope?
   /// The scheduler of the test that the scope is a part of.
   let parent: Scheduler?
-  /// How a failure reaches the test.
   let report: TestReport
-  /// Whether sleeps take the fast way where there is one, and a woken task runs immediately where no
-  /// job can come first.
+  /// Whether sleeps take the fast way, and a woken task runs immediately where no job can come first.
   ///
   /// Changed by tests only, before a task sleeps.
   @exclusivity(unchecked) nonisolated(unsafe) var usesFastWay =
@@ -32,11 +30,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   /// An address on the stack of the thread that acts, or acted last: the frames of jobs are below it.
   let threadMark = Atomic<UInt>(0)
 
-  /// Makes the scheduler of a test's clocks.
-  ///
-  /// - Parameters:
-  ///   - isTestKnown: Whether the current task belongs to the test.
-  ///   - isProcessWide: Whether the clocks were made outside the tasks of tests.
+  /// - Parameter isTestKnown: Whether the current task belongs to the test.
   init(origin: CallSite, isTestKnown: Bool = false, isProcessWide: Bool = false) {
     self.isProcessWide = isProcessWide
     state = SchedulerState()
@@ -46,9 +40,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     super.init(isVirtual: false)
   }
 
-  /// Makes the scheduler of a test whose time is virtual throughout.
-  ///
-  /// - Parameter chooser: Decides what comes first, if given.
+  /// For a scope. A `chooser` decides what comes first.
   init(
     _ scope: Scope, origin: CallSite, record: (@Sendable (String) -> Void)? = nil,
     chooser: (any Chooser)? = nil
@@ -61,8 +53,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     report = TestReport(at: origin, isTestKnown: !scope.options.isExplored, record: record)
     state.order = Order(chooser: chooser, slack: scope.options.slack)
     super.init(isVirtual: true, isExplored: scope.options.isExplored)
-    // A weak reference to the scheduler would make each retain and release four times as expensive. So
-    // the scheduler is searched for when the alarm rings, which is rare.
+    // A weak reference to the scheduler would make each retain and release four times as expensive. So it is
+    // searched for when the alarm rings, which is rare.
     let alarmClock = ObjectIdentifier(scope.alarmClock)
     scope.alarmClock.ring = { number in
       let scheduler = Scheduler.all.first {
@@ -78,12 +70,9 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     lock.destroy()
   }
 
-  // MARK: - The state
-
-  /// Reads or changes the state, and starts a thread if one is needed then.
+  /// Reads or changes the state, and starts a thread if one is needed then: the only access to the state.
   ///
-  /// This is the only access to the state. `body` runs with the lock held: it runs no job, resumes no
-  /// task and does not call `change`.
+  /// `body` runs with the lock held: it runs no job, resumes no task and does not call `change`.
   @inline(__always)
   func change<Result>(_ body: (inout SchedulerState) -> Result) -> Result {
     var executor: ExecutorKind?
@@ -225,9 +214,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 }
 
 extension Scheduler {
-  /// Checks a task before the test counts as idle; the task is in memory now.
-  ///
-  /// - Parameter mayHaveRun: Whether it may have run outside already.
+  /// Checks a task, which is in memory, before the test counts as idle; it may have run outside if
+  /// `mayHaveRun`.
   func noteMayRunExternally(
     _ task: UnownedTask, mayHaveRun: Bool = true, hasAsyncLets: Bool = false
   ) {
@@ -246,7 +234,6 @@ extension Scheduler {
     }
   }
 
-  /// Checks the unverified tasks.
   func verifyExternalTasks() {
     _ = change { state in
       let scope = state.scope

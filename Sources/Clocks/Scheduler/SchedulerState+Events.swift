@@ -1,11 +1,6 @@
-// What happens to a scheduler's state, and who is notified of it.
-
 extension SchedulerState {
-  /// Takes a job that has become ready. Amortized O(1).
-  ///
-  /// - Parameters:
-  ///   - isFromOutside: Whether something outside the scope has made it ready.
-  ///   - isFromOutsideTest: Whether something outside the whole test has.
+  /// Takes a job that has become ready, perhaps through something outside the scope, or outside the whole
+  /// test.
   @inline(__always)
   mutating func jobIsReady(_ job: ReadyJob, isFromOutside: Bool, isFromOutsideTest: Bool = false) {
     if isAbandoned { return }
@@ -42,23 +37,17 @@ extension SchedulerState {
     if let chooser = order.chooser { chooser.jobIsReady(job, isFromOutside: isFromOutside) }
   }
 
-  // MARK: - Waiters
-
-  /// Takes a waiter for which time stands still, or that moves time. O(1).
   mutating func append(_ waiter: IdleWaiter) {
     idleWaiters.append(waiter)
     runaway.testIsIdle()
   }
 
-  /// Takes a waiter that looks at each instant. O(1).
   mutating func append(observer: InstantObserver) {
     idleWaiters.append(observer: observer)
     runaway.testIsIdle()
   }
 
-  // MARK: - Outside the scheduler
-
-  /// Notes that running jobs of the test were found that the scheduler did not start.
+  /// Notes that running jobs of the test were found that it did not start.
   mutating func externallyStartedJobsBegan(_ count: Int = 1) {
     idleness.externallyStartedJobsBegan(count)
   }
@@ -92,8 +81,7 @@ extension SchedulerState {
     if listener != nil { note(.taskReturned(task)) }
   }
 
-  /// Decides what follows when an alarm rings. If something happens at this moment, there is a new
-  /// alarm when the test is idle again.
+  /// Does nothing if something happens now: there is a new alarm when the test is idle again.
   mutating func alarmRings(_ number: Int, isAnyBusy: Bool) -> ScopeState.AlarmOutcome {
     guard idleness.isIdle, let scope else { return .nothing }
     return scope.alarmRings(number, isAnyBusy: isAnyBusy)
@@ -101,16 +89,13 @@ extension SchedulerState {
 
   // MARK: - Notifications
 
-  /// Whether the chooser or the listener is notified of events.
   @inline(__always)
   var isObserved: Bool { listener != nil || order.chooser != nil }
 
   @inline(__always)
   func note(_ event: SchedulerEvent) { listener?.hear(event) }
 
-  /// Notes that a task was created.
-  ///
-  /// - Parameter isSuspended: Whether the task has not begun to run, so that it can be inspected.
+  /// Notes that a task was created. One that has not begun to run can be inspected.
   @inline(never)
   func taskWasCreated(_ task: UnownedJob, by creator: UInt64, isSuspended: Bool) {
     let id = taskID(of: task)
@@ -134,7 +119,6 @@ extension SchedulerState {
     note(.sleepWoken(number: number, task: task))
   }
 
-  /// Notes that the sleep of a task on a clock of the test was cancelled. O(1).
   func sleepWasCancelled(_ sleep: (number: UInt64, task: UInt64)) {
     if listener != nil { note(.sleepCancelled(number: sleep.number, task: sleep.task)) }
     scope?.sleepWasCancelled(of: sleep.task)
@@ -157,21 +141,17 @@ extension SchedulerState {
     return (listener as? EventListeners)?.all ?? [listener]
   }
 
-  /// Adds a listener. O(listeners).
   mutating func add(_ listener: any EventListener) { listen(listeners + [listener]) }
 
-  /// Removes a listener. O(listeners).
   mutating func remove(_ listener: any EventListener) {
     listen(listeners.filter { $0 !== listener })
   }
 
-  /// The first listener of this kind. O(listeners).
   func listener<Kind: EventListener>(_ kind: Kind.Type) -> Kind? {
     for case let listener as Kind in listeners { return listener }
     return nil
   }
 
-  /// A single listener is notified directly.
   private mutating func listen(_ listeners: [any EventListener]) {
     listener = listeners.count > 1 ? EventListeners(listeners) : listeners.first
   }
@@ -187,32 +167,25 @@ extension SchedulerState {
 
 /// An event in a test. Tasks are named by their numbers; 0 stands for no task.
 enum SchedulerEvent: Hashable, Sendable {
-  /// A task was seen for the first time.
   case taskCreated(UInt64, by: UInt64)
   /// A job has become ready; `by` is the task that the thread ran.
   case jobEnqueued(task: UInt64, by: UInt64, ExecutorKind)
-  /// A job is about to run.
   case jobBegan(task: UInt64, ExecutorKind)
-  /// The job that began last has ended.
   case jobEnded(task: UInt64)
   /// A task has begun to sleep. The deadline is `nil` if the clock has durations of its own.
   case sleepRegistered(number: UInt64, task: UInt64, until: Duration?)
-  /// The deadline of a sleep has come, and its task is resumed.
   case sleepWoken(number: UInt64, task: UInt64)
-  /// A sleep on a `TestClock` was cancelled.
   case sleepCancelled(number: UInt64, task: UInt64)
   /// Time has moved; it is `nil` if the clock has durations of its own.
   case timeMoved(to: Duration?)
   case taskBecameExternal(UInt64)
-  /// A task is not external any more.
   case taskReturned(UInt64)
 }
 
 /// Receives the events of a scheduler and its clocks, in their order.
 ///
-/// Its functions are called while the scheduler's lock is held, except where they say otherwise. So it
-/// runs no user code, and calls no function of the scheduler. Without a listener, an event
-/// costs a comparison with `nil`.
+/// Called while the scheduler's lock is held, unless stated otherwise: it runs no user code, and calls no
+/// function of the scheduler. Without a listener, an event costs a comparison with `nil`.
 protocol EventListener: AnyObject, Sendable {
   func hear(_ event: SchedulerEvent)
 
@@ -228,31 +201,21 @@ protocol EventListener: AnyObject, Sendable {
 
 extension EventListener {
   func see(_ task: UnownedJob, _ id: UInt64) {}
-
   func isOver() {}
-
   var explanation: String? { nil }
 }
 
-/// Several listeners in the place of one, notified in the order in which they were added.
-///
-/// It does not change, so it may be used without a lock.
+/// Several listeners in the place of one. Immutable, so it may be used without a lock.
 private final class EventListeners: EventListener {
   let all: [any EventListener]
 
   init(_ all: [any EventListener]) { self.all = all }
 
-  func hear(_ event: SchedulerEvent) {
-    for listener in all { listener.hear(event) }
-  }
+  func hear(_ event: SchedulerEvent) { for listener in all { listener.hear(event) } }
 
-  func see(_ task: UnownedJob, _ id: UInt64) {
-    for listener in all { listener.see(task, id) }
-  }
+  func see(_ task: UnownedJob, _ id: UInt64) { for listener in all { listener.see(task, id) } }
 
-  func isOver() {
-    for listener in all { listener.isOver() }
-  }
+  func isOver() { for listener in all { listener.isOver() } }
 
   var explanation: String? {
     let explanations = all.compactMap(\.explanation)

@@ -2,22 +2,16 @@ import ClocksSupport
 
 /// All that a scheduler knows; it decides what comes next.
 ///
-/// It starts no thread, runs no job, resumes no task and takes no lock: `Scheduler` guards it and
-/// performs its decisions. Virtual clocks, scopes and waiters are objects that belong to it, and the
-/// same lock guards them. It is never copied, nor are its parts: a debug build would otherwise copy one
+/// It starts no thread, runs no job, resumes no task and takes no lock. Virtual clocks, scopes and
+/// waiters belong to it. It is never copied, nor are its parts: a debug build would otherwise copy one
 /// for each question.
 struct SchedulerState: ~Copyable {
   var idleness = Idleness()
-  /// The tasks that are not over.
   var liveTasks = LiveTasks()
-  /// The tasks that wait for the test to be idle.
   var idleWaiters = IdleWaiters()
   var runaway = RunawayGuard()
-  /// What the watchdog asks.
   var activity = ProgressTracker()
-  /// The tasks that tell whether the test is over.
   var testLifetime = TestLifetime()
-  /// The sleeps on clocks that were not injected, in real time.
   var realSleeps = RealSleeps()
   /// The virtual clocks of the test, apart from that of a scope.
   var clocks = ClockRegistry()
@@ -25,7 +19,6 @@ struct SchedulerState: ~Copyable {
   let scope: ScopeState?
   /// Whether no job runs any more: the scope was left although its body has not ended.
   var isAbandoned = false
-  /// What comes first where the semantics of time leave it open.
   var order = Order()
   /// Is notified of events; `nil` nearly always. Set by `add` and `remove`.
   var listener: (any EventListener)?
@@ -35,16 +28,12 @@ struct SchedulerState: ~Copyable {
     if let scope { runaway.limits = scope.options.limits }
   }
 
-  // MARK: - What comes next
-
   /// Decides what the scheduler's thread does next.
   ///
   /// - Parameters:
-  ///   - executor: Where the thread is.
   ///   - mayStay: Whether the thread may go on; else it lets other tests have their turn first.
-  ///   - number: The thread's number.
-  ///   - runsWoken: Whether a task that is woken may run immediately, if no other job can come first and
-  ///     events are not observed; then its job counts as begun.
+  ///   - runsWoken: Whether a woken task may run immediately, if no other job can come first and events
+  ///     are not observed; then its job counts as begun.
   mutating func next(
     on executor: ExecutorKind, mayStay: Bool, thread number: Int = 0, runsWoken: Bool = false
   ) -> Action {
@@ -102,9 +91,7 @@ struct SchedulerState: ~Copyable {
       || scope?.mustSetAlarm == true
   }
 
-  // MARK: - Ready jobs
-
-  /// Ends the sleeps of tasks that were cancelled before they were suspended. Returns those tasks.
+  /// Returns the tasks that were cancelled before they were suspended.
   @inline(__always)
   private mutating func endCancelledSleeps() -> [RetainedTask]? {
     guard let scope, scope.runtimeSleeps.haveBegun else { return nil }
@@ -113,7 +100,6 @@ struct SchedulerState: ~Copyable {
     return ended.tasks.isEmpty ? nil : ended.tasks
   }
 
-  /// Starts a ready job; or wakes a sleep that is due, if a chooser wants that first.
   @inline(__always)
   private mutating func startJob(on executor: ExecutorKind, mayStay: Bool) -> Action {
     order.chooser == nil
@@ -174,7 +160,6 @@ struct SchedulerState: ~Copyable {
     /// The tasks in `toCancel` of the scope are cancelled.
     case cancellation
     case waiter(IdleWaiter)
-    /// Time jumps to the next deadline.
     case jump
   }
 
@@ -194,7 +179,6 @@ struct SchedulerState: ~Copyable {
     return scope.virtualClock.hasSleeps ? .jump : nil
   }
 
-  /// Wakes the next sleep for a waiter whose turn it is, or ends its wait.
   @inline(__always)
   private mutating func serve(_ waiter: IdleWaiter, runsWoken: Bool) -> Action {
     if waiter.kind == .advance, let reason = runaway.tooManyWakes { return end(waiter, reason) }
@@ -209,7 +193,6 @@ struct SchedulerState: ~Copyable {
     return wake(sleeper)
   }
 
-  /// Moves time to the next deadline of the scope.
   private mutating func jump() -> Action {
     if let reason = runaway.tooManyWakes, let action = abort(reason) { return action }
     if let task = scope!.taskToCancel() { return .cancel([task]) }
@@ -251,7 +234,6 @@ struct SchedulerState: ~Copyable {
     }
   }
 
-  /// Ends a wait, because what it waits for has happened, or never will.
   mutating func end(_ waiter: IdleWaiter, _ reason: Runaway? = nil) -> Action {
     if let reason { waiter.abort(reason) }
     idleWaiters.remove(waiter)
@@ -259,9 +241,7 @@ struct SchedulerState: ~Copyable {
     return waiter.end
   }
 
-  // MARK: - A chooser's sleeps
-
-  /// The sleeps that are due now on the virtual clock that the next turn moves.
+  /// Those on the virtual clock that the next turn moves.
   private func dueSleeps() -> ScratchBuffer<Candidate> {
     // Nearly always; it is asked for each job.
     if idleWaiters.isEmpty, let scope, !scope.virtualClock.isAnyDue { return ScratchBuffer() }
@@ -286,8 +266,7 @@ struct SchedulerState: ~Copyable {
 
   // MARK: - When the test cannot go on
 
-  /// Aborts the wait that would be served next, because the test never becomes idle. Returns `nil` if
-  /// there is none.
+  /// Aborts the wait that would be served next, because the test never becomes idle; `nil` if there is none.
   @inline(never)
   private mutating func abort(_ reason: Runaway, because culprit: ReadyJob? = nil) -> Action? {
     runaway.testIsIdle()

@@ -6,39 +6,31 @@ enum Sleeper: Sendable {
   case continuation(UnsafeContinuation<Void, any Error>, isOwn: Bool)
   /// Runs the runtime's job that resumes the sleeping task.
   case job(ReadyJob)
-  /// Starts a timed callback. No task sleeps.
   case work(TimedCallback)
 }
 
 /// The pending sleeps of one clock, ordered by deadline and then by registration.
 ///
-/// A four-ary heap of small entries, and a table with one slot for each sleep. A slot holds the position
-/// of its entry in the heap, so that a cancelled sleep is found without a search.
-///
-/// Adding, waking and cancelling a sleep cost O(log n). Slots are reused, so memory is bounded by the
-/// largest number of sleeps that were pending together.
+/// A four-ary heap of small entries, and a table with one slot for each sleep: the position of its entry,
+/// so that a cancelled sleep is found without a search. Adding, waking and cancelling cost O(log n).
+/// Slots are reused, so memory is bounded by the largest number of sleeps that were pending together.
 struct SleepQueue<Instant: Comparable & Sendable> {
   /// Identifies one sleep, also after it has ended: slots are reused, numbers are not.
   struct Token: Sendable {
     fileprivate var slot: Int32
-    /// The number of the sleep, counted from 0.
     fileprivate(set) var number: UInt64
   }
 
-  /// A description of a pending sleep, apart from its deadline.
   struct Details {
-    /// When the sleep was registered.
     var registered: Instant
     /// The task that sleeps; valid while the sleep is pending.
     var task: UnownedTask?
     /// The task's id, for readers that may run after the task is over.
     var taskID: UInt64 = 0
-    /// The kind of clock on which the task sleeps.
     var clock: ClockKind
     var tolerance: Instant?
   }
 
-  /// A pending sleep, as listeners and failure texts see it.
   struct Pending {
     var deadline: Instant
     var number: UInt64
@@ -62,26 +54,21 @@ struct SleepQueue<Instant: Comparable & Sendable> {
 
   /// A heap: no entry comes before its parent, which is at `(position - 1) / 4`.
   private var heap: [Entry] = []
-  /// For each slot the position of its entry in `heap`, or `free`.
-  ///
-  /// Separate from `slots`, because each step in the heap writes here and should hit the cache.
+  /// For each slot the position of its entry in `heap`, or `free`. Apart from `slots`, because each step
+  /// in the heap writes here and should hit the cache.
   private var positions: [Int32] = []
   private var slots: [Slot] = []
-  /// The description of the sleep in each slot; outdated in a free slot.
-  ///
-  /// Separate from `slots`, and left alone when a sleep ends, because it is large and rarely read.
+  /// By slot; outdated in a free slot. Apart from `slots`, and left alone when a sleep ends, because it
+  /// is large and rarely read.
   private var details: [Details] = []
-  /// The names of sleeping tasks by slot, for tasks that have a name; outdated in a free slot.
-  ///
-  /// Separate from `details`, which then are plain words and cost little to write.
+  /// By slot, for tasks that have a name; outdated in a free slot. Apart from `details`, which then are
+  /// plain words.
   private var names: [Int32: String] = [:]
   private var freeSlots: [Int32] = []
   private var nextNumber: UInt64 = 0
 
-  /// The number of pending sleeps. O(1).
   var count: Int { heap.count }
 
-  /// The earliest deadline. O(1).
   var earliestDeadline: Instant? { heap.first?.deadline }
 
   /// Returns the number of the next sleep, which will be added under it later.
@@ -90,11 +77,7 @@ struct SleepQueue<Instant: Comparable & Sendable> {
     return nextNumber - 1
   }
 
-  /// Adds a sleep. O(log n).
-  ///
-  /// - Parameters:
-  ///   - name: The name of the sleeping task, if it has one.
-  ///   - reserved: The number of the sleep, if it was reserved before.
+  /// Adds a sleep, of a task that may have a name, under a number that may have been reserved. O(log n).
   @discardableResult
   mutating func add(
     _ sleeper: Sleeper, until deadline: Instant, name: String? = nil, details: Details,
@@ -127,12 +110,8 @@ struct SleepQueue<Instant: Comparable & Sendable> {
     return remove(at: Int(position))
   }
 
-  /// Removes the sleep with the earliest deadline and returns its sleeper. O(log n).
-  mutating func popEarliest() -> Sleeper {
-    remove(at: 0)
-  }
+  mutating func popEarliest() -> Sleeper { remove(at: 0) }
 
-  /// The pending sleeps in wake order. O(n log n).
   var pending: [Pending] {
     heap.sorted(by: Self.comesFirst).map { entry in
       Pending(
@@ -146,19 +125,14 @@ struct SleepQueue<Instant: Comparable & Sendable> {
     heap.firstIndex { $0.number == number }.map { remove(at: $0) }
   }
 
-  /// The number and the task of the first sleep. O(1).
   var earliest: (number: UInt64, task: UnownedTask?)? {
     heap.first.map { ($0.number, details[Int($0.slot)].task) }
   }
 
-  /// The number of the sleep that was removed last, and the id of its task. O(1).
-  ///
-  /// Reads the slot that was freed last, so it is correct only directly after a removal.
+  /// The number and the task of the sleep that was removed last: correct only directly after a removal. O(1).
   var removed: (number: UInt64, task: UInt64)? {
     freeSlots.last.map { (slots[Int($0)].number, details[Int($0)].taskID) }
   }
-
-  // MARK: - Heap
 
   @inline(__always)
   private static func comesFirst(_ lhs: Entry, _ rhs: Entry) -> Bool {
@@ -228,9 +202,7 @@ struct SleepQueue<Instant: Comparable & Sendable> {
     positions[Int(entry.slot)] = Int32(truncatingIfNeeded: position)
   }
 
-  // MARK: - Invariants
-
-  /// Traps if the heap or the table of positions is inconsistent. O(n); for tests.
+  /// O(n); for tests.
   func checkInvariants() {
     for (position, entry) in heap.enumerated() {
       precondition(positions[Int(entry.slot)] == Int32(position), "a slot points elsewhere")
@@ -239,27 +211,21 @@ struct SleepQueue<Instant: Comparable & Sendable> {
         precondition(!Self.comesFirst(entry, heap[(position - 1) >> 2]), "heap out of order")
       }
     }
-    let inHeap = positions.count { $0 >= 0 }
-    precondition(inHeap == heap.count, "a slot without an entry")
-    let free = positions.count { $0 == Self.free }
-    precondition(free == freeSlots.count, "a free slot is lost")
+    precondition(positions.count { $0 >= 0 } == heap.count, "a slot without an entry")
+    precondition(positions.count { $0 == Self.free } == freeSlots.count, "a free slot is lost")
   }
 }
 
 // Not generic, because generic code is a hundred times as slow in a debug build. The functions that change
 // nothing are `mutating`, because a debug build would copy the queue for others.
 extension SleepQueue where Instant == Duration {
-  /// Whether a sleep is pending. O(1).
   mutating func hasAny() -> Bool { heap.count > 0 }
 
-  /// Whether a sleep's deadline is `instant` or earlier. O(1).
   mutating func isAnyDue(by instant: Duration) -> Bool {
     heap.count > 0 && heap[0].deadline.attoseconds <= instant.attoseconds
   }
 
   /// The sleeps whose deadline is `instant` or earlier, in wake order. O(k²) with k such sleeps.
-  ///
-  /// Does not look below an entry with a later deadline.
   mutating func candidates(dueBy instant: Duration) -> ScratchBuffer<Candidate> {
     var candidates = ScratchBuffer<Candidate>()
     guard isAnyDue(by: instant) else { return candidates }

@@ -1,9 +1,9 @@
 import ClocksSupport
 
-/// The present and the pending sleeps of one `TestClock`, or of one scope.
+/// The present and the pending sleeps of one `TestClock`, or of one scope. Instants are distances from
+/// the origin.
 ///
-/// A virtual clock is part of one scheduler's state: it is used within `Scheduler.change` only, so its
-/// accesses are exclusive and not checked a second time. Instants are distances from the origin.
+/// A part of one scheduler's state: used within `Scheduler.change` only, so accesses are exclusive.
 final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
   typealias Sleeps = SleepQueue<Duration>
   /// Receives each sleep that is registered. Called without the lock.
@@ -11,22 +11,17 @@ final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
 
   @exclusivity(unchecked) nonisolated(unsafe) var now: Duration
   @exclusivity(unchecked) nonisolated(unsafe) var sleeps = Sleeps()
-  /// Waiters for sleeps, by order of arrival.
   @exclusivity(unchecked) nonisolated(unsafe) private(set) var waiters: [UInt64: SleepsWaiter] = [:]
   @exclusivity(unchecked) nonisolated(unsafe) private var nextWaiter: UInt64 = 0
   /// Listeners, by order of arrival.
   @exclusivity(unchecked) nonisolated(unsafe) private(set) var listeners: [UInt64: Listener] = [:]
 
-  /// The test cases that use the clock.
   let users = ClockUsers()
 
-  init(now: Duration) {
-    self.now = now
-  }
+  init(now: Duration) { self.now = now }
 
-  /// Takes the earliest sleep if it is due by `target`, and moves time to its deadline.
-  ///
-  /// `order` decides among sleeps with the same deadline. O(log n); with a chooser O(n).
+  /// Takes the earliest sleep if it is due by `target`, and moves time to its deadline. O(log n); with a
+  /// chooser O(n).
   #if compiler(>=6.3)
     @specialized(where Duration == Swift.Duration)
   #endif
@@ -78,9 +73,7 @@ final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
     (time, sleeps.removed)
   }
 
-  // MARK: - Notifying of sleeps
-
-  /// Adds a listener. Returns the number by which it is removed.
+  /// Returns the number by which the listener is removed.
   func add(_ listener: @escaping Listener) -> UInt64 {
     nextWaiter += 1
     listeners[nextWaiter] = listener
@@ -103,7 +96,6 @@ final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
     return true
   }
 
-  /// Removes a waiter. Returns `nil` if it was removed before.
   func remove(_ waiter: SleepsWaiter) -> SleepsWaiter? {
     waiters.removeValue(forKey: waiter.number)
   }
@@ -120,9 +112,7 @@ final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
 
 // Not generic, because generic code is a hundred times as slow in a debug build.
 extension VirtualClock where Duration == Swift.Duration {
-  /// Whether a sleep is due now. O(1).
   var isAnyDue: Bool { sleeps.isAnyDue(by: now) }
-  /// Whether a sleep is pending. O(1).
   var hasSleeps: Bool { sleeps.hasAny() }
 }
 
@@ -137,9 +127,7 @@ struct SleepNews<Duration: DurationProtocol & Hashable> {
   }
 }
 
-/// A call of `waitForSleeps(atLeast:)`.
-///
-/// It ends once: the caller that removes it from its virtual clock's `waiters` ends it.
+/// A call of `waitForSleeps(atLeast:)`. The caller that removes it from `VirtualClock.waiters` ends it, once.
 final class SleepsWaiter: Sendable {
   /// The number of pending sleeps that ends the wait.
   let count: Int
@@ -156,9 +144,7 @@ final class SleepsWaiter: Sendable {
     case ended(Result<Void, any Error>)
   }
 
-  init(count: Int) {
-    self.count = count
-  }
+  init(count: Int) { self.count = count }
 
   deinit { lock.destroy() }
 
@@ -187,23 +173,17 @@ final class SleepsWaiter: Sendable {
   }
 }
 
-// MARK: - For the watchdog
-
 /// Describes what tasks sleep for.
 typealias SleepTexts = @Sendable () -> [(task: UInt64, name: String?, text: String)]
 
-/// The sleeps on one virtual clock with any kind of duration, as the watchdog sees them.
-///
-/// The closures describe instants with the user's code, so they are called without the lock.
+/// The sleeps on one virtual clock with any kind of duration. The closures describe instants with the
+/// user's code, so they are called without the lock.
 protocol SleepSource: AnyObject, Sendable {
   var hasSleeps: Bool { get }
-  /// Whether a task waits for sleeps to be registered.
   var isAwaitingSleeps: Bool { get }
   /// A line for each pending sleep, in wake order.
   var pendingLines: @Sendable () -> [String] { get }
-  /// The sleeping tasks, in no order.
   var sleepingTasks: [UnownedJob] { get }
-  /// What each sleeping task waits for.
   var sleepTexts: SleepTexts { get }
   func removeAllSleeps() -> [Sleeper]
 }
@@ -213,9 +193,7 @@ extension VirtualClock: SleepSource {
 
   var isAwaitingSleeps: Bool { !waiters.isEmpty }
 
-  var pendingLines: @Sendable () -> [String] {
-    { [sleeps] in sleeps.pending.map(\.line) }
-  }
+  var pendingLines: @Sendable () -> [String] { { [sleeps] in sleeps.pending.map(\.line) } }
 
   var sleepingTasks: [UnownedJob] { sleeps.pending.compactMap(\.details.task?.job) }
 
@@ -227,9 +205,7 @@ extension VirtualClock: SleepSource {
     }
   }
 
-  func removeAllSleeps() -> [Sleeper] {
-    (0..<sleeps.count).map { _ in sleeps.popEarliest() }
-  }
+  func removeAllSleeps() -> [Sleeper] { (0..<sleeps.count).map { _ in sleeps.popEarliest() } }
 }
 
 extension SleepQueue.Pending {

@@ -1,19 +1,13 @@
-/// Adds two durations; where the sum of two `Swift.Duration`s is out of range, returns the end of
-/// the range on that side.
+/// Adds two durations; a sum of `Swift.Duration`s out of range is the end of the range on that side.
 ///
 /// "Sleep forever" is written as a very long sleep, and `Clock.sleep(for:)` adds that to `now`. The sum
-/// must be a deadline that is never due, not a trap. Other duration types do not state their range, so
-/// their own `+` decides.
-///
-/// - Complexity: O(1).
+/// must be a deadline that is never due, not a trap. Other duration types do not state their range.
 func saturatingSum<D: DurationProtocol>(_ a: D, _ b: D) -> D {
   guard D.self == Swift.Duration.self else { return a + b }
   return saturating(a, b) { $0.addingReportingOverflow($1) }
 }
 
 /// Subtracts `b` from `a`, saturating like `saturatingSum`.
-///
-/// - Complexity: O(1).
 func saturatingDifference<D: DurationProtocol>(_ a: D, _ b: D) -> D {
   guard D.self == Swift.Duration.self else { return a - b }
   return saturating(a, b) { $0.subtractingReportingOverflow($1) }
@@ -35,14 +29,12 @@ private func saturating<D: DurationProtocol>(
 extension Swift.Duration {
   /// The longest duration that any clock is asked to sleep, some 146 thousand million years.
   ///
-  /// It is half of the seconds that an `Int64` can count. The standard library's clocks trap at a deadline
-  /// of more seconds than that; half of it leaves room for the time that has passed on them.
+  /// The standard library's clocks trap at a deadline of more seconds than an `Int64` counts; half of it
+  /// leaves room for the time that has passed.
   static var longestSleep: Self { .seconds(Int64.max / 2) }
 }
 
 /// Returns the duration, or the longest sleep if it is a longer `Swift.Duration`.
-///
-/// - Complexity: O(1).
 func boundedByLongestSleep<D: DurationProtocol>(_ duration: D) -> D {
   guard D.self == Swift.Duration.self else { return duration }
   return min(duration, unsafeBitCast(Swift.Duration.longestSleep, to: D.self))

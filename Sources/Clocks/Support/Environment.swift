@@ -1,8 +1,6 @@
 import ClocksSupport
 
-/// The environment variables that the package reads. No other file reads the environment.
-///
-/// Each `CLOCKS_…` variable is read once, at its first use.
+/// The environment variables that the package reads, each once. No other file reads the environment.
 enum Environment {
   /// `CLOCKS_BLOCKED_AFTER`: after how many seconds of real time a test counts as stuck; 30 by default.
   static let blockedAfter: Duration = {
@@ -47,7 +45,6 @@ enum Environment {
     value("XCTestConfigurationFilePath") != nil || value("XCTestBundlePath") != nil
   }
 
-  /// The folders of programs.
   static var path: String { value("PATH") ?? "" }
 
   /// The variable's value, or `nil` if it is empty.

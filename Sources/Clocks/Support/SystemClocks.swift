@@ -19,9 +19,7 @@ struct SystemClocks: Sendable {
   }
 
   /// The time since 1970.
-  var sinceEpoch: Duration {
-    .seconds(realTime.tv_sec) + .nanoseconds(realTime.tv_nsec)
-  }
+  var sinceEpoch: Duration { .seconds(realTime.tv_sec) + .nanoseconds(realTime.tv_nsec) }
 
   /// The readings `duration` later, with the date moved by `dateOffset` as well.
   func advanced(by duration: Duration, andDateBy dateOffset: Duration = .zero) -> SystemClocks {

@@ -9,8 +9,7 @@ struct ScopeBody {
   /// The state of the report that the cancelled body does not return.
   private enum Report {
     case notDue
-    /// It is due, or is being made. The scope must not end before, because the test might be over
-    /// before its failure is known: `waiter` waits for that.
+    /// Due, or being made. The scope must not end before: the test might be over before its failure is known.
     case due(waiter: UnsafeContinuation<Void, Never>?)
     case delivered
   }
@@ -28,12 +27,8 @@ struct ScopeBody {
   private var tasksAtProblem = Dump.missing
   /// What went wrong first, if anything did.
   private(set) var problem: ScopeProblem?
-  /// The tasks that are to be cancelled because of it.
   private(set) var toCancel: [RetainedTask] = []
 
-  // MARK: - Phase
-
-  /// The task, while it runs the body.
   var task: RetainedTask? {
     if case .running(let task) = phase { task } else { nil }
   }
@@ -48,9 +43,7 @@ struct ScopeBody {
     phase = .running(task)
   }
 
-  /// Notes that the body has returned: time does not jump any more.
-  ///
-  /// - Returns: What went wrong, if that was not reported; and tasks to release without a lock.
+  /// Returns what went wrong, if that was not reported; and tasks to release without a lock.
   mutating func end() -> (problem: ScopeProblem?, tasks: [RetainedTask]) {
     guard case .running(let task) = phase else {
       preconditionFailure("A body returns while it is \(phase).")
@@ -59,12 +52,8 @@ struct ScopeBody {
     return (isReported ? nil : problem, takeToCancel() + [task])
   }
 
-  // MARK: - Problems
-
-  /// Cancels the body because of a problem.
-  ///
-  /// If it was cancelled before, and has still not returned, returns the first problem, once: it is to
-  /// be reported now.
+  /// Cancels the body. If it was cancelled before, and has not returned, returns the first problem, once,
+  /// to be reported now.
   mutating func abort(_ problem: ScopeProblem, culprit: RetainedTask? = nil) -> ScopeProblem? {
     if let culprit { toCancel.append(culprit) }
     if let task { toCancel.append(task) }
@@ -107,10 +96,7 @@ struct ScopeBody {
     return false
   }
 
-  // MARK: - The tasks at the problem
-
-  /// Begins to inspect the tasks, if something went wrong and that has not begun yet. Returns whether
-  /// it has begun now.
+  /// Whether the tasks are to be inspected now, because something went wrong.
   mutating func beginDump(at now: Duration) -> Bool {
     guard problem != nil, case .missing = tasksAtProblem else { return false }
     tasksAtProblem = .underWay(at: now)
@@ -140,6 +126,76 @@ struct ScopeBody {
     if case .underWay = tasksAtProblem { true } else { false }
   }
 
-  /// Whether something went wrong, and it is not known where the tasks were.
   var lacksDump: Bool { problem != nil && dump == nil }
+}
+
+/// Notices that time has jumped while a task of a scope waited for external work.
+///
+/// The scope cannot see such work, so it looks idle and time jumps. That is known when something outside
+/// makes a task ready that has not run since.
+struct SkippedExternalWait {
+  struct Jump: Sendable, Equatable {
+    var start: Duration
+    /// Where time last jumped to.
+    var end: Duration
+
+    var length: Duration { end - start }
+  }
+
+  struct SkippedTask: Sendable, Equatable {
+    var task: UInt64
+    var name: String?
+    var jump: Jump
+  }
+
+  /// The first one.
+  private(set) var first: SkippedTask?
+  /// In the slot that is the task's number modulo their count. A task whose slot was taken is not found.
+  private var lastRuns = [LastRun](repeating: LastRun(), count: slots)
+  /// What time it was when an actor's drain last ran, whose tasks are not known.
+  private var lastDrain: Duration?
+  /// Where time last jumped to.
+  private var lastJump: Duration?
+
+  private static var slots: Int { 256 }
+
+  /// `task` is 0 if the job is an actor's drain. O(1).
+  @inline(__always)
+  mutating func jobBegins(of task: UInt64, at now: Duration) {
+    if task == 0 {
+      lastDrain = now
+    } else {
+      lastRuns[Self.slot(of: task)] = LastRun(task: task, time: now)
+    }
+  }
+
+  @inline(__always)
+  mutating func timeJumps(to end: Duration) { lastJump = end }
+
+  /// Notes that something outside the test has made a task ready.
+  mutating func arrives(_ task: UInt64, name: @autoclosure () -> String?) {
+    guard first == nil, let jump = jump(over: task) else { return }
+    first = SkippedTask(task: task, name: name(), jump: jump)
+  }
+
+  /// Notes that a task has not waited for external work.
+  mutating func forget(_ task: UInt64) {
+    let slot = Self.slot(of: task)
+    if lastRuns[slot].task == task { lastRuns[slot] = LastRun() }
+  }
+
+  /// The jump of time for which a task has certainly been suspended; `nil` if there is none.
+  func jump(over task: UInt64) -> Jump? {
+    let last = lastRuns[Self.slot(of: task)]
+    guard let end = lastJump, last.task == task, last.time < end else { return nil }
+    if let lastDrain, lastDrain >= end { return nil }
+    return Jump(start: last.time, end: end)
+  }
+
+  private static func slot(of task: UInt64) -> Int { Int(truncatingIfNeeded: task) & (slots - 1) }
+
+  private struct LastRun {
+    var task: UInt64 = 0
+    var time = Duration.zero
+  }
 }

@@ -1,11 +1,7 @@
 import ClocksSupport
 
-/// The functions of a scope's scheduler.
 extension Scheduler {
-  // MARK: - The scope's life
-
-  /// Begins the scope, whose body the current task runs. Each job of the task restarts the counting of
-  /// wakes.
+  /// The current task runs the body. Each of its jobs restarts the counting of wakes.
   func beginScope() {
     guard let task = UnownedTask.current?.handle else { return }
     change { state in
@@ -16,11 +12,9 @@ extension Scheduler {
 
   /// Notes that the body has returned: time does not jump any more. Returns what went wrong.
   func endScope() -> ScopeProblem? {
-    let end = change { $0.scope?.body.end() }
-    return end?.problem
+    change { $0.scope?.body.end() }?.problem
   }
 
-  /// Waits until a report that is due was made.
   nonisolated(nonsending) func waitForReport() async {
     if change({ $0.scope?.body.isDone() ?? true }) { return }
     await withUnsafeContinuation { waiter in
@@ -28,8 +22,8 @@ extension Scheduler {
     }
   }
 
-  /// Reports what went wrong while the body still runs, although it was cancelled. Then cancels all
-  /// known tasks, so that the body's wait may end.
+  /// Reports what went wrong while the body still runs, although it was cancelled. Then cancels all known
+  /// tasks, so that the body's wait may end.
   func reportOverdue(_ problem: ScopeProblem) {
     if let isLeft = scope?.isLeft {
       change { $0.isAbandoned = true }
@@ -68,9 +62,7 @@ extension Scheduler {
     change { $0.scope?.noteProblem(dump) }
   }
 
-  /// The report of a problem.
-  ///
-  /// - Parameter isOverdue: Whether the body was cancelled, and has not returned.
+  /// `isOverdue` says whether the body was cancelled, and has not returned.
   func describe(_ problem: ScopeProblem, isOverdue: Bool = false) -> String {
     let (now, dump) = change {
       ($0.scope?.body.problemTime ?? $0.scope?.virtualClock.now ?? .zero, $0.scope?.body.dump)
@@ -79,9 +71,7 @@ extension Scheduler {
     return (isOverdue ? text + "\n" + ScopeProblem.isOverdue : text) + (dump ?? "") + explanation
   }
 
-  /// Keeps time from jumping, until `endHold`.
-  ///
-  /// - Parameter isUnlimited: Whether no deadline ends the operation that holds time.
+  /// Keeps time from jumping, until `endHold`; without limit if no deadline ends the operation.
   func beginHold(isUnlimited: Bool = false) {
     change { state in
       state.scope?.pace.holds += 1
@@ -99,13 +89,10 @@ extension Scheduler {
     }
   }
 
-  // MARK: - The runtime's clocks
-
   /// Takes over a sleep of the current task on a clock of the runtime; or a task that an executor delays.
   func sleepVirtually(_ delayed: DelayedJob) {
     guard let scope else { return }
-    let job = ReadyJob(
-      job: delayed.job, taskID: taskID(of: delayed.job), executor: .pool)
+    let job = ReadyJob(job: delayed.job, taskID: taskID(of: delayed.job), executor: .pool)
     let task = UnownedTask(job: delayed.task)
     let taskID = task.id
     // If the job is the task itself, an executor delays it; else the job is to wake the task.
@@ -156,8 +143,7 @@ extension Scheduler {
   func virtualReading(of clock: clockid_t, isDate: Bool) -> timespec? {
     guard let scope, isVirtual, !isDate || scope.options.freezesDate else { return nil }
     let (now, dateOffset) = change { (scope.virtualClock.now, $0.scope?.dateOffset ?? .zero) }
-    return scope.start.reading(
-      of: clock, after: isDate ? saturatingSum(now, dateOffset) : now)
+    return scope.start.reading(of: clock, after: isDate ? saturatingSum(now, dateOffset) : now)
   }
 
   /// What `Date()` reads for the scope's tasks, as the time since 1970.
@@ -175,15 +161,12 @@ extension Scheduler {
     }
   }
 
-  // MARK: - Leftover sleeps
-
-  /// The sleeps that are pending, in the order in which they would wake.
+  /// In the order in which they would wake.
   var pendingSleeps: [SleepQueue<Duration>.Pending] {
     guard let virtualClock = scope?.virtualClock else { return [] }
     return change { _ in virtualClock.sleeps }.pending
   }
 
-  /// Cancels every task that sleeps.
   func cancelSleepingTasks() {
     guard let virtualClock = scope?.virtualClock else { return }
     // A task that sleeps is not over while the lock is held, so it can be retained.
@@ -191,10 +174,9 @@ extension Scheduler {
     for task in tasks {
       task.cancel()
       change { state in
-        guard let job = state.scope?.runtimeSleeps.endDelay(of: task.id, on: virtualClock) else {
-          return
+        if let job = state.scope?.runtimeSleeps.endDelay(of: task.id, on: virtualClock) {
+          state.jobIsReady(job, isFromOutside: false)
         }
-        state.jobIsReady(job, isFromOutside: false)
       }
     }
   }
@@ -208,11 +190,9 @@ extension Scheduler {
     }
   }
 
-  // MARK: - Timed callbacks
-
   /// Begins a callback when the scope's time has moved so far; returns whether it will.
   ///
-  /// Not while `holding` keeps time from moving without limit: its operation may wait for the callback.
+  /// Not during an unlimited `holding`, whose operation may wait for the callback.
   func begin(_ callback: TimedCallback, after delay: Duration) -> Bool {
     guard let scope else { return false }
     let fulfilled: [SleepsWaiter]? = change { state in
@@ -236,7 +216,6 @@ extension Scheduler {
     return true
   }
 
-  /// Removes a callback, if it has not begun.
   func takeOut(_ callback: TimedCallback) {
     // The callback is released without the lock.
     _ = change { state in
@@ -245,7 +224,6 @@ extension Scheduler {
     }
   }
 
-  /// Lets all timed callbacks begin in real time.
   func handBackDelayedWork() {
     guard let virtualClock = scope?.virtualClock else { return }
     let callbacks: [(callback: TimedCallback, delay: Duration)] = change { state in
@@ -259,8 +237,6 @@ extension Scheduler {
     }
     for (callback, delay) in callbacks { callback.handBack(delay) }
   }
-
-  // MARK: - Alarms
 
   func setAlarm(_ alarm: Action.Alarm) {
     scope?.alarmClock.set(alarm.number, in: alarm.duration)
@@ -277,8 +253,7 @@ extension Scheduler {
 }
 
 extension SchedulerState {
-  /// Notes that a task sleeps, if `handle` is given; else that an executor delays it. Returns the job
-  /// of its sleep before, if that is still to be run.
+  /// Notes that a task sleeps, if `handle` is given; else that an executor delays it.
   fileprivate mutating func beginRuntimeSleep(
     _ sleep: SleepQueue<Duration>.Token, of task: UInt64, _ handle: RetainedTask?
   ) -> ReadyJob? {

@@ -14,17 +14,14 @@ struct ScopeOptions: Sendable {
   var runningLimit: Duration = .seconds(60)
   /// Whether every hop of the scope's tasks is seen, so that a deadlock is known immediately.
   var isExplored = false
-  /// Whether events are recorded where that is asked for.
   var recording = RecordingMode.asAskedFor
-  /// How late a sleep may wake, if a chooser wants that.
   var slack = Duration.zero
 
   enum RecordingMode: Sendable {
     case asAskedFor
     /// Events are recorded, and the caller that runs the scope decides whether the timeline is delivered.
     case onTrial
-    /// Events are recorded neither in the scope nor within it, and a failure does not say where its tasks
-    /// are: it is one of very many runs.
+    /// Nothing is recorded in the scope or within it, and a failure has no dump: it is one of very many runs.
     case never(RefusedRecording)
   }
 
@@ -44,46 +41,38 @@ final class RefusedRecording: Sendable {
 
 /// The constant part of a scope: a test, or a part of one, whose time is virtual throughout.
 final class Scope: Sendable {
-  /// The time that all clocks of the scope read.
   let virtualClock = VirtualClock<Duration>(now: .zero)
   let options: ScopeOptions
-  /// What the system's clocks read when the scope began.
   let start: SystemClocks
-  /// Rings when nothing has happened for as long as was asked for.
   let alarmClock = AlarmClock()
   /// The public object that stands for the scope. Set before the scope has a task.
   nonisolated(unsafe) weak var face: AnyObject?
-  /// Is called in place of a report when the body does not end although it was cancelled: from then on
-  /// no job of the scope runs.
+  /// Is called in place of a report when a cancelled body does not end: from then on no job of the scope
+  /// runs.
   ///
-  /// Set before the scope has a task; `nil` unless the caller goes on without the body.
+  /// Set before the scope has a task, if the caller goes on without the body.
   nonisolated(unsafe) var isLeft: (@Sendable (ScopeProblem) -> Void)?
 
-  /// - Parameter outer: What the clocks read in the scope around this one, if there is one: there they
-  ///   have moved on as far as its time has.
+  /// - Parameter outer: What the clocks read in the scope around this one, if there is one.
   init(_ options: ScopeOptions, startingAt outer: SystemClocks? = nil) {
     self.options = options
     start = outer ?? SystemClocks()
   }
 }
 
-/// The variable part of a scope, which belongs to its scheduler's state.
-///
-/// A class, so that the state of the many tests without a scope stays small and is not copied.
+/// The variable part of a scope. A class, so that the state of tests without a scope stays small.
 final class ScopeState {
   let scope: Scope
   let virtualClock: VirtualClock<Duration>
   @exclusivity(unchecked) var pace: AutoAdvance
   @exclusivity(unchecked) var runtimeSleeps = RuntimeSleeps()
-  /// The sleeps of timed callbacks.
   @exclusivity(unchecked) var timedCallbacks: [ObjectIdentifier: SleepQueue<Duration>.Token] = [:]
   @exclusivity(unchecked) var body = ScopeBody()
   /// `nil` in an explored scope, which cannot wait for work outside.
   @exclusivity(unchecked) private(set) var skippedWait: SkippedExternalWait?
   /// How far the scope's date is from the one at which it began, apart from the time that has passed.
   @exclusivity(unchecked) var dateOffset: Duration = .zero
-  /// Whether the alarm is to be set when the test is idle, although no job has run: external work or an
-  /// externally started job has ended.
+  /// Whether to set the alarm when the test is idle, although no job has run: something outside has ended.
   @exclusivity(unchecked) var mustSetAlarm = false
 
   init(_ scope: Scope) {
@@ -93,16 +82,12 @@ final class ScopeState {
     skippedWait = scope.options.isExplored ? nil : SkippedExternalWait()
   }
 
-  /// Whether time moves by itself, if not at this moment.
   var movesTime: Bool { pace.autoAdvance && body.isRunning }
 
-  /// Whether time may jump at this moment, if there is a deadline.
   var mayJump: Bool { pace.mayJump && body.isRunning }
 
   /// Whether a task waits for time to move.
   var isAwaited: Bool { !isOver && virtualClock.sleeps.count > 0 }
-
-  // MARK: - Skipped external waits
 
   @inline(__always)
   func jobBegins(of task: UInt64) { skippedWait?.jobBegins(of: task, at: virtualClock.now) }
@@ -110,23 +95,17 @@ final class ScopeState {
   @inline(__always)
   func timeHasJumped() { skippedWait?.timeJumps(to: virtualClock.now) }
 
-  /// Notes that something outside the test has made a task ready.
   func jobArrivedFromOutside(_ job: ReadyJob) {
     // Perhaps the body was cancelled, and nothing else happened outside.
     guard body.task?.isCancelled != true else { return }
     skippedWait?.arrives(job.taskID, name: UnownedTask(job: job.job).name)
   }
 
-  /// Notes that a task goes on because its sleep was cancelled: it has waited for time, and not for
-  /// external work.
+  /// The task has waited for time, and not for external work.
   @inline(never)
   func sleepWasCancelled(of task: UInt64) { skippedWait?.forget(task) }
 
-  // MARK: - Idle
-
-  /// The alarm to set, now that nothing can happen without time or real time.
-  ///
-  /// - Parameter isAwaited: Whether a task waits for time to move.
+  /// `isAwaited` says whether a task waits for time to move.
   func setAlarm(isAwaited: Bool) -> Action.Alarm? {
     mustSetAlarm = false
     guard body.isRunning else { return nil }
@@ -148,15 +127,12 @@ final class ScopeState {
 
   enum AlarmOutcome {
     case nothing
-    /// The alarm is to be set again.
     case again(Action.Alarm)
     /// The problem is to be reported now, because the body does not end although it was cancelled.
     case report(ScopeProblem)
   }
 
-  /// Decides what follows when an alarm rings while the scheduler is idle.
-  ///
-  /// - Parameter isAnyBusy: Whether another test has something to run.
+  /// The scheduler is idle.
   func alarmRings(_ number: Int, isAnyBusy: Bool) -> AlarmOutcome {
     guard let (reason, patience) = pace.reason(ofAlarm: number) else { return .nothing }
     if isAnyBusy, patience > 0 {
@@ -171,11 +147,9 @@ final class ScopeState {
       pace.endPause()
       return .nothing
     case .stuck:
-      let after = scope.options.stuckAfter
-      return outcome(.stuck(after: after, pending: virtualClock.pendingLines))
+      return outcome(.stuck(after: scope.options.stuckAfter, pending: virtualClock.pendingLines))
     case .held:
-      let after = scope.options.heldFor
-      return outcome(.held(after: after, pending: virtualClock.pendingLines))
+      return outcome(.held(after: scope.options.heldFor, pending: virtualClock.pendingLines))
     }
   }
 
@@ -183,12 +157,10 @@ final class ScopeState {
     body.abort(problem).map(AlarmOutcome.report) ?? .nothing
   }
 
-  /// The sleep whose task was cancelled last in place of being woken.
   @exclusivity(unchecked) private var cancelledSleep: UInt64?
 
-  /// The task of the earliest sleep, if it is to be cancelled in place of being woken.
-  ///
-  /// When it was reported that the body does not end, sleeping tasks keep it from ending.
+  /// The task of the earliest sleep, if it is to be cancelled in place of being woken: after the report
+  /// that the body does not end.
   func taskToCancel() -> RetainedTask? {
     guard body.reportDelivered, let (number, task) = virtualClock.sleeps.earliest,
       number != cancelledSleep
@@ -197,9 +169,7 @@ final class ScopeState {
     return task?.handle
   }
 
-  // MARK: - Running
-
-  /// Whether the scope has ended: its remaining tasks live in real time.
+  /// Then its remaining tasks live in real time.
   @exclusivity(unchecked) private(set) var isOver = false
   /// How long jobs have run, in real time, since the body was last cancelled for it.
   @exclusivity(unchecked) private var runningTime = Duration.zero

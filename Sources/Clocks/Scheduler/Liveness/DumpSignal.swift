@@ -2,11 +2,7 @@ import ClocksSupport
 import Dispatch
 import Synchronization
 
-/// Writes where the tasks of all tests are to standard error when the process gets a signal: for a test
-/// that hangs on a build machine.
-///
-/// Off unless `CLOCKS_DUMP_SIGNAL` names the signal, for example `USR1`. The signal may be sent any
-/// number of times, and stops nothing.
+/// Writes where the tasks of all tests are to standard error at each signal that `CLOCKS_DUMP_SIGNAL` names.
 final class DumpSignal: Sendable {
   private static let shared = DumpSignal()
 
@@ -15,10 +11,8 @@ final class DumpSignal: Sendable {
 
   private static let count = Atomic<Int>(0)
 
-  /// How often the text was written.
   static var written: Int { count.load(ordering: .relaxed) }
 
-  /// Begins to wait for the signal, if one is named. O(1).
   static func start() { _ = shared }
 
   private init() {
@@ -39,7 +33,6 @@ final class DumpSignal: Sendable {
     self.source = source
   }
 
-  /// Where the tasks of every test are that has a clock or a scope.
   private static var text: String {
     let schedulers = Scheduler.all.sorted { "\($0.report.origin)" < "\($1.report.origin)" }
     let tests = schedulers.map { scheduler in

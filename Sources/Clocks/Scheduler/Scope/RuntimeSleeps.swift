@@ -1,20 +1,18 @@
 /// The tasks of a scope that sleep on the runtime's own clocks, or that an executor delays.
 ///
-/// The runtime provides the job that wakes a sleep at its deadline. Its protocol for sleeping executors
-/// does not report that a sleep was cancelled. So cancelled sleeps are found here.
+/// The runtime provides the job that wakes a sleep at its deadline, but does not report that a sleep was
+/// cancelled. So cancelled sleeps are found here.
 struct RuntimeSleeps: ~Copyable {
   typealias Token = SleepQueue<Duration>.Token
 
   private struct Entry: TaskTableEntry {
     enum State {
       case none
-      /// The task sleeps. The token may be that of a sleep that has ended: to cancel that has no effect,
-      /// because the number of a sleep is never used again.
+      /// The token may be that of a sleep that has ended: to cancel that has no effect.
       case sleeping(Token)
       /// The task is ready, and its executor has handed its job over, to run it later.
       case delayed(Token)
-      /// The task was cancelled before it was suspended, so that it goes on without becoming ready. The
-      /// runtime's job for its sleep is still to be run.
+      /// The task was cancelled before it was suspended, and goes on. The runtime's job is still to be run.
       case cancelledEarly(ReadyJob)
     }
 
@@ -29,7 +27,6 @@ struct RuntimeSleeps: ~Copyable {
   private var entries = TaskTable<Entry>()
   /// The sleeps that began in the job that runs, or has just ended.
   private var begun: [(task: RetainedTask, sleep: Token)] = []
-  /// The tasks that were cancelled early.
   private var cancelledEarly: [UInt64] = []
 
   /// Notes that a task begins to sleep. Returns the job of its sleep before, if that is still to be run.
@@ -38,8 +35,7 @@ struct RuntimeSleeps: ~Copyable {
     return replace(task.id, by: .sleeping(sleep))
   }
 
-  /// Notes that the executor of a task runs it later. Returns the job of its sleep before, if that is
-  /// still to be run.
+  /// The executor of the task runs it later. Returns as `begin` does.
   mutating func beginDelay(_ delay: Token, of task: UInt64) -> ReadyJob? {
     replace(task, by: .delayed(delay))
   }
@@ -52,24 +48,22 @@ struct RuntimeSleeps: ~Copyable {
     return job
   }
 
-  /// Whether the executor of a task runs it later.
   func isDelayed(_ task: UInt64) -> Bool {
     if case .delayed = entries[task].state { true } else { false }
   }
 
-  /// Whether sleeps have begun in the job that has just ended.
   @inline(__always)
   var haveBegun: Bool { begun.count > 0 }
 
   /// Ends the sleeps whose tasks were cancelled before the job had ended that began them.
   ///
-  /// Thread A: the task's job begins a sleep. Thread B: cancels the task before it is suspended. Then
-  /// the task goes on immediately and never becomes ready; when the job has ended, it may have gone on,
-  /// or be resumed any moment. It does not sleep any more, but the runtime's job has to wait, or it
-  /// might end the sleep without an error.
+  /// Thread A: the task's job begins a sleep. Thread B: cancels the task before it is suspended. Then the
+  /// task goes on immediately and never becomes ready; when the job has ended, it may have gone on, or be
+  /// resumed any moment. It does not sleep, but the runtime's job has to wait, or it might end the sleep
+  /// without an error.
   ///
   /// - Returns: The cancelled tasks, to be released without a lock; and jobs of their sleeps before, to
-  ///   be run. The other tasks sleep, so they are not over.
+  ///   be run.
   mutating func endCancelled(
     on virtualClock: VirtualClock<Duration>
   ) -> (tasks: [RetainedTask], jobs: [ReadyJob]) {
@@ -86,8 +80,8 @@ struct RuntimeSleeps: ~Copyable {
 
   /// The job of the sleep of a task that has become ready, if it slept.
   ///
-  /// If its sleep is still pending, only a cancellation can have made it ready. The runtime would run
-  /// the sleep's job at the deadline, where it has nothing left to do; it is run now instead.
+  /// If the sleep is pending, only a cancellation can have made the task ready. Its job is run now and
+  /// not at the deadline, where it has nothing to do.
   mutating func taskBecameReady(_ id: UInt64, on virtualClock: VirtualClock<Duration>) -> ReadyJob?
   {
     switch entries.remove(id).state {
@@ -102,13 +96,11 @@ struct RuntimeSleeps: ~Copyable {
     }
   }
 
-  /// Notes that the delay of a task is over.
   mutating func delayEnded(of task: UInt64) {
     if isDelayed(task) { entries.remove(task) }
   }
 
-  /// The job of a task that an executor delays, to be run now: the task's cancellation does not make it
-  /// ready.
+  /// To be run now: the task's cancellation does not make it ready.
   mutating func endDelay(of task: UInt64, on virtualClock: VirtualClock<Duration>) -> ReadyJob? {
     guard case .delayed(let delay) = entries[task].state else { return nil }
     entries.remove(task)
@@ -116,8 +108,7 @@ struct RuntimeSleeps: ~Copyable {
     return job
   }
 
-  /// Takes out the jobs of sleeps whose tasks were cancelled early and have not become ready: they have
-  /// gone on.
+  /// Returns the jobs of sleeps whose tasks were cancelled early and have gone on.
   mutating func takeCancelledEarly() -> [ReadyJob] {
     defer { cancelledEarly = [] }
     return cancelledEarly.compactMap {

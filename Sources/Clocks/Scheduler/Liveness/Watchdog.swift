@@ -2,18 +2,16 @@ import ClocksSupport
 
 /// Notices what would otherwise be a silent hang.
 ///
-/// A job may hold its thread while the rest of its test waits for it; a test may sleep on a clock that
-/// no task advances; external work may never return. The test itself cannot report that: its tasks run
-/// one at a time, and a test that waits runs nothing. So a timer looks at all schedulers regularly, and
-/// reports in their tests.
+/// A job blocks its thread, a test sleeps on a clock that no task advances, external work never returns:
+/// then the test itself runs nothing. So a timer looks at all schedulers regularly, and reports in their
+/// tests.
 final class Watchdog: Sendable {
   static let shared = Watchdog()
 
   private init() {
     let limit = Environment.blockedAfter
     // So that a report comes as soon as its text says.
-    let interval = limit.seconds / 40
-    Self.scheduleNextCheck(limit, every: .seconds(interval))
+    Self.scheduleNextCheck(limit, every: .seconds(limit.seconds / 40))
   }
 
   private static func scheduleNextCheck(_ limit: Duration, every interval: Duration) {
@@ -23,12 +21,9 @@ final class Watchdog: Sendable {
     }
   }
 
-  /// Starts the watchdog, unless it was started. O(1).
   static func start() { _ = shared }
 
-  /// - Parameters:
-  ///   - limit: How much real time makes a test count as stuck.
-  ///   - interval: How much has passed since the last check.
+  /// - Parameter limit: How much real time makes a test count as stuck.
   private static func check(_ limit: Duration, every interval: Duration) {
     let isAnyBusy = Scheduler.isAnyBusy
     let isAnyRunning = Scheduler.isAnyRunning
@@ -72,8 +67,7 @@ final class Watchdog: Sendable {
     let dump = scheduler.dumpTasks()
     let explanation = scheduler.explanation
     guard TestLibraries.isTestProcess, scheduler.change({ $0.testLifetime.isKnown }) else {
-      // Perhaps the test is over that has left these sleeps behind, and another test takes long. Or
-      // there is no test, and a program waits until its time is moved.
+      // Perhaps the test is over, and another one takes long. Or there is no test, and a program waits.
       return warn(description.with(dump), at: scheduler.report.origin)
     }
     scheduler.report.runInTest {
@@ -83,8 +77,6 @@ final class Watchdog: Sendable {
     }
   }
 }
-
-// MARK: - The scheduler
 
 // The functions called `new…` are to be called again and again. Each returns a finding once.
 extension Scheduler {
@@ -99,20 +91,17 @@ extension Scheduler {
     }
   }
 
-  /// Abandons a job that holds its thread, so that the test can end. If the job ends after all, that
-  /// has no effect.
+  /// Abandons a job, so that the test can end. If the job ends after all, that has no effect.
   func abort(_ blockage: Blockage) {
     RuntimeHooks.threadIsBlocked()
     change { $0.abortJob(blockage.number) }
   }
 
-  /// The external work that has made no progress for longer than `limit`, if the test waits for it. To be
-  /// asked again and again. O(external tasks).
+  /// The external work that has made no progress for longer than `limit`, if the test waits for it.
+  /// O(external tasks).
   ///
-  /// The test no longer waits for what is returned. It goes on with `continueAfterAbsence`, so that it
-  /// is not over before the absence is reported.
-  ///
-  /// - Parameter isAnyRunning: Whether another test has something to run.
+  /// The test waits for it no longer, but for `continueAfterAbsence`, so that it is not over before the
+  /// report.
   func newAbsence(after limit: Duration, isAnyRunning: Bool = false) -> Absence? {
     // A task may have returned unseen.
     ExternalTaskRegistry.look()
@@ -126,15 +115,10 @@ extension Scheduler {
     }
   }
 
-  /// Returns the sleeps on clocks that no task advances, if nothing has happened in the test for longer
-  /// than `limit`.
+  /// The sleeps on clocks that no task advances, if nothing has happened in the test for longer than `limit`.
   ///
-  /// O(clocks), and O(n log n) with n pending sleeps where there is a finding.
-  ///
-  /// - Parameters:
-  ///   - isAnyBusy: Whether another test has something to run.
-  ///   - hasScope: Whether a scope of virtual time is under way within the test: then the scope notices when
-  ///     nothing happens.
+  /// - Parameter hasScope: Whether a scope is under way within the test, which notices itself when
+  ///   nothing happens.
   func newStandstill(
     after limit: Duration, isAnyBusy: Bool = false, hasScope: Bool = false
   ) -> Standstill? {
@@ -145,7 +129,6 @@ extension Scheduler {
     }
   }
 
-  /// What the listener adds to a failure.
   var explanation: String {
     change { $0.listener }?.explanation.map { "\n" + $0 } ?? ""
   }
@@ -175,7 +158,6 @@ extension Scheduler {
     _ = change { $0.clocks.remove(virtualClock) }
   }
 
-  /// The time and the pending sleeps of a scope.
   var scopeDescription: String {
     guard let virtualClock = scope?.virtualClock else { return "" }
     let (now, sleeps) = change { _ in (virtualClock.now, virtualClock.sleeps) }
@@ -185,10 +167,7 @@ extension Scheduler {
 }
 
 extension SchedulerState {
-  /// The virtual clocks of all clocks.
-  var virtualClocks: [any SleepSource] {
-    clocks.all + (scope.map { [$0.virtualClock] } ?? [])
-  }
+  var virtualClocks: [any SleepSource] { clocks.all + (scope.map { [$0.virtualClock] } ?? []) }
 
   fileprivate mutating func findStandstill(
     after limit: Duration, isAnyBusy: Bool, hasScope: Bool
@@ -200,14 +179,12 @@ extension SchedulerState {
     let isWaiting =
       virtualClocks.contains(where: \.hasSleeps)
       && !virtualClocks.contains(where: \.isAwaitingSleeps)
-    let isFound = activity.findStandstill(
-      after: limit, isWaiting: isWaiting, isAnyBusy: isAnyBusy)
+    let isFound = activity.findStandstill(after: limit, isWaiting: isWaiting, isAnyBusy: isAnyBusy)
     return isFound
       ? Standstill(sleeps: virtualClocks.filter(\.hasSleeps).map(\.pendingLines)) : nil
   }
 
-  /// A task that only slept or ended meanwhile is not reported: an actor's drain that has nothing to do
-  /// with it takes long.
+  /// A task that only slept or ended meanwhile is not reported.
   fileprivate mutating func findAbsence(
     after limit: Duration, isAnyRunning: Bool
   ) -> (absence: Absence?, released: [RetainedTask]) {

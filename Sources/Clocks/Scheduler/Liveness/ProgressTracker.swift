@@ -12,10 +12,8 @@ struct ProgressTracker {
     var isReported = false
   }
 
-  /// Counts the jobs that have begun and the externally started jobs that have ended: while it stays
-  /// the same, nothing happens in the test.
+  /// Counts begun jobs and ended externally started jobs: if it stays the same, nothing happens.
   private(set) var count: UInt64 = 0
-  /// The job that runs, by its number and its task.
   private(set) var running: (number: UInt64, task: UInt64)?
   /// How long there was something to run and no thread yet, in sum.
   private(set) var nanosecondsWithoutThread: UInt64 = 0
@@ -39,9 +37,7 @@ struct ProgressTracker {
 
   mutating func waitedForThread(nanoseconds: UInt64) { nanosecondsWithoutThread &+= nanoseconds }
 
-  /// The job that runs, by its number and its task; the task is 0 if it is not known.
-  ///
-  /// An externally started job has no number of its own; there is rarely more than one.
+  /// The task is 0 if it is not known. Externally started jobs have no number; there is rarely more than one.
   private func running(_ idleness: borrowing Idleness) -> (number: UInt64, task: UInt64)? {
     running ?? (idleness.externallyStartedJobs > 0 ? (.max - count, 0) : nil)
   }
@@ -63,12 +59,12 @@ struct ProgressTracker {
     return Self.isDue(&blockage, running.number, after: limit) ? running : nil
   }
 
-  /// Returns whether external work has been outstanding for longer than `limit` without progress.
+  /// Whether external work has been outstanding for longer than `limit` without progress.
   ///
   /// - Parameters:
-  ///   - changes: Counts the progress of external work; `nil` if none is outstanding.
-  ///   - isAnyRunning: Whether another test has something to run. The external task may wait for an actor that
-  ///     works for that test.
+  ///   - changes: Counts the progress; `nil` if none is outstanding.
+  ///   - isAnyRunning: Whether another test has something to run, such as an actor that the external task
+  ///     awaits.
   mutating func findAbsence(after limit: Duration, changes: UInt64?, isAnyRunning: Bool) -> Bool {
     guard let changes, !isAnyRunning else {
       absence = nil
@@ -77,12 +73,10 @@ struct ProgressTracker {
     return Self.isDue(&absence, changes, after: limit)
   }
 
-  /// Returns whether nothing has happened in the test for longer than `limit`, although tasks sleep.
+  /// Whether nothing has happened in the test for longer than `limit`, although tasks sleep.
   ///
-  /// - Parameters:
-  ///   - isWaiting: Whether the test is idle, and tasks sleep on a clock of it.
-  ///   - isAnyBusy: Whether another test has something to run. This test may wait for it, for an
-  ///     actor that both use, so it gets more time.
+  /// - Parameter isAnyBusy: Whether another test has something to run: this test may wait for an actor
+  ///   that both use, so it gets more time.
   mutating func findStandstill(after limit: Duration, isWaiting: Bool, isAnyBusy: Bool) -> Bool {
     guard isWaiting else {
       standstill = nil
@@ -91,9 +85,8 @@ struct ProgressTracker {
     return Self.isDue(&standstill, count, after: limit, isPatient: isAnyBusy)
   }
 
-  /// Whether what is watched has lasted for longer than `limit`, for the first time.
-  ///
-  /// - Parameter isPatient: Whether the limit begins again, if that has not happened too often.
+  /// Whether it has lasted for longer than `limit`, for the first time. If `isPatient`, the limit begins
+  /// again a few times.
   private static func isDue(
     _ watched: inout Watched?, _ number: UInt64, after limit: Duration, isPatient: Bool = false
   ) -> Bool {
@@ -144,9 +137,7 @@ struct RunawayGuard {
 
   mutating func sleepWakes() { wakes += 1 }
 
-  /// Notes that a wait for idleness ends.
   mutating func waitEnds() { wakes = 0 }
 
-  /// Why time should not move on, if so.
   var tooManyWakes: Runaway? { wakes >= limits.wakes ? .wakes(limits.wakes) : nil }
 }

@@ -6,7 +6,6 @@ public struct SuspensionError: Error, Hashable, Sendable, CustomStringConvertibl
   public let now: String
   /// The pending sleeps, described in the order in which they would wake.
   public let pendingSleeps: [String]
-  /// Where the test's tasks were.
   let dump: TaskDump?
 
   init(now: String, pendingSleeps: [String], dump: TaskDump? = nil) {
