@@ -64,9 +64,7 @@ package struct History: Sendable {
     var time: Duration
     var job: Int
 
-    static func < (lhs: Self, rhs: Self) -> Bool {
-      (lhs.time, lhs.job) < (rhs.time, rhs.job)
-    }
+    static func < (lhs: Self, rhs: Self) -> Bool { (lhs.time, lhs.job) < (rhs.time, rhs.job) }
   }
 
   struct Task: Sendable {

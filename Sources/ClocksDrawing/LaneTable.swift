@@ -79,8 +79,7 @@ package struct LaneTable: Hashable, Sendable {
 
 extension LaneTable.Row {
   fileprivate var printable: Self {
-    Self(
-      time: time.printable, cells.mapValues(\.printable), arrow: arrow, remark: remark.printable)
+    Self(time: time.printable, cells.mapValues(\.printable), arrow: arrow, remark: remark.printable)
   }
 
   fileprivate func mentions(_ lane: Int) -> Bool {

@@ -34,8 +34,7 @@ struct SVGText {
   ) {
     let size = reach.svg
     path(
-      kind,
-      "M\((x - reach).svg) \(y.svg)l\(size) -\(size)l\(size) \(size)l-\(size) \(size)z",
+      kind, "M\((x - reach).svg) \(y.svg)l\(size) -\(size)l\(size) \(size)l-\(size) \(size)z",
       title: title)
   }
 

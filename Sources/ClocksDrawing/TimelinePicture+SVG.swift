@@ -31,8 +31,7 @@ extension TimelinePicture {
   private var summary: String {
     let passed = history.end.time.since(history.start)
     let tasks = history.tasks.count == 1 ? "1 task" : "\(history.tasks.count.grouped) tasks"
-    let events =
-      history.eventCount == 1 ? "1 event" : "\(history.eventCount.grouped) events"
+    let events = history.eventCount == 1 ? "1 event" : "\(history.eventCount.grouped) events"
     var summary = "\(passed.inSeconds) of virtual time, \(tasks), \(events)"
     if history.missingEvents > 0 {
       summary += "; the first \(history.missingEvents.grouped) are not shown"
@@ -277,10 +276,8 @@ private struct PictureLegend {
         text.path("\(sign) head", "M\((x + 3).svg) \((y + 2).svg)l4 4l4 -4")
       case "mark": text.diamond(sign, x + 7, y, 3.5)
       case "external": text.line(sign, x, y, x + 14, y)
-      case _ where sign.hasPrefix("sleep"):
-        text.rect(sign, x, y - 5, 14, 10, radius: 4)
-      default:
-        text.rect(sign, x + 2.5, y - 7, 9, 14, radius: 2)
+      case _ where sign.hasPrefix("sleep"): text.rect(sign, x, y - 5, 14, 10, radius: 4)
+      default: text.rect(sign, x + 2.5, y - 7, 9, 14, radius: 2)
       }
       text.words("faint", x + 20, y + 4, entry.words, size: 11, room: 240)
     }

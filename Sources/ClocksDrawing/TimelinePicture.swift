@@ -69,9 +69,7 @@ package struct TimelinePicture {
   }
 
   /// Returns each task followed by its descendants. Siblings are in the order of their creation.
-  private static func tree(
-    _ tasks: [History.Task], _ kept: Set<Int>
-  ) -> [(task: Int, depth: Int)] {
+  private static func tree(_ tasks: [History.Task], _ kept: Set<Int>) -> [(task: Int, depth: Int)] {
     var children: [Int: [Int]] = [:]
     var roots: [Int] = []
     for task in kept.sorted() {

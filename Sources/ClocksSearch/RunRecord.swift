@@ -45,9 +45,7 @@ package struct RunRecord: Sendable {
   }
 
   /// An estimate of the number of orders: all runs have decisions like those of this run.
-  var estimate: Double {
-    decisions.reduce(1) { $0 * Double($1.candidates.count) }
-  }
+  var estimate: Double { decisions.reduce(1) { $0 * Double($1.candidates.count) } }
 
   // MARK: - As constraints
 
@@ -219,9 +217,7 @@ package struct Divergence: Sendable {
     _ witnesses: Witnesses
   ) {
     let step = first.divergence(from: second) ?? 0
-    let sides = [first, second].map { record in
-      record.decisions.firstIndex { $0.step >= step }
-    }
+    let sides = [first, second].map { record in record.decisions.firstIndex { $0.step >= step } }
     func names(_ record: RunRecord, _ decision: Int?) -> String {
       guard let decision, record.decisions[decision].step == step else {
         return record.steps.indices.contains(step) ? tree.name(of: record.steps[step]) : "the end"
@@ -234,8 +230,7 @@ package struct Divergence: Sendable {
       decision.map { record.decisions[$0].step == step } ?? false
     }
     place =
-      isDecision
-      ? "decision \((sides.compactMap(\.self).min() ?? 0) + 1)" : "step \(step + 1)"
+      isDecision ? "decision \((sides.compactMap(\.self).min() ?? 0) + 1)" : "step \(step + 1)"
     recorded = names(first, sides[0])
     found = names(second, sides[1])
 

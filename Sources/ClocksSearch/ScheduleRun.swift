@@ -119,9 +119,7 @@ package final class ScheduleRun {
   }
 
   /// Notes that the current step touches an actor: it adds to the actor's queue, or drains it.
-  package func touch(_ actor: Int) {
-    record.touches.append((Int32(currentStep), Int32(actor)))
-  }
+  package func touch(_ actor: Int) { record.touches.append((Int32(currentStep), Int32(actor))) }
 
   /// Notes that the last step of the task has put it in the queue of an actor.
   package func isInQueue(_ task: Int, of actor: Int) {
@@ -173,8 +171,7 @@ package final class ScheduleRun {
     let start = record.candidates.count
     for index in 0..<candidates.count { record.candidates.append(candidates[index]) }
     record.decisions.append(
-      .init(
-        candidates: start..<record.candidates.count, chosen: chosen, step: record.steps.count))
+      .init(candidates: start..<record.candidates.count, chosen: chosen, step: record.steps.count))
     decided = candidates[chosen]
     return chosen
   }

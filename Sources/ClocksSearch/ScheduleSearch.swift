@@ -105,9 +105,7 @@ package struct ScheduleSearch: Sendable {
 
   private mutating func nextPlan() -> Plan? {
     if let plan = known.popLast() { return plan }
-    guard limits.reversals == nil else {
-      return reversals.popFirst()?.plan
-    }
+    guard limits.reversals == nil else { return reversals.popFirst()?.plan }
     if isComplete, end == .allOrders { return nil }
     turn += 1
     // Two of five plans are systematic, if any is left; all of them if the search will try all orders.

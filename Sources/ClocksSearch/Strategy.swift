@@ -30,8 +30,7 @@ package enum Plan: Hashable, Sendable {
   /// The name of the plan in a report.
   package var name: String {
     switch self {
-    case .constraints(let constraints):
-      constraints.isEmpty ? "first in, first out" : "reversal"
+    case .constraints(let constraints): constraints.isEmpty ? "first in, first out" : "reversal"
     case .delay: "delay"
     case .newestFirst: "last in, first out"
     case .prefix: "exhaustive"

@@ -31,9 +31,7 @@ extension TestClock {
 
     /// For example `until 3.0 seconds, since 1.0 seconds, task "poll" (#42)`.
     public var description: String {
-      if taskID == 0, let taskName {
-        return "until \(deadline), since \(registered), \(taskName)"
-      }
+      if taskID == 0, let taskName { return "until \(deadline), since \(registered), \(taskName)" }
       let task = taskName.map { "task \"\($0)\" (#\(taskID))" } ?? "task #\(taskID)"
       return "until \(deadline), since \(registered), \(task)"
     }
@@ -71,9 +69,7 @@ extension TestClock {
   /// alive. Each registration costs O(n) with n streams.
   public func sleepRegistrations() -> AsyncStream<PendingSleep> {
     let (stream, continuation) = AsyncStream<PendingSleep>.makeStream()
-    let number = scheduler.change { _ in
-      virtualClock.add { continuation.yield(PendingSleep($0)) }
-    }
+    let number = scheduler.change { _ in virtualClock.add { continuation.yield(PendingSleep($0)) } }
     continuation.onTermination = { [weak self] _ in
       guard let self else { return }
       // The listener is released without the lock.

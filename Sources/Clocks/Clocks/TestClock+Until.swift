@@ -43,8 +43,7 @@ extension TestClock {
     until condition: nonisolated(nonsending) () async throws -> Bool
   ) async rethrows -> FollowOutcome {
     guard limit >= .zero else {
-      recordFailure(
-        ClockFailure.negativeLimit("\(limit)", in: name, now: "\(now)"), at: callSite)
+      recordFailure(ClockFailure.negativeLimit("\(limit)", in: name, now: "\(now)"), at: callSite)
       return .failed
     }
     let isPaced = isPaced && virtualClock === scheduler.scope?.virtualClock

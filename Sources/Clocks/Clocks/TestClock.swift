@@ -68,9 +68,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
     public let offset: Duration
 
     /// Creates the instant at `offset` from the origin; the origin itself by default.
-    public init(offset: Duration = .zero) {
-      self.offset = offset
-    }
+    public init(offset: Duration = .zero) { self.offset = offset }
 
     /// Returns the instant that is `duration` later. With `Swift.Duration` it saturates. O(1).
     public func advanced(by duration: Duration) -> Self {
@@ -78,13 +76,9 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
     }
 
     /// Returns how much later `other` is. With `Swift.Duration` it saturates. O(1).
-    public func duration(to other: Self) -> Duration {
-      saturatingDifference(other.offset, offset)
-    }
+    public func duration(to other: Self) -> Duration { saturatingDifference(other.offset, offset) }
 
-    public static func < (lhs: Self, rhs: Self) -> Bool {
-      lhs.offset < rhs.offset
-    }
+    public static func < (lhs: Self, rhs: Self) -> Bool { lhs.offset < rhs.offset }
   }
 
   let scheduler: Scheduler
@@ -137,9 +131,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
   ///
   /// It changes only while the test advances the clock. A task that has just woken from a sleep reads
   /// exactly its deadline. O(1).
-  public var now: Instant {
-    Instant(offset: scheduler.change { _ in virtualClock.now })
-  }
+  public var now: Instant { Instant(offset: scheduler.change { _ in virtualClock.now }) }
 
   /// The resolution that the clock reports: zero, unless a test sets it.
   ///
@@ -272,9 +264,7 @@ extension TestClock {
 
 extension Scheduler {
   /// Begins to record, unless it is recorded already.
-  func record(events: Int) {
-    beginRecording(limit: max(events, 1))?.beginTest()
-  }
+  func record(events: Int) { beginRecording(limit: max(events, 1))?.beginTest() }
 }
 
 // MARK: - Checks

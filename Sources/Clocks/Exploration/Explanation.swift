@@ -132,8 +132,7 @@ struct Explanation {
   /// Returns the numbers of the steps to show: steps of the constrained tasks, near the constraints.
   private func rows(of record: RunRecord) -> [Int] {
     if record.steps.count <= Self.mostRows { return Array(record.steps.indices) }
-    let tasks = Set(
-      failure.constraints.flatMap { [$0.first.task, $0.second.task] })
+    let tasks = Set(failure.constraints.flatMap { [$0.first.task, $0.second.task] })
     let places = record.steps.indices.filter { index in
       failure.constraints.contains {
         $0.first == record.steps[index] || $0.second == record.steps[index]
@@ -147,9 +146,7 @@ struct Explanation {
     }
     guard near.count > Self.mostRows else { return near }
     // The places themselves, then the nearest steps.
-    let ranked = near.sorted { one, other in
-      distance(one, places) < distance(other, places)
-    }
+    let ranked = near.sorted { one, other in distance(one, places) < distance(other, places) }
     return ranked.prefix(Self.mostRows).sorted()
   }
 

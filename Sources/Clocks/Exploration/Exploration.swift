@@ -40,9 +40,7 @@ struct Exploration {
     /// The difference of two replays, if there is one.
     var divergence: Divergence?
 
-    var token: String {
-      ScheduleToken(constraints: constraints, trace: record.check).text(tree)
-    }
+    var token: String { ScheduleToken(constraints: constraints, trace: record.check).text(tree) }
   }
 
   enum Outcome {
@@ -144,8 +142,7 @@ struct Exploration {
     failure.record = records[1]
     failure.tree = run.tree
     if records[0].divergence(from: records[1]) != nil {
-      failure.divergence = Divergence(
-        records[0], records[1], [], tree: run.tree, one.witnesses)
+      failure.divergence = Divergence(records[0], records[1], [], tree: run.tree, one.witnesses)
     }
     return failure
   }

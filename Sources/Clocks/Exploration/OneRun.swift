@@ -29,9 +29,7 @@ struct OneRun {
   private let start = SystemClocks()
 
   /// - Parameter tree: The tree in which the steps of the plans have their tasks.
-  init(
-    options: ScopeOptions, origin: CallSite, findings: Findings, tree: TaskTree = TaskTree()
-  ) {
+  init(options: ScopeOptions, origin: CallSite, findings: Findings, tree: TaskTree = TaskTree()) {
     self.options = options
     self.origin = origin
     self.findings = findings
@@ -82,8 +80,7 @@ struct OneRun {
     let sendable = unsafeBitCast(body, to: (@Sendable @isolated(any) () async -> Void).self)
     await end.wait(for: sendable, in: scheduler)
     scheduler.change { $0.order = Order() }
-    var outcome = RunOutcome(
-      findings: findings.take(), error: end.error, details: explorer.details)
+    var outcome = RunOutcome(findings: findings.take(), error: end.error, details: explorer.details)
     if case .onTrial = options.recording, let recorder = scheduler.recorder {
       if outcome.findings.contains(where: \.isXCTest) {
         recorder.deliver()
@@ -247,9 +244,7 @@ package final class IssueGate: Sendable {
 package enum IssueGates {
   /// Runs a body while each failure of the current test passes through the gate.
   package typealias Install =
-    @Sendable (
-      _ gate: IssueGate, _ body: @escaping @Sendable () async -> Void
-    ) async -> Void
+    @Sendable (_ gate: IssueGate, _ body: @escaping @Sendable () async -> Void) async -> Void
 
   /// Set once, at load.
   nonisolated(unsafe) package static var install: Install?

@@ -60,8 +60,7 @@ struct ScheduleRequest: Sendable {
       }
       let asked = try countOfEnvironment()
       limits.count = asked ?? count ?? Self.standardCount
-      return Meaning(
-        limits: limits, time: asked == nil && count == nil ? Self.standardTime : nil)
+      return Meaning(limits: limits, time: asked == nil && count == nil ? Self.standardTime : nil)
     }
   }
 
@@ -89,8 +88,7 @@ struct ScheduleRequest: Sendable {
     }
     guard let seed else { return Mixer.hash(testID) }
     guard seed >= 0 else {
-      throw Problem(
-        description: "`seed:` is a number from 0 to \(Int.max); it is \(seed).")
+      throw Problem(description: "`seed:` is a number from 0 to \(Int.max); it is \(seed).")
     }
     return UInt64(seed)
   }
@@ -99,8 +97,7 @@ struct ScheduleRequest: Sendable {
     guard let text = variables.shard else { return .whole }
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 2, let index = Int(parts[0]), let count = Int(parts[1]),
-      (1...Self.mostShards).contains(count),
-      (1...count).contains(index)
+      (1...Self.mostShards).contains(count), (1...count).contains(index)
     else {
       throw Problem(
         description: """

@@ -55,9 +55,7 @@ struct ScheduledTest {
   private let report: ScheduleReport
   private let gate = IssueGate()
 
-  init(
-    request: ScheduleRequest, options: ScopeOptions, origin: CallSite, report: ScheduleReport
-  ) {
+  init(request: ScheduleRequest, options: ScopeOptions, origin: CallSite, report: ScheduleReport) {
     self.request = request
     self.options = options
     self.options.isExplored = true
@@ -96,9 +94,7 @@ struct ScheduledTest {
     // The current task is suspended meanwhile, so only one of them uses the operation and the summary.
     nonisolated(unsafe) let operation = operation
     nonisolated(unsafe) var summary: ScheduleSummary?
-    await install(gate) {
-      summary = await run(isolation: isolation, meaning, operation)
-    }
+    await install(gate) { summary = await run(isolation: isolation, meaning, operation) }
     return summary
   }
 
@@ -150,8 +146,7 @@ struct ScheduledTest {
         for finding in outcome.findings where !finding.isIssue { report.fail(finding.text) }
       }
       return summary
-    case .diverged(let divergence, _):
-      report.fail(Explanation.notDeterministic(divergence))
+    case .diverged(let divergence, _): report.fail(Explanation.notDeterministic(divergence))
     case .failed(let failure, _):
       folder.add(failure.token)
       await show(failure, meaning, operation)

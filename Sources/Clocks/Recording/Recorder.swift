@@ -109,21 +109,15 @@ final class Recorder: EventListener {
         events.append(RecordedEvent(.enqueued, actor: actor, task: task, other: resumer))
       case .jobBegan(let task, let executor):
         events.append(RecordedEvent(.began, actor: executor == .main ? 1 : 0, task: task))
-      case .jobEnded(let task):
-        events.append(RecordedEvent(.ended, task: task))
+      case .jobEnded(let task): events.append(RecordedEvent(.ended, task: task))
       case .sleepRegistered(_, let task, let deadline):
         lookUpName(of: task)
         events.append(RecordedEvent(.slept, actor: currentActor(), task: task, time: deadline))
-      case .sleepWoken(_, let task):
-        events.append(RecordedEvent(.woken, task: task))
-      case .sleepCancelled(_, let task):
-        events.append(RecordedEvent(.cancelled, task: task))
-      case .timeMoved(let time):
-        events.append(RecordedEvent(.timeMoved, time: time))
-      case .taskBecameExternal(let task):
-        events.append(RecordedEvent(.becameExternal, task: task))
-      case .taskReturned(let task):
-        events.append(RecordedEvent(.returned, task: task))
+      case .sleepWoken(_, let task): events.append(RecordedEvent(.woken, task: task))
+      case .sleepCancelled(_, let task): events.append(RecordedEvent(.cancelled, task: task))
+      case .timeMoved(let time): events.append(RecordedEvent(.timeMoved, time: time))
+      case .taskBecameExternal(let task): events.append(RecordedEvent(.becameExternal, task: task))
+      case .taskReturned(let task): events.append(RecordedEvent(.returned, task: task))
       }
     }
   }

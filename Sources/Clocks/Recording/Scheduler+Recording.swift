@@ -20,9 +20,7 @@ package final class TimelineRequest: Sendable {
   /// Guarded by the lock.
   nonisolated(unsafe) private var recorders: [Recorder] = []
 
-  package init(
-    limit: Int, lines: Int, delivery: @escaping @Sendable (RecordedTimeline) -> Void
-  ) {
+  package init(limit: Int, lines: Int, delivery: @escaping @Sendable (RecordedTimeline) -> Void) {
     self.limit = max(limit, 1)
     self.lines = lines
     self.delivery = delivery
