@@ -158,8 +158,6 @@ package struct History: Sendable {
   var missingEvents = 0
 }
 
-// MARK: - As text
-
 extension History {
   package var hasSteps: Bool { !steps.isEmpty }
 

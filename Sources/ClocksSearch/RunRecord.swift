@@ -145,8 +145,6 @@ package struct RunRecord: Sendable {
     return Profile(steps: steps.count, weights: weights, touched: touched)
   }
 
-  // MARK: - Comparing
-
   /// Returns the number of the first step at which two runs differ, or `nil` if they are equal.
   package func divergence(from other: RunRecord) -> Int? {
     if hash == other.hash, steps.count == other.steps.count { return nil }

@@ -156,8 +156,6 @@ package final class ScheduleRun {
     strategy.begins(step, number: number, others: ready)
   }
 
-  // MARK: - Deciding
-
   /// Returns the index of the candidate that comes first.
   ///
   /// - Parameter candidates: Two or more steps, in the order first in, first out.

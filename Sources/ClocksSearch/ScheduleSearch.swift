@@ -11,7 +11,6 @@ import ClocksSupport
 /// - random orders of four kinds.
 package struct ScheduleSearch: Sendable {
   package struct Limits: Sendable {
-    /// The number of schedules.
     package var count: Int
     package var seed: UInt64
     /// If set, the search tries only reversals, and at most this number of them together.
@@ -40,14 +39,7 @@ package struct ScheduleSearch: Sendable {
 
   /// Why a search ended.
   package enum End: Sendable, Equatable {
-    /// Every order was tried.
-    case allOrders
-    /// Every combination of reversals was tried.
-    case allReversals
-    /// The number of schedules was reached.
-    case count
-    /// The time was over.
-    case time
+    case allOrders, allReversals, count, time
   }
 
   /// At most this number of reversals wait, so that the memory of a long search is bounded.
@@ -110,12 +102,10 @@ package struct ScheduleSearch: Sendable {
     turn += 1
     // Two of five plans are systematic, if any is left; all of them if the search will try all orders.
     let isRandom = [2, 4, 0].contains(turn % 5)
-    if !isRandom || isSure, let plan = nextSystematic() { return plan }
+    let willTryAll = isComplete && !hasGaps && tried >= 40
+    if !isRandom || willTryAll, let plan = nextSystematic() { return plan }
     return nextRandom()
   }
-
-  /// Whether the search will try all orders, so that random plans are superfluous.
-  private var isSure: Bool { isComplete && !hasGaps && tried >= 40 }
 
   private mutating func nextSystematic() -> Plan? {
     let isDelay = turn % 2 == 1
@@ -183,9 +173,8 @@ package struct ScheduleSearch: Sendable {
   /// Chooses the kind of search by the first run.
   private mutating func begin(_ record: RunRecord, tasks: Int) {
     profile = record.profile(tasks: tasks)
-    let waiting = record.waiting
     delayed =
-      waiting.enumerated().filter {
+      record.waiting.enumerated().filter {
         limits.shard.count == 1 || $0.offset % limits.shard.count == limits.shard.index
       }.map(\.element)[...]
     guard limits.reversals == nil else { return }

@@ -131,7 +131,8 @@ struct Strategy {
     case .priorities:
       while falls.count > 0, falls[falls.count - 1] <= number {
         falls.removeLast()
-        setPriority(of: step.task, -falls.count - 1)
+        _ = priority(of: step.task)
+        values[step.task] = -falls.count - 1
       }
     case .partialOrder:
       guard let touched = profile.touched[step], touched != 0 else { return }
@@ -237,11 +238,6 @@ struct Strategy {
   private mutating func priority(of task: Int) -> Int {
     while values.count <= task { values.append(Int(truncatingIfNeeded: mixer.next() >> 2)) }
     return values[task]
-  }
-
-  private mutating func setPriority(of task: Int, _ priority: Int) {
-    _ = self.priority(of: task)
-    values[task] = priority
   }
 
   private mutating func drawn(_ step: ScheduleStep) -> UInt64 {

@@ -151,8 +151,6 @@ public struct IncompatibleInstantError: Error, Hashable, CustomStringConvertible
 @available(*, deprecated, renamed: "IncompatibleInstantError")
 public typealias ForeignInstantError = IncompatibleInstantError
 
-// MARK: - Arithmetic
-
 /// An instant with operators, as the instants of the standard library have them.
 ///
 /// The instants of this package's clocks conform.

@@ -175,8 +175,6 @@ extension TestClock where Duration == Swift.Duration {
   }
 }
 
-// MARK: - Descriptions
-
 extension TestClock.Instant: CustomStringConvertible {
   /// The distance from the origin, for example `3.0 seconds`.
   public var description: String { "\(offset)" }
@@ -243,8 +241,6 @@ extension TestClock: CustomStringConvertible, CustomDebugStringConvertible {
   public func dump() -> String { scheduler.dumpText }
 }
 
-// MARK: - Recording
-
 extension TestClock {
   /// Begins to record the test's tasks on all of its clocks, unless they are recorded already.
   ///
@@ -260,16 +256,7 @@ extension TestClock {
   ///
   /// `text` is not evaluated if nothing is recorded. O(1), from any thread.
   public func mark(_ text: @autoclosure () -> String) { scheduler.recorder?.mark(text()) }
-}
 
-extension Scheduler {
-  /// Begins to record, unless it is recorded already.
-  func record(events: Int) { beginRecording(limit: max(events, 1))?.beginTest() }
-}
-
-// MARK: - Checks
-
-extension TestClock {
   /// Records a failure if the current task belongs to another test.
   func checkUseByOtherTest(_ name: String, at callSite: CallSite) {
     guard let other = scheduler.schedulerOfOtherTest else { return }

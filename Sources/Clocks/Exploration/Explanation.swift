@@ -65,6 +65,7 @@ struct Explanation {
     let shown = rows(of: record)
     var lanes: [String] = []
     var laneOfTask: [Int: Int] = [:]
+    func order(_ task: Int) -> String { task == TaskTree.test ? "" : failure.tree.name(of: task) }
     for task in Set(shown.map { record.steps[$0].task }).sorted(by: { order($0) < order($1) }) {
       laneOfTask[task] = lanes.count
       lanes.append(laneName(task, details))
@@ -100,10 +101,6 @@ struct Explanation {
       table.rows.append(row)
     }
     return table.lines(width: 98, limit: Self.mostRows + 2)
-  }
-
-  private func order(_ task: Int) -> String {
-    task == TaskTree.test ? "" : failure.tree.name(of: task)
   }
 
   private func laneName(_ task: Int, _ details: StepDetails) -> String {
@@ -146,15 +143,9 @@ struct Explanation {
     }
     guard near.count > Self.mostRows else { return near }
     // The places themselves, then the nearest steps.
-    let ranked = near.sorted { one, other in distance(one, places) < distance(other, places) }
-    return ranked.prefix(Self.mostRows).sorted()
+    func distance(_ index: Int) -> Int { places.map { abs($0 - index) }.min() ?? 0 }
+    return near.sorted { distance($0) < distance($1) }.prefix(Self.mostRows).sorted()
   }
-
-  private func distance(_ index: Int, _ places: [Int]) -> Int {
-    places.map { abs($0 - index) }.min() ?? 0
-  }
-
-  // MARK: - Other reports
 
   static func notDeterministic(_ divergence: Divergence) -> String {
     """
@@ -177,17 +168,13 @@ struct Explanation {
       """
     if !missing.isEmpty {
       let names = missing.map(run.tree.name).joined(separator: ", ")
-      return """
-        The schedule "\(text)" is no longer possible: \(names) did not come. \(toDo)
-        """
+      return "The schedule \"\(text)\" is no longer possible: \(names) did not come. \(toDo)"
     }
-    guard run.record.check == token.trace else {
-      let found = ScheduleToken(constraints: token.constraints, trace: run.record.check)
-      return """
-        The schedule "\(text)" is not the order that was recorded: its steps came as in \
-        "\(found.text(run.tree))", and the test passed. \(toDo)
-        """
-    }
-    return nil
+    if run.record.check == token.trace { return nil }
+    let found = ScheduleToken(constraints: token.constraints, trace: run.record.check)
+    return """
+      The schedule "\(text)" is not the order that was recorded: its steps came as in \
+      "\(found.text(run.tree))", and the test passed. \(toDo)
+      """
   }
 }

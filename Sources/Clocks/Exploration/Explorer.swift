@@ -22,7 +22,6 @@ final class Explorer: Chooser, @unchecked Sendable {
     tasks.reserveCapacity(64)
   }
 
-  /// Begins another run.
   func reset(_ plan: Plan, profile: Profile) {
     run.reset(plan, profile: profile)
     tasks.removeAll(keepingCapacity: true)
@@ -104,8 +103,6 @@ final class Explorer: Chooser, @unchecked Sendable {
   }
 
   func draw(for task: UInt64) -> UInt64? { run.draw(for: index(of: task)) }
-
-  // MARK: - Deciding
 
   func choose(among candidates: borrowing ScratchBuffer<Candidate>) -> Int {
     var steps = ScratchBuffer<ScheduleStep>()

@@ -82,11 +82,8 @@ struct OneRun {
     scheduler.change { $0.order = Order() }
     var outcome = RunOutcome(findings: findings.take(), error: end.error, details: explorer.details)
     if case .onTrial = options.recording, let recorder = scheduler.recorder {
-      if outcome.findings.contains(where: \.isXCTest) {
-        recorder.deliver()
-      } else {
-        recorder.drop()
-      }
+      let isFailure = outcome.findings.contains(where: \.isXCTest)
+      if isFailure { recorder.deliver() } else { recorder.drop() }
     }
     if let error = end.error, !outcome.hasFailed {
       let text = "the operation threw \(type(of: error)): \(error)"
@@ -231,7 +228,6 @@ package final class IssueGate: Sendable {
     }
   }
 
-  /// Withholds issues.
   func close() { lock.withLock { mode = .closed } }
 
   /// Lets issues through, the first one with the key with an explanation.

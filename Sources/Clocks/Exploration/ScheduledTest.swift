@@ -3,7 +3,6 @@ import ClocksSupport
 
 /// How the failures of a search are reported.
 package struct ScheduleReport: Sendable {
-  /// Records a failure.
   var fail: @Sendable (String) -> Void
   /// Records an error with an explanation.
   var failWithError: @Sendable (any Error, String) -> Void
@@ -21,26 +20,12 @@ package struct ScheduleReport: Sendable {
   }
 }
 
-/// The options of a test kit for the scopes of an explored test.
-package struct ScheduleScope: Sendable {
-  package var autoAdvance = true
-  package var leftoverSleeps = VirtualTime.LeftoverSleeps.cancel
-  package var freezesDate = true
-  package var runningLimit = Duration.seconds(60)
-
-  package init() {}
-}
-
 /// Runs a test case as `withSchedules` does, for a test kit that has its own way to report.
 package nonisolated(nonsending) func runSchedules(
-  _ count: ScheduleCount, seed: Int?, slack: Duration, testID: String, in scope: ScheduleScope,
-  report: ScheduleReport, operation: @escaping @Sendable (VirtualTime) async throws -> Void
+  _ count: ScheduleCount, seed: Int?, slack: Duration, testID: String,
+  options: ScopeOptions, report: ScheduleReport,
+  operation: @escaping @Sendable (VirtualTime) async throws -> Void
 ) async -> ScheduleSummary? {
-  var options = ScopeOptions()
-  options.autoAdvance = scope.autoAdvance
-  options.leftoverSleepsFail = scope.leftoverSleeps == .fail
-  options.freezesDate = scope.freezesDate
-  options.runningLimit = scope.runningLimit
   let request = ScheduleRequest(count: count, seed: seed, slack: slack, testID: testID)
   return await ScheduledTest(
     request: request, options: options, origin: CallSite(), report: report
@@ -216,8 +201,6 @@ struct ScheduledTest {
     guard !outcome.hasFailed else { return }
     if let problem = Explanation.isNotWhatItWas(token, text, run) { report.fail(problem) }
   }
-
-  // MARK: - Impossible requests
 
   private static func cannotExplore(_ missing: String) -> String {
     """

@@ -31,8 +31,7 @@ final class Recorder: EventListener {
 
   init(
     _ title: String = "", limit: Int = standardLimit, lines: Int = 40,
-    startingAt start: Duration = .zero,
-    delivery: (@Sendable (RecordedTimeline) -> Void)? = nil
+    startingAt start: Duration = .zero, delivery: (@Sendable (RecordedTimeline) -> Void)? = nil
   ) {
     self.title = title
     self.lines = lines
@@ -83,8 +82,6 @@ final class Recorder: EventListener {
       nextMark += 1
     }
   }
-
-  // MARK: - As a listener
 
   // A test without a scope is over when its last clock is gone.
   func isOver() { deliver() }

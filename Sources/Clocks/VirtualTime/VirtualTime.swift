@@ -60,8 +60,6 @@ public final class VirtualTime: Sendable {
   }
 }
 
-// MARK: - Moving time by hand
-
 extension VirtualTime {
   /// Runs the scope's tasks as far as they can without moving time.
   ///
@@ -157,8 +155,6 @@ extension VirtualTime {
     try await clock.waitForSleeps(atLeast: count, timeout: timeout)
   }
 }
-
-// MARK: - Inspection
 
 extension VirtualTime: CustomDebugStringConvertible {
   /// Describes what each task of the scope waits for at this moment, and where.

@@ -109,7 +109,10 @@ extension VirtualTime {
       _ = isolation
       return try await operation(self)
     }
-    return try slot.take()
+    guard let result = slot.result else {
+      preconditionFailure("Clocks: the operation has not ended.")
+    }
+    return try result.get()
   }
 
   // Swift 6.2 cannot let a function escape that inherits its caller's isolation, so the caller passes a
@@ -229,9 +232,4 @@ extension VirtualTime {
 /// The result that a child task passes to its parent.
 private final class ResultSlot<Value> {
   var result: Result<Value, any Error>?
-
-  func take() throws -> Value {
-    guard let result else { preconditionFailure("Clocks: the operation has not ended.") }
-    return try result.get()
-  }
 }
