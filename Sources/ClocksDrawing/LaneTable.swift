@@ -23,10 +23,8 @@ package struct LaneTable: Hashable, Sendable {
     }
   }
 
-  /// An event.
   package struct Row: Hashable, Sendable {
     package var time: String
-    /// The texts in the lanes, by the indices of the lanes.
     package var cells: [Int: String]
     package var arrow: Arrow?
     /// The text behind all lanes.
@@ -42,7 +40,6 @@ package struct LaneTable: Hashable, Sendable {
     }
   }
 
-  /// The names of the lanes, from left to right.
   package var lanes: [String]
   /// The events, in order. Cells and arrows of lanes that do not exist are left out.
   package var rows: [Row]
@@ -93,7 +90,6 @@ extension LaneTable.Row {
   }
 }
 
-/// The positions of a table's texts and arrows.
 private struct LaneLayout {
   private typealias Row = LaneTable.Row
 
@@ -170,8 +166,6 @@ private struct LaneLayout {
     }
     return widths.map { min($0, low) }
   }
-
-  // MARK: - Drawing
 
   var lines: [String] {
     let header = Row(

@@ -1,4 +1,3 @@
-/// The elements of a picture as SVG text.
 struct SVGText {
   private(set) var text = ""
 
@@ -65,7 +64,6 @@ extension Double {
 }
 
 extension SVGText {
-  /// The colours of light and dark pages.
   static let style = """
       <style>
         .ground { fill: #ffffff; }
@@ -138,7 +136,6 @@ extension Character {
 }
 
 extension String {
-  /// The number of columns in a terminal.
   package var columns: Int { reduce(0) { $0 + $1.columns } }
 
   /// Returns the text, or its beginning with an ellipsis if it has more columns than `width`.
@@ -147,7 +144,6 @@ extension String {
     return width > 0 ? beginning(Double(width)) { Double($0.columns) } : ""
   }
 
-  /// The most room that the text takes in the usual fonts.
   func room(size: Double) -> Double { reduce(0) { $0 + $1.breadth } * size }
 
   /// Returns the text, or its beginning with an ellipsis if it needs more room than `room`.
@@ -193,7 +189,6 @@ extension String {
     }
   }
 
-  /// The text as a JSON string.
   var quoted: String {
     let text = replacing { scalar in
       switch scalar {

@@ -45,8 +45,6 @@ extension TimelinePicture {
     text.words("faint", 20, 47, summary, size: 12, room: width - 40)
   }
 
-  // MARK: - Time
-
   private func drawAxis(_ text: inout SVGText) {
     guard !lanes.isEmpty else {
       return text.words("faint", 20, top + 18, "No task has run.", size: 12)
@@ -85,8 +83,6 @@ extension TimelinePicture {
       free = label.to + 8
     }
   }
-
-  // MARK: - Tasks
 
   private func drawNames(_ text: inout SVGText) {
     for (task, depth) in lanes {
@@ -163,8 +159,6 @@ extension TimelinePicture {
     }
   }
 
-  // MARK: - Marks
-
   private func drawMarks(_ text: inout SVGText) {
     var byLane: [Int: [History.Mark]] = [:]
     for mark in history.marks {
@@ -187,9 +181,8 @@ extension TimelinePicture {
     }
   }
 
-  /// Adds the text of a mark to the right of it, or to the left if it fits only there.
-  ///
-  /// - Returns: The position from which on there is room for the next text.
+  /// Adds the text of a mark to the right of it, or to the left if it fits only there; returns where room
+  /// for the next text begins.
   private func write(
     _ mark: History.Mark, _ text: inout SVGText, x: Double, y: Double, from: Double, to: Double
   ) -> Double {
@@ -217,7 +210,6 @@ extension History.Span.Kind {
   }
 }
 
-/// The meaning of the colours and signs that a picture contains.
 private struct PictureLegend {
   private struct Entry {
     var sign: String

@@ -5,11 +5,9 @@ package struct RunRecord: Sendable {
     package var candidates: Range<Int>
     /// The offset of the chosen candidate in that range.
     package var chosen: Int
-    /// The number of the step that was chosen.
     package var step: Int
   }
 
-  /// The steps in the order in which they ran.
   package var steps: [ScheduleStep] = []
   /// For each step, the number of the step in which it became ready; -1 before the first step.
   var causes: [Int32] = []
@@ -17,12 +15,9 @@ package struct RunRecord: Sendable {
   var previous: [Int32] = []
   /// The decisions, with two candidates or more each.
   package var decisions: [Decision] = []
-  /// The candidates of all decisions.
   var candidates: [ScheduleStep] = []
-  /// The actors that each step touches.
   var touches: [(step: Int32, actor: Int32)] = []
   var created: [(task: Int32, parent: Int32)] = []
-  /// A hash of the order of the steps.
   package var hash: UInt64 = 0xCBF2_9CE4_8422_2325
   /// Jobs that became ready from outside the test, with the number of the step before.
   var arrivals: [(step: Int32, job: ScheduleStep)] = []
@@ -46,8 +41,6 @@ package struct RunRecord: Sendable {
 
   /// An estimate of the number of orders: all runs have decisions like those of this run.
   var estimate: Double { decisions.reduce(1) { $0 * Double($1.candidates.count) } }
-
-  // MARK: - As constraints
 
   /// The constraints that turn first in, first out into the order of this run. O(candidates).
   ///
@@ -76,8 +69,6 @@ package struct RunRecord: Sendable {
         ? candidates[chosen] : nil
     }
   }
-
-  // MARK: - Conflicts
 
   /// For each step a bit for each actor that it touches; more than 64 actors share bits. O(touches).
   var masks: [UInt64] {

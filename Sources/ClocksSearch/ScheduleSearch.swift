@@ -37,7 +37,6 @@ package struct ScheduleSearch: Sendable {
     }
   }
 
-  /// Why a search ended.
   package enum End: Sendable, Equatable {
     case allOrders, allReversals, count, time
   }
@@ -56,11 +55,9 @@ package struct ScheduleSearch: Sendable {
   }
 
   private let limits: Limits
-  /// The number of schedules that `next` has returned.
   package private(set) var tried = 0
   /// The hashes of the orders of the runs.
   package private(set) var orders: Set<UInt64> = []
-  /// The profile of the first run.
   package private(set) var profile = Profile()
 
   /// The plans with which the search begins, the last one first.
@@ -72,10 +69,8 @@ package struct ScheduleSearch: Sendable {
   package private(set) var isComplete = false
   /// Whether it has skipped one of them.
   private var hasGaps = false
-  /// The number of random plans so far.
   private var chance = 0
   private var turn = 0
-  /// The plan that `next` returned last.
   private var current: Plan?
 
   /// - Parameter known: Schedules that have failed before.
@@ -88,8 +83,7 @@ package struct ScheduleSearch: Sendable {
 
   /// Returns the next schedule, or `nil` at the end of the search.
   package mutating func next() -> Plan? {
-    guard tried < max(limits.count, 1) else { return nil }
-    guard let plan = nextPlan() else { return nil }
+    guard tried < max(limits.count, 1), let plan = nextPlan() else { return nil }
     tried += 1
     current = plan
     return plan
@@ -173,10 +167,10 @@ package struct ScheduleSearch: Sendable {
   /// Chooses the kind of search by the first run.
   private mutating func begin(_ record: RunRecord, tasks: Int) {
     profile = record.profile(tasks: tasks)
+    // A single shard has the index 0.
     delayed =
-      record.waiting.enumerated().filter {
-        limits.shard.count == 1 || $0.offset % limits.shard.count == limits.shard.index
-      }.map(\.element)[...]
+      record.waiting.enumerated().filter { $0.offset % limits.shard.count == limits.shard.index }
+      .map(\.element)[...]
     guard limits.reversals == nil else { return }
     isComplete = record.estimate <= Double(min(limits.count, Self.mostOrders))
     if isComplete { expand(record, .prefix([])) }
@@ -210,7 +204,6 @@ package struct ScheduleSearch: Sendable {
     }
   }
 
-  /// The number of queued schedules.
   package var waiting: Int { delayed.count + reversals.count + prefixes.count }
 
   /// Why `next` returns `nil`.
@@ -245,7 +238,6 @@ private struct Queue<Element: Sendable>: Sendable {
   }
 }
 
-/// How far a search has come.
 package struct ScheduleProgress: Sendable {
   package var schedules: Int
   var orders: Int

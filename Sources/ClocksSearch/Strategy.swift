@@ -6,11 +6,9 @@ package enum Plan: Hashable, Sendable {
   case constraints([Constraint])
   /// First in, first out, but one step is delayed until no other can run.
   case delay(ScheduleStep)
-  /// Last in, first out.
   case newestFirst
   /// The given first decisions, then first in, first out.
   case prefix([UInt16])
-  /// Each step with the same probability.
   case random(seed: UInt64)
   /// Each interleaving with about the same probability: a task with more steps left is more probable.
   ///
@@ -27,7 +25,6 @@ package enum Plan: Hashable, Sendable {
 
   package static let firstInFirstOut = Plan.constraints([])
 
-  /// The name of the plan in a report.
   package var name: String {
     switch self {
     case .constraints(let constraints): constraints.isEmpty ? "first in, first out" : "reversal"
@@ -44,7 +41,6 @@ package enum Plan: Hashable, Sendable {
 
 /// What strategies know about a test from its first run.
 package struct Profile: Sendable {
-  /// The number of steps in the run.
   var steps = 0
   /// For each task, the number of its steps and of the steps of all tasks below it.
   var weights: [Int] = []
@@ -62,7 +58,6 @@ package struct Profile: Sendable {
   var longest: Int { steps == 0 ? .max : 2 * steps + 100 }
 }
 
-/// Makes the decisions of one run by a plan.
 struct Strategy {
   private let plan: Plan
   private let profile: Profile
@@ -112,7 +107,6 @@ struct Strategy {
   /// The constraints whose first step has not run.
   var unmet: [Constraint] { constraints.indices.filter { !isMet[$0] }.map { constraints[$0] } }
 
-  /// Takes the weight of a new task from its parent.
   mutating func created(_ task: Int, by parent: Int) {
     guard case .uniform = plan, profile.weights.indices.contains(task) else { return }
     if values.indices.contains(parent) { values[parent] -= profile.weights[task] }
@@ -142,8 +136,6 @@ struct Strategy {
     case .delay, .newestFirst, .prefix, .random: break
     }
   }
-
-  // MARK: - Deciding
 
   /// Returns the index of the candidate that comes first.
   ///

@@ -17,9 +17,7 @@ package struct ScheduleStep: Hashable, BitwiseCopyable, Sendable {
   /// The task, the number, the part and the kind, from the highest bits to the lowest.
   package let bits: UInt64
 
-  /// - Parameters:
-  ///   - task: The index of the task in the `TaskTree`.
-  ///   - part: Tells several steps of one number apart.
+  /// - Parameter part: Tells several steps of one number apart.
   package init(_ kind: Kind, of task: Int, _ number: Int, part: Int = 1) {
     bits =
       UInt64(truncatingIfNeeded: task) << 40 | UInt64(truncatingIfNeeded: number & 0xFF_FFFF) << 16
@@ -40,11 +38,6 @@ package struct ScheduleStep: Hashable, BitwiseCopyable, Sendable {
 package struct Constraint: Hashable, Sendable {
   package var first: ScheduleStep
   package var second: ScheduleStep
-
-  package init(first: ScheduleStep, second: ScheduleStep) {
-    self.first = first
-    self.second = second
-  }
 }
 
 /// Pseudorandom numbers that are the same in every process: SplitMix64.
@@ -228,7 +221,6 @@ package struct ScheduleToken: Hashable, Sendable {
   private static let mostConstraints = 1_000
 
   package var constraints: [Constraint]
-  /// 16 bits of the hash of the run.
   package var trace: UInt16
 
   package enum Problem: Error, Equatable {

@@ -83,7 +83,6 @@ public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock,
   /// The task that slept last, and the number of its sleeps since another task slept. Guarded by `lock`.
   nonisolated(unsafe) private var streak: (task: UInt64, sleeps: Int) = (0, 0)
 
-  /// The number of consecutive sleeps after which a task yields once.
   private static var longestStreak: Int { 100 }
 
   deinit { lock.destroy() }

@@ -81,20 +81,15 @@ extension TestClock {
 
   /// What the code that begins a sleep and its cancellation handler share, under the scheduler's lock.
   private struct Place {
-    /// The number that was reserved for the sleep.
     let number: UInt64
-    /// The sleep, once it is registered.
     var sleep: SleepQueue<Duration>.Token?
     /// Whether the task was cancelled before the sleep was registered.
     var isCancelled = false
   }
 
-  /// The result of an attempt to begin a sleep.
   private enum Beginning {
     case suspended(SleepNews<Duration>, fulfilled: [SleepsWaiter])
-    /// The deadline is not in the future.
     case past
-    /// The task was cancelled before the sleep was registered.
     case cancelled
   }
 

@@ -111,7 +111,6 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
     self.init(scheduler, VirtualClock(now: now.offset), at: origin)
   }
 
-  /// Creates a clock that reads `virtualClock`.
   init(_ scheduler: Scheduler, _ virtualClock: VirtualClock<Duration>, at origin: CallSite) {
     self.origin = origin
     scheduler.retain()

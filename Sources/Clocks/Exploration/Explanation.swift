@@ -52,8 +52,6 @@ struct Explanation {
       + (names.isEmpty ? "" : "   (\(names.joined(separator: ", ")))")
   }
 
-  // MARK: - Lanes
-
   private static let mostRows = 24
 
   /// The steps around the constraints, a row each.

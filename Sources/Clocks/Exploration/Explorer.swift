@@ -31,8 +31,6 @@ final class Explorer: Chooser, @unchecked Sendable {
     witnesses = .init()
   }
 
-  // MARK: - Events
-
   func taskWasCreated(_ task: UInt64) {
     guard tasks[task] == nil else { return }
     // The first task is the one that runs the test.
@@ -122,7 +120,6 @@ final class Explorer: Chooser, @unchecked Sendable {
 ///
 /// It belongs to the scheduler of the scope, whose lock guards it during the run.
 final class StepDetails: @unchecked Sendable {
-  /// A task in the queue of an actor.
   struct QueuedTask {
     var task: Int
     /// The functions with which it continues, the innermost first.
@@ -133,7 +130,6 @@ final class StepDetails: @unchecked Sendable {
     var time: Duration
     /// The type of the actor that is drained.
     var actor: String?
-    /// The tasks in the queue of that actor, in order.
     var queue: [QueuedTask] = []
     var isOnMain = false
     /// The functions with which the task continues, the innermost first.
@@ -142,7 +138,6 @@ final class StepDetails: @unchecked Sendable {
 
   private let virtualClock: VirtualClock<Duration>
   nonisolated(unsafe) private(set) var steps: [Detail] = []
-  /// The names of the tasks that have one.
   nonisolated(unsafe) private(set) var names: [Int: String] = [:]
   let images = CodeImages()
   private let reading = TaskLayoutProbe.here
@@ -154,9 +149,7 @@ final class StepDetails: @unchecked Sendable {
     reader = reading.reader(images)
   }
 
-  /// Notes a job that is about to run.
-  ///
-  /// - Parameter tasks: The index of each task, by its number.
+  /// Notes a job that is about to run. `tasks` has the index of each task, by its number.
   func begins(_ job: ReadyJob, of task: Int?, tasks: [UInt64: Int]) {
     var detail = Detail(time: virtualClock.now)
     if job.taskID != 0 {

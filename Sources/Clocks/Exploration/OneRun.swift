@@ -1,10 +1,8 @@
 import ClocksSearch
 import ClocksSupport
 
-/// What came of one run of an explored operation.
 struct RunOutcome: Sendable {
   var findings: [Finding] = []
-  /// The error that the operation threw.
   var error: (any Error)?
   /// What the steps did, if that was asked for.
   var details: StepDetails?
@@ -93,7 +91,6 @@ struct OneRun {
   }
 }
 
-/// The end of one run.
 private final class RunEnd: @unchecked Sendable {
   // The task of the operation writes this before `finish`; it is read after `wait`.
   nonisolated(unsafe) var error: (any Error)?
@@ -144,13 +141,11 @@ private final class RunEnd: @unchecked Sendable {
   }
 }
 
-/// A failure in a run.
 struct Finding: Sendable, Hashable {
   /// The kind and the place of the failure: equal in all runs in which the same failure comes.
   var key: String
   var text: String
 
-  /// Whether the test library reported it.
   var isIssue: Bool { key.hasPrefix(IssueGate.keyPrefix) }
 
   static let xcTestPrefix = "xctest "
@@ -159,7 +154,6 @@ struct Finding: Sendable, Hashable {
   var isXCTest: Bool { key.hasPrefix(Self.xcTestPrefix) }
 }
 
-/// The failures of the run in progress.
 final class Findings: Sendable {
   private let lock = Lock(.leaf)
   nonisolated(unsafe) private var findings: [Finding] = []
@@ -189,7 +183,6 @@ package final class IssueGate: Sendable {
     /// The test library does not receive the issue.
     case isKept
     case passes
-    /// The issue passes with a comment.
     case passesWith(String)
   }
 
@@ -242,6 +235,5 @@ package enum IssueGates {
   package typealias Install =
     @Sendable (_ gate: IssueGate, _ body: @escaping @Sendable () async -> Void) async -> Void
 
-  /// Set once, at load.
   nonisolated(unsafe) package static var install: Install?
 }

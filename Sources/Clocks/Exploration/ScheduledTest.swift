@@ -1,12 +1,9 @@
 import ClocksSearch
 import ClocksSupport
 
-/// How the failures of a search are reported.
 package struct ScheduleReport: Sendable {
   var fail: @Sendable (String) -> Void
-  /// Records an error with an explanation.
   var failWithError: @Sendable (any Error, String) -> Void
-  /// Returns the code that replays a token.
   var replayForm: @Sendable (String) -> String
 
   package init(

@@ -163,7 +163,6 @@ struct ScheduleRequest: Sendable {
 
   struct Meaning {
     var limits: ScheduleSearch.Limits
-    /// The limit of real time.
     var time: Duration?
     /// The schedule to replay in place of a search.
     var token: String?
@@ -256,7 +255,6 @@ struct ScheduleRequest: Sendable {
   }
 }
 
-/// The variables of the environment that concern searches.
 struct ScheduleVariables: Sendable {
   var count: String?
   var seed: String?

@@ -24,9 +24,7 @@ final class Recorder: EventListener {
   ]
   /// Receives the recording at the end; `nil` once that has happened.
   nonisolated(unsafe) private var delivery: (@Sendable (RecordedTimeline) -> Void)?
-  /// The name of the test.
   let title: String
-  /// The number of lines that a failure gets.
   private let lines: Int
 
   init(
@@ -52,7 +50,6 @@ final class Recorder: EventListener {
     delivery?(timeline)
   }
 
-  /// Cancels the delivery.
   func drop() { lock.withLock { delivery = nil } }
 
   /// What has been recorded so far. O(tasks with a name).
@@ -70,7 +67,6 @@ final class Recorder: EventListener {
     lock.withLock { context.root = task }
   }
 
-  /// Adds a mark to the lane of the current task. O(1).
   func mark(_ text: String) {
     let task = UnownedTask.currentID ?? 0
     lock.withLock {

@@ -11,9 +11,7 @@ package final class TimelineRequest: Sendable {
 
   static var isAnyInForce: Bool { count.load(ordering: .relaxed) > 0 }
 
-  /// The number of events that are kept.
   let limit: Int
-  /// The number of lines that a failure gets.
   let lines: Int
   /// Receives each recording when its test, or scope, is over.
   let delivery: @Sendable (RecordedTimeline) -> Void
@@ -52,17 +50,12 @@ package final class TimelineRequest: Sendable {
   }
 }
 
-/// Functions of a test kit that knows the test library.
 package enum TimelineHooks {
   private static let lock = Lock(.leaf)
   nonisolated(unsafe) private static var hooks:
     (name: @Sendable () -> String?, attach: @Sendable (RecordedTimeline) -> Void)?
 
-  /// Sets the hooks.
-  ///
-  /// - Parameters:
-  ///   - name: Returns the name of the test that the current task runs.
-  ///   - attach: Attaches a recording to the test that the current task runs, if there is one.
+  /// Sets the functions for the test that the current task runs: its name, and attaching to it.
   package static func set(
     name: @escaping @Sendable () -> String?,
     attach: @escaping @Sendable (RecordedTimeline) -> Void
@@ -87,7 +80,6 @@ extension ScopeOptions {
 }
 
 extension Scheduler {
-  /// The recorder of this scheduler's events, if there is one.
   var recorder: Recorder? {
     // The first comparison avoids the cast where there is no listener.
     change { $0.listener == nil ? nil : $0.listener(Recorder.self) }
@@ -155,7 +147,6 @@ extension Scheduler {
     return recorder
   }
 
-  /// Begins to record, unless it is recorded already.
   func record(events: Int) { beginRecording(limit: max(events, 1))?.beginTest() }
 
   /// Begins to record; returns the recorder unless there is one already.
@@ -177,7 +168,6 @@ extension Scheduler {
     }
   }
 
-  /// Delivers the recording when the scope has ended.
   func endRecording() {
     if !isOnTrial { recorder?.deliver() }
   }
@@ -198,10 +188,7 @@ enum TraceFolder {
   /// Its members are the recordings that have not been delivered.
   private static let undelivered = DispatchGroup()
 
-  /// Writes a picture and a trace.
-  ///
-  /// Each name is used once in a process, so parallel tests do not overwrite each other's files. Files of
-  /// earlier processes are overwritten.
+  /// Writes a picture and a trace. Names are used once in a process, so that parallel tests do not collide.
   static func write(_ timeline: RecordedTimeline, to folder: String, at origin: CallSite) {
     let path = "\(folder)/\(freeName(timeline.title.fileName))"
     do throws(TextFile.WriteError) {

@@ -31,11 +31,8 @@ public final class VirtualTime: Sendable {
 
   let scheduler: Scheduler
 
-  /// Creates a scope.
-  ///
   /// - Parameters:
   ///   - record: Records a failure; by default, at `origin`.
-  ///   - chooser: Decides the order of jobs, if given.
   ///   - start: The readings of the system's clocks when the scope begins; by default, those of now.
   init(
     _ options: ScopeOptions, at origin: CallSite, record: (@Sendable (String) -> Void)? = nil,

@@ -223,13 +223,11 @@ extension VirtualTime {
     record(LeftoverFailure.endless(pending: pending))
   }
 
-  /// Records a failure, with a task dump.
   private func record(_ failure: String) {
     scheduler.report.record(failure.with(scheduler.dumpUnlessOneOfMany))
   }
 }
 
-/// The result that a child task passes to its parent.
 private final class ResultSlot<Value> {
   var result: Result<Value, any Error>?
 }
