@@ -55,10 +55,7 @@ package struct LaneTable: Hashable, Sendable {
   ///
   /// Lanes in which nothing happens are left out. If there are more than `limit` lines, the first events
   /// are left out, and a line gives their number.
-  ///
-  /// - Parameters:
-  ///   - width: The number of columns; at least 40.
-  ///   - limit: The number of lines; at least 3.
+  /// The table has at least 40 columns and 3 lines.
   package func lines(width: Int = 100, limit: Int = 40) -> [String] {
     let limit = max(limit, 3)
     let isCut = hiddenRows > 0 || rows.count + 1 > limit

@@ -8,7 +8,8 @@ extension TimelinePicture {
     let legend = PictureLegend(self, width: width)
     let height = bottom + 18 + legend.height
     text.rect("ground", 0, 0, width, height, radius: 8)
-    drawHead(&text, width)
+    text.words("title", 20, 28, title, size: 15, room: width - 40)
+    text.words("faint", 20, 47, summary, size: 12, room: width - 40)
     drawAxis(&text)
     drawNames(&text)
     drawLinks(&text)
@@ -38,11 +39,6 @@ extension TimelinePicture {
     }
     if lanesLeftOut > 0 { summary += "; \(lanesLeftOut.grouped) tasks are not shown" }
     return summary
-  }
-
-  private func drawHead(_ text: inout SVGText, _ width: Double) {
-    text.words("title", 20, 28, title, size: 15, room: width - 40)
-    text.words("faint", 20, 47, summary, size: 12, room: width - 40)
   }
 
   private func drawAxis(_ text: inout SVGText) {

@@ -123,8 +123,6 @@ package struct ScheduleSearch: Sendable {
   }
 
   /// Learns from the run of the plan that `next` returned last, in which the test passed.
-  ///
-  /// - Parameter tasks: The number of tasks in the tree.
   package mutating func note(_ record: RunRecord, tasks: Int) {
     let isNew = orders.insert(record.hash).inserted
     if orders.count == 1, tried == 1 { begin(record, tasks: tasks) }

@@ -102,9 +102,7 @@ package struct TaskTree: Sendable {
 
   package var count: Int { nodes.count }
 
-  /// Returns the index of a child, and adds the child if it is new.
-  ///
-  /// Amortized O(ordinal) for a new child, else O(1).
+  /// Returns the index of a child, and adds it if it is new: then in O(ordinal), else in O(1).
   package mutating func child(_ ordinal: Int, of parent: Int) -> Int {
     while nodes[parent].children.count <= ordinal {
       let next = nodes[parent].children.count

@@ -124,19 +124,14 @@ public struct ClockTimerSequence<C: Clock>: AsyncSequence, Sendable {
   let tolerance: C.Duration?
 
   /// Returns an iterator whose start is its first call of `next()`. O(1).
-  public func makeAsyncIterator() -> Iterator { Iterator(timer: self, hasEnded: interval == nil) }
+  public func makeAsyncIterator() -> Iterator { Iterator(timer: self) }
 
   /// An iterator over the ticks.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let timer: ClockTimerSequence
-    fileprivate var hasEnded: Bool
+    fileprivate var hasEnded = false
     /// The last tick, or the start; `nil` before the first call of `next()`.
-    private var latest: C.Instant?
-
-    fileprivate init(timer: ClockTimerSequence, hasEnded: Bool) {
-      self.timer = timer
-      self.hasEnded = hasEnded
-    }
+    fileprivate var latest: C.Instant?
 
     /// Waits for the next tick and returns its instant; `nil` once the sequence has ended.
     public mutating func next() async -> C.Instant? { await next(isolation: nil) }

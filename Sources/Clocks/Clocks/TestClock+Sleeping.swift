@@ -235,8 +235,6 @@ extension TestClock {
     try await waitForSleeps(atLeast: count, timeout: timeout, mayRepeat: 9)
   }
 
-  /// Waits until `count` sleeps are pending.
-  ///
   /// - Parameter mayRepeat: How many times the timeout may start again on a busy machine.
   nonisolated(nonsending) func waitForSleeps(
     atLeast count: Int, timeout: Swift.Duration, mayRepeat: Int

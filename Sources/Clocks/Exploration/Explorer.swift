@@ -120,17 +120,12 @@ final class Explorer: Chooser, @unchecked Sendable {
 ///
 /// It belongs to the scheduler of the scope, whose lock guards it during the run.
 final class StepDetails: @unchecked Sendable {
-  struct QueuedTask {
-    var task: Int
-    /// The functions with which it continues, the innermost first.
-    var functions: [UInt]
-  }
-
   struct Detail {
     var time: Duration
     /// The type of the actor that is drained.
     var actor: String?
-    var queue: [QueuedTask] = []
+    /// The tasks in the queue of that actor, and the functions with which they continue.
+    var queue: [(task: Int, functions: [UInt])] = []
     var isOnMain = false
     /// The functions with which the task continues, the innermost first.
     var functions: [UInt] = []
@@ -158,7 +153,7 @@ final class StepDetails: @unchecked Sendable {
     } else if let drain = ActorDrain(job.job) {
       detail.actor = drain.typeName
       detail.queue = drain.jobs.reversed().compactMap { job in
-        tasks[taskID(of: job)].map { QueuedTask(task: $0, functions: functions(of: job)) }
+        tasks[taskID(of: job)].map { ($0, functions(of: job)) }
       }
     }
     detail.isOnMain = job.executor == .main

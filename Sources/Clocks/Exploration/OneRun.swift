@@ -175,9 +175,7 @@ final class Findings: Sendable {
   }
 }
 
-/// A filter between an explored test and its test library.
-///
-/// It withholds the issues of the search, and lets those of the last run through, with an explanation.
+/// A filter that withholds the issues of a search from its test library, except those of the last run.
 package final class IssueGate: Sendable {
   package enum Verdict: Sendable {
     /// The test library does not receive the issue.
@@ -205,8 +203,6 @@ package final class IssueGate: Sendable {
   deinit { lock.destroy() }
 
   /// Notes an issue that is a failure, and returns what happens to it.
-  ///
-  /// - Parameter key: The kind and the place of the failure.
   package func handle(key: String, text: String) -> Verdict {
     findings.add(Finding(key: key, text: text))
     return lock.withLock {

@@ -59,7 +59,13 @@ struct ScheduledTest {
       return nil
     }
     if let missing = Hops.missing {
-      report.fail(Self.cannotExplore(missing))
+      report.fail(
+        """
+        A test can be run in many orders only where every hop of its tasks to an actor and back is seen. \
+        This process cannot see \(missing) (\(SchedulerCapability.selfTest.description)), so nothing was run: one \
+        order alone would say nothing about the others. It takes Swift 6.3 on Linux, and no CLOCKS_DOOR \
+        that keeps it from that.
+        """)
       return nil
     }
     // Makes equal schedules do the same, as far as possible.
@@ -70,7 +76,11 @@ struct ScheduledTest {
       return await runOutsideSwiftTesting(meaning, operation)
     }
     guard let install = IssueGates.install else {
-      report.fail(Self.cannotSeeIssues)
+      report.fail(
+        """
+        `withSchedules` in a test of Swift Testing needs ClocksTestKit, which hands it the test's issues: \
+        link it to the test target, and import it. Nothing was run.
+        """)
       return nil
     }
     // The current task is suspended meanwhile, so only one of them uses the operation and the summary.
@@ -92,7 +102,11 @@ struct ScheduledTest {
     }
     defer { XCTestFailures.end() }
     guard isHeard else {
-      report.fail(Self.cannotSeeXCTest)
+      report.fail(
+        """
+        `withSchedules` cannot see the failures of this XCTest, whose layout it does not know. \
+        Nothing was run.
+        """)
       return nil
     }
     // A failure is not repeated, so its run must be recorded the first time.
@@ -163,9 +177,7 @@ struct ScheduledTest {
     }
   }
 
-  /// Runs one schedule in full: it is recorded, and has details.
-  ///
-  /// - Parameter tree: The tree in which the constraints have their tasks.
+  /// Runs one schedule with a recording and details. The tree has the tasks of the constraints.
   private func runOnce(
     isolation: isolated (any Actor)? = #isolation, _ constraints: [Constraint],
     tree: TaskTree = TaskTree(), _ operation: @escaping OneRun.Operation
@@ -198,22 +210,4 @@ struct ScheduledTest {
     guard !outcome.hasFailed else { return }
     if let problem = Explanation.isNotWhatItWas(token, text, run) { report.fail(problem) }
   }
-
-  private static func cannotExplore(_ missing: String) -> String {
-    """
-    A test can be run in many orders only where every hop of its tasks to an actor and back is seen. This \
-    process cannot see \(missing) (\(SchedulerCapability.selfTest.description)), so nothing was run: one order \
-    alone would say nothing about the others. It takes Swift 6.3 on Linux, and no CLOCKS_DOOR \
-    that keeps it from that.
-    """
-  }
-
-  private static let cannotSeeXCTest = """
-    `withSchedules` cannot see the failures of this XCTest, whose layout it does not know. Nothing was run.
-    """
-
-  private static let cannotSeeIssues = """
-    `withSchedules` in a test of Swift Testing needs ClocksTestKit, which hands it the test's issues: link \
-    it to the test target, and import it. Nothing was run.
-    """
 }

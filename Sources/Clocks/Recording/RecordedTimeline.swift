@@ -57,10 +57,8 @@ public struct RecordedTimeline: Sendable {
 
   package static let explanationHeading = "What happened:"
 
-  /// Returns the lanes as a part of the failure that is being recorded, which is their last row; `nil` if
+  /// Returns a heading and the lanes, with the failure that is being recorded as their last row; `nil` if
   /// nothing else happened.
-  ///
-  /// - Parameter lines: The number of lines, including the heading.
   package func explanation(lines: Int) -> String? {
     var history = history(forLines: lines)
     guard history.hasSteps else { return nil }

@@ -222,8 +222,7 @@ enum TraceFolder {
 
   /// Delivers a recording when the process exits, unless that has happened before.
   ///
-  /// The receiver calls `hasDelivered`. The exit waits for recordings that other threads are writing, up to
-  /// 10 seconds.
+  /// The exit waits up to 10 seconds for recordings that other threads are writing: for `hasDelivered`.
   static func deliverAtExit(_ recorder: Recorder) {
     undelivered.enter()
     let isFirst = lock.withLock {

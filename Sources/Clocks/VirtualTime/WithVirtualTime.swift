@@ -90,10 +90,9 @@ package nonisolated(nonsending) func withVirtualTime<Result>(
 }
 
 extension VirtualTime {
-  /// Runs `operation` in the scope, in a child task of the current one.
+  /// Runs `operation` in a child task of the current one, which can be cancelled when the scope is stuck.
   ///
-  /// The child can be cancelled when the scope is stuck. The current task is suspended meanwhile, so the two
-  /// use no value concurrently.
+  /// The current task is suspended meanwhile, so the two use no value concurrently.
   func run<Result>(
     isolation: isolated (any Actor)? = #isolation,
     _ operation: nonisolated(nonsending) (VirtualTime) async throws -> Result
