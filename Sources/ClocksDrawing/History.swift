@@ -39,17 +39,12 @@ public struct RecordedEvent: Sendable {
   }
 }
 
-/// What a recording knows besides its events.
 package struct RecordingContext: Sendable {
-  /// The instant at which the recording began.
   package var start: Duration
   /// The task that runs the test itself; 0 if it is not known.
   package var root: UInt64 = 0
-  /// The names of the tasks that have one.
   package var names: [UInt64: String] = [:]
-  /// The texts of marks, by the numbers of the marks.
   package var marks: [UInt64: String] = [:]
-  /// The names of the actors.
   package var actors: [String] = []
 
   package init(start: Duration) { self.start = start }
@@ -64,9 +59,7 @@ package struct History: Sendable {
     var time: Duration
     var job: Int
 
-    static func < (lhs: Self, rhs: Self) -> Bool {
-      (lhs.time, lhs.job) < (rhs.time, rhs.job)
-    }
+    static func < (lhs: Self, rhs: Self) -> Bool { (lhs.time, lhs.job) < (rhs.time, rhs.job) }
   }
 
   struct Task: Sendable {
@@ -102,12 +95,10 @@ package struct History: Sendable {
     var task: Int
     var begin: Moment
     var end: Moment
-    /// The deadline of a sleep.
     var deadline: Duration?
     var kind: Kind
   }
 
-  /// An effect of one task on another.
   struct Link: Sendable {
     enum Kind: Sendable { case created, resumed, cancelled }
 
@@ -145,22 +136,17 @@ package struct History: Sendable {
   var spans: [Span] = []
   var links: [Link] = []
   var marks: [Mark] = []
-  /// The latest steps.
   var steps: [Step] = []
-  /// The number of steps before `steps`.
   var earlierSteps = 0
   var actors: [String] = []
   /// The task that runs at the end; the test itself if that is not known.
   var running: Int?
   var start: Duration
   var end: Moment
-  /// The number of events that were recorded.
   var eventCount = 0
   /// The number of recorded events that this history does not contain.
   var missingEvents = 0
 }
-
-// MARK: - As text
 
 extension History {
   package var hasSteps: Bool { !steps.isEmpty }

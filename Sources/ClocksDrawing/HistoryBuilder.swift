@@ -1,4 +1,3 @@
-/// Builds a history from recorded events.
 package struct HistoryBuilder {
   private typealias Moment = History.Moment
   private typealias Step = History.Step
@@ -16,7 +15,6 @@ package struct HistoryBuilder {
   /// Whether a job runs, and its task as far as it is known.
   private var running: (job: Bool, task: Int?) = (false, nil)
   private var actor: Int?
-  /// The actor on which each task ran last.
   private var lastActor: [Int: Int] = [:]
   /// The runtime's own task that resumes tasks whose sleep is over; 0 if none was seen yet.
   private var waker: UInt64 = 0
@@ -33,9 +31,7 @@ package struct HistoryBuilder {
   /// Returns the history of the latest events. O(n).
   ///
   /// - Parameters:
-  ///   - context: What the recording knows besides its events.
-  ///   - count: The number of events that are kept.
-  ///   - dropped: The number of earlier events, which are not kept.
+  ///   - count: The number of events that are kept; `dropped` earlier ones are not.
   ///   - limit: How many of the kept events are used, the latest ones.
   ///   - forEachEvent: Passes the kept events to its argument, the earliest first.
   package static func build(
@@ -85,8 +81,6 @@ package struct HistoryBuilder {
     history.running = running.task ?? places[context.root]
     return history
   }
-
-  // MARK: - Events
 
   private mutating func take(_ event: RecordedEvent) {
     let onActor = event.actor == 0 ? nil : Int(event.actor) - 1
@@ -159,7 +153,6 @@ package struct HistoryBuilder {
     step(task, .sleeps(until: deadline))
   }
 
-  /// Returns the index of a span that begins now.
   private mutating func beginSpan(
     of task: Int, _ kind: History.Span.Kind, until deadline: Duration? = nil
   ) -> Int {
@@ -186,8 +179,6 @@ package struct HistoryBuilder {
     history.spans[span].end = moment
     history.spans[span].kind = kind
   }
-
-  // MARK: - Tasks
 
   private mutating func born(_ id: UInt64, by creator: Int?) {
     guard id != context.root, places[id] == nil, births[id] == nil else { return }

@@ -23,10 +23,8 @@ package struct LaneTable: Hashable, Sendable {
     }
   }
 
-  /// An event.
   package struct Row: Hashable, Sendable {
     package var time: String
-    /// The texts in the lanes, by the indices of the lanes.
     package var cells: [Int: String]
     package var arrow: Arrow?
     /// The text behind all lanes.
@@ -42,7 +40,6 @@ package struct LaneTable: Hashable, Sendable {
     }
   }
 
-  /// The names of the lanes, from left to right.
   package var lanes: [String]
   /// The events, in order. Cells and arrows of lanes that do not exist are left out.
   package var rows: [Row]
@@ -58,10 +55,7 @@ package struct LaneTable: Hashable, Sendable {
   ///
   /// Lanes in which nothing happens are left out. If there are more than `limit` lines, the first events
   /// are left out, and a line gives their number.
-  ///
-  /// - Parameters:
-  ///   - width: The number of columns; at least 40.
-  ///   - limit: The number of lines; at least 3.
+  /// The table has at least 40 columns and 3 lines.
   package func lines(width: Int = 100, limit: Int = 40) -> [String] {
     let limit = max(limit, 3)
     let isCut = hiddenRows > 0 || rows.count + 1 > limit
@@ -79,8 +73,7 @@ package struct LaneTable: Hashable, Sendable {
 
 extension LaneTable.Row {
   fileprivate var printable: Self {
-    Self(
-      time: time.printable, cells.mapValues(\.printable), arrow: arrow, remark: remark.printable)
+    Self(time: time.printable, cells.mapValues(\.printable), arrow: arrow, remark: remark.printable)
   }
 
   fileprivate func mentions(_ lane: Int) -> Bool {
@@ -94,7 +87,6 @@ extension LaneTable.Row {
   }
 }
 
-/// The positions of a table's texts and arrows.
 private struct LaneLayout {
   private typealias Row = LaneTable.Row
 
@@ -171,8 +163,6 @@ private struct LaneLayout {
     }
     return widths.map { min($0, low) }
   }
-
-  // MARK: - Drawing
 
   var lines: [String] {
     let header = Row(

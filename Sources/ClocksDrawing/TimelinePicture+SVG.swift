@@ -8,7 +8,8 @@ extension TimelinePicture {
     let legend = PictureLegend(self, width: width)
     let height = bottom + 18 + legend.height
     text.rect("ground", 0, 0, width, height, radius: 8)
-    drawHead(&text, width)
+    text.words("title", 20, 28, title, size: 15, room: width - 40)
+    text.words("faint", 20, 47, summary, size: 12, room: width - 40)
     drawAxis(&text)
     drawNames(&text)
     drawLinks(&text)
@@ -31,8 +32,7 @@ extension TimelinePicture {
   private var summary: String {
     let passed = history.end.time.since(history.start)
     let tasks = history.tasks.count == 1 ? "1 task" : "\(history.tasks.count.grouped) tasks"
-    let events =
-      history.eventCount == 1 ? "1 event" : "\(history.eventCount.grouped) events"
+    let events = history.eventCount == 1 ? "1 event" : "\(history.eventCount.grouped) events"
     var summary = "\(passed.inSeconds) of virtual time, \(tasks), \(events)"
     if history.missingEvents > 0 {
       summary += "; the first \(history.missingEvents.grouped) are not shown"
@@ -40,13 +40,6 @@ extension TimelinePicture {
     if lanesLeftOut > 0 { summary += "; \(lanesLeftOut.grouped) tasks are not shown" }
     return summary
   }
-
-  private func drawHead(_ text: inout SVGText, _ width: Double) {
-    text.words("title", 20, 28, title, size: 15, room: width - 40)
-    text.words("faint", 20, 47, summary, size: 12, room: width - 40)
-  }
-
-  // MARK: - Time
 
   private func drawAxis(_ text: inout SVGText) {
     guard !lanes.isEmpty else {
@@ -86,8 +79,6 @@ extension TimelinePicture {
       free = label.to + 8
     }
   }
-
-  // MARK: - Tasks
 
   private func drawNames(_ text: inout SVGText) {
     for (task, depth) in lanes {
@@ -164,8 +155,6 @@ extension TimelinePicture {
     }
   }
 
-  // MARK: - Marks
-
   private func drawMarks(_ text: inout SVGText) {
     var byLane: [Int: [History.Mark]] = [:]
     for mark in history.marks {
@@ -188,9 +177,8 @@ extension TimelinePicture {
     }
   }
 
-  /// Adds the text of a mark to the right of it, or to the left if it fits only there.
-  ///
-  /// - Returns: The position from which on there is room for the next text.
+  /// Adds the text of a mark to the right of it, or to the left if it fits only there; returns where room
+  /// for the next text begins.
   private func write(
     _ mark: History.Mark, _ text: inout SVGText, x: Double, y: Double, from: Double, to: Double
   ) -> Double {
@@ -218,7 +206,6 @@ extension History.Span.Kind {
   }
 }
 
-/// The meaning of the colours and signs that a picture contains.
 private struct PictureLegend {
   private struct Entry {
     var sign: String
@@ -277,10 +264,8 @@ private struct PictureLegend {
         text.path("\(sign) head", "M\((x + 3).svg) \((y + 2).svg)l4 4l4 -4")
       case "mark": text.diamond(sign, x + 7, y, 3.5)
       case "external": text.line(sign, x, y, x + 14, y)
-      case _ where sign.hasPrefix("sleep"):
-        text.rect(sign, x, y - 5, 14, 10, radius: 4)
-      default:
-        text.rect(sign, x + 2.5, y - 7, 9, 14, radius: 2)
+      case _ where sign.hasPrefix("sleep"): text.rect(sign, x, y - 5, 14, 10, radius: 4)
+      default: text.rect(sign, x + 2.5, y - 7, 9, 14, radius: 2)
       }
       text.words("faint", x + 20, y + 4, entry.words, size: 11, room: 240)
     }

@@ -13,17 +13,14 @@ package struct TimelinePicture {
   /// The tasks that have a lane, from top to bottom, each with the number of its ancestors (at most 4).
   let lanes: [(task: Int, depth: Int)]
   let lanesLeftOut: Int
-  /// The index of each task's lane.
   let places: [Int: Int]
   let axis: TimeAxis
   let laneHeight: Double
   let fontSize: Double
-  /// The width of the names.
   let gutter: Double
   let left: Double
   let top = 84.0
 
-  /// Whether there is room for words in the lanes.
   var hasWords: Bool { laneHeight >= 26 }
   var right: Double { left + axis.width }
   var bottom: Double { top + laneHeight * Double(max(lanes.count, 1)) }
@@ -60,7 +57,6 @@ package struct TimelinePicture {
     return active.sorted()
   }
 
-  /// Returns every moment at which something is drawn, in order.
   private static func moments(of history: History) -> [History.Moment] {
     var moments = history.jobs.map(\.at)
     moments += history.spans.flatMap { [$0.begin, $0.end] }
@@ -69,9 +65,7 @@ package struct TimelinePicture {
   }
 
   /// Returns each task followed by its descendants. Siblings are in the order of their creation.
-  private static func tree(
-    _ tasks: [History.Task], _ kept: Set<Int>
-  ) -> [(task: Int, depth: Int)] {
+  private static func tree(_ tasks: [History.Task], _ kept: Set<Int>) -> [(task: Int, depth: Int)] {
     var children: [Int: [Int]] = [:]
     var roots: [Int] = []
     for task in kept.sorted() {
@@ -122,14 +116,10 @@ struct TimeAxis {
   private static let mostGap = 180.0
 
   private(set) var instants: [Instant] = []
-  /// The room of one job.
   private(set) var step: Double
   private(set) var width: Double
 
-  /// - Parameters:
-  ///   - moments: The moments in order.
-  ///   - wanted: The preferred width. The axis is narrower if possible, and wider if necessary.
-  ///   - most: The greatest width.
+  /// - Parameter wanted: The preferred width. The axis is narrower if possible, and wider if necessary.
   init(_ moments: [History.Moment], start: Double, width wanted: Double, most: Double) {
     for moment in moments {
       if let last = instants.indices.last, instants[last].time == moment.time {

@@ -5,11 +5,9 @@ package struct RunRecord: Sendable {
     package var candidates: Range<Int>
     /// The offset of the chosen candidate in that range.
     package var chosen: Int
-    /// The number of the step that was chosen.
     package var step: Int
   }
 
-  /// The steps in the order in which they ran.
   package var steps: [ScheduleStep] = []
   /// For each step, the number of the step in which it became ready; -1 before the first step.
   var causes: [Int32] = []
@@ -17,12 +15,9 @@ package struct RunRecord: Sendable {
   var previous: [Int32] = []
   /// The decisions, with two candidates or more each.
   package var decisions: [Decision] = []
-  /// The candidates of all decisions.
   var candidates: [ScheduleStep] = []
-  /// The actors that each step touches.
   var touches: [(step: Int32, actor: Int32)] = []
   var created: [(task: Int32, parent: Int32)] = []
-  /// A hash of the order of the steps.
   package var hash: UInt64 = 0xCBF2_9CE4_8422_2325
   /// Jobs that became ready from outside the test, with the number of the step before.
   var arrivals: [(step: Int32, job: ScheduleStep)] = []
@@ -45,11 +40,7 @@ package struct RunRecord: Sendable {
   }
 
   /// An estimate of the number of orders: all runs have decisions like those of this run.
-  var estimate: Double {
-    decisions.reduce(1) { $0 * Double($1.candidates.count) }
-  }
-
-  // MARK: - As constraints
+  var estimate: Double { decisions.reduce(1) { $0 * Double($1.candidates.count) } }
 
   /// The constraints that turn first in, first out into the order of this run. O(candidates).
   ///
@@ -78,8 +69,6 @@ package struct RunRecord: Sendable {
         ? candidates[chosen] : nil
     }
   }
-
-  // MARK: - Conflicts
 
   /// For each step a bit for each actor that it touches; more than 64 actors share bits. O(touches).
   var masks: [UInt64] {
@@ -146,8 +135,6 @@ package struct RunRecord: Sendable {
     for index in steps.indices where masks[index] != 0 { touched[steps[index]] = masks[index] }
     return Profile(steps: steps.count, weights: weights, touched: touched)
   }
-
-  // MARK: - Comparing
 
   /// Returns the number of the first step at which two runs differ, or `nil` if they are equal.
   package func divergence(from other: RunRecord) -> Int? {
@@ -219,9 +206,7 @@ package struct Divergence: Sendable {
     _ witnesses: Witnesses
   ) {
     let step = first.divergence(from: second) ?? 0
-    let sides = [first, second].map { record in
-      record.decisions.firstIndex { $0.step >= step }
-    }
+    let sides = [first, second].map { record in record.decisions.firstIndex { $0.step >= step } }
     func names(_ record: RunRecord, _ decision: Int?) -> String {
       guard let decision, record.decisions[decision].step == step else {
         return record.steps.indices.contains(step) ? tree.name(of: record.steps[step]) : "the end"
@@ -234,8 +219,7 @@ package struct Divergence: Sendable {
       decision.map { record.decisions[$0].step == step } ?? false
     }
     place =
-      isDecision
-      ? "decision \((sides.compactMap(\.self).min() ?? 0) + 1)" : "step \(step + 1)"
+      isDecision ? "decision \((sides.compactMap(\.self).min() ?? 0) + 1)" : "step \(step + 1)"
     recorded = names(first, sides[0])
     found = names(second, sides[1])
 

@@ -8,7 +8,6 @@ import ClocksSupport
 /// The code for each step calls few generic functions: a debug build, in which tests run, takes a hundred
 /// times as long for one of the standard library.
 package final class ScheduleRun {
-  /// The tasks that are known from all runs.
   @exclusivity(unchecked) package private(set) var tree: TaskTree
   @exclusivity(unchecked) package private(set) var record = RunRecord()
   @exclusivity(unchecked) private var strategy: Strategy
@@ -20,7 +19,6 @@ package final class ScheduleRun {
   /// The latest decision, until its step begins: the same question has the same answer.
   @exclusivity(unchecked) private var decided: ScheduleStep?
 
-  /// What was counted for one task.
   private struct Counts {
     var children: Int32 = 0
     var jobs: Int32 = 0
@@ -31,7 +29,6 @@ package final class ScheduleRun {
     var lastStep: Int32 = -1
   }
   @exclusivity(unchecked) private var counts: [Counts] = []
-  /// The random numbers of each task.
   @exclusivity(unchecked) private var mixers: [Int: Mixer] = [:]
 
   /// What a step can touch; the actors of the test follow.
@@ -51,7 +48,6 @@ package final class ScheduleRun {
     counts = Array(repeating: Counts(), count: tree.count)
   }
 
-  /// Begins another run with the same tree.
   package func reset(_ plan: Plan, profile: Profile = Profile()) {
     strategy = Strategy(plan, profile: profile)
     longest = profile.longest
@@ -67,9 +63,6 @@ package final class ScheduleRun {
   /// The number of the latest step; -1 before the first.
   package var currentStep: Int { record.steps.count - 1 }
 
-  // MARK: - Naming
-
-  /// Adds a task, and returns its index.
   package func create(by parent: Int) -> Int {
     let ordinal = Int(counts[parent].children)
     counts[parent].children += 1
@@ -108,9 +101,6 @@ package final class ScheduleRun {
     return mixers[task, default: Mixer(seed: seed)].next()
   }
 
-  // MARK: - Events
-
-  /// Notes that a step has become ready.
   package func enqueue(_ step: ScheduleStep, isOnMain: Bool = false, isFromOutside: Bool = false) {
     ready.append(step)
     readyCauses.append(Int32(currentStep))
@@ -119,9 +109,7 @@ package final class ScheduleRun {
   }
 
   /// Notes that the current step touches an actor: it adds to the actor's queue, or drains it.
-  package func touch(_ actor: Int) {
-    record.touches.append((Int32(currentStep), Int32(actor)))
-  }
+  package func touch(_ actor: Int) { record.touches.append((Int32(currentStep), Int32(actor))) }
 
   /// Notes that the last step of the task has put it in the queue of an actor.
   package func isInQueue(_ task: Int, of actor: Int) {
@@ -135,7 +123,6 @@ package final class ScheduleRun {
     counts[task].lastStep = Int32(currentStep)
   }
 
-  /// Begins the ready step at this position.
   package func begin(at position: Int) {
     let step = ready.remove(at: position)
     begin(step, cause: readyCauses.remove(at: position))
@@ -158,8 +145,6 @@ package final class ScheduleRun {
     strategy.begins(step, number: number, others: ready)
   }
 
-  // MARK: - Deciding
-
   /// Returns the index of the candidate that comes first.
   ///
   /// - Parameter candidates: Two or more steps, in the order first in, first out.
@@ -173,8 +158,7 @@ package final class ScheduleRun {
     let start = record.candidates.count
     for index in 0..<candidates.count { record.candidates.append(candidates[index]) }
     record.decisions.append(
-      .init(
-        candidates: start..<record.candidates.count, chosen: chosen, step: record.steps.count))
+      .init(candidates: start..<record.candidates.count, chosen: chosen, step: record.steps.count))
     decided = candidates[chosen]
     return chosen
   }

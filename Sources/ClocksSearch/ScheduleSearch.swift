@@ -11,7 +11,6 @@ import ClocksSupport
 /// - random orders of four kinds.
 package struct ScheduleSearch: Sendable {
   package struct Limits: Sendable {
-    /// The number of schedules.
     package var count: Int
     package var seed: UInt64
     /// If set, the search tries only reversals, and at most this number of them together.
@@ -38,16 +37,8 @@ package struct ScheduleSearch: Sendable {
     }
   }
 
-  /// Why a search ended.
   package enum End: Sendable, Equatable {
-    /// Every order was tried.
-    case allOrders
-    /// Every combination of reversals was tried.
-    case allReversals
-    /// The number of schedules was reached.
-    case count
-    /// The time was over.
-    case time
+    case allOrders, allReversals, count, time
   }
 
   /// At most this number of reversals wait, so that the memory of a long search is bounded.
@@ -64,11 +55,9 @@ package struct ScheduleSearch: Sendable {
   }
 
   private let limits: Limits
-  /// The number of schedules that `next` has returned.
   package private(set) var tried = 0
   /// The hashes of the orders of the runs.
   package private(set) var orders: Set<UInt64> = []
-  /// The profile of the first run.
   package private(set) var profile = Profile()
 
   /// The plans with which the search begins, the last one first.
@@ -80,10 +69,8 @@ package struct ScheduleSearch: Sendable {
   package private(set) var isComplete = false
   /// Whether it has skipped one of them.
   private var hasGaps = false
-  /// The number of random plans so far.
   private var chance = 0
   private var turn = 0
-  /// The plan that `next` returned last.
   private var current: Plan?
 
   /// - Parameter known: Schedules that have failed before.
@@ -96,8 +83,7 @@ package struct ScheduleSearch: Sendable {
 
   /// Returns the next schedule, or `nil` at the end of the search.
   package mutating func next() -> Plan? {
-    guard tried < max(limits.count, 1) else { return nil }
-    guard let plan = nextPlan() else { return nil }
+    guard tried < max(limits.count, 1), let plan = nextPlan() else { return nil }
     tried += 1
     current = plan
     return plan
@@ -105,19 +91,15 @@ package struct ScheduleSearch: Sendable {
 
   private mutating func nextPlan() -> Plan? {
     if let plan = known.popLast() { return plan }
-    guard limits.reversals == nil else {
-      return reversals.popFirst()?.plan
-    }
+    guard limits.reversals == nil else { return reversals.popFirst()?.plan }
     if isComplete, end == .allOrders { return nil }
     turn += 1
     // Two of five plans are systematic, if any is left; all of them if the search will try all orders.
     let isRandom = [2, 4, 0].contains(turn % 5)
-    if !isRandom || isSure, let plan = nextSystematic() { return plan }
+    let willTryAll = isComplete && !hasGaps && tried >= 40
+    if !isRandom || willTryAll, let plan = nextSystematic() { return plan }
     return nextRandom()
   }
-
-  /// Whether the search will try all orders, so that random plans are superfluous.
-  private var isSure: Bool { isComplete && !hasGaps && tried >= 40 }
 
   private mutating func nextSystematic() -> Plan? {
     let isDelay = turn % 2 == 1
@@ -141,8 +123,6 @@ package struct ScheduleSearch: Sendable {
   }
 
   /// Learns from the run of the plan that `next` returned last, in which the test passed.
-  ///
-  /// - Parameter tasks: The number of tasks in the tree.
   package mutating func note(_ record: RunRecord, tasks: Int) {
     let isNew = orders.insert(record.hash).inserted
     if orders.count == 1, tried == 1 { begin(record, tasks: tasks) }
@@ -185,11 +165,10 @@ package struct ScheduleSearch: Sendable {
   /// Chooses the kind of search by the first run.
   private mutating func begin(_ record: RunRecord, tasks: Int) {
     profile = record.profile(tasks: tasks)
-    let waiting = record.waiting
+    // A single shard has the index 0.
     delayed =
-      waiting.enumerated().filter {
-        limits.shard.count == 1 || $0.offset % limits.shard.count == limits.shard.index
-      }.map(\.element)[...]
+      record.waiting.enumerated().filter { $0.offset % limits.shard.count == limits.shard.index }
+      .map(\.element)[...]
     guard limits.reversals == nil else { return }
     isComplete = record.estimate <= Double(min(limits.count, Self.mostOrders))
     if isComplete { expand(record, .prefix([])) }
@@ -223,7 +202,6 @@ package struct ScheduleSearch: Sendable {
     }
   }
 
-  /// The number of queued schedules.
   package var waiting: Int { delayed.count + reversals.count + prefixes.count }
 
   /// Why `next` returns `nil`.
@@ -258,7 +236,6 @@ private struct Queue<Element: Sendable>: Sendable {
   }
 }
 
-/// How far a search has come.
 package struct ScheduleProgress: Sendable {
   package var schedules: Int
   var orders: Int

@@ -10,7 +10,6 @@ package struct ScheduleShrinker {
   /// Returns the record of a run by this plan if the same failure came, else `nil`.
   package typealias Test = nonisolated(nonsending) (Plan) async -> RunRecord?
 
-  /// The limit of the number of runs.
   private let limit = 60
   /// When to stop, but not before the first ten runs.
   private let deadline: RealTime

@@ -6,11 +6,9 @@ package enum Plan: Hashable, Sendable {
   case constraints([Constraint])
   /// First in, first out, but one step is delayed until no other can run.
   case delay(ScheduleStep)
-  /// Last in, first out.
   case newestFirst
   /// The given first decisions, then first in, first out.
   case prefix([UInt16])
-  /// Each step with the same probability.
   case random(seed: UInt64)
   /// Each interleaving with about the same probability: a task with more steps left is more probable.
   ///
@@ -27,11 +25,9 @@ package enum Plan: Hashable, Sendable {
 
   package static let firstInFirstOut = Plan.constraints([])
 
-  /// The name of the plan in a report.
   package var name: String {
     switch self {
-    case .constraints(let constraints):
-      constraints.isEmpty ? "first in, first out" : "reversal"
+    case .constraints(let constraints): constraints.isEmpty ? "first in, first out" : "reversal"
     case .delay: "delay"
     case .newestFirst: "last in, first out"
     case .prefix: "exhaustive"
@@ -45,7 +41,6 @@ package enum Plan: Hashable, Sendable {
 
 /// What strategies know about a test from its first run.
 package struct Profile: Sendable {
-  /// The number of steps in the run.
   var steps = 0
   /// The weight of each task: the number of its steps and of the steps of all tasks below it.
   var weights: [Int] = []
@@ -63,7 +58,6 @@ package struct Profile: Sendable {
   var longest: Int { steps == 0 ? .max : 2 * steps + 100 }
 }
 
-/// Makes the decisions of one run by a plan.
 struct Strategy {
   private let plan: Plan
   private let profile: Profile
@@ -134,7 +128,8 @@ struct Strategy {
     case .priorities:
       while falls.count > 0, falls[falls.count - 1] <= number {
         falls.removeLast()
-        setPriority(of: step.task, -falls.count - 1)
+        _ = priority(of: step.task)
+        values[step.task] = -falls.count - 1
       }
     case .partialOrder:
       guard let touched = profile.touched[step], touched != 0 else { return }
@@ -144,8 +139,6 @@ struct Strategy {
     case .delay, .newestFirst, .prefix, .random: break
     }
   }
-
-  // MARK: - Deciding
 
   /// Returns the index of the candidate that comes first.
   ///
@@ -240,11 +233,6 @@ struct Strategy {
   private mutating func priority(of task: Int) -> Int {
     while values.count <= task { values.append(Int(truncatingIfNeeded: mixer.next() >> 2)) }
     return values[task]
-  }
-
-  private mutating func setPriority(of task: Int, _ priority: Int) {
-    _ = self.priority(of: task)
-    values[task] = priority
   }
 
   private mutating func drawn(_ step: ScheduleStep) -> UInt64 {

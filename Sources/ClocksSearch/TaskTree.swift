@@ -1,3 +1,81 @@
+/// One step of a test: what runs between two decisions.
+///
+/// A step is named by its task and by a number that does not depend on the order in which tasks run.
+/// So it has the same name in every run.
+package struct ScheduleStep: Hashable, BitwiseCopyable, Sendable {
+  package enum Kind: UInt64 {
+    /// The job of the task that has this number.
+    case job = 0
+    /// A drain of the actor in whose queue the task stands after its job of this number.
+    case drain = 1
+    /// The end of the sleep of the task that has this number.
+    case wake = 2
+    /// A job of the runtime that the task caused after its job of this number, such as that of a yield.
+    case other = 3
+  }
+
+  /// The task, the number, the part and the kind, from the highest bits to the lowest.
+  package let bits: UInt64
+
+  /// - Parameter part: Tells several steps of one number apart.
+  package init(_ kind: Kind, of task: Int, _ number: Int, part: Int = 1) {
+    bits =
+      UInt64(truncatingIfNeeded: task) << 40 | UInt64(truncatingIfNeeded: number & 0xFF_FFFF) << 16
+      | UInt64(truncatingIfNeeded: part & 0xFFF) << 4 | kind.rawValue
+  }
+
+  package var task: Int { Int(bits >> 40) }
+  package var number: Int { Int(bits >> 16 & 0xFF_FFFF) }
+  package var part: Int { Int(bits >> 4 & 0xFFF) }
+  package var kind: Kind { Kind(rawValue: bits & 3) ?? .other }
+
+  /// Whether only time moves: the job of the task comes later.
+  package var isWake: Bool { bits & 3 == Kind.wake.rawValue }
+  package var isOther: Bool { bits & 3 == Kind.other.rawValue }
+}
+
+/// An ordering constraint: the first step comes before the second, which would come earlier without it.
+package struct Constraint: Hashable, Sendable {
+  package var first: ScheduleStep
+  package var second: ScheduleStep
+}
+
+/// Pseudorandom numbers that are the same in every process: SplitMix64.
+package struct Mixer: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+
+  package init(seed: UInt64) { state = seed }
+
+  @inline(__always)
+  package mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    return Self.scramble(state)
+  }
+
+  /// Returns a number below `limit`, which is positive. The distribution is very slightly uneven.
+  @inline(__always)
+  mutating func below(_ limit: Int) -> Int {
+    Int(truncatingIfNeeded: next().multipliedFullWidth(by: UInt64(limit)).high)
+  }
+
+  @inline(__always)
+  package static func mix(_ hash: UInt64, _ value: UInt64) -> UInt64 {
+    scramble(hash &* 0x100_0000_01B3 ^ value)
+  }
+
+  package static func hash(_ text: String) -> UInt64 {
+    text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+  }
+
+  @inline(__always)
+  private static func scramble(_ value: UInt64) -> UInt64 {
+    var value = value
+    value = (value ^ value &>> 30) &* 0xBF58_476D_1CE4_E5B9
+    value = (value ^ value &>> 27) &* 0x94D0_49BB_1331_11EB
+    return value ^ value &>> 31
+  }
+}
+
 /// The tasks of a test, as a tree in which each task stands below the task that created it.
 ///
 /// The tree grows from run to run. A task has the same place in every run, so the index of that place
@@ -24,9 +102,7 @@ package struct TaskTree: Sendable {
 
   package var count: Int { nodes.count }
 
-  /// Returns the index of a child, and adds the child if it is new.
-  ///
-  /// Amortized O(ordinal) for a new child, else O(1).
+  /// Returns the index of a child, and adds it if it is new: then in O(ordinal), else in O(1).
   package mutating func child(_ ordinal: Int, of parent: Int) -> Int {
     while nodes[parent].children.count <= ordinal {
       let next = nodes[parent].children.count
@@ -41,8 +117,6 @@ package struct TaskTree: Sendable {
   package func hash(of step: ScheduleStep) -> UInt64 {
     Mixer.mix(nodes[step.task].hash, step.bits & 0xFF_FFFF_FFFF)
   }
-
-  // MARK: - Writing names
 
   package func name(of task: Int) -> String {
     if task == Self.test { return "0" }
@@ -73,8 +147,6 @@ package struct TaskTree: Sendable {
     "\(name(of: constraint.first))<\(name(of: constraint.second))"
   }
 
-  // MARK: - Reading names
-
   /// Returns the constraint with this name, or `nil` if the name is malformed.
   mutating func constraint(named name: Substring) -> Constraint? {
     let sides = name.split(separator: "<", omittingEmptySubsequences: false)
@@ -85,8 +157,9 @@ package struct TaskTree: Sendable {
   }
 
   private mutating func step(named name: Substring) -> ScheduleStep? {
-    guard let end = name.firstIndex(where: { $0 == "." || $0 == "~" }) else { return nil }
-    guard let task = task(named: name[..<end]) else { return nil }
+    guard let end = name.firstIndex(where: { $0 == "." || $0 == "~" }),
+      let task = task(named: name[..<end])
+    else { return nil }
     let rest = name[name.index(after: end)...]
     let digits = rest.prefix { $0.isASCII && $0.isNumber }
     guard let number = Self.number(digits) else { return nil }
@@ -146,7 +219,6 @@ package struct ScheduleToken: Hashable, Sendable {
   private static let mostConstraints = 1_000
 
   package var constraints: [Constraint]
-  /// 16 bits of the hash of the run.
   package var trace: UInt16
 
   package enum Problem: Error, Equatable {

@@ -44,13 +44,13 @@ public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
     let location = test.sourceLocation
     let name = test.id.nameComponents
     let date = virtualTime(of: test)?.date
-    let scope = scope(virtualTime(of: test))
+    let options = options(virtualTime(of: test))
     await withoutActuallyEscaping(function) { function in
       // A run that was left, because it does not end, retains the function permanently.
       let holders = ClosureRetainBalance.countHolders(of: function)
       _ = await runSchedules(
         count, seed: seed, slack: slack,
-        testID: test.id.moduleName + "." + name.joined(separator: "/"), in: scope,
+        testID: test.id.moduleName + "." + name.joined(separator: "/"), options: options,
         report: ScheduleReport(
           fail: { Issue.record(Comment(rawValue: $0), sourceLocation: location) },
           failWithError: { error, text in
@@ -75,14 +75,14 @@ public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
     test.traits.lazy.compactMap { $0 as? VirtualTimeTrait }.last
   }
 
-  private func scope(_ trait: VirtualTimeTrait?) -> ScheduleScope {
-    var scope = ScheduleScope()
-    guard let trait else { return scope }
-    scope.autoAdvance = trait.autoAdvance
-    scope.leftoverSleeps = trait.leftoverSleeps
-    scope.freezesDate = trait.freezesDate
-    scope.runningLimit = trait.runningLimit
-    return scope
+  private func options(_ trait: VirtualTimeTrait?) -> ScopeOptions {
+    var options = ScopeOptions.standard
+    guard let trait else { return options }
+    options.autoAdvance = trait.autoAdvance
+    options.leftoverSleepsFail = trait.leftoverSleeps == .fail
+    options.freezesDate = trait.freezesDate
+    options.runningLimit = trait.runningLimit
+    return options
   }
 }
 

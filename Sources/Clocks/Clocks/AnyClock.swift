@@ -55,9 +55,7 @@ public struct AnyClock<Duration: DurationProtocol & Hashable>: Clock {
     fileprivate let base: any InstantProtocol<Duration>
 
     /// Returns the instant that is `duration` later, by the erased clock's arithmetic. O(1).
-    public func advanced(by duration: Duration) -> Self {
-      Self(base: base.advanced(by: duration))
-    }
+    public func advanced(by duration: Duration) -> Self { Self(base: base.advanced(by: duration)) }
 
     /// Returns how much later `other` is; zero if the types of the instants differ. O(1).
     public func duration(to other: Self) -> Duration {
@@ -91,17 +89,13 @@ public struct AnyClock<Duration: DurationProtocol & Hashable>: Clock {
     }
 
     /// Hashes the erased instant. O(1).
-    public func hash(into hasher: inout Hasher) {
-      base.hash(into: &hasher)
-    }
+    public func hash(into hasher: inout Hasher) { base.hash(into: &hasher) }
   }
 
   private let base: any Clock<Duration>
 
   /// Erases `clock`. O(1).
-  public init(_ clock: some Clock<Duration>) {
-    base = (clock as? Self)?.base ?? clock
-  }
+  public init(_ clock: some Clock<Duration>) { base = (clock as? Self)?.base ?? clock }
 
   /// The erased clock's time.
   public var now: Instant {
@@ -157,8 +151,6 @@ public struct IncompatibleInstantError: Error, Hashable, CustomStringConvertible
 @available(*, deprecated, renamed: "IncompatibleInstantError")
 public typealias ForeignInstantError = IncompatibleInstantError
 
-// MARK: - Arithmetic
-
 /// An instant with operators, as the instants of the standard library have them.
 ///
 /// The instants of this package's clocks conform.
@@ -184,19 +176,13 @@ extension ArithmeticInstant {
   }
 
   /// Returns how much later the left instant is than the right one.
-  public static func - (later: Self, earlier: Self) -> Duration {
-    earlier.duration(to: later)
-  }
+  public static func - (later: Self, earlier: Self) -> Duration { earlier.duration(to: later) }
 
   /// Moves the instant to one that is `duration` later.
-  public static func += (instant: inout Self, duration: Duration) {
-    instant = instant + duration
-  }
+  public static func += (instant: inout Self, duration: Duration) { instant = instant + duration }
 
   /// Moves the instant to one that is `duration` earlier.
-  public static func -= (instant: inout Self, duration: Duration) {
-    instant = instant - duration
-  }
+  public static func -= (instant: inout Self, duration: Duration) { instant = instant - duration }
 }
 
 extension TestClock.Instant: ArithmeticInstant {}

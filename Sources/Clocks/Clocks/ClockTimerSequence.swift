@@ -64,12 +64,9 @@ extension Clock {
   ///   - tolerance: How much later a tick may come, if the clock supports that. It does not accumulate.
   ///   - fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
   public func timer(
-    interval: Duration,
-    tolerance: Duration? = nil,
-    fileID: StaticString = #fileID,
-    filePath: StaticString = #filePath,
-    line: UInt = #line,
-    column: UInt = #column
+    interval: Duration, tolerance: Duration? = nil,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
   ) -> ClockTimerSequence<Self> {
     // This form of the condition also rejects an interval that is not a number.
     guard interval > .zero else {
@@ -104,12 +101,9 @@ extension Clock where Duration: Hashable {
   /// wherever the clock's type is known.
   @_disfavoredOverload
   public func timer(
-    interval: Duration,
-    tolerance: Duration? = nil,
-    fileID: StaticString = #fileID,
-    filePath: StaticString = #filePath,
-    line: UInt = #line,
-    column: UInt = #column
+    interval: Duration, tolerance: Duration? = nil,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
   ) -> ClockTimerSequence<AnyClock<Duration>> {
     AnyClock(self).timer(
       interval: interval, tolerance: tolerance,
@@ -130,31 +124,20 @@ public struct ClockTimerSequence<C: Clock>: AsyncSequence, Sendable {
   let tolerance: C.Duration?
 
   /// Returns an iterator whose start is its first call of `next()`. O(1).
-  public func makeAsyncIterator() -> Iterator {
-    Iterator(timer: self, hasEnded: interval == nil)
-  }
+  public func makeAsyncIterator() -> Iterator { Iterator(timer: self) }
 
   /// An iterator over the ticks.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let timer: ClockTimerSequence
-    fileprivate var hasEnded: Bool
+    fileprivate var hasEnded = false
     /// The last tick, or the start; `nil` before the first call of `next()`.
-    private var latest: C.Instant?
-
-    fileprivate init(timer: ClockTimerSequence, hasEnded: Bool) {
-      self.timer = timer
-      self.hasEnded = hasEnded
-    }
+    fileprivate var latest: C.Instant?
 
     /// Waits for the next tick and returns its instant; `nil` once the sequence has ended.
-    public mutating func next() async -> C.Instant? {
-      await next(isolation: nil)
-    }
+    public mutating func next() async -> C.Instant? { await next(isolation: nil) }
 
     /// Waits for the next tick and returns its instant; `nil` once the sequence has ended.
-    public mutating func next(
-      isolation actor: isolated (any Actor)?
-    ) async -> C.Instant? {
+    public mutating func next(isolation actor: isolated (any Actor)?) async -> C.Instant? {
       guard !hasEnded, !Task.isCancelled, let interval = timer.interval else { return end() }
       let clock = timer.clock
       let latest = self.latest ?? clock.now
@@ -200,8 +183,6 @@ func greatestMultiple<D: DurationProtocol>(of unit: D, notAbove limit: D) -> D {
     doublings.append(double)
   }
   var multiple = D.zero
-  for doubling in doublings.reversed() where doubling <= limit - multiple {
-    multiple += doubling
-  }
+  for doubling in doublings.reversed() where doubling <= limit - multiple { multiple += doubling }
   return multiple
 }

@@ -55,9 +55,7 @@ public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock,
     public let offset: Duration
 
     /// Creates the instant at `offset` from the origin; the origin itself by default.
-    public init(offset: Duration = .zero) {
-      self.offset = offset
-    }
+    public init(offset: Duration = .zero) { self.offset = offset }
 
     /// Returns the instant that is `duration` later. With `Swift.Duration` it saturates. O(1).
     public func advanced(by duration: Duration) -> Self {
@@ -65,14 +63,10 @@ public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock,
     }
 
     /// Returns how much later `other` is. With `Swift.Duration` it saturates. O(1).
-    public func duration(to other: Self) -> Duration {
-      saturatingDifference(other.offset, offset)
-    }
+    public func duration(to other: Self) -> Duration { saturatingDifference(other.offset, offset) }
 
     /// Returns whether the left instant is earlier. O(1).
-    public static func < (lhs: Self, rhs: Self) -> Bool {
-      lhs.offset < rhs.offset
-    }
+    public static func < (lhs: Self, rhs: Self) -> Bool { lhs.offset < rhs.offset }
   }
 
   private let lock = Lock(.leaf)
@@ -81,27 +75,20 @@ public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock,
   nonisolated(unsafe) private var latest: Instant
 
   /// Creates a clock whose time is `now`. O(1).
-  public convenience init(now: Instant = .init()) {
-    self.init(startingAt: now)
-  }
+  public convenience init(now: Instant = .init()) { self.init(startingAt: now) }
 
   // Has another label, so that the two public initializers do not call themselves.
-  fileprivate init(startingAt now: Instant) {
-    latest = now
-  }
+  fileprivate init(startingAt now: Instant) { latest = now }
 
   /// The task that slept last, and the number of its sleeps since another task slept. Guarded by `lock`.
   nonisolated(unsafe) private var streak: (task: UInt64, sleeps: Int) = (0, 0)
 
-  /// The number of consecutive sleeps after which a task yields once.
   private static var longestStreak: Int { 100 }
 
   deinit { lock.destroy() }
 
   /// The clock's time: the latest deadline of any sleep. It never moves backwards. O(1).
-  public var now: Instant {
-    lock.withLock { latest }
-  }
+  public var now: Instant { lock.withLock { latest } }
 
   /// Zero: the clock is exact.
   public var minimumResolution: Duration { .zero }
@@ -134,9 +121,7 @@ public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock,
 
 extension ImmediateClock where Duration == Swift.Duration {
   /// Creates a clock whose time is `now`, with durations of type `Swift.Duration`. O(1).
-  public convenience init(now: Instant = .init()) {
-    self.init(startingAt: now)
-  }
+  public convenience init(now: Instant = .init()) { self.init(startingAt: now) }
 }
 
 extension ImmediateClock.Instant: CustomStringConvertible {

@@ -68,9 +68,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
     public let offset: Duration
 
     /// Creates the instant at `offset` from the origin; the origin itself by default.
-    public init(offset: Duration = .zero) {
-      self.offset = offset
-    }
+    public init(offset: Duration = .zero) { self.offset = offset }
 
     /// Returns the instant that is `duration` later. With `Swift.Duration` it saturates. O(1).
     public func advanced(by duration: Duration) -> Self {
@@ -78,13 +76,9 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
     }
 
     /// Returns how much later `other` is. With `Swift.Duration` it saturates. O(1).
-    public func duration(to other: Self) -> Duration {
-      saturatingDifference(other.offset, offset)
-    }
+    public func duration(to other: Self) -> Duration { saturatingDifference(other.offset, offset) }
 
-    public static func < (lhs: Self, rhs: Self) -> Bool {
-      lhs.offset < rhs.offset
-    }
+    public static func < (lhs: Self, rhs: Self) -> Bool { lhs.offset < rhs.offset }
   }
 
   let scheduler: Scheduler
@@ -117,7 +111,6 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
     self.init(scheduler, VirtualClock(now: now.offset), at: origin)
   }
 
-  /// Creates a clock that reads `virtualClock`.
   init(_ scheduler: Scheduler, _ virtualClock: VirtualClock<Duration>, at origin: CallSite) {
     self.origin = origin
     scheduler.retain()
@@ -137,9 +130,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
   ///
   /// It changes only while the test advances the clock. A task that has just woken from a sleep reads
   /// exactly its deadline. O(1).
-  public var now: Instant {
-    Instant(offset: scheduler.change { _ in virtualClock.now })
-  }
+  public var now: Instant { Instant(offset: scheduler.change { _ in virtualClock.now }) }
 
   /// The resolution that the clock reports: zero, unless a test sets it.
   ///
@@ -182,8 +173,6 @@ extension TestClock where Duration == Swift.Duration {
       at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column))
   }
 }
-
-// MARK: - Descriptions
 
 extension TestClock.Instant: CustomStringConvertible {
   /// The distance from the origin, for example `3.0 seconds`.
@@ -251,8 +240,6 @@ extension TestClock: CustomStringConvertible, CustomDebugStringConvertible {
   public func dump() -> String { scheduler.dumpText }
 }
 
-// MARK: - Recording
-
 extension TestClock {
   /// Begins to record the test's tasks on all of its clocks, unless they are recorded already.
   ///
@@ -268,18 +255,7 @@ extension TestClock {
   ///
   /// `text` is not evaluated if nothing is recorded. O(1), from any thread.
   public func mark(_ text: @autoclosure () -> String) { scheduler.recorder?.mark(text()) }
-}
 
-extension Scheduler {
-  /// Begins to record, unless it is recorded already.
-  func record(events: Int) {
-    beginRecording(limit: max(events, 1))?.beginTest()
-  }
-}
-
-// MARK: - Checks
-
-extension TestClock {
   /// Records a failure if the current task belongs to another test.
   func checkUseByOtherTest(_ name: String, at callSite: CallSite) {
     guard let other = scheduler.schedulerOfOtherTest else { return }

@@ -60,12 +60,9 @@ public struct UnimplementedClock<Duration: DurationProtocol & Hashable>: Clock {
   ///   - name: The clock's name in failures; the type of `base` by default.
   ///   - fileID: Where failures are recorded, with `filePath`, `line` and `column`.
   public init<Base: Clock<Duration>>(
-    _ base: Base,
-    name: String = "\(Base.self)",
-    fileID: StaticString = #fileID,
-    filePath: StaticString = #filePath,
-    line: UInt = #line,
-    column: UInt = #column
+    _ base: Base, name: String = "\(Base.self)",
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
   ) {
     self.name = name
     callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
@@ -80,12 +77,9 @@ public struct UnimplementedClock<Duration: DurationProtocol & Hashable>: Clock {
   ///   - now: The time that the clock returns after the failure.
   ///   - fileID: Where failures are recorded, with `filePath`, `line` and `column`.
   public init(
-    name: String = "UnimplementedClock",
-    now: Instant = .init(),
-    fileID: StaticString = #fileID,
-    filePath: StaticString = #filePath,
-    line: UInt = #line,
-    column: UInt = #column
+    name: String = "UnimplementedClock", now: Instant = .init(),
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
   ) {
     self.init(
       name, startingAt: now,
@@ -135,12 +129,9 @@ extension UnimplementedClock where Duration == Swift.Duration {
   ///
   /// The same as the general initializer, without a type to write.
   public init(
-    name: String = "UnimplementedClock",
-    now: Instant = .init(),
-    fileID: StaticString = #fileID,
-    filePath: StaticString = #filePath,
-    line: UInt = #line,
-    column: UInt = #column
+    name: String = "UnimplementedClock", now: Instant = .init(),
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
   ) {
     self.init(
       name, startingAt: now,
@@ -160,10 +151,8 @@ extension Clock where Self == UnimplementedClock<Swift.Duration> {
   ///   - fileID: Where failures are recorded, with `filePath`, `line` and `column`.
   public static func unimplemented(
     name: String = "UnimplementedClock",
-    fileID: StaticString = #fileID,
-    filePath: StaticString = #filePath,
-    line: UInt = #line,
-    column: UInt = #column
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
   ) -> Self {
     Self(name: name, fileID: fileID, filePath: filePath, line: line, column: column)
   }

@@ -52,8 +52,6 @@ struct Explanation {
       + (names.isEmpty ? "" : "   (\(names.joined(separator: ", ")))")
   }
 
-  // MARK: - Lanes
-
   private static let mostRows = 24
 
   /// The steps around the constraints, a row each.
@@ -65,6 +63,7 @@ struct Explanation {
     let shown = rows(of: record)
     var lanes: [String] = []
     var laneOfTask: [Int: Int] = [:]
+    func order(_ task: Int) -> String { task == TaskTree.test ? "" : failure.tree.name(of: task) }
     for task in Set(shown.map { record.steps[$0].task }).sorted(by: { order($0) < order($1) }) {
       laneOfTask[task] = lanes.count
       lanes.append(laneName(task, details))
@@ -102,10 +101,6 @@ struct Explanation {
     return table.lines(width: 98, limit: Self.mostRows + 2)
   }
 
-  private func order(_ task: Int) -> String {
-    task == TaskTree.test ? "" : failure.tree.name(of: task)
-  }
-
   private func laneName(_ task: Int, _ details: StepDetails) -> String {
     if task == TaskTree.test { return "test (0)" }
     if task == TaskTree.outside { return "outside (1)" }
@@ -132,8 +127,7 @@ struct Explanation {
   /// Returns the numbers of the steps to show: steps of the constrained tasks, near the constraints.
   private func rows(of record: RunRecord) -> [Int] {
     if record.steps.count <= Self.mostRows { return Array(record.steps.indices) }
-    let tasks = Set(
-      failure.constraints.flatMap { [$0.first.task, $0.second.task] })
+    let tasks = Set(failure.constraints.flatMap { [$0.first.task, $0.second.task] })
     let places = record.steps.indices.filter { index in
       failure.constraints.contains {
         $0.first == record.steps[index] || $0.second == record.steps[index]
@@ -147,17 +141,9 @@ struct Explanation {
     }
     guard near.count > Self.mostRows else { return near }
     // The places themselves, then the nearest steps.
-    let ranked = near.sorted { one, other in
-      distance(one, places) < distance(other, places)
-    }
-    return ranked.prefix(Self.mostRows).sorted()
+    func distance(_ index: Int) -> Int { places.map { abs($0 - index) }.min() ?? 0 }
+    return near.sorted { distance($0) < distance($1) }.prefix(Self.mostRows).sorted()
   }
-
-  private func distance(_ index: Int, _ places: [Int]) -> Int {
-    places.map { abs($0 - index) }.min() ?? 0
-  }
-
-  // MARK: - Other reports
 
   static func notDeterministic(_ divergence: Divergence) -> String {
     """
@@ -180,17 +166,13 @@ struct Explanation {
       """
     if !missing.isEmpty {
       let names = missing.map(run.tree.name).joined(separator: ", ")
-      return """
-        The schedule "\(text)" is no longer possible: \(names) did not come. \(toDo)
-        """
+      return "The schedule \"\(text)\" is no longer possible: \(names) did not come. \(toDo)"
     }
-    guard run.record.check == token.trace else {
-      let found = ScheduleToken(constraints: token.constraints, trace: run.record.check)
-      return """
-        The schedule "\(text)" is not the order that was recorded: its steps came as in \
-        "\(found.text(run.tree))", and the test passed. \(toDo)
-        """
-    }
-    return nil
+    if run.record.check == token.trace { return nil }
+    let found = ScheduleToken(constraints: token.constraints, trace: run.record.check)
+    return """
+      The schedule "\(text)" is not the order that was recorded: its steps came as in \
+      "\(found.text(run.tree))", and the test passed. \(toDo)
+      """
   }
 }

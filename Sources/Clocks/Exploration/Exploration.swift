@@ -11,9 +11,7 @@ struct Exploration {
   let options: ScopeOptions
   let origin: CallSite
   let gate: IssueGate
-  /// The limit of real time for shrinking.
   var shrinkingTime = Duration.seconds(10)
-  /// Schedules that have failed before.
   var known: [ScheduleToken] = []
   /// The tree in which the known schedules have their tasks.
   var tree = TaskTree()
@@ -25,7 +23,6 @@ struct Exploration {
     var finding: Finding
     /// The number of the schedule in which it came first.
     var number: Int
-    /// The plan of that schedule.
     var plan: Plan
     var constraints: [Constraint] = []
     /// The last run with these constraints.
@@ -37,12 +34,10 @@ struct Exploration {
     var isMinimal = false
     var replays = (same: 0, all: 0)
     var shrinkRuns = 0
-    /// The difference of two replays, if there is one.
+    /// The difference of two replays.
     var divergence: Divergence?
 
-    var token: String {
-      ScheduleToken(constraints: constraints, trace: record.check).text(tree)
-    }
+    var token: String { ScheduleToken(constraints: constraints, trace: record.check).text(tree) }
   }
 
   enum Outcome {
@@ -73,8 +68,7 @@ struct Exploration {
       if search.tried == 1 {
         first = run.record
       } else if search.tried == 2, let first, first.divergence(from: run.record) != nil {
-        let second = run.record
-        let witnesses = one.witnesses
+        let (second, witnesses) = (run.record, one.witnesses)
         var more: [RunRecord] = []
         for number in 1...4 { more.append(await rerun(plan, one, number, operation)) }
         let divergence = Divergence(first, second, more, tree: run.tree, witnesses)
@@ -144,8 +138,7 @@ struct Exploration {
     failure.record = records[1]
     failure.tree = run.tree
     if records[0].divergence(from: records[1]) != nil {
-      failure.divergence = Divergence(
-        records[0], records[1], [], tree: run.tree, one.witnesses)
+      failure.divergence = Divergence(records[0], records[1], [], tree: run.tree, one.witnesses)
     }
     return failure
   }

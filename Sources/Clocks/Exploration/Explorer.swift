@@ -22,7 +22,6 @@ final class Explorer: Chooser, @unchecked Sendable {
     tasks.reserveCapacity(64)
   }
 
-  /// Begins another run.
   func reset(_ plan: Plan, profile: Profile) {
     run.reset(plan, profile: profile)
     tasks.removeAll(keepingCapacity: true)
@@ -31,8 +30,6 @@ final class Explorer: Chooser, @unchecked Sendable {
     running = nil
     witnesses = .init()
   }
-
-  // MARK: - Events
 
   func taskWasCreated(_ task: UInt64) {
     guard tasks[task] == nil else { return }
@@ -105,8 +102,6 @@ final class Explorer: Chooser, @unchecked Sendable {
 
   func draw(for task: UInt64) -> UInt64? { run.draw(for: index(of: task)) }
 
-  // MARK: - Deciding
-
   func choose(among candidates: borrowing ScratchBuffer<Candidate>) -> Int {
     var steps = ScratchBuffer<ScheduleStep>()
     let ready = run.ready
@@ -125,19 +120,12 @@ final class Explorer: Chooser, @unchecked Sendable {
 ///
 /// It belongs to the scheduler of the scope, whose lock guards it during the run.
 final class StepDetails: @unchecked Sendable {
-  /// A task in the queue of an actor.
-  struct QueuedTask {
-    var task: Int
-    /// The functions with which it continues, the innermost first.
-    var functions: [UInt]
-  }
-
   struct Detail {
     var time: Duration
     /// The type of the actor that is drained.
     var actor: String?
-    /// The tasks in the queue of that actor, in order.
-    var queue: [QueuedTask] = []
+    /// The tasks in the queue of that actor, and the functions with which they continue.
+    var queue: [(task: Int, functions: [UInt])] = []
     var isOnMain = false
     /// The functions with which the task continues, the innermost first.
     var functions: [UInt] = []
@@ -145,7 +133,6 @@ final class StepDetails: @unchecked Sendable {
 
   private let virtualClock: VirtualClock<Duration>
   nonisolated(unsafe) private(set) var steps: [Detail] = []
-  /// The names of the tasks that have one.
   nonisolated(unsafe) private(set) var names: [Int: String] = [:]
   let images = CodeImages()
   private let reading = TaskLayoutProbe.here
@@ -157,9 +144,7 @@ final class StepDetails: @unchecked Sendable {
     reader = reading.reader(images)
   }
 
-  /// Notes a job that is about to run.
-  ///
-  /// - Parameter tasks: The index of each task, by its number.
+  /// Notes a job that is about to run. `tasks` has the index of each task, by its number.
   func begins(_ job: ReadyJob, of task: Int?, tasks: [UInt64: Int]) {
     var detail = Detail(time: virtualClock.now)
     if job.taskID != 0 {
@@ -168,7 +153,7 @@ final class StepDetails: @unchecked Sendable {
     } else if let drain = ActorDrain(job.job) {
       detail.actor = drain.typeName
       detail.queue = drain.jobs.reversed().compactMap { job in
-        tasks[taskID(of: job)].map { QueuedTask(task: $0, functions: functions(of: job)) }
+        tasks[taskID(of: job)].map { ($0, functions(of: job)) }
       }
     }
     detail.isOnMain = job.executor == .main

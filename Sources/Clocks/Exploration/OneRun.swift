@@ -1,10 +1,8 @@
 import ClocksSearch
 import ClocksSupport
 
-/// What came of one run of an explored operation.
 struct RunOutcome: Sendable {
   var findings: [Finding] = []
-  /// The error that the operation threw.
   var error: (any Error)?
   /// What the steps did, if that was asked for.
   var details: StepDetails?
@@ -29,9 +27,7 @@ struct OneRun {
   private let start = SystemClocks()
 
   /// - Parameter tree: The tree in which the steps of the plans have their tasks.
-  init(
-    options: ScopeOptions, origin: CallSite, findings: Findings, tree: TaskTree = TaskTree()
-  ) {
+  init(options: ScopeOptions, origin: CallSite, findings: Findings, tree: TaskTree = TaskTree()) {
     self.options = options
     self.origin = origin
     self.findings = findings
@@ -82,14 +78,10 @@ struct OneRun {
     let sendable = unsafeBitCast(body, to: (@Sendable @isolated(any) () async -> Void).self)
     await end.wait(for: sendable, in: scheduler)
     scheduler.change { $0.order = Order() }
-    var outcome = RunOutcome(
-      findings: findings.take(), error: end.error, details: explorer.details)
+    var outcome = RunOutcome(findings: findings.take(), error: end.error, details: explorer.details)
     if case .onTrial = options.recording, let recorder = scheduler.recorder {
-      if outcome.findings.contains(where: \.isXCTest) {
-        recorder.deliver()
-      } else {
-        recorder.drop()
-      }
+      let isFailure = outcome.findings.contains(where: \.isXCTest)
+      if isFailure { recorder.deliver() } else { recorder.drop() }
     }
     if let error = end.error, !outcome.hasFailed {
       let text = "the operation threw \(type(of: error)): \(error)"
@@ -99,7 +91,6 @@ struct OneRun {
   }
 }
 
-/// The end of one run.
 private final class RunEnd: @unchecked Sendable {
   // The task of the operation writes this before `finish`; it is read after `wait`.
   nonisolated(unsafe) var error: (any Error)?
@@ -150,13 +141,11 @@ private final class RunEnd: @unchecked Sendable {
   }
 }
 
-/// A failure in a run.
 struct Finding: Sendable, Hashable {
   /// The kind and the place of the failure: equal in all runs in which the same failure comes.
   var key: String
   var text: String
 
-  /// Whether the test library reported it.
   var isIssue: Bool { key.hasPrefix(IssueGate.keyPrefix) }
 
   static let xcTestPrefix = "xctest "
@@ -165,7 +154,6 @@ struct Finding: Sendable, Hashable {
   var isXCTest: Bool { key.hasPrefix(Self.xcTestPrefix) }
 }
 
-/// The failures of the run in progress.
 final class Findings: Sendable {
   private let lock = Lock(.leaf)
   nonisolated(unsafe) private var findings: [Finding] = []
@@ -187,15 +175,12 @@ final class Findings: Sendable {
   }
 }
 
-/// A filter between an explored test and its test library.
-///
-/// It withholds the issues of the search, and lets those of the last run through, with an explanation.
+/// A filter that withholds the issues of a search from its test library, except those of the last run.
 package final class IssueGate: Sendable {
   package enum Verdict: Sendable {
     /// The test library does not receive the issue.
     case isKept
     case passes
-    /// The issue passes with a comment.
     case passesWith(String)
   }
 
@@ -218,8 +203,6 @@ package final class IssueGate: Sendable {
   deinit { lock.destroy() }
 
   /// Notes an issue that is a failure, and returns what happens to it.
-  ///
-  /// - Parameter key: The kind and the place of the failure.
   package func handle(key: String, text: String) -> Verdict {
     findings.add(Finding(key: key, text: text))
     return lock.withLock {
@@ -234,7 +217,6 @@ package final class IssueGate: Sendable {
     }
   }
 
-  /// Withholds issues.
   func close() { lock.withLock { mode = .closed } }
 
   /// Lets issues through, the first one with the key with an explanation.
@@ -247,10 +229,7 @@ package final class IssueGate: Sendable {
 package enum IssueGates {
   /// Runs a body while each failure of the current test passes through the gate.
   package typealias Install =
-    @Sendable (
-      _ gate: IssueGate, _ body: @escaping @Sendable () async -> Void
-    ) async -> Void
+    @Sendable (_ gate: IssueGate, _ body: @escaping @Sendable () async -> Void) async -> Void
 
-  /// Set once, at load.
   nonisolated(unsafe) package static var install: Install?
 }

@@ -1,13 +1,9 @@
 import ClocksSearch
 import ClocksSupport
 
-/// How the failures of a search are reported.
 package struct ScheduleReport: Sendable {
-  /// Records a failure.
   var fail: @Sendable (String) -> Void
-  /// Records an error with an explanation.
   var failWithError: @Sendable (any Error, String) -> Void
-  /// Returns the code that replays a token.
   var replayForm: @Sendable (String) -> String
 
   package init(
@@ -21,26 +17,12 @@ package struct ScheduleReport: Sendable {
   }
 }
 
-/// The options of a test kit for the scopes of an explored test.
-package struct ScheduleScope: Sendable {
-  package var autoAdvance = true
-  package var leftoverSleeps = VirtualTime.LeftoverSleeps.cancel
-  package var freezesDate = true
-  package var runningLimit = Duration.seconds(60)
-
-  package init() {}
-}
-
 /// Runs a test case as `withSchedules` does, for a test kit that has its own way to report.
 package nonisolated(nonsending) func runSchedules(
-  _ count: ScheduleCount, seed: Int?, slack: Duration, testID: String, in scope: ScheduleScope,
-  report: ScheduleReport, operation: @escaping @Sendable (VirtualTime) async throws -> Void
+  _ count: ScheduleCount, seed: Int?, slack: Duration, testID: String,
+  options: ScopeOptions, report: ScheduleReport,
+  operation: @escaping @Sendable (VirtualTime) async throws -> Void
 ) async -> ScheduleSummary? {
-  var options = ScopeOptions()
-  options.autoAdvance = scope.autoAdvance
-  options.leftoverSleepsFail = scope.leftoverSleeps == .fail
-  options.freezesDate = scope.freezesDate
-  options.runningLimit = scope.runningLimit
   let request = ScheduleRequest(count: count, seed: seed, slack: slack, testID: testID)
   return await ScheduledTest(
     request: request, options: options, origin: CallSite(), report: report
@@ -55,9 +37,7 @@ struct ScheduledTest {
   private let report: ScheduleReport
   private let gate = IssueGate()
 
-  init(
-    request: ScheduleRequest, options: ScopeOptions, origin: CallSite, report: ScheduleReport
-  ) {
+  init(request: ScheduleRequest, options: ScopeOptions, origin: CallSite, report: ScheduleReport) {
     self.request = request
     self.options = options
     self.options.isExplored = true
@@ -79,7 +59,13 @@ struct ScheduledTest {
       return nil
     }
     if let missing = Hops.missing {
-      report.fail(Self.cannotExplore(missing))
+      report.fail(
+        """
+        A test can be run in many orders only where every hop of its tasks to an actor and back is seen. \
+        This process cannot see \(missing) (\(SchedulerCapability.selfTest.description)), so nothing was run: one \
+        order alone would say nothing about the others. It takes Swift 6.3 on Linux, and no CLOCKS_DOOR \
+        that keeps it from that.
+        """)
       return nil
     }
     // Makes equal schedules do the same, as far as possible.
@@ -90,15 +76,17 @@ struct ScheduledTest {
       return await runOutsideSwiftTesting(meaning, operation)
     }
     guard let install = IssueGates.install else {
-      report.fail(Self.cannotSeeIssues)
+      report.fail(
+        """
+        `withSchedules` in a test of Swift Testing needs ClocksTestKit, which hands it the test's issues: \
+        link it to the test target, and import it. Nothing was run.
+        """)
       return nil
     }
     // The current task is suspended meanwhile, so only one of them uses the operation and the summary.
     nonisolated(unsafe) let operation = operation
     nonisolated(unsafe) var summary: ScheduleSummary?
-    await install(gate) {
-      summary = await run(isolation: isolation, meaning, operation)
-    }
+    await install(gate) { summary = await run(isolation: isolation, meaning, operation) }
     return summary
   }
 
@@ -114,7 +102,11 @@ struct ScheduledTest {
     }
     defer { XCTestFailures.end() }
     guard isHeard else {
-      report.fail(Self.cannotSeeXCTest)
+      report.fail(
+        """
+        `withSchedules` cannot see the failures of this XCTest, whose layout it does not know. \
+        Nothing was run.
+        """)
       return nil
     }
     // A failure is not repeated, so its run must be recorded the first time.
@@ -150,8 +142,7 @@ struct ScheduledTest {
         for finding in outcome.findings where !finding.isIssue { report.fail(finding.text) }
       }
       return summary
-    case .diverged(let divergence, _):
-      report.fail(Explanation.notDeterministic(divergence))
+    case .diverged(let divergence, _): report.fail(Explanation.notDeterministic(divergence))
     case .failed(let failure, _):
       folder.add(failure.token)
       await show(failure, meaning, operation)
@@ -186,9 +177,7 @@ struct ScheduledTest {
     }
   }
 
-  /// Runs one schedule in full: it is recorded, and has details.
-  ///
-  /// - Parameter tree: The tree in which the constraints have their tasks.
+  /// Runs one schedule with a recording and details. The tree has the tasks of the constraints.
   private func runOnce(
     isolation: isolated (any Actor)? = #isolation, _ constraints: [Constraint],
     tree: TaskTree = TaskTree(), _ operation: @escaping OneRun.Operation
@@ -221,24 +210,4 @@ struct ScheduledTest {
     guard !outcome.hasFailed else { return }
     if let problem = Explanation.isNotWhatItWas(token, text, run) { report.fail(problem) }
   }
-
-  // MARK: - Impossible requests
-
-  private static func cannotExplore(_ missing: String) -> String {
-    """
-    A test can be run in many orders only where every hop of its tasks to an actor and back is seen. This \
-    process cannot see \(missing) (\(SchedulerCapability.selfTest.description)), so nothing was run: one order \
-    alone would say nothing about the others. It takes Swift 6.3 on Linux, and no CLOCKS_DOOR \
-    that keeps it from that.
-    """
-  }
-
-  private static let cannotSeeXCTest = """
-    `withSchedules` cannot see the failures of this XCTest, whose layout it does not know. Nothing was run.
-    """
-
-  private static let cannotSeeIssues = """
-    `withSchedules` in a test of Swift Testing needs ClocksTestKit, which hands it the test's issues: link \
-    it to the test target, and import it. Nothing was run.
-    """
 }

@@ -55,13 +55,10 @@ public struct RecordedTimeline: Sendable {
     history(forLines: lines).lanes(width: width, limit: lines).joined(separator: "\n")
   }
 
-  /// The first line of an explanation.
   package static let explanationHeading = "What happened:"
 
-  /// Returns the lanes as a part of the failure that is being recorded, which is their last row; `nil` if
+  /// Returns a heading and the lanes, with the failure that is being recorded as their last row; `nil` if
   /// nothing else happened.
-  ///
-  /// - Parameter lines: The number of lines, including the heading.
   package func explanation(lines: Int) -> String? {
     var history = history(forLines: lines)
     guard history.hasSteps else { return nil }
@@ -72,7 +69,6 @@ public struct RecordedTimeline: Sendable {
   /// Returns the history of enough events for the last lines.
   private func history(forLines lines: Int) -> History { history(limit: 100 * max(lines, 3)) }
 
-  /// Returns the history of the latest events.
   func history(limit: Int = .max) -> History {
     HistoryBuilder.build(
       context, count: events.count, dropped: events.dropped, limit: limit,
@@ -96,12 +92,10 @@ struct EventStore: Sendable {
   let limit: Int
   private var blocks: [Block] = []
   private var countInLast = EventStore.blockLength
-  /// The number of events that have been dropped.
   private(set) var dropped = 0
 
   init(limit: Int) { self.limit = limit }
 
-  /// The number of events that are kept.
   var count: Int { blocks.count * Self.blockLength - (Self.blockLength - countInLast) }
 
   /// Adds an event. Drops the earliest block if `limit` events remain without it. Amortized O(1).

@@ -24,15 +24,12 @@ final class Recorder: EventListener {
   ]
   /// Receives the recording at the end; `nil` once that has happened.
   nonisolated(unsafe) private var delivery: (@Sendable (RecordedTimeline) -> Void)?
-  /// The name of the test.
   let title: String
-  /// The number of lines that a failure gets.
   private let lines: Int
 
   init(
     _ title: String = "", limit: Int = standardLimit, lines: Int = 40,
-    startingAt start: Duration = .zero,
-    delivery: (@Sendable (RecordedTimeline) -> Void)? = nil
+    startingAt start: Duration = .zero, delivery: (@Sendable (RecordedTimeline) -> Void)? = nil
   ) {
     self.title = title
     self.lines = lines
@@ -53,7 +50,6 @@ final class Recorder: EventListener {
     delivery?(timeline)
   }
 
-  /// Cancels the delivery.
   func drop() { lock.withLock { delivery = nil } }
 
   /// What has been recorded so far. O(tasks with a name).
@@ -71,7 +67,6 @@ final class Recorder: EventListener {
     lock.withLock { context.root = task }
   }
 
-  /// Adds a mark to the lane of the current task. O(1).
   func mark(_ text: String) {
     let task = UnownedTask.currentID ?? 0
     lock.withLock {
@@ -83,8 +78,6 @@ final class Recorder: EventListener {
       nextMark += 1
     }
   }
-
-  // MARK: - As a listener
 
   // A test without a scope is over when its last clock is gone.
   func isOver() { deliver() }
@@ -109,21 +102,15 @@ final class Recorder: EventListener {
         events.append(RecordedEvent(.enqueued, actor: actor, task: task, other: resumer))
       case .jobBegan(let task, let executor):
         events.append(RecordedEvent(.began, actor: executor == .main ? 1 : 0, task: task))
-      case .jobEnded(let task):
-        events.append(RecordedEvent(.ended, task: task))
+      case .jobEnded(let task): events.append(RecordedEvent(.ended, task: task))
       case .sleepRegistered(_, let task, let deadline):
         lookUpName(of: task)
         events.append(RecordedEvent(.slept, actor: currentActor(), task: task, time: deadline))
-      case .sleepWoken(_, let task):
-        events.append(RecordedEvent(.woken, task: task))
-      case .sleepCancelled(_, let task):
-        events.append(RecordedEvent(.cancelled, task: task))
-      case .timeMoved(let time):
-        events.append(RecordedEvent(.timeMoved, time: time))
-      case .taskBecameExternal(let task):
-        events.append(RecordedEvent(.becameExternal, task: task))
-      case .taskReturned(let task):
-        events.append(RecordedEvent(.returned, task: task))
+      case .sleepWoken(_, let task): events.append(RecordedEvent(.woken, task: task))
+      case .sleepCancelled(_, let task): events.append(RecordedEvent(.cancelled, task: task))
+      case .timeMoved(let time): events.append(RecordedEvent(.timeMoved, time: time))
+      case .taskBecameExternal(let task): events.append(RecordedEvent(.becameExternal, task: task))
+      case .taskReturned(let task): events.append(RecordedEvent(.returned, task: task))
       }
     }
   }

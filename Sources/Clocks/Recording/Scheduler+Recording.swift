@@ -1,4 +1,5 @@
 import ClocksSupport
+import Dispatch
 import Synchronization
 
 /// A request to record the tests, or scopes, that begin while it is in force.
@@ -10,9 +11,7 @@ package final class TimelineRequest: Sendable {
 
   static var isAnyInForce: Bool { count.load(ordering: .relaxed) > 0 }
 
-  /// The number of events that are kept.
   let limit: Int
-  /// The number of lines that a failure gets.
   let lines: Int
   /// Receives each recording when its test, or scope, is over.
   let delivery: @Sendable (RecordedTimeline) -> Void
@@ -20,9 +19,7 @@ package final class TimelineRequest: Sendable {
   /// Guarded by the lock.
   nonisolated(unsafe) private var recorders: [Recorder] = []
 
-  package init(
-    limit: Int, lines: Int, delivery: @escaping @Sendable (RecordedTimeline) -> Void
-  ) {
+  package init(limit: Int, lines: Int, delivery: @escaping @Sendable (RecordedTimeline) -> Void) {
     self.limit = max(limit, 1)
     self.lines = lines
     self.delivery = delivery
@@ -53,17 +50,12 @@ package final class TimelineRequest: Sendable {
   }
 }
 
-/// Functions of a test kit that knows the test library.
 package enum TimelineHooks {
   private static let lock = Lock(.leaf)
   nonisolated(unsafe) private static var hooks:
     (name: @Sendable () -> String?, attach: @Sendable (RecordedTimeline) -> Void)?
 
-  /// Sets the hooks.
-  ///
-  /// - Parameters:
-  ///   - name: Returns the name of the test that the current task runs.
-  ///   - attach: Attaches a recording to the test that the current task runs, if there is one.
+  /// Sets the functions for the test that the current task runs: its name, and attaching to it.
   package static func set(
     name: @escaping @Sendable () -> String?,
     attach: @escaping @Sendable (RecordedTimeline) -> Void
@@ -90,7 +82,6 @@ extension ScopeOptions {
 }
 
 extension Scheduler {
-  /// The recorder of this scheduler's events, if there is one.
   var recorder: Recorder? {
     // The first comparison avoids the cast where there is no listener.
     change { $0.listener == nil ? nil : $0.listener(Recorder.self) }
@@ -158,6 +149,8 @@ extension Scheduler {
     return recorder
   }
 
+  func record(events: Int) { beginRecording(limit: max(events, 1))?.beginTest() }
+
   /// Begins to record; returns the recorder unless there is one already.
   @discardableResult
   func beginRecording(
@@ -177,8 +170,85 @@ extension Scheduler {
     }
   }
 
-  /// Delivers the recording when the scope has ended.
   func endRecording() {
     if !isOnTrial { recorder?.deliver() }
+  }
+}
+
+/// The folder of `CLOCKS_TRACE`, into which tests write their timelines.
+enum TraceFolder {
+  private struct WeakRecorder {
+    weak var recorder: Recorder?
+  }
+
+  /// Guards the properties below. No function is called under it.
+  private static let lock = Lock(.leaf)
+  /// The file names that were used in this process, each with the number that its last copy has.
+  nonisolated(unsafe) private static var given: [String: Int] = [:]
+  nonisolated(unsafe) private static var unfinished: [WeakRecorder]?
+  nonisolated(unsafe) private static var hasWarned = false
+  /// Its members are the recordings that have not been delivered.
+  private static let undelivered = DispatchGroup()
+
+  /// Writes a picture and a trace. Names are used once in a process, so that parallel tests do not collide.
+  static func write(_ timeline: RecordedTimeline, to folder: String, at origin: CallSite) {
+    let path = "\(folder)/\(freeName(timeline.title.fileName))"
+    do throws(TextFile.WriteError) {
+      try TextFile.makeFolder(folder)
+      try TextFile.write(timeline.svg, to: path + ".svg")
+      try TextFile.write(timeline.traceEvents, to: path + ".json")
+    } catch {
+      // One warning is enough: the cause is probably the same for all files.
+      let isFirst = lock.withLock {
+        defer { hasWarned = true }
+        return !hasWarned
+      }
+      if isFirst { warn("\(Environment.traceFolderName): \(error)", at: origin) }
+    }
+  }
+
+  private static func freeName(_ name: String) -> String {
+    // Some file systems ignore case.
+    let key = name.lowercased()
+    return lock.withLock {
+      var (free, count) = (name, given[key, default: 1])
+      while given[free.lowercased()] != nil {
+        count += 1
+        free = "\(name)-\(count)"
+      }
+      given[free.lowercased()] = 1
+      given[key] = count
+      return free
+    }
+  }
+
+  /// Delivers a recording when the process exits, unless that has happened before.
+  ///
+  /// The exit waits up to 10 seconds for recordings that other threads are writing: for `hasDelivered`.
+  static func deliverAtExit(_ recorder: Recorder) {
+    undelivered.enter()
+    let isFirst = lock.withLock {
+      defer {
+        var known = unfinished ?? []
+        if known.count > 64 { known.removeAll { $0.recorder == nil } }
+        unfinished = known + [WeakRecorder(recorder: recorder)]
+      }
+      return unfinished == nil
+    }
+    guard isFirst else { return }
+    atexit {
+      let known = TraceFolder.lock.withLock { TraceFolder.unfinished } ?? []
+      for entry in known { entry.recorder?.deliver() }
+      _ = TraceFolder.undelivered.wait(timeout: .now() + .seconds(10))
+    }
+  }
+
+  static func hasDelivered() { undelivered.leave() }
+}
+
+extension RecordedTimeline {
+  /// Writes the timeline into the folder of `CLOCKS_TRACE`, if it is set.
+  package func leaveInTraceFolder() {
+    if let folder = Environment.traceFolder { TraceFolder.write(self, to: folder, at: CallSite()) }
   }
 }

@@ -31,11 +31,8 @@ public final class VirtualTime: Sendable {
 
   let scheduler: Scheduler
 
-  /// Creates a scope.
-  ///
   /// - Parameters:
   ///   - record: Records a failure; by default, at `origin`.
-  ///   - chooser: Decides the order of jobs, if given.
   ///   - start: The readings of the system's clocks when the scope begins; by default, those of now.
   init(
     _ options: ScopeOptions, at origin: CallSite, record: (@Sendable (String) -> Void)? = nil,
@@ -59,8 +56,6 @@ public final class VirtualTime: Sendable {
     set { scheduler.date = newValue }
   }
 }
-
-// MARK: - Moving time by hand
 
 extension VirtualTime {
   /// Runs the scope's tasks as far as they can without moving time.
@@ -157,8 +152,6 @@ extension VirtualTime {
     try await clock.waitForSleeps(atLeast: count, timeout: timeout)
   }
 }
-
-// MARK: - Inspection
 
 extension VirtualTime: CustomDebugStringConvertible {
   /// Describes what each task of the scope waits for at this moment, and where.

@@ -90,10 +90,9 @@ package nonisolated(nonsending) func withVirtualTime<Result>(
 }
 
 extension VirtualTime {
-  /// Runs `operation` in the scope, in a child task of the current one.
+  /// Runs `operation` in a child task of the current one, which can be cancelled when the scope is stuck.
   ///
-  /// The child can be cancelled when the scope is stuck. The current task is suspended meanwhile, so the two
-  /// use no value concurrently.
+  /// The current task is suspended meanwhile, so the two use no value concurrently.
   func run<Result>(
     isolation: isolated (any Actor)? = #isolation,
     _ operation: nonisolated(nonsending) (VirtualTime) async throws -> Result
@@ -109,7 +108,10 @@ extension VirtualTime {
       _ = isolation
       return try await operation(self)
     }
-    return try slot.take()
+    guard let result = slot.result else {
+      preconditionFailure("Clocks: the operation has not ended.")
+    }
+    return try result.get()
   }
 
   // Swift 6.2 cannot let a function escape that inherits its caller's isolation, so the caller passes a
@@ -220,18 +222,11 @@ extension VirtualTime {
     record(LeftoverFailure.endless(pending: pending))
   }
 
-  /// Records a failure, with a task dump.
   private func record(_ failure: String) {
     scheduler.report.record(failure.with(scheduler.dumpUnlessOneOfMany))
   }
 }
 
-/// The result that a child task passes to its parent.
 private final class ResultSlot<Value> {
   var result: Result<Value, any Error>?
-
-  func take() throws -> Value {
-    guard let result else { preconditionFailure("Clocks: the operation has not ended.") }
-    return try result.get()
-  }
 }

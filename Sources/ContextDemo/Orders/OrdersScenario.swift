@@ -58,7 +58,7 @@ struct OrdersScenario: Scenario {
     _ operation: @escaping @Sendable (VirtualTime) async throws -> Void
   ) async -> ScheduleSummary? {
     await runSchedules(
-      count, seed: nil, slack: .zero, testID: "orders", in: ScheduleScope(),
+      count, seed: nil, slack: .zero, testID: "orders", options: .standard,
       report: ScheduleReport(
         fail: { findings.add($0) },
         failWithError: { error, explanation in findings.add("\(error)\n\(explanation)") },

@@ -1,17 +1,19 @@
 import Synchronization
 
 /// The options of a scope of virtual time; `withVirtualTime` documents them.
-struct ScopeOptions: Sendable {
-  var autoAdvance = true
+package struct ScopeOptions: Sendable {
+  package static var standard: Self { Self() }
+
+  package var autoAdvance = true
   var jumpsAfter: Duration?
-  var leftoverSleepsFail = false
+  package var leftoverSleepsFail = false
   var stuckAfter: Duration = .seconds(5)
-  var freezesDate = true
+  package var freezesDate = true
   /// How much real time an operation may keep time from jumping while nothing but sleeps is left.
   var heldFor = Environment.blockedAfter
   var limits = RunawayLimits()
   /// How long the scope's jobs may run, in real time.
-  var runningLimit: Duration = .seconds(60)
+  package var runningLimit: Duration = .seconds(60)
   /// Whether every hop of the scope's tasks is seen, so that a deadlock is known immediately.
   var isExplored = false
   var recording = RecordingMode.asAskedFor
