@@ -62,7 +62,10 @@ extension Clock {
   /// - Parameters:
   ///   - interval: The time from one tick to the next.
   ///   - tolerance: How much later a tick may come, if the clock supports that. It does not accumulate.
-  ///   - fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
+  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
+  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
+  ///   - line: The line at which a failure is recorded.
+  ///   - column: The column at which a failure is recorded.
   public func timer(
     interval: Duration, tolerance: Duration? = nil,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,

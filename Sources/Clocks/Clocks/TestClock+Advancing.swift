@@ -10,8 +10,6 @@ extension TestClock {
   /// ten million jobs the call stops, and that is recorded as a failure of the test.
   ///
   /// Cancellation has no effect. O(jobs that run).
-  ///
-  /// - Parameter fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
   public nonisolated(nonsending) func settle(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
@@ -26,8 +24,6 @@ extension TestClock {
   ///
   /// The last line of a test whose code should have come to its end. Time does not move. Cancellation has
   /// no effect. O(jobs that run).
-  ///
-  /// - Parameter fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
   /// - Throws: ``SuspensionError``, which lists the pending sleeps.
   public nonisolated(nonsending) func checkSuspension(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
@@ -57,7 +53,10 @@ extension TestClock {
   /// - Parameters:
   ///   - duration: How far to move. A negative duration is recorded as a failure of the test, and time
   ///     stays.
-  ///   - fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
+  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
+  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
+  ///   - line: The line at which a failure is recorded.
+  ///   - column: The column at which a failure is recorded.
   public nonisolated(nonsending) func advance(
     by duration: Duration = .zero,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
@@ -76,7 +75,10 @@ extension TestClock {
   ///
   /// - Parameters:
   ///   - deadline: The target. A deadline in the past is recorded as a failure of the test, and time stays.
-  ///   - fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
+  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
+  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
+  ///   - line: The line at which a failure is recorded.
+  ///   - column: The column at which a failure is recorded.
   public nonisolated(nonsending) func advance(
     to deadline: Instant,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
@@ -95,8 +97,6 @@ extension TestClock {
   /// test's tasks as far as they can.
   ///
   /// Cancellation has no effect. O(k log n + jobs that run), for k of n pending sleeps that wake.
-  ///
-  /// - Parameter fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
   /// - Returns: The deadline; or `nil` if no sleep was pending, and then time has not moved.
   @discardableResult
   public nonisolated(nonsending) func advanceToNextSleep(
@@ -121,7 +121,10 @@ extension TestClock {
   ///   - timeout: How much real time it may take; half a second by default. Time in which the test waits
   ///     for a thread does not count. The limit applies only after a hundred thousand wakes, so that a slow
   ///     machine does not fail the test.
-  ///   - fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
+  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
+  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
+  ///   - line: The line at which a failure is recorded.
+  ///   - column: The column at which a failure is recorded.
   public nonisolated(nonsending) func run(
     timeout: Swift.Duration = .milliseconds(500),
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
@@ -216,7 +219,10 @@ extension TestClock {
   ///   - limit: How far time may move from now. A negative limit is recorded as a failure of the test, and
   ///     so is one within which sleeps wake without end; the result is `false`.
   ///   - condition: The condition. It should read state, and not wait itself.
-  ///   - fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
+  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
+  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
+  ///   - line: The line at which a failure is recorded.
+  ///   - column: The column at which a failure is recorded.
   /// - Returns: Whether the condition holds. If not, time has moved by `limit`.
   @discardableResult
   public nonisolated(nonsending) func advance(

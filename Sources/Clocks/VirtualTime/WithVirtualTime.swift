@@ -58,7 +58,10 @@ import ClocksSupport
 ///   - runningLimit: The real time for which the scope's tasks may run; a minute by default. Time in which
 ///     nothing of the scope runs does not count. Beyond the limit, a failure is recorded and the operation is
 ///     cancelled. If the test runs on for `stuckAfter`, all of its tasks are cancelled.
-///   - fileID: Where a failure is recorded, with `filePath`, `line` and `column`.
+///   - fileID: The file in which a failure is recorded, as `#fileID`.
+///   - filePath: The file in which a failure is recorded, as `#filePath`.
+///   - line: The line at which a failure is recorded.
+///   - column: The column at which a failure is recorded.
 ///   - operation: The operation. It receives the scope.
 @discardableResult
 public nonisolated(nonsending) func withVirtualTime<Result>(
