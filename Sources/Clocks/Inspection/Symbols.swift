@@ -176,106 +176,12 @@ struct CodeImages: Sendable {
 extension Array {
   /// The number of elements at the beginning for which a condition holds, which holds for none
   /// after them. O(log n).
-  fileprivate func partitioned(_ isBefore: (Element) -> Bool) -> Int {
+  func partitioned(_ isBefore: (Element) -> Bool) -> Int {
     var (lower, upper) = (0, count)
     while lower < upper {
       let middle = (lower + upper) / 2
       if isBefore(self[middle]) { lower = middle + 1 } else { upper = middle }
     }
     return lower
-  }
-}
-
-/// The functions of an executable or library, by their addresses in the file (ELF, 64 bits).
-///
-/// The table of symbols is there without debug information, too, unless it was stripped. It has
-/// functions that are private to a file, which the dynamic linker does not know.
-final class SymbolTable {
-  private struct Function {
-    var range: Range<UInt>
-    var nameOffset: UInt
-  }
-
-  private let file: MappedFile
-  private let header: ELF.Header
-  private lazy var functions = readFunctions()
-
-  /// `nil` if the file has another format, or cannot be read. O(1): the table is read with the
-  /// first symbol.
-  init?(path: String) {
-    guard let file = MappedFile(path), let header = file.load(0, as: ELF.Header.self),
-      header.identification & ELF.Header.identificationMask == ELF.Header.expectedIdentification
-    else { return nil }
-    (self.file, self.header) = (file, header)
-  }
-
-  /// The symbol of the function at an address in the file. O(log n); the first time O(n log n).
-  func symbol(at address: UInt) -> String? {
-    let next = functions.partitioned { $0.range.lowerBound <= address }
-    guard next > 0, functions[next - 1].range.contains(address) else { return nil }
-    return file.text(at: functions[next - 1].nameOffset)
-  }
-
-  private func readFunctions() -> [Function] {
-    let sections = (0..<UInt(header.sectionCount)).compactMap {
-      file.load(header.sectionsOffset &+ $0 * UInt(header.sectionSize), as: ELF.Section.self)
-    }
-    guard
-      let symbols = sections.first(where: { $0.type == ELF.Section.symbols })
-        ?? sections.first(where: { $0.type == ELF.Section.dynamicSymbols }),
-      symbols.link < sections.count
-    else { return [] }
-    let names = sections[Int(symbols.link)]
-    var functions: [Function] = []
-    for index in 0..<symbols.size / UInt(MemoryLayout<ELF.Symbol>.stride) {
-      let offset = symbols.offset &+ index * UInt(MemoryLayout<ELF.Symbol>.stride)
-      guard let symbol = file.load(offset, as: ELF.Symbol.self) else { break }
-      let (end, isGarbage) = symbol.value.addingReportingOverflow(max(symbol.size, 1))
-      guard symbol.isFunction, symbol.value != 0, !isGarbage else { continue }
-      functions.append(
-        Function(range: symbol.value..<end, nameOffset: names.offset &+ UInt(symbol.name)))
-    }
-    return functions.sorted { $0.range.lowerBound < $1.range.lowerBound }
-  }
-}
-
-/// A file in memory, read by offsets.
-private final class MappedFile {
-  private let bytes: UnsafeRawBufferPointer
-
-  init?(_ path: String) {
-    #if os(Linux)
-      let file = open(path, O_RDONLY | O_CLOEXEC)
-      guard file >= 0 else { return nil }
-      defer { close(file) }
-      let length = lseek(file, 0, SEEK_END)
-      guard
-        length > 0, let start = mmap(nil, length, PROT_READ, MAP_PRIVATE, file, 0),
-        start != MAP_FAILED
-      else { return nil }
-      bytes = UnsafeRawBufferPointer(start: start, count: length)
-    #else
-      return nil
-    #endif
-  }
-
-  deinit {
-    #if os(Linux)
-      munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count)
-    #endif
-  }
-
-  /// The value at an offset; `nil` beyond the end.
-  func load<Value: BitwiseCopyable>(_ offset: UInt, as: Value.Type) -> Value? {
-    guard offset < bytes.count, bytes.count - Int(offset) >= MemoryLayout<Value>.size else {
-      return nil
-    }
-    return bytes.loadUnaligned(fromByteOffset: Int(offset), as: Value.self)
-  }
-
-  /// The zero-terminated text at an offset.
-  func text(at offset: UInt) -> String {
-    guard offset < bytes.count else { return "" }
-    return String(decoding: bytes[Int(offset)...].prefix { $0 != 0 }, as: UTF8.self)
   }
 }

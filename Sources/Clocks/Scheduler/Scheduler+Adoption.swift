@@ -6,7 +6,7 @@ extension Scheduler {
   static var ofThread: Scheduler? { scheduler(ThreadContext.current?.pointee.owner) }
 
   /// The scheduler on whose behalf the current task runs.
-  static var running: Scheduler? { scheduler(RuntimeHooks.runningOwner) }
+  static var running: Scheduler? { scheduler(ThreadContext.runningOwner) }
 
   /// Every scheduler that has a clock.
   static var all: [Scheduler] {

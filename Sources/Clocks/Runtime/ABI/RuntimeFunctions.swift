@@ -11,7 +11,7 @@ enum RuntimeFunctions {
   nonisolated(unsafe) private static var addHandler: UnsafeMutableRawPointer?
   nonisolated(unsafe) private static var removeHandler: UnsafeMutableRawPointer?
 
-  /// Looks the functions up. To be called before the hooks are installed. Thread-safe.
+  /// To be called before the hooks are installed. Thread-safe.
   static func prepare() { _ = isResolved }
 
   private static let isResolved: Bool = {
@@ -53,8 +53,6 @@ enum RuntimeFunctions {
   private typealias RemoveHandler = @convention(thin) (UnsafeRawPointer) -> Void
 }
 
-// MARK: - Names of functions
-
 extension RuntimeFunctions {
   private typealias Demangle =
     @convention(c) (
@@ -63,7 +61,7 @@ extension RuntimeFunctions {
 
   private static let demangle = RuntimeSymbol.function("swift_demangle", as: Demangle.self)
 
-  /// The name for which a symbol stands; the symbol itself if it does not come from Swift.
+  /// Returns the symbol itself if it does not come from Swift.
   static func demangled(_ symbol: String) -> String {
     guard let name = demangle?(symbol, UInt(symbol.utf8.count), nil, nil, 0) else { return symbol }
     defer { free(name) }
@@ -74,12 +72,10 @@ extension RuntimeFunctions {
 // MARK: - Cancellable continuations
 
 /// Suspends the current task, as `withTaskCancellationHandler` and `withUnsafeThrowingContinuation`
-/// do together.
+/// do together, but without a function and a closure between the two.
 ///
-/// It saves the asynchronous function and the closure between the two. Only where
-/// `RuntimeFunctions.haveHandlers`. The handler's record is allocated in the task's own memory,
-/// which is a stack; so the caller must not be generic, because generic code keeps copies there,
-/// too.
+/// Requires `RuntimeFunctions.haveHandlers`. The handler's record is allocated on the task's own
+/// stack; so the caller must not be generic, because generic code keeps copies there, too.
 @inline(__always)
 nonisolated(nonsending) func withCancellableContinuation(
   onCancel: @Sendable () -> Void, _ body: (UnsafeContinuation<Void, any Error>) -> Void
@@ -89,10 +85,7 @@ nonisolated(nonsending) func withCancellableContinuation(
   try await withUnsafeThrowingContinuation { body($0) }
 }
 
-/// Suspends the current task as `withCancellableContinuation` does, for generic callers and on all
-/// platforms.
-///
-/// It runs on no actor, as the closure between the two public functions would.
+/// Does the work of `withCancellableContinuation` for generic callers and on all platforms, on no actor.
 @concurrent @inline(never)
 func withCancellableContinuationOnNoActor(
   onCancel: @Sendable () -> Void,
@@ -104,7 +97,7 @@ func withCancellableContinuationOnNoActor(
   try await withCancellableContinuation(onCancel: onCancel, body)
 }
 
-/// Suspends the current task with public functions. Never inlined, so that its frame burdens no caller.
+/// Never inlined, so that its frame burdens no caller.
 @concurrent @inline(never)
 private func withStandardLibrary(
   onCancel: @Sendable () -> Void,
@@ -116,8 +109,6 @@ private func withStandardLibrary(
     onCancel()
   }
 }
-
-// MARK: - The current actor
 
 /// The actor on which the current task runs.
 enum CurrentActor {
@@ -137,9 +128,9 @@ enum CurrentActor {
   nonisolated(unsafe) private static let getExecutor: GetExecutor? = {
     #if canImport(Darwin)
       // On arm64e the pointer would have to be signed.
-      return nil
+      nil
     #else
-      return RuntimeSymbol.address(of: "swift_task_getCurrentExecutor").map {
+      RuntimeSymbol.address(of: "swift_task_getCurrentExecutor").map {
         unsafeBitCast(Function(code: $0), to: GetExecutor.self)
       }
     #endif
@@ -163,8 +154,6 @@ enum CurrentActor {
   }
 }
 
-// MARK: - Reference counts of closures
-
 /// The number of references to a closure, to release those of tasks that stay suspended after their
 /// run was left.
 ///
@@ -174,9 +163,7 @@ package struct ClosureRetainBalance: Sendable {
   package typealias Function = @Sendable () async throws -> Void
 
   /// Keeps a bare function from being wrapped in another one when it is cast.
-  private struct Box {
-    var function: Function
-  }
+  private struct Box { var function: Function }
 
   private let count: Int
 
@@ -205,8 +192,6 @@ package struct ClosureRetainBalance: Sendable {
     unsafeBitCast(Box(function: function), to: (UnsafeRawPointer, UnsafeRawPointer?).self).1
   }
 
-  private static let retainCount: (@convention(c) (UnsafeRawPointer) -> UInt)? =
-    RuntimeSymbol.address(of: "swift_retainCount").map {
-      unsafeBitCast($0, to: (@convention(c) (UnsafeRawPointer) -> UInt).self)
-    }
+  private static let retainCount = RuntimeSymbol.function(
+    "swift_retainCount", as: (@convention(c) (UnsafeRawPointer) -> UInt).self)
 }

@@ -5,9 +5,8 @@ import Synchronization
 // Offsets are in bytes, for 64 bits. The runtime has no functions for what is read here; debuggers
 // rely on the same layout.
 //
-// Sources: the Swift runtime as of Swift 6.3.1, `include/swift/ABI/Task.h`, `TaskStatus.h`,
-// `MetadataValues.h`, and `stdlib/public/Concurrency/TaskPrivate.h`, `Actor.cpp`. Nothing is read
-// before a probe has verified it with tasks of the kind in question: `StatusProbe`,
+// Sources: the Swift runtime as of Swift 6.3.1, `include/swift/ABI` and `stdlib/public/Concurrency`.
+// Nothing is read before a probe has verified it with tasks of the kind in question: `StatusProbe`,
 // `TaskLayoutProbe` or `Hops.missing`.
 
 /// The memory layout of jobs, tasks and actors.
@@ -31,7 +30,6 @@ enum TaskABI {
 
   /// `class JobFlags` (MetadataValues.h)
   enum JobFlags {
-    /// `Kind`
     static let kindMask: UInt32 = 0xFF
     /// `JobKind::Task`
     static let task: UInt32 = 0
@@ -154,10 +152,7 @@ struct TaskStatus {
 
   var isOver: Bool { flags & TaskABI.Status.isOver != 0 }
 
-  /// Whether it runs, or is enqueued on an executor.
-  var isActive: Bool {
-    has(TaskABI.Status.isRunning | TaskABI.Status.isEnqueued) && !isOver
-  }
+  var isActive: Bool { has(TaskABI.Status.isRunning | TaskABI.Status.isEnqueued) && !isOver }
 
   /// Whether any of these bits is set, verified or not.
   func has(_ bits: UInt32) -> Bool { flags & bits != 0 }
@@ -175,7 +170,6 @@ struct TaskStatus {
     jobFlags(of: task) & TaskABI.JobFlags.isAsyncLet != 0
   }
 
-  /// Whether the task is a child, whose parent does not end before it.
   static func isChild(_ task: UnownedJob) -> Bool {
     jobFlags(of: task) & TaskABI.JobFlags.isChild != 0
   }
@@ -197,12 +191,11 @@ struct TaskStatus {
     StatusProbe.here.readsAsyncLets && findsActiveAsyncLet(awaitedBy: task)
   }
 
-  /// Does the work of `awaitsActiveAsyncLet`, verified or not.
+  /// Verified or not.
   static func findsActiveAsyncLet(awaitedBy task: UnownedJob) -> Bool {
     let memory = unsafeBitCast(task, to: UnsafeRawPointer.self)
     let before = memory.load(fromByteOffset: TaskABI.Task.status, as: UInt32.self)
-    let active =
-      TaskABI.Status.isRunning | TaskABI.Status.isEnqueued | TaskABI.Status.isOver
+    let active = TaskABI.Status.isRunning | TaskABI.Status.isEnqueued | TaskABI.Status.isOver
     guard before & TaskABI.Status.hasDependency != 0, before & active == 0,
       let record = memory.load(fromByteOffset: TaskABI.Task.records, as: UnsafeRawPointer?.self)
     else { return false }
@@ -215,14 +208,11 @@ struct TaskStatus {
       memory.load(fromByteOffset: TaskABI.Task.status, as: UInt32.self) == before,
       record.load(fromByteOffset: TaskABI.Record.dependencyKind, as: UInt32.self) == kind
     else { return true }
-    guard kind == TaskABI.Record.Dependency.task, let awaited, isAsyncLet(awaited) else {
-      return false
-    }
+    guard kind == TaskABI.Record.Dependency.task, let awaited, isAsyncLet(awaited)
+    else { return false }
     let status = TaskStatus(of: awaited)
     return status.isActive || status.isOver
   }
-
-  // MARK: - What is verified
 
   /// Whether a task's status, and whether it is an `async let`, can be read here. Verified when
   /// first asked.
@@ -230,7 +220,6 @@ struct TaskStatus {
 
   // Stored copies for code that runs for each job: a lazy constant costs more than to read the status.
 
-  /// Whether `prepare` has found `isReadable`.
   @exclusivity(unchecked) nonisolated(unsafe) private(set) static var isKnownToBeReadable = false
   @exclusivity(unchecked) nonisolated(unsafe) fileprivate static var readsCancellation = false
   @exclusivity(unchecked) nonisolated(unsafe) fileprivate static var readsNames = false

@@ -17,15 +17,12 @@ struct ThreadContext {
   /// no look-up.
   var isWaking = false
 
-  /// Whether the next job that reaches the hooks is put into `taken`.
   var takesNext = false
 
   /// The job that reached the hooks when the owner resumed a task, and that the owner still has to
   /// take.
   var taken: ReadyJob?
 
-  /// Notes that the owner is about to resume a task.
-  ///
   /// - Parameter isOwn: Whether the task is the owner's, which then takes its job itself.
   @inline(__always)
   mutating func beginWaking(_ isOwn: Bool) {
@@ -39,14 +36,13 @@ struct ThreadContext {
     takesNext = false
   }
 
-  /// The task whose job reached the hooks last from this thread; 0 if none has since it was set to 0.
+  /// The task whose job reached the hooks last from this thread.
   var arrivedTask: UInt64 = 0
 
-  /// What happens to the next job that reaches the hooks.
+  /// What happens, or has happened, to the next job that reaches the hooks.
   enum Capture {
     case nothing
     case next
-    /// It was captured.
     case job(UnownedJob)
   }
 
@@ -75,16 +71,12 @@ struct ThreadContext {
   /// Whether it is a block on a dispatch queue, which runs beside the owner's jobs.
   var isOnQueue = false
 
-  /// Whether the owner has scheduled this job.
-  ///
-  /// Mutating, though it changes nothing: otherwise a debug build copies the whole context.
+  /// Whether the owner has scheduled this job. Mutating, or a debug build copies the whole context.
   @inline(__always)
   mutating func runsJob(of owner: TaskOwner) -> Bool { self.owner === owner && !isOnQueue }
 
   /// The real time that the job has spent in run loops of Foundation.
   var runLoops = TimeInRunLoops()
-
-  // MARK: - The current context
 
   /// The context of the job that the current thread runs; `nil` if its job did not pass through the
   /// hooks.
@@ -94,7 +86,6 @@ struct ThreadContext {
     return pthread_getspecific(key)?.assumingMemoryBound(to: ThreadContext.self)
   }
 
-  /// Runs `body` with this as the current context.
   @inline(__always)
   mutating func run(_ body: (UnsafeMutablePointer<ThreadContext>) -> Void) {
     let key = Self.key ?? Self.prepared()
@@ -136,12 +127,8 @@ struct ThreadContext {
   }()
 }
 
-// MARK: - Capturing jobs
-
 extension ThreadContext {
-  /// Runs `body`, and returns the first job that reaches the hooks meanwhile, which is not run.
-  ///
-  /// - Returns: `nil` if no job has reached the hooks.
+  /// Returns the first job that reaches the hooks in `body`, which is not run; `nil` if none has.
   static func capturingNextJob(
     for purpose: Purpose = .nothing, _ body: () -> Void
   ) -> UnownedJob? {
@@ -170,7 +157,6 @@ struct UnstartedTask: Sendable {
     self.job = job
   }
 
-  /// Runs the task on this thread.
   func runHere() { RuntimeHooks.run(job, on: .pool) }
 }
 
@@ -192,16 +178,11 @@ struct TimeInRunLoops {
     start = nil
   }
 
-  /// All of it, up to now.
   var nanoseconds: UInt64 { sum + (start?.nanosecondsSince ?? 0) }
 }
 
-// MARK: - The tasks of other threads
-
-/// The variable in which the runtime notes the task that a thread runs.
-///
-/// The runtime tells only the current thread. The variable may be read while its thread is known to
-/// be alive.
+/// The variable in which the runtime notes the task that a thread runs; it may be read by any thread
+/// while its own is known to be alive.
 struct CurrentTaskSlot {
   private let place: UnsafePointer<UInt>
 
@@ -227,8 +208,7 @@ struct CurrentTaskSlot {
     /// The distance of the variable from the beginning of the thread's own data: equal in all
     /// threads, because the runtime's library was loaded when the program began.
     ///
-    /// Found among the library's variables of this thread, and verified on another thread with
-    /// another task. `nil` if it is not found, or found twice.
+    /// Verified on another thread with another task. `nil` if it is not found, or found twice.
     static let distance: UInt? = {
       guard TaskStatus.isReadable else { return nil }
       let here = candidates()

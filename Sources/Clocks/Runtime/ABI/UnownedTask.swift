@@ -4,12 +4,11 @@ func taskID(of job: UnownedJob) -> UInt64
 
 /// A pointer to a task, valid while the task is not over.
 ///
-/// A task is a job: its `UnsafeCurrentTask`, its `UnownedJob` and its continuations are the same
-/// pointer.
+/// The task's `UnsafeCurrentTask`, its `UnownedJob` and its continuations are the same pointer.
 struct UnownedTask: Sendable {
   let job: UnownedJob
 
-  /// The current task; `nil` outside any task.
+  /// `nil` outside any task.
   @inline(__always)
   static var current: UnownedTask? {
     guard let task = RuntimeFunctions.currentTask else { return nil }
@@ -29,11 +28,9 @@ struct UnownedTask: Sendable {
   @inline(__always)
   var id: UInt64 { taskID(of: job) }
 
-  /// The id of the current task; `nil` outside any task.
   @inline(__always)
   static var currentID: UInt64? { current?.id }
 
-  /// The name of the current task, if it has one.
   static var currentName: String? {
     if let current, current.isKnownToBeNameless { return nil }
     #if compiler(>=6.2)
@@ -46,11 +43,10 @@ struct UnownedTask: Sendable {
 
   /// The name of a task that does not run; `nil` if it has none, or where that cannot be read.
   ///
-  /// The runtime has a function for the current task only. The name is one of the task's status
-  /// records, a list that only the task itself extends while it runs. O(records).
+  /// It is one of the task's status records, which only the task itself adds while it runs. O(records).
   var name: String? { StatusProbe.here.readsNames ? nameInRecords : nil }
 
-  /// Reads the name, whether or not the layout is verified.
+  /// Verified or not.
   var nameInRecords: String? {
     let task = unsafeBitCast(job, to: UnsafeRawPointer.self)
     var record = task.load(fromByteOffset: TaskABI.Task.records, as: UnsafeRawPointer?.self)
@@ -104,7 +100,6 @@ extension ReadyJob {
 struct RetainedTask: Equatable, Sendable {
   // The result type does not matter here: every `Task` is one pointer, counted by the runtime.
   private let task: Task<Void, Never>
-  /// The task as a job.
   let job: UnownedJob
 
   fileprivate init(_ reference: UnownedTask) {
@@ -120,8 +115,7 @@ struct RetainedTask: Equatable, Sendable {
     return task.handle
   }
 
-  /// The current task, if it is a child: a test library runs tests in children, and no child
-  /// outlives its parent.
+  /// The current task, if it is a child: a test library runs tests in children.
   static var currentChild: RetainedTask? {
     guard let task = UnownedTask.current, StatusProbe.here.readsChildren,
       TaskStatus.isChild(task.job)
@@ -139,8 +133,6 @@ struct RetainedTask: Equatable, Sendable {
   var isCancelled: Bool { task.isCancelled }
 
   func cancel() { task.cancel() }
-
-  // MARK: - As a word
 
   /// Retains the task once more for a plain word, to be balanced by `init(takingOver:)`.
   ///

@@ -34,7 +34,6 @@ extension RuntimeHooks {
     RuntimeSymbol.address(of: "swift_task_\(name)_hook")?.assumingMemoryBound(to: Hook.self)
   }
 
-  /// Sets the hooks for jobs and for sleeps, and returns whether that worked.
   static func setHooks() -> Bool {
     guard let enqueue = slot("enqueueGlobal", of: EnqueueHook?.self) else { return false }
     _ = (poolExecutor, mainExecutor, mainReference)
@@ -102,7 +101,9 @@ extension RuntimeHooks {
     readClock(&now.seconds, &now.nanoseconds, clock)
     let left = Duration(deadline) - Duration(now)
     let kind: ClockKind = clock == 1 ? .continuous : .suspending
-    if delayVirtually(job, by: intendedDelay(left, of: runningOwner), clock: kind) { return }
+    if delayVirtually(job, by: intendedDelay(left, of: ThreadContext.runningOwner), clock: kind) {
+      return
+    }
     runElsewhere(job, after: left)
   }
 }
@@ -113,9 +114,7 @@ extension Duration {
   }
 }
 
-// MARK: - Un-injected sleeps
-
-// The runtime ends a sleep on its own clocks by a job that it enqueues with a delay.
+// The runtime ends an un-injected sleep by a job that it enqueues with a delay.
 
 extension RuntimeHooks {
   /// Returns the task that a job belongs to; `nil` for an actor drain.
@@ -126,7 +125,7 @@ extension RuntimeHooks {
   /// Returns the owner of a task that is the current one or about to be delayed, if its time is virtual.
   static func virtualOwner(of task: UnownedTask) -> TaskOwner? {
     guard !TaskOwnership.shared.isEmpty else { return nil }
-    let running = runningOwner
+    let running = ThreadContext.runningOwner
     let owner =
       task.id == UnownedTask.currentID
       ? running : TaskOwnership.shared.owner(ofReadyJob: task.id, on: running).owner
@@ -162,10 +161,7 @@ extension RuntimeHooks {
 
   /// Returns the delay that the caller intended.
   ///
-  /// The given delay is the difference of a deadline and a clock that was read after the deadline was
-  /// computed.
-  ///
-  /// - Parameter owner: The owner of the task that has read the clock.
+  /// The given one is the difference of a deadline and a clock that was read after the deadline was computed.
   static func intendedDelay(_ delay: Duration, of owner: TaskOwner?) -> Duration {
     RuntimeClocks.areVirtual(for: owner) ? delay : delay.roundedUpAfterReadingTheClockTwice
   }
@@ -173,8 +169,6 @@ extension RuntimeHooks {
 
 extension Duration {
   /// The delay, rounded up to three or four digits.
-  ///
-  /// A delay that was computed from two readings of a clock is a little shorter than intended.
   var roundedUpAfterReadingTheClockTwice: Duration {
     var unit: Int128 = 1_000_000_000_000
     while unit * 10_000 <= attoseconds { unit *= 10 }

@@ -34,8 +34,6 @@ final class PatchedMainExecutor: SerialExecutor {
   func checkIsolated() { dispatchPrecondition(condition: .onQueue(.main)) }
 }
 
-// MARK: - Through the factory function
-
 // Copies of protocols that only the runtime's private interface declares (`ExecutorFactory`, `MainExecutor`
 // and `RunLoopExecutor` of Swift 6.3). The layout of their tables follows from the order of their
 // requirements and of the protocols that they inherit. Inherited protocols are sorted by the names of their

@@ -40,12 +40,9 @@ import ClocksSupport
     ) -> Bool {
       #if canImport(Darwin)
         if Environment.namesTestBundle { return true }
-        return (0..<Int(count)).contains { index in
-          arguments?[index].map(isInBundle) ?? false
-        }
+        return (0..<Int(count)).contains { arguments?[$0].map(isInBundle) ?? false }
       #else
-        guard let executable = arguments?.pointee else { return false }
-        return isBundle(executable)
+        return arguments?.pointee.map(isBundle) ?? false
       #endif
     }
 

@@ -3,10 +3,7 @@
 
 import ClocksSupport
 
-/// Sources of nondeterminism that explored tests ask.
-///
-/// User code and Foundation call functions of the standard library and of the C library through the call
-/// tables of their images. These functions are replaced there as soon as a test is explored.
+/// Sources of nondeterminism that explored tests ask, replaced as soon as a test is explored.
 enum NondeterminismHooks {
   /// Makes explored tests draw equal random numbers in each run, and reports the other sources that they ask.
   ///

@@ -21,20 +21,18 @@ import Synchronization
 ///
 /// In a process that has no test kit only scopes that are explored read virtual time.
 package enum RuntimeClocks {
-  /// Returns whether the runtime's clocks read virtual time in an owner's tasks.
   static func areVirtual(for owner: TaskOwner?) -> Bool {
     guard let owner, owner.isExplored || isForAll.load(ordering: .relaxed) else { return false }
     return redirected.load(ordering: .relaxed)
   }
 
-  /// Whether the runtime's clocks read virtual time in every scope.
+  /// In every scope.
   static var areRedirected: Bool {
     redirected.load(ordering: .relaxed) && isForAll.load(ordering: .relaxed)
   }
 
   private static let redirected = Atomic(false)
-  /// Whether every scope reads virtual time, and not only explored ones. After the start only tests change
-  /// it.
+  /// Whether every scope reads virtual time, and not only explored ones. Later only tests change it.
   static let isForAll = Atomic(false)
 
   /// Makes the runtime's clocks and `Date` read virtual time in every scope, where that is possible.
@@ -88,7 +86,7 @@ package enum RuntimeClocks {
       guard
         !isDate || clock == CLOCK_REALTIME,
         let context = ThreadContext.current, context.pointee.isInJob,
-        let owner = RuntimeHooks.runningOwner, areVirtual(for: owner),
+        let owner = ThreadContext.runningOwner, areVirtual(for: owner),
         let reading = owner.reading(of: clock, isDate: isDate)
       else {
         // Not the original: explored tests report that they read a real clock.
@@ -124,7 +122,6 @@ package enum RuntimeClocks {
 
     private static let secondsFrom1970To2001 = 978_307_200.0
 
-    /// Runs a run loop, and counts the time that it takes.
     private static let runLoop:
       Interposed<@convention(c) (UnsafeRawPointer?, Double, Bool) -> Int32> = Interposed(
         "CFRunLoopRunInMode"
@@ -146,15 +143,16 @@ package enum RuntimeClocks {
     /// Waits as long as the scope's date is from the given one.
     private static let wait: Interposed<Wait> = Interposed("pthread_cond_timedwait") {
       condition, mutex, date in
-      guard let ahead = nanosecondsAhead() else {
-        return pthread_cond_timedwait(condition, mutex, date)
-      }
+      guard let virtualDate else { return pthread_cond_timedwait(condition, mutex, date) }
+      var now = timespec()
+      clock_gettime(CLOCK_REALTIME, &now)
+      let ahead = virtualDate.nanoseconds.subtractingSaturated(now.nanoseconds)
       var real = timespec(
         nanoseconds: max(0, date.pointee.nanoseconds.subtractingSaturated(ahead)))
       return pthread_cond_timedwait(condition, mutex, &real)
     }
 
-    /// The date of the current thread's scope; `nil` if it is the real one.
+    /// `nil` if the current thread's date is the real one.
     private static var virtualDate: timespec? {
       guard !TaskOwnership.shared.isEmpty, let context = ThreadContext.current,
         context.pointee.isInJob
@@ -162,20 +160,9 @@ package enum RuntimeClocks {
       return ThreadContext.runningOwner?.reading(of: CLOCK_REALTIME, isDate: true)
     }
 
-    /// Returns how far the scope's date is ahead of the real one; `nil` if it is the real one.
-    private static func nanosecondsAhead() -> Int? {
-      virtualDate.map { $0.nanoseconds.subtractingSaturated(timespec.date.nanoseconds) }
-    }
   }
 
   extension timespec {
-    /// The real date.
-    fileprivate static var date: timespec {
-      var reading = timespec()
-      clock_gettime(CLOCK_REALTIME, &reading)
-      return reading
-    }
-
     /// The nanoseconds since 1970; clamped to the range of `Int`.
     fileprivate var nanoseconds: Int {
       let (product, overflow) = tv_sec.multipliedReportingOverflow(by: 1_000_000_000)

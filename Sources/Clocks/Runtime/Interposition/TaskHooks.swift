@@ -5,7 +5,6 @@ import ClocksSupport
 
 /// The creation of tasks, which shows for certain which task creates which.
 enum TaskCreation {
-  /// Whether the creation of tasks is seen.
   nonisolated(unsafe) private(set) static var isSeen = false
 
   /// Redirects the calls, where that is possible. To be called once, while the hooks are installed.
@@ -22,7 +21,6 @@ enum TaskCreation {
   @inline(__always)
   private static var isAnyWanted: Bool { !TaskOwnership.shared.isEmpty || TestCaseMembership.isOn }
 
-  /// The owner of the tasks that the current thread creates.
   private static var creator: TaskOwner? { capturesNextTask ? nil : ThreadContext.runningOwner }
 
   /// Whether the thread captures the task that it creates, which is unowned until it is started.
@@ -63,7 +61,7 @@ enum TaskCreation {
   }
 }
 
-/// The jobs that custom executors run: their begin and their end.
+/// The jobs that custom executors run.
 enum JobRuns {
   /// The runtime's `swift_job_run`; set before calls are redirected, because those of this package are, too.
   ///

@@ -1,9 +1,6 @@
 import ClocksSupport
 
-/// Access to Swift Testing and XCTest, neither of which this module imports or links.
-///
-/// Their functions are looked up by name in the running process and called as Swift functions. Nothing
-/// else in the package knows their symbols.
+/// Access to Swift Testing and XCTest, whose functions are looked up by name in the running process.
 ///
 /// Both libraries are loaded into most test processes, and each silently drops failures while it is not
 /// the one that runs. So the running one must be determined:
@@ -21,8 +18,7 @@ import ClocksSupport
 /// runs (in a class's `setUp`, between tests). Everywhere it attributes a failure of a task that outlived
 /// its test to the test that runs by then.
 ///
-/// Tried on Linux with Swift 6.3. The code for Apple platforms follows their documented binary interface
-/// and was not run.
+/// Tried on Linux with Swift 6.3. The code for Apple platforms was not run.
 enum TestLibraries {
   /// Records a failure. Returns whether a library that is known to run took it.
   static func deliver(_ message: String, at callSite: CallSite) -> Bool {
@@ -47,12 +43,8 @@ enum TestLibraries {
   /// Whether this process is known to run tests.
   static var isTestProcess: Bool { running != nil }
 
-  enum Library {
-    case swiftTesting
-    case xcTest
-  }
+  enum Library { case swiftTesting, xcTest }
 
-  /// The library that runs tests now, if it is known.
   private static var running: Library? {
     if SwiftTesting.isRunningThisTask { return .swiftTesting }
     if XCTest.hasCurrentTestCase == true { return .xcTest }
@@ -73,11 +65,8 @@ enum TestLibraries {
         } else {
           nil
         }
-      switch value {
-      case "swift-testing": return .swiftTesting
-      case "xctest": return .xcTest
-      default: continue
-      }
+      if value == "swift-testing" { return .swiftTesting }
+      if value == "xctest" { return .xcTest }
     }
     // On Linux, `swift test` starts the bundle itself, or the runner that the other build system makes.
     // On Apple platforms it passes the bundle's path to a tool.
@@ -88,8 +77,6 @@ enum TestLibraries {
     return isXCTestToBeAssumed ? .xcTest : .swiftTesting
   }
 }
-
-// MARK: - Swift Testing
 
 /// Swift Testing's functions, called with the library's own types.
 ///
@@ -111,9 +98,7 @@ enum SwiftTesting {
 
   /// Whether the current task belongs to a Swift Testing test. Detached tasks, threads and queues that the
   /// test uses do not.
-  static var isRunningThisTask: Bool {
-    isThere(currentTest, test)
-  }
+  static var isRunningThisTask: Bool { isThere(currentTest, test) }
 
   /// Whether the current task belongs to a test case, as opposed to a trait or the making of arguments.
   static var isRunningCase: Bool { isThere(currentCase, testCase) }
@@ -167,8 +152,6 @@ enum SwiftTesting {
   }
 }
 
-// MARK: - XCTest
-
 enum XCTest {
   // XCTest is not resilient, and all types belong to the standard library.
   private struct Fail { var call: (String, StaticString, UInt) -> Void }
@@ -199,13 +182,10 @@ enum XCTest {
   }
 }
 
-// MARK: - Functions by name
-
 /// A Swift function found in the running process by its symbol.
 ///
-/// It has the two words of a Swift function value: the code, and the captured context, which global
-/// functions, static methods and initializers do not have. (On arm64e the first word would have to be
-/// signed. Test processes are arm64.)
+/// Global functions, static methods and initializers have no captured context. (On arm64e the first word would
+/// have to be signed. Test processes are arm64.)
 private struct SwiftFunction {
   private let code: UnsafeRawPointer
   private let context: UnsafeRawPointer? = nil
@@ -221,3 +201,81 @@ private struct SwiftFunction {
     return unsafeBitCast(self, to: Box.self)
   }
 }
+
+/// Observes the failures that XCTest records.
+///
+/// The observer is registered by symbol, with a protocol whose requirements stand in the same order as in
+/// XCTest's own. Source: `XCTestObservation.swift` of swift-corelibs-xctest, as of Swift 6.3.
+enum XCTestFailures {
+  typealias Listener = @Sendable (_ text: String, _ file: String, _ line: Int) -> Void
+
+  private static let lock = Lock(.leaf)
+  nonisolated(unsafe) private static var listener: Listener?
+
+  /// Passes each failure to the listener until `end`. Returns whether failures can be observed.
+  static func begin(_ listener: @escaping Listener) -> Bool {
+    guard isObserved else { return false }
+    lock.withLock { self.listener = listener }
+    return true
+  }
+
+  static func end() { lock.withLock { listener = nil } }
+
+  fileprivate static func note(_ text: String, _ file: String, _ line: Int) {
+    lock.withLock { listener }?(text, file, line)
+  }
+
+  #if os(Linux)
+    private struct Shared { var call: () -> AnyObject }
+    private struct Add { var call: (any LookAlikeObservation) -> Void }
+
+    /// Whether the observer was registered.
+    private static let isObserved: Bool = {
+      guard
+        let shared = RuntimeSymbol.address(of: "$s6XCTest0A17ObservationCenterC6sharedACvgZ"),
+        let add = RuntimeSymbol.address(
+          of: "$s6XCTest0A17ObservationCenterC15addTestObserveryyAA0aB0_pF")
+      else { return false }
+      // A method is called as a function that has captured its object.
+      let center = unsafeBitCast((shared, UnsafeRawPointer?.none), to: Shared.self).call()
+      let object = Unmanaged.passRetained(center).toOpaque()
+      unsafeBitCast((add, object), to: Add.self).call(observer)
+      return true
+    }()
+
+    private static let observer = Observer()
+  #else
+    private static let isObserved = false
+  #endif
+}
+
+#if os(Linux)
+  private protocol LookAlikeObservation: AnyObject {
+    func testBundleWillStart(_ bundle: AnyObject)
+    func testSuiteWillStart(_ suite: AnyObject)
+    func testCaseWillStart(_ testCase: AnyObject)
+    func testCase(
+      _ testCase: AnyObject, didFailWithDescription description: String, inFile file: String?,
+      atLine line: Int)
+    func testCaseDidFinish(_ testCase: AnyObject)
+    func testSuiteDidFinish(_ suite: AnyObject)
+    func testBundleDidFinish(_ bundle: AnyObject)
+  }
+
+  private final class Observer: LookAlikeObservation, Sendable {
+    func testBundleWillStart(_ bundle: AnyObject) {}
+    func testSuiteWillStart(_ suite: AnyObject) {}
+    func testCaseWillStart(_ testCase: AnyObject) {}
+
+    func testCase(
+      _ testCase: AnyObject, didFailWithDescription description: String, inFile file: String?,
+      atLine line: Int
+    ) {
+      XCTestFailures.note(description, file ?? "", line)
+    }
+
+    func testCaseDidFinish(_ testCase: AnyObject) {}
+    func testSuiteDidFinish(_ suite: AnyObject) {}
+    func testBundleDidFinish(_ bundle: AnyObject) {}
+  }
+#endif
