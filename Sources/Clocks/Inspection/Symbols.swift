@@ -1,19 +1,15 @@
 import ClocksSupport
 
-/// A function in a call stack.
 struct Frame: Hashable, Sendable {
   /// `nil` if the file with the code has no name for it.
   var function: FunctionName?
-  /// The name of the file with the code.
   var image: String
   var line: SourceLine?
 }
 
 /// The functions and lines at addresses of code. Looked up only after a failure.
 struct Symbols {
-  /// What has been looked up, by address.
   private(set) var frames: [UInt: Frame] = [:]
-  /// Whether no tool was found that knows the lines.
   private(set) var lacksTool = false
 
   /// Looks up addresses, each once in a process, because libraries are rarely unloaded.
@@ -34,7 +30,6 @@ struct Symbols {
 
   private final class Cache: Sendable {
     private let lock = Lock(.leaf)
-    /// Guarded by the lock.
     nonisolated(unsafe) private var state: (frames: [UInt: Frame], lacksTool: Bool) = ([:], false)
 
     deinit { lock.destroy() }
@@ -83,16 +78,13 @@ struct Symbols {
   /// - Parameter functions: A call stack, the innermost function first.
   func place(of functions: [UInt]) -> String? {
     for case let frame? in functions.map({ frames[$0] }) {
-      guard let function = frame.function, !function.isThunk, !function.isOfLibrary else {
-        continue
-      }
+      guard let function = frame.function, function.isOfUser else { continue }
       guard function.isClosure else { return function.nameAlone }
       return frame.line.map { "line \($0.line)" } ?? "a closure"
     }
     return nil
   }
 
-  /// Whether a line is known for any of these functions.
   func knowsLines(of addresses: some Sequence<UInt>) -> Bool {
     addresses.contains { frames[$0]?.line != nil }
   }
@@ -115,12 +107,9 @@ extension FunctionName {
     return String(name[start...])
   }
 
-  /// Whether the function belongs to this package, or to a library that every test has, and not to
-  /// the user.
-  var isOfLibrary: Bool { module.isEmpty || Self.libraries.contains(module) }
+  /// Whether the user has written it: not this package, and no library that every test has.
+  var isOfUser: Bool { !isThunk && !module.isEmpty && !Self.libraries.contains(module) }
 }
-
-// MARK: - Files of code
 
 /// The code of the images that are loaded when it is made.
 struct CodeImages: Sendable {
@@ -131,14 +120,13 @@ struct CodeImages: Sendable {
     var base: UInt
     var path: String
 
-    /// The name of the file, without the folders.
     var name: String { String(path.split(separator: "/").last ?? "") }
   }
 
   /// Sorted by address.
   private let images: [Image]
 
-  /// Takes the images that are loaded now. O(images).
+  /// O(images).
   init() {
     #if os(Linux) && _pointerBitWidth(_64)
       images = LoadedImage.all.flatMap { image in
@@ -160,7 +148,6 @@ struct CodeImages: Sendable {
     return images[next]
   }
 
-  /// The path of the first image whose file name begins with a text.
   func path(ofFileBeginningWith name: String) -> String? {
     images.first { $0.name.hasPrefix(name) }?.path
   }

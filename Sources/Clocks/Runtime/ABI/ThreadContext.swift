@@ -48,7 +48,6 @@ struct ThreadContext {
 
   var capture = Capture.nothing
 
-  /// What the thread makes a task for.
   enum Purpose {
     case nothing
     /// To run a test case of Swift Testing.
@@ -75,7 +74,6 @@ struct ThreadContext {
   @inline(__always)
   mutating func runsJob(of owner: TaskOwner) -> Bool { self.owner === owner && !isOnQueue }
 
-  /// The real time that the job has spent in run loops of Foundation.
   var runLoops = TimeInRunLoops()
 
   /// The context of the job that the current thread runs; `nil` if its job did not pass through the

@@ -11,9 +11,7 @@ import ClocksSupport
     let owner: TaskOwner
     private let queue: OpaquePointer
     private var block: HandedBlock?
-    /// Whether Dispatch is to run the block alone on the queue.
     private let isBarrier: Bool
-    /// The group to leave when the block has run.
     private let group: OpaquePointer?
     /// The block's number with the owner; 0 until it counts.
     fileprivate var number: UInt64 = 0
@@ -43,17 +41,14 @@ import ClocksSupport
       group.map(DispatchObject.release)
     }
 
-    /// The label of the queue, for reports.
     var queueName: String { DispatchObject.label(of: queue) }
 
-    /// Makes the block count.
     private func count() {
       guard number == 0 else { return }
       number = owner.workBegan(on: queueName)
       if let block, block.isItem { Notifications.itemWasSubmitted(block.pointer) }
     }
 
-    /// Submits the block to its queue, and makes it count.
     func submit() {
       count()
       let pointer = Unmanaged.passRetained(self).toOpaque()
@@ -74,6 +69,11 @@ import ClocksSupport
     static func run(_ pointer: UnsafeMutableRawPointer?) {
       guard let pointer else { return }
       Unmanaged<DispatchedBlock>.fromOpaque(pointer).takeRetainedValue().run()
+    }
+
+    /// Requires the lock of `Notifications`.
+    fileprivate func countNotification() {
+      if number == 0 { number = owner.workBegan(on: queueName) }
     }
 
     fileprivate func run() {
@@ -121,8 +121,6 @@ import ClocksSupport
     @exclusivity(unchecked) nonisolated(unsafe) private static var submittedItems:
       [UnsafeRawPointer: Int] = [:]
 
-    // MARK: - Groups
-
     /// Submits a block when a group is empty.
     static func add(_ work: DispatchedBlock, on queue: OpaquePointer, to group: OpaquePointer) {
       lock.withLock {
@@ -134,7 +132,6 @@ import ClocksSupport
       }
     }
 
-    /// Leaves a group.
     static func leave(_ group: OpaquePointer) {
       lock.withLock {
         dispatch_group_leave(group)
@@ -146,8 +143,6 @@ import ClocksSupport
       guard ofGroups[group] != nil, dispatch_group_wait(group, 0) == 0 else { return }
       for work in ofGroups.removeValue(forKey: group) ?? [] { work.countNotification() }
     }
-
-    // MARK: - Work items
 
     /// Submits a block when a work item has run.
     ///
@@ -168,7 +163,6 @@ import ClocksSupport
       block.release()
     }
 
-    /// Notes that a work item is on a queue.
     static func itemWasSubmitted(_ item: UnsafeRawPointer) {
       lock.withLock {
         submittedItems[item, default: 0] += 1
@@ -176,7 +170,6 @@ import ClocksSupport
       }
     }
 
-    /// Notes that a work item has run.
     static func itemHasRun(_ item: UnsafeRawPointer) {
       lock.withLock {
         let count = (submittedItems[item] ?? 1) - 1
@@ -200,13 +193,6 @@ import ClocksSupport
       var rest = waiting
       rest.remove(at: place)
       store(rest.isEmpty ? nil : rest)
-    }
-  }
-
-  extension DispatchedBlock {
-    /// Makes the block count. Requires the lock of `Notifications`.
-    fileprivate func countNotification() {
-      if number == 0 { number = owner.workBegan(on: queueName) }
     }
   }
 

@@ -34,8 +34,6 @@
       pointer.load(fromByteOffset: 16, as: UnsafeRawPointer.self)
     }
 
-    // MARK: - Work items
-
     /// Whether the block is a work item.
     var isItem: Bool {
       // The mark is read last: another block may end before it.
@@ -54,23 +52,13 @@
     nonisolated(unsafe) private static let itemCode: UnsafeRawPointer? =
       RuntimeSymbol.address(of: "_dispatch_block_special_invoke")?.load(as: UnsafeRawPointer.self)
 
-    // MARK: - Libraries
-
     /// Whether the block is code of a library that works for all tests, or times a test in real time.
     var isOfLibrary: Bool {
       let block = isItem ? pointer.load(fromByteOffset: 72, as: UnsafeRawPointer.self) : pointer
       let code = block.load(fromByteOffset: 16, as: UnsafeRawPointer.self)
-      var found = ImageInfo()
-      guard Self.findImage(code, &found) != 0 else { return false }
-      return Self.libraries.contains(found.base)
-    }
-
-    /// `Dl_info` of the C library.
-    private struct ImageInfo {
-      var file: UInt = 0
-      var base: UInt = 0
-      var symbol: UInt = 0
-      var address: UInt = 0
+      // `Dl_info` of the C library
+      var found: (file: UInt, base: UInt, symbol: UInt, address: UInt) = (0, 0, 0, 0)
+      return Self.findImage(code, &found) != 0 && Self.libraries.contains(found.base)
     }
 
     /// Where the libraries begin whose blocks do not count: requests of Foundation, and the time limits of
@@ -79,8 +67,6 @@
       ["libFoundationNetworking.so", "libXCTest.so", "libTesting.so"].flatMap {
         LoadedImage.all(named: $0).map(\.base)
       })
-
-    // MARK: - Functions
 
     private typealias Copy = @convention(c) (UnsafeRawPointer) -> UnsafeMutableRawPointer
     private typealias CopyClosure =

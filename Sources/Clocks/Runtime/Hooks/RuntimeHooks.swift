@@ -43,8 +43,6 @@ enum RuntimeHooks {
   /// and every hop would cost twice.
   private static let genericExecutor = unsafeBitCast((0, 0), to: UnownedSerialExecutor.self)
 
-  // MARK: - Threads
-
   static func startThread(on executor: ExecutorKind, _ body: @escaping @Sendable () -> Void) {
     InternalDispatch.run(on: executor, body)
   }
