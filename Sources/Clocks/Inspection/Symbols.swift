@@ -71,11 +71,7 @@ struct Symbols {
     }
   }
 
-  /// The place of the innermost function of the user, in a few words; `nil` if it is not known.
-  ///
-  /// That is its name without its type; for a closure, which has no name, its line.
-  ///
-  /// - Parameter functions: A call stack, the innermost function first.
+  /// The name of the innermost function of the user, or its line if it is a closure; `nil` if not known.
   func place(of functions: [UInt]) -> String? {
     for case let frame? in functions.map({ frames[$0] }) {
       guard let function = frame.function, function.isOfUser else { continue }

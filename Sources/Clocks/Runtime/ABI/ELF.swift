@@ -4,7 +4,7 @@ import ClocksSupport
 
 /// The structures of ELF files of 64 bits, little-endian, in files and in memory.
 enum ELF {
-  /// The beginning of a file (`Elf64_Ehdr`).
+  /// `Elf64_Ehdr`
   struct Header {
     /// The first six bytes: `\u{7F}ELF`, 64 bits, little-endian.
     static let expectedIdentification: UInt64 = 0x0102_464C_457F

@@ -33,10 +33,7 @@ enum RuntimeFunctions {
   /// Whether `add` and `remove` may be called.
   static var haveHandlers: Bool { addHandler != nil && removeHandler != nil }
 
-  /// Adds a cancellation handler to the current task, which runs immediately if the task is
-  /// cancelled already.
-  ///
-  /// Handlers are removed in the reverse order.
+  /// The handler runs immediately if the task is cancelled already. Handlers are removed in the reverse order.
   @inline(__always)
   fileprivate static func add(_ handler: () -> Void) -> UnsafeRawPointer {
     unsafeBitCast(addHandler, to: AddHandler.self)(handler)
@@ -68,8 +65,6 @@ extension RuntimeFunctions {
     return String(cString: name)
   }
 }
-
-// MARK: - Cancellable continuations
 
 /// Suspends the current task, as `withTaskCancellationHandler` and `withUnsafeThrowingContinuation`
 /// do together, but without a function and a closure between the two.

@@ -185,8 +185,7 @@ struct TaskStatus {
 
   /// Whether a task waits for an `async let` of its own that runs, is enqueued, or has just ended.
   ///
-  /// Requires the lock without which the waiting task is not resumed, so that what it waits for
-  /// stays in memory.
+  /// Requires the lock without which the task is not resumed, so that what it waits for stays in memory.
   static func awaitsActiveAsyncLet(_ task: UnownedJob) -> Bool {
     StatusProbe.here.readsAsyncLets && findsActiveAsyncLet(awaitedBy: task)
   }
@@ -214,8 +213,7 @@ struct TaskStatus {
     return status.isActive || status.isOver
   }
 
-  /// Whether a task's status, and whether it is an `async let`, can be read here. Verified when
-  /// first asked.
+  /// Whether a task's status, and whether it is an `async let`, can be read. Verified when first asked.
   static var isReadable: Bool { StatusProbe.here.readsStatus }
 
   // Stored copies for code that runs for each job: a lazy constant costs more than to read the status.
@@ -226,7 +224,7 @@ struct TaskStatus {
   /// The bit of `hasPreference`, or none where that is not verified.
   @exclusivity(unchecked) nonisolated(unsafe) private static var preference: UInt32 = 0
 
-  /// Verifies the layout. To be called before the hooks are used. Thread-safe.
+  /// To be called before the hooks are used. Thread-safe.
   static func prepare() { _ = isPrepared }
 
   private static let isPrepared: Bool = {

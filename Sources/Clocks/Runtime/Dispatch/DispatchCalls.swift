@@ -97,7 +97,7 @@ enum DispatchCalls {
       if !owner.isVirtual || !owner.enqueue(callback, after: delay) { callback.handBack(delay) }
     }
 
-    /// Runs a block synchronously on a queue, on behalf of the test wherever it runs.
+    /// Runs a block synchronously, on behalf of the test on whatever thread it runs.
     private static func run(
       _ block: UnsafeRawPointer, on queue: OpaquePointer,
       by function: (OpaquePointer, UnsafeMutableRawPointer?, dispatch_function_t) -> Void,

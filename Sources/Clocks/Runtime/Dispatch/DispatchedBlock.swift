@@ -15,8 +15,7 @@ import ClocksSupport
     private let group: OpaquePointer?
     /// The block's number with the owner; 0 until it counts.
     fileprivate var number: UInt64 = 0
-    /// Whether the block waits for a group or a work item. The lock of `Notifications` guards the number
-    /// then.
+    /// Whether the block waits for a group or a work item. Then the lock of `Notifications` guards the number.
     private let isNotification: Bool
 
     /// Retains the block, the queue and the group, which the caller must have entered for it.
@@ -65,7 +64,7 @@ import ClocksSupport
       dispatch_after_f(dispatch_time(0, nanoseconds), queue, pointer) { DispatchedBlock.run($0) }
     }
 
-    /// Runs the block whose retained pointer Dispatch was given.
+    /// - Parameter pointer: A retained block.
     static func run(_ pointer: UnsafeMutableRawPointer?) {
       guard let pointer else { return }
       Unmanaged<DispatchedBlock>.fromOpaque(pointer).takeRetainedValue().run()
@@ -108,8 +107,7 @@ import ClocksSupport
   ///
   /// A block does not count until then: what it waits for may itself wait for time to move.
   enum Notifications {
-    /// Guards what follows, and the numbers of such blocks. Owners' locks are taken under it; no user code is
-    /// called.
+    /// Guards what follows, and such blocks' numbers. Owners' locks are taken under it; no user code is called.
     private static let lock = Lock(.dispatchNotifications)
     /// The blocks that wait for each group that is not empty.
     @exclusivity(unchecked) nonisolated(unsafe) private static var ofGroups:
@@ -189,10 +187,8 @@ import ClocksSupport
     private static func forget(
       _ work: DispatchedBlock, _ waiting: [DispatchedBlock], _ store: ([DispatchedBlock]?) -> Void
     ) {
-      guard let place = waiting.firstIndex(where: { $0 === work }) else { return }
-      var rest = waiting
-      rest.remove(at: place)
-      store(rest.isEmpty ? nil : rest)
+      let rest = waiting.filter { $0 !== work }
+      if rest.count < waiting.count { store(rest.isEmpty ? nil : rest) }
     }
   }
 

@@ -14,9 +14,7 @@
     let pointer: UnsafeRawPointer
 
     /// Retains the block until `release`.
-    init(retaining block: UnsafeRawPointer) {
-      pointer = UnsafeRawPointer(Self.copy(block))
-    }
+    init(retaining block: UnsafeRawPointer) { pointer = UnsafeRawPointer(Self.copy(block)) }
 
     /// Makes a block of a closure, valid until `release`.
     init(_ body: @escaping @convention(block) () -> Void) {
@@ -55,14 +53,13 @@
     /// Whether the block is code of a library that works for all tests, or times a test in real time.
     var isOfLibrary: Bool {
       let block = isItem ? pointer.load(fromByteOffset: 72, as: UnsafeRawPointer.self) : pointer
-      let code = block.load(fromByteOffset: 16, as: UnsafeRawPointer.self)
+      let code = HandedBlock(block).code
       // `Dl_info` of the C library
       var found: (file: UInt, base: UInt, symbol: UInt, address: UInt) = (0, 0, 0, 0)
       return Self.findImage(code, &found) != 0 && Self.libraries.contains(found.base)
     }
 
-    /// Where the libraries begin whose blocks do not count: requests of Foundation, and the time limits of
-    /// the test libraries.
+    /// Where the libraries begin whose blocks do not count.
     private static let libraries: Set<UInt> = Set(
       ["libFoundationNetworking.so", "libXCTest.so", "libTesting.so"].flatMap {
         LoadedImage.all(named: $0).map(\.base)

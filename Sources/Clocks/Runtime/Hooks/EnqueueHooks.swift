@@ -15,22 +15,20 @@ import ClocksSupport
 // Swift's calling convention.
 
 extension RuntimeHooks {
-  private typealias Enqueue = @convention(thin) (UnownedJob) -> Void
-  private typealias EnqueueHook = @convention(thin) (UnownedJob, Enqueue) -> Void
-  private typealias Delay = @convention(thin) (UInt64, UnownedJob) -> Void
-  private typealias DelayHook = @convention(thin) (UInt64, UnownedJob, Delay) -> Void
+  private typealias EnqueueHook =
+    @convention(thin) (UnownedJob, @convention(thin) (UnownedJob) -> Void) -> Void
+  private typealias DelayHook =
+    @convention(thin) (UInt64, UnownedJob, @convention(thin) (UInt64, UnownedJob) -> Void) -> Void
   private typealias Deadline =
     @convention(thin) (Int64, Int64, Int64, Int64, CInt, UnownedJob) -> Void
   private typealias DeadlineHook =
     @convention(thin) (Int64, Int64, Int64, Int64, CInt, UnownedJob, Deadline) -> Void
-  private typealias GetMain = @convention(thin) () -> UnownedSerialExecutor
-  private typealias GetMainHook = @convention(thin) (GetMain) -> UnownedSerialExecutor
+  private typealias GetMainHook =
+    @convention(thin) (@convention(thin) () -> UnownedSerialExecutor) -> UnownedSerialExecutor
   private typealias IsMain = @convention(thin) (UnownedSerialExecutor) -> Bool
   private typealias IsMainHook = @convention(thin) (UnownedSerialExecutor, IsMain) -> Bool
 
-  private static func slot<Hook>(
-    _ name: String, of _: Hook.Type
-  ) -> UnsafeMutablePointer<Hook>? {
+  private static func slot<Hook>(_ name: String, of _: Hook.Type) -> UnsafeMutablePointer<Hook>? {
     RuntimeSymbol.address(of: "swift_task_\(name)_hook")?.assumingMemoryBound(to: Hook.self)
   }
 
@@ -79,21 +77,19 @@ extension RuntimeHooks {
     ExecutorWords(executor).object == ExecutorWords(mainReference).object
   }
 
-  // MARK: - Sleeps
-
   @_silgen_name("swift_get_time")
   private static func readClock(
     _ seconds: UnsafeMutablePointer<Int64>, _ nanoseconds: UnsafeMutablePointer<Int64>,
     _ clock: CInt)
 
-  /// Runs a job after a delay: this ends `Task.sleep(nanoseconds:)`.
+  /// This ends `Task.sleep(nanoseconds:)`.
   private static func delay(_ job: UnownedJob, by delay: Duration) {
     // The runtime measures it by the clock that goes on while the system sleeps.
     if delayVirtually(job, by: delay, clock: .continuous) { return }
     runElsewhere(job, after: delay)
   }
 
-  /// Runs a job at a deadline: this ends all other sleeps on the runtime's clocks.
+  /// This ends all other sleeps on the runtime's clocks.
   private static func delay(
     _ job: UnownedJob, until deadline: (seconds: Int64, nanoseconds: Int64), clock: CInt
   ) {

@@ -8,7 +8,6 @@
 /// Source: `swift_task_switch` and `DefaultActorImpl` in the Swift runtime (`Actor.cpp`), and the records of
 /// options in `TaskOptions.h`, as of Swift 6.3.1.
 enum Hops {
-  /// An option for the creation of a task: its preferred executor.
   fileprivate struct Preference {
     var kind: UInt
     var next: UnsafeRawPointer?
@@ -33,7 +32,7 @@ enum Hops {
     return withUnsafePointer(to: &preference) { make(UnsafeRawPointer($0)) }
   }
 
-  /// Reads the kind of the option from the options of a task that is created with our preference.
+  /// Reads the kind from the options of a task that is created with our preference.
   static func learn(from options: UnsafeRawPointer?) {
     let wanted = unsafeBitCast(executor.asUnownedTaskExecutor(), to: (UInt, UInt).self)
     var next = options
@@ -70,7 +69,6 @@ enum Hops {
     return missing(of: task, on: target)
   }()
 
-  /// Runs a task that hops to an actor twice, and returns what of it does not pass through the hooks.
   private static func missing(of task: UnownedJob, on target: Target) -> String? {
     let id = taskID(of: task)
     var next: UnownedJob? = task

@@ -21,7 +21,6 @@ final class PatchedDefaultExecutor: TaskExecutor {
   }
 }
 
-/// The main actor's executor.
 final class PatchedMainExecutor: SerialExecutor {
   func enqueue(_ job: UnownedJob) { RuntimeHooks.jobEnqueued(job, on: .main) }
 

@@ -64,7 +64,6 @@ enum RuntimeHooks {
     return key
   }()
 
-  /// Receives every job that is ready to run.
   @inline(__always)
   static func jobEnqueued(_ job: UnownedJob, on executor: ExecutorKind) {
     let context = ThreadContext.current
@@ -169,20 +168,17 @@ enum InternalDispatch {
   /// Submits `body` to a queue whose threads run the jobs of `executor`.
   static func run(on executor: ExecutorKind, _ body: @escaping @Sendable () -> Void) {
     #if os(Linux)
-      let queue =
-        executor == .main ? dispatch_get_main_queue() : poolQueue(defaultQuality)
+      let queue = executor == .main ? dispatch_get_main_queue() : poolQueue(defaultQuality)
       dispatch_async_f(queue, InternalWork.retained(body)) { InternalWork.run($0) }
     #else
       (executor == .main ? DispatchQueue.main : .global()).async(execute: body)
     #endif
   }
 
-  /// Whether a job that may never end occupies a thread of the pool.
-  ///
-  /// Dispatch replaces a thread that is blocked, but not one that loops.
+  /// Whether a job occupies a thread for long: Dispatch replaces one that is blocked, but not one that loops.
   private static let isPoolExhausted = Atomic(false)
 
-  /// Makes Dispatch start a thread for each job if none is free, because a job occupies a thread for long.
+  /// Makes Dispatch start a thread for each job if none is free.
   static func poolIsExhausted() { isPoolExhausted.store(true, ordering: .relaxed) }
 
   #if os(Linux)
@@ -216,7 +212,6 @@ extension RealTime {
 }
 
 #if os(Linux)
-  /// A closure that C code can hold as a pointer.
   private final class InternalWork {
     private let body: @Sendable () -> Void
 

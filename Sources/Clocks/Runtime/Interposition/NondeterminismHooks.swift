@@ -32,7 +32,6 @@ enum NondeterminismHooks {
     private typealias FillBuffer =
       @convention(c) (UnsafeMutableRawPointer?, Int, CUnsignedInt) -> Int
     private typealias MakeUUID = @convention(c) (UnsafeMutableRawPointer) -> Void
-    /// A system call has up to six arguments.
     private typealias CallSystem = @convention(c) (Int, Int, Int, Int, Int, Int, Int) -> Int
 
     private static let fill: Interposed<Fill> = Interposed("swift_stdlib_random") { buffer, count in
@@ -100,7 +99,6 @@ enum NondeterminismHooks {
     private static let isRedirected = false
   #endif
 
-  /// The owner on whose behalf the current thread runs a job, if the owner is explored.
   private static var owner: TaskOwner? {
     guard let context = ThreadContext.current, context.pointee.isInJob,
       let owner = ThreadContext.runningOwner, owner.isExplored

@@ -35,9 +35,7 @@ package enum RuntimeClocks {
   /// Whether every scope reads virtual time, and not only explored ones. Later only tests change it.
   static let isForAll = Atomic(false)
 
-  /// Makes the runtime's clocks and `Date` read virtual time in every scope, where that is possible.
-  ///
-  /// To be called once, while there is only one thread.
+  /// Redirects the clocks in every scope. To be called once, while there is only one thread.
   package static func redirect() {
     isForAll.store(true, ordering: .relaxed)
     // The replacements may be called on any thread, before the hooks are installed.
@@ -48,10 +46,8 @@ package enum RuntimeClocks {
     #endif
   }
 
-  /// Makes the runtime's clocks and `Date` read virtual time in scopes that are explored.
-  ///
-  /// Deadlines that are computed from real time would differ from run to run. Only the first call has an
-  /// effect. Thread-safe.
+  /// Redirects the clocks in scopes that are explored: deadlines that are computed from real time would differ
+  /// from run to run. Only the first call has an effect. Thread-safe.
   static func redirectForExplored() { _ = isDone }
 
   private static let isDone: Bool = {
@@ -79,7 +75,6 @@ package enum RuntimeClocks {
       read($0, isDate: true, into: $1)
     }
 
-    /// Reads virtual time for a job of a virtual owner, and otherwise the system's clock.
     private static func read(
       _ clock: clockid_t, isDate: Bool, into result: UnsafeMutablePointer<timespec>
     ) -> CInt {
@@ -99,8 +94,7 @@ package enum RuntimeClocks {
 
   /// The waits of Foundation, which take real time in a scope, too.
   enum FoundationWaits {
-    /// Makes waits in a scope as long as their callers asked for. To be called once, while there is only one
-    /// thread.
+    /// To be called once, while there is only one thread.
     static func redirect() {
       CallTables.redirect(
         [present.entry, runLoop.entry, wait.entry], in: .library("libFoundation.so"))

@@ -25,10 +25,9 @@ enum TaskCreation {
 
   /// Whether the thread captures the task that it creates, which is unowned until it is started.
   private static var capturesNextTask: Bool {
-    guard let context = ThreadContext.current, case .nothing = context.pointee.capture else {
-      return ThreadContext.current != nil
-    }
-    return false
+    guard let context = ThreadContext.current else { return false }
+    if case .nothing = context.pointee.capture { return false }
+    return true
   }
 
   /// Returns whether every hop of the task that the current thread creates with these options is to be seen.
@@ -108,7 +107,6 @@ enum JobRuns {
 }
 
 #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
-  /// A task and its first context.
   struct MadeTask {
     var task: UnownedJob
     var context: UnsafeRawPointer?
@@ -151,8 +149,6 @@ enum JobRuns {
       beginAsyncLet.original(place, options, type, function, context, buffer)
     }
 
-    /// Creates the task of a test case.
-    ///
     /// Thread B may run the task's first job before thread A returns from `make`, so the task is registered
     /// where that job reaches the hooks.
     static func makeTestCase(_ make: () -> MadeTask) -> MadeTask {

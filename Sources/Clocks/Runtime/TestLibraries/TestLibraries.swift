@@ -23,10 +23,8 @@ enum TestLibraries {
   /// Records a failure. Returns whether a library that is known to run took it.
   static func deliver(_ message: String, at callSite: CallSite) -> Bool {
     switch running {
-    case .swiftTesting:
-      return SwiftTesting.record(message, at: callSite)
-    case .xcTest:
-      return XCTest.fail(message, at: callSite)
+    case .swiftTesting: return SwiftTesting.record(message, at: callSite)
+    case .xcTest: return XCTest.fail(message, at: callSite)
     case nil:
       _ = SwiftTesting.record(message, at: callSite)
       _ = XCTest.fail(message, at: callSite)
@@ -37,7 +35,6 @@ enum TestLibraries {
   /// Whether the current task belongs to a Swift Testing test.
   static var isInSwiftTesting: Bool { SwiftTesting.isRunningThisTask }
 
-  /// Whether XCTest is known to run tests now.
   static var isXCTestRunning: Bool { running == .xcTest }
 
   /// Whether this process is known to run tests.
@@ -132,19 +129,16 @@ enum SwiftTesting {
 
     // Swift Testing stops the process at a file without a module's name, or a line or column 0.
     let fileID = callSite.fileID.description
-    let location = (
-      fileID: fileID.contains("/") ? fileID : "Unknown/\(fileID)",
-      filePath: callSite.filePath.description,
-      line: max(1, Int(clamping: callSite.line)),
-      column: max(1, Int(clamping: callSite.column))
-    )
+    let file = fileID.contains("/") ? fileID : "Unknown/\(fileID)"
+    let line = max(1, Int(clamping: callSite.line))
+    let column = max(1, Int(clamping: callSite.column))
 
     func call<Comment, SourceLocation, Issue>(
       _: Comment.Type, _: SourceLocation.Type, _: Issue.Type
     ) {
       let comment = makeComment.as(MakeComment<Comment>.self).call(message)
       let sourceLocation = makeSourceLocation.as(MakeSourceLocation<SourceLocation>.self)
-        .call(location.fileID, location.filePath, location.line, location.column)
+        .call(file, callSite.filePath.description, line, column)
       _ = record.as(Record<Comment, SourceLocation, Issue>.self).call(comment, sourceLocation)
     }
     call(comment, sourceLocation, issue)
@@ -187,12 +181,12 @@ enum XCTest {
 /// Global functions, static methods and initializers have no captured context. (On arm64e the first word would
 /// have to be signed. Test processes are arm64.)
 private struct SwiftFunction {
-  private let code: UnsafeRawPointer
+  private let code: UnsafeMutableRawPointer
   private let context: UnsafeRawPointer? = nil
 
   init?(named symbol: String) {
     guard let code = RuntimeSymbol.address(of: symbol) else { return nil }
-    self.code = UnsafeRawPointer(code)
+    self.code = code
   }
 
   /// Reinterprets the function as the one field of `Box`, which must declare the function's own type.
@@ -229,7 +223,6 @@ enum XCTestFailures {
     private struct Shared { var call: () -> AnyObject }
     private struct Add { var call: (any LookAlikeObservation) -> Void }
 
-    /// Whether the observer was registered.
     private static let isObserved: Bool = {
       guard
         let shared = RuntimeSymbol.address(of: "$s6XCTest0A17ObservationCenterC6sharedACvgZ"),
