@@ -36,17 +36,18 @@ final class PatchedMainExecutor: SerialExecutor {
 // Copies of protocols that only the runtime's private interface declares (`ExecutorFactory`, `MainExecutor`
 // and `RunLoopExecutor` of Swift 6.3). The layout of their tables follows from the order of their
 // requirements and of the protocols that they inherit. Inherited protocols are sorted by the names of their
-// modules, and `Clocks` precedes `_Concurrency`.
+// modules, and `Clocks` precedes `_Concurrency`. Why `package`: this module calls no requirement, and the
+// optimizer deletes the methods that implement requirements of a private or internal protocol.
 
-private protocol LookAlikeRunLoopExecutor: Executor {
+package protocol LookAlikeRunLoopExecutor: Executor {
   func run() throws
   func runUntil(_ condition: () -> Bool) throws
   func stop()
 }
 
-private protocol LookAlikeMainExecutor: LookAlikeRunLoopExecutor, SerialExecutor {}
+package protocol LookAlikeMainExecutor: LookAlikeRunLoopExecutor, SerialExecutor {}
 
-private protocol LookAlikeFactory {
+package protocol LookAlikeFactory {
   static var mainExecutor: any LookAlikeMainExecutor { get }
   static var defaultExecutor: any TaskExecutor { get }
 }

@@ -243,7 +243,8 @@ enum XCTestFailures {
 }
 
 #if os(Linux)
-  private protocol LookAlikeObservation: AnyObject {
+  // `package`, or the optimizer deletes the methods, which this module never calls.
+  package protocol LookAlikeObservation: AnyObject {
     func testBundleWillStart(_ bundle: AnyObject)
     func testSuiteWillStart(_ suite: AnyObject)
     func testCaseWillStart(_ testCase: AnyObject)
