@@ -1,7 +1,5 @@
-/// The name of a function as it was written.
-///
-/// For example `Poller.inner()` for `(2) await resume partial function for MyTests.Poller.inner()
-/// async -> ()`.
+/// The name of a function as it was written: `Poller.inner()` for
+/// `(2) await resume partial function for MyTests.Poller.inner() async -> ()`.
 struct FunctionName: Hashable, Sendable {
   /// Empty if the demangled name has no module.
   private(set) var module = ""

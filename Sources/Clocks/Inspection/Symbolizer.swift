@@ -27,8 +27,7 @@ enum Symbolizer {
   /// The time that the other process may take.
   private static let limit: Duration = .seconds(10)
 
-  /// Looks places up; `nil` if no tool is found, or it fails. O(size of the debug information),
-  /// some 50 ms.
+  /// `nil` if no tool is found, or it fails. O(size of the debug information), some 50 ms.
   ///
   /// - Parameter library: The path of the runtime; in a toolchain the tool is near it.
   static func meanings(

@@ -16,9 +16,13 @@ struct Symbols {
   ///
   /// O(size of the debug information), some 100 ms for a large test bundle.
   init(of addresses: some Sequence<UInt>, in images: CodeImages) {
-    (frames, lacksTool) = Self.cache.known
+    (frames, lacksTool) = Self.lock.withLock { Self.known }
     lookUp(Set(addresses).filter { frames[$0] == nil }, images, usesTool: true)
-    Self.cache.add(self)
+    let found = self
+    Self.lock.withLock {
+      Self.known.frames.merge(found.frames) { $1 }
+      Self.known.lacksTool = Self.known.lacksTool || found.lacksTool
+    }
   }
 
   /// Looks up addresses in the files' own tables, which have no lines.
@@ -26,23 +30,10 @@ struct Symbols {
     lookUp(Set(addresses), images, usesTool: false)
   }
 
-  private static let cache = Cache()
-
-  private final class Cache: Sendable {
-    private let lock = Lock(.leaf)
-    nonisolated(unsafe) private var state: (frames: [UInt: Frame], lacksTool: Bool) = ([:], false)
-
-    deinit { lock.destroy() }
-
-    var known: (frames: [UInt: Frame], lacksTool: Bool) { lock.withLock { state } }
-
-    func add(_ symbols: Symbols) {
-      lock.withLock {
-        state.frames.merge(symbols.frames) { $1 }
-        state.lacksTool = state.lacksTool || symbols.lacksTool
-      }
-    }
-  }
+  private static let lock = Lock(.leaf)
+  /// What was looked up in this process. Guarded by the lock.
+  nonisolated(unsafe) private static var known: (frames: [UInt: Frame], lacksTool: Bool) =
+    ([:], false)
 
   private mutating func lookUp(_ addresses: Set<UInt>, _ images: CodeImages, usesTool: Bool) {
     var places: [UInt: CodePlace] = [:]

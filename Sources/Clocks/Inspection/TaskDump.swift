@@ -51,8 +51,7 @@ struct TaskDump: Sendable {
     return (roots, children)
   }
 
-  /// The circles of tasks in which each waits for the next one, and the last for the first. O(tasks
-  /// + children).
+  /// The circles of tasks in which each waits for the next one. O(tasks + children).
   var circles: [[Entry]] {
     var circles: [[Entry]] = []
     // The tasks that have been visited, and the positions of those on the current path.

@@ -202,7 +202,7 @@ extension Scheduler {
       // A job that began before the hooks were installed. The main thread's next turn begins after its
       // end.
       change { $0.externallyStartedJobsBegan() }
-      RuntimeHooks.afterCurrentMainJob { self.externallyStartedJobEnded(on: .main) }
+      RuntimeHooks.startThread(on: .main) { self.externallyStartedJobEnded(on: .main) }
     }
   }
 

@@ -64,9 +64,9 @@ struct LoadedImage {
     static var all: [LoadedImage] {
       var images: [LoadedImage] = []
       #if _pointerBitWidth(_64)
-        guard let symbol = RuntimeSymbol.address(of: "dl_iterate_phdr") else { return [] }
+        let iterate = RuntimeSymbol.function("dl_iterate_phdr", as: Iterate.self)
         withUnsafeMutablePointer(to: &images) { images in
-          _ = unsafeBitCast(symbol, to: Iterate.self)(
+          _ = iterate?(
             { info, size, images in
               let hasThreadData = size >= MemoryLayout<Info>.size
               let info = info.assumingMemoryBound(to: Info.self)

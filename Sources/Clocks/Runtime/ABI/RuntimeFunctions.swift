@@ -3,8 +3,7 @@ import ClocksSupport
 // Functions that the runtime exports for the compiler and the standard library. Each is looked up
 // by name; where it is missing, the public function is called, or the feature is absent.
 
-/// The current task, and handlers of its cancellation, at a tenth of the cost of the generic public
-/// functions.
+/// The current task and its cancellation handlers, at a tenth of the cost of the public functions.
 enum RuntimeFunctions {
   @exclusivity(unchecked) nonisolated(unsafe) private static var getCurrent:
     UnsafeMutableRawPointer?
@@ -131,8 +130,7 @@ enum CurrentActor {
     #endif
   }()
 
-  /// The type of the actor, or of its executor if it has a custom one; `nil` if the task runs on
-  /// none, or where that is not known. O(1).
+  /// The type of the actor, or of its custom executor; `nil` if there is none, or it is not known. O(1).
   static var type: AnyObject.Type? {
     guard let type = typeOfObject(getExecutor?.call().identity) else { return nil }
     return type == mainExecutor ? MainActor.self : type
@@ -149,8 +147,7 @@ enum CurrentActor {
   }
 }
 
-/// The number of references to a closure, to release those of tasks that stay suspended after their
-/// run was left.
+/// The number of references to a closure, to release those of tasks that stay suspended after a run.
 ///
 /// A closure that was passed as a non-escaping one must have no other references when the call
 /// returns; the compiler traps otherwise.

@@ -15,8 +15,7 @@ enum TaskABI {
   enum Job {
     /// `HeapObject::metadata`: equal in all tasks.
     static let metadata = 0
-    /// `Job::SchedulerPrivate[0]`: in the queue of a default actor, the job that was enqueued
-    /// before this one.
+    /// `Job::SchedulerPrivate[0]`: in the queue of a default actor, the job before this one.
     static let previous = 16
     /// `Job::Flags`, 32 bits.
     static let flags = 32
@@ -166,21 +165,15 @@ struct TaskStatus {
   var mayRunExternally: Bool { isActive || hasPreference }
 
   /// Whether the task's memory is a part of its parent's, so that nothing can retain it.
-  static func isAsyncLet(_ task: UnownedJob) -> Bool {
-    jobFlags(of: task) & TaskABI.JobFlags.isAsyncLet != 0
-  }
+  static func isAsyncLet(_ task: UnownedJob) -> Bool { has(TaskABI.JobFlags.isAsyncLet, task) }
 
-  static func isChild(_ task: UnownedJob) -> Bool {
-    jobFlags(of: task) & TaskABI.JobFlags.isChild != 0
-  }
+  static func isChild(_ task: UnownedJob) -> Bool { has(TaskABI.JobFlags.isChild, task) }
 
-  static func hasName(_ task: UnownedJob) -> Bool {
-    jobFlags(of: task) & TaskABI.JobFlags.hasName != 0
-  }
+  static func hasName(_ task: UnownedJob) -> Bool { has(TaskABI.JobFlags.hasName, task) }
 
-  private static func jobFlags(of task: UnownedJob) -> UInt32 {
+  private static func has(_ flag: UInt32, _ task: UnownedJob) -> Bool {
     unsafeBitCast(task, to: UnsafeRawPointer.self)
-      .load(fromByteOffset: TaskABI.Job.flags, as: UInt32.self)
+      .load(fromByteOffset: TaskABI.Job.flags, as: UInt32.self) & flag != 0
   }
 
   /// Whether a task waits for an `async let` of its own that runs, is enqueued, or has just ended.

@@ -24,8 +24,7 @@ struct TaskSnapshot: Sendable {
     case continuation
     /// The children in the group at this address.
     case group(UInt)
-    /// Its turn on the executor with this identity, which is an actor's address; 0 for the default
-    /// executor.
+    /// Its turn on the executor with this identity, an actor's address; 0 for the default executor.
     case executor(UInt)
   }
 

@@ -1,26 +1,19 @@
 import ClocksSupport
 
-/// What the current thread runs, for the duration of one job.
-///
-/// A context lives on the stack of the function that runs the job; only its own thread reads or
-/// writes it.
+/// What the current thread runs, for the duration of one job. Only its own thread reads or writes it.
 struct ThreadContext {
-  /// The owner on whose behalf the thread runs; `nil` while an unowned job runs.
-  ///
-  /// Tasks that the job makes belong to the same owner.
+  /// The owner of the job and of the tasks that it makes; `nil` while an unowned job runs.
   var owner: TaskOwner?
 
   /// The task whose job this is; 0 for a job that is not a task, such as an actor drain.
   var taskID: UInt64 = 0
 
-  /// Whether the owner is resuming a task of its own, so that the job that reaches the hooks needs
-  /// no look-up.
+  /// Whether the owner is resuming a task of its own, whose job needs no look-up.
   var isWaking = false
 
   var takesNext = false
 
-  /// The job that reached the hooks when the owner resumed a task, and that the owner still has to
-  /// take.
+  /// The job that reached the hooks when the owner resumed a task, and that the owner still has to take.
   var taken: ReadyJob?
 
   /// - Parameter isOwn: Whether the task is the owner's, which then takes its job itself.
@@ -60,8 +53,7 @@ struct ThreadContext {
 
   var purpose = Purpose.nothing
 
-  /// The owners that have adopted the job's task while the externally started job ran, and wait for
-  /// its end.
+  /// The owners that have adopted the task of an externally started job, and wait for the job's end.
   var ownersAwaitingEnd: [TaskOwner] = []
 
   /// Whether a job runs at this moment, and not the loop between jobs.
@@ -76,8 +68,7 @@ struct ThreadContext {
 
   var runLoops = TimeInRunLoops()
 
-  /// The context of the job that the current thread runs; `nil` if its job did not pass through the
-  /// hooks.
+  /// `nil` if the current thread's job did not pass through the hooks.
   @inline(__always)
   static var current: UnsafeMutablePointer<ThreadContext>? {
     guard let key else { return nil }

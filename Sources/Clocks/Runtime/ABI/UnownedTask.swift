@@ -87,8 +87,7 @@ struct UnownedTask: Sendable {
 }
 
 extension ReadyJob {
-  /// The task that the job is, which is not over before the job has run; `nil` if the job is not a
-  /// task.
+  /// The task that the job is, which is not over before the job has run; `nil` if the job is not a task.
   var task: RetainedTask? { taskID == 0 ? nil : UnownedTask(job: job).handle }
 }
 

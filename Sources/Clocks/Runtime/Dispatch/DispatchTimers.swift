@@ -221,7 +221,7 @@ import ClocksSupport
 
   extension DispatchTimes {
     fileprivate static func instant(after delay: Duration, for owner: TaskOwner) -> UInt64 {
-      let present = presentUptime(of: owner)
+      let present = read(CLOCK_MONOTONIC, of: owner)
       let (sum, overflow) = present.addingReportingOverflow(UInt64(delay.wholeNanoseconds))
       return overflow ? UInt64(Int64.max) : min(sum, UInt64(Int64.max))
     }

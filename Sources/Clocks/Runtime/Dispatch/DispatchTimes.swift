@@ -55,9 +55,7 @@
       return dispatch_time(now, delay.wholeNanoseconds)
     }
 
-    static func presentUptime(of owner: TaskOwner) -> UInt64 { read(CLOCK_MONOTONIC, of: owner) }
-
-    private static func read(
+    static func read(
       _ clock: clockid_t, of owner: TaskOwner? = nil, isDate: Bool = false
     ) -> UInt64 {
       var reading = timespec()

@@ -5,8 +5,7 @@ import ClocksSupport
 
   /// A block that a test has submitted to a dispatch queue, and that runs on behalf of the test.
   ///
-  /// The block *counts* from when only the queue decides when it runs, until it has run. The test is not idle
-  /// meanwhile.
+  /// The block *counts*, so that the test is not idle, from when only the queue decides when it runs.
   final class DispatchedBlock: @unchecked Sendable {
     let owner: TaskOwner
     private let queue: OpaquePointer

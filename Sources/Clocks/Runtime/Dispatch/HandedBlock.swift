@@ -4,9 +4,8 @@
 
   /// A block of C that was submitted to Dispatch.
   ///
-  /// The code of a block stands behind its first two words. The block of a `DispatchWorkItem` also holds what
-  /// Dispatch knows of the item (`struct dispatch_block_private_data_s` of libdispatch). `isReadable` probes
-  /// that layout.
+  /// The block of a `DispatchWorkItem` also holds what Dispatch knows of the item
+  /// (`struct dispatch_block_private_data_s` of libdispatch). `isReadable` probes that layout.
   struct HandedBlock {
     private typealias Invoke = @convention(c) (UnsafeRawPointer) -> Void
 

@@ -43,16 +43,21 @@ enum RuntimeHooks {
   /// and every hop would cost twice.
   private static let genericExecutor = unsafeBitCast((0, 0), to: UnownedSerialExecutor.self)
 
+  /// Submits `body` to a queue whose threads run the jobs of `executor`.
   static func startThread(on executor: ExecutorKind, _ body: @escaping @Sendable () -> Void) {
-    InternalDispatch.run(on: executor, body)
+    #if os(Linux)
+      let queue =
+        executor == .main
+        ? dispatch_get_main_queue() : InternalDispatch.poolQueue(InternalDispatch.defaultQuality)
+      dispatch_async_f(queue, InternalWork.retained(body)) { InternalWork.run($0) }
+    #else
+      (executor == .main ? DispatchQueue.main : .global()).async(execute: body)
+    #endif
   }
 
-  /// Notes that a job occupies its thread for so long that its scheduler no longer waits for it.
-  static func threadIsBlocked() { InternalDispatch.poolIsExhausted() }
-
-  /// Runs `body` on the main thread when its current job has ended. To be called on the main queue.
-  static func afterCurrentMainJob(_ body: @escaping @Sendable () -> Void) {
-    InternalDispatch.run(on: .main, body)
+  /// Makes Dispatch start a thread for each job if none is free, because a job occupies a thread for long.
+  static func threadIsBlocked() {
+    InternalDispatch.isPoolExhausted.store(true, ordering: .relaxed)
   }
 
   /// Whether the current thread runs a block of the main queue.
@@ -161,25 +166,10 @@ extension ThreadContext {
   }
 }
 
-/// The work that this package itself submits to Dispatch.
-///
-/// It is unowned, and its delays are real. So it uses the functions of Dispatch that are not replaced.
+/// The work that this package itself submits, by functions of Dispatch that are not replaced.
 enum InternalDispatch {
-  /// Submits `body` to a queue whose threads run the jobs of `executor`.
-  static func run(on executor: ExecutorKind, _ body: @escaping @Sendable () -> Void) {
-    #if os(Linux)
-      let queue = executor == .main ? dispatch_get_main_queue() : poolQueue(defaultQuality)
-      dispatch_async_f(queue, InternalWork.retained(body)) { InternalWork.run($0) }
-    #else
-      (executor == .main ? DispatchQueue.main : .global()).async(execute: body)
-    #endif
-  }
-
   /// Whether a job occupies a thread for long: Dispatch replaces one that is blocked, but not one that loops.
-  private static let isPoolExhausted = Atomic(false)
-
-  /// Makes Dispatch start a thread for each job if none is free.
-  static func poolIsExhausted() { isPoolExhausted.store(true, ordering: .relaxed) }
+  fileprivate static let isPoolExhausted = Atomic(false)
 
   #if os(Linux)
     static func poolQueue(_ quality: Int) -> dispatch_queue_t {
@@ -188,7 +178,7 @@ enum InternalDispatch {
     }
 
     /// `QOS_CLASS_DEFAULT` (`sys/qos.h`).
-    private static let defaultQuality = 21
+    fileprivate static let defaultQuality = 21
     /// `QOS_CLASS_UTILITY`, because tests may block the threads of the default class.
     fileprivate static let alarmQuality = 17
   #endif

@@ -131,8 +131,7 @@ package enum Hashing {
 
   /// Makes the process hash with fixed seeds. To be called at load, before there is a table.
   ///
-  /// This alone fixes no order: the addresses of the tables still count. Does nothing if `CLOCKS_HASHING` is
-  /// `random`.
+  /// The addresses of the tables still count. Does nothing if `CLOCKS_HASHING` is `random`.
   package static func fixSeeds() {
     #if os(Linux) && canImport(Glibc)
       guard !areSeedsFixed, Environment.hashing != "random", let parameters else { return }

@@ -16,10 +16,8 @@
 import ClocksSupport
 import Synchronization
 
-/// Makes `ContinuousClock`, `SuspendingClock` and `Date` read virtual time inside a scope, and real time
-/// everywhere else.
-///
-/// In a process that has no test kit only scopes that are explored read virtual time.
+/// Makes `ContinuousClock`, `SuspendingClock` and `Date` read virtual time inside a scope: inside every scope in
+/// a process with the test kit, and otherwise inside explored ones.
 package enum RuntimeClocks {
   static func areVirtual(for owner: TaskOwner?) -> Bool {
     guard let owner, owner.isExplored || isForAll.load(ordering: .relaxed) else { return false }
@@ -100,9 +98,7 @@ package enum RuntimeClocks {
         [present.entry, runLoop.entry, wait.entry], in: .library("libFoundation.so"))
     }
 
-    /// The date that `NSDate` and run loops read, in seconds.
-    ///
-    /// It includes the time that the job has spent in run loops: else they would never see the end of a wait.
+    /// Includes the time that the job has spent in run loops: else they would never see the end of a wait.
     private static let present: Interposed<@convention(c) () -> Double> = Interposed(
       "CFAbsoluteTimeGetCurrent"
     ) {

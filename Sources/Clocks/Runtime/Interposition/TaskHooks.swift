@@ -89,9 +89,7 @@ enum JobRuns {
     #endif
   }
 
-  /// Runs a job that a scheduler has not started, on the thread that its executor chose.
-  ///
-  /// While a job of an owned task runs, the thread runs on behalf of the owner.
+  /// Runs a job that a scheduler has not started, on behalf of the owner of the job's task.
   private static func run(_ job: UnownedJob, _ body: () -> Void) {
     guard !TaskOwnership.shared.isEmpty else { return body() }
     let id = taskID(of: job)

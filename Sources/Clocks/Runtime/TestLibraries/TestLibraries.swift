@@ -77,11 +77,9 @@ enum TestLibraries {
 
 /// Swift Testing's functions, called with the library's own types.
 ///
-/// The library is resilient, so its structs are passed by address. The compiler passes an argument by
-/// address, too, where its type is a parameter of the generic struct that holds the function. So the
-/// library's types, put in for those parameters, make the compiler generate the right calls, moves and
-/// destroys, and no layout is assumed here. (A struct that is generic over the whole function type would
-/// pass even a `String` by address.)
+/// The library is resilient, so its structs are passed by address. So are arguments whose types are parameters
+/// of the generic struct that holds the function: the library's types are put in for them, and no layout is
+/// assumed. (A struct that is generic over the whole function type would pass even a `String` by address.)
 enum SwiftTesting {
   private struct Current<Value> { var call: () -> Value? }
   // An initializer owns its arguments; any other function borrows them.
