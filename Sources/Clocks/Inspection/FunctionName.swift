@@ -1,7 +1,5 @@
-/// The name of a function as it was written.
-///
-/// For example `Poller.inner()` for `(2) await resume partial function for MyTests.Poller.inner()
-/// async -> ()`.
+/// The name of a function as it was written: `Poller.inner()` for
+/// `(2) await resume partial function for MyTests.Poller.inner() async -> ()`.
 struct FunctionName: Hashable, Sendable {
   /// Empty if the demangled name has no module.
   private(set) var module = ""
@@ -25,8 +23,6 @@ struct FunctionName: Hashable, Sendable {
       readName(&rest)
     }
   }
-
-  // MARK: - Before the name
 
   private static let kinds = [
     "static ", "class ", "merged ", "async function pointer to ", "@objc ",
@@ -66,18 +62,12 @@ struct FunctionName: Hashable, Sendable {
 
   /// Splits the name of a closure: its own part, and the function around it.
   private static func closure(_ text: Substring) -> (kind: String, inner: Substring)? {
-    for (prefix, name) in [
-      ("closure #", "closure #"), ("implicit closure #", "implicit closure #"),
-      ("autoclosure #", "implicit closure #"),
-    ] where text.hasPrefix(prefix) {
-      let number = text.dropFirst(prefix.count).prefix(while: \.isNumber)
-      guard let end = text.range(of: " in ", outsideOfBrackets: true) else { return nil }
-      return (name + number, text[end.upperBound...])
-    }
-    return nil
+    let prefix = ["closure #", "implicit closure #", "autoclosure #"].first(where: text.hasPrefix)
+    guard let prefix, let end = text.range(of: " in ", outsideOfBrackets: true) else { return nil }
+    let number = text.dropFirst(prefix.count).prefix(while: \.isNumber)
+    let kind = prefix == "autoclosure #" ? "implicit closure #" : prefix
+    return (kind + number, text[end.upperBound...])
   }
-
-  // MARK: - The name
 
   private mutating func readName(_ rest: inout Substring) {
     var parts: [String] = []
@@ -99,8 +89,7 @@ struct FunctionName: Hashable, Sendable {
     if let kind = parts.last, parts.count > 1,
       ["getter", "setter", "modify", "read"].contains(kind)
     {
-      parts.removeLast()
-      text = parts.joined(separator: ".")
+      text = parts.dropLast().joined(separator: ".")
       return
     }
     if let last = parts.last, last.hasPrefix("__"), last.hasSuffix("init") {
@@ -127,17 +116,14 @@ struct FunctionName: Hashable, Sendable {
     return name.isEmpty ? nil : String(name)
   }
 
-  /// Reads what follows the name: parameters, or the function around a local function.
-  ///
-  /// For example `inner #1 () async -> () in MyTests.outer()`.
+  /// Reads parameters, or the function around a local function: for example `inner #1 () async -> () in MyTests.outer()`.
   private mutating func readLocalFunction(_ rest: inout Substring) {
     guard rest.hasPrefix(" #") else {
       text += Self.labels(rest)
       return
     }
     rest = rest.dropFirst(2).drop(while: \.isNumber)
-    let parameters = rest.firstIndex(of: "(").map { Self.labels(rest[$0...]) } ?? "()"
-    text += parameters
+    text += rest.firstIndex(of: "(").map { Self.labels(rest[$0...]) } ?? "()"
     guard let end = rest.range(of: " in ", outsideOfBrackets: true) else { return }
     let outer = FunctionName(demangled: String(rest[end.upperBound...]))
     module = outer.module
@@ -157,8 +143,6 @@ struct FunctionName: Hashable, Sendable {
     return "(\(labels.map { "\($0):" }.joined()))"
   }
 }
-
-// MARK: - Brackets
 
 extension Substring {
   /// The number of characters up to the bracket that closes the first one.
@@ -180,9 +164,7 @@ extension Substring {
   fileprivate func dropBrackets() -> Substring { dropFirst(bracketsCount) }
 
   fileprivate func range(of text: String) -> Range<Index>? {
-    indices.first { self[$0...].hasPrefix(text) }.map {
-      $0..<index($0, offsetBy: text.count)
-    }
+    indices.first { self[$0...].hasPrefix(text) }.map { $0..<index($0, offsetBy: text.count) }
   }
 
   /// The first occurrence of a text outside of brackets.

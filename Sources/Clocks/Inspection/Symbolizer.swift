@@ -1,11 +1,9 @@
 import ClocksSupport
 
-/// A line of a source file.
 struct SourceLine: Hashable, Sendable {
   var path: String
   var line: Int
 
-  /// The name of the file, without the folders.
   var file: Substring { path.split(separator: "/").last ?? "" }
 }
 
@@ -17,12 +15,10 @@ struct CodePlace: Hashable, Sendable {
 
 /// Finds the functions and lines of code in the debug information.
 ///
-/// The toolchain's `llvm-symbolizer` reads it, or else `addr2line`, in another process. The
-/// toolchain's module `Runtime` (SE-0419) could do so in this process, but takes eight times as
-/// long (0.95 s and not 0.12 s for 60 functions in a program of 8 MB), symbolicates addresses of
-/// suspended tasks only through an SPI, and adds a library to every test bundle.
+/// The toolchain's `llvm-symbolizer` reads it, or else `addr2line`, in another process. The module
+/// `Runtime` (SE-0419) takes eight times as long, symbolicates addresses of suspended tasks only
+/// through an SPI, and adds a library to every test bundle.
 enum Symbolizer {
-  /// What a place means.
   struct Meaning: Sendable {
     var symbol: String?
     var line: SourceLine?
@@ -30,10 +26,8 @@ enum Symbolizer {
 
   /// The time that the other process may take.
   private static let limit: Duration = .seconds(10)
-  private static let mostPerCommand = 500
 
-  /// Looks places up; `nil` if no tool is found, or it fails. O(size of the debug information),
-  /// some 50 ms.
+  /// `nil` if no tool is found, or it fails. O(size of the debug information), some 50 ms.
   ///
   /// - Parameter library: The path of the runtime; in a toolchain the tool is near it.
   static func meanings(
@@ -41,9 +35,8 @@ enum Symbolizer {
   ) -> [CodePlace: Meaning]? {
     guard let tool = tool(library) else { return nil }
     var meanings: [CodePlace: Meaning] = [:]
-    for some in tool.commands(places, mostPerCommand) {
-      guard
-        let output = output(of: tool.path, tool.arguments(some), lines: 2 * some.count)
+    for some in tool.commands(places) {
+      guard let output = output(of: tool.path, tool.arguments(some), lines: 2 * some.count)
       else { return nil }
       let lines = output.split(separator: "\n", omittingEmptySubsequences: false)
       for (index, place) in some.enumerated() where 2 * index + 1 < lines.count {
@@ -66,27 +59,24 @@ enum Symbolizer {
     return SourceLine(path: String(text[..<colon]), line: line)
   }
 
-  // MARK: - The tool
-
   private struct Tool {
     var path: String
     var isAddr2line: Bool
 
     /// Divides places into those of each command.
-    func commands(_ places: [CodePlace], _ most: Int) -> [[CodePlace]] {
+    func commands(_ places: [CodePlace]) -> [[CodePlace]] {
       var commands: [[CodePlace]] = []
       for place in places.sorted(by: { ($0.path, $0.address) < ($1.path, $1.address) }) {
-        let isNext =
-          commands.last.map { last in
-            last.count < most && (!isAddr2line || last[0].path == place.path)
-          } ?? false
-        if isNext { commands[commands.count - 1].append(place) } else { commands.append([place]) }
+        if let last = commands.last, last.count < 500, !isAddr2line || last[0].path == place.path {
+          commands[commands.count - 1].append(place)
+        } else {
+          commands.append([place])
+        }
       }
       return commands
     }
 
-    /// The arguments that request two lines for each place: the symbol of the function, and the
-    /// source line.
+    /// They request two lines for each place: the symbol of the function, and the source line.
     func arguments(_ places: [CodePlace]) -> [String] {
       func number(_ place: CodePlace) -> String { "0x" + String(place.address, radix: 16) }
       return isAddr2line
@@ -103,19 +93,14 @@ enum Symbolizer {
       let toolchain = library.map {
         "/" + $0.split(separator: "/").dropLast(4).joined(separator: "/") + "/bin"
       }
-      for folder in [toolchain].compactMap(\.self) + folders {
-        let path = folder + "/llvm-symbolizer"
-        if access(path, X_OK) == 0 { return Tool(path: path, isAddr2line: false) }
-      }
-      for folder in folders {
-        let path = folder + "/addr2line"
-        if access(path, X_OK) == 0 { return Tool(path: path, isAddr2line: true) }
-      }
+      let places =
+        ([toolchain].compactMap(\.self) + folders).map { ($0 + "/llvm-symbolizer", false) }
+        + folders.map { ($0 + "/addr2line", true) }
+      return places.first { access($0.0, X_OK) == 0 }.map { Tool(path: $0, isAddr2line: $1) }
+    #else
+      return nil
     #endif
-    return nil
   }
-
-  // MARK: - The process
 
   /// Runs a command and returns what it writes; `nil` if it cannot be run, or takes too long.
   ///
@@ -156,10 +141,8 @@ enum Symbolizer {
       // An empty environment: this one may request a sanitizer, or another library at load.
       var environment: [UnsafeMutablePointer<CChar>?] = [nil]
       var process: pid_t = 0
-      guard posix_spawn(&process, command, &actions, nil, &argv, &environment) == 0 else {
-        return nil
-      }
-      return process
+      let error = posix_spawn(&process, command, &actions, nil, &argv, &environment)
+      return error == 0 ? process : nil
     }
 
     private static func text(from file: CInt, lines: Int) -> String? {

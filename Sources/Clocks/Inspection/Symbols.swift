@@ -1,28 +1,28 @@
 import ClocksSupport
 
-/// A function in a call stack.
 struct Frame: Hashable, Sendable {
   /// `nil` if the file with the code has no name for it.
   var function: FunctionName?
-  /// The name of the file with the code.
   var image: String
   var line: SourceLine?
 }
 
 /// The functions and lines at addresses of code. Looked up only after a failure.
 struct Symbols {
-  /// What has been looked up, by address.
   private(set) var frames: [UInt: Frame] = [:]
-  /// Whether no tool was found that knows the lines.
   private(set) var lacksTool = false
 
   /// Looks up addresses, each once in a process, because libraries are rarely unloaded.
   ///
   /// O(size of the debug information), some 100 ms for a large test bundle.
   init(of addresses: some Sequence<UInt>, in images: CodeImages) {
-    (frames, lacksTool) = Self.cache.known
+    (frames, lacksTool) = Self.lock.withLock { Self.known }
     lookUp(Set(addresses).filter { frames[$0] == nil }, images, usesTool: true)
-    Self.cache.add(self)
+    let found = self
+    Self.lock.withLock {
+      Self.known.frames.merge(found.frames) { $1 }
+      Self.known.lacksTool = Self.known.lacksTool || found.lacksTool
+    }
   }
 
   /// Looks up addresses in the files' own tables, which have no lines.
@@ -30,24 +30,10 @@ struct Symbols {
     lookUp(Set(addresses), images, usesTool: false)
   }
 
-  private static let cache = Cache()
-
-  private final class Cache: Sendable {
-    private let lock = Lock(.leaf)
-    /// Guarded by the lock.
-    nonisolated(unsafe) private var state: (frames: [UInt: Frame], lacksTool: Bool) = ([:], false)
-
-    deinit { lock.destroy() }
-
-    var known: (frames: [UInt: Frame], lacksTool: Bool) { lock.withLock { state } }
-
-    func add(_ symbols: Symbols) {
-      lock.withLock {
-        state.frames.merge(symbols.frames) { $1 }
-        state.lacksTool = state.lacksTool || symbols.lacksTool
-      }
-    }
-  }
+  private static let lock = Lock(.leaf)
+  /// What was looked up in this process. Guarded by the lock.
+  nonisolated(unsafe) private static var known: (frames: [UInt: Frame], lacksTool: Bool) =
+    ([:], false)
 
   private mutating func lookUp(_ addresses: Set<UInt>, _ images: CodeImages, usesTool: Bool) {
     var places: [UInt: CodePlace] = [:]
@@ -76,16 +62,10 @@ struct Symbols {
     }
   }
 
-  /// The place of the innermost function of the user, in a few words; `nil` if it is not known.
-  ///
-  /// That is its name without its type; for a closure, which has no name, its line.
-  ///
-  /// - Parameter functions: A call stack, the innermost function first.
+  /// The name of the innermost function of the user, or its line if it is a closure; `nil` if not known.
   func place(of functions: [UInt]) -> String? {
     for case let frame? in functions.map({ frames[$0] }) {
-      guard let function = frame.function, !function.isThunk, !function.isOfLibrary else {
-        continue
-      }
+      guard let function = frame.function, function.isOfUser else { continue }
       guard function.isClosure else { return function.nameAlone }
       return frame.line.map { "line \($0.line)" } ?? "a closure"
     }
@@ -115,12 +95,9 @@ extension FunctionName {
     return String(name[start...])
   }
 
-  /// Whether the function belongs to this package, or to a library that every test has, and not to
-  /// the user.
-  var isOfLibrary: Bool { module.isEmpty || Self.libraries.contains(module) }
+  /// Whether the user has written it: not this package, and no library that every test has.
+  var isOfUser: Bool { !isThunk && !module.isEmpty && !Self.libraries.contains(module) }
 }
-
-// MARK: - Files of code
 
 /// The code of the images that are loaded when it is made.
 struct CodeImages: Sendable {
@@ -131,14 +108,13 @@ struct CodeImages: Sendable {
     var base: UInt
     var path: String
 
-    /// The name of the file, without the folders.
     var name: String { String(path.split(separator: "/").last ?? "") }
   }
 
   /// Sorted by address.
   private let images: [Image]
 
-  /// Takes the images that are loaded now. O(images).
+  /// O(images).
   init() {
     #if os(Linux) && _pointerBitWidth(_64)
       images = LoadedImage.all.flatMap { image in
@@ -160,7 +136,6 @@ struct CodeImages: Sendable {
     return images[next]
   }
 
-  /// The path of the first image whose file name begins with a text.
   func path(ofFileBeginningWith name: String) -> String? {
     images.first { $0.name.hasPrefix(name) }?.path
   }
@@ -176,106 +151,12 @@ struct CodeImages: Sendable {
 extension Array {
   /// The number of elements at the beginning for which a condition holds, which holds for none
   /// after them. O(log n).
-  fileprivate func partitioned(_ isBefore: (Element) -> Bool) -> Int {
+  func partitioned(_ isBefore: (Element) -> Bool) -> Int {
     var (lower, upper) = (0, count)
     while lower < upper {
       let middle = (lower + upper) / 2
       if isBefore(self[middle]) { lower = middle + 1 } else { upper = middle }
     }
     return lower
-  }
-}
-
-/// The functions of an executable or library, by their addresses in the file (ELF, 64 bits).
-///
-/// The table of symbols is there without debug information, too, unless it was stripped. It has
-/// functions that are private to a file, which the dynamic linker does not know.
-final class SymbolTable {
-  private struct Function {
-    var range: Range<UInt>
-    var nameOffset: UInt
-  }
-
-  private let file: MappedFile
-  private let header: ELF.Header
-  private lazy var functions = readFunctions()
-
-  /// `nil` if the file has another format, or cannot be read. O(1): the table is read with the
-  /// first symbol.
-  init?(path: String) {
-    guard let file = MappedFile(path), let header = file.load(0, as: ELF.Header.self),
-      header.identification & ELF.Header.identificationMask == ELF.Header.expectedIdentification
-    else { return nil }
-    (self.file, self.header) = (file, header)
-  }
-
-  /// The symbol of the function at an address in the file. O(log n); the first time O(n log n).
-  func symbol(at address: UInt) -> String? {
-    let next = functions.partitioned { $0.range.lowerBound <= address }
-    guard next > 0, functions[next - 1].range.contains(address) else { return nil }
-    return file.text(at: functions[next - 1].nameOffset)
-  }
-
-  private func readFunctions() -> [Function] {
-    let sections = (0..<UInt(header.sectionCount)).compactMap {
-      file.load(header.sectionsOffset &+ $0 * UInt(header.sectionSize), as: ELF.Section.self)
-    }
-    guard
-      let symbols = sections.first(where: { $0.type == ELF.Section.symbols })
-        ?? sections.first(where: { $0.type == ELF.Section.dynamicSymbols }),
-      symbols.link < sections.count
-    else { return [] }
-    let names = sections[Int(symbols.link)]
-    var functions: [Function] = []
-    for index in 0..<symbols.size / UInt(MemoryLayout<ELF.Symbol>.stride) {
-      let offset = symbols.offset &+ index * UInt(MemoryLayout<ELF.Symbol>.stride)
-      guard let symbol = file.load(offset, as: ELF.Symbol.self) else { break }
-      let (end, isGarbage) = symbol.value.addingReportingOverflow(max(symbol.size, 1))
-      guard symbol.isFunction, symbol.value != 0, !isGarbage else { continue }
-      functions.append(
-        Function(range: symbol.value..<end, nameOffset: names.offset &+ UInt(symbol.name)))
-    }
-    return functions.sorted { $0.range.lowerBound < $1.range.lowerBound }
-  }
-}
-
-/// A file in memory, read by offsets.
-private final class MappedFile {
-  private let bytes: UnsafeRawBufferPointer
-
-  init?(_ path: String) {
-    #if os(Linux)
-      let file = open(path, O_RDONLY | O_CLOEXEC)
-      guard file >= 0 else { return nil }
-      defer { close(file) }
-      let length = lseek(file, 0, SEEK_END)
-      guard
-        length > 0, let start = mmap(nil, length, PROT_READ, MAP_PRIVATE, file, 0),
-        start != MAP_FAILED
-      else { return nil }
-      bytes = UnsafeRawBufferPointer(start: start, count: length)
-    #else
-      return nil
-    #endif
-  }
-
-  deinit {
-    #if os(Linux)
-      munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count)
-    #endif
-  }
-
-  /// The value at an offset; `nil` beyond the end.
-  func load<Value: BitwiseCopyable>(_ offset: UInt, as: Value.Type) -> Value? {
-    guard offset < bytes.count, bytes.count - Int(offset) >= MemoryLayout<Value>.size else {
-      return nil
-    }
-    return bytes.loadUnaligned(fromByteOffset: Int(offset), as: Value.self)
-  }
-
-  /// The zero-terminated text at an offset.
-  func text(at offset: UInt) -> String {
-    guard offset < bytes.count else { return "" }
-    return String(decoding: bytes[Int(offset)...].prefix { $0 != 0 }, as: UTF8.self)
   }
 }

@@ -14,14 +14,11 @@ extension TaskDump: CustomStringConvertible {
       lines = writer.lines(frames: frames)
       if lines.count <= mostLines { break }
     }
-    var text = writer.heading
     if lines.count > mostLines {
       let rest = lines.count - mostLines
       lines = lines.prefix(mostLines) + ["… and \(rest) lines more"]
     }
-    text += lines.map { "\n" + $0 }.joined()
-    for note in writer.notes { text += "\n" + note }
-    return text
+    return ([writer.heading] + lines + writer.notes).joined(separator: "\n")
   }
 }
 
@@ -55,8 +52,6 @@ private struct TaskDumpWriter {
     running = dump.entries.filter { $0.task.state == .running && !$0.asks }
   }
 
-  // MARK: - Before and after the tree
-
   var heading: String {
     let count = dump.entries.count
     var text = "Where the test's \(count == 1 ? "task is" : "\(count) tasks are"):"
@@ -85,12 +80,9 @@ private struct TaskDumpWriter {
     return notes
   }
 
-  // MARK: - The tree
-
   func lines(frames: Int) -> [String] { lines(roots, depth: 0, frames: frames) }
 
-  /// What tasks have in common that are listed together: how and where they wait, and their
-  /// children wait.
+  /// What tasks have in common that are listed together.
   private struct Likeness: Hashable {
     var state: String
     var functions: [UInt]
@@ -124,23 +116,19 @@ private struct TaskDumpWriter {
     let first = dump.entries[indices[0]]
     let indent = String(repeating: "  ", count: depth)
     let kind = depth > 0 ? "child " : ""
-    var lines: [String] = []
-    if indices.count == 1 {
-      lines.append("\(indent)- \(kind)\(Self.name(first.task)) \(state(first))")
-    } else {
+    var line = "\(indent)- \(kind)\(Self.name(first.task)) \(state(first))"
+    if indices.count > 1 {
       let names = indices.prefix(4).map { Self.shortName(dump.entries[$0].task) }
       let more = indices.count > 4 ? ", …" : ""
-      lines.append(
+      line =
         "\(indent)- \(indices.count) \(kind)tasks (\(names.joined(separator: ", "))\(more)), each "
-          + state(first, isOneOfMany: true) + sleeps(indices))
+        + state(first, isOneOfMany: true) + sleeps(indices)
     }
-    lines += stack(first, most: frames).map { indent + "    " + $0 }
-    lines += self.lines(children[indices[0]] ?? [], depth: depth + 1, frames: frames)
-    return lines
+    return [line] + stack(first, most: frames).map { indent + "    " + $0 }
+      + lines(children[indices[0]] ?? [], depth: depth + 1, frames: frames)
   }
 
-  /// The sleeps of several tasks: only the first is described, because the pending sleeps are
-  /// listed elsewhere.
+  /// The sleeps of several tasks: only the first is described.
   private func sleeps(_ indices: [Int]) -> String {
     guard let first = dump.entries[indices[0]].sleep else { return "" }
     return indices.allSatisfy { dump.entries[$0].sleep == first }
@@ -150,20 +138,15 @@ private struct TaskDumpWriter {
   private static func name(_ task: TaskSnapshot) -> String { "task " + shortName(task) }
 
   private static func shortName(_ task: TaskSnapshot) -> String {
-    if task.id == 0 { return "of an actor's queue" }
-    return TaskLabel.of(task.id, task.name)
+    task.id == 0 ? "of an actor's queue" : TaskLabel.of(task.id, task.name)
   }
-
-  // MARK: - A task
 
   /// What a task does, or waits for.
   ///
   /// - Parameter isOneOfMany: Whether it stands for others; then the text omits what holds for it alone.
   private func state(_ entry: TaskDump.Entry, isOneOfMany: Bool = false) -> String {
     let task = entry.task
-    if let sleep = entry.sleep {
-      return isOneOfMany ? "sleeps" : "sleeps \(sleep)"
-    }
+    if let sleep = entry.sleep { return isOneOfMany ? "sleeps" : "sleeps \(sleep)" }
     switch (task.state, task.dependency) {
     case (.running, _):
       if entry.asks { return "runs, and asks for this" }
@@ -196,7 +179,7 @@ private struct TaskDumpWriter {
   /// The library function that the user's innermost function has called; `nil` if there is none.
   private func call(_ task: TaskSnapshot) -> String? {
     let functions = task.functions.map { symbols.frames[$0]?.function }
-    let own = functions.firstIndex { $0.map { !$0.isThunk && !$0.isOfLibrary } ?? false }
+    let own = functions.firstIndex { $0?.isOfUser == true }
     let called = functions[..<(own ?? 0)].last { $0.map { !$0.isThunk && !$0.isClosure } ?? false }
     // The text says already that the task awaits a continuation.
     guard let text = called??.shortText, !text.contains("Continuation(") else { return nil }
@@ -205,17 +188,9 @@ private struct TaskDumpWriter {
 
   /// The user's functions, the innermost first.
   private func stack(_ entry: TaskDump.Entry, most: Int) -> [String] {
-    var lines: [String] = []
-    for function in entry.thread + entry.task.functions {
-      guard let line = line(function) else { continue }
-      lines.append(line)
-    }
-    if lines.count > most {
-      lines = lines.prefix(most) + ["… and \(lines.count - most) more"]
-    } else if entry.task.isCut {
-      lines.append("… and more")
-    }
-    return lines
+    let lines = (entry.thread + entry.task.functions).compactMap(line)
+    if lines.count > most { return lines.prefix(most) + ["… and \(lines.count - most) more"] }
+    return lines + (entry.task.isCut ? ["… and more"] : [])
   }
 
   private func line(_ address: UInt) -> String? {
@@ -224,7 +199,7 @@ private struct TaskDumpWriter {
       // A library without names is not the user's.
       return frame.image.contains(".so") ? nil : "a function without a name in \(frame.image)"
     }
-    guard !function.isThunk, !function.isOfLibrary else { return nil }
+    guard function.isOfUser else { return nil }
     return function.text + (frame.line.map { " at \($0.file):\($0.line)" } ?? "")
   }
 }

@@ -9,7 +9,7 @@ struct TaskDump: Sendable {
     var sleep: String?
     /// The name of the actor on which it waits for its turn.
     var actor: String?
-    /// Whether it is the task that requests the dump.
+    /// Whether it requests the dump.
     var asks = false
     /// The call stack of the thread that runs it, the innermost function first, if that is known.
     var thread: [UInt] = []
@@ -19,10 +19,9 @@ struct TaskDump: Sendable {
 
   /// Sorted by the ids of the tasks.
   let entries: [Entry]
-  /// What cannot be read in this process.
   let missing: [String]
   let images: CodeImages
-  /// The indices in `entries`, by the addresses of the tasks.
+  /// The indices in `entries`, by address.
   private let places: [UInt: Int]
 
   init(_ entries: [Entry], missing: [String], images: CodeImages) {
@@ -52,8 +51,7 @@ struct TaskDump: Sendable {
     return (roots, children)
   }
 
-  /// The circles of tasks in which each waits for the next one, and the last for the first. O(tasks
-  /// + children).
+  /// The circles of tasks in which each waits for the next one. O(tasks + children).
   var circles: [[Entry]] {
     var circles: [[Entry]] = []
     // The tasks that have been visited, and the positions of those on the current path.
@@ -91,7 +89,6 @@ struct TaskDump: Sendable {
     }
   }
 
-  /// The addresses of all functions in it.
   var functions: Set<UInt> {
     entries.reduce(into: []) { $0.formUnion($1.task.functions + $1.thread) }
   }

@@ -34,15 +34,12 @@ struct ThreadStack {
 
   /// Whether the address of an object is on the stack.
   ///
-  /// The runtime notes there on which actor the thread's task runs; but remains of earlier calls
-  /// are there, too.
+  /// The runtime notes the actor of the thread's task there, among remains of earlier calls.
   func mentions(_ object: UInt) -> Bool { words.contains(object) }
 
   #if os(Linux) && arch(x86_64)
     /// Tries each word as the beginning of the chain of frames, which ends at the mark.
-    private static func functions(
-      _ words: [UInt], at end: UInt, _ images: CodeImages
-    ) -> [UInt] {
+    private static func functions(_ words: [UInt], at end: UInt, _ images: CodeImages) -> [UInt] {
       let mark = end + UInt(words.count - 1) * word
       for first in words.indices.dropLast() {
         var found: [UInt] = []
@@ -66,10 +63,9 @@ struct ThreadStack {
     }
 
     /// The return address into a function that has called one without a frame, as those of the C
-    /// library are.
+    /// library are: in the function's own frame, among remains of earlier calls.
     ///
-    /// The chain leaves it out, but it stands in the function's own frame, among remains of earlier
-    /// calls. It counts if it is in the function that the caller calls.
+    /// It counts if it is in the function that the caller calls.
     private static func skipped(
       _ frame: ArraySlice<UInt>, calledFrom address: UInt, after known: UInt?, _ images: CodeImages
     ) -> [UInt] {
@@ -83,9 +79,8 @@ struct ThreadStack {
 
     /// Whether the instruction before an address is a call.
     private static func isReturn(to address: UInt, _ images: CodeImages) -> Bool {
-      guard images.image(of: address) != nil, let code = bytes(before: address) else {
-        return false
-      }
+      guard images.image(of: address) != nil, let code = bytes(before: address)
+      else { return false }
       // `call rel32`, or a call through a register or memory, with or without a displacement.
       if code[2] == 0xE8 { return true }
       return [5, 4, 3, 1].contains { code[$0] == 0xFF && code[$0 + 1] & 0x38 == 0x10 }

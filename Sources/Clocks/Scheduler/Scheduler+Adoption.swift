@@ -6,7 +6,7 @@ extension Scheduler {
   static var ofThread: Scheduler? { scheduler(ThreadContext.current?.pointee.owner) }
 
   /// The scheduler on whose behalf the current task runs.
-  static var running: Scheduler? { scheduler(RuntimeHooks.runningOwner) }
+  static var running: Scheduler? { scheduler(ThreadContext.runningOwner) }
 
   static var all: [Scheduler] {
     TaskOwnership.shared.registeredOwners.map { unsafeDowncast($0, to: Scheduler.self) }
@@ -190,7 +190,7 @@ extension Scheduler {
     } else if RuntimeHooks.isOnMainQueue {
       // A job that began before the hooks were installed. The main thread's next turn begins after its end.
       change { $0.externallyStartedJobsBegan() }
-      RuntimeHooks.afterCurrentMainJob { self.externallyStartedJobEnded(on: .main) }
+      RuntimeHooks.startThread(on: .main) { self.externallyStartedJobEnded(on: .main) }
     }
   }
 

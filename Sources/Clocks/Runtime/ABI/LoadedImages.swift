@@ -1,22 +1,14 @@
 import ClocksSupport
 
-// The images of this process, and the structures of their format: ELF for 64 bits, as `elf.h` and
-// `link.h` declare it, or Mach-O. Neither header is part of the platform modules that Swift can
-// import on Linux.
-
-/// A program or a library that is loaded into the process.
-///
-/// It is valid while the image is loaded.
+/// A program or a library that is loaded into the process; valid while it is loaded.
 struct LoadedImage {
   /// The difference between an address in memory and the same address in the file.
   let base: UInt
   /// The path as the dynamic linker knows it; empty for the program on Linux.
   let path: String
 
-  /// The name of the file, without the folders.
   var name: Substring { path.split(separator: "/").last ?? "" }
 
-  /// The images whose file names begin with a text, for example `libswift_Concurrency`. O(images).
   static func all(named beginning: String) -> [LoadedImage] {
     all.filter { $0.name.hasPrefix(beginning) }
   }
@@ -35,9 +27,7 @@ struct LoadedImage {
       }
     }
 
-    /// The memory of the image's variables.
-    ///
-    /// It leaves out segments that the linker makes read-only once it has filled them (`SG_READ_ONLY`).
+    /// The image's variables, without segments that the linker makes read-only (`SG_READ_ONLY`).
     var writableData: [UnsafeMutableRawBufferPointer] {
       segments.filter { $0.initprot & VM_PROT_WRITE != 0 && !$0.isReadOnlyLater }.map { segment in
         UnsafeMutableRawBufferPointer(
@@ -48,9 +38,8 @@ struct LoadedImage {
 
     /// The memory that the linker has made read-only once it had filled it.
     var readOnlyData: [Range<UInt>] {
-      segments.filter(\.isReadOnlyLater).map { segment in
-        let start = base + UInt(segment.vmaddr)
-        return start..<start + UInt(segment.vmsize)
+      segments.filter(\.isReadOnlyLater).map {
+        base + UInt($0.vmaddr)..<base + UInt($0.vmaddr + $0.vmsize)
       }
     }
 
@@ -75,9 +64,9 @@ struct LoadedImage {
     static var all: [LoadedImage] {
       var images: [LoadedImage] = []
       #if _pointerBitWidth(_64)
-        guard let symbol = RuntimeSymbol.address(of: "dl_iterate_phdr") else { return [] }
+        let iterate = RuntimeSymbol.function("dl_iterate_phdr", as: Iterate.self)
         withUnsafeMutablePointer(to: &images) { images in
-          _ = unsafeBitCast(symbol, to: Iterate.self)(
+          _ = iterate?(
             { info, size, images in
               let hasThreadData = size >= MemoryLayout<Info>.size
               let info = info.assumingMemoryBound(to: Info.self)
@@ -113,16 +102,13 @@ struct LoadedImage {
       var threadData: UnsafePointer<UInt>?
     }
 
-    /// The memory of the image's code.
     var code: [Range<UInt>] {
       segments.filter { $0.kind == .load && $0.flags & ELF.Segment.isExecutable != 0 }
         .map { base + $0.address..<base + $0.address + $0.size }
     }
 
-    /// The memory of the image's variables, from the first whole word.
-    ///
-    /// It leaves out what the linker makes read-only once it has filled it (`PT_GNU_RELRO`), which
-    /// stands at the beginning of a segment.
+    /// The image's variables, without what the linker makes read-only (`PT_GNU_RELRO`), which stands
+    /// at the beginning of a segment.
     var writableData: [UnsafeMutableRawBufferPointer] {
       let locked = segments.first { $0.kind == .readOnlyLater }.map {
         $0.address..<$0.address + $0.size
@@ -152,8 +138,7 @@ struct LoadedImage {
       }
     }
 
-    /// The variables that each thread has of its own in this image, those of the current thread; `nil` if
-    /// it has none.
+    /// The current thread's own variables in this image; `nil` if it has none.
     var threadVariables: UnsafeBufferPointer<UInt>? {
       guard let threadData, let segment = segments.first(where: { $0.kind == .threadData }) else {
         return nil
@@ -162,9 +147,7 @@ struct LoadedImage {
         start: threadData, count: Int(segment.size) / MemoryLayout<UInt>.stride)
     }
 
-    /// What the dynamic linker needs to know about the image: the values by their tags.
-    ///
-    /// Addresses are absolute, even where the linker leaves them relative to `base`.
+    /// The values by their tags. Addresses are absolute, even where they are relative to `base`.
     var dynamicSection: [ELF.DynamicEntry.Tag: UInt] {
       guard let segment = segments.first(where: { $0.kind == .dynamicSection }),
         var entry = UnsafePointer<ELF.DynamicEntry>(bitPattern: base + segment.address)
@@ -186,132 +169,3 @@ struct LoadedImage {
     fileprivate var isReadOnlyLater: Bool { flags & 0x10 != 0 }
   }
 #endif
-
-/// The structures of ELF files of 64 bits, little-endian, in files and in memory.
-enum ELF {
-  /// The beginning of a file (`Elf64_Ehdr`).
-  struct Header {
-    /// The first six bytes: `\u{7F}ELF`, 64 bits, little-endian.
-    static let expectedIdentification: UInt64 = 0x0102_464C_457F
-    static let identificationMask: UInt64 = 0xFFFF_FFFF_FFFF
-
-    var identification: UInt64
-    var padding: UInt64
-    var type: UInt16
-    var machine: UInt16
-    var version: UInt32
-    var entry: UInt
-    var segmentsOffset: UInt
-    var sectionsOffset: UInt
-    var flags: UInt32
-    var headerSize: UInt16
-    var segmentSize: UInt16
-    var segmentCount: UInt16
-    var sectionSize: UInt16
-    var sectionCount: UInt16
-    var namesIndex: UInt16
-  }
-
-  /// A part of a file as it is loaded into memory (`Elf64_Phdr`).
-  struct Segment {
-    /// `PT_…`
-    struct Kind: Equatable {
-      var number: UInt32
-
-      static let load = Kind(number: 1)
-      static let dynamicSection = Kind(number: 2)
-      static let threadData = Kind(number: 7)
-      static let readOnlyLater = Kind(number: 0x6474_E552)
-    }
-
-    static let isExecutable: UInt32 = 1
-    static let isWritable: UInt32 = 2
-
-    var kind: Kind
-    var flags: UInt32
-    var offset: UInt
-    var address: UInt
-    var physicalAddress: UInt
-    var sizeInFile: UInt
-    var size: UInt
-    var alignment: UInt
-  }
-
-  /// A part of a file as tools see it (`Elf64_Shdr`).
-  struct Section {
-    /// All symbols (`SHT_SYMTAB`).
-    static let symbols: UInt32 = 2
-    /// The symbols that the dynamic linker knows (`SHT_DYNSYM`).
-    static let dynamicSymbols: UInt32 = 11
-
-    var name: UInt32
-    var type: UInt32
-    var flags: UInt
-    var address: UInt
-    var offset: UInt
-    var size: UInt
-    /// The index of the section of names that belongs to a section of symbols.
-    var link: UInt32
-    var info: UInt32
-    var alignment: UInt
-    var entrySize: UInt
-  }
-
-  /// A named address (`Elf64_Sym`).
-  struct Symbol {
-    /// The offset of its name among the names.
-    var name: UInt32
-    var info: UInt8
-    var other: UInt8
-    var section: UInt16
-    var value: UInt
-    var size: UInt
-
-    /// Whether it is code (`STT_FUNC`).
-    var isFunction: Bool { info & 0xF == 2 }
-  }
-
-  /// What the dynamic linker needs to know (`Elf64_Dyn`).
-  struct DynamicEntry {
-    /// `DT_…`
-    struct Tag: Hashable {
-      var number: Int
-
-      static let end = Tag(number: 0)
-      static let callRelocationsSize = Tag(number: 2)
-      static let names = Tag(number: 5)
-      static let symbols = Tag(number: 6)
-      static let relocations = Tag(number: 7)
-      static let relocationsSize = Tag(number: 8)
-      static let callRelocations = Tag(number: 23)
-
-      var isAddress: Bool {
-        [.names, .symbols, .relocations, .callRelocations].contains(self)
-      }
-    }
-
-    var tag: Tag
-    var value: UInt
-  }
-
-  /// A word that the dynamic linker fills with an address (`Elf64_Rela`).
-  struct Relocation {
-    /// The place of the word, relative to the image's base.
-    var offset: UInt
-    private var info: UInt
-    var addend: Int
-
-    var symbolIndex: Int { Int(info >> 32) }
-
-    /// Whether the word holds the address of a function or a variable, and nothing else:
-    /// `R_…_GLOB_DAT` and `R_…_JUMP_SLOT`.
-    var holdsAddress: Bool {
-      let kind = info & 0xFFFF_FFFF
-      #if arch(arm64)
-        return kind == 1025 || kind == 1026
-      #else
-        return kind == 6 || kind == 7
-      #endif
-    }
-  }
-}

@@ -3,15 +3,14 @@ import ClocksSupport
 // Functions that the runtime exports for the compiler and the standard library. Each is looked up
 // by name; where it is missing, the public function is called, or the feature is absent.
 
-/// The current task, and handlers of its cancellation, at a tenth of the cost of the generic public
-/// functions.
+/// The current task and its cancellation handlers, at a tenth of the cost of the public functions.
 enum RuntimeFunctions {
   @exclusivity(unchecked) nonisolated(unsafe) private static var getCurrent:
     UnsafeMutableRawPointer?
   nonisolated(unsafe) private static var addHandler: UnsafeMutableRawPointer?
   nonisolated(unsafe) private static var removeHandler: UnsafeMutableRawPointer?
 
-  /// Looks the functions up. To be called before the hooks are installed. Thread-safe.
+  /// To be called before the hooks are installed. Thread-safe.
   static func prepare() { _ = isResolved }
 
   private static let isResolved: Bool = {
@@ -33,10 +32,7 @@ enum RuntimeFunctions {
   /// Whether `add` and `remove` may be called.
   static var haveHandlers: Bool { addHandler != nil && removeHandler != nil }
 
-  /// Adds a cancellation handler to the current task, which runs immediately if the task is
-  /// cancelled already.
-  ///
-  /// Handlers are removed in the reverse order.
+  /// The handler runs immediately if the task is cancelled already. Handlers are removed in the reverse order.
   @inline(__always)
   fileprivate static func add(_ handler: () -> Void) -> UnsafeRawPointer {
     unsafeBitCast(addHandler, to: AddHandler.self)(handler)
@@ -53,8 +49,6 @@ enum RuntimeFunctions {
   private typealias RemoveHandler = @convention(thin) (UnsafeRawPointer) -> Void
 }
 
-// MARK: - Names of functions
-
 extension RuntimeFunctions {
   private typealias Demangle =
     @convention(c) (
@@ -63,7 +57,7 @@ extension RuntimeFunctions {
 
   private static let demangle = RuntimeSymbol.function("swift_demangle", as: Demangle.self)
 
-  /// The name for which a symbol stands; the symbol itself if it does not come from Swift.
+  /// Returns the symbol itself if it does not come from Swift.
   static func demangled(_ symbol: String) -> String {
     guard let name = demangle?(symbol, UInt(symbol.utf8.count), nil, nil, 0) else { return symbol }
     defer { free(name) }
@@ -71,15 +65,11 @@ extension RuntimeFunctions {
   }
 }
 
-// MARK: - Cancellable continuations
-
 /// Suspends the current task, as `withTaskCancellationHandler` and `withUnsafeThrowingContinuation`
-/// do together.
+/// do together, but without a function and a closure between the two.
 ///
-/// It saves the asynchronous function and the closure between the two. Only where
-/// `RuntimeFunctions.haveHandlers`. The handler's record is allocated in the task's own memory,
-/// which is a stack; so the caller must not be generic, because generic code keeps copies there,
-/// too.
+/// Requires `RuntimeFunctions.haveHandlers`. The handler's record is allocated on the task's own
+/// stack; so the caller must not be generic, because generic code keeps copies there, too.
 @inline(__always)
 nonisolated(nonsending) func withCancellableContinuation(
   onCancel: @Sendable () -> Void, _ body: (UnsafeContinuation<Void, any Error>) -> Void
@@ -89,10 +79,7 @@ nonisolated(nonsending) func withCancellableContinuation(
   try await withUnsafeThrowingContinuation { body($0) }
 }
 
-/// Suspends the current task as `withCancellableContinuation` does, for generic callers and on all
-/// platforms.
-///
-/// It runs on no actor, as the closure between the two public functions would.
+/// Does the work of `withCancellableContinuation` for generic callers and on all platforms, on no actor.
 @concurrent @inline(never)
 func withCancellableContinuationOnNoActor(
   onCancel: @Sendable () -> Void,
@@ -104,7 +91,7 @@ func withCancellableContinuationOnNoActor(
   try await withCancellableContinuation(onCancel: onCancel, body)
 }
 
-/// Suspends the current task with public functions. Never inlined, so that its frame burdens no caller.
+/// Never inlined, so that its frame burdens no caller.
 @concurrent @inline(never)
 private func withStandardLibrary(
   onCancel: @Sendable () -> Void,
@@ -116,8 +103,6 @@ private func withStandardLibrary(
     onCancel()
   }
 }
-
-// MARK: - The current actor
 
 /// The actor on which the current task runs.
 enum CurrentActor {
@@ -137,16 +122,15 @@ enum CurrentActor {
   nonisolated(unsafe) private static let getExecutor: GetExecutor? = {
     #if canImport(Darwin)
       // On arm64e function pointers must be signed, and this code cannot sign them.
-      return nil
+      nil
     #else
-      return RuntimeSymbol.address(of: "swift_task_getCurrentExecutor").map {
+      RuntimeSymbol.address(of: "swift_task_getCurrentExecutor").map {
         unsafeBitCast(Function(code: $0), to: GetExecutor.self)
       }
     #endif
   }()
 
-  /// The type of the actor, or of its executor if it has a custom one; `nil` if the task runs on
-  /// none, or where that is not known. O(1).
+  /// The type of the actor, or of its custom executor; `nil` if there is none, or it is not known. O(1).
   static var type: AnyObject.Type? {
     guard let type = typeOfObject(getExecutor?.call().identity) else { return nil }
     return type == mainExecutor ? MainActor.self : type
@@ -163,10 +147,7 @@ enum CurrentActor {
   }
 }
 
-// MARK: - Reference counts of closures
-
-/// The number of references to a closure, to release those of tasks that stay suspended after their
-/// run was left.
+/// The number of references to a closure, to release those of tasks that stay suspended after a run.
 ///
 /// A closure that was passed as a non-escaping one must have no other references when the call
 /// returns; the compiler traps otherwise.
@@ -174,9 +155,7 @@ package struct ClosureRetainBalance: Sendable {
   package typealias Function = @Sendable () async throws -> Void
 
   /// Keeps a bare function from being wrapped in another one when it is cast.
-  private struct Box {
-    var function: Function
-  }
+  private struct Box { var function: Function }
 
   private let count: Int
 
@@ -205,8 +184,6 @@ package struct ClosureRetainBalance: Sendable {
     unsafeBitCast(Box(function: function), to: (UnsafeRawPointer, UnsafeRawPointer?).self).1
   }
 
-  private static let retainCount: (@convention(c) (UnsafeRawPointer) -> UInt)? =
-    RuntimeSymbol.address(of: "swift_retainCount").map {
-      unsafeBitCast($0, to: (@convention(c) (UnsafeRawPointer) -> UInt).self)
-    }
+  private static let retainCount = RuntimeSymbol.function(
+    "swift_retainCount", as: (@convention(c) (UnsafeRawPointer) -> UInt).self)
 }

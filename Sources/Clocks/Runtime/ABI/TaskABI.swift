@@ -5,9 +5,8 @@ import Synchronization
 // Offsets are in bytes, for 64 bits. The runtime has no functions for what is read here; debuggers
 // rely on the same layout.
 //
-// Sources: the Swift runtime as of Swift 6.3.1, `include/swift/ABI/Task.h`, `TaskStatus.h`,
-// `MetadataValues.h`, and `stdlib/public/Concurrency/TaskPrivate.h`, `Actor.cpp`. Nothing is read
-// before a probe has verified it with tasks of the kind in question: `StatusProbe`,
+// Sources: the Swift runtime as of Swift 6.3.1, `include/swift/ABI` and `stdlib/public/Concurrency`.
+// Nothing is read before a probe has verified it with tasks of the kind in question: `StatusProbe`,
 // `TaskLayoutProbe` or `Hops.missing`.
 
 /// The memory layout of jobs, tasks and actors.
@@ -18,8 +17,7 @@ enum TaskABI {
   enum Job {
     /// `HeapObject::metadata`: equal in all tasks.
     static let metadata = 0
-    /// `Job::SchedulerPrivate[0]`: in the queue of a default actor, the job that was enqueued
-    /// before this one.
+    /// `Job::SchedulerPrivate[0]`: in the queue of a default actor, the job before this one.
     static let previous = 16
     /// `Job::Flags`, 32 bits.
     static let flags = 32
@@ -33,7 +31,6 @@ enum TaskABI {
 
   /// `class JobFlags` (MetadataValues.h)
   enum JobFlags {
-    /// `Kind`
     static let kindMask: UInt32 = 0xFF
     /// `JobKind::Task`
     static let task: UInt32 = 0
@@ -156,10 +153,7 @@ struct TaskStatus {
 
   var isOver: Bool { flags & TaskABI.Status.isOver != 0 }
 
-  /// Whether it runs, or is enqueued on an executor.
-  var isActive: Bool {
-    has(TaskABI.Status.isRunning | TaskABI.Status.isEnqueued) && !isOver
-  }
+  var isActive: Bool { has(TaskABI.Status.isRunning | TaskABI.Status.isEnqueued) && !isOver }
 
   /// Whether any of these bits is set, verified or not.
   func has(_ bits: UInt32) -> Bool { flags & bits != 0 }
@@ -173,38 +167,29 @@ struct TaskStatus {
   var mayRunExternally: Bool { isActive || hasPreference }
 
   /// Whether the task's memory is a part of its parent's, so that nothing can retain it.
-  static func isAsyncLet(_ task: UnownedJob) -> Bool {
-    jobFlags(of: task) & TaskABI.JobFlags.isAsyncLet != 0
-  }
+  static func isAsyncLet(_ task: UnownedJob) -> Bool { has(TaskABI.JobFlags.isAsyncLet, task) }
 
-  /// Whether the task is a child, whose parent does not end before it.
-  static func isChild(_ task: UnownedJob) -> Bool {
-    jobFlags(of: task) & TaskABI.JobFlags.isChild != 0
-  }
+  static func isChild(_ task: UnownedJob) -> Bool { has(TaskABI.JobFlags.isChild, task) }
 
-  static func hasName(_ task: UnownedJob) -> Bool {
-    jobFlags(of: task) & TaskABI.JobFlags.hasName != 0
-  }
+  static func hasName(_ task: UnownedJob) -> Bool { has(TaskABI.JobFlags.hasName, task) }
 
-  private static func jobFlags(of task: UnownedJob) -> UInt32 {
+  private static func has(_ flag: UInt32, _ task: UnownedJob) -> Bool {
     unsafeBitCast(task, to: UnsafeRawPointer.self)
-      .load(fromByteOffset: TaskABI.Job.flags, as: UInt32.self)
+      .load(fromByteOffset: TaskABI.Job.flags, as: UInt32.self) & flag != 0
   }
 
   /// Whether a task waits for an `async let` of its own that runs, is enqueued, or has just ended.
   ///
-  /// Requires the lock without which the waiting task is not resumed, so that what it waits for
-  /// stays in memory.
+  /// Requires the lock without which the task is not resumed, so that what it waits for stays in memory.
   static func awaitsActiveAsyncLet(_ task: UnownedJob) -> Bool {
     StatusProbe.here.readsAsyncLets && findsActiveAsyncLet(awaitedBy: task)
   }
 
-  /// Does the work of `awaitsActiveAsyncLet`, verified or not.
+  /// Verified or not.
   static func findsActiveAsyncLet(awaitedBy task: UnownedJob) -> Bool {
     let memory = unsafeBitCast(task, to: UnsafeRawPointer.self)
     let before = memory.load(fromByteOffset: TaskABI.Task.status, as: UInt32.self)
-    let active =
-      TaskABI.Status.isRunning | TaskABI.Status.isEnqueued | TaskABI.Status.isOver
+    let active = TaskABI.Status.isRunning | TaskABI.Status.isEnqueued | TaskABI.Status.isOver
     guard before & TaskABI.Status.hasDependency != 0, before & active == 0,
       let record = memory.load(fromByteOffset: TaskABI.Task.records, as: UnsafeRawPointer?.self)
     else { return false }
@@ -217,29 +202,24 @@ struct TaskStatus {
       memory.load(fromByteOffset: TaskABI.Task.status, as: UInt32.self) == before,
       record.load(fromByteOffset: TaskABI.Record.dependencyKind, as: UInt32.self) == kind
     else { return true }
-    guard kind == TaskABI.Record.Dependency.task, let awaited, isAsyncLet(awaited) else {
-      return false
-    }
+    guard kind == TaskABI.Record.Dependency.task, let awaited, isAsyncLet(awaited)
+    else { return false }
     let status = TaskStatus(of: awaited)
     return status.isActive || status.isOver
   }
 
-  // MARK: - What is verified
-
-  /// Whether a task's status, and whether it is an `async let`, can be read here. Verified when
-  /// first asked.
+  /// Whether a task's status, and whether it is an `async let`, can be read. Verified when first asked.
   static var isReadable: Bool { StatusProbe.here.readsStatus }
 
   // Stored copies for code that runs for each job: a lazy constant costs more than to read the status.
 
-  /// Whether `prepare` has found `isReadable`.
   @exclusivity(unchecked) nonisolated(unsafe) private(set) static var isKnownToBeReadable = false
   @exclusivity(unchecked) nonisolated(unsafe) fileprivate static var readsCancellation = false
   @exclusivity(unchecked) nonisolated(unsafe) fileprivate static var readsNames = false
   /// The bit of `hasPreference`, or none where that is not verified.
   @exclusivity(unchecked) nonisolated(unsafe) private static var preference: UInt32 = 0
 
-  /// Verifies the layout. To be called before the hooks are used. Thread-safe.
+  /// To be called before the hooks are used. Thread-safe.
   static func prepare() { _ = isPrepared }
 
   private static let isPrepared: Bool = {

@@ -5,12 +5,11 @@ import ClocksSupport
 /// Found with a plain task, and with one that has a name, prefers an executor, is cancelled and
 /// awaits an `async let`.
 struct StatusProbe: Sendable {
-  /// Whether the states of a task are known, and whether it is an `async let`.
+  /// Also whether a task is an `async let`.
   var readsStatus = false
   var readsCancellation = false
   var readsPreferences = false
   var readsChildren = false
-  /// Whether it is known that a task awaits an `async let`.
   var readsAsyncLets = false
   var readsNames = false
 
@@ -49,7 +48,6 @@ struct StatusProbe: Sendable {
   }
 
   #if os(Linux) && compiler(>=6.2) && _pointerBitWidth(_64)
-    /// Compares a plain task, which is over, with one that is not plain.
     @available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *)
     private mutating func compare(with plain: UnownedJob) {
       let name = "a task of the layout probe"
@@ -98,9 +96,7 @@ struct StatusProbe: Sendable {
   #endif
 }
 
-/// Which parts of a suspended task can be read in this process.
-///
-/// Found by reading tasks that are suspended in known ways.
+/// Which parts of a suspended task can be read, found with tasks that are suspended in known ways.
 struct TaskLayoutProbe: Sendable {
   /// The first word of every task; `nil` if nothing can be read.
   private(set) var metadata: UInt?
@@ -118,7 +114,6 @@ struct TaskLayoutProbe: Sendable {
 
   private static let tried = TaskLayoutProbe(isTried: true)
 
-  /// What cannot be read, in words.
   var missing: [String] {
     var missing: [String] = []
     if !readsDependencies { missing.append("what a task waits for") }
@@ -128,7 +123,6 @@ struct TaskLayoutProbe: Sendable {
     return missing
   }
 
-  /// A reader for this moment; `nil` if nothing can be read.
   func reader(_ images: CodeImages) -> TaskReader? {
     metadata.map { TaskReader(images, metadata: $0) }
   }
@@ -151,7 +145,6 @@ struct TaskLayoutProbe: Sendable {
     } ?? false
   }
 
-  /// An actor that reads its own state.
   private actor PlantedActor {
     nonisolated var address: UInt { UInt(bitPattern: ObjectIdentifier(self)) }
 

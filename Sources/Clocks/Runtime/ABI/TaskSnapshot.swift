@@ -12,21 +12,19 @@ struct TaskSnapshot: Sendable {
   enum State: Sendable {
     /// It runs on a thread, or its state changed while it was read.
     case running
-    /// It is in the queue of the scheduler, of an actor or of an executor, or on the way there.
+    /// It is in a queue, or on the way there.
     case enqueued
     case suspended
     case over
   }
 
-  /// What a task waits for.
   enum Dependency: Hashable, Sendable {
     /// The value of the task at this address.
     case task(UInt)
     case continuation
     /// The children in the group at this address.
     case group(UInt)
-    /// Its turn on the executor with this identity, which is an actor's address; 0 for the default
-    /// executor.
+    /// Its turn on the executor with this identity, an actor's address; 0 for the default executor.
     case executor(UInt)
   }
 
@@ -36,19 +34,16 @@ struct TaskSnapshot: Sendable {
   var state: State
   /// What the task waits for; `nil` if it waits for nothing, or if that cannot be read.
   var dependency: Dependency?
-  /// The address of the task whose child it is.
   var parent: UInt?
-  /// The addresses of its children that it has not awaited yet.
+  /// Those that it has not awaited yet.
   var children: [UInt] = []
   /// The functions that go on when the task does, the innermost first.
   var functions: [UInt] = []
-  /// Whether there are more functions than are read.
   var isCut = false
 }
 
 /// Reads snapshots of tasks, one at a time. Requires the scheduler's lock.
 struct TaskReader {
-  /// Tells addresses of functions from garbage.
   let images: CodeImages
   private var task = MemoryCopy(size: TaskABI.Task.size)
   private var record = MemoryCopy(size: TaskABI.Record.size)
@@ -85,15 +80,13 @@ struct TaskReader {
     MainActor.sharedUnownedExecutor, to: (UInt, UInt).self
   ).0
 
-  /// Reads the task at an address; `nil` if there is none, or it cannot be read.
   mutating func read(_ address: UInt) -> TaskSnapshot? {
     guard task.fill(from: address), task[TaskABI.Job.metadata] == metadata,
       task.half(TaskABI.Job.flags) & TaskABI.JobFlags.kindMask == TaskABI.JobFlags.task
     else { return nil }
     let before = task
     let flags = before.half(TaskABI.Job.flags)
-    let id =
-      UInt64(before.half(TaskABI.Job.id)) | UInt64(before.half(TaskABI.Task.upperID)) << 32
+    let id = UInt64(before.half(TaskABI.Job.id)) | UInt64(before.half(TaskABI.Task.upperID)) << 32
     var found = TaskSnapshot(
       address: address, id: id, state: Self.state(before.half(TaskABI.Task.status)))
     if flags & TaskABI.JobFlags.isChild != 0 {
@@ -157,8 +150,7 @@ struct TaskReader {
 
   /// The name of a running task.
   ///
-  /// Its record stays where it is while the task lives. Records before it may change meanwhile;
-  /// then no name is found, or another text at worst.
+  /// Records may change meanwhile; then no name is found, or another text at worst.
   private mutating func name(among first: UInt) -> String? {
     var address = first
     for _ in 0..<16 {
@@ -194,7 +186,6 @@ struct TaskReader {
     }
   }
 
-  /// Follows the contexts: each names its caller's context, and the function that goes on there.
   private mutating func readFunctions(
     _ resume: UInt, _ context: UInt, into found: inout TaskSnapshot
   ) {
@@ -210,10 +201,8 @@ struct TaskReader {
       if found.dependency == .continuation, found.functions.count == 1, function == resume {
         continue
       }
-      guard found.functions.count < Self.mostFunctions else {
-        found.isCut = true
-        return
-      }
+      found.isCut = found.functions.count >= Self.mostFunctions
+      guard !found.isCut else { return }
       found.functions.append(function)
     }
   }
@@ -225,14 +214,12 @@ private struct MemoryCopy {
 
   init(size: Int) { words = [UInt](repeating: 0, count: size / MemoryLayout<UInt>.size) }
 
-  /// Copies from an address, and returns whether the memory could be read.
   mutating func fill(from address: UInt) -> Bool {
     words.withUnsafeMutableBytes { ProcessMemory.read(address, into: $0) }
   }
 
   subscript(_ offset: Int) -> UInt { words[offset / MemoryLayout<UInt>.size] }
 
-  /// The 32 bits at an offset.
   func half(_ offset: Int) -> UInt32 {
     UInt32(truncatingIfNeeded: self[offset] >> (8 * (offset % MemoryLayout<UInt>.size)))
   }
@@ -247,7 +234,7 @@ enum ProcessMemory {
     private static let file = open("/proc/self/mem", O_RDONLY | O_CLOEXEC)
   #endif
 
-  /// Fills the buffer from `address`, and returns whether all of it could be read. One system call.
+  /// Returns whether all of it could be read. One system call.
   static func read(_ address: UInt, into buffer: UnsafeMutableRawBufferPointer) -> Bool {
     #if os(Linux)
       guard file >= 0, let offset = off_t(exactly: address), offset != 0 else { return false }
@@ -257,7 +244,6 @@ enum ProcessMemory {
     #endif
   }
 
-  /// The words at `address`; `nil` if they cannot be read.
   static func words(at address: UInt, count: Int) -> [UInt]? {
     guard address % UInt(MemoryLayout<UInt>.alignment) == 0 else { return nil }
     var isRead = false

@@ -1,31 +1,21 @@
 import ClocksSupport
 
-/// What the current thread runs, for the duration of one job.
-///
-/// A context lives on the stack of the function that runs the job; only its own thread reads or
-/// writes it.
+/// What the current thread runs, for the duration of one job. Only its own thread reads or writes it.
 struct ThreadContext {
-  /// The owner on whose behalf the thread runs; `nil` while an unowned job runs.
-  ///
-  /// Tasks that the job makes belong to the same owner.
+  /// The owner of the job and of the tasks that it makes; `nil` while an unowned job runs.
   var owner: TaskOwner?
 
   /// The task whose job this is; 0 for a job that is not a task, such as an actor drain.
   var taskID: UInt64 = 0
 
-  /// Whether the owner is resuming a task of its own, so that the job that reaches the hooks needs
-  /// no look-up.
+  /// Whether the owner is resuming a task of its own, whose job needs no look-up.
   var isWaking = false
 
-  /// Whether the next job that reaches the hooks is put into `taken`.
   var takesNext = false
 
-  /// The job that reached the hooks when the owner resumed a task, and that the owner still has to
-  /// take.
+  /// The job that reached the hooks when the owner resumed a task, and that the owner still has to take.
   var taken: ReadyJob?
 
-  /// Notes that the owner is about to resume a task.
-  ///
   /// - Parameter isOwn: Whether the task is the owner's, which then takes its job itself.
   @inline(__always)
   mutating func beginWaking(_ isOwn: Bool) {
@@ -39,20 +29,18 @@ struct ThreadContext {
     takesNext = false
   }
 
-  /// The task whose job reached the hooks last from this thread; 0 if none has since it was set to 0.
+  /// The task whose job reached the hooks last from this thread.
   var arrivedTask: UInt64 = 0
 
-  /// What happens to the next job that reaches the hooks.
+  /// What happens, or has happened, to the next job that reaches the hooks.
   enum Capture {
     case nothing
     case next
-    /// It was captured.
     case job(UnownedJob)
   }
 
   var capture = Capture.nothing
 
-  /// What the thread makes a task for.
   enum Purpose {
     case nothing
     /// To run a test case of Swift Testing.
@@ -65,8 +53,7 @@ struct ThreadContext {
 
   var purpose = Purpose.nothing
 
-  /// The owners that have adopted the job's task while the externally started job ran, and wait for
-  /// its end.
+  /// The owners that have adopted the task of an externally started job, and wait for the job's end.
   var ownersAwaitingEnd: [TaskOwner] = []
 
   /// Whether a job runs at this moment, and not the loop between jobs.
@@ -75,26 +62,19 @@ struct ThreadContext {
   /// Whether it is a block on a dispatch queue, which runs beside the owner's jobs.
   var isOnQueue = false
 
-  /// Whether the owner has scheduled this job.
-  ///
-  /// Mutating, though it changes nothing: otherwise a debug build copies the whole context.
+  /// Whether the owner has scheduled this job. Mutating, or a debug build copies the whole context.
   @inline(__always)
   mutating func runsJob(of owner: TaskOwner) -> Bool { self.owner === owner && !isOnQueue }
 
-  /// The real time that the job has spent in run loops of Foundation.
   var runLoops = TimeInRunLoops()
 
-  // MARK: - The current context
-
-  /// The context of the job that the current thread runs; `nil` if its job did not pass through the
-  /// hooks.
+  /// `nil` if the current thread's job did not pass through the hooks.
   @inline(__always)
   static var current: UnsafeMutablePointer<ThreadContext>? {
     guard let key else { return nil }
     return pthread_getspecific(key)?.assumingMemoryBound(to: ThreadContext.self)
   }
 
-  /// Runs `body` with this as the current context.
   @inline(__always)
   mutating func run(_ body: (UnsafeMutablePointer<ThreadContext>) -> Void) {
     let key = Self.key ?? Self.prepared()
@@ -136,12 +116,8 @@ struct ThreadContext {
   }()
 }
 
-// MARK: - Capturing jobs
-
 extension ThreadContext {
-  /// Runs `body`, and returns the first job that reaches the hooks meanwhile, which is not run.
-  ///
-  /// - Returns: `nil` if no job has reached the hooks.
+  /// Returns the first job that reaches the hooks in `body`, which is not run; `nil` if none has.
   static func capturingNextJob(
     for purpose: Purpose = .nothing, _ body: () -> Void
   ) -> UnownedJob? {
@@ -170,7 +146,6 @@ struct UnstartedTask: Sendable {
     self.job = job
   }
 
-  /// Runs the task on this thread.
   func runHere() { RuntimeHooks.run(job, on: .pool) }
 }
 
@@ -196,12 +171,8 @@ struct TimeInRunLoops {
   var nanoseconds: UInt64 { sum + (start?.nanosecondsSince ?? 0) }
 }
 
-// MARK: - The tasks of other threads
-
-/// The variable in which the runtime notes the task that a thread runs.
-///
-/// The runtime tells only the current thread. The variable may be read while its thread is known to
-/// be alive.
+/// The variable in which the runtime notes the task that a thread runs; it may be read by any thread
+/// while its own is known to be alive.
 struct CurrentTaskSlot {
   private let place: UnsafePointer<UInt>
 
@@ -227,8 +198,7 @@ struct CurrentTaskSlot {
     /// The distance of the variable from the beginning of the thread's own data: equal in all
     /// threads, because the runtime's library was loaded when the program began.
     ///
-    /// Found among the library's variables of this thread, and verified on another thread with
-    /// another task. `nil` if it is not found, or found twice.
+    /// Verified on another thread with another task. `nil` if it is not found, or found twice.
     static let distance: UInt? = {
       guard TaskStatus.isReadable else { return nil }
       let here = candidates()

@@ -4,12 +4,11 @@ func taskID(of job: UnownedJob) -> UInt64
 
 /// A pointer to a task, valid while the task is not over.
 ///
-/// A task is a job: its `UnsafeCurrentTask`, its `UnownedJob` and its continuations are the same
-/// pointer.
+/// The task's `UnsafeCurrentTask`, its `UnownedJob` and its continuations are the same pointer.
 struct UnownedTask: Sendable {
   let job: UnownedJob
 
-  /// The current task; `nil` outside any task.
+  /// `nil` outside any task.
   @inline(__always)
   static var current: UnownedTask? {
     guard let task = RuntimeFunctions.currentTask else { return nil }
@@ -29,11 +28,9 @@ struct UnownedTask: Sendable {
   @inline(__always)
   var id: UInt64 { taskID(of: job) }
 
-  /// The id of the current task; `nil` outside any task.
   @inline(__always)
   static var currentID: UInt64? { current?.id }
 
-  /// The name of the current task, if it has one.
   static var currentName: String? {
     if let current, current.isKnownToBeNameless { return nil }
     #if compiler(>=6.2)
@@ -46,11 +43,10 @@ struct UnownedTask: Sendable {
 
   /// The name of a task that does not run; `nil` if it has none, or where that cannot be read.
   ///
-  /// The runtime has a function for the current task only. The name is one of the task's status
-  /// records, a list that only the task itself extends while it runs. O(records).
+  /// It is one of the task's status records, which only the task itself adds while it runs. O(records).
   var name: String? { StatusProbe.here.readsNames ? nameInRecords : nil }
 
-  /// Reads the name, whether or not the layout is verified.
+  /// Verified or not.
   var nameInRecords: String? {
     let task = unsafeBitCast(job, to: UnsafeRawPointer.self)
     var record = task.load(fromByteOffset: TaskABI.Task.records, as: UnsafeRawPointer?.self)
@@ -92,8 +88,7 @@ struct UnownedTask: Sendable {
 }
 
 extension ReadyJob {
-  /// The task that the job is, which is not over before the job has run; `nil` if the job is not a
-  /// task.
+  /// The task that the job is, which is not over before the job has run; `nil` if the job is not a task.
   var task: RetainedTask? { taskID == 0 ? nil : UnownedTask(job: job).handle }
 }
 
@@ -121,8 +116,7 @@ struct RetainedTask: Equatable, Sendable {
     return task.handle
   }
 
-  /// The current task, if it is a child: a test library runs tests in children, and no child
-  /// outlives its parent.
+  /// The current task, if it is a child: a test library runs tests in children.
   static var currentChild: RetainedTask? {
     guard let task = UnownedTask.current, StatusProbe.here.readsChildren,
       TaskStatus.isChild(task.job)
@@ -140,8 +134,6 @@ struct RetainedTask: Equatable, Sendable {
   var isCancelled: Bool { task.isCancelled }
 
   func cancel() { task.cancel() }
-
-  // MARK: - As a word
 
   /// Retains the task once more for a plain word, to be balanced by `init(takingOver:)`.
   ///

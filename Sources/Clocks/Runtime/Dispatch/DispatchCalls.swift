@@ -25,7 +25,6 @@ import ClocksSupport
 
 /// The calls by which Swift code submits blocks to Dispatch.
 enum DispatchCalls {
-  /// Whether dispatched blocks are seen.
   nonisolated(unsafe) private(set) static var areSeen = false
 
   /// Redirects the calls, where that is possible. To be called once, while the hooks are installed.
@@ -40,15 +39,12 @@ enum DispatchCalls {
 
 #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
   extension DispatchCalls {
-    /// Redirects the calls of a library, and returns `false` if it does not call all the functions.
-    ///
-    /// In that case nothing is changed.
+    /// Changes nothing, and returns `false`, if a library does not call all the functions.
     static func redirectAll(in library: String) -> Bool {
       let all = blocks + groups + waits + times + timers + timerStates
       return CallTables.calls(all, in: library) && CallTables.redirect(all, in: .library(library))
     }
 
-    /// The owner on whose behalf the current thread submits blocks.
     @inline(__always)
     static var owner: TaskOwner? {
       TaskOwnership.shared.isEmpty ? nil : ThreadContext.runningOwner
@@ -59,8 +55,6 @@ enum DispatchCalls {
       guard let owner, !HandedBlock(block).isOfLibrary else { return nil }
       return owner
     }
-
-    // MARK: - Blocks
 
     private typealias Async = @convention(c) (OpaquePointer, UnsafeRawPointer) -> Void
     private typealias After = @convention(c) (UInt64, OpaquePointer, UnsafeRawPointer) -> Void
@@ -103,13 +97,7 @@ enum DispatchCalls {
       if !owner.isVirtual || !owner.enqueue(callback, after: delay) { callback.handBack(delay) }
     }
 
-    /// A block that another thread may run while this one waits for it.
-    private struct AwaitedBlock {
-      var block: HandedBlock
-      var owner: TaskOwner
-    }
-
-    /// Runs a block synchronously on a queue, on behalf of the test wherever it runs.
+    /// Runs a block synchronously, on behalf of the test on whatever thread it runs.
     private static func run(
       _ block: UnsafeRawPointer, on queue: OpaquePointer,
       by function: (OpaquePointer, UnsafeMutableRawPointer?, dispatch_function_t) -> Void,
@@ -117,17 +105,16 @@ enum DispatchCalls {
     ) {
       let handed = HandedBlock(block)
       guard let owner, !handed.isItem else { return original() }
-      var awaited = AwaitedBlock(block: handed, owner: owner)
+      var awaited = (block: handed, owner: owner)
       withUnsafeMutablePointer(to: &awaited) { pointer in
         function(queue, pointer) {
-          let awaited = $0!.assumingMemoryBound(to: AwaitedBlock.self).pointee
+          let awaited = $0!.assumingMemoryBound(to: (block: HandedBlock, owner: TaskOwner).self)
+            .pointee
           guard ThreadContext.current == nil else { return awaited.block() }
           DispatchedBlock.runBlock(of: awaited.owner) { awaited.block() }
         }
       }
     }
-
-    // MARK: - Groups and work items
 
     private typealias ForGroup =
       @convention(c) (OpaquePointer, OpaquePointer, UnsafeRawPointer) -> Void
@@ -155,11 +142,8 @@ enum DispatchCalls {
 
     private static let groupLeave: Interposed<OfObject> = Interposed("dispatch_group_leave") {
       group in
-      if TaskOwnership.shared.isEmpty {
-        dispatch_group_leave(group)
-      } else {
-        Notifications.leave(group)
-      }
+      if TaskOwnership.shared.isEmpty { return dispatch_group_leave(group) }
+      Notifications.leave(group)
     }
 
     private static let itemNotify: Interposed<ForItem> = Interposed("dispatch_block_notify") {
@@ -168,8 +152,6 @@ enum DispatchCalls {
       let work = DispatchedBlock(block, on: queue, of: owner, isNotification: true)
       Notifications.add(work, on: queue, toItem: item) { itemNotify.original(item, queue, $0) }
     }
-
-    // MARK: - Times and waits
 
     private static var times: [CallTables.Entry] { [time.entry, wallTime.entry] }
 
@@ -199,8 +181,6 @@ enum DispatchCalls {
     private static let itemWait: Interposed<Wait> = Interposed("dispatch_block_wait") {
       itemWait.original($0, DispatchTimes.realInstant($1))
     }
-
-    // MARK: - Timers
 
     private typealias Create =
       @convention(c) (UnsafeRawPointer, UInt, UInt, OpaquePointer?) -> OpaquePointer?
@@ -232,22 +212,18 @@ enum DispatchCalls {
     private static let setHandler: Interposed<SetHandler> = Interposed(
       "dispatch_source_set_event_handler"
     ) { source, block in
-      guard let timer = DispatchTimerRegistry.timer(source) else {
-        return setHandler.original(source, block)
-      }
-      let replacement = timer.handler(block)
-      setHandler.original(source, replacement?.pointer)
+      let timer = DispatchTimerRegistry.timer(source)
+      let replacement = timer?.handler(block)
+      setHandler.original(source, timer == nil ? block : replacement?.pointer)
       replacement?.release()
     }
 
     private static let setCancelHandler: Interposed<SetHandler> = Interposed(
       "dispatch_source_set_cancel_handler"
     ) { source, block in
-      guard let timer = DispatchTimerRegistry.timer(source) else {
-        return setCancelHandler.original(source, block)
-      }
-      let replacement = timer.cancelHandler(block)
-      setCancelHandler.original(source, replacement?.pointer)
+      let timer = DispatchTimerRegistry.timer(source)
+      let replacement = timer?.cancelHandler(block)
+      setCancelHandler.original(source, timer == nil ? block : replacement?.pointer)
       replacement?.release()
     }
 

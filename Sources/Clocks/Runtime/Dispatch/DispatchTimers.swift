@@ -26,7 +26,6 @@ import ClocksSupport
     private var next: UInt64?
     /// The nanoseconds between two firings; `nil` if the timer fires once.
     private var interval: UInt64?
-    /// The callback of the next firing, while the timer runs.
     private var pending: TimedCallback?
     /// The number of the handler's work that is due and has not begun; 0 if there is none.
     private var fired: UInt64 = 0
@@ -45,8 +44,6 @@ import ClocksSupport
     deinit { lock.destroy() }
 
     private var runs: Bool { isActive && suspensions == 0 && !isOver }
-
-    // MARK: - Functions of Dispatch
 
     /// Does the work of `dispatch_source_set_timer` in virtual time, and returns whether time is virtual.
     func set(_ start: UInt64, _ interval: UInt64) -> Bool {
@@ -81,7 +78,6 @@ import ClocksSupport
       }
     }
 
-    /// Ends the timer, whose source the test has released.
     func wasReleased() { lock.withLock(end) }
 
     private func change(_ body: () -> Void) {
@@ -106,8 +102,6 @@ import ClocksSupport
       isCancelHandlerDue = false
       cancelling = owner.workBegan(on: queueName)
     }
-
-    // MARK: - Firing
 
     private func forgetNext() {
       stopWaiting()
@@ -138,13 +132,15 @@ import ClocksSupport
       wait()
     }
 
-    /// Waits until the next firing, if there is one.
     private func wait() {
       guard let next, let delay = DispatchTimes.delay(until: next, for: owner) else { return }
       guard delay > .zero else { return fire() }
       let work = TimedCallback(
         "timer on queue \"\(queueName)\"", begin: { [weak self] in self?.timeHasCome() },
-        handBack: { [weak self] in self?.goOnInRealTime(after: $0) })
+        handBack: { [weak self] delay in
+          guard let self else { return }
+          lock.withLock { self.waitInRealTime(for: delay) }
+        })
       pending = work
       if !owner.enqueue(work, after: delay) { waitInRealTime(for: delay) }
     }
@@ -156,7 +152,6 @@ import ClocksSupport
       }
     }
 
-    /// Makes the source fire, and waits until the next firing.
     private func fire() {
       guard let due = next else { return }
       next = interval.map { interval in
@@ -173,10 +168,6 @@ import ClocksSupport
       wait()
     }
 
-    private func goOnInRealTime(after delay: Duration) {
-      lock.withLock { waitInRealTime(for: delay) }
-    }
-
     /// Leaves all further firings to Dispatch, in real time.
     private func waitInRealTime(for delay: Duration) {
       pending = nil
@@ -184,8 +175,6 @@ import ClocksSupport
       let start = dispatch_time(DispatchTimes.now, delay.wholeNanoseconds)
       dispatch_source_set_timer(source, start, interval ?? DispatchTimes.never, 0)
     }
-
-    // MARK: - Handlers
 
     /// Returns the block that replaces an event handler; the caller releases it.
     func handler(_ block: UnsafeRawPointer?) -> HandedBlock? {
@@ -196,7 +185,6 @@ import ClocksSupport
       }
     }
 
-    /// Returns the block that replaces a cancel handler; the caller releases it.
     func cancelHandler(_ block: UnsafeRawPointer?) -> HandedBlock? {
       lock.withLock { hasCancelHandler = block != nil }
       return replacement(for: block) { [self] in
@@ -232,17 +220,14 @@ import ClocksSupport
   }
 
   extension DispatchTimes {
-    /// Returns an instant after an owner's present.
     fileprivate static func instant(after delay: Duration, for owner: TaskOwner) -> UInt64 {
-      let present = presentUptime(of: owner)
+      let present = read(CLOCK_MONOTONIC, of: owner)
       let (sum, overflow) = present.addingReportingOverflow(UInt64(delay.wholeNanoseconds))
       return overflow ? UInt64(Int64.max) : min(sum, UInt64(Int64.max))
     }
   }
 
-  /// The dispatch timers of all tests.
   enum DispatchTimerRegistry {
-    /// A leaf: nothing is locked under it.
     private static let lock = Lock(.leaf)
     @exclusivity(unchecked) nonisolated(unsafe) private static var timers:
       [OpaquePointer: DispatchTimer] = [:]

@@ -8,7 +8,6 @@
   enum DispatchTimes {
     static let now: UInt64 = 0
     static let never = UInt64.max
-    /// The present, measured by the date.
     static let wallNow = UInt64.max - 1
 
     /// The owner of the current thread, if its time is virtual.
@@ -48,9 +47,7 @@
       return value > present ? .nanoseconds(Int64(clamping: value - present)) : .zero
     }
 
-    /// Returns the instant until which to wait in real time.
-    ///
-    /// It is as far from the real present as the given instant is from the virtual one.
+    /// Returns the instant that is as far from the real present as the given one is from the virtual one.
     static func realInstant(_ instant: UInt64) -> UInt64 {
       guard instant != now, instant != never, let owner = virtualOwner,
         let delay = delay(until: instant, for: owner)
@@ -58,14 +55,11 @@
       return dispatch_time(now, delay.wholeNanoseconds)
     }
 
-    /// Returns the reading of the monotonic clock for an owner.
-    static func presentUptime(of owner: TaskOwner) -> UInt64 { read(CLOCK_MONOTONIC, of: owner) }
-
-    private static func read(
-      _ clock: clockid_t, of owner: TaskOwner, isDate: Bool = false
+    static func read(
+      _ clock: clockid_t, of owner: TaskOwner? = nil, isDate: Bool = false
     ) -> UInt64 {
       var reading = timespec()
-      if let virtual = owner.reading(of: clock, isDate: isDate) {
+      if let virtual = owner?.reading(of: clock, isDate: isDate) {
         reading = virtual
       } else {
         clock_gettime(clock, &reading)
@@ -75,15 +69,10 @@
 
     /// Whether instants have the known representation.
     static let areReadable: Bool = {
-      func reading(_ clock: clockid_t) -> UInt64 {
-        var reading = timespec()
-        clock_gettime(clock, &reading)
-        return UInt64(reading.tv_sec) * 1_000_000_000 + UInt64(reading.tv_nsec)
-      }
-      let before = (reading(CLOCK_MONOTONIC), reading(CLOCK_REALTIME))
+      let before = (read(CLOCK_MONOTONIC), read(CLOCK_REALTIME))
       let uptime = dispatch_time(now, 0)
       let date = 0 &- dispatch_walltime(nil, 0)
-      let after = (reading(CLOCK_MONOTONIC), reading(CLOCK_REALTIME))
+      let after = (read(CLOCK_MONOTONIC), read(CLOCK_REALTIME))
       // The system's date may be set while this runs.
       let isDate = date >= before.1 && date <= after.1 || after.1 < before.1
       return uptime >= before.0 && uptime <= after.0 && isDate

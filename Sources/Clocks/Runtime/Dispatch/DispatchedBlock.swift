@@ -5,20 +5,16 @@ import ClocksSupport
 
   /// A block that a test has submitted to a dispatch queue, and that runs on behalf of the test.
   ///
-  /// The block *counts* from when only the queue decides when it runs, until it has run. The test is not idle
-  /// meanwhile.
+  /// The block *counts*, so that the test is not idle, from when only the queue decides when it runs.
   final class DispatchedBlock: @unchecked Sendable {
     let owner: TaskOwner
     private let queue: OpaquePointer
     private var block: HandedBlock?
-    /// Whether Dispatch is to run the block alone on the queue.
     private let isBarrier: Bool
-    /// The group to leave when the block has run.
     private let group: OpaquePointer?
     /// The block's number with the owner; 0 until it counts.
     fileprivate var number: UInt64 = 0
-    /// Whether the block waits for a group or a work item. The lock of `Notifications` guards the number
-    /// then.
+    /// Whether the block waits for a group or a work item. Then the lock of `Notifications` guards the number.
     private let isNotification: Bool
 
     /// Retains the block, the queue and the group, which the caller must have entered for it.
@@ -43,17 +39,14 @@ import ClocksSupport
       group.map(DispatchObject.release)
     }
 
-    /// The label of the queue, for reports.
     var queueName: String { DispatchObject.label(of: queue) }
 
-    /// Makes the block count.
     private func count() {
       guard number == 0 else { return }
       number = owner.workBegan(on: queueName)
       if let block, block.isItem { Notifications.itemWasSubmitted(block.pointer) }
     }
 
-    /// Submits the block to its queue, and makes it count.
     func submit() {
       count()
       let pointer = Unmanaged.passRetained(self).toOpaque()
@@ -70,10 +63,15 @@ import ClocksSupport
       dispatch_after_f(dispatch_time(0, nanoseconds), queue, pointer) { DispatchedBlock.run($0) }
     }
 
-    /// Runs the block whose retained pointer Dispatch was given.
+    /// - Parameter pointer: A retained block.
     static func run(_ pointer: UnsafeMutableRawPointer?) {
       guard let pointer else { return }
       Unmanaged<DispatchedBlock>.fromOpaque(pointer).takeRetainedValue().run()
+    }
+
+    /// Requires the lock of `Notifications`.
+    fileprivate func countNotification() {
+      if number == 0 { number = owner.workBegan(on: queueName) }
     }
 
     fileprivate func run() {
@@ -108,8 +106,7 @@ import ClocksSupport
   ///
   /// A block does not count until then: what it waits for may itself wait for time to move.
   enum Notifications {
-    /// Guards what follows, and the numbers of such blocks. Owners' locks are taken under it; no user code is
-    /// called.
+    /// Guards what follows, and such blocks' numbers. Owners' locks are taken under it; no user code is called.
     private static let lock = Lock(.dispatchNotifications)
     /// The blocks that wait for each group that is not empty.
     @exclusivity(unchecked) nonisolated(unsafe) private static var ofGroups:
@@ -120,8 +117,6 @@ import ClocksSupport
     /// How often each item is on a queue.
     @exclusivity(unchecked) nonisolated(unsafe) private static var submittedItems:
       [UnsafeRawPointer: Int] = [:]
-
-    // MARK: - Groups
 
     /// Submits a block when a group is empty.
     static func add(_ work: DispatchedBlock, on queue: OpaquePointer, to group: OpaquePointer) {
@@ -134,7 +129,6 @@ import ClocksSupport
       }
     }
 
-    /// Leaves a group.
     static func leave(_ group: OpaquePointer) {
       lock.withLock {
         dispatch_group_leave(group)
@@ -146,8 +140,6 @@ import ClocksSupport
       guard ofGroups[group] != nil, dispatch_group_wait(group, 0) == 0 else { return }
       for work in ofGroups.removeValue(forKey: group) ?? [] { work.countNotification() }
     }
-
-    // MARK: - Work items
 
     /// Submits a block when a work item has run.
     ///
@@ -168,7 +160,6 @@ import ClocksSupport
       block.release()
     }
 
-    /// Notes that a work item is on a queue.
     static func itemWasSubmitted(_ item: UnsafeRawPointer) {
       lock.withLock {
         submittedItems[item, default: 0] += 1
@@ -176,7 +167,6 @@ import ClocksSupport
       }
     }
 
-    /// Notes that a work item has run.
     static func itemHasRun(_ item: UnsafeRawPointer) {
       lock.withLock {
         let count = (submittedItems[item] ?? 1) - 1
@@ -196,17 +186,8 @@ import ClocksSupport
     private static func forget(
       _ work: DispatchedBlock, _ waiting: [DispatchedBlock], _ store: ([DispatchedBlock]?) -> Void
     ) {
-      guard let place = waiting.firstIndex(where: { $0 === work }) else { return }
-      var rest = waiting
-      rest.remove(at: place)
-      store(rest.isEmpty ? nil : rest)
-    }
-  }
-
-  extension DispatchedBlock {
-    /// Makes the block count. Requires the lock of `Notifications`.
-    fileprivate func countNotification() {
-      if number == 0 { number = owner.workBegan(on: queueName) }
+      let rest = waiting.filter { $0 !== work }
+      if rest.count < waiting.count { store(rest.isEmpty ? nil : rest) }
     }
   }
 

@@ -4,9 +4,8 @@
 
   /// A block of C that was submitted to Dispatch.
   ///
-  /// The code of a block stands behind its first two words. The block of a `DispatchWorkItem` also holds what
-  /// Dispatch knows of the item (`struct dispatch_block_private_data_s` of libdispatch). `isReadable` probes
-  /// that layout.
+  /// The block of a `DispatchWorkItem` also holds what Dispatch knows of the item
+  /// (`struct dispatch_block_private_data_s` of libdispatch). `isReadable` probes that layout.
   struct HandedBlock {
     private typealias Invoke = @convention(c) (UnsafeRawPointer) -> Void
 
@@ -14,9 +13,7 @@
     let pointer: UnsafeRawPointer
 
     /// Retains the block until `release`.
-    init(retaining block: UnsafeRawPointer) {
-      pointer = UnsafeRawPointer(Self.copy(block))
-    }
+    init(retaining block: UnsafeRawPointer) { pointer = UnsafeRawPointer(Self.copy(block)) }
 
     /// Makes a block of a closure, valid until `release`.
     init(_ body: @escaping @convention(block) () -> Void) {
@@ -33,8 +30,6 @@
     private var code: UnsafeRawPointer {
       pointer.load(fromByteOffset: 16, as: UnsafeRawPointer.self)
     }
-
-    // MARK: - Work items
 
     /// Whether the block is a `DispatchWorkItem`, or one that C code made with `dispatch_block_create`.
     var isItem: Bool {
@@ -54,33 +49,20 @@
     nonisolated(unsafe) private static let itemCode: UnsafeRawPointer? =
       RuntimeSymbol.address(of: "_dispatch_block_special_invoke")?.load(as: UnsafeRawPointer.self)
 
-    // MARK: - Libraries
-
     /// Whether the block is code of a library that works for all tests, or times a test in real time.
     var isOfLibrary: Bool {
       let block = isItem ? pointer.load(fromByteOffset: 72, as: UnsafeRawPointer.self) : pointer
-      let code = block.load(fromByteOffset: 16, as: UnsafeRawPointer.self)
-      var found = ImageInfo()
-      guard Self.findImage(code, &found) != 0 else { return false }
-      return Self.libraries.contains(found.base)
+      let code = HandedBlock(block).code
+      // `Dl_info` of the C library
+      var found: (file: UInt, base: UInt, symbol: UInt, address: UInt) = (0, 0, 0, 0)
+      return Self.findImage(code, &found) != 0 && Self.libraries.contains(found.base)
     }
 
-    /// `Dl_info` of the C library.
-    private struct ImageInfo {
-      var file: UInt = 0
-      var base: UInt = 0
-      var symbol: UInt = 0
-      var address: UInt = 0
-    }
-
-    /// Where the libraries begin whose blocks do not count: requests of Foundation, and the time limits of
-    /// the test libraries.
+    /// Where the libraries begin whose blocks do not count.
     private static let libraries: Set<UInt> = Set(
       ["libFoundationNetworking.so", "libXCTest.so", "libTesting.so"].flatMap {
         LoadedImage.all(named: $0).map(\.base)
       })
-
-    // MARK: - Functions
 
     private typealias Copy = @convention(c) (UnsafeRawPointer) -> UnsafeMutableRawPointer
     private typealias CopyClosure =

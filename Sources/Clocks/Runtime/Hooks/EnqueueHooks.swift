@@ -15,26 +15,23 @@ import ClocksSupport
 // Swift's calling convention.
 
 extension RuntimeHooks {
-  private typealias Enqueue = @convention(thin) (UnownedJob) -> Void
-  private typealias EnqueueHook = @convention(thin) (UnownedJob, Enqueue) -> Void
-  private typealias Delay = @convention(thin) (UInt64, UnownedJob) -> Void
-  private typealias DelayHook = @convention(thin) (UInt64, UnownedJob, Delay) -> Void
+  private typealias EnqueueHook =
+    @convention(thin) (UnownedJob, @convention(thin) (UnownedJob) -> Void) -> Void
+  private typealias DelayHook =
+    @convention(thin) (UInt64, UnownedJob, @convention(thin) (UInt64, UnownedJob) -> Void) -> Void
   private typealias Deadline =
     @convention(thin) (Int64, Int64, Int64, Int64, CInt, UnownedJob) -> Void
   private typealias DeadlineHook =
     @convention(thin) (Int64, Int64, Int64, Int64, CInt, UnownedJob, Deadline) -> Void
-  private typealias GetMain = @convention(thin) () -> UnownedSerialExecutor
-  private typealias GetMainHook = @convention(thin) (GetMain) -> UnownedSerialExecutor
+  private typealias GetMainHook =
+    @convention(thin) (@convention(thin) () -> UnownedSerialExecutor) -> UnownedSerialExecutor
   private typealias IsMain = @convention(thin) (UnownedSerialExecutor) -> Bool
   private typealias IsMainHook = @convention(thin) (UnownedSerialExecutor, IsMain) -> Bool
 
-  private static func slot<Hook>(
-    _ name: String, of _: Hook.Type
-  ) -> UnsafeMutablePointer<Hook>? {
+  private static func slot<Hook>(_ name: String, of _: Hook.Type) -> UnsafeMutablePointer<Hook>? {
     RuntimeSymbol.address(of: "swift_task_\(name)_hook")?.assumingMemoryBound(to: Hook.self)
   }
 
-  /// Sets the hooks for jobs and for sleeps, and returns whether that worked.
   static func setHooks() -> Bool {
     guard let enqueue = slot("enqueueGlobal", of: EnqueueHook?.self) else { return false }
     _ = (poolExecutor, mainExecutor, mainReference)
@@ -80,21 +77,19 @@ extension RuntimeHooks {
     ExecutorWords(executor).object == ExecutorWords(mainReference).object
   }
 
-  // MARK: - Sleeps
-
   @_silgen_name("swift_get_time")
   private static func readClock(
     _ seconds: UnsafeMutablePointer<Int64>, _ nanoseconds: UnsafeMutablePointer<Int64>,
     _ clock: CInt)
 
-  /// Runs a job after a delay: this ends `Task.sleep(nanoseconds:)`.
+  /// This ends `Task.sleep(nanoseconds:)`.
   private static func delay(_ job: UnownedJob, by delay: Duration) {
     // The runtime measures it by the clock that goes on while the system sleeps.
     if delayVirtually(job, by: delay, clock: .continuous) { return }
     runElsewhere(job, after: delay)
   }
 
-  /// Runs a job at a deadline: this ends all other sleeps on the runtime's clocks.
+  /// This ends all other sleeps on the runtime's clocks.
   private static func delay(
     _ job: UnownedJob, until deadline: (seconds: Int64, nanoseconds: Int64), clock: CInt
   ) {
@@ -102,7 +97,9 @@ extension RuntimeHooks {
     readClock(&now.seconds, &now.nanoseconds, clock)
     let left = Duration(deadline) - Duration(now)
     let kind: ClockKind = clock == 1 ? .continuous : .suspending
-    if delayVirtually(job, by: intendedDelay(left, of: runningOwner), clock: kind) { return }
+    if delayVirtually(job, by: intendedDelay(left, of: ThreadContext.runningOwner), clock: kind) {
+      return
+    }
     runElsewhere(job, after: left)
   }
 }
@@ -113,9 +110,7 @@ extension Duration {
   }
 }
 
-// MARK: - Un-injected sleeps
-
-// The runtime ends a sleep on its own clocks by a job that it enqueues with a delay.
+// The runtime ends an un-injected sleep by a job that it enqueues with a delay.
 
 extension RuntimeHooks {
   /// Returns the task that a job belongs to; `nil` for an actor drain.
@@ -126,7 +121,7 @@ extension RuntimeHooks {
   /// Returns the owner of a task that is the current one or about to be delayed, if its time is virtual.
   static func virtualOwner(of task: UnownedTask) -> TaskOwner? {
     guard !TaskOwnership.shared.isEmpty else { return nil }
-    let running = runningOwner
+    let running = ThreadContext.runningOwner
     let owner =
       task.id == UnownedTask.currentID
       ? running : TaskOwnership.shared.owner(ofReadyJob: task.id, on: running).owner
@@ -162,10 +157,7 @@ extension RuntimeHooks {
 
   /// Returns the delay that the caller intended.
   ///
-  /// The given delay is the difference of a deadline and a clock that was read after the deadline was
-  /// computed.
-  ///
-  /// - Parameter owner: The owner of the task that has read the clock.
+  /// The given one is the difference of a deadline and a clock that was read after the deadline was computed.
   static func intendedDelay(_ delay: Duration, of owner: TaskOwner?) -> Duration {
     RuntimeClocks.areVirtual(for: owner) ? delay : delay.roundedUpAfterReadingTheClockTwice
   }
@@ -173,8 +165,6 @@ extension RuntimeHooks {
 
 extension Duration {
   /// The delay, rounded up to three or four digits.
-  ///
-  /// A delay that was computed from two readings of a clock is a little shorter than intended.
   var roundedUpAfterReadingTheClockTwice: Duration {
     var unit: Int128 = 1_000_000_000_000
     while unit * 10_000 <= attoseconds { unit *= 10 }

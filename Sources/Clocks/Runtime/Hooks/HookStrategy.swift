@@ -1,9 +1,8 @@
 import ClocksSupport
 import Synchronization
 
-/// The ways in which the hooks can be installed.
-///
-/// Which of them work is found out during installation, by what the runtime has, and never by its version.
+/// The ways in which the hooks can be installed. Which of them work depends on what the runtime has, and never
+/// on its version.
 enum HookStrategy: String, CaseIterable, Sendable {
   /// Replaces the runtime's executors through an interface that needs the runtime's own module.
   case spi
@@ -15,7 +14,6 @@ enum HookStrategy: String, CaseIterable, Sendable {
   case table
   /// Sets the runtime's hooks for jobs and delays, and nothing else.
   case hook
-  /// Installs nothing.
   case none
 
   /// The strategy to try first. If it fails, the next best one is tried; the self-test measures the result.
@@ -50,7 +48,6 @@ extension RuntimeHooks {
   /// Installs the hooks, and runs no self-test, because there may be no task yet. Thread-safe.
   static func installAtLoad() { _ = installed }
 
-  /// The strategy by which the hooks were installed.
   private static let installed: HookStrategy = {
     ThreadContext.prepare()
     RuntimeFunctions.prepare()
@@ -64,7 +61,6 @@ extension RuntimeHooks {
     return strategy
   }()
 
-  /// What passes through the hooks. Thread-safe.
   static let selfTest: SchedulingSelfTest = {
     let selfTest = SchedulingSelfTest(installed)
     isTested.store(true, ordering: .releasing)

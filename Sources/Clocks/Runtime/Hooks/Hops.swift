@@ -8,7 +8,6 @@
 /// Source: `swift_task_switch` and `DefaultActorImpl` in the Swift runtime (`Actor.cpp`), and the records of
 /// options in `TaskOptions.h`, as of Swift 6.3.1.
 enum Hops {
-  /// An option for the creation of a task: its preferred executor.
   fileprivate struct Preference {
     var kind: UInt
     var next: UnsafeRawPointer?
@@ -22,9 +21,7 @@ enum Hops {
   /// task need not come back.
   static let executor = PatchedDefaultExecutor()
 
-  /// Calls `make` with the options for a task, with the preference in front.
-  ///
-  /// An option of the caller comes later, and so wins.
+  /// Calls `make` with the preference in front of a task's options, so that an option of the caller wins.
   static func withPreference<Made>(
     _ options: UnsafeRawPointer?, _ make: (UnsafeRawPointer?) -> Made
   ) -> Made {
@@ -35,7 +32,7 @@ enum Hops {
     return withUnsafePointer(to: &preference) { make(UnsafeRawPointer($0)) }
   }
 
-  /// Reads the kind of the option from the options of a task that is created with our preference.
+  /// Reads the kind from the options of a task that is created with our preference.
   static func learn(from options: UnsafeRawPointer?) {
     let wanted = unsafeBitCast(executor.asUnownedTaskExecutor(), to: (UInt, UInt).self)
     var next = options
@@ -44,8 +41,6 @@ enum Hops {
       next = option.next
     }
   }
-
-  // MARK: - Probing
 
   /// What prevents hops from being seen in this process, in words; `nil` if they can be seen.
   ///
@@ -57,11 +52,10 @@ enum Hops {
     guard #available(macOS 15.0, iOS 18.0, tvOS 18.0, watchOS 11.0, visionOS 2.0, *) else {
       return "executors that tasks prefer"
     }
-    if let task = ThreadContext.capturingNextJob(
-      for: .learning, { Task.detached(executorPreference: executor) {} })
-    {
-      RuntimeHooks.run(task, on: .pool)
+    let learning = ThreadContext.capturingNextJob(for: .learning) {
+      Task.detached(executorPreference: executor) {}
     }
+    learning.map { RuntimeHooks.run($0, on: .pool) }
     guard kind != 0 else { return "how a task is made that prefers an executor" }
 
     let target = Target()
@@ -70,16 +64,11 @@ enum Hops {
       let second = await target.visit()
       use(first, second)
     }
-    guard
-      let task = ThreadContext.capturingNextJob(
-        for: .preferring, { Task.detached(operation: body) })
-    else {
-      return "the jobs of a task that prefers an executor"
-    }
+    let task = ThreadContext.capturingNextJob(for: .preferring) { Task.detached(operation: body) }
+    guard let task else { return "the jobs of a task that prefers an executor" }
     return missing(of: task, on: target)
   }()
 
-  /// Runs a task that hops to an actor twice, and returns what of it does not pass through the hooks.
   private static func missing(of task: UnownedJob, on target: Target) -> String? {
     let id = taskID(of: task)
     var next: UnownedJob? = task
@@ -97,7 +86,6 @@ enum Hops {
     return kinds.starts(with: [false, true, false]) ? nil : "hops to actors and back"
   }
 
-  /// An actor to hop to.
   private actor Target {
     private var visits = 0
 
@@ -133,10 +121,7 @@ struct ActorDrain {
   var firstTask: UInt64 {
     var first: UInt64 = 0
     var next = latest
-    while let job = next {
-      first = taskID(of: job)
-      next = Self.job(before: job)
-    }
+    while let job = next { (first, next) = (taskID(of: job), Self.job(before: job)) }
     return first
   }
 
@@ -151,18 +136,15 @@ struct ActorDrain {
     return jobs
   }
 
-  /// The job that was queued last.
   var latest: UnownedJob? {
     pointer.load(fromByteOffset: TaskABI.Actor.latestJob, as: UnownedJob?.self)
   }
 
-  /// Returns the job that was queued before this one.
   static func job(before job: UnownedJob) -> UnownedJob? {
     unsafeBitCast(job, to: UnsafeRawPointer.self)
       .load(fromByteOffset: TaskABI.Job.previous, as: UnownedJob?.self)
   }
 
-  /// The name of the actor's type.
   var typeName: String {
     "\(type(of: Unmanaged<AnyObject>.fromOpaque(pointer).takeUnretainedValue()))"
   }

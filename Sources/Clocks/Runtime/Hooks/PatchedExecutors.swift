@@ -21,7 +21,6 @@ final class PatchedDefaultExecutor: TaskExecutor {
   }
 }
 
-/// The main actor's executor.
 final class PatchedMainExecutor: SerialExecutor {
   func enqueue(_ job: UnownedJob) { RuntimeHooks.jobEnqueued(job, on: .main) }
 
@@ -34,22 +33,21 @@ final class PatchedMainExecutor: SerialExecutor {
   func checkIsolated() { dispatchPrecondition(condition: .onQueue(.main)) }
 }
 
-// MARK: - Through the factory function
-
 // Copies of protocols that only the runtime's private interface declares (`ExecutorFactory`, `MainExecutor`
 // and `RunLoopExecutor` of Swift 6.3). The layout of their tables follows from the order of their
 // requirements and of the protocols that they inherit. Inherited protocols are sorted by the names of their
-// modules, and `Clocks` precedes `_Concurrency`.
+// modules, and `Clocks` precedes `_Concurrency`. Why `package`: this module calls no requirement, and the
+// optimizer deletes the methods that implement requirements of a private or internal protocol.
 
-private protocol LookAlikeRunLoopExecutor: Executor {
+package protocol LookAlikeRunLoopExecutor: Executor {
   func run() throws
   func runUntil(_ condition: () -> Bool) throws
   func stop()
 }
 
-private protocol LookAlikeMainExecutor: LookAlikeRunLoopExecutor, SerialExecutor {}
+package protocol LookAlikeMainExecutor: LookAlikeRunLoopExecutor, SerialExecutor {}
 
-private protocol LookAlikeFactory {
+package protocol LookAlikeFactory {
   static var mainExecutor: any LookAlikeMainExecutor { get }
   static var defaultExecutor: any TaskExecutor { get }
 }

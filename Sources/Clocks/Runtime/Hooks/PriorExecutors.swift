@@ -27,7 +27,7 @@ enum PriorExecutors {
   static let pool: any TaskExecutor = globalConcurrentExecutor
   private static let main = MainActor.sharedUnownedExecutor
 
-  /// Reads the executors. To be called before they are replaced.
+  /// To be called before the executors are replaced.
   static func remember() { _ = (pool, main, areDispatch) }
 
   /// Whether the executors are those of the platform, which submit their jobs to Dispatch.
@@ -35,11 +35,9 @@ enum PriorExecutors {
     switch _typeName(type(of: pool)) {
     // The executors of Swift 6.1 and earlier, which cannot be replaced.
     case "Swift._DefaultGlobalConcurrentExecutor": return true
-    case "Swift.DispatchGlobalTaskExecutor", "Swift.CFTaskExecutor": break
-    default: return false
-    }
-    switch mainExecutor.map({ _typeName(type(of: $0)) }) {
-    case "Swift.DispatchMainExecutor", "Swift.CFMainExecutor": return true
+    case "Swift.DispatchGlobalTaskExecutor", "Swift.CFTaskExecutor":
+      let main = mainExecutor.map { _typeName(type(of: $0)) }
+      return main == "Swift.DispatchMainExecutor" || main == "Swift.CFMainExecutor"
     default: return false
     }
   }()
@@ -63,10 +61,9 @@ enum PriorExecutors {
 extension RuntimeHooks {
   /// Passes an unowned job to where it would go without this package.
   ///
-  /// The platform's executors only submit a job to Dispatch, so this function does the same, with two
-  /// differences. The end of the job is seen. And the queues are Dispatch's own, which get a new thread when
-  /// one is blocked; the platform's have as many threads as cores. So a test that blocks its thread stops no
-  /// other test, and no report. Custom executors receive the job itself.
+  /// The platform's executors only submit a job to Dispatch. So does this function, but the end of the job is
+  /// seen, and the queues get a new thread when one is blocked: a test that blocks its thread stops no other
+  /// test, and no report. Custom executors receive the job itself.
   static func runElsewhere(_ job: UnownedJob, on executor: ExecutorKind) {
     guard PriorExecutors.areDispatch else {
       TestCaseMembership.forgetYield(job)
@@ -107,7 +104,6 @@ extension RuntimeHooks {
     #endif
   }
 
-  /// Runs an unowned job after a delay in real time.
   static func runElsewhere(_ job: UnownedJob, after delay: Duration) {
     if captureDelayed(job) { return }
     noteRealSleep(job, for: delay)
@@ -116,7 +112,7 @@ extension RuntimeHooks {
   }
 
   #if os(Linux)
-    /// Returns the quality-of-service class (`sys/qos.h`) of a priority.
+    /// `sys/qos.h`
     private static func quality(of priority: JobPriority) -> Int {
       switch priority.rawValue {
       case 33...: 33
@@ -128,7 +124,6 @@ extension RuntimeHooks {
       }
     }
   #else
-    /// Returns the quality-of-service class of a priority.
     private static func quality(of priority: JobPriority) -> DispatchQoS.QoSClass {
       switch priority.rawValue {
       case 33...: .userInteractive
@@ -140,4 +135,51 @@ extension RuntimeHooks {
       }
     }
   #endif
+}
+
+extension RuntimeHooks {
+  /// Replaces the default executor where the runtime stores it, and returns whether that worked.
+  ///
+  /// The runtime's library has two neighbouring words for the executor, which have no exported name. They are
+  /// found by their content, which a public getter returns. If several places have this content, the right
+  /// one is the one that changes the getter's result. O(size of the library's data), some 10 KB.
+  static func replaceDefaultExecutor() -> Bool {
+    let prior = ExecutorWords(PriorExecutors.pool)
+    let replacement = ExecutorWords(poolExecutor as any TaskExecutor)
+    // Writing the words changes no retain count, so both executors are retained for ever.
+    _ = Unmanaged.passRetained(PriorExecutors.pool as AnyObject)
+    _ = Unmanaged.passRetained(poolExecutor)
+    for data in LoadedImage.all(named: "libswift_Concurrency").flatMap(\.writableData) {
+      let wordSize = MemoryLayout<UInt>.size
+      for offset in stride(from: 0, through: data.count - 2 * wordSize, by: wordSize) {
+        let place = (data.baseAddress! + offset).assumingMemoryBound(to: ExecutorWords.self)
+        guard place.pointee == prior else { continue }
+        place.pointee = replacement
+        if globalConcurrentExecutor === poolExecutor { return true }
+        place.pointee = prior
+      }
+    }
+    return false
+  }
+
+  /// Replaces the methods of the main actor's executor, and returns whether that worked.
+  ///
+  /// This is for runtimes without a hook for it. Every client of the protocol uses the table of methods, so
+  /// its order never changes: the conformance's description, the table of `Executor`, and three methods that
+  /// enqueue a job.
+  static func replaceMainMethods() -> Bool {
+    // A custom executor must keep its methods: it would not receive the unowned jobs otherwise.
+    guard
+      PriorExecutors.areDispatch,
+      let prior = ExecutorWords(MainActor.sharedUnownedExecutor).methods,
+      let replacement = ExecutorWords(mainReference).methods
+    else { return false }
+    let methods = 2...4
+    return ProtectedMemory.write(
+      at: prior + methods.lowerBound, count: methods.count * MemoryLayout<UInt>.size,
+      readOnly: LoadedImage.all.flatMap(\.readOnlyData)
+    ) { _ in
+      for method in methods { prior[method] = replacement[method] }
+    }
+  }
 }

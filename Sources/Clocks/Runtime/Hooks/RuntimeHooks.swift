@@ -1,4 +1,10 @@
+import ClocksSupport
 import Dispatch
+import Synchronization
+
+#if os(Linux)
+  internal import CDispatch
+#endif
 
 /// The hooks of the Swift runtime: every job passes through them that is about to run on the default executor
 /// or on the main thread.
@@ -27,7 +33,6 @@ enum RuntimeHooks {
     run(job, on: executor)
   }
 
-  /// Runs a job of a task on the current thread.
   @inline(__always)
   static func run(_ job: UnownedJob, on executor: ExecutorKind) {
     switch executor {
@@ -42,19 +47,21 @@ enum RuntimeHooks {
   /// and every hop would cost twice.
   private static let genericExecutor = unsafeBitCast((0, 0), to: UnownedSerialExecutor.self)
 
-  // MARK: - Threads
-
   /// Submits `body` to a queue whose threads run the jobs of `executor`.
   static func startThread(on executor: ExecutorKind, _ body: @escaping @Sendable () -> Void) {
-    InternalDispatch.run(on: executor, body)
+    #if os(Linux)
+      let queue =
+        executor == .main
+        ? dispatch_get_main_queue() : InternalDispatch.poolQueue(InternalDispatch.defaultQuality)
+      dispatch_async_f(queue, InternalWork.retained(body)) { InternalWork.run($0) }
+    #else
+      (executor == .main ? DispatchQueue.main : .global()).async(execute: body)
+    #endif
   }
 
-  /// Notes that a job occupies its thread for so long that its scheduler no longer waits for it.
-  static func threadIsBlocked() { InternalDispatch.poolIsExhausted() }
-
-  /// Runs `body` on the main thread when its current job has ended. To be called on the main queue.
-  static func afterCurrentMainJob(_ body: @escaping @Sendable () -> Void) {
-    InternalDispatch.run(on: .main, body)
+  /// Makes Dispatch start a thread for each job if none is free, because a job occupies a thread for long.
+  static func threadIsBlocked() {
+    InternalDispatch.isPoolExhausted.store(true, ordering: .relaxed)
   }
 
   /// Whether the current thread runs a block of the main queue.
@@ -66,9 +73,6 @@ enum RuntimeHooks {
     return key
   }()
 
-  // MARK: - Ready jobs
-
-  /// Receives every job that is ready to run.
   @inline(__always)
   static func jobEnqueued(_ job: UnownedJob, on executor: ExecutorKind) {
     let context = ThreadContext.current
@@ -115,10 +119,6 @@ enum RuntimeHooks {
     }
     runElsewhere(job, on: executor)
   }
-
-  /// The owner on whose behalf the current thread runs.
-  @inline(__always)
-  static var runningOwner: TaskOwner? { ThreadContext.runningOwner }
 
   /// Runs an unowned job on the current thread.
   ///
@@ -169,3 +169,55 @@ extension ThreadContext {
     return TaskOwnership.shared.owner(of: task, on: owner)
   }
 }
+
+/// The work that this package itself submits, by functions of Dispatch that are not replaced.
+enum InternalDispatch {
+  /// Whether a job occupies a thread for long: Dispatch replaces one that is blocked, but not one that loops.
+  fileprivate static let isPoolExhausted = Atomic(false)
+
+  #if os(Linux)
+    static func poolQueue(_ quality: Int) -> dispatch_queue_t {
+      // 2 is `DISPATCH_QUEUE_OVERCOMMIT` (`dispatch/queue_private.h`): a thread more if all are taken.
+      dispatch_get_global_queue(quality, isPoolExhausted.load(ordering: .relaxed) ? 2 : 0)
+    }
+
+    /// `QOS_CLASS_DEFAULT` (`sys/qos.h`).
+    fileprivate static let defaultQuality = 21
+    /// `QOS_CLASS_UTILITY`, because tests may block the threads of the default class.
+    fileprivate static let alarmQuality = 17
+  #endif
+}
+
+extension RealTime {
+  /// Runs `body` on a thread of the pool at this instant, if it ever comes.
+  func schedule(_ body: @escaping @Sendable () -> Void) {
+    guard let nanosecondsLeft else { return }
+    let delay = Int(clamping: nanosecondsLeft)
+    #if os(Linux)
+      let queue = dispatch_get_global_queue(InternalDispatch.alarmQuality, 0)
+      dispatch_after_f(dispatch_time(0, Int64(delay)), queue, InternalWork.retained(body)) {
+        InternalWork.run($0)
+      }
+    #else
+      DispatchQueue.global(qos: .utility).asyncAfter(
+        deadline: .now() + .nanoseconds(delay), execute: body)
+    #endif
+  }
+}
+
+#if os(Linux)
+  private final class InternalWork {
+    private let body: @Sendable () -> Void
+
+    private init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+    static func retained(_ body: @escaping @Sendable () -> Void) -> UnsafeMutableRawPointer {
+      Unmanaged.passRetained(InternalWork(body)).toOpaque()
+    }
+
+    static func run(_ pointer: UnsafeMutableRawPointer?) {
+      guard let pointer else { return }
+      Unmanaged<InternalWork>.fromOpaque(pointer).takeRetainedValue().body()
+    }
+  }
+#endif

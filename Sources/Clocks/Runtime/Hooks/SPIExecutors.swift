@@ -11,11 +11,8 @@
       _createExecutors(factory: SPIExecutorFactory.self)
     }
 
-    /// The executors from before.
     fileprivate static let priorMain: any MainExecutor = MainActor.executor
     fileprivate static let priorScheduling = PriorExecutors.pool as? any SchedulingExecutor
-
-    // MARK: Un-injected sleeps
 
     /// Delays a job in virtual time, and returns `false` if the waiting task's time is real.
     ///
@@ -37,8 +34,7 @@
     fileprivate static func delayVirtually<C: Clock>(
       _ job: UnownedJob, for delay: C.Duration, clock: C
     ) -> Bool {
-      guard let task = delayedTask(job) ?? UnownedTask.current,
-        let owner = virtualOwner(of: task)
+      guard let task = delayedTask(job) ?? UnownedTask.current, let owner = virtualOwner(of: task)
       else { return false }
       return self.delay(job, of: task, by: delay as? Duration, clock: clock, in: owner)
     }
@@ -58,8 +54,7 @@
       return true
     }
 
-    /// Passes an unowned job with a delay to the prior executor, or to Dispatch if that executor cannot
-    /// sleep.
+    /// Passes on an unowned job with a delay, to Dispatch if the prior executor cannot sleep.
     fileprivate static func passOn<D: DurationProtocol>(
       _ job: UnownedJob, after delay: @autoclosure () -> D,
       by prior: (any SchedulingExecutor, UnownedJob) -> Void

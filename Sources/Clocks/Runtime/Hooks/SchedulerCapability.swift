@@ -90,9 +90,7 @@ public struct SchedulingSelfTest: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension SchedulingSelfTest {
-  /// Measures what passes through the hooks.
-  ///
-  /// Each job is captured, and then run by the caller, so nothing is waited for. O(1), some microseconds.
+  /// Captures and runs a job of each kind, so nothing is waited for. O(1), some microseconds.
   init(_ strategy: HookStrategy) {
     self.strategy = strategy.rawValue
     seesDispatch = DispatchCalls.areSeen
@@ -115,12 +113,9 @@ extension SchedulingSelfTest {
 
   /// Returns whether the job that ends a suspension reaches the hooks.
   private static func seesSuspension(_ body: @escaping @Sendable () async -> Void) -> Bool {
-    guard let task = ThreadContext.capturingNextJob({ Task.detached(operation: body) }) else {
-      return false
-    }
-    guard let end = ThreadContext.capturingNextJob({ RuntimeHooks.run(task, on: .pool) }) else {
-      return false
-    }
+    guard let task = ThreadContext.capturingNextJob({ Task.detached(operation: body) }),
+      let end = ThreadContext.capturingNextJob({ RuntimeHooks.run(task, on: .pool) })
+    else { return false }
     ThreadContext.runToEnd(end)
     return true
   }

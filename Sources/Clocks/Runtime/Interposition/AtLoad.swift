@@ -3,7 +3,6 @@ import ClocksSupport
 #if canImport(Darwin) || canImport(Glibc)
   // A test process installs the hooks at load, before there is a second thread: so every job that can create
   // a clock passes through them. All other processes install them when the first clock is created.
-  //
   // The C libraries of Apple and of GNU pass the arguments of the process to initializers. Others (Musl) pass
   // none, so reading the arguments there would read arbitrary memory.
 
@@ -32,20 +31,16 @@ import ClocksSupport
   package enum TestProcess {
     /// Returns whether the current process runs tests, by the arguments that an initializer receives.
     ///
-    /// On Linux the executable is a test bundle itself. On Apple's platforms a tool has the path of the
-    /// bundle, or of the executable in it, among its arguments; or Xcode names the bundle in the environment
-    /// of an app.
+    /// On Linux the executable is a test bundle itself. On Apple's platforms a tool has the bundle's path, or a
+    /// path in it, among its arguments; or Xcode names the bundle in the environment of an app.
     package static func isCurrent(
       _ count: CInt, _ arguments: UnsafePointer<UnsafePointer<CChar>?>?
     ) -> Bool {
       #if canImport(Darwin)
         if Environment.namesTestBundle { return true }
-        return (0..<Int(count)).contains { index in
-          arguments?[index].map(isInBundle) ?? false
-        }
+        return (0..<Int(count)).contains { arguments?[$0].map(isInBundle) ?? false }
       #else
-        guard let executable = arguments?.pointee else { return false }
-        return isBundle(executable)
+        return arguments?.pointee.map(isBundle) ?? false
       #endif
     }
 

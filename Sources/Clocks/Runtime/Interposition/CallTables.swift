@@ -1,12 +1,31 @@
 import ClocksSupport
 
+/// The one way to look up functions and variables of this process by name.
+enum RuntimeSymbol {
+  /// `nil` if no image of this process exports the symbol.
+  static func address(of name: String) -> UnsafeMutableRawPointer? {
+    #if canImport(Darwin)
+      // `RTLD_DEFAULT`, which Swift does not import.
+      return dlsym(UnsafeMutableRawPointer(bitPattern: -2), name)
+    #elseif canImport(Glibc) || canImport(Musl) || canImport(Android)
+      return dlsym(nil, name)
+    #else
+      return nil
+    #endif
+  }
+
+  /// - Parameter type: The exact type of the function, `@convention(c)`.
+  static func function<Function>(_ name: String, as type: Function.Type) -> Function? {
+    address(of: name).map { unsafeBitCast($0, to: type) }
+  }
+}
+
 #if os(Linux) && canImport(Glibc)
   /// The tables through which images call functions of other images (ELF, x86-64 and arm64).
   ///
   /// The dynamic linker keeps the address of each such function in a table of the calling image. Another
   /// address there redirects the calls of that image, and of no other.
   enum CallTables {
-    /// A function and its replacement.
     struct Entry: @unchecked Sendable {
       let name: StaticString
       let replacement: UnsafeRawPointer
@@ -23,11 +42,11 @@ import ClocksSupport
       case users
 
       fileprivate var images: [LoadedImage] {
-        let all = LoadedImage.all
         switch self {
-        case .library(let name): return all.filter { $0.name.hasPrefix(name) }
-        case .program: return Array(all.prefix(1))
+        case .library(let name): return LoadedImage.all(named: name)
+        case .program: return Array(LoadedImage.all.prefix(1))
         case .users:
+          let all = LoadedImage.all
           let runtime = ["libswift_Concurrency", "libswiftCore"]
           return all.prefix(1)
             + all.dropFirst().filter { image in !runtime.contains { image.name.hasPrefix($0) } }
@@ -59,9 +78,7 @@ import ClocksSupport
       } ?? false
     }
 
-    /// Calls `body` with each word of an image's tables that holds the address of one of the functions.
-    ///
-    /// Returns whether `body` returned `true` for each of the functions.
+    /// Returns whether `body` returned `true` for a word of each function in the tables of an image.
     private static func forEachWord(
       of entries: [Entry], in image: LoadedImage, _ body: (Entry, UnsafeMutableRawPointer) -> Bool
     ) -> Bool {
@@ -100,6 +117,29 @@ import ClocksSupport
       strcmp(found, UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)) == 0
     }
   }
+
+  /// A function of another image, and the function that replaces it in call tables.
+  ///
+  /// `Function` is the exact type of both: `@convention(c)`, or `@convention(thin)` for a Swift function
+  /// without a context. A replacement may call `original`.
+  struct Interposed<Function>: @unchecked Sendable {
+    let entry: CallTables.Entry
+    /// The replaced function; `nil` if no image of this process exports it.
+    let found: UnsafeMutableRawPointer?
+
+    init(_ name: StaticString, _ replacement: Function) {
+      found = RuntimeSymbol.address(of: "\(name)")
+      entry = CallTables.Entry(
+        name: name, replacement: unsafeBitCast(replacement, to: UnsafeRawPointer.self),
+        isFound: found != nil)
+    }
+
+    /// The replaced function. Requires that it was found, as it was if `CallTables.redirect` succeeded.
+    ///
+    /// Why transparent and computed: a debug build would otherwise call a generic function, and the
+    /// compiler (6.3) crashes on stored properties of a generic, thin type.
+    @_transparent var original: Function { unsafeBitCast(found, to: Function.self) }
+  }
 #endif
 
 /// Memory that the dynamic linker may have made read-only once it had filled it.
@@ -107,9 +147,7 @@ enum ProtectedMemory {
   /// Guards the protection of pages: two threads may write to one page. A leaf: nothing is locked under it.
   private static let lock = Lock(.leaf)
 
-  /// Calls `body` while `count` bytes from `address` are writable, and restores their protection.
-  ///
-  /// Returns whether the memory could be made writable.
+  /// Calls `body` while `count` bytes from `address` are writable, and returns whether they could be made so.
   ///
   /// - Parameter readOnly: The memory that the linker has made read-only, at least that around `address`.
   static func write(

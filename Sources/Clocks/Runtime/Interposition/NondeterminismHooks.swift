@@ -3,10 +3,7 @@
 
 import ClocksSupport
 
-/// Sources of nondeterminism that explored tests ask.
-///
-/// User code and Foundation call functions of the standard library and of the C library through the call
-/// tables of their images. These functions are replaced there as soon as a test is explored.
+/// Sources of nondeterminism that explored tests ask, replaced as soon as a test is explored.
 enum NondeterminismHooks {
   /// Makes explored tests draw equal random numbers in each run, and reports the other sources that they ask.
   ///
@@ -103,7 +100,6 @@ enum NondeterminismHooks {
     private static let isRedirected = false
   #endif
 
-  /// The owner on whose behalf the current thread runs a job, if the owner is explored.
   private static var owner: TaskOwner? {
     guard let context = ThreadContext.current, context.pointee.isInJob,
       let owner = ThreadContext.runningOwner, owner.isExplored
@@ -136,8 +132,7 @@ package enum Hashing {
 
   /// Makes the process hash with fixed seeds. To be called at load, before there is a table.
   ///
-  /// This alone fixes no order: the addresses of the tables still count. Does nothing if `CLOCKS_HASHING` is
-  /// `random`.
+  /// The addresses of the tables still count. Does nothing if `CLOCKS_HASHING` is `random`.
   package static func fixSeeds() {
     #if os(Linux) && canImport(Glibc)
       guard !areSeedsFixed, Environment.hashing != "random", let parameters else { return }

@@ -16,30 +16,24 @@
 import ClocksSupport
 import Synchronization
 
-/// Makes `ContinuousClock`, `SuspendingClock` and `Date` read virtual time inside a scope, and real time
-/// everywhere else.
-///
-/// In a process that has no test kit only scopes that are explored read virtual time.
+/// Makes `ContinuousClock`, `SuspendingClock` and `Date` read virtual time inside a scope: inside every scope in
+/// a process with the test kit, and otherwise inside explored ones.
 package enum RuntimeClocks {
-  /// Returns whether the runtime's clocks read virtual time in an owner's tasks.
   static func areVirtual(for owner: TaskOwner?) -> Bool {
     guard let owner, owner.isExplored || isForAll.load(ordering: .relaxed) else { return false }
     return redirected.load(ordering: .relaxed)
   }
 
-  /// Whether the runtime's clocks read virtual time in every scope.
+  /// In every scope.
   static var areRedirected: Bool {
     redirected.load(ordering: .relaxed) && isForAll.load(ordering: .relaxed)
   }
 
   private static let redirected = Atomic(false)
-  /// Whether every scope reads virtual time, and not only explored ones. After the start only tests change
-  /// it.
+  /// Whether every scope reads virtual time, and not only explored ones. Later only tests change it.
   static let isForAll = Atomic(false)
 
-  /// Makes the runtime's clocks and `Date` read virtual time in every scope, where that is possible.
-  ///
-  /// To be called once, while there is only one thread.
+  /// Redirects the clocks in every scope. To be called once, while there is only one thread.
   package static func redirect() {
     isForAll.store(true, ordering: .relaxed)
     // The replacements may be called on any thread, before the hooks are installed.
@@ -50,10 +44,8 @@ package enum RuntimeClocks {
     #endif
   }
 
-  /// Makes the runtime's clocks and `Date` read virtual time in scopes that are explored.
-  ///
-  /// Deadlines that are computed from real time would differ from run to run. Only the first call has an
-  /// effect. Thread-safe.
+  /// Redirects the clocks in scopes that are explored: deadlines that are computed from real time would differ
+  /// from run to run. Only the first call has an effect. Thread-safe.
   static func redirectForExplored() { _ = isDone }
 
   private static let isDone: Bool = {
@@ -81,14 +73,13 @@ package enum RuntimeClocks {
       read($0, isDate: true, into: $1)
     }
 
-    /// Reads virtual time for a job of a virtual owner, and otherwise the system's clock.
     private static func read(
       _ clock: clockid_t, isDate: Bool, into result: UnsafeMutablePointer<timespec>
     ) -> CInt {
       guard
         !isDate || clock == CLOCK_REALTIME,
         let context = ThreadContext.current, context.pointee.isInJob,
-        let owner = RuntimeHooks.runningOwner, areVirtual(for: owner),
+        let owner = ThreadContext.runningOwner, areVirtual(for: owner),
         let reading = owner.reading(of: clock, isDate: isDate)
       else {
         // Not the original: explored tests report that they read a real clock.
@@ -110,9 +101,7 @@ package enum RuntimeClocks {
         [present.entry, runLoop.entry, wait.entry], in: .library("libFoundation.so"))
     }
 
-    /// The date that `NSDate` and run loops read, in seconds.
-    ///
-    /// It includes the time that the job has spent in run loops: else they would never see the end of a wait.
+    /// Includes the time that the job has spent in run loops: else they would never see the end of a wait.
     private static let present: Interposed<@convention(c) () -> Double> = Interposed(
       "CFAbsoluteTimeGetCurrent"
     ) {
@@ -126,7 +115,6 @@ package enum RuntimeClocks {
 
     private static let secondsFrom1970To2001 = 978_307_200.0
 
-    /// Runs a run loop, and counts the time that it takes.
     private static let runLoop:
       Interposed<@convention(c) (UnsafeRawPointer?, Double, Bool) -> Int32> = Interposed(
         "CFRunLoopRunInMode"
@@ -148,15 +136,16 @@ package enum RuntimeClocks {
     /// Waits as long as the scope's date is from the given one.
     private static let wait: Interposed<Wait> = Interposed("pthread_cond_timedwait") {
       condition, mutex, date in
-      guard let ahead = nanosecondsAhead() else {
-        return pthread_cond_timedwait(condition, mutex, date)
-      }
+      guard let virtualDate else { return pthread_cond_timedwait(condition, mutex, date) }
+      var now = timespec()
+      clock_gettime(CLOCK_REALTIME, &now)
+      let ahead = virtualDate.nanoseconds.subtractingSaturated(now.nanoseconds)
       var real = timespec(
         nanoseconds: max(0, date.pointee.nanoseconds.subtractingSaturated(ahead)))
       return pthread_cond_timedwait(condition, mutex, &real)
     }
 
-    /// The date of the current thread's scope; `nil` if it is the real one.
+    /// `nil` if the current thread's date is the real one.
     private static var virtualDate: timespec? {
       guard !TaskOwnership.shared.isEmpty, let context = ThreadContext.current,
         context.pointee.isInJob
@@ -164,20 +153,9 @@ package enum RuntimeClocks {
       return ThreadContext.runningOwner?.reading(of: CLOCK_REALTIME, isDate: true)
     }
 
-    /// Returns how far the scope's date is ahead of the real one; `nil` if it is the real one.
-    private static func nanosecondsAhead() -> Int? {
-      virtualDate.map { $0.nanoseconds.subtractingSaturated(timespec.date.nanoseconds) }
-    }
   }
 
   extension timespec {
-    /// The real date.
-    fileprivate static var date: timespec {
-      var reading = timespec()
-      clock_gettime(CLOCK_REALTIME, &reading)
-      return reading
-    }
-
     /// The nanoseconds since 1970; clamped to the range of `Int`.
     fileprivate var nanoseconds: Int {
       let (product, overflow) = tv_sec.multipliedReportingOverflow(by: 1_000_000_000)

@@ -5,7 +5,6 @@ import ClocksSupport
 
 /// The creation of tasks, which shows for certain which task creates which.
 enum TaskCreation {
-  /// Whether the creation of tasks is seen.
   nonisolated(unsafe) private(set) static var isSeen = false
 
   /// Redirects the calls, where that is possible. To be called once, while the hooks are installed.
@@ -22,15 +21,13 @@ enum TaskCreation {
   @inline(__always)
   private static var isAnyWanted: Bool { !TaskOwnership.shared.isEmpty || TestCaseMembership.isOn }
 
-  /// The owner of the tasks that the current thread creates.
   private static var creator: TaskOwner? { capturesNextTask ? nil : ThreadContext.runningOwner }
 
   /// Whether the thread captures the task that it creates, which is unowned until it is started.
   private static var capturesNextTask: Bool {
-    guard let context = ThreadContext.current, case .nothing = context.pointee.capture else {
-      return ThreadContext.current != nil
-    }
-    return false
+    guard let context = ThreadContext.current else { return false }
+    if case .nothing = context.pointee.capture { return false }
+    return true
   }
 
   /// Returns whether every hop of the task that the current thread creates with these options is to be seen.
@@ -63,7 +60,7 @@ enum TaskCreation {
   }
 }
 
-/// The jobs that custom executors run: their begin and their end.
+/// The jobs that custom executors run.
 enum JobRuns {
   /// The runtime's `swift_job_run`; set before calls are redirected, because those of this package are, too.
   ///
@@ -92,9 +89,7 @@ enum JobRuns {
     #endif
   }
 
-  /// Runs a job that a scheduler has not started, on the thread that its executor chose.
-  ///
-  /// While a job of an owned task runs, the thread runs on behalf of the owner.
+  /// Runs a job that a scheduler has not started, on behalf of the owner of the job's task.
   private static func run(_ job: UnownedJob, _ body: () -> Void) {
     guard !TaskOwnership.shared.isEmpty else { return body() }
     let id = taskID(of: job)
@@ -110,7 +105,6 @@ enum JobRuns {
 }
 
 #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
-  /// A task and its first context.
   struct MadeTask {
     var task: UnownedJob
     var context: UnsafeRawPointer?
@@ -153,8 +147,6 @@ enum JobRuns {
       beginAsyncLet.original(place, options, type, function, context, buffer)
     }
 
-    /// Creates the task of a test case.
-    ///
     /// Thread B may run the task's first job before thread A returns from `make`, so the task is registered
     /// where that job reaches the hooks.
     static func makeTestCase(_ make: () -> MadeTask) -> MadeTask {

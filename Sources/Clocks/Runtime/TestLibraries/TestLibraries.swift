@@ -1,9 +1,6 @@
 import ClocksSupport
 
-/// Access to Swift Testing and XCTest, neither of which this module imports or links.
-///
-/// Their functions are looked up by name in the running process and called as Swift functions. Nothing
-/// else in the package knows their symbols.
+/// Access to Swift Testing and XCTest, whose functions are looked up by name in the running process.
 ///
 /// Both libraries are loaded into most test processes, and each silently drops failures while it is not
 /// the one that runs. So the running one must be determined:
@@ -21,16 +18,13 @@ import ClocksSupport
 /// runs (in a class's `setUp`, between tests). Everywhere it attributes a failure of a task that outlived
 /// its test to the test that runs by then.
 ///
-/// Tried on Linux with Swift 6.3. The code for Apple platforms follows their documented binary interface
-/// and was not run.
+/// Tried on Linux with Swift 6.3. The code for Apple platforms was not run.
 enum TestLibraries {
   /// Records a failure. Returns whether a library that is known to run took it.
   static func deliver(_ message: String, at callSite: CallSite) -> Bool {
     switch running {
-    case .swiftTesting:
-      return SwiftTesting.record(message, at: callSite)
-    case .xcTest:
-      return XCTest.fail(message, at: callSite)
+    case .swiftTesting: return SwiftTesting.record(message, at: callSite)
+    case .xcTest: return XCTest.fail(message, at: callSite)
     case nil:
       _ = SwiftTesting.record(message, at: callSite)
       _ = XCTest.fail(message, at: callSite)
@@ -41,18 +35,13 @@ enum TestLibraries {
   /// Whether the current task belongs to a Swift Testing test.
   static var isInSwiftTesting: Bool { SwiftTesting.isRunningThisTask }
 
-  /// Whether XCTest is known to run tests now.
   static var isXCTestRunning: Bool { running == .xcTest }
 
   /// Whether this process is known to run tests.
   static var isTestProcess: Bool { running != nil }
 
-  enum Library {
-    case swiftTesting
-    case xcTest
-  }
+  enum Library { case swiftTesting, xcTest }
 
-  /// The library that runs tests now, if it is known.
   private static var running: Library? {
     if SwiftTesting.isRunningThisTask { return .swiftTesting }
     if XCTest.hasCurrentTestCase == true { return .xcTest }
@@ -73,11 +62,8 @@ enum TestLibraries {
         } else {
           nil
         }
-      switch value {
-      case "swift-testing": return .swiftTesting
-      case "xctest": return .xcTest
-      default: continue
-      }
+      if value == "swift-testing" { return .swiftTesting }
+      if value == "xctest" { return .xcTest }
     }
     // On Linux, `swift test` starts the bundle itself, or the runner that the other build system makes.
     // On Apple platforms it passes the bundle's path to a tool.
@@ -89,15 +75,11 @@ enum TestLibraries {
   }
 }
 
-// MARK: - Swift Testing
-
 /// Swift Testing's functions, called with the library's own types.
 ///
-/// The library is resilient, so its structs are passed by address. The compiler passes an argument by
-/// address, too, where its type is a parameter of the generic struct that holds the function. So the
-/// library's types, put in for those parameters, make the compiler generate the right calls, moves and
-/// destroys, and no layout is assumed here. (A struct that is generic over the whole function type would
-/// pass even a `String` by address.)
+/// The library is resilient, so its structs are passed by address. So are arguments whose types are parameters
+/// of the generic struct that holds the function: the library's types are put in for them, and no layout is
+/// assumed. (A struct that is generic over the whole function type would pass even a `String` by address.)
 enum SwiftTesting {
   private struct Current<Value> { var call: () -> Value? }
   // An initializer owns its arguments; any other function borrows them.
@@ -111,9 +93,7 @@ enum SwiftTesting {
 
   /// Whether the current task belongs to a Swift Testing test. Detached tasks, threads and queues that the
   /// test uses do not.
-  static var isRunningThisTask: Bool {
-    isThere(currentTest, test)
-  }
+  static var isRunningThisTask: Bool { isThere(currentTest, test) }
 
   /// Whether the current task belongs to a test case, as opposed to a trait or the making of arguments.
   static var isRunningCase: Bool { isThere(currentCase, testCase) }
@@ -147,27 +127,22 @@ enum SwiftTesting {
 
     // Swift Testing stops the process at a file without a module's name, or a line or column 0.
     let fileID = callSite.fileID.description
-    let location = (
-      fileID: fileID.contains("/") ? fileID : "Unknown/\(fileID)",
-      filePath: callSite.filePath.description,
-      line: max(1, Int(clamping: callSite.line)),
-      column: max(1, Int(clamping: callSite.column))
-    )
+    let file = fileID.contains("/") ? fileID : "Unknown/\(fileID)"
+    let line = max(1, Int(clamping: callSite.line))
+    let column = max(1, Int(clamping: callSite.column))
 
     func call<Comment, SourceLocation, Issue>(
       _: Comment.Type, _: SourceLocation.Type, _: Issue.Type
     ) {
       let comment = makeComment.as(MakeComment<Comment>.self).call(message)
       let sourceLocation = makeSourceLocation.as(MakeSourceLocation<SourceLocation>.self)
-        .call(location.fileID, location.filePath, location.line, location.column)
+        .call(file, callSite.filePath.description, line, column)
       _ = record.as(Record<Comment, SourceLocation, Issue>.self).call(comment, sourceLocation)
     }
     call(comment, sourceLocation, issue)
     return true
   }
 }
-
-// MARK: - XCTest
 
 enum XCTest {
   // XCTest is not resilient, and all types belong to the standard library.
@@ -199,20 +174,17 @@ enum XCTest {
   }
 }
 
-// MARK: - Functions by name
-
 /// A Swift function found in the running process by its symbol.
 ///
-/// It has the two words of a Swift function value: the code, and the captured context, which global
-/// functions, static methods and initializers do not have. (On arm64e the first word would have to be
-/// signed. Test processes are arm64.)
+/// Global functions, static methods and initializers have no captured context. (On arm64e the first word would
+/// have to be signed. Test processes are arm64.)
 private struct SwiftFunction {
-  private let code: UnsafeRawPointer
+  private let code: UnsafeMutableRawPointer
   private let context: UnsafeRawPointer? = nil
 
   init?(named symbol: String) {
     guard let code = RuntimeSymbol.address(of: symbol) else { return nil }
-    self.code = UnsafeRawPointer(code)
+    self.code = code
   }
 
   /// Reinterprets the function as the one field of `Box`, which must declare the function's own type.
@@ -221,3 +193,81 @@ private struct SwiftFunction {
     return unsafeBitCast(self, to: Box.self)
   }
 }
+
+/// Observes the failures that XCTest records.
+///
+/// The observer is registered by symbol, with a protocol whose requirements stand in the same order as in
+/// XCTest's own. Source: `XCTestObservation.swift` of swift-corelibs-xctest, as of Swift 6.3.
+enum XCTestFailures {
+  typealias Listener = @Sendable (_ text: String, _ file: String, _ line: Int) -> Void
+
+  private static let lock = Lock(.leaf)
+  nonisolated(unsafe) private static var listener: Listener?
+
+  /// Passes each failure to the listener until `end`. Returns whether failures can be observed.
+  static func begin(_ listener: @escaping Listener) -> Bool {
+    guard isObserved else { return false }
+    lock.withLock { self.listener = listener }
+    return true
+  }
+
+  static func end() { lock.withLock { listener = nil } }
+
+  fileprivate static func note(_ text: String, _ file: String, _ line: Int) {
+    lock.withLock { listener }?(text, file, line)
+  }
+
+  #if os(Linux)
+    private struct Shared { var call: () -> AnyObject }
+    private struct Add { var call: (any LookAlikeObservation) -> Void }
+
+    private static let isObserved: Bool = {
+      guard
+        let shared = RuntimeSymbol.address(of: "$s6XCTest0A17ObservationCenterC6sharedACvgZ"),
+        let add = RuntimeSymbol.address(
+          of: "$s6XCTest0A17ObservationCenterC15addTestObserveryyAA0aB0_pF")
+      else { return false }
+      // A method is called as a function that has captured its object.
+      let center = unsafeBitCast((shared, UnsafeRawPointer?.none), to: Shared.self).call()
+      let object = Unmanaged.passRetained(center).toOpaque()
+      unsafeBitCast((add, object), to: Add.self).call(observer)
+      return true
+    }()
+
+    private static let observer = Observer()
+  #else
+    private static let isObserved = false
+  #endif
+}
+
+#if os(Linux)
+  // `package`, or the optimizer deletes the methods, which this module never calls.
+  package protocol LookAlikeObservation: AnyObject {
+    func testBundleWillStart(_ bundle: AnyObject)
+    func testSuiteWillStart(_ suite: AnyObject)
+    func testCaseWillStart(_ testCase: AnyObject)
+    func testCase(
+      _ testCase: AnyObject, didFailWithDescription description: String, inFile file: String?,
+      atLine line: Int)
+    func testCaseDidFinish(_ testCase: AnyObject)
+    func testSuiteDidFinish(_ suite: AnyObject)
+    func testBundleDidFinish(_ bundle: AnyObject)
+  }
+
+  private final class Observer: LookAlikeObservation, Sendable {
+    func testBundleWillStart(_ bundle: AnyObject) {}
+    func testSuiteWillStart(_ suite: AnyObject) {}
+    func testCaseWillStart(_ testCase: AnyObject) {}
+
+    func testCase(
+      _ testCase: AnyObject, didFailWithDescription description: String, inFile file: String?,
+      atLine line: Int
+    ) {
+      XCTestFailures.note(description, file ?? "", line)
+    }
+
+    func testCaseDidFinish(_ testCase: AnyObject) {}
+    func testSuiteDidFinish(_ suite: AnyObject) {}
+    func testBundleDidFinish(_ bundle: AnyObject) {}
+  }
+#endif
