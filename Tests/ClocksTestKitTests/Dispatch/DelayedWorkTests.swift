@@ -11,7 +11,7 @@ import Testing
 
   @Test(.repeated(20), .virtualTime) func asyncAfter() async throws {
     let start = ContinuousClock.now
-    let diary = Diary()
+    let diary = Log<String>()
     queue.asyncAfter(deadline: .now() + 2) {
       takeTime()
       diary.add("deadline", since: start)
@@ -42,7 +42,7 @@ import Testing
 
   /// At one instant sleeps and callbacks come in the order in which they were registered.
   @Test(.repeated(20), .virtualTime) func inOrderWithTheSleeps() async throws {
-    let diary = Diary()
+    let diary = Log<String>()
     for number in 0..<5 {
       queue.asyncAfter(deadline: .now() + 1) {
         takeTime()
@@ -62,7 +62,7 @@ import Testing
 
   @Test(.repeated(10), .virtualTime) func aTimer() async throws {
     let start = ContinuousClock.now
-    let diary = Diary()
+    let diary = Log<String>()
     let timer = DispatchSource.makeTimerSource(queue: queue)
     timer.setEventHandler {
       takeTime()
@@ -102,7 +102,7 @@ import Testing
   @Test(.virtualTime) func aTimerThatIsSetAgain() async throws {
     let time = try #require(VirtualTime.current)
     let start = ContinuousClock.now
-    let diary = Diary()
+    let diary = Log<String>()
     let timer = DispatchSource.makeTimerSource(queue: queue)
     timer.setEventHandler { diary.add("tick", since: start) }
     timer.schedule(deadline: .now() + 1)
@@ -147,7 +147,7 @@ import Testing
     let start = ContinuousClock.now
     let timer = DispatchSource.makeTimerSource()
     let times = await withCheckedContinuation { continuation in
-      let ticks = Diary()
+      let ticks = Log<String>()
       timer.setEventHandler {
         ticks.add("tick", since: start)
         guard ticks.all.count == 3 else { return }
@@ -259,7 +259,7 @@ import Testing
   /// test.
   @Test func onATestClockDelaysAreReal() async throws {
     let clock = TestClock()
-    let diary = Diary()
+    let diary = Log<String>()
     // Suspended, so that the block begins after the advance, on a slow machine, too.
     queue.suspend()
     queue.asyncAfter(deadline: .now() + 0.02) {

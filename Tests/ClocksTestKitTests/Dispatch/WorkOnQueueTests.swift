@@ -118,7 +118,7 @@ import Testing
   @Test(.repeated(10)) func tasksThatABlockStartsBelongToTheTest() async throws {
     for (name, submit) in ways {
       let clock = TestClock()
-      let diary = Diary()
+      let diary = Log<String>()
       submit {
         Task {
           try await clock.sleep(for: .seconds(1))
@@ -140,7 +140,7 @@ import Testing
   @Test(.repeated(10)) func theTimeOfAScopeStandsStill() async throws {
     for (name, submit) in ways {
       try await withVirtualTime { time in
-        let diary = Diary()
+        let diary = Log<String>()
         let start = ContinuousClock.now
         submit {
           takeTime()
@@ -179,7 +179,7 @@ import Testing
   @Test(.repeated(10)) func aGroupThatWaitsForTime() async throws {
     try await withVirtualTime { _ in
       let start = ContinuousClock.now
-      let diary = Diary()
+      let diary = Log<String>()
       let group = DispatchGroup()
       group.enter()
       group.enter()
@@ -211,7 +211,7 @@ import Testing
   @Test(.virtualTime) func whatTheQueueReads() async throws {
     try await Task.sleep(for: .seconds(3600))
     let now = (ContinuousClock.now, Date(), DispatchTime.now(), DispatchWallTime.now())
-    let diary = Diary()
+    let diary = Log<String>()
     queue.async {
       diary.add("\(ContinuousClock.now == now.0) \(Date() == now.1)")
       diary.add("\(DispatchTime.now() == now.2) \(DispatchWallTime.now() == now.3)")
@@ -222,7 +222,7 @@ import Testing
 
   /// Barriers, flags and the order of a queue stay as they are without this package.
   @Test(.repeated(10), .virtualTime) func theOrderOfAQueue() async throws {
-    let diary = Diary()
+    let diary = Log<String>()
     for number in 0..<5 {
       queue.async { diary.add("\(number)") }
       queue.async(execute: DispatchWorkItem { diary.add("item \(number)") })
@@ -231,7 +231,7 @@ import Testing
     #expect(diary.all == (0..<5).flatMap { ["\($0)", "item \($0)"] })
 
     let parts = Tally()
-    let seen = Diary()
+    let seen = Log<String>()
     for _ in 0..<4 {
       wide.async {
         takeTime()
@@ -248,7 +248,7 @@ import Testing
   }
 
   @Test(.virtualTime) func workItemsBehaveAsWithoutThePackage() async throws {
-    let diary = Diary()
+    let diary = Log<String>()
     let cancelled = DispatchWorkItem { diary.add("never") }
     cancelled.cancel()
     queue.async(execute: cancelled)

@@ -9,35 +9,35 @@ import Testing
 @Suite struct ExploredChildTests {
   /// Runs a sample; the name of an XCTest sample begins with `test`.
   private func run(
-    _ sample: String, _ environment: [String: String] = [:], errors: FileHandle? = nil
-  ) async throws -> ChildTests {
+    _ sample: String, _ environment: [String: String] = [:], errors: ChildProcess.Errors = .inOutput
+  ) async throws -> ChildProcess {
     let isXCTest = sample.hasPrefix("test")
-    return try await ChildTests.run(
+    return try await ChildProcess.runTests(
       isXCTest ? "ClocksTestKitTests.ExploredXCTests/\(sample)" : "ExploredChildSamples/\(sample)",
       library: isXCTest ? "xctest" : "swift-testing",
       environment: ["CLOCKS_EXPLORED_SAMPLES": "1"].merging(environment) { $1 }, errors: errors)
   }
 
-  private func lines(_ text: String, _ child: ChildTests) -> [String] {
-    child.output.split(separator: "\n").map(String.init).filter { $0.contains(text) }
+  private func lines(_ text: String, _ child: ChildProcess) -> [String] {
+    child.standardOutput.split(separator: "\n").map(String.init).filter { $0.contains(text) }
   }
 
   // MARK: - A folder of tokens
 
   @Test func aKeptTokenIsTriedFirst() async throws {
-    try await withTemporaryFolder { folder in
+    try await withTemporaryPath { folder in
       let variables = ["CLOCKS_SCHEDULES_DIR": folder + "/kept"]
       let first = try await run("late", variables)
       let heading = try #require(lines("Schedule ", first).first)
       let number = try #require(heading.firstMatch(of: /Schedule (\d+) of 1,000/)).1
-      #expect(try #require(Int(number)) > 3, "\(first.output)")
+      #expect(try #require(Int(number)) > 3, "\(first.standardOutput)")
       let files = try FileManager.default.contentsOfDirectory(atPath: folder + "/kept")
       #expect(files.count == 1)
       let kept = try String(contentsOfFile: "\(folder)/kept/\(files[0])", encoding: .utf8)
       #expect(lines("Replay: ", first).first?.contains(kept.dropLast()) == true, "\(kept)")
 
       let second = try await run("late", variables)
-      #expect(lines("Schedule 3 of 1,000 (2 passed; ", second).count == 1, "\(second.output)")
+      #expect(lines("Schedule 3 of 1,000 (2 passed; ", second).count == 1, "\(second.standardOutput)")
       // The second failure has the same token.
       #expect(
         try String(contentsOfFile: "\(folder)/kept/\(files[0])", encoding: .utf8) == kept)
@@ -46,11 +46,11 @@ import Testing
   }
 
   @Test func aFolderThatCannotBeCreatedIsReported() async throws {
-    try await withTemporaryFolder { file in
+    try await withTemporaryPath { file in
       try "in the way".write(toFile: file, atomically: true, encoding: .utf8)
       let child = try await run("late", ["CLOCKS_SCHEDULES_DIR": file + "/kept"])
       #expect(
-        lines("A token is not kept for the next time: ", child).count == 1, "\(child.output)")
+        lines("A token is not kept for the next time: ", child).count == 1, "\(child.standardOutput)")
       #expect(lines("Schedule ", child).count == 1)
     }
   }
@@ -67,7 +67,7 @@ import Testing
     ] {
       let child = try await run(sample, [name: value])
       #expect(child.exitCode != 0)
-      #expect(lines(text, child).count == 1, "\(child.output)")
+      #expect(lines(text, child).count == 1, "\(child.standardOutput)")
       #expect(lines("The body runs", child) == [])
     }
   }
@@ -79,15 +79,15 @@ import Testing
         "CLOCKS_SCHEDULES": "", "CLOCKS_SEED": "", "CLOCKS_SHARD": "", "CLOCKS_SCHEDULES_DIR": "",
         "CLOCKS_TRACE": "",
       ])
-    #expect(child.exitCode == 0, "\(child.output)")
+    #expect(child.exitCode == 0, "\(child.standardOutput)")
   }
 
   #if os(Linux)
     @Test func aSearchOnATerminalReportsItsProgress() async throws {
       let terminal = try #require(PseudoTerminal())
-      let child = try await run("slow", ["CLOCKS_SCHEDULES": "40"], errors: terminal.end)
+      let child = try await run("slow", ["CLOCKS_SCHEDULES": "40"], errors: .to(terminal.end))
       let told = terminal.readToEnd()
-      #expect(child.exitCode == 0, "\(child.output)")
+      #expect(child.exitCode == 0, "\(child.standardOutput)")
       let line = /ExploredChildSamples\/slow\(\): (16|32) schedules, \d+ orders, \d+ a second/
       #expect(told.contains(line), "\(told)")
       // Without a terminal there is no report.
@@ -107,7 +107,7 @@ import Testing
     let child = try await run(sample, environment)
     #expect(child.exitCode != 0)
     let told = lines("A test can be run in many orders only where every hop of its tasks", child)
-    #expect(told.count == 1, "\(child.output)")
+    #expect(told.count == 1, "\(child.standardOutput)")
     #expect(told.first?.contains("so nothing was run") == true)
     // The body does not run in one order only.
     #expect(lines("The body runs", child) == [])
@@ -117,8 +117,8 @@ import Testing
 
   @Test func anExploredTestReadsVirtualTimeEverywhere() async throws {
     let child = try await run("clocks")
-    #expect(child.exitCode == 0, "\(child.output)")
-    #expect(lines("1 different order, all of them", child).count == 1, "\(child.output)")
+    #expect(child.exitCode == 0, "\(child.standardOutput)")
+    #expect(lines("1 different order, all of them", child).count == 1, "\(child.standardOutput)")
   }
 
   // MARK: - XCTest
@@ -128,7 +128,7 @@ import Testing
     #expect(child.exitCode != 0)
     let failures = lines("ExploredXCTests.swift:", child)
     // The failure itself at its line, and the explanation at the line of the search.
-    #expect(failures.count == 2, "\(child.output)")
+    #expect(failures.count == 2, "\(child.standardOutput)")
     #expect(failures.first?.hasSuffix("XCTAssertTrue failed - it is 1") == true)
     #expect(failures.last?.contains("Schedule 3 of 100 (2 passed; last in, first out)") == true)
     #expect(lines("Replay: try await withSchedules(.schedule(\"1:b.1", child).count == 1)
@@ -137,7 +137,7 @@ import Testing
   @Test func anErrorInXCTestIsReportedOnce() async throws {
     let child = try await run("testThrows")
     let failures = lines("ExploredXCTests.swift:", child)
-    #expect(failures.count == 1, "\(child.output)")
+    #expect(failures.count == 1, "\(child.standardOutput)")
     #expect(failures.first?.contains("the operation threw Oh: Oh()") == true)
     #expect(lines("Schedule 3 of 100", child).count == 1)
   }
@@ -145,7 +145,7 @@ import Testing
   @Test func aDeadlockInXCTestIsReportedOnce() async throws {
     let child = try await run("testDeadlock")
     let failures = lines("ExploredXCTests.swift:", child)
-    #expect(failures.filter { $0.contains(" error: ") }.count == 1, "\(child.output)")
+    #expect(failures.filter { $0.contains(" error: ") }.count == 1, "\(child.standardOutput)")
     #expect(failures.first?.contains("A deadlock at 0.0 seconds") == true)
     #expect(lines("awaits a continuation", child).count == 1)
   }

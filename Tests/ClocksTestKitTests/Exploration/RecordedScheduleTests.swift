@@ -97,8 +97,8 @@ private actor RecordedBox {
   }
 
   @Test func eachTestLeavesOnePicture() async throws {
-    try await withTemporaryFolder { folder in
-      let child = try await ChildTests.run(
+    try await withTemporaryPath { folder in
+      let child = try await ChildProcess.runTests(
         "ExploredSamples",
         environment: ["CLOCKS_TRACE": folder, "CLOCKS_EXPLORED_SAMPLES": "1"])
       let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
@@ -108,27 +108,27 @@ private actor RecordedBox {
       #expect(
         names.filter { $0.hasSuffix(".svg") && !$0.contains("passesWithAScope") }
           == stems.filter { $0 != "passesWithAScope" }.map { "ExploredSamples.\($0).svg" },
-        "\(child.output)")
+        "\(child.standardOutput)")
       // The inner scope has pictures, too.
       #expect(names.filter { $0.contains("passesWithAScope") }.count == 4, "\(names)")
-      #expect(child.output.contains("with 2 issues"), "\(child.output)")
+      #expect(child.standardOutput.contains("with 2 issues"), "\(child.standardOutput)")
       #expect(
-        child.output.split(separator: "\n").filter { $0.contains("Schedule 3 of") }.count == 2)
+        child.standardOutput.split(separator: "\n").filter { $0.contains("Schedule 3 of") }.count == 2)
     }
   }
 
   @Test func eachTestOfXCTestLeavesOnePicture() async throws {
-    try await withTemporaryFolder { folder in
+    try await withTemporaryPath { folder in
       for (test, isPassed) in [("testPasses", true), ("testFails", false), ("testThrows", false)] {
-        let child = try await ChildTests.run(
+        let child = try await ChildProcess.runTests(
           "ClocksTestKitTests.ExploredXCTests/\(test)", library: "xctest",
           environment: ["CLOCKS_TRACE": "\(folder)/\(test)", "CLOCKS_EXPLORED_SAMPLES": "1"])
         let names =
           (try? FileManager.default.contentsOfDirectory(atPath: "\(folder)/\(test)")) ?? []
         // The test that passes has an inner scope.
         let count = names.count { $0.hasSuffix(".svg") }
-        #expect(count == (isPassed ? 2 : 1), "\(names)\n\(child.output)")
-        #expect(child.output.contains("Schedule 3 of 100") == !isPassed)
+        #expect(count == (isPassed ? 2 : 1), "\(names)\n\(child.standardOutput)")
+        #expect(child.standardOutput.contains("Schedule 3 of 100") == !isPassed)
         #expect((child.exitCode == 0) == isPassed)
       }
     }

@@ -50,7 +50,7 @@ private actor RenewedToken {
 /// A folder that keeps tokens from run to run.
 @Suite struct TokenFolderTests {
   @Test func returnsEachTokenOnceTheLatestFirst() async throws {
-    try await withTemporaryFolder { path in
+    try await withTemporaryPath { path in
       let folder = TokenFolder(path + "/a/b", testID: "Suite/test()")
       #expect(folder.tokens() == [])
       folder.add("1:a.1<b.1:0001")
@@ -73,7 +73,7 @@ private actor RenewedToken {
       return
     }
     #expect(first.number > 3)
-    try await withTemporaryFolder { path in
+    try await withTemporaryPath { path in
       let folder = TokenFolder(path, testID: "test")
       folder.add(first.token)
       exploration.known = folder.tokens(in: &exploration.tree)
@@ -87,7 +87,7 @@ private actor RenewedToken {
   }
 
   @Test func eachTestHasAFile() async throws {
-    try await withTemporaryFolder { path in
+    try await withTemporaryPath { path in
       // All three have the same file name.
       let ids = ["Suite/test(a:)", "Suite/test(a/)", "Suite/test(a?)"]
       for (number, id) in ids.enumerated() {
@@ -102,7 +102,7 @@ private actor RenewedToken {
   }
 
   @Test func skipsMalformedLines() async throws {
-    try await withTemporaryFolder { path in
+    try await withTemporaryPath { path in
       let folder = TokenFolder(path, testID: "test")
       folder.add("1::0001")
       let files = try FileManager.default.contentsOfDirectory(atPath: path)

@@ -204,7 +204,7 @@ import Testing
   ) {
     let folder = FileManager.default.temporaryDirectory.appending(path: "Clocks-\(UUID())").path
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let child = try await ChildTests.run(
+    let child = try await ChildProcess.runTests(
       tests, library: library,
       environment: ["CLOCKS_TRACE": folder + "/a/b", "CLOCKS_TRACE_SAMPLES": "1"])
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder + "/a/b")) ?? []
@@ -212,7 +212,7 @@ import Testing
     for name in names {
       files[name] = try String(contentsOfFile: "\(folder)/a/b/\(name)", encoding: .utf8)
     }
-    return (files, child.output)
+    return (files, child.standardOutput)
   }
 
   @Test func eachTestWritesItsFiles() async throws {
@@ -235,10 +235,10 @@ import Testing
     let file = FileManager.default.temporaryDirectory.appending(path: "Clocks-\(UUID())").path
     try "in the way".write(toFile: file, atomically: true, encoding: .utf8)
     defer { try? FileManager.default.removeItem(atPath: file) }
-    let child = try await ChildTests.run(
+    let child = try await ChildProcess.runTests(
       "TraceSamples", environment: ["CLOCKS_TRACE": file + "/x", "CLOCKS_TRACE_SAMPLES": "1"])
     #expect(child.exitCode == 0)
-    let lines = child.output.split(separator: "\n")
+    let lines = child.standardOutput.split(separator: "\n")
       .filter { $0.contains("CLOCKS_TRACE") }
     #expect(lines.count == 1)
     #expect(lines.first?.hasSuffix("CLOCKS_TRACE: cannot write \(file)/x: Not a directory") == true)

@@ -141,11 +141,11 @@ import Testing
 
   @Test func aHundredThousandWakesAreNotEndless() async {
     let clock = TestClock()
-    let count = Counted()
+    let count = Tally()
     let task = Task {
       for _ in 0..<100_000 {
         try await clock.sleep(for: .seconds(1))
-        count.increment()
+        count.add()
       }
     }
     await clock.run(timeout: .zero)
@@ -155,11 +155,11 @@ import Testing
 
   @Test func moreThanAHundredThousandWakesAreEndlessAfterTheTimeout() async throws {
     let clock = TestClock()
-    let count = Counted()
+    let count = Tally()
     let task = Task {
       while true {
         try await clock.sleep(for: .seconds(1))
-        count.increment()
+        count.add()
       }
     }
     let issues = try await recordedIssues { await clock.run(timeout: .zero) }

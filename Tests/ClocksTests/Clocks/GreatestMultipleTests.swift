@@ -59,18 +59,18 @@ import Testing
 
 /// A duration that counts its additions and subtractions.
 private struct CountingBeats: DurationProtocol {
-  static let additions = Counted()
+  static let additions = Tally()
 
   var count: Int
 
   static let zero = CountingBeats(count: 0)
 
   static func + (a: Self, b: Self) -> Self {
-    additions.increment()
+    additions.add()
     return Self(count: a.count + b.count)
   }
   static func - (a: Self, b: Self) -> Self {
-    additions.increment()
+    additions.add()
     return Self(count: a.count - b.count)
   }
   static func * (a: Self, b: Int) -> Self { Self(count: a.count * b) }

@@ -157,7 +157,7 @@ import Testing
     #expect(ownership.owner(ofReadyJob: 5, on: nil).owner == nil)
     for _ in 0..<3 { #expect(ownership.unownedJobWillRun()) }
     #expect(ownership.unownedJobHasRun() == nil)
-    let isOver = Counted()
+    let isOver = Tally()
     #expect(ownership.wake(wide, for: (7, { isOver.value > 0 })) == 2)
     #expect(ownership.wake(wide, for: (7, { isOver.value > 0 })) == 0)
     #expect(ownership.wake(own, for: (7, { false })) == 0)
@@ -168,7 +168,7 @@ import Testing
     #expect(ownership.owner(ofReadyJob: 12, on: own).owner === own)
     #expect(ownership.unownedJobHasRun() === wide)
     // Asleep again; what it waits for still is its visitor, and what comes anew is not.
-    isOver.increment()
+    isOver.add()
     #expect(ownership.owner(ofReadyJob: 5, on: nil).owner == nil)
     #expect(ownership.unownedJobWillRun())
     #expect(ownership.wake(wide, for: (8, { isOver.value > 1 })) == 1)

@@ -349,14 +349,14 @@ import Testing
 
   @Test func externalWorkIsNotSeenAndCanBeAwaited() async throws {
     let clock = clock
-    let mayBegin = Counted()
+    let mayBegin = Tally()
     onAThread {
       while mayBegin.value == 0 { usleep(1_000) }
       Task { try await clock.sleep(for: .seconds(1)) }
     }
     await clock.settle()
     #expect(clock.pendingSleeps.isEmpty)
-    mayBegin.increment()
+    mayBegin.add()
     try await clock.waitForSleeps(timeout: .seconds(600))
     #expect(clock.pendingSleeps.map(\.deadline.offset) == [.seconds(1)])
     await clock.advance(by: .seconds(1))

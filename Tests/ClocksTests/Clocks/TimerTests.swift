@@ -214,13 +214,13 @@ import Testing
 private final class FailingClock: Clock {
   struct Failure: Error {}
 
-  let attempts = Counted()
+  let attempts = Tally()
 
   var now: ImmediateClock<Duration>.Instant { .init() }
   var minimumResolution: Duration { .zero }
 
   func sleep(until deadline: ImmediateClock<Duration>.Instant, tolerance: Duration?) async throws {
-    attempts.increment()
+    attempts.add()
     throw Failure()
   }
 }

@@ -38,7 +38,7 @@ import Testing
   @Test func aMillionSchedules() async throws {
     try #require(Hops.missing == nil)
     let count = soakCount
-    let runs = Counted()
+    let runs = Tally()
     let early = Log<ProcessSize>()
     let start = RealTime(in: .zero)
     let explore = Exploration(
@@ -46,7 +46,7 @@ import Testing
       gate: IssueGate())
     let outcome = await explore { time in
       if runs.value == max(1, count / 10) { early.add(ProcessSize()) }
-      runs.increment()
+      runs.add()
       try await Self.smallTest(time)
     }
     let seconds = Double(start.nanosecondsSince) / 1e9

@@ -15,11 +15,11 @@ let soakCount = ProcessInfo.processInfo.environment["CLOCKS_SOAK"].flatMap { Int
   @Test func aMillionTestClocks() async {
     await soak("TestClock") {
       let clock = TestClock()
-      let woken = Counted()
+      let woken = Tally()
       for seconds in 1...3 {
         Task {
           try await clock.sleep(for: .seconds(seconds))
-          woken.increment()
+          woken.add()
         }
       }
       await clock.advance(by: .seconds(3))
@@ -29,12 +29,12 @@ let soakCount = ProcessInfo.processInfo.environment["CLOCKS_SOAK"].flatMap { Int
 
   @Test func aMillionScopes() async {
     await soak("withVirtualTime") {
-      let woken = Counted()
+      let woken = Tally()
       try? await withVirtualTime { time in
         for seconds in 1...3 {
           Task {
             try await Task.sleep(for: .seconds(seconds))
-            woken.increment()
+            woken.add()
           }
         }
         try await time.clock.sleep(for: .seconds(4))

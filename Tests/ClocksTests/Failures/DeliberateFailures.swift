@@ -4,9 +4,10 @@ import XCTest
 
 @testable import Clocks
 
-/// Failures that a parent process asks for: `ChildProcess` runs this test bundle again with the
-/// name of one of them in the environment, and looks at what the test library made of it. In an
-/// ordinary run the tests below do nothing.
+/// Failures that a parent process asks for through the environment.
+///
+/// `ChildProcess` runs this test bundle again, and the parent checks how the test library reports the failure.
+/// Otherwise the tests below do nothing.
 enum DeliberateFailures: String {
   case inTest
   case inDetachedTask
@@ -28,7 +29,7 @@ enum DeliberateFailures: String {
     }
   }
 
-  /// The place is made up, so that it does not move when this file is edited.
+  /// Records a failure at an invented place, which does not move when this file is edited.
   static func fail() {
     Clocks.recordFailure(
       "The sea is not wet.", fileID: "Sea/Waves.swift", filePath: "/Sea/Waves.swift", line: 42,
@@ -45,5 +46,28 @@ final class DeliberateXCTestFailures: XCTestCase {
 @Suite struct DeliberateSwiftTestingFailures {
   @Test func failure() async {
     await DeliberateFailures.failAsAsked()
+  }
+}
+
+extension ChildProcess {
+  /// Runs only an XCTest test that fails as requested.
+  static func runXCTest(_ failure: DeliberateFailures) async throws -> ChildProcess {
+    try await runXCTest(
+      "DeliberateXCTestFailures/testFailure",
+      environment: [DeliberateFailures.variable: failure.rawValue])
+  }
+
+  /// Runs only a Swift Testing test that fails as requested.
+  static func runSwiftTesting(_ failure: DeliberateFailures) async throws -> ChildProcess {
+    try await runSwiftTesting(
+      "DeliberateSwiftTestingFailures",
+      environment: [DeliberateFailures.variable: failure.rawValue])
+  }
+
+  /// Runs only an XCTest test that fails as requested, under a name that is not that of a test bundle.
+  static func runXCTestInDisguise(_ failure: DeliberateFailures) async throws -> ChildProcess {
+    try await runXCTestInDisguise(
+      "DeliberateXCTestFailures/testFailure",
+      environment: [DeliberateFailures.variable: failure.rawValue])
   }
 }

@@ -151,7 +151,7 @@ private actor Screen {
   }
 
   @Test func sleepsAgainAndAgain() async throws {
-    let isOver = Counted()
+    let isOver = Tally()
     let last = Log<Task<Void, Never>>()
     Self.expectToBeDocumented(
       try await Self.report {
@@ -167,7 +167,7 @@ private actor Screen {
           await time.settle()
         }
       })
-    isOver.increment()
+    isOver.add()
     last.all.last?.cancel()
   }
 

@@ -58,7 +58,7 @@ import XCTest
 
   @Test func bodyThatPollsForEver() async throws {
     guard isAsked else { return }
-    let isReady = Counted()
+    let isReady = Tally()
     await #expect(throws: CancellationError.self) {
       try await withVirtualTime(runningLimit: .milliseconds(300)) { _ in
         while isReady.value == 0 { try await Task.sleep(for: .milliseconds(10)) }
@@ -68,12 +68,12 @@ import XCTest
 
   @Test func leftoverThatSwallowsCancellation() async throws {
     guard isAsked else { return }
-    let beats = Counted()
+    let beats = Tally()
     try await withVirtualTime { _ in
       Task {
         while true {
           try? await Task.sleep(for: .seconds(1))
-          beats.increment()
+          beats.add()
         }
       }
       try await Task.sleep(for: .seconds(3))
@@ -98,11 +98,11 @@ import XCTest
   @Test func cancelledHeartbeatOnATestClock() async {
     guard isAsked else { return }
     let clock = TestClock()
-    let beats = Counted()
+    let beats = Tally()
     let task = Task {
       while true {
         try? await clock.sleep(for: .seconds(1))
-        beats.increment()
+        beats.add()
       }
     }
     await clock.advance(by: .seconds(3))
@@ -114,10 +114,10 @@ import XCTest
   @Test func spinnerThatAnAdvanceWaitsFor() async {
     guard isAsked else { return }
     let clock = TestClock()
-    let stop = Counted()
+    let stop = Tally()
     let task = Task { while stop.value == 0 {} }
     await clock.advance(by: .seconds(1))
-    stop.increment()
+    stop.add()
     await task.value
     #expect(clock.now.offset == .seconds(1))
   }
@@ -138,12 +138,12 @@ import XCTest
 
   @Test func leftoverThatYieldsForEverAndDoesNotHear() async throws {
     guard isAsked else { return }
-    let yields = Counted()
+    let yields = Tally()
     try await withVirtualTime { _ in
       Task {
         while true {
           await Task.yield()
-          yields.increment()
+          yields.add()
         }
       }
       try await Task.sleep(for: .zero)

@@ -76,11 +76,11 @@ private actor Barrier {
     guard SharedClocks.areAsked else { return }
     await barrier.wait(for: 3)
     let clock = SharedClocks.clock
-    let ticks = Counted()
+    let ticks = Tally()
     let task = Task {
       for _ in 0..<20 {
         try? await clock.sleep(for: .seconds(1))
-        ticks.increment()
+        ticks.add()
       }
     }
     // What they count is uncertain, and that is what is to be said.

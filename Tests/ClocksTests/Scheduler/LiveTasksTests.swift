@@ -44,7 +44,7 @@ import Testing
     let clock = TestClock()
     weak var result: AnyObject?
     do {
-      let task = Task { Counted() }
+      let task = Task { Tally() }
       result = await task.value
     }
     await clock.settle()

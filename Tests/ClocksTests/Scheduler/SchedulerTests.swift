@@ -264,7 +264,7 @@ import Testing
   @Test func leftoversThatSleepAgainAndAgainAreAFailure() async throws {
     let failures = Log<String>()
     let sleeps = Log<Task<Void, Never>>()
-    let hasEnded = Counted()
+    let hasEnded = Tally()
     try await withKnownIssue {
       try await withVirtualTime { time in
         let clock = time.clock
@@ -290,7 +290,7 @@ import Testing
         hundred times, but there is 1 sleep pending again:
         """) == true)
     #expect(sleeps.all.count == 101)
-    hasEnded.increment()
+    hasEnded.add()
     sleeps.all.last?.cancel()
   }
 

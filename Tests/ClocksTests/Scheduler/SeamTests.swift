@@ -240,7 +240,7 @@ import Testing
   @Test func idlenessWaitsForAnExternalTaskAndReadyJobsDoNot() async {
     let task = await Self.externalTask()
     let clock = TestClock()
-    let isBack = Counted()
+    let isBack = Tally()
     let log = Log<String>()
     clock.scheduler.externalJobBegan(task.job)
     Task { log.add(isBack.value == 1 ? "late" : "early") }
@@ -248,7 +248,7 @@ import Testing
       // Unless the job is kept back until then.
       let end = RealTime(in: .seconds(60))
       while log.all.isEmpty, !end.hasPassed { usleep(1_000) }
-      isBack.increment()
+      isBack.add()
       clock.scheduler.externalJobEnded(task.id)
     }
     await clock.settle()
@@ -260,10 +260,10 @@ import Testing
     let task = await Self.externalTask()
     try await withVirtualTime { time in
       let scheduler = time.scheduler
-      let isBack = Counted()
+      let isBack = Tally()
       scheduler.externalJobBegan(task.job)
       onAThread(after: 0.05) {
-        isBack.increment()
+        isBack.add()
         scheduler.externalJobEnded(task.id)
       }
       try await Task.sleep(for: .seconds(1))
