@@ -43,8 +43,10 @@
       let child = try await ChildProcess.runTests(
         "ClocksTestKitTests.AtLoadXCTests/testReport", library: "xctest",
         environment: [AtLoadXCTests.variable: "1"], executable: executable.path)
-      return try #require(child.standardOutput.split(separator: "\n").first { $0.contains("at load:") })
-        .description
+      return try #require(
+        child.standardOutput.split(separator: "\n").first { $0.contains("at load:") }
+      )
+      .description
     }
   }
 

@@ -81,7 +81,9 @@ package struct ChildProcess: Sendable {
 }
 
 /// Calls the operation with a path for a file or folder, and removes what is there afterwards.
-package func withTemporaryPath<Result>(_ body: (String) async throws -> Result) async throws -> Result {
+package func withTemporaryPath<Result>(_ body: (String) async throws -> Result) async throws
+  -> Result
+{
   let path = FileManager.default.temporaryDirectory.appending(path: "Clocks-\(UUID())").path
   defer { try? FileManager.default.removeItem(atPath: path) }
   return try await body(path)

@@ -37,7 +37,8 @@ import Testing
       #expect(lines("Replay: ", first).first?.contains(kept.dropLast()) == true, "\(kept)")
 
       let second = try await run("late", variables)
-      #expect(lines("Schedule 3 of 1,000 (2 passed; ", second).count == 1, "\(second.standardOutput)")
+      #expect(
+        lines("Schedule 3 of 1,000 (2 passed; ", second).count == 1, "\(second.standardOutput)")
       // The second failure has the same token.
       #expect(
         try String(contentsOfFile: "\(folder)/kept/\(files[0])", encoding: .utf8) == kept)
@@ -50,7 +51,8 @@ import Testing
       try "in the way".write(toFile: file, atomically: true, encoding: .utf8)
       let child = try await run("late", ["CLOCKS_SCHEDULES_DIR": file + "/kept"])
       #expect(
-        lines("A token is not kept for the next time: ", child).count == 1, "\(child.standardOutput)")
+        lines("A token is not kept for the next time: ", child).count == 1,
+        "\(child.standardOutput)")
       #expect(lines("Schedule ", child).count == 1)
     }
   }

@@ -113,7 +113,8 @@ private actor RecordedBox {
       #expect(names.filter { $0.contains("passesWithAScope") }.count == 4, "\(names)")
       #expect(child.standardOutput.contains("with 2 issues"), "\(child.standardOutput)")
       #expect(
-        child.standardOutput.split(separator: "\n").filter { $0.contains("Schedule 3 of") }.count == 2)
+        child.standardOutput.split(separator: "\n").filter { $0.contains("Schedule 3 of") }.count
+          == 2)
     }
   }
 

@@ -4,7 +4,7 @@ import Dispatch
 import Foundation
 import Testing
 
-/// A task executor over a queue of Dispatch's.
+/// A task executor over a dispatch queue.
 private final class Pool: TaskExecutor {
   private let queue: DispatchQueue
 
@@ -28,7 +28,7 @@ private final class ThreadForEach: TaskExecutor {
   }
 }
 
-/// A serial executor over a queue of Dispatch's.
+/// A serial executor over a dispatch queue.
 private final class QueueExecutor: SerialExecutor {
   private let queue = DispatchQueue(label: "serial")
 
@@ -39,7 +39,7 @@ private final class QueueExecutor: SerialExecutor {
   }
 }
 
-/// An event loop: one thread of its own that runs what is put into its queue.
+/// An event loop: one thread that runs the jobs of its queue.
 private final class LoopExecutor: SerialExecutor, @unchecked Sendable {
   private let condition = NSCondition()
   private var jobs: [UnownedJob] = []
@@ -107,7 +107,7 @@ private let loop = LoopExecutor()
 
 private func executors() -> [any SerialExecutor] { [QueueExecutor(), loop] }
 
-/// What is promised holds while tasks run on executors of others.
+/// The promises hold while tasks run on other executors.
 @Suite struct OtherExecutorTests {
   @Test(.repeated(20)) func anActorOnAnExecutorOfItsOwn() async throws {
     for executor in executors() {
@@ -211,7 +211,7 @@ private func executors() -> [any SerialExecutor] { [QueueExecutor(), loop] }
     task.cancel()
   }
 
-  /// On a queue, whose work is seen by itself, and on threads.
+  /// On a dispatch queue, whose blocks the scheduler sees, and on threads.
   private static let taskExecutors: [@Sendable () -> any TaskExecutor] = [
     { Pool(isSerial: true) }, { ThreadForEach() },
   ]

@@ -2,7 +2,7 @@ import Clocks
 import ClocksTestKit
 import Testing
 
-/// A cache that all tests of the process share, and all use at once.
+/// A cache that all tests of the process use at the same time.
 private actor Cache {
   static let shared = Cache()
   private var values: [Int: Int] = [:]
@@ -12,7 +12,7 @@ private actor Cache {
     return values[key]!
   }
 
-  /// A task that is made in the actor's queue, and begins there.
+  /// Returns a task that is made in a job of the actor, and begins on the actor.
   func taskInActor(_ key: Int) -> Task<Int, Never> { Task { value(key) } }
 
   /// Sleeps in the actor.
@@ -26,7 +26,7 @@ private actor Seen {
   func add() { count += 1 }
 }
 
-/// What is promised holds while tasks wait for an actor that is at work for another test.
+/// The promises hold while tasks wait for an actor that runs jobs of another test.
 @Suite struct SharedActorInParallelTests {
   @Test(.repeated(24)) func onATestClock() async throws {
     let number = RepeatedTrait.number
@@ -71,7 +71,7 @@ private actor Seen {
     Task {
       for _ in 0..<10 {
         try await clock.sleep(for: .seconds(1))
-        // Not awaited: whoever settles must wait for it all the same.
+        // Not awaited: a task that settles must wait for it nevertheless.
         let task = await Cache.shared.taskInActor(number)
         Task {
           _ = await task.value

@@ -45,7 +45,7 @@ import Testing
     #expect(CountingBeats.additions.value <= 240)
   }
 
-  /// A timer of nanoseconds that misses a million years: adding the ticks would take longer.
+  /// A timer with nanosecond ticks that misses a million years. Adding the ticks one by one would not end.
   @Test func aTimerOfNanosecondsCatchesUp() async throws {
     let clock = ImmediateClock()
     var iterator = clock.timer(interval: .nanoseconds(3)).makeAsyncIterator()

@@ -2,9 +2,9 @@ import Testing
 
 @testable import Clocks
 
-/// A test's bookkeeping ends with its clocks.
+/// The scheduler of a test, and what is stored about its tasks, ends with its clocks.
 @Suite struct LifetimeTests {
-  /// A whole test in small: a clock, tasks that sleep, an advance.
+  /// Runs a small test: a clock, tasks that sleep, an advance.
   private static func smallTest() async -> WeakScheduler {
     await Task.detached {
       let clock = TestClock()
@@ -28,7 +28,7 @@ import Testing
   @Test func aSchedulerEndsWithTheLastOfItsClocks() async {
     var remaining: [WeakScheduler] = []
     for _ in 0..<1_000 { remaining.append(await Self.smallTest()) }
-    // The thread of a small test may still be on its way out, and on a busy machine that takes long.
+    // The thread of a small test may not have ended yet. On a busy machine that takes long.
     let limit = ContinuousClock.now + .seconds(100)
     while remaining.contains(where: { $0.scheduler != nil }), ContinuousClock.now < limit {
       try? await Task.sleep(for: .milliseconds(1))
@@ -36,7 +36,7 @@ import Testing
     #expect(remaining.count { $0.scheduler != nil } == 0)
   }
 
-  @Test func nothingIsKeptOfATaskThatIsOver() async {
+  @Test func endedTasksAreForgotten() async {
     let ownership = TaskOwnership()
     let scheduler = Scheduler(origin: .here())
     ownership.retain(scheduler, newestTask: { 10 })
@@ -49,7 +49,7 @@ import Testing
     #expect(ownership.isEmpty)
   }
 
-  @Test func strangersAreForgottenWhenNoSchedulerIsOlder() {
+  @Test func unownedTasksAreForgottenWhenNoSchedulerIsOlder() {
     let ownership = TaskOwnership()
     var id: UInt64 = 0
     var previous: Scheduler?
@@ -66,12 +66,12 @@ import Testing
     }
     #expect(ownership.unownedBytes <= 16 * 512)
     ownership.checkInvariants()
-    // And the younger ones are remembered: whoever resumes one does not own it.
+    // The younger ones are remembered: a test that resumes one does not own it.
     #expect(ownership.owner(ofReadyJob: id, on: previous).owner == nil)
     if let previous { ownership.release(previous) }
   }
 
-  @Test func manyStrangersYoungerThanASchedulerAreRemembered() {
+  @Test func manyUnownedTasksYoungerThanASchedulerAreRemembered() {
     let ownership = TaskOwnership()
     let scheduler = Scheduler(origin: .here())
     ownership.retain(scheduler, newestTask: { 100 })
@@ -91,7 +91,7 @@ import Testing
     ownership.release(scheduler)
   }
 
-  /// What comes to the door while there is no owner is not seen; it is known by its age.
+  /// The hooks do not see tasks while there is no owner. Ownership knows them by their age.
   @Test func theNewestTaskIsAskedForWhenThereIsAnOwner() {
     let ownership = TaskOwnership()
     let owner = Scheduler(origin: .here())
@@ -103,7 +103,7 @@ import Testing
       for id in 1...20 as ClosedRange<UInt64> {
         #expect(ownership.owner(ofReadyJob: id * 10_000, on: nil).owner == nil)
       }
-      // Another thread, which may go on before this one: to it that is known.
+      // Another thread may continue before this one, and knows the age.
       ownership.retain(owner, newestTask: { 9 })
       #expect(ownership.owner(ofReadyJob: 11, on: owner).owner === owner)
       return 9
@@ -146,7 +146,7 @@ import Testing
     ownership.checkInvariants()
   }
 
-  @Test func whatIsNobodysIsTheProcessWideSchedulersWhileItIsAwake() {
+  @Test func unownedJobsBelongToTheProcessWideOwnerWhileItIsAwake() {
     let ownership = TaskOwnership()
     let own = Scheduler(origin: .here())
     ownership.retain(own, newestTask: { 10 })
@@ -167,7 +167,7 @@ import Testing
     #expect(ownership.owner(ofReadyJob: 11, on: wide).owner === own)
     #expect(ownership.owner(ofReadyJob: 12, on: own).owner === own)
     #expect(ownership.unownedJobHasRun() === wide)
-    // Asleep again; what it waits for still is its visitor, and what comes anew is not.
+    // Asleep again: the jobs for which it still waits are its visitors, and new ones are not.
     isOver.add()
     #expect(ownership.owner(ofReadyJob: 5, on: nil).owner == nil)
     #expect(ownership.unownedJobWillRun())

@@ -1,8 +1,8 @@
 import Clocks
 import Testing
 
-/// Code that also compiles with swift-clocks, and passes there on a quiet machine: what the migration guide
-/// lists as unchanged.
+/// The spellings that the migration guide lists as unchanged. The code also compiles with swift-clocks, and
+/// passes there on a quiet machine.
 @Suite struct SameSpellingTests {
   @MainActor final class Model {
     private let clock: any Clock<Duration>

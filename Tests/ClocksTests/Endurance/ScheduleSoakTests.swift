@@ -4,9 +4,9 @@ import Testing
 
 @testable import Clocks
 
-/// A search, and a replay, that goes on for long: it keeps nothing of the runs, and each replay is the same.
+/// A long search keeps no memory of its runs, and all replays of a schedule are equal.
 ///
-/// The environment variable `CLOCKS_SOAK` says how many runs there are; without it these tests do not run.
+/// The environment variable `CLOCKS_SOAK` is the number of runs. Without it these tests do not run.
 @Suite(.serialized, .enabled(if: soakCount > 0)) struct ScheduleSoakTests {
   private actor Box {
     var value = 0
@@ -14,7 +14,7 @@ import Testing
     func set(_ value: Int) { self.value = value }
   }
 
-  /// Some fifty jobs.
+  /// A test of about fifty jobs.
   private static func smallTest(_ time: VirtualTime) async throws {
     let box = Box()
     let tasks = (0..<8).map { number in

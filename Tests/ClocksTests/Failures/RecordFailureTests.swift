@@ -3,7 +3,7 @@ import Testing
 
 @testable import Clocks
 
-/// A recorded failure, as Swift Testing sees it. `RecordFailureXCTests` does the same for XCTest.
+/// The issues that Swift Testing records for failures. `RecordFailureXCTests` checks XCTest.
 @Suite struct RecordFailureTests {
   @Test func failureReachesSwiftTestingAtTheCallersLine() async throws {
     let issues = try await recordedIssues {
@@ -31,8 +31,9 @@ import Testing
     #expect(issues == [RecordedIssue("Lost.", at: place)])
   }
 
-  /// The library's strings and structs are handed over by an interface that the compiler cannot
-  /// check: were one of them released twice, AddressSanitizer would see it here.
+  /// The compiler cannot check the interface through which strings and structs are passed.
+  ///
+  /// If one of them were released twice, AddressSanitizer would report it here.
   @Test func failuresFromManyTasks() async throws {
     let issues = try await recordedIssues {
       await withTaskGroup(of: Void.self) { group in
@@ -49,7 +50,7 @@ import Testing
     #expect(issues.count == 40)
   }
 
-  /// Where both libraries run tests in one process, the arguments of the process do not tell.
+  /// If both libraries run tests in one process, its arguments do not show which library runs a test.
   @Test func swiftTestingIsKnownToRunATaskOfATest() async {
     #expect(SwiftTesting.isRunningThisTask)
     async let child = SwiftTesting.isRunningThisTask

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Clocks
 
-/// What is found on a thread that is no test's, and recorded on behalf of one.
+/// Failures that a thread outside all tests records on behalf of a test.
 @Suite struct TestReportTests {
   private enum Local {
     @TaskLocal static var value = "nobody's"
@@ -13,8 +13,8 @@ import Testing
 
   private final class Kept: Sendable {}
 
-  /// The values of the test's task are what a test library knows the test by.
-  @Test func allReportsAreTheTests() async {
+  /// A test library knows the test by its task-local values.
+  @Test func allReportsBelongToTheTest() async {
     let log = Log<String>()
     await Local.$value.withValue("the test's") {
       let report = TestReport(at: CallSite(), isTestKnown: true)
@@ -28,8 +28,8 @@ import Testing
     #expect(log.all == ["1: the test's", "2: the test's", "3: the test's"])
   }
 
-  /// Each is made, whosever it is then.
-  @Test func noneIsLostOfThoseThatAreMadeAtOnce() {
+  /// Threads that record failures at the same time lose none, whichever test each belongs to.
+  @Test func concurrentReportsAreNotLost() {
     let log = Log<Int>()
     let report = TestReport(at: CallSite(), isTestKnown: true)
     DispatchQueue.concurrentPerform(iterations: 20_000) { number in
@@ -38,7 +38,7 @@ import Testing
     #expect(log.all.sorted() == Array(0..<20_000))
   }
 
-  @Test func whatAContextKeepsIsFreedWithIt() {
+  @Test func aContextFreesWhatItHolds() {
     weak var kept: Kept?
     do {
       let value = Kept()

@@ -15,7 +15,7 @@ private actor Waiting {
   func wait() {}
 }
 
-/// The watchdog names tasks that are away and do not come back.
+/// The watchdog names external work that does not come back.
 @Suite struct AbsenceTests {
   @Test func aTaskOnAnExecutorThatRunsNothing() async throws {
     let clock = TestClock()
@@ -26,7 +26,7 @@ private actor Waiting {
       await waiting.wait()
     }
     let settled = Task { await clock.settle() }
-    // A thread asks as the watchdog does; until it gives the task up, nobody gets on here.
+    // A thread asks, as the watchdog does. Until it abandons the task, this test cannot continue.
     let absences = Log<Absence>()
     onAThread {
       while absences.all.isEmpty {
@@ -45,7 +45,7 @@ private actor Waiting {
     clock.scheduler.change { $0.checkInvariants() }
   }
 
-  /// Work on a queue that does not run is named by the queue.
+  /// A report names blocks that do not run by their queue.
   @Test func workOnASuspendedQueue() async throws {
     let clock = TestClock()
     let queue = DispatchQueue(label: "suspended")
@@ -54,7 +54,7 @@ private actor Waiting {
     queue.async { runs.add(1) }
     let settled = Task { await clock.settle() }
     let absences = Log<Absence>()
-    // A thread, which nobody waits for.
+    // The scheduler does not wait for a thread.
     Thread.detachNewThread {
       while absences.all.isEmpty {
         if let absence = clock.scheduler.newAbsence(after: .milliseconds(20)) {
@@ -69,7 +69,7 @@ private actor Waiting {
     #expect(absences.all.map(\.queues) == [["suspended"]])
     #expect(absences.all.first?.description(after: .seconds(30)).contains("\"suspended\"") == true)
     #expect(runs.all == [])
-    // Once nobody waits for it, its end changes nothing; other work is waited for.
+    // The end of abandoned work changes nothing. The scheduler still waits for other work.
     queue.resume()
     queue.async { runs.add(2) }
     await clock.advance(by: .seconds(1))
@@ -82,8 +82,8 @@ private actor Waiting {
     }
   }
 
-  /// Work that nobody waits for is not reported, however long it takes.
-  @Test func workThatNobodyWaitsFor() async throws {
+  /// Work for which no task waits is not reported, however long it takes.
+  @Test func workForWhichNoTaskWaits() async throws {
     let clock = TestClock()
     let queue = DispatchQueue(label: "suspended")
     queue.suspend()

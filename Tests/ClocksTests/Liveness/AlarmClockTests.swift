@@ -3,9 +3,9 @@ import Testing
 
 @testable import Clocks
 
-/// Rings once, for what was asked for last, and not before.
+/// The alarm clock rings once, for the latest alarm that was set, and not earlier.
 @Suite struct AlarmClockTests {
-  /// Sets a clock as told and returns the first `count` numbers with which it rings.
+  /// Returns the first `count` numbers with which a clock rings that `set` has set.
   private func rings(_ count: Int, _ set: (AlarmClock, [Int]) -> Void) async -> [Int] {
     let clock = AlarmClock()
     let (stream, source) = AsyncStream<Int>.makeStream()
@@ -21,7 +21,7 @@ import Testing
     return rung
   }
 
-  @Test(.timeLimit(.minutes(1))) func whatWasAskedForLastCounts() async {
+  @Test(.timeLimit(.minutes(1))) func theLatestAlarmCounts() async {
     let due = RealTime(in: .seconds(1))
     let rung = await rings(1) { clock, _ in
       clock.set(1, in: .milliseconds(500))

@@ -2,9 +2,9 @@ import Testing
 
 @testable import Clocks
 
-/// A set of tasks, a bit each.
+/// The set of tasks, which has one bit for each task.
 @Suite struct TaskSetTests {
-  @Test func holdsWhatWasPutIn() {
+  @Test func containsInsertedTasks() {
     var set = TaskSet()
     for id: UInt64 in [0, 63, 64, 4_095, 4_096, 1_000_000] { set.insert(id) }
     let around: [UInt64] = [
@@ -26,7 +26,7 @@ import Testing
     #expect(set.chunkCount == 0)
   }
 
-  @Test func onlyChunksThatEndByThenAreRemoved() {
+  @Test func removesOnlyChunksThatHaveEnded() {
     var set = TaskSet()
     for id: UInt64 in [5, 4_100, 8_200] { set.insert(id) }
     set.removeChunks(upTo: 4_094)

@@ -2,16 +2,16 @@ import Testing
 
 @testable import Clocks
 
-/// The table of tasks, against a dictionary that does the same.
+/// The table of tasks, compared with a dictionary.
 @Suite struct TaskTableTests {
-  @Test(.repeated(20)) func doesWhatADictionaryDoes() {
+  @Test(.repeated(20)) func behavesLikeADictionary() {
     let seed = UInt64(RepeatedTrait.number)
     var random = Randomness(state: seed)
     let schedulers = (0..<3).map { _ in Scheduler(origin: .here()) }
     var table = OwnerTable()
     var model: [UInt64: Int] = [:]
     for _ in 0..<5_000 {
-      // Few different ids, among them some that want the same place.
+      // Few different ids, some of which collide.
       let id = UInt64.random(in: 1...60, using: &random) << (random.next() % 2 == 0 ? 0 : 20)
       let owner = Int.random(in: 0..<3, using: &random)
       switch UInt8.random(in: 0..<3, using: &random) {
@@ -28,14 +28,14 @@ import Testing
     }
   }
 
-  /// If the cost of one grew with the number of the others, this would take hours.
+  /// If the cost of an operation grew with the number of tasks, this would take hours.
   @Test(.timeLimit(.minutes(2))) func manyConsecutiveTasksComeAndGo() {
     let scheduler = Scheduler(origin: .here())
     var table = OwnerTable()
     let ids: ClosedRange<UInt64> = 1_000...201_000
     for id in ids { table.set(id, to: scheduler) }
     #expect(table.count == 200_001)
-    // Unknown ids, of which some would come to stand among the known ones.
+    // Unknown ids, some of which collide with known ones.
     for id in ids where !isUnknown(id << 21, in: table) { Issue.record("\(id << 21) is known") }
     for id in ids { table.remove(id, of: scheduler) }
     #expect(table.count == 0)

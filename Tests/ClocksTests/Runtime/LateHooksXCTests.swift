@@ -6,8 +6,7 @@
 
   @testable import Clocks
 
-  /// Run by `RuntimeHooksTests`, in a process that does not look like a test process, so that the first clock
-  /// installs the hooks. In an ordinary run the tests do nothing.
+  /// Tests that `RuntimeHooksTests` runs where the first clock installs the hooks. Otherwise they do nothing.
   final class LateHooksXCTests: XCTestCase {
     static let variable = "CLOCKS_TESTS_LATE_HOOKS"
 

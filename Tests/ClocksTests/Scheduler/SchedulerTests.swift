@@ -190,8 +190,9 @@ import Testing
   // MARK: - A scope that begins in the queue of a busy actor
 
   private actor Place {
-    /// Enters a scope when another task waits for this actor already, so that the scope's first job
-    /// runs on behalf of the test that made the actor run that task.
+    /// Enters a scope while another task waits for this actor.
+    ///
+    /// So the scope's first job runs on behalf of the test whose task made the actor run.
     func enterScope() async throws -> Bool {
       Task { self.isEntered() }
       return try await withVirtualTime { time in

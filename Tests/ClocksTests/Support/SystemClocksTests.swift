@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Self.all) func eachClockMovesOn(_ clock: clockid_t) throws {
+  @Test(arguments: Self.all) func eachClockAdvances(_ clock: clockid_t) throws {
     let clocks = SystemClocks()
     let start = try #require(reading(clocks, clock, .zero))
     #expect(

@@ -185,8 +185,9 @@ import TimeoutTask
     }
   }
 
-  /// Threads move the deadline while it passes on another thread, and the operation ends. In each
-  /// order the operation ends once, and no sleep stays on the clock.
+  /// Threads move the deadline while it passes on another thread, and the operation ends.
+  ///
+  /// In each order the operation ends once, and no sleep stays on the clock.
   @Test func concurrentMovesLeaveNothingBehind() async throws {
     let contestants = Contestants(3)
     defer { contestants.dismiss() }
