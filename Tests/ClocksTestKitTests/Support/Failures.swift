@@ -6,8 +6,9 @@ struct Failure: Equatable, Sendable, CustomStringConvertible {
   var description: String { "line \(line): \(text)" }
 }
 
-/// Runs the operation and returns the failures that it records, in order, without their task dumps. They do
-/// not fail the test, and the test library prints none of them.
+/// Runs the operation and returns the failures that it records, in order, without their task dumps.
+///
+/// They do not fail the test, and the test library prints none of them.
 func failures(_ body: () async throws -> Void) async throws -> [Failure] {
   try await recordedIssues(body).map { issue in
     let text = issue.message

@@ -189,8 +189,9 @@ final class StandingXCTests: XCTestCase {
     _ = await task.result
   }
 
-  /// Calls `body` when the text has been written to standard error. How long that takes depends on how busy
-  /// the machine is: a report says where each task is.
+  /// Calls `body` when the text has been written to standard error.
+  ///
+  /// How long that takes depends on the load of the machine, because a report has a task dump.
   private func onStandardError(containing text: String, _ body: @escaping @Sendable () -> Void) {
     let original = FileHandle(fileDescriptor: dup(STDERR_FILENO))
     let pipe = Pipe()
