@@ -33,7 +33,7 @@ let package = Package(
       swiftSettings: atLoad),
     .executableTarget(
       name: "ContextDemo", dependencies: ["Clocks", "ClocksSupport", "TimeoutTask"]),
-    .target(name: "TestTraits", path: "Tests/TestTraits"),
+    .target(name: "TestTraits", dependencies: ["ClocksSupport"], path: "Tests/TestTraits"),
     .testTarget(
       name: "ClocksTests",
       dependencies: ["Clocks", "ClocksDrawing", "ClocksSearch", "ClocksSupport", "TestTraits"]),

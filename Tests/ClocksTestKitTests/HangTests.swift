@@ -112,11 +112,11 @@ import Testing
   func aTestThatWouldHangFailsAndEnds(_ test: String, reports: [String]) async throws {
     // A busy machine may exceed half a second, so only some tests have that limit.
     let seconds = reports[0].contains("0.5 seconds") ? "0.5" : "60"
-    let child = try await ChildTests.run(
+    let child = try await ChildProcess.runTests(
       "HangingTraitTests.*/\(test)\\(",
       environment: ["CLOCKS_BLOCKED_AFTER": seconds, HangingTraitTests.variable: "1"])
-    #expect(child.exitCode == 1, "\(child.output)")
-    let issues = PrintedIssue.all(in: child.output)
+    #expect(child.exitCode == 1, "\(child.standardOutput)")
+    let issues = PrintedIssue.all(in: child.standardOutput)
     #expect(issues.map(\.textOfALoop) == reports)
     #expect(issues.allSatisfy { $0.test == test + "()" }, "\(issues)")
     let line = try SourceText(HangingTraitTests.file).declaration(ofTest: test)

@@ -221,9 +221,9 @@ enum WayToSleep: CaseIterable {
   // MARK: - Without the trait
 
   @Test func aScopeThatThrowsWritesTheNoteToStandardError() async throws {
-    let child = try await ChildTests.run(
+    let child = try await ChildProcess.runTests(
       "OvertakenWorkSample", environment: ["CLOCKS_OVERTAKEN_SAMPLE": "1"])
-    let lines = child.output.split(separator: "\n").filter { $0.contains("Time jumped") }
+    let lines = child.standardOutput.split(separator: "\n").filter { $0.contains("Time jumped") }
     let line = try #require(lines.first)
     #expect(lines.count == 1)
     #expect(line.contains("SkippedExternalWaitTests.swift:\(OvertakenWorkSample.line): warning: "))

@@ -40,11 +40,13 @@
       let executable = folder.appending(path: name)
       try FileManager.default.createSymbolicLink(
         at: executable, withDestinationURL: URL(fileURLWithPath: CommandLine.arguments[0]))
-      let child = try await ChildTests.run(
+      let child = try await ChildProcess.runTests(
         "ClocksTestKitTests.AtLoadXCTests/testReport", library: "xctest",
         environment: [AtLoadXCTests.variable: "1"], executable: executable.path)
-      return try #require(child.output.split(separator: "\n").first { $0.contains("at load:") })
-        .description
+      return try #require(
+        child.standardOutput.split(separator: "\n").first { $0.contains("at load:") }
+      )
+      .description
     }
   }
 

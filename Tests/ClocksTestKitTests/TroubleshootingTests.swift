@@ -83,10 +83,10 @@ import Testing
       await probe.next(within: .seconds(1))
     },
     "CLOCKS_TRACE: cannot write …": {
-      let child = try await ChildTests.run(
+      let child = try await ChildProcess.runTests(
         "TraceSamples",
         environment: ["CLOCKS_TRACE": "/dev/null/x", "CLOCKS_TRACE_SAMPLES": "1"])
-      return child.output
+      return child.standardOutput
     },
     "Time jumped …, while task #… waited for work outside the scope …": inVirtualTime {
       let fetch = Task { await answerFromElsewhere() }

@@ -1,10 +1,9 @@
 import Testing
 
-/// Runs a test while no other one does that has this trait, too: it blocks a thread of the pool until
-/// something else has run there.
+/// A trait of tests that block a thread of the pool until another job has run there: one runs at a time.
 ///
-/// The pool has few threads. If as many tests as it has threads each block one, nothing runs any more, and
-/// none of them ever goes on.
+/// The pool has few threads. If there were as many blocking tests as threads, no job could run, and all of them
+/// would wait forever.
 public struct BlocksAThreadTrait: TestTrait, TestScoping {
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void

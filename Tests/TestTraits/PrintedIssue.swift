@@ -5,13 +5,13 @@ public struct PrintedIssue: Equatable, Sendable {
   /// The test, for example `aTest()`.
   public var test: String
   public var line: Int
-  /// What the issue says, or else its heading. Numbers of tasks are `#`, and names that the test library
-  /// gives to tasks are left out.
+  /// The text of the issue, or else its heading. Task numbers are replaced by `#`, and the names that the test
+  /// library gives to tasks are removed.
   public var text: String
-  /// Where the test's tasks were, if the issue says so.
+  /// The task dump, if the issue has one.
   public var dump: String
 
-  /// Every issue in what a process has written, in the order in which they stand there.
+  /// Returns all issues in the output of a process, in order.
   public static func all(in output: String) -> [PrintedIssue] {
     var issues: [PrintedIssue] = []
     var isInIssue = false
@@ -44,8 +44,7 @@ public struct PrintedIssue: Equatable, Sendable {
     return issue
   }
 
-  /// What the issue says, without what is another number in each run: how far time has come in a loop that
-  /// never ends, and the sleep that is pending there.
+  /// The text without the numbers that differ between runs of an endless loop: the time and the pending sleeps.
   public var textOfALoop: String {
     guard text.contains("gave up at") else { return text }
     return text.replacing(/gave up at [\d.e-]+ seconds/, with: "gave up at some time")

@@ -1,9 +1,9 @@
 import Testing
 
-/// Runs a test again and again, some of the runs side by side, each as a test of its own: with an
-/// instance of the suite of its own, and with the traits that come after this one.
+/// A trait that runs a test repeatedly, some of the runs concurrently.
 ///
-/// It is what an argument for each repetition would be, without a line of output for each.
+/// Each run is a test of its own: it has its own instance of the suite, and the traits after this one. So the
+/// trait works like an argument for each repetition, but without a line of output for each.
 public struct RepeatedTrait: TestTrait, TestScoping {
   /// The number of the run that the current task belongs to, from 0.
   @TaskLocal public static var number = 0
@@ -29,7 +29,7 @@ public struct RepeatedTrait: TestTrait, TestScoping {
     }
   }
 
-  /// Has each failure name the repetition.
+  /// Adds the number of the repetition to each failure.
   private static func name(_ number: Int) -> IssueHandlingTrait {
     .compactMapIssues { issue in
       var issue = issue
@@ -40,6 +40,6 @@ public struct RepeatedTrait: TestTrait, TestScoping {
 }
 
 extension Trait where Self == RepeatedTrait {
-  /// Runs the test so many times.
+  /// Runs the test `count` times.
   public static func repeated(_ count: Int) -> Self { Self(count: count) }
 }

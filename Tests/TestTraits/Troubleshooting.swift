@@ -44,7 +44,7 @@ public enum Troubleshooting {
     return true
   }
 
-  /// What is provoked where ClocksTestKit is; the rest is provoked where the engine is.
+  /// The texts that ClocksTestKitTests provokes. ClocksTests provokes the others.
   public static let quotesOfTheKit: Set = [
     "The condition did not hold at any time within …", "The condition held after …",
     "Expected … to be fulfilled …", "… expects a limit of zero or more …",
@@ -55,12 +55,12 @@ public enum Troubleshooting {
     "Time jumped …, because nothing of the test could run …",
   ]
 
-  /// What a build says, and not a test: Tests/TwoClocks provokes it.
+  /// The texts that a build prints, and not a test. Tests/TwoClocks provokes them.
   public static let quotesOfBuilds: Set = [
     "multiple packages ('…', 'swift-test-clocks') declare targets with a conflicting name: 'Clocks' …"
   ]
 
-  /// What the headings do not quote: each says what somebody sees.
+  /// The headings that quote no text: each describes a symptom.
   public static let unquoted = [
     "A test hangs on the build machine", "A SleepArrivalError",
     "The test hangs, and says nothing",

@@ -1,7 +1,7 @@
 import Clocks
 import Foundation
 
-/// How a model sees time: it is told how to sleep and what time it is.
+/// The time of a model: how to sleep, and the present.
 struct Times: Sendable {
   /// One unit of the model's time.
   let unit: Duration
@@ -12,7 +12,7 @@ struct Times: Sendable {
   func sleep(units: Int) async throws { try await sleep(unit * units) }
 }
 
-/// What a model did, and when, in units.
+/// The events of a model, with their times in units.
 actor EventLog {
   private(set) var events: [String] = []
   private let times: Times
@@ -28,7 +28,7 @@ actor EventLog {
   var names: [String] { events.map { String($0.drop { $0 != " " }.dropFirst()) } }
 }
 
-/// The models of the proof: each does what such code does everywhere, and writes down what and when.
+/// Models of typical code that depends on time. Each logs its events.
 enum Models: String, CaseIterable, Sendable {
   case retry, poll, rateLimit, session, debounce
 
@@ -67,7 +67,7 @@ enum Models: String, CaseIterable, Sendable {
     await log.add("connected")
   }
 
-  /// A loop that asks until there is an answer.
+  /// A loop that polls until there is an answer.
   private func poll(_ times: Times, _ log: EventLog) async throws {
     for poll in 0... {
       if poll == 5 { return await log.add("ready") }
@@ -76,7 +76,7 @@ enum Models: String, CaseIterable, Sendable {
     }
   }
 
-  /// A limiter that lets two requests through every four units.
+  /// A limiter that permits two requests in four units.
   private func rateLimit(_ times: Times, _ log: EventLog) async throws {
     actor Limiter {
       private var tokens = 2

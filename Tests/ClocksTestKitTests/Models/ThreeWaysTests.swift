@@ -3,8 +3,9 @@ import ClocksTestKit
 import Foundation
 import Testing
 
-/// The same models three ways: with an injected test clock, with sleeps that nobody injected in a
-/// scope of virtual time, and for real. The logs are the same.
+/// The same models with an injected test clock, with un-injected sleeps in a scope, and in real time.
+///
+/// The logs are equal.
 @Suite struct ThreeWaysTests {
   @Test(.repeated(100), arguments: Models.allCases)
   func withAnInjectedClock(_ model: Models) async throws {
@@ -19,7 +20,7 @@ import Testing
   }
 
   @Test(.repeated(100), .virtualTime, arguments: Models.allCases)
-  func withSleepsThatNobodyInjected(_ model: Models) async throws {
+  func withUninjectedSleeps(_ model: Models) async throws {
     let start = ContinuousClock.now
     let times = Times(
       unit: .seconds(1), sleep: { try await Task.sleep(for: $0) },
@@ -30,13 +31,13 @@ import Testing
   }
 
   @Test(arguments: Models.allCases.filter(\.isCausal))
-  func forReal(_ model: Models) async throws {
+  func inRealTime(_ model: Models) async throws {
     let (names, expected) = try await runForReal(model, unit: .milliseconds(2))
     #expect(names == expected)
   }
 
-  /// Which of two real sleeps is over first depends on how busy the machine is, so this one runs only
-  /// where somebody has said that it is quiet.
+  /// Which of two real sleeps ends first depends on the load of the machine. So this test runs only if the
+  /// environment says that the machine is quiet.
   @Test(
     .enabled(if: ProcessInfo.processInfo.environment["CLOCKS_QUIET_MACHINE"] != nil),
     arguments: Models.allCases.filter { !$0.isCausal })

@@ -1,7 +1,4 @@
-import Foundation
-import Testing
-
-/// A failure as a test's author sees it.
+/// The text and the line of a recorded failure.
 struct Failure: Equatable, Sendable, CustomStringConvertible {
   var text: String
   var line: Int
@@ -9,34 +6,16 @@ struct Failure: Equatable, Sendable, CustomStringConvertible {
   var description: String { "line \(line): \(text)" }
 }
 
-/// Runs the code and returns the failures that it records, in order; they do not fail the test, and
-/// nothing of them is printed.
+/// Runs the operation and returns the failures that it records, in order, without their task dumps.
+///
+/// They do not fail the test, and the test library prints none of them.
 func failures(_ body: () async throws -> Void) async throws -> [Failure] {
-  let failures = Failures()
-  let trait = IssueHandlingTrait.compactMapIssues { issue in
-    let text = issue.comments.map(\.rawValue).joined(separator: "\n")
-      // The numbers of tasks are the runtime's.
+  try await recordedIssues(body).map { issue in
+    let text = issue.message
+      // The runtime numbers the tasks, so the numbers differ between runs.
       .replacing(/task #\d+/, with: "task #")
-      // Where the tasks are is looked at elsewhere.
+      // Other tests check the task dumps.
       .replacing(/(?s)\n\nWhere the test's .*?(?=\nWhat happened:|\z)/, with: "")
-    failures.append(Failure(text: text, line: issue.sourceLocation?.line ?? 0))
-    return nil
+    return Failure(text: text, line: issue.line)
   }
-  try await withoutActuallyEscaping(body) { body in
-    nonisolated(unsafe) let body = body
-    try await trait.provideScope(for: Test.current!, testCase: Test.Case.current) {
-      try await body()
-    }
-  }
-  return failures.all
-}
-
-private final class Failures: @unchecked Sendable {
-  private let lock = NSLock()
-  /// Guarded by `lock`.
-  private var failures: [Failure] = []
-
-  func append(_ failure: Failure) { lock.withLock { failures.append(failure) } }
-
-  var all: [Failure] { lock.withLock { failures } }
 }

@@ -1,12 +1,12 @@
-/// What a task of the model does next. A step of a program is a few of these.
+/// An instruction of a task in the model. A step of a program is a few instructions.
 ///
-/// Here stands what the Swift runtime and the standard library decide, and not the semantics: how
-/// many jobs an operation takes, and where each of them runs. (Swift 6.3.1.) Whoever was suspended,
-/// whatever for, goes on where no actor is, and then changes over to its own.
+/// The instructions model what the Swift runtime and the standard library (6.3.1) decide: how many jobs an
+/// operation takes, and where each job runs. A suspended task always resumes on no actor, and then hops to
+/// its own actor.
 enum ModelInstruction {
-  /// Notes an event; if no result is given, that of the last operation.
+  /// Logs an event, with the given result or else that of the last operation.
   case note(step: Int, Int?)
-  /// Goes on there.
+  /// Hops to a place.
   case change(to: ModelPlace)
   /// Determines the deadline of a sleep and its place in the order of sleeps; skips some instructions
   /// if there is nothing to wait for.

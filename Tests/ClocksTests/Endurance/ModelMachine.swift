@@ -1,7 +1,7 @@
-/// Carries a program out in the simplest way that follows the semantics: one queue of ready jobs,
-/// first in, first out; a list of sleeps; a list of requests; time.
+/// The reference model: runs a program in the simplest way that follows the semantics.
 ///
-/// It shares no code with the clocks. What it says happens is compared with what really happens.
+/// The model has one queue of ready jobs (first in, first out), a list of sleeps, a list of requests, and the
+/// time. It shares no code with the clocks. The tests compare its log with that of a real run.
 final class ModelMachine {
   /// A task, which is a list of instructions and how far it has come.
   final class Task {
@@ -258,7 +258,7 @@ final class ModelMachine {
     }
   }
 
-  /// Has a running task go on elsewhere, and says whether it can do so at once.
+  /// Moves a running task to another place, and returns whether it can continue there immediately.
   private func change(_ task: Task, to place: ModelPlace) -> Bool {
     guard place != active else { return true }
     if active != .main {

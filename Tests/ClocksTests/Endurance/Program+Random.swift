@@ -1,5 +1,5 @@
 extension Program {
-  /// A random program of about `size` steps, always the same for the same seed.
+  /// Returns a random program of about `size` steps. Equal seeds give equal programs.
   static func random(seed: UInt64, size: Int) -> Program {
     var author = Author(seed: seed, left: size)
     return Program(seed: seed, root: author.root())
@@ -38,7 +38,7 @@ extension Program {
       steps += 1
       let number = steps
       var operation = operation(depth: depth + 1, of: task)
-      // The root would wait for ever for time to move, if it does not move it.
+      // If the root did not move time, it would wait forever.
       while task == 0, operation.mayWaitForTime {
         operation = self.operation(depth: depth + 1, of: task)
       }
@@ -48,7 +48,7 @@ extension Program {
     private mutating func below(_ end: Int) -> Int { Int.random(in: 0..<end, using: &random) }
 
     private mutating func operation(depth: Int, of task: Int) -> Operation {
-      // Whatever contains other steps becomes rarer with depth.
+      // Steps that contain other steps become rarer with depth.
       let isLeaf = depth > 4 || left <= 0
       switch below(isLeaf ? 16 : 30) {
       case 0...2: return .sleepUntil(below(5))
@@ -86,7 +86,7 @@ extension Program.Operation {
   }
 }
 
-/// A generator of random numbers that gives the same ones for the same seed everywhere.
+/// A random number generator whose numbers depend only on the seed, on every platform.
 struct SplitMix64: RandomNumberGenerator {
   var state: UInt64
 

@@ -4,7 +4,7 @@
 /// ``ModelMachine``, which knows the semantics and nothing else; and so that a program with which the
 /// two disagree can be made shorter.
 ///
-/// Every program comes to its end: a task joins only tasks with greater numbers than its own, and
+/// Every program ends: a task joins only tasks with greater numbers than its own, and
 /// the root finishes all streams and runs the clock until no task is left.
 struct Program: Sendable {
   var seed: UInt64
@@ -13,7 +13,7 @@ struct Program: Sendable {
   static let streams = 2
   static let places = 2
 
-  /// What one task does.
+  /// The steps of one task.
   struct Body: Sendable {
     /// The number of the task, in the order in which the program is written; the root's is 0.
     var task: Int
@@ -28,7 +28,7 @@ struct Program: Sendable {
 
   /// Times are in seconds.
   indirect enum Operation: Sendable {
-    /// Sleeps until an instant that is so far from now.
+    /// Sleeps until the instant at this distance from now.
     case sleepUntil(Int)
     /// Sleeps with the standard library's `sleep(for:)`.
     case sleepFor(Int)
@@ -36,7 +36,7 @@ struct Program: Sendable {
     case sleepOnRuntime(Int)
     case yield
     case start(Start, Body)
-    /// Starts children, does something itself, and waits for them.
+    /// Starts child tasks, runs steps of its own, and waits for the children.
     case group([Body], [Step])
     case join(Int)
     case cancel(Int)
@@ -49,7 +49,7 @@ struct Program: Sendable {
     case advance(Int)
     case advanceTo(Int)
     case advanceToNextSleep
-    /// Looks at the sleeps that are pending.
+    /// Reads the pending sleeps.
     case look
   }
 
@@ -61,10 +61,10 @@ struct Program: Sendable {
   }
 }
 
-// MARK: - Looking at a program
+// MARK: - Inspecting a program
 
 extension Program.Operation {
-  /// The steps inside, of whatever task.
+  /// The steps inside this one, of all tasks.
   var inner: [Program.Step] {
     switch self {
     case .start(_, let body): body.steps
@@ -135,14 +135,14 @@ extension Program: CustomStringConvertible {
   }
 }
 
-/// What happens when a program is carried out: one thing that one task has done.
+/// An event of a run: one step of one task.
 struct Event: Sendable, Hashable, CustomStringConvertible {
   /// The clock's time, in seconds.
   var time: Int
   var task: Int
   /// The step that is done; or one of the values below.
   var step: Int
-  /// What came of it.
+  /// The result of the step.
   var result: Int
 
   static let began = -1
@@ -171,10 +171,9 @@ struct Event: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// What a run of a program has left behind.
+/// The log of one run of a program.
 struct ProgramLog: Sendable, Equatable {
   var events: [Event]
-  /// The jobs, each as the number of its task in the order of appearance, 0 for a job that is no
-  /// task's, and its lane.
+  /// The jobs: for each the number of its task in the order of appearance, or 0 without a task, and its lane.
   var jobs: [String]
 }

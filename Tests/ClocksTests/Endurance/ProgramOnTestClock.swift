@@ -40,10 +40,10 @@ extension Program {
   }
 }
 
-/// One program being carried out by real tasks on a `TestClock`.
+/// One run of a program by real tasks on a `TestClock`.
 ///
-/// No two of the program's tasks run at once. Should the scheduler be broken that is not so, and all
-/// state has a lock, so that a test fails then and does not crash.
+/// No two tasks of the program run at the same time. A lock still guards all state, so that a broken scheduler
+/// makes a test fail instead of crash.
 private final class Performance: Sendable {
   let clock: TestClock<Duration>
   /// Whether time is virtual throughout.

@@ -3,15 +3,13 @@ import Testing
 
 @testable import Clocks
 
-/// Random programs of tasks do what the semantics say, job for job in the order that they say, and
-/// do it again when they run again, the other ways that the engine can go.
+/// Random programs run as the semantics say, job for job, in every setting of the engine.
 ///
 /// Two environment variables:
-/// - `CLOCKS_OPERATIONS` says how many operations to run, in all settings together. By default it is
-///   some hundredths of a second's worth for each setting; 1,000,000 take about a quarter of a
-///   minute.
-/// - `CLOCKS_SEED` says where the seeds of the programs begin; by default at 1, so that every run of
-///   the suite runs the same programs. A failure names its program's seed.
+/// - `CLOCKS_OPERATIONS`: the number of operations in all settings together. The default takes some hundredths
+///   of a second for each setting. 1,000,000 take about 15 seconds.
+/// - `CLOCKS_SEED`: the first seed of the programs. The default is 1, so that every run of the suite runs the
+///   same programs. A failure names the seed of its program.
 @Suite struct RandomProgramTests {
   private static let portions = 8
   private static let stepsInProgram = 60
@@ -40,7 +38,7 @@ import Testing
     }
   }
 
-  /// A failing program would be shortened to what it takes to fail.
+  /// A failing program is shortened to the steps that it needs to fail.
   @Test(arguments: 1...20 as ClosedRange<UInt64>) func aProgramIsShortened(_ seed: UInt64) async {
     let program = Program.random(seed: seed, size: Self.stepsInProgram)
     let numbers = program.stepNumbers
@@ -53,7 +51,7 @@ import Testing
     #expect(shortest.description.hasPrefix("seed \(seed)\n"))
   }
 
-  /// What is different between two runs of the program and what the model says; `nil` if nothing.
+  /// Returns the difference between two runs of the program and the model, or `nil`.
   private func mismatch(
     _ program: Program, in setting: Program.Setting, patience: Double
   ) async -> String? {

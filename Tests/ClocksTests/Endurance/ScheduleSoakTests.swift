@@ -4,9 +4,9 @@ import Testing
 
 @testable import Clocks
 
-/// A search, and a replay, that goes on for long: it keeps nothing of the runs, and each replay is the same.
+/// A long search keeps no memory of its runs, and all replays of a schedule are equal.
 ///
-/// The environment variable `CLOCKS_SOAK` says how many runs there are; without it these tests do not run.
+/// The environment variable `CLOCKS_SOAK` is the number of runs. Without it these tests do not run.
 @Suite(.serialized, .enabled(if: soakCount > 0)) struct ScheduleSoakTests {
   private actor Box {
     var value = 0
@@ -14,7 +14,7 @@ import Testing
     func set(_ value: Int) { self.value = value }
   }
 
-  /// Some fifty jobs.
+  /// A test of about fifty jobs.
   private static func smallTest(_ time: VirtualTime) async throws {
     let box = Box()
     let tasks = (0..<8).map { number in
@@ -38,7 +38,7 @@ import Testing
   @Test func aMillionSchedules() async throws {
     try #require(Hops.missing == nil)
     let count = soakCount
-    let runs = Counted()
+    let runs = Tally()
     let early = Log<ProcessSize>()
     let start = RealTime(in: .zero)
     let explore = Exploration(
@@ -46,7 +46,7 @@ import Testing
       gate: IssueGate())
     let outcome = await explore { time in
       if runs.value == max(1, count / 10) { early.add(ProcessSize()) }
-      runs.increment()
+      runs.add()
       try await Self.smallTest(time)
     }
     let seconds = Double(start.nanosecondsSince) / 1e9

@@ -3,10 +3,10 @@ import Dispatch
 @testable import Clocks
 
 extension Program {
-  /// The program with as many steps removed as can be so that `fails` still holds.
+  /// Returns the program with as many steps removed as possible while `fails` still holds.
   ///
-  /// Delta debugging: leaves out ever smaller parts, until no single step can be left out. O(n^2)
-  /// calls of `fails` at worst, for n steps; no more than `attempts`.
+  /// Delta debugging: removes smaller and smaller parts, until no single step can be removed. Calls `fails`
+  /// O(n^2) times for n steps, but at most `attempts` times.
   func shortened(attempts: Int = 2_000, fails: (Program) async -> Bool) async -> Program {
     var shortest = self
     var left = attempts
@@ -32,8 +32,9 @@ extension Program {
   }
 }
 
-/// Runs the operation in a task of its own and returns its result, or `nil` if it has not ended
-/// after some seconds of real time: then it hangs, and is left to itself.
+/// Runs the operation in a task of its own and returns its result, or `nil` if the operation hangs.
+///
+/// An operation that has not ended after some seconds of real time counts as hanging. Its task stays behind.
 func unlessItHangs<Result: Sendable>(
   seconds: Double, _ operation: @escaping @Sendable () async -> Result
 ) async -> Result? {
@@ -45,7 +46,7 @@ func unlessItHangs<Result: Sendable>(
   return await end.value
 }
 
-/// The first result that is offered; awaited once.
+/// The first offered result. One task can wait for it.
 private final class FirstResult<Result: Sendable>: Sendable {
   private let stream = AsyncStream<Result>.makeStream()
 

@@ -3,23 +3,23 @@ import Testing
 
 @testable import Clocks
 
-/// What `CLOCKS_SOAK` says; 0 if nothing.
+/// The value of `CLOCKS_SOAK`, or 0.
 let soakCount = ProcessInfo.processInfo.environment["CLOCKS_SOAK"].flatMap { Int($0) } ?? 0
 
-/// One process that runs a great many small tests keeps nothing of them.
+/// A process that runs very many small tests keeps no memory, descriptors or threads of them.
 ///
-/// The environment variable `CLOCKS_SOAK` says how many, of each of two kinds; without it these
-/// tests do not run. 1,000,000 take a few minutes. They have to run alone:
+/// The environment variable `CLOCKS_SOAK` is the number of small tests of each kind. Without it these tests do
+/// not run. 1,000,000 take a few minutes. No other test may run in the same process:
 /// `CLOCKS_SOAK=1000000 swift test -c release --filter SoakTests`.
 @Suite(.serialized, .enabled(if: soakCount > 0)) struct SoakTests {
   @Test func aMillionTestClocks() async {
     await soak("TestClock") {
       let clock = TestClock()
-      let woken = Counted()
+      let woken = Tally()
       for seconds in 1...3 {
         Task {
           try await clock.sleep(for: .seconds(seconds))
-          woken.increment()
+          woken.add()
         }
       }
       await clock.advance(by: .seconds(3))
@@ -29,12 +29,12 @@ let soakCount = ProcessInfo.processInfo.environment["CLOCKS_SOAK"].flatMap { Int
 
   @Test func aMillionScopes() async {
     await soak("withVirtualTime") {
-      let woken = Counted()
+      let woken = Tally()
       try? await withVirtualTime { time in
         for seconds in 1...3 {
           Task {
             try await Task.sleep(for: .seconds(seconds))
-            woken.increment()
+            woken.add()
           }
         }
         try await time.clock.sleep(for: .seconds(4))
@@ -62,7 +62,7 @@ let soakCount = ProcessInfo.processInfo.environment["CLOCKS_SOAK"].flatMap { Int
   }
 }
 
-/// How much of the system's resources this process uses.
+/// The resources of the system that this process uses.
 struct ProcessSize: CustomStringConvertible {
   var kilobytes: Int
   var threads: Int

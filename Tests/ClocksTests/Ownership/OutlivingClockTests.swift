@@ -57,8 +57,9 @@ private struct NamedClock: Sendable {
   let name: String
 }
 
-/// Clocks that were made before the test began, outside it, or by a task that is over. Some are made outside any
-/// task, while the others are used: those are nobody else's for that.
+/// Clocks that were made before the test began, outside it, or by a task that is over.
+///
+/// Some are made outside all tasks while the other clocks are in use, and belong to no other test for that.
 @Suite struct OutlivingClockTests {
   private static let clocks = (0..<20).map { NamedClock(clock: TestClock(), name: "test \($0)") }
 

@@ -4,15 +4,15 @@ import Foundation
 @testable import Clocks
 
 extension Scheduler {
-  /// Blocks the current thread, which runs a job of the test's, until the test has gone on without it; or
-  /// for a minute.
+  /// Blocks the current thread, which runs a job of the test, until the scheduler has abandoned the job, or for
+  /// a minute.
   func waitUntilGivenUp() {
     let semaphore = DispatchSemaphore(value: 0)
     signalWhenGivenUp(semaphore)
     _ = semaphore.wait(timeout: .now() + 60)
   }
 
-  /// Signals the semaphore when the test has gone on without the job that runs now.
+  /// Signals the semaphore when the scheduler has abandoned the running job.
   func signalWhenGivenUp(_ semaphore: DispatchSemaphore) {
     let number = change { $0.idleness.threadNumber }
     Thread {

@@ -1,9 +1,9 @@
 @testable import Clocks
 
-/// Notes the jobs that a scheduler runs.
+/// A log of the jobs that a scheduler runs.
 ///
-/// Each is noted as the number that its task has in the order of appearance, and its lane; so runs
-/// can be compared although tasks have other ids in each.
+/// An entry has the number of the job's task in the order of appearance, and the executor kind. So runs can be
+/// compared although their tasks have different ids.
 final class JobLog: EventListener {
   private let jobs = Log<(task: UInt64, executor: ExecutorKind)>()
 

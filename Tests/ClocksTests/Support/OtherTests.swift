@@ -1,6 +1,6 @@
 import Clocks
 
-/// A task makes a clock, and is under way until it has been used: it stands for a test.
+/// Calls `use` with a clock of a task that runs until then. The task stands for a test.
 func withClockOfATask(
   fileID: StaticString = #fileID, line: UInt = #line, _ use: (TestClock<Duration>) async -> Void
 ) async {

@@ -1,14 +1,13 @@
 import Foundation
 
-/// Returns when so many seconds of real time have passed, which no scheduler of ours sees.
+/// Waits for some seconds of real time, unseen by every scheduler.
 func realTimePasses(_ seconds: Double) async {
   await withCheckedContinuation { continuation in
     onAThread(after: seconds) { continuation.resume() }
   }
 }
 
-/// Runs something on a thread of its own, which no scheduler of ours sees, when so many seconds of real
-/// time have passed.
+/// Runs the body on a thread of its own, which no scheduler sees, after some seconds of real time.
 func onAThread(after seconds: Double = 0, _ body: @escaping @Sendable () -> Void) {
   Thread.detachNewThread {
     if seconds > 0 { Thread.sleep(forTimeInterval: seconds) }
@@ -16,7 +15,7 @@ func onAThread(after seconds: Double = 0, _ body: @escaping @Sendable () -> Void
   }
 }
 
-/// Starts a task that is nobody's: no test has made it.
+/// Starts an unowned task: no test has made it.
 func strangersTask<Result: Sendable>(
   priority: TaskPriority? = nil, _ body: @escaping @Sendable () async -> Result
 ) async -> Task<Result, Never> {

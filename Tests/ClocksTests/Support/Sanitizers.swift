@@ -1,5 +1,6 @@
 import Foundation
 
-/// Whether the process is run under AddressSanitizer, where a function may have its variables elsewhere
-/// than on the stack, so that a thread is not known by an address on its own.
+/// Whether the process runs under AddressSanitizer.
+///
+/// There, variables of a function may not be on the stack, so an address does not identify a thread.
 var isUnderAddressSanitizer: Bool { dlsym(dlopen(nil, RTLD_NOW), "__asan_init") != nil }

@@ -1,7 +1,7 @@
 import Foundation
 
 extension String {
-  /// A report without what it says about where the tasks are.
+  /// The report without its task dump.
   var withoutDump: String {
     components(separatedBy: "\n\nWhere the test's ")[0]
   }

@@ -3,8 +3,9 @@ import Dispatch
 import Testing
 import TimeoutTask
 
-/// The class as it is often taught: one variable for the continuation of the waiting task, and two
-/// tasks, timer and work, that race to resume it. `@unchecked` hides the race from the compiler.
+/// The class as it is often taught: a timer and the work race to resume one continuation.
+///
+/// `@unchecked` hides the race from the compiler.
 final class TaughtTimeoutTask: @unchecked Sendable {
   private let clock: TestClock<Duration>
   private let nanoseconds: UInt64

@@ -1,0 +1,296 @@
+import Clocks
+import ClocksTestKit
+import Dispatch
+import Foundation
+import TestTraits
+import Testing
+
+/// Timed callbacks of Dispatch, which begin at their virtual instants in a scope.
+@Suite struct DelayedWorkTests {
+  private let queue = DispatchQueue(label: "later")
+
+  @Test(.repeated(20), .virtualTime) func asyncAfter() async throws {
+    let start = ContinuousClock.now
+    let diary = Log<String>()
+    queue.asyncAfter(deadline: .now() + 2) {
+      takeTime()
+      diary.add("deadline", since: start)
+      dispatchPrecondition(condition: .onQueue(queue))
+    }
+    queue.asyncAfter(wallDeadline: .now() + 1) { diary.add("wall", since: start) }
+    queue.asyncAfter(deadline: .now() + .seconds(3), qos: .utility, flags: .barrier) {
+      takeTime()
+      diary.add("flags", since: start)
+    }
+    queue.asyncAfter(
+      deadline: .now() + .milliseconds(2500),
+      execute: DispatchWorkItem { diary.add("item", since: start) })
+    let cancelled = DispatchWorkItem { diary.add("never") }
+    queue.asyncAfter(deadline: .now() + 0.5, execute: cancelled)
+    cancelled.cancel()
+    queue.asyncAfter(deadline: .now()) { diary.add("now", since: start) }
+    queue.asyncAfter(deadline: .now() - 5) { diary.add("past", since: start) }
+    queue.asyncAfter(deadline: .distantFuture) { diary.add("never") }
+    try await Task.sleep(for: .seconds(2))
+    diary.add("test", since: start)
+    try await Task.sleep(for: .seconds(10))
+    #expect(
+      diary.all == [
+        "now 0.0", "past 0.0", "wall 1.0", "deadline 2.0", "test 2.0", "item 2.5", "flags 3.0",
+      ])
+  }
+
+  /// At one instant sleeps and callbacks come in the order in which they were registered.
+  @Test(.repeated(20), .virtualTime) func inOrderWithTheSleeps() async throws {
+    let diary = Log<String>()
+    for number in 0..<5 {
+      queue.asyncAfter(deadline: .now() + 1) {
+        takeTime()
+        diary.add("work \(number)")
+        Task { diary.add("task of \(number)") }
+      }
+      Task {
+        try await Task.sleep(for: .seconds(1))
+        diary.add("sleep \(number)")
+      }
+      await VirtualTime.current?.settle()
+    }
+    try await Task.sleep(for: .seconds(2))
+    #expect(
+      diary.all == (0..<5).flatMap { ["work \($0)", "task of \($0)", "sleep \($0)"] })
+  }
+
+  @Test(.repeated(10), .virtualTime) func aTimer() async throws {
+    let start = ContinuousClock.now
+    let diary = Log<String>()
+    let timer = DispatchSource.makeTimerSource(queue: queue)
+    timer.setEventHandler {
+      takeTime()
+      dispatchPrecondition(condition: .onQueue(queue))
+      diary.add("tick", since: start)
+    }
+    timer.setCancelHandler {
+      takeTime()
+      diary.add("cancelled", since: start)
+    }
+    timer.schedule(deadline: .now() + 1, repeating: .seconds(2), leeway: .seconds(1))
+    timer.resume()
+    try await Task.sleep(for: .seconds(6))
+    diary.add("test", since: start)
+    timer.suspend()
+    try await Task.sleep(for: .seconds(5))
+    diary.add("resumed", since: start)
+    timer.resume()
+    await VirtualTime.current?.settle()
+    diary.add("settled", since: start)
+    try await Task.sleep(for: .seconds(3))
+    timer.schedule(deadline: .now() + 0.25)
+    try await Task.sleep(for: .seconds(10))
+    timer.schedule(wallDeadline: .now() + 0.5, repeating: 0.5)
+    try await Task.sleep(for: .seconds(1.25))
+    timer.cancel()
+    await VirtualTime.current?.settle()
+    try await Task.sleep(for: .seconds(10))
+    #expect(
+      diary.all == [
+        "tick 1.0", "tick 3.0", "tick 5.0", "test 6.0", "resumed 11.0", "tick 11.0", "settled 11.0",
+        "tick 13.0", "tick 14.25", "tick 24.5", "tick 25.0", "cancelled 25.25",
+      ])
+  }
+
+  /// A timer has no pending sleep of former times, nor while it does not run.
+  @Test(.virtualTime) func aTimerThatIsSetAgain() async throws {
+    let time = try #require(VirtualTime.current)
+    let start = ContinuousClock.now
+    let diary = Log<String>()
+    let timer = DispatchSource.makeTimerSource(queue: queue)
+    timer.setEventHandler { diary.add("tick", since: start) }
+    timer.schedule(deadline: .now() + 1)
+    #expect(time.clock.pendingSleeps.count == 0)
+    timer.activate()
+    #expect(time.clock.pendingSleeps.count == 1)
+    timer.schedule(deadline: .now() + 5)
+    #expect(time.clock.pendingSleeps.map(\.deadline.offset) == [.seconds(5)])
+    timer.suspend()
+    #expect(time.clock.pendingSleeps.count == 0)
+    timer.resume()
+    try await Task.sleep(for: .seconds(10))
+    timer.schedule(deadline: .now() + 1, repeating: 1)
+    timer.cancel()
+    #expect(time.clock.pendingSleeps.count == 0)
+    try await Task.sleep(for: .seconds(10))
+    #expect(diary.all == ["tick 5.0"])
+  }
+
+  /// A timed callback is no sleep of a task, so it is no leftover sleep either.
+  @Test func delayedWorkIsNoLeftoverSleep() async throws {
+    try await withVirtualTime(leftoverSleeps: .fail) { _ in
+      queue.asyncAfter(deadline: .now() + 3600) {}
+    }
+  }
+
+  @Test(.virtualTime) func aReleasedTimerFiresNoMore() async throws {
+    let ticks = Tally()
+    var timer: (any DispatchSourceTimer)? = DispatchSource.makeTimerSource(queue: queue)
+    timer?.setEventHandler { ticks.add() }
+    timer?.schedule(deadline: .now() + 1, repeating: 1)
+    timer?.activate()
+    try await Task.sleep(for: .seconds(3.5))
+    #expect(ticks.value == 3)
+    timer = nil
+    try await Task.sleep(for: .seconds(3))
+    #expect(ticks.value == 3)
+    #expect(VirtualTime.current?.clock.pendingSleeps.count == 0)
+  }
+
+  @Test(.repeated(10), .virtualTime) func aHandlerThatCancelsItsTimer() async throws {
+    let start = ContinuousClock.now
+    let timer = DispatchSource.makeTimerSource()
+    let times = await withCheckedContinuation { continuation in
+      let ticks = Log<String>()
+      timer.setEventHandler {
+        ticks.add("tick", since: start)
+        guard ticks.all.count == 3 else { return }
+        timer.cancel()
+        continuation.resume(returning: ticks.all)
+      }
+      timer.schedule(deadline: .now() + 60, repeating: 60)
+      timer.resume()
+    }
+    #expect(times == ["tick 60.0", "tick 120.0", "tick 180.0"])
+    #expect(VirtualTime.current?.now.offset == .seconds(180))
+  }
+
+  /// Callbacks after delays, as code without async functions uses them.
+  @Test(.repeated(20), .virtualTime) func callbacksAfterDelays() async throws {
+    for second in 1...10 {
+      await withCheckedContinuation { continuation in
+        queue.asyncAfter(deadline: .now() + 1) {
+          takeTime()
+          queue.asyncAfter(deadline: .now() + 2) { continuation.resume() }
+        }
+      }
+      #expect(VirtualTime.current?.now.offset == .seconds(3 * second))
+    }
+  }
+
+  @Test(.virtualTime(autoAdvance: false)) func byHand() async throws {
+    let time = try #require(VirtualTime.current)
+    let ticks = Tally()
+    queue.asyncAfter(deadline: .now() + 3) {
+      takeTime()
+      ticks.add()
+    }
+    #expect(
+      time.clock.pendingSleeps.map(\.description) == [
+        "until 3.0 seconds, since 0.0 seconds, queue \"later\""
+      ])
+    await time.advance(by: .seconds(2.5))
+    #expect(ticks.value == 0)
+    #expect(await time.advanceToNextSleep() == .init(offset: .seconds(3)))
+    #expect(ticks.value == 1)
+    #expect(await time.advanceToNextSleep() == nil)
+  }
+
+  @Test(.virtualTime) func dispatchTime() async throws {
+    let before = (DispatchTime.now(), DispatchWallTime.now(), ContinuousClock.now)
+    try await Task.sleep(for: .seconds(3600))
+    #expect(DispatchTime.now() == before.0 + 3600)
+    #expect(DispatchWallTime.now() == before.1 + 3600)
+    #expect(DispatchTime.now() == before.0 + .nanoseconds(3_600_000_000_000))
+    #expect(ContinuousClock.now == before.2 + .seconds(3600))
+    let uptime = DispatchTime.now().uptimeNanoseconds
+    #expect(uptime - before.0.uptimeNanoseconds == 3_600_000_000_000)
+  }
+
+  /// A wait for a semaphore or a group blocks the thread, and takes real time at every virtual time.
+  @Test(.virtualTime) func waitsTakeRealTime() async throws {
+    try await Task.sleep(for: .seconds(3600))
+    let start = realNow()
+    #expect(isTimedOut())
+    let passed = realNow() - start
+    #expect(passed >= .milliseconds(20) && passed < .seconds(600))
+    #expect(VirtualTime.current?.now.offset == .seconds(3600))
+  }
+
+  /// `holding` keeps virtual time from moving, so delays are real in its body.
+  @Test(.repeated(20), .virtualTime) func delaysOfHeldWorkAreReal() async throws {
+    let time = try #require(VirtualTime.current)
+    let start = realNow()
+    queue.asyncAfter(deadline: .now() + 7200) {}
+    await time.holding {
+      await withCheckedContinuation { continuation in
+        queue.asyncAfter(deadline: .now() + 0.002) { continuation.resume() }
+      }
+      let timer = DispatchSource.makeTimerSource(queue: queue)
+      await withCheckedContinuation { continuation in
+        var left = 3
+        timer.setEventHandler {
+          left -= 1
+          if left == 0 { continuation.resume() }
+        }
+        timer.schedule(deadline: .now() + 0.001, repeating: 0.001)
+        timer.resume()
+      }
+      timer.cancel()
+    }
+    #expect(realNow() - start >= .milliseconds(5))
+    #expect(time.now.offset == .zero)
+    try await Task.sleep(for: .seconds(7199))
+    #expect(time.clock.pendingSleeps.count == 1)
+  }
+
+  /// Callbacks that are pending when the scope ends begin in real time.
+  @Test(.blocksAThread, arguments: 0..<5) func callbacksThatAScopeLeavesBehind(_: Int) async throws
+  {
+    let ended = DispatchSemaphore(value: 0)
+    let timer = DispatchSource.makeTimerSource(queue: queue)
+    try await withVirtualTime { _ in
+      queue.asyncAfter(deadline: .now() + 0.01) { ended.signal() }
+      timer.setEventHandler { ended.signal() }
+      timer.schedule(deadline: .now() + 0.02, repeating: 3600)
+      timer.resume()
+    }
+    #expect(waitedTwice(for: ended))
+    timer.cancel()
+  }
+
+  /// Without a scope delays are real, and a test with pending delays is idle. The blocks still belong to the
+  /// test.
+  @Test func onATestClockDelaysAreReal() async throws {
+    let clock = TestClock()
+    let diary = Log<String>()
+    // Suspended, so that the block begins after the advance, on a slow machine, too.
+    queue.suspend()
+    queue.asyncAfter(deadline: .now() + 0.02) {
+      Task {
+        diary.add("began at \(clock.now)")
+        try await clock.sleep(for: .seconds(1))
+        diary.add("slept until \(clock.now)")
+      }
+    }
+    await clock.advance(by: .seconds(5))
+    #expect(clock.now.offset == .seconds(5))
+    queue.resume()
+    try await clock.waitForSleeps(timeout: .seconds(600))
+    await clock.advance(by: .seconds(1))
+    #expect(diary.all == ["began at 5.0 seconds", "slept until 6.0 seconds"])
+  }
+}
+
+private func isTimedOut() -> Bool {
+  DispatchSemaphore(value: 0).wait(timeout: .now() + 0.01) == .timedOut
+    && DispatchSemaphore(value: 0).wait(wallTimeout: .now() + 0.01) == .timedOut
+}
+
+private func waitedTwice(for semaphore: DispatchSemaphore) -> Bool {
+  semaphore.wait(timeout: .now() + 60) == .success
+    && semaphore.wait(timeout: .now() + 60) == .success
+}
+
+/// Returns real time, by a clock that the package does not replace.
+func realNow() -> Duration {
+  var reading = timespec()
+  clock_gettime(CLOCK_MONOTONIC, &reading)
+  return .seconds(reading.tv_sec) + .nanoseconds(reading.tv_nsec)
+}

@@ -1,0 +1,186 @@
+import Testing
+
+@testable import Clocks
+
+/// The scheduler of a test, and what is stored about its tasks, ends with its clocks.
+@Suite struct LifetimeTests {
+  /// Runs a small test: a clock, tasks that sleep, an advance.
+  private static func smallTest() async -> WeakScheduler {
+    await Task.detached {
+      let clock = TestClock()
+      let tasks = (0..<3).map { number in
+        Task {
+          try await clock.sleep(for: .seconds(number))
+          await MainActor.run {}
+        }
+      }
+      await clock.advance(by: .seconds(3))
+      for task in tasks { try? await task.value }
+      return WeakScheduler(clock.scheduler)
+    }.value
+  }
+
+  private struct WeakScheduler: @unchecked Sendable {
+    weak var scheduler: Scheduler?
+    init(_ scheduler: Scheduler) { self.scheduler = scheduler }
+  }
+
+  @Test func aSchedulerEndsWithTheLastOfItsClocks() async {
+    var remaining: [WeakScheduler] = []
+    for _ in 0..<1_000 { remaining.append(await Self.smallTest()) }
+    // The thread of a small test may not have ended yet. On a busy machine that takes long.
+    let limit = ContinuousClock.now + .seconds(100)
+    while remaining.contains(where: { $0.scheduler != nil }), ContinuousClock.now < limit {
+      try? await Task.sleep(for: .milliseconds(1))
+    }
+    #expect(remaining.count { $0.scheduler != nil } == 0)
+  }
+
+  @Test func endedTasksAreForgotten() async {
+    let ownership = TaskOwnership()
+    let scheduler = Scheduler(origin: .here())
+    ownership.retain(scheduler, newestTask: { 10 })
+    for id in 11...1_000 as ClosedRange<UInt64> {
+      #expect(ownership.owner(ofReadyJob: id, on: scheduler).owner === scheduler)
+    }
+    #expect(ownership.census == (1, 990))
+    ownership.release(scheduler)
+    #expect(ownership.census == (0, 0))
+    #expect(ownership.isEmpty)
+  }
+
+  @Test func unownedTasksAreForgottenWhenNoSchedulerIsOlder() {
+    let ownership = TaskOwnership()
+    var id: UInt64 = 0
+    var previous: Scheduler?
+    for _ in 0..<100 {
+      // There is always a scheduler, but none of them is old.
+      let scheduler = Scheduler(origin: .here())
+      ownership.retain(scheduler, newestTask: { id })
+      if let previous { ownership.release(previous) }
+      previous = scheduler
+      for _ in 0..<1_000 {
+        id += 1
+        #expect(ownership.owner(ofReadyJob: id, on: nil).owner == nil)
+      }
+    }
+    #expect(ownership.unownedBytes <= 16 * 512)
+    ownership.checkInvariants()
+    // The younger ones are remembered: a test that resumes one does not own it.
+    #expect(ownership.owner(ofReadyJob: id, on: previous).owner == nil)
+    if let previous { ownership.release(previous) }
+  }
+
+  @Test func manyUnownedTasksYoungerThanASchedulerAreRemembered() {
+    let ownership = TaskOwnership()
+    let scheduler = Scheduler(origin: .here())
+    ownership.retain(scheduler, newestTask: { 100 })
+    let strangers = 1...5_000 as ClosedRange<UInt64>
+    for id in strangers { #expect(ownership.owner(ofReadyJob: id, on: nil).owner == nil) }
+    for id in strangers { #expect(ownership.owner(ofReadyJob: id, on: scheduler).owner == nil) }
+    ownership.release(scheduler)
+  }
+
+  @Test func aTaskOlderThanTheSchedulerIsNotItsOwn() {
+    let ownership = TaskOwnership()
+    let scheduler = Scheduler(origin: .here())
+    ownership.retain(scheduler, newestTask: { 10 })
+    #expect(ownership.owner(ofReadyJob: 7, on: scheduler).owner == nil)
+    #expect(ownership.claim(7, for: scheduler))
+    #expect(ownership.owner(ofReadyJob: 7, on: nil).owner === scheduler)
+    ownership.release(scheduler)
+  }
+
+  /// The hooks do not see tasks while there is no owner. Ownership knows them by their age.
+  @Test func theNewestTaskIsAskedForWhenThereIsAnOwner() {
+    let ownership = TaskOwnership()
+    let owner = Scheduler(origin: .here())
+    let other = Scheduler(origin: .here())
+    ownership.retain(owner) {
+      #expect(!ownership.isEmpty)
+      // Until it is known how old the owner is, nothing becomes its own by itself, and nothing is forgotten.
+      #expect(ownership.owner(ofReadyJob: 8, on: owner).owner == nil)
+      for id in 1...20 as ClosedRange<UInt64> {
+        #expect(ownership.owner(ofReadyJob: id * 10_000, on: nil).owner == nil)
+      }
+      // Another thread may continue before this one, and knows the age.
+      ownership.retain(owner, newestTask: { 9 })
+      #expect(ownership.owner(ofReadyJob: 11, on: owner).owner === owner)
+      return 9
+    }
+    ownership.release(owner)
+    #expect(ownership.owner(ofReadyJob: 8, on: owner).owner == nil)
+    #expect(ownership.owner(ofReadyJob: 10_000, on: owner).owner == nil)
+    #expect(ownership.owner(ofReadyJob: 10, on: owner).owner === owner)
+    ownership.retain(other) {
+      #expect(ownership.owner(ofReadyJob: 200_001, on: other).owner == nil)
+      return 200_001
+    }
+    ownership.retain(other) {
+      Issue.record("it is known already")
+      return 0
+    }
+    #expect(ownership.owner(ofReadyJob: 200_002, on: other).owner === other)
+    for owner in [owner, other, other] { ownership.release(owner) }
+    #expect(ownership.isEmpty)
+    ownership.checkInvariants()
+  }
+
+  @Test func theSchedulerOfThreadsOwnsWhatUsesItsClocksAndLivesAsLongAsThey() {
+    let ownership = TaskOwnership()
+    func retain() -> TaskOwner {
+      ownership.retainOwnerOfThreads(newestTask: { 10 }, make: { Scheduler(origin: .here()) })
+    }
+    let first = retain()
+    #expect(retain() === first)
+    #expect(ownership.owner(ofReadyJob: 11, on: nil).owner == nil)
+    #expect(ownership.claim(12, for: first))
+    #expect(ownership.owner(ofReadyJob: 12, on: nil).owner === first)
+    ownership.release(first)
+    #expect(retain() === first)
+    for _ in 0..<2 { ownership.release(first) }
+    #expect(ownership.isEmpty)
+    let second = retain()
+    #expect(second !== first)
+    ownership.release(second)
+    ownership.checkInvariants()
+  }
+
+  @Test func unownedJobsBelongToTheProcessWideOwnerWhileItIsAwake() {
+    let ownership = TaskOwnership()
+    let own = Scheduler(origin: .here())
+    ownership.retain(own, newestTask: { 10 })
+    #expect(ownership.claim(11, for: own))
+    let wide = ownership.retainProcessWide { Scheduler(origin: .here()) }
+    #expect(ownership.retainProcessWide { Scheduler(origin: .here()) } === wide)
+    // Asleep: three foreign jobs are under way, one of which ends.
+    #expect(ownership.owner(ofReadyJob: 5, on: nil).owner == nil)
+    for _ in 0..<3 { #expect(ownership.unownedJobWillRun()) }
+    #expect(ownership.unownedJobHasRun() == nil)
+    let isOver = Tally()
+    #expect(ownership.wake(wide, for: (7, { isOver.value > 0 })) == 2)
+    #expect(ownership.wake(wide, for: (7, { isOver.value > 0 })) == 0)
+    #expect(ownership.wake(own, for: (7, { false })) == 0)
+    #expect(ownership.owner(ofReadyJob: 5, on: nil).owner === wide)
+    #expect(ownership.owner(ofReadyJob: 6, on: nil).owner === wide)
+    #expect(ownership.owner(ofReadyJob: 0, on: nil).owner === wide)
+    #expect(ownership.owner(ofReadyJob: 11, on: wide).owner === own)
+    #expect(ownership.owner(ofReadyJob: 12, on: own).owner === own)
+    #expect(ownership.unownedJobHasRun() === wide)
+    // Asleep again: the jobs for which it still waits are its visitors, and new ones are not.
+    isOver.add()
+    #expect(ownership.owner(ofReadyJob: 5, on: nil).owner == nil)
+    #expect(ownership.unownedJobWillRun())
+    #expect(ownership.wake(wide, for: (8, { isOver.value > 1 })) == 1)
+    #expect(ownership.unownedJobHasRun() === wide)
+    #expect(ownership.unownedJobHasRun() === wide)
+    ownership.checkInvariants()
+    ownership.release(wide)
+    #expect(ownership.owner(ofReadyJob: 5, on: nil).owner === wide)
+    ownership.release(wide)
+    #expect(ownership.owner(ofReadyJob: 6, on: nil).owner == nil)
+    #expect(!ownership.unownedJobWillRun())
+    ownership.release(own)
+    #expect(ownership.isEmpty)
+  }
+}

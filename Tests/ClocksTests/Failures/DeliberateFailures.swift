@@ -1,0 +1,73 @@
+import Foundation
+import Testing
+import XCTest
+
+@testable import Clocks
+
+/// Failures that a parent process asks for through the environment.
+///
+/// `ChildProcess` runs this test bundle again, and the parent checks how the test library reports the failure.
+/// Otherwise the tests below do nothing.
+enum DeliberateFailures: String {
+  case inTest
+  case inDetachedTask
+  case afterTheLastTest
+
+  static let variable = "CLOCKS_TESTS_DELIBERATE_FAILURE"
+
+  static func failAsAsked() async {
+    let asked = ProcessInfo.processInfo.environment[variable].flatMap(Self.init(rawValue:))
+    switch asked {
+    case .inTest:
+      fail()
+    case .inDetachedTask:
+      await Task.detached { fail() }.value
+    case .afterTheLastTest:
+      atexit { DeliberateFailures.fail() }
+    case nil:
+      break
+    }
+  }
+
+  /// Records a failure at an invented place, which does not move when this file is edited.
+  static func fail() {
+    Clocks.recordFailure(
+      "The sea is not wet.", fileID: "Sea/Waves.swift", filePath: "/Sea/Waves.swift", line: 42,
+      column: 7)
+  }
+}
+
+final class DeliberateXCTestFailures: XCTestCase {
+  func testFailure() async {
+    await DeliberateFailures.failAsAsked()
+  }
+}
+
+@Suite struct DeliberateSwiftTestingFailures {
+  @Test func failure() async {
+    await DeliberateFailures.failAsAsked()
+  }
+}
+
+extension ChildProcess {
+  /// Runs only an XCTest test that fails as requested.
+  static func runXCTest(_ failure: DeliberateFailures) async throws -> ChildProcess {
+    try await runXCTest(
+      "DeliberateXCTestFailures/testFailure",
+      environment: [DeliberateFailures.variable: failure.rawValue])
+  }
+
+  /// Runs only a Swift Testing test that fails as requested.
+  static func runSwiftTesting(_ failure: DeliberateFailures) async throws -> ChildProcess {
+    try await runSwiftTesting(
+      "DeliberateSwiftTestingFailures",
+      environment: [DeliberateFailures.variable: failure.rawValue])
+  }
+
+  /// Runs only an XCTest test that fails as requested, under a name that is not that of a test bundle.
+  static func runXCTestInDisguise(_ failure: DeliberateFailures) async throws -> ChildProcess {
+    try await runXCTestInDisguise(
+      "DeliberateXCTestFailures/testFailure",
+      environment: [DeliberateFailures.variable: failure.rawValue])
+  }
+}

@@ -1,0 +1,98 @@
+import Dispatch
+import Foundation
+import Testing
+
+@testable import Clocks
+
+/// An executor that runs nothing.
+private final class Idle: SerialExecutor {
+  func enqueue(_ job: consuming ExecutorJob) {}
+}
+
+private actor Waiting {
+  private let executor = Idle()
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+  func wait() {}
+}
+
+/// The watchdog names external work that does not come back.
+@Suite struct AbsenceTests {
+  @Test func aTaskOnAnExecutorThatRunsNothing() async throws {
+    let clock = TestClock()
+    let waiting = Waiting()
+    let ids = Log<UInt64>()
+    Task {
+      ids.add(UnownedTask.currentID ?? 0)
+      await waiting.wait()
+    }
+    let settled = Task { await clock.settle() }
+    // A thread asks, as the watchdog does. Until it abandons the task, this test cannot continue.
+    let absences = Log<Absence>()
+    onAThread {
+      while absences.all.isEmpty {
+        if let absence = clock.scheduler.newAbsence(after: .milliseconds(20)) {
+          absences.add(absence)
+          clock.scheduler.continueAfterAbsence()
+        }
+        usleep(1000)
+      }
+    }
+    await settled.value
+    let id = try #require(ids.all.first)
+    #expect(absences.all.map(\.tasks) == [[id]])
+    #expect(absences.all.first?.description(after: .seconds(30)).contains("#\(id)") == true)
+    await clock.advance(by: .seconds(1))
+    clock.scheduler.change { $0.checkInvariants() }
+  }
+
+  /// A report names blocks that do not run by their queue.
+  @Test func workOnASuspendedQueue() async throws {
+    let clock = TestClock()
+    let queue = DispatchQueue(label: "suspended")
+    queue.suspend()
+    let runs = Log<Int>()
+    queue.async { runs.add(1) }
+    let settled = Task { await clock.settle() }
+    let absences = Log<Absence>()
+    // The scheduler does not wait for a thread.
+    Thread.detachNewThread {
+      while absences.all.isEmpty {
+        if let absence = clock.scheduler.newAbsence(after: .milliseconds(20)) {
+          absences.add(absence)
+          clock.scheduler.continueAfterAbsence()
+        }
+        usleep(1000)
+      }
+    }
+    await settled.value
+    #expect(absences.all.map(\.tasks) == [[]])
+    #expect(absences.all.map(\.queues) == [["suspended"]])
+    #expect(absences.all.first?.description(after: .seconds(30)).contains("\"suspended\"") == true)
+    #expect(runs.all == [])
+    // The end of abandoned work changes nothing. The scheduler still waits for other work.
+    queue.resume()
+    queue.async { runs.add(2) }
+    await clock.advance(by: .seconds(1))
+    #expect(runs.all == [1, 2])
+    clock.scheduler.change {
+      #expect($0.idleness.externalTasks.areOutstanding == false)
+      #expect($0.idleness.dispatchedBlocks.count == 0)
+      #expect($0.idleness.unreportedAbsences == 0)
+      $0.checkInvariants()
+    }
+  }
+
+  /// Work for which no task waits is not reported, however long it takes.
+  @Test func workForWhichNoTaskWaits() async throws {
+    let clock = TestClock()
+    let queue = DispatchQueue(label: "suspended")
+    queue.suspend()
+    queue.async {}
+    for _ in 0..<5 {
+      #expect(clock.scheduler.newAbsence(after: .milliseconds(1))?.queues == nil)
+      usleep(2000)
+    }
+    queue.resume()
+    await clock.settle()
+  }
+}

@@ -1,0 +1,238 @@
+import Dispatch
+import Foundation
+import Testing
+import XCTest
+
+@testable import Clocks
+
+/// Would hang; only when they are asked to, by `HangTests` in processes of their own.
+@Suite struct HangingTests {
+  static let variable = "CLOCKS_TESTS_HANG"
+  static let file = #filePath
+
+  /// Whether the test is to run. Then the process ends after two minutes, whatever becomes of it.
+  private var isAsked: Bool {
+    guard ProcessInfo.processInfo.environment[Self.variable] != nil else { return false }
+    alarm(120)
+    return true
+  }
+
+  private actor Beats {
+    private var count = 0
+    func beat() { count += 1 }
+  }
+
+  @Test func heartbeatThatTheBodyAwaits() async throws {
+    guard isAsked else { return }
+    await #expect(throws: CancellationError.self) {
+      try await withVirtualTime(runningLimit: .milliseconds(300)) { _ in
+        try await withThrowingTaskGroup { group in
+          group.addTask { while true { try await Task.sleep(for: .milliseconds(1)) } }
+          try await group.next()
+        }
+      }
+    }
+  }
+
+  @Test func heartbeatThatDoesNotHear() async throws {
+    guard isAsked else { return }
+    await #expect(throws: CancellationError.self) {
+      try await withVirtualTime(
+        stuckAfter: .milliseconds(300), runningLimit: .milliseconds(300)
+      ) { _ in
+        let beat = Task(name: "beat") { while true { try await Task.sleep(for: .milliseconds(1)) } }
+        try await beat.value
+      }
+    }
+  }
+
+  @Test func readerOfAnUnfinishedStream() async throws {
+    guard isAsked else { return }
+    try await withVirtualTime(stuckAfter: .milliseconds(200)) { _ in
+      let (stream, source) = AsyncStream<Int>.makeStream()
+      let reader = Task(name: "reader") { for await _ in stream {} }
+      await reader.value
+      withExtendedLifetime(source) {}
+    }
+  }
+
+  @Test func bodyThatPollsForEver() async throws {
+    guard isAsked else { return }
+    let isReady = Tally()
+    await #expect(throws: CancellationError.self) {
+      try await withVirtualTime(runningLimit: .milliseconds(300)) { _ in
+        while isReady.value == 0 { try await Task.sleep(for: .milliseconds(10)) }
+      }
+    }
+  }
+
+  @Test func leftoverThatSwallowsCancellation() async throws {
+    guard isAsked else { return }
+    let beats = Tally()
+    try await withVirtualTime { _ in
+      Task {
+        while true {
+          try? await Task.sleep(for: .seconds(1))
+          beats.add()
+        }
+      }
+      try await Task.sleep(for: .seconds(3))
+    }
+    #expect(beats.value >= 2)
+  }
+
+  @Test func leftoverWithAnActorThatSwallowsCancellation() async throws {
+    guard isAsked else { return }
+    let beats = Beats()
+    try await withVirtualTime { _ in
+      Task {
+        while true {
+          try? await Task.sleep(for: .seconds(1))
+          await beats.beat()
+        }
+      }
+      try await Task.sleep(for: .seconds(3))
+    }
+  }
+
+  @Test func cancelledHeartbeatOnATestClock() async {
+    guard isAsked else { return }
+    let clock = TestClock()
+    let beats = Tally()
+    let task = Task {
+      while true {
+        try? await clock.sleep(for: .seconds(1))
+        beats.add()
+      }
+    }
+    await clock.advance(by: .seconds(3))
+    #expect(beats.value == 3)
+    task.cancel()
+    await clock.settle()
+  }
+
+  @Test func spinnerThatAnAdvanceWaitsFor() async {
+    guard isAsked else { return }
+    let clock = TestClock()
+    let stop = Tally()
+    let task = Task { while stop.value == 0 {} }
+    await clock.advance(by: .seconds(1))
+    stop.add()
+    await task.value
+    #expect(clock.now.offset == .seconds(1))
+  }
+
+  /// As many as there are threads at the same time.
+  @Test(arguments: 0..<(2 * ProcessInfo.processInfo.activeProcessorCount))
+  func spinnersThatTakeAllThreads(_: Int) async {
+    await spinnerThatAnAdvanceWaitsFor()
+  }
+
+  @Test func leftoverThatYieldsForEver() async throws {
+    guard isAsked else { return }
+    try await withVirtualTime(leftoverSleeps: .fail) { _ in
+      Task { while !Task.isCancelled { await Task.yield() } }
+      try await Task.sleep(for: .zero)
+    }
+  }
+
+  @Test func leftoverThatYieldsForEverAndDoesNotHear() async throws {
+    guard isAsked else { return }
+    let yields = Tally()
+    try await withVirtualTime { _ in
+      Task {
+        while true {
+          await Task.yield()
+          yields.add()
+        }
+      }
+      try await Task.sleep(for: .zero)
+    }
+    // It does not run any more.
+    let count = yields.value
+    await realTimePasses(0.1)
+    #expect(yields.value == count)
+  }
+
+  @Test func clockThatAHelperMade() async {
+    guard isAsked else { return }
+    let helper = Task { TestClock() }
+    let clock = await helper.value
+    await #expect(throws: CancellationError.self) { try await clock.sleep(for: .seconds(1)) }
+  }
+
+  @Test func clockThatOutlivesItsScope() async throws {
+    guard isAsked else { return }
+    let clock = try await withVirtualTime { _ in TestClock() }
+    await #expect(throws: CancellationError.self) { try await clock.sleep(for: .seconds(1)) }
+  }
+
+  // MARK: - What ends
+
+  @Test func leftoverThatYieldsAndHears() async throws {
+    guard isAsked else { return }
+    try await withVirtualTime { _ in
+      Task { while !Task.isCancelled { await Task.yield() } }
+      try await Task.sleep(for: .zero)
+    }
+  }
+
+  @Test func taskThatOutlivesItsScope() async throws {
+    guard isAsked else { return }
+    let (stream, source) = AsyncStream<Void>.makeStream()
+    let (clock, task) = try await withVirtualTime { _ in
+      let clock = TestClock()
+      return (clock, Task { for await _ in stream { try await Task.sleep(for: .milliseconds(1)) } })
+    }
+    source.yield()
+    source.finish()
+    try await task.value
+    withExtendedLifetime(clock) {}
+  }
+
+  @Test func otherClockIsWaitedFor() async throws {
+    guard isAsked else { return }
+    let (clock, other) = (TestClock(), TestClock())
+    Task { try await other.sleep(for: .seconds(1)) }
+    onAThread(after: 1.2) {
+      Task { try await clock.sleep(for: .seconds(1)) }
+    }
+    try await clock.waitForSleeps()
+    await clock.advance(by: .seconds(1))
+    await other.advance(by: .seconds(1))
+  }
+
+  /// What a test that is over has left behind is no standstill while another test takes its time.
+  @Test(arguments: 1...2) func leftoverThatSleepsWhenTheTestIsOver(_ number: Int) async {
+    guard isAsked else { return }
+    guard number == 1 else { return await realTimePasses(1.5) }
+    let helper = Task { TestClock() }
+    let clock = await helper.value
+    Task { try await clock.sleep(for: .seconds(1)) }
+    await clock.settle()
+  }
+}
+
+/// Runs only when it is asked to.
+final class ForgetfulXCTests: XCTestCase {
+  static let line: Int = #line + 6
+
+  private var isAsked: Bool { ProcessInfo.processInfo.environment[HangingTests.variable] != nil }
+
+  func testForgetsToAdvance() async throws {
+    guard isAsked else { return }
+    let clock = TestClock()
+    let task = Task { try await clock.sleep(for: .seconds(1)) }
+    _ = await task.result
+  }
+
+  func testSleepsForAWhile() async throws {
+    guard isAsked else { return }
+    let clock = TestClock()
+    let task = Task { try await clock.sleep(for: .seconds(1)) }
+    // Twenty times the limit: on a busy machine the watchdog looks late.
+    await realTimePasses(4)
+    await clock.advance(by: .seconds(1))
+    try await task.value
+  }
+}

@@ -1,0 +1,61 @@
+import Testing
+
+@testable import Clocks
+
+/// The table of tasks, compared with a dictionary.
+@Suite struct TaskTableTests {
+  @Test(.repeated(20)) func behavesLikeADictionary() {
+    let seed = UInt64(RepeatedTrait.number)
+    var random = Randomness(state: seed)
+    let schedulers = (0..<3).map { _ in Scheduler(origin: .here()) }
+    var table = OwnerTable()
+    var model: [UInt64: Int] = [:]
+    for _ in 0..<5_000 {
+      // Few different ids, some of which collide.
+      let id = UInt64.random(in: 1...60, using: &random) << (random.next() % 2 == 0 ? 0 : 20)
+      let owner = Int.random(in: 0..<3, using: &random)
+      switch UInt8.random(in: 0..<3, using: &random) {
+      case 0:
+        table.set(id, to: schedulers[owner])
+        model[id] = owner
+      case 1:
+        table.remove(id, of: schedulers[owner])
+        if model[id] == owner { model[id] = nil }
+      default:
+        #expect(table[id] === model[id].map { schedulers[$0] })
+      }
+      #expect(table.count == model.count)
+    }
+  }
+
+  /// If the cost of an operation grew with the number of tasks, this would take hours.
+  @Test(.timeLimit(.minutes(2))) func manyConsecutiveTasksComeAndGo() {
+    let scheduler = Scheduler(origin: .here())
+    var table = OwnerTable()
+    let ids: ClosedRange<UInt64> = 1_000...201_000
+    for id in ids { table.set(id, to: scheduler) }
+    #expect(table.count == 200_001)
+    // Unknown ids, some of which collide with known ones.
+    for id in ids where !isUnknown(id << 21, in: table) { Issue.record("\(id << 21) is known") }
+    for id in ids { table.remove(id, of: scheduler) }
+    #expect(table.count == 0)
+    for id in ids where !isUnknown(id, in: table) { Issue.record("\(id) is known") }
+  }
+
+  private func isUnknown(_ id: UInt64, in table: borrowing OwnerTable) -> Bool {
+    table[id] == nil
+  }
+}
+
+/// Random numbers that are the same in every run.
+struct Randomness: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}

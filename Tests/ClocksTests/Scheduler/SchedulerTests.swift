@@ -1,0 +1,340 @@
+import ClocksSupport
+import Dispatch
+import Foundation
+import TestTraits
+import Testing
+
+@testable import Clocks
+
+/// What a scheduler runs and what it leaves to others.
+@Suite struct SchedulerTests {
+  /// The scheduler on whose behalf the current job runs.
+  private static var current: Scheduler? { Scheduler.ofThread }
+
+  /// Starts a task that is unowned, because there is no clock yet. It says whether it still is when
+  /// the meeting has ended.
+  private func stranger(waitingFor meeting: Meeting) async -> Task<Bool, Never> {
+    let stranger = Task {
+      await meeting.wait()
+      return Self.current == nil
+    }
+    await meeting.isAttended()
+    return stranger
+  }
+
+  @Test(.repeated(10))
+  func aStrangerThatAWokenTaskResumesRunsWhereItBelongs() async throws {
+    let meeting = Meeting()
+    let stranger = await stranger(waitingFor: meeting)
+    let clock = TestClock()
+    Task {
+      try await clock.sleep(for: .seconds(1))
+      meeting.end()
+    }
+    await clock.advance(by: .seconds(1))
+    #expect(await stranger.value)
+  }
+
+  @Test(.repeated(10))
+  func aStrangerThatIsResumedAfterACancellationRunsWhereItBelongs() async throws {
+    let meeting = Meeting()
+    let stranger = await stranger(waitingFor: meeting)
+    let clock = TestClock()
+    let sleeper = Task { try await clock.sleep(for: .seconds(1)) }
+    await clock.settle()
+    Task {
+      sleeper.cancel()
+      meeting.end()
+    }
+    await clock.settle()
+    #expect(await stranger.value)
+    await #expect(throws: CancellationError.self) { try await sleeper.value }
+  }
+
+  @Test func aTaskOfAnotherTestThatSleepsOnTheClockStaysWithItsScheduler() async throws {
+    let (clocks, giveClock) = AsyncStream<TestClock<Duration>>.makeStream()
+    var isHome: Bool?
+    await withKnownIssue {
+      let (made, hasMade) = AsyncStream<Void>.makeStream()
+      // Makes a clock of its own, as another test would, and before this one does.
+      let other = Task {
+        let own = TestClock()
+        hasMade.finish()
+        for await clock in clocks {
+          try? await clock.sleep(for: .seconds(1))
+          return Self.current === own.scheduler
+        }
+        return false
+      }
+      for await _ in made {}
+      let clock = TestClock()
+      giveClock.yield(clock)
+      try? await clock.waitForSleeps()
+      await clock.advance(by: .seconds(1))
+      isHome = await other.value
+    } matching: { issue in
+      issue.comments.first?.rawValue.contains("a task of another test") == true
+    }
+    #expect(isHome == true)
+  }
+
+  @Test(.blocksAThread) func aVisitorThatComesWhileAJobRunsEndsBeforeTheNextJob() async {
+    let log = Log<String>()
+    let (clocks, giveClock) = AsyncStream<TestClock<Duration>>.makeStream()
+    let gate = DispatchSemaphore(value: 0)
+    // However many other tests wait for a thread, it comes before the job is reported that waits for it.
+    let visitor = await strangersTask(priority: .high) {
+      for await clock in clocks {
+        clock.scheduler.admitCurrentTask()
+        gate.signal()
+        // Time enough for the next job, if it did not wait.
+        busy(for: 300)
+        log.add("the visitor has ended")
+        return
+      }
+    }
+    let clock = TestClock()
+    Task {
+      giveClock.yield(clock)
+      gate.block()
+    }
+    Task { log.add("the next job") }
+    await clock.settle()
+    await visitor.value
+    #expect(log.all == ["the visitor has ended", "the next job"])
+  }
+
+  @Test func anImmediateTaskThatAThreadResumesStaysTheTests() async throws {
+    let clock = TestClock()
+    let task = Task.immediate {
+      try await clock.sleep(for: .seconds(1))
+      await withCheckedContinuation { continuation in
+        DispatchQueue.global().async { continuation.resume() }
+      }
+      return Self.current === clock.scheduler
+    }
+    await clock.advance(by: .seconds(1))
+    #expect(try await task.value)
+  }
+
+  // MARK: - What is not a runaway
+
+  @Test func jobsAreCountedAnewWhenTimeHasMoved() async {
+    let clock = TestClock()
+    clock.scheduler.change { $0.runaway.limits = RunawayLimits(jobs: 200) }
+    let ticker = Task {
+      for _ in 0..<20 {
+        try await clock.sleep(for: .seconds(1))
+        for _ in 0..<30 { await Task.yield() }
+      }
+    }
+    await clock.advance(by: .seconds(20))
+    await #expect(throws: Never.self) { try await ticker.value }
+  }
+
+  @Test func aTaskThatKeepsAScopeFromRestingIsCancelled() async throws {
+    let log = Log<String>()
+    await withKnownIssue {
+      try await withVirtualTime { time in
+        time.scheduler.change { $0.runaway.limits = RunawayLimits(jobs: 1_000) }
+        Task {
+          while !Task.isCancelled { await Task.yield() }
+          log.add("the restless task is cancelled")
+        }
+        try? await Task.sleep(for: .seconds(1))
+      }
+    }
+    #expect(log.all == ["the restless task is cancelled"])
+  }
+
+  @Test func wakesInAScopeAreCountedAnewWhenItsBodyRuns() async throws {
+    try await withVirtualTime { time in
+      time.scheduler.change { $0.runaway.limits = RunawayLimits(wakes: 50) }
+      for _ in 0..<200 { try await Task.sleep(for: .seconds(1)) }
+      #expect(time.now.offset == .seconds(200))
+    }
+  }
+
+  // MARK: - Holding a scope's time
+
+  @Test func aScopeIsNotStuckWhileItIsHeld() async throws {
+    try await withVirtualTime(stuckAfter: .milliseconds(5)) { time in
+      await time.holding { await realTimePasses(0.05) }
+      #expect(!Task.isCancelled)
+    }
+  }
+
+  @Test func aScopeGoesOnWhenAStrangerLetsGo() async throws {
+    let (scopes, giveScope) = AsyncStream<VirtualTime>.makeStream()
+    let (holds, tell) = AsyncStream<Void>.makeStream()
+    // Started before there is a scope, so it is unowned.
+    let stranger = Task {
+      for await time in scopes {
+        await time.holding {
+          tell.yield()
+          // Until the body sleeps, and so only this task can make the scope go on.
+          while time.clock.pendingSleeps.isEmpty { busy() }
+        }
+        return
+      }
+    }
+    try await withVirtualTime { time in
+      giveScope.yield(time)
+      await time.holding { for await _ in holds { return } }
+      try await Task.sleep(for: .seconds(1))
+      #expect(time.now.offset == .seconds(1))
+    }
+    await stranger.value
+  }
+
+  // MARK: - A scope that begins in the queue of a busy actor
+
+  private actor Place {
+    /// Enters a scope while another task waits for this actor.
+    ///
+    /// So the scope's first job runs on behalf of the test whose task made the actor run.
+    func enterScope() async throws -> Bool {
+      Task { self.isEntered() }
+      return try await withVirtualTime { time in
+        let start = time.now
+        try await Task.sleep(for: .seconds(3600))
+        guard VirtualTime.current === time, start.duration(to: time.now) == .seconds(3600) else {
+          return false
+        }
+        await time.holding {
+          await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume() }
+          }
+        }
+        return VirtualTime.current === time
+      }
+    }
+
+    private func isEntered() { busy() }
+  }
+
+  @Test(.repeated(10))
+  func aScopeOnAnActorThatAStrangerKeepsBusyIsWhole() async throws {
+    #expect(try await Place().enterScope())
+  }
+
+  /// The first jobs of two scopes run in one turn of the actor's queue; both hear of its end.
+  @Test(arguments: 0..<4)
+  func scopesOnAnActorThatAStrangerKeepsBusyAreWhole(_ repetition: Int) async throws {
+    let place = Place()
+    try await withThrowingTaskGroup { group in
+      for _ in 0..<8 { group.addTask { try await place.enterScope() } }
+      while let isWhole = try await group.next() { #expect(isWhole) }
+    }
+  }
+
+  @Test func aScopeOnAnActorThatATestKeepsBusyIsWhole() async throws {
+    let clock = TestClock()
+    let task = Task { try await Place().enterScope() }
+    await clock.settle()
+    #expect(try await task.value)
+    let later = Log<Duration>()
+    Task {
+      try await clock.sleep(for: .seconds(1))
+      later.add(clock.now.offset)
+    }
+    await clock.advance(by: .seconds(1))
+    #expect(later.all == [.seconds(1)])
+  }
+
+  // MARK: - What a scope tells
+
+  @Test func aScopeDescribesItsTimeAndItsSleeps() async throws {
+    try await withVirtualTime { time in
+      #expect(time.scheduler.scopeDescription == "It is 0.0 seconds. Pending sleeps: none")
+      await time.advance(by: .seconds(1))
+      Task(name: "tick") { try await Task.sleep(for: .seconds(2)) }
+      await time.settle()
+      let text = time.scheduler.scopeDescription
+      #expect(
+        text.hasPrefix(
+          """
+          It is 1.0 seconds. Pending sleeps: 
+            - until 3.0 seconds, since 1.0 seconds, task "tick" (#
+          """))
+      #expect(text.hasSuffix("), on ContinuousClock"))
+    }
+    #expect(TestClock().scheduler.scopeDescription == "")
+  }
+
+  @Test func leftoversThatSleepAgainAndAgainAreAFailure() async throws {
+    let failures = Log<String>()
+    let sleeps = Log<Task<Void, Never>>()
+    let hasEnded = Tally()
+    try await withKnownIssue {
+      try await withVirtualTime { time in
+        let clock = time.clock
+        Task {
+          // It is not itself cancelled, only those that sleep for it.
+          while hasEnded.value == 0 {
+            let sleep = Task { _ = try? await clock.sleep(for: .seconds(1)) }
+            sleeps.add(sleep)
+            await sleep.value
+          }
+        }
+        await time.settle()
+      }
+    } matching: { issue in
+      failures.add(issue.comments.first?.rawValue ?? "")
+      return true
+    }
+    #expect(failures.all.count == 1)
+    #expect(
+      failures.all.first?.hasPrefix(
+        """
+        withVirtualTime has cancelled the tasks that still slept when its operation returned, a \
+        hundred times, but there is 1 sleep pending again:
+        """) == true)
+    #expect(sleeps.all.count == 101)
+    hasEnded.add()
+    sleeps.all.last?.cancel()
+  }
+
+  @Test func aSleepOfNoTimeInAScopeReturns() async throws {
+    try await withVirtualTime(autoAdvance: false) { time in
+      try await Task.sleep(for: .zero)
+      try await Task.sleep(for: .seconds(-1))
+      try await ContinuousClock().sleep(until: .now)
+      try await SuspendingClock().sleep(until: .now.advanced(by: .seconds(-1)))
+      #expect(time.now.offset == .zero)
+    }
+  }
+}
+
+/// Keeps the current thread for a moment.
+private func busy(for milliseconds: UInt32 = 20) { usleep(1_000 * milliseconds) }
+
+extension DispatchSemaphore {
+  /// Waits, also where a task should not: here that is the point. On a busy machine others may have
+  /// the threads for a minute.
+  fileprivate func block() { _ = wait(timeout: .now() + 100) }
+}
+
+/// One task waits, and another one ends that.
+private final class Meeting: Sendable {
+  private let lock = Lock()
+  nonisolated(unsafe) private var continuation: UnsafeContinuation<Void, Never>?
+  private let attendance = AsyncStream<Void>.makeStream()
+
+  deinit { lock.destroy() }
+
+  func wait() async {
+    await withUnsafeContinuation { continuation in
+      lock.withLock { self.continuation = continuation }
+      attendance.continuation.yield()
+    }
+  }
+
+  func isAttended() async {
+    for await _ in attendance.stream { return }
+  }
+
+  func end() {
+    lock.withLock { continuation }?.resume()
+  }
+}

@@ -1,0 +1,63 @@
+import Testing
+
+@testable import Clocks
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#endif
+
+/// The readings of the system's clocks in a scope.
+@Suite struct SystemClocksTests {
+  #if os(Linux)
+    private static let all = [CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_BOOTTIME]
+  #else
+    private static let all = [CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW]
+  #endif
+
+  private func reading(_ clocks: SystemClocks, _ clock: clockid_t, _ duration: Duration)
+    -> Duration?
+  {
+    clocks.reading(of: clock, after: duration).map {
+      .seconds($0.tv_sec) + .nanoseconds($0.tv_nsec)
+    }
+  }
+
+  @Test(arguments: Self.all) func eachClockAdvances(_ clock: clockid_t) throws {
+    let clocks = SystemClocks()
+    let start = try #require(reading(clocks, clock, .zero))
+    #expect(
+      reading(clocks, clock, .nanoseconds(3_999_999_999)) == start + .nanoseconds(3_999_999_999))
+    let later = clocks.advanced(by: .seconds(5))
+    #expect(reading(later, clock, .zero) == start + .seconds(5))
+    #expect(reading(later, clock, .seconds(2)) == start + .seconds(7))
+  }
+
+  @Test func aClockStopsAtTheEndOfItsRange() {
+    let reading = SystemClocks().reading(of: CLOCK_REALTIME, after: .seconds(Int64.max))
+    #expect(reading?.tv_sec == .max / 2)
+    // The sum is beyond the end, and the duration is not.
+    let almost = SystemClocks().reading(of: CLOCK_REALTIME, after: .seconds(Int64.max / 2 - 1))
+    #expect(almost?.tv_sec == .max / 2)
+    let before = SystemClocks().advanced(by: .zero, andDateBy: .seconds(Int64.min))
+    #expect(before.sinceEpoch < .seconds(Int64.min / 4))
+  }
+
+  @Test func nanosecondsStayBelowASecond() throws {
+    let clocks = SystemClocks()
+    let start = try #require(clocks.reading(of: CLOCK_REALTIME, after: .zero))
+    for nanoseconds in [1_000_000_000 - start.tv_nsec, -start.tv_nsec, -start.tv_nsec - 1, -1] {
+      let duration = Duration.nanoseconds(nanoseconds)
+      let date = try #require(clocks.reading(of: CLOCK_REALTIME, after: duration))
+      #expect((0..<1_000_000_000).contains(date.tv_nsec))
+      #expect(
+        reading(clocks, CLOCK_REALTIME, duration)
+          == .seconds(start.tv_sec) + .nanoseconds(start.tv_nsec) + duration)
+    }
+  }
+
+  @Test func anUnknownClockIsReal() {
+    #expect(SystemClocks().reading(of: 99, after: .zero) == nil)
+  }
+}

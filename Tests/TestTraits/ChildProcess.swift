@@ -1,0 +1,97 @@
+import Foundation
+
+/// The outputs and the exit code of a process that has ended.
+package struct ChildProcess: Sendable {
+  package var standardOutput: String
+  /// Empty, if the process did not write its errors apart.
+  package var standardError: String
+  package var exitCode: Int32
+
+  /// The issues that Swift Testing has printed.
+  package var issues: [PrintedIssue] { PrintedIssue.all(in: standardOutput + "\n" + standardError) }
+
+  /// Where a child process writes its standard error.
+  package enum Errors {
+    case apart
+    case inOutput
+    case to(FileHandle)
+  }
+
+  /// The executable of the test bundle: on Linux it starts both test libraries.
+  package static var testBundle: String { CommandLine.arguments[0] }
+
+  /// Runs the tests of this bundle that match, in a child process.
+  ///
+  /// - Parameters:
+  ///   - tests: A regular expression for Swift Testing, or the name of an XCTest test.
+  ///   - library: `swift-testing` or `xctest`.
+  package static func runTests(
+    _ tests: String, library: String = "swift-testing", environment: [String: String],
+    executable: String = testBundle, errors: Errors = .inOutput
+  ) async throws -> ChildProcess {
+    try await run(
+      executable,
+      arguments: library == "xctest" ? [tests] : ["--testing-library", library, "--filter", tests],
+      environment: environment, errors: errors)
+  }
+
+  package static func run(
+    _ executable: String, arguments: [String] = [], environment: [String: String] = [:],
+    errors: Errors = .apart
+  ) async throws -> ChildProcess {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: executable)
+    process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    // The tests compare the whole text that the test library prints.
+    process.environment?["NO_COLOR"] = "1"
+    // XCTest itself leaks at the end of an asynchronous test, and AddressSanitizer reports it.
+    process.environment?["ASAN_OPTIONS"] = "detect_leaks=0"
+    let outputPipe = Pipe()
+    let errorPipe = Pipe()
+    process.standardOutput = outputPipe
+    switch errors {
+    case .apart: process.standardError = errorPipe
+    case .inOutput: process.standardError = outputPipe
+    case .to(let file): process.standardError = file
+    }
+    try process.run()
+    // If the process does not write into it, the pipe ends only when this end is closed.
+    if case .apart = errors {} else { try errorPipe.fileHandleForWriting.close() }
+
+    // Each pipe is read on a thread of its own: reading blocks, the pool is small, and the child must not
+    // wait for a full pipe.
+    async let outputText = readToEnd(of: outputPipe)
+    async let errorText = readToEnd(of: errorPipe)
+    let texts = await (outputText, errorText)
+    process.waitUntilExit()
+    return ChildProcess(
+      standardOutput: texts.0, standardError: texts.1, exitCode: process.terminationStatus)
+  }
+
+  private static func readToEnd(of pipe: Pipe) async -> String {
+    let handle = pipe.fileHandleForReading
+    return await withCheckedContinuation { continuation in
+      Thread.detachNewThread {
+        let data = (try? handle.readToEnd()) ?? Data()
+        continuation.resume(returning: String(decoding: data, as: UTF8.self))
+      }
+    }
+  }
+}
+
+/// Calls the operation with a path for a file or folder, and removes what is there afterwards.
+package func withTemporaryPath<Result>(_ body: (String) async throws -> Result) async throws
+  -> Result
+{
+  let path = FileManager.default.temporaryDirectory.appending(path: "Clocks-\(UUID())").path
+  defer { try? FileManager.default.removeItem(atPath: path) }
+  return try await body(path)
+}
+
+extension String {
+  /// Returns the lines that contain `text`.
+  package func lines(containing text: String) -> [String] {
+    split(separator: "\n").filter { $0.contains(text) }.map(String.init)
+  }
+}
