@@ -62,8 +62,9 @@ struct ThreadStack {
       return []
     }
 
-    /// The return address into a function that has called one without a frame, as those of the C
-    /// library are: in the function's own frame, among remains of earlier calls.
+    /// The return address into a function that has called one without a frame, such as a C function.
+    ///
+    /// It stands in the caller's own frame, among remains of earlier calls.
     ///
     /// It counts if it is in the function that the caller calls.
     private static func skipped(

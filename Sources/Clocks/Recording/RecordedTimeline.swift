@@ -1,7 +1,7 @@
 import ClocksDrawing
 
-/// What happened in a test: which tasks were created and by whom, when they ran, slept, woke and were
-/// cancelled, how time moved, and the marks of the test.
+/// The recording of a test: when tasks were created, ran, slept, woke and were cancelled, how time moved,
+/// and the marks of the test.
 ///
 /// A timeline is a value: later events do not change it. Recording begins with
 /// ``VirtualTime/recordTimeline(events:)``, ``TestClock/recordTimeline(events:)``, with the trait

@@ -31,6 +31,8 @@ public final class VirtualTime: Sendable {
 
   let scheduler: Scheduler
 
+  /// Makes a scope.
+  ///
   /// - Parameters:
   ///   - record: Records a failure; by default, at `origin`.
   ///   - start: The readings of the system's clocks when the scope begins; by default, those of now.

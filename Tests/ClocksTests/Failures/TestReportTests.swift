@@ -7,7 +7,7 @@ import Testing
 /// Failures that a thread outside all tests records on behalf of a test.
 @Suite struct TestReportTests {
   private enum Local {
-    @TaskLocal static var value = "nobody's"
+    @TaskLocal static var value = "unset"
     @TaskLocal static var kept: Kept?
   }
 

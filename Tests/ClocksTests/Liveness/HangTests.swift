@@ -8,8 +8,8 @@ import Testing
 ///
 /// They run in processes of their own, because some of them leave a thread that never ends.
 @Suite(.serialized) struct HangTests {
-  /// - Parameter seconds: When a job counts as one that holds its thread. On a busy machine half a second is
-  ///   soon over, so only those have it of whom that is said.
+  /// - Parameter seconds: When a job counts as one that holds its thread. Half a second is short on a busy
+  ///   machine, so only some tests use it.
   private static func run(
     _ tests: String, blockedAfter seconds: String = "0.5"
   ) async throws -> ChildProcess {

@@ -169,3 +169,65 @@ struct LoadedImage {
     fileprivate var isReadOnlyLater: Bool { flags & 0x10 != 0 }
   }
 #endif
+
+/// The code of the images that are loaded when it is made.
+struct CodeImages: Sendable {
+  /// A range of memory that holds code of an image.
+  struct Image: Sendable {
+    var range: Range<UInt>
+    /// The difference between an address in memory and the same address in the file.
+    var base: UInt
+    var path: String
+
+    var name: String { String(path.split(separator: "/").last ?? "") }
+  }
+
+  /// Sorted by address.
+  private let images: [Image]
+
+  /// O(images).
+  init() {
+    #if os(Linux) && _pointerBitWidth(_64)
+      images = LoadedImage.all.flatMap { image in
+        // What the kernel maps into each process is not a file.
+        let path = image.path.isEmpty ? Self.program : image.path
+        return path.contains("/")
+          ? image.code.map { Image(range: $0, base: image.base, path: path) } : []
+      }
+      .sorted { $0.range.lowerBound < $1.range.lowerBound }
+    #else
+      images = []
+    #endif
+  }
+
+  /// The image whose code is at an address; `nil` if there is none. O(log n).
+  func image(of address: UInt) -> Image? {
+    let next = images.partitioned { $0.range.upperBound <= address }
+    guard next < images.count, images[next].range.contains(address) else { return nil }
+    return images[next]
+  }
+
+  func path(ofFileBeginningWith name: String) -> String? {
+    images.first { $0.name.hasPrefix(name) }?.path
+  }
+
+  private static let program: String = {
+    var path = [CChar](repeating: 0, count: 4096)
+    let length = readlink("/proc/self/exe", &path, path.count)
+    return String(
+      decoding: path.prefix(max(length, 0)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }()
+}
+
+extension Array {
+  /// The number of elements at the beginning for which a condition holds, which holds for none
+  /// after them. O(log n).
+  func partitioned(_ isBefore: (Element) -> Bool) -> Int {
+    var (lower, upper) = (0, count)
+    while lower < upper {
+      let middle = (lower + upper) / 2
+      if isBefore(self[middle]) { lower = middle + 1 } else { upper = middle }
+    }
+    return lower
+  }
+}

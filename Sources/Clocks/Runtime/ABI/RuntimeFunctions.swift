@@ -65,8 +65,10 @@ extension RuntimeFunctions {
   }
 }
 
-/// Suspends the current task, as `withTaskCancellationHandler` and `withUnsafeThrowingContinuation`
-/// do together, but without a function and a closure between the two.
+/// Suspends the current task with a cancellation handler.
+///
+/// It does what `withTaskCancellationHandler` and `withUnsafeThrowingContinuation` do together, without a
+/// function and a closure between the two.
 ///
 /// Requires `RuntimeFunctions.haveHandlers`. The handler's record is allocated on the task's own
 /// stack; so the caller must not be generic, because generic code keeps copies there, too.

@@ -166,7 +166,7 @@ struct TaskStatus {
   /// Whether the task runs, or will go on, where its jobs need not pass through the hooks.
   var mayRunExternally: Bool { isActive || hasPreference }
 
-  /// Whether the task's memory is a part of its parent's, so that nothing can retain it.
+  /// Whether the task's memory is part of the parent task, so that nothing can retain it.
   static func isAsyncLet(_ task: UnownedJob) -> Bool { has(TaskABI.JobFlags.isAsyncLet, task) }
 
   static func isChild(_ task: UnownedJob) -> Bool { has(TaskABI.JobFlags.isChild, task) }

@@ -62,8 +62,9 @@ struct TaskReader {
     self.metadata = metadata
   }
 
-  /// The name of the actor or executor at an address, while a task waits for its turn there; `nil`
-  /// for the default executor and the main executor, whose jobs pass through the hooks.
+  /// The name of the actor or executor at an address, while a task waits for its turn there.
+  ///
+  /// `nil` for the default executor and the main executor, whose jobs pass through the hooks.
   func actorName(_ identity: UInt) -> String? {
     guard identity != 0, identity != Self.mainExecutor else { return nil }
     // On Linux an object begins with its type, and the type of a Swift class begins with a zero.

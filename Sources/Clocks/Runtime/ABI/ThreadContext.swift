@@ -195,9 +195,9 @@ struct CurrentTaskSlot {
   }
 
   #if os(Linux) && canImport(Glibc) && compiler(>=6.2) && _pointerBitWidth(_64)
-    /// The distance of the variable from the beginning of the thread's own data: equal in all
-    /// threads, because the runtime's library was loaded when the program began.
+    /// The distance of the variable from the beginning of the thread's own data.
     ///
+    /// It is equal in all threads, because the runtime's library was loaded when the program began.
     /// Verified on another thread with another task. `nil` if it is not found, or found twice.
     static let distance: UInt? = {
       guard TaskStatus.isReadable else { return nil }

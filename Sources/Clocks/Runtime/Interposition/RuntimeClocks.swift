@@ -16,8 +16,9 @@
 import ClocksSupport
 import Synchronization
 
-/// Makes `ContinuousClock`, `SuspendingClock` and `Date` read virtual time inside a scope: inside every scope in
-/// a process with the test kit, and otherwise inside explored ones.
+/// Makes `ContinuousClock`, `SuspendingClock` and `Date` read virtual time inside a scope.
+///
+/// With the test kit, inside every scope; without it, inside explored ones.
 package enum RuntimeClocks {
   static func areVirtual(for owner: TaskOwner?) -> Bool {
     guard let owner, owner.isExplored || isForAll.load(ordering: .relaxed) else { return false }
@@ -44,8 +45,9 @@ package enum RuntimeClocks {
     #endif
   }
 
-  /// Redirects the clocks in scopes that are explored: deadlines that are computed from real time would differ
-  /// from run to run. Only the first call has an effect. Thread-safe.
+  /// Redirects the clocks in explored scopes. Only the first call has an effect. Thread-safe.
+  ///
+  /// Deadlines that are computed from real time would differ from run to run.
   static func redirectForExplored() { _ = isDone }
 
   private static let isDone: Bool = {
