@@ -58,7 +58,10 @@ public struct UnimplementedClock<Duration: DurationProtocol & Hashable>: Clock {
   /// - Parameters:
   ///   - base: The clock that is used after the failure.
   ///   - name: The clock's name in failures; the type of `base` by default.
-  ///   - fileID: Where failures are recorded, with `filePath`, `line` and `column`.
+  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
+  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
+  ///   - line: The line at which a failure is recorded.
+  ///   - column: The column at which a failure is recorded.
   public init<Base: Clock<Duration>>(
     _ base: Base, name: String = "\(Base.self)",
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
@@ -75,7 +78,10 @@ public struct UnimplementedClock<Duration: DurationProtocol & Hashable>: Clock {
   /// - Parameters:
   ///   - name: The clock's name in failures, for example the property that holds it.
   ///   - now: The time that the clock returns after the failure.
-  ///   - fileID: Where failures are recorded, with `filePath`, `line` and `column`.
+  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
+  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
+  ///   - line: The line at which a failure is recorded.
+  ///   - column: The column at which a failure is recorded.
   public init(
     name: String = "UnimplementedClock", now: Instant = .init(),
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
@@ -148,7 +154,10 @@ extension Clock where Self == UnimplementedClock<Swift.Duration> {
   ///
   /// - Parameters:
   ///   - name: The clock's name in failures, for example the property that holds it.
-  ///   - fileID: Where failures are recorded, with `filePath`, `line` and `column`.
+  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
+  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
+  ///   - line: The line at which a failure is recorded.
+  ///   - column: The column at which a failure is recorded.
   public static func unimplemented(
     name: String = "UnimplementedClock",
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
