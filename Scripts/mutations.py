@@ -37,7 +37,8 @@ guarantee(
     ("Idleness.externallyStartedJobEnded", "if abandonedExternalJobs > 0 { abandonedExternalJobs -= 1 } else { externallyStartedJobs -= 1 }",
      "externallyStartedJobs -= 1"),
     ("Idleness.isIdle", " && !externalTasks.mustVerify", ""),
-    ("SchedulerState.decide", "if idleness.externalTasks.mustVerify { return .verify }", ""),
+    ("SchedulerState.decide", "if mustVerify { return .verify }", ""),
+    ("SchedulerState.mustVerify", " && (scope != nil || turn != nil)", ""),
 )
 guarantee(
     "At most one thread runs jobs of a scheduler, and one is started when it is needed",
@@ -50,12 +51,13 @@ guarantee(
     ("SchedulerState.claimNeededThread", "!idleness.ready.isEmpty", "false"),
     ("Scheduler.change", "if let executor { startThread(on: executor) }", "_ = executor"),
     ("Idleness.abandonRunning", "threadNumber += 1", ""),
-    ("Turn.mayGoOn", "jobs < Scheduler.jobsPerTurn && ", ""),
+    ("Scheduler.pump", "turn.jobs < Self.jobsPerTurn", "true"),
 )
 guarantee(
     "A task that runs outside the scheduler is waited for until it returns or ends",
     "SchedulerStateTests|SeamTests|OtherExecutorTests|SharedActorInParallelTests",
-    ("ExternalTaskRegistry.isBack", "guard !status.isActive else", "guard true else"),
+    ("ExternalTaskRegistry.isBack", "guard !TaskStatus.isAboutToRun(entry.task.job) else", "guard true else"),
+    ("TaskStatus.isAboutToRun", "yieldFunction != 0", "false"),
     ("ExternalTasks.externalState", "if entry.hasAsyncLets, TaskStatus", "if false, TaskStatus"),
     ("ExternalTasks.externalState", "guard entry.mayHaveRun || ", "guard "),
     ("Scheduler.taskMayRunExternally", "noteMayRunExternally(UnownedTask(job: task))", "_ = task"),
@@ -67,7 +69,7 @@ guarantee(
 guarantee(
     "Ready jobs run first in, first out, each on its executor, or as a chooser decides",
     "SchedulerStateTests|SeamTests|JobOrderTests",
-    ("SchedulerState.startJob", "!mayStay || (wanted == .main && executor != .main)", "!mayStay"),
+    ("SchedulerState.startJob", "!mayStay || wanted != executor", "!mayStay"),
     ("SchedulerState.startJob", "makeReady(job)", ""),
     ("SchedulerState.startJob", "idleness.ready.remove(at: position)",
      "idleness.ready.remove(at: idleness.ready.count > 1 ? 1 : 0)"),

@@ -82,7 +82,7 @@ public struct AsyncTimeoutSequence<Base: AsyncSequence, C: Clock>: AsyncSequence
       var base = base
       defer { self.base = base }
       let element = try await deadline.run { () async throws -> Base.Element? in
-        try await base.next(isolation: #isolation)
+        try await base.next(isolation: actor)
       }
       // Many sequences end when their task is cancelled. The deadline caused that end.
       if element == nil, case .deadlinePassed = deadline.interruption {

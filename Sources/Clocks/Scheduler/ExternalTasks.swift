@@ -247,7 +247,7 @@ struct ExternalTasks: ~Copyable {
         .map { .awaitingAsyncLet(absence: $0) }
     }
     let status = TaskStatus(of: task.job)
-    guard entry.mayHaveRun || status.isActive || status.hasPreference else { return nil }
+    guard entry.mayHaveRun || status.mayRunExternally else { return nil }
     return ExternalTaskRegistry.add(task, of: owner, onlyOwnerCanTell: false)
       .map { .external(absence: $0) }
   }
@@ -270,7 +270,7 @@ struct ExternalTasks: ~Copyable {
       guard let task = old.task, old.isExternal || old.runs > 0 else { continue }
       if old.absence != 0 { ExternalTaskRegistry.remove(old.absence) }
       var entry = Entry()
-      if old.runs > 0 || TaskStatus(of: task.job).isActive || old.hasAsyncLets {
+      if old.runs > 0 || TaskStatus.isAboutToRun(task.job) || old.hasAsyncLets {
         ids.append(task.id)
         entry = old
         entry.become(.abandoned)

@@ -29,10 +29,6 @@ extension Scheduler {
   /// After how many jobs a thread lets other tests have their turn.
   private static let jobsPerTurn = 1_000
 
-  /// How many pool jobs the main thread runs in a row: else a test that hops to the main actor and back would
-  /// change threads at every step.
-  private static let poolJobsPerMainTurn = 64
-
   /// Performs actions until there is nothing to do: the scheduler's thread, by its number.
   func pump(on executor: ExecutorKind, _ number: Int) {
     var context = ThreadContext(owner: self)
@@ -40,7 +36,7 @@ extension Scheduler {
       threadMark.store(UInt(bitPattern: context), ordering: .relaxed)
       var turn = Turn(executor: executor)
       while true {
-        let mayStay = turn.mayGoOn
+        let mayStay = turn.jobs < Self.jobsPerTurn
         // Released without the lock.
         var freed: RetainedTask?
         let action = change { state in
@@ -60,27 +56,11 @@ extension Scheduler {
   /// What a thread has done since it began to run the scheduler's jobs.
   private struct Turn {
     let executor: ExecutorKind
-    private var jobs = 0
-    private var poolJobsOnMain = 0
+    var jobs = 0
     /// The task that came to its end in the last job; 0 if none has.
     var ended: UInt64 = 0
 
     init(executor: ExecutorKind) { self.executor = executor }
-
-    /// Whether the thread may go on; else it lets other tests have their turn first.
-    @inline(__always)
-    var mayGoOn: Bool {
-      jobs < Scheduler.jobsPerTurn && poolJobsOnMain < Scheduler.poolJobsPerMainTurn
-    }
-
-    @inline(__always)
-    func fits(_ executor: ExecutorKind) -> Bool { executor == .pool || self.executor == .main }
-
-    @inline(__always)
-    mutating func count(_ job: ReadyJob) {
-      jobs += 1
-      if executor == .main { poolJobsOnMain = job.executor == .main ? 0 : poolJobsOnMain + 1 }
-    }
   }
 
   /// Performs an action, and returns whether the thread goes on.
@@ -90,7 +70,7 @@ extension Scheduler {
   ) -> Bool {
     switch action {
     case .run(let job):
-      turn.count(job)
+      turn.jobs += 1
       turn.ended = run(job, context)
     case .wakeAndRun(let continuation, let task):
       willResume(UnownedTask(continuation))
@@ -98,11 +78,10 @@ extension Scheduler {
       continuation.resume()
       context.pointee.endWaking()
       // The arriving job may be another one, or none: then the task's job becomes ready as usual.
-      guard let job = context.pointee.taken, job.taskID == task, turn.fits(job.executor) else {
-        break
-      }
+      guard let job = context.pointee.taken, job.taskID == task, job.executor == turn.executor
+      else { break }
       context.pointee.taken = nil
-      turn.count(job)
+      turn.jobs += 1
       turn.ended = run(job, context)
     case .wake(let continuation, let isOwn):
       if isOwn { willResume(UnownedTask(continuation)) }

@@ -61,7 +61,7 @@ struct SchedulerState: ~Copyable {
     if let released = endCancelledSleeps() { return .release(released) }
     if !idleness.ready.isEmpty { return startJob(on: executor, mayStay: mayStay) }
     guard idleness.isQuiet else { return .rest(nil) }
-    if idleness.externalTasks.mustVerify { return .verify }
+    if mustVerify { return .verify }
     runaway.testIsIdle()
     switch turn {
     case .cancellation: return .cancel(scope!.body.takeToCancel())
@@ -87,8 +87,16 @@ struct SchedulerState: ~Copyable {
 
   /// Whether a thread has something to do in a test that is quiet.
   private var canAct: Bool {
-    idleness.externalTasks.mustVerify || turn != nil || scope?.isDeadlocked == true
-      || scope?.mustSetAlarm == true
+    turn != nil || mustVerify || scope?.isDeadlocked == true || scope?.mustSetAlarm == true
+  }
+
+  /// Whether unverified tasks are checked now.
+  ///
+  /// Only waits and scopes ask whether the test is idle. Without them a check could only do harm: a task whose
+  /// job is about to end would be noted as external.
+  @inline(__always)
+  private var mustVerify: Bool {
+    idleness.externalTasks.mustVerify && (scope != nil || turn != nil)
   }
 
   /// Returns the tasks that were cancelled before they were suspended.
@@ -131,7 +139,7 @@ struct SchedulerState: ~Copyable {
     -> Action
   {
     let wanted = idleness.ready[position].executor
-    if !mayStay || (wanted == .main && executor != .main) { return .move(to: wanted) }
+    if !mayStay || wanted != executor { return .move(to: wanted) }
     let job = idleness.ready.remove(at: position)
     if let chooser = order.chooser { chooser.jobBegins(job, at: position) }
     if let reason = runaway.jobBegins(of: job.taskID), let action = abort(reason, because: job) {

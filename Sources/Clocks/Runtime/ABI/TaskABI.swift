@@ -166,6 +166,22 @@ struct TaskStatus {
   /// Whether the task runs, or will go on, where its jobs need not pass through the hooks.
   var mayRunExternally: Bool { isActive || hasPreference }
 
+  /// Whether a task runs, or will run without another event.
+  ///
+  /// A task that is suspended in `Task.yield` goes on when its executor runs the job of the yield, which has
+  /// no task.
+  static func isAboutToRun(_ task: UnownedJob) -> Bool {
+    let status = TaskStatus(of: task)
+    return status.isActive
+      || (!status.isOver && yieldFunction != 0 && resumeFunction(of: task) == yieldFunction)
+  }
+
+  /// Verified or not.
+  static func resumeFunction(of task: UnownedJob) -> UInt {
+    unsafeBitCast(task, to: UnsafeRawPointer.self)
+      .load(fromByteOffset: TaskABI.Job.resumeFunction, as: UInt.self)
+  }
+
   /// Whether the task's memory is part of the parent task, so that nothing can retain it.
   static func isAsyncLet(_ task: UnownedJob) -> Bool { has(TaskABI.JobFlags.isAsyncLet, task) }
 
@@ -219,6 +235,9 @@ struct TaskStatus {
   /// The bit of `hasPreference`, or none where that is not verified.
   @exclusivity(unchecked) nonisolated(unsafe) private static var preference: UInt32 = 0
 
+  /// The function in which a task goes on after `Task.yield`; 0 where that is not verified.
+  @exclusivity(unchecked) nonisolated(unsafe) private static var yieldFunction: UInt = 0
+
   /// To be called before the hooks are used. Thread-safe.
   static func prepare() { _ = isPrepared }
 
@@ -228,6 +247,7 @@ struct TaskStatus {
     readsCancellation = probe.readsCancellation
     readsNames = probe.readsNames
     preference = probe.readsPreferences ? TaskABI.Status.hasPreference : 0
+    yieldFunction = probe.yieldFunction
     return true
   }()
 }

@@ -12,6 +12,8 @@ struct StatusProbe: Sendable {
   var readsChildren = false
   var readsAsyncLets = false
   var readsNames = false
+  /// The function in which a task goes on after `Task.yield`; 0 if it cannot be read.
+  var yieldFunction: UInt = 0
 
   /// What holds in this process. Found when first asked, in some ten microseconds. Thread-safe.
   static let here = StatusProbe()
@@ -26,6 +28,7 @@ struct StatusProbe: Sendable {
       if !readsPreferences { missing.append("tasks that prefer an executor") }
       if !readsChildren { missing.append("which tasks are children") }
       if !readsAsyncLets { missing.append("tasks that await an async let") }
+      if yieldFunction == 0 { missing.append("Task.yield on a custom executor") }
       return missing
     #else
       // No layout is known on this platform.
@@ -78,6 +81,40 @@ struct StatusProbe: Sendable {
       let wasActive = TaskStatus(of: child).isActive && !TaskStatus(of: task).isActive
       ThreadContext.runToEnd(child)
       readsStatus = readsKind && wasActive && TaskStatus(of: task).isOver
+      if readsStatus { findYieldFunction() }
+    }
+
+    /// Compares tasks that yield at two places with one that awaits another continuation.
+    @available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *)
+    private mutating func findYieldFunction() {
+      let first = Self.resumeFunction { await Task.yield() }
+      let second = Self.resumeFunction {
+        await Task.yield()
+        _ = Task.isCancelled
+      }
+      let other = Self.resumeFunction {
+        await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+          Task.detached(executorPreference: Hops.executor) { continuation.resume() }
+        }
+      }
+      if first == second, first != other { yieldFunction = first ?? 0 }
+    }
+
+    /// Returns where a task goes on after its first suspension, which another job ends.
+    @available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *)
+    private static func resumeFunction(of body: @escaping @Sendable () async -> Void) -> UInt? {
+      nonisolated(unsafe) var made: Task<Void, Never>?
+      let captured = ThreadContext.capturingNextJob {
+        made = Task.detached(executorPreference: Hops.executor, operation: body)
+      }
+      guard let made, let task = captured,
+        let end = ThreadContext.capturingNextJob({ RuntimeHooks.run(task, on: .pool) }),
+        !TaskStatus(of: task).isOver
+      else { return nil }
+      let function = TaskStatus.resumeFunction(of: task)
+      ThreadContext.runToEnd(end)
+      withExtendedLifetime(made) {}
+      return function
     }
 
     /// Not to be asked of an immediate task, in which the runtime sets the bit.

@@ -89,11 +89,11 @@ enum ExternalTaskRegistry {
 
   /// Whether a task is not external any more, and no thread runs it.
   private static func isBack(_ entry: inout Entry) -> Bool {
-    let status = TaskStatus(of: entry.task.job)
-    guard !status.isActive else {
+    guard !TaskStatus.isAboutToRun(entry.task.job) else {
       entry.quietSince = 0
       return false
     }
+    let status = TaskStatus(of: entry.task.job)
     // A task that need not pass through the hooks may have run again since.
     if entry.quietSince == 0 || (!entry.wasOver && (status.isOver || status.hasPreference)) {
       entry.quietSince = next
