@@ -55,10 +55,12 @@ guarantee(
 )
 guarantee(
     "A task that runs outside the scheduler is waited for until it returns or ends",
-    "SchedulerStateTests|SeamTests|OtherExecutorTests|SharedActorInParallelTests",
+    "SchedulerStateTests|SeamTests|OtherExecutorTests|YieldOnExecutorTests|SharedLoopTests|SharedActorInParallelTests",
     ("ExternalTaskRegistry.isBack", "guard !TaskStatus.isAboutToRun(entry.task.job) else", "guard true else"),
     ("TaskStatus.isAboutToRun", "yieldFunction != 0", "false"),
     ("ExternalTasks.externalState", "if entry.hasAsyncLets, TaskStatus", "if false, TaskStatus"),
+    ("TaskOwnership.adopt", "guard test != nil else { return false }", "guard false else { return false }"),
+    ("TaskOwnership.adopt", "guard prior.isOver, !owner.isOver else", "guard false else"),
     ("ExternalTasks.externalState", "guard entry.mayHaveRun || ", "guard "),
     ("Scheduler.taskMayRunExternally", "noteMayRunExternally(UnownedTask(job: task))", "_ = task"),
     ("LiveTasks.removeEnded", "over.compactMap", "over.prefix(0).compactMap"),

@@ -48,6 +48,14 @@ class TaskOwner: @unchecked Sendable {
 
   private let virtual: Atomic<Bool>
 
+  /// Whether the owner's test, or its scope, is over: then other tests may adopt the tasks that are left.
+  final var isOver: Bool {
+    get { over.load(ordering: .relaxed) }
+    set { over.store(newValue, ordering: .relaxed) }
+  }
+
+  private let over = Atomic(false)
+
   /// Whether each hop of the owner's tasks to an actor and back has to be seen.
   final let isExplored: Bool
 

@@ -29,6 +29,11 @@ final class TaskOwnership: Sendable {
   /// The number of chunks above which outdated ones are dropped.
   @exclusivity(unchecked) nonisolated(unsafe) private var unownedLimit = 8
 
+  /// The tasks that outlived the clocks of their tests.
+  @exclusivity(unchecked) nonisolated(unsafe) private var leftovers = LeftoverTasks()
+  /// Whether there are any. Read without the lock, written under it.
+  private let hasLeftovers = Atomic(false)
+
   /// Whether there ever was an explored owner. Read without the lock.
   private let explored = Atomic(false)
 
@@ -74,11 +79,14 @@ final class TaskOwnership: Sendable {
   }
 
   /// Balances one `retain`; with the last one, removes the owner and its entries. O(tasks of the owner).
-  func release(_ owner: TaskOwner) {
+  ///
+  /// - Returns: Whether it was the last one.
+  @discardableResult
+  func release(_ owner: TaskOwner) -> Bool {
     // Freed outside the lock.
     var removed: OwnerRegistration?
     var removedProcessWide: ProcessWideOwner?
-    defer { withExtendedLifetime((removed, removedProcessWide)) {} }
+    defer { withExtendedLifetime(removedProcessWide) {} }
     lock.withLock {
       let registration = owner.registration!
       registration.clocks -= 1
@@ -102,6 +110,7 @@ final class TaskOwnership: Sendable {
       }
       count.store(registrations.count, ordering: .relaxed)
     }
+    return removed != nil
   }
 
   /// Returns the process-wide owner, made by `make` if there is none, registered for one more clock.
@@ -196,6 +205,41 @@ final class TaskOwnership: Sendable {
       if let owner = processWide?.ownerIfAwake { return (owner, false) }
       registerUnowned(id)
       return (nil, true)
+    }
+  }
+
+  /// Notes tasks that outlive the clocks of their test.
+  func leave(_ tasks: [UInt64], of test: LeftoverTasks.Test) {
+    // Released without the lock.
+    let forgotten = lock.withLock {
+      hasLeftovers.store(true, ordering: .relaxed)
+      return leftovers.add(tasks, of: test)
+    }
+    withExtendedLifetime(forgotten) {}
+  }
+
+  /// Registers for `owner` a task that outlives its test, and that a job of `owner` resumes. Returns whether
+  /// `owner` owns it now.
+  ///
+  /// A loop that a test has started for a shared object works for later tests, too.
+  @inline(never)
+  func adopt(leftover id: UInt64, of prior: TaskOwner?, by owner: TaskOwner) -> Bool {
+    if let prior {
+      guard prior.isOver, !owner.isOver else { return false }
+      transfer(id, to: owner)
+      return true
+    }
+    guard id != 0, hasLeftovers.load(ordering: .relaxed), !owner.isOver else { return false }
+    // Released without the lock.
+    var test: LeftoverTasks.Test?
+    defer { withExtendedLifetime(test) {} }
+    return lock.withLock {
+      guard owner.registration != nil, owners[id] == nil else { return false }
+      test = leftovers.removeIfTestOver(id)
+      guard test != nil else { return false }
+      hasLeftovers.store(!leftovers.isEmpty, ordering: .relaxed)
+      register(id, of: owner)
+      return true
     }
   }
 

@@ -87,7 +87,17 @@ extension Scheduler {
   /// Keeps the scheduler registered for one more clock, until `release`.
   func retain() { TaskOwnership.shared.retain(self, newestTask: UnownedTask.newestID) }
 
-  func release() { TaskOwnership.shared.release(self) }
+  func release() {
+    guard TaskOwnership.shared.release(self), !isProcessWide else { return }
+    // A scope is over; other tests may go on without a clock.
+    let (left, test) = change { state in
+      (state.liveTasks.all, isOver ? [] : state.testLifetime.known)
+    }
+    guard let test else { return }
+    let tasks = left.filter { !$0.isOver && !test.contains($0) }.map(\.id)
+    guard !tasks.isEmpty else { return }
+    TaskOwnership.shared.leave(tasks, of: LeftoverTasks.Test { test.allSatisfy(\.isOver) })
+  }
 
   /// Whether the scheduler has started the job that the current task runs, so that it owns the task.
   @inline(__always)

@@ -79,6 +79,9 @@ struct TestLifetime {
 
   var all: [UnownedJob] { tasks.map(\.job) }
 
+  /// The tasks; `nil` if none is known.
+  var known: [RetainedTask]? { isKnown ? tasks : nil }
+
   /// Adds the task that makes a clock. Returns tasks to release without a lock.
   mutating func add(maker task: RetainedTask?) -> [RetainedTask] {
     guard let task else { return [] }

@@ -101,8 +101,11 @@ enum RuntimeHooks {
     if !ownership.isEmpty {
       let id = taskID(of: job)
       if let context, id != 0 { context.pointee.arrivedTask = id }
-      let (owner, isNew) = ownership.owner(
-        ofReadyJob: id, on: ThreadContext.owner(on: context))
+      let running = ThreadContext.owner(on: context)
+      var (owner, isNew) = ownership.owner(ofReadyJob: id, on: running)
+      if owner !== running, let running, ownership.adopt(leftover: id, of: owner, by: running) {
+        (owner, isNew) = (running, true)
+      }
       if let owner {
         owner.enqueue(ReadyJob(job: job, taskID: id, executor: executor), isNew: isNew)
         return

@@ -46,9 +46,10 @@ extension Scheduler {
     if let problem { reportOverdue(problem) }
   }
 
-  /// Ends the scope. The tasks that are left sleep in real time.
+  /// Ends the scope. The tasks that are left sleep in real time, or on the next test that resumes them.
   func closeScope() {
     isVirtual = false
+    isOver = true
     change { $0.scope?.end() }
   }
 
