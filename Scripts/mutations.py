@@ -282,7 +282,9 @@ guarantee(
 guarantee(
     "A failing order is replayed, made small, and kept only if it is the same failure",
     "ScheduleSearchTests|TokenFolderTests|ScheduleTokenTests|WithSchedulesTests|DivergenceTests",
-    ("ScheduleShrinker.leaveOutEach", "{ constraints = fewer }", "{ index += 1 }"),
+    ("ScheduleShrinker.leaveOutEach", "constraints = fewer\n        needed = 0", "needed += 1\n        index += 1"),
+    ("ScheduleShrinker.leaveOutEach", "constraints = fewer\n        needed = 0", "constraints = fewer"),
+    ("ScheduleShrinker.shrink", "if sharper == constraints", "if true"),
     ("Exploration.examine", "outcome.key == finding.key ?", "outcome.hasFailed ?"),
     ("Exploration.callAsFunction", "search.tried == 2, let first", "search.tried == 0, let first"),
     ("TokenFolder.add", "guard !known.contains(token) else { return }", ""),

@@ -113,12 +113,13 @@ package struct ScheduleSearch: Sendable {
     let number = chance * limits.shard.count + limits.shard.index
     chance += 1
     let seed = Mixer.mix(limits.seed, UInt64(number))
-    switch number % 5 {
-    case 0: return .uniform(seed: seed)
-    case 1: return .priorities(seed: seed, depth: 2)
-    case 2: return .partialOrder(seed: seed)
-    case 3: return .priorities(seed: seed, depth: 3)
-    default: return .random(seed: seed)
+    // By how soon each kind finds bugs of real systems. Priorities repeat orders on small tests, and yet find
+    // some deep bugs first.
+    switch number % 8 {
+    case 1, 5: return .random(seed: seed)
+    case 3: return .uniform(seed: seed)
+    case 7: return .priorities(seed: seed, depth: 3)
+    default: return .partialOrder(seed: seed)
     }
   }
 

@@ -4,13 +4,14 @@ import ClocksSupport
 ///
 /// Bisection finds the necessary constraints one after the other, as in delta debugging (Zeller and
 /// Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002; Junker, "QuickXplain", 2004). Then
-/// each of them is removed if the same failure remains. At last each constraint gets the earliest first step
-/// with which the failure remains. It takes O(k · log n) runs for k of n constraints.
+/// each of them is removed if the same failure remains, and each constraint gets the earliest first step with
+/// which the failure remains; both are repeated until nothing changes. It takes O(k · log n) runs for k of n
+/// constraints, if each is repeated once.
 package struct ScheduleShrinker {
   /// Returns the record of a run by this plan if the same failure came, else `nil`.
   package typealias Test = nonisolated(nonsending) (Plan) async -> RunRecord?
 
-  private let limit = 60
+  private let limit = 200
   /// When to stop, but not before the first ten runs.
   private let deadline: RealTime
   package private(set) var runs = 0
@@ -31,9 +32,14 @@ package struct ScheduleShrinker {
     } else {
       constraints = await essential(constraints, test)
     }
-    isMinimal = constraints.count <= 1
-    if constraints.count > 1 { constraints = await leaveOutEach(constraints, test) }
-    return await sharpen(constraints, test)
+    // A sharper constraint may make another one unnecessary, so both are repeated until nothing changes.
+    while true {
+      constraints = await leaveOutEach(constraints, test)
+      let sharper = await sharpen(constraints, test)
+      if sharper == constraints { return constraints }
+      constraints = sharper
+      isMinimal = constraints.count <= 1
+    }
   }
 
   /// Returns the necessary constraints, provided that additional constraints never prevent the failure.
@@ -79,17 +85,26 @@ package struct ScheduleShrinker {
     return nil
   }
 
-  /// Removes each constraint without which the failure remains.
+  /// Removes each constraint without which the failure remains, until it needs each one that is left.
   private nonisolated(nonsending) mutating func leaveOutEach(
     _ constraints: [Constraint], _ test: Test
   ) async -> [Constraint] {
     var constraints = constraints
     var index = 0
-    while index < constraints.count {
+    // The number of constraints that were found necessary since the last removal.
+    var needed = 0
+    while needed < constraints.count, constraints.count > 1 {
       guard mayGoOn else { return constraints }
       var fewer = constraints
       fewer.remove(at: index)
-      if await fails(fewer, test) { constraints = fewer } else { index += 1 }
+      if await fails(fewer, test) {
+        constraints = fewer
+        needed = 0
+      } else {
+        needed += 1
+        index += 1
+      }
+      if index >= constraints.count { index = 0 }
     }
     isMinimal = true
     return constraints

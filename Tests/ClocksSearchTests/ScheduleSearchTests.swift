@@ -105,6 +105,35 @@ import Testing
     #expect(shrinker.isMinimal)
   }
 
+  /// Random programs whose bugs depend on several orders at once; a claim is checked by running without each
+  /// constraint.
+  @Test func aMinimalFailureNeedsEachConstraint() async {
+    var (failures, minimal, several) = (0, 0, 0)
+    for seed in 0..<UInt64(400) {
+      guard let found = find(.random(seed: seed), count: 60), found.number > 1 else { continue }
+      failures += 1
+      let (program, run) = (Simulation.random(seed: seed), found.run)
+      func fails(_ plan: Plan) -> RunRecord? {
+        run.reset(plan, profile: Profile())
+        return program.play(run) ? run.record : nil
+      }
+      var shrinker = ScheduleShrinker(deadline: RealTime(in: .seconds(60)))
+      let constraints = await shrinker.shrink(run.record) { fails($0) }
+      #expect(fails(.constraints(constraints)) != nil, "seed \(seed)")
+      guard shrinker.isMinimal else { continue }
+      minimal += 1
+      if constraints.count > 1 { several += 1 }
+      for index in constraints.indices {
+        var fewer = constraints
+        fewer.remove(at: index)
+        #expect(fails(.constraints(fewer)) == nil, "seed \(seed), without constraint \(index)")
+      }
+    }
+    #expect(failures > 200)
+    #expect(minimal > failures * 9 / 10)
+    #expect(several > 50)
+  }
+
   @Test func triesAndCountsAllOrdersOfASmallProgram() {
     // Two tasks of two steps each: six orders.
     let program = Simulation(tasks: [[{ _ in }, { _ in }], [{ _ in }, { _ in }]]) { _ in false }

@@ -54,6 +54,29 @@ struct Simulation {
     }
   }
 
+  /// A program of three to five tasks that read and write four cells; the bug is a pattern of its memory that
+  /// few orders leave behind.
+  static func random(seed: UInt64) -> Simulation {
+    var mixer = Mixer(seed: seed)
+    var tasks: [[@Sendable (inout [Int: Int]) -> Void]] = []
+    for task in 0..<3 + mixer.below(3) {
+      var steps: [@Sendable (inout [Int: Int]) -> Void] = []
+      for _ in 0..<2 + mixer.below(4) {
+        let (cell, other, local) = (mixer.below(4), mixer.below(4), 100 + task)
+        switch mixer.below(3) {
+        case 0: steps.append { $0[local] = $0[cell, default: 0] }
+        case 1: steps.append { $0[cell] = $0[local, default: 0] + task + 1 }
+        default: steps.append { $0[cell] = $0[other, default: 0] &* 3 + 1 }
+        }
+      }
+      tasks.append(steps)
+    }
+    let (modulus, wanted) = (5 + mixer.below(6), mixer.below(5))
+    return Simulation(tasks: tasks) { memory in
+      (0..<4).reduce(0) { $0 &* 7 + memory[$1, default: 0] } % modulus == wanted
+    }
+  }
+
   // MARK: - Shapes
 
   private static func idle(_ count: Int) -> [[@Sendable (inout [Int: Int]) -> Void]] {
