@@ -289,6 +289,7 @@ guarantee(
     ("Exploration.callAsFunction", "search.tried == 2, let first", "search.tried == 0, let first"),
     ("TokenFolder.add", "guard !known.contains(token) else { return }", ""),
     ("IssueGate.handle", "return .isKept", "return .passes"),
+    ("CrashHandler.handle", "crashed(signal)", "_ = crashed"),
     ("RuntimeClocks.areVirtual", "owner.isExplored || ", ""),
 )
 guarantee(

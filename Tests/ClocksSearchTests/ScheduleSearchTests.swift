@@ -105,7 +105,7 @@ import Testing
     #expect(shrinker.isMinimal)
   }
 
-  /// Random programs whose bugs depend on several orders at once; a claim is checked by running without each
+  /// Random programs whose bugs depend on several orders together; a claim is checked by running without each
   /// constraint.
   @Test func aMinimalFailureNeedsEachConstraint() async {
     var (failures, minimal, several) = (0, 0, 0)

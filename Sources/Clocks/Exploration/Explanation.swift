@@ -153,6 +153,17 @@ struct Explanation {
   }
 
   /// Returns how a run that passed differs from the schedule of its token, or `nil` if it does not.
+  /// The report of a schedule in which the process crashes.
+  static func crashed(_ crash: Exploration.Crash, in testID: String, replay: String) -> String {
+    let passed = crash.number - 1
+    return """
+      \(testID): schedule \(crash.number.grouped) (\(passed.grouped) passed) ends the process with signal \
+      \(crash.signal). The schedule is not reduced.
+      Replay: \(replay)
+
+      """
+  }
+
   static func isNotWhatItWas(
     _ token: ScheduleToken, _ text: String, _ run: ScheduleRun
   ) -> String? {

@@ -17,6 +17,22 @@ struct Exploration {
   var tree = TaskTree()
   /// Receives the progress of the search about once a second.
   var progress: ((ScheduleProgress) -> Void)?
+  /// Receives the schedule in which the process crashes.
+  var crashed: (@Sendable (Crash) -> Void)?
+
+  /// The number of the current schedule, also for a signal handler.
+  private final class Number: @unchecked Sendable {
+    nonisolated(unsafe) var value = 0
+  }
+
+  struct Crash: Sendable {
+    var signal: CInt
+    /// The number of the schedule.
+    var number: Int
+    var token: String
+    /// Whether the token was known before the search.
+    var isKnown: Bool
+  }
 
   /// A failure, with as few constraints as possible.
   struct Failure {
@@ -50,8 +66,22 @@ struct Exploration {
   func callAsFunction(
     isolation: isolated (any Actor)? = #isolation, _ operation: @escaping Operation
   ) async -> Outcome {
-    let one = OneRun(options: options, origin: origin, findings: gate.findings, tree: tree)
+    var one = OneRun(options: options, origin: origin, findings: gate.findings, tree: tree)
     let run = one.run
+    let number = Number()
+    if let crashed {
+      CrashHandler.install()
+      let known = 3..<3 + known.count
+      // The thread that crashes is the one that writes the record.
+      nonisolated(unsafe) let run = run
+      one.crashed = { signal in
+        let token = ScheduleToken(constraints: run.record.constraints, trace: run.record.check)
+        crashed(
+          Crash(
+            signal: signal, number: number.value, token: token.text(run.tree),
+            isKnown: known.contains(number.value)))
+      }
+    }
     let deadline = time.map { RealTime(in: $0) }
     var search = ScheduleSearch(limits, known: known.map { .constraints($0.constraints) })
     var first: RunRecord?
@@ -59,6 +89,7 @@ struct Exploration {
     var isOverTime = false
     gate.close()
     while let plan = search.next() {
+      number.value = search.tried
       let outcome = await one(plan, profile: search.profile, operation)
       if Task.isCancelled { break }
       if let finding = outcome.findings.first {

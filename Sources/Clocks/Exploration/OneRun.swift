@@ -22,6 +22,8 @@ struct OneRun {
   let findings: Findings
   /// The run in progress, or the last one.
   let run: ScheduleRun
+  /// Reports a signal in a job of a run.
+  var crashed: (@Sendable (CInt) -> Void)?
   private let explorer: Explorer
   /// The system clocks at the beginning of each run.
   private let start = SystemClocks()
@@ -62,6 +64,7 @@ struct OneRun {
       findings.add(scopeReport: scheduler.describe(problem))
       end.finish(isLeft: true)
     }
+    scope.crashed = crashed
     nonisolated(unsafe) let operation = operation
     let body: @isolated(any) () async -> Void = {
       _ = isolation

@@ -132,6 +132,10 @@ struct ScheduledTest {
         Terminal.writeLine("\(testID): \($0.text)")
       }
     }
+    exploration.crashed = { [testID = request.testID, replayForm = report.replayForm] crash in
+      if !crash.isKnown { folder.add(crash.token) }
+      writeToStandardError(Explanation.crashed(crash, in: testID, replay: replayForm(crash.token)))
+    }
     let outcome = await exploration(operation)
     gate.open()
     switch outcome {

@@ -57,6 +57,33 @@ import Testing
     }
   }
 
+  #if os(Linux)
+    /// Swift Testing and XCTest; a failed precondition, a continuation that is resumed twice, and a signal.
+    @Test(arguments: ["crashes", "resumesTwice", "aborts", "testCrashes"])
+    func aCrashKeepsItsToken(_ sample: String) async throws {
+      try await withTemporaryPath { folder in
+        let variables = ["CLOCKS_SCHEDULES_DIR": folder, "SWIFT_BACKTRACE": "enable=no"]
+        let first = try await run(sample, variables)
+        #expect(first.exitCode != 0)
+        let heading = try #require(
+          lines("ends the process with signal", first).first, "\(first.standardOutput)")
+        let number = try #require(heading.firstMatch(of: /schedule (\d+) \(/)).1
+        #expect(try #require(Int(number)) > 2)
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder)
+        let kept = try String(contentsOfFile: "\(folder)/\(files[0])", encoding: .utf8)
+        #expect(lines("Replay: ", first).first?.contains(kept.dropLast()) == true, "\(kept)")
+
+        let second = try await run(sample, variables)
+        #expect(second.exitCode == first.exitCode)
+        #expect(
+          lines("schedule 3 (2 passed) ends the process", second).count == 1,
+          "\(second.standardOutput)")
+        #expect(
+          try String(contentsOfFile: "\(folder)/\(files[0])", encoding: .utf8) == kept)
+      }
+    }
+  #endif
+
   // MARK: - Other variables
 
   @Test(arguments: ["late", "testPasses"]) func badVariablesAreFailures(_ sample: String)
@@ -174,6 +201,36 @@ struct ExploredChildSamples {
     }
     _ = try await (slow.value, fast.value)
     #expect(await box.value == 2)
+  }
+
+  @Test(.schedules(1_000)) func crashes() async throws {
+    let isSecond = await secondIsFirst()
+    precondition(!isSecond, "The second came first.")
+  }
+
+  @Test(.schedules(1_000)) func resumesTwice() async throws {
+    let isSecond = await secondIsFirst()
+    await withCheckedContinuation { continuation in
+      continuation.resume()
+      if isSecond { continuation.resume() }
+    }
+  }
+
+  @Test(.schedules(1_000)) func aborts() async throws {
+    if await secondIsFirst() { abort() }
+  }
+
+  /// Whether the second of two equal tasks came first, which it does in a few orders.
+  private func secondIsFirst() async -> Bool {
+    let box = Box()
+    let tasks = (1...2).map { number in
+      Task {
+        for _ in 0..<3 { await Task {}.value }
+        await box.set(number)
+      }
+    }
+    for task in tasks { await task.value }
+    return await box.value == 1
   }
 
   @Test(.schedules(.upTo(40))) func slow() async {

@@ -35,6 +35,14 @@ final class ExploredXCTests: XCTestCase {
     }
   }
 
+  func testCrashes() async throws {
+    try skipUnlessAskedFor()
+    try await withSchedules(100) { _ in
+      let value = await Self.race()
+      precondition(value == 2)
+    }
+  }
+
   func testFails() async throws {
     try skipUnlessAskedFor()
     try await withSchedules(100) { _ in

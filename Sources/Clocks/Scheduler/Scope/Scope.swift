@@ -54,6 +54,8 @@ final class Scope: Sendable {
   ///
   /// Set before the scope has a task, if the caller goes on without the body.
   nonisolated(unsafe) var isLeft: (@Sendable (ScopeProblem) -> Void)?
+  /// Reports that a job of the scope has raised a signal; set before the scope begins.
+  nonisolated(unsafe) var crashed: (@Sendable (CInt) -> Void)?
 
   /// - Parameter outer: What the clocks read in the scope around this one, if there is one.
   init(_ options: ScopeOptions, startingAt outer: SystemClocks? = nil) {

@@ -1,0 +1,54 @@
+import ClocksSupport
+import Synchronization
+
+/// Reports the schedule in which an explored test ends the process.
+///
+/// A failed precondition, a range error or a continuation that is resumed twice is a signal on the thread that runs
+/// the job. The handler reports the schedule; then the signal has the effect that it has without the handler.
+///
+/// The report allocates memory and writes a file, which a handler of signals may not do: if the crash has damaged
+/// the allocator, or interrupted it, the report is lost. An alarm ends a process whose report does not return.
+enum CrashHandler {
+  private static let signals: [CInt] = [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT]
+  /// The actions of before, in the order of `signals`. Written before the handler is installed.
+  @exclusivity(unchecked) nonisolated(unsafe) private static var previous: [sigaction] = []
+  private static let hasCrashed = Atomic(false)
+  private static let limitInSeconds: CUnsignedInt = 10
+
+  /// To be called before a run whose scope has a `crashed` closure. Thread-safe.
+  static func install() { _ = isInstalled }
+
+  private static let isInstalled: Bool = {
+    #if os(Linux) && canImport(Glibc)
+      var action = sigaction()
+      action.sa_flags = SA_SIGINFO | CInt(truncatingIfNeeded: UInt(SA_NODEFER))
+      action.__sigaction_handler.sa_sigaction = { signal, info, _ in
+        CrashHandler.handle(signal, isSent: (info?.pointee.si_code ?? 0) <= 0)
+      }
+      for signal in signals {
+        var old = sigaction()
+        sigaction(signal, nil, &old)
+        previous.append(old)
+      }
+      for signal in signals { sigaction(signal, &action, nil) }
+      return true
+    #else
+      return false
+    #endif
+  }()
+
+  #if os(Linux) && canImport(Glibc)
+    /// - Parameter isSent: Whether a call sent the signal; the processor's own come again.
+    private static func handle(_ signal: CInt, isSent: Bool) {
+      for index in signals.indices { sigaction(signals[index], &previous[index], nil) }
+      let scheduler = ThreadContext.current?.pointee.owner as? Scheduler
+      if let crashed = scheduler?.scope?.crashed, !hasCrashed.exchange(true, ordering: .relaxed) {
+        Glibc.signal(SIGALRM, SIG_DFL)
+        alarm(limitInSeconds)
+        crashed(signal)
+        alarm(0)
+      }
+      if isSent { raise(signal) }
+    }
+  #endif
+}
