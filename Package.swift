@@ -8,6 +8,10 @@ import PackageDescription
   let atLoad: [SwiftSetting] = [.enableExperimentalFeature("SymbolLinkageMarkers")]
 #endif
 
+// The order of locks is checked in the package's own tests, and costs its users nothing.
+let support: [SwiftSetting] =
+  Context.environment["CHECK_LOCK_RANKS"] == nil ? [] : [.define("CHECK_LOCK_RANKS")]
+
 let package = Package(
   name: "swift-test-clocks",
   platforms: [
@@ -20,7 +24,7 @@ let package = Package(
     .executable(name: "ContextDemo", targets: ["ContextDemo"]),
   ],
   targets: [
-    .target(name: "ClocksSupport"),
+    .target(name: "ClocksSupport", swiftSettings: support),
     .target(name: "ClocksDrawing", dependencies: ["ClocksSupport"]),
     .target(name: "ClocksSearch", dependencies: ["ClocksSupport"]),
     .target(

@@ -37,8 +37,9 @@ guarantee(
     ("Idleness.externallyStartedJobEnded", "if abandonedExternalJobs > 0 { abandonedExternalJobs -= 1 } else { externallyStartedJobs -= 1 }",
      "externallyStartedJobs -= 1"),
     ("Idleness.isIdle", " && !externalTasks.mustVerify", ""),
-    ("SchedulerState.decide", "if mustVerify { return .verify }", ""),
-    ("SchedulerState.mustVerify", " && (scope != nil || turn != nil)", ""),
+    ("SchedulerState.decide", "if mustVerify {", "if false {"),
+    ("Idleness.askWhetherIdle", "isAsked = isQuiet && externalTasks.mustVerify", ""),
+    ("SchedulerState.mustVerify", " && (scope != nil || idleness.isAsked || turn != nil)", ""),
 )
 guarantee(
     "At most one thread runs jobs of a scheduler, and one is started when it is needed",

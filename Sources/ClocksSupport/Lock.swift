@@ -12,8 +12,8 @@
 
 /// The order in which a thread may take locks: each lock of a higher rank than all that it holds.
 ///
-/// The lock table in `Sources/Clocks/README.md` says what each rank guards. A debug build stops the
-/// program where a thread breaks the order.
+/// The lock table in `Sources/Clocks/README.md` says what each rank guards. A debug build
+/// that was made with `CHECK_LOCK_RANKS=1` in the environment stops the program where a thread breaks the order.
 public enum LockRank: UInt, Sendable {
   case dispatchNotifications
   case dispatchTimer
@@ -34,7 +34,7 @@ public enum LockRank: UInt, Sendable {
 /// Public, because the compiler does not inline package functions across modules.
 public struct Lock: @unchecked Sendable {
   @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
-  #if DEBUG
+  #if DEBUG && CHECK_LOCK_RANKS
     @usableFromInline let rank: LockRank?
   #endif
 
@@ -43,7 +43,7 @@ public struct Lock: @unchecked Sendable {
     mutex = .allocate(capacity: 1)
     mutex.initialize(to: pthread_mutex_t())
     pthread_mutex_init(mutex, nil)
-    #if DEBUG
+    #if DEBUG && CHECK_LOCK_RANKS
       self.rank = rank
     #endif
   }
@@ -59,7 +59,7 @@ public struct Lock: @unchecked Sendable {
   public func withLock<Result, Failure: Error>(
     _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    #if DEBUG
+    #if DEBUG && CHECK_LOCK_RANKS
       HeldLocks.willLock(rank)
       defer { HeldLocks.didUnlock(rank) }
     #endif
@@ -69,7 +69,7 @@ public struct Lock: @unchecked Sendable {
   }
 }
 
-#if DEBUG
+#if DEBUG && CHECK_LOCK_RANKS
   /// The ranks of the locks that the current thread holds, a bit for each.
   @usableFromInline enum HeldLocks {
     private static let key: pthread_key_t = {

@@ -34,6 +34,19 @@ struct Idleness: ~Copyable {
   /// Whether no job runs or is ready, no external work is outstanding, and no task is left unverified.
   var isIdle: Bool { isQuiet && !externalTasks.mustVerify }
 
+  /// Whether an observer has asked, and unverified tasks have to be checked for the answer.
+  private(set) var isAsked = false
+
+  /// Returns whether the test is idle, for an observer that asks again later.
+  ///
+  /// The answer is no while tasks are unverified; the question lets the scheduler check them.
+  mutating func askWhetherIdle() -> Bool {
+    isAsked = isQuiet && externalTasks.mustVerify
+    return isIdle
+  }
+
+  mutating func questionIsAnswered() { isAsked = false }
+
   /// Whether the test is idle, unless a task has become external unseen.
   @inline(__always)
   var isQuiet: Bool {

@@ -13,7 +13,7 @@ extension Scheduler {
   }
 
   /// Whether any test is not idle. O(schedulers).
-  static var isAnyBusy: Bool { all.contains { $0.change { !$0.idleness.isIdle } } }
+  static var isAnyBusy: Bool { all.contains { $0.change { !$0.idleness.askWhetherIdle() } } }
 
   /// Whether any test runs a job, has one ready, or waits for a thread. O(schedulers).
   static var isAnyRunning: Bool { all.contains { $0.change { $0.idleness.mayRun } } }

@@ -61,7 +61,10 @@ struct SchedulerState: ~Copyable {
     if let released = endCancelledSleeps() { return .release(released) }
     if !idleness.ready.isEmpty { return startJob(on: executor, mayStay: mayStay) }
     guard idleness.isQuiet else { return .rest(nil) }
-    if mustVerify { return .verify }
+    if mustVerify {
+      idleness.questionIsAnswered()
+      return .verify
+    }
     runaway.testIsIdle()
     switch turn {
     case .cancellation: return .cancel(scope!.body.takeToCancel())
@@ -92,11 +95,11 @@ struct SchedulerState: ~Copyable {
 
   /// Whether unverified tasks are checked now.
   ///
-  /// Only waits and scopes ask whether the test is idle. Without them a check could only do harm: a task whose
-  /// job is about to end would be noted as external.
+  /// Waits, scopes and observers ask whether the test is idle. Without a question a check could only do harm: a
+  /// task whose job is about to end would be noted as external.
   @inline(__always)
   private var mustVerify: Bool {
-    idleness.externalTasks.mustVerify && (scope != nil || turn != nil)
+    idleness.externalTasks.mustVerify && (scope != nil || idleness.isAsked || turn != nil)
   }
 
   /// Returns the tasks that were cancelled before they were suspended.

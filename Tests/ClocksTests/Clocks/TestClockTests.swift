@@ -80,7 +80,7 @@ import Testing
       await withCheckedContinuation { continuation in
         onAThread {
           // Until the test is suspended.
-          while !scheduler.change({ $0.idleness.isIdle }) { usleep(100) }
+          while !scheduler.change({ $0.idleness.askWhetherIdle() }) { usleep(100) }
           continuation.resume()
         }
       }

@@ -173,7 +173,7 @@ extension SchedulerState {
     after limit: Duration, isAnyBusy: Bool, hasScope: Bool
   ) -> Standstill? {
     let isIdle =
-      idleness.isIdle && idleWaiters.isEmpty && (scope?.isOver ?? true) && !hasScope
+      idleness.askWhetherIdle() && idleWaiters.isEmpty && (scope?.isOver ?? true) && !hasScope
     let virtualClocks = isIdle ? virtualClocks : []
     // A test that waits for sleeps waits for external work.
     let isWaiting =
