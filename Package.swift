@@ -14,6 +14,7 @@ let package = Package(
     .macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2),
   ],
   products: [
+    .library(name: "ClocksCore", targets: ["ClocksCore"]),
     .library(name: "Clocks", targets: ["Clocks"]),
     .library(name: "TimeoutTask", targets: ["TimeoutTask"]),
     .library(name: "ClocksTestKit", targets: ["ClocksTestKit"]),
@@ -21,10 +22,12 @@ let package = Package(
   ],
   targets: [
     .target(name: "ClocksSupport"),
+    .target(name: "ClocksCore", dependencies: ["ClocksSupport"]),
     .target(name: "ClocksDrawing", dependencies: ["ClocksSupport"]),
     .target(name: "ClocksSearch", dependencies: ["ClocksSupport"]),
     .target(
-      name: "Clocks", dependencies: ["ClocksDrawing", "ClocksSearch", "ClocksSupport"],
+      name: "Clocks",
+      dependencies: ["ClocksCore", "ClocksDrawing", "ClocksSearch", "ClocksSupport"],
       exclude: ["README.md"],
       swiftSettings: atLoad),
     .target(name: "TimeoutTask"),

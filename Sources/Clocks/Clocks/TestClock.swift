@@ -1,3 +1,4 @@
+@_exported import ClocksCore
 import ClocksSupport
 import Synchronization
 
@@ -173,6 +174,8 @@ extension TestClock where Duration == Swift.Duration {
       at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column))
   }
 }
+
+extension TestClock.Instant: ArithmeticInstant {}
 
 extension TestClock.Instant: CustomStringConvertible {
   /// The distance from the origin, for example `3.0 seconds`.

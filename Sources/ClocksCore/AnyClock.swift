@@ -41,9 +41,9 @@
 /// ## Instants of different clocks
 ///
 /// No operation traps. Instants of different types, such as those of a `ContinuousClock` and of a
-/// ``TestClock``, are never equal. They have an arbitrary order, so that collections of them can be sorted.
+/// `TestClock`, are never equal. They have an arbitrary order, so that collections of them can be sorted.
 /// The duration from one to the other is zero, and a sleep until one throws ``IncompatibleInstantError``.
-/// Instants of the same type, such as those of two ``TestClock``s, compare as that type defines.
+/// Instants of the same type, such as those of two `TestClock`s, compare as that type defines.
 ///
 /// ## Cost
 ///
@@ -185,6 +185,5 @@ extension ArithmeticInstant {
   public static func -= (instant: inout Self, duration: Duration) { instant = instant - duration }
 }
 
-extension TestClock.Instant: ArithmeticInstant {}
 extension ImmediateClock.Instant: ArithmeticInstant {}
 extension AnyClock.Instant: ArithmeticInstant {}
