@@ -175,7 +175,7 @@ extension TestClock where Duration == Swift.Duration {
   }
 }
 
-extension TestClock.Instant: ArithmeticInstant {}
+extension TestClock.Instant: OffsetInstant {}
 
 extension TestClock.Instant: CustomStringConvertible {
   /// The distance from the origin, for example `3.0 seconds`.
@@ -258,6 +258,12 @@ extension TestClock {
   ///
   /// `text` is not evaluated if nothing is recorded. O(1), from any thread.
   public func mark(_ text: @autoclosure () -> String) { scheduler.recorder?.mark(text()) }
+
+  /// A note for a failure if tasks of the test sleep in real time, probably because the clock was not injected.
+  package var noteOnRealSleeps: String? {
+    let lines = scheduler.change { $0.realSleeps.lines }
+    return lines.isEmpty ? nil : "In the test " + RealSleeps.note(lines)
+  }
 
   /// Records a failure if the current task belongs to another test.
   func checkUseByOtherTest(_ name: String, at callSite: CallSite) {
