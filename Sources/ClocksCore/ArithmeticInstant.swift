@@ -34,47 +34,60 @@ extension ArithmeticInstant {
 
 extension AnyClock.Instant: ArithmeticInstant {}
 
-/// An instant that is a distance from its clock's origin, and can be compared with that distance.
+/// An instant that is a distance from its clock's origin, and is written like that distance.
 ///
 /// ```swift
 /// #expect(time.now == .seconds(5))
 /// #expect(await clock.advanceToNextSleep() == .seconds(7))
 /// ```
 ///
-/// The instants of `TestClock` and of ``ImmediateClock`` conform. All operators are O(1).
+/// The instants of `TestClock` and of ``ImmediateClock`` conform.
 public protocol OffsetInstant: ArithmeticInstant {
   /// The distance from the origin.
   var offset: Duration { get }
+  /// Creates the instant at `offset` from the origin.
+  init(offset: Duration)
 }
 
-extension OffsetInstant {
-  /// Returns whether the instant is `offset` from the origin.
-  public static func == (instant: Self, offset: Duration) -> Bool { instant.offset == offset }
+// Disfavored, so that in `now - .seconds(5)` the second operand is a duration.
+extension OffsetInstant where Duration == Swift.Duration {
+  /// The origin.
+  @_disfavoredOverload
+  public static var zero: Self { Self(offset: .zero) }
 
-  /// Returns whether the instant is not `offset` from the origin.
-  public static func != (instant: Self, offset: Duration) -> Bool { instant.offset != offset }
+  /// Returns the instant that is a number of seconds after the origin. O(1).
+  @_disfavoredOverload
+  public static func seconds(_ seconds: some BinaryInteger) -> Self {
+    Self(offset: .seconds(seconds))
+  }
 
-  /// Returns whether the instant is earlier than `offset` from the origin.
-  public static func < (instant: Self, offset: Duration) -> Bool { instant.offset < offset }
+  /// Returns the instant that is a number of seconds after the origin. O(1).
+  @_disfavoredOverload
+  public static func seconds(_ seconds: Double) -> Self { Self(offset: .seconds(seconds)) }
 
-  /// Returns whether the instant is at most `offset` from the origin.
-  public static func <= (instant: Self, offset: Duration) -> Bool { instant.offset <= offset }
+  /// Returns the instant that is a number of milliseconds after the origin. O(1).
+  @_disfavoredOverload
+  public static func milliseconds(_ milliseconds: some BinaryInteger) -> Self {
+    Self(offset: .milliseconds(milliseconds))
+  }
 
-  /// Returns whether the instant is later than `offset` from the origin.
-  public static func > (instant: Self, offset: Duration) -> Bool { instant.offset > offset }
+  /// Returns the instant that is a number of milliseconds after the origin. O(1).
+  @_disfavoredOverload
+  public static func milliseconds(_ milliseconds: Double) -> Self {
+    Self(offset: .milliseconds(milliseconds))
+  }
 
-  /// Returns whether the instant is at least `offset` from the origin.
-  public static func >= (instant: Self, offset: Duration) -> Bool { instant.offset >= offset }
-}
+  /// Returns the instant that is a number of microseconds after the origin. O(1).
+  @_disfavoredOverload
+  public static func microseconds(_ microseconds: some BinaryInteger) -> Self {
+    Self(offset: .microseconds(microseconds))
+  }
 
-/// Returns whether there is an instant, `offset` from the origin. O(1).
-public func == <Instant: OffsetInstant>(instant: Instant?, offset: Instant.Duration) -> Bool {
-  instant?.offset == offset
-}
-
-/// Returns whether there is no instant, or one that is not `offset` from the origin. O(1).
-public func != <Instant: OffsetInstant>(instant: Instant?, offset: Instant.Duration) -> Bool {
-  instant?.offset != offset
+  /// Returns the instant that is a number of nanoseconds after the origin. O(1).
+  @_disfavoredOverload
+  public static func nanoseconds(_ nanoseconds: some BinaryInteger) -> Self {
+    Self(offset: .nanoseconds(nanoseconds))
+  }
 }
 
 extension ImmediateClock.Instant: OffsetInstant {}

@@ -50,7 +50,7 @@ import Testing
       fileID: "Kit/Helper.swift", filePath: "/Kit/Helper.swift", line: 9, column: 3)
     let failures = try await failures {
       try await withVirtualTime(leftoverSleeps: .fail, sourceLocation: here) { _ in
-        Task { try await Task.sleep(for: .seconds(1)) }
+        _ = Task { try await Task.sleep(for: .seconds(1)) }
       }
     }
     #expect(failures.map(\.line) == [9])
