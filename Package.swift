@@ -18,6 +18,7 @@ let package = Package(
     .macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2),
   ],
   products: [
+    .library(name: "ClocksCore", targets: ["ClocksCore"]),
     .library(name: "Clocks", targets: ["Clocks"]),
     .library(name: "TimeoutTask", targets: ["TimeoutTask"]),
     .library(name: "ClocksTestKit", targets: ["ClocksTestKit"]),
@@ -25,10 +26,12 @@ let package = Package(
   ],
   targets: [
     .target(name: "ClocksSupport", swiftSettings: support),
+    .target(name: "ClocksCore", dependencies: ["ClocksSupport"]),
     .target(name: "ClocksDrawing", dependencies: ["ClocksSupport"]),
     .target(name: "ClocksSearch", dependencies: ["ClocksSupport"]),
     .target(
-      name: "Clocks", dependencies: ["ClocksDrawing", "ClocksSearch", "ClocksSupport"],
+      name: "Clocks",
+      dependencies: ["ClocksCore", "ClocksDrawing", "ClocksSearch", "ClocksSupport"],
       exclude: ["README.md"],
       swiftSettings: atLoad),
     .target(name: "TimeoutTask"),

@@ -88,9 +88,30 @@ guarantee(
     ("SchedulerState.turn", "scope.virtualClock.hasSleeps ? .jump : nil", ".jump"),
     ("IdleWaiters.first", "observers.count > 0, let", "observers.count < 0, let"),
     ("IdleWaiters.first", "if let settle = settles.first { return settle }", ""),
-    ("IdleWaiters.first", "if let advance = advances.first { return advance }", ""),
+    ("IdleWaiters.first", "if let advance = advances.first { return moveSeveralClocks ? firstInStep : advance }",
+     ""),
     ("IdleWaiters.first", "!($0.isPaced && scopeMovesTime)", "!$0.isPaced"),
-    ("IdleWaiters.append", "settles.append(waiter)", "advances.append(waiter)"),
+    ("IdleWaiters.append", "return settles.append(waiter)", "advances.append(waiter)"),
+)
+guarantee(
+    "Clocks that are advanced together move in step",
+    "TwoClocksTests",
+    ("IdleWaiters.append", "first.movedClock !== waiter.movedClock", "false"),
+    ("IdleWaiters.firstInStep", "$0.distance < $1.distance", "$0.distance > $1.distance"),
+    ("IdleWaiters.takeSleeperInStep", "other.follow(advance.now - before", "other.follow(.zero"),
+    ("Advance.nextInstant", "deadline ?? $0", "$0"),
+)
+guarantee(
+    "Failures name the place that a helper passes on, and sleeps that no clock was injected for",
+    "SourceLocationTests|FirstHourTests",
+    ("PermanentTexts.text", "isASCII ? 0b10 : 0", "0b10"),
+    ("TestClock.fail", "noteOnRealSleeps, ", ""),
+)
+guarantee(
+    "A probe's end names each event that was not taken, and a diagram's cancellation comes first",
+    "ProbeTests|ExpectTimelineTests",
+    ("Probe.finish", "case .error: index < before", "case .error: false"),
+    ("Diagram.earlyCancellation", "cancellation > 0, ", "cancellation < 0, "),
 )
 guarantee(
     "Sleeps wake by deadline, and sleeps of one deadline in the order of registration",
@@ -362,5 +383,8 @@ guarantee(
     ("withRetry", "guard failures < attempts,", "guard failures <= attempts,"),
     ("withRetry", "!Task.isCancelled, shouldRetry(error)", "shouldRetry(error)"),
     ("withRetry", "if let end, end <= next", "if let end, end < next"),
+    ("withRetry", "Task.isCancelled, ActiveDeadline.current?.hasPassed != true,",
+     "ActiveDeadline.current?.hasPassed != true,"),
+    ("withRetry", "ActiveDeadline.current?.hasPassed != true,", ""),
     ("Backoff.delay", "min(delay, end)", "delay"),
 )

@@ -9,7 +9,7 @@ let package = Package(
     .target(
       name: "Weather",
       dependencies: [
-        .product(name: "Clocks", package: "swift-test-clocks"),
+        .product(name: "ClocksCore", package: "swift-test-clocks"),
         .product(name: "TimeoutTask", package: "swift-test-clocks"),
       ]),
     .testTarget(

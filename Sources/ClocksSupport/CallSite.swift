@@ -14,4 +14,44 @@ package struct CallSite: Sendable {
     self.line = line
     self.column = column
   }
+
+  /// Creates a call site from texts that are not literals. O(their length).
+  package init(dynamicFileID fileID: String, filePath: String, line: Int, column: Int) {
+    self.init(
+      fileID: PermanentTexts.shared.text(fileID), filePath: PermanentTexts.shared.text(filePath),
+      line: UInt(clamping: line), column: UInt(clamping: column))
+  }
+}
+
+/// Texts that live as long as the process, one for each file that a call site names.
+///
+/// A call site of static texts is a plain value, so that a call that fails rarely costs nothing to note.
+private final class PermanentTexts: Sendable {
+  static let shared = PermanentTexts()
+
+  private let lock = Lock(.leaf)
+  /// Guarded by `lock`.
+  nonisolated(unsafe) private var texts: [String: StaticString] = [:]
+
+  func text(_ text: String) -> StaticString {
+    lock.withLock {
+      if let known = texts[text] { return known }
+      let bytes = Array(text.utf8)
+      let copy = UnsafeMutablePointer<UInt8>.allocate(capacity: bytes.count + 1)
+      copy.initialize(from: bytes + [0], count: bytes.count + 1)
+      // The layout of the frozen type: a pointer, a length, and the flag "is ASCII".
+      let isASCII = bytes.allSatisfy { $0 < 0x80 }
+      let permanent = unsafeBitCast(
+        StaticStringLayout(start: copy, count: bytes.count, flags: isASCII ? 0b10 : 0),
+        to: StaticString.self)
+      texts[text] = permanent
+      return permanent
+    }
+  }
+
+  private struct StaticStringLayout {
+    var start: UnsafeMutablePointer<UInt8>
+    var count: Int
+    var flags: UInt8
+  }
 }

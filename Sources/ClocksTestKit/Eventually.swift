@@ -126,9 +126,9 @@ extension TestClock {
     return false
   }
 
-  /// Records a failure, with the time and the pending sleeps.
+  /// Records a failure, with the time, the pending sleeps and the sleeps in real time.
   func fail(_ message: String, _ comment: Comment? = nil, at callSite: CallSite) {
-    let lines = [message, comment?.rawValue, debugDescription]
+    let lines = [message, comment?.rawValue, noteOnRealSleeps, debugDescription]
     recordFailure(lines.compactMap(\.self).joined(separator: "\n"), at: callSite)
   }
 }

@@ -14,7 +14,7 @@ extension VirtualTime {
   ///
   /// ```swift
   /// @Test(.virtualTime) func aDayLater() async throws {
-  ///   let time = try #require(VirtualTime.current)
+  ///   let time = try VirtualTime.required
   ///   time.date = Date(timeIntervalSince1970: 0)
   ///   try await Task.sleep(for: .seconds(86_400))
   ///   #expect(Date() == Date(timeIntervalSince1970: 86_400))

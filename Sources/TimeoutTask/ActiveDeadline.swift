@@ -66,6 +66,9 @@ class ActiveDeadline: @unchecked Sendable {
     self.outer = outer
   }
 
+  /// Whether this deadline, or one around it, has cancelled its operation. O(d) for d deadlines.
+  var hasPassed: Bool { outer?.hasPassed ?? false }
+
   /// The innermost deadline that is certain to cancel the current task when it passes.
   static var current: ActiveDeadline? {
     guard let innermost, innermost.governs(placeOfInnermost) else { return nil }

@@ -19,7 +19,8 @@ extension AsyncSequence {
   ///
   /// - Parameters:
   ///   - timeout: How long each element may take. With zero or less the base sequence is asked in a
-  ///     cancelled task. A `Swift.Duration` from 2⁶² seconds on never passes.
+  ///     cancelled task: what it returns nevertheless, such as the buffered elements of an
+  ///     `AsyncStream`, is delivered, and then ``TimeoutError`` is thrown. A `Swift.Duration` from 2⁶² seconds on never passes.
   ///   - tolerance: How much later than its deadline the clock may let the timeout pass.
   ///   - clock: The clock that measures.
   ///   - name: The name of the wait, which the error contains.

@@ -74,6 +74,8 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
   /// Why this deadline cancelled the operation; `nil` if it did not.
   var interruption: Interruption? { state.withLock { $0.operation.interruption } }
 
+  final override var hasPassed: Bool { interruption != nil || super.hasPassed }
+
   /// Cancels the operation, unless it has ended or the timer with this number has been replaced.
   final func pass(_ interruption: Interruption, timer number: Int = 0) {
     let task = state.withLock { state in

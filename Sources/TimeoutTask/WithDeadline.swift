@@ -176,3 +176,69 @@ public nonisolated(nonsending) func withTimeout<Return: ~Copyable>(
   try await withTimeout(
     timeout, tolerance: tolerance, clock: ContinuousClock(), name: name, operation: operation)
 }
+
+/// Runs an operation and cancels it if it has not ended within a number of seconds.
+///
+/// ```swift
+/// let user = try await withTimeout(seconds: 2.5) { try await server.user() }
+/// ```
+///
+/// See ``withTimeout(_:tolerance:clock:name:operation:)``. Seconds are those of the
+/// `ContinuousClock`, and no number traps: see ``TimeoutTask/init(seconds:name:priority:endsWithLastWaiter:operation:onLateResult:)``.
+public nonisolated(nonsending) func withTimeout<Return: ~Copyable>(
+  seconds: Double,
+  name: String? = nil,
+  operation: nonisolated(nonsending) () async throws -> Return
+) async throws -> Return {
+  try await withTimeout(
+    Duration(timeoutInSeconds: seconds), clock: ContinuousClock(), name: name,
+    operation: operation)
+}
+
+// MARK: - The label of SE-0526
+
+// Disfavored, so that a trailing closure is the `operation`.
+
+/// Runs an operation and cancels it if it has not ended by a deadline.
+///
+/// ``withDeadline(_:tolerance:clock:name:operation:)`` with the label of SE-0526.
+@_disfavoredOverload
+public nonisolated(nonsending) func withDeadline<C: Clock, Return: ~Copyable>(
+  _ expiration: C.Instant, tolerance: C.Duration? = nil, clock: C,
+  body: nonisolated(nonsending) () async throws -> Return
+) async throws -> Return {
+  try await withDeadline(expiration, tolerance: tolerance, clock: clock, operation: body)
+}
+
+/// Runs an operation and cancels it if it has not ended within a duration from now.
+///
+/// ``withDeadline(in:tolerance:clock:name:operation:)`` with the label of SE-0526.
+@_disfavoredOverload
+public nonisolated(nonsending) func withDeadline<C: Clock, Return: ~Copyable>(
+  in timeout: C.Duration, tolerance: C.Duration? = nil, clock: C,
+  body: nonisolated(nonsending) () async throws -> Return
+) async throws -> Return {
+  try await withDeadline(in: timeout, tolerance: tolerance, clock: clock, operation: body)
+}
+
+/// Runs an operation and cancels it if it has not ended by a deadline of the `ContinuousClock`.
+///
+/// ``withDeadline(_:tolerance:name:operation:)`` with the label of SE-0526.
+@_disfavoredOverload
+public nonisolated(nonsending) func withDeadline<Return: ~Copyable>(
+  _ expiration: ContinuousClock.Instant, tolerance: Duration? = nil,
+  body: nonisolated(nonsending) () async throws -> Return
+) async throws -> Return {
+  try await withDeadline(expiration, tolerance: tolerance, operation: body)
+}
+
+/// Runs an operation and cancels it if it has not ended within a duration of the `ContinuousClock`.
+///
+/// ``withDeadline(in:tolerance:name:operation:)`` with the label of SE-0526.
+@_disfavoredOverload
+public nonisolated(nonsending) func withDeadline<Return: ~Copyable>(
+  in timeout: Duration, tolerance: Duration? = nil,
+  body: nonisolated(nonsending) () async throws -> Return
+) async throws -> Return {
+  try await withDeadline(in: timeout, tolerance: tolerance, operation: body)
+}

@@ -16,15 +16,24 @@
 /// - the next attempt would begin at `budget` after the first one, or later;
 /// - the next attempt would begin at the current task's deadline on the same clock, or later (see
 ///   ``Deadline``);
-/// - the current task is cancelled. A pause ends immediately then. Under a deadline the last error
-///   is inside the ``TimeoutError``, so it tells why there was a pause;
+/// - the current task is cancelled (see below);
 /// - the clock's `sleep` throws.
 ///
 /// To limit each attempt, call ``withTimeout(_:tolerance:clock:name:operation:)`` in the operation.
 /// To cancel an attempt as well when all time is over, call it around `withRetry`. The budget
 /// cancels nothing.
 ///
-/// The call throws only what the operation throws. The operation runs in the caller's task and
+/// ## Cancellation
+///
+/// A pause ends immediately when the current task is cancelled. The call then throws
+/// `CancellationError`, if the operation's type of error can be that: `any Error`, nearly always.
+/// With another type it throws the last error. A deadline around the call that ends a pause also
+/// makes it throw the last error, which the ``TimeoutError`` contains: so it tells why there was a
+/// pause. An attempt that fails after the cancellation is the last one, and its error is thrown.
+///
+/// ## Errors
+///
+/// The call throws only what the operation throws, and `CancellationError` as above. The operation runs in the caller's task and
 /// isolation.
 ///
 /// On a test clock, and with a generator whose numbers are known, each pause is exact.
@@ -39,7 +48,7 @@
 ///   - shouldRetry: Returns whether another attempt is useful after an error.
 ///   - operation: What to do.
 /// - Returns: The operation's result.
-/// - Throws: The error of the last attempt.
+/// - Throws: The error of the last attempt; `CancellationError` if the caller is cancelled in a pause.
 /// - Complexity: O(1) for each attempt, and the clock's cost of a sleep.
 public nonisolated(nonsending) func withRetry<
   C: Clock, Return: ~Copyable, Failure: Error, Generator: RandomNumberGenerator
@@ -66,6 +75,11 @@ public nonisolated(nonsending) func withRetry<
       if let end, end <= next { throw error }
       if let deadline = Deadline.current(on: clock), deadline <= next { throw error }
       let isAwake: ()? = try? await clock.sleep(until: next, tolerance: tolerance)
+      if Task.isCancelled, ActiveDeadline.current?.hasPassed != true,
+        let cancellation = CancellationError() as? Failure
+      {
+        throw cancellation
+      }
       if isAwake == nil || Task.isCancelled { throw error }
     }
   }

@@ -99,3 +99,16 @@ public nonisolated(nonsending) func withTimeoutOrNil<Return: ~Copyable, Failure:
   try await withTimeoutOrNil(
     timeout, tolerance: tolerance, clock: ContinuousClock(), name: name, operation: operation)
 }
+
+/// Runs an operation and returns `nil` if a timeout of a number of seconds has made it throw.
+///
+/// See ``withTimeoutOrNil(_:tolerance:clock:name:operation:)`` and ``withTimeout(seconds:name:operation:)``.
+public nonisolated(nonsending) func withTimeoutOrNil<Return: ~Copyable, Failure: Error>(
+  seconds: Double,
+  name: String? = nil,
+  operation: nonisolated(nonsending) () async throws(Failure) -> Return
+) async throws(Failure) -> Return? {
+  try await withTimeoutOrNil(
+    Duration(timeoutInSeconds: seconds), clock: ContinuousClock(), name: name,
+    operation: operation)
+}

@@ -73,4 +73,57 @@ import Testing
     await clock.advance(by: Ticks(count: 1))
     await #expect(throws: TimeoutError(timeout: Ticks(count: 3))) { try await task.value }
   }
+
+  @Test func withTimeoutTakesSeconds() async throws {
+    try await withVirtualTime {
+      await #expect(throws: TimeoutError.self) {
+        try await withTimeout(seconds: 2.5, name: "wait") {
+          try await Task.sleep(for: .seconds(60))
+        }
+      }
+      #expect(VirtualTime.current?.now == .seconds(2.5))
+      #expect(try await withTimeout(seconds: .infinity) { 8 } == 8)
+      let late: Int? = try await withTimeoutOrNil(seconds: 1) {
+        try await Task.sleep(for: .seconds(60))
+        return 8
+      }
+      #expect(late == nil)
+      #expect(VirtualTime.current?.now == .seconds(3.5))
+    }
+  }
+
+  @Test func theLabelOfSE0526IsAccepted() async throws {
+    let now = clock.now
+    #expect(try await withDeadline(now + .seconds(1), clock: clock, body: { 1 }) == 1)
+    #expect(try await withDeadline(in: .seconds(1), clock: clock, body: { 2 }) == 2)
+    #expect(try await withDeadline(.now + .seconds(60), body: { 3 }) == 3)
+    #expect(try await withDeadline(in: .seconds(60), body: { 4 }) == 4)
+    // Without a label the call is not ambiguous.
+    #expect(try await withDeadline(in: .seconds(60)) { 5 } == 5)
+  }
+
+  @Test func aCancelledCallerWithoutTimeGetsATimeoutError() async {
+    let task = Task { [clock] in
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await withTimeout(.zero, clock: clock) { try Task.checkCancellation() }
+    }
+    await #expect(throws: TimeoutError.self) { try await task.value }
+    let inTime = Task { [clock] in
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await withTimeout(.seconds(1), clock: clock) { try Task.checkCancellation() }
+    }
+    await #expect(throws: CancellationError.self) { try await inTime.value }
+  }
+
+  @Test func aSequenceWithoutTimeDeliversWhatIsReady() async throws {
+    let ready = AsyncStream<Int> { continuation in
+      continuation.yield(1)
+      continuation.yield(2)
+    }
+    var elements: [Int] = []
+    await #expect(throws: TimeoutError.self) {
+      for try await element in ready.timeout(.zero, clock: clock) { elements.append(element) }
+    }
+    #expect(elements == [1, 2])
+  }
 }

@@ -213,9 +213,20 @@ import TimeoutTask
     }
     await clock.advance(by: .seconds(2))
     task.cancel()
-    await #expect(throws: Failure.self) { try await task.value }
+    await #expect(throws: CancellationError.self) { try await task.value }
     #expect(log.all == [.zero, .seconds(1)])
     try await clock.checkSuspension()
+  }
+
+  @Test func aCancelledPauseThrowsTheLastErrorIfTheTypeExcludesACancellation() async throws {
+    let task = Task { () throws(Failure) -> Int in
+      try await withRetry(attempts: 9, backoff: backoff, clock: clock) { () throws(Failure) in
+        throw Failure()
+      }
+    }
+    await clock.advance(by: .seconds(2))
+    task.cancel()
+    await #expect(throws: Failure.self) { try await task.value }
   }
 
   @Test func aCancelledTaskTriesOnceWithoutAskingShouldRetry() async {

@@ -66,10 +66,7 @@ public struct SleepArrivalError: Error, Hashable, Sendable, CustomStringConverti
         """
     }
     return """
-      But in the test there \(realSleeps.count == 1 ? "is 1 task" : "are \(realSleeps.count) tasks") \
-      asleep on one of the runtime's real clocks:
-      \(realSleeps.listed)
-      Inject this clock there, or use `@Test(.virtualTime)`, where nothing needs to be injected.
+      But in the test \(RealSleeps.note(realSleeps))
       """
   }
 }

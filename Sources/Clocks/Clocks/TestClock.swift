@@ -1,3 +1,4 @@
+@_exported import ClocksCore
 import ClocksSupport
 import Synchronization
 
@@ -174,6 +175,8 @@ extension TestClock where Duration == Swift.Duration {
   }
 }
 
+extension TestClock.Instant: OffsetInstant {}
+
 extension TestClock.Instant: CustomStringConvertible {
   /// The distance from the origin, for example `3.0 seconds`.
   public var description: String { "\(offset)" }
@@ -255,6 +258,12 @@ extension TestClock {
   ///
   /// `text` is not evaluated if nothing is recorded. O(1), from any thread.
   public func mark(_ text: @autoclosure () -> String) { scheduler.recorder?.mark(text()) }
+
+  /// A note for a failure if tasks of the test sleep in real time, probably because the clock was not injected.
+  package var noteOnRealSleeps: String? {
+    let lines = scheduler.change { $0.realSleeps.lines }
+    return lines.isEmpty ? nil : "In the test " + RealSleeps.note(lines)
+  }
 
   /// Records a failure if the current task belongs to another test.
   func checkUseByOtherTest(_ name: String, at callSite: CallSite) {

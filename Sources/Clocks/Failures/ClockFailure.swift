@@ -80,13 +80,6 @@ enum ClockFailure {
     """
   }
 
-  static func unimplemented(_ name: String, request: String) -> String {
-    "The clock \"\(name)\" is unimplemented, but was asked for \(request)."
-  }
-
-  static func intervalNotPositive(_ interval: String) -> String {
-    "A timer's interval must be positive, but is \(interval)."
-  }
 }
 
 extension Collection where Element: CustomStringConvertible {

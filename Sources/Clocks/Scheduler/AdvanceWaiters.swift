@@ -12,10 +12,10 @@ enum AdvanceAim {
 
 /// Moves time on one virtual clock to a target, which is determined at its first turn.
 class Advance<Duration: DurationProtocol & Hashable>: IdleWaiter {
-  private let virtualClock: VirtualClock<Duration>
+  fileprivate let virtualClock: VirtualClock<Duration>
   private let aim: AdvanceAim
   private let given: Duration
-  @exclusivity(unchecked) private var hasBegun = false
+  @exclusivity(unchecked) fileprivate var hasBegun = false
   @exclusivity(unchecked) private var hasTarget = false
   @exclusivity(unchecked) private var knownTarget: Duration = .zero
 
@@ -46,11 +46,7 @@ class Advance<Duration: DurationProtocol & Hashable>: IdleWaiter {
 
   @inline(__always)
   fileprivate final func takeNext(_ order: Order, _ nanosecondsWithoutThread: UInt64) -> Sleeper? {
-    if !hasBegun {
-      hasBegun = true
-      findTarget()
-      waitedAtStart = nanosecondsWithoutThread
-    }
+    if !hasBegun { begin(nanosecondsWithoutThread) }
     guard hasTarget else {
       guard case .lastDeadline(let limit) = aim else { return nil }
       return takeUntilLimit(limit, order, nanosecondsWithoutThread)
@@ -58,6 +54,13 @@ class Advance<Duration: DurationProtocol & Hashable>: IdleWaiter {
     if let sleeper = virtualClock.popEarliest(dueBy: knownTarget, order) { return sleeper }
     if knownTarget > virtualClock.now { virtualClock.now = knownTarget }
     return nil
+  }
+
+  @inline(__always)
+  fileprivate final func begin(_ nanosecondsWithoutThread: UInt64) {
+    hasBegun = true
+    findTarget()
+    waitedAtStart = nanosecondsWithoutThread
   }
 
   @inline(__always)
@@ -92,6 +95,22 @@ class Advance<Duration: DurationProtocol & Hashable>: IdleWaiter {
     return sleeper
   }
 
+  /// The instant of the next wake, or else of the end. Changes nothing.
+  fileprivate final var nextInstant: Duration {
+    let end: Duration? =
+      switch aim {
+      case _ where hasBegun: target
+      case .duration: saturatingSum(virtualClock.now, given)
+      case .instant: given
+      case .nextDeadline, .lastDeadline: nil
+      }
+    let deadline = virtualClock.sleeps.earliestDeadline
+    let next = end.map { min($0, deadline ?? $0) } ?? deadline ?? virtualClock.now
+    return max(next, virtualClock.now)
+  }
+
+  override var movedClock: AnyObject? { virtualClock }
+
   override func dueSleeps() -> ScratchBuffer<Candidate> { virtualClock.dueSleeps() }
 
   override func takeDueSleeper(_ number: UInt64) -> Sleeper? { virtualClock.sleeps.remove(number) }
@@ -105,6 +124,54 @@ class Advance<Duration: DurationProtocol & Hashable>: IdleWaiter {
 final class StandardDurationAdvance: Advance<Duration> {
   override func takeSleeper(_ order: Order, nanosecondsWithoutThread: UInt64) -> Sleeper? {
     takeNext(order, nanosecondsWithoutThread)
+  }
+
+  fileprivate var now: Duration { virtualClock.now }
+
+  /// The time until the next event.
+  fileprivate var distance: Duration { saturatingDifference(nextInstant, now) }
+
+  /// Moves the clock by the time that has passed on another one, which had the nearest event.
+  fileprivate func follow(_ passed: Duration, _ nanosecondsWithoutThread: UInt64) {
+    if !hasBegun { begin(nanosecondsWithoutThread) }
+    virtualClock.now = min(saturatingSum(now, passed), nextInstant)
+  }
+}
+
+// Advances of different clocks that are under way together. Time passes equally fast on all of them, so that
+// their wakes come in the order in which they would come in real time. Each clock is moved by the oldest of
+// its advances. Clocks whose durations are of other types cannot be compared: they are moved one after another.
+extension IdleWaiters {
+  private var advancesInStep: [StandardDurationAdvance] {
+    var found: [StandardDurationAdvance] = []
+    for case let advance as StandardDurationAdvance in advances.all
+    where !found.contains(where: { $0.virtualClock === advance.virtualClock }) {
+      found.append(advance)
+    }
+    return found
+  }
+
+  /// The advance whose next event comes first; of several, the oldest. O(n).
+  @inline(never)
+  var firstInStep: IdleWaiter? {
+    guard let oldest = advances.first, oldest is StandardDurationAdvance else {
+      return advances.first
+    }
+    return advancesInStep.min { $0.distance < $1.distance } ?? oldest
+  }
+
+  /// Calls `takeSleeper` of an advance, and moves the other clocks by the time that has passed. O(n).
+  @inline(never)
+  func takeSleeperInStep(
+    _ waiter: IdleWaiter, _ order: Order, nanosecondsWithoutThread: UInt64
+  ) -> Sleeper? {
+    let before = (waiter as? StandardDurationAdvance)?.now
+    let sleeper = waiter.takeSleeper(order, nanosecondsWithoutThread: nanosecondsWithoutThread)
+    guard let before, let advance = waiter as? StandardDurationAdvance else { return sleeper }
+    for other in advancesInStep where other !== advance {
+      other.follow(advance.now - before, nanosecondsWithoutThread)
+    }
+    return sleeper
   }
 }
 

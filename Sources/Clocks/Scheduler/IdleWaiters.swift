@@ -42,6 +42,9 @@ class IdleWaiter {
 
   func takeDueSleeper(_ number: UInt64) -> Sleeper? { nil }
 
+  /// The virtual clock that it moves.
+  var movedClock: AnyObject? { nil }
+
   /// The time that the waiter moves, and the sleep that it removed last.
   var trace: (now: Duration?, removed: (number: UInt64, task: UInt64)?) { (nil, nil) }
 }
@@ -70,6 +73,8 @@ struct IdleWaiters: ~Copyable {
   private(set) var settles = WaiterQueue()
   /// Those that move time, in order of arrival; the first is under way.
   private(set) var advances = WaiterQueue()
+  /// Whether some of them move different clocks. Then these clocks move in step.
+  private(set) var moveSeveralClocks = false
   private(set) var observers: [InstantObserver] = []
   /// Counts jobs that something outside the scope made ready; 0 outside scopes.
   private(set) var jobsFromOutside: UInt64 = 0
@@ -77,7 +82,11 @@ struct IdleWaiters: ~Copyable {
   var isEmpty: Bool { settles.isEmpty && advances.isEmpty && observers.count == 0 }
 
   mutating func append(_ waiter: IdleWaiter) {
-    if waiter.kind == .settle { settles.append(waiter) } else { advances.append(waiter) }
+    if waiter.kind == .settle { return settles.append(waiter) }
+    if let first = advances.first, first.movedClock !== waiter.movedClock {
+      moveSeveralClocks = true
+    }
+    advances.append(waiter)
   }
 
   mutating func append(observer: InstantObserver) {
@@ -89,7 +98,9 @@ struct IdleWaiters: ~Copyable {
   mutating func remove(_ waiter: IdleWaiter) {
     switch waiter.kind {
     case .settle: settles.removeFirst()
-    case .advance: advances.removeFirst()
+    case .advance:
+      advances.remove(waiter)
+      if advances.isEmpty { moveSeveralClocks = false }
     case .observe: observers.removeAll { $0 === waiter }
     }
   }
@@ -98,13 +109,14 @@ struct IdleWaiters: ~Copyable {
   ///
   /// 1. observers that have not looked at the present instant yet, so that they miss none;
   /// 2. those for which time does not move, because the scheduler may not be idle again for long;
-  /// 3. the oldest of those that move time;
+  /// 3. the oldest of those that move time; with several clocks, the one that has the least time to move to
+  ///    its next event;
   /// 4. observers, for which time moves as well; but paced ones only when a scope that moves time would jump.
   @inline(__always)
   func first(scopeMovesTime: Bool) -> IdleWaiter? {
     if observers.count > 0, let behind = observers.first(where: \.isBehind) { return behind }
     if let settle = settles.first { return settle }
-    if let advance = advances.first { return advance }
+    if let advance = advances.first { return moveSeveralClocks ? firstInStep : advance }
     return observers.count == 0 ? nil : observers.first { !($0.isPaced && scopeMovesTime) }
   }
 
@@ -134,6 +146,12 @@ struct WaiterQueue: ~Copyable {
   var all: ArraySlice<IdleWaiter> { waiters[head...] }
 
   mutating func append(_ waiter: IdleWaiter) { waiters.append(waiter) }
+
+  mutating func remove(_ waiter: IdleWaiter) {
+    if first === waiter { return removeFirst() }
+    guard let index = all.firstIndex(where: { $0 === waiter }) else { return }
+    waiters.remove(at: index)
+  }
 
   mutating func removeFirst() {
     // Nearly always there is one, for which this is the fastest way.

@@ -194,8 +194,11 @@ struct SchedulerState: ~Copyable {
   private mutating func serve(_ waiter: IdleWaiter, runsWoken: Bool) -> Action {
     if waiter.kind == .advance, let reason = runaway.tooManyWakes { return end(waiter, reason) }
     let before = isObserved ? waiter.trace.now : nil
-    let sleeper = waiter.takeSleeper(
-      order, nanosecondsWithoutThread: activity.nanosecondsWithoutThread)
+    let waited = activity.nanosecondsWithoutThread
+    let sleeper =
+      idleWaiters.moveSeveralClocks
+      ? idleWaiters.takeSleeperInStep(waiter, order, nanosecondsWithoutThread: waited)
+      : waiter.takeSleeper(order, nanosecondsWithoutThread: waited)
     if isObserved { noteTime(since: before, waiter.trace, hasWoken: sleeper != nil) }
     guard let sleeper else { return end(waiter) }
     if runsWoken, case .continuation(let continuation, true) = sleeper, mayRunWoken {

@@ -130,6 +130,16 @@ struct RealSleeps {
     ends[task] = end
   }
 
+  /// Returns the end of a sentence about tasks that sleep in real time, and the remedy.
+  static func note(_ lines: [String]) -> String {
+    """
+    there \(lines.count == 1 ? "is 1 task" : "are \(lines.count) tasks") asleep on one of the runtime's \
+    real clocks, which was not injected:
+    \(lines.listed)
+    Inject this clock there, or use `@Test(.virtualTime)`, where nothing needs to be injected.
+    """
+  }
+
   /// The sleeps under way, for example `task #12 for 0.9 seconds more`, in the order of the tasks.
   var lines: [String] {
     ends.sorted { $0.key < $1.key }.compactMap { task, end in

@@ -24,6 +24,24 @@ public final class VirtualTime: Sendable {
     Scheduler.running?.scope?.face.map { unsafeDowncast($0, to: VirtualTime.self) }
   }
 
+  /// The innermost scope of the current task.
+  ///
+  /// ```swift
+  /// @Test(.virtualTime) func pollsEveryMinute() async throws {
+  ///   let time = try VirtualTime.required
+  ///   …
+  /// ```
+  ///
+  /// O(1).
+  ///
+  /// - Throws: ``NoVirtualTimeError`` outside any scope.
+  public static var required: VirtualTime {
+    get throws {
+      guard let current else { throw NoVirtualTimeError() }
+      return current
+    }
+  }
+
   /// The scope's time as a clock, for code that takes a clock.
   ///
   /// Every `TestClock()` that is made in the scope reads the same time.
@@ -152,6 +170,23 @@ extension VirtualTime {
     scheduler.beginHold()
     defer { scheduler.endHold() }
     try await clock.waitForSleeps(atLeast: count, timeout: timeout)
+  }
+}
+
+/// Says that code which needs a scope of virtual time ran outside any.
+///
+/// ``VirtualTime/required`` throws it.
+public struct NoVirtualTimeError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// Creates the error, for a test that expects it.
+  public init() {}
+
+  /// What was expected, and what to do about it.
+  public var description: String {
+    """
+    There is no scope of virtual time here. Give the test the trait, @Test(.virtualTime), or run the code \
+    in withVirtualTime { … }. In a test with the trait, this means that the code runs on a thread or a \
+    queue, in no task of the test: get the scope in the test, and pass it on.
+    """
   }
 }
 

@@ -79,6 +79,26 @@ public nonisolated(nonsending) func withVirtualTime<Result>(
   return try await VirtualTime(options, at: callSite).run(operation)
 }
 
+/// Runs `operation`, which does not need the scope, in a scope in which all time is virtual.
+///
+/// See the other `withVirtualTime`, whose operation receives the scope. In the operation,
+/// ``VirtualTime/current`` is the scope.
+@discardableResult
+public nonisolated(nonsending) func withVirtualTime<Result>(
+  autoAdvance: Bool = true, jumpsAfter: Duration? = nil,
+  leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel, stuckAfter: Duration = .seconds(5),
+  freezesDate: Bool = true, runningLimit: Duration = .seconds(60),
+  fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+  line: UInt = #line, column: UInt = #column,
+  operation: nonisolated(nonsending) () async throws -> Result
+) async throws -> Result {
+  try await withVirtualTime(
+    autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
+    stuckAfter: stuckAfter, freezesDate: freezesDate, runningLimit: runningLimit,
+    fileID: fileID, filePath: filePath, line: line, column: column
+  ) { _ in try await operation() }
+}
+
 /// Runs `operation` as the public `withVirtualTime` does, and passes failures to `report`.
 package nonisolated(nonsending) func withVirtualTime<Result>(
   autoAdvance: Bool, jumpsAfter: Duration?, leftoverSleeps: VirtualTime.LeftoverSleeps,

@@ -34,6 +34,16 @@ struct Diagram: Hashable, Sendable {
   /// The step at which the reader is cancelled, if there is one.
   var cancellation: Int? { steps.firstIndex { $0.contains(.cancellation) } }
 
+  /// The step at which the reader is cancelled before anything else happens there.
+  ///
+  /// `nil` for the first step: there the sequence has not begun before it.
+  var earlyCancellation: Int? {
+    guard let cancellation, cancellation > 0, steps[cancellation].first == .cancellation else {
+      return nil
+    }
+    return cancellation
+  }
+
   /// Whether the diagram shows how the sequence ends after the cancellation.
   var saysEndAfterCancellation: Bool {
     guard let cancellation else { return false }

@@ -1,5 +1,6 @@
 import Clocks
 import ClocksSupport
+import Synchronization
 
 /// Checks that a sequence does what a diagram shows: which values arrive when, and how the sequence ends.
 ///
@@ -20,7 +21,7 @@ import ClocksSupport
 /// | `(ab)` | both values arrive, in this order; a group is one step |
 /// | `\|` | the sequence ends |
 /// | `#` | the sequence throws an error |
-/// | `!` | the task that reads is cancelled, and the sequence ends or throws immediately; `(!\|)` and `(!#)` require one of the two |
+/// | `!` | the task that reads is cancelled, and the sequence ends or throws immediately; `(!\|)` and `(!#)` require one of the two. The cancellation precedes what the sequence would do at this step; in `(a!)` it follows the value |
 /// | space | nothing; spaces align diagrams |
 ///
 /// The check is exact: an event between two steps, a missing event and an additional event are failures. If
@@ -87,6 +88,26 @@ public nonisolated(nonsending) func expectTimeline<Elements: AsyncSequence & Sen
   return await expectation.check(sequence, isExpected) { String(describing: $0) }
 }
 
+/// Cancels a reader at an instant, before the sleeps that end at that instant and began later.
+private final class EarlyCancellation: Sendable {
+  let reader = Mutex<SequenceReader<String>?>(nil)
+  private let countAtCancellation = Mutex<Int?>(nil)
+
+  /// The number of events that preceded the cancellation; `nil` before it.
+  var count: Int? { countAtCancellation.withLock { $0 } }
+
+  func at(_ instant: TestClock<Duration>.Instant, on clock: TestClock<Duration>) -> Task<
+    Void, Never
+  > {
+    Task(name: "expectTimeline cancels") {
+      guard (try? await clock.sleep(until: instant)) != nil else { return }
+      let reader = reader.withLock { $0 }
+      countAtCancellation.withLock { $0 = reader?.count }
+      reader?.cancel()
+    }
+  }
+}
+
 private struct TimelineExpectation {
   let diagram: String
   let step: Duration
@@ -119,11 +140,16 @@ private struct TimelineExpectation {
       fail("\(Self.name) does not understand the diagram: \(error)")
       return false
     }
+    let cancellation = EarlyCancellation()
+    // Begins to sleep before the reader, so that it wakes first.
+    let timer = parsed.earlyCancellation.map { cancellation.at(clock.now + step * $0, on: clock) }
+    defer { timer?.cancel() }
     let reader = SequenceReader(
       sequence, on: clock, named: "expectTimeline", convert: symbol)
     defer { reader.close() }
+    cancellation.reader.withLock { $0 = reader }
     guard await read(reader, parsed, clock) else { return false }
-    let events = events(reader, parsed, isExpected)
+    let events = events(reader, parsed, isExpected, before: cancellation.count)
     guard let difference = DiagramDifference(parsed, events, every: step) else { return true }
     clock.fail(
       "The sequence does not do what the diagram says: \(difference.first).\n"
@@ -139,7 +165,7 @@ private struct TimelineExpectation {
     if let cancellation = parsed.cancellation {
       guard await follow(clock, step * cancellation) else { return false }
       rest -= step * cancellation
-      reader.cancel()
+      if parsed.earlyCancellation == nil { reader.cancel() }
     }
     return await follow(clock, rest)
   }
@@ -159,8 +185,11 @@ private struct TimelineExpectation {
   }
 
   /// Returns what was read as symbols, including the cancellation.
+  ///
+  /// - Parameter countAtCancellation: The number of events before an early cancellation.
   private func events(
-    _ reader: SequenceReader<String>, _ parsed: Diagram, _ isExpected: (any Error) -> Bool
+    _ reader: SequenceReader<String>, _ parsed: Diagram, _ isExpected: (any Error) -> Bool,
+    before countAtCancellation: Int?
   ) -> [DiagramDifference.Event] {
     let cancelled = parsed.cancellation.map { step * $0 }
     var events: [DiagramDifference.Event] = []
@@ -181,8 +210,11 @@ private struct TimelineExpectation {
       }
     }
     if let cancelled {
-      // At this instant, values precede the cancellation, and the end follows it.
-      take { time, isValue in time < cancelled || (time == cancelled && isValue) }
+      // At this instant, values precede the cancellation, unless it was an early one; and the end follows it.
+      take { time, isValue in
+        if let countAtCancellation { return events.count < countAtCancellation }
+        return time < cancelled || (time == cancelled && isValue)
+      }
       if parsed.saysEndAfterCancellation {
         events.append(.init(time: cancelled, symbol: .cancellation))
       } else {

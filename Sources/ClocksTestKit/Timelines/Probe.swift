@@ -81,10 +81,12 @@ public final class Probe<Element: Sendable>: Sendable {
 
   /// Checks that nothing arrives within `duration` from now: no element, no end and no error.
   ///
+  /// By default, checks the present only: that no event is left that was not taken.
+  ///
   /// - Returns: `false` if a failure was recorded.
   @discardableResult
   public nonisolated(nonsending) func expectNothing(
-    for duration: Duration,
+    for duration: Duration = .zero,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
   ) async -> Bool {
@@ -141,6 +143,40 @@ public final class Probe<Element: Sendable>: Sendable {
     return nil
   }
 
+  /// Cancels the task that reads, and checks that every event was taken.
+  ///
+  /// For the end of a test. Time does not move. The end of the sequence, and an error that follows the
+  /// cancellation, need not be taken.
+  ///
+  /// - Returns: `false` if a failure was recorded.
+  @discardableResult
+  public nonisolated(nonsending) func finish(
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) async -> Bool {
+    let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+    guard let clock, let reader else { return false }
+    await clock.settle(fileID: fileID, filePath: filePath, line: line, column: column)
+    let before = reader.count
+    reader.cancel()
+    await clock.settle(fileID: fileID, filePath: filePath, line: line, column: column)
+    let events = reader.events
+    let left = events.indices.dropFirst(taken.withLock { $0 }).filter { index in
+      switch events[index].event {
+      case .value: true
+      case .end: false
+      case .error: index < before
+      }
+    }
+    taken.withLock { $0 = events.count }
+    guard !left.isEmpty else { return true }
+    let lines = left.map { "  - " + Self.description(of: events[$0]) }
+    clock.fail(
+      "Expected that every event was taken, but \(lines.count) \(lines.count == 1 ? "was" : "were") left:\n"
+        + lines.joined(separator: "\n"), at: callSite)
+    return false
+  }
+
   /// Cancels the task that reads. The events that follow can be expected as usual. O(1).
   public func cancel() { reader?.cancel() }
 
@@ -177,13 +213,17 @@ public final class Probe<Element: Sendable>: Sendable {
     _ event: (time: Duration, event: SequenceReader<Element>.Event), instead expected: String,
     _ callSite: CallSite
   ) {
+    clock?.fail("Expected \(expected), but \(Self.description(of: event)).", at: callSite)
+  }
+
+  private static func description(
+    of event: (time: Duration, event: SequenceReader<Element>.Event)
+  ) -> String {
     let time = "\(event.time) after the probe was made"
-    let what =
-      switch event.event {
-      case .value(let value): "\(value) came \(time)"
-      case .end: "the sequence ended \(time)"
-      case .error(let error): "it threw \(error) \(time)"
-      }
-    clock?.fail("Expected \(expected), but \(what).", at: callSite)
+    return switch event.event {
+    case .value(let value): "\(value) came \(time)"
+    case .end: "the sequence ended \(time)"
+    case .error(let error): "it threw \(error) \(time)"
+    }
   }
 }

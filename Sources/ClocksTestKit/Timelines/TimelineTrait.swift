@@ -7,7 +7,7 @@ public import Testing
 ///
 /// ```swift
 /// @Test(.virtualTime, .timeline) func polls() async throws {
-///   let time = try #require(VirtualTime.current)
+///   let time = try VirtualTime.required
 ///   let poller = Task(name: "poller") { try await Task.sleep(for: .seconds(3)) }
 ///   time.mark("the poller has started")
 ///   try await poller.value

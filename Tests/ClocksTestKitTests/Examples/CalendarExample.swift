@@ -32,7 +32,7 @@ private struct Schedule {
   }
 
   @Test(.virtualTime) func everyMondayAtNineAlsoInSummer() async throws {
-    let time = try #require(VirtualTime.current)
+    let time = try VirtualTime.required
     // A Saturday. In the night to Sunday, 29 March, the clocks go from two to three.
     let start = DateComponents(year: 2026, month: 3, day: 21, hour: 12)
     time.date = try #require(try calendar.date(from: start))

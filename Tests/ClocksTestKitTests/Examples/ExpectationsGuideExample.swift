@@ -31,7 +31,7 @@ actor Inbox {
 
 @Suite struct ExpectationsGuide {
   @Test(.virtualTime) func newsArriveEventually() async throws {
-    let time = try #require(VirtualTime.current)
+    let time = try VirtualTime.required
     let inbox = Inbox()
     let poller = Poller { number in Task { await inbox.add(number) } }
     poller.poll(every: .seconds(60), times: 3)
@@ -68,8 +68,24 @@ actor Inbox {
     }
   }
 
+  func expectNews(
+    _ count: Int, in inbox: Inbox, sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws {
+    let time = try VirtualTime.required
+    await time.eventually(within: .seconds(3600), sourceLocation: sourceLocation) {
+      await inbox.numbers.count == count
+    }
+  }
+
+  @Test(.virtualTime) func helpers() async throws {
+    let inbox = Inbox()
+    let poller = Poller { number in Task { await inbox.add(number) } }
+    poller.poll(every: .seconds(60), times: 3)
+    try await expectNews(3, in: inbox)
+  }
+
   @Test(.virtualTime) func fromOutside() async throws {
-    let time = try #require(VirtualTime.current)
+    let time = try VirtualTime.required
     let answer = TimedExpectation("the server answers")
     Task {
       await time.holding {

@@ -24,7 +24,7 @@ struct TokenClient: Sendable {
 
 @Suite struct TimelinesGuide {
   @Test(.virtualTime, .timeline) func asksAgain() async throws {
-    let time = try #require(VirtualTime.current)
+    let time = try VirtualTime.required
     let client = TokenClient { attempt in
       try await Task.sleep(for: attempt == 1 ? .seconds(60) : .seconds(1))
       time.mark("answers")

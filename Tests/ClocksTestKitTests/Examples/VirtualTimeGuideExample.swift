@@ -46,7 +46,7 @@ func askTheServer(_ answer: @escaping @Sendable (String) -> Void) {
   }
 
   @Test(.virtualTime(autoAdvance: false)) func byHand() async throws {
-    let time = try #require(VirtualTime.current)
+    let time = try VirtualTime.required
     let search = Search()
     await search.type("a")
     await time.advance(by: .milliseconds(299))
@@ -61,7 +61,7 @@ func askTheServer(_ answer: @escaping @Sendable (String) -> Void) {
   }
 
   @Test(.virtualTime) func realWork() async throws {
-    let time = try #require(VirtualTime.current)
+    let time = try VirtualTime.required
     let search = Search()
     await search.type("a")
     let answer = await time.holding {

@@ -62,6 +62,15 @@ import Testing
     await expectTimeline(of: Throwing(), "--(!#)")
   }
 
+  @Test(.virtualTime) func aCancellationPrecedesWhatIsDueAtTheSameInstant() async {
+    let clock = ContinuousClock()
+    await expectTimeline(of: clock.timer(interval: .seconds(2)).map { _ in "x" }, "--x-(!|)")
+    await expectTimeline(of: clock.timer(interval: .seconds(2)).map { _ in "x" }, "--x-!---")
+    // A value before the sign precedes the cancellation.
+    await expectTimeline(of: clock.timer(interval: .seconds(2)).map { _ in "x" }, "--x-(x!|)")
+    await expectTimeline(of: stream([(0, "a")], endsAt: nil), "(a!|)")
+  }
+
   private struct Throwing: AsyncSequence, AsyncIteratorProtocol {
     func makeAsyncIterator() -> Self { self }
     mutating func next() async throws -> Int? {

@@ -50,6 +50,35 @@ import Testing
     #expect(await probe.expectError(within: .seconds(1)) is Oh)
   }
 
+  @Test(.virtualTime) func finishIsContentIfEveryEventWasTaken() async throws {
+    let probe = Probe(numbers(2))
+    await probe.next(within: .seconds(1))
+    #expect(await probe.expectNothing())
+    #expect(await probe.finish())
+    #expect(await probe.expectNothing(for: .seconds(10)))
+
+    let ended = Probe(numbers(0))
+    try await Task.sleep(for: .seconds(2))
+    #expect(await ended.finish())
+  }
+
+  @Test(.virtualTime) func finishNamesTheEventsThatWereNotTaken() async throws {
+    let probe = Probe(numbers(2, throwing: Oh()))
+    try await Task.sleep(for: .seconds(5))
+    await probe.next(within: .zero)
+    let line = #line + 1
+    let failures = try await failures { #expect(await !probe.finish()) }
+    #expect(failures.map(\.line) == [line])
+    let text = failures.first?.text ?? ""
+    #expect(
+      text.hasPrefix(
+        """
+        Expected that every event was taken, but 2 were left:
+          - 2 came 2.0 seconds after the probe was made
+          - it threw Oh() 3.0 seconds after the probe was made
+        """), "\(text)")
+  }
+
   @Test(.virtualTime) func aCancelledSequenceEnds() async {
     let probe = Probe(numbers(100))
     await probe.next(within: .seconds(1))

@@ -57,6 +57,25 @@ import Testing
     #expect(base.now.offset == .seconds(2))
   }
 
+  @Test func erasuresOfOneClockHaveOneIdentity() {
+    let base = TestClock()
+    let existential: any Clock<Duration> = base
+    #expect(AnyClock(base).id == AnyClock(existential).id)
+    #expect(AnyClock(AnyClock(base)).id == AnyClock(base).id)
+    #expect(AnyClock(base).id != AnyClock(TestClock()).id)
+    #expect(AnyClock(ImmediateClock()).id != AnyClock(ImmediateClock()).id)
+
+    #expect(AnyClock(ContinuousClock()).id == AnyClock(ContinuousClock()).id)
+    #expect(AnyClock(ContinuousClock()).id != AnyClock(SuspendingClock()).id)
+  }
+
+  @Test func aClockWithoutAnIdentityEqualsItsCopiesOnly() {
+    let clock = AnyClock(UnimplementedClock(name: "first"))
+    let copy = clock
+    #expect(clock.id == copy.id)
+    #expect(clock.id != AnyClock(UnimplementedClock(name: "second")).id)
+  }
+
   @Test func instantsOfRealClocksCompare() {
     let clock = AnyClock(ContinuousClock())
     let earlier = clock.now

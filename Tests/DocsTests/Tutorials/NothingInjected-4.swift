@@ -18,7 +18,7 @@ private actor SearchField {
 
 @Suite private struct SearchFieldTests {
   @Test(.virtualTime) func searchesWhenTypingPauses() async throws {
-    let time = try #require(VirtualTime.current)
+    let time = try VirtualTime.required
     let field = SearchField()
     await field.type("sun")
     await time.advance(by: .milliseconds(200))

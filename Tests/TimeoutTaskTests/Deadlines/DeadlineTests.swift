@@ -32,6 +32,20 @@ import TimeoutTask
     try await task.value
   }
 
+  @Test func aDeadlineOnAnErasedClockIsFound() async throws {
+    let erased = AnyClock(clock)
+    let task = Task { [clock] in
+      try await withTimeout(.seconds(5), clock: erased) {
+        try await clock.sleep(for: .seconds(2))
+        #expect(Deadline.remaining(on: erased) == .seconds(3))
+        #expect(Deadline.current(on: AnyClock(clock)) == erased.now + .seconds(3))
+        #expect(Deadline.remaining(on: AnyClock(TestClock())) == nil)
+      }
+    }
+    await clock.advance(by: .seconds(2))
+    try await task.value
+  }
+
   @Test func theCurrentDeadlineIsTheEarliest() async throws {
     try await withTimeout(.seconds(5), clock: clock) {
       try await withTimeout(.seconds(3), clock: clock) { #expect(current == .seconds(3)) }

@@ -1,4 +1,4 @@
-import Clocks
+import ClocksCore
 import TimeoutTask
 
 /// The temperature in a city, in degrees.

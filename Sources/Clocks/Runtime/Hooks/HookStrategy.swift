@@ -49,6 +49,7 @@ extension RuntimeHooks {
   static func installAtLoad() { _ = installed }
 
   private static let installed: HookStrategy = {
+    UsageFailure.setReporter { recordFailure($0, at: $1) }
     ThreadContext.prepare()
     RuntimeFunctions.prepare()
     let strategy = install(by: HookStrategy.preferred)

@@ -22,6 +22,7 @@ import ClocksSupport
   private let installAtLoad: @convention(c) (CInt, UnsafePointer<UnsafePointer<CChar>?>?) -> Void =
     {
       count, arguments in
+      UsageFailure.setReporter { recordFailure($0, at: $1) }
       guard TestProcess.isCurrent(count, arguments) else { return }
       Hashing.fixSeeds()
       RuntimeHooks.installAtLoad()

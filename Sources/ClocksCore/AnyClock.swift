@@ -41,15 +41,15 @@
 /// ## Instants of different clocks
 ///
 /// No operation traps. Instants of different types, such as those of a `ContinuousClock` and of a
-/// ``TestClock``, are never equal. They have an arbitrary order, so that collections of them can be sorted.
+/// `TestClock`, are never equal. They have an arbitrary order, so that collections of them can be sorted.
 /// The duration from one to the other is zero, and a sleep until one throws ``IncompatibleInstantError``.
-/// Instants of the same type, such as those of two ``TestClock``s, compare as that type defines.
+/// Instants of the same type, such as those of two `TestClock`s, compare as that type defines.
 ///
 /// ## Cost
 ///
 /// Each call costs one call through an existential more than the clock's own, which is O(1). Instants of up
 /// to three words, such as those of the standard library and of this package, need no allocation.
-public struct AnyClock<Duration: DurationProtocol & Hashable>: Clock {
+public struct AnyClock<Duration: DurationProtocol & Hashable>: Clock, Identifiable {
   /// A point in the erased clock's time.
   public struct Instant: InstantProtocol {
     fileprivate let base: any InstantProtocol<Duration>
@@ -92,10 +92,49 @@ public struct AnyClock<Duration: DurationProtocol & Hashable>: Clock {
     public func hash(into hasher: inout Hasher) { base.hash(into: &hasher) }
   }
 
+  /// The identity of the erased clock.
+  ///
+  /// Equal for two erasures of one clock, if the clock is an object or `Identifiable`, and for all clocks of
+  /// each type of the standard library. An erasure of any other clock equals its copies only.
+  public struct ID: Hashable, @unchecked Sendable {
+    fileprivate let type: ObjectIdentifier
+    // An `AnyHashable` is not `Sendable`; the identity of a clock does not change.
+    fileprivate let value: AnyHashable
+  }
+
   private let base: any Clock<Duration>
+  /// Distinguishes clocks that have no identity; `nil` for all others.
+  private let token: Token?
+
+  private final class Token: Sendable {}
 
   /// Erases `clock`. O(1).
-  public init(_ clock: some Clock<Duration>) { base = (clock as? Self)?.base ?? clock }
+  public init(_ clock: some Clock<Duration>) {
+    if let erased = clock as? Self {
+      self = erased
+      return
+    }
+    base = clock
+    token = Self.identity(of: clock) == nil ? Token() : nil
+  }
+
+  /// The identity of the erased clock. O(1).
+  ///
+  /// With it, `Deadline.remaining(on:)` of TimeoutTask finds deadlines on an erased clock.
+  public var id: ID {
+    ID(
+      type: ObjectIdentifier(type(of: base)),
+      value: Self.identity(of: base) ?? AnyHashable(token.map(ObjectIdentifier.init)))
+  }
+
+  private static func id(of clock: some Identifiable) -> AnyHashable { AnyHashable(clock.id) }
+
+  private static func identity(of clock: some Clock<Duration>) -> AnyHashable? {
+    // Two clocks of these types read the same time.
+    if clock is ContinuousClock || clock is SuspendingClock { return 0 }
+    if let clock = clock as? any Identifiable { return id(of: clock) }
+    return type(of: clock) is AnyClass ? ObjectIdentifier(clock as AnyObject) : nil
+  }
 
   /// The erased clock's time.
   public var now: Instant {
@@ -150,41 +189,3 @@ public struct IncompatibleInstantError: Error, Hashable, CustomStringConvertible
 
 @available(*, deprecated, renamed: "IncompatibleInstantError")
 public typealias ForeignInstantError = IncompatibleInstantError
-
-/// An instant with operators, as the instants of the standard library have them.
-///
-/// The instants of this package's clocks conform.
-///
-/// ```swift
-/// let deadline = clock.now + .seconds(30)
-/// let left = deadline - clock.now
-/// ```
-///
-/// The operators call `advanced(by:)` and `duration(to:)`, with their results at the ends of the range. All
-/// are O(1).
-public protocol ArithmeticInstant: InstantProtocol {}
-
-extension ArithmeticInstant {
-  /// Returns the instant that is `duration` later.
-  public static func + (instant: Self, duration: Duration) -> Self {
-    instant.advanced(by: duration)
-  }
-
-  /// Returns the instant that is `duration` earlier.
-  public static func - (instant: Self, duration: Duration) -> Self {
-    instant.advanced(by: .zero - duration)
-  }
-
-  /// Returns how much later the left instant is than the right one.
-  public static func - (later: Self, earlier: Self) -> Duration { earlier.duration(to: later) }
-
-  /// Moves the instant to one that is `duration` later.
-  public static func += (instant: inout Self, duration: Duration) { instant = instant + duration }
-
-  /// Moves the instant to one that is `duration` earlier.
-  public static func -= (instant: inout Self, duration: Duration) { instant = instant - duration }
-}
-
-extension TestClock.Instant: ArithmeticInstant {}
-extension ImmediateClock.Instant: ArithmeticInstant {}
-extension AnyClock.Instant: ArithmeticInstant {}

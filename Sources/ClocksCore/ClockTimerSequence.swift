@@ -1,3 +1,5 @@
+import ClocksSupport
+
 extension Clock {
   /// Returns an asynchronous sequence of ticks, one each `interval`.
   ///
@@ -73,9 +75,9 @@ extension Clock {
   ) -> ClockTimerSequence<Self> {
     // This form of the condition also rejects an interval that is not a number.
     guard interval > .zero else {
-      recordFailure(
-        ClockFailure.intervalNotPositive("\(interval)"),
-        fileID: fileID, filePath: filePath, line: line, column: column)
+      UsageFailure.report(
+        "A timer's interval must be positive, but is \(interval).",
+        at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column))
       return ClockTimerSequence(clock: self, interval: nil, tolerance: tolerance)
     }
     return ClockTimerSequence(
@@ -174,7 +176,7 @@ public struct ClockTimerSequence<C: Clock>: AsyncSequence, Sendable {
 /// may exceed `Int`. So this divides by doubling: exactly, and with no value above the limit.
 ///
 /// - Complexity: O(log n), where n is the factor.
-func greatestMultiple<D: DurationProtocol>(of unit: D, notAbove limit: D) -> D {
+package func greatestMultiple<D: DurationProtocol>(of unit: D, notAbove limit: D) -> D {
   guard unit <= limit else { return .zero }
   var doublings = [unit]
   var double = unit

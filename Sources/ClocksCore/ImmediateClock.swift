@@ -45,7 +45,7 @@ import ClocksSupport
 ///
 /// The clock does not define *when* things happen: of two tasks that sleep one and two seconds, either may
 /// continue first. A task that sleeps in an endless loop yields to others at every hundredth sleep, but never
-/// waits. Use ``TestClock`` for both.
+/// waits. Use `TestClock` for both.
 public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock, Identifiable,
   Sendable
 {
@@ -80,10 +80,10 @@ public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock,
   // Has another label, so that the two public initializers do not call themselves.
   fileprivate init(startingAt now: Instant) { latest = now }
 
-  /// The task that slept last, and the number of its sleeps since another task slept. Guarded by `lock`.
-  nonisolated(unsafe) private var streak: (task: UInt64, sleeps: Int) = (0, 0)
+  /// The number of sleeps since a task yielded. Guarded by `lock`.
+  nonisolated(unsafe) private var sleepsSinceYield = 0
 
-  private static var longestStreak: Int { 100 }
+  private static var sleepsPerYield: Int { 100 }
 
   deinit { lock.destroy() }
 
@@ -95,8 +95,8 @@ public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock,
 
   /// Moves the clock's time to `deadline`, if that is later, and returns without waiting.
   ///
-  /// A task yields at every hundredth consecutive sleep, so that a loop of sleeps does not keep other tasks
-  /// from running. If the task is cancelled, the call throws and time does not move. O(1).
+  /// Every hundredth sleep on the clock yields, so that a loop of sleeps does not keep other tasks from
+  /// running. If the task is cancelled, the call throws and time does not move. O(1).
   ///
   /// - Parameters:
   ///   - deadline: The instant at which the sleep would have ended.
@@ -106,12 +106,11 @@ public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock,
     until deadline: Instant, tolerance: Duration? = nil
   ) async throws {
     try Task.checkCancellation()
-    let task = UnownedTask.currentID ?? 0
     let mustYield = lock.withLock {
       latest = max(latest, deadline)
-      streak = (task, streak.task == task ? streak.sleeps + 1 : 1)
-      guard streak.sleeps == Self.longestStreak else { return false }
-      streak.sleeps = 0
+      sleepsSinceYield += 1
+      guard sleepsSinceYield == Self.sleepsPerYield else { return false }
+      sleepsSinceYield = 0
       return true
     }
     // Not a wait: other tasks get a turn, as in a real sleep.

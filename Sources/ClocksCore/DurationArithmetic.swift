@@ -2,19 +2,19 @@
 ///
 /// "Sleep forever" is written as a very long sleep, and `Clock.sleep(for:)` adds that to `now`. The sum
 /// must be a deadline that is never due, not a trap. Other duration types do not state their range.
-func saturatingSum<D: DurationProtocol>(_ a: D, _ b: D) -> D {
+@inlinable package func saturatingSum<D: DurationProtocol>(_ a: D, _ b: D) -> D {
   guard D.self == Swift.Duration.self else { return a + b }
   return saturating(a, b) { $0.addingReportingOverflow($1) }
 }
 
 /// Subtracts `b` from `a`, saturating like `saturatingSum`.
-func saturatingDifference<D: DurationProtocol>(_ a: D, _ b: D) -> D {
+@inlinable package func saturatingDifference<D: DurationProtocol>(_ a: D, _ b: D) -> D {
   guard D.self == Swift.Duration.self else { return a - b }
   return saturating(a, b) { $0.subtractingReportingOverflow($1) }
 }
 
 /// Combines two durations that are known to be `Swift.Duration`s.
-private func saturating<D: DurationProtocol>(
+@inlinable package func saturating<D: DurationProtocol>(
   _ a: D, _ b: D, _ combine: (Int128, Int128) -> (partialValue: Int128, overflow: Bool)
 ) -> D {
   // The types are identical, and specialized code has no casts.
@@ -31,11 +31,11 @@ extension Swift.Duration {
   ///
   /// The standard library's clocks trap at a deadline of more seconds than an `Int64` counts; half of it
   /// leaves room for the time that has passed.
-  static var longestSleep: Self { .seconds(Int64.max / 2) }
+  package static var longestSleep: Self { .seconds(Int64.max / 2) }
 }
 
 /// Returns the duration, or the longest sleep if it is a longer `Swift.Duration`.
-func boundedByLongestSleep<D: DurationProtocol>(_ duration: D) -> D {
+package func boundedByLongestSleep<D: DurationProtocol>(_ duration: D) -> D {
   guard D.self == Swift.Duration.self else { return duration }
   return min(duration, unsafeBitCast(Swift.Duration.longestSleep, to: D.self))
 }

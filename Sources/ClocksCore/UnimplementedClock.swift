@@ -126,7 +126,8 @@ public struct UnimplementedClock<Duration: DurationProtocol & Hashable>: Clock {
   }
 
   private func recordUse(_ request: String) {
-    recordFailure(ClockFailure.unimplemented(name, request: request), at: callSite)
+    UsageFailure.report(
+      "The clock \"\(name)\" is unimplemented, but was asked for \(request).", at: callSite)
   }
 }
 

@@ -1,0 +1,166 @@
+import Clocks
+import ClocksSupport
+public import Testing
+
+// See SourceLocations.swift.
+
+extension TimedExpectation {
+  /// Expects the count within `limit`.
+  @discardableResult
+  public nonisolated(nonsending) func wait(
+    within limit: Duration, on clock: TestClock<Duration>? = nil, sourceLocation: SourceLocation
+  ) async -> Duration? {
+    let site = CallSite(sourceLocation)
+    return await wait(
+      within: limit, on: clock, fileID: site.fileID, filePath: site.filePath, line: site.line,
+      column: site.column)
+  }
+
+  /// Expects the count within `limit`, on a clock with custom durations.
+  @discardableResult
+  @_disfavoredOverload
+  public nonisolated(nonsending) func wait<OtherDuration>(
+    within limit: OtherDuration, on clock: TestClock<OtherDuration>, sourceLocation: SourceLocation
+  ) async -> OtherDuration? {
+    let site = CallSite(sourceLocation)
+    return await wait(
+      within: limit, on: clock, fileID: site.fileID, filePath: site.filePath, line: site.line,
+      column: site.column)
+  }
+}
+
+extension Probe {
+  /// Begins to read. The first element is requested when the current task suspends.
+  public convenience init<Elements: AsyncSequence & SendableMetatype>(
+    _ sequence: sending Elements, on clock: TestClock<Duration>? = nil,
+    sourceLocation: SourceLocation
+  ) where Elements.Element == Element, Elements.AsyncIterator: SendableMetatype {
+    let site = CallSite(sourceLocation)
+    self.init(
+      sequence, on: clock, fileID: site.fileID, filePath: site.filePath, line: site.line,
+      column: site.column)
+  }
+
+  /// Returns the next element, which must arrive within `limit` from now.
+  @discardableResult
+  public nonisolated(nonsending) func next(
+    within limit: Duration, sourceLocation: SourceLocation
+  ) async -> Element? {
+    let site = CallSite(sourceLocation)
+    return await next(
+      within: limit, fileID: site.fileID, filePath: site.filePath, line: site.line,
+      column: site.column)
+  }
+
+  /// Checks that nothing arrives within `duration` from now.
+  @discardableResult
+  public nonisolated(nonsending) func expectNothing(
+    for duration: Duration = .zero, sourceLocation: SourceLocation
+  ) async -> Bool {
+    let site = CallSite(sourceLocation)
+    return await expectNothing(
+      for: duration, fileID: site.fileID, filePath: site.filePath, line: site.line,
+      column: site.column)
+  }
+
+  /// Checks that the sequence ends within `limit` from now.
+  @discardableResult
+  public nonisolated(nonsending) func expectEnd(
+    within limit: Duration, sourceLocation: SourceLocation
+  ) async -> Duration? {
+    let site = CallSite(sourceLocation)
+    return await expectEnd(
+      within: limit, fileID: site.fileID, filePath: site.filePath, line: site.line,
+      column: site.column)
+  }
+
+  /// Returns the error that the sequence must throw within `limit` from now.
+  @discardableResult
+  public nonisolated(nonsending) func expectError(
+    within limit: Duration, sourceLocation: SourceLocation
+  ) async -> (any Error)? {
+    let site = CallSite(sourceLocation)
+    return await expectError(
+      within: limit, fileID: site.fileID, filePath: site.filePath, line: site.line,
+      column: site.column)
+  }
+
+  /// Cancels the task that reads, and checks that every event was taken.
+  @discardableResult
+  public nonisolated(nonsending) func finish(
+    sourceLocation: SourceLocation
+  ) async -> Bool {
+    let site = CallSite(sourceLocation)
+    return await finish(
+      fileID: site.fileID, filePath: site.filePath, line: site.line, column: site.column)
+  }
+}
+
+/// Expects an exact number of confirmations while `body` runs and within a virtual time after it.
+@discardableResult
+public nonisolated(nonsending) func confirmation<Result>(
+  _ comment: Comment? = nil, expectedCount: Int = 1, within limit: Duration,
+  on clock: TestClock<Duration>? = nil, sourceLocation: SourceLocation,
+  _ body: nonisolated(nonsending) (TimedExpectation) async throws -> Result
+) async rethrows -> Result {
+  let site = CallSite(sourceLocation)
+  return try await confirmation(
+    comment, expectedCount: expectedCount, within: limit, on: clock, fileID: site.fileID,
+    filePath: site.filePath, line: site.line, column: site.column, body)
+}
+
+/// Expects a range of confirmations while `body` runs and within a virtual time after it.
+@discardableResult
+public nonisolated(nonsending) func confirmation<Result>(
+  _ comment: Comment? = nil,
+  expectedCount: some RangeExpression<Int> & Sequence<Int> & Sendable, within limit: Duration,
+  on clock: TestClock<Duration>? = nil, sourceLocation: SourceLocation,
+  _ body: nonisolated(nonsending) (TimedExpectation) async throws -> Result
+) async rethrows -> Result {
+  let site = CallSite(sourceLocation)
+  return try await confirmation(
+    comment, expectedCount: expectedCount, within: limit, on: clock, fileID: site.fileID,
+    filePath: site.filePath, line: site.line, column: site.column, body)
+}
+
+/// Checks that a sequence does what a diagram shows: which values arrive when, and how it ends.
+@discardableResult
+public nonisolated(nonsending) func expectTimeline<Elements: AsyncSequence & SendableMetatype>(
+  of sequence: sending Elements, _ diagram: String, every step: Duration = .seconds(1),
+  values: [Character: Elements.Element], error isExpected: (any Error) -> Bool = { _ in true },
+  on clock: TestClock<Duration>? = nil, sourceLocation: SourceLocation
+) async -> Bool
+where Elements.Element: Equatable & Sendable, Elements.AsyncIterator: SendableMetatype {
+  let site = CallSite(sourceLocation)
+  return await expectTimeline(
+    of: sequence, diagram, every: step, values: values, error: isExpected, on: clock,
+    fileID: site.fileID, filePath: site.filePath, line: site.line, column: site.column)
+}
+
+/// Checks that a sequence does what a diagram shows, in which characters are descriptions of values.
+@discardableResult
+public nonisolated(nonsending) func expectTimeline<Elements: AsyncSequence & SendableMetatype>(
+  of sequence: sending Elements, _ diagram: String, every step: Duration = .seconds(1),
+  error isExpected: (any Error) -> Bool = { _ in true }, on clock: TestClock<Duration>? = nil,
+  sourceLocation: SourceLocation
+) async -> Bool where Elements.AsyncIterator: SendableMetatype {
+  let site = CallSite(sourceLocation)
+  return await expectTimeline(
+    of: sequence, diagram, every: step, error: isExpected, on: clock, fileID: site.fileID,
+    filePath: site.filePath, line: site.line, column: site.column)
+}
+
+/// Runs `operation` in a scope in which all time is virtual, and returns its result.
+@discardableResult
+public nonisolated(nonsending) func withVirtualTime<Result>(
+  autoAdvance: Bool = true, leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel,
+  stuckAfter: Duration = .seconds(5), runningLimit: Duration = .seconds(60),
+  sourceLocation: SourceLocation,
+  operation: nonisolated(nonsending) (VirtualTime) async throws -> Result
+) async throws -> Result {
+  let site = CallSite(sourceLocation)
+  return try await withVirtualTime(
+    autoAdvance: autoAdvance, leftoverSleeps: leftoverSleeps, stuckAfter: stuckAfter,
+    runningLimit: runningLimit, fileID: site.fileID, filePath: site.filePath, line: site.line,
+    column: site.column, operation: operation)
+}

@@ -1,0 +1,79 @@
+import Clocks
+import ClocksSupport
+import ClocksTestKit
+import Testing
+
+/// Helpers that pass the place of their call on.
+@Suite struct SourceLocationTests {
+  private let clock = TestClock()
+
+  private func expectSoon(sourceLocation: SourceLocation = #_sourceLocation) async {
+    await clock.eventually(within: .seconds(1), sourceLocation: sourceLocation) { false }
+  }
+
+  @Test func aHelperFailsWhereItIsCalled() async throws {
+    let line = #line + 1
+    let failures = try await failures { await expectSoon() }
+    #expect(failures.map(\.line) == [line])
+  }
+
+  @Test func everyExpectationTakesASourceLocation() async throws {
+    let here = SourceLocation(
+      fileID: "Kit/Helper.swift", filePath: "/Kit/Helper.swift", line: 7, column: 3)
+    let failures = try await failures {
+      await clock.eventually(within: .zero, sourceLocation: here) { false }
+      await clock.never(within: .zero, sourceLocation: here) { true }
+      await clock.advance(by: .seconds(-1), sourceLocation: here)
+      await clock.advance(upTo: .seconds(-1), until: { true }, sourceLocation: here)
+      await TimedExpectation("a").wait(within: .zero, on: clock, sourceLocation: here)
+      await confirmation("b", within: .zero, on: clock, sourceLocation: here) { _ in }
+      await confirmation("c", expectedCount: 1..., within: .zero, on: clock, sourceLocation: here) {
+        _ in
+      }
+      await expectTimeline(of: [1].async, "2|", on: clock, sourceLocation: here)
+      await expectTimeline(
+        of: [1].async, "a|", values: ["a": 2], on: clock, sourceLocation: here)
+      let probe = Probe([1].async, on: clock, sourceLocation: here)
+      await probe.expectEnd(within: .zero, sourceLocation: here)
+      await probe.next(within: .zero, sourceLocation: here)
+      await probe.expectError(within: .zero, sourceLocation: here)
+      let other = Probe([1].async, on: clock, sourceLocation: here)
+      await other.expectNothing(sourceLocation: here)
+      await other.finish(sourceLocation: here)
+    }
+    #expect(failures.count == 14)
+    #expect(failures.map(\.line).allSatisfy { $0 == 7 })
+  }
+
+  @Test func aScopeTakesASourceLocation() async throws {
+    let here = SourceLocation(
+      fileID: "Kit/Helper.swift", filePath: "/Kit/Helper.swift", line: 9, column: 3)
+    let failures = try await failures {
+      try await withVirtualTime(leftoverSleeps: .fail, sourceLocation: here) { _ in
+        _ = Task { try await Task.sleep(for: .seconds(1)) }
+      }
+    }
+    #expect(failures.map(\.line) == [9])
+  }
+
+  @Test func aDynamicCallSiteReadsLikeAStaticOne() {
+    let site = CallSite(
+      dynamicFileID: "Kit/Füße.swift", filePath: "/Kit/A.swift", line: 7, column: 3)
+    #expect("\(site.fileID)" == "Kit/Füße.swift")
+    #expect(site.filePath.description == "/Kit/A.swift")
+    #expect(site.filePath.isASCII && !site.fileID.isASCII)
+    #expect(site.filePath.utf8CodeUnitCount == 12)
+    let again = CallSite(dynamicFileID: "", filePath: "/Kit/A.swift", line: -1, column: 0)
+    #expect(again.filePath.utf8Start == site.filePath.utf8Start)
+    #expect(again.line == 0)
+  }
+}
+
+extension Array where Element: Sendable {
+  fileprivate var async: AsyncStream<Element> {
+    AsyncStream { continuation in
+      for element in self { continuation.yield(element) }
+      continuation.finish()
+    }
+  }
+}
