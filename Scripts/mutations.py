@@ -190,11 +190,33 @@ guarantee(
     ("Scheduler.endHold", "state.scope?.pace.holds -= 1", ""),
 )
 guarantee(
+    "Unowned jobs run where they would run without the package, and a reported blockage stops none",
+    "UnownedJobsTests|OwnershipTests",
+    ("InternalDispatch.cooperativeQueue", "setWidth(queue, -3)", ""),
+    ("UnownedJobs.useMoreThreads", "isQueueBlocked = true", ""),
+    ("UnownedJobs.useMoreThreads", "for _ in 0..<count { startThread(isQueueBlocked: true) }",
+     "_ = count"),
+)
+guarantee(
+    "A task on an executor of the user belongs to the test from its first job on",
+    "EagerExecutorTests",
+    ("JobRuns.owner", "guard StatusProbe.here.readsChildren,", "guard !StatusProbe.here.readsChildren,"),
+    ("CreationsOnExecutors.postpone", "guard executors.contains(executor)", "guard executors.isEmpty"),
+    ("CreationsOnExecutors.end", "for (job, executor) in jobs { executor.enqueue(job) }", "_ = jobs"),
+)
+guarantee(
+    "A wait for a test's clock in a scope lets the scope run as far as it can, before and after",
+    "ForeignUseTests",
+    ("Scheduler.waitFromScope", "isWithin(self) == true", "isWithin(self) == nil"),
+)
+guarantee(
     "A scope that makes no progress is reported after its limit, not before",
     "SchedulerStateTests|ScopeStateTests|AlarmClockTests|HangTests",
     ("AutoAdvance.somethingHappens", "alarm = nil", ""),
     ("ScopeState.setAlarm", "patience: 12", "patience: 0"),
-    ("ScopeState.alarmRings", "if isAnyBusy, patience > 0", "if isAnyBusy, patience < 0"),
+    ("ScopeState.alarmRings", "(others == .areBusy && patience > 0)",
+     "(others == .areBusy && patience < 0)"),
+    ("ScopeState.alarmRings", "others == .awaitThread || ", ""),
     ("SchedulerState.alarmRings", "guard idleness.isIdle, let scope", "guard let scope"),
     ("ScopeState.ran", "runningTime += duration", "runningTime = duration"),
     ("AlarmClock.timerCame", "guard timer == instant else { return (nil, nil) }", ""),

@@ -276,7 +276,7 @@ extension SleepsWaiter {
     RealTime(in: timeout).schedule { [weak self] in
       guard self != nil else { return }
       let end = RealTime(in: .zero)
-      RuntimeHooks.startThread(on: .pool) { [weak self] in
+      UnownedJobs.afterReadyJobs { [weak self] in
         if mayRepeat > 0, end.lasts(timeout / 10) {
           self?.whenTooLate(timeout, mayRepeat: mayRepeat - 1, body)
         } else {

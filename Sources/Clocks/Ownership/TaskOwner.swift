@@ -15,6 +15,8 @@ struct ReadyJob: Sendable {
   /// The job's task; 0 if the job is an actor's drain, or another job without a task.
   var taskID: UInt64
   var executor: ExecutorKind
+  /// Whether `TaskOwnership` waits for the end of the job, which is unowned.
+  var isCounted = false
 }
 
 /// A job that is to run at an instant of virtual time.

@@ -173,10 +173,28 @@ struct WaiterQueue: ~Copyable {
 extension Scheduler {
   /// Suspends the current task until the wait ends.
   nonisolated(nonsending) func wait(_ waiter: IdleWaiter) async {
+    guard waiter.isOwn else { return await waitFromScope(waiter) }
+    await suspend(in: waiter)
+  }
+
+  @inline(__always)
+  private nonisolated(nonsending) func suspend(in waiter: IdleWaiter) async {
     await withUnsafeContinuation { continuation in
       waiter.continuation = continuation
       change { $0.append(waiter) }
     }
+  }
+
+  /// Waits like `wait`, and lets the current task's scope run as far as it can before and after.
+  ///
+  /// The scope is within the test. This scheduler may be idle while jobs of the scope are ready, for example
+  /// the first job of a task that is about to sleep on the test's clock.
+  private nonisolated(nonsending) func waitFromScope(_ waiter: IdleWaiter) async {
+    let running = Self.running
+    let scope = running?.isWithin(self) == true ? running : nil
+    await scope?.settleAsOwn()
+    await suspend(in: waiter)
+    await scope?.settleAsOwn()
   }
 
   /// Suspends the current task until everything at the next instant has happened; or, if it is cancelled,

@@ -54,6 +54,10 @@ struct Idleness: ~Copyable {
       && unreportedAbsences == 0
   }
 
+  var isThreadRequested: Bool {
+    if case .requested = thread { true } else { false }
+  }
+
   /// Whether a job of the test runs on a known thread, or is ready.
   var mayRun: Bool { thread != .none || !ready.isEmpty || externallyStartedJobs > 0 }
 

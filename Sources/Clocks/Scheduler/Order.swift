@@ -57,35 +57,7 @@ extension Chooser {
   func asked(_ question: TaskOwner.NondeterminismSource) {}
 }
 
-/// Jobs in the order in which they became ready: a ring buffer, because a debug build calls a generic
-/// function for each use of an Array.
-struct JobQueue: ~Copyable {
-  /// The slots of jobs; as many as `capacity` says.
-  private var slots: UnsafeMutablePointer<ReadyJob>?
-  /// A power of two or zero, so that a position wraps with a mask.
-  private var capacity = 0
-  private var head = 0
-  /// The number of jobs; they stand in as many consecutive slots, from `head` on.
-  private(set) var count = 0
-
-  deinit { slots?.deallocate() }
-
-  var isEmpty: Bool { count == 0 }
-
-  subscript(position: Int) -> ReadyJob {
-    @_transparent get {
-      precondition(position >= 0 && position < count)
-      return slots![(head + position) & (capacity - 1)]
-    }
-  }
-
-  /// The jobs that are tasks, in their order. O(n).
-  var tasks: [UnownedJob] {
-    var tasks: [UnownedJob] = []
-    for position in 0..<count where self[position].taskID != 0 { tasks.append(self[position].job) }
-    return tasks
-  }
-
+extension JobQueue {
   /// Every job of the pool, and the first of the main thread: the jobs of one actor run in their order. O(n).
   var candidates: ScratchBuffer<Candidate> {
     var candidates = ScratchBuffer<Candidate>()
@@ -99,45 +71,5 @@ struct JobQueue: ~Copyable {
       candidates.append(.job(position: position, task: job.taskID, executor: job.executor))
     }
     return candidates
-  }
-
-  @inline(__always)
-  mutating func append(_ job: ReadyJob) {
-    if count == capacity { grow() }
-    slots![(head + count) & (capacity - 1)] = job
-    count += 1
-  }
-
-  /// The other jobs keep their order. O(1) at position 0, else O(position).
-  @inline(__always)
-  mutating func remove(at position: Int) -> ReadyJob {
-    let mask = capacity - 1
-    let job = self[position]
-    guard let slots else { return job }
-    var hole = position
-    while hole > 0 {
-      slots[(head + hole) & mask] = slots[(head + hole - 1) & mask]
-      hole -= 1
-    }
-    head = (head + 1) & mask
-    count -= 1
-    return job
-  }
-
-  private mutating func grow() {
-    let larger = UnsafeMutablePointer<ReadyJob>.allocate(capacity: max(16, capacity * 2))
-    for position in 0..<count { larger[position] = self[position] }
-    slots?.deallocate()
-    slots = larger
-    capacity = max(16, capacity * 2)
-    head = 0
-  }
-
-  /// Stops the program if the queue is out of order; for tests.
-  func checkInvariants() {
-    precondition(capacity & (capacity - 1) == 0, "a buffer that does not wrap")
-    precondition(capacity == 0 ? head == 0 : 0..<capacity ~= head, "a lost beginning")
-    precondition(0...capacity ~= count, "miscounted jobs")
-    precondition((slots == nil) == (capacity == 0), "a buffer without slots")
   }
 }

@@ -12,8 +12,10 @@ extension Scheduler {
     TaskOwnership.shared.registeredOwners.map { unsafeDowncast($0, to: Scheduler.self) }
   }
 
-  /// Whether any test is not idle. O(schedulers).
-  static var isAnyBusy: Bool { all.contains { $0.change { !$0.idleness.askWhetherIdle() } } }
+  /// Whether any test is not idle, or an unowned job waits for a thread. O(schedulers).
+  static var isAnyBusy: Bool {
+    all.contains { $0.change { !$0.idleness.askWhetherIdle() } } || UnownedJobs.isAnyWaiting
+  }
 
   /// Whether any test runs a job, has one ready, or waits for a thread. O(schedulers).
   static var isAnyRunning: Bool { all.contains { $0.change { $0.idleness.mayRun } } }
@@ -175,7 +177,7 @@ extension Scheduler {
   /// Whether the current thread runs neither for the scheduler nor for a scope within the test.
   var isCallerOfOtherTest: Bool { Self.running?.isWithin(self) != true }
 
-  private func isWithin(_ other: Scheduler) -> Bool {
+  func isWithin(_ other: Scheduler) -> Bool {
     var scheduler: Scheduler? = self
     while let inner = scheduler {
       if inner === other { return true }

@@ -82,9 +82,9 @@ extension SchedulerState {
   }
 
   /// Does nothing if something happens now: there is a new alarm when the test is idle again.
-  mutating func alarmRings(_ number: Int, isAnyBusy: Bool) -> ScopeState.AlarmOutcome {
+  mutating func alarmRings(_ number: Int, _ others: ScopeState.Others) -> ScopeState.AlarmOutcome {
     guard idleness.isIdle, let scope else { return .nothing }
-    return scope.alarmRings(number, isAnyBusy: isAnyBusy)
+    return scope.alarmRings(number, others)
   }
 
   // MARK: - Notifications

@@ -413,4 +413,23 @@ import Testing
     }
     #expect(log.all == ["woken at 1.0 seconds"])
   }
+
+  /// The test's own scheduler is idle meanwhile.
+  @Test func aWaitForTheTestAlsoWaitsForTheScopeThatItIsCalledIn() async throws {
+    let clock = TestClock()
+    let log = Log<String>()
+    try await withVirtualTime { _ in
+      let task = Task {
+        for _ in 0..<10 { await Task.yield() }
+        try await clock.sleep(for: .seconds(1))
+        for _ in 0..<10 { await Task.yield() }
+        log.add("woken at \(clock.now)")
+      }
+      await clock.settle()
+      #expect(clock.pendingSleeps.count == 1)
+      await clock.advance(by: .seconds(1))
+      #expect(log.all == ["woken at 1.0 seconds"])
+      task.cancel()
+    }
+  }
 }

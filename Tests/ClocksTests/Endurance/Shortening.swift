@@ -39,10 +39,14 @@ func unlessItHangs<Result: Sendable>(
   seconds: Double, _ operation: @escaping @Sendable () async -> Result
 ) async -> Result? {
   let end = FirstResult<Result?>()
-  Task.detached { end.offer(await operation()) }
   let alarm = DispatchWorkItem { end.offer(nil) }
-  DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: alarm)
   defer { alarm.cancel() }
+  nonisolated(unsafe) let limit = alarm
+  Task.detached {
+    // From here on, because the task may have waited long for a thread.
+    DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: limit)
+    end.offer(await operation())
+  }
   return await end.value
 }
 

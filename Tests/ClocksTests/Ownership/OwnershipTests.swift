@@ -230,24 +230,23 @@ import Testing
   }
 
   #if os(Linux)
+    /// As without this package.
     @Test(arguments: [
-      // Dispatch has no queue of its own for what a user waits for at this moment.
-      (TaskPriority(rawValue: 33), "com.apple.root.user-initiated-qos"),
-      (.high, "com.apple.root.user-initiated-qos"),
-      (.medium, "com.apple.root.default-qos"),
-      (.low, "com.apple.root.utility-qos"),
-      (.background, "com.apple.root.background-qos"),
-      (TaskPriority(rawValue: 0), "com.apple.root.default-qos"),
+      (TaskPriority(rawValue: 33), DispatchQoS.QoSClass.userInteractive),
+      (.high, .userInitiated), (.medium, .default), (.low, .utility), (.background, .background),
+      (TaskPriority(rawValue: 0), .default),
     ])
-    func aTaskThatIsNobodysIsOnTheQueueOfItsPriority(_ priority: TaskPriority, queue: String) async
-    {
+    func anUnownedTaskIsOnTheQueueOfItsPriority(
+      _ priority: TaskPriority, _ quality: DispatchQoS.QoSClass
+    ) async {
       // Not awaited: that would raise its priority.
       let label = await withCheckedContinuation { continuation in
         _ = Task.detached(priority: priority) {
+          dispatchPrecondition(condition: .onQueue(.global(qos: quality)))
           continuation.resume(returning: String(cString: dispatch_queue_get_label(nil)))
         }
       }
-      #expect(label == queue)
+      #expect(label == "Swift global concurrent queue")
     }
   #endif
 

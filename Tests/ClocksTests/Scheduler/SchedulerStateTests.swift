@@ -225,11 +225,11 @@ import Testing
     sleep(on: scope.virtualClock, until: .seconds(5))
     #expect(state.step() == "rest, alarm 1 in 1.0 seconds")
     state.jobIsReady(ReadyJob(of: 1), isFromOutside: true)
-    _ = state.alarmRings(1, isAnyBusy: false)
+    _ = state.alarmRings(1, .areIdle)
     #expect(state.steps() == ["run 1", "rest, alarm 2 in 1.0 seconds"])
-    _ = state.alarmRings(1, isAnyBusy: false)
+    _ = state.alarmRings(1, .areIdle)
     #expect(state.claimThread() == nil)
-    _ = state.alarmRings(2, isAnyBusy: false)
+    _ = state.alarmRings(2, .areIdle)
     #expect(state.claimThread() == .pool)
     #expect(state.steps() == ["wake", "rest, alarm 3 in 5.0 seconds"])
   }
@@ -241,17 +241,17 @@ import Testing
     #expect(state.step() == "rest, alarm 1 in 5.0 seconds")
     var number = 1
     for _ in 1...12 {
-      guard case .again(let alarm) = state.alarmRings(number, isAnyBusy: true) else {
+      guard case .again(let alarm) = state.alarmRings(number, .areBusy) else {
         Issue.record("it has lost its patience")
         return
       }
       number = alarm.number
     }
-    _ = state.alarmRings(number, isAnyBusy: true)
+    _ = state.alarmRings(number, .areBusy)
     #expect(state.claimThread() == .pool)
     #expect(state.step() == "cancel 1")
     #expect(state.step() == "rest, alarm 14 in 5.0 seconds")
-    guard case .report = state.alarmRings(14, isAnyBusy: false) else {
+    guard case .report = state.alarmRings(14, .areIdle) else {
       Issue.record("it is not reported that the body is not over")
       return
     }
@@ -293,10 +293,10 @@ import Testing
     state.beginBody()
     #expect(state.step() == "rest, alarm 1 in 5.0 seconds")
     state.externallyStartedJobsBegan()
-    _ = state.alarmRings(1, isAnyBusy: false)
+    _ = state.alarmRings(1, .areIdle)
     #expect(state.scope?.body.toCancel.count == 0)
     state.externallyStartedJobEnded()
-    _ = state.alarmRings(1, isAnyBusy: false)
+    _ = state.alarmRings(1, .areIdle)
     #expect(state.scope?.body.toCancel.count == 1)
   }
 
@@ -306,7 +306,7 @@ import Testing
     state.beginBody()
     for second in 5...6 { sleep(on: scope.virtualClock, until: .seconds(second)) }
     #expect(state.step() == "rest, alarm 1 in 1.0 seconds")
-    _ = state.alarmRings(1, isAnyBusy: false)
+    _ = state.alarmRings(1, .areIdle)
     #expect(state.steps() == ["wake", "rest, alarm 2 in 1.0 seconds"])
     #expect(scope.virtualClock.now == .seconds(5))
   }
@@ -317,7 +317,7 @@ import Testing
     state.beginBody()
     state.append(observer: observer(scope.virtualClock, after: .zero, isPaced: true))
     #expect(state.step() == "rest, alarm 1 in 1.0 seconds")
-    _ = state.alarmRings(1, isAnyBusy: false)
+    _ = state.alarmRings(1, .areIdle)
     #expect(state.step() == "finish another's")
     #expect(scope.virtualClock.now == .seconds(9))
   }

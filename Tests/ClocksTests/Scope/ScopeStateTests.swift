@@ -55,7 +55,7 @@ import Testing
     let scope = scope(Self.options, holds: holds, unlimitedHolds: holds)
     var alarm = try #require(scope.setAlarm(isAwaited: holds > 0))
     for _ in 0..<patience {
-      guard case .again(let next) = scope.alarmRings(alarm.number, isAnyBusy: true) else {
+      guard case .again(let next) = scope.alarmRings(alarm.number, .areBusy) else {
         Issue.record("it has lost its patience")
         return
       }
@@ -63,22 +63,39 @@ import Testing
       alarm = next
     }
     #expect(scope.body.problem == nil)
-    _ = scope.alarmRings(alarm.number, isAnyBusy: true)
+    _ = scope.alarmRings(alarm.number, .areBusy)
     #expect(scope.body.problem != nil)
     #expect(scope.body.toCancel.count == 1)
     // It has rung.
-    guard case .nothing = scope.alarmRings(alarm.number, isAnyBusy: true) else {
+    guard case .nothing = scope.alarmRings(alarm.number, .areBusy) else {
       Issue.record("it rings again")
       return
     }
     #expect(scope.body.toCancel.count == 1)
   }
 
+  /// The scope may wait for its test, which waits for a thread.
+  @Test(arguments: [(0, false, 5), (0, true, 2), (1, true, 30)])
+  func aThreadThatItsTestAwaitsCostsNoPatience(holds: Int, isAwaited: Bool, seconds: Int) throws {
+    let scope = scope(Self.options, holds: holds, unlimitedHolds: holds)
+    var alarm = try #require(scope.setAlarm(isAwaited: isAwaited))
+    for _ in 0..<100 {
+      guard case .again(let next) = scope.alarmRings(alarm.number, .awaitThread) else {
+        Issue.record("it has not waited for the thread")
+        return
+      }
+      #expect(next == .init(number: alarm.number + 1, duration: .seconds(seconds)))
+      alarm = next
+    }
+    #expect(scope.body.problem == nil)
+    #expect(!scope.mayJump)
+  }
+
   @Test func aScopeThatWasHeldSinceIsNotStuck() throws {
     let scope = scope()
     let alarm = try #require(scope.setAlarm(isAwaited: true))
     scope.pace.holds = 1
-    _ = scope.alarmRings(alarm.number, isAnyBusy: false)
+    _ = scope.alarmRings(alarm.number, .areIdle)
     #expect(scope.body.problem == nil)
   }
 
@@ -86,12 +103,12 @@ import Testing
     let scope = scope(Self.options)
     let pause = try #require(scope.setAlarm(isAwaited: true))
     scope.pace.somethingHappens()
-    _ = scope.alarmRings(pause.number, isAnyBusy: false)
+    _ = scope.alarmRings(pause.number, .areIdle)
     #expect(!scope.mayJump)
     let next = try #require(scope.setAlarm(isAwaited: true))
-    _ = scope.alarmRings(pause.number, isAnyBusy: false)
+    _ = scope.alarmRings(pause.number, .areIdle)
     #expect(!scope.mayJump)
-    _ = scope.alarmRings(next.number, isAnyBusy: false)
+    _ = scope.alarmRings(next.number, .areIdle)
     #expect(scope.mayJump)
     scope.pace.somethingHappens()
     #expect(!scope.mayJump)

@@ -187,6 +187,16 @@ struct TaskStatus {
 
   static func isChild(_ task: UnownedJob) -> Bool { has(TaskABI.JobFlags.isChild, task) }
 
+  /// The parent of a task, if it is a child; the parent is in memory as long as the child.
+  ///
+  /// To be used only where `StatusProbe.readsChildren`.
+  static func parent(of task: UnownedJob) -> UnownedJob? {
+    guard isChild(task) else { return nil }
+    return unsafeBitCast(task, to: UnsafeRawPointer.self)
+      .load(
+        fromByteOffset: TaskABI.Task.size + TaskABI.ChildFragment.parent, as: UnownedJob?.self)
+  }
+
   static func hasName(_ task: UnownedJob) -> Bool { has(TaskABI.JobFlags.hasName, task) }
 
   private static func has(_ flag: UInt32, _ task: UnownedJob) -> Bool {

@@ -9,6 +9,7 @@ struct StatusProbe: Sendable {
   var readsStatus = false
   var readsCancellation = false
   var readsPreferences = false
+  /// Also the parent of a child.
   var readsChildren = false
   var readsAsyncLets = false
   var readsNames = false
@@ -75,7 +76,9 @@ struct StatusProbe: Sendable {
 
       let child = ThreadContext.capturingNextJob { RuntimeHooks.run(task, on: .pool) }
       guard let child else { return }
-      readsChildren = TaskStatus.isChild(child) && !TaskStatus.isChild(task)
+      readsChildren =
+        TaskStatus.isChild(child) && !TaskStatus.isChild(task)
+        && TaskStatus.parent(of: child).map { taskID(of: $0) } == taskID(of: task)
       let readsKind = TaskStatus.isAsyncLet(child) && !TaskStatus.isAsyncLet(task)
       readsAsyncLets = readsKind && TaskStatus.findsActiveAsyncLet(awaitedBy: task)
       let wasActive = TaskStatus(of: child).isActive && !TaskStatus(of: task).isActive

@@ -64,6 +64,7 @@ extension RuntimeHooks {
     if strategy != .none && strategy != .hook {
       JobRuns.redirect()
       TaskCreation.redirect()
+      Hops.learnKind()
       DispatchCalls.redirect()
     }
     return strategy

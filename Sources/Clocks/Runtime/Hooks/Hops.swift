@@ -42,6 +42,28 @@ enum Hops {
     }
   }
 
+  /// Learns the kind. To be called once, when the creation of tasks is seen.
+  static func learnKind() {
+    guard TaskCreation.isSeen,
+      #available(macOS 15.0, iOS 18.0, tvOS 18.0, watchOS 11.0, visionOS 2.0, *)
+    else { return }
+    let learning = ThreadContext.capturingNextJob(for: .learning) {
+      Task.detached(executorPreference: executor) {}
+    }
+    learning.map { RuntimeHooks.run($0, on: .pool) }
+  }
+
+  /// The executor that a task prefers that is created with these options; not our own.
+  static func preferredExecutor(in options: UnsafeRawPointer) -> UnownedTaskExecutor? {
+    guard kind != 0 else { return nil }
+    var next: UnsafeRawPointer? = options
+    while let option = next?.load(as: Preference.self) {
+      if option.kind == kind { return option.executor }
+      next = option.next
+    }
+    return nil
+  }
+
   /// What prevents hops from being seen in this process, in words; `nil` if they can be seen.
   ///
   /// The first use finds it out, in some microseconds. Thread-safe.
@@ -52,10 +74,6 @@ enum Hops {
     guard #available(macOS 15.0, iOS 18.0, tvOS 18.0, watchOS 11.0, visionOS 2.0, *) else {
       return "executors that tasks prefer"
     }
-    let learning = ThreadContext.capturingNextJob(for: .learning) {
-      Task.detached(executorPreference: executor) {}
-    }
-    learning.map { RuntimeHooks.run($0, on: .pool) }
     guard kind != 0 else { return "how a task is made that prefers an executor" }
 
     let target = Target()

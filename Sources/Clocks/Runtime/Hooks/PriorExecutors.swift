@@ -63,79 +63,119 @@ extension RuntimeHooks {
   /// Passes an unowned job to where it would go without this package.
   ///
   /// The platform's executors only submit a job to Dispatch. So does this function, but the end of the job is
-  /// seen, and the queues get a new thread when one is blocked: a test that blocks its thread stops no other
-  /// test, and no report. Custom executors receive the job itself.
+  /// seen. Custom executors receive the job itself.
   static func runElsewhere(_ job: UnownedJob, on executor: ExecutorKind) {
     guard PriorExecutors.areDispatch else {
       TestCaseMembership.forgetYield(job)
       return PriorExecutors.enqueue(job, on: executor)
     }
     let isCounted = TaskOwnership.shared.unownedJobWillRun()
+    if executor == .pool {
+      return UnownedJobs.of(job.priority).submit(job, isCounted: isCounted)
+    }
     #if os(Linux)
       // A function and a pointer, as the platform does it, allocate nothing; a closure would.
       let pointer = unsafeBitCast(job, to: UnsafeMutableRawPointer.self)
-      let queue =
-        executor == .main
-        ? dispatch_get_main_queue() : InternalDispatch.poolQueue(quality(of: job.priority))
-      switch executor {
-      case .pool where isCounted:
-        dispatch_async_f(queue, pointer) {
-          RuntimeHooks.runUnowned(
-            unsafeBitCast($0, to: UnownedJob.self), on: .pool, isCounted: true)
-        }
-      case .pool:
-        dispatch_async_f(queue, pointer) {
-          RuntimeHooks.runUnowned(unsafeBitCast($0, to: UnownedJob.self), on: .pool)
-        }
-      case .main where isCounted:
-        dispatch_async_f(queue, pointer) {
+      if isCounted {
+        dispatch_async_f(dispatch_get_main_queue(), pointer) {
           RuntimeHooks.runUnowned(
             unsafeBitCast($0, to: UnownedJob.self), on: .main, isCounted: true)
         }
-      case .main:
-        dispatch_async_f(queue, pointer) {
+      } else {
+        dispatch_async_f(dispatch_get_main_queue(), pointer) {
           RuntimeHooks.runUnowned(unsafeBitCast($0, to: UnownedJob.self), on: .main)
         }
       }
     #else
-      let pool = DispatchQueue.global(qos: quality(of: job.priority))
-      (executor == .main ? .main : pool).async {
-        runUnowned(job, on: executor, isCounted: isCounted)
-      }
+      DispatchQueue.main.async { runUnowned(job, on: .main, isCounted: isCounted) }
     #endif
   }
 
   static func runElsewhere(_ job: UnownedJob, after delay: Duration) {
     if captureDelayed(job) { return }
     noteRealSleep(job, for: delay)
-    // The job only resumes the task that has slept. Its priority counts when the task's own job is enqueued.
-    RealTime(in: delay).schedule { runUnowned(job, on: .pool) }
+    RealTime(in: delay).schedule { runElsewhere(job, on: .pool) }
+  }
+}
+
+/// The unowned jobs of one priority, which run on a queue like the one that the runtime has for them.
+///
+/// That queue runs as many jobs together as there are cores. With more threads, a test that blocks its
+/// thread would affect other tests in another way than without this package.
+///
+/// Each block on the queue runs the job that is first when the block begins. So other threads can run the
+/// jobs once the queue is known to be blocked.
+final class UnownedJobs: @unchecked Sendable {
+  private static let all = (0...33).map { UnownedJobs(priority: $0) }
+
+  static func of(_ priority: JobPriority) -> UnownedJobs { all[min(Int(priority.rawValue), 33)] }
+
+  /// Whether any job waits for a thread. O(1).
+  static var isAnyWaiting: Bool {
+    all.contains { jobs in jobs.lock.withLock { !jobs.waiting.isEmpty } }
   }
 
-  #if os(Linux)
-    /// `sys/qos.h`
-    private static func quality(of priority: JobPriority) -> Int {
-      switch priority.rawValue {
-      case 33...: 33
-      case 25...: 25
-      case 18...: 21
-      case 10...: 17
-      case 1...: 9
-      default: 21
-      }
+  /// Runs each job on a thread of its own if none is free, because a job occupies its thread for long.
+  static func threadIsBlocked() {
+    for jobs in all { jobs.useMoreThreads() }
+  }
+
+  func useMoreThreads() {
+    let count = lock.withLock {
+      isQueueBlocked = true
+      return waiting.count
     }
-  #else
-    private static func quality(of priority: JobPriority) -> DispatchQoS.QoSClass {
-      switch priority.rawValue {
-      case 33...: .userInteractive
-      case 25...: .userInitiated
-      case 18...: .default
-      case 10...: .utility
-      case 1...: .background
-      default: .default
-      }
+    for _ in 0..<count { startThread(isQueueBlocked: true) }
+  }
+
+  /// Runs `body` when the jobs of default priority that are ready now, and those of schedulers, have a thread.
+  static func afterReadyJobs(_ body: @escaping @Sendable () -> Void) {
+    RuntimeHooks.startThread(on: .pool) {
+      InternalDispatch.submit(body, to: of(JobPriority(TaskPriority.medium)).queue)
     }
-  #endif
+  }
+
+  private let priority: Int
+  /// Guards the two variables below.
+  private let lock = Lock(.leaf)
+  @exclusivity(unchecked) private var waiting = JobQueue()
+  @exclusivity(unchecked) private var isQueueBlocked = false
+  private let queue: InternalDispatch.Queue
+
+  init(priority: Int) {
+    self.priority = priority
+    queue = InternalDispatch.cooperativeQueue(priority)
+  }
+
+  @inline(__always)
+  func submit(_ job: UnownedJob, isCounted: Bool) {
+    let isQueueBlocked = lock.withLock {
+      waiting.append(ReadyJob(job: job, taskID: 0, executor: .pool, isCounted: isCounted))
+      return self.isQueueBlocked
+    }
+    startThread(isQueueBlocked: isQueueBlocked)
+  }
+
+  private func startThread(isQueueBlocked: Bool) {
+    let queue =
+      isQueueBlocked
+      ? InternalDispatch.globalQueue(QualityOfService(priority), isBlocked: true) : queue
+    #if os(Linux)
+      dispatch_async_f(queue, Unmanaged.passUnretained(self).toOpaque()) {
+        Unmanaged<UnownedJobs>.fromOpaque($0!).takeUnretainedValue().runFirst()
+      }
+    #else
+      queue.async { self.runFirst() }
+    #endif
+  }
+
+  private func runFirst() {
+    // Another thread may have run the job, because the queue was blocked.
+    guard let first = lock.withLock({ waiting.isEmpty ? nil : waiting.remove(at: 0) }) else {
+      return
+    }
+    RuntimeHooks.runUnowned(first.job, on: .pool, isCounted: first.isCounted)
+  }
 }
 
 extension RuntimeHooks {

@@ -49,19 +49,15 @@ enum RuntimeHooks {
 
   /// Submits `body` to a queue whose threads run the jobs of `executor`.
   static func startThread(on executor: ExecutorKind, _ body: @escaping @Sendable () -> Void) {
-    #if os(Linux)
-      let queue =
-        executor == .main
-        ? dispatch_get_main_queue() : InternalDispatch.poolQueue(InternalDispatch.defaultQuality)
-      dispatch_async_f(queue, InternalWork.retained(body)) { InternalWork.run($0) }
-    #else
-      (executor == .main ? DispatchQueue.main : .global()).async(execute: body)
-    #endif
+    let isBlocked = InternalDispatch.isPoolBlocked.load(ordering: .relaxed)
+    let pool = InternalDispatch.globalQueue(.default, isBlocked: isBlocked)
+    InternalDispatch.submit(body, to: executor == .main ? InternalDispatch.mainQueue : pool)
   }
 
   /// Makes Dispatch start a thread for each job if none is free, because a job occupies a thread for long.
   static func threadIsBlocked() {
-    InternalDispatch.isPoolExhausted.store(true, ordering: .relaxed)
+    InternalDispatch.isPoolBlocked.store(true, ordering: .relaxed)
+    UnownedJobs.threadIsBlocked()
   }
 
   /// Whether the current thread runs a block of the main queue.
@@ -176,19 +172,73 @@ extension ThreadContext {
 /// The work that this package itself submits, by functions of Dispatch that are not replaced.
 enum InternalDispatch {
   /// Whether a job occupies a thread for long: Dispatch replaces one that is blocked, but not one that loops.
-  fileprivate static let isPoolExhausted = Atomic(false)
+  fileprivate static let isPoolBlocked = Atomic(false)
 
   #if os(Linux)
-    static func poolQueue(_ quality: Int) -> dispatch_queue_t {
-      // 2 is `DISPATCH_QUEUE_OVERCOMMIT` (`dispatch/queue_private.h`): a thread more if all are taken.
-      dispatch_get_global_queue(quality, isPoolExhausted.load(ordering: .relaxed) ? 2 : 0)
+    typealias Queue = dispatch_queue_t
+
+    static var mainQueue: Queue { dispatch_get_main_queue() }
+
+    static func submit(_ body: @escaping @Sendable () -> Void, to queue: Queue) {
+      dispatch_async_f(queue, InternalWork.retained(body)) { InternalWork.run($0) }
     }
 
-    /// `QOS_CLASS_DEFAULT` (`sys/qos.h`).
-    fileprivate static let defaultQuality = 21
-    /// `QOS_CLASS_UTILITY`, because tests may block the threads of the default class.
-    fileprivate static let alarmQuality = 17
+    static func globalQueue(_ quality: QualityOfService, isBlocked: Bool) -> Queue {
+      // 2 is `DISPATCH_QUEUE_OVERCOMMIT` (`dispatch/queue_private.h`): a thread more if all are taken.
+      dispatch_get_global_queue(quality.rawValue, isBlocked ? 2 : 0)
+    }
+
+    /// Returns a queue like the one that the runtime has for jobs of a priority (`DispatchGlobalExecutor.cpp`).
+    static func cooperativeQueue(_ priority: Int) -> Queue {
+      guard let concurrent = RuntimeSymbol.address(of: "_dispatch_queue_attr_concurrent"),
+        let setWidth = RuntimeSymbol.function(
+          "dispatch_queue_set_width", as: (@convention(c) (Queue, Int) -> Void).self)
+      else { return globalQueue(QualityOfService(priority), isBlocked: false) }
+      let attributes = dispatch_queue_attr_make_with_qos_class(
+        dispatch_queue_attr_t(concurrent), UInt32(priority), 0)
+      let queue: Queue = dispatch_queue_create("Swift global concurrent queue", attributes)
+      // `DISPATCH_QUEUE_WIDTH_MAX_LOGICAL_CPUS`
+      setWidth(queue, -3)
+      return queue
+    }
+  #else
+    typealias Queue = DispatchQueue
+
+    static var mainQueue: Queue { .main }
+
+    static func submit(_ body: @escaping @Sendable () -> Void, to queue: Queue) {
+      queue.async(execute: body)
+    }
+
+    static func globalQueue(_ quality: QualityOfService, isBlocked: Bool) -> Queue {
+      global(quality, flags: isBlocked ? 2 : 0)
+    }
+
+    /// Returns the queue that the runtime has for jobs of a priority (`DispatchGlobalExecutor.cpp`).
+    static func cooperativeQueue(_ priority: Int) -> Queue {
+      // 4 is `DISPATCH_QUEUE_COOPERATIVE`.
+      global(QualityOfService(priority), flags: 4)
+    }
+
+    private static func global(_ quality: QualityOfService, flags: UInt) -> Queue {
+      typealias GetQueue = @convention(c) (Int, UInt) -> UnsafeRawPointer?
+      let find = RuntimeSymbol.function("dispatch_get_global_queue", as: GetQueue.self)
+      guard let queue = find?(quality.rawValue, flags) else { return .global() }
+      return Unmanaged<DispatchQueue>.fromOpaque(queue).takeUnretainedValue()
+    }
   #endif
+}
+
+/// The classes of Dispatch's global queues (`sys/qos.h`).
+enum QualityOfService: Int {
+  case background = 9
+  case utility = 17
+  case `default` = 21
+  case userInitiated = 25
+  case userInteractive = 33
+
+  /// The class of the runtime's queue for a priority.
+  init(_ priority: Int) { self = Self(rawValue: priority) ?? .default }
 }
 
 extension RealTime {
@@ -197,7 +247,8 @@ extension RealTime {
     guard let nanosecondsLeft else { return }
     let delay = Int(clamping: nanosecondsLeft)
     #if os(Linux)
-      let queue = dispatch_get_global_queue(InternalDispatch.alarmQuality, 0)
+      // Not the default class, whose threads tests may block.
+      let queue = InternalDispatch.globalQueue(.utility, isBlocked: false)
       dispatch_after_f(dispatch_time(0, Int64(delay)), queue, InternalWork.retained(body)) {
         InternalWork.run($0)
       }

@@ -244,13 +244,24 @@ extension Scheduler {
   }
 
   func alarmRings(_ number: Int) {
-    let isAnyBusy = Scheduler.isAnyBusy
-    switch change({ $0.alarmRings(number, isAnyBusy: isAnyBusy) }) {
+    let others: ScopeState.Others =
+      isThreadAwaitedInTest ? .awaitThread : Scheduler.isAnyBusy ? .areBusy : .areIdle
+    switch change({ $0.alarmRings(number, others) }) {
     case .nothing: break
     case .again(let alarm): setAlarm(alarm)
     case .report(let problem): reportOverdue(problem)
     }
   }
+
+  /// Whether a scheduler waits for a thread that belongs to the same test: its own, or that of a scope.
+  private var isThreadAwaitedInTest: Bool {
+    let test = outermost
+    return Scheduler.all.contains {
+      $0.outermost === test && $0.change { $0.idleness.isThreadRequested }
+    }
+  }
+
+  private var outermost: Scheduler { parent?.outermost ?? self }
 }
 
 extension SchedulerState {

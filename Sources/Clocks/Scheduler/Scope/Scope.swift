@@ -115,12 +115,12 @@ final class ScopeState {
     guard body.isRunning else { return nil }
     if pace.holds > 0 {
       guard pace.unlimitedHolds == pace.holds, isAwaited else { return nil }
-      return pace.setAlarm(.held, in: scope.options.heldFor, patience: 2)
+      return pace.setAlarm(.held, in: duration(of: .held), patience: 2)
     }
-    if movesTime, isAwaited, let pause = pace.jumpsAfter {
-      return pace.setAlarm(.pause, in: pause, patience: 0)
+    if movesTime, isAwaited, pace.jumpsAfter != nil {
+      return pace.setAlarm(.pause, in: duration(of: .pause), patience: 0)
     }
-    return pace.setAlarm(.stuck, in: scope.options.stuckAfter, patience: 12)
+    return pace.setAlarm(.stuck, in: duration(of: .stuck), patience: 12)
   }
 
   /// Whether nothing can ever happen again in an explored scope that is idle, when there is no turn.
@@ -136,12 +136,21 @@ final class ScopeState {
     case report(ScopeProblem)
   }
 
+  /// What happens outside the scope when its alarm rings.
+  enum Others {
+    case areIdle
+    /// Another test has something to run.
+    case areBusy
+    /// Another scheduler of the same test waits for a thread, for which this scope may wait.
+    case awaitThread
+  }
+
   /// The scheduler is idle.
-  func alarmRings(_ number: Int, isAnyBusy: Bool) -> AlarmOutcome {
+  func alarmRings(_ number: Int, _ others: Others) -> AlarmOutcome {
     guard let (reason, patience) = pace.reason(ofAlarm: number) else { return .nothing }
-    if isAnyBusy, patience > 0 {
-      let duration = reason == .held ? scope.options.heldFor : scope.options.stuckAfter
-      return .again(pace.setAlarm(reason, in: duration, patience: patience - 1))
+    if others == .awaitThread || (others == .areBusy && patience > 0) {
+      let left = others == .awaitThread ? patience : patience - 1
+      return .again(pace.setAlarm(reason, in: duration(of: reason), patience: left))
     }
     // A thread outside the scope may have begun to hold time since.
     guard reason == .held || pace.holds == 0 else { return .nothing }
@@ -154,6 +163,14 @@ final class ScopeState {
       return outcome(.stuck(after: scope.options.stuckAfter, pending: virtualClock.pendingLines))
     case .held:
       return outcome(.held(after: scope.options.heldFor, pending: virtualClock.pendingLines))
+    }
+  }
+
+  private func duration(of reason: AutoAdvance.Reason) -> Duration {
+    switch reason {
+    case .pause: pace.jumpsAfter ?? .zero
+    case .stuck: scope.options.stuckAfter
+    case .held: scope.options.heldFor
     }
   }
 
