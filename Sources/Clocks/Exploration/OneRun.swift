@@ -58,10 +58,7 @@ struct OneRun {
     let scope = scheduler.scope!
     explorer.details = details ? StepDetails(scope.virtualClock) : nil
     let end = RunEnd()
-    scope.isLeft = { [unowned scheduler] problem in
-      findings.add(scopeReport: scheduler.describe(problem))
-      end.finish(isLeft: true)
-    }
+    scope.isLeft = { end.finish(isLeft: true) }
     nonisolated(unsafe) let operation = operation
     let body: @isolated(any) () async -> Void = {
       _ = isolation
@@ -71,6 +68,7 @@ struct OneRun {
       } catch {
         end.error = error
       }
+      await end.stopIfLeft()
       await time.end()
       end.finish(isLeft: false)
     }
@@ -88,56 +86,6 @@ struct OneRun {
       outcome.findings = [Finding(key: "threw \(type(of: error))", text: text)]
     }
     return outcome
-  }
-}
-
-private final class RunEnd: @unchecked Sendable {
-  // The task of the operation writes this before `finish`; it is read after `wait`.
-  nonisolated(unsafe) var error: (any Error)?
-  nonisolated(unsafe) private var isLeft = false
-
-  private let lock = Lock(.leaf)
-  // Both guarded by the lock.
-  nonisolated(unsafe) private var continuation: UnsafeContinuation<Void, Never>?
-  nonisolated(unsafe) private var task: Task<Void, Never>?
-
-  deinit { lock.destroy() }
-
-  func finish(isLeft: Bool) {
-    let continuation = lock.withLock {
-      self.isLeft = isLeft
-      defer { self.continuation = nil }
-      return self.continuation
-    }
-    continuation?.resume()
-  }
-
-  /// Runs the body as a task of the scheduler, and waits for `finish`.
-  @concurrent
-  func wait(
-    for body: @escaping @Sendable @isolated(any) () async -> Void, in scheduler: Scheduler
-  ) async {
-    await withTaskCancellationHandler {
-      await withUnsafeContinuation { continuation in
-        lock.withLock { self.continuation = continuation }
-        // The first job of the body runs on the thread of this job, after this job.
-        scheduler.waitForCurrentJob()
-        // The scheduler owns tasks that are created in this context.
-        var context = ThreadContext(owner: scheduler, taskID: UnownedTask.currentID ?? 0)
-        context.run { _ in
-          let task = Task(operation: body)
-          lock.withLock { self.task = task }
-        }
-      }
-    } onCancel: {
-      lock.withLock { self.task }?.cancel()
-    }
-    let task = lock.withLock {
-      defer { self.task = nil }
-      return self.task
-    }
-    // The next run begins after the task has released everything.
-    if !isLeft { await task?.value }
   }
 }
 

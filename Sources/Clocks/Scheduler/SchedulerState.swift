@@ -18,7 +18,9 @@ struct SchedulerState: ~Copyable {
   /// What a scope adds; `nil` unless the test's time is virtual throughout.
   let scope: ScopeState?
   /// Whether no job runs any more: the scope was left although its body has not ended.
-  var isAbandoned = false
+  private(set) var isAbandoned = false
+  /// Whether a failure was recorded because the test does not go on.
+  var isReported = false
   var order = Order()
   /// Is notified of events; `nil` nearly always. Set by `add` and `remove`.
   var listener: (any EventListener)?
@@ -80,7 +82,7 @@ struct SchedulerState: ~Copyable {
 
   @inline(never)
   private mutating func claimNeededThread() -> ExecutorKind? {
-    guard !idleness.ready.isEmpty || (idleness.isQuiet && canAct) else { return nil }
+    guard !isAbandoned, !idleness.ready.isEmpty || (idleness.isQuiet && canAct) else { return nil }
     idleness.thread = .requested
     return idleness.ready.isEmpty ? .pool : idleness.ready[0].executor
   }
@@ -277,18 +279,29 @@ struct SchedulerState: ~Copyable {
       return end(waiter, reason)
     }
     guard let scope else { return nil }
-    if let problem = scope.body.abort(.runaway(reason), culprit: culprit?.task) {
-      return .report(problem)
+    switch scope.body.abort(.runaway(reason), culprit: culprit?.task) {
+    case .report(let problem): return .report(problem)
+    case .leave: return .leave
+    case .cancel: return scope.body.toCancel.isEmpty ? nil : .cancel(scope.body.takeToCancel())
     }
-    return scope.body.toCancel.isEmpty ? nil : .cancel(scope.body.takeToCancel())
   }
 
   /// Cancels the body of an explored scope that is deadlocked; if that did not help, reports it.
   @inline(never)
   private mutating func endDeadlock() -> Action {
     guard let scope else { return .rest(nil) }
-    let problem = scope.body.abort(.deadlock(pending: scope.virtualClock.pendingLines))
-    return problem.map(Action.report) ?? .cancel(scope.body.takeToCancel())
+    switch scope.body.abort(.deadlock(pending: scope.virtualClock.pendingLines)) {
+    case .report(let problem): return .report(problem)
+    case .leave: return .leave
+    case .cancel: return .cancel(scope.body.takeToCancel())
+    }
+  }
+
+  /// Leaves the test: from now on none of its jobs runs.
+  mutating func abandon() {
+    isAbandoned = true
+    activity.jobHasEnded()
+    idleness.abandonRunning()
   }
 
   private mutating func setAlarm() -> Action.Alarm? {

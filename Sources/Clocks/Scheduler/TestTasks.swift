@@ -79,6 +79,8 @@ struct TestLifetime {
 
   var all: [UnownedJob] { tasks.map(\.job) }
 
+  var unfinished: [UInt64] { tasks.filter { !$0.isOver }.map(\.id) }
+
   /// Adds the task that makes a clock. Returns tasks to release without a lock.
   mutating func add(maker task: RetainedTask?) -> [RetainedTask] {
     guard let task else { return [] }

@@ -203,6 +203,19 @@ enum XCTestFailures {
 
   private static let lock = Lock(.leaf)
   nonisolated(unsafe) private static var listener: Listener?
+  /// The id of the newest task when the current test began. Guarded by the lock.
+  nonisolated(unsafe) private static var newestTask: UInt64 = 0
+
+  /// Begins to observe when tests start, if XCTest runs.
+  static func observeStarts() { if TestLibraries.isXCTestRunning { _ = isObserved } }
+
+  /// The id of the newest task when the current test began; 0 if that was not observed, `nil` if it cannot be.
+  static var newestTaskAtStart: UInt64? { isObserved ? lock.withLock { newestTask } : nil }
+
+  fileprivate static func testStarts() {
+    let newest = UnownedTask.newestID()
+    lock.withLock { newestTask = newest }
+  }
 
   /// Passes each failure to the listener until `end`. Returns whether failures can be observed.
   static func begin(_ listener: @escaping Listener) -> Bool {
@@ -257,7 +270,7 @@ enum XCTestFailures {
   private final class Observer: LookAlikeObservation, Sendable {
     func testBundleWillStart(_ bundle: AnyObject) {}
     func testSuiteWillStart(_ suite: AnyObject) {}
-    func testCaseWillStart(_ testCase: AnyObject) {}
+    func testCaseWillStart(_ testCase: AnyObject) { XCTestFailures.testStarts() }
 
     func testCase(
       _ testCase: AnyObject, didFailWithDescription description: String, inFile file: String?,

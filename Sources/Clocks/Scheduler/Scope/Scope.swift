@@ -49,11 +49,10 @@ final class Scope: Sendable {
   let alarmClock = AlarmClock()
   /// The public object that stands for the scope. Set before the scope has a task.
   nonisolated(unsafe) weak var face: AnyObject?
-  /// Is called in place of a report when a cancelled body does not end: from then on no job of the scope
-  /// runs.
+  /// Is called when a cancelled body does not end, and was reported: from then on no job of the scope runs.
   ///
   /// Set before the scope has a task, if the caller goes on without the body.
-  nonisolated(unsafe) var isLeft: (@Sendable (ScopeProblem) -> Void)?
+  nonisolated(unsafe) var isLeft: (@Sendable () -> Void)?
 
   /// - Parameter outer: What the clocks read in the scope around this one, if there is one.
   init(_ options: ScopeOptions, startingAt outer: SystemClocks? = nil) {
@@ -132,6 +131,8 @@ final class ScopeState {
     case again(Action.Alarm)
     /// The problem is to be reported now, because the body does not end although it was cancelled.
     case report(ScopeProblem)
+    /// The body is to be left, because it does not end although all tasks were cancelled.
+    case leave
   }
 
   /// The scheduler is idle.
@@ -156,7 +157,11 @@ final class ScopeState {
   }
 
   private func outcome(_ problem: ScopeProblem) -> AlarmOutcome {
-    body.abort(problem).map(AlarmOutcome.report) ?? .nothing
+    switch body.abort(problem) {
+    case .cancel: .nothing
+    case .report(let problem): .report(problem)
+    case .leave: .leave
+    }
   }
 
   @exclusivity(unchecked) private var cancelledSleep: UInt64?
@@ -184,15 +189,15 @@ final class ScopeState {
     runningTime = .zero
   }
 
-  /// Notes that jobs have run for some time. Returns what is to be reported, if the body does not end.
-  func ran(for duration: Duration) -> ScopeProblem? {
-    guard body.isRunning, !body.isBeingDumped else { return nil }
+  /// Notes that jobs have run for some time. Returns what is to be done, if the body does not end.
+  func ran(for duration: Duration) -> AlarmOutcome {
+    guard body.isRunning, !body.isBeingDumped else { return .nothing }
     runningTime += duration
     let limit = scope.options.runningLimit
     // The body is cancelled after its tasks were inspected. After that, jobs may run for `stuckAfter` more.
     let isCancelled = body.problem != nil && !body.lacksDump
-    guard runningTime >= (isCancelled ? scope.options.stuckAfter : limit) else { return nil }
+    guard runningTime >= (isCancelled ? scope.options.stuckAfter : limit) else { return .nothing }
     runningTime = .zero
-    return body.abort(.tooLong(limit, pending: virtualClock.pendingLines))
+    return outcome(.tooLong(limit, pending: virtualClock.pendingLines))
   }
 }
