@@ -26,13 +26,19 @@ struct OneRun {
   /// The system clocks at the beginning of each run.
   private let start = SystemClocks()
 
-  /// - Parameter tree: The tree in which the steps of the plans have their tasks.
-  init(options: ScopeOptions, origin: CallSite, findings: Findings, tree: TaskTree = TaskTree()) {
+  /// - Parameters:
+  ///   - tree: The tree in which the steps of the plans have their tasks.
+  ///   - stepLimit: The number of steps after which the first run counts as endless; by default, a million.
+  init(
+    options: ScopeOptions, origin: CallSite, findings: Findings, tree: TaskTree = TaskTree(),
+    stepLimit: Int? = nil
+  ) {
     self.options = options
     self.origin = origin
     self.findings = findings
     run = ScheduleRun(tree: tree)
     explorer = Explorer(run)
+    if let stepLimit { explorer.stepLimit = stepLimit }
   }
 
   var witnesses: Divergence.Witnesses { explorer.witnesses }
@@ -97,6 +103,9 @@ struct Finding: Sendable, Hashable {
   var isIssue: Bool { key.hasPrefix(IssueGate.keyPrefix) }
 
   static let xcTestPrefix = "xctest "
+
+  /// Whether it came after a limit of real time, so that to repeat it would take as long again.
+  var tookLong: Bool { !isIssue && text.contains(" of real time") }
 
   /// Whether XCTest has recorded it, which cannot be prevented.
   var isXCTest: Bool { key.hasPrefix(Self.xcTestPrefix) }

@@ -76,6 +76,8 @@ enum ScopeProblem: Sendable {
 enum Runaway: Sendable {
   case jobs(Int, task: UInt64 = 0)
   case wakes(Int)
+  /// The steps of an explored run, and the largest number in another order; `nil` if no other has ended.
+  case steps(Int, most: Int?)
 
   var description: String {
     switch self {
@@ -89,6 +91,12 @@ enum Runaway: Sendable {
       """
       \(count) sleeps have woken. A task that sleeps in an endless loop never ends by itself: \
       cancel it, or advance by less.
+      """
+    case .steps(let count, let most):
+      """
+      \(count) steps have run in this order\(most.map { ", but at most \($0) in those before" } ?? ""). A \
+      loop that waits for what never comes, or a heartbeat that no task ends, goes on forever in virtual \
+      time: end it, or wait for less.
       """
     }
   }

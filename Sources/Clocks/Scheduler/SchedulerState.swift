@@ -19,8 +19,12 @@ struct SchedulerState: ~Copyable {
   let scope: ScopeState?
   /// Whether no job runs any more: the scope was left although its body has not ended.
   private(set) var isAbandoned = false
+  /// Whether a job held its thread at that time.
+  private(set) var leftJob = false
   /// Whether a failure was recorded because the test does not go on.
   var isReported = false
+  /// The test of XCTest in which that happened, as `XCTestFailures.newestTaskAtStart`; `nil` if not known.
+  var xcTestOfReport: UInt64?
   var order = Order()
   /// Is notified of events; `nil` nearly always. Set by `add` and `remove`.
   var listener: (any EventListener)?
@@ -135,7 +139,13 @@ struct SchedulerState: ~Copyable {
     let wanted = idleness.ready[position].executor
     if !mayStay || (wanted == .main && executor != .main) { return .move(to: wanted) }
     let job = idleness.ready.remove(at: position)
-    if let chooser = order.chooser { chooser.jobBegins(job, at: position) }
+    if let chooser = order.chooser {
+      chooser.jobBegins(job, at: position)
+      if let reason = chooser.newRunaway(), let action = abort(reason, because: job) {
+        makeReady(job)
+        return action
+      }
+    }
     if let reason = runaway.jobBegins(of: job.taskID), let action = abort(reason, because: job) {
       makeReady(job)
       return action
@@ -300,6 +310,7 @@ struct SchedulerState: ~Copyable {
   /// Leaves the test: from now on none of its jobs runs.
   mutating func abandon() {
     isAbandoned = true
+    leftJob = activity.isRunningReportedJob(idleness)
     activity.jobHasEnded()
     idleness.abandonRunning()
   }

@@ -212,7 +212,8 @@ enum XCTestFailures {
   /// The id of the newest task when the current test began; 0 if that was not observed, `nil` if it cannot be.
   static var newestTaskAtStart: UInt64? { isObserved ? lock.withLock { newestTask } : nil }
 
-  fileprivate static func testStarts() {
+  /// Notes that a test starts or ends.
+  fileprivate static func testChanges() {
     let newest = UnownedTask.newestID()
     lock.withLock { newestTask = newest }
   }
@@ -270,7 +271,7 @@ enum XCTestFailures {
   private final class Observer: LookAlikeObservation, Sendable {
     func testBundleWillStart(_ bundle: AnyObject) {}
     func testSuiteWillStart(_ suite: AnyObject) {}
-    func testCaseWillStart(_ testCase: AnyObject) { XCTestFailures.testStarts() }
+    func testCaseWillStart(_ testCase: AnyObject) { XCTestFailures.testChanges() }
 
     func testCase(
       _ testCase: AnyObject, didFailWithDescription description: String, inFile file: String?,
@@ -279,7 +280,7 @@ enum XCTestFailures {
       XCTestFailures.note(description, file ?? "", line)
     }
 
-    func testCaseDidFinish(_ testCase: AnyObject) {}
+    func testCaseDidFinish(_ testCase: AnyObject) { XCTestFailures.testChanges() }
     func testSuiteDidFinish(_ suite: AnyObject) {}
     func testBundleDidFinish(_ bundle: AnyObject) {}
   }

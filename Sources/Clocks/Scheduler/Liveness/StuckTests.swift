@@ -32,9 +32,9 @@ enum StuckTests {
     let counts = stuck.map(\.progress)
     if TestCaseMembership.isOn { return awaitedTasks(ifAllAreOf: stuck).map { $0 + counts } }
     // XCTest runs one test at a time.
-    guard TestLibraries.isXCTestRunning, stuck.contains(where: \.isOfCurrentXCTest) else {
-      return nil
-    }
+    guard TestLibraries.isXCTestRunning, let current = XCTestFailures.newestTaskAtStart,
+      stuck.contains(where: { $0.change { $0.xcTestOfReport } == current })
+    else { return nil }
     return counts + schedulers.map(\.progress)
   }
 
@@ -52,6 +52,7 @@ enum StuckTests {
       while let parent = reader.read(root)?.parent { root = parent }
       addresses.append(root)
     }
+    let isAnyThreadHeld = stuck.contains { $0.holdsThread }
     var seen: Set<UInt> = []
     var ids: [UInt64] = []
     var isAnyTestCase = false
@@ -61,8 +62,15 @@ enum StuckTests {
       if task.state == .over { continue }
       let owner = TaskOwnership.shared.owner(of: task.id)
       if !stuck.contains(where: { $0 === owner }) {
+        switch (task.state, task.dependency) {
         // The test library's own task.
-        guard case .group = task.dependency else { return nil }
+        case (.suspended, .group): break
+        // It waits for a thread, while stuck tests hold so many that there is none.
+        case (.enqueued, nil) where isAnyThreadHeld: break
+        case (.enqueued, .executor(let identity)) where isAnyThreadHeld:
+          guard reader.actorName(identity) == nil else { return nil }
+        default: return nil
+        }
       }
       isAnyTestCase = isAnyTestCase || TestCaseMembership.isTestCase(task.id)
       ids.append(task.id)
@@ -95,12 +103,18 @@ enum StuckTests {
 }
 
 extension Scheduler {
-  /// Whether a failure was recorded because the test does not go on, and the test has not ended.
+  /// Whether a failure was recorded because the test does not go on, and the test has not ended or holds a
+  /// thread.
   fileprivate var isStuck: Bool {
     change { state in
-      state.isReported && !state.isAbandoned && !state.testLifetime.areOver
-        && state.scope?.body.isRunning ?? true
-    }
+      state.isReported && !state.testLifetime.areOver
+        && (state.scope?.body.isRunning ?? true)
+    } && (holdsThread || change { !$0.isAbandoned })
+  }
+
+  /// Whether a job was reported because it holds its thread, and still does as far as is known.
+  fileprivate var holdsThread: Bool {
+    change { $0.leftJob || $0.activity.isRunningReportedJob($0.idleness) }
   }
 
   /// Counts the jobs of the test; constant if it was cancelled, so that what it still does has no effect.
@@ -110,16 +124,25 @@ extension Scheduler {
 
   /// Whether the test is known that the scheduler works for.
   var isTestKnown: Bool {
-    change { $0.testLifetime.isKnown } || (isProcessWide && isOfCurrentXCTest)
+    change { $0.testLifetime.isKnown } || (isProcessWide && currentXCTest != nil)
   }
 
-  /// Whether a task that was created since the current test of XCTest began is not over.
-  fileprivate var isOfCurrentXCTest: Bool {
-    guard let first = XCTestFailures.newestTaskAtStart else { return false }
+  /// The current test of XCTest, if one of its tasks has made or used a clock and is not over.
+  fileprivate var currentXCTest: UInt64? {
+    guard let first = XCTestFailures.newestTaskAtStart else { return nil }
     let tasks = change { state in
       state.testLifetime.unfinished + (state.scope?.body.task.map { [$0.id] } ?? [])
     }
     let users = isProcessWide ? TaskOwnership.shared.processWideUsers : []
-    return (tasks + users).contains { $0 > first }
+    return (tasks + users).contains { $0 > first } ? first : nil
+  }
+
+  /// Notes that a failure was recorded because the test does not go on.
+  func noteReport() {
+    let test = TestLibraries.isXCTestRunning ? currentXCTest : nil
+    change { state in
+      state.isReported = true
+      state.xcTestOfReport = test
+    }
   }
 }

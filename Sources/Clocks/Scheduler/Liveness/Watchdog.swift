@@ -28,7 +28,8 @@ final class Watchdog: Sendable {
   private static func check(_ limit: Duration, every interval: Duration) {
     let isAnyBusy = Scheduler.isAnyBusy
     let isAnyRunning = Scheduler.isAnyRunning
-    let schedulers = Scheduler.all.filter { $0.change { !$0.isAbandoned } }
+    let all = Scheduler.all
+    let schedulers = all.filter { $0.change { !$0.isAbandoned } }
     let haveScopes = Set(schedulers.compactMap(\.parent).map(ObjectIdentifier.init))
     for scheduler in schedulers {
       if let blockage = scheduler.newBlockage(after: limit) {
@@ -47,7 +48,7 @@ final class Watchdog: Sendable {
         report(standstill, of: scheduler, after: limit)
       }
     }
-    StuckTests.check(schedulers, after: limit)
+    StuckTests.check(all, after: limit)
   }
 
   /// Reports a failure in the scheduler's test, and then lets the test go on.
@@ -58,7 +59,7 @@ final class Watchdog: Sendable {
       (failure + scheduler.scopeDescription).with(scheduler.dumpTasks()) + scheduler.explanation
     scheduler.report.runInTest {
       scheduler.report.record(description)
-      scheduler.change { $0.isReported = true }
+      scheduler.noteReport()
       goOn()
     }
   }
@@ -76,7 +77,7 @@ final class Watchdog: Sendable {
     scheduler.report.runInTest {
       scheduler.report.record(
         (description + "\n" + Standstill.sleepsEnd).with(dump) + explanation)
-      scheduler.change { $0.isReported = true }
+      scheduler.noteReport()
       scheduler.cancelAllSleeps()
     }
   }
@@ -96,6 +97,7 @@ extension Scheduler {
       }
       // The process-wide owner also counts jobs that are no part of the test.
       guard !othersWait, !isProcessWide || state.activity.running != nil else { return nil }
+      let limit = state.scope?.scope.options.isExplored == true ? min(limit, .seconds(10)) : limit
       return state.activity.findLoneJob(after: limit, state.idleness).map {
         Blockage(task: $0.task, number: $0.number, waiting: nil)
       }

@@ -34,10 +34,8 @@ extension Scheduler {
     report.runInTest { [self] in
       report.record(describe(problem, isOverdue: true))
     }
-    change { state in
-      state.isReported = true
-      return state.scope?.body.deliverReport()
-    }?.resume()
+    noteReport()
+    change { $0.scope?.body.deliverReport() }?.resume()
     cancelSleepingTasks()
     for task in tasks { task.cancel() }
     // If the body does not end now, it is left.
