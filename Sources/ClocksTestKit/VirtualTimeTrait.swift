@@ -22,7 +22,8 @@ public import Testing
 ///
 /// Each test, and each test case of a parameterized test, runs in its own scope, as in `withVirtualTime`.
 /// Inside, `VirtualTime.current` is that scope. On a suite, the trait applies to all of its tests, including
-/// those of nested suites. Failures of the scope are recorded at the declaration of the test.
+/// those of nested suites. Failures of the scope are recorded at the declaration of the test. A test that does
+/// not end, although it was reported and cancelled, is left: the other tests go on.
 ///
 /// A test that is isolated to the main actor stays there. Time limits of Swift Testing are real time.
 public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
@@ -51,14 +52,19 @@ public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
       return try await function()
     }
     let location = test.sourceLocation
-    try await withVirtualTime(
-      autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
-      stuckAfter: stuckAfter, freezesDate: freezesDate, runningLimit: runningLimit,
-      report: { Issue.record(Comment(rawValue: $0), sourceLocation: location) },
-      operation: { time in
-        if let date { time.date = date }
-        try await withNoteOnSkippedWait(in: time, for: test, testCase, function)
-      })
+    try await withoutActuallyEscaping(function) { function in
+      // A body that was left, because it does not end, retains the function permanently.
+      let holders = ClosureRetainBalance.countHolders(of: function)
+      defer { holders.letGo(of: function) }
+      try await withVirtualTimeUnlessStuck(
+        autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
+        stuckAfter: stuckAfter, freezesDate: freezesDate, runningLimit: runningLimit,
+        report: { Issue.record(Comment(rawValue: $0), sourceLocation: location) },
+        operation: { time in
+          if let date { time.date = date }
+          try await withNoteOnSkippedWait(in: time, for: test, testCase, function)
+        })
+    }
   }
 }
 

@@ -142,7 +142,7 @@ struct Exploration {
     let run = one.run
     var failure = Failure(
       finding: finding, number: number, plan: plan, record: run.record, tree: run.tree)
-    if finding.isXCTest {
+    if finding.isXCTest || finding.tookLong {
       failure.constraints = run.record.constraints
       return failure
     }

@@ -16,6 +16,12 @@ final class Explorer: Chooser, @unchecked Sendable {
   /// What the steps do, if a report needs it.
   @exclusivity(unchecked) nonisolated(unsafe) var details: StepDetails?
   @exclusivity(unchecked) nonisolated(unsafe) private(set) var witnesses = Divergence.Witnesses()
+  /// The number of steps of the longest run that has ended; `nil` if none has.
+  @exclusivity(unchecked) nonisolated(unsafe) private var mostSteps: Int?
+  /// The number of steps after which the run counts as endless: far more than any other run had.
+  @exclusivity(unchecked) nonisolated(unsafe) var stepLimit = 1_000_000
+  /// The number of steps at which the run is next reported to be endless.
+  @exclusivity(unchecked) nonisolated(unsafe) private var nextRunaway = 1_000_000
 
   init(_ run: ScheduleRun) {
     self.run = run
@@ -23,6 +29,12 @@ final class Explorer: Chooser, @unchecked Sendable {
   }
 
   func reset(_ plan: Plan, profile: Profile) {
+    let steps = run.record.steps.count
+    if steps > 0 {
+      if steps < stepLimit { mostSteps = max(mostSteps ?? 0, steps) }
+      stepLimit = max(10_000, 100 * (mostSteps ?? 0))
+    }
+    nextRunaway = stepLimit
     run.reset(plan, profile: profile)
     tasks.removeAll(keepingCapacity: true)
     wakes.removeAll(keepingCapacity: true)
@@ -73,6 +85,13 @@ final class Explorer: Chooser, @unchecked Sendable {
       if let task = tasks[taskID(of: job)] { run.runsInQueue(task, of: actor) }
     }
     run.touch(actor)
+  }
+
+  func newRunaway() -> Runaway? {
+    guard run.record.steps.count >= nextRunaway else { return nil }
+    // What the cancelled test still does takes steps, too.
+    nextRunaway += max(1_000, stepLimit / 10)
+    return .steps(stepLimit, most: mostSteps)
   }
 
   func sleepBegins(_ number: UInt64, of task: UInt64) {

@@ -28,13 +28,19 @@ struct OneRun {
   /// The system clocks at the beginning of each run.
   private let start = SystemClocks()
 
-  /// - Parameter tree: The tree in which the steps of the plans have their tasks.
-  init(options: ScopeOptions, origin: CallSite, findings: Findings, tree: TaskTree = TaskTree()) {
+  /// - Parameters:
+  ///   - tree: The tree in which the steps of the plans have their tasks.
+  ///   - stepLimit: The number of steps after which the first run counts as endless; by default, a million.
+  init(
+    options: ScopeOptions, origin: CallSite, findings: Findings, tree: TaskTree = TaskTree(),
+    stepLimit: Int? = nil
+  ) {
     self.options = options
     self.origin = origin
     self.findings = findings
     run = ScheduleRun(tree: tree)
     explorer = Explorer(run)
+    if let stepLimit { explorer.stepLimit = stepLimit }
   }
 
   var witnesses: Divergence.Witnesses { explorer.witnesses }
@@ -60,10 +66,7 @@ struct OneRun {
     let scope = scheduler.scope!
     explorer.details = details ? StepDetails(scope.virtualClock) : nil
     let end = RunEnd()
-    scope.isLeft = { [unowned scheduler] problem in
-      findings.add(scopeReport: scheduler.describe(problem))
-      end.finish(isLeft: true)
-    }
+    scope.isLeft = { end.finish(isLeft: true) }
     scope.crashed = crashed
     nonisolated(unsafe) let operation = operation
     let body: @isolated(any) () async -> Void = {
@@ -74,6 +77,7 @@ struct OneRun {
       } catch {
         end.error = error
       }
+      await end.stopIfLeft()
       await time.end()
       end.finish(isLeft: false)
     }
@@ -94,56 +98,6 @@ struct OneRun {
   }
 }
 
-private final class RunEnd: @unchecked Sendable {
-  // The task of the operation writes this before `finish`; it is read after `wait`.
-  nonisolated(unsafe) var error: (any Error)?
-  nonisolated(unsafe) private var isLeft = false
-
-  private let lock = Lock(.leaf)
-  // Both guarded by the lock.
-  nonisolated(unsafe) private var continuation: UnsafeContinuation<Void, Never>?
-  nonisolated(unsafe) private var task: Task<Void, Never>?
-
-  deinit { lock.destroy() }
-
-  func finish(isLeft: Bool) {
-    let continuation = lock.withLock {
-      self.isLeft = isLeft
-      defer { self.continuation = nil }
-      return self.continuation
-    }
-    continuation?.resume()
-  }
-
-  /// Runs the body as a task of the scheduler, and waits for `finish`.
-  @concurrent
-  func wait(
-    for body: @escaping @Sendable @isolated(any) () async -> Void, in scheduler: Scheduler
-  ) async {
-    await withTaskCancellationHandler {
-      await withUnsafeContinuation { continuation in
-        lock.withLock { self.continuation = continuation }
-        // The first job of the body runs on the thread of this job, after this job.
-        scheduler.waitForCurrentJob()
-        // The scheduler owns tasks that are created in this context.
-        var context = ThreadContext(owner: scheduler, taskID: UnownedTask.currentID ?? 0)
-        context.run { _ in
-          let task = Task(operation: body)
-          lock.withLock { self.task = task }
-        }
-      }
-    } onCancel: {
-      lock.withLock { self.task }?.cancel()
-    }
-    let task = lock.withLock {
-      defer { self.task = nil }
-      return self.task
-    }
-    // The next run begins after the task has released everything.
-    if !isLeft { await task?.value }
-  }
-}
-
 struct Finding: Sendable, Hashable {
   /// The kind and the place of the failure: equal in all runs in which the same failure comes.
   var key: String
@@ -152,6 +106,9 @@ struct Finding: Sendable, Hashable {
   var isIssue: Bool { key.hasPrefix(IssueGate.keyPrefix) }
 
   static let xcTestPrefix = "xctest "
+
+  /// Whether it came after a limit of real time, so that to repeat it would take as long again.
+  var tookLong: Bool { !isIssue && text.contains(" of real time") }
 
   /// Whether XCTest has recorded it, which cannot be prevented.
   var isXCTest: Bool { key.hasPrefix(Self.xcTestPrefix) }

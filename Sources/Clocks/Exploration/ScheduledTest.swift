@@ -164,8 +164,13 @@ struct ScheduledTest {
     ).text
     // XCTest has recorded the failure already.
     guard !failure.finding.isXCTest else { return report.fail(explanation) }
+    guard !failure.finding.tookLong else {
+      return report.fail(failure.finding.text + "\n" + explanation)
+    }
     gate.open(with: explanation, key: failure.finding.key)
-    let (outcome, _) = await runOnce(failure.constraints, tree: failure.tree, operation)
+    let (outcome, _) = await runOnce(
+      failure.constraints, tree: failure.tree,
+      stepLimit: max(10_000, 2 * failure.record.steps.count), operation)
     if let error = outcome.error, failure.finding.key.hasPrefix("threw") {
       report.failWithError(error, explanation)
     } else if let finding = outcome.findings.first(where: { $0.key == failure.finding.key }) {
@@ -184,11 +189,12 @@ struct ScheduledTest {
   /// Runs one schedule with a recording and details. The tree has the tasks of the constraints.
   private func runOnce(
     isolation: isolated (any Actor)? = #isolation, _ constraints: [Constraint],
-    tree: TaskTree = TaskTree(), _ operation: @escaping OneRun.Operation
+    tree: TaskTree = TaskTree(), stepLimit: Int? = nil, _ operation: @escaping OneRun.Operation
   ) async -> (outcome: RunOutcome, run: ScheduleRun) {
     var options = options
     options.recording = .asAskedFor
-    let one = OneRun(options: options, origin: origin, findings: gate.findings, tree: tree)
+    let one = OneRun(
+      options: options, origin: origin, findings: gate.findings, tree: tree, stepLimit: stepLimit)
     return (await one(.constraints(constraints), details: true, operation), one.run)
   }
 

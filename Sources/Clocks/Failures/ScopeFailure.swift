@@ -76,6 +76,8 @@ enum ScopeProblem: Sendable {
 enum Runaway: Sendable {
   case jobs(Int, task: UInt64 = 0)
   case wakes(Int)
+  /// The steps of an explored run, and the largest number in another order; `nil` if no other has ended.
+  case steps(Int, most: Int?)
 
   var description: String {
     switch self {
@@ -89,6 +91,12 @@ enum Runaway: Sendable {
       """
       \(count) sleeps have woken. A task that sleeps in an endless loop never ends by itself: \
       cancel it, or advance by less.
+      """
+    case .steps(let count, let most):
+      """
+      \(count) steps have run in this order\(most.map { ", but at most \($0) in those before" } ?? ""). A \
+      loop that waits for what never comes, or a heartbeat that no task ends, goes on forever in virtual \
+      time: end it, or wait for less.
       """
     }
   }
@@ -154,22 +162,36 @@ enum SkippedWaitNote {
   }
 }
 
-/// A job that holds its thread while the rest of its test waits for it.
+/// A job that has held its thread for longer than the limit.
 struct Blockage: Sendable {
   /// The job's task; 0 if it is not known.
   var task: UInt64
   var number: UInt64
-  var waiting: Int
+  /// The number of ready jobs; `nil` if nothing in the test waits for the job.
+  var waiting: Int?
 
   func description(after limit: Duration) -> String {
+    guard let waiting else { return ofLoneJob(after: limit) }
+    return """
+      \(job) has held its thread for \(limit) of real \
+      time, and the rest of the test waits for it: \
+      \(waiting == 1 ? "1 job is" : "\(waiting) jobs are") ready. A test's tasks run one at a time, \
+      so a thread that is blocked until another task has run (by a semaphore, a lock, a synchronous \
+      wait) stays blocked: await it instead. Or it is a loop that never suspends: one that \
+      swallows its cancellation (`while true { try? await clock.sleep(…) }`) becomes that when it is \
+      cancelled. The test goes on without it.
+
+      """
+  }
+
+  private var job: String { task == 0 ? "A job" : "A job of task #\(task)" }
+
+  private func ofLoneJob(after limit: Duration) -> String {
     """
-    \(task == 0 ? "A job" : "A job of task #\(task)") has held its thread for \(limit) of real \
-    time, and the rest of the test waits for it: \
-    \(waiting == 1 ? "1 job is" : "\(waiting) jobs are") ready. A test's tasks run one at a time, \
-    so a thread that is blocked until another task has run (by a semaphore, a lock, a synchronous \
-    wait) stays blocked: await it instead. Or it is a loop that never suspends: one that \
-    swallows its cancellation (`while true { try? await clock.sleep(…) }`) becomes that when it is \
-    cancelled. The test goes on without it.
+    \(job) has held its thread for \(limit) of real time, and nothing else happens in the test. Either \
+    the thread is blocked (by a semaphore, a lock, a synchronous wait), or it runs a loop that never \
+    suspends; virtual time does not move meanwhile. Await what it waits for. If it is real work that \
+    takes so long, allow more with CLOCKS_BLOCKED_AFTER.
 
     """
   }

@@ -27,13 +27,32 @@ enum Symbolizer {
   /// The time that the other process may take.
   private static let limit: Duration = .seconds(10)
 
-  /// `nil` if no tool is found, or it fails. O(size of the debug information), some 50 ms.
+  private static let lock = Lock(.leaf)
+  /// The tools that did not answer: they are not asked again. Guarded by the lock.
+  nonisolated(unsafe) private static var silent: Set<String> = []
+
+  /// Why there are no meanings, in words.
+  static var reason: String {
+    let tools = lock.withLock { silent }.compactMap { $0.split(separator: "/").last }.sorted()
+    return tools.isEmpty
+      ? "neither llvm-symbolizer nor addr2line was found"
+      : "\(tools.joined(separator: " and ")) did not answer"
+  }
+
+  /// `nil` if no tool is found, or all fail. O(size of the debug information), some 50 ms.
   ///
   /// - Parameter library: The path of the runtime; in a toolchain the tool is near it.
   static func meanings(
     of places: [CodePlace], runtime library: String?
   ) -> [CodePlace: Meaning]? {
-    guard let tool = tool(library) else { return nil }
+    for tool in tools(library) where !lock.withLock({ silent.contains(tool.path) }) {
+      if let meanings = meanings(of: places, tool) { return meanings }
+      _ = lock.withLock { silent.insert(tool.path) }
+    }
+    return nil
+  }
+
+  private static func meanings(of places: [CodePlace], _ tool: Tool) -> [CodePlace: Meaning]? {
     var meanings: [CodePlace: Meaning] = [:]
     for some in tool.commands(places) {
       guard let output = output(of: tool.path, tool.arguments(some), lines: 2 * some.count)
@@ -86,7 +105,8 @@ enum Symbolizer {
     }
   }
 
-  private static func tool(_ library: String?) -> Tool? {
+  /// The tools that are there, in the order in which they are to be tried: one of each kind.
+  private static func tools(_ library: String?) -> [Tool] {
     #if os(Linux)
       let folders = Environment.path.split(separator: ":").map(String.init)
       // usr/lib/swift/linux/libswiftCore.so is the library, usr/bin/llvm-symbolizer the tool.
@@ -96,9 +116,12 @@ enum Symbolizer {
       let places =
         ([toolchain].compactMap(\.self) + folders).map { ($0 + "/llvm-symbolizer", false) }
         + folders.map { ($0 + "/addr2line", true) }
-      return places.first { access($0.0, X_OK) == 0 }.map { Tool(path: $0, isAddr2line: $1) }
+      let found = places.filter { access($0.0, X_OK) == 0 }
+      return [false, true].compactMap { kind in
+        found.first { $0.1 == kind }.map { Tool(path: $0.0, isAddr2line: $0.1) }
+      }
     #else
-      return nil
+      return []
     #endif
   }
 

@@ -74,7 +74,7 @@ private struct TaskDumpWriter {
     if !addresses.isEmpty, !symbols.knowsLines(of: addresses) {
       notes.append(
         symbols.lacksTool
-          ? "No lines: neither llvm-symbolizer nor addr2line was found."
+          ? "No lines: \(Symbolizer.reason)."
           : "No lines: the build has no debug information.")
     }
     return notes

@@ -38,28 +38,36 @@ struct ThreadStack {
   func mentions(_ object: UInt) -> Bool { words.contains(object) }
 
   #if os(Linux) && arch(x86_64)
-    /// Tries each word as the beginning of the chain of frames, which ends at the mark.
+    /// Tries each word as the beginning of the chain of frames, which ends at the mark or beyond, and returns
+    /// the longest chain: remains of earlier calls look like short ones.
     private static func functions(_ words: [UInt], at end: UInt, _ images: CodeImages) -> [UInt] {
       let mark = end + UInt(words.count - 1) * word
-      for first in words.indices.dropLast() {
+      var longest: [UInt] = []
+      var last = words.count - 1
+      for first in words.indices.dropLast() where first < last {
         var found: [UInt] = []
         var place = first
         // The beginning of the frame whose last words are those at `place`.
         var begin = 0
         while place + 1 < words.count {
-          let (caller, address) = (words[place], words[place + 1])
+          // A bit marks the frame of an async function.
+          let (caller, address) = (words[place] & ~(1 << 60), words[place + 1])
           guard
             caller > end + UInt(place) * word, caller % 16 == 0, isReturn(to: address, images)
           else { break }
           found += skipped(words[begin..<place], calledFrom: address, after: found.last, images)
           // The address of the call: the return address may belong to the next line.
           found.append(address - 1)
-          guard caller < mark else { return found }
+          guard caller < mark else {
+            if longest.isEmpty { last = min(last, first + 512) }
+            if found.count > longest.count { longest = found }
+            break
+          }
           begin = place + 2
           place = Int((caller - end) / word)
         }
       }
-      return []
+      return longest
     }
 
     /// The return address into a function that has called one without a frame, such as a C function.

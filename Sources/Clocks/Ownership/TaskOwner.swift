@@ -185,6 +185,9 @@ struct ProcessWideOwner {
 
   init(owner: TaskOwner) { self.owner = owner }
 
+  /// The tasks that use its clocks and are not over.
+  var liveUsers: [UInt64] { users.filter { !$0.isOver() }.map(\.task) }
+
   var ownerIfAwake: TaskOwner? { users.contains { !$0.isOver() } ? owner : nil }
 
   /// Wakes the owner for one more task. Returns how many jobs it waits for in addition.

@@ -138,6 +138,9 @@ final class TaskOwnership: Sendable {
     return owner
   }
 
+  /// The tasks that use clocks of the process-wide owner and are not over.
+  var processWideUsers: [UInt64] { lock.withLock { processWide?.liveUsers ?? [] } }
+
   var registeredOwners: [TaskOwner] { lock.withLock { registrations.values.map(\.owner) } }
 
   // MARK: - Tasks

@@ -42,6 +42,8 @@ protocol Chooser: AnyObject, Sendable {
   /// - Parameter isFromOutside: Whether something outside the test has made it ready.
   func jobIsReady(_ job: ReadyJob, isFromOutside: Bool)
   func jobBegins(_ job: ReadyJob, at position: Int)
+  /// Why the run counts as endless, if a limit has been passed since the last call.
+  func newRunaway() -> Runaway?
   func sleepBegins(_ number: UInt64, of task: UInt64)
   func sleepWakes(_ number: UInt64, of task: UInt64)
   func asked(_ question: TaskOwner.NondeterminismSource)
@@ -52,6 +54,7 @@ extension Chooser {
   func taskWasCreated(_ task: UInt64) {}
   func jobIsReady(_ job: ReadyJob, isFromOutside: Bool) {}
   func jobBegins(_ job: ReadyJob, at position: Int) {}
+  func newRunaway() -> Runaway? { nil }
   func sleepBegins(_ number: UInt64, of task: UInt64) {}
   func sleepWakes(_ number: UInt64, of task: UInt64) {}
   func asked(_ question: TaskOwner.NondeterminismSource) {}

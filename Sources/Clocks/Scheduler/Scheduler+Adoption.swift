@@ -14,11 +14,20 @@ extension Scheduler {
 
   /// Whether any test is not idle, or an unowned job waits for a thread. O(schedulers).
   static var isAnyBusy: Bool {
-    all.contains { $0.change { !$0.idleness.askWhetherIdle() } } || UnownedJobs.isAnyWaiting
+    all.contains { $0.change { !$0.idleness.askWhetherIdle() && !$0.isAbandoned } }
+      || UnownedJobs.isAnyWaiting
   }
 
   /// Whether any test runs a job, has one ready, or waits for a thread. O(schedulers).
-  static var isAnyRunning: Bool { all.contains { $0.change { $0.idleness.mayRun } } }
+  ///
+  /// A job that was reported, because it holds its thread, does not count.
+  static var isAnyRunning: Bool {
+    all.contains {
+      $0.change {
+        $0.idleness.mayRun && !$0.isAbandoned && !$0.activity.isRunningReportedJob($0.idleness)
+      }
+    }
+  }
 
   /// An owner as a scheduler: there are no other owners.
   private static func scheduler(_ owner: TaskOwner?) -> Scheduler? {

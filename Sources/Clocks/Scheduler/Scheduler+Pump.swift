@@ -12,6 +12,8 @@ enum Action {
   case cancel([RetainedTask])
   /// Reports the problem of a scope whose body goes on although it was cancelled.
   case report(ScopeProblem)
+  /// Leaves a scope whose body goes on although all its tasks were cancelled.
+  case leave
   case verify
   case release([RetainedTask])
   case move(to: ExecutorKind)
@@ -100,6 +102,8 @@ extension Scheduler {
       for task in tasks { task.cancel() }
     case .report(let problem):
       reportOverdue(problem)
+    case .leave:
+      leave()
     case .release(let tasks):
       withExtendedLifetime(tasks) {}
     case .verify:

@@ -18,7 +18,13 @@ struct SchedulerState: ~Copyable {
   /// What a scope adds; `nil` unless the test's time is virtual throughout.
   let scope: ScopeState?
   /// Whether no job runs any more: the scope was left although its body has not ended.
-  var isAbandoned = false
+  private(set) var isAbandoned = false
+  /// Whether a job held its thread at that time.
+  private(set) var leftJob = false
+  /// Whether a failure was recorded because the test does not go on.
+  var isReported = false
+  /// The test of XCTest in which that happened, as `XCTestFailures.newestTaskAtStart`; `nil` if not known.
+  var xcTestOfReport: UInt64?
   var order = Order()
   /// Is notified of events; `nil` nearly always. Set by `add` and `remove`.
   var listener: (any EventListener)?
@@ -83,7 +89,7 @@ struct SchedulerState: ~Copyable {
 
   @inline(never)
   private mutating func claimNeededThread() -> ExecutorKind? {
-    guard !idleness.ready.isEmpty || (idleness.isQuiet && canAct) else { return nil }
+    guard !isAbandoned, !idleness.ready.isEmpty || (idleness.isQuiet && canAct) else { return nil }
     idleness.thread = .requested
     return idleness.ready.isEmpty ? .pool : idleness.ready[0].executor
   }
@@ -144,7 +150,13 @@ struct SchedulerState: ~Copyable {
     let wanted = idleness.ready[position].executor
     if !mayStay || wanted != executor { return .move(to: wanted) }
     let job = idleness.ready.remove(at: position)
-    if let chooser = order.chooser { chooser.jobBegins(job, at: position) }
+    if let chooser = order.chooser {
+      chooser.jobBegins(job, at: position)
+      if let reason = chooser.newRunaway(), let action = abort(reason, because: job) {
+        makeReady(job)
+        return action
+      }
+    }
     if let reason = runaway.jobBegins(of: job.taskID), let action = abort(reason, because: job) {
       makeReady(job)
       return action
@@ -291,18 +303,30 @@ struct SchedulerState: ~Copyable {
       return end(waiter, reason)
     }
     guard let scope else { return nil }
-    if let problem = scope.body.abort(.runaway(reason), culprit: culprit?.task) {
-      return .report(problem)
+    switch scope.body.abort(.runaway(reason), culprit: culprit?.task) {
+    case .report(let problem): return .report(problem)
+    case .leave: return .leave
+    case .cancel: return scope.body.toCancel.isEmpty ? nil : .cancel(scope.body.takeToCancel())
     }
-    return scope.body.toCancel.isEmpty ? nil : .cancel(scope.body.takeToCancel())
   }
 
   /// Cancels the body of an explored scope that is deadlocked; if that did not help, reports it.
   @inline(never)
   private mutating func endDeadlock() -> Action {
     guard let scope else { return .rest(nil) }
-    let problem = scope.body.abort(.deadlock(pending: scope.virtualClock.pendingLines))
-    return problem.map(Action.report) ?? .cancel(scope.body.takeToCancel())
+    switch scope.body.abort(.deadlock(pending: scope.virtualClock.pendingLines)) {
+    case .report(let problem): return .report(problem)
+    case .leave: return .leave
+    case .cancel: return .cancel(scope.body.takeToCancel())
+    }
+  }
+
+  /// Leaves the test: from now on none of its jobs runs.
+  mutating func abandon() {
+    isAbandoned = true
+    leftJob = activity.isRunningReportedJob(idleness)
+    activity.jobHasEnded()
+    idleness.abandonRunning()
   }
 
   private mutating func setAlarm() -> Action.Alarm? {

@@ -82,6 +82,8 @@ struct TestLifetime {
   /// The tasks; `nil` if none is known.
   var known: [RetainedTask]? { isKnown ? tasks : nil }
 
+  var unfinished: [UInt64] { tasks.filter { !$0.isOver }.map(\.id) }
+
   /// Adds the task that makes a clock. Returns tasks to release without a lock.
   mutating func add(maker task: RetainedTask?) -> [RetainedTask] {
     guard let task else { return [] }

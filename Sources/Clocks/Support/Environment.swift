@@ -34,6 +34,9 @@ enum Environment {
   /// `CLOCKS_DUMP_SIGNAL`: the signal at which the process prints a task dump, for example `USR1`.
   static let dumpSignal: String? = text("CLOCKS_DUMP_SIGNAL")
 
+  /// `CLOCKS_KEEP_PROCESS`: `1` keeps the process when only stuck tests are left, for a debugger.
+  static let keepsProcess = value("CLOCKS_KEEP_PROCESS") == "1"
+
   /// `CLOCKS_DISPATCH`: `0` leaves work on dispatch queues unseen, for tests.
   static let seesDispatch = value("CLOCKS_DISPATCH") != "0"
 

@@ -99,19 +99,6 @@ public nonisolated(nonsending) func withVirtualTime<Result>(
   ) { _ in try await operation() }
 }
 
-/// Runs `operation` as the public `withVirtualTime` does, and passes failures to `report`.
-package nonisolated(nonsending) func withVirtualTime<Result>(
-  autoAdvance: Bool, jumpsAfter: Duration?, leftoverSleeps: VirtualTime.LeftoverSleeps,
-  stuckAfter: Duration, freezesDate: Bool, runningLimit: Duration,
-  report: @escaping @Sendable (String) -> Void,
-  operation: nonisolated(nonsending) (VirtualTime) async throws -> Result
-) async throws -> Result {
-  let options = ScopeOptions(
-    autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleepsFail: leftoverSleeps == .fail,
-    stuckAfter: stuckAfter, freezesDate: freezesDate, runningLimit: runningLimit)
-  return try await VirtualTime(options, at: CallSite(), record: report).run(operation)
-}
-
 extension VirtualTime {
   /// Runs `operation` in a child task of the current one, which can be cancelled when the scope is stuck.
   ///
@@ -161,13 +148,16 @@ extension VirtualTime {
         slot.result = .success(try await operation())
       } catch {
         slot.result = .failure(error)
-        // The error may be a consequence of a jump of time during external work.
-        if let note = self.noteOnSkippedWait(afterTimeout: false) {
-          warn("withVirtualTime has thrown an error. \(note)", at: self.scheduler.report.origin)
-        }
+        self.noteError()
       }
       await self.end()
     }
+  }
+
+  /// Warns if the error that the body has thrown may be a consequence of a jump of time during external work.
+  func noteError() {
+    guard let note = noteOnSkippedWait(afterTimeout: false) else { return }
+    warn("withVirtualTime has thrown an error. \(note)", at: scheduler.report.origin)
   }
 
   /// Starts the child as a task of the scope, and awaits its end.

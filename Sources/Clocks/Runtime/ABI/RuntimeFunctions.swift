@@ -169,12 +169,21 @@ package struct ClosureRetainBalance: Sendable {
   }
 
   /// Releases the references that have been added since, whose holders never use the closure again.
+  ///
+  /// A blocked thread may still return through the closure, and release it once more. So the memory is kept.
   package func letGo(of function: @escaping Function) {
-    guard let context = Self.context(of: function) else { return }
+    guard let context = Self.context(of: function), Self.holders(of: function) > count else {
+      return
+    }
+    for _ in 0..<16 { _ = Self.keepMemory?(context) }
     while Self.holders(of: function) > count {
       Unmanaged<AnyObject>.fromOpaque(context).release()
     }
   }
+
+  private static let keepMemory = RuntimeSymbol.function(
+    "swift_unownedRetain",
+    as: (@convention(c) (UnsafeRawPointer) -> UnsafeRawPointer).self)
 
   private static func holders(of function: @escaping Function) -> Int {
     guard let context = context(of: function), let retainCount else { return 0 }

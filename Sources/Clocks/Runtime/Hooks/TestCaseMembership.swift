@@ -46,6 +46,11 @@ enum TestCaseMembership {
 
   static func isTestCase(_ id: UInt64) -> Bool { lock.withLock { testCases.contains(id) } }
 
+  /// The tasks of the test library that belong to no test, and may be over.
+  static var unowned: [RetainedTask] {
+    lock.withLock { members.all.compactMap(\.task).filter { testCases.contains($0.id) } }
+  }
+
   private static func testCase(of id: UInt64) -> UInt64? {
     let member = members[id]
     return member.isNone ? testCases.contains(id) ? id : nil : member.testCase

@@ -9,6 +9,20 @@ enum XCTestFailures {
 
   private static let lock = Lock(.leaf)
   nonisolated(unsafe) private static var listener: Listener?
+  /// The id of the newest task when the current test began. Guarded by the lock.
+  nonisolated(unsafe) private static var newestTask: UInt64 = 0
+
+  /// Begins to observe when tests start, if XCTest runs.
+  static func observeStarts() { if TestLibraries.isXCTestRunning { _ = isObserved } }
+
+  /// The id of the newest task when the current test began; 0 if that was not observed, `nil` if it cannot be.
+  static var newestTaskAtStart: UInt64? { isObserved ? lock.withLock { newestTask } : nil }
+
+  /// Notes that a test starts or ends.
+  fileprivate static func testChanges() {
+    let newest = UnownedTask.newestID()
+    lock.withLock { newestTask = newest }
+  }
 
   /// Passes each failure to the listener until `end`. Returns whether failures can be observed.
   static func begin(_ listener: @escaping Listener) -> Bool {
@@ -63,7 +77,7 @@ enum XCTestFailures {
   private final class Observer: LookAlikeObservation, Sendable {
     func testBundleWillStart(_ bundle: AnyObject) {}
     func testSuiteWillStart(_ suite: AnyObject) {}
-    func testCaseWillStart(_ testCase: AnyObject) {}
+    func testCaseWillStart(_ testCase: AnyObject) { XCTestFailures.testChanges() }
 
     func testCase(
       _ testCase: AnyObject, didFailWithDescription description: String, inFile file: String?,
@@ -72,7 +86,7 @@ enum XCTestFailures {
       XCTestFailures.note(description, file ?? "", line)
     }
 
-    func testCaseDidFinish(_ testCase: AnyObject) {}
+    func testCaseDidFinish(_ testCase: AnyObject) { XCTestFailures.testChanges() }
     func testSuiteDidFinish(_ suite: AnyObject) {}
     func testBundleDidFinish(_ bundle: AnyObject) {}
   }

@@ -34,14 +34,17 @@ final class DumpSignal: Sendable {
   }
 
   private static var text: String {
-    let schedulers = Scheduler.all.sorted { "\($0.report.origin)" < "\($1.report.origin)" }
-    let tests = schedulers.map { scheduler in
+    let text = text(of: Scheduler.all)
+    return text.isEmpty ? "No test has a clock or a scope of virtual time.\n" : text
+  }
+
+  /// Where the tasks of these tests are.
+  static func text(of schedulers: [Scheduler]) -> String {
+    schedulers.sorted { "\($0.report.origin)" < "\($1.report.origin)" }.map { scheduler in
       let origin = scheduler.report.origin
       let kind = scheduler.scope == nil ? "The test with the clock" : "The scope of virtual time"
       return "\(kind) made at \(origin.fileID):\(origin.line)\n\(scheduler.dumpText)\n"
-    }
-    return tests.isEmpty
-      ? "No test has a clock or a scope of virtual time.\n" : tests.joined(separator: "\n")
+    }.joined(separator: "\n")
   }
 
   private static let signals: [(name: String, number: CInt)] = [

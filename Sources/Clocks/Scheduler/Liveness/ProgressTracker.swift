@@ -19,6 +19,8 @@ struct ProgressTracker {
   private(set) var nanosecondsWithoutThread: UInt64 = 0
   /// The job that ran when the watchdog last looked, while other jobs waited for it.
   private var blockage: Watched?
+  /// The job that ran when the watchdog last looked, while no other job waited for it.
+  private var loneJob: Watched?
   /// The idleness that the watchdog found when it last looked, with pending sleeps.
   private var standstill: Watched?
   /// The external work that was outstanding when the watchdog last looked.
@@ -46,6 +48,12 @@ struct ProgressTracker {
     running(idleness)?.number == number
   }
 
+  /// Whether the running job was reported because it holds its thread.
+  func isRunningReportedJob(_ idleness: borrowing Idleness) -> Bool {
+    guard let number = running(idleness)?.number else { return false }
+    return [blockage, loneJob].contains { $0?.isReported == true && $0?.number == number }
+  }
+
   // The functions below are to be called again and again. Each returns a finding once. O(1).
 
   /// Returns the job that has held its thread for longer than `limit` while other jobs wait for it.
@@ -57,6 +65,17 @@ struct ProgressTracker {
       return nil
     }
     return Self.isDue(&blockage, running.number, after: limit) ? running : nil
+  }
+
+  /// Returns the job that has held its thread for longer than `limit`. To be asked while no other job waits.
+  mutating func findLoneJob(
+    after limit: Duration, _ idleness: borrowing Idleness
+  ) -> (number: UInt64, task: UInt64)? {
+    guard let running = running(idleness) else {
+      loneJob = nil
+      return nil
+    }
+    return Self.isDue(&loneJob, running.number, after: limit) ? running : nil
   }
 
   /// Whether external work has been outstanding for longer than `limit` without progress.

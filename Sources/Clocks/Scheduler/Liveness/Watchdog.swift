@@ -4,12 +4,13 @@ import ClocksSupport
 ///
 /// A job blocks its thread, a test sleeps on a clock that no task advances, external work never returns:
 /// then the test itself runs nothing. So a timer looks at all schedulers regularly, and reports in their
-/// tests.
+/// tests. When only tests are left that were reported and do not end, it ends the process (`StuckTests`).
 final class Watchdog: Sendable {
   static let shared = Watchdog()
 
   private init() {
     let limit = Environment.blockedAfter
+    XCTestFailures.observeStarts()
     // So that a report comes as soon as its text says.
     Self.scheduleNextCheck(limit, every: .seconds(limit.seconds / 40))
   }
@@ -27,7 +28,8 @@ final class Watchdog: Sendable {
   private static func check(_ limit: Duration, every interval: Duration) {
     let isAnyBusy = Scheduler.isAnyBusy
     let isAnyRunning = Scheduler.isAnyRunning
-    let schedulers = Scheduler.all
+    let all = Scheduler.all
+    let schedulers = all.filter { $0.change { !$0.isAbandoned } }
     let haveScopes = Set(schedulers.compactMap(\.parent).map(ObjectIdentifier.init))
     for scheduler in schedulers {
       if let blockage = scheduler.newBlockage(after: limit) {
@@ -46,6 +48,7 @@ final class Watchdog: Sendable {
         report(standstill, of: scheduler, after: limit)
       }
     }
+    StuckTests.check(all, after: limit)
   }
 
   /// Reports a failure in the scheduler's test, and then lets the test go on.
@@ -56,6 +59,7 @@ final class Watchdog: Sendable {
       (failure + scheduler.scopeDescription).with(scheduler.dumpTasks()) + scheduler.explanation
     scheduler.report.runInTest {
       scheduler.report.record(description)
+      scheduler.noteReport()
       goOn()
     }
   }
@@ -66,13 +70,14 @@ final class Watchdog: Sendable {
     let description = standstill.description(after: limit)
     let dump = scheduler.dumpTasks()
     let explanation = scheduler.explanation
-    guard TestLibraries.isTestProcess, scheduler.change({ $0.testLifetime.isKnown }) else {
+    guard TestLibraries.isTestProcess, scheduler.isTestKnown else {
       // Perhaps the test is over, and another one takes long. Or there is no test, and a program waits.
       return warn(description.with(dump), at: scheduler.report.origin)
     }
     scheduler.report.runInTest {
       scheduler.report.record(
         (description + "\n" + Standstill.sleepsEnd).with(dump) + explanation)
+      scheduler.noteReport()
       scheduler.cancelAllSleeps()
     }
   }
@@ -80,20 +85,31 @@ final class Watchdog: Sendable {
 
 // The functions called `new…` are to be called again and again. Each returns a finding once.
 extension Scheduler {
-  /// Returns the job that has held its thread for longer than `limit` while other jobs wait for it. O(1).
+  /// Returns the job that has held its thread for longer than `limit`. O(1).
   func newBlockage(after limit: Duration) -> Blockage? {
     change { state in
       let waiting = state.idleness.ready.count
       let othersWait = waiting > 0 || !state.idleWaiters.isEmpty || state.scope?.isAwaited == true
-      return state.activity.findBlockage(after: limit, state.idleness, othersWait: othersWait).map {
-        Blockage(task: $0.task, number: $0.number, waiting: waiting)
+      let found = state.activity.findBlockage(
+        after: limit, state.idleness, othersWait: othersWait)
+      if let found {
+        return Blockage(task: found.task, number: found.number, waiting: waiting)
+      }
+      // The process-wide owner also counts jobs that are no part of the test.
+      guard !othersWait, !isProcessWide || state.activity.running != nil else { return nil }
+      let limit = state.scope?.scope.options.isExplored == true ? min(limit, .seconds(10)) : limit
+      return state.activity.findLoneJob(after: limit, state.idleness).map {
+        Blockage(task: $0.task, number: $0.number, waiting: nil)
       }
     }
   }
 
   /// Abandons a job, so that the test can end. If the job ends after all, that has no effect.
+  ///
+  /// If no other job waits, the whole test is left, where that is possible.
   func abort(_ blockage: Blockage) {
     RuntimeHooks.threadIsBlocked()
+    if blockage.waiting == nil { return leave() }
     change { $0.abortJob(blockage.number) }
   }
 

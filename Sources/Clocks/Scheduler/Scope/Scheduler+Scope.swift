@@ -23,27 +23,56 @@ extension Scheduler {
   }
 
   /// Reports what went wrong while the body still runs, although it was cancelled. Then cancels all known
-  /// tasks, so that the body's wait may end.
+  /// tasks, so that the body's wait may end; or leaves an explored scope.
   func reportOverdue(_ problem: ScopeProblem) {
-    if let isLeft = scope?.isLeft {
-      change { $0.isAbandoned = true }
-      return isLeft(problem)
+    // The thread that would have inspected the tasks may be blocked.
+    noteProblem()
+    if scope?.options.isExplored == true {
+      report.record(describe(problem))
+      return leave()
     }
     report.runInTest { [self] in
       report.record(describe(problem, isOverdue: true))
     }
+    noteReport()
     change { $0.scope?.body.deliverReport() }?.resume()
     cancelSleepingTasks()
     for task in tasks { task.cancel() }
+    // If the body does not end now, it is left.
+    change { $0.scope?.mustSetAlarm = true }
+  }
+
+  /// Lets the caller of the scope go on, if it can, or that of a scope around it: the body does not end.
+  func leave() {
+    var inner = [self]
+    while let scheduler = inner.last {
+      if let isLeft = scheduler.scope?.isLeft {
+        for scheduler in inner { scheduler.change { $0.abandon() } }
+        return isLeft()
+      }
+      guard let parent = scheduler.parent else { return }
+      inner.append(parent)
+    }
   }
 
   /// Notes that the scope's jobs have run for a while of real time.
   func ran(for duration: Duration) {
-    let problem: ScopeProblem? = change { state in
-      guard case .acting = state.idleness.thread else { return nil }
-      return state.scope?.ran(for: duration)
+    perform(
+      change { state in
+        guard case .acting = state.idleness.thread,
+          !state.activity.isRunningReportedJob(state.idleness)
+        else { return .nothing }
+        return state.scope?.ran(for: duration) ?? .nothing
+      })
+  }
+
+  private func perform(_ outcome: ScopeState.AlarmOutcome) {
+    switch outcome {
+    case .nothing: break
+    case .again(let alarm): setAlarm(alarm)
+    case .report(let problem): reportOverdue(problem)
+    case .leave: leave()
     }
-    if let problem { reportOverdue(problem) }
   }
 
   /// Ends the scope. The tasks that are left sleep in real time, or on the next test that resumes them.
@@ -246,11 +275,7 @@ extension Scheduler {
   func alarmRings(_ number: Int) {
     let others: ScopeState.Others =
       isThreadAwaitedInTest ? .awaitThread : Scheduler.isAnyBusy ? .areBusy : .areIdle
-    switch change({ $0.alarmRings(number, others) }) {
-    case .nothing: break
-    case .again(let alarm): setAlarm(alarm)
-    case .report(let problem): reportOverdue(problem)
-    }
+    perform(change { $0.alarmRings(number, others) })
   }
 
   /// Whether a scheduler waits for a thread that belongs to the same test: its own, or that of a scope.

@@ -49,11 +49,10 @@ final class Scope: Sendable {
   let alarmClock = AlarmClock()
   /// The public object that stands for the scope. Set before the scope has a task.
   nonisolated(unsafe) weak var face: AnyObject?
-  /// Is called in place of a report when a cancelled body does not end: from then on no job of the scope
-  /// runs.
+  /// Is called when a cancelled body does not end, and was reported: from then on no job of the scope runs.
   ///
   /// Set before the scope has a task, if the caller goes on without the body.
-  nonisolated(unsafe) var isLeft: (@Sendable (ScopeProblem) -> Void)?
+  nonisolated(unsafe) var isLeft: (@Sendable () -> Void)?
   /// Reports that a job of the scope has raised a signal; set before the scope begins.
   nonisolated(unsafe) var crashed: (@Sendable (CInt) -> Void)?
 
@@ -134,6 +133,8 @@ final class ScopeState {
     case again(Action.Alarm)
     /// The problem is to be reported now, because the body does not end although it was cancelled.
     case report(ScopeProblem)
+    /// The body is to be left, because it does not end although all tasks were cancelled.
+    case leave
   }
 
   /// What happens outside the scope when its alarm rings.
@@ -175,7 +176,11 @@ final class ScopeState {
   }
 
   private func outcome(_ problem: ScopeProblem) -> AlarmOutcome {
-    body.abort(problem).map(AlarmOutcome.report) ?? .nothing
+    switch body.abort(problem) {
+    case .cancel: .nothing
+    case .report(let problem): .report(problem)
+    case .leave: .leave
+    }
   }
 
   @exclusivity(unchecked) private var cancelledSleep: UInt64?
@@ -203,15 +208,15 @@ final class ScopeState {
     runningTime = .zero
   }
 
-  /// Notes that jobs have run for some time. Returns what is to be reported, if the body does not end.
-  func ran(for duration: Duration) -> ScopeProblem? {
-    guard body.isRunning, !body.isBeingDumped else { return nil }
+  /// Notes that jobs have run for some time. Returns what is to be done, if the body does not end.
+  func ran(for duration: Duration) -> AlarmOutcome {
+    guard body.isRunning, !body.isBeingDumped else { return .nothing }
     runningTime += duration
     let limit = scope.options.runningLimit
     // The body is cancelled after its tasks were inspected. After that, jobs may run for `stuckAfter` more.
     let isCancelled = body.problem != nil && !body.lacksDump
-    guard runningTime >= (isCancelled ? scope.options.stuckAfter : limit) else { return nil }
+    guard runningTime >= (isCancelled ? scope.options.stuckAfter : limit) else { return .nothing }
     runningTime = .zero
-    return body.abort(.tooLong(limit, pending: virtualClock.pendingLines))
+    return outcome(.tooLong(limit, pending: virtualClock.pendingLines))
   }
 }

@@ -52,18 +52,31 @@ struct ScopeBody {
     return (isReported ? nil : problem, takeToCancel() + [task])
   }
 
-  /// Cancels the body. If it was cancelled before, and has not returned, returns the first problem, once,
-  /// to be reported now.
-  mutating func abort(_ problem: ScopeProblem, culprit: RetainedTask? = nil) -> ScopeProblem? {
+  /// What follows from a problem.
+  enum Consequence {
+    /// The tasks in `toCancel` are cancelled.
+    case cancel
+    /// The first problem is to be reported now: the body was cancelled before, and has not returned.
+    case report(ScopeProblem)
+    /// The body is to be left: the problem was reported before, and all tasks were cancelled.
+    case leave
+  }
+
+  /// Cancels the body. Returns what follows.
+  mutating func abort(_ problem: ScopeProblem, culprit: RetainedTask? = nil) -> Consequence {
     if let culprit { toCancel.append(culprit) }
     if let task { toCancel.append(task) }
     guard let first = self.problem else {
       self.problem = problem
-      return nil
+      return .cancel
     }
-    guard case .notDue = report else { return nil }
-    report = .due(waiter: nil)
-    return first
+    switch report {
+    case .notDue:
+      report = .due(waiter: nil)
+      return .report(first)
+    case .due: return .cancel
+    case .delivered: return .leave
+    }
   }
 
   mutating func takeToCancel() -> [RetainedTask] {

@@ -1,0 +1,148 @@
+import ClocksSupport
+
+/// Ends the process when only stuck tests are left: those that were reported, and do not end.
+///
+/// A test that merely takes long in real time must not be ended with the process. So two things must hold
+/// for as long as it took to report the tests: each task that the test library awaits belongs to a
+/// reported test, and no job begins in any of them.
+enum StuckTests {
+  /// The tasks that are awaited, and how many jobs have begun in each test.
+  private typealias Situation = [UInt64]
+
+  /// The situation when only stuck tests were left. Used by the watchdog's timer alone.
+  nonisolated(unsafe) private static var found: (situation: Situation, since: RealTime)?
+
+  static func check(_ schedulers: [Scheduler], after limit: Duration) {
+    let stuck = schedulers.filter(\.isStuck)
+    guard !stuck.isEmpty, let situation = situation(stuck, among: schedulers) else {
+      found = nil
+      return
+    }
+    guard let found, found.situation == situation else {
+      found = (situation, RealTime(in: .zero))
+      return
+    }
+    guard found.since.lasts(limit), !Environment.keepsProcess, !isDebugged else { return }
+    endProcess(stuck, after: limit)
+  }
+
+  /// `nil` if another test may go on.
+  private static func situation(_ stuck: [Scheduler], among schedulers: [Scheduler]) -> Situation? {
+    guard TestLibraries.isTestProcess else { return nil }
+    let counts = stuck.map(\.progress)
+    if TestCaseMembership.isOn { return awaitedTasks(ifAllAreOf: stuck).map { $0 + counts } }
+    // XCTest runs one test at a time.
+    guard TestLibraries.isXCTestRunning, let current = XCTestFailures.newestTaskAtStart,
+      stuck.contains(where: { $0.change { $0.xcTestOfReport } == current })
+    else { return nil }
+    return counts + schedulers.map(\.progress)
+  }
+
+  /// The tasks that Swift Testing awaits, directly or not; `nil` if one may belong to another test.
+  ///
+  /// Tasks may change while they are read, so one answer may be wrong. The caller asks many times.
+  private static func awaitedTasks(ifAllAreOf stuck: [Scheduler]) -> [UInt64]? {
+    guard var reader = TaskLayoutProbe.here.reader(CodeImages()) else { return nil }
+    // Retained until they were read.
+    let known = TestCaseMembership.unowned + stuck.flatMap(\.tasks)
+    defer { withExtendedLifetime(known) {} }
+    var addresses: [UInt] = []
+    for task in known {
+      var root = unsafeBitCast(task.job, to: UInt.self)
+      while let parent = reader.read(root)?.parent { root = parent }
+      addresses.append(root)
+    }
+    let isAnyThreadHeld = stuck.contains { $0.holdsThread }
+    var seen: Set<UInt> = []
+    var ids: [UInt64] = []
+    var isAnyTestCase = false
+    while let address = addresses.popLast() {
+      guard seen.insert(address).inserted else { continue }
+      guard let task = reader.read(address) else { return nil }
+      if task.state == .over { continue }
+      let owner = TaskOwnership.shared.owner(of: task.id)
+      if !stuck.contains(where: { $0 === owner }) {
+        switch (task.state, task.dependency) {
+        // The test library's own task.
+        case (.suspended, .group): break
+        // It waits for a thread, while stuck tests hold so many that there is none.
+        case (.enqueued, nil) where isAnyThreadHeld: break
+        case (.enqueued, .executor(let identity)) where isAnyThreadHeld:
+          guard reader.actorName(identity) == nil else { return nil }
+        default: return nil
+        }
+      }
+      isAnyTestCase = isAnyTestCase || TestCaseMembership.isTestCase(task.id)
+      ids.append(task.id)
+      addresses += task.children
+    }
+    return isAnyTestCase ? ids.sorted() : nil
+  }
+
+  private static func endProcess(_ stuck: [Scheduler], after limit: Duration) -> Never {
+    let tests = stuck.count == 1 ? "1 stuck test is" : "\(stuck.count) stuck tests are"
+    writeToStandardError(
+      """
+      error: The process ends with exit code 1, because only \(tests) left. The failures were reported, \
+      and for \(limit) of real time nothing has happened since. CLOCKS_KEEP_PROCESS=1 keeps the process, \
+      for a debugger.
+
+      \(DumpSignal.text(of: stuck))
+
+      """)
+    // What is called at exit may wait for a lock that a stuck test holds.
+    RealTime(in: .seconds(5)).schedule { _exit(1) }
+    exit(1)
+  }
+
+  /// Whether a debugger is attached.
+  private static var isDebugged: Bool {
+    let lines = TextFile.read("/proc/self/status")?.split(separator: "\n") ?? []
+    return lines.contains { $0.hasPrefix("TracerPid:") && !$0.hasSuffix("\t0") }
+  }
+}
+
+extension Scheduler {
+  /// Whether a failure was recorded because the test does not go on, and the test has not ended or holds a
+  /// thread.
+  fileprivate var isStuck: Bool {
+    change { state in
+      state.isReported && !state.testLifetime.areOver
+        && (state.scope?.body.isRunning ?? true)
+    } && (holdsThread || change { !$0.isAbandoned })
+  }
+
+  /// Whether a job was reported because it holds its thread, and still does as far as is known.
+  fileprivate var holdsThread: Bool {
+    change { $0.leftJob || $0.activity.isRunningReportedJob($0.idleness) }
+  }
+
+  /// Counts the jobs of the test; constant if it was cancelled, so that what it still does has no effect.
+  fileprivate var progress: UInt64 {
+    change { $0.scope?.body.reportDelivered == true ? 0 : $0.activity.count }
+  }
+
+  /// Whether the test is known that the scheduler works for.
+  var isTestKnown: Bool {
+    change { $0.testLifetime.isKnown } || (isProcessWide && currentXCTest != nil)
+  }
+
+  /// The current test of XCTest, if one of its tasks has made or used a clock and is not over.
+  fileprivate var currentXCTest: UInt64? {
+    guard let first = XCTestFailures.newestTaskAtStart else { return nil }
+    let tasks = change { state in
+      state.testLifetime.unfinished + (state.scope?.body.task.map { [$0.id] } ?? [])
+    }
+    let users = isProcessWide ? TaskOwnership.shared.processWideUsers : []
+    return (tasks + users).contains { $0 > first } ? first : nil
+  }
+
+  /// Notes that a failure was recorded because the test does not go on.
+  func noteReport() {
+    let test = TestLibraries.isXCTestRunning ? currentXCTest : nil
+    change { state in
+      state.isReported = true
+      state.xcTestOfReport = test
+    }
+  }
+}
