@@ -10,10 +10,11 @@
   #endif
   private let atLoad: @convention(c) (CInt, UnsafePointer<UnsafePointer<CChar>?>?) -> Void = {
     count, arguments in
-    guard TestProcess.isCurrent(count, arguments) else { return }
+    guard TestProcess.isCurrent(count, arguments), !OwnCopy.standsBack else { return }
     Hashing.fixSeeds()
     RuntimeClocks.redirect()
     IssueGates.install = withIssues
     TimelineAttachments.register()
+    if Environment.everywhere != nil { EverywhereTests.begin() }
   }
 #endif

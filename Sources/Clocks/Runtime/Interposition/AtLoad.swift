@@ -22,7 +22,7 @@ import ClocksSupport
   private let installAtLoad: @convention(c) (CInt, UnsafePointer<UnsafePointer<CChar>?>?) -> Void =
     {
       count, arguments in
-      guard TestProcess.isCurrent(count, arguments) else { return }
+      guard TestProcess.isCurrent(count, arguments), !OwnCopy.standsBack else { return }
       Hashing.fixSeeds()
       RuntimeHooks.installAtLoad()
     }

@@ -7,6 +7,10 @@ package struct ScopeOptions: Sendable {
   package var autoAdvance = true
   var jumpsAfter: Duration?
   package var leftoverSleepsFail = false
+  /// Whether tasks that outlive the scope sleep on in real time, instead of being cancelled.
+  var keepsLeftovers = false
+  /// Whether an explored scope waits for work outside it, which otherwise counts as a deadlock.
+  var waitsForOutside = false
   var stuckAfter: Duration = .seconds(5)
   package var freezesDate = true
   /// How much real time an operation may keep time from jumping while nothing but sleeps is left.
@@ -70,7 +74,7 @@ final class ScopeState {
   @exclusivity(unchecked) var runtimeSleeps = RuntimeSleeps()
   @exclusivity(unchecked) var timedCallbacks: [ObjectIdentifier: SleepQueue<Duration>.Token] = [:]
   @exclusivity(unchecked) var body = ScopeBody()
-  /// `nil` in an explored scope, which cannot wait for work outside.
+  /// `nil` in a scope that does not wait for work outside.
   @exclusivity(unchecked) private(set) var skippedWait: SkippedExternalWait?
   /// How far the scope's date is from the one at which it began, apart from the time that has passed.
   @exclusivity(unchecked) var dateOffset: Duration = .zero
@@ -81,7 +85,8 @@ final class ScopeState {
     self.scope = scope
     virtualClock = scope.virtualClock
     pace = AutoAdvance(autoAdvance: scope.options.autoAdvance, jumpsAfter: scope.options.jumpsAfter)
-    skippedWait = scope.options.isExplored ? nil : SkippedExternalWait()
+    let waitsForOutside = !scope.options.isExplored || scope.options.waitsForOutside
+    skippedWait = waitsForOutside ? SkippedExternalWait() : nil
   }
 
   var movesTime: Bool { pace.autoAdvance && body.isRunning }
@@ -123,7 +128,8 @@ final class ScopeState {
 
   /// Whether nothing can ever happen again in an explored scope that is idle, when there is no turn.
   var isDeadlocked: Bool {
-    scope.options.isExplored && body.isRunning && !body.isReported && pace.holds == 0
+    scope.options.isExplored && !scope.options.waitsForOutside && body.isRunning
+      && !body.isReported && pace.holds == 0
       && (pace.jumpsAfter == nil || virtualClock.sleeps.count == 0)
   }
 

@@ -1,0 +1,4 @@
+/// Runs each test of XCTest in virtual time.
+package enum EverywhereXCTest {
+  package static func begin() {}
+}
