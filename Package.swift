@@ -36,7 +36,7 @@ let package = Package(
     .target(
       name: "ClocksEverywhere", dependencies: ["Clocks", "ClocksTestKit"],
       swiftSettings: atLoad),
-    .executableTarget(name: "EverywhereCommand", dependencies: ["ClocksSupport"]),
+    .executableTarget(name: "EverywhereCommand"),
     .executableTarget(
       name: "ContextDemo", dependencies: ["Clocks", "ClocksSupport", "TimeoutTask"]),
     .target(name: "TestTraits", dependencies: ["ClocksSupport"], path: "Tests/TestTraits"),

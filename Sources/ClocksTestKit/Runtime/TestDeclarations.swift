@@ -149,9 +149,9 @@
             words.18, words.19)
         }
       }
-      let traits = [trait! as any TestTrait] + unsafeBitCast(words.5, to: [any TestTrait].self)
+      let traits = [trait! as any TestTrait] + unsafeBitCast(words.6, to: [any TestTrait].self)
       return withExtendedLifetime(traits) {
-        words.5 = unsafeBitCast(traits, to: UInt.self)
+        words.6 = unsafeBitCast(traits, to: UInt.self)
         return original(
           words.0, words.1, words.2, words.3, words.4, words.5, words.6, words.7, words.8, words.9,
           words.10, words.11, words.12, words.13, words.14, words.15, words.16, words.17, words.18,
