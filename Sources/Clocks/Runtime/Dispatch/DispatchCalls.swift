@@ -90,17 +90,14 @@ enum DispatchCalls {
 
     private static let after: Interposed<After> = Interposed("dispatch_after") {
       instant, queue, block in
+      if let waits = MainThreadWaits.ofThread, waits.leavesOut(workOn: queue, at: instant) {
+        return
+      }
       guard instant != DispatchTimes.never, let owner = owner(of: block) else {
         return after.original(instant, queue, block)
       }
-      let delay = DispatchTimes.delay(until: instant, for: owner)
-      if let delay, let waits = MainThreadWaits.ofThread,
-        waits.leavesOut(workOn: DispatchObject.label(of: queue), after: delay)
-      {
-        return
-      }
       let work = DispatchedBlock(block, on: queue, of: owner)
-      guard let delay else { return }
+      guard let delay = DispatchTimes.delay(until: instant, for: owner) else { return }
       guard delay > .zero else { return work.submit() }
       let callback = TimedCallback(
         "queue \"\(work.queueName)\"", begin: { work.submit() },

@@ -45,7 +45,7 @@ final class MainThreadWaits: @unchecked Sendable {
     Self.context.store(outer.1, ordering: .relaxed)
   }
 
-  private var now: Duration { scheduler.scope?.virtualClock.now ?? .zero }
+  private var now: Duration { scheduler.change { $0.scope?.virtualClock.now ?? .zero } }
 
   /// Runs `wait` while the scope's tasks run.
   func paused<Result>(_ wait: () -> Result) -> Result {
@@ -58,9 +58,9 @@ final class MainThreadWaits: @unchecked Sendable {
 
   /// Runs the run loop for up to some virtual time, and less real time.
   func runLoop(_ seconds: Double, _ run: (Double) -> Int32) -> Int32 {
-    let now = scheduler.change { [now] _ in now }
+    let now = now
     var deadline = saturatingSum(now, .seconds(max(0, min(seconds, 1e12))))
-    let isSlice = seconds <= 0.1 && !deadlines.isEmpty
+    let isSlice = seconds < 0.101 && !deadlines.isEmpty
     if isSlice { deadline = deadlines[deadlines.count - 1] }
     // An async method is waited for by a wait without an end.
     let isEndless = deadline - now > .seconds(86_400 * 29)
@@ -85,14 +85,17 @@ final class MainThreadWaits: @unchecked Sendable {
 
   // MARK: - XCTest's own queues
 
-  /// Whether the watchdog of a wait is left out. `delay` is that of the watchdog.
-  func leavesOut(workOn queue: String, after delay: Duration) -> Bool {
-    guard queue == "org.swift.XCTest.XCTWaiter" else { return false }
-    let now = scheduler.change { [now] _ in now }
-    deadlines.append(saturatingSum(now, delay - .milliseconds(250)))
-    quietSlices = 0
-    return true
-  }
+  #if os(Linux) && canImport(Glibc)
+    /// Whether the watchdog of a wait is left out, which is to begin on a queue at an instant.
+    func leavesOut(workOn queue: OpaquePointer, at instant: UInt64) -> Bool {
+      guard DispatchObject.label(of: queue) == "org.swift.XCTest.XCTWaiter" else { return false }
+      let delay =
+        DispatchTimes.delay(until: instant, for: scheduler) ?? .seconds(86_400 * 365)
+      deadlines.append(saturatingSum(now, delay - .milliseconds(250)))
+      quietSlices = 0
+      return true
+    }
+  #endif
 
   /// Runs work of XCTest on a queue, which begins or ends a wait.
   func runManaging(_ work: () -> Void) {
@@ -144,6 +147,17 @@ enum MainRunLoop {
       for entry in [nanosleep.entry, usleep.entry, sleep.entry] {
         CallTables.redirect([entry], in: .users)
       }
+      CallTables.redirect([uptime.entry], in: .library("libFoundation.so"))
+    }
+
+    /// `Thread.sleep` sleeps until enough of it has passed.
+    private static let uptime: Interposed<@convention(c) () -> Double> = Interposed(
+      "CFGetSystemUptime"
+    ) {
+      guard MainThreadWaits.ofThread != nil, let owner = ThreadContext.runningOwner,
+        let reading = owner.reading(of: CLOCK_MONOTONIC, isDate: false)
+      else { return uptime.original() }
+      return Double(reading.tv_sec) + 1e-9 * Double(reading.tv_nsec)
     }
 
     private typealias Nanosleep =
