@@ -184,7 +184,7 @@ enum DispatchCalls {
       guard let waits = MainThreadWaits.ofThread else {
         return dispatch_semaphore_wait(semaphore, instant)
       }
-      return waits.paused { dispatch_semaphore_wait(semaphore, instant) }
+      return waits.paused(on: semaphore) { dispatch_semaphore_wait(semaphore, instant) }
     }
 
     private static let groupWait: Interposed<Wait> = Interposed("dispatch_group_wait") {

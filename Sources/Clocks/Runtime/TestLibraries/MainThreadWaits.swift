@@ -47,11 +47,41 @@ final class MainThreadWaits: @unchecked Sendable {
 
   private var now: Duration { scheduler.change { $0.scope?.virtualClock.now ?? .zero } }
 
+  /// 0 while the method runs, 1 while it is paused, and 2 when it is about to go on.
+  private let phase = Atomic(0)
+  /// The semaphore for which the method waits.
+  private let semaphore = Atomic<UInt>(0)
+
   /// Runs `wait` while the scope's tasks run.
   func paused<Result>(_ wait: () -> Result) -> Result {
+    phase.store(1, ordering: .sequentiallyConsistent)
     scheduler.externallyStartedJobEnded(on: nil)
-    defer { scheduler.change { $0.externallyStartedJobsBegan() } }
-    return wait()
+    let result = wait()
+    resume()
+    phase.store(0, ordering: .sequentiallyConsistent)
+    return result
+  }
+
+  /// Notes that the method goes on, before the main thread notices: until then, time does not move.
+  private func resume() {
+    guard
+      phase.compareExchange(expected: 1, desired: 2, ordering: .sequentiallyConsistent).exchanged
+    else { return }
+    scheduler.change { $0.externallyStartedJobsBegan() }
+  }
+
+  /// Notes that the run loop of the main thread is stopped, or that a semaphore is signalled.
+  static func willResume(from semaphore: OpaquePointer? = nil) {
+    guard context.load(ordering: .relaxed) != 0, let current else { return }
+    let awaited = current.semaphore.load(ordering: .relaxed)
+    if awaited == UInt(bitPattern: semaphore) { current.resume() }
+  }
+
+  /// Waits for a semaphore in `wait`.
+  func paused(on semaphore: OpaquePointer, _ wait: () -> Int) -> Int {
+    self.semaphore.store(UInt(bitPattern: semaphore), ordering: .relaxed)
+    defer { self.semaphore.store(0, ordering: .relaxed) }
+    return paused(wait)
   }
 
   // MARK: - Run loops
@@ -64,7 +94,7 @@ final class MainThreadWaits: @unchecked Sendable {
     if isSlice { deadline = deadlines[deadlines.count - 1] }
     // An async method is waited for by a wait without an end.
     let isEndless = deadline - now > .seconds(86_400 * 29)
-    let callback = isEndless ? nil : TimedCallback("run loop", begin: { Self.wakeMain() }) { _ in }
+    let callback = isEndless ? nil : TimedCallback("run loop", begin: endWait) { _ in }
     if let callback { _ = scheduler.begin(callback, after: deadline - now) }
     // While nothing else is pending, the wait may be for real work: a timeout would come too early.
     let isQuiet = scheduler.change { $0.scope.map { $0.virtualClock.sleeps.count <= 1 } ?? true }
@@ -81,7 +111,10 @@ final class MainThreadWaits: @unchecked Sendable {
   /// `kCFRunLoopRunTimedOut`
   private static let timedOut: Int32 = 3
 
-  static func wakeMain() { RuntimeHooks.startThread(on: .main) {} }
+  @Sendable private func endWait() {
+    resume()
+    RuntimeHooks.startThread(on: .main) {}
+  }
 
   // MARK: - XCTest's own queues
 
@@ -109,7 +142,13 @@ final class MainThreadWaits: @unchecked Sendable {
   /// Blocks the main thread for a virtual duration.
   func sleep(for duration: Duration) {
     let end = ThreadSemaphore()
-    let callback = TimedCallback("a blocked thread", begin: { end.signal() }) { _ in end.signal() }
+    let callback = TimedCallback(
+      "a blocked thread",
+      begin: { [self] in
+        resume()
+        end.signal()
+      }
+    ) { _ in end.signal() }
     guard scheduler.begin(callback, after: duration) else { return }
     paused { end.wait() }
   }
@@ -148,6 +187,23 @@ enum MainRunLoop {
         CallTables.redirect([entry], in: .users)
       }
       CallTables.redirect([uptime.entry], in: .library("libFoundation.so"))
+      CallTables.redirect([stop.entry], in: .users)
+      CallTables.redirect([signal.entry], in: .library("libswiftDispatch.so"))
+    }
+
+    /// `XCTWaiter` stops the run loop when its expectations are fulfilled.
+    private static let stop: Interposed<@convention(c) (UnsafeRawPointer?) -> Void> = Interposed(
+      "CFRunLoopStop"
+    ) {
+      MainThreadWaits.willResume()
+      stop.original($0)
+    }
+
+    private static let signal: Interposed<@convention(c) (OpaquePointer) -> Int> = Interposed(
+      "dispatch_semaphore_signal"
+    ) {
+      MainThreadWaits.willResume(from: $0)
+      return signal.original($0)
     }
 
     /// `Thread.sleep` sleeps until enough of it has passed.
