@@ -12,7 +12,7 @@ package enum EverywhereTests {
       if !seesTests {
         Everywhere.warn("Swift Testing is of another version, so its tests run in real time.")
       }
-      EverywhereXCTest.begin()
+      Everywhere.begin()
       return true
     #else
       return false

@@ -33,6 +33,13 @@ package enum Everywhere {
     if let error = outcome.error { throw error }
   }
 
+  /// Prepares the process, before it has a second thread.
+  package static func begin() {
+    // The tests were written for as many threads as there are cores, and may block them.
+    RuntimeHooks.threadIsBlocked()
+    EverywhereXCTest.begin()
+  }
+
   /// Writes what keeps the process from running as it was asked to.
   package static func warn(_ text: String) {
     writeToStandardError("clocks-everywhere: \(text)\n")
@@ -51,6 +58,8 @@ package enum Everywhere {
     options.runningLimit = .seconds(600)
     options.keepsLeftovers = true
     options.waitsForOutside = true
+    options.timePassesWhileBusy = true
+    options.limits.jobs = 20_000
     options.isExplored = isExplored
     if isExplored { options.recording = .never(RefusedRecording()) }
     return options

@@ -2,12 +2,12 @@ import ClocksSearch
 import ClocksSupport
 
 /// Runs each test of XCTest in a scope of its own, and records what becomes of it.
-package enum EverywhereXCTest {
+enum EverywhereXCTest {
   /// XCTest runs one test at a time, on the main thread.
   nonisolated(unsafe) private static var record: EverywhereRecord?
 
   /// Prepares the process, before it has a second thread.
-  package static func begin() {
+  static func begin() {
     guard XCTest.isLoaded else { return }
     let isSeen = XCTestFailures.observeTests(
       willStart: { testCase in

@@ -1,3 +1,4 @@
+import ClocksSupport
 import Synchronization
 
 /// The options of a scope of virtual time; `withVirtualTime` documents them.
@@ -9,6 +10,8 @@ package struct ScopeOptions: Sendable {
   package var leftoverSleepsFail = false
   /// Whether tasks that outlive the scope sleep on in real time, instead of being cancelled.
   var keepsLeftovers = false
+  /// Whether time passes as real time does in a scope that is not idle for many jobs: it may poll.
+  var timePassesWhileBusy = false
   /// Whether an explored scope waits for work outside it, which otherwise counts as a deadlock.
   var waitsForOutside = false
   var stuckAfter: Duration = .seconds(5)
@@ -163,6 +166,21 @@ final class ScopeState {
 
   private func outcome(_ problem: ScopeProblem) -> AlarmOutcome {
     body.abort(problem).map(AlarmOutcome.report) ?? .nothing
+  }
+
+  @exclusivity(unchecked) private var busySince: RealTime?
+
+  /// Lets time pass in a scope that is busy; returns whether it comes to the earliest deadline.
+  ///
+  /// At most a tenth of a second passes: the scope may have been idle in between.
+  func passTime() -> Bool {
+    let real = busySince.map { Duration.nanoseconds(Int64(clamping: $0.nanosecondsSince)) }
+    busySince = RealTime(in: .zero)
+    guard mayJump else { return false }
+    let target = saturatingSum(virtualClock.now, min(real ?? .zero, .milliseconds(100)))
+    if let deadline = virtualClock.sleeps.earliestDeadline, deadline <= target { return true }
+    virtualClock.now = target
+    return false
   }
 
   @exclusivity(unchecked) private var cancelledSleep: UInt64?
