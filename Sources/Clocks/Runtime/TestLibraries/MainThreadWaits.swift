@@ -17,16 +17,24 @@ final class MainThreadWaits: @unchecked Sendable {
   /// Only the main thread uses it.
   nonisolated(unsafe) private static var current: MainThreadWaits?
 
-  /// Those of the method that the current thread runs, if it runs one.
+  /// Those of the method that the current thread runs, or on whose behalf it runs a job of the main actor.
   @inline(__always)
   static var ofThread: MainThreadWaits? {
-    let context = context.load(ordering: .relaxed)
-    guard context != 0, UInt(bitPattern: ThreadContext.current) == context else { return nil }
+    context.load(ordering: .relaxed) == 0 ? nil : ofMainThread
+  }
+
+  @inline(never)
+  private static var ofMainThread: MainThreadWaits? {
+    guard let current, pthread_equal(pthread_self(), current.thread) != 0,
+      let context = ThreadContext.current, context.pointee.isInJob,
+      context.pointee.owner === current.scheduler
+    else { return nil }
     return current
   }
 
   private let scheduler: Scheduler
   private let place: UnsafeMutablePointer<ThreadContext>
+  private let thread = pthread_self()
   /// The deadlines of the waits of XCTest that are under way, the innermost last.
   private var deadlines: [Duration] = []
   private var quietSlices = 0
@@ -54,11 +62,18 @@ final class MainThreadWaits: @unchecked Sendable {
 
   /// Runs `wait` while the scope's tasks run.
   func paused<Result>(_ wait: () -> Result) -> Result {
-    phase.store(1, ordering: .sequentiallyConsistent)
-    scheduler.externallyStartedJobEnded(on: nil)
+    let outer = phase.exchange(1, ordering: .sequentiallyConsistent)
+    let context = ThreadContext.current
+    if context == place {
+      scheduler.externallyStartedJobEnded(on: nil)
+    } else {
+      // The scheduler has started this job, and goes on without it on another thread.
+      scheduler.change { $0.pauseRunningJob() }
+    }
     let result = wait()
     resume()
-    phase.store(0, ordering: .sequentiallyConsistent)
+    phase.store(outer, ordering: .sequentiallyConsistent)
+    if context != place { context?.pointee.ownersAwaitingEnd.append(scheduler) }
     return result
   }
 
