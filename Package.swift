@@ -22,6 +22,8 @@ let package = Package(
     .library(name: "Clocks", targets: ["Clocks"]),
     .library(name: "TimeoutTask", targets: ["TimeoutTask"]),
     .library(name: "ClocksTestKit", targets: ["ClocksTestKit"]),
+    .library(name: "ClocksEverywhere", type: .dynamic, targets: ["ClocksEverywhere"]),
+    .executable(name: "clocks-everywhere", targets: ["EverywhereCommand"]),
     .executable(name: "ContextDemo", targets: ["ContextDemo"]),
   ],
   targets: [
@@ -38,6 +40,10 @@ let package = Package(
     .target(
       name: "ClocksTestKit", dependencies: ["Clocks", "ClocksDrawing", "ClocksSupport"],
       swiftSettings: atLoad),
+    .target(
+      name: "ClocksEverywhere", dependencies: ["Clocks", "ClocksTestKit"],
+      swiftSettings: atLoad),
+    .executableTarget(name: "EverywhereCommand"),
     .executableTarget(
       name: "ContextDemo", dependencies: ["Clocks", "ClocksSupport", "TimeoutTask"]),
     .target(name: "TestTraits", dependencies: ["ClocksSupport"], path: "Tests/TestTraits"),

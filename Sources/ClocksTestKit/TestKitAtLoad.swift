@@ -11,10 +11,11 @@
   private let atLoad: @convention(c) (CInt, UnsafePointer<UnsafePointer<CChar>?>?) -> Void = {
     count, arguments in
     registerSwiftTesting()
-    guard TestProcess.isCurrent(count, arguments) else { return }
+    guard TestProcess.isCurrent(count, arguments), !OwnCopy.standsBack else { return }
     Hashing.fixSeeds()
     RuntimeClocks.redirect()
     IssueGates.install = withIssues
     TimelineAttachments.register()
+    if Environment.everywhere != nil { EverywhereTests.begin() }
   }
 #endif

@@ -296,6 +296,9 @@ struct SchedulerState: ~Copyable {
   @inline(never)
   private mutating func abort(_ reason: Runaway, because culprit: ReadyJob? = nil) -> Action? {
     runaway.testIsIdle()
+    if case .jobs = reason, let scope, scope.scope.options.timePassesWhileBusy {
+      return scope.passTime() ? jump() : nil
+    }
     runaway.waitEnds()
     let next = idleWaiters.first(scopeMovesTime: scope?.movesTime ?? false)
     if let waiter = next ?? idleWaiters.observers.first {

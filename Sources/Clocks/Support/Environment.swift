@@ -1,7 +1,7 @@
 import ClocksSupport
 
 /// The environment variables that the package reads, each once. No other file reads the environment.
-enum Environment {
+package enum Environment {
   /// `CLOCKS_BLOCKED_AFTER`: after how many seconds of real time a test counts as stuck; 30 by default.
   static let blockedAfter: Duration = {
     let seconds = value("CLOCKS_BLOCKED_AFTER").flatMap(Double.init) ?? 30
@@ -42,6 +42,28 @@ enum Environment {
 
   /// `CLOCKS_FAST`: `0` makes every sleep on a `TestClock` take the general path, for tests.
   static let usesFastWay = value("CLOCKS_FAST") != "0"
+
+  /// `CLOCKS_EVERYWHERE`: `1` runs each test of the process in virtual time; `real` only measures them.
+  package static let everywhere: String? = text("CLOCKS_EVERYWHERE")
+
+  /// `CLOCKS_EVERYWHERE_RECORDS`: the folder in which the process leaves what it knows of each test.
+  package static let everywhereRecords: String? = text("CLOCKS_EVERYWHERE_RECORDS")
+
+  /// `CLOCKS_EVERYWHERE_SEED`: the seed of the order of each test; first in, first out without it.
+  package static let everywhereSeed: UInt64? = text("CLOCKS_EVERYWHERE_SEED").flatMap(UInt64.init)
+
+  /// `CLOCKS_EVERYWHERE_REPLAY`: the token of one order of one test.
+  package static let everywhereReplay: String? = text("CLOCKS_EVERYWHERE_REPLAY")
+
+  /// `CLOCKS_EVERYWHERE_REAL`: the tests that run in real time, one a line.
+  package static let everywhereReal: [String] = lines("CLOCKS_EVERYWHERE_REAL")
+
+  /// `CLOCKS_EVERYWHERE_ONLY`: the tests that run in virtual time, one a line; all of them without it.
+  package static let everywhereOnly: [String] = lines("CLOCKS_EVERYWHERE_ONLY")
+
+  private static func lines(_ name: String) -> [String] {
+    text(name)?.split(separator: "\n").map(String.init) ?? []
+  }
 
   /// Whether Xcode has told the process to load a test bundle.
   static var namesTestBundle: Bool {

@@ -196,6 +196,11 @@ extension VirtualTime {
 
   /// Cancels tasks that still sleep or run without end, and those that they start, until none is left.
   private nonisolated(nonsending) func endLeftovers() async {
+    if scheduler.scope?.options.keepsLeftovers == true {
+      scheduler.runEndedSleeps()
+      scheduler.handBackDelayedWork()
+      return scheduler.handBackSleeps()
+    }
     let fails = scheduler.scope?.options.leftoverSleepsFail == true
     // A task that does not become idle now is abandoned, so a lower limit suffices.
     scheduler.change { $0.runaway.limits.jobs = min($0.runaway.limits.jobs, 100_000) }

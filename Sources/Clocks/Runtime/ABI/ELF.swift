@@ -159,7 +159,22 @@ final class SymbolTable {
     return file.text(at: functions[next - 1].nameOffset)
   }
 
-  private func readFunctions() -> [Function] {
+  /// Returns whether the file has a symbol of this name. O(symbols).
+  func contains(_ name: String) -> Bool {
+    guard let (symbols, names) = symbolSections else { return false }
+    return name.withCString { wanted in
+      for index in 0..<symbols.size / UInt(MemoryLayout<ELF.Symbol>.stride) {
+        let offset = symbols.offset &+ index * UInt(MemoryLayout<ELF.Symbol>.stride)
+        guard let symbol = file.load(offset, as: ELF.Symbol.self) else { break }
+        if symbol.value != 0, file.isText(at: names.offset &+ UInt(symbol.name), equalTo: wanted) {
+          return true
+        }
+      }
+      return false
+    }
+  }
+
+  private var symbolSections: (symbols: ELF.Section, names: ELF.Section)? {
     let sections = (0..<UInt(header.sectionCount)).compactMap {
       file.load(header.sectionsOffset &+ $0 * UInt(header.sectionSize), as: ELF.Section.self)
     }
@@ -167,8 +182,12 @@ final class SymbolTable {
       let symbols = sections.first(where: { $0.type == ELF.Section.symbols })
         ?? sections.first(where: { $0.type == ELF.Section.dynamicSymbols }),
       symbols.link < sections.count
-    else { return [] }
-    let names = sections[Int(symbols.link)]
+    else { return nil }
+    return (symbols, sections[Int(symbols.link)])
+  }
+
+  private func readFunctions() -> [Function] {
+    guard let (symbols, names) = symbolSections else { return [] }
     var functions: [Function] = []
     for index in 0..<symbols.size / UInt(MemoryLayout<ELF.Symbol>.stride) {
       let offset = symbols.offset &+ index * UInt(MemoryLayout<ELF.Symbol>.stride)
@@ -212,6 +231,14 @@ private final class MappedFile {
       return nil
     }
     return bytes.loadUnaligned(fromByteOffset: Int(offset), as: Value.self)
+  }
+
+  /// Returns whether a text that ends with a zero byte is at an offset.
+  func isText(at offset: UInt, equalTo text: UnsafePointer<CChar>) -> Bool {
+    let length = strlen(text) + 1
+    guard offset < bytes.count, bytes.count - Int(offset) >= length, let start = bytes.baseAddress
+    else { return false }
+    return memcmp(start + Int(offset), text, length) == 0
   }
 
   func text(at offset: UInt) -> String {

@@ -75,6 +75,11 @@ enum DispatchCalls {
     }
 
     private static let sync: Interposed<Async> = Interposed("dispatch_sync") { queue, block in
+      if let waits = MainThreadWaits.ofThread,
+        DispatchObject.label(of: queue) == "org.swift.XCTest.WaiterManager"
+      {
+        return waits.runManaging { sync.original(queue, block) }
+      }
       run(block, on: queue, by: dispatch_sync_f) { sync.original(queue, block) }
     }
 
@@ -85,6 +90,9 @@ enum DispatchCalls {
 
     private static let after: Interposed<After> = Interposed("dispatch_after") {
       instant, queue, block in
+      if let waits = MainThreadWaits.ofThread, waits.leavesOut(workOn: queue, at: instant) {
+        return
+      }
       guard instant != DispatchTimes.never, let owner = owner(of: block) else {
         return after.original(instant, queue, block)
       }
@@ -171,11 +179,19 @@ enum DispatchCalls {
     }
 
     private static let semaphoreWait: Interposed<Wait> = Interposed("dispatch_semaphore_wait") {
-      dispatch_semaphore_wait($0, DispatchTimes.realInstant($1))
+      semaphore, instant in
+      let instant = DispatchTimes.realInstant(instant)
+      guard let waits = MainThreadWaits.ofThread else {
+        return dispatch_semaphore_wait(semaphore, instant)
+      }
+      return waits.paused(on: semaphore) { dispatch_semaphore_wait(semaphore, instant) }
     }
 
     private static let groupWait: Interposed<Wait> = Interposed("dispatch_group_wait") {
-      dispatch_group_wait($0, DispatchTimes.realInstant($1))
+      group, instant in
+      let instant = DispatchTimes.realInstant(instant)
+      guard let waits = MainThreadWaits.ofThread else { return dispatch_group_wait(group, instant) }
+      return waits.paused { dispatch_group_wait(group, instant) }
     }
 
     private static let itemWait: Interposed<Wait> = Interposed("dispatch_block_wait") {

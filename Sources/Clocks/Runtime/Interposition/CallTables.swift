@@ -1,9 +1,9 @@
 import ClocksSupport
 
 /// The one way to look up functions and variables of this process by name.
-enum RuntimeSymbol {
+package enum RuntimeSymbol {
   /// `nil` if no image of this process exports the symbol.
-  static func address(of name: String) -> UnsafeMutableRawPointer? {
+  package static func address(of name: String) -> UnsafeMutableRawPointer? {
     #if canImport(Darwin)
       // `RTLD_DEFAULT`, which Swift does not import.
       return dlsym(UnsafeMutableRawPointer(bitPattern: -2), name)
@@ -25,16 +25,20 @@ enum RuntimeSymbol {
   ///
   /// The dynamic linker keeps the address of each such function in a table of the calling image. Another
   /// address there redirects the calls of that image, and of no other.
-  enum CallTables {
-    struct Entry: @unchecked Sendable {
+  package enum CallTables {
+    package struct Entry: @unchecked Sendable {
       let name: StaticString
       let replacement: UnsafeRawPointer
       /// Whether an image of this process exports the function.
       let isFound: Bool
+
+      package init(name: StaticString, replacement: UnsafeRawPointer, isFound: Bool) {
+        (self.name, self.replacement, self.isFound) = (name, replacement, isFound)
+      }
     }
 
     /// The images whose calls are redirected.
-    enum Callers {
+    package enum Callers {
       /// A library, by the beginning of its file name.
       case library(String)
       case program
@@ -61,7 +65,7 @@ enum RuntimeSymbol {
     ///
     /// - Parameter count: How many of the functions the image has to call, the first ones; by default all.
     @discardableResult
-    static func redirect(
+    package static func redirect(
       _ entries: [Entry], in callers: Callers, mustCall count: Int? = nil
     ) -> Bool {
       guard entries.allSatisfy(\.isFound) else { return false }

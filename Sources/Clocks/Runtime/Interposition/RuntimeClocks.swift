@@ -134,6 +134,9 @@ package enum RuntimeClocks {
         guard let context = ThreadContext.current, virtualDate != nil else {
           return runLoop.original(mode, seconds, returnsAfterOneSource)
         }
+        if let waits = MainThreadWaits.ofThread {
+          return waits.runLoop(seconds) { runLoop.original(mode, $0, returnsAfterOneSource) }
+        }
         context.pointee.runLoops.begin()
         defer { context.pointee.runLoops.end() }
         return runLoop.original(mode, seconds, returnsAfterOneSource)

@@ -33,6 +33,21 @@ enum XCTestFailures {
 
   static func end() { lock.withLock { listener = nil } }
 
+  /// What is notified of each test; set once, before the first test.
+  nonisolated(unsafe) fileprivate static var suite:
+    (
+      willStart: (AnyObject) -> Void, didFail: (String) -> Void, didFinish: (AnyObject) -> Void
+    )?
+
+  /// Notifies of each test from now on, on the thread that runs it. Returns whether that is possible.
+  static func observeTests(
+    willStart: @escaping (AnyObject) -> Void, didFail: @escaping (String) -> Void,
+    didFinish: @escaping (AnyObject) -> Void
+  ) -> Bool {
+    suite = (willStart, didFail, didFinish)
+    return isObserved
+  }
+
   fileprivate static func note(_ text: String, _ file: String, _ line: Int) {
     lock.withLock { listener }?(text, file, line)
   }
@@ -77,16 +92,25 @@ enum XCTestFailures {
   private final class Observer: LookAlikeObservation, Sendable {
     func testBundleWillStart(_ bundle: AnyObject) {}
     func testSuiteWillStart(_ suite: AnyObject) {}
-    func testCaseWillStart(_ testCase: AnyObject) { XCTestFailures.testChanges() }
+    func testCaseWillStart(_ testCase: AnyObject) {
+      XCTestFailures.testChanges()
+      XCTestFailures.suite?.willStart(testCase)
+    }
 
     func testCase(
       _ testCase: AnyObject, didFailWithDescription description: String, inFile file: String?,
       atLine line: Int
     ) {
       XCTestFailures.note(description, file ?? "", line)
+      XCTestFailures.suite?.didFail("\(file ?? ""):\(line): \(description)")
     }
 
-    func testCaseDidFinish(_ testCase: AnyObject) { XCTestFailures.testChanges() }
+    
+    func testCaseDidFinish(_ testCase: AnyObject) {
+      XCTestFailures.testChanges()
+      XCTestFailures.suite?.didFinish(testCase)
+    }
+
     func testSuiteDidFinish(_ suite: AnyObject) {}
     func testBundleDidFinish(_ bundle: AnyObject) {}
   }

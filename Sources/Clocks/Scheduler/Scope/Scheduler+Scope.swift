@@ -268,6 +268,20 @@ extension Scheduler {
     for (callback, delay) in callbacks { callback.handBack(delay) }
   }
 
+  /// Lets the un-injected sleeps that are pending end in real time, after what is left of them.
+  func handBackSleeps() {
+    guard let virtualClock = scope?.virtualClock else { return }
+    let jobs: [(job: ReadyJob, delay: Duration)] = change { _ in
+      virtualClock.sleeps.pending.compactMap { sleep in
+        guard sleep.details.clock != .dispatch,
+          case .job(let job) = virtualClock.sleeps.remove(sleep.number)
+        else { return nil }
+        return (job, sleep.deadline - virtualClock.now)
+      }
+    }
+    for (job, delay) in jobs { RuntimeHooks.runElsewhere(job.job, after: delay) }
+  }
+
   func setAlarm(_ alarm: Action.Alarm) {
     scope?.alarmClock.set(alarm.number, in: alarm.duration)
   }

@@ -1,3 +1,4 @@
+import ClocksSupport
 import Synchronization
 
 /// The options of a scope of virtual time; `withVirtualTime` documents them.
@@ -7,6 +8,12 @@ package struct ScopeOptions: Sendable {
   package var autoAdvance = true
   var jumpsAfter: Duration?
   package var leftoverSleepsFail = false
+  /// Whether tasks that outlive the scope sleep on in real time, instead of being cancelled.
+  var keepsLeftovers = false
+  /// Whether time passes as real time does in a scope that is not idle for many jobs: it may poll.
+  var timePassesWhileBusy = false
+  /// Whether an explored scope waits for work outside it, which otherwise counts as a deadlock.
+  var waitsForOutside = false
   var stuckAfter: Duration = .seconds(5)
   package var freezesDate = true
   /// How much real time an operation may keep time from jumping while nothing but sleeps is left.
@@ -71,7 +78,7 @@ final class ScopeState {
   @exclusivity(unchecked) var runtimeSleeps = RuntimeSleeps()
   @exclusivity(unchecked) var timedCallbacks: [ObjectIdentifier: SleepQueue<Duration>.Token] = [:]
   @exclusivity(unchecked) var body = ScopeBody()
-  /// `nil` in an explored scope, which cannot wait for work outside.
+  /// `nil` in a scope that does not wait for work outside.
   @exclusivity(unchecked) private(set) var skippedWait: SkippedExternalWait?
   /// How far the scope's date is from the one at which it began, apart from the time that has passed.
   @exclusivity(unchecked) var dateOffset: Duration = .zero
@@ -82,7 +89,8 @@ final class ScopeState {
     self.scope = scope
     virtualClock = scope.virtualClock
     pace = AutoAdvance(autoAdvance: scope.options.autoAdvance, jumpsAfter: scope.options.jumpsAfter)
-    skippedWait = scope.options.isExplored ? nil : SkippedExternalWait()
+    let waitsForOutside = !scope.options.isExplored || scope.options.waitsForOutside
+    skippedWait = waitsForOutside ? SkippedExternalWait() : nil
   }
 
   var movesTime: Bool { pace.autoAdvance && body.isRunning }
@@ -124,7 +132,8 @@ final class ScopeState {
 
   /// Whether nothing can ever happen again in an explored scope that is idle, when there is no turn.
   var isDeadlocked: Bool {
-    scope.options.isExplored && body.isRunning && !body.isReported && pace.holds == 0
+    scope.options.isExplored && !scope.options.waitsForOutside && body.isRunning
+      && !body.isReported && pace.holds == 0
       && (pace.jumpsAfter == nil || virtualClock.sleeps.count == 0)
   }
 
@@ -181,6 +190,21 @@ final class ScopeState {
     case .report(let problem): .report(problem)
     case .leave: .leave
     }
+  }
+
+  @exclusivity(unchecked) private var busySince: RealTime?
+
+  /// Lets time pass in a scope that is busy; returns whether it comes to the earliest deadline.
+  ///
+  /// At most a tenth of a second passes: the scope may have been idle in between.
+  func passTime() -> Bool {
+    let real = busySince.map { Duration.nanoseconds(Int64(clamping: $0.nanosecondsSince)) }
+    busySince = RealTime(in: .zero)
+    guard mayJump else { return false }
+    let target = saturatingSum(virtualClock.now, min(real ?? .zero, .milliseconds(100)))
+    if let deadline = virtualClock.sleeps.earliestDeadline, deadline <= target { return true }
+    virtualClock.now = target
+    return false
   }
 
   @exclusivity(unchecked) private var cancelledSleep: UInt64?

@@ -1,0 +1,129 @@
+import ClocksSupport
+
+/// What one test case did, for the report of the whole suite.
+package final class EverywhereRecord: Sendable {
+  /// For example `Shop.Cart/total()`.
+  package let name: String
+  /// The arguments of the test case; empty if it has none.
+  let arguments: String
+  private let start = RealTime(in: .zero)
+
+  private struct State {
+    var virtualTime = Duration.zero
+    var isVirtual = false
+    var reasons: [String] = []
+    var failures: [String] = []
+    var isOver = false
+  }
+
+  private let lock = Lock(.leaf)
+  nonisolated(unsafe) private var state = State()
+
+  deinit { lock.destroy() }
+
+  package init(_ name: String, arguments: String = "") {
+    (self.name, self.arguments) = (name, arguments)
+    EverywhereRecords.write([("began", .text(name)), ("arguments", .text(arguments))])
+  }
+
+  /// A number that follows from the name and the arguments (FNV-1a).
+  var hash: UInt64 {
+    (name + "\n" + arguments).utf8.reduce(0xCBF2_9CE4_8422_2325) {
+      ($0 ^ UInt64($1)) &* 0x100_0000_01B3
+    }
+  }
+
+  /// Notes how far the time of a scope has come.
+  func note(_ time: VirtualTime) {
+    let passed = time.now.offset
+    lock.withLock {
+      state.isVirtual = true
+      state.virtualTime += passed
+    }
+  }
+
+  package func add(reason: String) {
+    lock.withLock { if !state.reasons.contains(reason) { state.reasons.append(reason) } }
+  }
+
+  package func add(failure: String) { lock.withLock { state.failures.append(failure) } }
+
+  /// Notes that the test case is over.
+  package func end() {
+    let state = lock.withLock {
+      defer { self.state.isOver = true }
+      return self.state
+    }
+    guard !state.isOver else { return }
+    EverywhereRecords.write([
+      ("name", .text(name)), ("arguments", .text(arguments)),
+      ("passed", .flag(state.failures.isEmpty)),
+      ("virtual", .flag(state.isVirtual)),
+      ("realSeconds", .number(Double(start.nanosecondsSince) / 1e9)),
+      ("virtualSeconds", .number(state.virtualTime.seconds)),
+      ("reasons", .texts(state.reasons)), ("failures", .texts(state.failures)),
+    ])
+  }
+}
+
+/// The file in which this process leaves its records, a JSON object a line.
+enum EverywhereRecords {
+  enum Value {
+    case text(String)
+    case texts([String])
+    case number(Double)
+    case flag(Bool)
+
+    var json: String {
+      switch self {
+      case .text(let text): Self.quoted(text)
+      case .texts(let texts): "[" + texts.map(Self.quoted).joined(separator: ",") + "]"
+      case .number(let number): number.isFinite ? "\(number)" : "0"
+      case .flag(let flag): "\(flag)"
+      }
+    }
+
+    private static func quoted(_ text: String) -> String {
+      var result = "\""
+      for scalar in text.unicodeScalars {
+        switch scalar {
+        case "\"", "\\": result += "\\\(scalar)"
+        case "\n": result += "\\n"
+        case _ where scalar.value < 32: result += " "
+        default: result.unicodeScalars.append(scalar)
+        }
+      }
+      return result + "\""
+    }
+  }
+
+  private static let file: Int32? = {
+    guard let folder = Environment.everywhereRecords else { return nil }
+    let path = "\(folder)/\(getpid()).jsonl"
+    let file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+    guard file >= 0 else {
+      writeToStandardError("error: cannot write \(path): \(String(cString: strerror(errno)))\n")
+      return nil
+    }
+    let program: [(String, Value)] = [
+      ("process", .texts(CommandLine.arguments)), ("folder", .text(workingFolder)),
+    ]
+    _ = writeText(line(program), to: file)
+    return file
+  }()
+
+  private static var workingFolder: String {
+    var path = [CChar](repeating: 0, count: 4096)
+    guard getcwd(&path, path.count) != nil else { return "" }
+    return String(decoding: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  private static func line(_ fields: [(String, Value)]) -> String {
+    "{" + fields.map { "\"\($0.0)\":\($0.1.json)" }.joined(separator: ",") + "}\n"
+  }
+
+  static func write(_ fields: [(String, Value)]) {
+    guard let file else { return }
+    _ = writeText(line(fields), to: file)
+  }
+}

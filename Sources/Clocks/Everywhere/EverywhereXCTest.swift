@@ -1,0 +1,44 @@
+import ClocksSearch
+import ClocksSupport
+
+/// Runs each test of XCTest in a scope of its own, and records what becomes of it.
+enum EverywhereXCTest {
+  /// XCTest runs one test at a time, on the main thread.
+  nonisolated(unsafe) private static var record: EverywhereRecord?
+
+  /// Prepares the process, before it has a second thread.
+  static func begin() {
+    guard XCTest.isLoaded else { return }
+    let isSeen = XCTestFailures.observeTests(
+      willStart: { testCase in
+        XCTestInvocation.replace(inClassOf: testCase)
+        record = EverywhereRecord(XCTestInvocation.name(of: testCase))
+      },
+      didFail: { record?.add(failure: $0) },
+      didFinish: { _ in
+        record?.end()
+        record = nil
+      })
+    let isReplaced = XCTestInvocation.replace { testCase, original in run(original) }
+    guard isSeen, isReplaced else {
+      return Everywhere.warn("XCTest is of another version, so its tests run in real time.")
+    }
+    #if os(Linux) && canImport(Glibc)
+      ThreadSleeps.redirect()
+    #endif
+  }
+
+  private static func run(_ original: () -> Void) {
+    guard let record, UnownedTask.currentID == nil, MainThreadWaits.ofThread == nil,
+      let plan = Everywhere.settings.plan(for: record)
+    else { return original() }
+    let isExplored = plan != .firstInFirstOut
+    if isExplored { Everywhere.prepareForOrders() }
+    let time = VirtualTime(
+      Everywhere.options(isExplored: isExplored), at: CallSite(),
+      chooser: isExplored ? Explorer(ScheduleRun(plan)) : nil)
+    SynchronousBody.run(in: time, original)
+    record.note(time)
+    time.scheduler.change { $0.order = Order() }
+  }
+}

@@ -1,0 +1,66 @@
+import ClocksSupport
+
+/// A scope whose body is a synchronous function on the main thread: a test method of XCTest.
+///
+/// A task of the scope stands for the body. While the function runs, the main thread counts as an externally
+/// started job. In each wait of the main thread the job is paused, so the scope's tasks run and time moves.
+final class SynchronousBody: Sendable {
+  private let scheduler: Scheduler
+  private let main = MainThreadWait()
+  /// Set on a thread of the scope before `arrived`, and used by the main thread after it.
+  nonisolated(unsafe) private var continuation: UnsafeContinuation<Void, Never>?
+
+  private init(_ scheduler: Scheduler) { self.scheduler = scheduler }
+
+  /// Runs `function`, and returns when the scope is over.
+  static func run(in time: VirtualTime, _ function: () -> Void) {
+    let body = SynchronousBody(time.scheduler)
+    let begun = MainThreadWait()
+    var context = ThreadContext(owner: time.scheduler)
+    context.run { _ in
+      Task { @concurrent in
+        await time.begin()
+        await withUnsafeContinuation { continuation in
+          body.continuation = continuation
+          // Before this job ends, so that the scope is not idle in between.
+          time.scheduler.change { $0.externallyStartedJobsBegan() }
+          begun.end()
+        }
+        await time.end()
+        body.main.end()
+      }
+    }
+    begun.waitBlocking()
+    context = ThreadContext(owner: time.scheduler, isInJob: true)
+    context.run { context in
+      let waits = MainThreadWaits(time.scheduler, context)
+      waits.run(function)
+    }
+    body.continuation?.resume()
+    time.scheduler.externallyStartedJobEnded(on: nil)
+    body.main.wait()
+  }
+}
+
+/// The end of a scope's work, for which the main thread waits.
+final class MainThreadWait: Sendable {
+  private let lock = Lock(.leaf)
+  nonisolated(unsafe) private var isOver = false
+  private let semaphore = ThreadSemaphore()
+
+  deinit { lock.destroy() }
+
+  func end() {
+    lock.withLock { isOver = true }
+    semaphore.signal()
+    RuntimeHooks.startThread(on: .main) {}
+  }
+
+  /// Waits while the main thread runs nothing else.
+  func waitBlocking() { semaphore.wait() }
+
+  /// Waits in the run loop, because jobs of the scope may need the main thread.
+  func wait() {
+    while !lock.withLock({ isOver }) { MainRunLoop.run(seconds: 0.01) }
+  }
+}

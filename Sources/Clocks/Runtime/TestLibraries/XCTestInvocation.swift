@@ -1,0 +1,82 @@
+import ClocksSupport
+
+/// Replaces the method of `XCTestCase` that runs one test method.
+///
+/// It is replaced in the dispatch table of each class of test cases, before its first test, and where an override
+/// calls it. Source: `XCTestCase.swift` of swift-corelibs-xctest, as of Swift 6.3.
+enum XCTestInvocation {
+  /// Runs a test method; `original` does so without this package.
+  typealias Replacement = @Sendable (_ testCase: AnyObject, _ original: () -> Void) -> Void
+
+  private struct Method { var call: () -> Void }
+  private struct Getter { var call: () -> String }
+  private typealias Words = (code: UnsafeMutableRawPointer, context: UnsafeMutableRawPointer?)
+
+  private static let symbol: StaticString = "$s6XCTest0A4CaseC10invokeTestyyF"
+  nonisolated(unsafe) private static let original = RuntimeSymbol.address(of: "\(symbol)")
+  nonisolated(unsafe) private static let name = RuntimeSymbol.address(
+    of: "$s6XCTest0A4CaseC4nameSSvg")
+  nonisolated(unsafe) private static var replacement: Replacement?
+  nonisolated(unsafe) private static var code: UnsafeMutableRawPointer?
+
+  /// Passes each test method to `replacement`; returns whether that is possible.
+  static func replace(by replacement: @escaping Replacement) -> Bool {
+    #if os(Linux) && canImport(Glibc)
+      guard original != nil, name != nil else { return false }
+      // A closure that has captured one object is a method: its context is the object.
+      let object = Captured()
+      let closure = Method { [object] in invoke(object) }
+      let words = unsafeBitCast(closure, to: Words.self)
+      guard words.context == Unmanaged.passUnretained(object).toOpaque() else { return false }
+      code = words.code
+      self.replacement = replacement
+      CallTables.redirect(
+        [.init(name: symbol, replacement: UnsafeRawPointer(words.code), isFound: true)], in: .users)
+      return withExtendedLifetime((closure, object)) { true }
+    #else
+      return false
+    #endif
+  }
+
+  private class Captured {}
+
+  @inline(never)
+  private static func invoke(_ testCase: AnyObject) {
+    replacement?(testCase) { method(original!, of: testCase, as: Method.self).call() }
+  }
+
+  /// Returns a method of an object as a function that has captured it.
+  private static func method<Box>(
+    _ code: UnsafeMutableRawPointer, of object: AnyObject, as: Box.Type
+  ) -> Box {
+    let words: Words = (code, Unmanaged.passRetained(object).toOpaque())
+    return unsafeBitCast(words, to: Box.self)
+  }
+
+  /// Returns the name of a test, for example `ShopTests.CartTests/testTotal`.
+  static func name(of testCase: AnyObject) -> String {
+    let type = String(reflecting: type(of: testCase))
+    let name = method(name!, of: testCase, as: Getter.self).call()
+    return "\(type)/\(name.split(separator: ".").last ?? "")"
+  }
+
+  /// Replaces the method in the class of a test case. O(size of the class).
+  static func replace(inClassOf testCase: AnyObject) {
+    #if os(Linux) && canImport(Glibc)
+      guard let original, let code else { return }
+      let metadata = unsafeBitCast(type(of: testCase), to: UnsafeMutableRawPointer.self)
+      // `ClassMetadata` of the runtime: the size of the class object, and of its part before this address.
+      let size = metadata.load(fromByteOffset: 32, as: UInt32.self)
+      let before = metadata.load(fromByteOffset: 36, as: UInt32.self)
+      guard size > before, size < 1 << 16 else { return }
+      for offset in stride(from: 56, to: Int(size - before), by: 8) {
+        let word = metadata + offset
+        guard word.load(as: UnsafeMutableRawPointer?.self) == original else { continue }
+        let readOnly = LoadedImage.all.flatMap(\.readOnlyData)
+        _ = ProtectedMemory.write(at: word, readOnly: readOnly) {
+          $0.storeBytes(of: code, as: UnsafeMutableRawPointer.self)
+        }
+      }
+    #endif
+  }
+}

@@ -1,0 +1,73 @@
+import Clocks
+import Testing
+
+/// Runs each test of the process in virtual time, although the tests do not ask for it.
+package enum EverywhereTests {
+  /// Prepares the process, before it has a second thread. Only the first call has an effect.
+  package static func begin() { _ = hasBegun }
+
+  private static let hasBegun: Bool = {
+    #if os(Linux) && canImport(Glibc)
+      let seesTests = TestDeclarations.add(EverywhereTrait())
+      if !seesTests {
+        Everywhere.warn("Swift Testing is of another version, so its tests run in real time.")
+      }
+      Everywhere.begin()
+      return true
+    #else
+      return false
+    #endif
+  }()
+}
+
+/// Runs each test case in a scope of its own, and records what becomes of it.
+struct EverywhereTrait: TestTrait, SuiteTrait, TestScoping {
+  /// Whether a trait of a suite around the test acts already.
+  @TaskLocal private static var isInside = false
+
+  var isRecursive: Bool { true }
+
+  func provideScope(
+    for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+  ) async throws {
+    guard !Self.isInside, let testCase else { return try await function() }
+    let record = EverywhereRecord(
+      ([test.id.moduleName + "."] + [test.id.nameComponents.joined(separator: "/")]).joined(),
+      arguments: test.isParameterized ? Self.arguments(of: testCase) : "")
+    defer { record.end() }
+    let location = test.sourceLocation
+    let handler = IssueHandlingTrait.compactMapIssues { issue in
+      if issue.isFailure { record.add(failure: "\(issue)") }
+      return issue
+    }
+    let isOwn = test.traits.contains { $0 is VirtualTimeTrait || $0 is SchedulesTrait }
+    try await Self.$isInside.withValue(true) {
+      try await handler.provideScope(for: test, testCase: testCase) {
+        try await withoutActuallyEscaping(function) { function in
+          do {
+            if isOwn { return try await function() }
+            let report: @Sendable (String) -> Void = {
+              Issue.record(Comment(rawValue: $0), sourceLocation: location)
+            }
+            try await Everywhere.run(record, report: report, function)
+          } catch {
+            if isUnrecorded(error) { record.add(failure: "Caught error: \(error)") }
+            throw error
+          }
+        }
+      }
+    }
+  }
+
+  /// Returns the arguments of a test case in words; the test library does not tell them otherwise.
+  private static func arguments(of testCase: Test.Case) -> String {
+    func values(_ value: Any) -> [String] {
+      Mirror(reflecting: value).children.flatMap { child in
+        child.label == "value"
+          ? [String(describing: child.value)]
+          : child.label == "parameter" ? [] : values(child.value)
+      }
+    }
+    return values(testCase).joined(separator: ", ")
+  }
+}

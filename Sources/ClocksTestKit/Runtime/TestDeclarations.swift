@@ -1,0 +1,162 @@
+#if os(Linux) && canImport(Glibc)
+  import Clocks
+  import Testing
+
+  /// Adds a trait to each test and suite that is declared.
+  ///
+  /// The code that `@Test` and `@Suite` make calls functions of Swift Testing, of which each makes one `Test`. The
+  /// calls of the program are redirected to `withTrait`, which adds the trait and calls the original.
+  ///
+  /// These functions are generic. All of their parameters, those for generic types included, are words or pairs
+  /// of words, or addresses, because Swift Testing is resilient. So one function that forwards twenty words stands
+  /// for each of them: words beyond the last parameter mean nothing.
+  ///
+  /// Source: `Test+Macro.swift` of Swift Testing, as of Swift 6.3.
+  enum TestDeclarations {
+    private struct Declare {
+      var call:
+        (
+          UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt,
+          UInt, UInt, UInt, UInt, UInt
+        ) -> Test
+    }
+
+    /// Of a test without arguments, and with a dictionary, a collection, a collection of pairs, two zipped
+    /// collections, and two collections; and of a suite.
+    private static let names: [StaticString] = [
+      """
+      $s7Testing4TestV10__function5named2in02xcB18CompatibleSelector11displayName6traits14\
+      sourceLocation10parameters12testFunctionACSS_xmSgs5NeverOSgSSSgSayAA0B5Trait_pGAA06S\
+      ourceM0VSaySS05firstJ0_AQ06secondJ0ypXp4typetGyyYaYbKctRi_zRi0_zlFZ
+      """,
+      """
+      $s7Testing4TestV10__function5named2in02xcB18CompatibleSelector11displayName6traits9a\
+      rguments14sourceLocation10parameters12testFunctionACSS_xmSgs5NeverOSgSSSgSayAA0B5Tra\
+      it_pGSDyq_q0_GyYaYbKcAA06SourceN0VSaySS05firstJ0_AR06secondJ0ypXp4typetGyq__q0_t_tYa\
+      YbKctSHR_s8SendableR_sA0_R0_Ri_zRi0_zr1_lFZ
+      """,
+      """
+      $s7Testing4TestV10__function5named2in02xcB18CompatibleSelector11displayName6traits9a\
+      rguments14sourceLocation10parameters12testFunctionACSS_xmSgs5NeverOSgSSSgSayAA0B5Tra\
+      it_pGq_yYaYbKcAA06SourceN0VSaySS05firstJ0_AR06secondJ0ypXp4typetGy7ElementQy_YaYbKct\
+      SlR_s8SendableR_sA1_A0_RQRi_zRi0_zr0_lFZ
+      """,
+      """
+      $s7Testing4TestV10__function5named2in02xcB18CompatibleSelector11displayName6traits9a\
+      rguments14sourceLocation10parameters12testFunctionACSS_xmSgs5NeverOSgSSSgSayAA0B5Tra\
+      it_pGq_yYaYbKcAA06SourceN0VSaySS05firstJ0_AR06secondJ0ypXp4typetGyq0__q1_t_tYaYbKctS\
+      lR_s8SendableR_sA_R0_sA_R1_q0__q1_t7ElementRt_Ri_zRi0_zr2_lFZ
+      """,
+      """
+      $s7Testing4TestV10__function5named2in02xcB18CompatibleSelector11displayName6traits9a\
+      rguments14sourceLocation10parameters12testFunctionACSS_xmSgs5NeverOSgSSSgSayAA0B5Tra\
+      it_pGs12Zip2SequenceVyq_q0_GyYaYbKcAA06SourceN0VSaySS05firstJ0_AR06secondJ0ypXp4type\
+      tGy7ElementQy__A2_Qy0_tYaYbKctSlR_s8SendableR_SlR0_sA5_R0_sA5_A3_RQsA5_A4_RQRi_zRi0_\
+      zr1_lFZ
+      """,
+      """
+      $s7Testing4TestV10__function5named2in02xcB18CompatibleSelector11displayName6traits9a\
+      rguments_14sourceLocation10parameters12testFunctionACSS_xmSgs5NeverOSgSSSgSayAA0B5Tr\
+      ait_pGq_yYaYbKcq0_yYaYbKcAA06SourceN0VSaySS05firstJ0_AR06secondJ0ypXp4typetGy7Elemen\
+      tQy__A_Qy0_tYaYbKctSlR_s8SendableR_SlR0_sA2_R0_sA2_A0_RQsA2_A1_RQRi_zRi0_zr1_lFZ
+      """,
+      """
+      $s7Testing4TestV6__type_11displayName6traits14sourceLocationACxm_SSSgSayAA10SuiteTra\
+      it_pGAA06SourceH0VtRi_zRi0_zlFZ
+      """,
+    ]
+
+    nonisolated(unsafe) private static var originals: [Declare] = []
+    nonisolated(unsafe) private static var trait: (any TestTrait & SuiteTrait)?
+
+    /// Adds the trait to what the program declares from now on; returns whether that is possible.
+    static func add(_ trait: any TestTrait & SuiteTrait) -> Bool {
+      // A global function has no context.
+      originals = names.compactMap { name in
+        RuntimeSymbol.address(of: "\(name)").map {
+          unsafeBitCast((code: $0, context: UnsafeRawPointer?.none), to: Declare.self)
+        }
+      }
+      guard originals.count == names.count else { return false }
+      self.trait = trait
+      for (name, replacement) in zip(names, replacements) {
+        CallTables.redirect(
+          [.init(name: name, replacement: replacement, isFound: true)], in: .users)
+      }
+      return true
+    }
+
+    private static var replacements: [UnsafeRawPointer] {
+      let functions: [Declare] = [
+        Declare {
+          withTrait(
+            0, $0, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+            $19)
+        },
+        Declare {
+          withTrait(
+            1, $0, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+            $19)
+        },
+        Declare {
+          withTrait(
+            2, $0, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+            $19)
+        },
+        Declare {
+          withTrait(
+            3, $0, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+            $19)
+        },
+        Declare {
+          withTrait(
+            4, $0, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+            $19)
+        },
+        Declare {
+          withTrait(
+            5, $0, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+            $19)
+        },
+        Declare {
+          withTrait(
+            6, $0, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+            $19)
+        },
+      ]
+      return functions.map {
+        unsafeBitCast($0, to: (code: UnsafeRawPointer, context: UnsafeRawPointer?).self).code
+      }
+    }
+
+    /// Calls the original with one trait more, which comes first.
+    private static func withTrait(
+      _ number: Int, _ a0: UInt, _ a1: UInt, _ a2: UInt, _ a3: UInt, _ a4: UInt, _ a5: UInt,
+      _ a6: UInt, _ a7: UInt, _ a8: UInt, _ a9: UInt, _ a10: UInt, _ a11: UInt, _ a12: UInt,
+      _ a13: UInt, _ a14: UInt, _ a15: UInt, _ a16: UInt, _ a17: UInt, _ a18: UInt, _ a19: UInt
+    ) -> Test {
+      var words = (
+        a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19
+      )
+      let original = originals[number].call
+      if number == names.count - 1 {
+        let traits = [trait! as any SuiteTrait] + unsafeBitCast(words.3, to: [any SuiteTrait].self)
+        return withExtendedLifetime(traits) {
+          words.3 = unsafeBitCast(traits, to: UInt.self)
+          return original(
+            words.0, words.1, words.2, words.3, words.4, words.5, words.6, words.7, words.8,
+            words.9, words.10, words.11, words.12, words.13, words.14, words.15, words.16, words.17,
+            words.18, words.19)
+        }
+      }
+      let traits = [trait! as any TestTrait] + unsafeBitCast(words.6, to: [any TestTrait].self)
+      return withExtendedLifetime(traits) {
+        words.6 = unsafeBitCast(traits, to: UInt.self)
+        return original(
+          words.0, words.1, words.2, words.3, words.4, words.5, words.6, words.7, words.8, words.9,
+          words.10, words.11, words.12, words.13, words.14, words.15, words.16, words.17, words.18,
+          words.19)
+      }
+    }
+  }
+#endif

@@ -1,0 +1,83 @@
+import Foundation
+
+/// What the processes of one run have recorded.
+struct RunRecords: Sendable {
+  struct Process: Sendable {
+    var arguments: [String]
+    var folder: String
+  }
+
+  /// What became of one test in one run, with all of its test cases.
+  struct Test: Sendable {
+    var hasPassed = true
+    var isVirtual = false
+    var realSeconds = 0.0
+    var virtualSeconds = 0.0
+    var reasons: [String] = []
+    var failures: [String] = []
+    /// The number of test cases that have begun, and have not ended.
+    var open = 0
+  }
+
+  private(set) var processes: [Process] = []
+  private(set) var tests: [String: Test] = [:]
+  var seed: UInt64?
+  /// The number of processes that ended by a signal, or were ended because they took too long.
+  var crashes = 0
+
+  var realSeconds: Double { tests.values.reduce(0) { $0 + $1.realSeconds } }
+
+  private struct Line: Decodable {
+    var process: [String]?
+    var folder: String?
+    var began: String?
+    var name: String?
+    var passed: Bool?
+    var virtual: Bool?
+    var realSeconds: Double?
+    var virtualSeconds: Double?
+    var reasons: [String]?
+    var failures: [String]?
+  }
+
+  init(folder: URL) {
+    let files =
+      (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil))
+      ?? []
+    for file in files.sorted(by: { $0.path < $1.path }) where file.pathExtension == "jsonl" {
+      read(file)
+    }
+  }
+
+  private mutating func read(_ file: URL) {
+    guard let data = try? Data(contentsOf: file) else { return }
+    let decoder = JSONDecoder()
+    let lines = data.split(separator: UInt8(ascii: "\n")).compactMap {
+      try? decoder.decode(Line.self, from: $0)
+    }
+    for line in lines {
+      if let arguments = line.process, lines.contains(where: { $0.began != nil }) {
+        processes.append(Process(arguments: arguments, folder: line.folder ?? ""))
+      }
+      if let name = line.began { tests[name, default: Test()].open += 1 }
+      if let name = line.name { add(line, to: &tests[name, default: Test()]) }
+    }
+    // A test that did not end has crashed its process, or hung until the process was ended.
+    for (name, test) in tests where test.open > 0 {
+      tests[name]?.hasPassed = false
+      tests[name]?.failures.append("The process ended before the test.")
+    }
+  }
+
+  private func add(_ line: Line, to test: inout Test) {
+    test.open -= 1
+    test.hasPassed = test.hasPassed && line.passed == true
+    test.isVirtual = test.isVirtual || line.virtual == true
+    test.realSeconds += line.realSeconds ?? 0
+    test.virtualSeconds += line.virtualSeconds ?? 0
+    for reason in line.reasons ?? [] where !test.reasons.contains(reason) {
+      test.reasons.append(reason)
+    }
+    test.failures += line.failures ?? []
+  }
+}

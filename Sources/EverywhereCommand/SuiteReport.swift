@@ -1,0 +1,197 @@
+import Foundation
+
+/// What is known of a suite after all of its runs.
+struct SuiteReport {
+  let options: Options
+  let realSeconds: Double
+  private var entries: [String: Entry] = [:]
+  private var runs = 0
+  private var crashes = 0
+  private var baselineSeconds: Double?
+
+  struct Entry {
+    var first = RunRecords.Test()
+    var passed = 0
+    var failed = 0
+    /// The first seed with which the test has failed; 0 is first in, first out.
+    var failingSeed: UInt64?
+    var failures: [String] = []
+    var reasons: [String] = []
+    /// Whether the test passes in real time, if that is known.
+    var passesInRealTime: Bool?
+    /// Whether the failing order has failed again.
+    var failsAgain: Bool?
+
+    enum Result: String {
+      case passed
+      case failed
+      /// Passes in real time, and fails in virtual time.
+      case differs
+      case orderDependent = "order-dependent"
+    }
+
+    var result: Result {
+      if failed == 0 { return .passed }
+      if passed > 0 && failsAgain != false { return .orderDependent }
+      return passesInRealTime == true ? .differs : .failed
+    }
+  }
+
+  init(options: Options, realSeconds: Double) {
+    (self.options, self.realSeconds) = (options, realSeconds)
+  }
+
+  var hasFailures: Bool { crashes > 0 || entries.values.contains { $0.failed > 0 } }
+
+  /// The tests that pass in some orders and fail in others, each with a seed with which it fails.
+  var orderDependent: [(name: String, seed: UInt64)] {
+    entries.filter { $0.value.passed > 0 && $0.value.failed > 0 }.sorted { $0.key < $1.key }
+      .compactMap { entry in entry.value.failingSeed.map { (entry.key, $0) } }
+  }
+
+  mutating func add(_ run: RunRecords) {
+    runs += 1
+    crashes += run.crashes
+    for (name, test) in run.tests {
+      var entry = entries[name] ?? Entry(first: test)
+      if test.hasPassed {
+        entry.passed += 1
+      } else {
+        entry.failed += 1
+        if entry.failingSeed == nil {
+          entry.failingSeed = run.seed ?? options.seed ?? 0
+          entry.failures = test.failures
+        }
+      }
+      for reason in test.reasons where !entry.reasons.contains(reason) {
+        entry.reasons.append(reason)
+      }
+      entries[name] = entry
+    }
+  }
+
+  mutating func addBaseline(_ run: RunRecords) {
+    baselineSeconds = run.realSeconds
+    for (name, test) in run.tests { entries[name]?.passesInRealTime = test.hasPassed }
+  }
+
+  mutating func addReplay(of name: String, _ run: RunRecords) {
+    entries[name]?.failsAgain = run.tests[name]?.hasPassed == false
+    if entries[name]?.failsAgain == false {
+      entries[name]?.reasons.append(
+        "does not fail again in the order in which it failed: it depends on more than the order")
+    }
+  }
+
+  private func token(_ name: String, _ entry: Entry) -> String? {
+    entry.failingSeed.map { "\(name)@\($0)" }
+  }
+
+  private var virtualSeconds: Double { entries.values.reduce(0) { $0 + $1.first.virtualSeconds } }
+
+  // MARK: - For people
+
+  var text: String {
+    var lines = ["", heading]
+    let sleepers = entries.filter { $0.value.first.virtualSeconds > 0 }
+      .sorted { ($1.value.first.virtualSeconds, $0.key) < ($0.value.first.virtualSeconds, $1.key) }
+    if !sleepers.isEmpty {
+      lines.append("Most time slept:")
+      lines += sleepers.prefix(5).map {
+        "  \(Self.duration($0.value.first.virtualSeconds))  \($0.key)"
+      }
+    }
+    lines += section(.orderDependent, "Order-dependent: passes in some orders, and fails in others")
+    lines += section(.differs, "Passes in real time, and fails in virtual time")
+    lines += section(.failed, "Failed in real time, too")
+    let real = entries.filter { !$0.value.first.isVirtual }.keys.sorted()
+    if !real.isEmpty {
+      lines.append("In real time:")
+      lines += real.map { name in
+        "  \(name)" + (entries[name]?.reasons.first.map { ": \($0)" } ?? "")
+      }
+    }
+    if crashes > 0 { lines.append("\(crashes) processes crashed, or did not end.") }
+    if !hasFailures, virtualSeconds > 0 {
+      lines.append("To keep it: depend on ClocksTestKit, and write @Suite(.virtualTime).")
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  private var heading: String {
+    let passed = entries.values.count { $0.result == .passed }
+    var text = "clocks-everywhere: \(entries.count) tests, \(passed) passed"
+    if options.orders > 1 { text += " in each of \(runs) orders" }
+    text += "; \(Self.duration(realSeconds)) of real time"
+    if let baselineSeconds { text += " (tests in real time: \(Self.duration(baselineSeconds)))" }
+    return text + ", in which the tests slept \(Self.duration(virtualSeconds))"
+  }
+
+  private func section(_ result: Entry.Result, _ title: String) -> [String] {
+    let found = entries.filter { $0.value.result == result }.sorted { $0.key < $1.key }
+    guard !found.isEmpty else { return [] }
+    return ["\(title):"]
+      + found.flatMap { name, entry in
+        var lines = ["  \(name)"]
+        if runs > 1 { lines[0] += ": failed in \(entry.failed) of \(entry.passed + entry.failed)" }
+        if let failure = entry.failures.first {
+          lines.append(
+            "    " + failure.split(separator: "\n").prefix(3).joined(separator: "\n    "))
+        }
+        lines += entry.reasons.map { "    \($0)" }
+        if result == .orderDependent, let token = token(name, entry) {
+          let command = options.command.joined(separator: " ")
+          lines.append("    Replay: clocks-everywhere --replay '\(token)' \(command)")
+        } else if result == .differs {
+          lines.append("    To leave it in real time: --real '\(name)'")
+        }
+        return lines
+      }
+  }
+
+  /// Returns for example `0.24 s` or `25 h 3 min`.
+  static func duration(_ seconds: Double) -> String {
+    if seconds < 120 { return String(format: "%.2f s", seconds) }
+    let minutes = Int(seconds / 60)
+    return minutes < 120 ? "\(minutes) min" : "\(minutes / 60) h \(minutes % 60) min"
+  }
+
+  // MARK: - For programs
+
+  private struct Output: Encodable {
+    struct Test: Encodable {
+      struct Orders: Encodable {
+        var passed: Int
+        var failed: Int
+      }
+
+      var name: String
+      var result: String
+      var realSeconds: Double
+      var virtualSeconds: Double
+      var orders: Orders
+      var reasons: [String]
+      var replay: String?
+    }
+
+    var tests: [Test]
+    var realSeconds: Double
+    var virtualSeconds: Double
+  }
+
+  var json: Data {
+    get throws {
+      let tests = entries.sorted { $0.key < $1.key }.map { name, entry in
+        Output.Test(
+          name: name, result: entry.result.rawValue, realSeconds: entry.first.realSeconds,
+          virtualSeconds: entry.first.virtualSeconds,
+          orders: .init(passed: entry.passed, failed: entry.failed),
+          reasons: entry.reasons + entry.failures, replay: token(name, entry))
+      }
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+      return try encoder.encode(
+        Output(tests: tests, realSeconds: realSeconds, virtualSeconds: virtualSeconds))
+    }
+  }
+}
