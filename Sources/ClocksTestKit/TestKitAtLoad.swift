@@ -10,6 +10,7 @@
   #endif
   private let atLoad: @convention(c) (CInt, UnsafePointer<UnsafePointer<CChar>?>?) -> Void = {
     count, arguments in
+    registerSwiftTesting()
     guard TestProcess.isCurrent(count, arguments) else { return }
     Hashing.fixSeeds()
     RuntimeClocks.redirect()

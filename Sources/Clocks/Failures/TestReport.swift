@@ -81,11 +81,24 @@ final class TestContext: Sendable {
 /// This module imports no test library, because apps link it as well. `TestLibraries` finds the library
 /// that runs; without one, a line `file:line: error: message` goes to standard error. Where no library is
 /// known to run, the failure goes to all that are loaded and to standard error: better reported twice
-/// than lost.
+/// than lost. If the running library cannot take the failure, the process ends with code 1, because the
+/// test would pass.
 package func recordFailure(_ message: String, at callSite: CallSite) {
   let message = message.withCapabilityNote
-  if TestLibraries.deliver(message, at: callSite) { return }
+  let delivery = TestLibraries.deliver(message, at: callSite)
+  if delivery == .delivered { return }
   writeToStandardError("\(callSite.filePath):\(callSite.line): error: \(message)\n")
+  guard case .lost(let library) = delivery else { return }
+  writeToStandardError(
+    """
+    error: This process runs tests with \(library.rawValue), but Clocks has not found its function that records \
+    a failure, so the failure above cannot reach its test. The process ends with code 1, because the test \
+    would pass. Use a version of Clocks that knows this version of \(library.rawValue)\
+    \(library == .swiftTesting ? ", or link ClocksTestKit to the test" : "").
+
+    """)
+  fflush(nil)
+  _exit(1)
 }
 
 /// Writes a warning to standard error about what may be wrong in a test that is not known.
@@ -110,6 +123,12 @@ enum CapabilityNote {
   static var ofThisProcess: String? { RuntimeHooks.knownSelfTest.flatMap(note) }
 
   static func note(_ selfTest: SchedulingSelfTest) -> String? {
+    if let place = selfTest.otherCopy {
+      return """
+        Note: another copy of Clocks, in \(place), sees the tasks of tests instead of this one. This failure \
+        may have no other cause.
+        """
+    }
     guard !selfTest.missing.isEmpty else { return nil }
     return """
       Note: this process has the capability \(selfTest.capability) (hook strategy \

@@ -28,6 +28,7 @@ extension Scheduler {
   /// It is that of the current task or dispatched block; outside of both, one for all clocks made there.
   static func retainForNewClock(at origin: CallSite) -> Scheduler {
     RuntimeHooks.install()
+    if let failure = RuntimeHooks.failureOfOtherCopy { recordFailure(failure, at: origin) }
     Watchdog.start()
     DumpSignal.start()
     guard let task = UnownedTask.currentID else {

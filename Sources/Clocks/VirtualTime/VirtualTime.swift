@@ -41,6 +41,7 @@ public final class VirtualTime: Sendable {
     chooser: (any Chooser)? = nil, start: SystemClocks? = nil
   ) {
     RuntimeHooks.install()
+    if let failure = RuntimeHooks.failureOfOtherCopy { recordFailure(failure, at: origin) }
     Watchdog.start()
     DumpSignal.start()
     let scope = Scope(options, startingAt: start ?? Scheduler.running?.systemClocks)

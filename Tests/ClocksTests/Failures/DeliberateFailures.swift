@@ -12,6 +12,12 @@ enum DeliberateFailures: String {
   case inTest
   case inDetachedTask
   case afterTheLastTest
+  /// Without the calls that ClocksTestKit registers.
+  case bySymbol
+  /// With these calls alone.
+  case withoutSymbols
+  /// With neither.
+  case undeliverable
 
   static let variable = "CLOCKS_TESTS_DELIBERATE_FAILURE"
 
@@ -24,9 +30,25 @@ enum DeliberateFailures: String {
       await Task.detached { fail() }.value
     case .afterTheLastTest:
       atexit { DeliberateFailures.fail() }
+    case .bySymbol:
+      CompiledSwiftTesting.registered = nil
+      fail()
+    case .withoutSymbols:
+      forgetSymbols()
+      fail()
+    case .undeliverable:
+      CompiledSwiftTesting.registered = nil
+      forgetSymbols()
+      print("missing: \(TestLibraries.missing.joined(separator: ", "))")
+      fail()
     case nil:
       break
     }
+  }
+
+  private static func forgetSymbols() {
+    SwiftTesting.recordSymbol = "Issue.record"
+    XCTest.failSymbol = "XCTFail"
   }
 
   /// Records a failure at an invented place, which does not move when this file is edited.

@@ -67,6 +67,34 @@ import Testing
     #expect(child.exitCode == 1)
   }
 
+  @Test(arguments: [DeliberateFailures.bySymbol, .withoutSymbols])
+  func eitherWayToSwiftTestingSuffices(_ failure: DeliberateFailures) async throws {
+    let child = try await ChildProcess.runSwiftTesting(failure)
+    #expect(
+      child.standardError.lines(containing: "Waves.swift")
+        == ["✘ Test failure() recorded an issue at Waves.swift:42:7: Issue recorded"])
+    #expect(child.exitCode == 1)
+  }
+
+  /// The test would pass otherwise.
+  @Test func failureThatCannotReachSwiftTestingEndsTheProcess() async throws {
+    let child = try await ChildProcess.runSwiftTesting(.undeliverable)
+    #expect(child.exitCode == 1)
+    #expect(
+      child.standardError.contains(
+        """
+        /Sea/Waves.swift:42: error: The sea is not wet.
+        error: This process runs tests with Swift Testing, but Clocks has not found its function that records \
+        a failure, so the failure above cannot reach its test. The process ends with code 1, because the test \
+        would pass. Use a version of Clocks that knows this version of Swift Testing, or link ClocksTestKit to \
+        the test.
+
+        """), "\(child)")
+    #expect(
+      child.standardOutput.contains(
+        "missing: how Swift Testing records a failure (Issue.record)\n"), "\(child)")
+  }
+
   @Test func failureOfAnExitTestReachesItsParent() async throws {
     let issues = try await recordedIssues {
       await #expect(processExitsWith: .success) {

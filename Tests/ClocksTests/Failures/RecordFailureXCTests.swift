@@ -31,6 +31,21 @@ final class RecordFailureXCTests: XCTestCase {
     XCTAssertEqual(child.exitCode, 1)
   }
 
+  /// The test would pass otherwise.
+  func testFailureThatCannotReachXCTestEndsTheProcess() async throws {
+    let child = try await ChildProcess.runXCTest(.undeliverable)
+    XCTAssertEqual(child.exitCode, 1)
+    XCTAssertTrue(
+      child.standardError.hasPrefix(
+        """
+        /Sea/Waves.swift:42: error: The sea is not wet.
+        error: This process runs tests with XCTest, but Clocks has not found its function that records a failure,
+        """), "\(child)")
+    XCTAssertEqual(
+      child.standardOutput.lines(containing: "missing:"),
+      ["missing: how XCTest records a failure (XCTFail)"])
+  }
+
   func testWhereNoTestRunsTheFailureIsALineOnStandardError() async throws {
     let child = try await ChildProcess.runXCTestInDisguise(.afterTheLastTest)
     XCTAssertEqual(

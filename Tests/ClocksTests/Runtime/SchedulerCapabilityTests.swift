@@ -29,6 +29,26 @@ import Testing
   }
 }
 
+#if os(Linux)
+  /// What no job of the self-test measures is listed when it is lost.
+  @Suite struct LostSecretTests {
+    @Test func aLossIsListed() async {
+      await #expect(processExitsWith: .success) {
+        let selfTest = SchedulerCapability.selfTest
+        #expect(selfTest.missing.isEmpty)
+        let strategy = try #require(HookStrategy(rawValue: selfTest.strategy))
+        TaskCreation.isSeen = false
+        TaskCreation.seesAsyncLets = false
+        JobRuns.areSeen = false
+        #expect(
+          SchedulingSelfTest(strategy).missing == [
+            "the creation of tasks", "the creation of async let tasks", "jobs of custom executors",
+          ])
+      }
+    }
+  }
+#endif
+
 /// Why a protocol: a direct use of a deprecated name is a warning.
 private protocol DeprecatedNames {
   var rung: SchedulerCapability { get }

@@ -58,6 +58,21 @@ struct LoadedImage {
     }
   #else
     private let segments: UnsafeBufferPointer<ELF.Segment>
+
+    /// The image that contains this module's code. Nothing unloads it.
+    nonisolated(unsafe) static let ofThisModule = containing(PatchedDefaultExecutor.self)
+
+    /// Returns the image that contains the description of a class, if that is not made while it runs.
+    static func containing(_ type: AnyObject.Type) -> LoadedImage? {
+      let address = unsafeBitCast(type, to: UInt.self)
+      return all.first { image in
+        image.segments.contains {
+          $0.kind == .load && address &- image.base >= $0.address
+            && address &- image.base < $0.address + $0.size
+        }
+      }
+    }
+
     private let threadData: UnsafePointer<UInt>?
 
     /// All images, the program first. O(images).

@@ -45,13 +45,20 @@ extension RuntimeHooks {
   @inline(__always)
   static func install() { _ = selfTest }
 
-  /// Installs the hooks, and runs no self-test, because there may be no task yet. Thread-safe.
-  static func installAtLoad() { _ = installed }
+  /// Installs the hooks, and runs no self-test, because there may be no task yet. To be called at load.
+  static func installAtLoad() {
+    isAtLoad = true
+    _ = installed
+    isAtLoad = false
+  }
+
+  /// Only the thread that runs initializers writes it.
+  nonisolated(unsafe) private static var isAtLoad = false
 
   private static let installed: HookStrategy = {
     ThreadContext.prepare()
     RuntimeFunctions.prepare()
-    let strategy = install(by: HookStrategy.preferred)
+    let strategy = OtherCopy.keepsHooks(isAtLoad) ? .none : install(by: HookStrategy.preferred)
     TaskStatus.prepare()
     if strategy != .none && strategy != .hook {
       JobRuns.redirect()
@@ -74,6 +81,9 @@ extension RuntimeHooks {
 
   private static let isTested = Atomic(false)
 
+  /// The failure of each test that uses a clock of this copy, if another copy of this module has the hooks.
+  static var failureOfOtherCopy: String? { selfTest.otherCopy.map(OtherCopy.failure) }
+
   /// Installs the hooks by a strategy or the next best one, and returns the one that worked.
   private static func install(by preferred: HookStrategy) -> HookStrategy {
     guard preferred != .none else { return .none }
@@ -95,5 +105,68 @@ extension RuntimeHooks {
     if isMainReplaced { return .table }
     if isPoolReplaced { return .scan }
     return createExecutors() ? .create : .hook
+  }
+}
+
+/// Another copy of this module in the process: a dynamic library and the test bundle have each linked it.
+///
+/// Each copy has its own hooks, schedulers and clocks, and the runtime calls the hooks of one. If both are
+/// installed at load, that is the copy in the program, because tests are there; else it is the first copy.
+/// A copy recognizes another by the type of the default executor, so they need not know each other's symbols.
+enum OtherCopy {
+  private static let executors = ["SPIDefaultExecutor", "PatchedDefaultExecutor"]
+
+  /// The image of the copy whose executor the runtime uses; `nil` if no other copy has the hooks.
+  ///
+  /// Where no images can be read (Apple's platforms), copies are not recognized.
+  private static var image: LoadedImage? {
+    #if os(Linux)
+      let type: AnyObject.Type = Swift.type(of: globalConcurrentExecutor as AnyObject)
+      guard executors.contains(_typeName(type, qualified: false)),
+        let image = LoadedImage.containing(type), image.base != LoadedImage.ofThisModule?.base
+      else { return nil }
+      return image
+    #else
+      return nil
+    #endif
+  }
+
+  /// Where the copy is that has the hooks, in words; `nil` if no other copy has them.
+  static var place: String? { image.map(place) }
+
+  private static func place(of image: LoadedImage) -> String {
+    image.path.isEmpty ? "the program" : String(image.name)
+  }
+
+  /// Returns whether another copy has the hooks, and keeps them. Warns if this copy takes them.
+  static func keepsHooks(_ isAtLoad: Bool) -> Bool {
+    #if os(Linux)
+      guard let image else { return false }
+      guard isAtLoad, LoadedImage.ofThisModule?.path.isEmpty == true else { return true }
+      let text = text(have: "the program", other: place(of: image))
+      _ = writeText("warning: \(text)\n", to: STDERR_FILENO)
+    #endif
+    return false
+  }
+
+  static func failure(_ place: String) -> String {
+    text(have: place, other: OtherCopy.placeOfThis)
+  }
+
+  private static var placeOfThis: String {
+    #if os(Linux)
+      LoadedImage.ofThisModule.map(place) ?? "another image"
+    #else
+      "another image"
+    #endif
+  }
+
+  private static func text(have owner: String, other: String) -> String {
+    """
+    This process contains two copies of Clocks, one in \(owner) and one in \(other). The one in \(owner) sees \
+    the tasks of tests. Test clocks and scopes of the one in \(other) see none, so tests that use them fail. \
+    Link Clocks only once: build the library without `type: .dynamic`, or remove Clocks from its dependencies, \
+    or from those of the tests.
+    """
   }
 }

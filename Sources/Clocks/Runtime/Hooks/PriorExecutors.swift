@@ -38,7 +38,8 @@ enum PriorExecutors {
     case "Swift.DispatchGlobalTaskExecutor", "Swift.CFTaskExecutor":
       let main = mainExecutor.map { _typeName(type(of: $0)) }
       return main == "Swift.DispatchMainExecutor" || main == "Swift.CFMainExecutor"
-    default: return false
+    // Another copy of this module, which submits them to Dispatch, too.
+    default: return OtherCopy.place != nil
     }
   }()
 

@@ -52,8 +52,10 @@ public struct SchedulingSelfTest: Hashable, Sendable, CustomStringConvertible {
   /// Whether blocks on dispatch queues, and their delays, are seen. The capability does not depend on it.
   public let seesDispatch: Bool
 
-  /// What is not seen because a bit of the runtime's tasks is not where it should be, in words.
+  /// What is not seen because a symbol, a bit or an offset is not where it should be, in words.
   let unverified: [String]
+  /// Where the copy of this module is that has the hooks instead of this one; `nil` if there is none.
+  let otherCopy: String?
 
   /// The capability that follows from what is seen.
   public var capability: SchedulerCapability {
@@ -94,12 +96,15 @@ extension SchedulingSelfTest {
   init(_ strategy: HookStrategy) {
     self.strategy = strategy.rawValue
     seesDispatch = DispatchCalls.areSeen
-    unverified = StatusProbe.here.missing
+    otherCopy = OtherCopy.place
     let task = ThreadContext.capturingNextJob { Task.detached {} }
     seesTasks = task != nil
     task.map(ThreadContext.runToEnd)
 
-    let main = ThreadContext.capturingNextJob { Task.detached { @MainActor @Sendable in } }
+    nonisolated(unsafe) var actor: AnyObject.Type?
+    let main = ThreadContext.capturingNextJob {
+      Task.detached { @MainActor @Sendable in actor = CurrentActor.type }
+    }
     seesMainActor = main != nil
     // The job does nothing that needs the main thread.
     main.map { RuntimeHooks.run($0, on: .main) }
@@ -109,6 +114,20 @@ extension SchedulingSelfTest {
       Self.seesSuspension { try? await Task.sleep(nanoseconds: 1) }
       && Self.seesSuspension { try? await Task.sleep(for: .nanoseconds(1)) }
       && Self.seesSuspension { try? await SuspendingClock().sleep(for: .nanoseconds(1)) }
+    var unverified = StatusProbe.here.missing
+    // The lower strategies replace no functions, and what they do not see is listed as jobs.
+    if strategy != .none && strategy != .hook {
+      #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
+        if !TaskCreation.isSeen { unverified.append("the creation of tasks") }
+        if !TaskCreation.seesAsyncLets { unverified.append("the creation of async let tasks") }
+        if !JobRuns.areSeen { unverified.append("jobs of custom executors") }
+        if seesMainActor, actor != MainActor.self {
+          unverified.append("on which actor a task runs")
+        }
+      #endif
+      unverified += RuntimeClocks.missing
+    }
+    self.unverified = unverified + TestLibraries.missing
   }
 
   /// Returns whether the job that ends a suspension reaches the hooks.

@@ -54,13 +54,19 @@ enum RuntimeSymbol {
       }
     }
 
-    /// Redirects calls, and returns whether the first of the images calls all the functions.
+    /// Redirects calls, and returns whether an image calls the functions: of users, the image of this module,
+    /// whose calls are known; else the first.
     ///
     /// Changes nothing if a function does not exist in this process. O(relocations of the images).
+    ///
+    /// - Parameter count: How many of the functions the image has to call, the first ones; by default all.
     @discardableResult
-    static func redirect(_ entries: [Entry], in callers: Callers) -> Bool {
+    static func redirect(
+      _ entries: [Entry], in callers: Callers, mustCall count: Int? = nil
+    ) -> Bool {
       guard entries.allSatisfy(\.isFound) else { return false }
-      let results = callers.images.map { image in
+      let images = callers.images
+      let results = images.map { image in
         let readOnly = image.readOnlyData
         return forEachWord(of: entries, in: image) { entry, word in
           ProtectedMemory.write(at: word, readOnly: readOnly) {
@@ -68,25 +74,29 @@ enum RuntimeSymbol {
           }
         }
       }
-      return results.first ?? false
+      let judged =
+        if case .users = callers {
+          images.firstIndex { $0.base == LoadedImage.ofThisModule?.base }
+        } else { images.indices.first }
+      return judged.map { results[$0].isSuperset(of: 0..<(count ?? entries.count)) } ?? false
     }
 
     /// Returns whether a library is loaded and calls all the functions.
     static func calls(_ entries: [Entry], in library: String) -> Bool {
       Callers.library(library).images.first.map { image in
-        forEachWord(of: entries, in: image) { _, _ in true }
+        forEachWord(of: entries, in: image) { _, _ in true }.count == entries.count
       } ?? false
     }
 
-    /// Returns whether `body` returned `true` for a word of each function in the tables of an image.
+    /// Returns the functions of which `body` returned `true` for a word in the tables of an image.
     private static func forEachWord(
       of entries: [Entry], in image: LoadedImage, _ body: (Entry, UnsafeMutableRawPointer) -> Bool
-    ) -> Bool {
+    ) -> Set<Int> {
       let section = image.dynamicSection
       guard
         let names = section[.names].flatMap({ UnsafePointer<CChar>(bitPattern: $0) }),
         let symbols = section[.symbols].flatMap({ UnsafePointer<ELF.Symbol>(bitPattern: $0) })
-      else { return false }
+      else { return [] }
       var found: Set<Int> = []
       // An image that is bound at load has all entries among its other relocations.
       let tables: [(ELF.DynamicEntry.Tag, ELF.DynamicEntry.Tag)] = [
@@ -110,7 +120,7 @@ enum RuntimeSymbol {
           found.insert(number)
         }
       }
-      return found.count == entries.count
+      return found
     }
 
     private static func isEqual(_ found: UnsafePointer<CChar>, _ name: StaticString) -> Bool {

@@ -30,7 +30,15 @@ package enum RuntimeClocks {
     redirected.load(ordering: .relaxed) && isForAll.load(ordering: .relaxed)
   }
 
+  /// Which reads are real although every scope's time is to be virtual, in words.
+  static var missing: [String] {
+    guard isForAll.load(ordering: .relaxed) else { return [] }
+    return (redirected.load(ordering: .relaxed) ? [] : ["reads of ContinuousClock"])
+      + (datesRedirected.load(ordering: .relaxed) ? [] : ["reads of Date"])
+  }
+
   private static let redirected = Atomic(false)
+  private static let datesRedirected = Atomic(false)
   /// Whether every scope reads virtual time, and not only explored ones. Later only tests change it.
   static let isForAll = Atomic(false)
 
@@ -55,7 +63,9 @@ package enum RuntimeClocks {
       let isRedirected = CallTables.redirect(
         [readRuntimeClock.entry], in: .library("libswift_Concurrency.so"))
       redirected.store(isRedirected, ordering: .relaxed)
-      CallTables.redirect([readDate.entry], in: .library("libFoundationEssentials.so"))
+      datesRedirected.store(
+        CallTables.redirect([readDate.entry], in: .library("libFoundationEssentials.so")),
+        ordering: .relaxed)
     #endif
     return true
   }()

@@ -5,7 +5,11 @@ import ClocksSupport
 
 /// The creation of tasks, which shows for certain which task creates which.
 enum TaskCreation {
-  nonisolated(unsafe) private(set) static var isSeen = false
+  // Written when the hooks are installed, and by tests.
+
+  nonisolated(unsafe) static var isSeen = false
+  /// Whether the creation of `async let` tasks is seen.
+  nonisolated(unsafe) static var seesAsyncLets = false
 
   /// Redirects the calls, where that is possible. To be called once, while the hooks are installed.
   static func redirect() {
@@ -13,7 +17,7 @@ enum TaskCreation {
       guard TaskStatus.isReadable else { return }
       isSeen = CallTables.redirect([createTask.entry], in: .users)
       CallTables.redirect([createTestCase.entry], in: .library("libTesting.so"))
-      CallTables.redirect([beginAsyncLet.entry], in: .users)
+      seesAsyncLets = CallTables.redirect([beginAsyncLet.entry], in: .users)
     #endif
   }
 
@@ -62,6 +66,11 @@ enum TaskCreation {
 
 /// The jobs that custom executors run.
 enum JobRuns {
+  /// Whether all three functions exist, and this module's calls of one of them were redirected.
+  ///
+  /// Written when the hooks are installed, and by tests.
+  nonisolated(unsafe) static var areSeen = false
+
   /// The runtime's `swift_job_run`; set before calls are redirected, because those of this package are, too.
   ///
   /// Why apart from `runJob`: each job comes here, and a static variable with an initializer costs a call.
@@ -85,7 +94,8 @@ enum JobRuns {
       let entries = [runJob.entry, runJobOnTaskExecutor.entry, runJobOnBoth.entry]
       guard TaskStatus.isReadable, entries.allSatisfy(\.isFound) else { return }
       originalRun = runJob.found
-      CallTables.redirect(entries, in: .users)
+      // Of the three, this module calls only the first.
+      areSeen = CallTables.redirect(entries, in: .users, mustCall: 1)
     #endif
   }
 

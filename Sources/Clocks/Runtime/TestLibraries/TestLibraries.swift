@@ -20,15 +20,33 @@ import ClocksSupport
 ///
 /// Tried on Linux with Swift 6.3. The code for Apple platforms was not run.
 enum TestLibraries {
-  /// Records a failure. Returns whether a library that is known to run took it.
-  static func deliver(_ message: String, at callSite: CallSite) -> Bool {
+  enum Delivery: Equatable {
+    case delivered
+    /// No library is known to run. Those that are loaded took the failure.
+    case uncertain
+    /// The library runs, and its function that records a failure was not found.
+    case lost(Library)
+  }
+
+  /// Records a failure.
+  static func deliver(_ message: String, at callSite: CallSite) -> Delivery {
     switch running {
-    case .swiftTesting: return SwiftTesting.record(message, at: callSite)
-    case .xcTest: return XCTest.fail(message, at: callSite)
+    case .swiftTesting?:
+      return SwiftTesting.record(message, at: callSite) ? .delivered : .lost(.swiftTesting)
+    case .xcTest?: return XCTest.fail(message, at: callSite) ? .delivered : .lost(.xcTest)
     case nil:
       _ = SwiftTesting.record(message, at: callSite)
       _ = XCTest.fail(message, at: callSite)
-      return false
+      return .uncertain
+    }
+  }
+
+  /// What of the running library was not found, in words.
+  static var missing: [String] {
+    switch running {
+    case .swiftTesting?: SwiftTesting.missing
+    case .xcTest?: XCTest.canFail ? [] : ["how XCTest records a failure (XCTFail)"]
+    case nil: []
     }
   }
 
@@ -40,7 +58,10 @@ enum TestLibraries {
   /// Whether this process is known to run tests.
   static var isTestProcess: Bool { running != nil }
 
-  enum Library { case swiftTesting, xcTest }
+  enum Library: String {
+    case swiftTesting = "Swift Testing"
+    case xcTest = "XCTest"
+  }
 
   private static var running: Library? {
     if SwiftTesting.isRunningThisTask { return .swiftTesting }
@@ -80,6 +101,9 @@ enum TestLibraries {
 /// The library is resilient, so its structs are passed by address. So are arguments whose types are parameters
 /// of the generic struct that holds the function: the library's types are put in for them, and no layout is
 /// assumed. (A struct that is generic over the whole function type would pass even a `String` by address.)
+///
+/// A module that imports Swift Testing registers its own compiled calls (`CompiledSwiftTesting`). Then
+/// no symbol is looked up.
 enum SwiftTesting {
   private struct Current<Value> { var call: () -> Value? }
   // An initializer owns its arguments; any other function borrows them.
@@ -93,10 +117,25 @@ enum SwiftTesting {
 
   /// Whether the current task belongs to a Swift Testing test. Detached tasks, threads and queues that the
   /// test uses do not.
-  static var isRunningThisTask: Bool { isThere(currentTest, test) }
+  static var isRunningThisTask: Bool {
+    CompiledSwiftTesting.registered?.isRunningTest() ?? isThere(currentTest, test)
+  }
 
   /// Whether the current task belongs to a test case, as opposed to a trait or the making of arguments.
-  static var isRunningCase: Bool { isThere(currentCase, testCase) }
+  static var isRunningCase: Bool {
+    CompiledSwiftTesting.registered?.isRunningCase() ?? isThere(currentCase, testCase)
+  }
+
+  /// What was not found, in words.
+  static var missing: [String] {
+    guard CompiledSwiftTesting.registered == nil else { return [] }
+    var missing: [String] = []
+    if currentTest == nil || test == nil || currentCase == nil || testCase == nil {
+      missing.append("which test runs (Test.current, Test.Case.current)")
+    }
+    if calls == nil { missing.append("how Swift Testing records a failure (Issue.record)") }
+    return missing
+  }
 
   private static func isThere(_ current: SwiftFunction?, _ type: Any.Type?) -> Bool {
     guard let current, let type else { return false }
@@ -112,47 +151,102 @@ enum SwiftTesting {
     named: "$s7Testing4TestV4CaseV7currentAESgvgZ")
   private static let testCase = _typeByName("7Testing4TestV4CaseV")
 
-  /// Calls `Issue.record(_:sourceLocation:)`. Returns whether it was found.
-  static func record(_ message: String, at callSite: CallSite) -> Bool {
+  /// The symbol of `Issue.record(_:sourceLocation:)`, which names the types of its parameters, too.
+  ///
+  /// Changed by tests only.
+  nonisolated(unsafe) static var recordSymbol =
+    "$s7Testing5IssueV6record_14sourceLocationAcA7CommentVSg_AA06SourceE0VtFZ"
+
+  private struct Calls {
+    var record: SwiftFunction
+    var makeComment: SwiftFunction
+    var makeSourceLocation: SwiftFunction
+    var issue: Any.Type
+    var comment: Any.Type
+    var sourceLocation: Any.Type
+  }
+
+  private static var calls: Calls? {
     guard
-      let record = SwiftFunction(
-        named: "$s7Testing5IssueV6record_14sourceLocationAcA7CommentVSg_AA06SourceE0VtFZ"),
+      let record = SwiftFunction(named: recordSymbol),
       let makeComment = SwiftFunction(named: "$s7Testing7CommentV8rawValueACSS_tcfC"),
       let makeSourceLocation = SwiftFunction(
         named: "$s7Testing14SourceLocationV6fileID0D4Path4line6columnACSS_SSS2itcfC"),
       let issue = _typeByName("7Testing5IssueV"),
       let comment = _typeByName("7Testing7CommentV"),
       let sourceLocation = _typeByName("7Testing14SourceLocationV")
-    else { return false }
+    else { return nil }
+    return Calls(
+      record: record, makeComment: makeComment, makeSourceLocation: makeSourceLocation,
+      issue: issue, comment: comment, sourceLocation: sourceLocation)
+  }
 
+  /// Calls `Issue.record(_:sourceLocation:)`. Returns whether it was found.
+  static func record(_ message: String, at callSite: CallSite) -> Bool {
     // Swift Testing stops the process at a file without a module's name, or a line or column 0.
     let fileID = callSite.fileID.description
     let file = fileID.contains("/") ? fileID : "Unknown/\(fileID)"
     let line = max(1, Int(clamping: callSite.line))
     let column = max(1, Int(clamping: callSite.column))
+    if let compiled = CompiledSwiftTesting.registered {
+      compiled.record(message, file, callSite.filePath.description, line, column)
+      return true
+    }
+    guard let calls else { return false }
 
     func call<Comment, SourceLocation, Issue>(
       _: Comment.Type, _: SourceLocation.Type, _: Issue.Type
     ) {
-      let comment = makeComment.as(MakeComment<Comment>.self).call(message)
-      let sourceLocation = makeSourceLocation.as(MakeSourceLocation<SourceLocation>.self)
+      let comment = calls.makeComment.as(MakeComment<Comment>.self).call(message)
+      let sourceLocation = calls.makeSourceLocation.as(MakeSourceLocation<SourceLocation>.self)
         .call(file, callSite.filePath.description, line, column)
-      _ = record.as(Record<Comment, SourceLocation, Issue>.self).call(comment, sourceLocation)
+      _ = calls.record.as(Record<Comment, SourceLocation, Issue>.self).call(comment, sourceLocation)
     }
-    call(comment, sourceLocation, issue)
+    call(calls.comment, calls.sourceLocation, calls.issue)
     return true
   }
+}
+
+/// Calls of Swift Testing by a module that imports it.
+package struct CompiledSwiftTesting: Sendable {
+  package typealias Record =
+    @Sendable (
+      _ message: String, _ fileID: String, _ filePath: String, _ line: Int, _ column: Int
+    ) -> Void
+
+  let record: Record
+  let isRunningTest: @Sendable () -> Bool
+  let isRunningCase: @Sendable () -> Bool
+
+  package init(
+    record: @escaping Record, isRunningTest: @escaping @Sendable () -> Bool,
+    isRunningCase: @escaping @Sendable () -> Bool
+  ) {
+    (self.record, self.isRunningTest, self.isRunningCase) = (record, isRunningTest, isRunningCase)
+  }
+
+  /// Set at load, while there is only one thread. Later only tests change it.
+  nonisolated(unsafe) package static var registered: CompiledSwiftTesting?
 }
 
 enum XCTest {
   // XCTest is not resilient, and all types belong to the standard library.
   private struct Fail { var call: (String, StaticString, UInt) -> Void }
 
-  private static var fail: SwiftFunction? {
-    SwiftFunction(named: "$s6XCTest7XCTFail_4file4lineySS_s12StaticStringVSutF")
-  }
+  /// The symbol of `XCTFail(_:file:line:)`, which names the types of its parameters, too.
+  ///
+  /// Changed by tests only.
+  nonisolated(unsafe) static var failSymbol =
+    "$s6XCTest7XCTFail_4file4lineySS_s12StaticStringVSutF"
 
-  static var isLoaded: Bool { fail != nil }
+  private static var fail: SwiftFunction? { SwiftFunction(named: failSymbol) }
+
+  static var canFail: Bool { fail != nil }
+
+  static var isLoaded: Bool { canFail || isLibraryLoaded }
+
+  /// Whether the library is loaded, even if its function has another name.
+  private static let isLibraryLoaded = !LoadedImage.all(named: "libXCTest.so").isEmpty
 
   /// Whether a test case is running; `nil` with the open-source XCTest, which does not tell.
   static var hasCurrentTestCase: Bool? {
