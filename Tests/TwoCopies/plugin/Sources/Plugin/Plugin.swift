@@ -1,5 +1,9 @@
 import Clocks
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// Code of a library that takes a clock. It also has test helpers, which use a test clock of its own copy.
 public enum Plugin {
   public static var selfTest: String { "\(SchedulerCapability.selfTest)" }
@@ -30,3 +34,7 @@ public enum Plugin {
     return SuspendingClock.now - start
   }
 }
+
+/// Returns the self-test of this library's copy, in memory that the caller frees.
+@_cdecl("selfTestOfPlugin")
+func selfTestOfPlugin() -> UnsafeMutablePointer<CChar>? { strdup(Plugin.selfTest) }
