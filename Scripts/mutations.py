@@ -197,6 +197,18 @@ guarantee(
     ("TestReport.runInTest", "if let context { context.run(body) } else { body() }", "body()"),
     ("TestContext.deinit", "next?.run()", ""),
 )
+guarantee(
+    "What the package relies on and does not find is listed, and no failure is lost for it",
+    "RecordFailureTests|LostSecretTests",
+    ("recordFailure", "guard case .lost(let library) = delivery else { return }",
+     "guard false, case .lost(let library) = delivery else { return }"),
+    ("SwiftTesting.record", "if let compiled = CompiledSwiftTesting.registered {",
+     "if false, let compiled = CompiledSwiftTesting.registered {"),
+    ("XCTest.isLoaded", "canFail || isLibraryLoaded", "canFail"),
+    ("SchedulingSelfTest.init", "if !TaskCreation.isSeen {", "if false {"),
+    ("SchedulingSelfTest.init", "if !TaskCreation.seesAsyncLets {", "if false {"),
+    ("SchedulingSelfTest.init", "if !JobRuns.areSeen {", "if false {"),
+)
 
 # --- Scopes
 

@@ -55,9 +55,10 @@ public enum Troubleshooting {
     "Time jumped …, because nothing of the test could run …",
   ]
 
-  /// The texts that a build prints, and not a test. Tests/TwoClocks provokes them.
+  /// The texts that other builds provoke: Tests/TwoClocks and Tests/TwoCopies.
   public static let quotesOfBuilds: Set = [
-    "multiple packages ('…', 'swift-test-clocks') declare targets with a conflicting name: 'Clocks' …"
+    "multiple packages ('…', 'swift-test-clocks') declare targets with a conflicting name: 'Clocks' …",
+    "This process contains two copies of Clocks, one in … and one in …",
   ]
 
   /// The headings that quote no text: each describes a symptom.

@@ -104,6 +104,10 @@ import Testing
     "Note: this process has the capability …": child(
       "StuckPollerTests.*forgetsToAdvance\\(",
       ["CLOCKS_DOOR": "hook", "CLOCKS_BLOCKED_AFTER": "0.3", StuckPollerTests.variable: "1"]),
+    "This process runs tests with …, but Clocks has not found its function that records a failure …":
+      child(
+        "DeliberateSwiftTestingFailures",
+        [DeliberateFailures.variable: DeliberateFailures.undeliverable.rawValue]),
     "CLOCKS_DOOR is \"…\", but can only be one of …": child(
       "CapabilityNoteTests", ["CLOCKS_DOOR": "garage"]),
     "CLOCKS_DUMP_SIGNAL is \"…\" …": child(

@@ -1,0 +1,79 @@
+import ClocksSupport
+
+/// Observes the failures that XCTest records.
+///
+/// The observer is registered by symbol, with a protocol whose requirements stand in the same order as in
+/// XCTest's own. Source: `XCTestObservation.swift` of swift-corelibs-xctest, as of Swift 6.3.
+enum XCTestFailures {
+  typealias Listener = @Sendable (_ text: String, _ file: String, _ line: Int) -> Void
+
+  private static let lock = Lock(.leaf)
+  nonisolated(unsafe) private static var listener: Listener?
+
+  /// Passes each failure to the listener until `end`. Returns whether failures can be observed.
+  static func begin(_ listener: @escaping Listener) -> Bool {
+    guard isObserved else { return false }
+    lock.withLock { self.listener = listener }
+    return true
+  }
+
+  static func end() { lock.withLock { listener = nil } }
+
+  fileprivate static func note(_ text: String, _ file: String, _ line: Int) {
+    lock.withLock { listener }?(text, file, line)
+  }
+
+  #if os(Linux)
+    private struct Shared { var call: () -> AnyObject }
+    private struct Add { var call: (any LookAlikeObservation) -> Void }
+
+    private static let isObserved: Bool = {
+      guard
+        let shared = RuntimeSymbol.address(of: "$s6XCTest0A17ObservationCenterC6sharedACvgZ"),
+        let add = RuntimeSymbol.address(
+          of: "$s6XCTest0A17ObservationCenterC15addTestObserveryyAA0aB0_pF")
+      else { return false }
+      // A method is called as a function that has captured its object.
+      let center = unsafeBitCast((shared, UnsafeRawPointer?.none), to: Shared.self).call()
+      let object = Unmanaged.passRetained(center).toOpaque()
+      unsafeBitCast((add, object), to: Add.self).call(observer)
+      return true
+    }()
+
+    private static let observer = Observer()
+  #else
+    private static let isObserved = false
+  #endif
+}
+
+#if os(Linux)
+  // `package`, or the optimizer deletes the methods, which this module never calls.
+  package protocol LookAlikeObservation: AnyObject {
+    func testBundleWillStart(_ bundle: AnyObject)
+    func testSuiteWillStart(_ suite: AnyObject)
+    func testCaseWillStart(_ testCase: AnyObject)
+    func testCase(
+      _ testCase: AnyObject, didFailWithDescription description: String, inFile file: String?,
+      atLine line: Int)
+    func testCaseDidFinish(_ testCase: AnyObject)
+    func testSuiteDidFinish(_ suite: AnyObject)
+    func testBundleDidFinish(_ bundle: AnyObject)
+  }
+
+  private final class Observer: LookAlikeObservation, Sendable {
+    func testBundleWillStart(_ bundle: AnyObject) {}
+    func testSuiteWillStart(_ suite: AnyObject) {}
+    func testCaseWillStart(_ testCase: AnyObject) {}
+
+    func testCase(
+      _ testCase: AnyObject, didFailWithDescription description: String, inFile file: String?,
+      atLine line: Int
+    ) {
+      XCTestFailures.note(description, file ?? "", line)
+    }
+
+    func testCaseDidFinish(_ testCase: AnyObject) {}
+    func testSuiteDidFinish(_ suite: AnyObject) {}
+    func testBundleDidFinish(_ bundle: AnyObject) {}
+  }
+#endif
