@@ -74,7 +74,9 @@ struct StatusProbe: Sendable {
       guard let child else { return }
       readsChildren = TaskStatus.isChild(child) && !TaskStatus.isChild(task)
       let readsKind = TaskStatus.isAsyncLet(child) && !TaskStatus.isAsyncLet(task)
-      readsAsyncLets = readsKind && TaskStatus.findsActiveAsyncLet(awaitedBy: task)
+      readsAsyncLets =
+        readsKind && !TaskStatus(of: plain).has(TaskABI.Status.hasDependency)
+        && TaskStatus.findsActiveAsyncLet(awaitedBy: task)
       let wasActive = TaskStatus(of: child).isActive && !TaskStatus(of: task).isActive
       ThreadContext.runToEnd(child)
       readsStatus = readsKind && wasActive && TaskStatus(of: task).isOver
