@@ -80,7 +80,9 @@ struct StatusProbe: Sendable {
         TaskStatus.isChild(child) && !TaskStatus.isChild(task)
         && TaskStatus.parent(of: child).map { taskID(of: $0) } == taskID(of: task)
       let readsKind = TaskStatus.isAsyncLet(child) && !TaskStatus.isAsyncLet(task)
-      readsAsyncLets = readsKind && TaskStatus.findsActiveAsyncLet(awaitedBy: task)
+      readsAsyncLets =
+        readsKind && !TaskStatus(of: plain).has(TaskABI.Status.hasDependency)
+        && TaskStatus.findsActiveAsyncLet(awaitedBy: task)
       let wasActive = TaskStatus(of: child).isActive && !TaskStatus(of: task).isActive
       ThreadContext.runToEnd(child)
       readsStatus = readsKind && wasActive && TaskStatus(of: task).isOver

@@ -32,7 +32,7 @@ enum DispatchCalls {
     #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
       areSeen =
         Environment.seesDispatch && HandedBlock.isReadable && DispatchTimes.areReadable
-        && redirectAll(in: "libswiftDispatch.so")
+        && DispatchObject.areFound && timerType != nil && redirectAll(in: "libswiftDispatch.so")
     #endif
   }
 }
@@ -207,7 +207,7 @@ enum DispatchCalls {
       [sourceCreate.entry, setTimer.entry, setHandler.entry, setCancelHandler.entry]
     }
 
-    nonisolated(unsafe) private static let timerType = UnsafeRawPointer(
+    nonisolated(unsafe) fileprivate static let timerType = UnsafeRawPointer(
       RuntimeSymbol.address(of: "_dispatch_source_type_timer"))
 
     private static let sourceCreate: Interposed<Create> = Interposed("dispatch_source_create") {

@@ -196,6 +196,10 @@ import ClocksSupport
     static let retain = function("dispatch_retain")
     static let release = function("dispatch_release")
 
+    static let areFound = ["dispatch_retain", "dispatch_release"].allSatisfy {
+      RuntimeSymbol.address(of: $0) != nil
+    }
+
     static func label(of queue: OpaquePointer) -> String {
       String(cString: dispatch_queue_get_label(queue))
     }

@@ -33,9 +33,10 @@ extension RuntimeHooks {
   }
 
   static func setHooks() -> Bool {
-    guard let enqueue = slot("enqueueGlobal", of: EnqueueHook?.self) else { return false }
+    guard let enqueue = slot("enqueueGlobal", of: EnqueueHook?.self), setDelayHooks() else {
+      return false
+    }
     _ = (poolExecutor, mainExecutor, mainReference)
-    setDelayHooks()
     enqueue.pointee = { job, _ in RuntimeHooks.jobEnqueued(job, on: .pool) }
     slot("enqueueMainExecutor", of: EnqueueHook?.self)?.pointee = { job, _ in
       RuntimeHooks.jobEnqueued(job, on: .main)
@@ -43,20 +44,26 @@ extension RuntimeHooks {
     return true
   }
 
-  /// Sets the hooks for sleeps.
+  /// Sets the hooks for sleeps, and returns whether both exist.
   ///
   /// They also tell other code that sleeps may take no real time: a library that has timers of its own, as
   /// TimeoutTask has, does not use them then.
-  static func setDelayHooks() {
+  @discardableResult
+  static func setDelayHooks() -> Bool {
+    guard
+      let afterDelay = slot("enqueueGlobalWithDelay", of: DelayHook?.self),
+      let atDeadline = slot("enqueueGlobalWithDeadline", of: DeadlineHook?.self)
+    else { return false }
     // The hooks never call the runtime's own functions. Those would ask the default executor to sleep, which
     // is ours, and cannot.
-    slot("enqueueGlobalWithDelay", of: DelayHook?.self)?.pointee = { nanoseconds, job, _ in
+    afterDelay.pointee = { nanoseconds, job, _ in
       RuntimeHooks.delay(job, by: .nanoseconds(Int64(clamping: nanoseconds)))
     }
-    slot("enqueueGlobalWithDeadline", of: DeadlineHook?.self)?.pointee = {
+    atDeadline.pointee = {
       seconds, nanoseconds, _, _, clock, job, _ in
       RuntimeHooks.delay(job, until: (seconds, nanoseconds), clock: clock)
     }
+    return true
   }
 
   /// Sets the hooks by which the runtime finds the main actor's executor, and returns whether that worked.

@@ -93,7 +93,13 @@ enum Hops {
     var kinds: [Bool] = []
     while let job = next {
       let drain = ActorDrain(job)
-      if let drain, drain.actor != ObjectIdentifier(target) || drain.firstTask != id {
+      // The queue is only walked if it begins with the task, which is known to be a job.
+      if let drain,
+        drain.actor != ObjectIdentifier(target)
+          || drain.latest.map({ unsafeBitCast($0, to: UInt.self) })
+            != unsafeBitCast(task, to: UInt.self)
+          || drain.firstTask != id
+      {
         _ = ThreadContext.capturingNextJob { RuntimeHooks.run(job, on: .pool) }
         return "the queue of an actor"
       }

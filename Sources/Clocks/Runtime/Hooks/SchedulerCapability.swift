@@ -103,10 +103,7 @@ extension SchedulingSelfTest {
     seesTasks = task != nil
     task.map(ThreadContext.runToEnd)
 
-    nonisolated(unsafe) var actor: AnyObject.Type?
-    let main = ThreadContext.capturingNextJob {
-      Task.detached { @MainActor @Sendable in actor = CurrentActor.type }
-    }
+    let main = ThreadContext.capturingNextJob { Task.detached { @MainActor @Sendable in } }
     seesMainActor = main != nil
     // The job does nothing that needs the main thread.
     main.map { RuntimeHooks.run($0, on: .main) }
@@ -123,13 +120,21 @@ extension SchedulingSelfTest {
         if !TaskCreation.isSeen { unverified.append("the creation of tasks") }
         if !TaskCreation.seesAsyncLets { unverified.append("the creation of async let tasks") }
         if !JobRuns.areSeen { unverified.append("jobs of custom executors") }
-        if seesMainActor, actor != MainActor.self {
-          unverified.append("on which actor a task runs")
-        }
+        if seesMainActor, !Self.knowsActor { unverified.append("on which actor a task runs") }
       #endif
       unverified += RuntimeClocks.missing
     }
     self.unverified = unverified + TestLibraries.missing
+  }
+
+  /// Whether the actor of a running task can be read. Requires that jobs on the main actor are seen.
+  private static var knowsActor: Bool {
+    nonisolated(unsafe) var actor: AnyObject.Type?
+    let job = ThreadContext.capturingNextJob {
+      Task.detached { @MainActor @Sendable in actor = CurrentActor.type }
+    }
+    job.map { RuntimeHooks.run($0, on: .main) }
+    return actor == MainActor.self
   }
 
   /// Returns whether the job that ends a suspension reaches the hooks.
