@@ -13,7 +13,9 @@ extension Scheduler {
   }
 
   /// Whether any test is not idle. O(schedulers).
-  static var isAnyBusy: Bool { all.contains { $0.change { !$0.idleness.isIdle && !$0.isAbandoned } } }
+  static var isAnyBusy: Bool {
+    all.contains { $0.change { !$0.idleness.isIdle && !$0.isAbandoned } }
+  }
 
   /// Whether any test runs a job, has one ready, or waits for a thread. O(schedulers).
   ///
