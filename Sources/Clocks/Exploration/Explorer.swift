@@ -19,9 +19,9 @@ final class Explorer: Chooser, @unchecked Sendable {
   /// The number of steps of the longest run that has ended; `nil` if none has.
   @exclusivity(unchecked) nonisolated(unsafe) private var mostSteps: Int?
   /// The number of steps after which the run counts as endless: far more than any other run had.
-  @exclusivity(unchecked) nonisolated(unsafe) var stepLimit = 1_000_000
+  @exclusivity(unchecked) nonisolated(unsafe) var stepLimit = 400_000
   /// The number of steps at which the run is next reported to be endless.
-  @exclusivity(unchecked) nonisolated(unsafe) private var nextRunaway = 1_000_000
+  @exclusivity(unchecked) nonisolated(unsafe) private var nextRunaway = 400_000
 
   init(_ run: ScheduleRun) {
     self.run = run

@@ -28,9 +28,11 @@ struct OneRun {
   /// The system clocks at the beginning of each run.
   private let start = SystemClocks()
 
+  /// Prepares runs that follow one another.
+  ///
   /// - Parameters:
   ///   - tree: The tree in which the steps of the plans have their tasks.
-  ///   - stepLimit: The number of steps after which the first run counts as endless; by default, a million.
+  ///   - stepLimit: The number of steps after which the first run counts as endless; by default, 400,000.
   init(
     options: ScopeOptions, origin: CallSite, findings: Findings, tree: TaskTree = TaskTree(),
     stepLimit: Int? = nil

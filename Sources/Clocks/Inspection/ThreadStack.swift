@@ -38,8 +38,9 @@ struct ThreadStack {
   func mentions(_ object: UInt) -> Bool { words.contains(object) }
 
   #if os(Linux) && arch(x86_64)
-    /// Tries each word as the beginning of the chain of frames, which ends at the mark or beyond, and returns
-    /// the longest chain: remains of earlier calls look like short ones.
+    /// Tries each word as the beginning of the chain of frames, which ends at the mark or beyond it.
+    ///
+    /// Returns the longest chain, because remains of earlier calls look like short ones.
     private static func functions(_ words: [UInt], at end: UInt, _ images: CodeImages) -> [UInt] {
       let mark = end + UInt(words.count - 1) * word
       var longest: [UInt] = []

@@ -150,14 +150,9 @@ struct SchedulerState: ~Copyable {
     let wanted = idleness.ready[position].executor
     if !mayStay || wanted != executor { return .move(to: wanted) }
     let job = idleness.ready.remove(at: position)
-    if let chooser = order.chooser {
-      chooser.jobBegins(job, at: position)
-      if let reason = chooser.newRunaway(), let action = abort(reason, because: job) {
-        makeReady(job)
-        return action
-      }
-    }
-    if let reason = runaway.jobBegins(of: job.taskID), let action = abort(reason, because: job) {
+    if let chooser = order.chooser { chooser.jobBegins(job, at: position) }
+    let reason = runaway.jobBegins(of: job.taskID) ?? order.chooser?.newRunaway()
+    if let reason, let action = abort(reason, because: job) {
       makeReady(job)
       return action
     }

@@ -64,6 +64,23 @@ import Testing
     #expect([look(&activity, true), look(&activity, true)] == [nil, 8])
   }
 
+  @Test func aJobForWhichNoOtherWaitsIsFoundAtTheSecondLook() {
+    var activity = ProgressTracker()
+    let look = { (activity: inout ProgressTracker) in
+      activity.findLoneJob(after: .zero, Idleness())?.task
+    }
+    let isReported = { (activity: ProgressTracker) in activity.isRunningReportedJob(Idleness()) }
+    #expect(look(&activity) == nil)
+    activity.jobBegins(of: 7)
+    #expect(!isReported(activity))
+    #expect([look(&activity), look(&activity), look(&activity)] == [nil, 7, nil])
+    #expect(isReported(activity))
+    activity.jobHasEnded()
+    activity.jobBegins(of: 8)
+    #expect(!isReported(activity))
+    #expect([look(&activity), look(&activity)] == [nil, 8])
+  }
+
   @Test func aVisitorIsAJobWithoutATask() {
     var activity = ProgressTracker()
     var idleness = Idleness()

@@ -25,9 +25,12 @@ import Testing
     for text in expected { #expect(output.contains(text), "\(output)") }
   }
 
-  @Test func aBusyJobForWhichNothingWaitsIsNoBlockage() async {
+  @Test func aBusyJobForWhichNothingWaitsIsFoundApart() async {
     let clock = TestClock()
     #expect(clock.scheduler.newBlockage(after: .zero) == nil)
+    let alone = clock.scheduler.newBlockage(after: .zero)
+    #expect(alone != nil)
+    #expect(alone?.waiting == nil)
     #expect(clock.scheduler.newBlockage(after: .zero) == nil)
     // This job is a visitor, and now another one waits for it.
     let task = Task {}

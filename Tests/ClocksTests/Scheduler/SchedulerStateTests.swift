@@ -483,6 +483,7 @@ extension SchedulerState {
     on executor: ExecutorKind = .pool, mayStay: Bool = true, thread: Int = 0
   ) -> String {
     switch next(on: executor, mayStay: mayStay, thread: thread) {
+    case .leave: "leave"
     case .run(let job): "run \(job.taskID)"
     case .wake(_, let isOwn): isOwn ? "wake" : "wake another's"
     case .wakeAndRun: "wake and run"

@@ -46,7 +46,7 @@ import Testing
     #expect(scope.setAlarm(isAwaited: true) == nil)
     #expect(!scope.mayJump)
     #expect(!scope.movesTime)
-    #expect(scope.ran(for: .seconds(600)) == nil)
+    #expect(scope.ran(for: .seconds(600)).isNothing)
     #expect(scope.body.problem == nil)
   }
 
@@ -118,42 +118,48 @@ import Testing
 
   @Test func aBodyThatRunsForTooLongIsCancelledAndHasLessTimeThen() {
     let scope = scope(ScopeOptions(stuckAfter: .seconds(5), runningLimit: .seconds(60)))
-    #expect(scope.ran(for: .seconds(59)) == nil)
+    #expect(scope.ran(for: .seconds(59)).isNothing)
     #expect(scope.body.problem == nil)
-    #expect(scope.ran(for: .seconds(1)) == nil)
+    #expect(scope.ran(for: .seconds(1)).isNothing)
     #expect(scope.body.problem != nil)
     // As long as it is not cancelled it has all its time.
-    #expect(scope.ran(for: .seconds(59)) == nil)
+    #expect(scope.ran(for: .seconds(59)).isNothing)
     #expect(scope.body.lacksDump)
     // To find out where its tasks are takes time, too, and that is not the body's.
     let begins = [7, 8].map { scope.body.beginDump(at: .seconds($0)) }
     #expect(begins == [true, false])
-    #expect(scope.ran(for: .seconds(600)) == nil)
+    #expect(scope.ran(for: .seconds(600)).isNothing)
     scope.noteProblem("There it is.")
     #expect(!scope.body.lacksDump)
     let beginsAgain = scope.body.beginDump(at: .seconds(8))
     #expect(!beginsAgain)
     #expect(scope.body.problemTime == .seconds(7))
     #expect(scope.body.takeToCancel().count == 1)
-    #expect(scope.ran(for: .seconds(4)) == nil)
+    #expect(scope.ran(for: .seconds(4)).isNothing)
     #expect(scope.body.toCancel.isEmpty)
-    guard case .tooLong(.seconds(60), _)? = scope.ran(for: .seconds(1)) else {
+    guard case .report(.tooLong(.seconds(60), _)) = scope.ran(for: .seconds(1)) else {
       Issue.record("it is not reported that the body goes on")
       return
     }
-    #expect(scope.ran(for: .seconds(60)) == nil)
+    #expect(scope.ran(for: .seconds(60)).isNothing)
   }
 
   @Test func theFirstProblemIsReportedAndOnce() {
     let scope = scope()
-    #expect(scope.body.abort(.runaway(.jobs(1))) == nil)
+    #expect(scope.body.abort(.runaway(.jobs(1))).isCancel)
     #expect(!scope.body.isReported)
-    guard case .runaway(.jobs(1, task: 0))? = scope.body.abort(.runaway(.wakes(2))) else {
+    guard case .report(.runaway(.jobs(1, task: 0))) = scope.body.abort(.runaway(.wakes(2))) else {
       Issue.record("the first problem is not the one that is reported")
       return
     }
-    #expect(scope.body.abort(.runaway(.wakes(3))) == nil)
-    #expect(scope.body.takeToCancel().count == 3)
+    #expect(scope.body.abort(.runaway(.wakes(3))).isCancel)
+    _ = scope.body.deliverReport()
+    // It was reported and cancelled, and still goes on.
+    guard case .leave = scope.body.abort(.runaway(.wakes(4))) else {
+      Issue.record("the body is not left")
+      return
+    }
+    #expect(scope.body.takeToCancel().count == 4)
     #expect(scope.body.takeToCancel().isEmpty)
     let (problem, tasks) = scope.body.end()
     #expect(problem == nil)
@@ -201,4 +207,12 @@ import Testing
     scope.end()
     #expect(!scope.isAwaited)
   }
+}
+
+extension ScopeState.AlarmOutcome {
+  fileprivate var isNothing: Bool { if case .nothing = self { true } else { false } }
+}
+
+extension ScopeBody.Consequence {
+  fileprivate var isCancel: Bool { if case .cancel = self { true } else { false } }
 }

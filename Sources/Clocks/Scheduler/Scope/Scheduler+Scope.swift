@@ -22,8 +22,9 @@ extension Scheduler {
     }
   }
 
-  /// Reports what went wrong while the body still runs, although it was cancelled. Then cancels all known
-  /// tasks, so that the body's wait may end; or leaves an explored scope.
+  /// Reports what went wrong while the body still runs, although it was cancelled.
+  ///
+  /// Then cancels all known tasks, so that the body's wait may end; or leaves an explored scope.
   func reportOverdue(_ problem: ScopeProblem) {
     // The thread that would have inspected the tasks may be blocked.
     noteProblem()

@@ -1,0 +1,308 @@
+import Clocks
+import ClocksTestKit
+import Dispatch
+import Foundation
+import TestTraits
+import Testing
+import XCTest
+
+/// The ways in which a test does not go on. They do nothing unless `StuckTestsTests` starts them in a child process.
+enum Stuck {
+  static let variable = "CLOCKS_TESTS_STUCK"
+
+  /// Whether the test is enabled. If so, the process ends by a signal after the number of seconds.
+  static var isAsked: Bool {
+    guard let seconds = ProcessInfo.processInfo.environment[variable].flatMap(UInt32.init) else {
+      return false
+    }
+    alarm(seconds)
+    return true
+  }
+
+  static func losesContinuation() async {
+    await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+  }
+
+  private final class Tasks: @unchecked Sendable { var all: [Task<Void, Never>] = [] }
+
+  static func waitsInACircle() async {
+    let tasks = Tasks()
+    for other in [1, 0] {
+      tasks.all.append(
+        Task {
+          try? await Task.sleep(for: .seconds(1))
+          await tasks.all[other].value
+        })
+    }
+    await tasks.all[0].value
+  }
+
+  static func yields() async {
+    let isReady = Tally()
+    while isReady.value == 0 { await Task.yield() }
+  }
+
+  static func blocks() { DispatchSemaphore(value: 0).wait() }
+
+  static func spins() {
+    let limit = Date().addingTimeInterval(1)
+    while Date() < limit {}
+  }
+
+  static func readsAStreamThatAForgottenClockFeeds(_ clock: TestClock<Duration>) async {
+    let (stream, source) = AsyncStream<Void>.makeStream()
+    let producer = Task {
+      while true {
+        try await clock.sleep(for: .seconds(1))
+        source.yield()
+      }
+    }
+    for await _ in stream { break }
+    producer.cancel()
+  }
+}
+
+@Suite(.serialized) struct StuckTraitExamples {
+  @Test(.virtualTime(stuckAfter: .milliseconds(300))) func losesContinuation() async {
+    if Stuck.isAsked { await Stuck.losesContinuation() }
+  }
+
+  @Test(.virtualTime(stuckAfter: .milliseconds(300))) func waitsInACircle() async {
+    if Stuck.isAsked { await Stuck.waitsInACircle() }
+  }
+
+  @Test(.virtualTime(stuckAfter: .milliseconds(300), runningLimit: .milliseconds(300)))
+  func yields() async {
+    if Stuck.isAsked { await Stuck.yields() }
+  }
+
+  @Test(.virtualTime) func blocks() async { if Stuck.isAsked { Stuck.blocks() } }
+
+  @Test(.virtualTime) func spins() async { if Stuck.isAsked { Stuck.spins() } }
+
+  /// The thread comes back after the test was left.
+  @Test(.virtualTime) func blocksForAWhile() async {
+    if Stuck.isAsked { { Thread.sleep(forTimeInterval: 1.5) }() }
+  }
+
+  @Test(.virtualTime) func scopeWithinLosesContinuation() async throws {
+    guard Stuck.isAsked else { return }
+    try await withVirtualTime(stuckAfter: .milliseconds(300)) { _ in await Stuck.losesContinuation()
+    }
+  }
+
+  @Test func comesAfter() async throws {
+    if Stuck.isAsked { try await Task.sleep(for: .seconds(2)) }
+  }
+}
+
+@Suite struct StuckExamples {
+  @Test func losesContinuation() async throws {
+    guard Stuck.isAsked else { return }
+    try await withVirtualTime(stuckAfter: .milliseconds(300)) { _ in await Stuck.losesContinuation()
+    }
+  }
+
+  @Test func waitsInACircle() async throws {
+    guard Stuck.isAsked else { return }
+    try await withVirtualTime(stuckAfter: .milliseconds(300)) { _ in await Stuck.waitsInACircle() }
+  }
+
+  @Test func yields() async throws {
+    guard Stuck.isAsked else { return }
+    try await withVirtualTime(stuckAfter: .milliseconds(300), runningLimit: .milliseconds(300)) {
+      _ in await Stuck.yields()
+    }
+  }
+
+  @Test func blocks() async throws {
+    guard Stuck.isAsked else { return }
+    try await withVirtualTime { _ in Stuck.blocks() }
+  }
+
+  @Test func blocksWithAClock() async {
+    guard Stuck.isAsked else { return }
+    let clock = TestClock()
+    await clock.settle()
+    Stuck.blocks()
+  }
+
+  @Test func spinsWithAClock() async {
+    guard Stuck.isAsked else { return }
+    let clock = TestClock()
+    while clock.now.offset < .seconds(1) {}
+  }
+
+  @Test func forgetsAClock() async {
+    guard Stuck.isAsked else { return }
+    await Stuck.readsAStreamThatAForgottenClockFeeds(TestClock())
+  }
+
+  @Test func slowInRealTime() async throws {
+    if Stuck.isAsked { try await Task.sleep(for: .seconds(4)) }
+  }
+
+  /// Waits for a thread, as for a socket.
+  @Test func slowWithAClock() async {
+    guard Stuck.isAsked else { return }
+    let clock = TestClock()
+    await clock.settle()
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread {
+        Thread.sleep(forTimeInterval: 4)
+        continuation.resume()
+      }
+    }
+  }
+}
+
+final class StuckXCTests: XCTestCase {
+  private let clock = TestClock()
+
+  func testLosesContinuation() async throws {
+    guard Stuck.isAsked else { return }
+    try await withVirtualTime(stuckAfter: .milliseconds(300)) { _ in await Stuck.losesContinuation()
+    }
+  }
+
+  func testBlocks() async {
+    guard Stuck.isAsked else { return }
+    let clock = TestClock()
+    await clock.settle()
+    Stuck.blocks()
+  }
+
+  func testForgetsTheClockOfTheTestCase() async {
+    if Stuck.isAsked { await Stuck.readsAStreamThatAForgottenClockFeeds(clock) }
+  }
+
+  func test1LeavesASleepBehind() async {
+    guard Stuck.isAsked else { return }
+    let clock = TestClock()
+    Task { try await clock.sleep(for: .seconds(1)) }
+    await clock.settle()
+  }
+
+  func test2IsSlow() async throws {
+    if Stuck.isAsked { try await Task.sleep(for: .seconds(3)) }
+  }
+}
+
+@Suite struct StuckScheduleExamples {
+  @Test(.schedules) func pollsInAllOrders() async throws {
+    guard Stuck.isAsked else { return }
+    let isReady = Tally()
+    while isReady.value == 0 { try await Task.sleep(for: .seconds(1)) }
+  }
+
+  @Test(.schedules) func yieldsInAllOrders() async {
+    if Stuck.isAsked { await Stuck.yields() }
+  }
+
+  @Test(.schedules) func pollsInOneOrder() async throws {
+    guard Stuck.isAsked else { return }
+    let tally = Tally()
+    let first = Task { tally.add() }
+    let second = Task {
+      guard tally.value == 0 else { return }
+      while true { try await Task.sleep(for: .seconds(1)) }
+    }
+    await first.value
+    try await second.value
+  }
+}
+
+/// A test that does not go on is reported, and then it is left, or the process ends.
+@Suite(.serialized) struct StuckTestsTests {
+  private static let end = "error: The process ends with exit code 1, because only"
+
+  private func run(
+    _ tests: String, library: String = "swift-testing", blockedAfter: String = "0.5",
+    alarm: Int = 100, keepsProcess: Bool = false
+  ) async throws -> ChildProcess {
+    try await ChildProcess.runTests(
+      tests, library: library,
+      environment: [
+        "CLOCKS_BLOCKED_AFTER": blockedAfter, Stuck.variable: "\(alarm)",
+        "CLOCKS_KEEP_PROCESS": keepsProcess ? "1" : "0",
+      ])
+  }
+
+  @Test(arguments: [
+    ("losesContinuation", "awaits a continuation"), ("waitsInACircle", "A circle: task #"),
+    ("yields", "gave up at"), ("blocks", "Stuck.blocks()"), ("spins", "has held its thread"),
+    ("blocksForAWhile", "StuckTraitExamples.blocksForAWhile()"),
+    ("scopeWithinLosesContinuation", "awaits a continuation"),
+  ])
+  func aTestWithTheTraitIsLeftAndTheNextOneRuns(_ test: String, report: String) async throws {
+    let child = try await run("StuckTraitExamples.*/(\(test)|comesAfter)\\(")
+    let output = child.standardOutput
+    #expect(child.exitCode == 1, "\(output)")
+    #expect(child.issues.count == 1, "\(output)")
+    #expect(output.contains(report), "\(output)")
+    #expect(output.contains("Test \(test)() failed after"), "\(output)")
+    #expect(output.contains("Test comesAfter() passed after"), "\(output)")
+    #expect(!output.contains(Self.end), "\(output)")
+  }
+
+  @Test(arguments: [
+    ("losesContinuation", "awaits a continuation"), ("waitsInACircle", "A circle: task #"),
+    ("yields", "gave up at"), ("blocks", "Stuck.blocks()"),
+    ("blocksWithAClock", "StuckExamples.blocksWithAClock()"),
+    ("spinsWithAClock", "has held its thread"), ("forgetsAClock", "no task advances it"),
+  ])
+  func theProcessEndsWhenOnlyAStuckTestIsLeft(_ test: String, report: String) async throws {
+    let child = try await run("StuckExamples.*/\(test)\\(")
+    let output = child.standardOutput
+    #expect(child.exitCode == 1, "\(output)")
+    #expect(child.issues.count == 1, "\(output)")
+    #expect(output.contains(report), "\(output)")
+    #expect(output.contains("\(Self.end) 1 stuck test is left."), "\(output)")
+    #expect(output.contains("made at ClocksTestKitTests/StuckTestsTests.swift:"), "\(output)")
+  }
+
+  @Test func theProcessDoesNotEndBeforeASlowTest() async throws {
+    let child = try await run("StuckExamples.*/(slowInRealTime|slowWithAClock|blocks)\\(")
+    let output = child.standardOutput
+    #expect(child.exitCode == 1, "\(output)")
+    let lines = output.split(separator: "\n")
+    for test in ["slowInRealTime", "slowWithAClock"] {
+      let passed = try #require(lines.firstIndex { $0.contains("Test \(test)() passed after") })
+      let end = try #require(lines.firstIndex { $0.contains(Self.end) })
+      #expect(passed < end, "\(output)")
+    }
+  }
+
+  @Test func aVariableKeepsTheProcess() async throws {
+    let child = try await run("StuckExamples.*/blocks\\(", alarm: 5, keepsProcess: true)
+    #expect(child.exitCode == SIGALRM, "\(child)")
+    #expect(child.issues.count == 1, "\(child)")
+    #expect(!child.standardOutput.contains(Self.end), "\(child)")
+  }
+
+  @Test(arguments: ["testLosesContinuation", "testBlocks", "testForgetsTheClockOfTheTestCase"])
+  func theProcessEndsWhenATestOfXCTestIsStuck(_ test: String) async throws {
+    let child = try await run("ClocksTestKitTests.StuckXCTests/\(test)", library: "xctest")
+    let output = child.standardOutput
+    #expect(child.exitCode == 1, "\(output)")
+    #expect(output.contains("error: StuckXCTests.\(test) : failed"), "\(output)")
+    #expect(output.contains("\(Self.end) 1 stuck test is left."), "\(output)")
+  }
+
+  @Test func aSlowTestOfXCTestIsWaitedFor() async throws {
+    let tests = ["test1LeavesASleepBehind", "test2IsSlow"]
+    let child = try await run(
+      tests.map { "ClocksTestKitTests.StuckXCTests/\($0)" }.joined(separator: ","),
+      library: "xctest")
+    #expect(child.exitCode == 0, "\(child)")
+  }
+
+  @Test(arguments: ["pollsInAllOrders", "yieldsInAllOrders", "pollsInOneOrder"])
+  func anExploredLoopIsReportedAfterManySteps(_ test: String) async throws {
+    let child = try await run("StuckScheduleExamples.*/\(test)\\(", blockedAfter: "60")
+    let output = child.standardOutput
+    #expect(child.exitCode == 1, "\(output)")
+    #expect(output.contains("steps have run in this order"), "\(output)")
+    #expect(output.contains("Test \(test)() failed after"), "\(output)")
+  }
+}
