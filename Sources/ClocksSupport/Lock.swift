@@ -16,7 +16,7 @@
 /// program where a thread breaks the order.
 public enum LockRank: UInt, Sendable {
   case dispatchNotifications
-  case dispatchTimer
+  case dispatchSource
   case testCaseMembership
   case scheduler
   case externalTasks

@@ -19,10 +19,12 @@ import ClocksSupport
       @_section(".init_array") @_used
     #endif
   #endif
-  private let installAtLoad: @convention(c) (CInt, UnsafePointer<UnsafePointer<CChar>?>?) -> Void =
-    {
-      count, arguments in
+  private let installAtLoad:
+    @convention(c) (
+      CInt, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<UnsafePointer<CChar>?>?
+    ) -> Void = { count, arguments, environment in
       guard TestProcess.isCurrent(count, arguments) else { return }
+      Environment.check(environment)
       Hashing.fixSeeds()
       RuntimeHooks.installAtLoad()
     }
