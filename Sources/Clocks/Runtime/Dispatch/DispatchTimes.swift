@@ -9,8 +9,8 @@
     static let now: UInt64 = 0
     static let never = UInt64.max
     static let wallNow = UInt64.max - 1
-    /// The first whole second that Dispatch does not represent.
-    private static let latest = (1 << 62) / 1_000_000_000 + 1
+    /// The latest second that Dispatch represents with all of its nanoseconds.
+    private static let latest = (1 << 62) / 1_000_000_000 - 1
 
     /// The owner of the current thread, if its time is virtual.
     @inline(__always)
