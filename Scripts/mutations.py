@@ -422,3 +422,24 @@ guarantee(
     ("withRetry", "ActiveDeadline.current?.hasPassed != true,", ""),
     ("Backoff.delay", "min(delay, end)", "delay"),
 )
+
+# --- The environment, and other readers of time
+
+guarantee(
+    "A test process does not run with a variable whose value is not accepted",
+    "EnvironmentTests|DumpSignalTests",
+    ("Environment.check", "if !errors.isEmpty { _exit(2) }", ""),
+    ("Environment.problems", "!known.accepts(value)", "false"),
+)
+guarantee(
+    "Time stands still until a dispatch source is registered, and no longer",
+    "SourceTests",
+    ("TestDispatchSource.goOn", "if isRegistrationDue { registering = owner.workBegan(on: queueName) }", ""),
+    ("TestDispatchSource.end", "forgetRegistration()", ""),
+    ("TestDispatchSource.pause", "forgetRegistration()", ""),
+)
+guarantee(
+    "Instants that Dispatch does not represent do not trap",
+    "FarFutureTests",
+    ("DispatchTimes.read", "guard reading.tv_sec < latest else { return UInt64(latest) * 1_000_000_000 }", ""),
+)

@@ -16,7 +16,7 @@
 /// that was made with `CHECK_LOCK_RANKS=1` in the environment stops the program where a thread breaks the order.
 public enum LockRank: UInt, Sendable {
   case dispatchNotifications
-  case dispatchTimer
+  case dispatchSource
   case testCaseMembership
   case scheduler
   case externalTasks

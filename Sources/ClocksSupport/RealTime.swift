@@ -61,20 +61,43 @@ extension UInt64 {
 extension Duration {
   /// The length in seconds, for example `86,400 s` or `0.25 s`; `∞` for a duration that means forever.
   package var inSeconds: String {
+    let (sign, seconds, fraction) = digits
+    // Some thirty million years.
+    guard seconds < 1_000_000_000_000_000 else { return sign + "∞" }
+    return sign + Int(seconds).grouped + (fraction.isEmpty ? " s" : ".\(fraction) s")
+  }
+
+  /// The length with all of its digits, for example `3.0 seconds`.
+  ///
+  /// The standard library's description is rounded to a `Double`.
+  package var exactDescription: String {
+    let (sign, seconds, fraction) = digits
+    return "\(sign)\(seconds).\(fraction.isEmpty ? "0" : fraction) seconds"
+  }
+
+  /// The sign, the whole seconds, and the digits of the fraction without zeros at their end.
+  private var digits: (sign: String, seconds: UInt128, fraction: String) {
     // `components` traps beyond the range of an `Int64`.
     let unit: UInt128 = 1_000_000_000_000_000_000
     let (seconds, rest) = attoseconds.magnitude.quotientAndRemainder(dividingBy: unit)
-    let sign = attoseconds < 0 ? "-" : ""
-    // Some thirty million years.
-    guard seconds < 1_000_000_000_000_000 else { return sign + "∞" }
-    guard rest != 0 else { return sign + Int(seconds).grouped + " s" }
-    var fraction = String(rest)
-    fraction = String(repeating: "0", count: 18 - fraction.count) + fraction
+    // The digit before the fraction keeps its zeros.
+    var fraction = String(rest + unit).dropFirst()
     while fraction.hasSuffix("0") { fraction.removeLast() }
-    return "\(sign)\(Int(seconds).grouped).\(fraction) s"
+    return (attoseconds < 0 ? "-" : "", seconds, String(fraction))
   }
 
   package var seconds: Double { Double(attoseconds) * 1e-18 }
+}
+
+// All texts of this package contain exact durations: these overloads are preferred to those of the library.
+extension DefaultStringInterpolation {
+  package mutating func appendInterpolation(_ duration: Duration) {
+    appendLiteral(duration.exactDescription)
+  }
+
+  package mutating func appendInterpolation<D: DurationProtocol>(_ duration: D) {
+    appendLiteral((duration as? Duration)?.exactDescription ?? String(describing: duration))
+  }
 }
 
 extension Int {

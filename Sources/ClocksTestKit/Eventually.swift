@@ -50,7 +50,7 @@ extension TestClock {
     _ condition: nonisolated(nonsending) () async throws -> Bool
   ) async rethrows -> Duration? {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    let name = "TestClock.eventually(within:)"
+    let name = publicName("TestClock.eventually(within:)")
     let start = now
     switch try await follow(
       upTo: limit, isPaced: true, as: name, at: callSite, until: condition)
@@ -101,7 +101,7 @@ extension TestClock {
     _ condition: nonisolated(nonsending) () async throws -> Bool
   ) async rethrows -> Bool {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    let name = "TestClock.never(within:)"
+    let name = publicName("TestClock.never(within:)")
     let start = now
     switch try await follow(
       upTo: limit, isPaced: true, as: name, at: callSite, until: condition)

@@ -19,6 +19,19 @@ extension Duration {
 }
 
 extension DurationProtocol {
+  /// The length with all of its digits, for example `3.0 seconds`.
+  ///
+  /// The standard library's description is rounded to a `Double`.
+  var exactDescription: String {
+    guard let duration = self as? Duration else { return "\(self)" }
+    let unit: UInt128 = 1_000_000_000_000_000_000
+    let (seconds, rest) = duration.attoseconds.magnitude.quotientAndRemainder(dividingBy: unit)
+    // The digit before the fraction keeps its zeros.
+    var fraction = String(rest + unit).dropFirst()
+    while fraction.count > 1, fraction.hasSuffix("0") { fraction.removeLast() }
+    return "\(duration < .zero ? "-" : "")\(seconds).\(fraction) seconds"
+  }
+
   /// Whether a timeout of this length never passes.
   var isForEver: Bool {
     guard let duration = self as? Duration else { return false }

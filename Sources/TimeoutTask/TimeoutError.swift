@@ -72,7 +72,8 @@ public struct TimeoutError: LocalizedError {
   private func sentence<D: DurationProtocol>(about allowed: D) -> String {
     // A negative time is not negated for the text: that would overflow for the least duration.
     allowed > .zero
-      ? "The time allowed was \(allowed)." : "There was no time left when it began."
+      ? "The time allowed was \(allowed.exactDescription)."
+      : "There was no time left when it began."
   }
 }
 

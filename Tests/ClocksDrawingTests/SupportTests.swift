@@ -23,6 +23,22 @@ import Testing
   }
 
   @Test(arguments: [
+    (Duration.zero, "0.0"), (.seconds(3), "3.0"), (.milliseconds(-1_500), "-1.5"),
+    (.milliseconds(-500), "-0.5"), (.nanoseconds(1), "0.000000001"),
+    (Duration(attoseconds: 1), "0.000000000000000001"),
+    (.seconds(100_000) - Duration(attoseconds: 1), "99999.999999999999999999"),
+    (.seconds(99_999) + .nanoseconds(999_999_990), "99999.99999999"),
+    (.seconds(Int64.max), "9223372036854775807.0"), (.seconds(Int64.min), "-9223372036854775808.0"),
+    (Duration(attoseconds: .max), "170141183460469231731.687303715884105727"),
+    (Duration(attoseconds: .min), "-170141183460469231731.687303715884105728"),
+  ])
+  func durationsAreExactInTexts(duration: Duration, text: String) {
+    #expect("\(duration)" == text + " seconds")
+    func generic<D: DurationProtocol>(_ duration: D) -> String { "\(duration)" }
+    #expect(generic(duration) == text + " seconds")
+  }
+
+  @Test(arguments: [
     ("Suite.test()", "Suite.test"), ("test(a:b:) \"x/y\", 3", "test-a-b-x-y-3"),
     ("../../etc/passwd", "etc-passwd"), ("", "timeline"), ("///", "timeline"),
     ("🐢 und Käse", "und-Käse"), (".hidden", "hidden"),

@@ -222,7 +222,7 @@ enum WayToSleep: CaseIterable {
 
   @Test func aScopeThatThrowsWritesTheNoteToStandardError() async throws {
     let child = try await ChildProcess.runTests(
-      "OvertakenWorkSample", environment: ["CLOCKS_OVERTAKEN_SAMPLE": "1"])
+      "OvertakenWorkSample", environment: ["CLOCKS_TESTS_OVERTAKEN_SAMPLE": "1"])
     let lines = child.standardOutput.split(separator: "\n").filter { $0.contains("Time jumped") }
     let line = try #require(lines.first)
     #expect(lines.count == 1)
@@ -232,7 +232,7 @@ enum WayToSleep: CaseIterable {
 }
 
 /// Runs in another process, whose standard error is checked.
-@Suite(.enabled(if: ProcessInfo.processInfo.environment["CLOCKS_OVERTAKEN_SAMPLE"] != nil))
+@Suite(.enabled(if: ProcessInfo.processInfo.environment["CLOCKS_TESTS_OVERTAKEN_SAMPLE"] != nil))
 struct OvertakenWorkSample {
   static let line = #line + 3
 

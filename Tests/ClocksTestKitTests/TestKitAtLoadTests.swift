@@ -20,6 +20,10 @@
       #expect(reports[0] != reports[1])
     }
 
+    @Test func anotherProcessMayHaveAnyEnvironment() async throws {
+      _ = try await report("app", environment: ["CLOCKS_BLOCKED_AFTER": "abc", "CLOCKS_DOOR": "x"])
+    }
+
     @Test(arguments: [
       ("/build/debug/packageTests.xctest", true), (".xctest", true), ("", false),
       ("/build/debug/app", false), ("/build/packageTests.xctest/app", false), ("xctest", false),
@@ -33,7 +37,9 @@
     }
 
     /// Runs the test bundle under another name, and returns what `AtLoadXCTests` has printed.
-    private func report(_ name: String) async throws -> String {
+    private func report(
+      _ name: String, environment: [String: String] = [:]
+    ) async throws -> String {
       let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       defer { try? FileManager.default.removeItem(at: folder) }
@@ -42,7 +48,8 @@
         at: executable, withDestinationURL: URL(fileURLWithPath: CommandLine.arguments[0]))
       let child = try await ChildProcess.runTests(
         "ClocksTestKitTests.AtLoadXCTests/testReport", library: "xctest",
-        environment: [AtLoadXCTests.variable: "1"], executable: executable.path)
+        environment: environment.merging([AtLoadXCTests.variable: "1"]) { $1 },
+        executable: executable.path)
       return try #require(
         child.standardOutput.split(separator: "\n").first { $0.contains("at load:") }
       )

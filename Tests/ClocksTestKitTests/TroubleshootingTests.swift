@@ -85,7 +85,7 @@ import Testing
     "CLOCKS_TRACE: cannot write …": {
       let child = try await ChildProcess.runTests(
         "TraceSamples",
-        environment: ["CLOCKS_TRACE": "/dev/null/x", "CLOCKS_TRACE_SAMPLES": "1"])
+        environment: ["CLOCKS_TRACE": "/dev/null/x", "CLOCKS_TESTS_TRACE_SAMPLES": "1"])
       return child.standardOutput
     },
     "Time jumped …, while task #… waited for work outside the scope …": inVirtualTime {

@@ -88,7 +88,8 @@ extension TestClock {
     let now = now
     guard deadline >= now else {
       return recordFailure(
-        ClockFailure.instantInThePast("\(deadline)", now: "\(now)"), at: callSite)
+        ClockFailure.instantInThePast(
+          "\(deadline)", in: publicName("TestClock.advance(to:)"), now: "\(now)"), at: callSite)
     }
     _ = await advance(.instant, deadline.offset, as: "TestClock.advance(to:)", at: callSite)
   }
@@ -169,7 +170,9 @@ extension TestClock {
   /// Not part of `newAdvance`, whose first instructions would look up the metadata of `Instant`.
   @inline(never)
   private func recordNegative(_ duration: Duration, at callSite: CallSite) {
-    recordFailure(ClockFailure.negativeDuration("\(duration)", now: "\(now)"), at: callSite)
+    recordFailure(
+      ClockFailure.negativeDuration(
+        "\(duration)", in: publicName("TestClock.advance(by:)"), now: "\(now)"), at: callSite)
   }
 
   @inline(__always)
@@ -186,6 +189,13 @@ extension TestClock {
     return unsafeBitCast(advance, to: Advance<Duration>.self)
   }
 
+  /// Returns the public name of a method, for failures: a test may use its scope and make no `TestClock`.
+  package func publicName(_ name: String) -> String {
+    let type = "TestClock."
+    guard virtualClock === scheduler.scope?.virtualClock, name.hasPrefix(type) else { return name }
+    return "VirtualTime." + name.dropFirst(type.count)
+  }
+
   /// If the test never becomes idle, records that.
   @inline(__always)
   func report(_ runaway: Runaway?, by name: String, at callSite: CallSite) {
@@ -197,7 +207,7 @@ extension TestClock {
   private func record(_ runaway: Runaway, by name: String, at callSite: CallSite) {
     recordFailure(
       ClockFailure.runaway(
-        runaway, in: name, now: "\(now)", pending: pendingSleeps.map(\.description)
+        runaway, in: publicName(name), now: "\(now)", pending: pendingSleeps.map(\.description)
       ).with(scheduler.dumpTasks()), at: callSite)
   }
 }
@@ -248,7 +258,8 @@ extension TestClock {
     until condition: nonisolated(nonsending) () async throws -> Bool
   ) async rethrows -> FollowOutcome {
     guard limit >= .zero else {
-      recordFailure(ClockFailure.negativeLimit("\(limit)", in: name, now: "\(now)"), at: callSite)
+      recordFailure(
+        ClockFailure.negativeLimit("\(limit)", in: publicName(name), now: "\(now)"), at: callSite)
       return .failed
     }
     let isPaced = isPaced && virtualClock === scheduler.scope?.virtualClock

@@ -270,6 +270,7 @@ extension TestClock {
     guard let other = scheduler.schedulerOfOtherTest else { return }
     guard !useByOtherTestIsKnown.exchange(true, ordering: .relaxed) else { return }
     let pending = pendingSleeps.map(\.description)
+    let name = publicName(name)
     let failure =
       scheduler.hasTest
       ? ClockFailure.useByOtherTest(of: name, origin: origin, now: "\(now)", pending: pending)

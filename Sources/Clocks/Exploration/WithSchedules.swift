@@ -152,7 +152,6 @@ public nonisolated(nonsending) func withSchedules(
 struct ScheduleRequest: Sendable {
   private static let standardCount = 1_000
   private static let standardTime = Duration.seconds(2)
-  private static let mostShards = 1_000_000
 
   var count: ScheduleCount
   var seed: Int?
@@ -212,25 +211,15 @@ struct ScheduleRequest: Sendable {
 
   private func countOfEnvironment() throws(Problem) -> Int? {
     guard let text = variables.count else { return nil }
-    guard let count = Int(text), count > 0 else {
-      throw Problem(
-        description: """
-          CLOCKS_SCHEDULES is a number of schedules, 1 or more, for example 100000; it is "\(text)".
-          """)
-    }
-    return count
+    if let count = Environment.count(from: text) { return count }
+    throw Problem(description: Environment.Variable.schedules.problem(with: text))
   }
 
   private func seedOfSearch() throws(Problem) -> UInt64 {
     if let text = variables.seed {
       if text == "random" { return UInt64.random(in: .min ... .max) }
-      guard let seed = Int(text), seed >= 0 else {
-        throw Problem(
-          description: """
-            CLOCKS_SEED is a number from 0 to \(Int.max), or `random`; it is "\(text)".
-            """)
-      }
-      return UInt64(seed)
+      if let seed = Environment.seed(from: text) { return seed }
+      throw Problem(description: Environment.Variable.seed.problem(with: text))
     }
     guard let seed else { return Mixer.hash(testID) }
     guard seed >= 0 else {
@@ -241,17 +230,10 @@ struct ScheduleRequest: Sendable {
 
   private func shard() throws(Problem) -> ScheduleSearch.Shard {
     guard let text = variables.shard else { return .whole }
-    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-    guard parts.count == 2, let index = Int(parts[0]), let count = Int(parts[1]),
-      (1...Self.mostShards).contains(count), (1...count).contains(index)
-    else {
-      throw Problem(
-        description: """
-          CLOCKS_SHARD names one of several processes that share a search, for example 3/16, from 1/16 \
-          to 16/16; it is "\(text)".
-          """)
+    guard let (number, count) = Environment.shard(from: text) else {
+      throw Problem(description: Environment.Variable.shard.problem(with: text))
     }
-    return .init(index: index - 1, count: count)
+    return .init(index: number - 1, count: count)
   }
 }
 

@@ -2,16 +2,16 @@ import ClocksSupport
 
 /// Failures about the use of a clock.
 enum ClockFailure {
-  static func negativeDuration(_ duration: String, now: String) -> String {
+  static func negativeDuration(_ duration: String, in name: String, now: String) -> String {
     """
-    TestClock.advance(by:) expects a duration of zero or more, but got \(duration). Time stays at \
+    \(name) expects a duration of zero or more, but got \(duration). Time stays at \
     \(now): a clock does not run backwards. Make a new clock to start again.
     """
   }
 
-  static func instantInThePast(_ instant: String, now: String) -> String {
+  static func instantInThePast(_ instant: String, in name: String, now: String) -> String {
     """
-    TestClock.advance(to:) expects an instant that is not in the past, but got \(instant). Time stays \
+    \(name) expects an instant that is not in the past, but got \(instant). Time stays \
     at \(now): a clock does not run backwards. Make a new clock to start again.
     """
   }

@@ -203,7 +203,7 @@ enum TraceFolder {
         defer { hasWarned = true }
         return !hasWarned
       }
-      if isFirst { warn("\(Environment.traceFolderName): \(error)", at: origin) }
+      if isFirst { warn("\(Environment.Variable.traceFolder.name): \(error)", at: origin) }
     }
   }
 

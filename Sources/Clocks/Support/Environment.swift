@@ -1,65 +1,53 @@
 import ClocksSupport
 
 /// The environment variables that the package reads, each once. No other file reads the environment.
+///
+/// A test process checks all of them at load. Other processes use the default instead of a value that is
+/// not accepted.
 package enum Environment {
-  /// `CLOCKS_BLOCKED_AFTER`: after how many seconds of real time a test counts as stuck; 30 by default.
-  static let blockedAfter: Duration = {
-    let seconds = value("CLOCKS_BLOCKED_AFTER").flatMap(Double.init) ?? 30
-    return .seconds(seconds > 0 ? seconds : 30)
-  }()
+  static let blockedAfter = Duration.seconds(
+    value(of: .blockedAfter).flatMap(seconds(from:)) ?? standardSeconds)
 
-  /// `CLOCKS_DOOR`: the hook strategy to use (`spi`, `create`, `scan`, `table`, `hook` or `none`). By default
-  /// the package chooses one; tests check each.
-  static let hookStrategy: String? = value("CLOCKS_DOOR")
+  private static let standardSeconds = 30.0
 
-  /// `CLOCKS_SCHEDULES`: the number of schedules of each explored test, instead of the test's own.
-  static let schedules: String? = text("CLOCKS_SCHEDULES")
+  static let hookStrategy = value(of: .hookStrategy)
 
-  /// `CLOCKS_SEED`: the seed of searches, a number or `random`.
-  static let seed: String? = text("CLOCKS_SEED")
+  static let schedules = value(of: .schedules)
+  static let seed = value(of: .seed)
+  static let shard = value(of: .shard)
+  static let schedulesFolder = value(of: .schedulesFolder)
 
-  /// `CLOCKS_SHARD`: this process's part of each search, for example `3/16`.
-  static let shard: String? = text("CLOCKS_SHARD")
+  static let hasRandomSeeds = value(of: .hashing) == "random"
 
-  /// `CLOCKS_SCHEDULES_DIR`: the folder that keeps the tokens of failures, which the next run tries first.
-  static let schedulesFolder: String? = text("CLOCKS_SCHEDULES_DIR")
+  static let traceFolder = value(of: .traceFolder)
 
-  /// `CLOCKS_HASHING`: `random` leaves the process's hash seed random, as it is without this package.
-  static let hashing: String? = value("CLOCKS_HASHING")
+  static let dumpSignal = value(of: .dumpSignal).flatMap(number(ofSignal:))
 
-  /// `CLOCKS_TRACE`: the folder in which each test leaves its timeline, as a picture and for Perfetto.
-  static let traceFolder: String? = text(traceFolderName)
-  static let traceFolderName = "CLOCKS_TRACE"
+  static let seesDispatch = value(of: .dispatch) != "0"
 
-  /// `CLOCKS_DUMP_SIGNAL`: the signal at which the process prints a task dump, for example `USR1`.
-  static let dumpSignal: String? = text("CLOCKS_DUMP_SIGNAL")
+  static let usesFastWay = value(of: .fast) != "0"
 
-  /// `CLOCKS_KEEP_PROCESS`: `1` keeps the process when only stuck tests are left, for a debugger.
-  static let keepsProcess = value("CLOCKS_KEEP_PROCESS") == "1"
+  static let keepsProcess = value(of: .keepsProcess) == "1"
 
-  /// `CLOCKS_DISPATCH`: `0` leaves work on dispatch queues unseen, for tests.
-  static let seesDispatch = value("CLOCKS_DISPATCH") != "0"
+  // What the command `clocks-everywhere` sets.
 
-  /// `CLOCKS_FAST`: `0` makes every sleep on a `TestClock` take the general path, for tests.
-  static let usesFastWay = value("CLOCKS_FAST") != "0"
+  /// `1` runs each test of the process in virtual time; `real` only measures them.
+  package static let everywhere = value(of: .everywhere)
 
-  /// `CLOCKS_EVERYWHERE`: `1` runs each test of the process in virtual time; `real` only measures them.
-  package static let everywhere: String? = text("CLOCKS_EVERYWHERE")
+  /// The folder in which the process leaves what it knows of each test.
+  package static let everywhereRecords = text("CLOCKS_EVERYWHERE_RECORDS")
 
-  /// `CLOCKS_EVERYWHERE_RECORDS`: the folder in which the process leaves what it knows of each test.
-  package static let everywhereRecords: String? = text("CLOCKS_EVERYWHERE_RECORDS")
+  /// The seed of the order of each test; first in, first out without it.
+  package static let everywhereSeed = text("CLOCKS_EVERYWHERE_SEED").flatMap(UInt64.init)
 
-  /// `CLOCKS_EVERYWHERE_SEED`: the seed of the order of each test; first in, first out without it.
-  package static let everywhereSeed: UInt64? = text("CLOCKS_EVERYWHERE_SEED").flatMap(UInt64.init)
+  /// The token of one order of one test.
+  package static let everywhereReplay = text("CLOCKS_EVERYWHERE_REPLAY")
 
-  /// `CLOCKS_EVERYWHERE_REPLAY`: the token of one order of one test.
-  package static let everywhereReplay: String? = text("CLOCKS_EVERYWHERE_REPLAY")
+  /// The tests that run in real time, one a line.
+  package static let everywhereReal = lines("CLOCKS_EVERYWHERE_REAL")
 
-  /// `CLOCKS_EVERYWHERE_REAL`: the tests that run in real time, one a line.
-  package static let everywhereReal: [String] = lines("CLOCKS_EVERYWHERE_REAL")
-
-  /// `CLOCKS_EVERYWHERE_ONLY`: the tests that run in virtual time, one a line; all of them without it.
-  package static let everywhereOnly: [String] = lines("CLOCKS_EVERYWHERE_ONLY")
+  /// The tests that run in virtual time, one a line; all of them without it.
+  package static let everywhereOnly = lines("CLOCKS_EVERYWHERE_ONLY")
 
   private static func lines(_ name: String) -> [String] {
     text(name)?.split(separator: "\n").map(String.init) ?? []
@@ -73,6 +61,8 @@ package enum Environment {
   static var path: String { value("PATH") ?? "" }
 
   /// The variable's value, or `nil` if it is empty.
+  private static func value(of variable: Variable) -> String? { text(variable.name) }
+
   private static func text(_ name: String) -> String? {
     value(name).flatMap { $0.isEmpty ? nil : $0 }
   }
@@ -80,4 +70,200 @@ package enum Environment {
   private static func value(_ name: String) -> String? {
     getenv(name).map { String(cString: $0) }
   }
+
+  fileprivate static let signals: [(name: String, number: CInt)] = [
+    ("HUP", SIGHUP), ("INFO", infoSignal), ("INT", SIGINT), ("QUIT", SIGQUIT), ("USR1", SIGUSR1),
+    ("USR2", SIGUSR2), ("WINCH", SIGWINCH),
+  ].filter { $0.number != 0 }
+
+  private static var infoSignal: CInt {
+    #if canImport(Darwin)
+      SIGINFO
+    #else
+      0
+    #endif
+  }
+
+  /// The number of a signal, with or without `SIG` before its name.
+  static func number(ofSignal name: String) -> CInt? {
+    let name = name.uppercased()
+    return signals.first { $0.name == name || "SIG" + $0.name == name }?.number
+  }
+
+  fileprivate static func seconds(from text: String) -> Double? {
+    Double(text).flatMap { (0.001...1e9).contains($0) ? $0 : nil }
+  }
+
+  static func count(from text: String) -> Int? { Int(text).flatMap { $0 > 0 ? $0 : nil } }
+
+  static func seed(from text: String) -> UInt64? { Int64(text).flatMap(UInt64.init(exactly:)) }
+
+  static func shard(from text: String) -> (number: Int, count: Int)? {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 2, let number = Int(parts[0]), let count = Int(parts[1]),
+      (1...1_000_000).contains(count), (1...count).contains(number)
+    else { return nil }
+    return (number, count)
+  }
+}
+
+extension Environment {
+  /// A variable that users may set. `Docs/Environment.md` is a table of these texts.
+  struct Variable: Sendable {
+    let name: String
+    let meaning: String
+    /// The accepted values, as the end of the sentence "It can only be …".
+    let accepted: String
+    let standard: String
+    let accepts: @Sendable (String) -> Bool
+
+    fileprivate init(
+      _ name: String, _ meaning: String, _ accepted: String, standard: String,
+      accepts: @escaping @Sendable (String) -> Bool = { _ in true }
+    ) {
+      (self.name, self.meaning, self.accepted) = (name, meaning, accepted)
+      (self.standard, self.accepts) = (standard, accepts)
+    }
+
+    fileprivate init(
+      _ name: String, _ meaning: String, oneOf words: [String], standard: String
+    ) {
+      self.init(name, meaning, "one of: \(words.joined(separator: ", "))", standard: standard) {
+        words.contains($0)
+      }
+    }
+
+    /// Returns the error text for a value that is not accepted.
+    func problem(with value: String) -> String {
+      "\(name) is \"\(value)\", but can only be \(accepted). Unset it for the default: \(standard)."
+    }
+  }
+
+  /// Checks the environment of a test process.
+  ///
+  /// A value that is not accepted ends the process with code 2 before a test runs, because with the default
+  /// the tests would do something else than they were asked for. An unknown name is only a warning: another
+  /// program may use it.
+  ///
+  /// - Parameter entries: The environment, as an initializer receives it.
+  static func check(_ entries: UnsafePointer<UnsafePointer<CChar>?>?) {
+    guard var entry = entries else { return }
+    var variables: [String] = []
+    while let text = entry.pointee {
+      if strncmp(text, prefix, strlen(prefix)) == 0 { variables.append(String(cString: text)) }
+      entry += 1
+    }
+    guard !variables.isEmpty else { return }
+    let (errors, warnings) = problems(of: variables)
+    for text in errors.map({ "error: " + $0 }) + warnings.map({ "warning: " + $0 }) {
+      writeToStandardError(text + "\n")
+    }
+    if !errors.isEmpty { _exit(2) }
+  }
+
+  private static let prefix = "CLOCKS_"
+  /// The variables of this package's tests, and those that `clocks-everywhere` sets.
+  private static let ownPrefixes = ["CLOCKS_TESTS_", "CLOCKS_EVERYWHERE_"]
+
+  /// Returns the texts for values that are not accepted, and for unknown names.
+  ///
+  /// - Parameter variables: The variables with their values, as in `CLOCKS_SEED=7`.
+  static func problems(of variables: [String]) -> (errors: [String], warnings: [String]) {
+    var (errors, warnings): ([String], [String]) = ([], [])
+    for variable in variables {
+      let parts = variable.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let (name, value) = (String(parts[0]), parts.count > 1 ? String(parts[1]) : "")
+      if let known = Variable.all.first(where: { $0.name == name }) {
+        if !value.isEmpty, !known.accepts(value) { errors.append(known.problem(with: value)) }
+      } else if !ownPrefixes.contains(where: name.hasPrefix) {
+        let nearest = Variable.all.map(\.name).min {
+          distance(from: name, to: $0) < distance(from: name, to: $1)
+        }
+        warnings.append(
+          "\(name) is not a variable of swift-test-clocks. Is \(nearest ?? "none") meant?")
+      }
+    }
+    return (errors, warnings)
+  }
+
+  /// Returns how many characters have to be added, removed or replaced (the Levenshtein distance).
+  private static func distance(from text: String, to other: String) -> Int {
+    let other = Array(other.utf8)
+    var row = Array(0...other.count)
+    for (line, character) in text.utf8.enumerated() {
+      var diagonal = row[0]
+      row[0] = line + 1
+      for column in other.indices {
+        let above = row[column + 1]
+        row[column + 1] =
+          character == other[column] ? diagonal : min(diagonal, above, row[column]) + 1
+        diagonal = above
+      }
+    }
+    return row[other.count]
+  }
+}
+
+extension Environment.Variable {
+  static let all = [
+    blockedAfter, keepsProcess, dumpSignal, traceFolder, schedules, seed, shard, schedulesFolder,
+    everywhere, hashing, hookStrategy, dispatch, fast,
+  ]
+
+  static let blockedAfter = Self(
+    "CLOCKS_BLOCKED_AFTER", "the seconds of real time after which a test counts as stuck",
+    "a number from 0.001 to 1000000000", standard: "30"
+  ) { Environment.seconds(from: $0) != nil }
+
+  static let keepsProcess = Self(
+    "CLOCKS_KEEP_PROCESS", "whether the process is kept when only stuck tests are left",
+    oneOf: ["0", "1"], standard: "0")
+
+  static let everywhere = Self(
+    "CLOCKS_EVERYWHERE", "whether each test runs in virtual time, or is only measured",
+    oneOf: ["1", "real"], standard: "the tests run as they are")
+
+  static let dumpSignal = Self(
+    "CLOCKS_DUMP_SIGNAL", "the signal on which the process prints the task dumps of all tests",
+    "one of: \(Environment.signals.map(\.name).joined(separator: ", "))", standard: "no signal"
+  ) { Environment.number(ofSignal: $0) != nil }
+
+  static let traceFolder = Self(
+    "CLOCKS_TRACE", "the folder into which each test writes its timeline", "a path",
+    standard: "no timelines are written")
+
+  static let schedules = Self(
+    "CLOCKS_SCHEDULES", "the number of schedules of each explored test",
+    "a number of schedules, 1 or more, for example 100000", standard: "the number of the test"
+  ) { Environment.count(from: $0) != nil }
+
+  static let seed = Self(
+    "CLOCKS_SEED", "the seed of each search", "a number from 0 to \(Int64.max), or `random`",
+    standard: "a number that follows from the name of the test"
+  ) { $0 == "random" || Environment.seed(from: $0) != nil }
+
+  static let shard = Self(
+    "CLOCKS_SHARD", "the part of each search that this process does",
+    "one of several processes that share a search, for example 3/16, from 1/16 to 16/16",
+    standard: "the whole search"
+  ) { Environment.shard(from: $0) != nil }
+
+  static let schedulesFolder = Self(
+    "CLOCKS_SCHEDULES_DIR", "the folder that keeps the tokens of failures for the next run",
+    "a path", standard: "no tokens are kept")
+
+  static let hashing = Self(
+    "CLOCKS_HASHING", "whether a test process hashes with fixed seeds, or with random ones",
+    oneOf: ["fixed", "random"], standard: "fixed")
+
+  static let hookStrategy = Self(
+    "CLOCKS_DOOR", "the hook strategy", oneOf: ["spi", "create", "scan", "table", "hook", "none"],
+    standard: "the best one that works")
+
+  static let dispatch = Self(
+    "CLOCKS_DISPATCH", "whether work on dispatch queues is seen", oneOf: ["0", "1"], standard: "1")
+
+  static let fast = Self(
+    "CLOCKS_FAST", "whether sleeps on a `TestClock` may take the fast path", oneOf: ["0", "1"],
+    standard: "1")
 }

@@ -12,7 +12,7 @@ final class ExploredXCTests: XCTestCase {
   }
 
   private func skipUnlessAskedFor() throws {
-    guard ProcessInfo.processInfo.environment["CLOCKS_EXPLORED_SAMPLES"] != nil else {
+    guard ProcessInfo.processInfo.environment["CLOCKS_TESTS_EXPLORED_SAMPLES"] != nil else {
       throw XCTSkip("Another test runs it.")
     }
   }

@@ -100,7 +100,7 @@ private actor RecordedBox {
     try await withTemporaryPath { folder in
       let child = try await ChildProcess.runTests(
         "ExploredSamples",
-        environment: ["CLOCKS_TRACE": folder, "CLOCKS_EXPLORED_SAMPLES": "1"])
+        environment: ["CLOCKS_TRACE": folder, "CLOCKS_TESTS_EXPLORED_SAMPLES": "1"])
       let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
       let stems = [
         "fails", "failsWithTheTrait", "passes", "passesWithAScope", "passesWithTheTrait",
@@ -123,7 +123,7 @@ private actor RecordedBox {
       for (test, isPassed) in [("testPasses", true), ("testFails", false), ("testThrows", false)] {
         let child = try await ChildProcess.runTests(
           "ClocksTestKitTests.ExploredXCTests/\(test)", library: "xctest",
-          environment: ["CLOCKS_TRACE": "\(folder)/\(test)", "CLOCKS_EXPLORED_SAMPLES": "1"])
+          environment: ["CLOCKS_TRACE": "\(folder)/\(test)", "CLOCKS_TESTS_EXPLORED_SAMPLES": "1"])
         let names =
           (try? FileManager.default.contentsOfDirectory(atPath: "\(folder)/\(test)")) ?? []
         // The test that passes has an inner scope.
@@ -147,7 +147,7 @@ private final class RecordedTexts: @unchecked Sendable {
 }
 
 /// Samples that run in a child process, for their files.
-@Suite(.enabled(if: ProcessInfo.processInfo.environment["CLOCKS_EXPLORED_SAMPLES"] != nil))
+@Suite(.enabled(if: ProcessInfo.processInfo.environment["CLOCKS_TESTS_EXPLORED_SAMPLES"] != nil))
 struct ExploredSamples {
   @Test(.schedules(100)) func passes() async throws {
     let sleeper = Task(name: "sleeper") { try await Task.sleep(for: .seconds(1)) }

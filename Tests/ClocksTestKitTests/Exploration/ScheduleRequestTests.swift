@@ -64,7 +64,8 @@ import Testing
     #expect(
       problem(.init(count: text))
         == """
-        CLOCKS_SCHEDULES is a number of schedules, 1 or more, for example 100000; it is "\(text)".
+        CLOCKS_SCHEDULES is "\(text)", but can only be a number of schedules, 1 or more, for example \
+        100000. Unset it for the default: the number of the test.
         """)
   }
 
@@ -72,7 +73,10 @@ import Testing
   func rejectsABadSeed(_ text: String) {
     #expect(
       problem(.init(seed: text))
-        == "CLOCKS_SEED is a number from 0 to 9223372036854775807, or `random`; it is \"\(text)\".")
+        == """
+        CLOCKS_SEED is "\(text)", but can only be a number from 0 to 9223372036854775807, or `random`. \
+        Unset it for the default: a number that follows from the name of the test.
+        """)
   }
 
   @Test(arguments: [
@@ -83,8 +87,8 @@ import Testing
     #expect(
       problem(.init(shard: text))
         == """
-        CLOCKS_SHARD names one of several processes that share a search, for example 3/16, from 1/16 to \
-        16/16; it is "\(text)".
+        CLOCKS_SHARD is "\(text)", but can only be one of several processes that share a search, for \
+        example 3/16, from 1/16 to 16/16. Unset it for the default: the whole search.
         """)
   }
 

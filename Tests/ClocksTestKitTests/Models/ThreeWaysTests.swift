@@ -39,7 +39,7 @@ import Testing
   /// Which of two real sleeps ends first depends on the load of the machine. So this test runs only if the
   /// environment says that the machine is quiet.
   @Test(
-    .enabled(if: ProcessInfo.processInfo.environment["CLOCKS_QUIET_MACHINE"] != nil),
+    .enabled(if: ProcessInfo.processInfo.environment["CLOCKS_TESTS_QUIET_MACHINE"] != nil),
     arguments: Models.allCases.filter { !$0.isCausal })
   func forRealOnAQuietMachine(_ model: Models) async throws {
     let (names, expected) = try await runForReal(model, unit: .milliseconds(20))

@@ -206,7 +206,7 @@ import Testing
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let child = try await ChildProcess.runTests(
       tests, library: library,
-      environment: ["CLOCKS_TRACE": folder + "/a/b", "CLOCKS_TRACE_SAMPLES": "1"])
+      environment: ["CLOCKS_TRACE": folder + "/a/b", "CLOCKS_TESTS_TRACE_SAMPLES": "1"])
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder + "/a/b")) ?? []
     var files: [String: String] = [:]
     for name in names {
@@ -236,7 +236,7 @@ import Testing
     try "in the way".write(toFile: file, atomically: true, encoding: .utf8)
     defer { try? FileManager.default.removeItem(atPath: file) }
     let child = try await ChildProcess.runTests(
-      "TraceSamples", environment: ["CLOCKS_TRACE": file + "/x", "CLOCKS_TRACE_SAMPLES": "1"])
+      "TraceSamples", environment: ["CLOCKS_TRACE": file + "/x", "CLOCKS_TESTS_TRACE_SAMPLES": "1"])
     #expect(child.exitCode == 0)
     let lines = child.standardOutput.split(separator: "\n")
       .filter { $0.contains("CLOCKS_TRACE") }
@@ -246,7 +246,7 @@ import Testing
 }
 
 /// `eachTestWritesItsFiles` runs these tests in a process of their own.
-@Suite(.enabled(if: ProcessInfo.processInfo.environment["CLOCKS_TRACE_SAMPLES"] != nil))
+@Suite(.enabled(if: ProcessInfo.processInfo.environment["CLOCKS_TESTS_TRACE_SAMPLES"] != nil))
 struct TraceSamples {
   @Test func aClock() async {
     let clock = TestClock()

@@ -325,7 +325,7 @@ import Testing
       await clock.advance(by: .seconds(1))
     } matching: { issue in
       let text = issue.comments.first?.rawValue ?? ""
-      return text.hasPrefix("TestClock.advance(by:) gave up at 1e-06 seconds")
+      return text.hasPrefix("TestClock.advance(by:) gave up at 0.000001 seconds")
         && text.contains("1000 sleeps have woken")
         && text.contains("task \"ticker\"")
     }

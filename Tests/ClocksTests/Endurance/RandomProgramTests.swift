@@ -6,7 +6,7 @@ import Testing
 /// Random programs run as the semantics say, job for job, in every setting of the engine.
 ///
 /// Two environment variables:
-/// - `CLOCKS_OPERATIONS`: the number of operations in all settings together. The default takes some hundredths
+/// - `CLOCKS_TESTS_OPERATIONS`: the number of operations in all settings together. The default takes some hundredths
 ///   of a second for each setting. 1,000,000 take about 15 seconds.
 /// - `CLOCKS_SEED`: the first seed of the programs. The default is 1, so that every run of the suite runs the
 ///   same programs. A failure names the seed of its program.
@@ -14,7 +14,7 @@ import Testing
   private static let portions = 8
   private static let stepsInProgram = 60
 
-  private static let operations = number("CLOCKS_OPERATIONS") ?? 48_000
+  private static let operations = number("CLOCKS_TESTS_OPERATIONS") ?? 48_000
   private static let seed = UInt64(number("CLOCKS_SEED") ?? 1)
 
   private static func number(_ variable: String) -> Int? {

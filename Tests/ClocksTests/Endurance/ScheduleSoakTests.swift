@@ -6,7 +6,7 @@ import Testing
 
 /// A long search keeps no memory of its runs, and all replays of a schedule are equal.
 ///
-/// The environment variable `CLOCKS_SOAK` is the number of runs. Without it these tests do not run.
+/// The environment variable `CLOCKS_TESTS_SOAK` is the number of runs. Without it these tests do not run.
 @Suite(.serialized, .enabled(if: soakCount > 0)) struct ScheduleSoakTests {
   private actor Box {
     var value = 0

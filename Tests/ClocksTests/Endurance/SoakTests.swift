@@ -3,14 +3,14 @@ import Testing
 
 @testable import Clocks
 
-/// The value of `CLOCKS_SOAK`, or 0.
-let soakCount = ProcessInfo.processInfo.environment["CLOCKS_SOAK"].flatMap { Int($0) } ?? 0
+/// The value of `CLOCKS_TESTS_SOAK`, or 0.
+let soakCount = ProcessInfo.processInfo.environment["CLOCKS_TESTS_SOAK"].flatMap { Int($0) } ?? 0
 
 /// A process that runs very many small tests keeps no memory, descriptors or threads of them.
 ///
-/// The environment variable `CLOCKS_SOAK` is the number of small tests of each kind. Without it these tests do
+/// The environment variable `CLOCKS_TESTS_SOAK` is the number of small tests of each kind. Without it these tests do
 /// not run. 1,000,000 take a few minutes. No other test may run in the same process:
-/// `CLOCKS_SOAK=1000000 swift test -c release --filter SoakTests`.
+/// `CLOCKS_TESTS_SOAK=1000000 swift test -c release --filter SoakTests`.
 @Suite(.serialized, .enabled(if: soakCount > 0)) struct SoakTests {
   @Test func aMillionTestClocks() async {
     await soak("TestClock") {

@@ -43,9 +43,9 @@ private actor Ledger {
     func hasDumped(_ number: Int) -> Bool { count.load(ordering: .relaxed) >= number }
   }
 
-  /// The number of tasks; `CLOCKS_DUMPED_TASKS` sets another one, for long runs.
+  /// The number of tasks; `CLOCKS_TESTS_DUMPED_TASKS` sets another one, for long runs.
   private static let tasks =
-    ProcessInfo.processInfo.environment["CLOCKS_DUMPED_TASKS"].flatMap(Int.init) ?? 1_000
+    ProcessInfo.processInfo.environment["CLOCKS_TESTS_DUMPED_TASKS"].flatMap(Int.init) ?? 1_000
 
   private static let dumps = tasks / 2
 

@@ -226,10 +226,10 @@ private actor Store {
   }
 
   @Test(arguments: ["USR1", "sigusr1", "SIGUSR1"]) func aSignalHasAName(_ name: String) {
-    #expect(DumpSignal.number(ofSignal: name) == SIGUSR1)
+    #expect(Environment.number(ofSignal: name) == SIGUSR1)
   }
 
   @Test(arguments: ["", "SIG", "KILL", "1", "USR3"]) func anUnknownSignalHasNone(_ name: String) {
-    #expect(DumpSignal.number(ofSignal: name) == nil)
+    #expect(Environment.number(ofSignal: name) == nil)
   }
 }

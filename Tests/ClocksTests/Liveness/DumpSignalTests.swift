@@ -25,8 +25,11 @@ import Testing
     #expect(child.exitCode == 2, "\(child)")
     #expect(
       child.standardError.contains(
-        "error: CLOCKS_DUMP_SIGNAL is \"KILL\", but can only be one of: HUP, INT, QUIT, USR1, USR2, WINCH\n"
-      ))
+        """
+        error: CLOCKS_DUMP_SIGNAL is "KILL", but can only be one of: HUP, INT, QUIT, USR1, USR2, WINCH. \
+        Unset it for the default: no signal.
+
+        """))
   }
 }
 

@@ -59,7 +59,8 @@ import Testing
     #expect(child.exitCode == 2)
     #expect(
       child.standardError == """
-        error: CLOCKS_DOOR is "garage", but can only be one of: spi, create, scan, table, hook, none
+        error: CLOCKS_DOOR is "garage", but can only be one of: spi, create, scan, table, hook, none. \
+        Unset it for the default: the best one that works.
 
         """)
     #expect(child.standardOutput == "")

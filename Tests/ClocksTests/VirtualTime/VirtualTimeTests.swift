@@ -354,6 +354,28 @@ private final class Box<Value>: @unchecked Sendable {
 
   // MARK: - Failures
 
+  @Test func failuresNameTheMethodsOfTheScope() async throws {
+    let failures = Log<String>()
+    try await withKnownIssue {
+      try await withVirtualTime { time in
+        await time.advance(by: .nanoseconds(1))
+        await time.advance(by: .seconds(-1))
+        await time.advance(to: .init())
+        await time.advance(upTo: .seconds(-1)) { true }
+      }
+    } matching: { issue in
+      failures.add(issue.comments.first?.rawValue ?? "")
+      return true
+    }
+    #expect(
+      failures.all.map { String($0.prefix { $0 != "," }) } == [
+        "VirtualTime.advance(by:) expects a duration of zero or more",
+        "VirtualTime.advance(to:) expects an instant that is not in the past",
+        "VirtualTime.advance(upTo:until:) expects a limit of zero or more",
+      ])
+    #expect(failures.all.allSatisfy { $0.contains("at 0.000000001 seconds") })
+  }
+
   @Test func aScopeThatIsStuckIsAFailure() async throws {
     let failures = Log<String>()
     let line: Int = #line + 3

@@ -8,7 +8,7 @@
 // | `dispatch_group_leave` | finds out which groups are empty |
 // | `dispatch_sync`, `dispatch_barrier_sync` | runs the block on behalf of the test on another thread, too |
 // | `dispatch_after` | in virtual time, submits the block at its virtual instant |
-// | `dispatch_source_…`, `dispatch_resume` and so on | fires timers at their virtual instants |
+// | `dispatch_source_…`, `dispatch_resume` and so on | counts registrations and handlers; fires timers at their virtual instants |
 // | `dispatch_time`, `dispatch_walltime` | reads virtual time in virtual time |
 // | `dispatch_semaphore_wait`, `dispatch_group_wait`, `dispatch_block_wait` | waits in real time |
 //
@@ -41,7 +41,7 @@ enum DispatchCalls {
   extension DispatchCalls {
     /// Changes nothing, and returns `false`, if a library does not call all the functions.
     static func redirectAll(in library: String) -> Bool {
-      let all = blocks + groups + waits + times + timers + timerStates
+      let all = blocks + groups + waits + times + sources + sourceStates
       return CallTables.calls(all, in: library) && CallTables.redirect(all, in: .library(library))
     }
 
@@ -203,8 +203,11 @@ enum DispatchCalls {
     private typealias SetTimer = @convention(c) (OpaquePointer, UInt64, UInt64, UInt64) -> Void
     private typealias SetHandler = @convention(c) (OpaquePointer, UnsafeRawPointer?) -> Void
 
-    private static var timers: [CallTables.Entry] {
-      [sourceCreate.entry, setTimer.entry, setHandler.entry, setCancelHandler.entry]
+    private static var sources: [CallTables.Entry] {
+      [
+        sourceCreate.entry, setTimer.entry, setHandler.entry, setCancelHandler.entry,
+        setRegistrationHandler.entry,
+      ]
     }
 
     nonisolated(unsafe) fileprivate static let timerType = UnsafeRawPointer(
@@ -213,62 +216,82 @@ enum DispatchCalls {
     private static let sourceCreate: Interposed<Create> = Interposed("dispatch_source_create") {
       type, handle, mask, queue in
       let source = sourceCreate.original(type, handle, mask, queue)
-      if type == timerType, let source, let owner {
-        DispatchTimerRegistry.add(DispatchTimer(source, on: queue, of: owner), for: source)
-      }
+      guard let source, let owner else { return source }
+      let isTimer = type == timerType
+      let known = TestDispatchSource(source, isTimer: isTimer, on: queue, of: owner)
+      DispatchSourceRegistry.add(known, for: source)
+      if !isTimer { setRegistrationHandler(of: source, known.registrationHandler(nil)) }
       return source
     }
 
     private static let setTimer: Interposed<SetTimer> = Interposed("dispatch_source_set_timer") {
       source, start, interval, leeway in
-      if DispatchTimerRegistry.timer(source)?.set(start, interval) == true { return }
+      if DispatchSourceRegistry.find(source)?.set(start, interval) == true { return }
       dispatch_source_set_timer(source, start, interval, leeway)
     }
 
     private static let setHandler: Interposed<SetHandler> = Interposed(
       "dispatch_source_set_event_handler"
     ) { source, block in
-      let timer = DispatchTimerRegistry.timer(source)
-      let replacement = timer?.handler(block)
-      setHandler.original(source, timer == nil ? block : replacement?.pointer)
+      let known = DispatchSourceRegistry.find(source)
+      if let known, let block, !known.isTimer, HandedBlock(block).isOfLibrary {
+        DispatchSourceRegistry.remove(source)?.wasReleased()
+        return setHandler.original(source, block)
+      }
+      let replacement = known?.handler(block)
+      setHandler.original(source, known == nil ? block : replacement?.pointer)
       replacement?.release()
+    }
+
+    private static let setRegistrationHandler: Interposed<SetHandler> = Interposed(
+      "dispatch_source_set_registration_handler"
+    ) { source, block in
+      guard let known = DispatchSourceRegistry.find(source) else {
+        return setRegistrationHandler.original(source, block)
+      }
+      setRegistrationHandler(of: source, known.registrationHandler(block))
+    }
+
+    private static func setRegistrationHandler(of source: OpaquePointer, _ block: HandedBlock?) {
+      setRegistrationHandler.original(source, block?.pointer)
+      block?.release()
     }
 
     private static let setCancelHandler: Interposed<SetHandler> = Interposed(
       "dispatch_source_set_cancel_handler"
     ) { source, block in
-      let timer = DispatchTimerRegistry.timer(source)
-      let replacement = timer?.cancelHandler(block)
-      setCancelHandler.original(source, timer == nil ? block : replacement?.pointer)
+      let known = DispatchSourceRegistry.find(source)
+      let replacement = known?.cancelHandler(block)
+      setCancelHandler.original(source, known == nil ? block : replacement?.pointer)
       replacement?.release()
     }
 
-    private static var timerStates: [CallTables.Entry] {
+    private static var sourceStates: [CallTables.Entry] {
       [activate.entry, resume.entry, suspend.entry, cancel.entry, release.entry]
     }
 
     private static let activate: Interposed<OfObject> = Interposed("dispatch_activate") {
-      DispatchTimerRegistry.timer($0)?.activate()
+      DispatchSourceRegistry.find($0)?.activate()
       activate.original($0)
     }
 
     private static let resume: Interposed<OfObject> = Interposed("dispatch_resume") {
-      DispatchTimerRegistry.timer($0)?.resume()
+      DispatchSourceRegistry.find($0)?.resume()
       resume.original($0)
     }
 
     private static let suspend: Interposed<OfObject> = Interposed("dispatch_suspend") {
-      DispatchTimerRegistry.timer($0)?.suspend()
+      DispatchSourceRegistry.find($0)?.suspend()
       suspend.original($0)
     }
 
     private static let cancel: Interposed<OfObject> = Interposed("dispatch_source_cancel") {
-      DispatchTimerRegistry.timer($0)?.cancel()
+      DispatchSourceRegistry.find($0)?.cancel()
       cancel.original($0)
     }
 
     private static let release: Interposed<OfObject> = Interposed("dispatch_release") {
-      DispatchTimerRegistry.remove($0)?.wasReleased()
+      DispatchSourceRegistry.remove($0)?.wasReleased()
       release.original($0)
     }
   }

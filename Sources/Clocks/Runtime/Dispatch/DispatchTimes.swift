@@ -9,6 +9,8 @@
     static let now: UInt64 = 0
     static let never = UInt64.max
     static let wallNow = UInt64.max - 1
+    /// The latest second that Dispatch represents with all of its nanoseconds.
+    private static let latest = (1 << 62) / 1_000_000_000 - 1
 
     /// The owner of the current thread, if its time is virtual.
     @inline(__always)
@@ -32,6 +34,7 @@
       guard base == nil, let owner = virtualOwner,
         var date = owner.reading(of: CLOCK_REALTIME, isDate: true)
       else { return dispatch_walltime(base, delta) }
+      date.tv_sec = min(date.tv_sec, latest)
       return dispatch_walltime(&date, delta)
     }
 
@@ -64,6 +67,8 @@
       } else {
         clock_gettime(clock, &reading)
       }
+      // Dispatch takes instants that are more than 146 years away for its distant future.
+      guard reading.tv_sec < latest else { return UInt64(latest) * 1_000_000_000 }
       return UInt64(max(0, reading.tv_sec)) * 1_000_000_000 + UInt64(reading.tv_nsec)
     }
 

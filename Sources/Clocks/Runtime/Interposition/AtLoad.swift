@@ -19,11 +19,13 @@ import ClocksSupport
       @_section(".init_array") @_used
     #endif
   #endif
-  private let installAtLoad: @convention(c) (CInt, UnsafePointer<UnsafePointer<CChar>?>?) -> Void =
-    {
-      count, arguments in
+  private let installAtLoad:
+    @convention(c) (
+      CInt, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<UnsafePointer<CChar>?>?
+    ) -> Void = { count, arguments, environment in
       UsageFailure.setReporter { recordFailure($0, at: $1) }
       guard TestProcess.isCurrent(count, arguments), !OwnCopy.standsBack else { return }
+      Environment.check(environment)
       Hashing.fixSeeds()
       RuntimeHooks.installAtLoad()
     }

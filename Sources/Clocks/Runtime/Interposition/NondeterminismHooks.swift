@@ -135,7 +135,7 @@ package enum Hashing {
   /// The addresses of the tables still count. Does nothing if `CLOCKS_HASHING` is `random`.
   package static func fixSeeds() {
     #if os(Linux) && canImport(Glibc)
-      guard !areSeedsFixed, Environment.hashing != "random", let parameters else { return }
+      guard !areSeedsFixed, !Environment.hasRandomSeeds, let parameters else { return }
       let drawn = parameters.pointee
       // Verifies the layout: other seeds have to give another hash, and equal seeds the same one.
       func hash(_ seed: UInt64) -> Int {

@@ -10,6 +10,7 @@
 // | `CFAbsoluteTimeGetCurrent` | `NSDate`; run loops and their timers, to compute how long they wait |
 // | `CFRunLoopRunInMode` | run loops: the time that a job spends in them is counted |
 // | `pthread_cond_timedwait` | `NSCondition.wait(until:)`, `NSConditionLock.lock(before:)` |
+// | `pthread_mutex_timedlock` | `NSLock.lock(before:)`, `NSRecursiveLock.lock(before:)` |
 //
 // Sources: swift-corelibs-foundation, `RunLoop.swift`, `Timer.swift`, `NSLock.swift`.
 
@@ -80,16 +81,15 @@ package enum RuntimeClocks {
       read($0, isDate: false, into: $1)
     }
 
-    /// Foundation reads the date, and other clocks.
+    /// Foundation reads the date, and the uptime for `ProcessInfo`.
     private static let readDate: Interposed<ReadClock> = Interposed("clock_gettime") {
-      read($0, isDate: true, into: $1)
+      read($0, isDate: $0 == CLOCK_REALTIME, into: $1)
     }
 
     private static func read(
       _ clock: clockid_t, isDate: Bool, into result: UnsafeMutablePointer<timespec>
     ) -> CInt {
       guard
-        !isDate || clock == CLOCK_REALTIME,
         let context = ThreadContext.current, context.pointee.isInJob,
         let owner = ThreadContext.runningOwner, areVirtual(for: owner),
         let reading = owner.reading(of: clock, isDate: isDate)
@@ -110,7 +110,7 @@ package enum RuntimeClocks {
     /// called once, while the process has one thread.
     static func redirect() {
       CallTables.redirect(
-        [present.entry, runLoop.entry, wait.entry], in: .library("libFoundation.so"))
+        [present.entry, runLoop.entry, wait.entry, lock.entry], in: .library("libFoundation.so"))
     }
 
     /// Includes the time that the job has spent in run loops: else they would never see the end of a wait.
@@ -148,16 +148,28 @@ package enum RuntimeClocks {
         UnsafePointer<timespec>
       ) -> CInt
 
-    /// Waits as long as the scope's date is from the given one.
     private static let wait: Interposed<Wait> = Interposed("pthread_cond_timedwait") {
       condition, mutex, date in
-      guard let virtualDate else { return pthread_cond_timedwait(condition, mutex, date) }
+      var real = realDate(date.pointee)
+      return pthread_cond_timedwait(condition, mutex, &real)
+    }
+
+    private typealias Lock =
+      @convention(c) (UnsafeMutablePointer<pthread_mutex_t>, UnsafePointer<timespec>) -> CInt
+
+    private static let lock: Interposed<Lock> = Interposed("pthread_mutex_timedlock") {
+      mutex, date in
+      var real = realDate(date.pointee)
+      return pthread_mutex_timedlock(mutex, &real)
+    }
+
+    /// Returns the date that is as far from the real one as the given date is from the scope's.
+    private static func realDate(_ date: timespec) -> timespec {
+      guard let virtualDate else { return date }
       var now = timespec()
       clock_gettime(CLOCK_REALTIME, &now)
       let ahead = virtualDate.nanoseconds.subtractingSaturated(now.nanoseconds)
-      var real = timespec(
-        nanoseconds: max(0, date.pointee.nanoseconds.subtractingSaturated(ahead)))
-      return pthread_cond_timedwait(condition, mutex, &real)
+      return timespec(nanoseconds: max(0, date.nanoseconds.subtractingSaturated(ahead)))
     }
 
     /// `nil` if the current thread's date is the real one.
@@ -167,7 +179,6 @@ package enum RuntimeClocks {
       else { return nil }
       return ThreadContext.runningOwner?.reading(of: CLOCK_REALTIME, isDate: true)
     }
-
   }
 
   extension timespec {

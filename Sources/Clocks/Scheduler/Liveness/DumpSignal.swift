@@ -16,11 +16,10 @@ final class DumpSignal: Sendable {
   static func start() { _ = shared }
 
   private init() {
-    guard let name = Environment.dumpSignal else {
+    guard let number = Environment.dumpSignal else {
       source = nil
       return
     }
-    guard let number = Self.number(ofSignal: name) else { Self.refuse(name) }
     // Without a handler the signal would end the process.
     signal(number, SIG_IGN)
     let source = DispatchSource.makeSignalSource(
@@ -45,32 +44,5 @@ final class DumpSignal: Sendable {
       let kind = scheduler.scope == nil ? "The test with the clock" : "The scope of virtual time"
       return "\(kind) made at \(origin.fileID):\(origin.line)\n\(scheduler.dumpText)\n"
     }.joined(separator: "\n")
-  }
-
-  private static let signals: [(name: String, number: CInt)] = [
-    ("HUP", SIGHUP), ("INFO", infoSignal), ("INT", SIGINT), ("QUIT", SIGQUIT), ("USR1", SIGUSR1),
-    ("USR2", SIGUSR2), ("WINCH", SIGWINCH),
-  ].filter { $0.number != 0 }
-
-  private static var infoSignal: CInt {
-    #if canImport(Darwin)
-      SIGINFO
-    #else
-      0
-    #endif
-  }
-
-  /// The number of a signal, with or without `SIG` before its name.
-  static func number(ofSignal name: String) -> CInt? {
-    let name = name.uppercased()
-    return signals.first { $0.name == name || "SIG" + $0.name == name }?.number
-  }
-
-  /// Ends the process, so that a wrong value of the variable is noticed immediately.
-  private static func refuse(_ name: String) -> Never {
-    let names = signals.map(\.name).joined(separator: ", ")
-    writeToStandardError(
-      "error: CLOCKS_DUMP_SIGNAL is \"\(name)\", but can only be one of: \(names)\n")
-    _exit(2)
   }
 }

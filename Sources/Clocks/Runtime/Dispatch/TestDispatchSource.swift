@@ -4,16 +4,19 @@ import ClocksSupport
   import Synchronization
   internal import CDispatch
 
-  /// A dispatch timer of a test, whose handlers run on behalf of the test.
+  /// A dispatch source of a test, whose handlers run on behalf of the test.
   ///
-  /// In virtual time the owner decides when the timer fires, and then sets the source to fire immediately.
-  /// All that Dispatch knows of the source (its queue, its handlers, its suspensions) stays with Dispatch.
-  final class DispatchTimer: @unchecked Sendable {
+  /// A source is registered with the system on a thread of Dispatch, some time after it was activated. Until
+  /// then it counts as work of the test, because events that come earlier are lost. In virtual time the owner
+  /// decides when a timer fires, and then sets the source to fire immediately. All that Dispatch knows of
+  /// the source (its queue, its handlers, its suspensions) stays with Dispatch.
+  final class TestDispatchSource: @unchecked Sendable {
     private let source: OpaquePointer
+    let isTimer: Bool
     private let owner: TaskOwner
     private let queueName: String
     /// Guards what follows. Owners' locks are taken under it; no user code is called.
-    private let lock = Lock(.dispatchTimer)
+    private let lock = Lock(.dispatchSource)
 
     /// A source begins inactive. It may be suspended several times.
     private var isActive = false
@@ -31,14 +34,22 @@ import ClocksSupport
     private var fired: UInt64 = 0
     /// Whether the timer fired, and was suspended before the handler began.
     private var isDue = false
+    /// Whether the source has to be registered before events can come. A timer fires without that.
+    private var isRegistrationDue: Bool
+    /// The number of the registration, as work that counts; 0 if it does not.
+    private var registering: UInt64 = 0
     /// The number of the cancel handler's work; 0 until it counts.
     private var cancelling: UInt64 = 0
     private var isCancelHandlerDue = false
 
-    init(_ source: OpaquePointer, on queue: OpaquePointer?, of owner: TaskOwner) {
+    init(
+      _ source: OpaquePointer, isTimer: Bool, on queue: OpaquePointer?, of owner: TaskOwner
+    ) {
       self.source = source
+      self.isTimer = isTimer
+      isRegistrationDue = !isTimer
       self.owner = owner
-      queueName = queue.map(DispatchObject.label) ?? "a timer's"
+      queueName = queue.map(DispatchObject.label) ?? "a source's"
     }
 
     deinit { lock.destroy() }
@@ -95,6 +106,12 @@ import ClocksSupport
     private func end() {
       isOver = true
       forgetNext()
+      forgetRegistration()
+    }
+
+    private func forgetRegistration() {
+      if registering != 0 { owner.workEnded(registering) }
+      registering = 0
     }
 
     private func countCancelHandler() {
@@ -118,6 +135,7 @@ import ClocksSupport
 
     private func pause() {
       stopWaiting()
+      forgetRegistration()
       guard fired != 0 else { return }
       owner.workEnded(fired)
       fired = 0
@@ -125,6 +143,7 @@ import ClocksSupport
     }
 
     private func goOn() {
+      if isRegistrationDue { registering = owner.workBegan(on: queueName) }
       if isDue {
         isDue = false
         fired = owner.workBegan(on: queueName)
@@ -185,6 +204,17 @@ import ClocksSupport
       }
     }
 
+    /// - Parameter block: The test's own handler, which runs on behalf of the test; `nil` if there is none.
+    func registrationHandler(_ block: UnsafeRawPointer?) -> HandedBlock? {
+      if block != nil { lock.withLock { isRegistrationDue = true } }
+      let nothing = HandedBlock {}
+      defer { nothing.release() }
+      return replacement(for: block ?? nothing.pointer) { [self] in
+        defer { (registering, isRegistrationDue) = (0, false) }
+        return registering
+      }
+    }
+
     func cancelHandler(_ block: UnsafeRawPointer?) -> HandedBlock? {
       lock.withLock { hasCancelHandler = block != nil }
       return replacement(for: block) { [self] in
@@ -227,33 +257,33 @@ import ClocksSupport
     }
   }
 
-  enum DispatchTimerRegistry {
+  enum DispatchSourceRegistry {
     private static let lock = Lock(.leaf)
-    @exclusivity(unchecked) nonisolated(unsafe) private static var timers:
-      [OpaquePointer: DispatchTimer] = [:]
-    /// The number of timers, which is read without the lock.
+    @exclusivity(unchecked) nonisolated(unsafe) private static var sources:
+      [OpaquePointer: TestDispatchSource] = [:]
+    /// The number of sources, which is read without the lock.
     private static let count = Atomic(0)
 
-    static func add(_ timer: DispatchTimer, for source: OpaquePointer) {
+    static func add(_ known: TestDispatchSource, for source: OpaquePointer) {
       lock.withLock {
-        timers[source] = timer
-        count.store(timers.count, ordering: .relaxed)
+        sources[source] = known
+        count.store(sources.count, ordering: .relaxed)
       }
     }
 
     @inline(__always)
-    static func timer(_ source: OpaquePointer) -> DispatchTimer? {
+    static func find(_ source: OpaquePointer) -> TestDispatchSource? {
       guard count.load(ordering: .relaxed) > 0 else { return nil }
-      return lock.withLock { timers[source] }
+      return lock.withLock { sources[source] }
     }
 
     @inline(__always)
-    static func remove(_ source: OpaquePointer) -> DispatchTimer? {
+    static func remove(_ source: OpaquePointer) -> TestDispatchSource? {
       guard count.load(ordering: .relaxed) > 0 else { return nil }
       return lock.withLock {
-        let timer = timers.removeValue(forKey: source)
-        count.store(timers.count, ordering: .relaxed)
-        return timer
+        let known = sources.removeValue(forKey: source)
+        count.store(sources.count, ordering: .relaxed)
+        return known
       }
     }
   }
