@@ -356,3 +356,16 @@ guarantee(
     ("withRetry", "if let end, end <= next", "if let end, end < next"),
     ("Backoff.delay", "min(delay, end)", "delay"),
 )
+
+
+# --- Suites that do not know of virtual time
+
+guarantee(
+    "Each test of a suite that does not ask for it runs in a scope of its own, with its waits",
+    "PlainSuiteTests",
+    ("MainThreadWaits.endWait", "resume()", ""),
+    ("MainThreadWaits.leavesOut", " - .milliseconds(250)", ""),
+    ("ScopeState.passTime", "guard mayJump else { return false }", "return false"),
+    ("EverywhereSettings.plan", "return seed.map { EverywhereToken.plan(seed: $0, record) } ?? .firstInFirstOut",
+     "return .firstInFirstOut"),
+)
