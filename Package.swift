@@ -61,6 +61,9 @@ let package = Package(
     .testTarget(
       name: "ContextDemoTests",
       dependencies: ["Clocks", "ClocksSupport", "ClocksTestKit", "ContextDemo", "TimeoutTask"]),
+    .testTarget(
+      name: "EverywhereTests",
+      dependencies: ["Clocks", "ClocksTestKit", "EverywhereCommand", "TestTraits"]),
     .testTarget(name: "DocsTests", dependencies: ["Clocks", "ClocksTestKit"]),
   ],
   swiftLanguageModes: [.v6]

@@ -443,3 +443,15 @@ guarantee(
     "FarFutureTests",
     ("DispatchTimes.read", "guard reading.tv_sec < latest else { return UInt64(latest) * 1_000_000_000 }", ""),
 )
+
+# --- Suites that do not know of virtual time
+
+guarantee(
+    "Each test of a suite that does not ask for it runs in a scope of its own, with its waits",
+    "PlainSuiteTests",
+    ("MainThreadWaits.endWait", "resume()", ""),
+    ("MainThreadWaits.leavesOut", " - .milliseconds(250)", ""),
+    ("ScopeState.passTime", "guard mayJump else { return false }", "return false"),
+    ("EverywhereSettings.plan", "return seed.map { EverywhereToken.plan(seed: $0, record) } ?? .firstInFirstOut",
+     "return .firstInFirstOut"),
+)

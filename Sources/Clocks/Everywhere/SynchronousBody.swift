@@ -64,3 +64,16 @@ final class MainThreadWait: Sendable {
     while !lock.withLock({ isOver }) { MainRunLoop.run(seconds: 0.01) }
   }
 }
+
+extension Scheduler: PausableOwner {
+  var virtualNow: Duration { change { $0.scope?.virtualClock.now ?? .zero } }
+  var pendingCount: Int { change { $0.scope?.virtualClock.sleeps.count ?? 0 } }
+
+  func pauseJob(isStarted: Bool) {
+    if isStarted { change { $0.pauseRunningJob() } } else { externallyStartedJobEnded(on: nil) }
+  }
+
+  func resumeJob() { change { $0.externallyStartedJobsBegan() } }
+  func beginShortHold() { beginHold() }
+  func endShortHold() { endHold() }
+}

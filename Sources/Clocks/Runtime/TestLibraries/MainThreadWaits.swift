@@ -5,6 +5,23 @@ import Synchronization
   internal import CDispatch
 #endif
 
+/// An owner whose tasks run while a test method on the main thread waits.
+protocol PausableOwner: TaskOwner {
+  var virtualNow: Duration { get }
+  /// The number of sleeps and timed callbacks that are pending.
+  var pendingCount: Int { get }
+
+  /// Notes that the current job waits.
+  ///
+  /// - Parameter isStarted: Whether the owner has started the job.
+  func pauseJob(isStarted: Bool)
+  /// Notes that a paused job goes on, as an externally started one.
+  func resumeJob()
+  /// Keeps time from jumping, until `endShortHold`.
+  func beginShortHold()
+  func endShortHold()
+}
+
 /// The waits of a synchronous test method, which takes up the main thread.
 ///
 /// Each wait pauses the method's job. `XCTWaiter` runs the run loop in slices of a tenth of a second, and ends
@@ -27,20 +44,20 @@ final class MainThreadWaits: @unchecked Sendable {
   private static var ofMainThread: MainThreadWaits? {
     guard let current, pthread_equal(pthread_self(), current.thread) != 0,
       let context = ThreadContext.current, context.pointee.isInJob,
-      context.pointee.owner === current.scheduler
+      context.pointee.owner === current.owner
     else { return nil }
     return current
   }
 
-  private let scheduler: Scheduler
+  private let owner: any PausableOwner
   private let place: UnsafeMutablePointer<ThreadContext>
   private let thread = pthread_self()
   /// The deadlines of the waits of XCTest that are under way, the innermost last.
   private var deadlines: [Duration] = []
   private var quietSlices = 0
 
-  init(_ scheduler: Scheduler, _ context: UnsafeMutablePointer<ThreadContext>) {
-    self.scheduler = scheduler
+  init(_ owner: any PausableOwner, _ context: UnsafeMutablePointer<ThreadContext>) {
+    self.owner = owner
     place = context
   }
 
@@ -53,7 +70,7 @@ final class MainThreadWaits: @unchecked Sendable {
     Self.context.store(outer.1, ordering: .relaxed)
   }
 
-  private var now: Duration { scheduler.change { $0.scope?.virtualClock.now ?? .zero } }
+  private var now: Duration { owner.virtualNow }
 
   /// 0 while the method runs, 1 while it is paused, and 2 when it is about to go on.
   private let phase = Atomic(0)
@@ -64,16 +81,11 @@ final class MainThreadWaits: @unchecked Sendable {
   func paused<Result>(_ wait: () -> Result) -> Result {
     let outer = phase.exchange(1, ordering: .sequentiallyConsistent)
     let context = ThreadContext.current
-    if context == place {
-      scheduler.externallyStartedJobEnded(on: nil)
-    } else {
-      // The scheduler has started this job, and goes on without it on another thread.
-      scheduler.change { $0.pauseRunningJob() }
-    }
+    owner.pauseJob(isStarted: context != place)
     let result = wait()
     resume()
     phase.store(outer, ordering: .sequentiallyConsistent)
-    if context != place { context?.pointee.ownersAwaitingEnd.append(scheduler) }
+    if context != place { context?.pointee.ownersAwaitingEnd.append(owner) }
     return result
   }
 
@@ -82,7 +94,7 @@ final class MainThreadWaits: @unchecked Sendable {
     guard
       phase.compareExchange(expected: 1, desired: 2, ordering: .sequentiallyConsistent).exchanged
     else { return }
-    scheduler.change { $0.externallyStartedJobsBegan() }
+    owner.resumeJob()
   }
 
   /// Notes that the run loop of the main thread is stopped, or that a semaphore is signalled.
@@ -110,15 +122,15 @@ final class MainThreadWaits: @unchecked Sendable {
     // An async method is waited for by a wait without an end.
     let isEndless = deadline - now > .seconds(86_400 * 29)
     let callback = isEndless ? nil : TimedCallback("run loop", begin: endWait) { _ in }
-    if let callback { _ = scheduler.begin(callback, after: deadline - now) }
+    if let callback { _ = owner.enqueue(callback, after: deadline - now) }
     // While nothing else is pending, the wait may be for real work: a timeout would come too early.
-    let isQuiet = scheduler.change { $0.scope.map { $0.virtualClock.sleeps.count <= 1 } ?? true }
+    let isQuiet = owner.pendingCount <= 1
     let isHeld = callback != nil && isQuiet && quietSlices < 12
-    if isHeld { scheduler.beginHold() }
+    if isHeld { owner.beginShortHold() }
     let real = isHeld && quietSlices == 0 ? 0.001 : 0.01
     let result = paused { run(min(seconds, real)) }
-    if isHeld { scheduler.endHold() }
-    if let callback { scheduler.takeOut(callback) }
+    if isHeld { owner.endShortHold() }
+    if let callback { owner.remove(callback) }
     quietSlices = isQuiet && result == Self.timedOut ? quietSlices + 1 : 0
     return result
   }
@@ -138,7 +150,7 @@ final class MainThreadWaits: @unchecked Sendable {
     func leavesOut(workOn queue: OpaquePointer, at instant: UInt64) -> Bool {
       guard DispatchObject.label(of: queue) == "org.swift.XCTest.XCTWaiter" else { return false }
       let delay =
-        DispatchTimes.delay(until: instant, for: scheduler) ?? .seconds(86_400 * 365)
+        DispatchTimes.delay(until: instant, for: owner) ?? .seconds(86_400 * 365)
       deadlines.append(saturatingSum(now, delay - .milliseconds(250)))
       quietSlices = 0
       return true
@@ -164,7 +176,7 @@ final class MainThreadWaits: @unchecked Sendable {
         end.signal()
       }
     ) { _ in end.signal() }
-    guard scheduler.begin(callback, after: duration) else { return }
+    guard owner.enqueue(callback, after: duration) else { return }
     paused { end.wait() }
   }
 }

@@ -1,0 +1,166 @@
+import ClocksTestKit
+import Foundation
+import TestTraits
+import Testing
+
+/// Test processes in which each test runs in virtual time: this bundle, which has a copy of the package.
+@Suite struct PlainSuiteTests {
+  struct Record: Decodable {
+    var name: String?
+    var arguments: String?
+    var passed: Bool?
+    var virtual: Bool?
+    var realSeconds: Double?
+    var virtualSeconds: Double?
+    var reasons: [String]?
+    var failures: [String]?
+  }
+
+  /// Runs samples in a child process, and returns their records by the names of the tests.
+  private func run(
+    _ filter: String, library: String = "swift-testing", _ environment: [String: String] = [:]
+  ) async throws -> (records: [String: [Record]], child: ChildProcess) {
+    try await withTemporaryPath { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let variables = [
+        "EVERYWHERE_SAMPLES": "1", "CLOCKS_EVERYWHERE": "1", "CLOCKS_EVERYWHERE_RECORDS": folder,
+      ]
+      let child = try await ChildProcess.runTests(
+        filter, library: library, environment: variables.merging(environment) { $1 })
+      let lines = try FileManager.default.contentsOfDirectory(atPath: folder).flatMap {
+        try String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8).split(separator: "\n")
+      }
+      let records = try lines.map { try JSONDecoder().decode(Record.self, from: Data($0.utf8)) }
+        .filter { $0.name != nil }
+      return (Dictionary(grouping: records) { $0.name ?? "" }, child)
+    }
+  }
+
+  private static let suite = "EverywhereTests.EverywhereSamples"
+
+  @Test func eachTestCaseHasAScope() async throws {
+    let (records, child) = try await run("EverywhereSamples")
+    #expect(child.exitCode == 1, "\(child.standardOutput)")
+    let failed = records.filter { $0.value.contains { $0.passed == false } }.keys
+    #expect(Array(failed) == ["\(Self.suite)/fails()"], "\(child.standardOutput)")
+    func hours(_ test: String) -> [Double] {
+      (records["\(Self.suite)/\(test)"] ?? []).compactMap(\.virtualSeconds).map { $0 / 3600 }
+        .sorted()
+    }
+    #expect(hours("sleeps(_:)") == [1, 2, 3])
+    #expect(hours("zipped(_:_:)") == [24, 48])
+    #expect(hours("twoCollections(_:_:)") == [24, 24, 48, 48])
+    #expect(hours("dictionary(_:)") == [24])
+    #expect(hours("pairs(_:_:)") == [24, 48])
+    #expect(hours("onTheMainActor()") == [50.0 / 3600])
+    #expect(hours("waitsForRealWork()") == [0])
+    #expect(!child.standardOutput.contains("was cancelled"))
+    #expect(records.values.joined().allSatisfy { $0.virtual == true })
+  }
+
+  @Test func testsOfXCTestHaveScopes() async throws {
+    let (records, child) = try await run(
+      "EverywhereTests.EverywhereXCTSamples", library: "xctest")
+    #expect(child.exitCode == 1, "\(child.standardOutput)")
+    let failed = records.filter { $0.value.contains { $0.passed == false } }.keys
+    #expect(
+      Array(failed) == ["EverywhereTests.EverywhereXCTSamples/testFails"],
+      "\(child.standardOutput)")
+    #expect(records.count == 9)
+    #expect(records.values.joined().allSatisfy { $0.virtual == true && ($0.realSeconds ?? 9) < 5 })
+  }
+
+  @Test func namedTestsRunInRealTime() async throws {
+    let (records, child) = try await run(
+      "leavesATaskBehind|onTheMainActor",
+      ["CLOCKS_EVERYWHERE_REAL": "EverywhereSamples/leavesATaskBehind"])
+    #expect(child.exitCode == 0, "\(child.standardOutput)")
+    let real = try #require(records["\(Self.suite)/leavesATaskBehind()"]?.first)
+    #expect(real.virtual == false && real.reasons?.count == 1)
+    #expect(records["\(Self.suite)/onTheMainActor()"]?.first?.virtual == true)
+  }
+
+  @Test func seedsChooseOrdersAndTokensReplayThem() async throws {
+    var passed: [UInt64] = []
+    var failed: [UInt64] = []
+    for seed: UInt64 in 1...40 where passed.isEmpty || failed.isEmpty {
+      let (records, _) = try await run("dependsOnTheOrder", ["CLOCKS_EVERYWHERE_SEED": "\(seed)"])
+      let record = try #require(records["\(Self.suite)/dependsOnTheOrder()"]?.first)
+      if record.passed == true { passed.append(seed) } else { failed.append(seed) }
+    }
+    for (seeds, isPassed) in [(passed, true), (failed, false)] {
+      let seed = try #require(seeds.first)
+      let token = "\(Self.suite)/dependsOnTheOrder()@\(seed)"
+      let (records, _) = try await run("dependsOnTheOrder", ["CLOCKS_EVERYWHERE_REPLAY": token])
+      #expect(records["\(Self.suite)/dependsOnTheOrder()"]?.first?.passed == isPassed)
+    }
+  }
+}
+
+/// The command, which finds the library beside itself.
+@Suite struct EverywhereCommandTests {
+  private static let folder = URL(fileURLWithPath: ChildProcess.testBundle)
+    .deletingLastPathComponent()
+  private static let command = folder.appendingPathComponent("clocks-everywhere").path
+  private static let isBuilt =
+    FileManager.default.fileExists(atPath: command)
+    && FileManager.default.fileExists(
+      atPath: folder.appendingPathComponent("libClocksEverywhere.so").path)
+
+  struct Report: Decodable {
+    struct Test: Decodable {
+      struct Orders: Decodable {
+        var passed: Int
+        var failed: Int
+      }
+
+      var name: String
+      var result: String
+      var realSeconds: Double
+      var virtualSeconds: Double
+      var orders: Orders
+      var reasons: [String]
+      var replay: String?
+    }
+
+    var tests: [Test]
+    var realSeconds: Double
+    var virtualSeconds: Double
+  }
+
+  @Test(.enabled(if: isBuilt)) func theReportNamesWhatDependsOnTheOrder() async throws {
+    try await withTemporaryPath { report in
+      let child = try await ChildProcess.run(
+        Self.command,
+        arguments: [
+          "--orders", "20", "--report", report, ChildProcess.testBundle, "--testing-library",
+          "swift-testing", "--filter", "dependsOnTheOrder|EverywhereSamples/sleeps",
+        ], environment: ["EVERYWHERE_SAMPLES": "1"])
+      #expect(child.exitCode == 1, "\(child.standardOutput)\(child.standardError)")
+      let data = try Data(contentsOf: URL(fileURLWithPath: report))
+      let tests = try JSONDecoder().decode(Report.self, from: data).tests
+      #expect(tests.map(\.result) == ["order-dependent", "passed"])
+      let dependent = try #require(tests.first)
+      #expect(dependent.orders.passed > 0 && dependent.orders.failed > 0)
+      #expect(dependent.orders.passed + dependent.orders.failed == 20)
+      let token = try #require(dependent.replay)
+      #expect(child.standardOutput.contains("--replay '\(token)'"))
+      #expect(tests.last?.virtualSeconds == 6 * 3600)
+    }
+  }
+
+  @Test(.enabled(if: isBuilt)) func exitCodesAreThoseOfTheSuite() async throws {
+    for (filter, code) in [("onTheMainActor", 0), ("EverywhereSamples/fails", 1)] {
+      let child = try await ChildProcess.run(
+        Self.command,
+        arguments: [
+          ChildProcess.testBundle, "--testing-library", "swift-testing", "--filter", filter,
+        ],
+        environment: ["EVERYWHERE_SAMPLES": "1"])
+      #expect(child.exitCode == Int32(code), "\(child.standardOutput)")
+    }
+    let unknown = try await ChildProcess.run(
+      Self.command, arguments: ["--ordres", "1", "x"])
+    #expect(unknown.exitCode == 64)
+  }
+}

@@ -1,0 +1,167 @@
+import Foundation
+import Testing
+import XCTest
+
+/// Whether this process runs the samples, which know nothing of virtual time.
+let runsSamples = ProcessInfo.processInfo.environment["EVERYWHERE_SAMPLES"] != nil
+
+@Suite(.enabled(if: runsSamples)) struct EverywhereSamples {
+  @Test(arguments: 1...3) func sleeps(_ hours: Int) async throws {
+    let start = ContinuousClock.now
+    try await Task.sleep(for: .seconds(3600 * hours))
+    #expect(ContinuousClock.now - start == .seconds(3600 * hours))
+  }
+
+  @Test(arguments: zip([1, 2], ["a", "b"])) func zipped(_ days: Int, _ text: String) async throws {
+    try await Task.sleep(for: .seconds(86_400 * days))
+  }
+
+  @Test(arguments: [1, 2], ["a", "b"]) func twoCollections(_ days: Int, _ text: String)
+    async throws
+  {
+    try await Task.sleep(for: .seconds(86_400 * days))
+  }
+
+  @Test(arguments: ["a": 1]) func dictionary(_ days: (key: String, value: Int)) async throws {
+    try await Task.sleep(for: .seconds(86_400 * days.value))
+  }
+
+  @Test(arguments: [(1, "a"), (2, "b")]) func pairs(_ days: Int, _ text: String) async throws {
+    try await Task.sleep(for: .seconds(86_400 * days))
+  }
+
+  @MainActor @Test func onTheMainActor() async throws { try await Task.sleep(for: .seconds(50)) }
+
+  /// A thread that no scope sees. The sleeps of other tests do not change what time it is here.
+  @Test func waitsForRealWork() async {
+    let start = ContinuousClock.now
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread {
+        Thread.sleep(forTimeInterval: 0.05)
+        continuation.resume()
+      }
+    }
+    #expect(ContinuousClock.now == start)
+  }
+
+  /// Passes first in, first out, and fails in some other orders.
+  @Test func dependsOnTheOrder() async {
+    actor Log {
+      var entries: [Int] = []
+      func add(_ entry: Int) { entries.append(entry) }
+    }
+    let log = Log()
+    await withTaskGroup { group in
+      for entry in 1...3 { group.addTask { await log.add(entry) } }
+    }
+    #expect(await log.entries == [1, 2, 3])
+  }
+
+  @Test func fails() { #expect(Bool(false)) }
+
+  /// The task that it leaves behind is not cancelled.
+  @Test func leavesATaskBehind() async throws {
+    Task {
+      do {
+        try await Task.sleep(for: .milliseconds(20))
+      } catch {
+        print("the task left behind was cancelled")
+      }
+    }
+    try await Task.sleep(for: .milliseconds(10))
+  }
+
+  /// Polls without a sleep, until another task has slept.
+  @Test func pollsByYielding() async {
+    actor Flag {
+      var isSet = false
+      func set() { isSet = true }
+    }
+    let flag = Flag()
+    Task {
+      try await Task.sleep(for: .milliseconds(50))
+      await flag.set()
+    }
+    while await !flag.isSet { await Task.yield() }
+  }
+}
+
+final class EverywhereXCTSamples: XCTestCase {
+  private var start = Date()
+
+  override func setUp() async throws {
+    try XCTSkipUnless(runsSamples)
+    try await Task.sleep(for: .seconds(5))
+    start = Date()
+  }
+
+  private var passed: TimeInterval { Date().timeIntervalSince(start) }
+
+  func testAsync() async throws {
+    try await Task.sleep(for: .seconds(86_400))
+    XCTAssertEqual(passed, 86_400, accuracy: 0.001)
+  }
+
+  func testWait() {
+    let slept = expectation(description: "slept")
+    Task {
+      try await Task.sleep(for: .seconds(4))
+      slept.fulfill()
+    }
+    wait(for: [slept], timeout: 5)
+    XCTAssertEqual(passed, 4, accuracy: 0.001)
+  }
+
+  func testTimeout() {
+    let slept = XCTestExpectation(description: "slept")
+    Task {
+      try await Task.sleep(for: .seconds(6.1))
+      slept.fulfill()
+    }
+    XCTAssertEqual(XCTWaiter.wait(for: [slept], timeout: 6), .timedOut)
+    XCTAssertEqual(passed, 6, accuracy: 0.001)
+  }
+
+  func testDispatch() {
+    let slept = expectation(description: "slept")
+    DispatchQueue.main.asyncAfter(deadline: .now() + 3) { slept.fulfill() }
+    waitForExpectations(timeout: 4)
+  }
+
+  func testBlocksTheThread() {
+    let flag = DispatchSemaphore(value: 0)
+    Task {
+      try await Task.sleep(for: .seconds(1))
+      flag.signal()
+    }
+    Thread.sleep(forTimeInterval: 2)
+    XCTAssertEqual(flag.wait(timeout: .now()), .success)
+    XCTAssertEqual(passed, 2, accuracy: 0.001)
+  }
+
+  func testRunsTheRunLoop() {
+    RunLoop.current.run(until: Date() + 10)
+    XCTAssertEqual(passed, 10, accuracy: 0.01)
+  }
+
+  func testWaitsForRealWork() {
+    let done = expectation(description: "a thread")
+    Thread.detachNewThread {
+      Thread.sleep(forTimeInterval: 0.02)
+      done.fulfill()
+    }
+    wait(for: [done], timeout: 5)
+  }
+
+  @MainActor func testWaitsOnTheMainActor() async {
+    let slept = expectation(description: "slept")
+    Task.detached {
+      try await Task.sleep(for: .seconds(2))
+      slept.fulfill()
+    }
+    waitForExpectations(timeout: 3)
+    XCTAssertEqual(passed, 2, accuracy: 0.001)
+  }
+
+  func testFails() { XCTAssertTrue(!runsSamples) }
+}
