@@ -93,6 +93,33 @@ extension SchedulerState {
     return scope.alarmRings(number, others)
   }
 
+  // MARK: - When the test cannot go on
+
+  /// Cancels the body of an explored scope that is deadlocked; if that did not help, reports it.
+  @inline(never)
+  mutating func endDeadlock() -> Action {
+    guard let scope else { return .rest(nil) }
+    switch scope.body.abort(.deadlock(pending: scope.virtualClock.pendingLines)) {
+    case .report(let problem): return .report(problem)
+    case .leave: return .leave
+    case .cancel: return .cancel(scope.body.takeToCancel())
+    }
+  }
+
+  /// Leaves the test: from now on none of its jobs runs.
+  mutating func abandon() {
+    isAbandoned = true
+    leftJob = activity.isRunningReportedJob(idleness)
+    activity.jobHasEnded()
+    idleness.abandonRunning()
+  }
+
+  mutating func setAlarm() -> Action.Alarm? {
+    guard let scope else { return nil }
+    let isAwaited = scope.virtualClock.sleeps.count > 0 || !idleWaiters.observers.isEmpty
+    return scope.setAlarm(isAwaited: isAwaited)
+  }
+
   // MARK: - Notifications
 
   @inline(__always)

@@ -307,29 +307,4 @@ struct SchedulerState: ~Copyable {
     case .cancel: return scope.body.toCancel.isEmpty ? nil : .cancel(scope.body.takeToCancel())
     }
   }
-
-  /// Cancels the body of an explored scope that is deadlocked; if that did not help, reports it.
-  @inline(never)
-  private mutating func endDeadlock() -> Action {
-    guard let scope else { return .rest(nil) }
-    switch scope.body.abort(.deadlock(pending: scope.virtualClock.pendingLines)) {
-    case .report(let problem): return .report(problem)
-    case .leave: return .leave
-    case .cancel: return .cancel(scope.body.takeToCancel())
-    }
-  }
-
-  /// Leaves the test: from now on none of its jobs runs.
-  mutating func abandon() {
-    isAbandoned = true
-    leftJob = activity.isRunningReportedJob(idleness)
-    activity.jobHasEnded()
-    idleness.abandonRunning()
-  }
-
-  private mutating func setAlarm() -> Action.Alarm? {
-    guard let scope else { return nil }
-    let isAwaited = scope.virtualClock.sleeps.count > 0 || !idleWaiters.observers.isEmpty
-    return scope.setAlarm(isAwaited: isAwaited)
-  }
 }

@@ -66,7 +66,8 @@ final class RunEnd: @unchecked Sendable {
 
   /// Suspends the body permanently if it was left: its caller, and what that had lent to it, may be gone.
   func stopIfLeft() async {
-    if lock.withLock({ isLeft }) { await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
+    guard lock.withLock({ isLeft }) else { return }
+    await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
   }
 
   /// Runs the body as a task of the scheduler, and waits for `finish`.

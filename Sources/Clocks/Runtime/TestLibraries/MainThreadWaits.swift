@@ -174,8 +174,8 @@ final class MainThreadWaits: @unchecked Sendable {
       begin: { [self] in
         resume()
         end.signal()
-      }
-    ) { _ in end.signal() }
+      },
+      handBack: { _ in end.signal() })
     guard owner.enqueue(callback, after: duration) else { return }
     paused { end.wait() }
   }

@@ -105,7 +105,6 @@ enum XCTestFailures {
       XCTestFailures.suite?.didFail("\(file ?? ""):\(line): \(description)")
     }
 
-    
     func testCaseDidFinish(_ testCase: AnyObject) {
       XCTestFailures.testChanges()
       XCTestFailures.suite?.didFinish(testCase)
