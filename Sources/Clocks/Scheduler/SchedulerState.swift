@@ -18,9 +18,9 @@ struct SchedulerState: ~Copyable {
   /// What a scope adds; `nil` unless the test's time is virtual throughout.
   let scope: ScopeState?
   /// Whether no job runs any more: the scope was left although its body has not ended.
-  private(set) var isAbandoned = false
+  var isAbandoned = false
   /// Whether a job held its thread at that time.
-  private(set) var leftJob = false
+  var leftJob = false
   /// Whether a failure was recorded because the test does not go on.
   var isReported = false
   /// The test of XCTest in which that happened, as `XCTestFailures.newestTaskAtStart`; `nil` if not known.
