@@ -125,7 +125,7 @@ final class EverywhereXCTSamples: XCTestCase {
   func testDispatch() {
     let slept = expectation(description: "slept")
     DispatchQueue.main.asyncAfter(deadline: .now() + 3) { slept.fulfill() }
-    waitForExpectations(timeout: 4)
+    wait(for: [slept], timeout: 4)
   }
 
   func testBlocksTheThread() {
@@ -153,13 +153,14 @@ final class EverywhereXCTSamples: XCTestCase {
     wait(for: [done], timeout: 5)
   }
 
-  @MainActor func testWaitsOnTheMainActor() async {
+  func testWaitsOnTheMainActor() async {
     let slept = expectation(description: "slept")
     Task.detached {
       try await Task.sleep(for: .seconds(2))
       slept.fulfill()
     }
-    waitForExpectations(timeout: 3)
+    nonisolated(unsafe) let test = self
+    await MainActor.run { test.waitForExpectations(timeout: 3) }
     XCTAssertEqual(passed, 2, accuracy: 0.001)
   }
 

@@ -34,8 +34,11 @@ enum EverywhereXCTest {
     else { return original() }
     let isExplored = plan != .firstInFirstOut
     if isExplored { Everywhere.prepareForOrders() }
+    var options = Everywhere.options(isExplored: isExplored)
+    // `fulfillment(of:)` waits on a thread, which no scope sees: it needs real time to notice.
+    options.jumpsAfter = .milliseconds(3)
     let time = VirtualTime(
-      Everywhere.options(isExplored: isExplored), at: CallSite(),
+      options, at: CallSite(),
       chooser: isExplored ? Explorer(ScheduleRun(plan)) : nil)
     SynchronousBody.run(in: time, original)
     record.note(time)

@@ -77,6 +77,12 @@ final class MainThreadWaits: @unchecked Sendable {
   /// The semaphore for which the method waits.
   private let semaphore = Atomic<UInt>(0)
 
+  /// Wakes a wait in which the run loop cannot run.
+  private let wake = ThreadSemaphore()
+
+  /// Waits as a run loop does that has nothing to run, because the main queue runs the current job.
+  func runEmptyLoop() { _ = runLoop(0.1) { wake.wait(seconds: $0) ? 2 : Self.timedOut } }
+
   /// Runs `wait` while the scope's tasks run.
   func paused<Result>(_ wait: () -> Result) -> Result {
     let outer = phase.exchange(1, ordering: .sequentiallyConsistent)
@@ -95,6 +101,7 @@ final class MainThreadWaits: @unchecked Sendable {
       phase.compareExchange(expected: 1, desired: 2, ordering: .sequentiallyConsistent).exchanged
     else { return }
     owner.resumeJob()
+    wake.signal()
   }
 
   /// Notes that the run loop of the main thread is stopped, or that a semaphore is signalled.
@@ -169,13 +176,11 @@ final class MainThreadWaits: @unchecked Sendable {
   /// Blocks the main thread for a virtual duration.
   func sleep(for duration: Duration) {
     let end = ThreadSemaphore()
-    let callback = TimedCallback(
-      "a blocked thread",
-      begin: { [self] in
-        resume()
-        end.signal()
-      },
-      handBack: { _ in end.signal() })
+    let begin: @Sendable () -> Void = { [self] in
+      resume()
+      end.signal()
+    }
+    let callback = TimedCallback("a blocked thread", begin: begin) { _ in end.signal() }
     guard owner.enqueue(callback, after: duration) else { return }
     paused { end.wait() }
   }
@@ -188,9 +193,15 @@ final class ThreadSemaphore: Sendable {
 
     func signal() { dispatch_semaphore_signal(semaphore) }
     func wait() { _ = dispatch_semaphore_wait(semaphore, .max) }
+
+    /// Returns whether the semaphore was signalled in time.
+    func wait(seconds: Double) -> Bool {
+      dispatch_semaphore_wait(semaphore, dispatch_time(0, Int64(seconds * 1e9))) == 0
+    }
   #else
     func signal() {}
     func wait() {}
+    func wait(seconds: Double) -> Bool { false }
   #endif
 }
 
@@ -215,8 +226,19 @@ enum MainRunLoop {
       }
       CallTables.redirect([uptime.entry], in: .library("libFoundation.so"))
       CallTables.redirect([stop.entry], in: .users)
+      CallTables.redirect([finished.entry], in: .library("libFoundation.so"))
       CallTables.redirect([signal.entry], in: .library("libswiftDispatch.so"))
     }
+
+    /// A run loop has nothing to run within a job of the main actor, and returns immediately.
+    private static let finished:
+      Interposed<@convention(c) (UnsafeRawPointer?, UnsafeRawPointer?) -> Bool> = Interposed(
+        "_CFRunLoopFinished"
+      ) {
+        let isFinished = finished.original($0, $1)
+        if isFinished { MainThreadWaits.ofThread?.runEmptyLoop() }
+        return isFinished
+      }
 
     /// `XCTWaiter` stops the run loop when its expectations are fulfilled.
     private static let stop: Interposed<@convention(c) (UnsafeRawPointer?) -> Void> = Interposed(
