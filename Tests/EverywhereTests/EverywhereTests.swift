@@ -44,7 +44,7 @@ import Testing
     let failed = records.filter { $0.value.contains { $0.passed == false } }.keys
     #expect(Array(failed) == ["\(Self.suite)/fails()"], "\(child.standardOutput)")
     func hours(_ test: String) -> [Double] {
-      (records["\(Self.suite)/\(test)"] ?? []).compactMap(\.virtualSeconds).map { $0 / 3600 }
+      (records["\(Self.suite)/\(test)"] ?? []).compactMap(\.virtualSeconds).map { ($0 * 1e6).rounded() / 3.6e9 }
         .sorted()
     }
     #expect(hours("sleeps(_:)") == [1, 2, 3])

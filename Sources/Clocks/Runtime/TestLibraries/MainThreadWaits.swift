@@ -101,14 +101,15 @@ final class MainThreadWaits: @unchecked Sendable {
       phase.compareExchange(expected: 1, desired: 2, ordering: .sequentiallyConsistent).exchanged
     else { return }
     owner.resumeJob()
-    wake.signal()
   }
 
   /// Notes that the run loop of the main thread is stopped, or that a semaphore is signalled.
   static func willResume(from semaphore: OpaquePointer? = nil) {
     guard context.load(ordering: .relaxed) != 0, let current else { return }
     let awaited = current.semaphore.load(ordering: .relaxed)
-    if awaited == UInt(bitPattern: semaphore) { current.resume() }
+    guard awaited == UInt(bitPattern: semaphore) else { return }
+    current.resume()
+    current.wake.signal()
   }
 
   /// Waits for a semaphore in `wait`.
@@ -147,6 +148,7 @@ final class MainThreadWaits: @unchecked Sendable {
 
   @Sendable private func endWait() {
     resume()
+    wake.signal()
     RuntimeHooks.startThread(on: .main) {}
   }
 
