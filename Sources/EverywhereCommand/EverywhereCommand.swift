@@ -51,7 +51,8 @@ struct EverywhereCommand {
       for run in try runner.runOrders(of: first) { report.add(run) }
     }
     if report.hasFailures {
-      report.addBaseline(try runner.runInRealTime(first))
+      // Without virtual time, the suite would take as long as its tests sleep.
+      if first.virtualSeconds < 300 { report.addBaseline(try runner.runInRealTime(first)) }
       for (name, seed) in report.orderDependent {
         report.addReplay(of: name, try runner.replay(first, seed: seed))
       }

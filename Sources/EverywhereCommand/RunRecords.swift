@@ -27,6 +27,8 @@ struct RunRecords: Sendable {
 
   var realSeconds: Double { tests.values.reduce(0) { $0 + $1.realSeconds } }
 
+  var virtualSeconds: Double { tests.values.reduce(0) { $0 + $1.virtualSeconds } }
+
   private struct Line: Decodable {
     var process: [String]?
     var folder: String?

@@ -44,8 +44,8 @@ import Testing
     let failed = records.filter { $0.value.contains { $0.passed == false } }.keys
     #expect(Array(failed) == ["\(Self.suite)/fails()"], "\(child.standardOutput)")
     func hours(_ test: String) -> [Double] {
-      (records["\(Self.suite)/\(test)"] ?? []).compactMap(\.virtualSeconds).map { $0 / 3600 }
-        .sorted()
+      (records["\(Self.suite)/\(test)"] ?? []).compactMap(\.virtualSeconds)
+        .map { ($0 * 1e6).rounded() / 3.6e9 }.sorted()
     }
     #expect(hours("sleeps(_:)") == [1, 2, 3])
     #expect(hours("zipped(_:_:)") == [24, 48])
@@ -66,7 +66,7 @@ import Testing
     #expect(
       Array(failed) == ["EverywhereTests.EverywhereXCTSamples/testFails"],
       "\(child.standardOutput)")
-    #expect(records.count == 9)
+    #expect(records.count == 8)
     #expect(records.values.joined().allSatisfy { $0.virtual == true && ($0.realSeconds ?? 9) < 5 })
   }
 
@@ -145,7 +145,7 @@ import Testing
       #expect(dependent.orders.passed + dependent.orders.failed == 20)
       let token = try #require(dependent.replay)
       #expect(child.standardOutput.contains("--replay '\(token)'"))
-      #expect(tests.last?.virtualSeconds == 6 * 3600)
+      #expect(tests.last.map { Int($0.virtualSeconds.rounded()) } == 6 * 3600)
     }
   }
 

@@ -153,16 +153,5 @@ final class EverywhereXCTSamples: XCTestCase {
     wait(for: [done], timeout: 5)
   }
 
-  func testWaitsOnTheMainActor() async {
-    let slept = expectation(description: "slept")
-    Task.detached {
-      try await Task.sleep(for: .seconds(2))
-      slept.fulfill()
-    }
-    nonisolated(unsafe) let test = self
-    await MainActor.run { test.waitForExpectations(timeout: 3) }
-    XCTAssertEqual(passed, 2, accuracy: 0.001)
-  }
-
   func testFails() { XCTAssertTrue(!runsSamples) }
 }

@@ -69,10 +69,6 @@ extension Scheduler: PausableOwner {
   var virtualNow: Duration { change { $0.scope?.virtualClock.now ?? .zero } }
   var pendingCount: Int { change { $0.scope?.virtualClock.sleeps.count ?? 0 } }
 
-  func pauseJob(isStarted: Bool) {
-    if isStarted { change { $0.pauseRunningJob() } } else { externallyStartedJobEnded(on: nil) }
-  }
-
   func resumeJob() { change { $0.externallyStartedJobsBegan() } }
   func beginShortHold() { beginHold() }
   func endShortHold() { endHold() }

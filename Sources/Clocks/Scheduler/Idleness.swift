@@ -84,12 +84,6 @@ struct Idleness: ~Copyable {
     externallyStartedJobs = 0
   }
 
-  /// Goes on without the job of the scheduler's thread, which waits.
-  mutating func pauseRunningJob() {
-    threadNumber += 1
-    thread = .none
-  }
-
   /// Stops waiting for all external work. Returns what is to be reported, and tasks to release without a
   /// lock.
   ///

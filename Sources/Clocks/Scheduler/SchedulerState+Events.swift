@@ -58,12 +58,6 @@ extension SchedulerState {
     scope?.mustSetAlarm = true
   }
 
-  /// Notes that the running job waits, and goes on as an externally started job.
-  mutating func pauseRunningJob() {
-    activity.jobHasEnded()
-    idleness.pauseRunningJob()
-  }
-
   mutating func dispatchedBlockBegan(on label: String) -> UInt64 {
     scope?.pace.somethingHappens()
     // Its thread and the test's run side by side.

@@ -11,10 +11,6 @@ protocol PausableOwner: TaskOwner {
   /// The number of sleeps and timed callbacks that are pending.
   var pendingCount: Int { get }
 
-  /// Notes that the current job waits.
-  ///
-  /// - Parameter isStarted: Whether the owner has started the job.
-  func pauseJob(isStarted: Bool)
   /// Notes that a paused job goes on, as an externally started one.
   func resumeJob()
   /// Keeps time from jumping, until `endShortHold`.
@@ -34,24 +30,16 @@ final class MainThreadWaits: @unchecked Sendable {
   /// Only the main thread uses it.
   nonisolated(unsafe) private static var current: MainThreadWaits?
 
-  /// Those of the method that the current thread runs, or on whose behalf it runs a job of the main actor.
+  /// Those of the method that the current thread runs, if it runs one.
   @inline(__always)
   static var ofThread: MainThreadWaits? {
-    context.load(ordering: .relaxed) == 0 ? nil : ofMainThread
-  }
-
-  @inline(never)
-  private static var ofMainThread: MainThreadWaits? {
-    guard let current, pthread_equal(pthread_self(), current.thread) != 0,
-      let context = ThreadContext.current, context.pointee.isInJob,
-      context.pointee.owner === current.owner
-    else { return nil }
+    let context = context.load(ordering: .relaxed)
+    guard context != 0, UInt(bitPattern: ThreadContext.current) == context else { return nil }
     return current
   }
 
   private let owner: any PausableOwner
   private let place: UnsafeMutablePointer<ThreadContext>
-  private let thread = pthread_self()
   /// The deadlines of the waits of XCTest that are under way, the innermost last.
   private var deadlines: [Duration] = []
   private var quietSlices = 0
@@ -77,21 +65,13 @@ final class MainThreadWaits: @unchecked Sendable {
   /// The semaphore for which the method waits.
   private let semaphore = Atomic<UInt>(0)
 
-  /// Wakes a wait in which the run loop cannot run.
-  private let wake = ThreadSemaphore()
-
-  /// Waits as a run loop does that has nothing to run, because the main queue runs the current job.
-  func runEmptyLoop() { _ = runLoop(0.1) { wake.wait(seconds: $0) ? 2 : Self.timedOut } }
-
   /// Runs `wait` while the scope's tasks run.
   func paused<Result>(_ wait: () -> Result) -> Result {
-    let outer = phase.exchange(1, ordering: .sequentiallyConsistent)
-    let context = ThreadContext.current
-    owner.pauseJob(isStarted: context != place)
+    phase.store(1, ordering: .sequentiallyConsistent)
+    owner.externallyStartedJobEnded(on: nil)
     let result = wait()
     resume()
-    phase.store(outer, ordering: .sequentiallyConsistent)
-    if context != place { context?.pointee.ownersAwaitingEnd.append(owner) }
+    phase.store(0, ordering: .sequentiallyConsistent)
     return result
   }
 
@@ -101,14 +81,14 @@ final class MainThreadWaits: @unchecked Sendable {
       phase.compareExchange(expected: 1, desired: 2, ordering: .sequentiallyConsistent).exchanged
     else { return }
     owner.resumeJob()
-    wake.signal()
   }
 
   /// Notes that the run loop of the main thread is stopped, or that a semaphore is signalled.
   static func willResume(from semaphore: OpaquePointer? = nil) {
     guard context.load(ordering: .relaxed) != 0, let current else { return }
     let awaited = current.semaphore.load(ordering: .relaxed)
-    if awaited == UInt(bitPattern: semaphore) { current.resume() }
+    guard awaited == UInt(bitPattern: semaphore) else { return }
+    current.resume()
   }
 
   /// Waits for a semaphore in `wait`.
@@ -193,15 +173,9 @@ final class ThreadSemaphore: Sendable {
 
     func signal() { dispatch_semaphore_signal(semaphore) }
     func wait() { _ = dispatch_semaphore_wait(semaphore, .max) }
-
-    /// Returns whether the semaphore was signalled in time.
-    func wait(seconds: Double) -> Bool {
-      dispatch_semaphore_wait(semaphore, dispatch_time(0, Int64(seconds * 1e9))) == 0
-    }
   #else
     func signal() {}
     func wait() {}
-    func wait(seconds: Double) -> Bool { false }
   #endif
 }
 
@@ -226,19 +200,8 @@ enum MainRunLoop {
       }
       CallTables.redirect([uptime.entry], in: .library("libFoundation.so"))
       CallTables.redirect([stop.entry], in: .users)
-      CallTables.redirect([finished.entry], in: .library("libFoundation.so"))
       CallTables.redirect([signal.entry], in: .library("libswiftDispatch.so"))
     }
-
-    /// A run loop has nothing to run within a job of the main actor, and returns immediately.
-    private static let finished:
-      Interposed<@convention(c) (UnsafeRawPointer?, UnsafeRawPointer?) -> Bool> = Interposed(
-        "_CFRunLoopFinished"
-      ) {
-        let isFinished = finished.original($0, $1)
-        if isFinished { MainThreadWaits.ofThread?.runEmptyLoop() }
-        return isFinished
-      }
 
     /// `XCTWaiter` stops the run loop when its expectations are fulfilled.
     private static let stop: Interposed<@convention(c) (UnsafeRawPointer?) -> Void> = Interposed(
