@@ -86,7 +86,11 @@ extension Duration {
     return (attoseconds < 0 ? "-" : "", seconds, String(fraction))
   }
 
-  package var seconds: Double { Double(attoseconds) * 1e-18 }
+  package var seconds: Double {
+    // Whole seconds are exact. `components` would trap where they do not fit into 64 bits.
+    let (whole, rest) = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000_000_000_000)
+    return Double(whole) + Double(rest) * 1e-18
+  }
 }
 
 // All texts of this package contain exact durations: these overloads are preferred to those of the library.

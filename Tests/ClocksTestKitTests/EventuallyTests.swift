@@ -327,7 +327,7 @@ import Testing
     #expect(
       failures.map(\.text) == [
         """
-        TestClock.eventually(within:) expects the condition to hold at some time within 5.0 \
+        VirtualTime.eventually(within:) expects the condition to hold at some time within 5.0 \
         seconds, but the task was cancelled after 0.0 seconds, and it did not hold by then.
         TestClock at 0.0 seconds, no pending sleep
         """

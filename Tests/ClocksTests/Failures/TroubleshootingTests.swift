@@ -101,6 +101,13 @@ import Testing
         Task { while !end.hasPassed { await Task.yield() } }
       }
     },
+    "… has held its thread for 30.0 seconds of real time, and nothing else happens in the test …":
+      child(
+        "StuckTraitExamples/blocks\\(",
+        ["CLOCKS_TESTS_STUCK": "100", "CLOCKS_BLOCKED_AFTER": "0.3"]),
+    "The process ends with exit code 1, because only … stuck … left": child(
+      "StuckExamples/losesContinuation\\(",
+      ["CLOCKS_TESTS_STUCK": "100", "CLOCKS_BLOCKED_AFTER": "0.3"]),
     "Note: this process has the capability …": child(
       "StuckPollerTests.*forgetsToAdvance\\(",
       ["CLOCKS_DOOR": "hook", "CLOCKS_BLOCKED_AFTER": "0.3", StuckPollerTests.variable: "1"]),
