@@ -27,15 +27,17 @@ import Testing
 
   @Test func aBusyJobForWhichNothingWaitsIsFoundApart() async {
     let clock = TestClock()
-    #expect(clock.scheduler.newBlockage(after: .zero) == nil)
-    let alone = clock.scheduler.newBlockage(after: .zero)
+    // The second look finds it; the watchdog of the process may have taken the first.
+    let alone =
+      clock.scheduler.newBlockage(after: .zero) ?? clock.scheduler.newBlockage(after: .zero)
     #expect(alone != nil)
     #expect(alone?.waiting == nil)
     #expect(clock.scheduler.newBlockage(after: .zero) == nil)
-    // This job is a visitor, and now another one waits for it.
+    // This job was started externally, and now another one waits for it.
     let task = Task {}
-    #expect(clock.scheduler.newBlockage(after: .zero) == nil)
-    #expect(clock.scheduler.newBlockage(after: .zero)?.waiting == 1)
+    let awaited =
+      clock.scheduler.newBlockage(after: .zero) ?? clock.scheduler.newBlockage(after: .zero)
+    #expect(awaited?.waiting == 1)
     #expect(clock.scheduler.newBlockage(after: .zero) == nil)
     await task.value
     #expect(clock.scheduler.newBlockage(after: .zero) == nil)
