@@ -147,7 +147,7 @@ extension TestClock where Duration == Swift.Duration {
   /// Creates a clock for the current test, whose time is the origin.
   ///
   /// Inside
-  /// ``withVirtualTime(autoAdvance:jumpsAfter:leftoverSleeps:stuckAfter:freezesDate:runningLimit:fileID:filePath:line:column:operation:)``
+  /// ``withVirtualTime(autoAdvance:jumpsAfter:leftoverSleeps:stuckAfter:freezesDate:runningLimit:fileID:filePath:line:column:operation:)-(_,_,_,_,_,_,_,_,_,_,(VirtualTime)->Result)``
   /// it reads the scope's time instead. O(1).
   public convenience init(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,

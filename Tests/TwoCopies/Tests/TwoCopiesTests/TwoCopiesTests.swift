@@ -16,7 +16,7 @@ import Testing
   @Test func theOtherCopySaysThatItSeesNothing() {
     #expect(
       Plugin.selfTest == """
-        capability patience, hook strategy spi, not seen: tasks, the main actor, Task.yield, \
+        capability patience, hook strategy none, not seen: tasks, the main actor, Task.yield, \
         un-injected sleeps, work on dispatch queues, but by another copy of Clocks, in the program
         """)
   }
