@@ -24,6 +24,10 @@ protocol PausableOwner: TaskOwner {
 /// them by its own reading of the date; its watchdog would come a quarter of a second after the timeout. So the
 /// watchdog is left out, and its instant is the deadline of the slices.
 ///
+/// A method may wait for a thread or a socket, whose end nothing announces. So a timeout comes only after some
+/// slices of real time without any other pending work. This is a guess. It is made only for suites that were not
+/// written for virtual time (`Everywhere`).
+///
 /// Source: `XCTWaiter.swift` and `WaiterManager.swift` of swift-corelibs-xctest, as of Swift 6.3.
 final class MainThreadWaits: @unchecked Sendable {
   private static let context = Atomic<UInt>(0)
@@ -42,6 +46,7 @@ final class MainThreadWaits: @unchecked Sendable {
   private let place: UnsafeMutablePointer<ThreadContext>
   /// The deadlines of the waits of XCTest that are under way, the innermost last.
   private var deadlines: [Duration] = []
+  /// Counts the slices in a row in which nothing was pending but the timeout.
   private var quietSlices = 0
 
   init(_ owner: any PausableOwner, _ context: UnsafeMutablePointer<ThreadContext>) {
@@ -218,7 +223,7 @@ enum MainRunLoop {
       return signal.original($0)
     }
 
-    /// `Thread.sleep` sleeps until enough of it has passed.
+    /// `Thread.sleep` reads this clock after each sleep, and sleeps again until its duration has passed.
     private static let uptime: Interposed<@convention(c) () -> Double> = Interposed(
       "CFGetSystemUptime"
     ) {
