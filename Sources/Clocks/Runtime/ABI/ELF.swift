@@ -99,6 +99,8 @@ enum ELF {
       static let relocations = Tag(number: 7)
       static let relocationsSize = Tag(number: 8)
       static let callRelocations = Tag(number: 23)
+      /// How many relocations, the first ones, have no symbol (`DT_RELACOUNT`).
+      static let relativeRelocationsCount = Tag(number: 0x6FFF_FFF9)
 
       var isAddress: Bool {
         [.names, .symbols, .relocations, .callRelocations].contains(self)
@@ -116,11 +118,11 @@ enum ELF {
     private var info: UInt
     var addend: Int
 
-    var symbolIndex: Int { Int(info >> 32) }
+    @_transparent var symbolIndex: Int { Int(truncatingIfNeeded: info &>> 32) }
 
     /// Whether the word holds the address of a function or a variable, and nothing else:
     /// `R_…_GLOB_DAT` and `R_…_JUMP_SLOT`.
-    var holdsAddress: Bool {
+    @_transparent var holdsAddress: Bool {
       let kind = info & 0xFFFF_FFFF
       #if arch(arm64)
         return kind == 1025 || kind == 1026

@@ -102,33 +102,45 @@ package enum RuntimeSymbol {
         let symbols = section[.symbols].flatMap({ UnsafePointer<ELF.Symbol>(bitPattern: $0) })
       else { return [] }
       var found: Set<Int> = []
-      // An image that is bound at load has all entries among its other relocations.
-      let tables: [(ELF.DynamicEntry.Tag, ELF.DynamicEntry.Tag)] = [
-        (.callRelocations, .callRelocationsSize), (.relocations, .relocationsSize),
+      let count = entries.count
+      let wanted = UnsafeMutablePointer<UnsafePointer<CChar>>.allocate(capacity: count)
+      defer { wanted.deallocate() }
+      for (number, entry) in entries.enumerated() {
+        wanted[number] = UnsafeRawPointer(entry.name.utf8Start).assumingMemoryBound(to: CChar.self)
+      }
+      // An image that is bound at load has all entries among its other relocations, after those without a symbol.
+      let tables: [(ELF.DynamicEntry.Tag, ELF.DynamicEntry.Tag, UInt)] = [
+        (.callRelocations, .callRelocationsSize, 0),
+        (.relocations, .relocationsSize, section[.relativeRelocationsCount] ?? 0),
       ]
-      for (table, size) in tables {
+      for (table, size, skipped) in tables {
         guard
-          let relocations = section[table].flatMap({
-            UnsafePointer<ELF.Relocation>(bitPattern: $0)
-          }), let size = section[size]
+          let start = section[table].flatMap({ UnsafePointer<ELF.Relocation>(bitPattern: $0) }),
+          let size = section[size]
         else { continue }
-        for index in 0..<(Int(size) / MemoryLayout<ELF.Relocation>.stride) {
-          let relocation = relocations[index]
-          guard relocation.holdsAddress else { continue }
-          let name = names + Int(symbols[relocation.symbolIndex].name)
+        // Each test process runs this loop at load, mostly without optimization, for some 20,000 relocations.
+        let end = start + Int(size) / MemoryLayout<ELF.Relocation>.stride
+        var relocation = start + Int(skipped)
+        while relocation < end {
+          defer { relocation += 1 }
+          guard relocation.pointee.holdsAddress else { continue }
+          let name = names + Int(symbols[relocation.pointee.symbolIndex].name)
+          var number = 0
+          // Most names begin otherwise, which is found out without a call.
+          while number < count,
+            name.pointee != wanted[number].pointee || strcmp(name, wanted[number]) != 0
+          {
+            number += 1
+          }
           guard
-            let number = entries.firstIndex(where: { isEqual(name, $0.name) }),
-            let word = UnsafeMutableRawPointer(bitPattern: image.base + relocation.offset),
+            number < count,
+            let word = UnsafeMutableRawPointer(bitPattern: image.base + relocation.pointee.offset),
             body(entries[number], word)
           else { continue }
           found.insert(number)
         }
       }
       return found
-    }
-
-    private static func isEqual(_ found: UnsafePointer<CChar>, _ name: StaticString) -> Bool {
-      strcmp(found, UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)) == 0
     }
   }
 
