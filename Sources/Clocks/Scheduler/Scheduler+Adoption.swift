@@ -266,10 +266,7 @@ extension Scheduler {
   private func keepCurrentTask() {
     guard let task = UnownedTask.current?.retainedIfReadable else { return }
     // Tasks that have come to their ends elsewhere are released without the lock.
-    _ = change { state in
-      state.liveTasks.insert(task)
-      return state.liveTasks.isCrowded ? state.liveTasks.removeEnded() : []
-    }
+    _ = change { $0.liveTasks.insert(pruning: task) }
   }
 
   /// The scheduler's tasks that are not over, in the order in which they were made. O(n log n).

@@ -196,10 +196,12 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   override func taskWasCreated(_ task: UnownedJob) {
     let handle = UnownedTask(job: task).retainedIfReadable
-    change { state in
-      if let handle { state.liveTasks.insert(handle) }
-      guard state.isObserved else { return }
-      state.taskWasCreated(task, by: UnownedTask.currentID ?? 0, isSuspended: false)
+    // Released without the lock. An immediate task may end without a job that the scheduler runs.
+    _ = change { state in
+      if state.isObserved {
+        state.taskWasCreated(task, by: UnownedTask.currentID ?? 0, isSuspended: false)
+      }
+      return handle.map { state.liveTasks.insert(pruning: $0) } ?? []
     }
   }
 

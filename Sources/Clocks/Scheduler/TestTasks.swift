@@ -28,7 +28,12 @@ struct LiveTasks: ~Copyable {
     return remove(id)
   }
 
-  var isCrowded: Bool { tasks.count > limit }
+  /// Inserts a task, and if the table has doubled, removes those that are over, to be released without a
+  /// lock. Amortized O(1).
+  mutating func insert(pruning task: RetainedTask) -> [RetainedTask] {
+    insert(task)
+    return tasks.count > limit ? removeEnded() : []
+  }
 
   /// Removes the tasks that are over, to be released without a lock. O(n).
   mutating func removeEnded() -> [RetainedTask] {

@@ -40,6 +40,29 @@ import Testing
     #expect(clock.scheduler.tasks.count <= 2)
   }
 
+  /// Such a task ends in the job of its creator, so no job of its own shows its end.
+  @Test func ofImmediateTasksThatHaveEndedFewAreLeft() async {
+    let clock = TestClock()
+    for _ in 0..<1_000 { Task.immediate {} }
+    let left = clock.scheduler.change { $0.liveTasks.count }
+    #expect(left <= 256)
+    #expect(clock.scheduler.tasks.count <= 1)
+  }
+
+  @Test func clocksThatAreFreedLeaveNoTask() async throws {
+    var scheduler: Scheduler?
+    for _ in 0..<100 {
+      let clock = TestClock()
+      let task = Task { try await clock.sleep(for: .seconds(1)) }
+      await clock.advance(by: .seconds(1))
+      try await task.value
+      #expect(scheduler == nil || scheduler === clock.scheduler)
+      scheduler = clock.scheduler
+    }
+    let left = scheduler?.change { $0.liveTasks.count }
+    #expect(left == 1)
+  }
+
   @Test func whatATaskReturnedIsFreedWithIt() async throws {
     let clock = TestClock()
     weak var result: AnyObject?

@@ -69,8 +69,13 @@ struct UnownedTask: Sendable {
   static func newestID() -> UInt64 {
     #if compiler(>=6.2)
       if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
-        // An immediate task runs on this thread and is never enqueued; only its id matters.
-        return taskID(of: unsafeBitCast(Task.immediate {}, to: UnownedJob.self))
+        // An immediate task runs on this thread and is never enqueued; only its id matters. A task that is
+        // created to be captured is registered nowhere.
+        var id: UInt64 = 0
+        _ = ThreadContext.capturingNextJob {
+          id = taskID(of: unsafeBitCast(Task.immediate {}, to: UnownedJob.self))
+        }
+        return id
       }
     #endif
     return currentID ?? 0
