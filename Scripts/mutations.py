@@ -56,10 +56,11 @@ guarantee(
 )
 guarantee(
     "A task that runs outside the scheduler is waited for until it returns or ends",
-    "SchedulerStateTests|SeamTests|OtherExecutorTests|YieldOnExecutorTests|SharedLoopTests|SharedActorInParallelTests",
+    "SchedulerStateTests|SeamTests|OtherExecutorTests|AsyncLetOnExecutorTests|YieldOnExecutorTests|SharedLoopTests|SharedActorInParallelTests",
     ("ExternalTaskRegistry.isBack", "guard !TaskStatus.isAboutToRun(entry.task.job) else", "guard true else"),
     ("TaskStatus.isAboutToRun", "yieldFunction != 0", "false"),
-    ("ExternalTasks.externalState", "if entry.hasAsyncLets, TaskStatus", "if false, TaskStatus"),
+    ("ExternalTasks.externalState", "if entry.hasAsyncLets,", "if false,"),
+    ("ExternalTasks.externalState", "|| TaskStatus.hasAsyncLetAboutToRun(task.job, isDelayed: isDelayed)", ""),
     ("TaskOwnership.adopt", "guard test != nil else { return false }", "guard false else { return false }"),
     ("TaskOwnership.adopt", "guard prior.isOver, !owner.isOver else", "guard false else"),
     ("ExternalTasks.externalState", "guard entry.mayHaveRun || ", "guard "),
@@ -199,9 +200,10 @@ guarantee(
 )
 guarantee(
     "A task on an executor of the user belongs to the test from its first job on",
-    "EagerExecutorTests",
+    "EagerExecutorTests|AsyncLetOnExecutorTests",
     ("JobRuns.owner", "guard StatusProbe.here.readsChildren,", "guard !StatusProbe.here.readsChildren,"),
-    ("CreationsOnExecutors.postpone", "guard executors.contains(executor)", "guard executors.isEmpty"),
+    ("CreationsOnExecutors.postpone", "{ $0 == executor || $0 == other }", "{ _ in false }"),
+    ("CustomExecutor.learn", "serialKind = option.kind", "_ = option.kind"),
     ("CreationsOnExecutors.end", "for (job, executor) in jobs { executor.enqueue(job) }", "_ = jobs"),
 )
 guarantee(

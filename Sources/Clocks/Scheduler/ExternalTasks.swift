@@ -10,7 +10,7 @@ struct ExternalTasks: ~Copyable {
     case unverified
     /// Is external. `ExternalTaskRegistry` reports its return by the number; or a job of it arrives.
     case external(absence: UInt64)
-    /// Waits for an `async let` that is external: only `recheckAsyncLets` sees its return.
+    /// An `async let` of it is external: only `recheckAsyncLets` sees its return.
     case awaitingAsyncLet(absence: UInt64)
     /// Was reported, because it did not return. The test no longer waits for it.
     case abandoned
@@ -205,7 +205,7 @@ struct ExternalTasks: ~Copyable {
       guard let task = old.task else { continue }
       if old.runs > 0 {
         kept.append(id)
-      } else if !isDelayed(id), let state = externalState(of: old, task, owner) {
+      } else if !isDelayed(id), let state = externalState(of: old, task, owner, isDelayed) {
         entry.become(state)
         if case .awaitingAsyncLet = state { awaitingAsyncLets.append(id) }
         changes += 1
@@ -225,12 +225,13 @@ struct ExternalTasks: ~Copyable {
   }
 
   /// Returns the tasks whose external `async let` is over, to be released without a lock.
-  mutating func recheckAsyncLets() -> [RetainedTask] {
+  mutating func recheckAsyncLets(isDelayed: (UInt64) -> Bool) -> [RetainedTask] {
     var returned: [RetainedTask] = []
     for id in awaitingAsyncLets {
       let entry = entries[id]
       guard let task = entry.task, !TaskStatus(of: task.job).isActive,
-        !TaskStatus.awaitsActiveAsyncLet(task.job)
+        !TaskStatus.awaitsActiveAsyncLet(task.job),
+        !TaskStatus.hasAsyncLetAboutToRun(task.job, isDelayed: isDelayed)
       else { continue }
       ExternalTaskRegistry.remove(entry.absence)
       taskReturned(id, entry)
@@ -241,8 +242,13 @@ struct ExternalTasks: ~Copyable {
   }
 
   /// The state of an unverified task that is external; `nil` if it is not.
-  private func externalState(of entry: Entry, _ task: RetainedTask, _ owner: TaskOwner) -> State? {
-    if entry.hasAsyncLets, TaskStatus.awaitsActiveAsyncLet(task.job) {
+  private func externalState(
+    of entry: Entry, _ task: RetainedTask, _ owner: TaskOwner, _ isDelayed: (UInt64) -> Bool
+  ) -> State? {
+    if entry.hasAsyncLets,
+      TaskStatus.awaitsActiveAsyncLet(task.job)
+        || TaskStatus.hasAsyncLetAboutToRun(task.job, isDelayed: isDelayed)
+    {
       return ExternalTaskRegistry.add(task, of: owner, onlyOwnerCanTell: true)
         .map { .awaitingAsyncLet(absence: $0) }
     }

@@ -170,7 +170,10 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   override func recheckExternalTasks() {
     _ = change { state in
-      let returned = state.idleness.externalTasks.recheckAsyncLets()
+      let scope = state.scope
+      let returned = state.idleness.externalTasks.recheckAsyncLets {
+        scope?.runtimeSleeps.isDelayed($0) ?? false
+      }
       for task in returned { state.taskReturned(task.id) }
       return returned
     }
@@ -221,7 +224,10 @@ extension Scheduler {
   func noteMayRunExternally(
     _ task: UnownedTask, mayHaveRun: Bool = true, hasAsyncLets: Bool = false
   ) {
-    guard let task = task.retainedIfReadable else { return }
+    guard let task = task.retainedIfReadable else {
+      // Its parent has an `async let`, and is checked instead.
+      return change { $0.idleness.externalTasks.mayHaveChanged() }
+    }
     change {
       $0.idleness.externalTasks.noteMayRunExternally(
         task, mayHaveRun: mayHaveRun, hasAsyncLets: hasAsyncLets)

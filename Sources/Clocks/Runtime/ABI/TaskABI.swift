@@ -246,7 +246,7 @@ struct TaskStatus {
   @exclusivity(unchecked) nonisolated(unsafe) private static var preference: UInt32 = 0
 
   /// The function in which a task goes on after `Task.yield`; 0 where that is not verified.
-  @exclusivity(unchecked) nonisolated(unsafe) private static var yieldFunction: UInt = 0
+  @exclusivity(unchecked) nonisolated(unsafe) private(set) static var yieldFunction: UInt = 0
 
   /// To be called before the hooks are used. Thread-safe.
   static func prepare() { _ = isPrepared }

@@ -83,6 +83,9 @@ struct StatusProbe: Sendable {
       readsAsyncLets =
         readsKind && !TaskStatus(of: plain).has(TaskABI.Status.hasDependency)
         && TaskStatus.findsActiveAsyncLet(awaitedBy: task)
+        && TaskStatus.findsAsyncLetAboutToRun(below: unsafeBitCast(task, to: UInt.self)) {
+          $0 != taskID(of: child)
+        }
       let wasActive = TaskStatus(of: child).isActive && !TaskStatus(of: task).isActive
       ThreadContext.runToEnd(child)
       readsStatus = readsKind && wasActive && TaskStatus(of: task).isOver

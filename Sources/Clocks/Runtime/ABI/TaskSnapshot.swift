@@ -87,9 +87,8 @@ struct TaskReader {
     else { return nil }
     let before = task
     let flags = before.half(TaskABI.Job.flags)
-    let id = UInt64(before.half(TaskABI.Job.id)) | UInt64(before.half(TaskABI.Task.upperID)) << 32
     var found = TaskSnapshot(
-      address: address, id: id, state: Self.state(before.half(TaskABI.Task.status)))
+      address: address, id: before.taskID, state: Self.state(before.half(TaskABI.Task.status)))
     if flags & TaskABI.JobFlags.isChild != 0 {
       guard fragment.fill(from: address + UInt(TaskABI.Task.size)) else { return nil }
       found.parent = fragment[TaskABI.ChildFragment.parent]
@@ -107,7 +106,7 @@ struct TaskReader {
     guard task.fill(from: address) else { return nil }
     guard isRead, Self.isSame(before, task) else {
       return TaskSnapshot(
-        address: address, id: id, name: found.name, state: .running, parent: found.parent)
+        address: address, id: found.id, name: found.name, state: .running, parent: found.parent)
     }
     return found
   }
@@ -210,10 +209,16 @@ struct TaskReader {
 }
 
 /// A copy of some memory, read by offsets in bytes.
-private struct MemoryCopy {
+struct MemoryCopy {
   private var words: [UInt]
 
   init(size: Int) { words = [UInt](repeating: 0, count: size / MemoryLayout<UInt>.size) }
+
+  /// Returns `nil` if the memory cannot be read.
+  init?(of address: UInt, size: Int) {
+    self.init(size: size)
+    guard fill(from: address) else { return nil }
+  }
 
   mutating func fill(from address: UInt) -> Bool {
     words.withUnsafeMutableBytes { ProcessMemory.read(address, into: $0) }
@@ -224,6 +229,9 @@ private struct MemoryCopy {
   func half(_ offset: Int) -> UInt32 {
     UInt32(truncatingIfNeeded: self[offset] >> (8 * (offset % MemoryLayout<UInt>.size)))
   }
+
+  /// Of a copy of a task.
+  var taskID: UInt64 { UInt64(half(TaskABI.Job.id)) | UInt64(half(TaskABI.Task.upperID)) << 32 }
 }
 
 /// Memory of this process that may have been freed: then a read fails, without any other effect.

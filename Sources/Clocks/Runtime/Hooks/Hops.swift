@@ -8,7 +8,7 @@
 /// Source: `swift_task_switch` and `DefaultActorImpl` in the Swift runtime (`Actor.cpp`), and the records of
 /// options in `TaskOptions.h`, as of Swift 6.3.1.
 enum Hops {
-  fileprivate struct Preference {
+  struct Preference {
     var kind: UInt
     var next: UnsafeRawPointer?
     var executor: UnownedTaskExecutor
@@ -51,17 +51,7 @@ enum Hops {
       Task.detached(executorPreference: executor) {}
     }
     learning.map { RuntimeHooks.run($0, on: .pool) }
-  }
-
-  /// The executor that a task prefers that is created with these options; not our own.
-  static func preferredExecutor(in options: UnsafeRawPointer) -> UnownedTaskExecutor? {
-    guard kind != 0 else { return nil }
-    var next: UnsafeRawPointer? = options
-    while let option = next?.load(as: Preference.self) {
-      if option.kind == kind { return option.executor }
-      next = option.next
-    }
-    return nil
+    CustomExecutor.learnSerialKind()
   }
 
   /// What prevents hops from being seen in this process, in words; `nil` if they can be seen.

@@ -119,6 +119,9 @@ extension SchedulingSelfTest {
       #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
         if !TaskCreation.isSeen { unverified.append("the creation of tasks") }
         if !TaskCreation.seesAsyncLets { unverified.append("the creation of async let tasks") }
+        if TaskCreation.isSeen, CustomExecutor.serialKind == nil {
+          unverified.append("tasks that begin on a serial executor")
+        }
         if !JobRuns.areSeen { unverified.append("jobs of custom executors") }
         if seesMainActor, !Self.knowsActor { unverified.append("on which actor a task runs") }
       #endif

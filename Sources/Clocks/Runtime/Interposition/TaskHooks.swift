@@ -38,7 +38,9 @@ enum TaskCreation {
   private static func seesHops(_ options: UnsafeRawPointer?) -> Bool {
     switch ThreadContext.current?.pointee.purpose {
     case .preferring: return true
-    case .learning: Hops.learn(from: options)
+    case .learning:
+      Hops.learn(from: options)
+      CustomExecutor.learn(from: options)
     case .nothing, .testCase, nil: break
     }
     // The first condition is cheap, and nearly always false.
@@ -101,14 +103,17 @@ enum JobRuns {
 
   /// Runs a job that a scheduler has not started, on behalf of the owner of the job's task.
   ///
-  /// - Parameter executor: The executor that runs it, if it is one that tasks prefer.
+  /// - Parameters:
+  ///   - executor: The executor that runs it.
+  ///   - other: A second executor that runs it, too: of a serial one and one that the task prefers.
   private static func run(
-    _ job: UnownedJob, on executor: UnownedTaskExecutor? = nil, _ body: () -> Void
+    _ job: UnownedJob, on executor: CustomExecutor, and other: CustomExecutor? = nil,
+    _ body: () -> Void
   ) {
     guard !TaskOwnership.shared.isEmpty else { return body() }
     let id = taskID(of: job)
     let owner = id == 0 ? ThreadContext.runningOwner : owner(of: job, id)
-    if owner == nil, id != 0, let executor, CreationsOnExecutors.postpone(job, on: executor) {
+    if owner == nil, id != 0, CreationsOnExecutors.postpone(job, on: executor, or: other) {
       return
     }
     let number = id == 0 ? ExternalTaskRegistry.beginJob() : 0
@@ -128,52 +133,6 @@ enum JobRuns {
     else { return nil }
     if TaskOwnership.shared.register(newTask: id, of: owner) { owner.taskWasCreated(task) }
     return owner
-  }
-}
-
-/// The creations under way of owned tasks that prefer an executor.
-///
-/// Thread A creates a task. The runtime hands the first job to the executor before the creation returns.
-/// Thread B runs the job on that executor before thread A has registered the task. So thread B gives the job
-/// back, and thread A enqueues it again when the task is registered.
-enum CreationsOnExecutors {
-  private typealias Postponed = (job: UnownedJob, executor: UnownedTaskExecutor)
-
-  /// Guards the variables below. No executor is called while it is held.
-  private static let lock = Lock(.leaf)
-  nonisolated(unsafe) private static var executors: [UnownedTaskExecutor] = []
-  nonisolated(unsafe) private static var postponed: [Postponed] = []
-
-  static func begin(_ executor: UnownedTaskExecutor) {
-    lock.withLock { executors.append(executor) }
-  }
-
-  /// Ends a creation, after its task was registered.
-  static func end(_ executor: UnownedTaskExecutor) {
-    let jobs: [Postponed] = lock.withLock {
-      if let place = executors.firstIndex(of: executor) { executors.remove(at: place) }
-      defer { postponed.removeAll { $0.executor == executor } }
-      return postponed.filter { $0.executor == executor }
-    }
-    for (job, executor) in jobs { executor.enqueue(job) }
-  }
-
-  /// Returns whether the job of an unknown task is to be run later, because it may be one that is being created.
-  static func postpone(_ job: UnownedJob, on executor: UnownedTaskExecutor) -> Bool {
-    lock.withLock {
-      guard executors.contains(executor) else { return false }
-      postponed.append((job, executor))
-      return true
-    }
-  }
-}
-
-extension UnownedTaskExecutor {
-  /// The two words of the executor are those of a reference to it, but for flags of the runtime.
-  fileprivate func enqueue(_ job: UnownedJob) {
-    var words = unsafeBitCast(self, to: (object: UInt, table: UInt).self)
-    words.table &= ~7
-    unsafeBitCast(words, to: (any TaskExecutor).self).enqueue(ExecutorJob(job))
   }
 }
 
@@ -197,7 +156,7 @@ extension UnownedTaskExecutor {
 
     private static let createTask: Interposed<Create> = Interposed("swift_task_create") {
       flags, options, type, function, context in
-      if let executor = preferredExecutor(options) {
+      if let executor = customExecutor(options) {
         CreationsOnExecutors.begin(executor)
         defer { CreationsOnExecutors.end(executor) }
         let made = createTask.original(flags, options, type, function, context)
@@ -212,12 +171,10 @@ extension UnownedTaskExecutor {
       return made
     }
 
-    /// The executor that the task prefers that the current thread creates with these options, if it is owned.
+    /// The user's executor of the task that the current thread creates with these options, if it is owned.
     @inline(__always)
-    private static func preferredExecutor(_ options: UnsafeRawPointer?) -> UnownedTaskExecutor? {
-      guard let options, isAnyWanted, let executor = Hops.preferredExecutor(in: options) else {
-        return nil
-      }
+    private static func customExecutor(_ options: UnsafeRawPointer?) -> CustomExecutor? {
+      guard let options, isAnyWanted, let executor = CustomExecutor(in: options) else { return nil }
       return creator == nil ? nil : executor
     }
 
@@ -273,19 +230,21 @@ extension UnownedTaskExecutor {
       @convention(thin) (UnownedJob, UnownedSerialExecutor, UnownedTaskExecutor) -> Void
 
     private static let runJob: Interposed<RunJob> = Interposed("swift_job_run") { job, executor in
-      run(job) { runKnown(job, on: executor) }
+      run(job, on: CustomExecutor(executor)) { runKnown(job, on: executor) }
     }
 
     private static let runJobOnTaskExecutor: Interposed<RunJobOnTaskExecutor> = Interposed(
       "swift_job_run_on_task_executor"
     ) { job, executor in
-      run(job, on: executor) { runJobOnTaskExecutor.original(job, executor) }
+      run(job, on: CustomExecutor(executor)) { runJobOnTaskExecutor.original(job, executor) }
     }
 
     private static let runJobOnBoth: Interposed<RunJobOnBoth> = Interposed(
       "swift_job_run_on_serial_and_task_executor"
     ) { job, executor, taskExecutor in
-      run(job, on: taskExecutor) { runJobOnBoth.original(job, executor, taskExecutor) }
+      run(job, on: CustomExecutor(executor), and: CustomExecutor(taskExecutor)) {
+        runJobOnBoth.original(job, executor, taskExecutor)
+      }
     }
   }
 #endif

@@ -1,0 +1,55 @@
+extension TaskStatus {
+  /// Whether an `async let` of a suspended task, or one below that, is about to run.
+  ///
+  /// The task need not wait for it: it may sleep meanwhile. Requires the scheduler's lock. Thread B may
+  /// resume the task nevertheless, so all is read through `ProcessMemory`. Three system calls for each
+  /// `async let`.
+  ///
+  /// - Parameter isDelayed: Whether a task only waits until an executor runs it at an instant of virtual time.
+  static func hasAsyncLetAboutToRun(_ task: UnownedJob, isDelayed: (UInt64) -> Bool) -> Bool {
+    guard StatusProbe.here.readsAsyncLets, !TaskStatus(of: task).isActive else { return false }
+    return findsAsyncLetAboutToRun(below: unsafeBitCast(task, to: UInt.self), isDelayed: isDelayed)
+  }
+
+  /// Verified or not.
+  static func findsAsyncLetAboutToRun(
+    below task: UInt, depth: Int = 0, isDelayed: (UInt64) -> Bool
+  ) -> Bool {
+    // A deeper one is seen when the task above it waits for it.
+    guard depth < 100,
+      let records = ProcessMemory.words(
+        at: task + UInt(TaskABI.Task.records), count: 1)
+    else { return false }
+    var next = records[0]
+    // A list that is longer can only be garbage.
+    for _ in 0..<10_000 {
+      guard next != 0, let record = ProcessMemory.words(at: next, count: 3) else { return false }
+      let word = MemoryLayout<UInt>.size
+      if record[TaskABI.Record.kind / word] & TaskABI.Record.kindMask
+        == TaskABI.Record.Kind.childTask,
+        isAsyncLetAboutToRun(
+          record[TaskABI.Record.content / word], depth: depth, isDelayed: isDelayed)
+      {
+        return true
+      }
+      next = record[TaskABI.Record.next / word]
+    }
+    return false
+  }
+
+  private static func isAsyncLetAboutToRun(
+    _ child: UInt, depth: Int, isDelayed: (UInt64) -> Bool
+  ) -> Bool {
+    guard let task = MemoryCopy(of: child, size: TaskABI.Task.size),
+      task.half(TaskABI.Job.flags) & TaskABI.JobFlags.isAsyncLet != 0
+    else { return false }
+    let status = task.half(TaskABI.Task.status)
+    if status & TaskABI.Status.isOver != 0 { return false }
+    if status & (TaskABI.Status.isRunning | TaskABI.Status.isEnqueued) != 0
+      || (yieldFunction != 0 && task[TaskABI.Job.resumeFunction] == yieldFunction)
+    {
+      return !isDelayed(task.taskID)
+    }
+    return findsAsyncLetAboutToRun(below: child, depth: depth + 1, isDelayed: isDelayed)
+  }
+}

@@ -1,0 +1,136 @@
+import ClocksSupport
+
+/// The creations under way of owned tasks that begin on an executor of the user.
+///
+/// Thread A creates a task. The runtime hands the first job to the executor before the creation returns.
+/// Thread B runs the job on that executor before thread A has registered the task. So thread B gives the job
+/// back, and thread A enqueues it again when the task is registered.
+enum CreationsOnExecutors {
+  private typealias Postponed = (job: UnownedJob, executor: CustomExecutor)
+
+  /// Guards the variables below. No executor is called while it is held.
+  private static let lock = Lock(.leaf)
+  nonisolated(unsafe) private static var executors: [CustomExecutor] = []
+  nonisolated(unsafe) private static var postponed: [Postponed] = []
+
+  static func begin(_ executor: CustomExecutor) {
+    lock.withLock { executors.append(executor) }
+  }
+
+  /// Ends a creation, after its task was registered.
+  static func end(_ executor: CustomExecutor) {
+    let jobs: [Postponed] = lock.withLock {
+      if let place = executors.firstIndex(of: executor) { executors.remove(at: place) }
+      defer { postponed.removeAll { $0.executor == executor } }
+      return postponed.filter { $0.executor == executor }
+    }
+    for (job, executor) in jobs { executor.enqueue(job) }
+  }
+
+  /// Returns whether the job of an unknown task is to be run later, because it may be one that is being created.
+  static func postpone(
+    _ job: UnownedJob, on executor: CustomExecutor, or other: CustomExecutor?
+  ) -> Bool {
+    lock.withLock {
+      guard let executor = executors.first(where: { $0 == executor || $0 == other }) else {
+        return false
+      }
+      postponed.append((job, executor))
+      return true
+    }
+  }
+}
+
+/// An executor of the user: a serial one, or one that tasks prefer.
+struct CustomExecutor: Equatable {
+  private let object: UInt
+  private let table: UInt
+  private let isSerial: Bool
+
+  init(_ executor: UnownedTaskExecutor) {
+    self.init(unsafeBitCast(executor, to: (UInt, UInt).self), isSerial: false)
+  }
+
+  init(_ executor: UnownedSerialExecutor) {
+    self.init(unsafeBitCast(executor, to: (UInt, UInt).self), isSerial: true)
+  }
+
+  /// The two words of an executor are those of a reference to it, but for flags of the runtime.
+  private init(_ words: (object: UInt, table: UInt), isSerial: Bool) {
+    (object, table, self.isSerial) = (words.object, words.table & ~7, isSerial)
+  }
+
+  /// The executor to which the runtime hands the first job of a task that is created with these options.
+  ///
+  /// `nil` if that is the default executor or a default actor. A serial executor takes precedence over one that
+  /// the task prefers.
+  init?(in options: UnsafeRawPointer) {
+    var found: CustomExecutor?
+    var next: UnsafeRawPointer? = options
+    while let option = next?.load(as: Hops.Preference.self) {
+      if option.kind == Self.serialKind {
+        let words = unsafeBitCast(option.executor, to: (UInt, UInt).self)
+        let executor = CustomExecutor(words, isSerial: true)
+        // A default actor has no table, and the default executor neither.
+        if executor.table != 0 {
+          self = executor
+          return
+        }
+        if words.0 != 0 { return nil }
+      } else if Hops.kind != 0, option.kind == Hops.kind {
+        found = CustomExecutor(option.executor)
+      }
+      next = option.next
+    }
+    guard let found else { return nil }
+    self = found
+  }
+
+  func enqueue(_ job: UnownedJob) {
+    if isSerial {
+      unsafeBitCast((object, table), to: (any SerialExecutor).self).enqueue(ExecutorJob(job))
+    } else if #available(macOS 15.0, iOS 18.0, tvOS 18.0, watchOS 11.0, visionOS 2.0, *) {
+      unsafeBitCast((object, table), to: (any TaskExecutor).self).enqueue(ExecutorJob(job))
+    }
+  }
+}
+
+extension CustomExecutor {
+  /// The kind of the option with a task's serial executor, as the compiler writes it; `nil` before it is known.
+  nonisolated(unsafe) private(set) static var serialKind: UInt?
+
+  /// Learns the kind. To be called once, when the creation of tasks is seen.
+  static func learnSerialKind() {
+    _ = ThreadContext.capturingNextJob(for: .learning) {
+      Task.detached { @LearningActor in }
+    }
+  }
+
+  /// Reads the kind from the options of a task that is created on the actor for it.
+  static func learn(from options: UnsafeRawPointer?) {
+    let wanted = CustomExecutor(LearningActor.executor.asUnownedSerialExecutor())
+    var next = options
+    while let option = next?.load(as: Hops.Preference.self) {
+      let words = unsafeBitCast(option.executor, to: (UInt, UInt).self)
+      if CustomExecutor(words, isSerial: true) == wanted { serialKind = option.kind }
+      next = option.next
+    }
+  }
+}
+
+/// The actor of the task from whose creation the kind of the option is learnt.
+@globalActor private actor LearningActor {
+  /// Runs each job immediately.
+  final class Executor: SerialExecutor {
+    func enqueue(_ job: consuming ExecutorJob) {
+      UnownedJob(job).runSynchronously(on: asUnownedSerialExecutor())
+    }
+  }
+
+  static let shared = LearningActor()
+  static let executor = Executor()
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor {
+    Self.executor.asUnownedSerialExecutor()
+  }
+}
