@@ -7,13 +7,6 @@ public actor Depot {
   public init() {}
 
   public func store() { parcels += 1 }
-
-  /// Loses an update if two tasks do this together.
-  public func storeCarelessly(_ check: @Sendable () async -> Void) async {
-    let before = parcels
-    await check()
-    parcels = before + 1
-  }
 }
 
 /// A day's work, with a clock that is injected.
