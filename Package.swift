@@ -64,7 +64,7 @@ let package = Package(
     .testTarget(
       name: "EverywhereTests",
       dependencies: ["Clocks", "ClocksTestKit", "EverywhereCommand", "TestTraits"]),
-    .testTarget(name: "DocsTests", dependencies: ["Clocks", "ClocksTestKit"]),
+    .testTarget(name: "DocsTests", dependencies: ["Clocks", "ClocksTestKit", "TestTraits"]),
   ],
   swiftLanguageModes: [.v6]
 )

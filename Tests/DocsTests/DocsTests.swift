@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  private static func text(of file: String) throws -> String {
+  static func text(of file: String) throws -> String {
     try String(contentsOf: root.appendingPathComponent(file), encoding: .utf8)
   }
 

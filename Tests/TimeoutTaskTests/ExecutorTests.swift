@@ -1,5 +1,6 @@
 import Clocks
 import Dispatch
+import TestTraits
 import Testing
 import TimeoutTask
 
@@ -59,7 +60,8 @@ import TimeoutTask
     #expect(inherited == plain)
   }
 
-  @Test func anOperationUnderADeadlineTakesAsManyJobsAsAChildTask() async throws {
+  @Test(.unless(.callersIsolationTakesAJob))
+  func anOperationUnderADeadlineTakesAsManyJobsAsAChildTask() async throws {
     for _ in 0..<100 {
       let jobs = try await Counted.jobs { actor in
         try await withTimeout(.seconds(60)) { actor.assertIsolated() }

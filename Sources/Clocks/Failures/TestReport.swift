@@ -107,6 +107,22 @@ func warn(_ message: String, at callSite: CallSite) {
     "\(callSite.filePath):\(callSite.line): warning: \(message.withCapabilityNote)\n")
 }
 
+extension UsageFailure {
+  /// Records failures of the clocks of `ClocksCore` as those of this module.
+  static func reportToTests() { setReporter { recordFailure($0, at: $1) } }
+}
+
+/// Writes a warning if the process runs tests of which not everything can be seen.
+///
+/// The note is in the failures that this package records. An expectation of the test itself fails without it.
+/// Work on dispatch queues alone is no reason: it is seen on Linux only.
+func warnOfWhatIsMissing(in selfTest: SchedulingSelfTest) {
+  guard selfTest.otherCopy == nil, selfTest.missing != SchedulingSelfTest.dispatch,
+    TestLibraries.isTestProcess, let note = CapabilityNote.note(selfTest)
+  else { return }
+  writeToStandardError("warning: \(note.dropFirst("Note: ".count))\n")
+}
+
 func recordFailure(
   _ message: String, fileID: StaticString, filePath: StaticString, line: UInt, column: UInt
 ) {

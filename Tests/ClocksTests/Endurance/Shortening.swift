@@ -42,7 +42,7 @@ func unlessItHangs<Result: Sendable>(
   let alarm = DispatchWorkItem { end.offer(nil) }
   defer { alarm.cancel() }
   nonisolated(unsafe) let limit = alarm
-  Task.detached {
+  Task.detached { @Sendable in
     // From here on, because the task may have waited long for a thread.
     DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: limit)
     end.offer(await operation())

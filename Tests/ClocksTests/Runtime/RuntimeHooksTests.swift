@@ -1,4 +1,5 @@
 #if os(Linux) && compiler(>=6.3)
+  import TestTraits
   import Testing
 
   @_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) import _Concurrency
@@ -39,9 +40,7 @@
   }
 
   /// Custom executors that delay their jobs by means of the default executor.
-  ///
-  /// Only with the hook strategy `spi` can the default executor delay jobs.
-  @Suite(.enabled(if: Task<Never, Never>.defaultExecutor is any SchedulingExecutor))
+  @Suite(.unless(.executorsCannotDelay))
   struct DelayingExecutorTests {
     @Test(arguments: DelayingExecutor.Way.allCases)
     func aDelayedJobOfAnActorTakesVirtualTime(_ way: DelayingExecutor.Way) async throws {

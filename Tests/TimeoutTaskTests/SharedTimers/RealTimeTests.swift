@@ -1,5 +1,6 @@
 import Clocks
 import Foundation
+import TestTraits
 import Testing
 
 @testable import TimeoutTask
@@ -47,7 +48,7 @@ import Testing
     try #require(RealTime.isCertain)
   }
 
-  @Test func inRealTimeTheWorkUsesTheSharedTimers() async {
+  @Test(.unless(.executorsCannotDelay)) func inRealTimeTheWorkUsesTheSharedTimers() async {
     await #expect(processExitsWith: .success) {
       try Self.makeTimeReal()
       let timers = SharedTimers.shared
@@ -80,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func timeoutsPassAndAreNeverEarly() async {
+  @Test(.unless(.executorsCannotDelay)) func timeoutsPassAndAreNeverEarly() async {
     await #expect(processExitsWith: .success) {
       try Self.makeTimeReal()
       let gate = Gate()
@@ -114,7 +115,7 @@ import Testing
     }
   }
 
-  @Test func nestedDeadlinesAreSetIfTheyAreNeeded() async {
+  @Test(.unless(.executorsCannotDelay)) func nestedDeadlinesAreSetIfTheyAreNeeded() async {
     await #expect(processExitsWith: .success) {
       try Self.makeTimeReal()
       let timers = SharedTimers.shared
@@ -142,7 +143,7 @@ import Testing
     }
   }
 
-  @Test func theErrorOfLateWorkIsInsideTheTimeoutError() async {
+  @Test(.unless(.executorsCannotDelay)) func theErrorOfLateWorkIsInsideTheTimeoutError() async {
     await #expect(processExitsWith: .success) {
       try Self.makeTimeReal()
       let timeout = Duration.milliseconds(5)
@@ -159,7 +160,7 @@ import Testing
     }
   }
 
-  @Test func theLastReaderEndsTheWorkUnlessItIsShared() async {
+  @Test(.unless(.executorsCannotDelay)) func theLastReaderEndsTheWorkUnlessItIsShared() async {
     await #expect(processExitsWith: .success) {
       try Self.makeTimeReal()
       for isShared in [true, false] {
@@ -237,7 +238,7 @@ import Testing
   }
 
   /// The deadline passes at about the time at which the work ends.
-  @Test func theFirstEventDecides() async {
+  @Test(.unless(.executorsCannotDelay)) func theFirstEventDecides() async {
     await #expect(processExitsWith: .success) {
       try Self.makeTimeReal()
       for _ in 0..<100 {

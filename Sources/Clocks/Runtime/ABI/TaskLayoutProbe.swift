@@ -199,13 +199,13 @@ struct TaskLayoutProbe: Sendable {
 
   private static func canReadActors() -> Bool {
     let actor = PlantedActor()
-    nonisolated(unsafe) var isSeen = false
+    let isSeen = JobResult(false)
     let task = ThreadContext.capturingNextJob {
-      Task.detached { isSeen = await actor.findsItselfBusy() }
+      Task.detached { isSeen.value = await actor.findsItselfBusy() }
     }
     guard let task, !isBusy(actor.address) else { return false }
     ThreadContext.runToEnd(task)
-    return isSeen && !isBusy(actor.address)
+    return isSeen.value && !isBusy(actor.address)
   }
 
   private init(isTried: Bool) {
@@ -241,20 +241,16 @@ struct TaskLayoutProbe: Sendable {
 
 /// Tasks that are run until each is suspended in another way.
 private struct PlantedTasks {
-  private final class Slot: @unchecked Sendable {
-    var continuation: UnsafeContinuation<Void, Never>?
-  }
-
   let awaiting: Task<Void, Never>
   let awaitingTask: Task<Void, Never>
   let awaitingGroup: Task<Void, Never>
-  private let slot: Slot
+  private let continuation: JobResult<UnsafeContinuation<Void, Never>?>
   private let child: UnownedJob
 
   /// `nil` where tasks do not pass through the hooks.
   init?() {
-    let slot = Slot()
-    let awaiting = Self.make { await withUnsafeContinuation { slot.continuation = $0 } }
+    let continuation = JobResult<UnsafeContinuation<Void, Never>?>(nil)
+    let awaiting = Self.make { await withUnsafeContinuation { continuation.value = $0 } }
     let awaitingTask = Self.make { await awaiting.task.value }
     let awaitingGroup = Self.make { await withTaskGroup(of: Void.self) { $0.addTask {} } }
     for made in [awaiting, awaitingTask] { made.job.map(ThreadContext.runToEnd) }
@@ -262,12 +258,12 @@ private struct PlantedTasks {
       let child = ThreadContext.capturingNextJob({ RuntimeHooks.run(group, on: .pool) })
     else { return nil }
     (self.awaiting, self.awaitingTask) = (awaiting.task, awaitingTask.task)
-    (self.awaitingGroup, self.slot, self.child) = (awaitingGroup.task, slot, child)
+    (self.awaitingGroup, self.continuation, self.child) = (awaitingGroup.task, continuation, child)
   }
 
   func end() {
     ThreadContext.runToEnd(child)
-    ThreadContext.capturingNextJob { slot.continuation?.resume() }.map(ThreadContext.runToEnd)
+    ThreadContext.capturingNextJob { continuation.value?.resume() }.map(ThreadContext.runToEnd)
   }
 
   /// Makes a task; the job is `nil` if it was not captured.

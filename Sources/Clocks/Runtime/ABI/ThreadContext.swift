@@ -134,6 +134,13 @@ extension ThreadContext {
   }
 }
 
+/// What a captured job finds, for the thread that runs the job to its end.
+final class JobResult<Value>: @unchecked Sendable {
+  var value: Value
+
+  init(_ value: Value) { self.value = value }
+}
+
 /// A task that has been made and has not started; it is to be run once.
 struct UnstartedTask: Sendable {
   let job: UnownedJob

@@ -30,9 +30,12 @@ enum HookStrategy: String, CaseIterable, Sendable {
 extension RuntimeHooks {
   /// Installs the hooks if they are not installed yet, and tests what passes through them. Thread-safe.
   ///
-  /// They are never removed.
+  /// They are never removed. If other code has set the hook for jobs since the last test, tests again.
   @inline(__always)
-  static func install() { _ = selfTest }
+  static func install() {
+    _ = firstSelfTest
+    if JobHook.hasChanged { testAgain() }
+  }
 
   /// Installs the hooks, and runs no self-test, because there may be no task yet. To be called at load.
   static func installAtLoad() {
@@ -45,7 +48,7 @@ extension RuntimeHooks {
   nonisolated(unsafe) private static var isAtLoad = false
 
   private static let installed: HookStrategy = {
-    UsageFailure.setReporter { recordFailure($0, at: $1) }
+    UsageFailure.reportToTests()
     ThreadContext.prepare()
     RuntimeFunctions.prepare()
     let strategy = OtherCopy.keepsHooks(isAtLoad) ? .none : install(by: HookStrategy.preferred)
@@ -59,11 +62,32 @@ extension RuntimeHooks {
     return strategy
   }()
 
-  static let selfTest: SchedulingSelfTest = {
-    let selfTest = SchedulingSelfTest(installed)
+  static var selfTest: SchedulingSelfTest {
+    install()
+    return selfTestLock.withLock { laterSelfTest } ?? firstSelfTest
+  }
+
+  private static let firstSelfTest: SchedulingSelfTest = {
+    let strategy = installed
+    JobHook.remember()
+    let selfTest = SchedulingSelfTest(strategy)
     isTested.store(true, ordering: .releasing)
+    warnOfWhatIsMissing(in: selfTest)
     return selfTest
   }()
+
+  /// Not under a lock: the other code's hook runs.
+  @inline(never)
+  private static func testAgain() {
+    JobHook.remember()
+    let selfTest = SchedulingSelfTest(installed)
+    selfTestLock.withLock { laterSelfTest = selfTest }
+    warnOfWhatIsMissing(in: selfTest)
+  }
+
+  private static let selfTestLock = Lock(.leaf)
+  /// The last of the tests after the first. Guarded by `selfTestLock`.
+  nonisolated(unsafe) private static var laterSelfTest: SchedulingSelfTest?
 
   /// The self-test, if it has run already.
   static var knownSelfTest: SchedulingSelfTest? {
@@ -73,7 +97,7 @@ extension RuntimeHooks {
   private static let isTested = Atomic(false)
 
   /// The failure of each test that uses a clock of this copy, if another copy of this module has the hooks.
-  static var failureOfOtherCopy: String? { selfTest.otherCopy.map(OtherCopy.failure) }
+  static var failureOfOtherCopy: String? { firstSelfTest.otherCopy.map(OtherCopy.failure) }
 
   /// Installs the hooks by a strategy or the next best one, and returns the one that worked.
   private static func install(by preferred: HookStrategy) -> HookStrategy {
@@ -97,6 +121,21 @@ extension RuntimeHooks {
     if isPoolReplaced { return .scan }
     return createExecutors() ? .create : .hook
   }
+}
+
+/// The hook for jobs on the default executor. Other code may set it after this package was installed: an event
+/// loop that takes all jobs, a profiler.
+private enum JobHook {
+  nonisolated(unsafe) private static let slot = RuntimeSymbol.address(
+    of: "swift_task_enqueueGlobal_hook")?
+    .assumingMemoryBound(to: UInt.self)
+  /// The hook that was tested.
+  private static let known = Atomic<UInt>(0)
+
+  static func remember() { known.store(slot?.pointee ?? 0, ordering: .relaxed) }
+
+  /// Whether the hook is another one than the last that was tested.
+  static var hasChanged: Bool { slot.map { $0.pointee != known.load(ordering: .relaxed) } ?? false }
 }
 
 /// Another copy of this module in the process: a dynamic library and the test bundle have each linked it.

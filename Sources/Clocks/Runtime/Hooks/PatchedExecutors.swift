@@ -60,10 +60,13 @@ private struct PatchedExecutorFactory: LookAlikeFactory {
 extension PatchedMainExecutor: LookAlikeMainExecutor {
   /// Runs the main thread's loop, in a program with an asynchronous `main`.
   func run() throws {
-    // On Apple's platforms the loop is Core Foundation's, where that is loaded.
-    guard let run = RuntimeSymbol.function("CFRunLoopRun", as: (@convention(c) () -> Void).self)
-    else { dispatchMain() }
-    run()
+    // On Apple's platforms the platform's executor runs the loop of Core Foundation, where that is loaded. On Linux
+    // it runs none: Dispatch lets a thread receive the signals that its other threads block.
+    #if canImport(Darwin)
+      typealias Run = @convention(c) () -> Void
+      if let run = RuntimeSymbol.function("CFRunLoopRun", as: Run.self) { return run() }
+    #endif
+    dispatchMain()
   }
 
   func runUntil(_ condition: () -> Bool) throws {

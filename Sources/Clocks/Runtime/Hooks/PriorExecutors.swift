@@ -131,7 +131,7 @@ final class UnownedJobs: @unchecked Sendable {
   /// Runs `body` when the jobs of default priority that are ready now, and those of schedulers, have a thread.
   static func afterReadyJobs(_ body: @escaping @Sendable () -> Void) {
     RuntimeHooks.startThread(on: .pool) {
-      InternalDispatch.submit(body, to: of(JobPriority(TaskPriority.medium)).queue)
+      InternalDispatch.submit(body, to: all[Int(TaskPriority.medium.rawValue)].queue)
     }
   }
 

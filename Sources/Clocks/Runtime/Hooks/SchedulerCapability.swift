@@ -65,8 +65,10 @@ public struct SchedulingSelfTest: Hashable, Sendable, CustomStringConvertible {
 
   /// What is not seen, in words; empty if everything is seen.
   public var missing: [String] {
-    missingJobs + unverified + (seesDispatch ? [] : ["work on dispatch queues"])
+    missingJobs + unverified + (seesDispatch ? [] : Self.dispatch)
   }
+
+  static let dispatch = ["work on dispatch queues"]
 
   private var missingJobs: [String] {
     var missing: [String] = []
@@ -132,12 +134,12 @@ extension SchedulingSelfTest {
 
   /// Whether the actor of a running task can be read. Requires that jobs on the main actor are seen.
   private static var knowsActor: Bool {
-    nonisolated(unsafe) var actor: AnyObject.Type?
+    let found = JobResult<AnyObject.Type?>(nil)
     let job = ThreadContext.capturingNextJob {
-      Task.detached { @MainActor @Sendable in actor = CurrentActor.type }
+      Task.detached { @MainActor @Sendable in found.value = CurrentActor.type }
     }
     job.map { RuntimeHooks.run($0, on: .main) }
-    return actor == MainActor.self
+    return found.value == MainActor.self
   }
 
   /// Returns whether the job that ends a suspension reaches the hooks.

@@ -23,7 +23,7 @@ import ClocksSupport
     @convention(c) (
       CInt, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<UnsafePointer<CChar>?>?
     ) -> Void = { count, arguments, environment in
-      UsageFailure.setReporter { recordFailure($0, at: $1) }
+      UsageFailure.reportToTests()
       guard TestProcess.isCurrent(count, arguments), !OwnCopy.standsBack else { return }
       Environment.check(environment)
       Hashing.fixSeeds()

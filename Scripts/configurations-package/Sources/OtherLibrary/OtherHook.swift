@@ -1,0 +1,48 @@
+// A library that sets the runtime's hook for jobs: before this package is installed at load, or later. The
+// variable OTHER_HOOK of the environment tells when, and what the hook does.
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+private typealias Hook =
+  @convention(thin) (UnownedJob, @convention(thin) (UnownedJob) -> Void) -> Void
+
+public enum OtherHook {
+  /// Passes each job on, as a profiler does; or runs it on its own thread, as an event loop does.
+  static func install(_ kind: StaticString) {
+    guard let slot = dlsym(dlopen(nil, RTLD_NOW), "swift_task_enqueueGlobal_hook") else { return }
+    let hook = slot.assumingMemoryBound(to: Hook?.self)
+    if kind.utf8Start[0] == UInt8(ascii: "f") {
+      hook.pointee = { job, original in original(job) }
+    } else {
+      hook.pointee = { job, _ in EventLoop.shared.enqueue(job) }
+    }
+  }
+
+  fileprivate static func isAsked(_ value: String) -> Bool {
+    guard let asked = getenv("OTHER_HOOK") else { return false }
+    return strcmp(asked, value) == 0
+  }
+
+  /// To be called in a test.
+  public static func installAfter() { _ = after }
+
+  private static let after: Void = {
+    if isAsked("after-forwards") { install("forwards") }
+    if isAsked("after-takes") { install("takes") }
+  }()
+}
+
+#if os(Linux)
+  // Before every other initializer of the program.
+  #if compiler(>=6.3)
+    @section(".preinit_array") @used
+    private let before: @convention(c) () -> Void = {
+      if OtherHook.isAsked("before-forwards") { OtherHook.install("forwards") }
+      if OtherHook.isAsked("before-takes") { OtherHook.install("takes") }
+    }
+  #endif
+#endif
