@@ -51,8 +51,8 @@ import Testing
 
   @Test func rejectsOtherVersionsByName() {
     var tree = TaskTree()
-    #expect(throws: ScheduleToken.Problem.version("2")) {
-      try ScheduleToken("2:whatever comes then", &tree)
+    #expect(throws: ScheduleToken.Problem.version("3")) {
+      try ScheduleToken("3:whatever comes then", &tree)
     }
   }
 }
