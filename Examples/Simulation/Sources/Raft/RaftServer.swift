@@ -36,6 +36,7 @@ public actor RaftServer {
   /// How many entries of the own log survive a crash.
   private var synced: Int
   private var timer: Task<Void, Never>?
+  private var timers = 0
 
   /// Creates a server with the state that it had when it was last synced.
   public init(
@@ -78,10 +79,11 @@ public actor RaftServer {
   /// Sets the only timer anew: for a leader the next heartbeat, for others the next election.
   private func setTimer(after delay: Duration) {
     timer?.cancel()
-    timer = Task { [weak self] in
+    timers += 1
+    timer = Task { [weak self, timers] in
       do {
         try await Task.sleep(for: delay)
-        try await self?.timeIsUp()
+        try await self?.timeIsUp(timers)
       } catch {
         // The timer was set anew, or the storage has failed, and then the server is silent.
       }
@@ -90,7 +92,10 @@ public actor RaftServer {
 
   private func startElectionTimer() { setTimer(after: options.electionTimeout()) }
 
-  private func timeIsUp() async throws {
+  private func timeIsUp(_ number: Int) async throws {
+    guard number == timers else { return }
+    // Else the next timer would cancel what this one does.
+    timer = nil
     if case .leader = role { try await lead() } else { try await campaign() }
   }
 

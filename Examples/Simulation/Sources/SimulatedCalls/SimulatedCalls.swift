@@ -7,18 +7,19 @@ public enum Call<Request: Sendable, Answer: Sendable>: Sendable {
   case answer(number: Int, Answer)
 }
 
+/// Says that no answer has come in time. The request may have been executed or not.
 public struct NoAnswerError: Error, Hashable {}
 
 extension SimulatedNetwork {
-  /// Answers the requests that come to a node, several at the same time.
+  /// Answers the requests that come to a node, several at the same time. If `answer` throws, no answer is sent.
   public func serve<Request, Answer>(
-    on node: String, _ answer: @escaping @Sendable (Request) async -> Answer
+    on node: String, _ answer: @escaping @Sendable (Request) async throws -> Answer
   ) async throws where Message == Call<Request, Answer> {
     try await withThrowingDiscardingTaskGroup { group in
       for await message in inbox(of: node) {
         guard case .request(let number, let request) = message.payload else { continue }
         group.addTask {
-          let answer = await answer(request)
+          guard let answer = try? await answer(request) else { return }
           try await self.send(.answer(number: number, answer), from: node, to: message.sender)
         }
       }

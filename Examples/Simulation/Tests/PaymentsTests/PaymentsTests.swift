@@ -4,12 +4,16 @@ import Payments
 import SimulatedCalls
 import Testing
 
-private typealias Calls = Caller<Payment, Result<Receipt, NoAnswerError>>
-private typealias Net = SimulatedNetwork<Call<Payment, Result<Receipt, NoAnswerError>>>
+private typealias Calls = Caller<Payment, Receipt>
+private typealias Net = SimulatedNetwork<Call<Payment, Receipt>>
+
+private struct WrongBalances: Error {
+  let balances: [Int]
+}
 
 extension Caller: BankConnection
-where Request == Payment, Answer == Result<Receipt, NoAnswerError> {
-  public func pay(_ payment: Payment) async throws -> Receipt { try await call(payment).get() }
+where Request == Payment, Answer == Receipt {
+  public func pay(_ payment: Payment) async throws -> Receipt { try await call(payment) }
 }
 
 @Suite struct PaymentsTests {
@@ -23,9 +27,7 @@ where Request == Payment, Answer == Result<Receipt, NoAnswerError> {
       return $0.amount < 1000
     }
     net.run(on: "bank") {
-      try await net.serve(on: "bank") { payment in
-        do { return .success(try await bank.pay(payment)) } catch { return .failure(NoAnswerError()) }
-      }
+      try await net.serve(on: "bank") { try await bank.pay($0) }
     }
     try await withThrowingTaskGroup { group in
       for name in ["ann", "bob"] {
@@ -35,8 +37,7 @@ where Request == Payment, Answer == Result<Receipt, NoAnswerError> {
           let client = PaymentClient(bank: calls)
           for number in 1...2 {
             let payment = Payment(id: "\(name) \(number)", from: name, to: "shop", amount: 10)
-            let receipt = try await client.pay(payment)
-            #expect(receipt == .paid(payment.id))
+            _ = try await client.pay(payment)
           }
         }
       }
@@ -50,20 +51,21 @@ where Request == Payment, Answer == Result<Receipt, NoAnswerError> {
   }
 
   private func search(_ count: Int, joinsPending: Bool) async throws -> ScheduleSummary? {
-    try await withSchedules(count) { time in
+    try await withSchedules(count, faults: 2) { time in
       let balances = try await balances(in: time, joinsPending: joinsPending)
-      #expect(balances == [80, 80, 40])
+      guard balances == [80, 80, 40] else { throw WrongBalances(balances: balances) }
     }
   }
 
   @Test func aRepeatedRequestIsExecutedTwice() async throws {
-    await withKnownIssue {
-      _ = try await search(200, joinsPending: false)
-    }
+    // `nil` says that the search has found a failure.
+    var summary: ScheduleSummary?
+    await withKnownIssue { summary = try await search(200, joinsPending: false) }
+    #expect(summary == nil)
   }
 
   @Test func aRepeatedRequestIsExecutedOnce() async throws {
-    #expect(try await search(200, joinsPending: true) != nil)
+    #expect(try await search(60, joinsPending: true) != nil)
   }
 
   @Test(.virtualTime, arguments: [true, false])
