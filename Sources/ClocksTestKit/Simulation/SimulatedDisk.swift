@@ -23,6 +23,14 @@ import ClocksSupport
 ///
 /// Values that were written since the last sync are kept in memory.
 public final class SimulatedDisk<Value: Sendable>: Sendable {
+  /// An option of a crash, as the explanation of a failure shows it.
+  private struct Loss: CustomStringConvertible {
+    /// How many of the last writes are lost.
+    let writes: Int
+
+    var description: String { "\(writes) lost \(writes == 1 ? "write" : "writes")" }
+  }
+
   private let nodes: SimulatedNodes
   /// `nil` if the network has no such node.
   private let node: Int?
@@ -111,8 +119,8 @@ public final class SimulatedDisk<Value: Sendable>: Sendable {
   private func crash() {
     let count = lock.withLock { values.count }
     guard count > 1 else { return }
-    // The last is first: outside a search nothing is lost.
-    let survivor = nodes.time.choose(Array((0..<count).reversed()))
+    // Nothing is lost outside a search, so that comes first.
+    let survivor = count - 1 - nodes.time.choose((0..<count).map(Loss.init)).writes
     lock.withLock {
       dropped += survivor
       values = [values[survivor]]

@@ -120,6 +120,7 @@ import Testing
 
   @Test(.virtualTime) func aProgramThatThrowsIsAFailureAtItsLine() async throws {
     struct Boom: Error {}
+    let line = #line + 2
     let found = try await failures {
       net.run(on: "a") { throw Boom() }
       net.run(on: "b") { throw CancellationError() }
@@ -131,7 +132,7 @@ import Testing
           text: """
             The program of the node "a" threw Boom: Boom()
             A program ends by itself or when its node crashes. Catch the error in it, or crash the node there.
-            """, line: #line - 8)
+            """, line: line)
       ])
   }
 

@@ -27,6 +27,8 @@ public actor Bank {
   private let joinsPending: Bool
   private let screen: @Sendable (Payment) async throws -> Bool
 
+  /// Opens a bank.
+  ///
   /// - Parameters:
   ///   - joinsPending: Whether a repeated request waits for the payment that is being executed. Without this, two requests
   ///     for one payment that overlap are both executed.

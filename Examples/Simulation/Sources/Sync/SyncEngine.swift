@@ -44,7 +44,10 @@ public actor SyncEngine {
   /// What the server is not known to have.
   private var pending: [Edit] = []
 
-  /// - Parameter keepsNewEdits: Whether an edit that was made during a push stays pending. Without this, it is never pushed.
+  /// Creates an empty list.
+  ///
+  /// - Parameter keepsNewEdits: Whether an edit that was made during a push stays pending. Without this, it is never
+  ///   pushed.
   public init(device: String, service: any SyncService, keepsNewEdits: Bool = true) {
     self.device = device
     self.service = service
