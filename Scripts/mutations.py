@@ -372,6 +372,15 @@ guarantee(
     ("TestClock.never", "return true", "return false"),
 )
 
+guarantee(
+    "A simulated crash loses what is on its way to the node and what is not synced, and what it left reaches nothing",
+    "NodeTests|SimulatedNetworkTests|ExploredNetworkTests|ConnectionTests",
+    ("SimulatedNodes.presentLife", "own.number != crashes { return nil }", "false { return nil }"),
+    ("SimulatedNetwork.arrive", "== parcel.life", "!= nil"),
+    ("SimulatedLinks.carry", "arrival = max(arrival, links[link].lastArrival)", ""),
+    ("SimulatedDisk.sync", "guard try presentLife == life else", "guard true else"),
+)
+
 # --- TimeoutTask
 
 guarantee(

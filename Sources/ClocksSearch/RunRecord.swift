@@ -1,11 +1,17 @@
 /// The steps and the decisions of one run.
 package struct RunRecord: Sendable {
+  /// A decision on the next step, or one within a step.
   package struct Decision: Sendable {
-    /// The range of the candidates in `RunRecord.candidates`.
+    /// The range of the candidates in `RunRecord.candidates`; empty for a decision within a step.
     package var candidates: Range<Int>
-    /// The offset of the chosen candidate in that range.
+    /// The number of the chosen candidate or option.
     package var chosen: Int
+    /// The number of the step that was chosen, or in which the decision was made.
     package var step: Int
+    /// How many candidates or options there were.
+    package var count: Int
+    /// The name of a decision within a step.
+    package var choice: ScheduleStep?
   }
 
   package var steps: [ScheduleStep] = []
@@ -13,7 +19,7 @@ package struct RunRecord: Sendable {
   var causes: [Int32] = []
   /// For each step, the number of the last earlier step in which its task was seen, or -1.
   var previous: [Int32] = []
-  /// The decisions, with two candidates or more each.
+  /// The decisions, with two candidates or options or more each.
   package var decisions: [Decision] = []
   var candidates: [ScheduleStep] = []
   var touches: [(step: Int32, actor: Int32)] = []
@@ -40,7 +46,19 @@ package struct RunRecord: Sendable {
   }
 
   /// An estimate of the number of orders: all runs have decisions like those of this run.
-  var estimate: Double { decisions.reduce(1) { $0 * Double($1.candidates.count) } }
+  func estimate(_ bounds: Bounds) -> Double {
+    var (product, points) = (1.0, 0)
+    for decision in decisions {
+      if decision.choice?.kind == .fault { points += 1 } else { product *= Double(decision.count) }
+    }
+    // The ways to have up to the greatest number of faults.
+    var (sum, ways) = (1.0, 1.0)
+    for faults in 0..<min(bounds.faults, points) {
+      ways *= Double(points - faults) / Double(faults + 1)
+      sum += ways
+    }
+    return product * sum
+  }
 
   /// The constraints that turn first in, first out into the order of this run. O(candidates).
   ///
@@ -48,7 +66,7 @@ package struct RunRecord: Sendable {
   package var constraints: [Constraint] {
     var skippedBy: [ScheduleStep: ScheduleStep] = [:]
     var order: [ScheduleStep] = []
-    for decision in decisions {
+    for decision in decisions where decision.choice == nil {
       let chosen = candidates[decision.candidates.lowerBound + decision.chosen]
       for index in decision.candidates.prefix(decision.chosen) {
         if skippedBy.updateValue(chosen, forKey: candidates[index]) == nil {
@@ -64,6 +82,7 @@ package struct RunRecord: Sendable {
   /// Returns the steps that overtook `step`, in the order in which they ran.
   func skippedByAll(of step: ScheduleStep) -> [ScheduleStep] {
     decisions.compactMap { decision in
+      guard decision.choice == nil else { return nil }
       let chosen = decision.candidates.lowerBound + decision.chosen
       return candidates[decision.candidates.lowerBound..<chosen].contains(step)
         ? candidates[chosen] : nil
@@ -133,7 +152,8 @@ package struct RunRecord: Sendable {
     let masks = masks
     var touched: [ScheduleStep: UInt64] = [:]
     for index in steps.indices where masks[index] != 0 { touched[steps[index]] = masks[index] }
-    return Profile(steps: steps.count, weights: weights, touched: touched)
+    return Profile(
+      steps: steps.count, weights: weights, touched: touched, faultPoints: faultPoints)
   }
 
   /// Returns the number of the first step at which two runs differ, or `nil` if they are equal.
@@ -206,7 +226,9 @@ package struct Divergence: Sendable {
     _ witnesses: Witnesses
   ) {
     let step = first.divergence(from: second) ?? 0
-    let sides = [first, second].map { record in record.decisions.firstIndex { $0.step >= step } }
+    let sides = [first, second].map { record in
+      record.decisions.firstIndex { $0.step >= step && $0.choice == nil }
+    }
     func names(_ record: RunRecord, _ decision: Int?) -> String {
       guard let decision, record.decisions[decision].step == step else {
         return record.steps.indices.contains(step) ? tree.name(of: record.steps[step]) : "the end"

@@ -25,11 +25,16 @@ package final class ScheduleRun {
     var drains: Int32 = 0
     var wakes: Int32 = 0
     var others: Int32 = 0
+    var choices: Int32 = 0
+    var faults: Int32 = 0
     /// The number of the last step in which the task was seen.
     var lastStep: Int32 = -1
   }
   @exclusivity(unchecked) private var counts: [Counts] = []
   @exclusivity(unchecked) private var mixers: [Int: Mixer] = [:]
+  private let bounds: Bounds
+  /// The number of faults that have struck.
+  @exclusivity(unchecked) private var faults = 0
 
   /// What a step can touch; the actors of the test follow.
   package enum Touched {
@@ -40,16 +45,19 @@ package final class ScheduleRun {
 
   /// - Parameter tree: The tree in which the steps of the plan have their tasks.
   package init(
-    _ plan: Plan = .firstInFirstOut, tree: TaskTree = TaskTree(), profile: Profile = Profile()
+    _ plan: Plan = .firstInFirstOut, tree: TaskTree = TaskTree(), profile: Profile = Profile(),
+    bounds: Bounds = Bounds()
   ) {
     self.tree = tree
-    strategy = Strategy(plan, profile: profile)
+    self.bounds = bounds
+    strategy = Strategy(plan, profile: profile, bounds: bounds)
     longest = profile.longest
     counts = Array(repeating: Counts(), count: tree.count)
   }
 
   package func reset(_ plan: Plan, profile: Profile = Profile()) {
-    strategy = Strategy(plan, profile: profile)
+    strategy = Strategy(plan, profile: profile, bounds: bounds)
+    faults = 0
     longest = profile.longest
     record.removeAll()
     ready.removeAll(keepingCapacity: true)
@@ -158,8 +166,42 @@ package final class ScheduleRun {
     let start = record.candidates.count
     for index in 0..<candidates.count { record.candidates.append(candidates[index]) }
     record.decisions.append(
-      .init(candidates: start..<record.candidates.count, chosen: chosen, step: record.steps.count))
+      .init(
+        candidates: start..<record.candidates.count, chosen: chosen, step: record.steps.count,
+        count: candidates.count))
     decided = candidates[chosen]
+    return chosen
+  }
+
+  // MARK: - Decisions within a step
+
+  /// Returns which of `count` options, from 0, the current step of the task gets.
+  package func choose(_ count: Int, for task: Int) -> Int {
+    counts[task].choices += 1
+    return decide(ScheduleStep(.choice, of: task, Int(counts[task].choices)), count)
+  }
+
+  /// Returns whether a fault strikes in the current step of the task.
+  package func faultStrikes(for task: Int) -> Bool {
+    counts[task].faults += 1
+    let name = ScheduleStep(.fault, of: task, Int(counts[task].faults))
+    // A replay lists its faults, and does not know the bounds.
+    let isPossible = faults < bounds.faults || strategy.lists(name)
+    guard decide(name, isPossible ? 2 : 1) == 1 else { return false }
+    faults += 1
+    return true
+  }
+
+  private func decide(_ name: ScheduleStep, _ count: Int) -> Int {
+    var chosen = 0
+    if count > 1 {
+      if currentStep < longest { chosen = strategy.choose(count, for: name) }
+      record.decisions.append(
+        .init(
+          candidates: 0..<0, chosen: chosen, step: currentStep, count: count, choice: name))
+    }
+    // Not the count, which depends on the bounds.
+    record.hash = Mixer.mix(record.hash, tree.hash(of: name) &+ UInt64(chosen))
     return chosen
   }
 }

@@ -16,6 +16,7 @@ package struct ScheduleSearch: Sendable {
     /// If set, the search tries only reversals, and at most this number of them together.
     package var reversals: Int?
     package var shard: Shard
+    package var bounds = Bounds()
 
     package init(count: Int, seed: UInt64, reversals: Int? = nil, shard: Shard = .whole) {
       self.count = count
@@ -46,12 +47,15 @@ package struct ScheduleSearch: Sendable {
   /// A test that seems to have more orders is not tried in all of them.
   private static let mostOrders = 1_000_000
 
-  /// The constraints of a new order, and one more.
+  /// The constraints and choices of a new order, and one more of either.
   private struct Reversal {
     var constraints: [Constraint]
-    var last: Constraint
+    var choices: [Choice]
+    var last: Constraint?
 
-    var plan: Plan { .constraints(constraints + [last]) }
+    var plan: Plan {
+      .constraints(last.map { constraints + [$0] } ?? constraints, choices: choices)
+    }
   }
 
   private let limits: Limits
@@ -64,11 +68,13 @@ package struct ScheduleSearch: Sendable {
   private var known: [Plan]
   private var delayed: ArraySlice<ScheduleStep> = []
   private var reversals = Queue<Reversal>()
-  private var prefixes = Queue<[UInt16]>()
+  private var prefixes = Queue<[UInt32]>()
   /// Whether the search tries all orders.
   package private(set) var isComplete = false
   /// Whether it has skipped one of them.
   private var hasGaps = false
+  /// The choices that were queued, in a search that counts reversals.
+  private var triedChoices: Set<Plan> = []
   private var chance = 0
   private var turn = 0
   private var current: Plan?
@@ -130,19 +136,56 @@ package struct ScheduleSearch: Sendable {
     guard let current else { return }
     // Even if a random plan has already led to this order: its successors are not queued yet.
     if isComplete { expand(record, current) }
-    guard isNew, !isComplete, case .constraints(let constraints) = current,
-      constraints.count < limits.reversals ?? 8
-    else { return }
+    guard isNew, !isComplete, case .constraints(let constraints, let choices) = current else {
+      return
+    }
     let most =
       limits.reversals == nil ? min(200, Self.mostReversals - reversals.count) : Int.max / 8
     guard most > 0 else { return }
-    let found = record.reversals(limit: most)
-    for index in 0..<found.count {
-      guard !Self.contains(constraints, found[index]), mine(constraints, found[index]) else {
-        continue
+    let others = otherChoices(record, constraints, choices, most: most)
+    let found =
+      constraints.count < limits.reversals ?? 8 ? record.reversals(limit: most - others.count) : []
+    // In turn, because either may be many.
+    for index in 0..<max(found.count, others.count) {
+      if index < others.count {
+        reversals.append(
+          Reversal(constraints: constraints, choices: choices + [others[index]], last: nil))
       }
-      reversals.append(Reversal(constraints: constraints, last: found[index]))
+      guard index < found.count, !Self.contains(constraints, found[index]),
+        !choices.isEmpty || mine(constraints, found[index])
+      else { continue }
+      reversals.append(Reversal(constraints: constraints, choices: choices, last: found[index]))
     }
+  }
+
+  /// The choices with which runs are still to be tried: all if the search counts reversals, else at most half
+  /// of `most`.
+  private mutating func otherChoices(
+    _ record: RunRecord, _ constraints: [Constraint], _ choices: [Choice], most: Int
+  ) -> [Choice] {
+    guard limits.reversals == nil else {
+      return record.otherChoices(than: choices).filter { other in
+        // The same choices are reached in several orders.
+        let all = Reversal(
+          constraints: constraints,
+          choices: (choices + [other]).sorted { $0.name.bits < $1.name.bits })
+        return mine(all) && triedChoices.insert(all.plan).inserted
+      }
+    }
+    guard choices.count < 8 else { return [] }
+    return Array(
+      record.otherChoices(than: choices, most: 8).filter { other in
+        mine(Reversal(constraints: constraints, choices: choices + [other]))
+      }.prefix(most / 2))
+  }
+
+  /// Whether the first deviation, a choice, belongs to this shard.
+  private func mine(_ reversal: Reversal) -> Bool {
+    guard limits.shard.count > 1, reversal.constraints.isEmpty, reversal.choices.count == 1 else {
+      return true
+    }
+    let hash = Mixer.mix(reversal.choices[0].name.bits, UInt64(reversal.choices[0].index))
+    return hash % UInt64(limits.shard.count) == UInt64(limits.shard.index)
   }
 
   private static func contains(_ constraints: [Constraint], _ other: Constraint) -> Bool {
@@ -171,7 +214,7 @@ package struct ScheduleSearch: Sendable {
       record.waiting.enumerated().filter { $0.offset % limits.shard.count == limits.shard.index }
       .map(\.element)[...]
     guard limits.reversals == nil else { return }
-    isComplete = record.estimate <= Double(min(limits.count, Self.mostOrders))
+    isComplete = record.estimate(limits.bounds) <= Double(min(limits.count, Self.mostOrders))
     if isComplete { expand(record, .prefix([])) }
   }
 
@@ -188,17 +231,21 @@ package struct ScheduleSearch: Sendable {
         hasGaps = true
         return
       }
-      let made = record.decisions[..<index].map { UInt16(truncatingIfNeeded: $0.chosen) }
-      let candidates = record.decisions[index].candidates
-      for other in candidates.indices.dropFirst(1) where !record.candidates[other].isOther {
-        let choice = other - candidates.lowerBound
+      let made = record.decisions[..<index].map { UInt32(truncatingIfNeeded: $0.chosen) }
+      let decision = record.decisions[index]
+      for choice in 1..<decision.count {
+        if decision.choice == nil,
+          record.candidates[decision.candidates.lowerBound + choice].isOther
+        {
+          continue
+        }
         number += 1
         if choices.isEmpty, number % limits.shard.count != limits.shard.index { continue }
         guard prefixes.count < limits.count - tried else {
           hasGaps = true
           return
         }
-        prefixes.append(made + [UInt16(truncatingIfNeeded: choice)])
+        prefixes.append(made + [UInt32(truncatingIfNeeded: choice)])
       }
     }
   }

@@ -1,6 +1,9 @@
 import ClocksSupport
 
-/// Reduces the constraints of a failing run to those that the failure needs.
+/// Reduces the choices and the constraints of a failing run to those that the failure needs.
+///
+/// First come the faults, to as few as possible, then the other choices, to the smallest options, then the
+/// constraints: a fault says more about a bug than an order.
 ///
 /// Bisection finds the necessary constraints one after the other, as in delta debugging (Zeller and
 /// Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002; Junker, "QuickXplain", 2004). Then
@@ -15,19 +18,30 @@ package struct ScheduleShrinker {
   /// When to stop, but not before the first ten runs.
   private let deadline: RealTime
   package private(set) var runs = 0
-  /// Whether the failure was seen to need each constraint.
+  /// Whether the failure was seen to need each choice and each constraint.
   package private(set) var isMinimal = false
+  /// The choices with which the failure remains, as few as possible.
+  package internal(set) var choices: [Choice] = []
+  /// Whether the failure was seen to need each of these choices.
+  var areChoicesMinimal = true
 
   package init(deadline: RealTime) { self.deadline = deadline }
 
-  private var mayGoOn: Bool { runs < limit && !(runs > 10 && deadline.hasPassed) }
+  var mayGoOn: Bool { runs < limit && !(runs > 10 && deadline.hasPassed) }
 
-  /// Returns as few constraints as possible with which the failure of the recorded run remains.
+  /// Returns as few constraints as possible with which the failure of the recorded run remains; `choices` are
+  /// the choices that belong to them.
   package nonisolated(nonsending) mutating func shrink(
     _ record: RunRecord, _ test: Test
   ) async -> [Constraint] {
     var constraints = record.constraints
-    if constraints.count > 3, let one = await oneInstead(of: constraints, test) {
+    choices = record.choices
+    await reduceChoices(constraints, test)
+    if constraints.isEmpty {
+      isMinimal = areChoicesMinimal
+      return []
+    }
+    if choices.isEmpty, constraints.count > 3, let one = await oneInstead(of: constraints, test) {
       constraints = one
     } else {
       constraints = await essential(constraints, test)
@@ -36,9 +50,14 @@ package struct ScheduleShrinker {
     while true {
       constraints = await leaveOutEach(constraints, test)
       let sharper = await sharpen(constraints, test)
-      if sharper == constraints { return constraints }
+      let known = choices
+      if !known.isEmpty { await reduceChoices(sharper, test) }
+      if sharper == constraints, choices == known {
+        isMinimal = isMinimal && (choices.isEmpty || areChoicesMinimal)
+        return constraints
+      }
       constraints = sharper
-      isMinimal = constraints.count <= 1
+      isMinimal = constraints.count + choices.count <= 1
     }
   }
 
@@ -93,7 +112,7 @@ package struct ScheduleShrinker {
     var index = 0
     // The number of constraints that were found necessary since the last removal.
     var needed = 0
-    while needed < constraints.count, constraints.count > 1 {
+    while needed < constraints.count, constraints.count + choices.count > 1 {
       guard mayGoOn else { return constraints }
       var fewer = constraints
       fewer.remove(at: index)
@@ -142,7 +161,13 @@ package struct ScheduleShrinker {
   private nonisolated(nonsending) mutating func run(
     _ constraints: [Constraint], _ test: Test
   ) async -> RunRecord? {
+    await run(constraints, choices, test)
+  }
+
+  nonisolated(nonsending) mutating func run(
+    _ constraints: [Constraint], _ choices: [Choice], _ test: Test
+  ) async -> RunRecord? {
     runs += 1
-    return await test(.constraints(constraints))
+    return await test(.constraints(constraints, choices: choices))
   }
 }

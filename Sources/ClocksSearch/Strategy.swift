@@ -2,13 +2,13 @@ import ClocksSupport
 
 /// How a run decides which step comes first.
 package enum Plan: Hashable, Sendable {
-  /// First in, first out, as far as the constraints allow.
-  case constraints([Constraint])
+  /// First in, first out and first options, as far as the constraints and choices allow.
+  case constraints([Constraint], choices: [Choice] = [])
   /// First in, first out, but one step is delayed until no other can run.
   case delay(ScheduleStep)
   case newestFirst
   /// The given first decisions, then first in, first out.
-  case prefix([UInt16])
+  case prefix([UInt32])
   case random(seed: UInt64)
   /// Each interleaving with about the same probability: a task with more steps left is more probable.
   ///
@@ -27,7 +27,8 @@ package enum Plan: Hashable, Sendable {
 
   package var name: String {
     switch self {
-    case .constraints(let constraints): constraints.isEmpty ? "first in, first out" : "reversal"
+    case .constraints(let constraints, let choices):
+      !constraints.isEmpty ? "reversal" : choices.isEmpty ? "first in, first out" : "choice"
     case .delay: "delay"
     case .newestFirst: "last in, first out"
     case .prefix: "exhaustive"
@@ -46,11 +47,17 @@ package struct Profile: Sendable {
   var weights: [Int] = []
   /// The actors that each step touches, a bit each.
   var touched: [ScheduleStep: UInt64] = [:]
+  /// The number of points at which a fault could strike.
+  var faultPoints = 0
 
-  package init(steps: Int = 0, weights: [Int] = [], touched: [ScheduleStep: UInt64] = [:]) {
+  package init(
+    steps: Int = 0, weights: [Int] = [], touched: [ScheduleStep: UInt64] = [:],
+    faultPoints: Int = 0
+  ) {
     self.steps = steps
     self.weights = weights
     self.touched = touched
+    self.faultPoints = faultPoints
   }
 
   /// Step limit after which a run falls back to first in, first out: a loop is probably waiting for a step
@@ -74,19 +81,21 @@ struct Strategy {
   private var kept: [Int] = []
   private var isMet: [Bool] = []
   private let constraints: [Constraint]
+  private var options: OptionStrategy
 
   /// How often a constraint delays a step at most: the step that it waits for may depend on it.
   private static let patience = 1_000
   /// How often `Plan.delay` delays its step at most: a loop may be waiting for the step.
   private static let patienceOfDelay = 100
 
-  init(_ plan: Plan, profile: Profile) {
+  init(_ plan: Plan, profile: Profile, bounds: Bounds = Bounds()) {
     self.plan = plan
+    options = OptionStrategy(plan, faultPoints: profile.faultPoints, bounds)
     self.profile = profile
     mixer = Mixer(seed: 0)
     var constraints: [Constraint] = []
     switch plan {
-    case .constraints(let wanted): constraints = wanted
+    case .constraints(let wanted, _): constraints = wanted
     case .random(let seed), .partialOrder(let seed): mixer = Mixer(seed: seed)
     case .uniform(let seed):
       mixer = Mixer(seed: seed)
@@ -170,6 +179,18 @@ struct Strategy {
     while candidates[index].bits != chosen.bits { index += 1 }
     return index
   }
+
+  /// Returns the number of the option that a decision within a step gets, of two or more.
+  mutating func choose(_ count: Int, for name: ScheduleStep) -> Int {
+    defer { decisions += 1 }
+    if case .prefix(let choices) = plan {
+      return decisions < choices.count ? min(Int(choices[decisions]), count - 1) : 0
+    }
+    return options.choose(count, for: name)
+  }
+
+  /// Whether the plan names this decision.
+  func lists(_ name: ScheduleStep) -> Bool { options.lists(name) }
 
   private mutating func firstFree(_ candidates: borrowing ScratchBuffer<ScheduleStep>) -> Int {
     search: for index in 0..<candidates.count {

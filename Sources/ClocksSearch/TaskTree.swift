@@ -12,6 +12,10 @@ package struct ScheduleStep: Hashable, BitwiseCopyable, Sendable {
     case wake = 2
     /// A job of the runtime that the task caused after its job of this number, such as that of a yield.
     case other = 3
+    /// The choice of the task that has this number: not a step, but a decision within one.
+    case choice = 4
+    /// The fault of the task that has this number: likewise.
+    case fault = 5
   }
 
   /// The task, the number, the part and the kind, from the highest bits to the lowest.
@@ -27,11 +31,11 @@ package struct ScheduleStep: Hashable, BitwiseCopyable, Sendable {
   package var task: Int { Int(bits >> 40) }
   package var number: Int { Int(bits >> 16 & 0xFF_FFFF) }
   package var part: Int { Int(bits >> 4 & 0xFFF) }
-  package var kind: Kind { Kind(rawValue: bits & 3) ?? .other }
+  package var kind: Kind { Kind(rawValue: bits & 0xF) ?? .other }
 
   /// Whether only time moves: the job of the task comes later.
-  package var isWake: Bool { bits & 3 == Kind.wake.rawValue }
-  package var isOther: Bool { bits & 3 == Kind.other.rawValue }
+  package var isWake: Bool { bits & 0xF == Kind.wake.rawValue }
+  package var isOther: Bool { bits & 0xF == Kind.other.rawValue }
 }
 
 /// An ordering constraint: the first step comes before the second, which would come earlier without it.
@@ -140,6 +144,8 @@ package struct TaskTree: Sendable {
     case .drain: return "\(task).\(step.number)@\(part)"
     case .wake: return "\(task)~\(step.number)"
     case .other: return "\(task).\(step.number)+\(part)"
+    case .choice: return "\(task)?\(step.number)"
+    case .fault: return "\(task)!\(step.number)"
     }
   }
 
@@ -179,14 +185,14 @@ package struct TaskTree: Sendable {
     }
   }
 
-  private static func number(_ digits: Substring) -> Int? {
+  static func number(_ digits: Substring) -> Int? {
     guard digits.count <= 7, let number = Int(digits), number >= 0, number <= 0xFF_FFFF else {
       return nil
     }
     return number
   }
 
-  private mutating func task(named name: Substring) -> Int? {
+  mutating func task(named name: Substring) -> Int? {
     if name == "0" { return Self.test }
     if name == "1" { return Self.outside }
     var task = name.first == "1" ? Self.outside : Self.test
@@ -205,74 +211,5 @@ package struct TaskTree: Sendable {
       }
     }
     return task
-  }
-}
-
-/// A schedule as a short text: its difference from first in, first out.
-///
-/// `1:a.3<b.5,b~1<a.4:8f3a` consists of the version of the model, the constraints, and 16 bits of the hash
-/// of the run.
-package struct ScheduleToken: Hashable, Sendable {
-  /// The version of the model: of the names of steps, and of the meaning of first in, first out.
-  static let version = 1
-  /// No search prints a token with more constraints.
-  private static let mostConstraints = 1_000
-
-  package var constraints: [Constraint]
-  package var trace: UInt16
-
-  package enum Problem: Error, Equatable {
-    case version(String)
-    case damaged(String)
-
-    package var description: String {
-      switch self {
-      case .version(let version):
-        """
-        it is of version \(version) of the model, and this one is \(ScheduleToken.version): the order \
-        that it stands for is not known any more. Search again with `.schedules`, and take the new \
-        token.
-        """
-      case .damaged(let part):
-        """
-        \(part) is not part of a token. A token is the version, constraints and four hexadecimal digits, \
-        for example `1:a.3<b.5:8f3a`: copy it as the failure has printed it.
-        """
-      }
-    }
-  }
-
-  package init(constraints: [Constraint], trace: UInt16) {
-    self.constraints = constraints
-    self.trace = trace
-  }
-
-  package func text(_ tree: TaskTree) -> String {
-    let digits = String(trace, radix: 16)
-    return "\(Self.version):" + constraints.map(tree.name).joined(separator: ",") + ":"
-      + String(repeating: "0", count: 4 - digits.count) + digits
-  }
-
-  /// Reads a token, and adds its tasks to the tree. O(length).
-  package init(_ text: String, _ tree: inout TaskTree) throws(Problem) {
-    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-    guard let version = parts.first, !version.isEmpty, version.allSatisfy(\.isASCII),
-      let number = Int(version), number >= 0
-    else { throw .damaged("\"\(text)\"") }
-    guard number == Self.version else { throw .version(String(version)) }
-    guard parts.count == 3 else { throw .damaged("\"\(text)\"") }
-    constraints = []
-    if !parts[1].isEmpty {
-      for part in parts[1].split(separator: ",", omittingEmptySubsequences: false) {
-        guard constraints.count < Self.mostConstraints,
-          let constraint = tree.constraint(named: part)
-        else { throw .damaged("\"\(part)\"") }
-        constraints.append(constraint)
-      }
-    }
-    guard parts[2].utf8.count == 4, parts[2].allSatisfy({ $0.isHexDigit && $0.isASCII }),
-      let trace = UInt16(parts[2], radix: 16)
-    else { throw .damaged("\"\(parts[2])\"") }
-    self.trace = trace
   }
 }

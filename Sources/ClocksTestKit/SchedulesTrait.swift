@@ -24,6 +24,7 @@ public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
   var count: ScheduleCount
   var seed: Int?
   var slack: Duration
+  var faults = 0
 
   /// Whether the trait applies to the tests of inner suites; always `true`.
   public var isRecursive: Bool { true }
@@ -49,7 +50,7 @@ public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
       // A run that was left, because it does not end, retains the function permanently.
       let holders = ClosureRetainBalance.countHolders(of: function)
       _ = await runSchedules(
-        count, seed: seed, slack: slack,
+        count, seed: seed, slack: slack, faults: faults,
         testID: test.id.moduleName + "." + name.joined(separator: "/"), options: options,
         report: ScheduleReport(
           fail: { Issue.record(Comment(rawValue: $0), sourceLocation: location) },
@@ -69,6 +70,7 @@ public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
   private func isMe(_ trait: any Trait) -> Bool {
     guard let trait = trait as? SchedulesTrait else { return true }
     return trait.count == count && trait.seed == seed && trait.slack == slack
+      && trait.faults == faults
   }
 
   private func virtualTime(of test: Test) -> VirtualTimeTrait? {
@@ -95,8 +97,9 @@ extension Trait where Self == SchedulesTrait {
   /// - Parameters:
   ///   - seed: The seed of random choices; by default it follows from the name of the test.
   ///   - slack: The maximum delay with which a sleep wakes.
-  public static func schedules(seed: Int? = nil, slack: Duration = .zero) -> Self {
-    SchedulesTrait(count: .standard, seed: seed, slack: slack)
+  ///   - faults: The maximum number of faults in a schedule; see `VirtualTime.fault(_:)`.
+  public static func schedules(seed: Int? = nil, slack: Duration = .zero, faults: Int = 0) -> Self {
+    SchedulesTrait(count: .standard, seed: seed, slack: slack, faults: faults)
   }
 
   /// Runs each test in up to `count` orders of its jobs, in virtual time.
@@ -105,8 +108,11 @@ extension Trait where Self == SchedulesTrait {
   ///   - count: The maximum number of schedules, 1 or more.
   ///   - seed: The seed of random choices; by default it follows from the name of the test.
   ///   - slack: The maximum delay with which a sleep wakes.
-  public static func schedules(_ count: Int, seed: Int? = nil, slack: Duration = .zero) -> Self {
-    SchedulesTrait(count: .upTo(count), seed: seed, slack: slack)
+  ///   - faults: The maximum number of faults in a schedule; see `VirtualTime.fault(_:)`.
+  public static func schedules(
+    _ count: Int, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0
+  ) -> Self {
+    SchedulesTrait(count: .upTo(count), seed: seed, slack: slack, faults: faults)
   }
 
   /// Runs each test in the given orders of its jobs, in virtual time.
@@ -115,10 +121,11 @@ extension Trait where Self == SchedulesTrait {
   ///   - count: The schedules to run.
   ///   - seed: The seed of random choices; by default it follows from the name of the test.
   ///   - slack: The maximum delay with which a sleep wakes.
+  ///   - faults: The maximum number of faults in a schedule; see `VirtualTime.fault(_:)`.
   public static func schedules(
-    _ count: ScheduleCount, seed: Int? = nil, slack: Duration = .zero
+    _ count: ScheduleCount, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0
   ) -> Self {
-    SchedulesTrait(count: count, seed: seed, slack: slack)
+    SchedulesTrait(count: count, seed: seed, slack: slack, faults: faults)
   }
 
   /// Runs each test in the order of a token, with breakpoints and issues as usual.

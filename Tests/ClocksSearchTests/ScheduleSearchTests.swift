@@ -94,7 +94,7 @@ import Testing
     #expect(waiting.count == 4)
     var shrinker = ScheduleShrinker(deadline: RealTime(in: .seconds(60)))
     let found = await shrinker.shrink(run.record) { plan in
-      guard case .constraints(let tried) = plan else { return nil }
+      guard case .constraints(let tried, _) = plan else { return nil }
       let kept = tried.map(\.second)
       // The first constraint hides the failure unless the last one is kept: bisection ends with two.
       let fails =

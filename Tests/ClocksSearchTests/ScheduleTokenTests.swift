@@ -28,7 +28,32 @@ import Testing
         == constraints.map { tree.hash(of: $0.first) })
   }
 
+  @Test func readsChoicesInTheSecondVersionAlone() throws {
+    var tree = TaskTree()
+    let child = tree.child(1, of: TaskTree.test)
+    let choices = [
+      Choice(ScheduleStep(.choice, of: child, 12), 3),
+      Choice(ScheduleStep(.fault, of: child, 2), 1),
+    ]
+    let constraint = Constraint(
+      first: ScheduleStep(.job, of: child, 1), second: ScheduleStep(.job, of: TaskTree.test, 2))
+    let text = ScheduleToken(choices: choices, constraints: [constraint], trace: 1).text(tree)
+    #expect(text == "2:b?12=3,b!2,b.1<0.2:0001")
+    let token = try ScheduleToken(text, &tree)
+    #expect(token.choices == choices)
+    #expect(token.constraints == [constraint])
+    // Without choices the text is what it was in the first version.
+    #expect(
+      ScheduleToken(constraints: [constraint], trace: 1).text(tree) == "1:b.1<0.2:0001")
+    #expect(throws: ScheduleToken.Problem.damaged("\"b!2\"")) {
+      try ScheduleToken("1:b!2:0001", &tree)
+    }
+  }
+
   @Test(arguments: [
+    "2:a?1:8f3a", "2:a?1=0:8f3a", "2:a?0=1:8f3a", "2:a?1=-1:8f3a", "2:a?1=x:8f3a", "2:a!0:8f3a",
+    "2:a!1=1:8f3a", "2:?1=1:8f3a", "2:a?1=1=1:8f3a", "2:a?1=1,:8f3a",
+    "2:a?1=99999999999999999999:8f3a",
     "", ":", "1", "1:", "1:a.1<b.1", "1:a.1<b.1:", "1:a.1<b.1:12345", "1:a.1<b.1:xyzw",
     "1:a.1<b.1:8f3a:", "1:a.1:8f3a", "1:a.1<a.1:8f3a", "1:a.1<b.1<c.1:8f3a", "1:a.0<b.1:8f3a",
     "1:A.1<b.1:8f3a", "1:a.1,b.1:8f3a", "1:,:8f3a", "1:a.1<b.1,:8f3a", "1:z.1<b.1:8f3a",
@@ -51,8 +76,8 @@ import Testing
 
   @Test func rejectsOtherVersionsByName() {
     var tree = TaskTree()
-    #expect(throws: ScheduleToken.Problem.version("2")) {
-      try ScheduleToken("2:whatever comes then", &tree)
+    #expect(throws: ScheduleToken.Problem.version("3")) {
+      try ScheduleToken("3:whatever comes then", &tree)
     }
   }
 }

@@ -10,6 +10,7 @@ struct Explanation {
 
   var text: String {
     var lines = [heading]
+    lines += failure.choices.map { "  " + sentence($0) }
     lines += failure.constraints.map { "  " + sentence($0) }
     lines += lanes.map { "  " + $0 }
     let replays =
@@ -28,7 +29,7 @@ struct Explanation {
     let how =
       failure.number == 1 ? "first in, first out" : "\(passed.grouped) passed; \(failure.plan.name)"
     let decisions = failure.record.decisions.count
-    let constraints = failure.constraints.count
+    let constraints = failure.constraints.count + failure.choices.count
     let schedule = "Schedule \(failure.number.grouped)\(of) (\(how))."
     switch constraints {
     case 0:
@@ -50,6 +51,21 @@ struct Explanation {
     let names = named.count == 2 && named[0] == named[1] ? [named[0]] : named
     return tree.name(of: constraint.first) + " before " + tree.name(of: constraint.second)
       + (names.isEmpty ? "" : "   (\(names.joined(separator: ", ")))")
+  }
+
+  /// Returns for example `a.2 chose 3 of 1…5`.
+  private func sentence(_ choice: Choice) -> String {
+    let text =
+      failure.details?.choices[choice.name]
+      ?? (choice.isFault ? "a fault" : "chose option \(choice.index + 1)")
+    let step = failure.record.decisions.first { $0.choice == choice.name }?.step
+    let place =
+      step.map { failure.tree.name(of: failure.record.steps[$0]) }
+      ?? failure.tree.name(of: choice.name)
+    let name = failure.details?.names[choice.name.task].map {
+      "   (\(failure.tree.name(of: choice.name.task)) is \"\($0)\")"
+    }
+    return "\(place) \(text)\(name ?? "")"
   }
 
   private static let mostRows = 24
@@ -115,6 +131,7 @@ struct Explanation {
     if step.isWake { return "\(name) wakes" }
     let place = symbols.place(of: detail.functions).map { " \($0)" } ?? ""
     return name + (detail.isOnMain ? " on main" : "") + place
+      + detail.choices.map { " \($0)" }.joined(separator: ",")
   }
 
   private func functions(of details: [StepDetails.Detail]) -> Set<UInt> {
@@ -127,11 +144,17 @@ struct Explanation {
   /// Returns the numbers of the steps to show: steps of the constrained tasks, near the constraints.
   private func rows(of record: RunRecord) -> [Int] {
     if record.steps.count <= Self.mostRows { return Array(record.steps.indices) }
-    let tasks = Set(failure.constraints.flatMap { [$0.first.task, $0.second.task] })
+    let tasks = Set(
+      failure.constraints.flatMap { [$0.first.task, $0.second.task] }
+        + failure.choices.map(\.name.task))
+    let choosing = Set(failure.choices.map(\.name))
+    let choices = Set(
+      record.decisions.filter { $0.choice.map(choosing.contains) ?? false }.map(\.step))
     let places = record.steps.indices.filter { index in
-      failure.constraints.contains {
-        $0.first == record.steps[index] || $0.second == record.steps[index]
-      }
+      choices.contains(index)
+        || failure.constraints.contains {
+          $0.first == record.steps[index] || $0.second == record.steps[index]
+        }
     }
     guard let first = places.first, let last = places.last else {
       return Array(record.steps.indices.suffix(Self.mostRows))
@@ -167,10 +190,11 @@ struct Explanation {
   static func isNotWhatItWas(
     _ token: ScheduleToken, _ text: String, _ run: ScheduleRun
   ) -> String? {
-    let happened = Set(run.record.steps)
-    let missing = token.constraints.flatMap { [$0.first, $0.second] }.filter {
-      !happened.contains($0)
-    }
+    let happened = Set(run.record.steps).union(run.record.decisions.compactMap(\.choice))
+    let missing =
+      (token.choices.map(\.name) + token.constraints.flatMap { [$0.first, $0.second] }).filter {
+        !happened.contains($0)
+      }
     let toDo = """
       The token belongs to another test, or the test or its code has changed since: search again with \
       `.schedules`.
@@ -180,7 +204,8 @@ struct Explanation {
       return "The schedule \"\(text)\" is no longer possible: \(names) did not come. \(toDo)"
     }
     if run.record.check == token.trace { return nil }
-    let found = ScheduleToken(constraints: token.constraints, trace: run.record.check)
+    let found = ScheduleToken(
+      choices: token.choices, constraints: token.constraints, trace: run.record.check)
     return """
       The schedule "\(text)" is not the order that was recorded: its steps came as in \
       "\(found.text(run.tree))", and the test passed. \(toDo)

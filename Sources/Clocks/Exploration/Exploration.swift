@@ -41,19 +41,24 @@ struct Exploration {
     var number: Int
     var plan: Plan
     var constraints: [Constraint] = []
+    var choices: [Choice] = []
     /// The last run with these constraints.
     var record: RunRecord
     var details: StepDetails?
     /// The tree in which the constraints have their tasks.
     var tree: TaskTree
-    /// Whether the failure was seen to need each constraint.
+    /// Whether the failure was seen to need each choice and each constraint.
     var isMinimal = false
     var replays = (same: 0, all: 0)
     var shrinkRuns = 0
     /// The difference of two replays.
     var divergence: Divergence?
 
-    var token: String { ScheduleToken(constraints: constraints, trace: record.check).text(tree) }
+    var schedule: Plan { .constraints(constraints, choices: choices) }
+
+    var token: String {
+      ScheduleToken(choices: choices, constraints: constraints, trace: record.check).text(tree)
+    }
   }
 
   enum Outcome {
@@ -66,7 +71,8 @@ struct Exploration {
   func callAsFunction(
     isolation: isolated (any Actor)? = #isolation, _ operation: @escaping Operation
   ) async -> Outcome {
-    var one = OneRun(options: options, origin: origin, findings: gate.findings, tree: tree)
+    var one = OneRun(
+      options: options, origin: origin, findings: gate.findings, tree: tree, bounds: limits.bounds)
     let run = one.run
     let number = Number()
     if let crashed {
@@ -75,7 +81,8 @@ struct Exploration {
       // The thread that crashes is the one that writes the record.
       nonisolated(unsafe) let run = run
       one.crashed = { signal in
-        let token = ScheduleToken(constraints: run.record.constraints, trace: run.record.check)
+        let token = ScheduleToken(
+          choices: run.record.choices, constraints: run.record.constraints, trace: run.record.check)
         crashed(
           Crash(
             signal: signal, number: number.value, token: token.text(run.tree),
@@ -83,7 +90,7 @@ struct Exploration {
       }
     }
     let deadline = time.map { RealTime(in: $0) }
-    var search = ScheduleSearch(limits, known: known.map { .constraints($0.constraints) })
+    var search = ScheduleSearch(limits, known: known.map(\.plan))
     var first: RunRecord?
     var progress = ProgressMeter(report: progress)
     var isOverTime = false
@@ -144,6 +151,7 @@ struct Exploration {
       finding: finding, number: number, plan: plan, record: run.record, tree: run.tree)
     if finding.isXCTest || finding.tookLong {
       failure.constraints = run.record.constraints
+      failure.choices = run.record.choices
       return failure
     }
     nonisolated(unsafe) let operation = operation
@@ -153,14 +161,16 @@ struct Exploration {
         let outcome = await one(isolation: isolation, plan, operation)
         return outcome.key == finding.key ? run.record : nil
       }
+      failure.choices = shrinker.choices
     }
-    failure.isMinimal = shrinker.isMinimal || failure.constraints.isEmpty
+    failure.isMinimal =
+      shrinker.isMinimal || failure.constraints.isEmpty && failure.choices.isEmpty
     failure.shrinkRuns = shrinker.runs
 
     // Two replays show whether the failure is reproducible; the last one collects the details.
     var records: [RunRecord] = []
     for _ in 0..<2 {
-      let outcome = await one(.constraints(failure.constraints), details: true, operation)
+      let outcome = await one(failure.schedule, details: true, operation)
       if outcome.key == finding.key { failure.replays.same += 1 }
       failure.replays.all += 1
       records.append(run.record)

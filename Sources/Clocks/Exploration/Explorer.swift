@@ -121,6 +121,16 @@ final class Explorer: Chooser, @unchecked Sendable {
 
   func draw(for task: UInt64) -> UInt64? { run.draw(for: index(of: task)) }
 
+  func choose(_ count: Int, for task: UInt64) -> Int { run.choose(count, for: index(of: task)) }
+
+  func faultStrikes(for task: UInt64) -> Bool { run.faultStrikes(for: index(of: task)) }
+
+  var wantsDescriptions: Bool { details != nil }
+
+  func describe(_ text: String) {
+    details?.describe(text, run.record.decisions.last?.choice)
+  }
+
   func choose(among candidates: borrowing ScratchBuffer<Candidate>) -> Int {
     var steps = ScratchBuffer<ScheduleStep>()
     let ready = run.ready
@@ -148,11 +158,15 @@ final class StepDetails: @unchecked Sendable {
     var isOnMain = false
     /// The functions with which the task continues, the innermost first.
     var functions: [UInt] = []
+    /// The choices that were made in the step.
+    var choices: [String] = []
   }
 
   private let virtualClock: VirtualClock<Duration>
   nonisolated(unsafe) private(set) var steps: [Detail] = []
   nonisolated(unsafe) private(set) var names: [Int: String] = [:]
+  /// The descriptions of choices, by their names.
+  nonisolated(unsafe) private(set) var choices: [ScheduleStep: String] = [:]
   let images = CodeImages()
   private let reading = TaskLayoutProbe.here
   /// `nil` if the layout of tasks is unknown.
@@ -177,6 +191,12 @@ final class StepDetails: @unchecked Sendable {
     }
     detail.isOnMain = job.executor == .main
     steps.append(detail)
+  }
+
+  /// Describes a choice of the current step; `nil` stands for one with a single option.
+  func describe(_ text: String, _ choice: ScheduleStep?) {
+    if let choice { choices[choice] = text }
+    if !steps.isEmpty { steps[steps.count - 1].choices.append(text) }
   }
 
   func wakes() { steps.append(Detail(time: virtualClock.now)) }

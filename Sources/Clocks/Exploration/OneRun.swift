@@ -32,15 +32,16 @@ struct OneRun {
   ///
   /// - Parameters:
   ///   - tree: The tree in which the steps of the plans have their tasks.
+  ///   - bounds: What the runs may do besides choosing an order.
   ///   - stepLimit: The number of steps after which the first run counts as endless; by default, 400,000.
   init(
     options: ScopeOptions, origin: CallSite, findings: Findings, tree: TaskTree = TaskTree(),
-    stepLimit: Int? = nil
+    bounds: Bounds = Bounds(), stepLimit: Int? = nil
   ) {
     self.options = options
     self.origin = origin
     self.findings = findings
-    run = ScheduleRun(tree: tree)
+    run = ScheduleRun(tree: tree, bounds: bounds)
     explorer = Explorer(run)
     if let stepLimit { explorer.stepLimit = stepLimit }
   }

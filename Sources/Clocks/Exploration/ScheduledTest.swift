@@ -19,11 +19,12 @@ package struct ScheduleReport: Sendable {
 
 /// Runs a test case as `withSchedules` does, for a test kit that has its own way to report.
 package nonisolated(nonsending) func runSchedules(
-  _ count: ScheduleCount, seed: Int?, slack: Duration, testID: String,
+  _ count: ScheduleCount, seed: Int?, slack: Duration, faults: Int = 0, testID: String,
   options: ScopeOptions, report: ScheduleReport,
   operation: @escaping @Sendable (VirtualTime) async throws -> Void
 ) async -> ScheduleSummary? {
-  let request = ScheduleRequest(count: count, seed: seed, slack: slack, testID: testID)
+  let request = ScheduleRequest(
+    count: count, seed: seed, slack: slack, faults: faults, testID: testID)
   return await ScheduledTest(
     request: request, options: options, origin: CallSite(), report: report
   ).run(operation)
@@ -142,7 +143,7 @@ struct ScheduledTest {
     case .passed(let summary):
       if options.wasToBeRecorded {
         // The timeline of a test that passes is that of first in, first out.
-        let (outcome, _) = await runOnce([], operation)
+        let (outcome, _) = await runOnce(.firstInFirstOut, operation)
         for finding in outcome.findings where !finding.isIssue { report.fail(finding.text) }
       }
       return summary
@@ -169,7 +170,7 @@ struct ScheduledTest {
     }
     gate.open(with: explanation, key: failure.finding.key)
     let (outcome, _) = await runOnce(
-      failure.constraints, tree: failure.tree,
+      failure.schedule, tree: failure.tree,
       stepLimit: max(10_000, 2 * failure.record.steps.count), operation)
     if let error = outcome.error, failure.finding.key.hasPrefix("threw") {
       report.failWithError(error, explanation)
@@ -186,16 +187,16 @@ struct ScheduledTest {
     }
   }
 
-  /// Runs one schedule with a recording and details. The tree has the tasks of the constraints.
+  /// Runs one schedule with a recording and details. The tree has the tasks of the plan.
   private func runOnce(
-    isolation: isolated (any Actor)? = #isolation, _ constraints: [Constraint],
+    isolation: isolated (any Actor)? = #isolation, _ plan: Plan,
     tree: TaskTree = TaskTree(), stepLimit: Int? = nil, _ operation: @escaping OneRun.Operation
   ) async -> (outcome: RunOutcome, run: ScheduleRun) {
     var options = options
     options.recording = .asAskedFor
     let one = OneRun(
       options: options, origin: origin, findings: gate.findings, tree: tree, stepLimit: stepLimit)
-    return (await one(.constraints(constraints), details: true, operation), one.run)
+    return (await one(plan, details: true, operation), one.run)
   }
 
   /// Runs the schedule of a token, and lets issues through.
@@ -211,7 +212,7 @@ struct ScheduledTest {
     } catch {
       return report.fail("The schedule \"\(text)\" cannot be run: \(error.description)")
     }
-    let (outcome, run) = await runOnce(token.constraints, tree: tree, operation)
+    let (outcome, run) = await runOnce(token.plan, tree: tree, operation)
     if let error = outcome.error { report.failWithError(error, "Schedule \(text).") }
     for finding in outcome.findings
     where !finding.isIssue && !finding.isXCTest && !finding.key.hasPrefix("threw") {

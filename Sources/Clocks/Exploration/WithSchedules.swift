@@ -100,6 +100,7 @@ public struct ScheduleSummary: Hashable, Sendable, CustomStringConvertible {
 ///   - seed: The seed of random choices. The default follows from the name of the test, so a test that has
 ///     passed fails only after a change.
 ///   - slack: The maximum delay with which a sleep wakes.
+///   - faults: The maximum number of faults in a schedule; see ``VirtualTime/fault(_:)``.
 ///   - leftoverSleeps: Whether tasks that still sleep when the operation returns are a failure.
 ///   - fileID: The file in which a failure is recorded, as `#fileID`.
 ///   - filePath: The file in which a failure is recorded, as `#filePath`.
@@ -110,7 +111,7 @@ public struct ScheduleSummary: Hashable, Sendable, CustomStringConvertible {
 /// - Returns: The summary of the search; `nil` if the operation has failed.
 @discardableResult
 public nonisolated(nonsending) func withSchedules(
-  _ count: ScheduleCount = .standard, seed: Int? = nil, slack: Duration = .zero,
+  _ count: ScheduleCount = .standard, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
   leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel,
   fileID: StaticString = #fileID, filePath: StaticString = #filePath,
   line: UInt = #line, column: UInt = #column, function: StaticString = #function,
@@ -120,7 +121,7 @@ public nonisolated(nonsending) func withSchedules(
   options.leftoverSleepsFail = leftoverSleeps == .fail
   let origin = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
   let request = ScheduleRequest(
-    count: count, seed: seed, slack: slack, testID: "\(fileID) \(function)")
+    count: count, seed: seed, slack: slack, faults: faults, testID: "\(fileID) \(function)")
   let report = ScheduleReport(
     fail: { recordFailure($0, at: origin) },
     failWithError: {
@@ -133,18 +134,19 @@ public nonisolated(nonsending) func withSchedules(
 
 /// Runs `operation` in up to `count` orders of its jobs.
 ///
-/// Like ``withSchedules(_:seed:slack:leftoverSleeps:fileID:filePath:line:column:function:operation:)``
+/// Like ``withSchedules(_:seed:slack:faults:leftoverSleeps:fileID:filePath:line:column:function:operation:)``
 /// with ``ScheduleCount/upTo(_:)``.
 @discardableResult
 public nonisolated(nonsending) func withSchedules(
-  _ count: Int, seed: Int? = nil, slack: Duration = .zero,
+  _ count: Int, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
   leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel,
   fileID: StaticString = #fileID, filePath: StaticString = #filePath,
   line: UInt = #line, column: UInt = #column, function: StaticString = #function,
   @_implicitSelfCapture operation: @escaping (VirtualTime) async throws -> Void
 ) async throws -> ScheduleSummary? {
   try await withSchedules(
-    .upTo(count), seed: seed, slack: slack, leftoverSleeps: leftoverSleeps, fileID: fileID,
+    .upTo(count), seed: seed, slack: slack, faults: faults, leftoverSleeps: leftoverSleeps,
+    fileID: fileID,
     filePath: filePath, line: line, column: column, function: function, operation: operation)
 }
 
@@ -156,6 +158,7 @@ struct ScheduleRequest: Sendable {
   var count: ScheduleCount
   var seed: Int?
   var slack: Duration
+  var faults = 0
   /// The name that the test has in every process.
   var testID: String
   var variables = ScheduleVariables.ofThisProcess
@@ -182,6 +185,14 @@ struct ScheduleRequest: Sendable {
     }
     var limits = ScheduleSearch.Limits(count: Self.standardCount, seed: try seedOfSearch())
     limits.shard = try shard()
+    guard faults >= 0 else {
+      throw Problem(
+        description: """
+          `faults:` is how many faults may strike in one schedule, which is not negative; it is \(faults). Leave \
+          it out for none.
+          """)
+    }
+    limits.bounds.faults = faults
     switch count.kind {
     case .token(let token): return Meaning(limits: limits, token: token)
     case .exhaustive(let reversals):

@@ -34,6 +34,18 @@ protocol Chooser: AnyObject, Sendable {
   /// What a task gets in place of a random number; `nil` if it is to be random.
   func draw(for task: UInt64) -> UInt64?
 
+  /// The number of the option that a task gets, of `count`; 0 is what it gets outside a search.
+  func choose(_ count: Int, for task: UInt64) -> Int
+
+  /// Whether a fault strikes in the task.
+  func faultStrikes(for task: UInt64) -> Bool
+
+  /// Whether `describe` is of use.
+  var wantsDescriptions: Bool { get }
+
+  /// Describes the latest choice or fault, for a report.
+  func describe(_ text: String)
+
   // Events, from which a chooser knows the candidates.
 
   func taskWasCreated(_ task: UInt64)
@@ -51,6 +63,10 @@ protocol Chooser: AnyObject, Sendable {
 
 extension Chooser {
   func draw(for task: UInt64) -> UInt64? { nil }
+  func choose(_ count: Int, for task: UInt64) -> Int { 0 }
+  func faultStrikes(for task: UInt64) -> Bool { false }
+  var wantsDescriptions: Bool { false }
+  func describe(_ text: String) {}
   func taskWasCreated(_ task: UInt64) {}
   func jobIsReady(_ job: ReadyJob, isFromOutside: Bool) {}
   func jobBegins(_ job: ReadyJob, at position: Int) {}

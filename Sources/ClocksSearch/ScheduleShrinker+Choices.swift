@@ -1,0 +1,92 @@
+extension ScheduleShrinker {
+  /// Reduces `choices` while the failure remains: to fewer faults, then to fewer and smaller options.
+  nonisolated(nonsending) mutating func reduceChoices(
+    _ constraints: [Constraint], _ test: Test
+  ) async {
+    guard !choices.isEmpty else {
+      areChoicesMinimal = true
+      return
+    }
+    areChoicesMinimal = false
+    await leaveOut(constraints, test) { $0.isFault }
+    await leaveOut(constraints, test) { !$0.isFault }
+    for index in choices.indices where !choices[index].isFault {
+      await reduce(at: index, constraints, test)
+    }
+    // A smaller option may make another choice unnecessary.
+    areChoicesMinimal = await isEachNeeded(constraints, test)
+  }
+
+  /// Removes choices: all, then halves, quarters, and so on, then each one.
+  private nonisolated(nonsending) mutating func leaveOut(
+    _ constraints: [Constraint], _ test: Test, _ isAsked: (Choice) -> Bool
+  ) async {
+    var size = choices.count(where: isAsked)
+    while size > 0 {
+      // From the end, because the failure needs the earlier choices at least to come there.
+      var asked = choices.filter(isAsked)
+      while !asked.isEmpty, mayGoOn {
+        let part = asked.suffix(size)
+        asked.removeLast(part.count)
+        let fewer = choices.filter { !part.contains($0) }
+        if await fails(constraints, fewer, test) { choices = fewer }
+      }
+      size = size == 1 ? 0 : (size + 1) / 2
+    }
+  }
+
+  /// Finds a smaller option of a choice with which the failure remains.
+  private nonisolated(nonsending) mutating func reduce(
+    at index: Int, _ constraints: [Constraint], _ test: Test
+  ) async {
+    // Option 0 was tried: it would be no choice.
+    var low = 1
+    func smaller(_ option: Int) -> [Choice] {
+      var smaller = choices
+      smaller[index].index = option
+      return smaller
+    }
+    // A few from the smallest, because not every option above a failing one fails.
+    while low < min(choices[index].index, 9), mayGoOn {
+      let tried = smaller(low)
+      if await fails(constraints, tried, test) {
+        choices = tried
+        return
+      }
+      low += 1
+    }
+    while low < choices[index].index, mayGoOn {
+      let middle = low + (choices[index].index - low) / 2
+      let tried = smaller(middle)
+      if await fails(constraints, tried, test) { choices = tried } else { low = middle + 1 }
+    }
+  }
+
+  /// Removes each choice without which the failure remains; returns whether it needs the others.
+  private nonisolated(nonsending) mutating func isEachNeeded(
+    _ constraints: [Constraint], _ test: Test
+  ) async -> Bool {
+    // The number of choices that were found necessary since the last removal.
+    var (needed, index) = (0, 0)
+    while needed < choices.count, choices.count + constraints.count > 1 {
+      guard mayGoOn else { return false }
+      var fewer = choices
+      fewer.remove(at: index)
+      if await fails(constraints, fewer, test) {
+        choices = fewer
+        needed = 0
+      } else {
+        needed += 1
+        index += 1
+      }
+      if index >= choices.count { index = 0 }
+    }
+    return true
+  }
+
+  private nonisolated(nonsending) mutating func fails(
+    _ constraints: [Constraint], _ choices: [Choice], _ test: Test
+  ) async -> Bool {
+    await run(constraints, choices, test) != nil
+  }
+}

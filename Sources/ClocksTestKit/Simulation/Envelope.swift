@@ -1,0 +1,49 @@
+public import Clocks
+
+/// A message that has arrived at a node of a simulated network.
+public struct Envelope<Message: Sendable>: Sendable {
+  /// The message.
+  public let payload: Message
+  /// The name of the node that has sent it.
+  public let sender: String
+  /// The instant at which it was sent.
+  public let sentAt: VirtualTime.Instant
+
+  /// Creates an envelope, for a test of code that takes them.
+  public init(payload: Message, sender: String, sentAt: VirtualTime.Instant) {
+    self.payload = payload
+    self.sender = sender
+    self.sentAt = sentAt
+  }
+}
+
+extension Envelope: Equatable where Message: Equatable {}
+extension Envelope: Hashable where Message: Hashable {}
+
+/// Says that code uses the network or a disk of its node although this node has crashed.
+///
+/// Code that a crash has left behind gets it from each call, so it can change nothing any more.
+public struct NodeCrashedError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The name of the node.
+  public let node: String
+
+  /// Creates the error, for a test that expects it.
+  public init(node: String) { self.node = node }
+
+  /// The node, and what the error means.
+  public var description: String {
+    "The node \"\(node)\" has crashed. Code that it ran before can neither send nor use its disks."
+  }
+}
+
+/// Says that a simulated network has no node of a name; a failure of the test was recorded as well.
+public struct UnknownNodeError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The name.
+  public let node: String
+
+  /// Creates the error, for a test that expects it.
+  public init(node: String) { self.node = node }
+
+  /// The name that is not known.
+  public var description: String { "The simulated network has no node \"\(node)\"." }
+}

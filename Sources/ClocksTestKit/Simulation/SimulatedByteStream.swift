@@ -1,0 +1,143 @@
+import Clocks
+import ClocksSupport
+
+/// One direction of a simulated connection.
+final class SimulatedByteStream: Sendable {
+  enum Segment: Sendable {
+    case bytes([UInt8])
+    case end
+    case loss
+  }
+
+  private enum Ending {
+    case finished
+    case lost
+  }
+
+  private struct Reader {
+    let number: Int
+    let continuation: CheckedContinuation<Void, Never>
+  }
+
+  private let time: VirtualTime
+  private let splits: Bool
+  private let links: SimulatedLinks<Segment>
+  private let lock = Lock(.leaf)
+  /// What has arrived and was not read. Guarded by `lock`.
+  nonisolated(unsafe) private var arrived: [UInt8] = []
+  /// Guarded by `lock`.
+  nonisolated(unsafe) private var ending: Ending?
+  /// Whether the sender has sent the end. Guarded by `lock`.
+  nonisolated(unsafe) private var isFinished = false
+  /// Whether nothing that is sent from now on arrives. Guarded by `lock`.
+  nonisolated(unsafe) private var isClosed = false
+  /// Reads that wait for bytes. Guarded by `lock`.
+  nonisolated(unsafe) private var readers: [Reader] = []
+  /// Guarded by `lock`.
+  nonisolated(unsafe) private var reads = 0
+
+  init(in time: VirtualTime, splits: Bool) {
+    self.time = time
+    self.splits = splits
+    links = SimulatedLinks(names: ["bytes"], in: time, reorders: false)
+  }
+
+  deinit { lock.destroy() }
+
+  /// Whether the sender has sent the end.
+  var hasFinished: Bool { lock.withLock { isFinished } }
+
+  /// Whether the reader knows that the connection is lost.
+  var isLost: Bool { lock.withLock { ending == .lost } }
+
+  /// Sends a segment, which arrives after `delay` and after those before. Nothing follows an end or a loss.
+  func send(_ segment: Segment, for delay: Duration) {
+    let isOpen = lock.withLock {
+      guard !isClosed else { return false }
+      switch segment {
+      case .bytes: break
+      case .end:
+        isFinished = true
+        isClosed = true
+      case .loss: isClosed = true
+      }
+      return true
+    }
+    guard isOpen else { return }
+    links.carry(segment, over: 0, for: delay) { self.arrive($0) }
+  }
+
+  /// Loses the connection at the reader's end now. What has arrived and was not read is lost, too.
+  func lose() {
+    lock.withLock { arrived = [] }
+    arrive(.loss)
+  }
+
+  private func arrive(_ segment: Segment) {
+    let woken = lock.withLock {
+      guard ending == nil else { return [Reader]() }
+      switch segment {
+      case .bytes(let bytes): arrived += bytes
+      case .end: ending = .finished
+      case .loss: ending = .lost
+      }
+      defer { readers = [] }
+      return readers
+    }
+    for reader in woken { reader.continuation.resume() }
+  }
+
+  /// Returns some of the bytes that have arrived, after waiting for them; `nil` after the end.
+  func read() async throws -> [UInt8]? {
+    while true {
+      try Task.checkCancellation()
+      let (count, ending) = lock.withLock { (arrived.count, self.ending) }
+      if count > 0 { return take(splits ? time.choose(Self.parts(of: count)) : count) }
+      switch ending {
+      case .finished: return nil
+      case .lost: throw ConnectionLostError()
+      case nil: await arrival()
+      }
+    }
+  }
+
+  /// How many of `count` bytes a read may return. All of them come first, because that is what happens outside a search.
+  private static func parts(of count: Int) -> [Int] {
+    switch count {
+    case 1: [1]
+    case 2, 3: [count, 1]
+    default: [count, 1, count / 2]
+    }
+  }
+
+  private func take(_ count: Int) -> [UInt8] {
+    lock.withLock {
+      defer { arrived.removeFirst(min(count, arrived.count)) }
+      return Array(arrived.prefix(count))
+    }
+  }
+
+  /// Waits until something arrives, or the task is cancelled.
+  private func arrival() async {
+    let number = lock.withLock {
+      reads += 1
+      return reads
+    }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let waits = lock.withLock {
+          guard arrived.isEmpty, ending == nil, !Task.isCancelled else { return false }
+          readers.append(Reader(number: number, continuation: continuation))
+          return true
+        }
+        if !waits { continuation.resume() }
+      }
+    } onCancel: {
+      let reader = lock.withLock { () -> Reader? in
+        guard let place = readers.firstIndex(where: { $0.number == number }) else { return nil }
+        return readers.remove(at: place)
+      }
+      reader?.continuation.resume()
+    }
+  }
+}

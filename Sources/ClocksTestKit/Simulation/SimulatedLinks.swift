@@ -1,0 +1,87 @@
+import Clocks
+import ClocksSupport
+
+/// How long something travels: the least delay outside a search, which else chooses one of four.
+struct SimulatedDelays: Sendable {
+  private let options: [Duration]
+
+  /// - Parameter owner: What takes the range, for the failure if it is negative.
+  init(_ range: ClosedRange<Duration>, of owner: String, at callSite: CallSite) {
+    var least = range.lowerBound
+    if least < .zero {
+      recordFailure(
+        """
+        \(owner) expects a range of durations of zero or more, but got \(range.lowerBound) to \
+        \(range.upperBound). Let it begin at .zero.
+        """, at: callSite)
+      least = .zero
+    }
+    let most = max(least, range.upperBound)
+    options = least == most ? [least] : (0...3).map { least + (most - least) * $0 / 3 }
+  }
+
+  func next(in time: VirtualTime) -> Duration {
+    options.count == 1 ? options[0] : time.choose(options)
+  }
+}
+
+/// Links that carry parcels for a while. A parcel on its way keeps the links.
+final class SimulatedLinks<Parcel: Sendable>: Sendable {
+  /// What is on its way over one link, in the order in which it arrives.
+  private struct Link {
+    var parcels: [Parcel?] = []
+    /// The number of parcels at the beginning that have arrived.
+    var arrived = 0
+    var lastArrival = VirtualTime.Instant()
+
+    mutating func next() -> Parcel {
+      let parcel = parcels[arrived]!
+      parcels[arrived] = nil
+      arrived += 1
+      if arrived == parcels.count {
+        parcels = []
+        arrived = 0
+      }
+      return parcel
+    }
+  }
+
+  let names: [String]
+  private let clock: TestClock<Duration>
+  private let reorders: Bool
+  private let lock = Lock(.leaf)
+  /// Guarded by `lock`.
+  nonisolated(unsafe) private var links: [Link]
+
+  init(names: [String], in time: VirtualTime, reorders: Bool) {
+    self.names = names
+    clock = time.clock
+    self.reorders = reorders
+    links = names.map { _ in Link() }
+  }
+
+  deinit { lock.destroy() }
+
+  /// Passes a parcel to `arrive` after `delay`; if order is kept, not before those that were sent earlier.
+  ///
+  /// Each parcel has a task, so that a search chooses which of those that are due at one instant comes first. With
+  /// the order kept, a task that wakes takes the first parcel of the link, which may be that of another task.
+  func carry(
+    _ parcel: Parcel, over link: Int, for delay: Duration,
+    arrive: @escaping @Sendable (Parcel) -> Void
+  ) {
+    var arrival = clock.now.advanced(by: delay)
+    if !reorders {
+      lock.withLock {
+        arrival = max(arrival, links[link].lastArrival)
+        links[link].lastArrival = arrival
+        links[link].parcels.append(parcel)
+      }
+    }
+    Task(name: names[link]) { [arrival] in
+      // The sleep is cancelled when the scope ends; then nothing arrives any more.
+      guard (try? await clock.sleep(until: arrival)) != nil else { return }
+      arrive(reorders ? parcel : lock.withLock { links[link].next() })
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import Clocks
+import ClocksSupport
+
+extension SimulatedNetwork {
+  /// Runs a program on a node: now, and again each time the node is restarted.
+  ///
+  /// ```swift
+  /// for node in ["a", "b", "c"] {
+  ///   net.run(on: node) {
+  ///     let server = Server(store: disks[node]!)
+  ///     for await message in net.inbox(of: node) { await server.receive(message) }
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// The program runs in a task of its own, which is cancelled when the node crashes. Tasks that the program has
+  /// created, and that are not its child tasks, are left behind: they are not cancelled, but all that they send, and all
+  /// that they do with the disks of the node, throws ``NodeCrashedError``. Only a detached task is not known to belong to
+  /// the node. Create the objects of a node in its program, so that a new life does not find those of the former.
+  ///
+  /// If the program throws while the node runs, that is a failure of the test; a `CancellationError` is not. If
+  /// the program returns, the node runs on without it. A node may have several programs; they are started in the order
+  /// in which they were added. A program for a crashed node begins with its restart. O(1).
+  ///
+  /// - Parameters:
+  ///   - node: The name of the node.
+  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
+  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
+  ///   - line: The line at which a failure is recorded.
+  ///   - column: The column at which a failure is recorded.
+  ///   - program: The program.
+  public func run(
+    on node: String,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column,
+    _ program: @escaping @Sendable () async throws -> Void
+  ) {
+    let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+    guard let index = nodes.index(of: node, in: "run(on:)", at: callSite) else { return }
+    nodes.add(.init(callSite: callSite, body: program), to: index)
+  }
+
+  /// Stops a node without notice, as a power failure does.
+  ///
+  /// In this order, without suspending:
+  ///
+  /// 1. Each disk of the node keeps its synced value or a later one.
+  /// 2. The inboxes of the node end; messages on their way to it are lost, those from it are not.
+  /// 3. The programs of the node are cancelled. Nothing that they still do reaches the network or a disk.
+  ///
+  /// Does nothing if the node has crashed already. O(tasks and inboxes of the node).
+  public func crash(
+    _ node: String,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) {
+    let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+    guard let index = nodes.index(of: node, in: "crash(_:)", at: callSite) else { return }
+    _ = nodes.crash(index) { disconnect(index) }
+  }
+
+  /// Starts a node that has crashed: its programs begin again, and its disks have what survived.
+  ///
+  /// Does nothing if the node runs. O(programs of the node).
+  public func restart(
+    _ node: String,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) {
+    let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+    guard let index = nodes.index(of: node, in: "restart(_:)", at: callSite) else { return }
+    nodes.restart(index)
+  }
+
+  /// Parts the nodes: two of them have contact only if a group contains both.
+  ///
+  /// Nodes that are in no group form one more, so `partition(["a"])` parts `a` from all others. A node may be in several
+  /// groups, and then has contact with each. Messages across are lost, also those that are on their way and would arrive
+  /// during the partition. A partition replaces the one before. O(n) for n nodes.
+  public func partition(
+    _ groups: [String]...,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) {
+    let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+    var parts: [[Int]] = []
+    for group in groups {
+      var part: [Int] = []
+      for node in group {
+        guard let index = nodes.index(of: node, in: "partition(_:)", at: callSite) else { return }
+        part.append(index)
+      }
+      parts.append(part)
+    }
+    nodes.part(parts)
+  }
+
+  /// Ends the partition: all nodes have contact. O(1).
+  public func heal() { nodes.heal() }
+}

@@ -1,0 +1,204 @@
+public import Clocks
+import ClocksSupport
+
+/// A network between the nodes of a test, in virtual time, whose faults a search of schedules decides.
+///
+/// ```swift
+/// @Test(.schedules(500, faults: 2)) func pings() async throws {
+///   let time = try VirtualTime.required
+///   let net = SimulatedNetwork<String>(
+///     in: time, nodes: ["a", "b"], latency: .milliseconds(1) ... .milliseconds(10), loses: true)
+///   net.run(on: "b") {
+///     for await question in net.inbox(of: "b") {
+///       try await net.send("pong", from: "b", to: question.sender)
+///     }
+///   }
+///   …
+/// ```
+///
+/// In a search, each message takes the least latency, the most, or one of two between. It may be lost, or
+/// come twice, at most as often as `faults:` allows, and messages that are sent one after another may arrive in the
+/// opposite order. These are decisions like the order of jobs: they are part of the token and of the shortest
+/// failure. A decision is made where the message is sent, by the task that sends it. Outside a search every message
+/// takes the least latency, none is lost, and they arrive in the order in which they were sent. The network has no
+/// randomness of its own.
+///
+/// A node is a name. ``run(on:fileID:filePath:line:column:_:)`` gives it a program, which ends when the node crashes
+/// and begins again when it is restarted. What survives is in a ``SimulatedDisk``.
+///
+/// A name that is not in `nodes` is recorded as a failure of the test at the line of the call, which then has no
+/// effect. Messages in transit keep the network; it ends its inboxes when it is freed. All functions may
+/// be called from any task.
+public final class SimulatedNetwork<Message: Sendable>: Sendable {
+  private struct Inbox {
+    let number: Int
+    let continuation: AsyncStream<Envelope<Message>>.Continuation
+  }
+
+  /// What has arrived at a node, and who reads it.
+  private struct Arrivals {
+    var inboxes: [Inbox] = []
+    /// What has come while there was no inbox.
+    var kept: [Envelope<Message>] = []
+  }
+
+  /// A message on its way.
+  private struct Parcel {
+    let envelope: Envelope<Message>
+    let receiver: Int
+    /// The life of the receiver in which the message was sent.
+    let life: Int
+  }
+
+  let nodes: SimulatedNodes
+  private let delays: SimulatedDelays
+  private let loses: Bool
+  private let duplicates: Bool
+  private let links: SimulatedLinks<Parcel>
+  private let lock = Lock(.leaf)
+  /// Guarded by `lock`.
+  nonisolated(unsafe) private var arrivals: [Arrivals]
+  /// Guarded by `lock`.
+  nonisolated(unsafe) private var createdInboxes = 0
+
+  /// Creates a network of nodes that all run and have contact. O(n²) for n nodes.
+  ///
+  /// - Parameters:
+  ///   - time: The scope in whose time messages travel.
+  ///   - nodes: The names of the nodes, each different.
+  ///   - latency: How long a message travels, zero or more.
+  ///   - loses: Whether a message may be lost; each loss is a fault.
+  ///   - reorders: Whether a message may overtake another one of the same sender to the same receiver.
+  ///   - duplicates: Whether a message may arrive twice; each second copy is a fault.
+  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
+  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
+  ///   - line: The line at which a failure is recorded.
+  ///   - column: The column at which a failure is recorded.
+  public init(
+    in time: VirtualTime, nodes: [String], latency: ClosedRange<Duration>, loses: Bool = false,
+    reorders: Bool = true, duplicates: Bool = false,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) {
+    let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+    self.nodes = SimulatedNodes(nodes, in: time, at: callSite)
+    delays = SimulatedDelays(latency, of: "A simulated network", at: callSite)
+    self.loses = loses
+    self.duplicates = duplicates
+    let names = self.nodes.names
+    links = SimulatedLinks(
+      names: names.flatMap { sender in names.map { "\(sender) → \($0)" } }, in: time,
+      reorders: reorders)
+    arrivals = names.map { _ in Arrivals() }
+  }
+
+  deinit {
+    for arrivals in arrivals {
+      for inbox in arrivals.inboxes { inbox.continuation.finish() }
+    }
+    lock.destroy()
+  }
+
+  // MARK: - Messages
+
+  /// Sends a message, and returns when it is on its way.
+  ///
+  /// The message is lost without an error if the receiver has crashed, or if a partition parts the nodes, when it
+  /// is sent or when it would arrive: a sender cannot know. A message from a node to itself is never lost and never
+  /// comes twice. As any call that leaves an actor, the call suspends: other calls of the actor may come in between.
+  ///
+  /// O(1), and a sleep until the message arrives.
+  ///
+  /// - Parameters:
+  ///   - message: The message.
+  ///   - sender: The name of the node that sends it.
+  ///   - receiver: The name of the node that is to receive it.
+  ///   - fileID: The file in which a failure is recorded, as `#fileID`.
+  ///   - filePath: The file in which a failure is recorded, as `#filePath`.
+  ///   - line: The line at which a failure is recorded.
+  ///   - column: The column at which a failure is recorded.
+  /// - Throws: ``NodeCrashedError`` if the sender has crashed; `CancellationError` if the current task is cancelled;
+  ///   ``UnknownNodeError``, beside the failure. Then nothing is sent.
+  @concurrent
+  public func send(
+    _ message: Message, from sender: String, to receiver: String,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) async throws {
+    let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+    let function = "send(_:from:to:)"
+    guard let from = nodes.index(of: sender, in: function, at: callSite) else {
+      throw UnknownNodeError(node: sender)
+    }
+    guard let to = nodes.index(of: receiver, in: function, at: callSite) else {
+      throw UnknownNodeError(node: receiver)
+    }
+    guard nodes.presentLife(of: from) != nil else { throw NodeCrashedError(node: sender) }
+    try Task.checkCancellation()
+    guard let life = nodes.reachableLife(of: to, from: from) else { return }
+    let link = from * arrivals.count + to
+    let time = nodes.time
+    let mayFail = from != to
+    if loses, mayFail, time.fault("loses " + links.names[link]) { return }
+    let isDoubled = duplicates && mayFail && time.fault("duplicates " + links.names[link])
+    let parcel = Parcel(
+      envelope: Envelope(payload: message, sender: sender, sentAt: time.now), receiver: to,
+      life: life)
+    for _ in 0..<(isDoubled ? 2 : 1) {
+      links.carry(parcel, over: link, for: delays.next(in: time)) { self.arrive($0, from: from) }
+    }
+  }
+
+  private func arrive(_ parcel: Parcel, from sender: Int) {
+    guard nodes.reachableLife(of: parcel.receiver, from: sender) == parcel.life else { return }
+    let inboxes = lock.withLock {
+      let inboxes = arrivals[parcel.receiver].inboxes
+      if inboxes.isEmpty { arrivals[parcel.receiver].kept.append(parcel.envelope) }
+      return inboxes
+    }
+    for inbox in inboxes { inbox.continuation.yield(parcel.envelope) }
+  }
+
+  /// Returns the messages that arrive at a node, until it crashes.
+  ///
+  /// A node may have several inboxes: each receives every message that arrives after it was made. What arrives while
+  /// the node has none is kept for the next one. An inbox takes any number of messages, and ends when the node
+  /// crashes, after the messages that have arrived. The inbox of a crashed node has ended; after a restart, make
+  /// a new one. If the task that reads it is cancelled, the inbox ends, and messages are kept again. O(1).
+  public func inbox(
+    of node: String,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) -> AsyncStream<Envelope<Message>> {
+    let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+    let (stream, continuation) = AsyncStream.makeStream(of: Envelope<Message>.self)
+    guard let index = nodes.index(of: node, in: "inbox(of:)", at: callSite),
+      nodes.presentLife(of: index) != nil
+    else {
+      continuation.finish()
+      return stream
+    }
+    let (number, kept) = lock.withLock {
+      createdInboxes += 1
+      arrivals[index].inboxes.append(Inbox(number: createdInboxes, continuation: continuation))
+      defer { arrivals[index].kept = [] }
+      return (createdInboxes, arrivals[index].kept)
+    }
+    continuation.onTermination = { [weak self] _ in self?.remove(number, of: index) }
+    for envelope in kept { continuation.yield(envelope) }
+    return stream
+  }
+
+  private func remove(_ inbox: Int, of node: Int) {
+    lock.withLock { arrivals[node].inboxes.removeAll { $0.number == inbox } }
+  }
+
+  /// Ends the inboxes of a node, and forgets what was kept for it.
+  func disconnect(_ node: Int) {
+    let inboxes = lock.withLock {
+      defer { arrivals[node] = Arrivals() }
+      return arrivals[node].inboxes
+    }
+    for inbox in inboxes { inbox.continuation.finish() }
+  }
+}

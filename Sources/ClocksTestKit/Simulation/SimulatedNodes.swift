@@ -1,0 +1,193 @@
+import Clocks
+import ClocksSupport
+
+/// The nodes of a simulated network: which of them run, what they run, and which have contact.
+///
+/// It knows nothing of messages, so that disks and other parts of a node do not depend on their type.
+final class SimulatedNodes: Sendable {
+  /// One life of a node, from its start to its crash.
+  struct Life: Sendable {
+    let nodes: SimulatedNodes
+    let node: Int
+    /// The number of crashes before it.
+    let number: Int
+
+    /// The life in which the current task was started; inherited by the tasks that it creates.
+    @TaskLocal static var current: Life?
+  }
+
+  /// What a node runs from each of its starts.
+  struct Program: Sendable {
+    let callSite: CallSite
+    let body: @Sendable () async throws -> Void
+  }
+
+  private struct Node {
+    let name: String
+    var runs = true
+    var crashes = 0
+    var programs: [Program] = []
+    /// The tasks of the present life that have not ended, in the order of their creation.
+    var tasks: [(number: Int, task: Task<Void, Never>)] = []
+    /// Called when the node crashes, in the order in which they were added.
+    var crashHandlers: [@Sendable () -> Void] = []
+  }
+
+  let time: VirtualTime
+  let names: [String]
+  private let indices: [String: Int]
+  private let lock = Lock(.leaf)
+  /// Guarded by `lock`.
+  nonisolated(unsafe) private var nodes: [Node]
+  /// The groups of a partition; `nil` if all nodes have contact. Guarded by `lock`.
+  nonisolated(unsafe) private var groups: [Set<Int>]?
+  /// Guarded by `lock`.
+  nonisolated(unsafe) private var createdTasks = 0
+
+  /// - Parameter callSite: Where a failure is recorded if a name occurs twice.
+  init(_ names: [String], in time: VirtualTime, at callSite: CallSite) {
+    self.time = time
+    var indices: [String: Int] = [:]
+    var unique: [String] = []
+    for name in names {
+      guard indices[name] == nil else {
+        recordFailure(
+          """
+          A simulated network expects a different name for each node, but "\(name)" occurs twice in \
+          \(names). Remove one of them: there is one node of this name.
+          """, at: callSite)
+        continue
+      }
+      indices[name] = unique.count
+      unique.append(name)
+    }
+    self.names = unique
+    self.indices = indices
+    nodes = unique.map { Node(name: $0) }
+  }
+
+  deinit { lock.destroy() }
+
+  /// Returns the number of a node; for an unknown name, records a failure and returns `nil`.
+  func index(of name: String, in function: String, at callSite: CallSite) -> Int? {
+    if let index = indices[name] { return index }
+    recordFailure(
+      """
+      \(function) expects the name of a node of the network, one of \(names), but got "\(name)". Add it to \
+      the `nodes:` of the network, or correct the name.
+      """, at: callSite)
+    return nil
+  }
+
+  // MARK: - State
+
+  /// The life of a node in which the current task runs; `nil` if the node has crashed, or a crash left the task behind.
+  func presentLife(of node: Int) -> Int? {
+    let own = Life.current
+    return lock.withLock {
+      guard nodes[node].runs else { return nil }
+      let crashes = nodes[node].crashes
+      if let own, own.nodes === self, own.node == node, own.number != crashes { return nil }
+      return crashes
+    }
+  }
+
+  /// Whether a node runs and has not crashed since a life began.
+  func isRunning(_ node: Int, life: Int) -> Bool {
+    lock.withLock { nodes[node].runs && nodes[node].crashes == life }
+  }
+
+  /// The life of a running node that `sender` can reach; else `nil`.
+  func reachableLife(of receiver: Int, from sender: Int) -> Int? {
+    lock.withLock {
+      nodes[receiver].runs && haveContact(sender, receiver) ? nodes[receiver].crashes : nil
+    }
+  }
+
+  private func haveContact(_ one: Int, _ other: Int) -> Bool {
+    guard one != other, let groups else { return true }
+    return groups.contains { $0.contains(one) && $0.contains(other) }
+  }
+
+  /// Parts the nodes; those that are in no group form one of their own.
+  func part(_ groups: [[Int]]) {
+    var groups = groups.map { Set($0) }
+    groups.append(Set(names.indices.filter { node in !groups.contains { $0.contains(node) } }))
+    lock.withLock { self.groups = groups }
+  }
+
+  func heal() { lock.withLock { groups = nil } }
+
+  // MARK: - Lives
+
+  func onCrash(of node: Int, _ handler: @escaping @Sendable () -> Void) {
+    lock.withLock { nodes[node].crashHandlers.append(handler) }
+  }
+
+  /// Ends the life of a node. Returns `false` if it has crashed already.
+  ///
+  /// - Parameter disconnect: Ends the connections of the node, before its tasks are cancelled.
+  func crash(_ node: Int, disconnect: () -> Void) -> Bool {
+    let ended: Node? = lock.withLock {
+      guard nodes[node].runs else { return nil }
+      let node = (index: node, before: nodes[node])
+      nodes[node.index].runs = false
+      nodes[node.index].crashes += 1
+      nodes[node.index].tasks = []
+      return node.before
+    }
+    guard let ended else { return false }
+    for handler in ended.crashHandlers { handler() }
+    disconnect()
+    for (_, task) in ended.tasks { task.cancel() }
+    return true
+  }
+
+  /// Begins a new life of a node that has crashed; does nothing if it runs.
+  func restart(_ node: Int) {
+    let programs: [Program] = lock.withLock {
+      guard !nodes[node].runs else { return [] }
+      nodes[node].runs = true
+      return nodes[node].programs
+    }
+    for program in programs { start(program, on: node) }
+  }
+
+  /// Runs a program on a node, now if the node runs, and from each later start.
+  func add(_ program: Program, to node: Int) {
+    let runs = lock.withLock {
+      nodes[node].programs.append(program)
+      return nodes[node].runs
+    }
+    if runs { start(program, on: node) }
+  }
+
+  private func start(_ program: Program, on node: Int) {
+    let (task, crashes) = lock.withLock {
+      createdTasks += 1
+      return (createdTasks, nodes[node].crashes)
+    }
+    let life = Life(nodes: self, node: node, number: crashes)
+    let work = Task(name: names[node]) {
+      await Life.$current.withValue(life) {
+        do {
+          try await program.body()
+        } catch is CancellationError {
+        } catch {
+          self.programFailed(with: error, in: life, at: program.callSite)
+        }
+      }
+      self.lock.withLock { self.nodes[node].tasks.removeAll { $0.number == task } }
+    }
+    lock.withLock { nodes[node].tasks.append((task, work)) }
+  }
+
+  private func programFailed(with error: any Error, in life: Life, at callSite: CallSite) {
+    guard isRunning(life.node, life: life.number) else { return }
+    recordFailure(
+      """
+      The program of the node "\(names[life.node])" threw \(type(of: error)): \(error)
+      A program ends by itself or when its node crashes. Catch the error in it, or crash the node there.
+      """, at: callSite)
+  }
+}
