@@ -140,7 +140,9 @@ package final class ScheduleRun {
     record.steps.append(step)
     record.causes.append(cause)
     record.previous.append(counts[step.task].lastStep)
-    record.hash = Mixer.mix(record.hash, tree.hash(of: step))
+    let hash = tree.hash(of: step)
+    record.stepHashes.append(hash)
+    record.hash = Mixer.mix(record.hash, hash)
     counts[step.task].lastStep = Int32(number)
     strategy.begins(step, number: number, others: ready)
   }
