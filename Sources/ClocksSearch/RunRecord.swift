@@ -15,6 +15,8 @@ package struct RunRecord: Sendable {
   }
 
   package var steps: [ScheduleStep] = []
+  /// For each step a hash that it has in every process.
+  var stepHashes: [UInt64] = []
   /// For each step, the number of the step in which it became ready; -1 before the first step.
   var causes: [Int32] = []
   /// For each step, the number of the last earlier step in which its task was seen, or -1.
@@ -30,6 +32,7 @@ package struct RunRecord: Sendable {
 
   mutating func removeAll() {
     steps.removeAll(keepingCapacity: true)
+    stepHashes.removeAll(keepingCapacity: true)
     causes.removeAll(keepingCapacity: true)
     previous.removeAll(keepingCapacity: true)
     decisions.removeAll(keepingCapacity: true)

@@ -148,7 +148,9 @@ package final class ScheduleRun {
     record.steps.append(step)
     record.causes.append(cause)
     record.previous.append(counts[step.task].lastStep)
-    record.hash = Mixer.mix(record.hash, tree.hash(of: step))
+    let hash = tree.hash(of: step)
+    record.stepHashes.append(hash)
+    record.hash = Mixer.mix(record.hash, hash)
     counts[step.task].lastStep = Int32(number)
     strategy.begins(step, number: number, others: ready)
   }
@@ -201,7 +203,11 @@ package final class ScheduleRun {
           candidates: 0..<0, chosen: chosen, step: currentStep, count: count, choice: name))
     }
     // Not the count, which depends on the bounds.
-    record.hash = Mixer.mix(record.hash, tree.hash(of: name) &+ UInt64(chosen))
+    let hash = tree.hash(of: name) &+ UInt64(chosen)
+    record.hash = Mixer.mix(record.hash, hash)
+    if record.stepHashes.indices.contains(currentStep) {
+      record.stepHashes[currentStep] = Mixer.mix(record.stepHashes[currentStep], hash)
+    }
     return chosen
   }
 }

@@ -17,6 +17,10 @@ package struct ScheduleSearch: Sendable {
     package var reversals: Int?
     package var shard: Shard
     package var bounds = Bounds()
+    /// A test that seems to have more orders is not tried in all of them.
+    package var mostOrders = 1_000_000
+    /// Whether the search ends when no class has been new for long.
+    package var endsWithClasses = false
 
     package init(count: Int, seed: UInt64, reversals: Int? = nil, shard: Shard = .whole) {
       self.count = count
@@ -40,12 +44,13 @@ package struct ScheduleSearch: Sendable {
 
   package enum End: Sendable, Equatable {
     case allOrders, allReversals, count, time
+    /// No class has been new for long.
+    case noNewClass
   }
 
   /// At most this number of reversals wait, so that the memory of a long search is bounded.
   private static let mostReversals = 10_000
-  /// A test that seems to have more orders is not tried in all of them.
-  private static let mostOrders = 1_000_000
+  private static let patienceForClasses = 1_000
 
   /// The constraints and choices of a new order, and one more of either.
   private struct Reversal {
@@ -60,8 +65,11 @@ package struct ScheduleSearch: Sendable {
 
   private let limits: Limits
   package private(set) var tried = 0
+  package private(set) var coverage = Coverage()
   /// The hashes of the orders of the runs.
-  package private(set) var orders: Set<UInt64> = []
+  package var orders: Set<UInt64> { coverage.orders }
+  /// The number of classes that came first in the last tenth of the schedules.
+  package var newClasses: Int { coverage.classes(after: tried - tried / 10) }
   package private(set) var profile = Profile()
 
   /// The plans with which the search begins, the last one first.
@@ -89,7 +97,7 @@ package struct ScheduleSearch: Sendable {
 
   /// Returns the next schedule, or `nil` at the end of the search.
   package mutating func next() -> Plan? {
-    guard tried < max(limits.count, 1), let plan = nextPlan() else { return nil }
+    guard tried < max(limits.count, 1), !hasNoNewClass, let plan = nextPlan() else { return nil }
     tried += 1
     current = plan
     return plan
@@ -131,12 +139,13 @@ package struct ScheduleSearch: Sendable {
 
   /// Learns from the run of the plan that `next` returned last, in which the test passed.
   package mutating func note(_ record: RunRecord, tasks: Int) {
-    let isNew = orders.insert(record.hash).inserted
-    if orders.count == 1, tried == 1 { begin(record, tasks: tasks) }
+    let isNew = coverage.add(record, number: tried)
+    if tried == 1 { begin(record, tasks: tasks) }
     guard let current else { return }
     // Even if a random plan has already led to this order: its successors are not queued yet.
     if isComplete { expand(record, current) }
-    guard isNew, !isComplete, case .constraints(let constraints, let choices) = current else {
+    // The reversals of an order of a known class lead to known classes.
+    guard isNew.class, !isComplete, case .constraints(let constraints, let choices) = current else {
       return
     }
     let most =
@@ -214,7 +223,7 @@ package struct ScheduleSearch: Sendable {
       record.waiting.enumerated().filter { $0.offset % limits.shard.count == limits.shard.index }
       .map(\.element)[...]
     guard limits.reversals == nil else { return }
-    isComplete = record.estimate(limits.bounds) <= Double(min(limits.count, Self.mostOrders))
+    isComplete = record.estimate(limits.bounds) <= Double(min(limits.count, limits.mostOrders))
     if isComplete { expand(record, .prefix([])) }
   }
 
@@ -252,10 +261,17 @@ package struct ScheduleSearch: Sendable {
 
   package var waiting: Int { delayed.count + reversals.count + prefixes.count }
 
+  /// Whether half of the runs, and at least a thousand, have passed since a class was new.
+  private var hasNoNewClass: Bool {
+    guard limits.endsWithClasses, !isComplete || hasGaps else { return false }
+    return tried - coverage.lastDiscovery >= max(Self.patienceForClasses, tried / 2)
+  }
+
   /// Why `next` returns `nil`.
   package var end: End {
     if isComplete && !hasGaps && prefixes.isEmpty { return .allOrders }
-    return limits.reversals != nil && reversals.isEmpty ? .allReversals : .count
+    if limits.reversals != nil && reversals.isEmpty { return .allReversals }
+    return hasNoNewClass ? .noNewClass : .count
   }
 }
 
@@ -287,10 +303,14 @@ private struct Queue<Element: Sendable>: Sendable {
 package struct ScheduleProgress: Sendable {
   package var schedules: Int
   var orders: Int
+  var classes: Int
   var perSecond: Int
 
   package var text: String {
-    "\(schedules.grouped) schedules, \(orders.grouped) orders, \(perSecond.grouped) a second"
+    """
+    \(schedules.grouped) schedules, \(orders.grouped) orders in \(classes.grouped) classes, \
+    \(perSecond.grouped) a second
+    """
   }
 }
 
@@ -314,6 +334,7 @@ package struct ProgressMeter {
     report(
       ScheduleProgress(
         schedules: search.tried, orders: search.orders.count,
+        classes: search.coverage.classes.count,
         perSecond: Int(Double(search.tried) / max(seconds, 0.001))))
   }
 }

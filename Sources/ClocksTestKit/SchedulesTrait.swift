@@ -115,6 +115,21 @@ extension Trait where Self == SchedulesTrait {
     SchedulesTrait(count: .upTo(count), seed: seed, slack: slack, faults: faults)
   }
 
+  /// Runs each test in as many orders of its jobs as fit into `duration` of real time, in virtual time.
+  ///
+  /// The search ends earlier if it has tried all orders, or if no happens-before class was new in the last half
+  /// of its schedules, and in at least 1,000.
+  ///
+  /// - Parameters:
+  ///   - duration: The real time for each test case, more than zero.
+  ///   - seed: The seed of random choices; by default it follows from the name of the test.
+  ///   - slack: The maximum delay with which a sleep wakes.
+  public static func schedules(
+    for duration: Duration, seed: Int? = nil, slack: Duration = .zero
+  ) -> Self {
+    SchedulesTrait(count: .lasting(duration), seed: seed, slack: slack)
+  }
+
   /// Runs each test in the given orders of its jobs, in virtual time.
   ///
   /// - Parameters:

@@ -309,7 +309,7 @@ import Testing
     var silent = ProgressMeter(every: .seconds(3_600)) { _ in Issue.record("It is too early.") }
     silent.ran(running)
     #expect(
-      ScheduleProgress(schedules: 12_345, orders: 84, perSecond: 6_789).text
-        == "12,345 schedules, 84 orders, 6,789 a second")
+      ScheduleProgress(schedules: 12_345, orders: 84, classes: 31, perSecond: 6_789).text
+        == "12,345 schedules, 84 orders in 31 classes, 6,789 a second")
   }
 }

@@ -123,9 +123,7 @@ struct Exploration {
   }
 
   private func summary(_ search: ScheduleSearch, isOverTime: Bool) -> ScheduleSummary {
-    ScheduleSummary(
-      schedules: search.tried, orders: search.orders.count,
-      end: isOverTime ? .time : search.end, limits: limits, time: time)
+    ScheduleSummary(search, end: isOverTime ? .time : search.end, limits: limits, time: time)
   }
 
   /// Runs a schedule once more, with different addresses for what it allocates.

@@ -146,6 +146,7 @@ struct ScheduledTest {
         let (outcome, _) = await runOnce(.firstInFirstOut, operation)
         for finding in outcome.findings where !finding.isIssue { report.fail(finding.text) }
       }
+      if Environment.isVerbose { Terminal.writeLine("\(request.testID): \(summary)") }
       return summary
     case .diverged(let divergence, _): report.fail(Explanation.notDeterministic(divergence))
     case .failed(let failure, _):

@@ -6,6 +6,8 @@ public struct ScheduleCount: Hashable, Sendable {
   enum Kind: Hashable, Sendable {
     /// A number of schedules; `nil` stands for the default number and time.
     case upTo(Int?)
+    /// As many schedules as fit into this much real time.
+    case lasting(Duration)
     case exhaustive(Int)
     case token(String)
   }
@@ -22,46 +24,19 @@ public struct ScheduleCount: Hashable, Sendable {
   /// Up to `count` schedules.
   public static func upTo(_ count: Int) -> Self { Self(kind: .upTo(count)) }
 
+  /// As many schedules as fit into `duration` of real time.
+  ///
+  /// The search ends earlier if it has tried all orders. It also ends when no happens-before class was new in
+  /// the last half of its schedules, and in at least 1,000.
+  ///
+  /// - Parameter duration: The real time, more than zero. The schedule that is under way is finished.
+  public static func lasting(_ duration: Duration) -> Self { Self(kind: .lasting(duration)) }
+
   /// Up to 1,000 schedules, for up to two seconds of real time.
   public static let standard = Self(kind: .upTo(nil))
 
   /// The schedule of a token that a failure has printed, and no other.
   public static func schedule(_ token: String) -> Self { Self(kind: .token(token)) }
-}
-
-/// The result of a search in which the test passed.
-public struct ScheduleSummary: Hashable, Sendable, CustomStringConvertible {
-  /// The number of schedules that were run.
-  public let schedules: Int
-  /// The number of different orders among them.
-  public let orders: Int
-  /// Whether there is no other order.
-  public let isComplete: Bool
-  /// The result in words.
-  public let description: String
-
-  init(
-    schedules: Int, orders: Int, end: ScheduleSearch.End, limits: ScheduleSearch.Limits,
-    time: Duration?
-  ) {
-    self.schedules = schedules
-    self.orders = orders
-    let isShared = limits.shard != .whole
-    isComplete = end == .allOrders && !isShared
-    let ofShard = isShared ? " of shard \(limits.shard.index + 1)/\(limits.shard.count)" : ""
-    let different = "\(orders.grouped) different \(orders == 1 ? "order" : "orders")"
-    description =
-      switch end {
-      case .allOrders: "\(different), all of them\(ofShard), in \(schedules.grouped) schedules"
-      case .allReversals:
-        """
-        \(different), all\(ofShard) with up to \(limits.reversals ?? 0) reversals of steps that touch the same \
-        actor, in \(schedules.grouped) schedules
-        """
-      case .count: "\(different) in \(schedules.grouped) schedules, as many as were asked for"
-      case .time: "\(different) in \(schedules.grouped) schedules, in \(time ?? .zero) of real time"
-      }
-  }
 }
 
 /// Runs `operation` in many orders of its jobs, in virtual time, and explains the first failure.
@@ -150,6 +125,23 @@ public nonisolated(nonsending) func withSchedules(
     filePath: filePath, line: line, column: column, function: function, operation: operation)
 }
 
+/// Runs `operation` in as many orders of its jobs as fit into `duration` of real time.
+///
+/// Like ``withSchedules(_:seed:slack:leftoverSleeps:fileID:filePath:line:column:function:operation:)``
+/// with ``ScheduleCount/lasting(_:)``.
+@discardableResult
+public nonisolated(nonsending) func withSchedules(
+  for duration: Duration, seed: Int? = nil, slack: Duration = .zero,
+  leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel,
+  fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+  line: UInt = #line, column: UInt = #column, function: StaticString = #function,
+  @_implicitSelfCapture operation: @escaping (VirtualTime) async throws -> Void
+) async throws -> ScheduleSummary? {
+  try await withSchedules(
+    .lasting(duration), seed: seed, slack: slack, leftoverSleeps: leftoverSleeps, fileID: fileID,
+    filePath: filePath, line: line, column: column, function: function, operation: operation)
+}
+
 /// The parameters of a search, as its caller and the environment give them.
 struct ScheduleRequest: Sendable {
   private static let standardCount = 1_000
@@ -206,6 +198,23 @@ struct ScheduleRequest: Sendable {
       limits.count = .max
       limits.reversals = reversals
       return Meaning(limits: limits)
+    case .lasting(let time):
+      guard time > .zero else {
+        throw Problem(
+          description: """
+            A search lasts for more than zero seconds of real time; `for:` is \(time). Write for example \
+            `.schedules(for: .seconds(30))`, or a number of schedules.
+            """)
+      }
+      if let asked = try countOfEnvironment() {
+        limits.count = asked
+        return Meaning(limits: limits)
+      }
+      limits.count = .max
+      limits.endsWithClasses = true
+      // All of these orders fit into the time, even on a slow machine.
+      limits.mostOrders = Int(min(1_000_000, max(1, time / .milliseconds(1))))
+      return Meaning(limits: limits, time: time)
     case .upTo(let count):
       if let count, count < 1 {
         throw Problem(
@@ -257,39 +266,4 @@ struct ScheduleVariables: Sendable {
   static let ofThisProcess = ScheduleVariables(
     count: Environment.schedules, seed: Environment.seed, shard: Environment.shard,
     folder: Environment.schedulesFolder)
-}
-
-/// A folder that keeps the tokens of failures from run to run, with one file for each test.
-struct TokenFolder {
-  private let folder: String?
-  private let path: String
-
-  /// - Parameter folder: The folder, which is created if necessary; `nil` keeps nothing.
-  init(_ folder: String?, testID: String) {
-    self.folder = folder
-    // Two tests can have the same file name.
-    let number = String(Mixer.hash(testID), radix: 16)
-    path = "\(folder ?? "")/\(testID.fileName)-\(number).txt"
-  }
-
-  /// Returns the tokens that can be read, the latest first, and adds their tasks to the tree.
-  func tokens(in tree: inout TaskTree) -> [ScheduleToken] {
-    guard folder != nil, let text = TextFile.read(path) else { return [] }
-    return text.split(separator: "\n").reversed().compactMap {
-      try? ScheduleToken(String($0), &tree)
-    }
-  }
-
-  /// Adds a token; writes a message to standard error if that fails.
-  func add(_ token: String) {
-    guard let folder else { return }
-    let known = TextFile.read(path)?.split(separator: "\n").map(String.init) ?? []
-    guard !known.contains(token) else { return }
-    do {
-      try TextFile.makeFolder(folder)
-      try TextFile.write((known + [token]).joined(separator: "\n") + "\n", to: path)
-    } catch {
-      Terminal.writeLine("A token is not kept for the next time: \(error)")
-    }
-  }
 }

@@ -16,6 +16,7 @@ package enum Environment {
   static let seed = value(of: .seed)
   static let shard = value(of: .shard)
   static let schedulesFolder = value(of: .schedulesFolder)
+  static let isVerbose = value(of: .verbose) == "1"
 
   static let hasRandomSeeds = value(of: .hashing) == "random"
 
@@ -207,7 +208,7 @@ extension Environment {
 extension Environment.Variable {
   static let all = [
     blockedAfter, keepsProcess, dumpSignal, traceFolder, schedules, seed, shard, schedulesFolder,
-    everywhere, hashing, hookStrategy, dispatch, fast,
+    verbose, everywhere, hashing, hookStrategy, dispatch, fast,
   ]
 
   static let blockedAfter = Self(
@@ -251,6 +252,10 @@ extension Environment.Variable {
   static let schedulesFolder = Self(
     "CLOCKS_SCHEDULES_DIR", "the folder that keeps the tokens of failures for the next run",
     "a path", standard: "no tokens are kept")
+
+  static let verbose = Self(
+    "CLOCKS_VERBOSE", "whether each explored test that passes writes a line about its search",
+    oneOf: ["0", "1"], standard: "0")
 
   static let hashing = Self(
     "CLOCKS_HASHING", "whether a test process hashes with fixed seeds, or with random ones",

@@ -118,7 +118,8 @@ import Testing
       let child = try await run("slow", ["CLOCKS_SCHEDULES": "40"], errors: .to(terminal.end))
       let told = terminal.readToEnd()
       #expect(child.exitCode == 0, "\(child.standardOutput)")
-      let line = /ExploredChildSamples\/slow\(\): (16|32) schedules, \d+ orders, \d+ a second/
+      let line =
+        /ExploredChildSamples\/slow\(\): (16|32) schedules, \d+ orders in \d+ classes, \d+ a sec/
       #expect(told.contains(line), "\(told)")
       // Without a terminal there is no report.
       let silent = try await run("slow", ["CLOCKS_SCHEDULES": "40"])
@@ -148,7 +149,7 @@ import Testing
   @Test func anExploredTestReadsVirtualTimeEverywhere() async throws {
     let child = try await run("clocks")
     #expect(child.exitCode == 0, "\(child.standardOutput)")
-    #expect(lines("1 different order, all of them", child).count == 1, "\(child.standardOutput)")
+    #expect(lines("1 order in 1 class: all of them", child).count == 1, "\(child.standardOutput)")
   }
 
   // MARK: - XCTest

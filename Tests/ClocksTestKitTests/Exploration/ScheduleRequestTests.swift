@@ -100,33 +100,66 @@ import Testing
     #expect(try request(.init(shard: "1/1")).meaning().limits.shard == .whole)
   }
 
+  @Test func aTimeReplacesTheNumber() throws {
+    let meaning = try request(.lasting(.seconds(30))).meaning()
+    #expect(meaning.limits.count == .max)
+    #expect(meaning.time == .seconds(30))
+    #expect(meaning.limits.endsWithClasses)
+    #expect(meaning.limits.mostOrders == 30_000)
+    #expect(try request(.lasting(.seconds(86_400))).meaning().limits.mostOrders == 1_000_000)
+    #expect(try request(.lasting(.nanoseconds(1))).meaning().limits.mostOrders == 1)
+    // A number of schedules in the environment takes precedence.
+    let asked = try request(.lasting(.seconds(30)), .init(count: "100000")).meaning()
+    #expect(asked.limits.count == 100_000)
+    #expect(asked.time == nil)
+    #expect(!asked.limits.endsWithClasses)
+    #expect(try !request(.upTo(5)).meaning().limits.endsWithClasses)
+  }
+
   @Test func summariesNameTheEnd() {
     let shard = ScheduleSearch.Shard(index: 2, count: 16)
-    func summary(_ end: ScheduleSearch.End, _ limits: ScheduleSearch.Limits) -> ScheduleSummary {
-      ScheduleSummary(schedules: 1_234, orders: 84, end: end, limits: limits, time: .seconds(2))
+    func summary(
+      _ end: ScheduleSearch.End, _ limits: ScheduleSearch.Limits, new: Int = 4
+    ) -> ScheduleSummary {
+      ScheduleSummary(
+        schedules: 1_234, orders: 84, classes: 31, newClasses: new, end: end, limits: limits,
+        time: .seconds(2))
     }
     let whole = ScheduleSearch.Limits(count: 2_000, seed: 1)
     let part = ScheduleSearch.Limits(count: 2_000, seed: 1, reversals: 2, shard: shard)
     #expect(
       summary(.allOrders, whole).description
-        == "84 different orders, all of them, in 1,234 schedules")
+        == "84 orders in 31 classes: all of them, if jobs take no time, in 1,234 schedules")
     #expect(summary(.allOrders, whole).isComplete)
     #expect(!summary(.count, whole).isComplete)
     #expect(
       summary(.allOrders, part).description
-        == "84 different orders, all of them of shard 3/16, in 1,234 schedules")
+        == """
+        84 orders in 31 classes: all of them of shard 3/16, if jobs take no time, in 1,234 schedules
+        """)
     #expect(!summary(.allOrders, part).isComplete)
     #expect(
       summary(.allReversals, part).description
         == """
-        84 different orders, all of shard 3/16 with up to 2 reversals of steps that touch the same \
-        actor, in 1,234 schedules
+        84 orders in 31 classes: all of shard 3/16 with up to 2 reversals, if jobs take no time, in 1,234 \
+        schedules
         """)
     #expect(
       summary(.count, whole).description
-        == "84 different orders in 1,234 schedules, as many as were asked for")
+        == """
+        84 orders in 31 classes in 1,234 schedules, as many as were asked for; 4 classes were new in the \
+        last tenth
+        """)
     #expect(
-      summary(.time, whole).description
-        == "84 different orders in 1,234 schedules, in 2.0 seconds of real time")
+      summary(.time, whole, new: 1).description
+        == """
+        84 orders in 31 classes in 1,234 schedules, in 2.0 seconds of real time; 1 class was new in the \
+        last tenth
+        """)
+    #expect(
+      summary(.noNewClass, whole).description
+        == """
+        84 orders in 31 classes in 1,234 schedules; no class was new in the last half of them
+        """)
   }
 }

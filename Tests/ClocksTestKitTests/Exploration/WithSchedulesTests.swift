@@ -254,7 +254,57 @@ private final class NameLog: @unchecked Sendable {
     }
     #expect(summary?.isComplete == true)
     #expect((2...40).contains(try #require(summary?.orders)))
-    #expect(summary?.description.contains("all of them") == true)
+    #expect(summary?.description.contains(": all of them, if jobs take no time, in ") == true)
+    // No step touches an actor: what differs is whether the test still waits for the second task.
+    #expect(summary?.classes == 2)
+  }
+
+  @Test func ordersOfIndependentStepsAreOneClass() async throws {
+    func summary(_ boxes: [Box]) async throws -> ScheduleSummary {
+      try #require(
+        await withSchedules(2_000) { _ in
+          let first = Task { await boxes[0].set(1) }
+          let second = Task { await boxes[1].set(2) }
+          _ = await (first.value, second.value)
+        })
+    }
+    let box = Box()
+    let (apart, shared) = try await (summary([Box(), Box()]), summary([box, box]))
+    #expect(apart.isComplete && shared.isComplete)
+    #expect(apart.classes == 2, "\(apart)")
+    #expect(shared.classes > apart.classes, "\(shared)")
+    #expect(apart.orders > 4 * apart.classes, "\(apart)")
+  }
+
+  @Test func aTimeLimitsTheSearch() async throws {
+    let start = ContinuousClock.now
+    let summary = try await withSchedules(for: .milliseconds(200)) { _ in
+      let boxes = (0..<3).map { _ in Box() }
+      await withTaskGroup { group in
+        for number in 0..<9 { group.addTask { await boxes[number % 3].set(number) } }
+      }
+    }
+    #expect(ContinuousClock.now - start >= .milliseconds(200))
+    let found = try #require(summary)
+    #expect(!found.isComplete)
+    #expect((1...found.orders).contains(found.classes))
+    #expect(found.description.contains(", in 0.2 seconds of real time; "), "\(found)")
+  }
+
+  @Test(arguments: [Duration.zero, .seconds(-3)])
+  func aTimeIsMoreThanZero(_ time: Duration) async throws {
+    let found = try await failures {
+      try await withSchedules(for: time) { _ in Issue.record("It must not run.") }
+    }
+    #expect(
+      found == [
+        Failure(
+          text: """
+            A search lasts for more than zero seconds of real time; `for:` is \(time). Write for example \
+            `.schedules(for: .seconds(30))`, or a number of schedules.
+            """,
+          line: #line - 9)
+      ])
   }
 
   @Test func triesAllReversalsOfASmallTest() async throws {
@@ -265,6 +315,6 @@ private final class NameLog: @unchecked Sendable {
       }
     }
     let text = try #require(summary?.description)
-    #expect(text.contains("all with up to 2 reversals"))
+    #expect(text.contains(" classes: all with up to 2 reversals, if jobs take no time, in "))
   }
 }

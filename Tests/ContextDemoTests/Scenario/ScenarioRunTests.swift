@@ -83,7 +83,7 @@ import Testing
     #expect(texts.contains { $0.hasPrefix("Replay: 1:") })
     #expect(events.filter { $0.source == "replay" }.map(\.text) == ["2 downloads of one picture"])
     #expect(texts.last?.hasSuffix("schedules") == true)
-    #expect(texts.last?.contains("different orders") == true)
+    #expect(texts.last?.contains("all of them, if jobs take no time") == true)
   }
 
   // MARK: - The environment

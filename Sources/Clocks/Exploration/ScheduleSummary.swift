@@ -1,0 +1,59 @@
+import ClocksSearch
+import ClocksSupport
+
+/// The result of a search in which the test passed.
+public struct ScheduleSummary: Hashable, Sendable, CustomStringConvertible {
+  /// The number of schedules that were run.
+  public let schedules: Int
+  /// The number of different orders among them.
+  public let orders: Int
+  /// The number of happens-before classes among the orders.
+  ///
+  /// Orders of one class differ only in the order of steps that are independent: steps of different tasks that touch
+  /// no actor in common and of which neither has made the other ready. Steps that use a lock, or an object
+  /// without one, count as independent, too.
+  public let classes: Int
+  /// Whether there is no other order, if jobs take no time.
+  public let isComplete: Bool
+  /// The result in words.
+  public let description: String
+
+  init(
+    _ search: ScheduleSearch, end: ScheduleSearch.End, limits: ScheduleSearch.Limits,
+    time: Duration?
+  ) {
+    self.init(
+      schedules: search.tried, orders: search.orders.count,
+      classes: search.coverage.classes.count, newClasses: search.newClasses, end: end,
+      limits: limits, time: time)
+  }
+
+  init(
+    schedules: Int, orders: Int, classes: Int, newClasses new: Int, end: ScheduleSearch.End,
+    limits: ScheduleSearch.Limits, time: Duration?
+  ) {
+    self.schedules = schedules
+    self.orders = orders
+    self.classes = classes
+    let isShared = limits.shard != .whole
+    isComplete = end == .allOrders && !isShared
+    let ofShard = isShared ? " of shard \(limits.shard.index + 1)/\(limits.shard.count)" : ""
+    let found = """
+      \(orders.grouped) \(orders == 1 ? "order" : "orders") in \(classes.grouped) \
+      \(classes == 1 ? "class" : "classes")
+      """
+    let tried = "in \(schedules.grouped) \(schedules == 1 ? "schedule" : "schedules")"
+    let news = "\(new.grouped) \(new == 1 ? "class was" : "classes were") new in the last tenth"
+    description =
+      switch end {
+      case .allOrders: "\(found): all of them\(ofShard), if jobs take no time, \(tried)"
+      case .allReversals:
+        """
+        \(found): all\(ofShard) with up to \(limits.reversals ?? 0) reversals, if jobs take no time, \(tried)
+        """
+      case .count: "\(found) \(tried), as many as were asked for; \(news)"
+      case .time: "\(found) \(tried), in \(time ?? .zero) of real time; \(news)"
+      case .noNewClass: "\(found) \(tried); no class was new in the last half of them"
+      }
+  }
+}

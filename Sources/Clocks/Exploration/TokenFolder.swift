@@ -1,0 +1,37 @@
+import ClocksSearch
+import ClocksSupport
+
+/// A folder that keeps the tokens of failures from run to run, with one file for each test.
+struct TokenFolder {
+  private let folder: String?
+  private let path: String
+
+  /// - Parameter folder: The folder, which is created if necessary; `nil` keeps nothing.
+  init(_ folder: String?, testID: String) {
+    self.folder = folder
+    // Two tests can have the same file name.
+    let number = String(Mixer.hash(testID), radix: 16)
+    path = "\(folder ?? "")/\(testID.fileName)-\(number).txt"
+  }
+
+  /// Returns the tokens that can be read, the latest first, and adds their tasks to the tree.
+  func tokens(in tree: inout TaskTree) -> [ScheduleToken] {
+    guard folder != nil, let text = TextFile.read(path) else { return [] }
+    return text.split(separator: "\n").reversed().compactMap {
+      try? ScheduleToken(String($0), &tree)
+    }
+  }
+
+  /// Adds a token; writes a message to standard error if that fails.
+  func add(_ token: String) {
+    guard let folder else { return }
+    let known = TextFile.read(path)?.split(separator: "\n").map(String.init) ?? []
+    guard !known.contains(token) else { return }
+    do {
+      try TextFile.makeFolder(folder)
+      try TextFile.write((known + [token]).joined(separator: "\n") + "\n", to: path)
+    } catch {
+      Terminal.writeLine("A token is not kept for the next time: \(error)")
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import ClocksSupport
+
+/// The orders and the happens-before classes that the runs of a search have shown.
+package struct Coverage: Sendable {
+  /// The hashes of the orders.
+  package private(set) var orders: Set<UInt64> = []
+  /// The hashes of the happens-before classes.
+  package private(set) var classes: Set<UInt64> = []
+  /// For each class the number of the run that showed it first, in ascending order.
+  private var discoveries: [Int] = []
+
+  package init() {}
+
+  /// Adds the run with this number, from 1.
+  package mutating func add(_ record: RunRecord, number: Int) -> (order: Bool, class: Bool) {
+    guard orders.insert(record.hash).inserted else { return (false, false) }
+    guard classes.insert(record.classHash).inserted else { return (true, false) }
+    discoveries.append(number)
+    return (true, true)
+  }
+
+  /// The number of the last run that showed a new class.
+  package var lastDiscovery: Int { discoveries.last ?? 0 }
+
+  /// Returns the number of classes that came first after a run. O(result).
+  package func classes(after number: Int) -> Int {
+    discoveries.count - (discoveries.lastIndex { $0 <= number }.map { $0 + 1 } ?? 0)
+  }
+}
+
+extension RunRecord {
+  /// A hash of the partial order of the steps, equal in all runs that differ only in the order of independent
+  /// steps. O(steps + touches).
+  ///
+  /// A step depends on the step in which it became ready, on the last earlier step of its task, and on the last
+  /// earlier step that touches an actor that it touches. The hash of a step combines its name with the hashes
+  /// of these, so it stands for all that happened before the step; the hash of the run is the sum over its
+  /// steps. Actors have no name in it, because their numbers differ from run to run.
+  var classHash: UInt64 {
+    let count = steps.count
+    guard count > 0 else { return 0 }
+    var actors = 0
+    for index in 0..<touches.count { actors = max(actors, Int(touches[index].actor) + 1) }
+    // In a debug build pointers are many times as fast as arrays.
+    let hashes = UnsafeMutablePointer<UInt64>.allocate(capacity: count)
+    // For each step its last touch, for each touch the one before of the same step; -1 ends a list.
+    let lastTouch = UnsafeMutablePointer<Int32>.allocate(capacity: count)
+    let touchBefore = UnsafeMutablePointer<Int32>.allocate(capacity: max(touches.count, 1))
+    // For each actor, the last step that touched it.
+    let toucher = UnsafeMutablePointer<Int32>.allocate(capacity: max(actors, 1))
+    defer {
+      hashes.deallocate()
+      lastTouch.deallocate()
+      touchBefore.deallocate()
+      toucher.deallocate()
+    }
+    lastTouch.update(repeating: -1, count: count)
+    toucher.update(repeating: -1, count: max(actors, 1))
+    for index in 0..<touches.count {
+      let step = Int(touches[index].step)
+      touchBefore[index] = -1
+      guard step >= 0 else { continue }
+      touchBefore[index] = lastTouch[step]
+      lastTouch[step] = Int32(truncatingIfNeeded: index)
+    }
+    var sum: UInt64 = 0
+    for step in 0..<count {
+      let (cause, earlier) = (causes[step], previous[step])
+      var past: UInt64 = 0
+      if cause >= 0 { past &+= hashes[Int(cause)] }
+      if earlier >= 0, earlier != cause { past &+= hashes[Int(earlier)] }
+      var touch = lastTouch[step]
+      while touch >= 0 {
+        let actor = Int(touches[Int(touch)].actor)
+        let other = toucher[actor]
+        if other >= 0, other != step, other != cause, other != earlier {
+          past &+= Mixer.mix(hashes[Int(other)], 1)
+        }
+        toucher[actor] = Int32(truncatingIfNeeded: step)
+        touch = touchBefore[Int(touch)]
+      }
+      hashes[step] = Mixer.mix(past, stepHashes[step])
+      sum &+= hashes[step]
+    }
+    return sum
+  }
+}
