@@ -17,7 +17,10 @@ import TimeoutTask
   }
 
   /// Printed for Scripts/configurations.
-  private static let report: Void = print("clocks: \(SchedulerCapability.selfTest)")
+  private static let report: Void = {
+    print("clocks: \(SchedulerCapability.selfTest)")
+    if OtherHook.isSet { print("a hook is set") }
+  }()
 
   @Test func tasksOnThePool() async {
     let depot = Depot()
