@@ -11,6 +11,7 @@ import TimeoutTask
   let clock: TestClock<Duration>
 
   init() {
+    _ = SchedulerCapability.current
     OtherHook.installAfter()
     clock = TestClock()
     _ = Self.report
