@@ -1,5 +1,5 @@
-// A library that sets the runtime's hook for jobs: before this package is installed at load, or later. The
-// variable OTHER_HOOK of the environment tells when, and what the hook does.
+// A library that sets the runtime's hook for jobs. The variable OTHER_HOOK of the environment tells what the hook
+// does.
 
 #if canImport(Glibc)
   import Glibc
@@ -27,6 +27,12 @@ public enum OtherHook {
     return strcmp(asked, value) == 0
   }
 
+  /// Whether any hook is set. With `spi` it is that of this library.
+  public static var isSet: Bool {
+    let slot = dlsym(dlopen(nil, RTLD_NOW), "swift_task_enqueueGlobal_hook")
+    return slot?.load(as: UInt.self) != 0
+  }
+
   /// To be called in a test.
   public static func installAfter() { _ = after }
 
@@ -35,14 +41,3 @@ public enum OtherHook {
     if isAsked("after-takes") { install("takes") }
   }()
 }
-
-#if os(Linux)
-  // Before every other initializer of the program.
-  #if compiler(>=6.3)
-    @section(".preinit_array") @used
-    private let before: @convention(c) () -> Void = {
-      if OtherHook.isAsked("before-forwards") { OtherHook.install("forwards") }
-      if OtherHook.isAsked("before-takes") { OtherHook.install("takes") }
-    }
-  #endif
-#endif

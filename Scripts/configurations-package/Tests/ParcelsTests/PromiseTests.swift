@@ -11,13 +11,17 @@ import TimeoutTask
   let clock: TestClock<Duration>
 
   init() {
+    _ = SchedulerCapability.current
     OtherHook.installAfter()
     clock = TestClock()
     _ = Self.report
   }
 
   /// Printed for Scripts/configurations.
-  private static let report: Void = print("clocks: \(SchedulerCapability.selfTest)")
+  private static let report: Void = {
+    print("clocks: \(SchedulerCapability.selfTest)")
+    if OtherHook.isSet { print("a hook is set") }
+  }()
 
   @Test func tasksOnThePool() async {
     let depot = Depot()
