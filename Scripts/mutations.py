@@ -51,7 +51,7 @@ guarantee(
      "case .move: idleness.thread = .none"),
     ("SchedulerState.claimNeededThread", "!idleness.ready.isEmpty", "false"),
     ("Scheduler.change", "if let executor { startThread(on: executor) }", "_ = executor"),
-    ("Idleness.abandonRunning", "threadNumber += 1", ""),
+    ("Idleness.abandonRunning", "threadParks()", "thread = .none"),
     ("Scheduler.pump", "turn.jobs < Self.jobsPerTurn", "true"),
 )
 guarantee(
@@ -331,7 +331,7 @@ guarantee(
     ("ScheduleSearch.expand", "limits.shard.count != limits.shard.index { continue }",
      "limits.shard.count < 0 { continue }"),
     ("ScheduleSearch.note",
-     "reversals.append(Reversal(constraints: constraints, last: found[index]))", "_ = index"),
+     "reversals.append(Reversal(constraints: constraints, choices: choices, last: found[index]))", "_ = index"),
     ("ScheduleSearch.mine", "== UInt64(limits.shard.index)", ">= UInt64(limits.shard.index)"),
     ("Strategy.firstFree", "kept[number] < Self.patience", "kept[number] < .max"),
     ("ScheduleRun.choose", "record.steps.count < longest", "record.steps.count >= 0"),
@@ -349,6 +349,15 @@ guarantee(
     ("IssueGate.handle", "return .isKept", "return .passes"),
     ("CrashHandler.handle", "crashed(signal)", "_ = crashed"),
     ("RuntimeClocks.areVirtual", "owner.isExplored || ", ""),
+)
+guarantee(
+    "Choices, faults, stalls and random numbers are in the record, in the token and in what is made small",
+    "ChoiceTests|StallTests|InvariantTests|ScheduleTokenTests",
+    ("ScheduleRun.faultStrikes", "faults < bounds.faults ||", "true ||"),
+    ("ScheduleRun.stallLimit", "stalls < bounds.stalls ?", "true ?"),
+    ("ScheduleShrinker.reduceChoices", "await leaveOut(constraints, test) { $0.isFault }", ""),
+    ("ScheduleSearch.expand", "{ hasGaps = true }", "{}"),
+    ("Scheduler.judge", "guard !holds, remove(invariant) else { return }", "guard !holds else { return }"),
 )
 guarantee(
     "A recording tells each event once, to every listener, and only of runs that count",

@@ -1,10 +1,10 @@
-/// A decision within a step, and what was decided.
+/// A decision other than on the order of steps, and what was decided.
 ///
 /// Like a step, it is named by its task and a number, so that it has the same name in every run.
 package struct Choice: Hashable, Sendable {
-  /// Of the kind `choice` or `fault`.
+  /// Of the kind `choice`, `fault` or `random`; or `wake` for a sleep that may wake early, in a stall.
   package var name: ScheduleStep
-  /// The number of the option, from 0; 1 for a fault that strikes. Only deviations are listed, so it is not 0.
+  /// The number of the option, from 0; 1 for a fault or a stall. Only deviations are listed, so it is not 0.
   package var index: Int
 
   package init(_ name: ScheduleStep, _ index: Int) {
@@ -12,13 +12,20 @@ package struct Choice: Hashable, Sendable {
     self.index = index
   }
 
-  package var isFault: Bool { name.kind == .fault }
+  /// Whether shrinking removes it first: something goes wrong, or slowly.
+  package var isFault: Bool { name.kind == .fault || name.isWake }
+}
+
+extension RunRecord.Decision {
+  /// Whether a sleep that was not due was chosen.
+  var isStall: Bool { offersStall && chosen == count - 1 }
 }
 
 extension RunRecord {
-  /// The decisions within steps that were not for the first option, in their order. O(decisions).
+  /// The decisions within steps that were not for the first option, and the stalls, in their order. O(decisions).
   package var choices: [Choice] {
     decisions.compactMap { decision in
+      if decision.isStall { return Choice(candidates[decision.candidates.upperBound - 1], 1) }
       guard let name = decision.choice, decision.chosen != 0 else { return nil }
       return Choice(name, decision.chosen)
     }
@@ -44,36 +51,94 @@ extension RunRecord {
 
   /// The number of the decisions on a fault.
   var faultPoints: Int { decisions.count { $0.choice?.kind == .fault } }
+
+  /// The number of the decisions in which a sleep could have woken early.
+  var stallPoints: Int { decisions.count(where: \.offersStall) }
+
+  /// An estimate of the number of runs that differ: all have decisions like those of this run.
+  func estimate(_ bounds: Bounds) -> Double {
+    var product = 1.0
+    for decision in decisions where decision.choice?.kind != .fault {
+      product *= Double(decision.offersStall ? decision.count - 1 : decision.count)
+    }
+    return product * Self.subsets(of: faultPoints, atMost: bounds.faults)
+      * Self.subsets(of: stallPoints, atMost: bounds.stalls)
+  }
+
+  private static func subsets(of count: Int, atMost most: Int) -> Double {
+    var (sum, ways) = (1.0, 1.0)
+    for size in 0..<min(most, count) {
+      ways *= Double(count - size) / Double(size + 1)
+      sum += ways
+    }
+    return sum
+  }
 }
 
 /// What a search may do besides choosing an order.
 package struct Bounds: Sendable, Hashable {
   /// The greatest number of faults of one run.
   package var faults = 0
+  /// How often in one run time may pass although a job is ready.
+  package var stalls = 0
+  /// How long it may pass at most, each time.
+  package var stallTime = Duration.zero
+  /// Whether random numbers are choices.
+  package var exploresRandomness = false
 
-  package init(faults: Int = 0) { self.faults = faults }
+  package init() {}
+}
+
+/// A random number that a search chooses.
+package enum ExploredRandomness {
+  /// The number of options.
+  static let options = 64
+
+  /// Returns the number that an option stands for; option 0 is the number that is drawn without exploration.
+  ///
+  /// Options 1 to 16 spread over each range of values, because the standard library takes the value from the
+  /// highest bits, and that of a `Bool` from bit 17. The lower bits stay, so that identifiers differ.
+  static func number(_ option: Int, drawn: UInt64) -> UInt64 {
+    switch option {
+    case 0: return drawn
+    case 1...16:
+      let part = UInt64(option - 1)
+      return drawn & ~(0xF << 60) & ~(1 << 17) | part << 60 | (part & 1) << 17
+    default:
+      var mixer = Mixer(seed: drawn &+ UInt64(option))
+      return mixer.next()
+    }
+  }
 }
 
 extension TaskTree {
-  /// For example `a?2=3`: the second choice of `a` is option 3. A fault that strikes is `a!2`.
+  /// For example `a?2=3`: the second choice of `a` is option 3.
+  ///
+  /// A fault that strikes is `a!2`, a sleep that wakes early `a~2^`, and a random number `a%2=3`.
   func name(of choice: Choice) -> String {
-    choice.isFault ? name(of: choice.name) : "\(name(of: choice.name))=\(choice.index)"
+    let name = name(of: choice.name)
+    if choice.name.isWake { return name + "^" }
+    return choice.isFault ? name : "\(name)=\(choice.index)"
   }
 
   /// Returns the choice with this name, or `nil` if the name is malformed.
   mutating func choice(named name: Substring) -> Choice? {
-    guard let end = name.firstIndex(where: { $0 == "?" || $0 == "!" }),
+    if name.last == "^" {
+      guard let step = step(named: name.dropLast()), step.isWake else { return nil }
+      return Choice(step, 1)
+    }
+    let kinds: [Character: ScheduleStep.Kind] = ["?": .choice, "!": .fault, "%": .random]
+    guard let end = name.firstIndex(where: { kinds[$0] != nil }), let kind = kinds[name[end]],
       let task = task(named: name[..<end])
     else { return nil }
-    let isFault = name[end] == "!"
     let sides = name[name.index(after: end)...].split(
       separator: "=", omittingEmptySubsequences: false)
-    guard sides.count == (isFault ? 1 : 2), let number = Self.number(sides[0]), number > 0 else {
-      return nil
-    }
-    if isFault { return Choice(ScheduleStep(.fault, of: task, number), 1) }
+    guard sides.count == (kind == .fault ? 1 : 2), let number = Self.number(sides[0]), number > 0
+    else { return nil }
+    let step = ScheduleStep(kind, of: task, number)
+    if kind == .fault { return Choice(step, 1) }
     guard sides[1].allSatisfy({ $0.isASCII && $0.isNumber }), let index = Int(sides[1]), index > 0
     else { return nil }
-    return Choice(ScheduleStep(.choice, of: task, number), index)
+    return Choice(step, index)
   }
 }

@@ -1,49 +1,68 @@
-/// The part of a strategy that makes the decisions within steps: on options and on faults.
+/// The part of a strategy that makes the decisions within steps, and that says when time passes in a stall.
 struct OptionStrategy {
   private enum Kind {
     /// The listed choices, and else the first option.
     case listed([Choice])
-    /// The last option, and no fault.
+    /// The last option, no fault and no stall.
     case last
-    case random(faults: Faults)
+    case random
   }
 
-  private enum Faults {
-    /// Those with these numbers, among all points at which a fault can strike.
-    case at([Int])
-    /// Each with the probability 1/4.
-    case anywhere
+  /// The points at which something goes wrong.
+  private struct Strikes {
+    /// Their numbers; `nil` for each with the same probability.
+    var numbers: [Int]?
+    /// How many points have passed.
+    var passed = 0
+
+    /// - Parameter points: The number of points in the first run.
+    init(_ mixer: inout Mixer, points: Int, atMost most: Int) {
+      guard most > 0, mixer.below(4) > 0 else { return }
+      // A fault leads to retries, and so to more points than the first run had.
+      let range = points + points / 2 + 1
+      numbers = (0..<mixer.below(most + 1)).map { _ in mixer.below(range) }
+    }
+
+    mutating func strikes(_ mixer: inout Mixer) -> Bool {
+      defer { passed += 1 }
+      return numbers?.contains(passed) ?? (mixer.below(4) == 0)
+    }
   }
 
   private var kind: Kind
-  private var mixer = Mixer(seed: 0)
-  /// How many points at which a fault can strike have passed.
-  private var points = 0
+  private var mixer: Mixer
+  private var faults: Strikes
+  private var stallsOfRun: Strikes
 
-  /// - Parameter faultPoints: The number of such points in the first run.
-  init(_ plan: Plan, faultPoints: Int, _ bounds: Bounds) {
+  init(_ plan: Plan, _ profile: Profile, _ bounds: Bounds) {
+    // Other numbers than those for the order, which does not depend on the options then.
     switch plan {
-    case .constraints(_, let choices): kind = .listed(choices)
-    case .delay, .prefix: kind = .listed([])
-    case .newestFirst: kind = .last
+    case .constraints(_, let choices): (kind, mixer) = (.listed(choices), Mixer(seed: 0))
+    case .delay, .prefix: (kind, mixer) = (.listed([]), Mixer(seed: 0))
+    case .newestFirst: (kind, mixer) = (.last, Mixer(seed: 0))
     case .random(let seed), .uniform(let seed), .priorities(let seed, _), .partialOrder(let seed):
-      // Other numbers than those for the order, which does not depend on the options then.
-      mixer = Mixer(seed: ~seed)
-      kind = .random(faults: .anywhere)
-      guard bounds.faults > 0 else { return }
-      // A fault leads to retries, and so to more points than the first run had.
-      let range = faultPoints + faultPoints / 2 + 1
-      if mixer.below(4) > 0 {
-        let count = mixer.below(bounds.faults + 1)
-        kind = .random(faults: .at((0..<count).map { _ in mixer.below(range) }))
-      }
+      (kind, mixer) = (.random, Mixer(seed: ~seed))
     }
+    faults = Strikes(&mixer, points: profile.faultPoints, atMost: bounds.faults)
+    stallsOfRun = Strikes(&mixer, points: profile.stallPoints, atMost: bounds.stalls)
   }
 
   func lists(_ name: ScheduleStep) -> Bool {
     guard case .listed(let choices) = kind else { return false }
     for index in 0..<choices.count where choices[index].name.bits == name.bits { return true }
     return false
+  }
+
+  var listsStalls: Bool {
+    guard case .listed(let choices) = kind else { return false }
+    for index in 0..<choices.count where choices[index].name.isWake { return true }
+    return false
+  }
+
+  /// Whether a sleep wakes early at this point of a random run.
+  mutating func stalls() -> Bool {
+    guard case .random = kind else { return false }
+    return stallsOfRun.strikes(&mixer)
   }
 
   /// Returns the number of an option, of two or more.
@@ -54,18 +73,12 @@ struct OptionStrategy {
         return min(choices[index].index, count - 1)
       }
       return 0
-    case .last: return name.kind == .fault ? 0 : count - 1
-    case .random(let faults):
-      guard name.kind == .fault else {
-        // The ends of a long range are more probable than the rest.
-        if count > 8, mixer.below(8) == 0 { return mixer.below(2) * (count - 1) }
-        return mixer.below(count)
-      }
-      defer { points += 1 }
-      switch faults {
-      case .at(let numbers): return numbers.contains(points) ? 1 : 0
-      case .anywhere: return mixer.below(4) == 0 ? 1 : 0
-      }
+    case .last: return name.kind == .choice ? count - 1 : 0
+    case .random:
+      if name.kind == .fault { return faults.strikes(&mixer) ? 1 : 0 }
+      // The ends of a long range are more probable than the rest.
+      if count > 8, mixer.below(8) == 0 { return mixer.below(2) * (count - 1) }
+      return mixer.below(count)
     }
   }
 }

@@ -12,6 +12,8 @@ package struct RunRecord: Sendable {
     package var count: Int
     /// The name of a decision within a step.
     package var choice: ScheduleStep?
+    /// Whether the last candidate is a sleep that is not due.
+    package var offersStall = false
   }
 
   package var steps: [ScheduleStep] = []
@@ -46,21 +48,6 @@ package struct RunRecord: Sendable {
   /// 16 bits of the hash, for a token.
   package var check: UInt16 {
     UInt16(truncatingIfNeeded: hash ^ hash >> 16 ^ hash >> 32 ^ hash >> 48)
-  }
-
-  /// An estimate of the number of orders: all runs have decisions like those of this run.
-  func estimate(_ bounds: Bounds) -> Double {
-    var (product, points) = (1.0, 0)
-    for decision in decisions {
-      if decision.choice?.kind == .fault { points += 1 } else { product *= Double(decision.count) }
-    }
-    // The ways to have up to the greatest number of faults.
-    var (sum, ways) = (1.0, 1.0)
-    for faults in 0..<min(bounds.faults, points) {
-      ways *= Double(points - faults) / Double(faults + 1)
-      sum += ways
-    }
-    return product * sum
   }
 
   /// The constraints that turn first in, first out into the order of this run. O(candidates).
@@ -156,7 +143,8 @@ package struct RunRecord: Sendable {
     var touched: [ScheduleStep: UInt64] = [:]
     for index in steps.indices where masks[index] != 0 { touched[steps[index]] = masks[index] }
     return Profile(
-      steps: steps.count, weights: weights, touched: touched, faultPoints: faultPoints)
+      steps: steps.count, weights: weights, touched: touched, faultPoints: faultPoints,
+      stallPoints: stallPoints)
   }
 
   /// Returns the number of the first step at which two runs differ, or `nil` if they are equal.

@@ -27,6 +27,7 @@ package final class ScheduleRun {
     var others: Int32 = 0
     var choices: Int32 = 0
     var faults: Int32 = 0
+    var numbers: Int32 = 0
     /// The number of the last step in which the task was seen.
     var lastStep: Int32 = -1
   }
@@ -35,6 +36,9 @@ package final class ScheduleRun {
   private let bounds: Bounds
   /// The number of faults that have struck.
   @exclusivity(unchecked) private var faults = 0
+  /// The number of stalls, and whether the latest decision is one.
+  @exclusivity(unchecked) private var stalls = 0
+  @exclusivity(unchecked) private var isStall = false
 
   /// What a step can touch; the actors of the test follow.
   package enum Touched {
@@ -58,6 +62,8 @@ package final class ScheduleRun {
   package func reset(_ plan: Plan, profile: Profile = Profile()) {
     strategy = Strategy(plan, profile: profile, bounds: bounds)
     faults = 0
+    stalls = 0
+    isStall = false
     longest = profile.longest
     record.removeAll()
     ready.removeAll(keepingCapacity: true)
@@ -144,6 +150,10 @@ package final class ScheduleRun {
 
   private func begin(_ step: ScheduleStep, cause: Int32) {
     decided = nil
+    if isStall {
+      stalls += 1
+      isStall = false
+    }
     let number = record.steps.count
     record.steps.append(step)
     record.causes.append(cause)
@@ -157,21 +167,26 @@ package final class ScheduleRun {
 
   /// Returns the index of the candidate that comes first.
   ///
-  /// - Parameter candidates: Two or more steps, in the order first in, first out.
-  package func choose(_ candidates: borrowing ScratchBuffer<ScheduleStep>) -> Int {
+  /// - Parameters:
+  ///   - candidates: Two or more steps, in the order first in, first out.
+  ///   - offersStall: Whether the last candidate is a sleep that is not due.
+  package func choose(
+    _ candidates: borrowing ScratchBuffer<ScheduleStep>, offersStall: Bool = false
+  ) -> Int {
     if let decided {
       for index in 0..<candidates.count where candidates[index].bits == decided.bits {
         return index
       }
     }
-    let chosen = record.steps.count < longest ? strategy.choose(candidates) : 0
+    let chosen = record.steps.count < longest ? strategy.choose(candidates, offersStall) : 0
     let start = record.candidates.count
     for index in 0..<candidates.count { record.candidates.append(candidates[index]) }
     record.decisions.append(
       .init(
         candidates: start..<record.candidates.count, chosen: chosen, step: record.steps.count,
-        count: candidates.count))
+        count: candidates.count, offersStall: offersStall))
     decided = candidates[chosen]
+    isStall = offersStall && chosen == candidates.count - 1
     return chosen
   }
 
@@ -194,6 +209,25 @@ package final class ScheduleRun {
     return true
   }
 
+  /// How early a sleep may wake while jobs are ready; `nil` if it may not.
+  package func stallLimit(of step: ScheduleStep) -> Duration? {
+    // A replay lists its stalls, and does not know the bounds.
+    if strategy.lists(step) { return .seconds(Int64.max) }
+    return stalls < bounds.stalls ? bounds.stallTime : nil
+  }
+
+  /// Whether `stallLimit` is to be asked.
+  package var mayStall: Bool { bounds.stalls > 0 || strategy.listsStalls }
+
+  /// Returns the next random number of a task, which is a choice if the search explores them.
+  package func drawNumber(for task: Int) -> UInt64 {
+    let drawn = draw(for: task)
+    counts[task].numbers += 1
+    let name = ScheduleStep(.random, of: task, Int(counts[task].numbers))
+    guard bounds.exploresRandomness || strategy.lists(name) else { return drawn }
+    return ExploredRandomness.number(decide(name, ExploredRandomness.options), drawn: drawn)
+  }
+
   private func decide(_ name: ScheduleStep, _ count: Int) -> Int {
     var chosen = 0
     if count > 1 {
@@ -202,7 +236,8 @@ package final class ScheduleRun {
         .init(
           candidates: 0..<0, chosen: chosen, step: currentStep, count: count, choice: name))
     }
-    // Not the count, which depends on the bounds.
+    // A replay knows neither the bounds nor whether random numbers are explored.
+    if chosen == 0, name.kind == .random { return 0 }
     let hash = tree.hash(of: name) &+ UInt64(chosen)
     record.hash = Mixer.mix(record.hash, hash)
     if record.stepHashes.indices.contains(currentStep) {

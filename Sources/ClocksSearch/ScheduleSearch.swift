@@ -167,8 +167,7 @@ package struct ScheduleSearch: Sendable {
     }
   }
 
-  /// The choices with which runs are still to be tried: all if the search counts reversals, else at most half
-  /// of `most`.
+  /// The choices that are still to be tried: all if the search counts reversals, else at most `most` / 2.
   private mutating func otherChoices(
     _ record: RunRecord, _ constraints: [Constraint], _ choices: [Choice], most: Int
   ) -> [Choice] {
@@ -178,18 +177,18 @@ package struct ScheduleSearch: Sendable {
         let all = Reversal(
           constraints: constraints,
           choices: (choices + [other]).sorted { $0.name.bits < $1.name.bits })
-        return mine(all) && triedChoices.insert(all.plan).inserted
+        return isMine(all) && triedChoices.insert(all.plan).inserted
       }
     }
     guard choices.count < 8 else { return [] }
     return Array(
       record.otherChoices(than: choices, most: 8).filter { other in
-        mine(Reversal(constraints: constraints, choices: choices + [other]))
+        isMine(Reversal(constraints: constraints, choices: choices + [other]))
       }.prefix(most / 2))
   }
 
   /// Whether the first deviation, a choice, belongs to this shard.
-  private func mine(_ reversal: Reversal) -> Bool {
+  private func isMine(_ reversal: Reversal) -> Bool {
     guard limits.shard.count > 1, reversal.constraints.isEmpty, reversal.choices.count == 1 else {
       return true
     }
@@ -242,6 +241,8 @@ package struct ScheduleSearch: Sendable {
       }
       let made = record.decisions[..<index].map { UInt32(truncatingIfNeeded: $0.chosen) }
       let decision = record.decisions[index]
+      // Its options are not all numbers that could be drawn.
+      if decision.choice?.kind == .random { hasGaps = true }
       for choice in 1..<decision.count {
         if decision.choice == nil,
           record.candidates[decision.candidates.lowerBound + choice].isOther

@@ -10,7 +10,7 @@ extension ScheduleShrinker {
     areChoicesMinimal = false
     await leaveOut(constraints, test) { $0.isFault }
     await leaveOut(constraints, test) { !$0.isFault }
-    for index in choices.indices where !choices[index].isFault {
+    for index in choices.indices where choices[index].index > 1 {
       await reduce(at: index, constraints, test)
     }
     // A smaller option may make another choice unnecessary.

@@ -47,17 +47,19 @@ package struct Profile: Sendable {
   var weights: [Int] = []
   /// The actors that each step touches, a bit each.
   var touched: [ScheduleStep: UInt64] = [:]
-  /// The number of points at which a fault could strike.
+  /// The number of points at which a fault could strike, and at which a sleep could wake early.
   var faultPoints = 0
+  var stallPoints = 0
 
   package init(
     steps: Int = 0, weights: [Int] = [], touched: [ScheduleStep: UInt64] = [:],
-    faultPoints: Int = 0
+    faultPoints: Int = 0, stallPoints: Int = 0
   ) {
     self.steps = steps
     self.weights = weights
     self.touched = touched
     self.faultPoints = faultPoints
+    self.stallPoints = stallPoints
   }
 
   /// Step limit after which a run falls back to first in, first out: a loop is probably waiting for a step
@@ -90,7 +92,7 @@ struct Strategy {
 
   init(_ plan: Plan, profile: Profile, bounds: Bounds = Bounds()) {
     self.plan = plan
-    options = OptionStrategy(plan, faultPoints: profile.faultPoints, bounds)
+    options = OptionStrategy(plan, profile, bounds)
     self.profile = profile
     mixer = Mixer(seed: 0)
     var constraints: [Constraint] = []
@@ -151,9 +153,29 @@ struct Strategy {
 
   /// Returns the index of the candidate that comes first.
   ///
-  /// - Parameter candidates: Two or more steps, in the order first in, first out.
-  mutating func choose(_ candidates: borrowing ScratchBuffer<ScheduleStep>) -> Int {
+  /// - Parameters:
+  ///   - candidates: Two or more steps, in the order first in, first out.
+  ///   - offersStall: Whether the last candidate is a sleep that is not due.
+  mutating func choose(
+    _ candidates: borrowing ScratchBuffer<ScheduleStep>, _ offersStall: Bool = false
+  ) -> Int {
     defer { decisions += 1 }
+    guard offersStall else { return choose(among: candidates) }
+    let last = candidates.count - 1
+    switch plan {
+    case .delay, .prefix: return choose(among: candidates)
+    case .constraints where options.lists(candidates[last]): return choose(among: candidates)
+    default:
+      // At points that are spread over the run: the first ones would use up the stalls.
+      if options.stalls() { return last }
+      if last == 1 { return 0 }
+      var others = ScratchBuffer<ScheduleStep>()
+      for index in 0..<last { others.append(candidates[index]) }
+      return choose(among: others)
+    }
+  }
+
+  private mutating func choose(among candidates: borrowing ScratchBuffer<ScheduleStep>) -> Int {
     switch plan {
     case .constraints: return constraints.isEmpty ? 0 : firstFree(candidates)
     case .delay(let step):
@@ -188,6 +210,8 @@ struct Strategy {
     }
     return options.choose(count, for: name)
   }
+
+  var listsStalls: Bool { options.listsStalls }
 
   /// Whether the plan names this decision.
   func lists(_ name: ScheduleStep) -> Bool { options.lists(name) }

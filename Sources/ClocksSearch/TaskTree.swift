@@ -16,6 +16,8 @@ package struct ScheduleStep: Hashable, BitwiseCopyable, Sendable {
     case choice = 4
     /// The fault of the task that has this number: likewise.
     case fault = 5
+    /// The random number of the task that has this number: likewise.
+    case random = 6
   }
 
   /// The task, the number, the part and the kind, from the highest bits to the lowest.
@@ -146,6 +148,7 @@ package struct TaskTree: Sendable {
     case .other: return "\(task).\(step.number)+\(part)"
     case .choice: return "\(task)?\(step.number)"
     case .fault: return "\(task)!\(step.number)"
+    case .random: return "\(task)%\(step.number)"
     }
   }
 
@@ -162,7 +165,7 @@ package struct TaskTree: Sendable {
     return Constraint(first: first, second: second)
   }
 
-  private mutating func step(named name: Substring) -> ScheduleStep? {
+  mutating func step(named name: Substring) -> ScheduleStep? {
     guard let end = name.firstIndex(where: { $0 == "." || $0 == "~" }),
       let task = task(named: name[..<end])
     else { return nil }

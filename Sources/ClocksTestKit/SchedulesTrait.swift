@@ -24,7 +24,7 @@ public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
   var count: ScheduleCount
   var seed: Int?
   var slack: Duration
-  var faults = 0
+  var bounds = ScheduleBounds(faults: 0, stalls: 0, upTo: .zero, explores: [])
 
   /// Whether the trait applies to the tests of inner suites; always `true`.
   public var isRecursive: Bool { true }
@@ -50,7 +50,7 @@ public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
       // A run that was left, because it does not end, retains the function permanently.
       let holders = ClosureRetainBalance.countHolders(of: function)
       _ = await runSchedules(
-        count, seed: seed, slack: slack, faults: faults,
+        count, seed: seed, slack: slack, bounds: bounds,
         testID: test.id.moduleName + "." + name.joined(separator: "/"), options: options,
         report: ScheduleReport(
           fail: { Issue.record(Comment(rawValue: $0), sourceLocation: location) },
@@ -70,7 +70,7 @@ public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
   private func isMe(_ trait: any Trait) -> Bool {
     guard let trait = trait as? SchedulesTrait else { return true }
     return trait.count == count && trait.seed == seed && trait.slack == slack
-      && trait.faults == faults
+      && trait.bounds == bounds
   }
 
   private func virtualTime(of test: Test) -> VirtualTimeTrait? {
@@ -98,8 +98,16 @@ extension Trait where Self == SchedulesTrait {
   ///   - seed: The seed of random choices; by default it follows from the name of the test.
   ///   - slack: The maximum delay with which a sleep wakes.
   ///   - faults: The maximum number of faults in a schedule; see `VirtualTime.fault(_:)`.
-  public static func schedules(seed: Int? = nil, slack: Duration = .zero, faults: Int = 0) -> Self {
-    SchedulesTrait(count: .standard, seed: seed, slack: slack, faults: faults)
+  ///   - stalls: How often in a schedule time may pass while a job is under way: jobs otherwise take no time.
+  ///   - upTo: How long time passes then at most, each time.
+  ///   - explores: What else the search decides, such as random numbers.
+  public static func schedules(
+    seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
+    stalls: Int = 0, upTo: Duration = .zero, explores: ExploredSources = []
+  ) -> Self {
+    SchedulesTrait(
+      count: .standard, seed: seed, slack: slack,
+      bounds: ScheduleBounds(faults: faults, stalls: stalls, upTo: upTo, explores: explores))
   }
 
   /// Runs each test in up to `count` orders of its jobs, in virtual time.
@@ -109,10 +117,16 @@ extension Trait where Self == SchedulesTrait {
   ///   - seed: The seed of random choices; by default it follows from the name of the test.
   ///   - slack: The maximum delay with which a sleep wakes.
   ///   - faults: The maximum number of faults in a schedule; see `VirtualTime.fault(_:)`.
+  ///   - stalls: How often in a schedule time may pass while a job is under way: jobs otherwise take no time.
+  ///   - upTo: How long time passes then at most, each time.
+  ///   - explores: What else the search decides, such as random numbers.
   public static func schedules(
-    _ count: Int, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0
+    _ count: Int, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
+    stalls: Int = 0, upTo: Duration = .zero, explores: ExploredSources = []
   ) -> Self {
-    SchedulesTrait(count: .upTo(count), seed: seed, slack: slack, faults: faults)
+    SchedulesTrait(
+      count: .upTo(count), seed: seed, slack: slack,
+      bounds: ScheduleBounds(faults: faults, stalls: stalls, upTo: upTo, explores: explores))
   }
 
   /// Runs each test in as many orders of its jobs as fit into `duration` of real time, in virtual time.
@@ -137,10 +151,16 @@ extension Trait where Self == SchedulesTrait {
   ///   - seed: The seed of random choices; by default it follows from the name of the test.
   ///   - slack: The maximum delay with which a sleep wakes.
   ///   - faults: The maximum number of faults in a schedule; see `VirtualTime.fault(_:)`.
+  ///   - stalls: How often in a schedule time may pass while a job is under way: jobs otherwise take no time.
+  ///   - upTo: How long time passes then at most, each time.
+  ///   - explores: What else the search decides, such as random numbers.
   public static func schedules(
-    _ count: ScheduleCount, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0
+    _ count: ScheduleCount, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
+    stalls: Int = 0, upTo: Duration = .zero, explores: ExploredSources = []
   ) -> Self {
-    SchedulesTrait(count: count, seed: seed, slack: slack, faults: faults)
+    SchedulesTrait(
+      count: count, seed: seed, slack: slack,
+      bounds: ScheduleBounds(faults: faults, stalls: stalls, upTo: upTo, explores: explores))
   }
 
   /// Runs each test in the order of a token, with breakpoints and issues as usual.

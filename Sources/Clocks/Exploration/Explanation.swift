@@ -55,9 +55,8 @@ struct Explanation {
 
   /// Returns for example `a.2 chose 3 of 1…5`.
   private func sentence(_ choice: Choice) -> String {
-    let text =
-      failure.details?.choices[choice.name]
-      ?? (choice.isFault ? "a fault" : "chose option \(choice.index + 1)")
+    let text = failure.details?.choices[choice.name] ?? words(for: choice)
+    if choice.name.isWake { return failure.tree.name(of: choice.name) + " " + text }
     let step = failure.record.decisions.first { $0.choice == choice.name }?.step
     let place =
       step.map { failure.tree.name(of: failure.record.steps[$0]) }
@@ -66,6 +65,15 @@ struct Explanation {
       "   (\(failure.tree.name(of: choice.name.task)) is \"\($0)\")"
     }
     return "\(place) \(text)\(name ?? "")"
+  }
+
+  private func words(for choice: Choice) -> String {
+    switch choice.name.kind {
+    case .wake: "may wake early, while a job is under way (a stall)"
+    case .fault: "a fault"
+    case .random: "draws random number \(choice.index) of the search"
+    default: "chose option \(choice.index + 1)"
+    }
   }
 
   private static let mostRows = 24

@@ -87,6 +87,8 @@ final class Explorer: Chooser, @unchecked Sendable {
     run.touch(actor)
   }
 
+  var isRunaway: Bool { run.record.steps.count >= nextRunaway }
+
   func newRunaway() -> Runaway? {
     guard run.record.steps.count >= nextRunaway else { return nil }
     // What the cancelled test still does takes steps, too.
@@ -119,11 +121,25 @@ final class Explorer: Chooser, @unchecked Sendable {
     }
   }
 
-  func draw(for task: UInt64) -> UInt64? { run.draw(for: index(of: task)) }
+  func draw(for task: UInt64, isNumber: Bool) -> UInt64? {
+    isNumber ? run.drawNumber(for: index(of: task)) : run.draw(for: index(of: task))
+  }
+
+  var mayStall: Bool { run.mayStall }
+
+  func stallLimit(of sleep: UInt64, task: UInt64) -> Duration? {
+    run.stallLimit(of: wake(of: sleep, task))
+  }
+
+  private func wake(of sleep: UInt64, _ task: UInt64) -> ScheduleStep {
+    wakes[sleep] ?? ScheduleStep(.wake, of: index(of: task), 0)
+  }
 
   func choose(_ count: Int, for task: UInt64) -> Int { run.choose(count, for: index(of: task)) }
 
   func faultStrikes(for task: UInt64) -> Bool { run.faultStrikes(for: index(of: task)) }
+
+  var latestStep: String? { run.record.steps.last.map(run.tree.name) }
 
   var wantsDescriptions: Bool { details != nil }
 
@@ -133,15 +149,18 @@ final class Explorer: Chooser, @unchecked Sendable {
 
   func choose(among candidates: borrowing ScratchBuffer<Candidate>) -> Int {
     var steps = ScratchBuffer<ScheduleStep>()
+    var offersStall = false
     let ready = run.ready
     for index in 0..<candidates.count {
       switch candidates[index] {
       case .job(let position, _, _): steps.append(ready[position])
-      case .sleep(let number, let task):
-        steps.append(wakes[number] ?? ScheduleStep(.wake, of: self.index(of: task), 0))
+      case .sleep(let number, let task): steps.append(wake(of: number, task))
+      case .early(let number, let task):
+        steps.append(wake(of: number, task))
+        offersStall = true
       }
     }
-    return run.choose(steps)
+    return run.choose(steps, offersStall: offersStall)
   }
 }
 
@@ -180,7 +199,8 @@ final class StepDetails: @unchecked Sendable {
   /// Notes a job that is about to run. `tasks` has the index of each task, by its number.
   func begins(_ job: ReadyJob, of task: Int?, tasks: [UInt64: Int]) {
     var detail = Detail(time: virtualClock.now)
-    if job.taskID != 0 {
+    // A task that runs cannot be read.
+    if job.taskID != 0, !job.isParked {
       if let task, names[task] == nil { names[task] = UnownedTask(job: job.job).name }
       detail.functions = functions(of: job.job)
     } else if let drain = ActorDrain(job.job) {

@@ -19,12 +19,13 @@ package struct ScheduleReport: Sendable {
 
 /// Runs a test case as `withSchedules` does, for a test kit that has its own way to report.
 package nonisolated(nonsending) func runSchedules(
-  _ count: ScheduleCount, seed: Int?, slack: Duration, faults: Int = 0, testID: String,
+  _ count: ScheduleCount, seed: Int?, slack: Duration, bounds: ScheduleBounds = .init(),
+  testID: String,
   options: ScopeOptions, report: ScheduleReport,
   operation: @escaping @Sendable (VirtualTime) async throws -> Void
 ) async -> ScheduleSummary? {
   let request = ScheduleRequest(
-    count: count, seed: seed, slack: slack, faults: faults, testID: testID)
+    count: count, seed: seed, slack: slack, bounds: bounds, testID: testID)
   return await ScheduledTest(
     request: request, options: options, origin: CallSite(), report: report
   ).run(operation)

@@ -76,6 +76,9 @@ public struct ScheduleCount: Hashable, Sendable {
 ///     passed fails only after a change.
 ///   - slack: The maximum delay with which a sleep wakes.
 ///   - faults: The maximum number of faults in a schedule; see ``VirtualTime/fault(_:)``.
+///   - stalls: How often in a schedule time may pass while a job is under way: jobs otherwise take no time.
+///   - upTo: How long time passes then at most, each time.
+///   - explores: What else the search decides, such as random numbers.
 ///   - leftoverSleeps: Whether tasks that still sleep when the operation returns are a failure.
 ///   - fileID: The file in which a failure is recorded, as `#fileID`.
 ///   - filePath: The file in which a failure is recorded, as `#filePath`.
@@ -87,6 +90,7 @@ public struct ScheduleCount: Hashable, Sendable {
 @discardableResult
 public nonisolated(nonsending) func withSchedules(
   _ count: ScheduleCount = .standard, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
+  stalls: Int = 0, upTo: Duration = .zero, explores: ExploredSources = [],
   leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel,
   fileID: StaticString = #fileID, filePath: StaticString = #filePath,
   line: UInt = #line, column: UInt = #column, function: StaticString = #function,
@@ -95,8 +99,9 @@ public nonisolated(nonsending) func withSchedules(
   var options = ScopeOptions()
   options.leftoverSleepsFail = leftoverSleeps == .fail
   let origin = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-  let request = ScheduleRequest(
-    count: count, seed: seed, slack: slack, faults: faults, testID: "\(fileID) \(function)")
+  var request = ScheduleRequest(
+    count: count, seed: seed, slack: slack, testID: "\(fileID) \(function)")
+  request.bounds = .init(faults: faults, stalls: stalls, upTo: upTo, explores: explores)
   let report = ScheduleReport(
     fail: { recordFailure($0, at: origin) },
     failWithError: {
@@ -109,18 +114,20 @@ public nonisolated(nonsending) func withSchedules(
 
 /// Runs `operation` in up to `count` orders of its jobs.
 ///
-/// Like ``withSchedules(_:seed:slack:faults:leftoverSleeps:fileID:filePath:line:column:function:operation:)``
+/// Like ``withSchedules(_:seed:slack:faults:stalls:upTo:explores:leftoverSleeps:fileID:filePath:line:column:function:operation:)``
 /// with ``ScheduleCount/upTo(_:)``.
 @discardableResult
 public nonisolated(nonsending) func withSchedules(
   _ count: Int, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
+  stalls: Int = 0, upTo: Duration = .zero, explores: ExploredSources = [],
   leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel,
   fileID: StaticString = #fileID, filePath: StaticString = #filePath,
   line: UInt = #line, column: UInt = #column, function: StaticString = #function,
   @_implicitSelfCapture operation: @escaping (VirtualTime) async throws -> Void
 ) async throws -> ScheduleSummary? {
   try await withSchedules(
-    .upTo(count), seed: seed, slack: slack, faults: faults, leftoverSleeps: leftoverSleeps,
+    .upTo(count), seed: seed, slack: slack, faults: faults, stalls: stalls, upTo: upTo,
+    explores: explores, leftoverSleeps: leftoverSleeps,
     fileID: fileID,
     filePath: filePath, line: line, column: column, function: function, operation: operation)
 }
@@ -150,7 +157,7 @@ struct ScheduleRequest: Sendable {
   var count: ScheduleCount
   var seed: Int?
   var slack: Duration
-  var faults = 0
+  var bounds = ScheduleBounds()
   /// The name that the test has in every process.
   var testID: String
   var variables = ScheduleVariables.ofThisProcess
@@ -177,14 +184,7 @@ struct ScheduleRequest: Sendable {
     }
     var limits = ScheduleSearch.Limits(count: Self.standardCount, seed: try seedOfSearch())
     limits.shard = try shard()
-    guard faults >= 0 else {
-      throw Problem(
-        description: """
-          `faults:` is how many faults may strike in one schedule, which is not negative; it is \(faults). Leave \
-          it out for none.
-          """)
-    }
-    limits.bounds.faults = faults
+    limits.bounds = try bounds.meaning(for: count)
     switch count.kind {
     case .token(let token): return Meaning(limits: limits, token: token)
     case .exhaustive(let reversals):

@@ -20,10 +20,13 @@ struct JobQueue: ~Copyable {
     }
   }
 
-  /// The jobs that are tasks, in their order. O(n).
+  /// The jobs that are tasks and have not begun, in their order. O(n).
   var tasks: [UnownedJob] {
     var tasks: [UnownedJob] = []
-    for position in 0..<count where self[position].taskID != 0 { tasks.append(self[position].job) }
+    for position in 0..<count
+    where self[position].taskID != 0 && !self[position].isParked {
+      tasks.append(self[position].job)
+    }
     return tasks
   }
 

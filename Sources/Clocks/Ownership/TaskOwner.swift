@@ -17,6 +17,8 @@ struct ReadyJob: Sendable {
   var executor: ExecutorKind
   /// Whether `TaskOwnership` waits for the end of the job, which is unowned.
   var isCounted = false
+  /// Whether it is the rest of a running job, whose thread waits in a checkpoint.
+  var isParked = false
 }
 
 /// A job that is to run at an instant of virtual time.

@@ -24,6 +24,7 @@ struct Idleness: ~Copyable {
   /// The number of the thread that acts. An abandoned thread has an earlier number, and decides nothing
   /// any more.
   private(set) var threadNumber = 0
+  private var newestThreadNumber = 0
 
   /// Counts the running jobs that the scheduler did not start. While there are any, it starts none.
   private(set) var externallyStartedJobs = 0
@@ -78,11 +79,23 @@ struct Idleness: ~Copyable {
 
   /// Goes on without the jobs that run: the test no longer waits for their ends.
   mutating func abandonRunning() {
-    threadNumber += 1
-    thread = .none
+    threadParks()
     abandonedExternalJobs += externallyStartedJobs
     externallyStartedJobs = 0
   }
+
+  /// Lets another thread act. Returns the number with which this one can act again.
+  @discardableResult
+  mutating func threadParks() -> Int {
+    let number = threadNumber
+    newestThreadNumber += 1
+    threadNumber = newestThreadNumber
+    thread = .none
+    return number
+  }
+
+  /// Lets a thread act that was parked, in place of the current one.
+  mutating func threadResumes(_ number: Int) { threadNumber = number }
 
   /// Stops waiting for all external work. Returns what is to be reported, and tasks to release without a
   /// lock.

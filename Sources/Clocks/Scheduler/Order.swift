@@ -21,6 +21,8 @@ struct Order {
 enum Candidate: Hashable, Sendable {
   /// A ready job. `position` is its place among all ready jobs.
   case job(position: Int, task: UInt64, executor: ExecutorKind)
+  /// A sleep that is not due, and may wake although a job is ready: the last candidate.
+  case early(number: UInt64, task: UInt64)
   /// A sleep that is due now. `number` is that of its registration.
   case sleep(number: UInt64, task: UInt64)
 }
@@ -31,14 +33,28 @@ protocol Chooser: AnyObject, Sendable {
   /// It may be called again before the chosen candidate begins.
   func choose(among candidates: borrowing ScratchBuffer<Candidate>) -> Int
 
+  /// How early a sleep may wake although a job is ready; `nil` if it may not.
+  func stallLimit(of sleep: UInt64, task: UInt64) -> Duration?
+
+  /// Whether `stallLimit` is to be asked.
+  var mayStall: Bool { get }
+
   /// What a task gets in place of a random number; `nil` if it is to be random.
-  func draw(for task: UInt64) -> UInt64?
+  ///
+  /// - Parameter isNumber: Whether it is one number, and not a part of more bytes.
+  func draw(for task: UInt64, isNumber: Bool) -> UInt64?
 
   /// The number of the option that a task gets, of `count`; 0 is what it gets outside a search.
   func choose(_ count: Int, for task: UInt64) -> Int
 
   /// Whether a fault strikes in the task.
   func faultStrikes(for task: UInt64) -> Bool
+
+  /// Whether the run counts as endless: `newRunaway` will say why.
+  var isRunaway: Bool { get }
+
+  /// The name of the step that has begun last.
+  var latestStep: String? { get }
 
   /// Whether `describe` is of use.
   var wantsDescriptions: Bool { get }
@@ -62,9 +78,13 @@ protocol Chooser: AnyObject, Sendable {
 }
 
 extension Chooser {
-  func draw(for task: UInt64) -> UInt64? { nil }
+  func draw(for task: UInt64, isNumber: Bool) -> UInt64? { nil }
+  func stallLimit(of sleep: UInt64, task: UInt64) -> Duration? { nil }
+  var mayStall: Bool { false }
   func choose(_ count: Int, for task: UInt64) -> Int { 0 }
   func faultStrikes(for task: UInt64) -> Bool { false }
+  var isRunaway: Bool { false }
+  var latestStep: String? { nil }
   var wantsDescriptions: Bool { false }
   func describe(_ text: String) {}
   func taskWasCreated(_ task: UInt64) {}
@@ -77,13 +97,21 @@ extension Chooser {
 }
 
 extension JobQueue {
+  /// Whether the rest of a job waits that occupies the main thread meanwhile. O(n).
+  private var isMainThreadParked: Bool {
+    for position in 0..<count where self[position].isParked && self[position].executor == .main {
+      return true
+    }
+    return false
+  }
+
   /// Every job of the pool, and the first of the main thread: the jobs of one actor run in their order. O(n).
   var candidates: ScratchBuffer<Candidate> {
     var candidates = ScratchBuffer<Candidate>()
-    var isFirstOnMain = true
+    var isFirstOnMain = !isMainThreadParked
     for position in 0..<count {
       let job = self[position]
-      if case .main = job.executor {
+      if case .main = job.executor, !job.isParked {
         guard isFirstOnMain else { continue }
         isFirstOnMain = false
       }

@@ -6,6 +6,8 @@ enum Action {
   case wake(UnsafeContinuation<Void, any Error>, isOwn: Bool)
   /// Resumes a task of the scheduler whose sleep has woken, and runs it: its job was noted as begun already.
   case wakeAndRun(UnsafeContinuation<Void, any Error>, task: UInt64)
+  /// Lets a job go on whose thread waits in a checkpoint. That thread acts from now on.
+  case resume(ParkedThread)
   /// Resumes a task that waited for the scheduler to be idle.
   case finish(UnsafeContinuation<Void, Never>, isOwn: Bool)
   case begin(TimedCallback)
@@ -95,6 +97,9 @@ extension Scheduler {
       context.pointee.beginWaking(isOwn)
       continuation.resume()
       context.pointee.endWaking()
+    case .resume(let thread):
+      thread.resume()
+      return false
     case .begin(let work):
       work.begin()
     case .cancel(let tasks):
@@ -122,11 +127,15 @@ extension Scheduler {
   private func run(_ job: ReadyJob, _ context: UnsafeMutablePointer<ThreadContext>) -> UInt64 {
     // Retained until its job has ended and its status was read.
     let task = job.taskID == 0 ? nil : UnownedTask(job: job.job).retainedIfReadable
+    let place = hasInvariants.load(ordering: .relaxed) ? place(of: job) : nil
     context.pointee.taskID = job.taskID
     context.pointee.arrivedTask = 0
     context.pointee.isInJob = true
     RuntimeHooks.run(job.job, job.taskID, on: job.executor)
     context.pointee.isInJob = false
+    if hasInvariants.load(ordering: .acquiring) {
+      checkInvariants(after: place, on: job.executor, context)
+    }
     context.pointee.runLoops = TimeInRunLoops()
     context.pointee.taskID = 0
     var ended: UInt64 = 0

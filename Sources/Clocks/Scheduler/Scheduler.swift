@@ -30,6 +30,9 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   /// An address on the stack of the thread that acts, or acted last: the frames of jobs are below it.
   let threadMark = Atomic<UInt>(0)
 
+  /// Whether the scope has had an invariant.
+  let hasInvariants = Atomic(false)
+
   /// - Parameter isTestKnown: Whether the current task belongs to the test.
   init(origin: CallSite, isTestKnown: Bool = false, isProcessWide: Bool = false) {
     self.isProcessWide = isProcessWide
@@ -85,6 +88,11 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     return result
   }
 
+  /// Like `change`, but starts no thread: the caller is a job, or `change` follows.
+  func changeWithoutThread<Result>(_ body: (inout SchedulerState) -> Result) -> Result {
+    lock.withLock { body(&state) }
+  }
+
   func startThread(on executor: ExecutorKind) {
     let start = RealTime(in: .zero)
     RuntimeHooks.startThread(on: executor) {
@@ -117,7 +125,9 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   override func draw(_ bytes: UnsafeMutableRawBufferPointer) -> Bool {
     let task = UnownedTask.currentID ?? 0
     for start in stride(from: 0, to: bytes.count, by: 8) {
-      guard let number = change({ $0.order.chooser?.draw(for: task) }) else { return false }
+      guard
+        let number = change({ $0.order.chooser?.draw(for: task, isNumber: bytes.count == 8) })
+      else { return false }
       withUnsafeBytes(of: number) {
         for (index, byte) in $0.prefix(bytes.count - start).enumerated() {
           bytes[start + index] = byte

@@ -91,7 +91,9 @@ struct SchedulerState: ~Copyable {
   private mutating func claimNeededThread() -> ExecutorKind? {
     guard !isAbandoned, !idleness.ready.isEmpty || (idleness.isQuiet && canAct) else { return nil }
     idleness.thread = .requested
-    return idleness.ready.isEmpty ? .pool : idleness.ready[0].executor
+    // A parked job keeps its thread, which may be the main thread.
+    return idleness.ready.isEmpty || scope?.parkedThreads.isEmpty == false
+      ? .pool : idleness.ready[0].executor
   }
 
   /// Whether a thread has something to do in a test that is quiet.
@@ -126,18 +128,16 @@ struct SchedulerState: ~Copyable {
 
   @inline(never)
   private mutating func startChosen(on executor: ExecutorKind, mayStay: Bool) -> Action {
-    let due = dueSleeps()
     // Nearly always there is no choice.
-    if idleness.ready.count == 1, due.count == 0 {
+    if idleness.ready.count == 1, !mayWakeSleep {
       return startJob(at: 0, on: executor, mayStay: mayStay)
     }
-    var candidates = idleness.ready.candidates
-    for index in 0..<due.count { candidates.append(due[index]) }
     switch order.first(among: candidates) {
     case .job(let position, _, _):
       return startJob(at: position, on: executor, mayStay: mayStay)
     case .sleep(let number, let task):
       if let action = wakeDueSleep(number, of: task) { return action }
+    case .early: return jump()
     case nil: break
     }
     return startJob(at: 0, on: executor, mayStay: mayStay)
@@ -147,6 +147,7 @@ struct SchedulerState: ~Copyable {
   private mutating func startJob(at position: Int, on executor: ExecutorKind, mayStay: Bool)
     -> Action
   {
+    if idleness.ready[position].isParked { return resumeParked(at: position) }
     let wanted = idleness.ready[position].executor
     if !mayStay || wanted != executor { return .move(to: wanted) }
     let job = idleness.ready.remove(at: position)
@@ -167,7 +168,7 @@ struct SchedulerState: ~Copyable {
     return .run(job)
   }
 
-  private mutating func endJob() {
+  mutating func endJob() {
     if listener != nil, let task = activity.running?.task { note(.jobEnded(task: task)) }
     activity.jobHasEnded()
   }
@@ -263,7 +264,7 @@ struct SchedulerState: ~Copyable {
   }
 
   /// Those on the virtual clock that the next turn moves.
-  private func dueSleeps() -> ScratchBuffer<Candidate> {
+  func dueSleeps() -> ScratchBuffer<Candidate> {
     // Nearly always; it is asked for each job.
     if idleWaiters.isEmpty, let scope, !scope.virtualClock.isAnyDue { return ScratchBuffer() }
     switch turn {
@@ -289,7 +290,7 @@ struct SchedulerState: ~Copyable {
 
   /// Aborts the wait that would be served next, because the test never becomes idle; `nil` if there is none.
   @inline(never)
-  private mutating func abort(_ reason: Runaway, because culprit: ReadyJob? = nil) -> Action? {
+  mutating func abort(_ reason: Runaway, because culprit: ReadyJob? = nil) -> Action? {
     runaway.testIsIdle()
     if case .jobs = reason, let scope, scope.scope.options.timePassesWhileBusy {
       return scope.passTime() ? jump() : nil

@@ -57,37 +57,35 @@ extension VirtualTime {
     return true
   }
 
+  /// Lets the search interrupt the current job here: other jobs may run before the rest of it.
+  ///
+  /// For a lock, or another primitive, of one's own: steps otherwise run from one `await` to the next. Put it before the
+  /// lock is taken and after it is released, and wait for the lock by trying:
+  ///
+  /// ```swift
+  /// func withLock<R>(_ body: () -> R) -> R {
+  ///   time.checkpoint("lock")
+  ///   while !lock.try() { time.checkpoint("locked") }
+  ///   defer { time.checkpoint("unlocked") }
+  ///   defer { lock.unlock() }
+  ///   return body()
+  /// }
+  /// ```
+  ///
+  /// The job's thread waits while other jobs run on another thread, so the job keeps its actor, its locks and its
+  /// task-local values. Jobs of the actor on which it runs do not come in between, nor, on the main thread, other jobs of
+  /// the main thread. A job that then waits for a lock that this one holds, other than by trying, blocks the test, which is
+  /// reported as a blockage. The rest of the job is the task's next step: it has a name like `a.4`.
+  ///
+  /// Outside a search, and for a caller that is no task of the scope, it does nothing. O(1) if no other job is ready;
+  /// else a change of threads.
+  ///
+  /// - Parameter name: The name of the point in the explanation of a failure.
+  public func checkpoint(_ name: String) { scheduler.checkpoint(name) }
+
   /// For example `1…5`, or `a, b, c`.
   private static func list<C: RandomAccessCollection>(_ options: C) -> String {
     guard options.count > 3 else { return options.map { "\($0)" }.joined(separator: ", ") }
     return "\(options.first!)…\(options.last!)"
-  }
-}
-
-extension Scheduler {
-  /// Asks the chooser for a decision in the current task; `nil` if the current thread runs no job of an explored
-  /// scope.
-  fileprivate func decide<Result>(_ ask: (any Chooser, UInt64) -> Result) -> Result? {
-    guard isExplored, isInOwnJob, let task = UnownedTask.currentID else { return nil }
-    return change { state in state.order.chooser.map { ask($0, task) } }
-  }
-
-  /// Notes the decision that `decide` has just asked for, if a report or a recording needs it.
-  ///
-  /// The text is made without the lock, because it calls the user's code.
-  fileprivate func describeDecision(_ text: () -> String) {
-    let isRecorded = recorder != nil
-    guard isRecorded || isExplored, isInOwnJob else { return }
-    let isWanted = isExplored && change { $0.order.chooser?.wantsDescriptions == true }
-    guard isRecorded || isWanted else { return }
-    let text = text()
-    recorder?.mark(text)
-    if isWanted { change { $0.order.chooser?.describe(text) } }
-  }
-
-  /// Whether the current thread runs a job of this scheduler, which no other job of it does meanwhile.
-  fileprivate var isInOwnJob: Bool {
-    guard let context = ThreadContext.current else { return false }
-    return context.pointee.isInJob && context.pointee.runsJob(of: self)
   }
 }

@@ -186,6 +186,7 @@ extension VirtualTime {
   }
 
   nonisolated(nonsending) func end() async {
+    scheduler.endInvariants()
     let problem = scheduler.endScope()
     await scheduler.waitForReport()
     await endLeftovers()

@@ -35,6 +35,13 @@ actor Downloads {
   }
 }
 
+/// Stores lines.
+actor Disk {
+  private(set) var lines: [String] = []
+
+  func append(_ line: String) { lines.append(line) }
+}
+
 struct ScheduleExamples {
   @Test(.schedules) func oneDownloadPerKey() async throws {
     let downloads = Downloads()
@@ -50,6 +57,19 @@ struct ScheduleExamples {
     let downloads = Downloads()
     let cache = ThumbnailCache { try await downloads.download($0) }
     _ = try await cache.image(for: "cat")
+  }
+
+  @Test(.schedules(500, faults: 1)) func everyMessageIsStored() async throws {
+    let time = try VirtualTime.required
+    let disk = Disk()
+    time.always("no more than five", on: disk) { $0.lines.count <= 5 }
+    let count = time.choose(1...5)
+    for number in 1...count {
+      // The first attempt may fail, and is repeated.
+      while time.fault("disk full") { try await Task.sleep(for: .seconds(1)) }
+      await disk.append("message \(number)")
+    }
+    #expect(await disk.lines.count == count)
   }
 
   @Test(.schedules(.exhaustive(reversals: 2))) func everyOrderOfTwoReversals() async throws {

@@ -53,6 +53,27 @@ import Testing
     #expect(kept == ordered)
   }
 
+  /// A message that is sent later, with a shorter latency, waits for the one before, and does not hurry it.
+  @Test func aMessageThatKeepsTheOrderArrivesAtItsOwnInstant() async throws {
+    let found = Log<Set<Int>>()
+    let summary = try await withSchedules(800) { time in
+      let net = SimulatedNetwork<Int>(
+        in: time, nodes: ["a", "b"], latency: .milliseconds(10) ... .milliseconds(40),
+        reorders: false)
+      let first = Task {
+        var inbox = net.inbox(of: "b").makeAsyncIterator()
+        _ = await inbox.next()
+        return Int(time.now.offset / .milliseconds(1))
+      }
+      try await net.send(1, from: "a", to: "b")
+      try await Task.sleep(for: .milliseconds(25))
+      try await net.send(2, from: "a", to: "b")
+      found.add([await first.value])
+    }
+    #expect(summary != nil)
+    #expect(found.all.reduce(into: []) { $0.formUnion($1) } == [10, 20, 30, 40])
+  }
+
   @Test func aLossIsAFault() async throws {
     let latency = Duration.milliseconds(10) ... .milliseconds(10)
     let none: Set = [["1 at 10.0", "2 at 10.0"]]

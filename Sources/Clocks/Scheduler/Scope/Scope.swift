@@ -82,6 +82,11 @@ final class ScopeState {
   @exclusivity(unchecked) private(set) var skippedWait: SkippedExternalWait?
   /// How far the scope's date is from the one at which it began, apart from the time that has passed.
   @exclusivity(unchecked) var dateOffset: Duration = .zero
+  @exclusivity(unchecked) var invariants = Invariants()
+  /// The threads that wait in a checkpoint, by the numbers of their tasks.
+  @exclusivity(unchecked) var parkedThreads: [UInt64: ParkedThread] = [:]
+  /// `nil` before there is an invariant.
+  @exclusivity(unchecked) var placeReader: JobPlaceReader?
   /// Whether to set the alarm when the test is idle, although no job has run: something outside has ended.
   @exclusivity(unchecked) var mustSetAlarm = false
 

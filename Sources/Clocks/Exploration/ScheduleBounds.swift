@@ -1,0 +1,72 @@
+import ClocksSearch
+
+/// What a search decides besides the order of jobs and the choices of the test itself.
+public struct ExploredSources: OptionSet, Hashable, Sendable {
+  /// The raw bits.
+  public let rawValue: Int
+
+  /// Creates a set from its raw bits.
+  public init(rawValue: Int) { self.rawValue = rawValue }
+
+  /// The numbers of the system generator: `Int.random(in:)`, `Bool.random()`, `shuffled()`.
+  ///
+  /// Without it they are the same in every run of a search. With it, each number is a choice: of 16 values that are
+  /// spread evenly over the range, and 47 others. Values of a range of up to 16 are all tried; a search does not
+  /// claim that it has tried all numbers.
+  public static let randomness = Self(rawValue: 1)
+}
+
+/// The parameters of a search that bound what may happen in a schedule.
+package struct ScheduleBounds: Hashable, Sendable {
+  var faults = 0
+  var stalls = 0
+  var stallTime = Duration.zero
+  var explores: ExploredSources = []
+
+  init() {}
+
+  package init(faults: Int, stalls: Int, upTo: Duration, explores: ExploredSources) {
+    self.faults = faults
+    self.stalls = stalls
+    stallTime = upTo
+    self.explores = explores
+  }
+
+  func meaning(for count: ScheduleCount) throws(ScheduleRequest.Problem) -> Bounds {
+    if faults < 0 {
+      throw .init(
+        description: """
+          `faults:` is how many faults may strike in one schedule, which is not negative; it is \(faults). Leave \
+          it out for none.
+          """)
+    }
+    if stalls < 0 {
+      throw .init(
+        description: """
+          `stalls:` is how often time may pass in one schedule while a job is under way, which is not negative; it \
+          is \(stalls). Leave it out for never.
+          """)
+    }
+    if stalls > 0 ? stallTime <= .zero : stallTime != .zero {
+      throw .init(
+        description: """
+          `stalls:` and `upTo:` belong together, and are positive: how often time may pass while a job is under way, \
+          and how long at most. They are \(stalls) and \(stallTime). An example is \
+          `stalls: 1, upTo: .seconds(1)`.
+          """)
+    }
+    if case .exhaustive = count.kind, stalls > 0 || !explores.isEmpty {
+      throw .init(
+        description: """
+          `.exhaustive(reversals:)` cannot try all stalls or all random numbers. Use a number of schedules with \
+          `stalls:` and `explores:`.
+          """)
+    }
+    var bounds = Bounds()
+    bounds.faults = faults
+    bounds.stalls = stalls
+    bounds.stallTime = stallTime
+    bounds.exploresRandomness = explores.contains(.randomness)
+    return bounds
+  }
+}

@@ -1,0 +1,86 @@
+import ClocksSupport
+import Dispatch
+
+/// A thread that waits within a job, while other jobs of the scheduler run on another thread.
+///
+/// So a job is split in two without a suspension. Its thread keeps its stack, its locks and its actor; the runtime
+/// sees one job that takes long. No job of that actor begins meanwhile, because the actor is not idle.
+final class ParkedThread: Sendable {
+  /// With which it acts for the scheduler.
+  let number: Int
+  private let isResumed = DispatchSemaphore(value: 0)
+
+  init(number: Int) { self.number = number }
+
+  func wait() { isResumed.wait() }
+
+  func resume() { isResumed.signal() }
+}
+
+extension Scheduler {
+  /// Lets the chooser decide whether other jobs run before the rest of the current one.
+  func checkpoint(_ name: String) {
+    guard isExplored, isInOwnJob, let task = UnownedTask.current,
+      let context = ThreadContext.current
+    else { return }
+    let job = ReadyJob(
+      job: task.job, taskID: task.id, executor: RuntimeHooks.isOnMainQueue ? .main : .pool,
+      isParked: true)
+    var parked: ParkedThread?
+    let mayDecide = changeWithoutThread { state in
+      guard state.order.chooser != nil, !state.isAbandoned else { return false }
+      state.makeReady(job)
+      if !state.continuesParked(job) { parked = state.park(job) }
+      return true
+    }
+    guard mayDecide else { return }
+    if let parked {
+      // Another thread is needed, although this one is not free.
+      RuntimeHooks.threadIsBlocked()
+      change { _ in }
+      parked.wait()
+      threadMark.store(UInt(bitPattern: context), ordering: .relaxed)
+    }
+    describeDecision { "checkpoint \"\(name)\"" }
+  }
+}
+
+extension SchedulerState {
+  /// Begins the rest of a job if it comes next; the thread goes on then.
+  fileprivate mutating func continuesParked(_ job: ReadyJob) -> Bool {
+    guard let chooser = order.chooser, !chooser.isRunaway else { return false }
+    let position = idleness.ready.count - 1
+    if position > 0 || mayWakeSleep {
+      guard case .job(position, _, _) = order.first(among: candidates) else { return false }
+    }
+    _ = idleness.ready.remove(at: position)
+    chooser.jobBegins(job, at: position)
+    return true
+  }
+
+  fileprivate mutating func park(_ job: ReadyJob) -> ParkedThread {
+    endJob()
+    let thread = ParkedThread(number: idleness.threadParks())
+    scope?.parkedThreads[job.taskID] = thread
+    return thread
+  }
+
+  /// Lets a parked job go on; its thread acts then.
+  mutating func resumeParked(at position: Int) -> Action {
+    let job = idleness.ready.remove(at: position)
+    if let chooser = order.chooser { chooser.jobBegins(job, at: position) }
+    let reason = runaway.jobBegins(of: job.taskID) ?? order.chooser?.newRunaway()
+    if let reason, let action = abort(reason, because: job) {
+      makeReady(job)
+      return action
+    }
+    guard let thread = scope?.parkedThreads.removeValue(forKey: job.taskID) else {
+      preconditionFailure("A parked job has no thread.")
+    }
+    idleness.threadResumes(thread.number)
+    activity.jobBegins(of: job.taskID)
+    scope?.jobBegins(of: job.taskID)
+    if listener != nil { note(.jobBegan(task: job.taskID, job.executor)) }
+    return .resume(thread)
+  }
+}

@@ -1,0 +1,265 @@
+import ClocksDrawing
+import ClocksSupport
+import Synchronization
+
+/// What a test claims about the states between its jobs.
+///
+/// A part of the scheduler's state, guarded by its lock. The conditions are the user's code, so they are called
+/// without the lock, on the scheduler's thread between two jobs: then no other job of the scheduler runs.
+struct Invariants {
+  struct Invariant: Sendable {
+    let number: Int
+    let kind: Kind
+    let name: String
+    let condition: Condition
+    /// Where the invariant was stated.
+    let site: CallSite
+    /// The number of jobs that have run since.
+    var steps = 0
+  }
+
+  enum Kind: Sendable, Equatable {
+    case always
+    case eventually(within: Int)
+  }
+
+  enum Condition: Sendable {
+    case anywhere(@Sendable () -> Bool)
+    /// Is called on the main thread.
+    case onMain(@Sendable () -> Bool)
+    case onActor(ActorCondition)
+  }
+
+  private var all: [Invariant] = []
+  private var nextNumber = 0
+
+  mutating func add(_ kind: Kind, _ name: String, _ condition: Condition, at site: CallSite) {
+    all.append(
+      Invariant(number: nextNumber, kind: kind, name: name, condition: condition, site: site))
+    nextNumber += 1
+  }
+
+  /// Returns all invariants after one more job.
+  mutating func afterJob() -> [Invariant] {
+    for index in all.indices { all[index].steps += 1 }
+    return all
+  }
+
+  /// Removes an invariant; returns `false` if it was removed before.
+  mutating func remove(_ number: Int) -> Bool {
+    guard let index = all.firstIndex(where: { $0.number == number }) else { return false }
+    all.remove(at: index)
+    return true
+  }
+
+  mutating func takeAll() -> [Invariant] {
+    defer { all = [] }
+    return all
+  }
+}
+
+/// A condition on the state of an actor.
+///
+/// Only the runtime runs it on the actor, in a task that hops there, so it is isolated as any job of the actor is, even
+/// if other tests use the actor. Between two jobs the actor is idle, and the hop goes on inline: the check ends
+/// before the next job begins. If another thread runs the actor in that moment, the check comes when the actor
+/// is free.
+final class ActorCondition: Sendable {
+  let actor: ObjectIdentifier
+  private let holds: @Sendable () async -> Bool
+  /// Whether a check waits for the actor.
+  private let isPending = Atomic(false)
+
+  init<A: Actor>(_ actor: A, _ condition: @escaping @Sendable (isolated A) -> Bool) {
+    self.actor = ObjectIdentifier(actor)
+    holds = { await Self.check(condition, on: actor) }
+  }
+
+  private static func check<A: Actor>(
+    _ condition: @Sendable (isolated A) -> Bool, on actor: isolated A
+  ) -> Bool {
+    condition(actor)
+  }
+
+  /// Checks the condition on the actor, and hands over whether it holds, unless an earlier check still waits.
+  func check(_ result: @escaping @Sendable (Bool) -> Void) {
+    guard !isPending.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    // Belongs to no test: it is no step, and prefers no executor, so that it hops inline.
+    let job = ThreadContext.capturingNextJob {
+      Task.detached { [self] in
+        let holds = await holds()
+        isPending.store(false, ordering: .releasing)
+        result(holds)
+      }
+    }
+    if let job { ThreadContext.runToEnd(job) }
+  }
+}
+
+/// Where a job begins, for the report of an invariant that does not hold after it.
+///
+/// One of very many runs is not reported, so there the place is the task alone.
+struct JobPlace {
+  var task: UInt64
+  var name: String?
+  /// The type of the actor that is drained.
+  var actor: String?
+  /// The functions with which each task continues, the innermost first.
+  var functions: [[UInt]]
+
+  /// To be called before the job runs.
+  init(_ job: ReadyJob, _ reader: JobPlaceReader?) {
+    task = job.taskID
+    functions = []
+    guard let reader else { return }
+    if job.taskID != 0 {
+      name = UnownedTask(job: job.job).name
+      functions = [reader.functions(of: job.job)]
+    } else if reader.knowsActors, let drain = ActorDrain(job.job) {
+      actor = drain.typeName
+      functions = drain.jobs.reversed().map(reader.functions)
+    }
+  }
+}
+
+/// Reads where jobs begin. Used on the scheduler's thread alone.
+final class JobPlaceReader: @unchecked Sendable {
+  let images = CodeImages()
+  private let reading = TaskLayoutProbe.here
+  private var reader: TaskReader?
+  let knowsActors: Bool
+
+  init() {
+    reader = reading.reader(images)
+    // The first question creates tasks, which are not the test's.
+    var knowsActors = false
+    ThreadContext.withoutContext { knowsActors = Hops.missing == nil }
+    self.knowsActors = knowsActors
+  }
+
+  func functions(of task: UnownedJob) -> [UInt] {
+    reader?.read(unsafeBitCast(task, to: UInt.self)).map { reading.cut($0).functions } ?? []
+  }
+}
+
+extension Scheduler {
+  /// Adds an invariant, which is checked at the end of the current job for the first time.
+  func state(
+    _ kind: Invariants.Kind, _ name: String, _ condition: Invariants.Condition, at site: CallSite
+  ) {
+    let isShown = scope?.options.isOneOfMany != true
+    let reader = isShown ? change { $0.scope?.placeReader } ?? JobPlaceReader() : nil
+    change { state in
+      state.scope?.placeReader = reader
+      state.scope?.invariants.add(kind, name, condition, at: site)
+    }
+    hasInvariants.store(true, ordering: .releasing)
+  }
+
+  func place(of job: ReadyJob) -> JobPlace {
+    JobPlace(job, change { $0.scope?.placeReader })
+  }
+
+  /// Checks the invariants between two jobs, on the scheduler's thread.
+  func checkInvariants(
+    after place: JobPlace?, on executor: ExecutorKind,
+    _ context: UnsafeMutablePointer<ThreadContext>
+  ) {
+    let all = change { $0.isAbandoned ? [] : $0.scope?.invariants.afterJob() ?? [] }
+    // Conditions read virtual time, as jobs do.
+    context.pointee.isInJob = true
+    defer { context.pointee.isInJob = false }
+    for invariant in all {
+      switch invariant.condition {
+      case .anywhere(let holds): judge(invariant, holds(), after: place)
+      case .onMain(let holds):
+        if executor == .main { judge(invariant, holds(), after: place) }
+      case .onActor(let condition):
+        // An actor with a queue is checked after the drain of the queue.
+        guard !isDrainReady(of: condition.actor) else { continue }
+        condition.check { [self] in judge(invariant, $0, after: place) }
+      }
+    }
+  }
+
+  private func isDrainReady(of actor: ObjectIdentifier) -> Bool {
+    change { state in
+      // In a search, actors are known.
+      guard state.scope?.placeReader?.knowsActors != false else { return false }
+      for position in 0..<state.idleness.ready.count {
+        let job = state.idleness.ready[position]
+        if job.taskID == 0, ActorDrain(job.job)?.actor == actor { return true }
+      }
+      return false
+    }
+  }
+
+  private func judge(_ invariant: Invariants.Invariant, _ holds: Bool, after place: JobPlace?) {
+    switch invariant.kind {
+    case .always:
+      guard !holds, remove(invariant) else { return }
+      fail(
+        invariant, "always(\"\(invariant.name)\") does not hold at \(timeText), \(text(place)).")
+    case .eventually(let limit):
+      if holds {
+        _ = remove(invariant)
+      } else if invariant.steps > limit, remove(invariant) {
+        // The end of the job that states it is step 0.
+        fail(
+          invariant,
+          """
+          eventually("\(invariant.name)") has not become true within \(limit) steps: it is false at \(timeText), \
+          \(text(place)).
+          """)
+      }
+    }
+  }
+
+  private func remove(_ invariant: Invariants.Invariant) -> Bool {
+    change { $0.scope?.invariants.remove(invariant.number) ?? false }
+  }
+
+  private var timeText: String { change { $0.scope?.virtualClock.now ?? .zero }.inSeconds }
+
+  /// For example `after step b.1@ of Raft`, or `after a job of task "writer" (#12), which began in save() line 20`.
+  private func text(_ place: JobPlace?) -> String {
+    guard let place else { return "in the job that states it" }
+    let (step, reader) = change { ($0.order.chooser?.latestStep, $0.scope?.placeReader) }
+    let job =
+      place.actor.map { "of the actor \($0)" }
+      ?? "of " + (place.task == 0 ? "the runtime" : "task \(TaskLabel.of(place.task, place.name))")
+    var text = "after " + (step.map { "step \($0) \(job)" } ?? "a job \(job)")
+    guard let reader else { return text }
+    let symbols = Symbols(of: Set(place.functions.flatMap(\.self)), in: reader.images)
+    let places = place.functions.compactMap(symbols.place)
+    if !places.isEmpty { text += ", which began in \(places.joined(separator: ", "))" }
+    return text
+  }
+
+  private func fail(_ invariant: Invariants.Invariant, _ text: String) {
+    let site = invariant.site
+    guard scope?.options.isExplored != true else { return report.record(text) }
+    report.runInTest { recordFailure(text, at: site) }
+  }
+
+  /// Checks the invariants for the last time: the body of the scope has returned.
+  func endInvariants() {
+    guard hasInvariants.load(ordering: .acquiring) else { return }
+    hasInvariants.store(false, ordering: .relaxed)
+    for invariant in change({ $0.scope?.invariants.takeAll() ?? [] }) {
+      // Actors that are not idle now were checked after their last job.
+      guard case .anywhere(let holds) = invariant.condition, !holds() else { continue }
+      switch invariant.kind {
+      case .always:
+        fail(invariant, "always(\"\(invariant.name)\") does not hold at \(timeText), at the end.")
+      case .eventually(let limit):
+        fail(
+          invariant,
+          """
+          eventually("\(invariant.name)") has not become true within \(limit) steps: the scope ends at \
+          \(timeText), after \(invariant.steps).
+          """)
+      }
+    }
+  }
+}
