@@ -139,13 +139,18 @@ package struct ScheduleSearch: Sendable {
     // Even if a random plan has already led to this order: its successors are not queued yet.
     if isComplete { expand(record, current) }
     // The reversals of an order of a known class lead to known classes.
-    guard isNew.class, !isComplete, case .constraints(let constraints) = current,
+    guard limits.reversals == nil ? isNew.class : isNew.order, !isComplete,
+      case .constraints(let constraints) = current,
       constraints.count < limits.reversals ?? 8
     else { return }
     let most =
       limits.reversals == nil ? min(200, Self.mostReversals - reversals.count) : Int.max / 8
     guard most > 0 else { return }
-    let found = record.reversals(limit: most)
+    var found = record.reversals(limit: most)
+    if limits.reversals != nil {
+      let known = Set(found)
+      found += record.alternatives(limit: most).filter { !known.contains($0) }
+    }
     for index in 0..<found.count {
       guard !Self.contains(constraints, found[index]), mine(constraints, found[index]) else {
         continue

@@ -251,8 +251,9 @@ struct ScheduleVariables: Sendable {
   var seed: String?
   var shard: String?
   var folder: String?
+  var reportsFolder: String?
 
   static let ofThisProcess = ScheduleVariables(
     count: Environment.schedules, seed: Environment.seed, shard: Environment.shard,
-    folder: Environment.schedulesFolder)
+    folder: Environment.schedulesFolder, reportsFolder: Environment.reportsFolder)
 }

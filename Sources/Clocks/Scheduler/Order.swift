@@ -34,6 +34,9 @@ protocol Chooser: AnyObject, Sendable {
   /// What a task gets in place of a random number; `nil` if it is to be random.
   func draw(for task: UInt64) -> UInt64?
 
+  /// What a task dump calls a task, in place of its number.
+  func label(of task: UInt64, name: String?) -> String?
+
   // Events, from which a chooser knows the candidates.
 
   func taskWasCreated(_ task: UInt64)
@@ -51,6 +54,7 @@ protocol Chooser: AnyObject, Sendable {
 
 extension Chooser {
   func draw(for task: UInt64) -> UInt64? { nil }
+  func label(of task: UInt64, name: String?) -> String? { nil }
   func taskWasCreated(_ task: UInt64) {}
   func jobIsReady(_ job: ReadyJob, isFromOutside: Bool) {}
   func jobBegins(_ job: ReadyJob, at position: Int) {}
