@@ -448,7 +448,6 @@ guarantee(
     "Orders that differ only in the order of independent steps are one class, and no others are",
     "OrderClassTests",
     ("RunRecord.classHash", "toucher[actor] = Int32(truncatingIfNeeded: step)", ""),
-    ("RunRecord.classHash", "if earlier >= 0, earlier != cause { past &+= hashes[Int(earlier)] }", ""),
     ("ScheduleSearch.hasNoNewClass", "guard limits.endsWithClasses, !isComplete || hasGaps else { return false }",
      "return false"),
 )
