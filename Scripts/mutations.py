@@ -464,6 +464,14 @@ guarantee(
     ("DispatchTimes.read", "guard reading.tv_sec < latest else { return UInt64(latest) * 1_000_000_000 }", ""),
 )
 
+guarantee(
+    "Orders that differ only in the order of independent steps are one class, and no others are",
+    "OrderClassTests",
+    ("RunRecord.classHash", "toucher[actor] = Int32(truncatingIfNeeded: step)", ""),
+    ("ScheduleSearch.hasNoNewClass", "guard limits.endsWithClasses, !isComplete || hasGaps else { return false }",
+     "return false"),
+)
+
 # --- Suites that do not know of virtual time
 
 guarantee(

@@ -19,6 +19,14 @@ package struct Coverage: Sendable {
     return (true, true)
   }
 
+  /// Returns the 1,024 smallest hashes, as hexadecimal numbers. O(n log n).
+  ///
+  /// The sketches of several sets are enough to estimate how many hashes their union has (Bar-Yossef et
+  /// al., "Counting Distinct Elements in a Data Stream", 2002).
+  package static func sketch(_ hashes: Set<UInt64>) -> [String] {
+    hashes.sorted().prefix(1_024).map { String($0, radix: 16) }
+  }
+
   /// The number of the last run that showed a new class.
   package var lastDiscovery: Int { discoveries.last ?? 0 }
 

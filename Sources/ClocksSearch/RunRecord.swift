@@ -122,6 +122,20 @@ package struct RunRecord: Sendable {
     return nearest
   }
 
+  /// Returns a constraint for each step that could have come in the place of another one. O(candidates).
+  ///
+  /// They include the orders of steps that use a lock or an object in common, which no record shows.
+  func alternatives(limit: Int) -> [Constraint] {
+    var found: [Constraint] = []
+    for decision in decisions {
+      let chosen = decision.candidates.lowerBound + decision.chosen
+      for other in decision.candidates where other != chosen && found.count < limit {
+        found.append(Constraint(first: candidates[other], second: candidates[chosen]))
+      }
+    }
+    return found
+  }
+
   /// The steps that were candidates of a decision, in the order in which they ran, but those that touch
   /// an actor first.
   var waiting: [ScheduleStep] {

@@ -145,15 +145,14 @@ package struct ScheduleSearch: Sendable {
     // Even if a random plan has already led to this order: its successors are not queued yet.
     if isComplete { expand(record, current) }
     // The reversals of an order of a known class lead to known classes.
-    guard isNew.class, !isComplete, case .constraints(let constraints, let choices) = current else {
-      return
-    }
+    guard limits.reversals == nil ? isNew.class : isNew.order, !isComplete,
+      case .constraints(let constraints, let choices) = current
+    else { return }
     let most =
       limits.reversals == nil ? min(200, Self.mostReversals - reversals.count) : Int.max / 8
     guard most > 0 else { return }
     let others = otherChoices(record, constraints, choices, most: most)
-    let found =
-      constraints.count < limits.reversals ?? 8 ? record.reversals(limit: most - others.count) : []
+    let found = newReversals(record, constraints, most: most - others.count)
     // In turn, because either may be many.
     for index in 0..<max(found.count, others.count) {
       if index < others.count {
@@ -165,6 +164,19 @@ package struct ScheduleSearch: Sendable {
       else { continue }
       reversals.append(Reversal(constraints: constraints, choices: choices, last: found[index]))
     }
+  }
+
+  /// The constraints to add to those of a run: at most `most`, unless the search counts reversals.
+  private func newReversals(
+    _ record: RunRecord, _ constraints: [Constraint], most: Int
+  ) -> [Constraint] {
+    guard let limit = limits.reversals else {
+      return constraints.count < 8 ? record.reversals(limit: most) : []
+    }
+    guard constraints.count < limit else { return [] }
+    let found = record.reversals(limit: most)
+    let known = Set(found)
+    return found + record.alternatives(limit: most).filter { !known.contains($0) }
   }
 
   /// The choices that are still to be tried: all if the search counts reversals, else at most `most` / 2.
@@ -298,44 +310,5 @@ private struct Queue<Element: Sendable>: Sendable {
       }
     }
     return elements[head]
-  }
-}
-
-package struct ScheduleProgress: Sendable {
-  package var schedules: Int
-  var orders: Int
-  var classes: Int
-  var perSecond: Int
-
-  package var text: String {
-    """
-    \(schedules.grouped) schedules, \(orders.grouped) orders in \(classes.grouped) classes, \
-    \(perSecond.grouped) a second
-    """
-  }
-}
-
-/// Reports the progress of a search about once a second.
-package struct ProgressMeter {
-  private let report: ((ScheduleProgress) -> Void)?
-  private let pause: Duration
-  private let start = RealTime(in: .zero)
-  private var next: RealTime
-
-  package init(every pause: Duration = .seconds(1), report: ((ScheduleProgress) -> Void)?) {
-    self.report = report
-    self.pause = pause
-    next = RealTime(in: pause)
-  }
-
-  package mutating func ran(_ search: ScheduleSearch) {
-    guard let report, search.tried & 0xF == 0, next.hasPassed else { return }
-    next = RealTime(in: pause)
-    let seconds = Double(start.nanosecondsSince) / 1e9
-    report(
-      ScheduleProgress(
-        schedules: search.tried, orders: search.orders.count,
-        classes: search.coverage.classes.count,
-        perSecond: Int(Double(search.tried) / max(seconds, 0.001))))
   }
 }

@@ -138,10 +138,17 @@ extension Trait where Self == SchedulesTrait {
   ///   - duration: The real time for each test case, more than zero.
   ///   - seed: The seed of random choices; by default it follows from the name of the test.
   ///   - slack: The maximum delay with which a sleep wakes.
+  ///   - faults: The maximum number of faults in a schedule; see `VirtualTime.fault(_:)`.
+  ///   - stalls: How often in a schedule time may pass while a job is under way: jobs otherwise take no time.
+  ///   - upTo: How long time passes then at most, each time.
+  ///   - explores: What else the search decides, such as random numbers.
   public static func schedules(
-    for duration: Duration, seed: Int? = nil, slack: Duration = .zero
+    for duration: Duration, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
+    stalls: Int = 0, upTo: Duration = .zero, explores: ExploredSources = []
   ) -> Self {
-    SchedulesTrait(count: .lasting(duration), seed: seed, slack: slack)
+    SchedulesTrait(
+      count: .lasting(duration), seed: seed, slack: slack,
+      bounds: ScheduleBounds(faults: faults, stalls: stalls, upTo: upTo, explores: explores))
   }
 
   /// Runs each test in the given orders of its jobs, in virtual time.

@@ -5,7 +5,9 @@ import Foundation
 struct EverywhereCommand {
   static func main() {
     do {
-      let options = try Options(Array(CommandLine.arguments.dropFirst()))
+      let arguments = Array(CommandLine.arguments.dropFirst())
+      if arguments.first == "merge" { exit(try MergeCommand(Array(arguments.dropFirst())).run()) }
+      let options = try Options(arguments)
       exit(try EverywhereCommand(options: options).run())
     } catch let problem as Options.Problem {
       switch problem {
@@ -74,6 +76,7 @@ struct Options: Sendable {
 
   static let help = """
     usage: clocks-everywhere [options] COMMAND...
+           clocks-everywhere merge [--output FILE] FOLDER...
 
     Runs a test suite in virtual time. COMMAND is `swift test` with its options, or a test bundle
     with its arguments. The suite is not changed.

@@ -82,11 +82,14 @@ import Testing
     #expect(search.coverage.classes(after: search.tried * 9 / 10) == 0)
   }
 
-  /// Reversals of an order of a known class would lead to known classes again.
-  @Test func onlyAnOrderOfANewClassIsTheOriginOfReversals() {
-    let tasks = Array(repeating: [[Int]()], count: 21) + [[[0]], [[0]]]
-    let search = search(tasks, .init(count: 1_000, seed: 1, reversals: 2))
+  /// Steps that use a lock in common touch no actor.
+  @Test func anExhaustiveSearchReversesStepsThatTouchNothing() {
+    let search = search([[[]], [[]], [[]]], .init(count: .max, seed: 1, reversals: 1))
     #expect(search.end == .allReversals)
-    #expect(search.coverage.classes.count == 2)
+    // First in, first out, and 1 before 0, 2 before 0, 2 before 1.
+    #expect(search.orders.count == 4)
+    let both = self.search([[[]], [[]], [[]]], .init(count: .max, seed: 1, reversals: 2))
+    #expect(both.orders.count == 6)
+    #expect(both.coverage.classes.count == 1)
   }
 }

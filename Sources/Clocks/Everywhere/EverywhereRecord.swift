@@ -68,35 +68,6 @@ package final class EverywhereRecord: Sendable {
 
 /// The file in which this process leaves its records, a JSON object a line.
 enum EverywhereRecords {
-  enum Value {
-    case text(String)
-    case texts([String])
-    case number(Double)
-    case flag(Bool)
-
-    var json: String {
-      switch self {
-      case .text(let text): Self.quoted(text)
-      case .texts(let texts): "[" + texts.map(Self.quoted).joined(separator: ",") + "]"
-      case .number(let number): number.isFinite ? "\(number)" : "0"
-      case .flag(let flag): "\(flag)"
-      }
-    }
-
-    private static func quoted(_ text: String) -> String {
-      var result = "\""
-      for scalar in text.unicodeScalars {
-        switch scalar {
-        case "\"", "\\": result += "\\\(scalar)"
-        case "\n": result += "\\n"
-        case _ where scalar.value < 32: result += " "
-        default: result.unicodeScalars.append(scalar)
-        }
-      }
-      return result + "\""
-    }
-  }
-
   private static let file: Int32? = {
     guard let folder = Environment.everywhereRecords else { return nil }
     let path = "\(folder)/\(getpid()).jsonl"
@@ -105,7 +76,7 @@ enum EverywhereRecords {
       writeToStandardError("error: cannot write \(path): \(String(cString: strerror(errno)))\n")
       return nil
     }
-    let program: [(String, Value)] = [
+    let program: [(String, JSONValue)] = [
       ("process", .texts(CommandLine.arguments)), ("folder", .text(workingFolder)),
     ]
     _ = writeText(line(program), to: file)
@@ -118,11 +89,11 @@ enum EverywhereRecords {
     return String(decoding: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  private static func line(_ fields: [(String, Value)]) -> String {
-    "{" + fields.map { "\"\($0.0)\":\($0.1.json)" }.joined(separator: ",") + "}\n"
+  private static func line(_ fields: [(String, JSONValue)]) -> String {
+    JSONValue.object(fields).json + "\n"
   }
 
-  static func write(_ fields: [(String, Value)]) {
+  static func write(_ fields: [(String, JSONValue)]) {
     guard let file else { return }
     _ = writeText(line(fields), to: file)
   }

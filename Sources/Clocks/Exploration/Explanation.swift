@@ -11,7 +11,11 @@ struct Explanation {
   var text: String {
     var lines = [heading]
     lines += failure.choices.map { "  " + sentence($0) }
-    lines += failure.constraints.map { "  " + sentence($0) }
+    let meanings = ConstraintMeaning(failure)
+    for (constraint, meaning) in zip(failure.constraints, meanings.texts) {
+      lines.append("  " + sentence(constraint))
+      if let meaning { lines.append("    " + meaning) }
+    }
     lines += lanes.map { "  " + $0 }
     let replays =
       failure.replays.all == 0
@@ -92,11 +96,11 @@ struct Explanation {
       laneOfTask[task] = lanes.count
       lanes.append(laneName(task, details))
     }
-    var laneOfActor: [String: Int] = [:]
+    var laneOfActor: [Int: Int] = [:]
     for index in shown {
       guard let actor = details.steps[index].actor, laneOfActor[actor] == nil else { continue }
       laneOfActor[actor] = lanes.count
-      lanes.append(actor)
+      lanes.append(details.name(ofActor: actor))
     }
     let decided = Dictionary(
       record.decisions.enumerated().filter { $0.element.chosen != 0 }.map {
@@ -126,10 +130,7 @@ struct Explanation {
   }
 
   private func laneName(_ task: Int, _ details: StepDetails) -> String {
-    if task == TaskTree.test { return "test (0)" }
-    if task == TaskTree.outside { return "outside (1)" }
-    let name = failure.tree.name(of: task)
-    return details.names[task].map { "\"\($0)\" (\(name))" } ?? "task \(name)"
+    failure.tree.label(of: task, name: details.names[task])
   }
 
   private func cell(

@@ -17,6 +17,8 @@ struct Exploration {
   var tree = TaskTree()
   /// Receives the progress of the search about once a second.
   var progress: ((ScheduleProgress) -> Void)?
+  /// Receives the search at its end, before a failure is reduced.
+  var ended: ((ScheduleSearch) -> Void)?
   /// Receives the schedule in which the process crashes.
   var crashed: (@Sendable (Crash) -> Void)?
 
@@ -100,12 +102,14 @@ struct Exploration {
       let outcome = await one(plan, profile: search.profile, operation)
       if Task.isCancelled { break }
       if let finding = outcome.findings.first {
+        ended?(search)
         let failure = await examine(finding, plan, number: search.tried, one, operation)
         return .failed(failure, summary(search, isOverTime: false))
       }
       if search.tried == 1 {
         first = run.record
       } else if search.tried == 2, let first, first.divergence(from: run.record) != nil {
+        ended?(search)
         let (second, witnesses) = (run.record, one.witnesses)
         var more: [RunRecord] = []
         for number in 1...4 { more.append(await rerun(plan, one, number, operation)) }
@@ -119,6 +123,7 @@ struct Exploration {
         break
       }
     }
+    ended?(search)
     return .passed(summary(search, isOverTime: isOverTime))
   }
 

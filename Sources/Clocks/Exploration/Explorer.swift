@@ -147,6 +147,13 @@ final class Explorer: Chooser, @unchecked Sendable {
     details?.describe(text, run.record.decisions.last?.choice)
   }
 
+  /// The names of the lanes, in the run whose lanes are shown.
+  func label(of task: UInt64, name: String?) -> String? {
+    guard details != nil, let index = tasks[task] else { return nil }
+    let place = run.tree.name(of: index)
+    return name.map { "\(place) \"\($0)\"" } ?? (index == TaskTree.test ? "0 (the test)" : place)
+  }
+
   func choose(among candidates: borrowing ScratchBuffer<Candidate>) -> Int {
     var steps = ScratchBuffer<ScheduleStep>()
     var offersStall = false
@@ -161,67 +168,5 @@ final class Explorer: Chooser, @unchecked Sendable {
       }
     }
     return run.choose(steps, offersStall: offersStall)
-  }
-}
-
-/// What each step of a run does, for a report.
-///
-/// It belongs to the scheduler of the scope, whose lock guards it during the run.
-final class StepDetails: @unchecked Sendable {
-  struct Detail {
-    var time: Duration
-    /// The type of the actor that is drained.
-    var actor: String?
-    /// The tasks in the queue of that actor, and the functions with which they continue.
-    var queue: [(task: Int, functions: [UInt])] = []
-    var isOnMain = false
-    /// The functions with which the task continues, the innermost first.
-    var functions: [UInt] = []
-    /// The choices that were made in the step.
-    var choices: [String] = []
-  }
-
-  private let virtualClock: VirtualClock<Duration>
-  nonisolated(unsafe) private(set) var steps: [Detail] = []
-  nonisolated(unsafe) private(set) var names: [Int: String] = [:]
-  /// The descriptions of choices, by their names.
-  nonisolated(unsafe) private(set) var choices: [ScheduleStep: String] = [:]
-  let images = CodeImages()
-  private let reading = TaskLayoutProbe.here
-  /// `nil` if the layout of tasks is unknown.
-  nonisolated(unsafe) private var reader: TaskReader?
-
-  init(_ virtualClock: VirtualClock<Duration>) {
-    self.virtualClock = virtualClock
-    reader = reading.reader(images)
-  }
-
-  /// Notes a job that is about to run. `tasks` has the index of each task, by its number.
-  func begins(_ job: ReadyJob, of task: Int?, tasks: [UInt64: Int]) {
-    var detail = Detail(time: virtualClock.now)
-    // A task that runs cannot be read.
-    if job.taskID != 0, !job.isParked {
-      if let task, names[task] == nil { names[task] = UnownedTask(job: job.job).name }
-      detail.functions = functions(of: job.job)
-    } else if let drain = ActorDrain(job.job) {
-      detail.actor = drain.typeName
-      detail.queue = drain.jobs.reversed().compactMap { job in
-        tasks[taskID(of: job)].map { ($0, functions(of: job)) }
-      }
-    }
-    detail.isOnMain = job.executor == .main
-    steps.append(detail)
-  }
-
-  /// Describes a choice of the current step; `nil` stands for one with a single option.
-  func describe(_ text: String, _ choice: ScheduleStep?) {
-    if let choice { choices[choice] = text }
-    if !steps.isEmpty { steps[steps.count - 1].choices.append(text) }
-  }
-
-  func wakes() { steps.append(Detail(time: virtualClock.now)) }
-
-  private func functions(of task: UnownedJob) -> [UInt] {
-    reader?.read(unsafeBitCast(task, to: UInt.self)).map { reading.cut($0).functions } ?? []
   }
 }

@@ -95,7 +95,7 @@ struct OneRun {
     }
     if let error = end.error, !outcome.hasFailed {
       let text = "the operation threw \(type(of: error)): \(error)"
-      outcome.findings = [Finding(key: "threw \(type(of: error))", text: text)]
+      outcome.findings = [Finding(thrown: error, text: text)]
     }
     return outcome
   }
@@ -105,6 +105,20 @@ struct Finding: Sendable, Hashable {
   /// The kind and the place of the failure: equal in all runs in which the same failure comes.
   var key: String
   var text: String
+
+  init(key: String, text: String) { (self.key, self.text) = (key, text) }
+
+  /// A thrown error.
+  ///
+  /// Its key has its type, its code and its text, but no words that contain digits: numbers and addresses may
+  /// differ from run to run.
+  init(thrown error: any Error, text: String) {
+    let words = "\(error)".split(whereSeparator: \.isWhitespace).filter {
+      !$0.contains(where: \.isNumber)
+    }
+    key = "threw \(type(of: error)) \(error._code) " + words.joined(separator: " ")
+    self.text = text
+  }
 
   var isIssue: Bool { key.hasPrefix(IssueGate.keyPrefix) }
 

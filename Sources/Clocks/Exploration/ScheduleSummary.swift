@@ -38,6 +38,7 @@ public struct ScheduleSummary: Hashable, Sendable, CustomStringConvertible {
     let isShared = limits.shard != .whole
     isComplete = end == .allOrders && !isShared
     let ofShard = isShared ? " of shard \(limits.shard.index + 1)/\(limits.shard.count)" : ""
+    let onlyIf = limits.bounds.stalls > 0 ? "" : ", if jobs take no time"
     let found = """
       \(orders.grouped) \(orders == 1 ? "order" : "orders") in \(classes.grouped) \
       \(classes == 1 ? "class" : "classes")
@@ -46,10 +47,10 @@ public struct ScheduleSummary: Hashable, Sendable, CustomStringConvertible {
     let news = "\(new.grouped) \(new == 1 ? "class was" : "classes were") new in the last tenth"
     description =
       switch end {
-      case .allOrders: "\(found): all of them\(ofShard), if jobs take no time, \(tried)"
+      case .allOrders: "\(found): all of them\(ofShard)\(onlyIf), \(tried)"
       case .allReversals:
         """
-        \(found): all\(ofShard) with up to \(limits.reversals ?? 0) reversals, if jobs take no time, \(tried)
+        \(found): all\(ofShard) with up to \(limits.reversals ?? 0) reversals\(onlyIf), \(tried)
         """
       case .count: "\(found) \(tried), as many as were asked for; \(news)"
       case .time: "\(found) \(tried), in \(time ?? .zero) of real time; \(news)"

@@ -134,12 +134,19 @@ struct ScheduledTest {
         Terminal.writeLine("\(testID): \($0.text)")
       }
     }
+    let note = noteForReport(meaning.limits.shard)
     exploration.crashed = { [testID = request.testID, replayForm = report.replayForm] crash in
       if !crash.isKnown { folder.add(crash.token) }
+      note(SearchReports.Search(crash))
       writeToStandardError(Explanation.crashed(crash, in: testID, replay: replayForm(crash.token)))
     }
+    let start = RealTime(in: .zero)
+    var search = SearchReports.Search(result: .passed)
+    exploration.ended = { search.add($0, after: start) }
     let outcome = await exploration(operation)
     gate.open()
+    search.add(outcome)
+    note(search)
     switch outcome {
     case .passed(let summary):
       if options.wasToBeRecorded {
@@ -155,6 +162,16 @@ struct ScheduledTest {
       await show(failure, meaning, operation)
     }
     return nil
+  }
+
+  /// Returns what adds a search to the report of its test, if there is a folder for it.
+  private func noteForReport(
+    _ shard: ScheduleSearch.Shard
+  ) -> @Sendable (SearchReports.Search) -> Void {
+    let (folder, testID) = (request.variables.reportsFolder, request.testID)
+    return { search in
+      if let folder { SearchReports.add(search, of: testID, shard, to: folder) }
+    }
   }
 
   /// Repeats the shortest failing schedule, and lets issues through.
@@ -174,7 +191,7 @@ struct ScheduledTest {
     let (outcome, _) = await runOnce(
       failure.schedule, tree: failure.tree,
       stepLimit: max(10_000, 2 * failure.record.steps.count), operation)
-    if let error = outcome.error, failure.finding.key.hasPrefix("threw") {
+    if let error = outcome.error, outcome.key == failure.finding.key {
       report.failWithError(error, explanation)
     } else if let finding = outcome.findings.first(where: { $0.key == failure.finding.key }) {
       // An issue has passed the gate with the explanation.

@@ -9,9 +9,12 @@ struct TokenFolder {
   /// - Parameter folder: The folder, which is created if necessary; `nil` keeps nothing.
   init(_ folder: String?, testID: String) {
     self.folder = folder
-    // Two tests can have the same file name.
-    let number = String(Mixer.hash(testID), radix: 16)
-    path = "\(folder ?? "")/\(testID.fileName)-\(number).txt"
+    path = "\(folder ?? "")/\(Self.fileName(of: testID)).txt"
+  }
+
+  /// Returns a name for the files of a test, which no other test has.
+  static func fileName(of testID: String) -> String {
+    "\(testID.fileName)-\(String(Mixer.hash(testID), radix: 16))"
   }
 
   /// Returns the tokens that can be read, the latest first, and adds their tasks to the tree.

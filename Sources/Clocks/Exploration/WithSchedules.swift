@@ -134,19 +134,21 @@ public nonisolated(nonsending) func withSchedules(
 
 /// Runs `operation` in as many orders of its jobs as fit into `duration` of real time.
 ///
-/// Like ``withSchedules(_:seed:slack:leftoverSleeps:fileID:filePath:line:column:function:operation:)``
+/// Like ``withSchedules(_:seed:slack:faults:stalls:upTo:explores:leftoverSleeps:fileID:filePath:line:column:function:operation:)``
 /// with ``ScheduleCount/lasting(_:)``.
 @discardableResult
 public nonisolated(nonsending) func withSchedules(
-  for duration: Duration, seed: Int? = nil, slack: Duration = .zero,
+  for duration: Duration, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
+  stalls: Int = 0, upTo: Duration = .zero, explores: ExploredSources = [],
   leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel,
   fileID: StaticString = #fileID, filePath: StaticString = #filePath,
   line: UInt = #line, column: UInt = #column, function: StaticString = #function,
   @_implicitSelfCapture operation: @escaping (VirtualTime) async throws -> Void
 ) async throws -> ScheduleSummary? {
   try await withSchedules(
-    .lasting(duration), seed: seed, slack: slack, leftoverSleeps: leftoverSleeps, fileID: fileID,
-    filePath: filePath, line: line, column: column, function: function, operation: operation)
+    .lasting(duration), seed: seed, slack: slack, faults: faults, stalls: stalls, upTo: upTo,
+    explores: explores, leftoverSleeps: leftoverSleeps, fileID: fileID, filePath: filePath,
+    line: line, column: column, function: function, operation: operation)
 }
 
 /// The parameters of a search, as its caller and the environment give them.
@@ -262,8 +264,9 @@ struct ScheduleVariables: Sendable {
   var seed: String?
   var shard: String?
   var folder: String?
+  var reportsFolder: String?
 
   static let ofThisProcess = ScheduleVariables(
     count: Environment.schedules, seed: Environment.seed, shard: Environment.shard,
-    folder: Environment.schedulesFolder)
+    folder: Environment.schedulesFolder, reportsFolder: Environment.reportsFolder)
 }

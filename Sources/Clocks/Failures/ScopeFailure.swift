@@ -10,8 +10,15 @@ enum ScopeProblem: Sendable {
   case tooLong(Duration, pending: @Sendable () -> [String])
   case runaway(Runaway)
 
-  func description(at now: String) -> String {
+  /// - Parameter hasReadyTask: Whether a task was ready again when the tasks were inspected.
+  func description(at now: String, hasReadyTask: Bool = false) -> String {
     switch self {
+    case .deadlock where hasReadyTask:
+      return """
+        A deadlock at \(now), unless work outside the test ends it: nothing of the test could run and the test \
+        is not finished, but then a thread, a queue or another test has made a task ready. A search does not \
+        wait for such work: put it into `time.holding { … }`.
+        """
     case .stuck(let duration, let pending):
       let pending = pending()
       return pending.isEmpty

@@ -72,6 +72,16 @@ struct Symbols {
     return nil
   }
 
+  /// The place of the innermost function of the user, for example ` at line 20` or ` in image(for:), line 20`.
+  func placeWithLine(of functions: [UInt]) -> String? {
+    for case let frame? in functions.map({ frames[$0] }) {
+      guard let function = frame.function, function.isOfUser else { continue }
+      guard !function.isClosure else { return frame.line.map { " at line \($0.line)" } }
+      return " in " + function.nameAlone + (frame.line.map { ", line \($0.line)" } ?? "")
+    }
+    return nil
+  }
+
   /// Returns whether the source line of at least one of these addresses is known.
   func knowsLines(of addresses: some Sequence<UInt>) -> Bool {
     addresses.contains { frames[$0]?.line != nil }

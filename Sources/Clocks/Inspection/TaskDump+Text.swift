@@ -56,7 +56,7 @@ private struct TaskDumpWriter {
     let count = dump.entries.count
     var text = "Where the test's \(count == 1 ? "task is" : "\(count) tasks are"):"
     for circle in dump.circles.prefix(3) {
-      let names = (circle + circle.prefix(1)).map { Self.name($0.task) }
+      let names = (circle + circle.prefix(1)).map { Self.name($0) }
       text +=
         circle.count == 1
         ? "\nA circle: \(names[0]) waits for itself."
@@ -116,9 +116,9 @@ private struct TaskDumpWriter {
     let first = dump.entries[indices[0]]
     let indent = String(repeating: "  ", count: depth)
     let kind = depth > 0 ? "child " : ""
-    var line = "\(indent)- \(kind)\(Self.name(first.task)) \(state(first))"
+    var line = "\(indent)- \(kind)\(Self.name(first)) \(state(first))"
     if indices.count > 1 {
-      let names = indices.prefix(4).map { Self.shortName(dump.entries[$0].task) }
+      let names = indices.prefix(4).map { Self.shortName(dump.entries[$0]) }
       let more = indices.count > 4 ? ", …" : ""
       line =
         "\(indent)- \(indices.count) \(kind)tasks (\(names.joined(separator: ", "))\(more)), each "
@@ -135,10 +135,14 @@ private struct TaskDumpWriter {
       ? " \(first)" : " \(first), or until another instant"
   }
 
-  private static func name(_ task: TaskSnapshot) -> String { "task " + shortName(task) }
+  private static func name(_ entry: TaskDump.Entry) -> String {
+    "task " + shortName(entry)
+  }
 
-  private static func shortName(_ task: TaskSnapshot) -> String {
-    task.id == 0 ? "of an actor's queue" : TaskLabel.of(task.id, task.name)
+  private static func shortName(_ entry: TaskDump.Entry) -> String {
+    let task = entry.task
+    if let label = entry.label { return label }
+    return task.id == 0 ? "of an actor's queue" : TaskLabel.of(task.id, task.name)
   }
 
   /// What a task does, or waits for.
@@ -153,7 +157,7 @@ private struct TaskDumpWriter {
       return entry.thread.isEmpty ? "runs" : "blocks its thread"
     case (.over, _): return "is over"
     case (.suspended, .task(let address)):
-      let other = dump.entry(at: address).map { Self.name($0.task) } ?? "a task that is not known"
+      let other = dump.entry(at: address).map { Self.name($0) } ?? "a task that is not known"
       return "awaits the value of \(other)"
     case (.suspended, .group): return "awaits its child tasks"
     case (.suspended, .continuation) where call(task) == "Task.yield()":
@@ -165,9 +169,9 @@ private struct TaskDumpWriter {
       if case .executor(let identity) = task.dependency,
         let holder = running.first(where: { $0.holds.contains(identity) })
       {
-        return "waits for its turn on \(actor), which \(Self.name(holder.task)) holds"
+        return "waits for its turn on \(actor), which \(Self.name(holder)) holds"
       }
-      let holders = running.filter { $0.task.id != task.id }.map { Self.name($0.task) }
+      let holders = running.filter { $0.task.id != task.id }.map { Self.name($0) }
       return "waits for its turn on \(actor)"
         + (holders.isEmpty
           ? ""

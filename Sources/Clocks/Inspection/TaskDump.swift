@@ -9,6 +9,8 @@ struct TaskDump: Sendable {
     var sleep: String?
     /// The name of the actor on which it waits for its turn.
     var actor: String?
+    /// The task's name in the explanation of a schedule, if it has one.
+    var label: String?
     /// Whether it requests the dump.
     var asks = false
     /// The call stack of the thread that runs it, the innermost function first, if that is known.
@@ -30,6 +32,11 @@ struct TaskDump: Sendable {
     self.images = images
     places = Dictionary(
       zip(self.entries.map(\.task.address), self.entries.indices), uniquingKeysWith: { $1 })
+  }
+
+  /// Whether a task could run, with no actor to wait for.
+  var hasReadyTask: Bool {
+    entries.contains { $0.task.state == .enqueued && $0.actor == nil }
   }
 
   /// `nil` if it has no other task than the one that requests it.

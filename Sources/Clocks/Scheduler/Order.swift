@@ -62,6 +62,9 @@ protocol Chooser: AnyObject, Sendable {
   /// Describes the latest choice or fault, for a report.
   func describe(_ text: String)
 
+  /// What a task dump calls a task, in place of its number.
+  func label(of task: UInt64, name: String?) -> String?
+
   // Events, from which a chooser knows the candidates.
 
   func taskWasCreated(_ task: UInt64)
@@ -87,6 +90,7 @@ extension Chooser {
   var latestStep: String? { nil }
   var wantsDescriptions: Bool { false }
   func describe(_ text: String) {}
+  func label(of task: UInt64, name: String?) -> String? { nil }
   func taskWasCreated(_ task: UInt64) {}
   func jobIsReady(_ job: ReadyJob, isFromOutside: Bool) {}
   func jobBegins(_ job: ReadyJob, at position: Int) {}

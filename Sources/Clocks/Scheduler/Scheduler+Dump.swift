@@ -33,8 +33,15 @@ extension Scheduler {
       var walk = reader.map { TaskWalk($0, reading) }
       walk?.visit(state.knownTasks)
       walk?.visit(kept.map(\.job))
+      var entries = walk?.entries ?? []
+      if let chooser = state.order.chooser {
+        for index in entries.indices {
+          let task = entries[index].task
+          entries[index].label = chooser.label(of: task.id, name: task.name)
+        }
+      }
       return (
-        walk?.entries ?? [], state.activity.running?.task, state.virtualClocks.map(\.sleepTexts)
+        entries, state.activity.running?.task, state.virtualClocks.map(\.sleepTexts)
       )
     }
     withExtendedLifetime(kept) {}

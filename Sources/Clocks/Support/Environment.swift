@@ -16,6 +16,7 @@ package enum Environment {
   static let seed = value(of: .seed)
   static let shard = value(of: .shard)
   static let schedulesFolder = value(of: .schedulesFolder)
+  static let reportsFolder = value(of: .reportsFolder)
   static let isVerbose = value(of: .verbose) == "1"
 
   static let hasRandomSeeds = value(of: .hashing) == "random"
@@ -208,7 +209,7 @@ extension Environment {
 extension Environment.Variable {
   static let all = [
     blockedAfter, keepsProcess, dumpSignal, traceFolder, schedules, seed, shard, schedulesFolder,
-    verbose, everywhere, hashing, hookStrategy, dispatch, fast,
+    reportsFolder, verbose, everywhere, hashing, hookStrategy, dispatch, fast,
   ]
 
   static let blockedAfter = Self(
@@ -252,6 +253,11 @@ extension Environment.Variable {
   static let schedulesFolder = Self(
     "CLOCKS_SCHEDULES_DIR", "the folder that keeps the tokens of failures for the next run",
     "a path", standard: "no tokens are kept")
+
+  static let reportsFolder = Self(
+    "CLOCKS_SCHEDULES_REPORTS",
+    "the folder into which each explored test writes what its search has found, for `clocks-everywhere merge`",
+    "a path", standard: "no reports are written")
 
   static let verbose = Self(
     "CLOCKS_VERBOSE", "whether each explored test that passes writes a line about its search",

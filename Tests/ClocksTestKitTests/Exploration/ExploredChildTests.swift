@@ -47,6 +47,16 @@ import Testing
     }
   }
 
+  @Test func aTestThatPassesCanTellAboutItsSearch() async throws {
+    let child = try await run("passes", ["CLOCKS_VERBOSE": "1", "CLOCKS_SCHEDULES": "50"])
+    #expect(child.exitCode == 0, "\(child.standardOutput)")
+    let told = lines("ClocksTestKitTests.ExploredChildSamples/passes(): ", child)
+    #expect(told.count == 1, "\(child.standardOutput)")
+    #expect(told.first?.contains(/\d+ orders? in \d+ class/) == true)
+    let silent = try await run("passes", ["CLOCKS_VERBOSE": "0", "CLOCKS_SCHEDULES": "50"])
+    #expect(lines(" in 1 class", silent) == [])
+  }
+
   @Test func aFolderThatCannotBeCreatedIsReported() async throws {
     try await withTemporaryPath { file in
       try "in the way".write(toFile: file, atomically: true, encoding: .utf8)

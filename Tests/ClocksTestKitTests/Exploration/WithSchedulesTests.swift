@@ -39,6 +39,7 @@ private final class NameLog: @unchecked Sendable {
             Schedule 3 of 1,000 (2 passed; last in, first out). 1 of 2 decisions matters; undo it and it \
             passes:
               b.1 before a.1   (b is "second", a is "first")
+                "second" (b) runs on Box at line \(line - 2) before "first" (a) at line \(line - 3)
               time  test (0)     "first" (a)  "second" (b)  Box
               0 s   0.1
               0 s                             b.1                                      ◀ decision 1
@@ -296,6 +297,7 @@ private final class NameLog: @unchecked Sendable {
     let found = try await failures {
       try await withSchedules(for: time) { _ in Issue.record("It must not run.") }
     }
+    let line = #line - 2
     #expect(
       found == [
         Failure(
@@ -303,7 +305,7 @@ private final class NameLog: @unchecked Sendable {
             A search lasts for more than zero seconds of real time; `for:` is \(time). Write for example \
             `.schedules(for: .seconds(30))`, or a number of schedules.
             """,
-          line: #line - 9)
+          line: line)
       ])
   }
 

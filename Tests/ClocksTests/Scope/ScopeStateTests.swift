@@ -129,7 +129,7 @@ import Testing
     let begins = [7, 8].map { scope.body.beginDump(at: .seconds($0)) }
     #expect(begins == [true, false])
     #expect(scope.ran(for: .seconds(600)).isNothing)
-    scope.noteProblem("There it is.")
+    scope.noteProblem(nil, "There it is.")
     #expect(!scope.body.lacksDump)
     let beginsAgain = scope.body.beginDump(at: .seconds(8))
     #expect(!beginsAgain)

@@ -89,8 +89,9 @@ extension Scheduler {
       state.scope.map { $0.body.beginDump(at: $0.virtualClock.now) } ?? false
     }
     guard isNeeded else { return }
-    let dump = "".with(dumpUnlessOneOfMany)
-    change { $0.scope?.noteProblem(dump) }
+    let dump = dumpUnlessOneOfMany
+    let text = "".with(dump)
+    change { $0.scope?.noteProblem(dump, text) }
   }
 
   /// `isOverdue` says whether the body was cancelled, and has not returned.
@@ -98,7 +99,8 @@ extension Scheduler {
     let (now, dump) = change {
       ($0.scope?.body.problemTime ?? $0.scope?.virtualClock.now ?? .zero, $0.scope?.body.dump)
     }
-    let text = problem.description(at: "\(now)")
+    let isReady = change { $0.scope?.body.hadReadyTask == true }
+    let text = problem.description(at: "\(now)", hasReadyTask: isReady)
     return (isOverdue ? text + "\n" + ScopeProblem.isOverdue : text) + (dump ?? "") + explanation
   }
 

@@ -232,8 +232,8 @@ final class ScopeState {
   func end() { isOver = true }
 
   /// Notes where the tasks are: now the body is about to be cancelled.
-  func noteProblem(_ dump: String) {
-    body.endDump(dump)
+  func noteProblem(_ dump: TaskDump?, _ text: String) {
+    body.endDump(text, hasReadyTask: dump?.hasReadyTask == true)
     runningTime = .zero
   }
 

@@ -27,6 +27,8 @@ struct ScopeBody {
   private var tasksAtProblem = Dump.missing
   /// What went wrong first, if anything did.
   private(set) var problem: ScopeProblem?
+  /// Whether a task was ready when the tasks were inspected: something outside made it ready just before.
+  private(set) var hadReadyTask = false
   private(set) var toCancel: [RetainedTask] = []
 
   var task: RetainedTask? {
@@ -116,11 +118,12 @@ struct ScopeBody {
     return true
   }
 
-  mutating func endDump(_ dump: String) {
+  mutating func endDump(_ dump: String, hasReadyTask: Bool) {
     guard case .underWay(let time) = tasksAtProblem else {
       preconditionFailure("The inspection of tasks ends while it is \(tasksAtProblem).")
     }
     tasksAtProblem = .known(dump, at: time)
+    hadReadyTask = hasReadyTask
   }
 
   var dump: String? {

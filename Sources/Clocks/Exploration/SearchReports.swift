@@ -1,0 +1,99 @@
+import ClocksSearch
+import ClocksSupport
+
+/// What the searches of this process have found, as one JSON file for each test.
+///
+/// `clocks-everywhere merge` makes one page of the files of all shards.
+enum SearchReports {
+  struct Search: Sendable {
+    enum Result: String, Sendable {
+      case passed, failed, diverged, crashed
+    }
+
+    var result: Result
+    var schedules = 0
+    var coverage = Coverage()
+    var newClasses = 0
+    /// Whether this shard has tried all of its orders.
+    var isComplete = false
+    var seconds = 0.0
+    /// The number of the schedule that fails, what it fails with, and its token.
+    var failure: (schedule: Int, text: String, token: String)?
+
+    init(result: Result) { self.result = result }
+
+    init(_ crash: Exploration.Crash) {
+      result = .crashed
+      schedules = crash.number
+      failure = (crash.number, "The process ends with signal \(crash.signal).", crash.token)
+    }
+
+    mutating func add(_ search: ScheduleSearch, after start: RealTime) {
+      schedules = search.tried
+      coverage = search.coverage
+      newClasses = search.newClasses
+      isComplete = search.end == .allOrders
+      seconds = Double(start.nanosecondsSince) / 1e9
+    }
+
+    mutating func add(_ outcome: Exploration.Outcome) {
+      switch outcome {
+      case .passed: break
+      case .failed(let found, _):
+        (result, isComplete) = (.failed, false)
+        failure = (found.number, found.finding.text, found.token)
+      case .diverged(let divergence, _):
+        (result, isComplete) = (.diverged, false)
+        failure = (schedules, Explanation.notDeterministic(divergence), "")
+      }
+    }
+
+    fileprivate var json: JSONValue {
+      var fields: [(String, JSONValue)] = [
+        ("result", .text(result.rawValue)), ("schedules", .integer(schedules)),
+        ("orders", .integer(coverage.orders.count)), ("classes", .integer(coverage.classes.count)),
+        ("newClasses", .integer(newClasses)), ("isComplete", .flag(isComplete)),
+        ("seconds", .number(seconds)),
+        ("orderSketch", .texts(Coverage.sketch(coverage.orders))),
+        ("classSketch", .texts(Coverage.sketch(coverage.classes))),
+      ]
+      if let failure {
+        let values: [(String, JSONValue)] = [
+          ("schedule", .integer(failure.schedule)), ("text", .text(failure.text)),
+          ("token", .text(failure.token)),
+        ]
+        fields.append(("failure", .object(values)))
+      }
+      return .object(fields)
+    }
+  }
+
+  private static let version = 1
+
+  private static let lock = Lock(.leaf)
+  /// The searches of each test, one for each test case that has ended, by the path of the file.
+  nonisolated(unsafe) private static var searches: [String: [JSONValue]] = [:]
+
+  /// Adds a search to the file of its test; writes a message to standard error if that fails. Thread-safe.
+  static func add(
+    _ search: Search, of testID: String, _ shard: ScheduleSearch.Shard, to folder: String
+  ) {
+    let file = TokenFolder.fileName(of: testID)
+    let path = "\(folder)/\(file).\(shard.index + 1)-of-\(shard.count).json"
+    let json = search.json
+    do {
+      try TextFile.makeFolder(folder)
+      try lock.withLock {
+        searches[path, default: []].append(json)
+        let report = JSONValue.object([
+          ("version", .integer(version)), ("test", .text(testID)),
+          ("shard", .integer(shard.index + 1)), ("shards", .integer(shard.count)),
+          ("date", .integer(time(nil))), ("searches", .list(searches[path]!)),
+        ])
+        try TextFile.write(report.json + "\n", to: path)
+      }
+    } catch {
+      Terminal.writeLine("A report of a search is not written: \(error)")
+    }
+  }
+}

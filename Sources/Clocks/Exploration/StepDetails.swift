@@ -1,0 +1,81 @@
+import ClocksSearch
+import ClocksSupport
+
+/// What each step of a run does, for a report.
+///
+/// It belongs to the scheduler of the scope, whose lock guards it during the run.
+final class StepDetails: @unchecked Sendable {
+  struct Detail {
+    var time: Duration
+    /// The actor that is drained, in `StepDetails.actors`.
+    var actor: Int?
+    /// The tasks in the queue of that actor, and the functions with which they continue.
+    var queue: [(task: Int, functions: [UInt])] = []
+    var isOnMain = false
+    /// The functions with which the task continues, the innermost first.
+    var functions: [UInt] = []
+    /// The choices that were made in the step.
+    var choices: [String] = []
+  }
+
+  private let virtualClock: VirtualClock<Duration>
+  nonisolated(unsafe) private(set) var steps: [Detail] = []
+  nonisolated(unsafe) private(set) var names: [Int: String] = [:]
+  /// The descriptions of choices, by their names.
+  nonisolated(unsafe) private(set) var choices: [ScheduleStep: String] = [:]
+  /// The types of the actors that took part, in the order in which they were first drained.
+  nonisolated(unsafe) private(set) var actors: [String] = []
+  nonisolated(unsafe) private var numbers: [ObjectIdentifier: Int] = [:]
+  let images = CodeImages()
+  private let reading = TaskLayoutProbe.here
+  /// `nil` if the layout of tasks is unknown.
+  nonisolated(unsafe) private var reader: TaskReader?
+
+  init(_ virtualClock: VirtualClock<Duration>) {
+    self.virtualClock = virtualClock
+    reader = reading.reader(images)
+  }
+
+  /// Notes a job that is about to run. `tasks` has the index of each task, by its number.
+  func begins(_ job: ReadyJob, of task: Int?, tasks: [UInt64: Int]) {
+    var detail = Detail(time: virtualClock.now)
+    // A task that runs cannot be read.
+    if job.taskID != 0, !job.isParked {
+      if let task, names[task] == nil { names[task] = UnownedTask(job: job.job).name }
+      detail.functions = functions(of: job.job)
+    } else if let drain = ActorDrain(job.job) {
+      detail.actor = number(of: drain)
+      detail.queue = drain.jobs.reversed().compactMap { job in
+        tasks[taskID(of: job)].map { ($0, functions(of: job)) }
+      }
+    }
+    detail.isOnMain = job.executor == .main
+    steps.append(detail)
+  }
+
+  private func number(of drain: ActorDrain) -> Int {
+    if let number = numbers[drain.actor] { return number }
+    numbers[drain.actor] = actors.count
+    actors.append(drain.typeName)
+    return actors.count - 1
+  }
+
+  /// Returns for example `Raft #2`, or the type alone if only one actor of it took part.
+  func name(ofActor number: Int) -> String {
+    let type = actors[number]
+    guard actors.count(where: { $0 == type }) > 1 else { return type }
+    return "\(type) #\(actors[...number].count { $0 == type })"
+  }
+
+  /// Describes a choice of the current step; `nil` stands for one with a single option.
+  func describe(_ text: String, _ choice: ScheduleStep?) {
+    if let choice { choices[choice] = text }
+    if !steps.isEmpty { steps[steps.count - 1].choices.append(text) }
+  }
+
+  func wakes() { steps.append(Detail(time: virtualClock.now)) }
+
+  private func functions(of task: UnownedJob) -> [UInt] {
+    reader?.read(unsafeBitCast(task, to: UInt.self)).map { reading.cut($0).functions } ?? []
+  }
+}

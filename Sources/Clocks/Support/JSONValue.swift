@@ -1,0 +1,36 @@
+/// A value of a JSON document that is written.
+enum JSONValue: Sendable {
+  case text(String)
+  case number(Double)
+  case integer(Int)
+  case flag(Bool)
+  case list([JSONValue])
+  case object([(String, JSONValue)])
+
+  static func texts(_ texts: [String]) -> Self { .list(texts.map(Self.text)) }
+
+  var json: String {
+    switch self {
+    case .text(let text): Self.quoted(text)
+    case .number(let number): number.isFinite ? "\(number)" : "0"
+    case .integer(let number): "\(number)"
+    case .flag(let flag): "\(flag)"
+    case .list(let values): "[" + values.map(\.json).joined(separator: ",") + "]"
+    case .object(let fields):
+      "{" + fields.map { "\(Self.quoted($0.0)):\($0.1.json)" }.joined(separator: ",") + "}"
+    }
+  }
+
+  private static func quoted(_ text: String) -> String {
+    var result = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"", "\\": result += "\\\(scalar)"
+      case "\n": result += "\\n"
+      case _ where scalar.value < 32: result += " "
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result + "\""
+  }
+}

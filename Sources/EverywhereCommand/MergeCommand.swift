@@ -1,0 +1,81 @@
+import Foundation
+
+/// Makes one page of the reports that the shards of searches have written.
+struct MergeCommand {
+  static let help = """
+    usage: clocks-everywhere merge [--output FILE] FOLDER...
+
+    Makes one page, in Markdown, of the JSON reports that explored tests have written into their
+    CLOCKS_SCHEDULES_REPORTS, in these folders and the folders in them.
+
+      --output FILE   write the page to a file, not to standard output
+
+    Exits with 1 if a test has failed or the report of a shard is missing, and with 66 if there is
+    no report.
+    """
+
+  var output: String?
+  var folders: [String] = []
+  var isHelp = false
+
+  init(_ arguments: [String]) throws {
+    var rest = arguments[...]
+    while let argument = rest.popFirst() {
+      switch argument {
+      case "--help", "-h": isHelp = true
+      case "--output":
+        guard let value = rest.popFirst() else {
+          throw Options.Problem.wrong("--output needs a value")
+        }
+        output = value
+      case _ where argument.hasPrefix("-"):
+        throw Options.Problem.wrong("\(argument) is not an option of merge\n\(Self.help)")
+      default: folders.append(argument)
+      }
+    }
+    guard !folders.isEmpty || isHelp else {
+      throw Options.Problem.wrong("merge needs a folder\n\(Self.help)")
+    }
+  }
+
+  /// Returns the exit code.
+  func run() throws -> Int32 {
+    guard !isHelp else {
+      print(Self.help)
+      return 0
+    }
+    var merged = MergedSearches()
+    for folder in folders {
+      var isFolder: ObjCBool = false
+      guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder),
+        isFolder.boolValue
+      else {
+        EverywhereCommand.fail("\(folder) is not a folder.")
+        return 66
+      }
+      let names = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
+      for name in names.sorted() where name.hasSuffix(".json") {
+        let path = "\(folder)/\(name)"
+        do {
+          try merged.add(Data(contentsOf: URL(fileURLWithPath: path)))
+        } catch {
+          EverywhereCommand.fail("\(path) is not a report of a search: \(error)")
+        }
+      }
+    }
+    guard !merged.isEmpty else {
+      EverywhereCommand.fail(
+        """
+        there is no report in \(folders.joined(separator: ", ")). Explored tests write reports if \
+        CLOCKS_SCHEDULES_REPORTS is a folder.
+        """)
+      return 66
+    }
+    if let output {
+      try merged.page.write(toFile: output, atomically: true, encoding: .utf8)
+    } else {
+      print(merged.page, terminator: "")
+    }
+    return merged.isGreen ? 0 : 1
+  }
+}

@@ -1,0 +1,201 @@
+import Foundation
+
+/// The searches of all tests, with the reports of all shards.
+struct MergedSearches {
+  /// The report of one test in one shard.
+  private struct Report: Decodable {
+    var version: Int
+    var test: String
+    var shard: Int
+    var shards: Int
+    var date: Int
+    var searches: [Search]
+  }
+
+  /// One search: a test has one for each of its test cases.
+  private struct Search: Decodable {
+    struct Failure: Decodable {
+      var schedule: Int
+      var text: String
+      var token: String
+    }
+
+    var result: String
+    var schedules: Int
+    var orders: Int
+    var classes: Int
+    var newClasses: Int
+    var isComplete: Bool
+    var seconds: Double
+    var orderSketch: [String]
+    var classSketch: [String]
+    var failure: Failure?
+  }
+
+  struct Problem: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// The latest report of each shard of each test.
+  private var reports: [String: [Int: Report]] = [:]
+
+  var isEmpty: Bool { reports.isEmpty }
+
+  /// Adds a report, as JSON.
+  mutating func add(_ data: Data) throws {
+    let report = try JSONDecoder().decode(Report.self, from: data)
+    guard report.version == 1 else {
+      throw Problem(description: "it is of version \(report.version), and this command knows 1")
+    }
+    let known = reports[report.test]?[report.shard]
+    guard known.map({ $0.date <= report.date }) ?? true else { return }
+    reports[report.test, default: [:]][report.shard] = report
+  }
+
+  private struct Test {
+    var name: String
+    var shards: [Report]
+
+    /// The number of shards of the latest report; others are of an earlier division.
+    init(_ name: String, _ reports: [Int: Report]) {
+      self.name = name
+      let count = reports.values.max { $0.date < $1.date }?.shards ?? 1
+      shards = reports.values.filter { $0.shards == count }.sorted { $0.shard < $1.shard }
+    }
+
+    var count: Int { shards[0].shards }
+    var searches: [Search] { shards.flatMap(\.searches) }
+    var missing: [Int] {
+      let present = Set(shards.map(\.shard))
+      return (1...count).filter { !present.contains($0) }
+    }
+    var hasFailed: Bool { searches.contains { $0.result != "passed" } }
+    var isComplete: Bool { missing.isEmpty && searches.allSatisfy(\.isComplete) }
+
+    /// Test cases have orders of their own, so their numbers are added; shards of one test case overlap.
+    func distinct(_ sketch: (Search) -> [String]) -> String {
+      let cases = shards.map(\.searches.count).max() ?? 0
+      let counts = (0..<cases).map { index in
+        Sketch(
+          shards.compactMap { $0.searches.indices.contains(index) ? $0.searches[index] : nil }
+            .map(sketch))
+      }
+      let sum = counts.reduce(0) { $0 + $1.count }
+      return (counts.allSatisfy(\.isExact) ? "" : "about ") + MergedSearches.grouped(sum)
+    }
+
+    var result: String {
+      if hasFailed { return "**failed**" }
+      if !missing.isEmpty {
+        let numbers = missing.map(String.init).joined(separator: ", ")
+        return "**no report of shard \(numbers)**"
+      }
+      return isComplete ? "complete: all orders" : "passed"
+    }
+  }
+
+  private var tests: [Test] { reports.map(Test.init).sorted { $0.name < $1.name } }
+
+  /// Whether no test has failed, and no report is missing.
+  var isGreen: Bool { tests.allSatisfy { !$0.hasFailed && $0.missing.isEmpty } }
+
+  // MARK: - The page
+
+  var page: String {
+    let tests = tests
+    let failed = tests.count(where: \.hasFailed)
+    let complete = tests.count(where: \.isComplete)
+    let schedules = tests.flatMap(\.searches).reduce(0) { $0 + $1.schedules }
+    var lines = [
+      "# Schedules", "",
+      """
+      \(tests.count) \(tests.count == 1 ? "test" : "tests"), \(failed) failed, \(complete) complete, in \
+      \(Self.grouped(schedules)) schedules.
+      """, "",
+    ]
+    if failed > 0 { lines += ["## Failures", ""] + tests.flatMap(failures) }
+    lines += [
+      "## Tests", "",
+      "| test | shards | schedules | orders | classes | new in the last tenth | result |",
+      "|---|---|---|---|---|---|---|",
+    ]
+    lines += tests.map { test in
+      let searches = test.searches
+      let cells = [
+        "`\(test.name.replacingOccurrences(of: "|", with: "\\|"))`",
+        "\(test.shards.count) of \(test.count)",
+        Self.grouped(searches.reduce(0) { $0 + $1.schedules }), test.distinct(\.orderSketch),
+        test.distinct(\.classSketch), Self.grouped(searches.reduce(0) { $0 + $1.newClasses }),
+        test.result,
+      ]
+      return "| " + cells.joined(separator: " | ") + " |"
+    }
+    lines += [
+      "",
+      """
+      A class is a set of orders that differ only in the order of independent steps. A test is complete if \
+      it has passed in all of its orders, if jobs take no time. New classes are those that a shard has seen \
+      first in the last tenth of its schedules: none is a sign that more schedules would find little more.
+      """, "",
+    ]
+    return lines.joined(separator: "\n")
+  }
+
+  private func failures(_ test: Test) -> [String] {
+    var known: Set<String> = []
+    return test.shards.flatMap { report in
+      report.searches.flatMap { search -> [String] in
+        guard let failure = search.failure, known.insert(failure.token + failure.text).inserted
+        else { return [] }
+        let of = report.shards > 1 ? " of shard \(report.shard)" : ""
+        var lines = [
+          "### `\(test.name)`", "",
+          "Schedule \(Self.grouped(failure.schedule))\(of) \(Self.verb(search.result)):", "",
+          "```text",
+        ]
+        lines += failure.text.split(separator: "\n", omittingEmptySubsequences: false).map(
+          String.init)
+        lines += ["```", ""]
+        if !failure.token.isEmpty { lines += ["Replay: `.schedule(\"\(failure.token)\")`", ""] }
+        return lines
+      }
+    }
+  }
+
+  private static func verb(_ result: String) -> String {
+    switch result {
+    case "crashed": "ends the process"
+    case "diverged": "is not deterministic"
+    default: "fails"
+    }
+  }
+
+  /// Returns for example `12,345`.
+  static func grouped(_ number: Int) -> String {
+    let digits = String(number)
+    return digits.enumerated().reduce("") { text, digit in
+      let rest = digits.count - digit.offset
+      return text + (rest % 3 == 0 && digit.offset > 0 ? "," : "") + String(digit.element)
+    }
+  }
+}
+
+/// The number of different hashes in several sets, of each of which the smallest 1,024 are known.
+struct Sketch {
+  private static let size = 1_024
+
+  let count: Int
+  let isExact: Bool
+
+  init(_ sketches: [[String]]) {
+    let hashes = Set(sketches.joined().compactMap { UInt64($0, radix: 16) }).sorted()
+    isExact = sketches.allSatisfy { $0.count < Self.size }
+    guard !isExact, hashes.count >= Self.size else {
+      count = hashes.count
+      return
+    }
+    // So many hashes are below the largest of them; in the whole range there are proportionally more.
+    let share = Double(hashes[Self.size - 1]) / Double(UInt64.max)
+    count = Int((Double(Self.size - 1) / max(share, .leastNonzeroMagnitude)).rounded())
+  }
+}

@@ -1,0 +1,79 @@
+import ClocksTestKit
+import Foundation
+import Testing
+
+@testable import Clocks
+
+private final class NameLog: @unchecked Sendable {
+  private let lock = NSLock()
+  private var guarded: [String] = []
+
+  func append(_ name: String) { lock.withLock { guarded.append(name) } }
+
+  var names: [String] { lock.withLock { guarded } }
+}
+
+/// Orders that no record of a run shows: of locks, of threads, of errors of one type.
+@Suite struct InvisibleOrderTests {
+  /// No step of it touches an actor.
+  @Test func reversesTheOrderOfALock() async throws {
+    let found = try await failures {
+      try await withSchedules(.exhaustive(reversals: 2)) { _ in
+        let log = NameLog()
+        await withTaskGroup { group in
+          for name in ["a", "b", "c"] { group.addTask { log.append(name) } }
+        }
+        #expect(log.names != ["c", "b", "a"])
+      }
+    }
+    #expect(found.count == 1)
+    #expect(found.first?.text.contains("undo any and it passes:") == true, "\(found)")
+  }
+
+  @Test func anErrorOfOneTypeIsNotAnother() async throws {
+    enum Wrong: Error { case order, count }
+    func key(_ error: any Error) -> String { Finding(thrown: error, text: "").key }
+    #expect(key(Wrong.order) != key(Wrong.count))
+    #expect(key(Violation(text: "two downloads")) != key(Violation(text: "no downloads")))
+    #expect(
+      key(Violation(text: "at 0x7f01 after 3 s")) == key(Violation(text: "at 0x7fe2 after 12 s")))
+    let found = try await failures {
+      try await withSchedules(1_000) { _ in
+        let log = NameLog()
+        await withTaskGroup { group in
+          for name in ["a", "b", "c"] { group.addTask { log.append(name) } }
+        }
+        // The first order that fails has another error than the nearest order does.
+        if log.names == ["c", "b", "a"] { throw Wrong.order }
+        if log.names.first != "a" { throw Wrong.count }
+      }
+    }
+    #expect(found.count == 1)
+    let text = try #require(found.first?.text)
+    #expect(text.hasPrefix("the operation threw Wrong: order\nSchedule 3 of 1,000"), "\(text)")
+    #expect(text.contains("failed in 2 of 2 replays"), "\(text)")
+  }
+
+  #if os(Linux)
+    /// A thread resumes the test when the search has found that nothing can run: before the tasks are inspected,
+    /// meanwhile, or after.
+    @Test func aDeadlockThatAThreadEndsIsNotSaidToHaveAReadyTask() async throws {
+      for delay in [0, 20, 50, 100, 200, 500, 1_000, 3_000] {
+        let found = try await failures {
+          try await withSchedules(1) { _ in
+            await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+              Thread.detachNewThread {
+                usleep(UInt32(delay))
+                continuation.resume()
+              }
+            }
+          }
+        }
+        for text in found.map(\.text) where text.contains("is ready to run") {
+          #expect(!text.contains("nothing can run"), "\(text)")
+          #expect(text.contains("unless work outside the test ends it"), "\(text)")
+        }
+      }
+    }
+  #endif
+}

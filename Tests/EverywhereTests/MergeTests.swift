@@ -1,0 +1,124 @@
+import Foundation
+import TestTraits
+import Testing
+
+/// `clocks-everywhere merge`, and the reports that it reads.
+@Suite struct MergeTests {
+  private static let command = URL(fileURLWithPath: ChildProcess.testBundle)
+    .deletingLastPathComponent().appendingPathComponent("clocks-everywhere").path
+
+  private func merge(_ arguments: [String]) async throws -> ChildProcess {
+    try await ChildProcess.run(Self.command, arguments: ["merge"] + arguments)
+  }
+
+  /// A report with as many hashes as orders, from 1, and as classes.
+  private func report(
+    _ test: String, _ shard: Int, of shards: Int, orders: [Int], classes: [Int], new: Int = 0,
+    isComplete: Bool = false, failure: String? = nil, date: Int = 1
+  ) -> String {
+    func sketch(_ hashes: [Int]) -> String {
+      "[" + hashes.map { "\"\(String($0, radix: 16))\"" }.joined(separator: ",") + "]"
+    }
+    let result = failure == nil ? "passed" : "failed"
+    let failed = failure.map {
+      ",\"failure\":{\"schedule\":9,\"text\":\"wrong\",\"token\":\"\($0)\"}"
+    }
+    return """
+      {"version":1,"test":"\(test)","shard":\(shard),"shards":\(shards),"date":\(date),"searches":[{\
+      "result":"\(result)","schedules":1000,"orders":\(orders.count),"classes":\(classes.count),\
+      "newClasses":\(new),"isComplete":\(isComplete),"seconds":1.5,\
+      "orderSketch":\(sketch(orders)),"classSketch":\(sketch(classes))\(failed ?? "")}]}
+      """
+  }
+
+  private func write(_ reports: [String], to folder: String) throws {
+    for (index, report) in reports.enumerated() {
+      // As an action that downloads artifacts leaves them: a folder for each shard.
+      let path = "\(folder)/shard-\(index)"
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+      try report.write(toFile: "\(path)/a.json", atomically: true, encoding: .utf8)
+    }
+  }
+
+  @Test func onePageHasAllShards() async throws {
+    try await withTemporaryPath { folder in
+      try write(
+        [
+          report("Shop.Cart/a()", 1, of: 2, orders: [1, 2, 3], classes: [1, 2], isComplete: true),
+          report("Shop.Cart/a()", 2, of: 2, orders: [1, 4], classes: [2], isComplete: true),
+          report("Shop.Cart/b()", 1, of: 3, orders: [1, 2], classes: [7], new: 1),
+          report(
+            "Shop.Cart/b()", 3, of: 3, orders: [2, 3], classes: [8], new: 1, failure: "1::0001"),
+          report("Shop.Cart/b()", 2, of: 2, orders: [2, 3], classes: [9], date: 0),
+          report("Shop.Cart/c()", 2, of: 3, orders: [5], classes: [5]),
+        ], to: folder)
+      let child = try await merge([folder])
+      #expect(child.exitCode == 1)
+      #expect(
+        child.standardOutput == """
+          # Schedules
+
+          3 tests, 1 failed, 1 complete, in 5,000 schedules.
+
+          ## Failures
+
+          ### `Shop.Cart/b()`
+
+          Schedule 9 of shard 3 fails:
+
+          ```text
+          wrong
+          ```
+
+          Replay: `.schedule("1::0001")`
+
+          ## Tests
+
+          | test | shards | schedules | orders | classes | new in the last tenth | result |
+          |---|---|---|---|---|---|---|
+          | `Shop.Cart/a()` | 2 of 2 | 2,000 | 4 | 2 | 0 | complete: all orders |
+          | `Shop.Cart/b()` | 2 of 3 | 2,000 | 3 | 2 | 2 | **failed** |
+          | `Shop.Cart/c()` | 1 of 3 | 1,000 | 1 | 1 | 0 | **no report of shard 1, 3** |
+
+          A class is a set of orders that differ only in the order of independent steps. A test is complete if \
+          it has passed in all of its orders, if jobs take no time. New classes are those that a shard has seen \
+          first in the last tenth of its schedules: none is a sign that more schedules would find little more.
+
+          """)
+    }
+  }
+
+  @Test func manyOrdersAreEstimated() async throws {
+    // The smallest 1,024 of 8,000 hashes that are spread evenly, in two shards that share half of them.
+    let distance = Int.max / 4_000
+    let hashes = (1...1_024).map { $0 * distance }
+    try await withTemporaryPath { folder in
+      try write(
+        [
+          report("T/a()", 1, of: 2, orders: hashes, classes: [1]),
+          report("T/a()", 2, of: 2, orders: hashes, classes: [1]),
+        ], to: folder)
+      let child = try await merge([folder])
+      #expect(child.exitCode == 0, "\(child.standardError)")
+      #expect(
+        child.standardOutput.contains("| 2 of 2 | 2,000 | about 7,992 | 1 | 0 | passed |"),
+        "\(child.standardOutput)")
+    }
+  }
+
+  @Test func wrongArgumentsHaveAnErrorText() async throws {
+    let none = try await merge([])
+    #expect(none.exitCode == 64)
+    #expect(none.standardError.contains("merge needs a folder"))
+    #expect(try await merge(["--help"]).exitCode == 0)
+    #expect(try await merge(["--ouput", "x"]).exitCode == 64)
+    try await withTemporaryPath { folder in
+      #expect(try await merge([folder]).exitCode == 66)
+      try write(["{\"version\":2}"], to: folder)
+      let child = try await merge([folder])
+      #expect(child.exitCode == 66)
+      #expect(child.standardError.contains("is not a report of a search"))
+      #expect(child.standardError.contains("there is no report in "))
+    }
+  }
+}
