@@ -109,10 +109,13 @@ package final class ScheduleRun {
     return ScheduleStep(.other, of: task, Int(counts[task].jobs), part: Int(counts[task].others))
   }
 
+  /// Distinguishes the random numbers of tests that run in parallel; 0 if they are to be equal everywhere.
+  package var salt: UInt64 = 0
+
   /// Returns the next random number of a task, which does not depend on other tasks.
   package func draw(for task: Int) -> UInt64 {
     let seed = tree.hash(of: ScheduleStep(.job, of: task, 0))
-    return mixers[task, default: Mixer(seed: seed)].next()
+    return mixers[task, default: Mixer(seed: seed ^ salt)].next()
   }
 
   package func enqueue(_ step: ScheduleStep, isOnMain: Bool = false, isFromOutside: Bool = false) {

@@ -52,6 +52,9 @@ struct EverywhereCommand {
     if options.orders > 1 {
       for run in try runner.runOrders(of: first) { report.add(run) }
     }
+    if report.hasFailures, options.orders == 1, options.seed != nil || options.replay != nil {
+      report.add(try runner.runFirstInFirstOut(first))
+    }
     if report.hasFailures {
       // Without virtual time, the suite would take as long as its tests sleep.
       if first.virtualSeconds < 300 { report.addBaseline(try runner.runInRealTime(first)) }
@@ -124,6 +127,14 @@ struct Options: Sendable {
     }
     command = Array(rest)
     guard !command.isEmpty else { throw Problem.help }
+  }
+
+  /// The seed of the order in which the tests of the first run go; 0 is first in, first out.
+  func firstSeed(of test: String) -> UInt64 {
+    guard let replay else { return orders > 1 ? 0 : seed ?? 0 }
+    let parts = replay.split(separator: "@")
+    guard parts.dropLast().joined(separator: "@") == test else { return 0 }
+    return parts.last.flatMap { UInt64($0) } ?? 0
   }
 
   /// Whether the command is `swift test`, which builds the suite first.

@@ -59,7 +59,7 @@ struct SuiteReport {
       } else {
         entry.failed += 1
         if entry.failingSeed == nil {
-          entry.failingSeed = run.seed ?? options.seed ?? 0
+          entry.failingSeed = run.seed ?? options.firstSeed(of: name)
           entry.failures = test.failures
         }
       }

@@ -44,9 +44,9 @@ struct SuiteRunner: Sendable {
   }
 
   /// Returns the environment of the processes of a run, whose folder is made.
-  private func environment(_ run: Int, seed: UInt64?, isReal: Bool = false) throws
-    -> [String: String]
-  {
+  private func environment(
+    _ run: Int, seed: UInt64?, isReal: Bool = false, replays: Bool = true
+  ) throws -> [String: String] {
     let folder = folder(run)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     var environment = inherited
@@ -59,7 +59,7 @@ struct SuiteRunner: Sendable {
     environment["CLOCKS_EVERYWHERE"] = isReal ? "real" : "1"
     environment["CLOCKS_EVERYWHERE_RECORDS"] = folder.path
     environment["CLOCKS_EVERYWHERE_SEED"] = seed.map { "\($0)" }
-    environment["CLOCKS_EVERYWHERE_REPLAY"] = options.replay
+    environment["CLOCKS_EVERYWHERE_REPLAY"] = replays ? options.replay : nil
     environment["CLOCKS_EVERYWHERE_REAL"] = options.real.joined(separator: "\n")
     environment["CLOCKS_EVERYWHERE_ONLY"] = options.only.joined(separator: "\n")
     return environment
@@ -67,9 +67,9 @@ struct SuiteRunner: Sendable {
 
   /// Repeats the processes of a run, and returns what became of their tests.
   private func `repeat`(
-    _ first: RunRecords, as run: Int, seed: UInt64?, isReal: Bool = false
+    _ first: RunRecords, as run: Int, seed: UInt64?, isReal: Bool = false, replays: Bool = true
   ) throws -> RunRecords {
-    let environment = try environment(run, seed: seed, isReal: isReal)
+    let environment = try environment(run, seed: seed, isReal: isReal, replays: replays)
     var crashes = 0
     for process in first.processes {
       let limit = isReal ? 3600 : 60 + 20 * first.realSeconds
@@ -119,8 +119,15 @@ struct SuiteRunner: Sendable {
     return try self.repeat(first, as: options.orders, seed: nil, isReal: true)
   }
 
+  /// Repeats a run in another order, to tell whether its failures depend on the order.
+  func runFirstInFirstOut(_ first: RunRecords) throws -> RunRecords {
+    var records = try self.repeat(first, as: options.orders + 1, seed: nil, replays: false)
+    records.seed = 0
+    return records
+  }
+
   func replay(_ first: RunRecords, seed: UInt64) throws -> RunRecords {
-    try self.repeat(first, as: options.orders + 1 + Int(seed % 1_000_000), seed: seed)
+    try self.repeat(first, as: options.orders + 2 + Int(seed % 1_000_000), seed: seed)
   }
 }
 

@@ -80,6 +80,32 @@ import Testing
     #expect(records["\(Self.suite)/onTheMainActor()"]?.first?.virtual == true)
   }
 
+  @Test func testsOfOneOrderDoNotShareTheirRandomNumbers() async throws {
+    func files(seed: Int) async throws -> [Substring] {
+      let (_, child) = try await run("namesAFile", ["CLOCKS_EVERYWHERE_SEED": "\(seed)"])
+      return child.standardOutput.split(separator: "\n").filter { $0.hasPrefix("file ") }.sorted()
+    }
+    let first = try await files(seed: 1)
+    #expect(first.count == 2)
+    #expect(try await files(seed: 1) == first)
+    let numbers = try await (first + files(seed: 2)).map { $0.split(separator: " ").last }
+    #expect(Set(numbers).count == 4)
+  }
+
+  @Test func timePassesWhileABlockWaitsForTheTest() async throws {
+    for seed in ["", "1"] {
+      let (records, child) = try await run(
+        "leavesABlockOnAQueue", ["CLOCKS_EVERYWHERE_SEED": seed])
+      #expect(child.exitCode == 0, "\(child.standardOutput)")
+      let record = try #require(records["\(Self.suite)/leavesABlockOnAQueue()"]?.first)
+      #expect(record.virtualSeconds == 3600)
+      #expect(
+        record.reasons == [
+          "time passes while work on the queue \"server\" goes on, which may be real work"
+        ])
+    }
+  }
+
   @Test func seedsChooseOrdersAndTokensReplayThem() async throws {
     var passed: [UInt64] = []
     var failed: [UInt64] = []
@@ -146,6 +172,19 @@ import Testing
       let token = try #require(dependent.replay)
       #expect(child.standardOutput.contains("--replay '\(token)'"))
       #expect(tests.last.map { Int($0.virtualSeconds.rounded()) } == 6 * 3600)
+
+      // One order fails, so it is compared with another one.
+      let replay = try await ChildProcess.run(
+        Self.command,
+        arguments: [
+          "--replay", token, "--report", report, ChildProcess.testBundle, "--testing-library",
+          "swift-testing", "--filter", "dependsOnTheOrder|EverywhereSamples/sleeps",
+        ], environment: ["EVERYWHERE_SAMPLES": "1"])
+      #expect(replay.exitCode == 1, "\(replay.standardOutput)\(replay.standardError)")
+      let again = try JSONDecoder().decode(
+        Report.self, from: Data(contentsOf: URL(fileURLWithPath: report)))
+      #expect(again.tests.map(\.result) == ["order-dependent", "passed"])
+      #expect(again.tests.map(\.replay) == [token, nil])
     }
   }
 

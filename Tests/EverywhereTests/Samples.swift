@@ -57,6 +57,19 @@ let runsSamples = ProcessInfo.processInfo.environment["EVERYWHERE_SAMPLES"] != n
     #expect(await log.entries == [1, 2, 3])
   }
 
+  @Test(arguments: 1...2) func namesAFile(_ number: Int) {
+    // One call for each line: test cases run in parallel.
+    print("file \(number): \(UUID())\n", terminator: "")
+  }
+
+  /// Waits for time in a block, as a server does whose loop runs on a queue.
+  @Test func leavesABlockOnAQueue() async throws {
+    let end = DispatchSemaphore(value: 0)
+    DispatchQueue(label: "server").async { end.wait() }
+    try await Task.sleep(for: .seconds(3600))
+    end.signal()
+  }
+
   @Test func fails() { #expect(Bool(false)) }
 
   /// The task that it leaves behind is not cancelled.

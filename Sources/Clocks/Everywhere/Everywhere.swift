@@ -19,12 +19,16 @@ package enum Everywhere {
   ) async throws {
     guard let plan = settings.plan(for: record) else { return try await body() }
     guard plan != .firstInFirstOut else {
-      let time = VirtualTime(options(isExplored: false), at: CallSite(), record: report)
+      let time = VirtualTime(
+        options(isExplored: false, for: record), at: CallSite(), record: report)
       defer { record.note(time) }
       return try await time.run { _ in try await body() }
     }
     prepareForOrders()
-    let one = OneRun(options: options(isExplored: true), origin: CallSite(), findings: Findings())
+    let options = options(isExplored: true, for: record)
+    let one = OneRun(options: options, origin: CallSite(), findings: Findings())
+    // Tests in parallel, in one process or in several, may name their files by random numbers.
+    one.run.salt = settings.salt(for: record)
     let outcome = await one(plan) { time in
       defer { record.note(time) }
       try await body()
@@ -51,8 +55,9 @@ package enum Everywhere {
     RuntimeClocks.redirectForExplored()
   }
 
-  static func options(isExplored: Bool) -> ScopeOptions {
+  static func options(isExplored: Bool, for record: EverywhereRecord) -> ScopeOptions {
     var options = ScopeOptions.standard
+    options.goesOnWithout = { absence in record.add(reason: absence.reason) }
     // The suite was written for real time: it may wait for real work, and leave tasks behind.
     options.stuckAfter = Environment.blockedAfter * 2
     options.runningLimit = .seconds(600)
@@ -89,6 +94,12 @@ package struct EverywhereSettings: Sendable {
       return replay.test == record.name ? replay.plan(for: record) : .firstInFirstOut
     }
     return seed.map { EverywhereToken.plan(seed: $0, record) } ?? .firstInFirstOut
+  }
+
+  /// Returns a number that differs between test cases and between orders, and is the same in a replay.
+  func salt(for record: EverywhereRecord) -> UInt64 {
+    var mixer = Mixer(seed: record.hash &+ (replay?.seed ?? seed ?? 0))
+    return mixer.next()
   }
 
   /// Returns whether a pattern is the name of a test, or of a suite or module around it.

@@ -34,12 +34,12 @@ enum EverywhereXCTest {
     else { return original() }
     let isExplored = plan != .firstInFirstOut
     if isExplored { Everywhere.prepareForOrders() }
-    var options = Everywhere.options(isExplored: isExplored)
+    var options = Everywhere.options(isExplored: isExplored, for: record)
     // `fulfillment(of:)` waits on a thread, which no scope sees: it needs real time to notice.
     options.jumpsAfter = .milliseconds(3)
-    let time = VirtualTime(
-      options, at: CallSite(),
-      chooser: isExplored ? Explorer(ScheduleRun(plan)) : nil)
+    let order = isExplored ? ScheduleRun(plan) : nil
+    order?.salt = Everywhere.settings.salt(for: record)
+    let time = VirtualTime(options, at: CallSite(), chooser: order.map { Explorer($0) })
     SynchronousBody.run(in: time, original)
     record.note(time)
     time.scheduler.change { $0.order = Order() }

@@ -209,6 +209,13 @@ struct Absence: Sendable {
   var tasks: [UInt64]
   var queues: [String] = []
 
+  /// Why a test in a suite that was not written for virtual time may behave differently.
+  var reason: String {
+    let names = Set(queues).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
+    let work = queues.isEmpty ? "a task on an executor" : "work on the queue \(names)"
+    return "time passes while \(work) goes on, which may be real work"
+  }
+
   func description(after limit: Duration) -> String {
     (tasks.isEmpty ? "" : ofTasks(after: limit)) + (queues.isEmpty ? "" : ofWork(after: limit))
   }

@@ -14,6 +14,8 @@ package struct ScopeOptions: Sendable {
   var timePassesWhileBusy = false
   /// Whether an explored scope waits for work outside it, which otherwise counts as a deadlock.
   var waitsForOutside = false
+  /// Is told that the test goes on without external work, which then is no failure.
+  var goesOnWithout: (@Sendable (Absence) -> Void)?
   var stuckAfter: Duration = .seconds(5)
   package var freezesDate = true
   /// How much real time an operation may keep time from jumping while nothing but sleeps is left.
