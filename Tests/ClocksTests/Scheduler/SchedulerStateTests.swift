@@ -492,6 +492,7 @@ extension SchedulerState {
     case .cancel(let tasks): "cancel \(tasks.count)"
     case .report: "report"
     case .verify: "verify"
+    case .resume(let thread): "resume thread \(thread.number)"
     case .release(let tasks): "release \(tasks.count)"
     case .move(let executor): "move to \(executor)"
     case .rest(nil): "rest"
