@@ -21,6 +21,8 @@ let package = Package(
       dependencies: [
         "App",
         .product(name: "Clocks", package: "other-clocks"),
+        .product(name: "Dependencies", package: "other-clocks"),
+        .product(name: "Architecture", package: "other-clocks"),
         .product(
           name: "Clocks", package: "swift-test-clocks",
           moduleAliases: aliases),

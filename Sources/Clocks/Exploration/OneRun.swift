@@ -116,11 +116,16 @@ struct Finding: Sendable, Hashable {
     let words = "\(error)".split(whereSeparator: \.isWhitespace).filter {
       !$0.contains(where: \.isNumber)
     }
-    key = "threw \(type(of: error)) \(error._code) " + words.joined(separator: " ")
+    key = Self.thrownPrefix + "\(type(of: error)) \(error._code) " + words.joined(separator: " ")
     self.text = text
   }
 
   var isIssue: Bool { key.hasPrefix(IssueGate.keyPrefix) }
+
+  private static let thrownPrefix = "threw "
+
+  /// Whether it is the error that the operation threw.
+  var isThrown: Bool { key.hasPrefix(Self.thrownPrefix) }
 
   static let xcTestPrefix = "xctest "
 

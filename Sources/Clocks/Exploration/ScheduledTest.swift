@@ -191,7 +191,7 @@ struct ScheduledTest {
     let (outcome, _) = await runOnce(
       failure.schedule, tree: failure.tree,
       stepLimit: max(10_000, 2 * failure.record.steps.count), operation)
-    if let error = outcome.error, outcome.key == failure.finding.key {
+    if let error = outcome.error, failure.finding.isThrown, outcome.key == failure.finding.key {
       report.failWithError(error, explanation)
     } else if let finding = outcome.findings.first(where: { $0.key == failure.finding.key }) {
       // An issue has passed the gate with the explanation.

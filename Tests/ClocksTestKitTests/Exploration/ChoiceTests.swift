@@ -53,7 +53,7 @@ private actor Counter {
     #expect(summary?.orders == 6)
     #expect(summary?.isComplete == true)
     // First options twice, the last options, and the five others but the last ones.
-    #expect(summary?.description.hasPrefix("6 different orders, all of them, in ") == true)
+    #expect(summary?.description.hasPrefix("6 orders in 6 classes: all of them, ") == true)
     let counted = try await withSchedules(.exhaustive(reversals: 1)) { time in
       log.add("\(time.choose([1, 2, 3]))\(time.choose(["a", "b"]))")
     }

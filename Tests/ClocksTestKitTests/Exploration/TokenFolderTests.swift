@@ -107,7 +107,7 @@ private actor RenewedToken {
       folder.add("1::0001")
       let files = try FileManager.default.contentsOfDirectory(atPath: path)
       let file = try #require(files.first)
-      try "<<<<\n1::0001\n\n2::0005\n1:damaged\n1::0003\n".write(
+      try "<<<<\n1::0001\n\n3::0005\n1:damaged\n1::0003\n".write(
         toFile: "\(path)/\(file)", atomically: true, encoding: .utf8)
       #expect(folder.tokens().map(\.trace) == [3, 1])
     }

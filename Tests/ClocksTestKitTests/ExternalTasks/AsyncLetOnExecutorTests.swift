@@ -183,7 +183,7 @@ private final class Events: Sendable {
     }
   }
 
-  @Test func aTaskThatBeginsOnASerialExecutor() async throws {
+  @Test(.repeated(10)) func aTaskThatBeginsOnASerialExecutor() async throws {
     let expected = (0..<20).map { "1.0 seconds \($0)" } + ["1.5 seconds parent"]
     try await check(expected) { events in
       for number in 0..<20 {

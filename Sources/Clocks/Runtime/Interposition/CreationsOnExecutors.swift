@@ -6,23 +6,39 @@ import ClocksSupport
 /// Thread B runs the job on that executor before thread A has registered the task. So thread B gives the job
 /// back, and thread A enqueues it again when the task is registered.
 enum CreationsOnExecutors {
+  struct Creation: Equatable {
+    fileprivate let executor: CustomExecutor
+    /// The newest task before, of which each creation has its own; the created task is newer.
+    fileprivate let newestTask: UInt64
+  }
+
   private typealias Postponed = (job: UnownedJob, executor: CustomExecutor)
 
   /// Guards the variables below. No executor is called while it is held.
   private static let lock = Lock(.leaf)
-  nonisolated(unsafe) private static var executors: [CustomExecutor] = []
+  nonisolated(unsafe) private static var creations: [Creation] = []
   nonisolated(unsafe) private static var postponed: [Postponed] = []
 
-  static func begin(_ executor: CustomExecutor) {
-    lock.withLock { executors.append(executor) }
+  static func begin(_ executor: CustomExecutor) -> Creation {
+    let creation = Creation(executor: executor, newestTask: UnownedTask.newestID())
+    lock.withLock { creations.append(creation) }
+    return creation
   }
 
-  /// Ends a creation, after its task was registered.
-  static func end(_ executor: CustomExecutor) {
+  /// Ends the creation of a task, after the task was registered.
+  ///
+  /// The creation of another task on the executor may be under way on another thread. Its job stays, because it would
+  /// be too late for the order in which that thread enqueues jobs.
+  static func end(_ creation: Creation, of task: UInt64) {
     let jobs: [Postponed] = lock.withLock {
-      if let place = executors.firstIndex(of: executor) { executors.remove(at: place) }
-      defer { postponed.removeAll { $0.executor == executor } }
-      return postponed.filter { $0.executor == executor }
+      if let place = creations.firstIndex(of: creation) { creations.remove(at: place) }
+      // A task that has no owner may have been created meanwhile.
+      let isLast = !creations.contains { $0.executor == creation.executor }
+      func goesOn(_ postponed: Postponed) -> Bool {
+        taskID(of: postponed.job) == task || isLast && postponed.executor == creation.executor
+      }
+      defer { postponed.removeAll(where: goesOn) }
+      return postponed.filter(goesOn)
     }
     for (job, executor) in jobs { executor.enqueue(job) }
   }
@@ -31,11 +47,13 @@ enum CreationsOnExecutors {
   static func postpone(
     _ job: UnownedJob, on executor: CustomExecutor, or other: CustomExecutor?
   ) -> Bool {
-    lock.withLock {
-      guard let executor = executors.first(where: { $0 == executor || $0 == other }) else {
-        return false
+    let task = taskID(of: job)
+    return lock.withLock {
+      let creation = creations.first {
+        ($0.executor == executor || $0.executor == other) && task > $0.newestTask
       }
-      postponed.append((job, executor))
+      guard let creation else { return false }
+      postponed.append((job, creation.executor))
       return true
     }
   }

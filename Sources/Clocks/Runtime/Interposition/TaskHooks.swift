@@ -157,10 +157,12 @@ enum JobRuns {
     private static let createTask: Interposed<Create> = Interposed("swift_task_create") {
       flags, options, type, function, context in
       if let executor = customExecutor(options) {
-        CreationsOnExecutors.begin(executor)
-        defer { CreationsOnExecutors.end(executor) }
+        let creation = CreationsOnExecutors.begin(executor)
         let made = createTask.original(flags, options, type, function, context)
+        // Before its job can end the task.
+        let id = taskID(of: made.task)
         hasMade(made.task)
+        CreationsOnExecutors.end(creation, of: id)
         return made
       }
       let made =
