@@ -57,7 +57,7 @@ guarantee(
 guarantee(
     "A task that runs outside the scheduler is waited for until it returns or ends",
     "SchedulerStateTests|SeamTests|OtherExecutorTests|AsyncLetOnExecutorTests|YieldOnExecutorTests|SharedLoopTests|SharedActorInParallelTests",
-    ("ExternalTaskRegistry.isBack", "guard !TaskStatus.isAboutToRun(entry.task.job) else", "guard true else"),
+    ("ExternalTaskRegistry.isBack", "guard !TaskStatus.isAboutToRun(task) else", "guard true else"),
     ("TaskStatus.isAboutToRun", "yieldFunction != 0", "false"),
     ("ExternalTasks.externalState", "if entry.hasAsyncLets,", "if false,"),
     ("ExternalTasks.externalState", "|| TaskStatus.hasAsyncLetAboutToRun(task.job, isDelayed: isDelayed)", ""),
@@ -202,7 +202,8 @@ guarantee(
     "A task on an executor of the user belongs to the test from its first job on",
     "EagerExecutorTests|AsyncLetOnExecutorTests",
     ("JobRuns.owner", "guard StatusProbe.here.readsChildren,", "guard !StatusProbe.here.readsChildren,"),
-    ("CreationsOnExecutors.postpone", "{ $0 == executor || $0 == other }", "{ _ in false }"),
+    ("CreationsOnExecutors.postpone", "($0.executor == executor || $0.executor == other) &&", "false &&"),
+    ("CreationsOnExecutors.end", "taskID(of: postponed.job) == task || isLast &&", "isLast &&"),
     ("CustomExecutor.learn", "serialKind = option.kind", "_ = option.kind"),
     ("CreationsOnExecutors.end", "for (job, executor) in jobs { executor.enqueue(job) }", "_ = jobs"),
 )

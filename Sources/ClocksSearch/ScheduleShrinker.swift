@@ -15,7 +15,8 @@ package struct ScheduleShrinker {
   package typealias Test = nonisolated(nonsending) (Plan) async -> RunRecord?
 
   private let limit = 200
-  /// When to stop, but not before the first ten runs.
+  /// When to stop, but not before the first 50 runs: on a busy machine they may take long, and nearly all failures
+  /// need fewer.
   private let deadline: RealTime
   package private(set) var runs = 0
   /// Whether the failure was seen to need each choice and each constraint.
@@ -27,7 +28,7 @@ package struct ScheduleShrinker {
 
   package init(deadline: RealTime) { self.deadline = deadline }
 
-  var mayGoOn: Bool { runs < limit && !(runs > 10 && deadline.hasPassed) }
+  var mayGoOn: Bool { runs < limit && !(runs > 50 && deadline.hasPassed) }
 
   /// Returns as few constraints as possible with which the failure of the recorded run remains; `choices` are
   /// the choices that belong to them.

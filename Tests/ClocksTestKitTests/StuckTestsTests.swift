@@ -82,7 +82,7 @@ enum Stuck {
 
   /// The thread comes back after the test was left.
   @Test(.virtualTime) func blocksForAWhile() async {
-    if Stuck.isAsked { { Thread.sleep(forTimeInterval: 1.5) }() }
+    if Stuck.isAsked { { Thread.sleep(forTimeInterval: 6) }() }
   }
 
   @Test(.virtualTime) func scopeWithinLosesContinuation() async throws {
@@ -92,7 +92,7 @@ enum Stuck {
   }
 
   @Test func comesAfter() async throws {
-    if Stuck.isAsked { try await Task.sleep(for: .seconds(2)) }
+    if Stuck.isAsked { try await Task.sleep(for: .seconds(7)) }
   }
 }
 

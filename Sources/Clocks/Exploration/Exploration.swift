@@ -11,7 +11,7 @@ struct Exploration {
   let options: ScopeOptions
   let origin: CallSite
   let gate: IssueGate
-  var shrinkingTime = Duration.seconds(30)
+  var shrinkingTime = Duration.seconds(10)
   var known: [ScheduleToken] = []
   /// The tree in which the known schedules have their tasks.
   var tree = TaskTree()

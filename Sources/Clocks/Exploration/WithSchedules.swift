@@ -134,7 +134,7 @@ public nonisolated(nonsending) func withSchedules(
 
 /// Runs `operation` in as many orders of its jobs as fit into `duration` of real time.
 ///
-/// Like ``withSchedules(_:seed:slack:faults:stalls:upTo:explores:leftoverSleeps:fileID:filePath:line:column:function:operation:)``
+/// Like ``withSchedules(_:seed:slack:faults:stalls:upTo:explores:leftoverSleeps:fileID:filePath:line:column:function:operation:)-(ScheduleCount,_,_,_,_,_,_,_,_,_,_,_,_,_)``
 /// with ``ScheduleCount/lasting(_:)``.
 @discardableResult
 public nonisolated(nonsending) func withSchedules(

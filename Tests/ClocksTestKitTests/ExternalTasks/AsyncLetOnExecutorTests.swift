@@ -113,7 +113,7 @@ private final class Events: Sendable {
 }
 
 /// A task is known before the executor on which it begins has run its first job, and while no task awaits it.
-@Suite(.timeLimit(.minutes(1))) struct AsyncLetOnExecutorTests {
+@Suite struct AsyncLetOnExecutorTests {
   private let ticks = [
     "1.0 seconds tick", "2.0 seconds tick", "2.5 seconds parent", "3.0 seconds tick",
   ]

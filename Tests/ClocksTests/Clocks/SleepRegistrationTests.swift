@@ -125,9 +125,9 @@ import Testing
   @Test(.blocksAThread) func waitForSleepsWaitsForJobsThatAreReady() async throws {
     let clock = TestClock()
     let pool = BusyPool()
-    pool.keepBusy(for: 0.8)
+    pool.keepBusy(for: 1.5)
     let task = pool.sync { Task { try await clock.sleep(for: .seconds(1)) } }
-    try await clock.waitForSleeps(atLeast: 1, timeout: .milliseconds(500), mayRepeat: 1_000)
+    try await clock.waitForSleeps(atLeast: 1, timeout: .seconds(1), mayRepeat: 1_000)
     #expect(clock.pendingSleeps.count == 1)
     task.cancel()
   }

@@ -219,7 +219,7 @@ final class TaughtTimeoutTask: @unchecked Sendable {
 
   @Test func here10TheFirstOfTwoOutcomesCounts() async throws {
     let gate = Gate()
-    let task = TimeoutTask(seconds: 5) { await gate.pass() }
+    let task = TimeoutTask(seconds: 1_000) { await gate.pass() }
     let executor = InterruptingExecutor { if !gate.isClosed { task.cancel() } }
     try await withTaskExecutorPreference(executor) {
       executor.afterThisJob { gate.open() }

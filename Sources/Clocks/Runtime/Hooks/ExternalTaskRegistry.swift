@@ -70,44 +70,64 @@ enum ExternalTaskRegistry {
     for index in 0..<ownersToRecheck.count { ownersToRecheck[index].recheckExternalTasks() }
   }
 
+  /// Moves the tasks that have returned from `entries` to `back`.
+  ///
+  /// By pointers, because it looks at each entry whenever a job ends, and a debug build copies, retains and
+  /// releases each element that it reads from an array.
   private static func findBack(_ back: inout [Entry], _ ownersToRecheck: inout [TaskOwner]) {
     var kept = 0
-    for index in entries.indices {
-      if entries[index].onlyOwnerCanTell {
-        if !ownersToRecheck.contains(where: { $0 === entries[index].owner }) {
-          ownersToRecheck.append(entries[index].owner)
+    let count = entries.count
+    entries.withUnsafeMutableBufferPointer { buffer in
+      guard let entries = buffer.baseAddress else { return }
+      running.withUnsafeBufferPointer { running in
+        for index in 0..<count {
+          if entries[index].onlyOwnerCanTell {
+            if !ownersToRecheck.contains(where: { $0 === entries[index].owner }) {
+              ownersToRecheck.append(entries[index].owner)
+            }
+          } else if isBack(entries + index, running) {
+            back.append(entries[index])
+            continue
+          }
+          if kept != index { swap(&entries[kept], &entries[index]) }
+          kept += 1
         }
-      } else if isBack(&entries[index]) {
-        back.append(entries[index])
-        continue
       }
-      if kept != index { entries.swapAt(kept, index) }
-      kept += 1
     }
-    if kept < entries.count { entries.removeLast(entries.count - kept) }
+    if kept < count { entries.removeLast(count - kept) }
   }
 
   /// Whether a task is not external any more, and no thread runs it.
-  private static func isBack(_ entry: inout Entry) -> Bool {
-    guard !TaskStatus.isAboutToRun(entry.task.job) else {
-      entry.quietSince = 0
+  private static func isBack(
+    _ entry: UnsafeMutablePointer<Entry>, _ running: UnsafeBufferPointer<Running>
+  ) -> Bool {
+    let task = entry.pointee.task.job
+    guard !TaskStatus.isAboutToRun(task) else {
+      entry.pointee.quietSince = 0
       return false
     }
-    let status = TaskStatus(of: entry.task.job)
+    let status = TaskStatus(of: task)
     // A task that need not pass through the hooks may have run again since.
-    if entry.quietSince == 0 || (!entry.wasOver && (status.isOver || status.hasPreference)) {
-      entry.quietSince = next
-      entry.wasOver = status.isOver
+    if entry.pointee.quietSince == 0
+      || (!entry.pointee.wasOver && (status.isOver || status.hasPreference))
+    {
+      entry.pointee.quietSince = next
+      entry.pointee.wasOver = status.isOver
     }
     // The threads are read after the task's status.
     atomicMemoryFence(ordering: .acquiring)
-    for index in 0..<running.count where running[index].number < entry.quietSince {
-      let job = running[index]
-      if job.task == 0 {
-        guard job.thread?.isAnother(than: entry.task.job) == true else { return false }
-      } else if job.task == entry.task.id {
+    guard let running = running.baseAddress.map({ ($0, running.count) }) else { return true }
+    let id = taskID(of: task)
+    var job = running.0
+    let end = job + running.1
+    // By increasing number.
+    while job < end, job.pointee.number < entry.pointee.quietSince {
+      if job.pointee.task == 0 {
+        guard job.pointee.thread?.isAnother(than: task) == true else { return false }
+      } else if job.pointee.task == id {
         return false
       }
+      job += 1
     }
     return true
   }
@@ -117,7 +137,12 @@ enum ExternalTaskRegistry {
     lock.withLock {
       var entry = Entry(task: task, owner: owner, number: next, onlyOwnerCanTell: onlyOwnerCanTell)
       next += 1
-      guard onlyOwnerCanTell || !isBack(&entry) else { return nil }
+      let hasReturned =
+        !onlyOwnerCanTell
+        && withUnsafeMutablePointer(to: &entry) { entry in
+          running.withUnsafeBufferPointer { isBack(entry, $0) }
+        }
+      guard !hasReturned else { return nil }
       entries.append(entry)
       return entry.number
     }

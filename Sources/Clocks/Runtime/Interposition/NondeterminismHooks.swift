@@ -14,6 +14,7 @@ enum NondeterminismHooks {
     private static let isRedirected: Bool = {
       guard fill.entry.isFound else { return false }
       CallTables.redirect([fill.entry], in: .users)
+      originalSystemCall = callSystem.found
       for library in ["libswiftCore.so", "libFoundationEssentials.so"] {
         CallTables.redirect([callSystem.entry], in: .library(library))
       }
@@ -40,6 +41,13 @@ enum NondeterminismHooks {
       fill.original(buffer, count)
     }
 
+    /// The address of `syscall`; set before calls are redirected.
+    ///
+    /// Why apart from `callSystem`: a thread that waits for a static variable, or for the metadata of a generic type, waits
+    /// by a system call. If the replacement used either, it would call itself without end.
+    @exclusivity(unchecked) nonisolated(unsafe) private static var originalSystemCall:
+      UnsafeMutableRawPointer?
+
     /// The standard library and Foundation draw random numbers by a system call.
     private static let callSystem: Interposed<CallSystem> = Interposed("syscall") {
       number, first, second, third, fourth, fifth, sixth in
@@ -48,7 +56,8 @@ enum NondeterminismHooks {
       {
         return second
       }
-      return callSystem.original(number, first, second, third, fourth, fifth, sixth)
+      return unsafeBitCast(originalSystemCall, to: CallSystem.self)(
+        number, first, second, third, fourth, fifth, sixth)
     }
 
     /// The number of the system call `getrandom`.
