@@ -18,6 +18,10 @@ let package = Package(
         "MeasuredRegion",
         .product(name: "Clocks", package: "swift-test-clocks"),
         .product(name: "TimeoutTask", package: "swift-test-clocks"),
+        // Imports Testing, which on Apple platforms only tests can load.
+        .product(
+          name: "ClocksTestKit", package: "swift-test-clocks",
+          condition: .when(platforms: [.linux])),
       ]),
     // Times the workloads and the floor.
     .executableTarget(

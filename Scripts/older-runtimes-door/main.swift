@@ -4,16 +4,23 @@
 import Dispatch
 import Glibc
 
-extension Duration {
-  var attoseconds: Int128 {
-    Int128(components.seconds) * 1_000_000_000_000_000_000 + Int128(components.attoseconds)
-  }
+// What the hooks use of the rest of the package.
 
-  init(attoseconds: Int128) {
-    let parts = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000_000_000_000)
-    self.init(
-      secondsComponent: Int64(parts.quotient), attosecondsComponent: Int64(parts.remainder))
-  }
+func warnOfWhatIsMissing(in selfTest: SchedulingSelfTest) {}
+
+func writeToStandardError(_ text: String) { fatalError(text) }
+
+enum UsageFailure {
+  static func reportToTests() {}
+}
+
+struct MainThreadWaits {
+  static let ofThread: MainThreadWaits? = nil
+  func runLoop(_ seconds: Double, _ run: (Double) -> Int32) -> Int32 { run(seconds) }
+}
+
+enum TestLibraries {
+  static let missing: [String] = []
 }
 
 setvbuf(stdout, nil, _IONBF, 0)

@@ -1,6 +1,6 @@
 /// A type-erased clock, with instants that can be stored.
 ///
-/// For a type that receives its clock, is not generic over it, and *keeps* instants: an
+/// Use it in a type that receives its clock, is not generic over it, and *stores* instants. An
 /// `any Clock<Duration>` can sleep, but its instants have no type in which they could be stored.
 ///
 /// ```swift
@@ -94,8 +94,9 @@ public struct AnyClock<Duration: DurationProtocol & Hashable>: Clock, Identifiab
 
   /// The identity of the erased clock.
   ///
-  /// Equal for two erasures of one clock, if the clock is an object or `Identifiable`, and for all clocks of
-  /// each type of the standard library. An erasure of any other clock equals its copies only.
+  /// Two erasures of one clock have equal identities if the clock is an object or `Identifiable`. All
+  /// erasures of a `ContinuousClock` are equal, too, and so are all erasures of a `SuspendingClock`. Any
+  /// other erasure is equal only to its copies.
   public struct ID: Hashable, @unchecked Sendable {
     fileprivate let type: ObjectIdentifier
     // An `AnyHashable` is not `Sendable`; the identity of a clock does not change.

@@ -3,8 +3,8 @@ import ClocksSupport
 extension Clock where Duration == Swift.Duration {
   /// Suspends the current task for a number of nanoseconds, measured by this clock.
   ///
-  /// It has the type of `Task.sleep(nanoseconds:)`, so that code which takes a sleep function can be tested
-  /// with a clock:
+  /// The function has the type of `Task.sleep(nanoseconds:)`, so that code which takes a sleep function can
+  /// be tested with a clock:
   ///
   /// ```swift
   /// struct Typewriter {
@@ -28,8 +28,8 @@ extension Clock where Duration == Swift.Duration {
   /// }
   /// ```
   ///
-  /// No number traps on the clocks of the standard library and of this package: the greatest is about 585
-  /// years. With zero, the call returns immediately. The cost is that of the clock's own sleep.
+  /// No number traps on the clocks of the standard library and of this package: the greatest `UInt64` is
+  /// about 585 years. With zero, the call returns immediately. The cost is that of the clock's own sleep.
   ///
   /// - Throws: `CancellationError` if the task is cancelled, before the call or during the sleep.
   public nonisolated(nonsending) func sleep(nanoseconds: UInt64) async throws {
@@ -57,8 +57,8 @@ extension Clock where Duration == Swift.Duration {
   ///   ``InvalidDurationError`` if `seconds` is not a number.
   public nonisolated(nonsending) func sleep(seconds: Double) async throws {
     try Task.checkCancellation()
-    // Thrown and not recorded: with parameters for the caller's line, the function would not have the type of
-    // the closure above.
+    // The error is thrown, not recorded as a failure. To record it, the function would need parameters for
+    // the caller's line, and would not have the type of the closure above.
     guard !seconds.isNaN else { throw InvalidDurationError() }
     // Compared as numbers, because the conversion of a number out of range traps.
     let duration: Duration =

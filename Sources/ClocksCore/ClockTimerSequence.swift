@@ -1,7 +1,7 @@
 import ClocksSupport
 
 extension Clock {
-  /// Returns an asynchronous sequence of ticks, one each `interval`.
+  /// Returns an asynchronous sequence of ticks, one every `interval`.
   ///
   /// ```swift
   /// actor TeaTimer<C: Clock<Duration>> {
@@ -63,7 +63,7 @@ extension Clock {
   ///
   /// - Parameters:
   ///   - interval: The time from one tick to the next.
-  ///   - tolerance: How much later a tick may come, if the clock supports that. It does not accumulate.
+  ///   - tolerance: How much later a tick may come, if the clock supports that. Delays do not accumulate.
   ///   - fileID: The file in which a failure is recorded, as `#fileID`.
   ///   - filePath: The file in which a failure is recorded, as `#filePath`.
   ///   - line: The line at which a failure is recorded.
@@ -86,7 +86,7 @@ extension Clock {
 }
 
 extension Clock where Duration: Hashable {
-  /// Returns an asynchronous sequence of ticks of an `any Clock<Duration>`, one each `interval`.
+  /// Returns an asynchronous sequence of ticks of an `any Clock<Duration>`, one every `interval`.
   ///
   /// ```swift
   /// @MainActor final class Stopwatch {

@@ -1,4 +1,4 @@
-/// Adds two durations; a sum of `Swift.Duration`s out of range is the end of the range on that side.
+/// Adds two durations. If a sum of `Swift.Duration`s is out of range, returns the nearest end of the range.
 ///
 /// "Sleep forever" is written as a very long sleep, and `Clock.sleep(for:)` adds that to `now`. The sum
 /// must be a deadline that is never due, not a trap. Other duration types do not state their range.
@@ -29,7 +29,7 @@
 extension Swift.Duration {
   /// The longest duration that any clock is asked to sleep, some 146 thousand million years.
   ///
-  /// The standard library's clocks trap at a deadline of more seconds than an `Int64` counts; half of it
+  /// The standard library's clocks trap at a deadline of more seconds than an `Int64` can count. Half of that
   /// leaves room for the time that has passed.
   package static var longestSleep: Self { .seconds(Int64.max / 2) }
 }

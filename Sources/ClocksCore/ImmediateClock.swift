@@ -2,8 +2,8 @@ import ClocksSupport
 
 /// A clock on which every sleep ends immediately.
 ///
-/// For tests, previews and demonstrations in which only the outcome matters. The clock still counts the time
-/// that would have passed:
+/// Use it in tests, previews and demonstrations in which only the outcome matters. The clock still counts the
+/// time that would have passed:
 ///
 /// ```swift
 /// struct Upload<C: Clock<Duration>> {
@@ -45,7 +45,7 @@ import ClocksSupport
 ///
 /// The clock does not define *when* things happen: of two tasks that sleep one and two seconds, either may
 /// continue first. A task that sleeps in an endless loop yields to others at every hundredth sleep, but never
-/// waits. Use `TestClock` for both.
+/// waits. If a test needs a defined order, or contains such a loop, use `TestClock`.
 public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock, Identifiable,
   Sendable
 {
@@ -80,7 +80,7 @@ public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock,
   // Has another label, so that the two public initializers do not call themselves.
   fileprivate init(startingAt now: Instant) { latest = now }
 
-  /// The number of sleeps since a task yielded. Guarded by `lock`.
+  /// The number of sleeps since the last yield. Guarded by `lock`.
   nonisolated(unsafe) private var sleepsSinceYield = 0
 
   private static var sleepsPerYield: Int { 100 }

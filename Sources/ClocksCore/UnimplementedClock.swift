@@ -27,8 +27,8 @@ import ClocksSupport
 ///
 /// Every use of ``now``, ``minimumResolution`` and ``sleep(until:tolerance:)`` records a failure, which
 /// contains the clock's name and the use. `Clock.sleep(for:)` is two uses, because it reads `now` and then
-/// sleeps. No use traps: after the failure the clock behaves like an ``ImmediateClock``, or like the clock
-/// that it was given, so that the test can continue.
+/// sleeps. No use traps. After the failure, the clock behaves like an ``ImmediateClock``, or like the clock
+/// that was passed to its initializer, so the test can continue.
 ///
 /// The failure is recorded at the line at which the clock was **made**, because the `Clock` protocol does
 /// not pass the line of the call. If a test has several of these clocks, name them. Outside a test, the
@@ -52,8 +52,8 @@ public struct UnimplementedClock<Duration: DurationProtocol & Hashable>: Clock {
   /// let clock = UnimplementedClock(ContinuousClock(), name: "Player.clock")
   /// ```
   ///
-  /// For code that should continue normally although the test has failed. The clock's origin is the time at
-  /// which it is made. Cancellation and errors are those of `base`. O(1).
+  /// Use it if the code should continue normally although the test has failed. The clock's origin is the time
+  /// at which it is made. Cancellation and errors are those of `base`. O(1).
   ///
   /// - Parameters:
   ///   - base: The clock that is used after the failure.
@@ -134,7 +134,7 @@ public struct UnimplementedClock<Duration: DurationProtocol & Hashable>: Clock {
 extension UnimplementedClock where Duration == Swift.Duration {
   /// Creates a clock that must not be used, with durations of type `Swift.Duration`. O(1).
   ///
-  /// The same as the general initializer, without a type to write.
+  /// Unlike the general initializer, it needs no type arguments.
   public init(
     name: String = "UnimplementedClock", now: Instant = .init(),
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,

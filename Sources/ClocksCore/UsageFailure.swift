@@ -2,7 +2,8 @@ import ClocksSupport
 
 /// Failures about the use of a clock, in an app or in a test.
 ///
-/// This module knows no test library. `Clocks` sets a reporter, which records them in the running test.
+/// This module does not depend on a test library. `Clocks` sets a reporter, which records the failures in the
+/// running test.
 package enum UsageFailure {
   package typealias Reporter = @Sendable (_ message: String, _ callSite: CallSite) -> Void
 

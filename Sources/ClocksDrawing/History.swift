@@ -1,8 +1,8 @@
 import ClocksSupport
 
-/// An entry of a recording, in 40 bytes. Tasks have their numbers; 0 stands for no task.
+/// An entry of a recording, in 40 bytes. Tasks are given by their ids; 0 stands for no task.
 ///
-/// It is public, because the compiler does not inline package functions across modules. The initializer is
+/// Public, because the compiler does not inline package functions across modules. The initializer is
 /// transparent, so that a debug build does not call a function for it.
 public struct RecordedEvent: Sendable {
   public enum Kind: Sendable {
@@ -11,12 +11,12 @@ public struct RecordedEvent: Sendable {
   }
 
   public var kind: Kind
-  /// The index of the actor on which it happened, plus 1; 0 if it is not known.
+  /// The index of the actor on which the event happened, plus 1; 0 if it is not known.
   public var actor: UInt16
   /// Whether `time` is known.
   public var hasTime: Bool
   public var task: UInt64
-  /// The task that caused it. For a mark it is the number of the mark's text.
+  /// The task that caused the event; for a mark, the number of its text.
   public var other: UInt64
   /// The deadline of a sleep, or the instant to which time moved.
   public var time: Duration
@@ -72,14 +72,14 @@ package struct History: Sendable {
     var first: Moment
     var last: Moment
 
-    /// The task's name in a picture. It is the same in each run.
+    /// The task's name in a picture, which is the same in each run.
     var title: String { name ?? (isRoot ? "test" : "task \(number)") }
 
     /// The task's name beside a failure, whose text may mention the task by its number.
     var label: String { name ?? (isRoot ? "test" : "#\(id)") }
   }
 
-  /// A job, or the part of one that is known to run one task.
+  /// A job, or the part of an actor drain that is known to run one task.
   struct Job: Sendable {
     var task: Int
     var at: Moment
@@ -87,9 +87,9 @@ package struct History: Sendable {
     var actor: Int?
   }
 
-  /// A time during which a task slept, or was external: then its jobs were not seen.
+  /// A time during which a task slept, or was external, so that its jobs were not seen.
   struct Span: Sendable {
-    /// What ended a sleep, if it has ended.
+    /// How a sleep ended, if it has ended. `external` is no sleep.
     enum Kind: Sendable { case woken, cancelled, pending, external }
 
     var task: Int
@@ -126,7 +126,7 @@ package struct History: Sendable {
 
     var time: Duration
     var task: Int?
-    /// The task that caused it.
+    /// The task that caused the step.
     var by: Int?
     var kind: Kind
   }

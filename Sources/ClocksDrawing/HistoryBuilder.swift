@@ -2,7 +2,7 @@ package struct HistoryBuilder {
   private typealias Moment = History.Moment
   private typealias Step = History.Step
 
-  /// The number of steps that are kept, at least.
+  /// The least number of steps that are kept.
   private static let keptSteps = 256
 
   private let context: RecordingContext
@@ -12,7 +12,7 @@ package struct HistoryBuilder {
   private var unnamed = 0
 
   private var now: Moment
-  /// Whether a job runs, and its task as far as it is known.
+  /// Whether a job runs, and its task if that is known.
   private var running: (job: Bool, task: Int?) = (false, nil)
   private var actor: Int?
   private var lastActor: [Int: Int] = [:]
@@ -21,7 +21,7 @@ package struct HistoryBuilder {
   /// The index of the open span of each task that sleeps, and of each external task.
   private var asleep: [Int: Int] = [:]
   private var external: [Int: Int] = [:]
-  /// The tasks that were created and have done nothing yet. Some never do.
+  /// The tasks that were created and have done nothing yet. Some never do anything.
   private var births: [UInt64: (creator: Int?, at: Moment)] = [:]
   /// The tasks whose sleeps have ended and that have not become ready since.
   private var endedSleep: Set<Int> = []
@@ -32,7 +32,7 @@ package struct HistoryBuilder {
   ///
   /// - Parameters:
   ///   - count: The number of events that are kept; `dropped` earlier ones are not.
-  ///   - limit: How many of the kept events are used, the latest ones.
+  ///   - limit: Only the latest `limit` events of those that are kept are used.
   ///   - forEachEvent: Passes the kept events to its argument, the earliest first.
   package static func build(
     _ context: RecordingContext, count: Int, dropped: Int = 0, limit: Int = .max,
@@ -56,7 +56,7 @@ package struct HistoryBuilder {
     history = History(actors: context.actors, start: context.start, end: now)
   }
 
-  /// Notes what later events need of an event that is not shown.
+  /// Notes what later events must know about an event that is not shown.
   private mutating func skip(_ event: RecordedEvent) {
     switch event.kind {
     case .timeMoved where event.hasTime:
@@ -120,7 +120,7 @@ package struct HistoryBuilder {
     let isNew = places[event.task] == nil
     guard let task = see(event.task) else { return }
     if isNew || endedSleep.remove(task) != nil {
-      // Its creation, or the end of its sleep, has a step already.
+      // The task's creation, or the end of its sleep, already has a step.
     } else if asleep[task] != nil {
       // A cancelled sleep on one of the runtime's clocks ends without an event.
       isCancelled(task, by: resumer)
@@ -209,7 +209,7 @@ package struct HistoryBuilder {
     return place
   }
 
-  /// Notes that the job that runs is a task's own, because the task does something now.
+  /// Notes that the running job is a job of a task, because that task does something now.
   @discardableResult
   private mutating func acts(_ id: UInt64, _ onActor: Int?) -> Int? {
     // A task that started the test from outside does not belong to it.

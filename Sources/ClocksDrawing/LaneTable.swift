@@ -12,7 +12,7 @@ import ClocksSupport
 /// Texts that do not fit are cut with an ellipsis, and lanes without room share the last one. Characters
 /// that would upset a terminal are replaced. Wide characters count as two columns.
 package struct LaneTable: Hashable, Sendable {
-  /// A line from one lane to another, with its head at the latter.
+  /// An arrow from one lane to another, in the row of an event.
   package struct Arrow: Hashable, Sendable {
     package var from: Int
     package var to: Int
@@ -27,7 +27,7 @@ package struct LaneTable: Hashable, Sendable {
     package var time: String
     package var cells: [Int: String]
     package var arrow: Arrow?
-    /// The text behind all lanes.
+    /// The text to the right of all lanes.
     package var remark: String
 
     package init(
@@ -54,8 +54,7 @@ package struct LaneTable: Hashable, Sendable {
   /// Returns the table as lines of at most `width` columns. O(rows · lanes).
   ///
   /// Lanes in which nothing happens are left out. If there are more than `limit` lines, the first events
-  /// are left out, and a line gives their number.
-  /// The table has at least 40 columns and 3 lines.
+  /// are left out, and a line gives their number. Smaller arguments are raised to 40 columns and 3 lines.
   package func lines(width: Int = 100, limit: Int = 40) -> [String] {
     let limit = max(limit, 3)
     let isCut = hiddenRows > 0 || rows.count + 1 > limit
@@ -91,7 +90,7 @@ private struct LaneLayout {
   private typealias Row = LaneTable.Row
 
   private static let gap = 2
-  /// The least width of a lane. A narrower one could not be read.
+  /// The least width of a lane that can be read.
   private static let narrowest = 10
 
   private var names: [String]
@@ -194,7 +193,7 @@ private struct LaneLayout {
     let last = start(of: right) - (isToTheRight ? Self.gap + 1 : 2)
     guard first <= last else { return }
     for column in first...last { line.write("─", at: column) }
-    // Spaces set the texts apart that the arrow passes.
+    // Spaces separate the arrow from the texts that it passes.
     for (lane, text) in row.cells where lane > left && lane < right {
       line.write(" ", at: start(of: lane) - 1)
       line.write(" ", at: start(of: lane) + text.cut(to: widths[lane]).columns)

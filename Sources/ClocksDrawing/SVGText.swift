@@ -204,7 +204,7 @@ extension String {
     return "\"\(text)\""
   }
 
-  /// Returns the text with some scalars replaced; those for which `replacement` is `nil` stay.
+  /// Returns the text with each scalar replaced for which `replacement` returns a text.
   private func replacing(_ replacement: (Unicode.Scalar) -> String?) -> String {
     guard unicodeScalars.contains(where: { replacement($0) != nil }) else { return self }
     var text = ""
@@ -220,7 +220,7 @@ extension String {
 }
 
 extension Duration {
-  /// Returns the time since an earlier instant; the end of the range where that is out of range.
+  /// Returns the time since an earlier instant, clamped to the range of `Duration`.
   func since(_ earlier: Duration) -> Duration {
     let (length, isOutOfRange) = attoseconds.subtractingReportingOverflow(earlier.attoseconds)
     return Duration(attoseconds: !isOutOfRange ? length : attoseconds < 0 ? .min : .max)

@@ -140,7 +140,7 @@ extension TimelinePicture {
   private func drawJobs(_ text: inout SVGText) {
     let height = laneHeight * (laneHeight > 30 ? 0.46 : 0.64)
     let width = max(axis.step * 0.72, hasWords ? 1.5 : 1)
-    // Where jobs are narrower than a point, those that would cover each other are drawn once.
+    // Where jobs are less than two points apart, those that would cover each other are drawn once.
     var drawn: [Int: Double] = [:]
     for job in history.jobs {
       guard let y = y(job.task) else { continue }
@@ -177,7 +177,7 @@ extension TimelinePicture {
     }
   }
 
-  /// Adds the text of a mark to the right of it, or to the left if it fits only there; returns where room
+  /// Adds a mark's text to the right of the mark, or to the left if there is room only there. Returns where room
   /// for the next text begins.
   private func write(
     _ mark: History.Mark, _ text: inout SVGText, x: Double, y: Double, from: Double, to: Double

@@ -2,7 +2,7 @@ import ClocksSupport
 
 /// A history as a picture: a lane for each task, time from left to right.
 package struct TimelinePicture {
-  /// The number of events that a picture shows at most, the latest ones.
+  /// A picture shows at most this many events, the latest ones.
   package static let mostEvents = 20_000
   private static let mostLanes = 1_000
   private static let width = 960.0
@@ -106,7 +106,7 @@ struct TimeAxis {
     var jobs: ClosedRange<Int>
     var from = 0.0
     var to = 0.0
-    /// Whether the gap before it has less room than in proportion.
+    /// Whether the gap before the instant has less room than in proportion.
     var isCompressed = false
   }
 

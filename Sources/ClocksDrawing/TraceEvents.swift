@@ -5,7 +5,7 @@ import ClocksSupport
 /// Google's "Trace Event Format" describes the format. Instants are in microseconds, with three digits for
 /// nanoseconds.
 package struct TraceEvents {
-  /// The number of recorded events that are written at most, the latest ones.
+  /// At most this many recorded events are written, the latest ones.
   package static let mostEvents = 200_000
 
   private var lines: [String] = []

@@ -1,10 +1,10 @@
-/// A decision other than on the order of steps, and what was decided.
+/// A decision other than on the order of steps, with its result.
 ///
-/// Like a step, it is named by its task and a number, so that it has the same name in every run.
+/// Like a step, a choice is named by its task and a number, so that it has the same name in every run.
 package struct Choice: Hashable, Sendable {
-  /// Of the kind `choice`, `fault` or `random`; or `wake` for a sleep that may wake early, in a stall.
+  /// The name, of the kind `choice`, `fault` or `random`; or `wake` for a sleep that may wake early, in a stall.
   package var name: ScheduleStep
-  /// The number of the option, from 0; 1 for a fault or a stall. Only deviations are listed, so it is not 0.
+  /// The number of the option; 1 for a fault or a stall. Never 0, because the first option makes no choice.
   package var index: Int
 
   package init(_ name: ScheduleStep, _ index: Int) {
@@ -12,7 +12,7 @@ package struct Choice: Hashable, Sendable {
     self.index = index
   }
 
-  /// Whether shrinking removes it first: something goes wrong, or slowly.
+  /// Whether this is a fault or a stall, which shrinking removes first.
   package var isFault: Bool { name.kind == .fault || name.isWake }
 }
 
@@ -22,7 +22,7 @@ extension RunRecord.Decision {
 }
 
 extension RunRecord {
-  /// The decisions within steps that were not for the first option, and the stalls, in their order. O(decisions).
+  /// The choices of the run: decisions within steps that were not for the first option, and stalls. O(decisions).
   package var choices: [Choice] {
     decisions.compactMap { decision in
       if decision.isStall { return Choice(candidates[decision.candidates.upperBound - 1], 1) }
@@ -42,20 +42,20 @@ extension RunRecord {
       if decision.count - 1 <= most {
         for index in 1..<decision.count { others.append(Choice(name, index)) }
       } else {
-        // Evenly spread, and the last one.
+        // Evenly spread options, and the last one.
         for part in 1...most { others.append(Choice(name, (decision.count - 1) * part / most)) }
       }
     }
     return others
   }
 
-  /// The number of the decisions on a fault.
+  /// The number of points at which a fault could have struck.
   var faultPoints: Int { decisions.count { $0.choice?.kind == .fault } }
 
-  /// The number of the decisions in which a sleep could have woken early.
+  /// The number of points at which a sleep could have woken early.
   var stallPoints: Int { decisions.count(where: \.offersStall) }
 
-  /// An estimate of the number of runs that differ: all have decisions like those of this run.
+  /// Estimates the number of different runs, as if each had decisions like those of this run.
   func estimate(_ bounds: Bounds) -> Double {
     var product = 1.0
     for decision in decisions where decision.choice?.kind != .fault {
@@ -79,9 +79,9 @@ extension RunRecord {
 package struct Bounds: Sendable, Hashable {
   /// The greatest number of faults of one run.
   package var faults = 0
-  /// How often in one run time may pass although a job is ready.
+  /// The greatest number of stalls of one run.
   package var stalls = 0
-  /// How long it may pass at most, each time.
+  /// The greatest length of one stall.
   package var stallTime = Duration.zero
   /// Whether random numbers are choices.
   package var exploresRandomness = false
@@ -114,7 +114,7 @@ package enum ExploredRandomness {
 extension TaskTree {
   /// For example `a?2=3`: the second choice of `a` is option 3.
   ///
-  /// A fault that strikes is `a!2`, a sleep that wakes early `a~2^`, and a random number `a%2=3`.
+  /// A fault that strikes is `a!2`, a sleep that wakes early is `a~2^`, and a random number is `a%2=3`.
   func name(of choice: Choice) -> String {
     let name = name(of: choice.name)
     if choice.name.isWake { return name + "^" }

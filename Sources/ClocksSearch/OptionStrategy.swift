@@ -1,26 +1,26 @@
 /// The part of a strategy that makes the decisions within steps, and that says when time passes in a stall.
 struct OptionStrategy {
   private enum Kind {
-    /// The listed choices, and else the first option.
+    /// The listed choices, and the first option where no choice is listed.
     case listed([Choice])
     /// The last option, no fault and no stall.
     case last
     case random
   }
 
-  /// The points at which something goes wrong.
+  /// The points at which faults strike, or at which sleeps wake early.
   private struct Strikes {
-    /// Their numbers; `nil` for each with the same probability.
+    /// The numbers of the points; `nil` if each point is struck with the same probability.
     var numbers: [Int]?
     /// How many points have passed.
     var passed = 0
 
-    /// - Parameter points: The number of points in the first run.
+    /// - Parameter points: The number of points at which a strike was possible in the first run.
     init(_ mixer: inout Mixer, points: Int, atMost most: Int) {
       guard most > 0, mixer.below(4) > 0 else { return }
       // A fault leads to retries, and so to more points than the first run had.
       let range = points + points / 2 + 1
-      numbers = (0..<mixer.below(most + 1)).map { _ in mixer.below(range) }
+      numbers = (0..<mixer.below(min(most, range) + 1)).map { _ in mixer.below(range) }
     }
 
     mutating func strikes(_ mixer: inout Mixer) -> Bool {
@@ -35,7 +35,7 @@ struct OptionStrategy {
   private var stallsOfRun: Strikes
 
   init(_ plan: Plan, _ profile: Profile, _ bounds: Bounds) {
-    // Other numbers than those for the order, which does not depend on the options then.
+    // A mixer of its own, so that the random order does not depend on the options.
     switch plan {
     case .constraints(_, let choices): (kind, mixer) = (.listed(choices), Mixer(seed: 0))
     case .delay, .prefix: (kind, mixer) = (.listed([]), Mixer(seed: 0))

@@ -21,8 +21,8 @@ package struct Coverage: Sendable {
 
   /// Returns the 1,024 smallest hashes, as hexadecimal numbers. O(n log n).
   ///
-  /// The sketches of several sets are enough to estimate how many hashes their union has (Bar-Yossef et
-  /// al., "Counting Distinct Elements in a Data Stream", 2002).
+  /// From the sketches of several sets, the size of their union can be estimated (Bar-Yossef et al., "Counting
+  /// Distinct Elements in a Data Stream", 2002).
   package static func sketch(_ hashes: Set<UInt64>) -> [String] {
     hashes.sorted().prefix(1_024).map { String($0, radix: 16) }
   }
@@ -30,20 +30,20 @@ package struct Coverage: Sendable {
   /// The number of the last run that showed a new class.
   package var lastDiscovery: Int { discoveries.last ?? 0 }
 
-  /// Returns the number of classes that came first after a run. O(result).
+  /// Returns the number of classes that came first after the run with this number. O(result).
   package func classes(after number: Int) -> Int {
     discoveries.count - (discoveries.lastIndex { $0 <= number }.map { $0 + 1 } ?? 0)
   }
 }
 
 extension RunRecord {
-  /// A hash of the partial order of the steps, equal in all runs that differ only in the order of independent
-  /// steps. O(steps + touches).
+  /// A hash of the partial order of the steps, equal in all runs of one happens-before class.
+  /// O(steps + touches).
   ///
-  /// A step depends on the step in which it became ready, on the last earlier step of its task, and on the last
-  /// earlier step that touches an actor that it touches. The hash of a step combines its name with the hashes
-  /// of these, so it stands for all that happened before the step; the hash of the run is the sum over its
-  /// steps. Actors have no name in it, because their numbers differ from run to run.
+  /// A step depends on the step in which it became ready, on the last earlier step of its task, and, for each actor
+  /// that it touches, on the last earlier step that touches the actor. The hash of a step combines its name with the
+  /// hashes of these steps, so it stands for all that happened before. The hash of the run is the sum over its
+  /// steps. The hashes name no actor, because the numbers of actors differ from run to run.
   var classHash: UInt64 {
     let count = steps.count
     guard count > 0 else { return 0 }
@@ -51,7 +51,7 @@ extension RunRecord {
     for index in 0..<touches.count { actors = max(actors, Int(touches[index].actor) + 1) }
     // In a debug build pointers are many times as fast as arrays.
     let hashes = UnsafeMutablePointer<UInt64>.allocate(capacity: count)
-    // For each step its last touch, for each touch the one before of the same step; -1 ends a list.
+    // For each step its last touch, and for each touch the previous touch of the same step; -1 ends a list.
     let lastTouch = UnsafeMutablePointer<Int32>.allocate(capacity: count)
     let touchBefore = UnsafeMutablePointer<Int32>.allocate(capacity: max(touches.count, 1))
     // For each actor, the last step that touched it.

@@ -17,19 +17,19 @@ package struct RunRecord: Sendable {
   }
 
   package var steps: [ScheduleStep] = []
-  /// For each step a hash that it has in every process.
+  /// For each step, a hash that is equal in every process.
   var stepHashes: [UInt64] = []
   /// For each step, the number of the step in which it became ready; -1 before the first step.
   var causes: [Int32] = []
   /// For each step, the number of the last earlier step in which its task was seen, or -1.
   var previous: [Int32] = []
-  /// The decisions, with two candidates or options or more each.
+  /// The decisions. Each has two or more candidates or options.
   package var decisions: [Decision] = []
   var candidates: [ScheduleStep] = []
   var touches: [(step: Int32, actor: Int32)] = []
   var created: [(task: Int32, parent: Int32)] = []
   package var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-  /// Jobs that became ready from outside the test, with the number of the step before.
+  /// The jobs that something outside the test made ready, each with the number of the step before.
   var arrivals: [(step: Int32, job: ScheduleStep)] = []
 
   mutating func removeAll() {
@@ -52,7 +52,7 @@ package struct RunRecord: Sendable {
 
   /// The constraints that turn first in, first out into the order of this run. O(candidates).
   ///
-  /// There is one for each step that was overtaken: it waits for the last step that overtook it.
+  /// Each step that was overtaken has one constraint, and waits for the last step that overtook it.
   package var constraints: [Constraint] {
     var skippedBy: [ScheduleStep: ScheduleStep] = [:]
     var order: [ScheduleStep] = []
@@ -79,22 +79,22 @@ package struct RunRecord: Sendable {
     }
   }
 
-  /// For each step a bit for each actor that it touches; more than 64 actors share bits. O(touches).
+  /// For each step, one bit for each actor that the step touches; more than 64 actors share bits. O(touches).
   var masks: [UInt64] {
     var masks = [UInt64](repeating: 0, count: steps.count)
     for (step, actor) in touches where step >= 0 { masks[Int(step)] |= 1 << UInt64(actor & 63) }
     return masks
   }
 
-  /// Returns constraints that reverse two steps each, nearest steps first. O(steps²).
+  /// Returns constraints, each of which reverses two steps, nearest steps first. O(steps²).
   ///
-  /// The two steps touch the same actor, and neither is a cause of the other.
+  /// The two steps touch the same actor, and neither step is a cause of the other.
   func reversals(limit: Int) -> [Constraint] {
     let masks = masks
     // By the distance of the two steps.
     var found = [[Constraint]](repeating: [], count: steps.count)
     var count = 0
-    // For each step, the last step of which it is known to be a cause.
+    // For each step, the last step that is known to be its effect.
     var effects = [Int](repeating: -1, count: steps.count)
     for second in 0..<steps.count where masks[second] != 0 {
       effects[second] = second
@@ -122,9 +122,9 @@ package struct RunRecord: Sendable {
     return nearest
   }
 
-  /// Returns a constraint for each step that could have come in the place of another one. O(candidates).
+  /// Returns a constraint for each step that could have come in the place of another step. O(candidates).
   ///
-  /// They include the orders of steps that use a lock or an object in common, which no record shows.
+  /// So steps are reversed that use a lock or an object in common, which no record shows.
   func alternatives(limit: Int) -> [Constraint] {
     var found: [Constraint] = []
     for decision in decisions {
@@ -136,8 +136,8 @@ package struct RunRecord: Sendable {
     return found
   }
 
-  /// The steps that were candidates of a decision, in the order in which they ran, but those that touch
-  /// an actor first.
+  /// The steps that were candidates of a decision: first those that touch an actor, then the others, each group in
+  /// the order in which its steps ran.
   var waiting: [ScheduleStep] {
     var competed: Set<ScheduleStep> = []
     for decision in decisions { competed.formUnion(candidates[decision.candidates]) }
@@ -147,7 +147,7 @@ package struct RunRecord: Sendable {
       + waiting.filter { masks[$0] == 0 }.map { steps[$0] }
   }
 
-  /// Returns what strategies need to know. O(steps).
+  /// Returns the profile of the run for strategies. O(steps).
   func profile(tasks: Int) -> Profile {
     var weights = [Int](repeating: 0, count: tasks)
     for step in steps { weights[step.task] += 1 }
@@ -181,7 +181,7 @@ package struct Divergence: Sendable {
   }
 
   package enum Suspect: Sendable, Equatable {
-    /// The step that became ready from outside the test, if it is known.
+    /// The step that something outside the test made ready; `nil` if not known.
     case outside(String?)
     case earlierRun
     case realTime
@@ -219,7 +219,7 @@ package struct Divergence: Sendable {
     }
   }
 
-  /// The number of the decision or of the step, from 1.
+  /// The kind and the number, from 1, of the first decision or step that differs.
   package let place: String
   package let recorded: String
   package let found: String
@@ -258,7 +258,7 @@ package struct Divergence: Sendable {
     } else if witnesses.outsideWork == 0, !more.isEmpty,
       more.allSatisfy({ $0.divergence(from: second) == nil })
     {
-      // Outside work could have taken the same time in all of these by chance.
+      // Work outside the test could have taken the same time in all of these runs by chance.
       suspect = .earlierRun
     } else if witnesses.randomReadings > 0 {
       suspect = .randomness

@@ -2,8 +2,8 @@ import ClocksSupport
 
 /// One run of a test: names the steps, makes the decisions and keeps a record.
 ///
-/// It does not know the engine. Its caller, which runs or simulates a test, reports each event. One thread
-/// at a time uses a run, so exclusivity is not checked.
+/// A run does not know the engine: its caller, which runs or simulates a test, reports each event. Only one
+/// thread at a time uses a run, so exclusivity is not checked.
 ///
 /// The code for each step calls few generic functions: a debug build, in which tests run, takes a hundred
 /// times as long for one of the standard library.
@@ -16,7 +16,7 @@ package final class ScheduleRun {
   /// The ready steps, in the order in which they became ready.
   @exclusivity(unchecked) package private(set) var ready: [ScheduleStep] = []
   @exclusivity(unchecked) private var readyCauses: [Int32] = []
-  /// The latest decision, until its step begins: the same question has the same answer.
+  /// The latest decision, until its step begins. Until then `choose` returns the same step again.
   @exclusivity(unchecked) private var decided: ScheduleStep?
 
   private struct Counts {
@@ -40,14 +40,14 @@ package final class ScheduleRun {
   @exclusivity(unchecked) private var stalls = 0
   @exclusivity(unchecked) private var isStall = false
 
-  /// What a step can touch; the actors of the test follow.
+  /// The numbers of what a step can touch. Actors of the test have the numbers from `firstActor` on.
   package enum Touched {
     package static let mainActor = 0
     package static let time = 1
     package static let firstActor = 2
   }
 
-  /// - Parameter tree: The tree in which the steps of the plan have their tasks.
+  /// - Parameter tree: The tree that contains the tasks of the plan.
   package init(
     _ plan: Plan = .firstInFirstOut, tree: TaskTree = TaskTree(), profile: Profile = Profile(),
     bounds: Bounds = Bounds()
@@ -109,7 +109,7 @@ package final class ScheduleRun {
     return ScheduleStep(.other, of: task, Int(counts[task].jobs), part: Int(counts[task].others))
   }
 
-  /// Distinguishes the random numbers of tests that run in parallel; 0 if they are to be equal everywhere.
+  /// Distinguishes the random numbers of parallel tests; 0 if all tests get equal numbers.
   package var salt: UInt64 = 0
 
   /// Returns the next random number of a task, which does not depend on other tasks.
@@ -128,7 +128,7 @@ package final class ScheduleRun {
   /// Notes that the current step touches an actor: it adds to the actor's queue, or drains it.
   package func touch(_ actor: Int) { record.touches.append((Int32(currentStep), Int32(actor))) }
 
-  /// Notes that the last step of the task has put it in the queue of an actor.
+  /// Notes that the last step of the task has put the task in the queue of an actor.
   package func isInQueue(_ task: Int, of actor: Int) {
     let step = counts[task].lastStep
     if step >= 0 { record.touches.append((step, Int32(actor))) }
@@ -145,7 +145,7 @@ package final class ScheduleRun {
     begin(step, cause: readyCauses.remove(at: position))
   }
 
-  /// Begins the end of a sleep.
+  /// Begins a step that is the end of a sleep.
   package func wake(_ step: ScheduleStep) {
     begin(step, cause: -1)
     touch(Touched.time)
@@ -219,10 +219,10 @@ package final class ScheduleRun {
     return stalls < bounds.stalls ? bounds.stallTime : nil
   }
 
-  /// Whether `stallLimit` is to be asked.
+  /// Whether `stallLimit` may return a limit. If not, it need not be called.
   package var mayStall: Bool { bounds.stalls > 0 || strategy.listsStalls }
 
-  /// Returns the next random number of a task, which is a choice if the search explores them.
+  /// Returns the next random number of a task. The number is a choice if the search explores randomness.
   package func drawNumber(for task: Int) -> UInt64 {
     let drawn = draw(for: task)
     counts[task].numbers += 1
@@ -239,7 +239,7 @@ package final class ScheduleRun {
         .init(
           candidates: 0..<0, chosen: chosen, step: currentStep, count: count, choice: name))
     }
-    // A replay knows neither the bounds nor whether random numbers are explored.
+    // A replay does not know whether the search explored randomness, so a number as drawn must not change the hash.
     if chosen == 0, name.kind == .random { return 0 }
     let hash = tree.hash(of: name) &+ UInt64(chosen)
     record.hash = Mixer.mix(record.hash, hash)

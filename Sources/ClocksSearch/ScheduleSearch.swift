@@ -6,20 +6,20 @@ import ClocksSupport
 /// the schedules that are known to have failed, last in, first out, and in turn, as long as there are any:
 ///
 /// - if there seem to be few orders, all orders, those with the fewest deviations first;
-/// - else one step delayed until no other can run, and two steps reversed that touch one actor; each new
-///   order is the origin of further reversals, breadth first;
+/// - else schedules with one step delayed until no other can run, and with two steps reversed that touch one
+///   actor; each new order is the origin of further reversals, breadth first;
 /// - random orders of four kinds.
 package struct ScheduleSearch: Sendable {
   package struct Limits: Sendable {
     package var count: Int
     package var seed: UInt64
-    /// If set, the search tries only reversals, and at most this number of them together.
+    /// If set, the search tries only reversals, and at most this many in one schedule.
     package var reversals: Int?
     package var shard: Shard
     package var bounds = Bounds()
-    /// A test that seems to have more orders is not tried in all of them.
+    /// If a test seems to have more orders than this, the search does not try all orders.
     package var mostOrders = 1_000_000
-    /// Whether the search ends when no class has been new for long.
+    /// Whether the search ends when it has not found a new class for long.
     package var endsWithClasses = false
 
     package init(count: Int, seed: UInt64, reversals: Int? = nil, shard: Shard = .whole) {
@@ -30,7 +30,7 @@ package struct ScheduleSearch: Sendable {
     }
   }
 
-  /// The part of a search that one of several processes does.
+  /// The part of a search that one of several processes runs.
   package struct Shard: Sendable, Equatable {
     package var index: Int
     package var count: Int
@@ -44,7 +44,7 @@ package struct ScheduleSearch: Sendable {
 
   package enum End: Sendable, Equatable {
     case allOrders, allReversals, count, time
-    /// No class has been new for long.
+    /// The search has not found a new class for long.
     case noNewClass
   }
 
@@ -52,7 +52,7 @@ package struct ScheduleSearch: Sendable {
   private static let mostReversals = 10_000
   private static let patienceForClasses = 1_000
 
-  /// The constraints and choices of a new order, and one more of either.
+  /// The constraints and choices of a new order, and one more constraint or choice.
   private struct Reversal {
     var constraints: [Constraint]
     var choices: [Choice]
@@ -72,16 +72,16 @@ package struct ScheduleSearch: Sendable {
   package var newClasses: Int { coverage.classes(after: tried - tried / 10) }
   package private(set) var profile = Profile()
 
-  /// The plans with which the search begins, the last one first.
+  /// The plans with which the search begins, in reverse order.
   private var known: [Plan]
   private var delayed: ArraySlice<ScheduleStep> = []
   private var reversals = Queue<Reversal>()
   private var prefixes = Queue<[UInt32]>()
   /// Whether the search tries all orders.
   package private(set) var isComplete = false
-  /// Whether it has skipped one of them.
+  /// Whether the search has skipped an order.
   private var hasGaps = false
-  /// The choices that were queued, in a search that counts reversals.
+  /// The plans with choices that were queued, in a search that counts reversals.
   private var triedChoices: Set<Plan> = []
   private var chance = 0
   private var turn = 0
@@ -108,7 +108,7 @@ package struct ScheduleSearch: Sendable {
     guard limits.reversals == nil else { return reversals.popFirst()?.plan }
     if isComplete, end == .allOrders { return nil }
     turn += 1
-    // Two of five plans are systematic, if any is left; all of them if the search will try all orders.
+    // Two of five plans are systematic, if any is left. All plans are, if the search will try all orders.
     let isRandom = [2, 4, 0].contains(turn % 5)
     let willTryAll = isComplete && !hasGaps && tried >= 40
     if !isRandom || willTryAll, let plan = nextSystematic() { return plan }
@@ -127,8 +127,8 @@ package struct ScheduleSearch: Sendable {
     let number = chance * limits.shard.count + limits.shard.index
     chance += 1
     let seed = Mixer.mix(limits.seed, UInt64(number))
-    // By how soon each kind finds bugs of real systems. Priorities repeat orders on small tests, and yet find
-    // some deep bugs first.
+    // The shares follow how soon each kind finds bugs of real systems. Priorities repeat orders on small tests,
+    // and yet find some deep bugs first.
     switch number % 8 {
     case 1, 5: return .random(seed: seed)
     case 3: return .uniform(seed: seed)
@@ -142,7 +142,7 @@ package struct ScheduleSearch: Sendable {
     let isNew = coverage.add(record, number: tried)
     if tried == 1 { begin(record, tasks: tasks) }
     guard let current else { return }
-    // Even if a random plan has already led to this order: its successors are not queued yet.
+    // Not only new orders: if a random plan has led to this order before, the successors are not queued yet.
     if isComplete { expand(record, current) }
     // The reversals of an order of a known class lead to known classes.
     guard limits.reversals == nil ? isNew.class : isNew.order, !isComplete,
@@ -153,7 +153,7 @@ package struct ScheduleSearch: Sendable {
     guard most > 0 else { return }
     let others = otherChoices(record, constraints, choices, most: most)
     let found = newReversals(record, constraints, most: most - others.count)
-    // In turn, because either may be many.
+    // Choices and constraints alternate, because there may be many of either.
     for index in 0..<max(found.count, others.count) {
       if index < others.count {
         reversals.append(
@@ -185,7 +185,7 @@ package struct ScheduleSearch: Sendable {
   ) -> [Choice] {
     guard limits.reversals == nil else {
       return record.otherChoices(than: choices).filter { other in
-        // The same choices are reached in several orders.
+        // Several orders lead to the same choices.
         let all = Reversal(
           constraints: constraints,
           choices: (choices + [other]).sorted { $0.name.bits < $1.name.bits })
@@ -199,7 +199,7 @@ package struct ScheduleSearch: Sendable {
       }.prefix(most / 2))
   }
 
-  /// Whether the first deviation, a choice, belongs to this shard.
+  /// Whether this shard tries the reversal. Shards divide up the reversals that are a single choice.
   private func isMine(_ reversal: Reversal) -> Bool {
     guard limits.shard.count > 1, reversal.constraints.isEmpty, reversal.choices.count == 1 else {
       return true
@@ -218,7 +218,7 @@ package struct ScheduleSearch: Sendable {
     return false
   }
 
-  /// Whether a first reversal belongs to this shard.
+  /// Whether this shard adds the constraint. Shards divide up the first constraints of a schedule.
   // Mutating, because a debug build copies the search for a function that is not.
   private mutating func mine(_ constraints: [Constraint], _ constraint: Constraint) -> Bool {
     guard limits.shard.count > 1, constraints.isEmpty else { return true }
@@ -238,22 +238,22 @@ package struct ScheduleSearch: Sendable {
     if isComplete { expand(record, .prefix([])) }
   }
 
-  /// Queues the orders that differ from this one by one more decision, as many as can still be tried.
+  /// Queues the orders that differ from this order by one more decision, as many as can still be tried.
   ///
-  /// A yield gives way to all other steps here, too. Each shard takes a part of the orders that differ from
-  /// the first one, with all their successors.
+  /// As in a random order, a yield gives way to all other steps. Each shard takes a part of the orders that
+  /// differ from the first order, with all their successors.
   private mutating func expand(_ record: RunRecord, _ plan: Plan) {
     guard case .prefix(let choices) = plan else { return }
     var number = 0
     for index in record.decisions.indices.dropFirst(choices.count) {
-      // Beyond the limit a run ignores its plan: the order would be a known one.
+      // Beyond the limit a run ignores its plan, so the order would be known.
       guard record.decisions[index].step < profile.longest else {
         hasGaps = true
         return
       }
       let made = record.decisions[..<index].map { UInt32(truncatingIfNeeded: $0.chosen) }
       let decision = record.decisions[index]
-      // Its options are not all numbers that could be drawn.
+      // The options are not all numbers that could be drawn.
       if decision.choice?.kind == .random { hasGaps = true }
       for choice in 1..<decision.count {
         if decision.choice == nil,
@@ -274,7 +274,7 @@ package struct ScheduleSearch: Sendable {
 
   package var waiting: Int { delayed.count + reversals.count + prefixes.count }
 
-  /// Whether half of the runs, and at least a thousand, have passed since a class was new.
+  /// Whether half of the runs, and at least 1,000, have found no new class.
   private var hasNoNewClass: Bool {
     guard limits.endsWithClasses, !isComplete || hasGaps else { return false }
     return tried - coverage.lastDiscovery >= max(Self.patienceForClasses, tried / 2)

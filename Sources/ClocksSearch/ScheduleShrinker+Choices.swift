@@ -1,5 +1,5 @@
 extension ScheduleShrinker {
-  /// Reduces `choices` while the failure remains: to fewer faults, then to fewer and smaller options.
+  /// Reduces `choices` while the failure remains: to fewer faults, then to fewer other choices, with smaller options.
   nonisolated(nonsending) mutating func reduceChoices(
     _ constraints: [Constraint], _ test: Test
   ) async {
@@ -23,7 +23,7 @@ extension ScheduleShrinker {
   ) async {
     var size = choices.count(where: isAsked)
     while size > 0 {
-      // From the end, because the failure needs the earlier choices at least to come there.
+      // From the end, because the test may need the earlier choices just to reach the place of the failure.
       var asked = choices.filter(isAsked)
       while !asked.isEmpty, mayGoOn {
         let part = asked.suffix(size)
@@ -39,14 +39,14 @@ extension ScheduleShrinker {
   private nonisolated(nonsending) mutating func reduce(
     at index: Int, _ constraints: [Constraint], _ test: Test
   ) async {
-    // Option 0 was tried: it would be no choice.
+    // Option 0 is no choice, and removing the choice was tried.
     var low = 1
     func smaller(_ option: Int) -> [Choice] {
       var smaller = choices
       smaller[index].index = option
       return smaller
     }
-    // A few from the smallest, because not every option above a failing one fails.
+    // The smallest options are tried one by one, because not every option above a failing option fails.
     while low < min(choices[index].index, 9), mayGoOn {
       let tried = smaller(low)
       if await fails(constraints, tried, test) {
@@ -62,7 +62,7 @@ extension ScheduleShrinker {
     }
   }
 
-  /// Removes each choice without which the failure remains; returns whether it needs the others.
+  /// Removes each choice without which the failure remains. Returns whether the failure needs all others.
   private nonisolated(nonsending) mutating func isEachNeeded(
     _ constraints: [Constraint], _ test: Test
   ) async -> Bool {

@@ -2,21 +2,21 @@ import ClocksSupport
 
 /// Reduces the choices and the constraints of a failing run to those that the failure needs.
 ///
-/// First come the faults, to as few as possible, then the other choices, to the smallest options, then the
-/// constraints: a fault says more about a bug than an order.
+/// The shrinker first removes faults, then removes other choices or makes them smaller, then removes constraints:
+/// a fault says more about a bug than an order does.
 ///
 /// Bisection finds the necessary constraints one after the other, as in delta debugging (Zeller and
 /// Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002; Junker, "QuickXplain", 2004). Then
-/// each of them is removed if the same failure remains, and each constraint gets the earliest first step with
-/// which the failure remains; both are repeated until nothing changes. It takes O(k · log n) runs for k of n
-/// constraints, if each is repeated once.
+/// each constraint is removed if the same failure remains without it, and each remaining constraint gets the
+/// earliest first step with which the failure remains. Both are repeated until nothing changes. With one
+/// repetition, this takes O(k · log n) runs for k of n constraints.
 package struct ScheduleShrinker {
-  /// Returns the record of a run by this plan if the same failure came, else `nil`.
+  /// Runs the test by this plan. Returns the record of the run if the same failure came, else `nil`.
   package typealias Test = nonisolated(nonsending) (Plan) async -> RunRecord?
 
   private let limit = 200
-  /// When to stop, but not before the first 50 runs: on a busy machine they may take long, and nearly all failures
-  /// need fewer.
+  /// When to stop, but not before 50 runs: nearly all failures need fewer, and on a busy machine these may take
+  /// long.
   private let deadline: RealTime
   package private(set) var runs = 0
   /// Whether the failure was seen to need each choice and each constraint.
@@ -30,8 +30,8 @@ package struct ScheduleShrinker {
 
   var mayGoOn: Bool { runs < limit && !(runs > 50 && deadline.hasPassed) }
 
-  /// Returns as few constraints as possible with which the failure of the recorded run remains; `choices` are
-  /// the choices that belong to them.
+  /// Returns as few constraints as possible with which, together with `choices`, the failure of the recorded run
+  /// remains.
   package nonisolated(nonsending) mutating func shrink(
     _ record: RunRecord, _ test: Test
   ) async -> [Constraint] {
@@ -47,7 +47,7 @@ package struct ScheduleShrinker {
     } else {
       constraints = await essential(constraints, test)
     }
-    // A sharper constraint may make another one unnecessary, so both are repeated until nothing changes.
+    // A sharper constraint may make another constraint unnecessary, so both steps are repeated.
     while true {
       constraints = await leaveOutEach(constraints, test)
       let sharper = await sharpen(constraints, test)
@@ -64,8 +64,8 @@ package struct ScheduleShrinker {
 
   /// Returns the necessary constraints, provided that additional constraints never prevent the failure.
   ///
-  /// The shortest prefix with which the failure comes ends with a necessary constraint. That one is kept, and
-  /// the search goes on before it, until the kept constraints are enough.
+  /// The shortest prefix with which the failure comes ends with a necessary constraint. That constraint is kept,
+  /// and the search goes on before it, until the kept constraints are enough.
   private nonisolated(nonsending) mutating func essential(
     _ all: [Constraint], _ test: Test
   ) async -> [Constraint] {
@@ -92,7 +92,7 @@ package struct ScheduleShrinker {
     return known.count < all.count ? (await fails(known, test) ? known : all) : all
   }
 
-  /// Returns one constraint that is enough, if delaying one of the steps as long as possible is enough.
+  /// Delays one step at a time, as long as possible. Returns the constraints of a failing run that has at most one.
   private nonisolated(nonsending) mutating func oneInstead(
     of constraints: [Constraint], _ test: Test
   ) async -> [Constraint]? {
@@ -105,7 +105,7 @@ package struct ScheduleShrinker {
     return nil
   }
 
-  /// Removes each constraint without which the failure remains, until it needs each one that is left.
+  /// Removes each constraint without which the failure remains, until the failure needs every constraint left.
   private nonisolated(nonsending) mutating func leaveOutEach(
     _ constraints: [Constraint], _ test: Test
   ) async -> [Constraint] {

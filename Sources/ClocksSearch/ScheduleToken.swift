@@ -1,9 +1,9 @@
-/// A schedule as a short text: its difference from first in, first out.
+/// A schedule as a short text, which states how the schedule differs from first in, first out.
 ///
 /// `2:a?1=3,a.3<b.5,b~1<a.4:8f3a` consists of the version of the model, the choices, the constraints, and 16 bits
 /// of the hash of the run. Without a choice, a token has the first version.
 package struct ScheduleToken: Hashable, Sendable {
-  /// The version of the model: of the names of steps, and of the meaning of first in, first out.
+  /// The version of the model, which is the names of steps and the meaning of first in, first out.
   static let version = 2
   /// The version without choices.
   private static let oldest = 1

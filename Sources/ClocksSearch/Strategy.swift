@@ -1,6 +1,6 @@
 import ClocksSupport
 
-/// How a run decides which step comes first.
+/// The rule by which a run makes its decisions.
 package enum Plan: Hashable, Sendable {
   /// First in, first out and first options, as far as the constraints and choices allow.
   case constraints([Constraint], choices: [Choice] = [])
@@ -10,7 +10,7 @@ package enum Plan: Hashable, Sendable {
   /// The given first decisions, then first in, first out.
   case prefix([UInt32])
   case random(seed: UInt64)
-  /// Each interleaving with about the same probability: a task with more steps left is more probable.
+  /// Each interleaving has about the same probability, because a task with more steps left is more probable.
   ///
   /// Uniform Random Walk; Zhao et al., "Selectively Uniform Concurrency Testing", 2025.
   case uniform(seed: UInt64)
@@ -18,7 +18,7 @@ package enum Plan: Hashable, Sendable {
   ///
   /// Burckhardt et al., "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", 2010.
   case priorities(seed: UInt64, depth: Int)
-  /// Steps have priorities, which are drawn again for steps that conflict with the one that runs.
+  /// Steps have priorities, which are drawn again for steps that conflict with the step that runs.
   ///
   /// Yuan et al., "Partial Order Aware Concurrency Sampling", 2018.
   case partialOrder(seed: UInt64)
@@ -40,12 +40,12 @@ package enum Plan: Hashable, Sendable {
   }
 }
 
-/// What strategies know about a test from its first run.
+/// The facts that strategies know about a test from its first run.
 package struct Profile: Sendable {
   var steps = 0
-  /// The weight of each task: the number of its steps and of the steps of all tasks below it.
+  /// The weight of each task.
   var weights: [Int] = []
-  /// The actors that each step touches, a bit each.
+  /// The actors that each step touches, with one bit for each actor.
   var touched: [ScheduleStep: UInt64] = [:]
   /// The number of points at which a fault could strike, and at which a sleep could wake early.
   var faultPoints = 0
@@ -85,9 +85,9 @@ struct Strategy {
   private let constraints: [Constraint]
   private var options: OptionStrategy
 
-  /// How often a constraint delays a step at most: the step that it waits for may depend on it.
+  /// The most times that a constraint delays its second step: the first step may depend on the second.
   private static let patience = 1_000
-  /// How often `Plan.delay` delays its step at most: a loop may be waiting for the step.
+  /// The most times that `Plan.delay` delays its step: a loop may be waiting for the step.
   private static let patienceOfDelay = 100
 
   init(_ plan: Plan, profile: Profile, bounds: Bounds = Bounds()) {
@@ -166,7 +166,7 @@ struct Strategy {
     case .delay, .prefix: return choose(among: candidates)
     case .constraints where options.lists(candidates[last]): return choose(among: candidates)
     default:
-      // At points that are spread over the run: the first ones would use up the stalls.
+      // Stalls are spread over the run: otherwise the first points of the run would use them up.
       if options.stalls() { return last }
       if last == 1 { return 0 }
       var others = ScratchBuffer<ScheduleStep>()
@@ -187,7 +187,7 @@ struct Strategy {
       return min(Int(choices[decisions]), candidates.count - 1)
     default: break
     }
-    // A yield gives way to all other steps: else a loop that yields would starve them.
+    // A yield gives way to all other steps: otherwise a loop that yields would starve them.
     var yielding = 0
     for index in 0..<candidates.count where candidates[index].isOther { yielding += 1 }
     if yielding == 0 { return chooseFreely(candidates) }

@@ -1,4 +1,4 @@
-/// One step of a test: what runs between two decisions.
+/// The name of one step of a test, or of a decision within a step.
 ///
 /// A step is named by its task and by a number that does not depend on the order in which tasks run.
 /// So it has the same name in every run.
@@ -14,16 +14,16 @@ package struct ScheduleStep: Hashable, BitwiseCopyable, Sendable {
     case other = 3
     /// The choice of the task that has this number: not a step, but a decision within one.
     case choice = 4
-    /// The fault of the task that has this number: likewise.
+    /// The fault of the task that has this number: a decision, too.
     case fault = 5
-    /// The random number of the task that has this number: likewise.
+    /// The random number of the task that has this number: a decision, too.
     case random = 6
   }
 
   /// The task, the number, the part and the kind, from the highest bits to the lowest.
   package let bits: UInt64
 
-  /// - Parameter part: Tells several steps of one number apart.
+  /// - Parameter part: Distinguishes steps of one kind and number.
   package init(_ kind: Kind, of task: Int, _ number: Int, part: Int = 1) {
     bits =
       UInt64(truncatingIfNeeded: task) << 40 | UInt64(truncatingIfNeeded: number & 0xFF_FFFF) << 16
@@ -35,7 +35,7 @@ package struct ScheduleStep: Hashable, BitwiseCopyable, Sendable {
   package var part: Int { Int(bits >> 4 & 0xFFF) }
   package var kind: Kind { Kind(rawValue: bits & 0xF) ?? .other }
 
-  /// Whether only time moves: the job of the task comes later.
+  /// Whether the step only ends a sleep: the job of the task comes later.
   package var isWake: Bool { bits & 0xF == Kind.wake.rawValue }
   package var isOther: Bool { bits & 0xF == Kind.other.rawValue }
 }
@@ -119,7 +119,7 @@ package struct TaskTree: Sendable {
     return nodes[parent].children[ordinal]
   }
 
-  /// Returns a hash that a step has in every process.
+  /// Returns a hash of the step that is equal in every process.
   package func hash(of step: ScheduleStep) -> UInt64 {
     Mixer.mix(nodes[step.task].hash, step.bits & 0xFF_FFFF_FFFF)
   }

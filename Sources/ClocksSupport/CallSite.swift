@@ -25,7 +25,7 @@ package struct CallSite: Sendable {
 
 /// Texts that live as long as the process, one for each file that a call site names.
 ///
-/// A call site of static texts is a plain value, so that a call that fails rarely costs nothing to note.
+/// With static texts, a call site is a plain value, so that noting one costs nothing when no failure follows.
 private final class PermanentTexts: Sendable {
   static let shared = PermanentTexts()
 

@@ -1,4 +1,4 @@
-// The one place that imports the platform's C library; files that need it import this module.
+// Imports the platform's C library for all files that import this module.
 
 #if canImport(Darwin)
   @_exported import Darwin
@@ -10,7 +10,7 @@
   @_exported import Android
 #endif
 
-/// The order in which a thread may take locks: each lock of a higher rank than all that it holds.
+/// The order in which a thread may take locks: each must have a higher rank than all that the thread holds.
 ///
 /// The lock table in `Sources/Clocks/README.md` says what each rank guards. A debug build
 /// that was made with `CHECK_LOCK_RANKS=1` in the environment stops the program where a thread breaks the order.
@@ -22,7 +22,7 @@ public enum LockRank: UInt, Sendable {
   case externalTasks
   case taskOwnership
   case issueGate
-  /// No lock is taken under it.
+  /// No lock is taken under one of this rank.
   case leaf
 }
 
@@ -38,7 +38,7 @@ public struct Lock: @unchecked Sendable {
     @usableFromInline let rank: LockRank?
   #endif
 
-  /// - Parameter rank: The lock's place in the order; without one it is not checked.
+  /// - Parameter rank: The lock's place in the order; `nil` if the order is not checked for this lock.
   public init(_ rank: LockRank? = nil) {
     mutex = .allocate(capacity: 1)
     mutex.initialize(to: pthread_mutex_t())

@@ -2,7 +2,7 @@
   import Dispatch
 #endif
 
-/// An instant of real time, also inside a scope of virtual time.
+/// An instant of real time, even inside a scope.
 package struct RealTime: Comparable, Sendable {
   /// In nanoseconds; `.max` is never.
   private let instant: UInt64
@@ -69,7 +69,7 @@ extension Duration {
 
   /// The length with all of its digits, for example `3.0 seconds`.
   ///
-  /// The standard library's description is rounded to a `Double`.
+  /// Unlike this text, the standard library's description is rounded to a `Double`.
   package var exactDescription: String {
     let (sign, seconds, fraction) = digits
     return "\(sign)\(seconds).\(fraction.isEmpty ? "0" : fraction) seconds"
@@ -93,7 +93,7 @@ extension Duration {
   }
 }
 
-// All texts of this package contain exact durations: these overloads are preferred to those of the library.
+// Overload resolution prefers these interpolations to the standard library's, so this package prints exact durations.
 extension DefaultStringInterpolation {
   package mutating func appendInterpolation(_ duration: Duration) {
     appendLiteral(duration.exactDescription)

@@ -1,6 +1,6 @@
 /// A small growing list of plain values.
 ///
-/// In a debug build, appending to an Array takes three times as long.
+/// In a debug build, appending to an Array takes three times as long as appending to this list.
 ///
 /// Public, because the compiler does not inline package functions across modules.
 public struct ScratchBuffer<Element: BitwiseCopyable>: ~Copyable {

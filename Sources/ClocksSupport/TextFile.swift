@@ -82,7 +82,7 @@ package enum Terminal {
   package static func writeLine(_ text: String) { _ = writeText(text + "\n", to: STDERR_FILENO) }
 }
 
-/// Writes a text in one call where the system allows it. Returns whether it is written completely.
+/// Writes a text in one call where the system allows it. Returns whether the whole text was written.
 package func writeText(_ text: String, to file: Int32) -> Bool {
   var text = text
   return text.withUTF8 { bytes in

@@ -11,24 +11,24 @@ extension TestClock {
   /// #expect(time == .seconds(3))
   /// ```
   ///
-  /// The condition is evaluated when the test's tasks have run as far as they can: first before time moves,
-  /// then after everything that happens at each deadline, and last when time has moved by exactly `limit`.
-  /// Between two deadlines nothing changes, so the result is exact. It is also exact while another task moves
-  /// time: the condition is evaluated before time moves on.
+  /// The condition is evaluated whenever the test's tasks have run as far as they can. That is before time
+  /// moves, after all jobs at each deadline, and when time has moved by exactly `limit`. Between two
+  /// deadlines nothing changes, so the result is exact. It is also exact if another task moves time: the
+  /// condition is evaluated before each such move.
   ///
-  /// In a scope with auto-advance, time moves only when auto-advance would move it: not during
-  /// `VirtualTime.holding(_:)`, and only after the scope's pause, if it has one. So do not call it within
-  /// `holding`. Outside such a scope, it does not wait for external work, such as a thread or a socket: await
-  /// that work first.
+  /// In a scope with auto-advance, time moves only when auto-advance would move it. So time does not move
+  /// during `VirtualTime.holding(_:)`: do not call this function there. If the scope has a pause, time moves
+  /// only after the pause. Outside such a scope, the function does not wait for external work, such as a
+  /// thread or a socket: await that work first.
   ///
   /// If the condition does not hold in time, that is recorded as a failure of the test, with the time and the
   /// pending sleeps. A negative limit is a failure, and the condition is not evaluated. A test that never
-  /// becomes idle, with ten million wakes within the limit, is a failure. On cancellation the condition is
-  /// evaluated once more, and if it does not hold, that is a failure, because later instants are unknown. An
-  /// error of `condition` is rethrown, and time stays.
+  /// becomes idle is a failure, and so are ten million wakes within the limit. On cancellation, the condition
+  /// is evaluated once more. If it does not hold then, that is a failure, because later instants are unknown.
+  /// An error of `condition` is rethrown, and time stays.
   ///
-  /// O(k log n + jobs that run) for k of n pending sleeps that wake, with at most k + 2 calls of `condition`,
-  /// and one more for each job that external work makes ready.
+  /// O(k log n + jobs that run) for k of n pending sleeps that wake. `condition` is called at most k + 2
+  /// times, and once more for each job that external work makes ready.
   ///
   /// The idea comes from Nimble's `toEventually`, which polls every ten milliseconds of real time.
   ///

@@ -20,9 +20,9 @@ package enum EverywhereTests {
   }()
 }
 
-/// Runs each test case in a scope of its own, and records what becomes of it.
+/// Runs each test case in a scope of its own, and records how the test case ends.
 struct EverywhereTrait: TestTrait, SuiteTrait, TestScoping {
-  /// Whether a trait of a suite around the test acts already.
+  /// Whether this trait, on a suite around the test, has already created the scope.
   @TaskLocal private static var isInside = false
 
   var isRecursive: Bool { true }
@@ -59,7 +59,8 @@ struct EverywhereTrait: TestTrait, SuiteTrait, TestScoping {
     }
   }
 
-  /// Returns the arguments of a test case in words; the test library does not tell them otherwise.
+  /// Returns descriptions of a test case's arguments, by reflection: the test library has no function for
+  /// them.
   private static func arguments(of testCase: Test.Case) -> String {
     func values(_ value: Any) -> [String] {
       Mirror(reflecting: value).children.flatMap { child in

@@ -13,7 +13,7 @@ func registerSwiftTesting() {
     isRunningCase: { Test.Case.current != nil })
 }
 
-/// Runs a body, and passes each failure of the current test through the gate meanwhile.
+/// Runs a body. Until it ends, `gate` decides which failures of the current test are recorded.
 @Sendable func withIssues(
   through gate: IssueGate, _ body: @escaping @Sendable () async -> Void
 ) async {
@@ -53,7 +53,7 @@ func withNoteOnSkippedWait(
     } catch
       where isUnrecorded(error) && time.noteOnSkippedWait(afterTimeout: isTimeout(error)) != nil
     {
-      // The test library would record it outside this trait, which could not add the note.
+      // The test library would record the error outside this trait, which could not add the note.
       Issue.record(error, sourceLocation: test.sourceLocation)
     }
   }

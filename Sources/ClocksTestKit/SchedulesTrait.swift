@@ -13,13 +13,14 @@ public import Testing
 /// }
 /// ```
 ///
-/// Each test case is explored separately, as by `withSchedules`, which documents what a search can find. The
-/// instance of a suite is new in each run. The trait implies virtual time; the options of a
-/// ``VirtualTimeTrait`` beside it hold for each run. On a suite, the trait applies to each of its tests.
+/// Each test case is explored separately, as by `withSchedules`, which documents what a search can find. Each
+/// run has a new instance of the suite. The trait implies virtual time. If the test has a
+/// ``VirtualTimeTrait`` as well, the options of that trait apply to each run. On a suite, the trait applies
+/// to each of its tests.
 ///
 /// Issues are withheld during the search. Then the shortest order that fails is run once more, and its issues
-/// pass: the test fails once, at the true place, with the explanation. Issues of a detached task do not count
-/// for the test, as in every test.
+/// are recorded. So the test fails once, at the line of the failed expectation, with the explanation. As in
+/// every test, issues of a detached task do not count for the test.
 public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
   var count: ScheduleCount
   var seed: Int?
@@ -47,7 +48,7 @@ public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
     let date = virtualTime(of: test)?.date
     let options = options(virtualTime(of: test))
     await withoutActuallyEscaping(function) { function in
-      // A run that was left, because it does not end, retains the function permanently.
+      // An abandoned run, which does not end, retains the function permanently.
       let holders = ClosureRetainBalance.countHolders(of: function)
       _ = await runSchedules(
         count, seed: seed, slack: slack, bounds: bounds,
@@ -98,8 +99,8 @@ extension Trait where Self == SchedulesTrait {
   ///   - seed: The seed of random choices; by default it follows from the name of the test.
   ///   - slack: The maximum delay with which a sleep wakes.
   ///   - faults: The maximum number of faults in a schedule; see `VirtualTime.fault(_:)`.
-  ///   - stalls: How often in a schedule time may pass while a job is under way: jobs otherwise take no time.
-  ///   - upTo: How long time passes then at most, each time.
+  ///   - stalls: The maximum number of stalls in a schedule: jumps of time although a job is ready.
+  ///   - upTo: The maximum length of a stall.
   ///   - explores: What else the search decides, such as random numbers.
   public static func schedules(
     seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
@@ -117,8 +118,8 @@ extension Trait where Self == SchedulesTrait {
   ///   - seed: The seed of random choices; by default it follows from the name of the test.
   ///   - slack: The maximum delay with which a sleep wakes.
   ///   - faults: The maximum number of faults in a schedule; see `VirtualTime.fault(_:)`.
-  ///   - stalls: How often in a schedule time may pass while a job is under way: jobs otherwise take no time.
-  ///   - upTo: How long time passes then at most, each time.
+  ///   - stalls: The maximum number of stalls in a schedule: jumps of time although a job is ready.
+  ///   - upTo: The maximum length of a stall.
   ///   - explores: What else the search decides, such as random numbers.
   public static func schedules(
     _ count: Int, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
@@ -131,16 +132,16 @@ extension Trait where Self == SchedulesTrait {
 
   /// Runs each test in as many orders of its jobs as fit into `duration` of real time, in virtual time.
   ///
-  /// The search ends earlier if it has tried all orders, or if no happens-before class was new in the last half
-  /// of its schedules, and in at least 1,000.
+  /// The search ends earlier if it has tried all orders. It also ends if the last half of its schedules, and
+  /// at least the last 1,000, contained no new happens-before class.
   ///
   /// - Parameters:
   ///   - duration: The real time for each test case, more than zero.
   ///   - seed: The seed of random choices; by default it follows from the name of the test.
   ///   - slack: The maximum delay with which a sleep wakes.
   ///   - faults: The maximum number of faults in a schedule; see `VirtualTime.fault(_:)`.
-  ///   - stalls: How often in a schedule time may pass while a job is under way: jobs otherwise take no time.
-  ///   - upTo: How long time passes then at most, each time.
+  ///   - stalls: The maximum number of stalls in a schedule: jumps of time although a job is ready.
+  ///   - upTo: The maximum length of a stall.
   ///   - explores: What else the search decides, such as random numbers.
   public static func schedules(
     for duration: Duration, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
@@ -158,8 +159,8 @@ extension Trait where Self == SchedulesTrait {
   ///   - seed: The seed of random choices; by default it follows from the name of the test.
   ///   - slack: The maximum delay with which a sleep wakes.
   ///   - faults: The maximum number of faults in a schedule; see `VirtualTime.fault(_:)`.
-  ///   - stalls: How often in a schedule time may pass while a job is under way: jobs otherwise take no time.
-  ///   - upTo: How long time passes then at most, each time.
+  ///   - stalls: The maximum number of stalls in a schedule: jumps of time although a job is ready.
+  ///   - upTo: The maximum length of a stall.
   ///   - explores: What else the search decides, such as random numbers.
   public static func schedules(
     _ count: ScheduleCount, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,

@@ -16,7 +16,7 @@ extension TimedExpectation {
       column: site.column)
   }
 
-  /// Expects the count within `limit`, on a clock with custom durations.
+  /// Expects the count of confirmations within `limit`, on a clock with custom durations.
   @discardableResult
   @_disfavoredOverload
   public nonisolated(nonsending) func wait<OtherDuration>(
@@ -163,4 +163,42 @@ public nonisolated(nonsending) func withVirtualTime<Result>(
     autoAdvance: autoAdvance, leftoverSleeps: leftoverSleeps, stuckAfter: stuckAfter,
     runningLimit: runningLimit, fileID: site.fileID, filePath: site.filePath, line: site.line,
     column: site.column, operation: operation)
+}
+
+/// Runs `operation` in many orders of its jobs, in virtual time, and explains the first failure.
+///
+/// A helper passes the `function` of its caller on as well: the seed follows from the name of the test.
+@discardableResult
+public nonisolated(nonsending) func withSchedules(
+  _ count: ScheduleCount = .standard, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
+  stalls: Int = 0, upTo: Duration = .zero, explores: ExploredSources = [],
+  leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel, sourceLocation: SourceLocation,
+  function: StaticString = #function,
+  @_implicitSelfCapture operation: @escaping (VirtualTime) async throws -> Void
+) async throws -> ScheduleSummary? {
+  let site = CallSite(sourceLocation)
+  return try await withSchedules(
+    count, seed: seed, slack: slack, faults: faults, stalls: stalls, upTo: upTo,
+    explores: explores, leftoverSleeps: leftoverSleeps, fileID: site.fileID,
+    filePath: site.filePath, line: site.line, column: site.column, function: function,
+    operation: operation)
+}
+
+/// Runs `operation` in up to `count` orders of its jobs.
+///
+/// A helper passes the `function` of its caller on as well: the seed follows from the name of the test.
+@discardableResult
+public nonisolated(nonsending) func withSchedules(
+  _ count: Int, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
+  stalls: Int = 0, upTo: Duration = .zero, explores: ExploredSources = [],
+  leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel, sourceLocation: SourceLocation,
+  function: StaticString = #function,
+  @_implicitSelfCapture operation: @escaping (VirtualTime) async throws -> Void
+) async throws -> ScheduleSummary? {
+  let site = CallSite(sourceLocation)
+  return try await withSchedules(
+    .upTo(count), seed: seed, slack: slack, faults: faults, stalls: stalls, upTo: upTo,
+    explores: explores, leftoverSleeps: leftoverSleeps, fileID: site.fileID,
+    filePath: site.filePath, line: site.line, column: site.column, function: function,
+    operation: operation)
 }

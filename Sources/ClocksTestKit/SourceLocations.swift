@@ -2,14 +2,15 @@ import Clocks
 import ClocksSupport
 public import Testing
 
-// The functions of Clocks and of this module with the parameter that helpers of Swift Testing have:
+// Overloads of the functions of Clocks and of this module with the parameter that helpers of Swift Testing
+// have:
 //
 //   func expectSaid(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) async {
 //     await clock.eventually(within: .seconds(5), sourceLocation: sourceLocation) { … }
 //   }
 //
-// It has no default value here, because without it the other functions are called. `TestClock` is the model:
-// each function does what the one of the same name does, whose failures it records elsewhere.
+// The parameter has no default value here, so that a call without it is a call of the other overload. Each
+// function does what the overload with `fileID:` does, but records failures at `sourceLocation`.
 
 extension CallSite {
   init(_ location: SourceLocation) {

@@ -18,4 +18,20 @@
     TimelineAttachments.register()
     if Environment.everywhere != nil { EverywhereTests.begin() }
   }
+#elseif canImport(Darwin) || canImport(Musl) || canImport(Android)
+  // Reads no arguments: the registration only stores functions.
+  #if compiler(>=6.3)
+    #if canImport(Darwin)
+      @section("__DATA,__mod_init_func") @used
+    #else
+      @section(".init_array") @used
+    #endif
+  #elseif compiler(<6.3)
+    #if canImport(Darwin)
+      @_section("__DATA,__mod_init_func") @_used
+    #else
+      @_section(".init_array") @_used
+    #endif
+  #endif
+  private let atLoad: @convention(c) () -> Void = { registerSwiftTesting() }
 #endif

@@ -24,7 +24,8 @@ public import Testing
 ///
 /// Without a call of `wait(within:)`, an expectation checks nothing and records no failure.
 ///
-/// The idea comes from XCTest's expectations, whose inverted ones take real time.
+/// The idea comes from XCTest's expectations. Their timeouts are real time, and an inverted expectation
+/// succeeds only at the end of it.
 public final class TimedExpectation: Sendable {
   private let comment: Comment?
   private let expectedCount: ExpectedCount
@@ -94,20 +95,20 @@ public final class TimedExpectation: Sendable {
 
   /// Moves time from deadline to deadline until the outcome is decided, and expects the count within `limit`.
   ///
-  /// Events before the call count. The count is checked when the test's tasks have run as far as they can:
-  /// before time moves, after everything that happens at each deadline, and when time has moved by exactly
-  /// `limit`. So the result and the time of a failure are exact. Later events count for another call only,
-  /// which continues to count.
+  /// Events before the call count. The count is checked whenever the test's tasks have run as far as they
+  /// can. That is before time moves, after all jobs at each deadline, and when time has moved by exactly
+  /// `limit`. So the result and the time of a failure are exact. Later events count only for a further call
+  /// of this function, which continues the count.
   ///
   /// **External work.** The call does not wait for a thread or a queue outside the scope, but moves time to
-  /// the limit. In a scope of virtual time, do such work in `VirtualTime.holding(_:)`, and time stays
+  /// the limit. In a scope of virtual time, do such work in `VirtualTime.holding(_:)`, so that time stays
   /// meanwhile. Elsewhere, await the work first. Do not call `wait(within:)` within `holding`: each would
   /// wait for the other, which is a failure after half a minute.
   ///
   /// If the count is too small or too large, that is recorded as a failure of the test, with the time and the
   /// pending sleeps. A negative limit is a failure, and time stays. A call outside a scope without a clock is
-  /// a failure, and so is a test that never becomes idle. On cancellation the count is checked once more, and
-  /// if the outcome is not decided, that is a failure.
+  /// a failure, and so is a test that never becomes idle. On cancellation the count is checked once more. If
+  /// it does not decide the outcome, that is a failure.
   ///
   /// O(k log n + jobs that run) for k of n pending sleeps that wake.
   ///
@@ -129,9 +130,7 @@ public final class TimedExpectation: Sendable {
     return await wait(within: limit, on: clock, as: "TimedExpectation.wait(within:)", at: callSite)
   }
 
-  /// Moves the time of a clock with custom durations.
-  ///
-  /// See `wait(within:on:)`.
+  /// Waits as the other `wait(within:on:)` does, on a clock with custom durations.
   @discardableResult
   @_disfavoredOverload
   public nonisolated(nonsending) func wait<OtherDuration>(

@@ -21,9 +21,9 @@ extension VirtualTime {
   /// }
   /// ```
   ///
-  /// It is exact to the microsecond, the precision of `Date`. Where the runtime's clocks cannot read virtual
-  /// time (see `withVirtualTime`), and in a scope with `freezesDate: false`, `Date()` reads the real date,
-  /// and only this property the virtual one. O(1).
+  /// The property is exact to the microsecond, the precision of `Date`. In some scopes, `Date()` reads the
+  /// real date, and only this property reads the virtual date. These are scopes with `freezesDate: false`,
+  /// and scopes where the runtime's clocks cannot read virtual time: see `withVirtualTime`. O(1).
   public var date: Date {
     get {
       let (seconds, attoseconds) = sinceEpoch.components

@@ -22,10 +22,11 @@ public import Testing
 ///
 /// Each test, and each test case of a parameterized test, runs in its own scope, as in `withVirtualTime`.
 /// Inside, `VirtualTime.current` is that scope. On a suite, the trait applies to all of its tests, including
-/// those of nested suites. Failures of the scope are recorded at the declaration of the test. A test that does
-/// not end, although it was reported and cancelled, is left: the other tests go on.
+/// those of nested suites. Failures of the scope are recorded at the declaration of the test. A test that
+/// does not end after it was reported and cancelled is abandoned, and the other tests continue.
 ///
-/// A test that is isolated to the main actor stays there. Time limits of Swift Testing are real time.
+/// A test that is isolated to the main actor runs on the main actor. Time limits of Swift Testing count real
+/// time.
 public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
   var autoAdvance: Bool
   var jumpsAfter: Duration?
@@ -38,7 +39,7 @@ public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
   /// Whether the trait applies to nested suites: `true`.
   public var isRecursive: Bool { true }
 
-  /// Runs a test case in its own scope; for the test library.
+  /// Runs a test case in its own scope. The test library calls this function.
   ///
   /// - Parameters:
   ///   - test: The test.
@@ -53,7 +54,7 @@ public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
     }
     let location = test.sourceLocation
     try await withoutActuallyEscaping(function) { function in
-      // A body that was left, because it does not end, retains the function permanently.
+      // An abandoned body, which does not end, retains the function permanently.
       let holders = ClosureRetainBalance.countHolders(of: function)
       defer { holders.letGo(of: function) }
       try await withVirtualTimeUnlessStuck(
@@ -75,8 +76,8 @@ extension Trait where Self == VirtualTimeTrait {
   /// Runs each test in a scope in which all time is virtual.
   ///
   /// - Parameters:
-  ///   - autoAdvance: Whether time jumps when nothing can run. If not, the test advances it.
-  ///   - jumpsAfter: A pause in real time in which nothing may happen before time jumps; none by default.
+  ///   - autoAdvance: Whether time jumps when nothing can run. If `false`, the test advances time.
+  ///   - jumpsAfter: The pause in real time, without any event, before each jump of time; none by default.
   ///   - leftoverSleeps: Whether tasks that still sleep when the test returns are a failure of the test.
   ///   - stuckAfter: The real time after which a test in which nothing can run is stuck.
   ///   - freezesDate: Whether `Date()` reads virtual time, too.
@@ -95,8 +96,8 @@ extension Trait where Self == VirtualTimeTrait {
   ///
   /// - Parameters:
   ///   - date: The date that `Date()` reads when the test begins; see ``Clocks/VirtualTime/date``.
-  ///   - autoAdvance: Whether time jumps when nothing can run. If not, the test advances it.
-  ///   - jumpsAfter: A pause in real time in which nothing may happen before time jumps; none by default.
+  ///   - autoAdvance: Whether time jumps when nothing can run. If `false`, the test advances time.
+  ///   - jumpsAfter: The pause in real time, without any event, before each jump of time; none by default.
   ///   - leftoverSleeps: Whether tasks that still sleep when the test returns are a failure of the test.
   ///   - stuckAfter: The real time after which a test in which nothing can run is stuck.
   ///   - runningLimit: The real time after which a test that still runs counts as endless.

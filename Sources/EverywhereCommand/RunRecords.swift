@@ -13,10 +13,14 @@ struct RunRecords: Sendable {
     var isVirtual = false
     var realSeconds = 0.0
     var virtualSeconds = 0.0
+    /// The time slept by place: the functions, the innermost first.
+    var sleeps: [[String]: Double] = [:]
     var reasons: [String] = []
     var failures: [String] = []
     /// The number of test cases that have begun, and have not ended.
     var open = 0
+    /// What has failed so far in test cases that may not end.
+    var early: [String] = []
   }
 
   private(set) var processes: [Process] = []
@@ -29,15 +33,22 @@ struct RunRecords: Sendable {
 
   var virtualSeconds: Double { tests.values.reduce(0) { $0 + $1.virtualSeconds } }
 
+  private struct Sleep: Decodable {
+    var place: [String]
+    var seconds: Double
+  }
+
   private struct Line: Decodable {
     var process: [String]?
     var folder: String?
     var began: String?
+    var failed: String?
     var name: String?
     var passed: Bool?
     var virtual: Bool?
     var realSeconds: Double?
     var virtualSeconds: Double?
+    var sleeps: [Sleep]?
     var reasons: [String]?
     var failures: [String]?
   }
@@ -62,12 +73,13 @@ struct RunRecords: Sendable {
         processes.append(Process(arguments: arguments, folder: line.folder ?? ""))
       }
       if let name = line.began { tests[name, default: Test()].open += 1 }
+      if let name = line.failed { tests[name, default: Test()].early += line.failures ?? [] }
       if let name = line.name { add(line, to: &tests[name, default: Test()]) }
     }
     // A test that did not end has crashed its process, or hung until the process was ended.
     for (name, test) in tests where test.open > 0 {
       tests[name]?.hasPassed = false
-      tests[name]?.failures.append("The process ended before the test.")
+      tests[name]?.failures += test.early + ["The process ended before the test."]
     }
   }
 
@@ -77,6 +89,7 @@ struct RunRecords: Sendable {
     test.isVirtual = test.isVirtual || line.virtual == true
     test.realSeconds += line.realSeconds ?? 0
     test.virtualSeconds += line.virtualSeconds ?? 0
+    for sleep in line.sleeps ?? [] { test.sleeps[sleep.place, default: 0] += sleep.seconds }
     for reason in line.reasons ?? [] where !test.reasons.contains(reason) {
       test.reasons.append(reason)
     }

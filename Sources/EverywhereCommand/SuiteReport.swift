@@ -1,3 +1,4 @@
+import Clocks
 import Foundation
 
 /// What is known of a suite after all of its runs.
@@ -89,22 +90,18 @@ struct SuiteReport {
 
   private var virtualSeconds: Double { entries.values.reduce(0) { $0 + $1.first.virtualSeconds } }
 
+  private var testSeconds: Double { entries.values.reduce(0) { $0 + $1.first.realSeconds } }
+
   // MARK: - For people
 
   var text: String {
     var lines = ["", heading]
-    let sleepers = entries.filter { $0.value.first.virtualSeconds > 0 }
-      .sorted { ($1.value.first.virtualSeconds, $0.key) < ($0.value.first.virtualSeconds, $1.key) }
-    if !sleepers.isEmpty {
-      lines.append("Most time slept:")
-      lines += sleepers.prefix(5).map {
-        "  \(Self.duration($0.value.first.virtualSeconds))  \($0.key)"
-      }
-    }
+    lines += sleepers
     lines += section(.orderDependent, "Order-dependent: passes in some orders, and fails in others")
     lines += section(.differs, "Passes in real time, and fails in virtual time")
     lines += section(.failed, baselineSeconds == nil ? "Failed" : "Failed in real time, too")
-    let real = entries.filter { !$0.value.first.isVirtual }.keys.sorted()
+    let real = entries.filter { !$0.value.first.isVirtual && $0.value.first.open == 0 }.keys
+      .sorted()
     if !real.isEmpty {
       lines.append("In real time:")
       lines += real.map { name in
@@ -118,13 +115,38 @@ struct SuiteReport {
     return lines.joined(separator: "\n")
   }
 
+  /// The places for which most time has passed in the first order.
+  private var sleepers: [String] {
+    var places: [[String]: Double] = [:]
+    for entry in entries.values { places.merge(entry.first.sleeps) { $0 + $1 } }
+    let found = places.sorted { $0.value > $1.value }.prefix(50)
+    var seconds: [String: Double] = [:]
+    for (name, place) in zip(SleepPlaces.names(of: found.map(\.key)), found) {
+      seconds[name, default: 0] += place.value
+    }
+    seconds = seconds.filter { $0.value >= 0.005 }
+    guard !seconds.isEmpty else { return [] }
+    return ["Most time slept:"]
+      + seconds.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(5).map {
+        "  \(Self.duration($0.value))  \($0.key)"
+      }
+  }
+
   private var heading: String {
     let passed = entries.values.count { $0.result == .passed }
     var text = "clocks-everywhere: \(entries.count) tests, \(passed) passed"
     if options.orders > 1 { text += " in each of \(runs) orders" }
     text += "; \(Self.duration(realSeconds)) of real time"
-    if let baselineSeconds { text += " (tests in real time: \(Self.duration(baselineSeconds)))" }
-    return text + ", in which the tests slept \(Self.duration(virtualSeconds))"
+    if virtualSeconds >= 0.005 {
+      text += ", and \(Self.duration(virtualSeconds)) of sleep for which nothing had to wait"
+    }
+    if let baselineSeconds {
+      text += """
+        . Without virtual time, the tests took \(Self.duration(baselineSeconds)) in all, and with it \
+        \(Self.duration(testSeconds))
+        """
+    }
+    return text
   }
 
   private func section(_ result: Entry.Result, _ title: String) -> [String] {
@@ -140,10 +162,10 @@ struct SuiteReport {
         }
         lines += entry.reasons.map { "    \($0)" }
         if result == .orderDependent, let token = token(name, entry) {
-          let command = options.command.joined(separator: " ")
-          lines.append("    Replay: clocks-everywhere --replay '\(token)' \(command)")
+          let command = ([token] + options.command).map(Options.quoted).joined(separator: " ")
+          lines.append("    Replay: clocks-everywhere --replay \(command)")
         } else if result == .differs {
-          lines.append("    To leave it in real time: --real '\(name)'")
+          lines.append("    To leave it in real time: --real \(Options.quoted(name))")
         }
         return lines
       }
@@ -189,7 +211,7 @@ struct SuiteReport {
           reasons: entry.reasons + entry.failures, replay: token(name, entry))
       }
       let encoder = JSONEncoder()
-      encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+      encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
       return try encoder.encode(
         Output(tests: tests, realSeconds: realSeconds, virtualSeconds: virtualSeconds))
     }

@@ -3,9 +3,9 @@ import Synchronization
 /// The deadline under which the current code runs.
 ///
 /// ``withDeadline(_:tolerance:clock:name:operation:)`` and its variants set a deadline for their
-/// operation, and a ``TimeoutTask`` sets one for its work. All code that they call can ask for it:
-/// a client sends it to a server along with a request, and code need not begin work that would be
-/// late.
+/// operation, and a ``TimeoutTask`` sets one for its work. Any code that runs there can read the
+/// deadline. A client can send it to a server along with a request, and a function can avoid work
+/// that would end too late.
 ///
 /// ```swift
 /// if let remaining = Deadline.remaining() { request.timeout = remaining }
@@ -13,8 +13,9 @@ import Synchronization
 ///
 /// ## Which tasks have a deadline
 ///
-/// The operation and its child tasks, which the deadline cancels. An unstructured task has none,
-/// even if it was started there, because no deadline cancels it; see `Task.inheritingDeadline`.
+/// The operation and its child tasks have the deadline, and are cancelled by it. An unstructured
+/// task has no deadline, even if the operation starts it, because no deadline cancels such a task.
+/// See `Task.inheritingDeadline`.
 public enum Deadline {
   /// Returns the instant at which the current task is cancelled: the earliest of its deadlines on
   /// `clock`.
@@ -43,8 +44,8 @@ public enum Deadline {
 
 /// A deadline under which some code runs, and the deadlines around it.
 ///
-/// Code has its innermost deadline in a task-local value. `Deadline` reads it, and so does a
-/// further deadline, to find out whether it is needed.
+/// A task-local value holds the innermost deadline. `Deadline` reads that value. A new deadline
+/// also reads it, to find out whether it needs a timer.
 ///
 /// Child tasks inherit a task-local value, and the deadline cancels them with their parent.
 /// Unstructured tasks inherit it too, but no deadline cancels them. The address of the value tells
@@ -59,7 +60,7 @@ class ActiveDeadline: @unchecked Sendable {
   /// only compared, never read.
   private var place: UnsafeRawPointer?
 
-  /// Whether the code has ended. Then another value may have the same address.
+  /// Whether the code has ended. From then on, another value may have the address `place`.
   private let hasEnded = Atomic(false)
 
   init(inside outer: ActiveDeadline?) {
@@ -77,7 +78,7 @@ class ActiveDeadline: @unchecked Sendable {
 
   /// Returns whether the deadline is certain to cancel a task whose task-local value is at `place`.
   ///
-  /// Without an address from the runtime nothing is certain.
+  /// Returns `false` if the runtime has given no address.
   func governs(_ place: UnsafeRawPointer?) -> Bool {
     place != nil && !hasEnded.load(ordering: .acquiring) && place == self.place
   }
@@ -91,7 +92,7 @@ class ActiveDeadline: @unchecked Sendable {
       _ = isolation
       place = Self.placeOfInnermost
       await operation()
-      // Before the value's memory is freed.
+      // Stored before the runtime frees the memory of the task-local value.
       hasEnded.store(true, ordering: .releasing)
     }
   }
@@ -111,7 +112,7 @@ class ActiveDeadline: @unchecked Sendable {
 
   // MARK: - On a clock
 
-  /// The deadline as it is now, on its clock. Subclasses override this.
+  /// The deadline's clock and its present instant. Subclasses override this.
   var onClock: (any AnyDeadlineOnClock)? { nil }
 
   /// Returns the earliest deadline on a clock: this one or one around it. O(d) for d nested
@@ -135,7 +136,8 @@ class ActiveDeadline: @unchecked Sendable {
     var isCovered = false
     forEach(on: clock) { deadline in
       guard !deadline.isMovable, let earlier = deadline.instant, earlier <= instant else { return }
-      // Both may be late by their tolerance. The sum of instant and tolerance could overflow.
+      // Each of the two deadlines may be late by its tolerance. The sum of an instant and a
+      // tolerance could overflow, so durations are compared.
       let lateness = deadline.tolerance ?? .zero
       if lateness <= tolerance ?? .zero || lateness <= earlier.duration(to: instant) {
         isCovered = true
@@ -153,10 +155,10 @@ class ActiveDeadline: @unchecked Sendable {
   }
 }
 
-/// An active deadline of which other code has the timer: that of a `TimeoutTask`.
+/// The deadline of a `TimeoutTask`, which has the timer itself.
 final class FixedDeadline: ActiveDeadline, @unchecked Sendable {
   enum Time: Sendable {
-    /// Apart, because a generic type costs look-ups at run time.
+    /// A case of its own, because a generic type costs metadata look-ups at run time.
     case realTime(RealTimeLimit)
     case onClock(any AnyDeadlineOnClock)
   }
@@ -225,7 +227,7 @@ protocol AnyDeadlineOnClock: Sendable {
 
 /// Returns the address of the current task's value, or `nil` if it has none.
 ///
-/// `TaskLocal` reads its values through this entry of the runtime, so each program that has a
-/// task-local value links it.
+/// `TaskLocal` calls this function of the runtime itself, so every program that reads a task-local
+/// value links it.
 @_silgen_name("swift_task_localValueGet")
 private func taskLocalValue(of key: UnsafeRawPointer) -> UnsafeRawPointer?

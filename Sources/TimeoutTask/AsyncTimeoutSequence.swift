@@ -12,17 +12,19 @@ extension AsyncSequence {
   /// ```
   ///
   /// Each element is awaited as by ``withTimeout(_:tolerance:clock:name:operation:)``: the timeout
-  /// cancels the base sequence and waits for it. **A sequence that ignores cancellation is waited
-  /// for, however long it takes.** An element that it returns late is returned.
+  /// cancels the request for the element and waits for its end. **If the base sequence ignores
+  /// cancellation, the loop waits for it, however long that takes.** An element that arrives late
+  /// is returned.
   ///
   /// To limit the time for all elements together, use `withTimeout` around the loop.
   ///
   /// - Parameters:
-  ///   - timeout: How long each element may take. With zero or less the base sequence is asked in a
-  ///     cancelled task: what it returns nevertheless, such as the buffered elements of an
-  ///     `AsyncStream`, is delivered, and then ``TimeoutError`` is thrown. A `Swift.Duration` from 2⁶² seconds on never passes.
+  ///   - timeout: How long each element may take. With zero or less, elements are requested in a
+  ///     cancelled task. Those that arrive nevertheless, such as the buffered elements of an
+  ///     `AsyncStream`, are returned. Then ``TimeoutError`` is thrown. A `Swift.Duration` from 2⁶²
+  ///     seconds on never passes.
   ///   - tolerance: How much later than its deadline the clock may let the timeout pass.
-  ///   - clock: The clock that measures.
+  ///   - clock: The clock that measures the time.
   ///   - name: The name of the wait, which the error contains.
   /// - Complexity: For each element that of ``withTimeout(_:tolerance:clock:name:operation:)``.
   public func timeout<C: Clock>(
@@ -38,7 +40,7 @@ extension AsyncSequence {
 
 /// A sequence that limits the time for each element of its base sequence.
 ///
-/// `AsyncSequence.timeout(_:tolerance:clock:name:)` makes it and has the rules.
+/// `AsyncSequence.timeout(_:tolerance:clock:name:)` creates it, and documents its behavior.
 public struct AsyncTimeoutSequence<Base: AsyncSequence, C: Clock>: AsyncSequence {
   public typealias Element = Base.Element
   public typealias Failure = any Error
@@ -49,7 +51,7 @@ public struct AsyncTimeoutSequence<Base: AsyncSequence, C: Clock>: AsyncSequence
   let clock: C
   let name: String?
 
-  /// Returns an iterator. The base sequence is first asked when the first element is.
+  /// Returns an iterator. Nothing is requested from the base sequence before the first `next()`.
   public func makeAsyncIterator() -> AsyncIterator {
     AsyncIterator(sequence: self, base: base.makeAsyncIterator())
   }
@@ -67,7 +69,7 @@ public struct AsyncTimeoutSequence<Base: AsyncSequence, C: Clock>: AsyncSequence
       isolation actor: isolated (any Actor)? = #isolation
     ) async throws -> Base.Element? {
       if isAtEnd { return nil }
-      // Stays so if the next line throws.
+      // Stays `true` if the next line throws.
       isAtEnd = true
       let element = try await element(isolation: actor)
       isAtEnd = element == nil
@@ -85,8 +87,8 @@ public struct AsyncTimeoutSequence<Base: AsyncSequence, C: Clock>: AsyncSequence
       let element = try await deadline.run { () async throws -> Base.Element? in
         try await base.next(isolation: actor)
       }
-      // Many sequences end when their task is cancelled. The deadline caused that end.
-      if element == nil, case .deadlinePassed = deadline.interruption {
+      // Many sequences end when their task is cancelled. The deadline, or the clock's failure, caused that end.
+      if element == nil, deadline.interruption != nil {
         throw deadline.error(insteadOf: CancellationError())
       }
       return element

@@ -92,8 +92,8 @@ final class ClockDeadline<C: Clock>: OperationDeadline, @unchecked Sendable {
       return isCurrent
     }
     if !isCurrent { return timer.cancel() }
-    // On a clock that does not wait the deadline has passed now, although its sleep may have been
-    // suspended. The operation must begin cancelled.
+    // On a clock that does not wait, such as an immediate clock, the deadline has passed now. The
+    // timer's task may still be suspended. The operation must begin cancelled.
     if instant <= clock.now { pass(.deadlinePassed, timer: number) }
   }
 }

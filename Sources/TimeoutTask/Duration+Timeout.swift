@@ -1,14 +1,14 @@
 extension Duration {
   /// The shortest timeout that never passes: 2⁶² seconds, some 146 billion years.
   ///
-  /// Beyond 2⁶³ seconds the arithmetic of `Duration` and of the system's clocks traps. The
-  /// difference leaves room for any `now`.
+  /// The arithmetic of `Duration` and of the system's clocks traps beyond 2⁶³ seconds. Half of that
+  /// leaves room to add any `now`.
   static let forEver = Duration.seconds(1 << 62)
 
-  /// Makes a timeout of a number of seconds. NaN leaves no time, and no number traps.
+  /// Makes a timeout of a number of seconds. NaN gives zero, and no number traps.
   init(timeoutInSeconds seconds: Double) {
     switch seconds {
-    // The usual case, which takes a tenth of the time of rounding.
+    // Whole numbers are the usual case. This conversion takes a tenth of the time of the others.
     case 0..<0x1p53 where seconds == seconds.rounded(.down): self = .seconds(Int64(seconds))
     case (0x1p62)...: self = .forEver
     case (-0x1p62)...: self = .seconds(seconds)
@@ -26,10 +26,16 @@ extension DurationProtocol {
     guard let duration = self as? Duration else { return "\(self)" }
     let unit: UInt128 = 1_000_000_000_000_000_000
     let (seconds, rest) = duration.attoseconds.magnitude.quotientAndRemainder(dividingBy: unit)
-    // The digit before the fraction keeps its zeros.
+    // Adding `unit` keeps the fraction's leading zeros; the added digit is dropped.
     var fraction = String(rest + unit).dropFirst()
     while fraction.count > 1, fraction.hasSuffix("0") { fraction.removeLast() }
     return "\(duration < .zero ? "-" : "")\(seconds).\(fraction) seconds"
+  }
+
+  /// The nearest length from zero to `forEver`, for a tolerance: the system's clocks trap on others.
+  var asTolerance: Self {
+    guard let duration = self as? Duration else { return self }
+    return min(max(duration, .zero), .forEver) as? Self ?? self
   }
 
   /// Whether a timeout of this length never passes.

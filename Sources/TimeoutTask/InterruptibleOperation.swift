@@ -7,7 +7,8 @@ enum Interruption: Sendable {
 
 /// The state of an operation that a deadline may cancel.
 ///
-/// This value only decides. Its owner holds the lock, and acts after it has released the lock.
+/// This value only decides. Its owner guards it by a lock, and carries the decisions out after it
+/// has released the lock.
 ///
 /// The deadline cancels the operation's task from another thread, so the task has to exist until
 /// that call returns. Thread A decides to cancel the task and releases the lock. Thread B runs the
@@ -28,8 +29,8 @@ struct InterruptibleOperation {
     /// `caller` is the task that waits for the operation, if its cancellation has to be checked.
     case notBegun(caller: Reference?)
     case running(Reference)
-    /// A thread is cancelling the task. The continuation belongs to a task that has ended
-    /// meanwhile.
+    /// A thread is cancelling the task. The continuation is that of the task, if the operation has
+    /// ended meanwhile.
     case cancelling(UnsafeContinuation<Void, Never>?)
     /// The deadline has passed, or the operation has ended. The task is not used any more.
     case settled
@@ -48,15 +49,15 @@ struct InterruptibleOperation {
     }
   }
 
-  /// Registers the task that waits for the operation. It must exist until the operation has ended.
+  /// Registers the caller, a task that must stay in memory until the operation has ended.
   ///
   /// If the caller is cancelled before the operation begins, a later deadline does not interrupt
-  /// it.
+  /// the operation.
   mutating func willBegin(for caller: UnsafeCurrentTask?) {
     if case .notBegun = phase { phase = .notBegun(caller: caller.map { Reference($0) }) }
   }
 
-  /// Registers the task of the operation. Returns whether the task has to cancel itself.
+  /// Registers the task that runs the operation. Returns whether it was interrupted and must cancel itself.
   mutating func begin(in task: UnsafeCurrentTask?) -> Bool {
     if case .notBegun = phase, let task { phase = .running(Reference(task)) }
     return interruption != nil
@@ -64,7 +65,8 @@ struct InterruptibleOperation {
 
   /// Returns the task to cancel, after which `cancelled()` has to be called; or `nil`.
   ///
-  /// An operation that was cancelled otherwise is not interrupted: its error goes to its caller.
+  /// If the task was cancelled for another reason, the operation is not interrupted, so its caller
+  /// gets its error unchanged.
   mutating func interrupt(_ interruption: Interruption) -> UnsafeCurrentTask? {
     switch phase {
     case .notBegun(let caller):

@@ -2,7 +2,8 @@
 ///
 /// ``withMovableDeadline(_:tolerance:clock:name:operation:)`` and
 /// ``withMovableTimeout(_:tolerance:clock:name:operation:)`` pass it to their operation, which may
-/// pass it on. Progress can give a download more time, and a user's impatience can end it.
+/// pass it on. For example, a download can get more time whenever data arrives, and a user can end
+/// it early.
 ///
 /// Each move replaces the one before. Concurrent moves happen in some order, and the last one
 /// counts. When a move returns, the clock has the new sleep and not the old one. If the new instant
@@ -53,13 +54,14 @@ public struct MovableDeadline<C: Clock>: Sendable {
 
 /// Runs an operation and cancels it if it has not ended by a movable deadline.
 ///
-/// It gives all guarantees of ``withDeadline(_:tolerance:clock:name:operation:)``. A deadline
-/// inside this one is always set, even if it is later, because this one may move.
+/// The function gives all guarantees of ``withDeadline(_:tolerance:clock:name:operation:)``. A
+/// deadline inside the movable deadline always has its own timer, even if it is later, because the
+/// outer one may move.
 ///
 /// - Parameters:
 ///   - expiration: The instant by which the operation has to end, unless the deadline is moved.
 ///   - tolerance: How much later the clock may let the deadline pass.
-///   - clock: The clock that measures. The sleep is on it before the operation begins.
+///   - clock: The clock to sleep on. The sleep is registered before the operation begins.
 ///   - name: The name of the operation's task, which the error contains.
 ///   - operation: What to do, given the deadline. It runs in a child task.
 ///
@@ -99,7 +101,7 @@ public nonisolated(nonsending) func withMovableDeadline<C: Clock, Return: ~Copya
 ///   - timeout: How long the operation may take, unless the deadline is moved. With zero or less it
 ///     begins cancelled. A `Swift.Duration` from 2⁶² seconds on never passes.
 ///   - tolerance: How much later than its deadline the clock may let the timeout pass.
-///   - clock: The clock that measures. The sleep is on it before the operation begins.
+///   - clock: The clock to sleep on. The sleep is registered before the operation begins.
 ///   - name: The name of the operation's task, which the error contains.
 ///   - operation: What to do, given the deadline. It runs in a child task.
 ///

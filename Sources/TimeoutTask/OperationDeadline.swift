@@ -23,8 +23,8 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
 
   deinit { state.destroy() }
 
-  /// Returns a deadline a duration from now, or `nil` if none is needed: the duration is for ever,
-  /// or a deadline around the current task passes first.
+  /// Returns a deadline a duration from now, or `nil` if it never passes or an outer deadline
+  /// passes first.
   @_specialize(where C == ContinuousClock)
   static func after<C: Clock>(
     _ timeout: C.Duration, tolerance: C.Duration?, on clock: C, name: String?
@@ -39,11 +39,17 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
       tolerance: tolerance, on: clock, name: name)
   }
 
-  /// Returns a deadline at an instant, or `nil` if none is needed, as above.
+  /// Returns a deadline at an instant, or `nil` if it never passes or an outer deadline passes
+  /// first.
   @_specialize(where C == ContinuousClock)
   static func at<C: Clock>(
     _ instant: C.Instant, tolerance: C.Duration?, on clock: C, name: String?
   ) -> OperationDeadline? {
+    var instant = instant
+    if let past = (Duration.zero - .forEver) as? C.Duration {
+      // The distance from now to an earlier instant may be no duration.
+      instant = max(instant, clock.now.advanced(by: past))
+    }
     if let limit = RealTimeLimit.from(instant: instant, tolerance: tolerance, clock: clock) {
       return RealTimeDeadline.unlessCovered(limit, name: name)
     }
@@ -55,7 +61,7 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
 
   // MARK: - For subclasses
 
-  /// Whether a task sleeps until the deadline, which has to be cancelled with the caller.
+  /// Whether the timer is a task, which has to be cancelled when the caller is cancelled.
   var hasTimerTask: Bool { false }
 
   /// Starts the timer. Called once, before the operation can run.
@@ -101,7 +107,7 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
 
   // MARK: - The operation
 
-  /// Runs an operation under this deadline. Throws `TimeoutError` if it throws after its time.
+  /// Runs an operation under this deadline. Throws `TimeoutError` if the deadline made it throw.
   final func run<Return: ~Copyable, Failure: Error>(
     isolation: isolated (any Actor)? = #isolation,
     _ operation: nonisolated(nonsending) () async throws(Failure) -> Return
@@ -112,7 +118,7 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
     return place.move()
   }
 
-  /// Runs an operation under this deadline. Returns `nil` if it throws after its time.
+  /// Runs an operation under this deadline. Returns `nil` if the deadline made it throw.
   final func runOrNil<Return: ~Copyable, Failure: Error>(
     isolation: isolated (any Actor)? = #isolation,
     _ operation: nonisolated(nonsending) () async throws(Failure) -> Return
@@ -131,8 +137,8 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
 
   /// Runs an operation under this deadline, stores its result at `place`, or returns its error.
   ///
-  /// The result goes to memory of its own so that no type here depends on `Return`: such types
-  /// would be looked up at run time.
+  /// The result is stored in separate memory so that no type here depends on `Return`. The runtime
+  /// would have to look up such types.
   private func run<Return: ~Copyable, Failure: Error>(
     isolation: isolated (any Actor)? = #isolation,
     into place: UnsafeMutablePointer<Return>,
@@ -152,9 +158,9 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
 
   /// Runs an operation in a child task, and returns when both have ended.
   ///
-  /// As of Swift 6.3 only a whole task can be cancelled, and the caller's must not be. The child
-  /// runs in the caller's isolation while the caller is suspended, so nothing has to be `Sendable`.
-  /// The compiler cannot see that, hence `nonisolated(unsafe)`.
+  /// As of Swift 6.3 only a whole task can be cancelled, and the caller's task must not be
+  /// cancelled. The child runs in the caller's isolation while the caller is suspended, so nothing
+  /// has to be `Sendable`. The compiler cannot see that, hence `nonisolated(unsafe)`.
   private func run(
     isolation: isolated (any Actor)? = #isolation,
     _ operation: nonisolated(nonsending) () async -> Void
@@ -178,8 +184,10 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
 
   private func join(
     isolation: isolated (any Actor)? = #isolation,
-    _ child: @escaping @isolated(any) @Sendable () async -> Void
+    _ child: @escaping @isolated(any) () async -> Void
   ) async {
+    // The group's task alone uses the closure. A cast to a `@Sendable` closure would add a thunk to each call.
+    nonisolated(unsafe) let child = child
     await withTaskGroup(of: Void.self, isolation: isolation) { group in
       group.addTask(name: name, operation: child)
       await group.next()
@@ -188,7 +196,8 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
 
   /// Cancels the timer's task with the current task, and escalates it with the current task.
   ///
-  /// It cannot be a child task: a clock whose sleep ignores cancellation would delay the caller.
+  /// The timer's task cannot be a child task: a clock whose sleep ignores cancellation would delay
+  /// the caller.
   private func withTimerTask(
     isolation: isolated (any Actor)? = #isolation, _ body: () async -> Void
   ) async {
@@ -209,10 +218,13 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
 
   /// Returns the closure of the child task. It has the caller's isolation, so the task starts
   /// there.
+  ///
+  /// A `@Sendable` closure would not have that isolation, although it captures the isolated
+  /// parameter.
   private func child(
     isolation: isolated (any Actor)? = #isolation,
     _ operation: nonisolated(nonsending) @escaping () async -> Void
-  ) -> @isolated(any) @Sendable () async -> Void {
+  ) -> @isolated(any) () async -> Void {
     nonisolated(unsafe) let operation = operation
     return { [self] in
       _ = isolation
@@ -242,7 +254,7 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
 
 /// A deadline on the `ContinuousClock`, in real time: its timer is one of the shared timers.
 ///
-/// `ClockDeadline` could do the same. It would need a second task and a sleep of its own.
+/// A `ClockDeadline` would work, too, but would need a second task and a sleep of its own.
 final class RealTimeDeadline: OperationDeadline, Alarm, @unchecked Sendable {
   private let limit: RealTimeLimit
 

@@ -5,7 +5,8 @@ typealias Waiter = UnsafeContinuation<Void, any Error>
 /// The outcome of a `TimeoutTask`: an error, or the address of the result.
 typealias Outcome = Result<UnsafeMutableRawPointer, any Error>
 
-/// What a `TimeoutTask` has running; each is `nil` before it is known, and if there is none.
+/// The timer and the work of a `TimeoutTask`. Each is `nil` until it has been started, and if there
+/// is none.
 struct Running {
   var timer: Timer?
   /// The task that runs the operation.
@@ -14,20 +15,21 @@ struct Running {
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
   func escalate(to priority: TaskPriority) {
     work?.escalatePriority(to: priority)
-    // The timer frees a waiter whose work takes too long.
+    // The timer resumes the waiters if the work takes too long, so it needs their priority as well.
     timer?.escalatePriority(to: priority)
   }
 }
 
-/// What the winning outcome has ended.
+/// The state of a `TimeoutTask` at the moment when an outcome won.
 struct Decision {
-  /// Whether tasks waited. They have been resumed.
+  /// Whether tasks waited. These tasks have been resumed.
   let hadWaiters: Bool
   /// The task that runs the operation. It has not been cancelled.
   let work: Task<Void, Never>?
 }
 
-/// The state of a `TimeoutTask`. This value only decides; its owner holds the lock.
+/// The state of a `TimeoutTask`. This value only decides: its owner guards it by a lock, and
+/// carries the decisions out.
 struct OutcomeState {
   private enum Phase {
     case undecided(Running)
@@ -39,7 +41,7 @@ struct OutcomeState {
 
   private var phase = Phase.undecided(Running())
 
-  /// Empty once there is an outcome.
+  /// The waiting tasks. Empty once there is an outcome.
   var waiters = WaiterQueue<Waiter>()
 
   /// The outcome that can be read, if there is one.
@@ -47,19 +49,19 @@ struct OutcomeState {
     if case .announced(let outcome) = phase { outcome } else { nil }
   }
 
-  /// What has to be cancelled; nothing once an outcome has won.
+  /// The timer and the work that an outcome has to cancel; empty once an outcome has won.
   var running: Running {
     if case .undecided(let running) = phase { running } else { Running() }
   }
 
-  /// Keeps what has to be cancelled. Returns `false` if an outcome has won already.
+  /// Stores the timer and the work. Returns `false` if an outcome has won already.
   mutating func keep(_ running: Running) -> Bool {
     guard case .undecided = phase else { return false }
     phase = .undecided(running)
     return true
   }
 
-  /// Lets an outcome win. Returns what has to be cancelled, or `nil` if another one has won.
+  /// Lets an outcome win. Returns the timer and the work, or `nil` if another outcome has won.
   ///
   /// The caller has to call `announce(_:)`.
   mutating func decide() -> Running? {
@@ -98,12 +100,12 @@ struct SharedOutcome: Sendable {
     return try? outcome?.get()
   }
 
-  /// Keeps what has to be cancelled. Returns `false` if an outcome has won already.
+  /// Stores the timer and the work. Returns `false` if an outcome has won already.
   func keep(_ running: Running) -> Bool {
     state.withLock { $0.keep(running) }
   }
 
-  /// Offers an outcome. Returns what it has ended, or `nil` if another one has won.
+  /// Offers an outcome and cancels the timer. Returns `nil` if another outcome has won.
   ///
   /// The caller has to cancel the work.
   @discardableResult
@@ -113,8 +115,8 @@ struct SharedOutcome: Sendable {
   }
 
   private func announce(_ outcome: Outcome, ending running: Running) -> Decision {
-    // Before any task can know the outcome, so that none finds the sleep on the clock. Not under
-    // the lock, because this runs the clock's code.
+    // The timer is cancelled before any task can read the outcome, so that no task then finds the
+    // timer's sleep on the clock. The lock is not held, because cancelling runs code of the clock.
     running.timer?.cancel()
     let waiters = state.withLock { $0.announce(outcome) }
     waiters.resumeAll { $0.resume() }
@@ -135,8 +137,9 @@ struct SharedOutcome: Sendable {
         leave(with: ticket)
       }
     }
-    // Not passed through the continuation: ThreadSanitizer does not see the order of a continuation
-    // that is resumed before its task is suspended. It sees that of a lock.
+    // The outcome is read under the lock and not passed through the continuation. If a continuation
+    // is resumed before its task is suspended, ThreadSanitizer does not see that the one precedes
+    // the other. With a lock, it does.
     guard let outcome = state.withLock({ $0.outcome }) else {
       preconditionFailure("A waiter was resumed without an outcome.")
     }
@@ -158,8 +161,8 @@ struct SharedOutcome: Sendable {
   private func leave(with ticket: WaiterQueue<Waiter>.Ticket) {
     let (waiter, running) = state.withLock { state in
       let waiter = state.waiters.remove(ticket)
-      // Decided under the same lock: a task that begins to wait now must not wait for work that is
-      // being cancelled.
+      // Decided while the lock is held: a task that begins to wait afterwards must not wait for
+      // work that is being cancelled.
       let isLast = endsWithLastWaiter && waiter != nil && state.waiters.isEmpty
       return (waiter, isLast ? state.decide() : nil)
     }
@@ -172,7 +175,7 @@ struct SharedOutcome: Sendable {
   /// Runs `operation`, and meanwhile keeps the priority of `running` at least as high as the
   /// current task's.
   ///
-  /// Older systems cannot escalate a task; there this only runs `operation`.
+  /// Older systems cannot escalate a task. There, this function only runs `operation`.
   private nonisolated(nonsending) func withEscalation(
     of running: Running, during operation: nonisolated(nonsending) () async throws -> Void
   ) async throws {
@@ -188,7 +191,7 @@ struct SharedOutcome: Sendable {
   }
 }
 
-/// The tasks that wait for one outcome. The owner holds the lock.
+/// The tasks that wait for one outcome. The queue's owner guards it by a lock.
 ///
 /// A waiter is added once and removed once, and the caller that removes it resumes it.
 ///

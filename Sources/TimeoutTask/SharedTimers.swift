@@ -25,7 +25,7 @@ import Synchronization
 final class SharedTimers: @unchecked Sendable {
   /// A sleep until a deadline, in the units of `RealTime`.
   struct Sleep: Equatable, Sendable {
-    /// Later sleeps have higher numbers. Only the latest sleep counts.
+    /// Later sleeps have higher numbers. The end of any sleep but the latest is ignored.
     let number: UInt64
     let deadline: Int64
     let slack: Int64
@@ -33,7 +33,7 @@ final class SharedTimers: @unchecked Sendable {
 
   private struct State {
     var heap = TimerHeap()
-    /// The end of the current sleep at the latest: its deadline and slack.
+    /// The latest end of the current sleep: its deadline plus its slack.
     var latest = Int64.max
     var lastNumber: UInt64 = 0
     /// The task that sleeps, and the number of its sleep.
@@ -74,7 +74,7 @@ final class SharedTimers: @unchecked Sendable {
   /// The number of deadlines in the heap.
   var count: Int { state.withLock { $0.heap.count } }
 
-  /// Adds an alarm that rings when a limit has passed.
+  /// Adds an alarm that rings when the deadline of `limit` has passed, within its tolerance.
   func add(_ limit: RealTimeLimit, _ alarm: any Alarm) -> TimerHeap.Ticket {
     let slack = RealTime.units(max(0, limit.tolerance ?? 0))
     return add(RealTime.units(limit.deadline), slack: slack, alarm)
@@ -99,8 +99,8 @@ final class SharedTimers: @unchecked Sendable {
 
   // MARK: - Sleeping
 
-  /// Starts a task that sleeps and rings what is due, in place of the task that has slept until
-  /// now.
+  /// Starts a task that sleeps and then rings the alarms that are due. Cancels the task that slept
+  /// before.
   @inline(never)
   private func begin(_ sleep: Sleep) {
     // Detached, because the task serves all deadlines and not only the caller's.
@@ -145,7 +145,7 @@ struct RealTimeLimit: Sendable {
 
   /// Returns a limit a duration from now.
   ///
-  /// Returns `nil` for other clocks, where time may be virtual, and for limits that never come.
+  /// Returns `nil` for other clocks, for virtual time, and for limits that are never reached.
   @_specialize(where C == ContinuousClock)
   static func from<C: Clock>(
     timeout: C.Duration, tolerance: C.Duration?, clock: C
@@ -155,7 +155,7 @@ struct RealTimeLimit: Sendable {
     return from(timeout, tolerance: (tolerance as? Duration)?.attoseconds)
   }
 
-  /// Returns a limit a duration from now, or `nil` if it never comes. Requires
+  /// Returns a limit a duration from now, or `nil` if it is never reached. Requires
   /// `RealTime.isCertain`.
   @inline(__always)
   static func from(_ timeout: Duration, tolerance: Int128?) -> RealTimeLimit? {
@@ -166,7 +166,8 @@ struct RealTimeLimit: Sendable {
       tolerance: tolerance)
   }
 
-  /// Returns a limit that ends at an instant, or `nil` as above.
+  /// Returns a limit that ends at an instant, or `nil` in the cases of
+  /// `from(timeout:tolerance:clock:)`.
   @_specialize(where C == ContinuousClock)
   static func from<C: Clock>(
     instant: C.Instant, tolerance: C.Duration?, clock: C
@@ -200,13 +201,14 @@ struct RealTimeLimit: Sendable {
 
 /// The `ContinuousClock` as integers.
 ///
-/// A reading is a number of attoseconds. The shared timers use units of 2³⁰ attoseconds, a little
-/// more than a nanosecond: 64 bits hold 150 years, and the sum of two such values.
+/// A reading is a number of attoseconds. The shared timers count in units of 2³⁰ attoseconds, a
+/// little more than a nanosecond. An `Int64` holds 150 years in these units, and the sum of two
+/// such values.
 enum RealTime {
   /// Whether all sleeps on the runtime's clocks take real time.
   ///
-  /// The runtime has a hook for sleeps, which a library sets that makes time virtual. Then each
-  /// timer has to be a task that sleeps: the library finds the test of a sleep by its task.
+  /// A library that makes time virtual sets the runtime's hook for sleeps. Then each timer has to
+  /// be a task that sleeps, because the library finds the test of a sleep by its task.
   static var isCertain: Bool {
     guard let hook else { return false }
     return hook.pointee.load(ordering: .relaxed) == 0
@@ -234,7 +236,7 @@ enum RealTime {
 
   /// Returns attoseconds in units, rounded up so that no timer is early.
   static func units(_ attoseconds: Int128) -> Int64 {
-    let units = (attoseconds + (1 << bits - 1)) >> bits
+    let units = attoseconds >> bits + (attoseconds & (1 << bits - 1) == 0 ? 0 : 1)
     return Int64(truncatingIfNeeded: max(-limit, min(units, limit)))
   }
 
@@ -247,6 +249,6 @@ enum RealTime {
 
   private static var bits: Int128 { 30 }
 
-  /// The greatest deadline and tolerance, in units: the sum of two does not overflow.
+  /// The greatest deadline and tolerance, in units. The sum of two such values does not overflow.
   private static var limit: Int128 { Int128(Int64.max / 2) }
 }

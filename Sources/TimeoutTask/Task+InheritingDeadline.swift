@@ -12,11 +12,11 @@ extension Task where Failure == any Error {
   /// }
   /// ```
   ///
-  /// When the task begins to run, it sets the deadlines again, each on its own clock. A movable
-  /// deadline has the instant to which it was moved by then. The task fails with ``TimeoutError``
-  /// if the operation throws after a deadline has cancelled it, as with
-  /// ``withDeadline(_:tolerance:clock:name:operation:)``. Without a deadline this is like
-  /// `Task.init`.
+  /// When the task begins to run, it sets the deadlines again, each on its own clock. It sets a
+  /// movable deadline to the instant that the deadline has at that moment. The task fails with
+  /// ``TimeoutError`` if the operation throws after a deadline has cancelled it, as with
+  /// ``withDeadline(_:tolerance:clock:name:operation:)``. If the current task has no deadline, the
+  /// function is like `Task.init`.
   ///
   /// - Parameters:
   ///   - name: The name of the task.
@@ -24,7 +24,8 @@ extension Task where Failure == any Error {
   ///   - operation: What to do. As with `Task`, it has the isolation of its context and inherits
   ///     task-local values.
   /// - Returns: The task.
-  /// - Complexity: O(d) for d deadlines around the caller. Only those are set that are needed.
+  /// - Complexity: O(d) for d deadlines around the caller. A deadline that passes after an outer
+  ///   one is not set.
   @discardableResult
   public static func inheritingDeadline(
     name: String? = nil,

@@ -1,14 +1,14 @@
 /// Starts a task on an actor, from anywhere.
 ///
-/// `Task.init` reads the isolation of its closure and enqueues the task on that actor immediately,
-/// so tasks that are made one after another start in that order. A closure that only calls an
-/// operation has no isolation: its task would start on the global executor and hop to the actor
-/// later, out of order. A closure has the isolation of a parameter that it captures, so `start` has
-/// such a parameter.
+/// `Task.init` reads the isolation of its closure and enqueues the task on that actor immediately.
+/// So tasks start in the order in which they are created. A closure that only calls an operation
+/// has no isolation. Its task would start on the global executor and hop to the actor later,
+/// perhaps out of order. A closure that captures an isolated parameter has the isolation of that
+/// parameter, so `start` has one.
 ///
-/// The cast drops the requirement that the caller is on the actor. That is safe: nothing is used
-/// there before the new task runs on it. The standard library writes `assumeIsolated` with the same
-/// cast.
+/// The cast removes the requirement that the caller runs on the actor. That is safe, because
+/// `start` only creates the task, and the task runs on the actor. The standard library implements
+/// `assumeIsolated` with the same cast.
 func startingIsolated<Success, Failure: Error>(
   as isolation: (any Actor)?,
   _ start: @escaping (isolated (any Actor)?) -> Task<Success, Failure>
@@ -20,16 +20,17 @@ func startingIsolated<Success, Failure: Error>(
 /// Starts a task that sleeps until an instant and then calls `ended`, unless the task was
 /// cancelled.
 ///
-/// The sleep is on the clock when this returns. Systems without `Task.immediate` only enqueue the
-/// task.
+/// The sleep is registered on the clock when this function returns. On systems without
+/// `Task.immediate`, the task is only enqueued.
 ///
-/// - Parameter operation: The name of the operation. The task's name is made of it, which the
-///   report of a test clock shows for a sleep that is left.
+/// - Parameter operation: The name of the operation. The task's name contains it, and a test clock
+///   shows the task's name in a failure about a pending sleep.
 func startTimerTask<C: Clock>(
   until instant: C.Instant, tolerance: C.Duration?, on clock: C, for operation: String?,
   _ ended: @escaping @Sendable (Interruption) -> Void
 ) -> Task<Void, Never> {
   let name = operation.map { "timeout of \($0)" }
+  let tolerance = tolerance.map(\.asTolerance)
   let sleep: @Sendable () async -> Void = {
     do {
       try await clock.sleep(until: instant, tolerance: tolerance)
@@ -44,7 +45,7 @@ func startTimerTask<C: Clock>(
   return Task.immediate(name: name, operation: sleep)
 }
 
-/// What waits for the deadline of a `TimeoutTask`.
+/// The timer of a `TimeoutTask`: a task of its own, or one of the shared timers.
 enum Timer: Sendable {
   /// A task that sleeps on the deadline's clock.
   case task(Task<Void, Never>)
@@ -58,7 +59,7 @@ enum Timer: Sendable {
     }
   }
 
-  /// Raises the priority of the task, if it is one. The shared timers have a high priority.
+  /// Raises the priority of a timer that is a task. The shared timers always have a high priority.
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
   func escalatePriority(to priority: TaskPriority) {
     if case .task(let task) = self { task.escalatePriority(to: priority) }

@@ -1,8 +1,8 @@
 extension TimeoutTask: Alarm {
   /// Starts the timer, then the work.
   ///
-  /// An outcome may win before both are kept. Then they are cancelled here; the initializer has not
-  /// returned, so no task can wait for the outcome yet.
+  /// An outcome may win before the timer and the work are stored in `outcome`. Then `startWork`
+  /// cancels both. No task can wait for the outcome yet, because the initializer has not returned.
   func start<C: Clock>(
     _ timeout: C.Duration, tolerance: C.Duration?, clock: C, priority: TaskPriority?,
     operation: sending @escaping @isolated(any) () async throws -> Success
@@ -29,7 +29,7 @@ extension TimeoutTask: Alarm {
       operation: operation)
   }
 
-  // Not inlined: types that depend on the clock's are looked up at run time.
+  // Not inlined, so that callers on the `ContinuousClock` do not look up types that depend on `C`.
   @inline(never)
   func startOnAnyClock<C: Clock>(
     _ timeout: C.Duration, tolerance: C.Duration?, clock: C, priority: TaskPriority?,
@@ -43,8 +43,8 @@ extension TimeoutTask: Alarm {
     let timer =
       timeout > .zero
       ? Timer.task(startTimer(until: instant, timeout, tolerance: tolerance, clock: clock)) : nil
-    // On a clock that does not wait the timeout has passed now, although its sleep may have been
-    // suspended. The work must begin cancelled.
+    // On a clock that does not wait, such as an immediate clock, the timeout has passed now. The
+    // timer's task may still be suspended. The work must begin cancelled.
     let isTooLate = timeout <= .zero || instant <= clock.now
     if isTooLate { outcome.decide(.failure(TimeoutError(timeout: timeout, operation: name))) }
     let deadline = DeadlineOnClock(clock: clock, instant: instant, tolerance: tolerance)
@@ -71,16 +71,17 @@ extension TimeoutTask: Alarm {
 
   /// Offers an error as the outcome, and cancels the work after the waiters have the error.
   private func timeOut(_ error: any Error) {
-    // The waiters have been resumed, but have not run yet, and cancelling runs the work's
-    // cancellation handlers here. Where jobs run one at a time, a new task runs after the waiters.
+    // The waiters have been resumed, but may not have run yet, and cancelling the work here would
+    // run its cancellation handlers before them. Where jobs run one at a time, a new task runs
+    // after the waiters.
     guard let decision = outcome.decide(.failure(error)), let work = decision.work else { return }
     if decision.hadWaiters { Task { work.cancel() } } else { work.cancel() }
   }
 
   /// Starts the work, and offers its end as the outcome; see `startingIsolated(as:_:)`.
   ///
-  /// If `beginsCancelled`, the task cancels itself before `operation` begins. The caller could do
-  /// so only afterwards, when `operation` may be running already.
+  /// If `beginsCancelled`, the task cancels itself before `operation` begins. The caller could
+  /// cancel the task only later, when `operation` may be running already.
   private func startWork(
     with timer: Timer?, priority: TaskPriority?, under deadline: ActiveDeadline?,
     beginsCancelled: Bool = false,
@@ -94,8 +95,8 @@ extension TimeoutTask: Alarm {
       Task<Void, Never>(name: name, priority: priority.map { TaskPriority(rawValue: $0) }) {
         _ = isolation
         if beginsCancelled { withUnsafeCurrentTask { $0?.cancel() } }
-        // The result goes to memory of its own so that no type here depends on `Success`: such
-        // types would be looked up at run time.
+        // The result is stored in separate memory so that no type here depends on `Success`. The
+        // runtime would have to look up such types.
         nonisolated(unsafe) let place = UnsafeMutablePointer<Success>.allocate(capacity: 1)
         var failure: (any Error)?
         await ActiveDeadline.governing(deadline) {

@@ -20,7 +20,7 @@
 ///   initializer's `endsWithLastWaiter: false` excludes the second case.
 /// - The clock's `sleep` throws: that error.
 ///
-/// Any number of tasks may await it, before or after the outcome. All get the same.
+/// Any number of tasks may await it, before or after the outcome. All of them get the same outcome.
 ///
 /// ## When the timeout passes
 ///
@@ -57,8 +57,8 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// The name of the work.
   let name: String?
 
-  /// The time that the error of a shared timer names, in attoseconds. Written before the shared
-  /// timers have this task.
+  /// The time that the error of a shared timer names, in attoseconds. Written before this task is
+  /// added to the shared timers.
   nonisolated(unsafe) var allowed: Int128 = 0
 
   let onLateResult: (@Sendable (Result<Success, any Error>) -> Void)?
@@ -77,8 +77,8 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   ///     cancelled, and waiters get the error immediately. No number traps.
   ///   - name: The name of the work's task, which the error contains.
   ///   - priority: The priority of the work; `nil` means that of the current task.
-  ///   - endsWithLastWaiter: Whether the task is cancelled when the last task that awaits it is.
-  ///     Pass `false` for a result that several readers share.
+  ///   - endsWithLastWaiter: Whether this task is cancelled when the last task that awaits it is
+  ///     cancelled. Pass `false` for a result that several readers share.
   ///   - operation: The work. As with `Task`, it has the isolation of its context and inherits
   ///     task-local values.
   ///   - onLateResult: Called with the work's result or error if it ends after the outcome. It runs
@@ -129,18 +129,18 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// result; on a real clock the sleep starts a moment later.
   ///
   /// On a clock that does not wait, such as an immediate clock, each timeout has passed before the
-  /// work begins, so the work begins cancelled. A test can use that.
+  /// work begins, so the work begins cancelled. A test can check that way how the work reacts.
   ///
   /// - Parameters:
   ///   - timeout: The timeout, from now on. Zero or less leaves no time: the work is started and
   ///     cancelled, and waiters get the error immediately. A `Swift.Duration` from 2⁶² seconds on
   ///     never passes. Durations of other types are added to `now` by the clock's own arithmetic.
   ///   - tolerance: How much later than its deadline the clock may let the timeout pass.
-  ///   - clock: The clock that measures.
+  ///   - clock: The clock that measures the time.
   ///   - name: The name of the work's task, which the error contains.
   ///   - priority: The priority of the work; `nil` means that of the current task.
-  ///   - endsWithLastWaiter: Whether the task is cancelled when the last task that awaits it is.
-  ///     Pass `false` for a result that several readers share.
+  ///   - endsWithLastWaiter: Whether this task is cancelled when the last task that awaits it is
+  ///     cancelled. Pass `false` for a result that several readers share.
   ///   - operation: The work. As with `Task`, it has the isolation of its context and inherits
   ///     task-local values.
   ///   - onLateResult: Called with the work's result or error if it ends after the outcome. It runs
@@ -176,9 +176,9 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// Returns immediately if there is an outcome. Otherwise waits, in the caller's isolation. Any
   /// number of tasks may wait.
   ///
-  /// If the waiting task is cancelled, it stops waiting immediately, even if it was cancelled
-  /// before it asked. If no other task waits then, the whole `TimeoutTask` is cancelled as by
-  /// ``cancel()``, unless it was made with `endsWithLastWaiter: false`.
+  /// If the waiting task is cancelled, before or during its wait, it stops waiting immediately. If
+  /// no other task waits then, the whole `TimeoutTask` is cancelled as by ``cancel()``, unless it
+  /// was made with `endsWithLastWaiter: false`.
   ///
   /// The work and the timer are escalated to the priority of the waiting task, also when that rises
   /// later.
@@ -206,7 +206,7 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
     }
   }
 
-  /// The address of the work's result, once it is the outcome. The result does not change any more.
+  /// The address of the work's result, once that is the outcome. The result never changes.
   @inline(__always)
   private nonisolated(nonsending) var place: UnsafeMutablePointer<Success> {
     get async throws {

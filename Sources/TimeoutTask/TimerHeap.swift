@@ -1,10 +1,10 @@
 /// An object that is called when a deadline has passed.
 protocol Alarm: AnyObject, Sendable {
-  /// Called at most once, in a task of its own.
+  /// Handles the passed deadline. Called at most once, in a task that runs nothing else.
   func ring()
 }
 
-/// A heap of deadlines with their alarms. The owner holds the lock.
+/// A heap of deadlines with their alarms. The heap's owner guards it by a lock.
 ///
 /// Removing a deadline releases its alarm immediately. Its entry is freed when it comes to the top,
 /// or when more than half of all entries are dead. So removal is amortized O(1). A deadline takes
@@ -17,7 +17,7 @@ struct TimerHeap {
   }
 
   private struct Entry {
-    /// The latest instant for the alarm: its deadline and slack.
+    /// The latest instant at which the alarm may ring: its deadline plus its slack.
     let latest: Int64
     let place: UInt32
   }
@@ -31,12 +31,12 @@ struct TimerHeap {
     var alarm: (any Alarm)?
   }
 
-  /// A heap in which each entry has up to four children, none of them before it.
+  /// A heap in which each entry has up to four children, whose latest instants are not earlier.
   private var entries: [Entry] = []
   private var places: [Place] = []
   /// The places to which no entry points.
   private var free: [UInt32] = []
-  /// The number of entries that point to a place without an alarm.
+  /// The number of entries whose deadline was removed, so that their place has no alarm.
   private var dead = 0
   private var lastNumber: UInt64 = 0
 
@@ -89,7 +89,8 @@ struct TimerHeap {
   /// Removes the deadlines that have passed, in the order of their latest instants. O(log n) for
   /// each.
   ///
-  /// A deadline with slack stays while a deadline whose latest instant is earlier has not passed.
+  /// A passed deadline with slack stays in the heap until all deadlines with earlier latest
+  /// instants have passed.
   mutating func takePassed(at now: Int64) -> [any Alarm] {
     var passed: [any Alarm] = []
     while let (deadline, _) = first(), deadline <= now {
@@ -121,7 +122,7 @@ struct TimerHeap {
     }
     entries = live
     dead = 0
-    // Upwards from the last entry that has children.
+    // Restores the order of the heap, from the last entry that has children upwards.
     if live.count > 1 {
       for index in stride(from: (live.count - 2) / 4, through: 0, by: -1) {
         sink(entries[index], from: index)

@@ -35,8 +35,8 @@
 /// same is true on a clock that does not wait, such as an immediate clock. A deadline that is 2⁶²
 /// seconds away or more never passes.
 ///
-/// If a clock's `sleep` ignores cancellation, the call returns before it does, when the operation
-/// ends.
+/// If a clock's `sleep` ignores cancellation, the call does not wait for the sleep: it returns when
+/// the operation ends.
 ///
 /// ## Nesting
 ///
@@ -58,7 +58,7 @@
 /// - Parameters:
 ///   - expiration: The instant by which the operation has to end.
 ///   - tolerance: How much later the clock may let the deadline pass.
-///   - clock: The clock that measures. The sleep is on it before the operation begins.
+///   - clock: The clock to sleep on. The sleep is registered before the operation begins.
 ///   - name: The name of the operation's task, which the error contains.
 ///   - operation: What to do. It runs in a child task, and inherits task-local values.
 ///
@@ -81,7 +81,7 @@ public nonisolated(nonsending) func withDeadline<C: Clock, Return: ~Copyable>(
 
 /// Runs an operation and cancels it if it has not ended within a duration from now.
 ///
-/// The name that SE-0526 gives to ``withTimeout(_:tolerance:clock:name:operation:)``.
+/// This is ``withTimeout(_:tolerance:clock:name:operation:)`` under the name of SE-0526.
 public nonisolated(nonsending) func withDeadline<C: Clock, Return: ~Copyable>(
   in timeout: C.Duration,
   tolerance: C.Duration? = nil,
@@ -96,8 +96,8 @@ public nonisolated(nonsending) func withDeadline<C: Clock, Return: ~Copyable>(
 /// Runs an operation and cancels it if it has not ended within a duration from now.
 ///
 /// This is ``withDeadline(_:tolerance:clock:name:operation:)`` for the clock's `now` plus
-/// `timeout`, with the same guarantees. Calls that share a limit should share a deadline: timeouts
-/// of successive calls add up.
+/// `timeout`, with the same guarantees. If several calls share one limit, pass one deadline to all
+/// of them, because the timeouts of successive calls add up.
 ///
 /// ```swift
 /// func refresh() async throws {
@@ -112,7 +112,7 @@ public nonisolated(nonsending) func withDeadline<C: Clock, Return: ~Copyable>(
 ///     `Swift.Duration` from 2⁶² seconds on never passes. Durations of other types are added to
 ///     `now` by the clock's own arithmetic.
 ///   - tolerance: How much later than its deadline the clock may let the timeout pass.
-///   - clock: The clock that measures. The sleep is on it before the operation begins.
+///   - clock: The clock to sleep on. The sleep is registered before the operation begins.
 ///   - name: The name of the operation's task, which the error contains.
 ///   - operation: What to do. It runs in a child task, and inherits task-local values.
 ///
@@ -136,7 +136,8 @@ public nonisolated(nonsending) func withTimeout<C: Clock, Return: ~Copyable>(
 
 // MARK: - On the ContinuousClock
 
-// Swift 6.2 accepts no default value for a parameter from which other types are inferred.
+// Functions of their own, because Swift 6.2 accepts no default value for a parameter from which
+// other types are inferred.
 
 /// Runs an operation and cancels it if it has not ended by a deadline of the `ContinuousClock`.
 ///
@@ -201,7 +202,7 @@ public nonisolated(nonsending) func withTimeout<Return: ~Copyable>(
 
 /// Runs an operation and cancels it if it has not ended by a deadline.
 ///
-/// ``withDeadline(_:tolerance:clock:name:operation:)`` with the label of SE-0526.
+/// This is ``withDeadline(_:tolerance:clock:name:operation:)`` with the label of SE-0526.
 @_disfavoredOverload
 public nonisolated(nonsending) func withDeadline<C: Clock, Return: ~Copyable>(
   _ expiration: C.Instant, tolerance: C.Duration? = nil, clock: C,
@@ -212,7 +213,7 @@ public nonisolated(nonsending) func withDeadline<C: Clock, Return: ~Copyable>(
 
 /// Runs an operation and cancels it if it has not ended within a duration from now.
 ///
-/// ``withDeadline(in:tolerance:clock:name:operation:)`` with the label of SE-0526.
+/// This is ``withDeadline(in:tolerance:clock:name:operation:)`` with the label of SE-0526.
 @_disfavoredOverload
 public nonisolated(nonsending) func withDeadline<C: Clock, Return: ~Copyable>(
   in timeout: C.Duration, tolerance: C.Duration? = nil, clock: C,
@@ -223,7 +224,7 @@ public nonisolated(nonsending) func withDeadline<C: Clock, Return: ~Copyable>(
 
 /// Runs an operation and cancels it if it has not ended by a deadline of the `ContinuousClock`.
 ///
-/// ``withDeadline(_:tolerance:name:operation:)`` with the label of SE-0526.
+/// This is ``withDeadline(_:tolerance:name:operation:)`` with the label of SE-0526.
 @_disfavoredOverload
 public nonisolated(nonsending) func withDeadline<Return: ~Copyable>(
   _ expiration: ContinuousClock.Instant, tolerance: Duration? = nil,
@@ -234,7 +235,7 @@ public nonisolated(nonsending) func withDeadline<Return: ~Copyable>(
 
 /// Runs an operation and cancels it if it has not ended within a duration of the `ContinuousClock`.
 ///
-/// ``withDeadline(in:tolerance:name:operation:)`` with the label of SE-0526.
+/// This is ``withDeadline(in:tolerance:name:operation:)`` with the label of SE-0526.
 @_disfavoredOverload
 public nonisolated(nonsending) func withDeadline<Return: ~Copyable>(
   in timeout: Duration, tolerance: Duration? = nil,

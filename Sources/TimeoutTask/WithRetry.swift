@@ -20,30 +20,30 @@
 /// - the clock's `sleep` throws.
 ///
 /// To limit each attempt, call ``withTimeout(_:tolerance:clock:name:operation:)`` in the operation.
-/// To cancel an attempt as well when all time is over, call it around `withRetry`. The budget
-/// cancels nothing.
+/// The budget cancels nothing. To cancel a running attempt when the total time is over, call
+/// `withTimeout` around `withRetry`.
 ///
 /// ## Cancellation
 ///
 /// A pause ends immediately when the current task is cancelled. The call then throws
-/// `CancellationError`, if the operation's type of error can be that: `any Error`, nearly always.
-/// With another type it throws the last error. A deadline around the call that ends a pause also
-/// makes it throw the last error, which the ``TimeoutError`` contains: so it tells why there was a
-/// pause. An attempt that fails after the cancellation is the last one, and its error is thrown.
+/// `CancellationError`. If the operation's error type does not allow that error, the call throws
+/// the error of the last attempt. It does so as well if a deadline around the call ends the pause.
+/// The ``TimeoutError`` of that deadline then contains the reason for the pause. If an attempt
+/// fails after the cancellation, there is no further attempt, and its error is thrown.
 ///
 /// ## Errors
 ///
-/// The call throws only what the operation throws, and `CancellationError` as above. The operation runs in the caller's task and
-/// isolation.
+/// The call throws only what the operation throws, and `CancellationError` as above. The operation
+/// runs in the caller's task and isolation.
 ///
-/// On a test clock, and with a generator whose numbers are known, each pause is exact.
+/// With a test clock and a generator of known numbers, a test knows the exact length of each pause.
 ///
 /// - Parameters:
 ///   - attempts: The maximum number of attempts; less than one counts as one.
 ///   - backoff: The length of the pauses.
 ///   - budget: The time from now on within which each attempt has to begin; `nil` sets no limit.
-///   - tolerance: How much longer the clock may let a pause be.
-///   - clock: The clock that measures.
+///   - tolerance: How much longer than its delay a pause may last.
+///   - clock: The clock that measures the time.
 ///   - generator: The source of randomness for `backoff`.
 ///   - shouldRetry: Returns whether another attempt is useful after an error.
 ///   - operation: What to do.
@@ -74,7 +74,8 @@ public nonisolated(nonsending) func withRetry<
       let next = clock.now.advanced(by: delay)
       if let end, end <= next { throw error }
       if let deadline = Deadline.current(on: clock), deadline <= next { throw error }
-      let isAwake: ()? = try? await clock.sleep(until: next, tolerance: tolerance)
+      let isAwake: ()? = try? await clock.sleep(
+        until: next, tolerance: tolerance.map(\.asTolerance))
       if Task.isCancelled, ActiveDeadline.current?.hasPassed != true,
         let cancellation = CancellationError() as? Failure
       {
@@ -116,7 +117,7 @@ public nonisolated(nonsending) func withRetry<C: Clock, Return: ~Copyable, Failu
 public struct Backoff: Hashable, Sendable {
   /// How a delay is randomized.
   public enum Jitter: Hashable, Sendable {
-    /// The delay as it is.
+    /// The delay is not randomized.
     case none
     /// A uniformly random duration between half of the delay and the delay.
     case equal
@@ -183,11 +184,13 @@ public struct Backoff: Hashable, Sendable {
   /// Returns the delay after a number of failed attempts, with jitter.
   ///
   /// The same generator in the same state gives the same delay. One number is drawn, or none
-  /// without jitter. Zero gives the shortest delay, the greatest number the longest, in proportion.
+  /// without jitter. The delay grows in proportion to the number: zero gives the shortest delay,
+  /// the greatest number the longest.
   ///
   /// - Parameters:
   ///   - failures: The number of failed attempts; less than one counts as one.
   ///   - generator: The source of randomness.
+  /// - Complexity: O(log d) for the longest delay d.
   public func delay(
     afterFailures failures: Int, using generator: inout some RandomNumberGenerator
   ) -> Duration {
@@ -198,8 +201,8 @@ public struct Backoff: Hashable, Sendable {
     case .equal: shortest = longest - longest / 2
     case .full: shortest = 0
     }
-    // Not `random(in:using:)`: it draws until a number fits, for ever with a generator of a test
-    // that always returns the same number.
+    // Not `random(in:using:)`, which draws numbers until one fits. With a test's generator that
+    // always returns the same number, it might never return.
     let choices = UInt128(longest - shortest) + 1
     let (high, low) = choices.multipliedFullWidth(by: UInt128(generator.next()))
     return Duration(attoseconds: shortest + Int128(high << 64 | low >> 64))

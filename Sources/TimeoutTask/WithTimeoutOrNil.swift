@@ -12,12 +12,13 @@
 ///
 /// The call throws only what the operation throws: an operation that throws nothing needs no `try`.
 ///
-/// If a deadline around this one passes first, the operation's error is thrown to that one.
+/// If a deadline around this one passes first, this call throws the operation's error, and the
+/// outer call handles it.
 ///
 /// - Parameters:
 ///   - expiration: The instant by which the operation has to end.
 ///   - tolerance: How much later the clock may let the deadline pass.
-///   - clock: The clock that measures. The sleep is on it before the operation begins.
+///   - clock: The clock to sleep on. The sleep is registered before the operation begins.
 ///   - name: The name of the operation's task.
 ///   - operation: What to do. It runs in a child task, and inherits task-local values.
 ///
@@ -52,7 +53,7 @@ public nonisolated(nonsending) func withDeadlineOrNil<
 ///   - timeout: How long the operation may take. With zero or less it begins cancelled. A
 ///     `Swift.Duration` from 2⁶² seconds on never passes.
 ///   - tolerance: How much later than its deadline the clock may let the timeout pass.
-///   - clock: The clock that measures. The sleep is on it before the operation begins.
+///   - clock: The clock to sleep on. The sleep is registered before the operation begins.
 ///   - name: The name of the operation's task.
 ///   - operation: What to do. It runs in a child task, and inherits task-local values.
 ///
@@ -100,7 +101,7 @@ public nonisolated(nonsending) func withTimeoutOrNil<Return: ~Copyable, Failure:
     timeout, tolerance: tolerance, clock: ContinuousClock(), name: name, operation: operation)
 }
 
-/// Runs an operation and returns `nil` if a timeout of a number of seconds has made it throw.
+/// Runs an operation with a timeout in seconds. Returns `nil` if the operation throws because of the timeout.
 ///
 /// See ``withTimeoutOrNil(_:tolerance:clock:name:operation:)`` and ``withTimeout(seconds:name:operation:)``.
 public nonisolated(nonsending) func withTimeoutOrNil<Return: ~Copyable, Failure: Error>(

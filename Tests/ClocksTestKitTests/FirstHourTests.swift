@@ -1,5 +1,6 @@
 import Clocks
 import ClocksTestKit
+import Synchronization
 import Testing
 
 /// What new users write first.
@@ -29,6 +30,29 @@ import Testing
       }
     }
     #expect(failures.map(\.line) == [line + 1])
+  }
+
+  @Test func aSearchWhoseOperationTakesNoArgument() async throws {
+    let runs = Mutex(0)
+    let three = try await withSchedules(3) {
+      runs.withLock { $0 += 1 }
+      try await sleepInThreeTasks()
+    }
+    #expect(three?.schedules == 3)
+    #expect(runs.withLock { $0 } == 3)
+    let two = try await withSchedules(.upTo(2)) { try await sleepInThreeTasks() }
+    #expect(two?.schedules == 2)
+    let some = try await withSchedules(for: .milliseconds(1)) {
+      try await sleepInThreeTasks()
+    }
+    #expect((1..<100).contains(some?.schedules ?? 0))
+  }
+
+  private func sleepInThreeTasks() async throws {
+    async let one: Void = Task.sleep(for: .seconds(1))
+    async let two: Void = Task.sleep(for: .seconds(1))
+    async let three: Void = Task.sleep(for: .seconds(1))
+    _ = try await (one, two, three)
   }
 
   @Test func aForgottenTraitIsNamedByEachExpectation() async throws {

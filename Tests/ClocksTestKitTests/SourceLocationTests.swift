@@ -56,6 +56,16 @@ import Testing
     #expect(failures.map(\.line) == [9])
   }
 
+  @Test func aSearchTakesASourceLocation() async throws {
+    let here = SourceLocation(
+      fileID: "Kit/Helper.swift", filePath: "/Kit/Helper.swift", line: 11, column: 3)
+    let failures = try await failures {
+      try await withSchedules(3, sourceLocation: here) { _ in throw CancellationError() }
+      try await withSchedules(.upTo(3), sourceLocation: here) { _ in throw CancellationError() }
+    }
+    #expect(failures.map(\.line) == [11, 11])
+  }
+
   @Test func aDynamicCallSiteReadsLikeAStaticOne() {
     let site = CallSite(
       dynamicFileID: "Kit/Füße.swift", filePath: "/Kit/A.swift", line: 7, column: 3)

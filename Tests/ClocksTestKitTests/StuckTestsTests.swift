@@ -133,6 +133,13 @@ enum Stuck {
     while clock.now.offset < .seconds(1) {}
   }
 
+  @Test func losesContinuationWithAClock() async {
+    guard Stuck.isAsked else { return }
+    let clock = TestClock()
+    await clock.settle()
+    await Stuck.losesContinuation()
+  }
+
   @Test func forgetsAClock() async {
     guard Stuck.isAsked else { return }
     await Stuck.readsAStreamThatAForgottenClockFeeds(TestClock())
@@ -152,6 +159,30 @@ enum Stuck {
         Thread.sleep(forTimeInterval: 4)
         continuation.resume()
       }
+    }
+  }
+
+  /// The block begins in real time.
+  @Test func slowOnAQueueWithAClock() async {
+    guard Stuck.isAsked else { return }
+    let clock = TestClock()
+    await clock.settle()
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().asyncAfter(deadline: .now() + 4) { continuation.resume() }
+    }
+  }
+
+  @Test func waitsForAProcess() async throws {
+    guard Stuck.isAsked else { return }
+    let clock = TestClock()
+    await clock.settle()
+    let process = Process()
+    process.executableURL = URL(filePath: "/bin/sleep")
+    process.arguments = ["4"]
+    try await withCheckedThrowingContinuation {
+      (continuation: CheckedContinuation<Void, any Error>) in
+      process.terminationHandler = { _ in continuation.resume() }
+      do { try process.run() } catch { continuation.resume(throwing: error) }
     }
   }
 }
@@ -250,6 +281,7 @@ final class StuckXCTests: XCTestCase {
     ("yields", "gave up at"), ("blocks", "Stuck.blocks()"),
     ("blocksWithAClock", "StuckExamples.blocksWithAClock()"),
     ("spinsWithAClock", "has held its thread"), ("forgetsAClock", "no task advances it"),
+    ("losesContinuationWithAClock", "a wake-up that was lost"),
   ])
   func theProcessEndsWhenOnlyAStuckTestIsLeft(_ test: String, report: String) async throws {
     let child = try await run("StuckExamples.*/\(test)\\(")
@@ -262,11 +294,15 @@ final class StuckXCTests: XCTestCase {
   }
 
   @Test func theProcessDoesNotEndBeforeASlowTest() async throws {
-    let child = try await run("StuckExamples.*/(slowInRealTime|slowWithAClock|blocks)\\(")
+    let child = try await run(
+      "StuckExamples.*/(slowInRealTime|slowWithAClock|slowOnAQueueWithAClock|waitsForAProcess|blocks)\\("
+    )
     let output = child.standardOutput
     #expect(child.exitCode == 1, "\(output)")
     let lines = output.split(separator: "\n")
-    for test in ["slowInRealTime", "slowWithAClock"] {
+    for test in [
+      "slowInRealTime", "slowWithAClock", "slowOnAQueueWithAClock", "waitsForAProcess",
+    ] {
       let passed = try #require(lines.firstIndex { $0.contains("Test \(test)() passed after") })
       let end = try #require(lines.firstIndex { $0.contains(Self.end) })
       #expect(passed < end, "\(output)")

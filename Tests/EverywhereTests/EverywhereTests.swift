@@ -1,4 +1,3 @@
-import ClocksTestKit
 import Foundation
 import TestTraits
 import Testing
@@ -66,7 +65,7 @@ import Testing
     #expect(
       Array(failed) == ["EverywhereTests.EverywhereXCTSamples/testFails"],
       "\(child.standardOutput)")
-    #expect(records.count == 8)
+    #expect(records.count == 13)
     #expect(records.values.joined().allSatisfy { $0.virtual == true && ($0.realSeconds ?? 9) < 5 })
   }
 
@@ -106,6 +105,15 @@ import Testing
     }
   }
 
+  /// An order has 100,000 steps, because each takes memory; then the test goes on first in, first out.
+  @Test func anOrderEndsWithoutAFailure() async throws {
+    for seed in ["1", "2"] {
+      let (records, child) = try await run("sleepsForNoTime", ["CLOCKS_EVERYWHERE_SEED": seed])
+      #expect(child.exitCode == 0, "\(child.standardOutput)")
+      #expect(records["\(Self.suite)/sleepsForNoTime()"]?.first?.virtual == true)
+    }
+  }
+
   @Test func seedsChooseOrdersAndTokensReplayThem() async throws {
     var passed: [UInt64] = []
     var failed: [UInt64] = []
@@ -120,86 +128,5 @@ import Testing
       let (records, _) = try await run("dependsOnTheOrder", ["CLOCKS_EVERYWHERE_REPLAY": token])
       #expect(records["\(Self.suite)/dependsOnTheOrder()"]?.first?.passed == isPassed)
     }
-  }
-}
-
-/// The command, which finds the library beside itself.
-@Suite struct EverywhereCommandTests {
-  private static let folder = URL(fileURLWithPath: ChildProcess.testBundle)
-    .deletingLastPathComponent()
-  private static let command = folder.appendingPathComponent("clocks-everywhere").path
-  private static let isBuilt =
-    FileManager.default.fileExists(atPath: command)
-    && FileManager.default.fileExists(
-      atPath: folder.appendingPathComponent("libClocksEverywhere.so").path)
-
-  struct Report: Decodable {
-    struct Test: Decodable {
-      struct Orders: Decodable {
-        var passed: Int
-        var failed: Int
-      }
-
-      var name: String
-      var result: String
-      var realSeconds: Double
-      var virtualSeconds: Double
-      var orders: Orders
-      var reasons: [String]
-      var replay: String?
-    }
-
-    var tests: [Test]
-    var realSeconds: Double
-    var virtualSeconds: Double
-  }
-
-  @Test(.enabled(if: isBuilt)) func theReportNamesWhatDependsOnTheOrder() async throws {
-    try await withTemporaryPath { report in
-      let child = try await ChildProcess.run(
-        Self.command,
-        arguments: [
-          "--orders", "20", "--report", report, ChildProcess.testBundle, "--testing-library",
-          "swift-testing", "--filter", "dependsOnTheOrder|EverywhereSamples/sleeps",
-        ], environment: ["EVERYWHERE_SAMPLES": "1"])
-      #expect(child.exitCode == 1, "\(child.standardOutput)\(child.standardError)")
-      let data = try Data(contentsOf: URL(fileURLWithPath: report))
-      let tests = try JSONDecoder().decode(Report.self, from: data).tests
-      #expect(tests.map(\.result) == ["order-dependent", "passed"])
-      let dependent = try #require(tests.first)
-      #expect(dependent.orders.passed > 0 && dependent.orders.failed > 0)
-      #expect(dependent.orders.passed + dependent.orders.failed == 20)
-      let token = try #require(dependent.replay)
-      #expect(child.standardOutput.contains("--replay '\(token)'"))
-      #expect(tests.last.map { Int($0.virtualSeconds.rounded()) } == 6 * 3600)
-
-      // One order fails, so it is compared with another one.
-      let replay = try await ChildProcess.run(
-        Self.command,
-        arguments: [
-          "--replay", token, "--report", report, ChildProcess.testBundle, "--testing-library",
-          "swift-testing", "--filter", "dependsOnTheOrder|EverywhereSamples/sleeps",
-        ], environment: ["EVERYWHERE_SAMPLES": "1"])
-      #expect(replay.exitCode == 1, "\(replay.standardOutput)\(replay.standardError)")
-      let again = try JSONDecoder().decode(
-        Report.self, from: Data(contentsOf: URL(fileURLWithPath: report)))
-      #expect(again.tests.map(\.result) == ["order-dependent", "passed"])
-      #expect(again.tests.map(\.replay) == [token, nil])
-    }
-  }
-
-  @Test(.enabled(if: isBuilt)) func exitCodesAreThoseOfTheSuite() async throws {
-    for (filter, code) in [("onTheMainActor", 0), ("EverywhereSamples/fails", 1)] {
-      let child = try await ChildProcess.run(
-        Self.command,
-        arguments: [
-          ChildProcess.testBundle, "--testing-library", "swift-testing", "--filter", filter,
-        ],
-        environment: ["EVERYWHERE_SAMPLES": "1"])
-      #expect(child.exitCode == Int32(code), "\(child.standardOutput)")
-    }
-    let unknown = try await ChildProcess.run(
-      Self.command, arguments: ["--ordres", "1", "x"])
-    #expect(unknown.exitCode == 64)
   }
 }

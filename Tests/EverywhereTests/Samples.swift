@@ -1,3 +1,4 @@
+import CoreFoundation
 import Foundation
 import Testing
 import XCTest
@@ -84,6 +85,32 @@ let runsSamples = ProcessInfo.processInfo.environment["EVERYWHERE_SAMPLES"] != n
     try await Task.sleep(for: .milliseconds(10))
   }
 
+  /// Polls by sleeps of no time, in more steps than an order may have.
+  @Test func sleepsForNoTime() async throws {
+    let poller = Task {
+      while !Task.isCancelled { try? await Task.sleep(for: .zero) }
+    }
+    for _ in 0..<120_000 { await Task.yield() }
+    try await Task.sleep(for: .milliseconds(1))
+    poller.cancel()
+    await poller.value
+  }
+
+  private static let misbehaves = ProcessInfo.processInfo.environment["EVERYWHERE_MISBEHAVES"]
+
+  @Test(.enabled(if: misbehaves == "hang")) func hangs() async {
+    await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+  }
+
+  @Test(.enabled(if: misbehaves == "exit")) func exits() {
+    #expect(Bool(false), "this comes before the end")
+    exit(0)
+  }
+
+  #if compiler(>=6.2)
+    @Test func `it's "order-dependent" – prüft`() async { await dependsOnTheOrder() }
+  #endif
+
   /// Polls without a sleep, until another task has slept.
   @Test func pollsByYielding() async {
     actor Flag {
@@ -113,6 +140,12 @@ final class EverywhereXCTSamples: XCTestCase {
   func testAsync() async throws {
     try await Task.sleep(for: .seconds(86_400))
     XCTAssertEqual(passed, 86_400, accuracy: 0.001)
+  }
+
+  /// Polls without a sleep, until another task has slept.
+  func testPollsByYielding() async {
+    let end = start + 0.05
+    while Date() < end { await Task.yield() }
   }
 
   func testWait() {
@@ -164,6 +197,39 @@ final class EverywhereXCTSamples: XCTestCase {
       done.fulfill()
     }
     wait(for: [done], timeout: 5)
+  }
+
+  /// Longer than a wait with nothing else to do takes.
+  func testWaitsForASleepingThread() {
+    let done = expectation(description: "a thread")
+    Thread.detachNewThread {
+      Thread.sleep(forTimeInterval: 0.5)
+      done.fulfill()
+    }
+    wait(for: [done], timeout: 30)
+  }
+
+  func testTimer() {
+    let done = expectation(description: "a timer of the run loop")
+    let timer = Timer.scheduledTimer(withTimeInterval: 0.5, repeats: false) { _ in done.fulfill() }
+    wait(for: [done], timeout: 30)
+    timer.invalidate()
+  }
+
+  func testACallbackOfTheRunLoopSleeps() {
+    let done = expectation(description: "a callback has slept")
+    RunLoop.main.perform {
+      Thread.sleep(forTimeInterval: 5)
+      done.fulfill()
+    }
+    wait(for: [done], timeout: 30)
+    XCTAssertEqual(passed, 5, accuracy: 0.001)
+  }
+
+  func testRunsTheRunLoopUntilItIsStopped() {
+    DispatchQueue.main.asyncAfter(deadline: .now() + 7) { CFRunLoopStop(CFRunLoopGetMain()) }
+    CFRunLoopRun()
+    XCTAssertEqual(passed, 7, accuracy: 0.001)
   }
 
   func testFails() { XCTAssertTrue(!runsSamples) }

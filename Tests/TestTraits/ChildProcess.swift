@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 
 /// The outputs and the exit code of a process that has ended.
@@ -18,7 +19,7 @@ package struct ChildProcess: Sendable {
   }
 
   /// The executable of the test bundle: on Linux it starts both test libraries.
-  package static var testBundle: String { CommandLine.arguments[0] }
+  package static var testBundle: String { URL(fileURLWithPath: CommandLine.arguments[0]).path }
 
   /// Runs the tests of this bundle that match, in a child process.
   ///
@@ -35,9 +36,10 @@ package struct ChildProcess: Sendable {
       environment: environment, errors: errors)
   }
 
+  /// A child that has not ended after `limit` seconds is killed, and its standard error says so.
   package static func run(
     _ executable: String, arguments: [String] = [], environment: [String: String] = [:],
-    errors: Errors = .apart
+    errors: Errors = .apart, limit: Double = 300
   ) async throws -> ChildProcess {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: executable)
@@ -59,14 +61,27 @@ package struct ChildProcess: Sendable {
     // If the process does not write into it, the pipe ends only when this end is closed.
     if case .apart = errors {} else { try errorPipe.fileHandleForWriting.close() }
 
+    let identifier = process.processIdentifier
+    let isOver = DispatchSemaphore(value: 0)
+    let kills = Log<Int32>()
+    let watch = Thread {
+      guard isOver.wait(timeout: .now() + limit) == .timedOut else { return }
+      kills.add(kill(identifier, SIGKILL))
+    }
+    watch.start()
+
     // Each pipe is read on a thread of its own: reading blocks, the pool is small, and the child must not
     // wait for a full pipe.
     async let outputText = readToEnd(of: outputPipe)
     async let errorText = readToEnd(of: errorPipe)
     let texts = await (outputText, errorText)
     process.waitUntilExit()
+    isOver.signal()
+    let note =
+      kills.all.isEmpty
+      ? "" : "\nThe child process had not ended after \(limit) seconds, and was killed."
     return ChildProcess(
-      standardOutput: texts.0, standardError: texts.1, exitCode: process.terminationStatus)
+      standardOutput: texts.0, standardError: texts.1 + note, exitCode: process.terminationStatus)
   }
 
   private static func readToEnd(of pipe: Pipe) async -> String {

@@ -72,6 +72,15 @@ import TimeoutTask
     try await clock.checkSuspension()
   }
 
+  /// The stream ends because its task is cancelled, which must not look like its own end.
+  @Test func aFailureOfTheClockIsAnErrorAlsoIfTheSequenceThenEnds() async throws {
+    let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
+    var iterator = stream.timeout(.seconds(3), clock: FailingClock()).makeAsyncIterator()
+    await #expect(throws: FailingClock.Failure()) { try await iterator.next() }
+    #expect(try await iterator.next() == nil)
+    continuation.finish()
+  }
+
   @Test func theTimeOfTheLoopsBodyDoesNotCount() async {
     let ticks = Ticks(clock: clock, delays: [.seconds(2), .seconds(2)])
     _ = follow(ticks.timeout(.seconds(3), clock: clock), pause: .seconds(10))

@@ -10,8 +10,14 @@ import TimeoutTask
 @Suite struct ExecutorTests {
   /// Counts the jobs of an actor.
   private final class CountingExecutor: SerialExecutor {
+    private static let isCounting = DispatchSpecificKey<Bool>()
     private let queue = DispatchQueue(label: "counting")
     let jobs = Log<Void>()
+
+    init() { queue.setSpecific(key: Self.isCounting, value: true) }
+
+    /// Whether the current thread runs a job of such an executor.
+    static var isCurrent: Bool { DispatchQueue.getSpecific(key: isCounting) == true }
 
     func enqueue(_ job: consuming ExecutorJob) {
       let job = UnownedJob(job)
@@ -69,5 +75,34 @@ import TimeoutTask
       // One each for the call, the operation, and the rest of the call.
       #expect(jobs == 3)
     }
+  }
+
+  /// A closure that uses nothing of its actor is not isolated to the actor by itself: it runs where the function that
+  /// calls it runs.
+  @Test func anOperationThatDoesNotUseItsActorRunsOnItsExecutor() async throws {
+    typealias Places = [String: Bool]
+    let places = Log<Places>()
+    _ = try await Counted.jobs { _ in
+      var runs: Places = [:]
+      runs["withTimeout"] = try await withTimeout(.seconds(60)) { CountingExecutor.isCurrent }
+      runs["withDeadline"] = try await withDeadline(.now + .seconds(60)) {
+        CountingExecutor.isCurrent
+      }
+      runs["withTimeoutOrNil"] = await withTimeoutOrNil(.seconds(60)) { CountingExecutor.isCurrent }
+      runs["withMovableTimeout"] = try await withMovableTimeout(.seconds(60)) { _ in
+        CountingExecutor.isCurrent
+      }
+      runs["on a TestClock"] = try await withTimeout(.seconds(60), clock: TestClock()) {
+        CountingExecutor.isCurrent
+      }
+      runs["withRetry"] = await withRetry { CountingExecutor.isCurrent }
+      runs["after a hop"] = try await withTimeout(.seconds(60)) {
+        await Task {}.value
+        return CountingExecutor.isCurrent
+      }
+      places.add(runs)
+    }
+    #expect(places.all.first?.filter { !$0.value } == [:])
+    #expect(places.all.first?.count == 7)
   }
 }

@@ -88,7 +88,7 @@ import TimeoutTask
     }
     await clock.advance(by: .seconds(2))
     try await clock.checkSuspension()
-    try await TimeoutTask(seconds: 30, name: "wait until every canary is gone") {
+    try await TimeoutTask(seconds: 300, name: "wait until every canary is gone") {
       await Canary.allGone()
     }.value
   }

@@ -54,6 +54,30 @@ import Testing
     try await task.value
   }
 
+  /// Neither traps. In a scope of virtual time, and in real time, they take different ways.
+  @Test func tolerancesAndInstantsMayBeExtreme() async throws {
+    for attoseconds in [Int128.min, -1, .max] {
+      let tolerance = Duration(attoseconds: attoseconds)
+      try await withTimeout(.seconds(60), tolerance: tolerance) {}
+      try await withTimeout(.seconds(60), tolerance: tolerance, clock: SuspendingClock()) {}
+      try await TimeoutTask(timeout: .seconds(60), tolerance: tolerance) {}.value
+    }
+    await #expect(processExitsWith: .success) {
+      try RealTimeTests.makeTimeReal()
+      for attoseconds in [Int128.min, -1, .max] {
+        let tolerance = Duration(attoseconds: attoseconds)
+        try await withTimeout(.seconds(60), tolerance: tolerance) {}
+        try await TimeoutTask(timeout: .seconds(60), tolerance: tolerance) {}.value
+      }
+      let past = ContinuousClock.now.advanced(by: Duration(attoseconds: .min))
+      try await withDeadline(past) {}
+    }
+    try await withDeadline(ContinuousClock.now.advanced(by: Duration(attoseconds: .min))) {}
+    try await withDeadline(
+      TestClock.Instant(offset: Duration(attoseconds: .min)), clock: clock
+    ) {}
+  }
+
   @Test func secondsBecomeADuration() {
     #expect(Duration(timeoutInSeconds: 0.25) == .milliseconds(250))
     #expect(Duration(timeoutInSeconds: 3) == .seconds(3))

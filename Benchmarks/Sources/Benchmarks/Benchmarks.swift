@@ -30,7 +30,7 @@ struct Benchmarks: AsyncParsableCommand {
   /// installed after its first clock.
   enum Child: String, ExpressibleByArgument {
     case sleeping, suspended, strangers, strangersBesideAClock, hopInATest, hopOfNoTest
-    case loop, recordedLoop, schedules, scopesOfFiftyJobs
+    case loop, recordedLoop, schedules, scopesOfFiftyJobs, clusters, scopesOfClusters
 
     func measure(_ count: Int) async -> Double {
       switch self {
@@ -50,6 +50,8 @@ struct Benchmarks: AsyncParsableCommand {
         return await Workloads.loopRecorded(count)
       case .schedules: return await Workloads.schedules(count)
       case .scopesOfFiftyJobs: return await Workloads.scopesOfFiftyJobs(count)
+      case .clusters: return await Workloads.clusters(count)
+      case .scopesOfClusters: return await Workloads.scopesOfClusters(count)
       case .hopInATest: return await Workloads.hopInATest(count)
       case .hopOfNoTest: return await Workloads.hopOfNoTest(count)
       }
@@ -153,6 +155,11 @@ struct Benchmarks: AsyncParsableCommand {
         Child.schedules.measureInAProcessOfItsOwn(calls / 20)
       }, floor: { Child.scopesOfFiftyJobs.measureInAProcessOfItsOwn(calls / 20) })
     await compare(
+      "5 nodes, 1,000 messages", calls / 1_000, with: "in a scope",
+      ours: {
+        Child.clusters.measureInAProcessOfItsOwn(calls / 1_000)
+      }, floor: { Child.scopesOfClusters.measureInAProcessOfItsOwn(calls / 1_000) })
+    await compare(
       "advance past nothing", calls, with: "continuation",
       ours: {
         await Workloads.advancePastNothing(calls)
@@ -187,11 +194,13 @@ struct Benchmarks: AsyncParsableCommand {
       ours: {
         await Workloads.scopeLoop(calls)
       }, floor: { await Workloads.loopFloor(calls) })
+    // The runtime takes a hundred seconds to end 100,000 children of one group.
+    let sleepers = quick ? 20_000 : 100_000
     await compare(
-      "bytes of a sleeping task", 100_000, unit: "B", with: "suspended",
+      "bytes of a sleeping task", sleepers, unit: "B", with: "suspended",
       ours: {
-        Child.sleeping.measureInAProcessOfItsOwn(100_000)
-      }, floor: { Child.suspended.measureInAProcessOfItsOwn(100_000) })
+        Child.sleeping.measureInAProcessOfItsOwn(sleepers)
+      }, floor: { Child.suspended.measureInAProcessOfItsOwn(sleepers) })
     let strangers = quick ? 10_000 : 100_000
     await compare(
       "unowned task, with a clock", strangers, with: "without",

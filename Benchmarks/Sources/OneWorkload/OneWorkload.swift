@@ -58,6 +58,7 @@ enum Workload: String, ExpressibleByArgument, CaseIterable {
   case scopeSleep = "scope-sleep"
   case advancePastNothing = "advance-past-nothing"
   case schedules
+  case clusters
   case parallelTests = "parallel-tests"
   case timeout = "with-timeout"
   case twoChildren = "two-children"
@@ -97,6 +98,7 @@ enum Workload: String, ExpressibleByArgument, CaseIterable {
     case .scopeSleep: await Workloads.scopeLoop(count)
     case .advancePastNothing: await Workloads.advancePastNothing(count)
     case .schedules: await Workloads.schedules(count)
+    case .clusters: await Workloads.clusters(count)
     case .parallelTests: await Workloads.parallelTests(count)
     case .timeout: await Workloads.timeout(count)
     case .twoChildren: await Workloads.twoChildren(count)

@@ -6,8 +6,8 @@ extension TestClock {
   /// When it returns, no task of the test except the caller is running or could run. An advance that is
   /// under way continues afterwards.
   ///
-  /// A task that is always ready (`while true { await Task.yield() }`) would keep it from returning. After
-  /// ten million jobs the call stops, and that is recorded as a failure of the test.
+  /// A task that is always ready (`while true { await Task.yield() }`) would keep the call from returning.
+  /// After ten million jobs the call returns, and a failure of the test is recorded.
   ///
   /// Cancellation has no effect. O(jobs that run).
   public nonisolated(nonsending) func settle(
@@ -22,8 +22,8 @@ extension TestClock {
 
   /// Runs the test's tasks as far as they can, and throws if a task still sleeps on this clock.
   ///
-  /// The last line of a test whose code should have come to its end. Time does not move. Cancellation has
-  /// no effect. O(jobs that run).
+  /// Call it in the last line of a test whose code should have ended by then. Time does not move.
+  /// Cancellation has no effect. O(jobs that run).
   /// - Throws: ``SuspensionError``, which lists the pending sleeps.
   public nonisolated(nonsending) func checkSuspension(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
@@ -40,9 +40,9 @@ extension TestClock {
   /// Moves the clock's time forward by `duration`, and runs the test's tasks as far as they can.
   ///
   /// First the test's tasks run until none can. Then, deadline by deadline, the clock's time is set to the
-  /// deadline, one sleep is woken, and the tasks run again until none can. A sleep that is registered
-  /// meanwhile and falls due meanwhile is woken at its own deadline. At the end the clock's time is set to
-  /// the target.
+  /// deadline, one sleep is woken, and the tasks run again until none can. A sleep that is registered during
+  /// the advance wakes in the same advance, at its own deadline, if that is not after the target. At the end
+  /// the clock's time is set to the target.
   ///
   /// Concurrent advances are queued and add up. The same holds for an advance that is called by a task
   /// which another advance has woken. With the default duration of zero, the tasks run and time stays.
@@ -112,16 +112,16 @@ extension TestClock {
 
   /// Moves the clock's time forward from deadline to deadline until no sleep is pending.
   ///
-  /// After each wake the test's tasks run as far as they can. A task that sleeps again and again would keep
-  /// it from returning. Then it stops after `timeout`, and that is recorded as a failure of the test, with
-  /// the pending sleeps.
+  /// After each wake the test's tasks run as far as they can. A task that always sleeps again would keep the
+  /// call from returning. So the call stops after `timeout`, and a failure of the test is recorded, with the
+  /// pending sleeps.
   ///
   /// Cancellation has no effect. O(k log n + jobs that run), for k sleeps that wake.
   ///
   /// - Parameters:
-  ///   - timeout: How much real time it may take; half a second by default. Time in which the test waits
-  ///     for a thread does not count. The limit applies only after a hundred thousand wakes, so that a slow
-  ///     machine does not fail the test.
+  ///   - timeout: How much real time the call may take; half a second by default. Time in which the test
+  ///     waits for a thread does not count. The limit applies only after a hundred thousand wakes, so that a
+  ///     slow machine does not fail the test.
   ///   - fileID: The file in which a failure is recorded, as `#fileID`.
   ///   - filePath: The file in which a failure is recorded, as `#filePath`.
   ///   - line: The line at which a failure is recorded.
@@ -196,13 +196,13 @@ extension TestClock {
     return "VirtualTime." + name.dropFirst(type.count)
   }
 
-  /// If the test never becomes idle, records that.
+  /// Records a failure if the test never becomes idle.
   @inline(__always)
   func report(_ runaway: Runaway?, by name: String, at callSite: CallSite) {
     if let runaway { record(runaway, by: name, at: callSite) }
   }
 
-  /// Not part of `report`, because its first instructions look up metadata.
+  /// Not part of `report`, because the first instructions of this function look up metadata.
   @inline(never)
   private func record(_ runaway: Runaway, by name: String, at callSite: CallSite) {
     recordFailure(
@@ -215,19 +215,20 @@ extension TestClock {
 extension TestClock {
   /// Moves the clock's time from deadline to deadline until `condition` holds, but not beyond `limit`.
   ///
-  /// The condition is evaluated when the test's tasks have run as far as they can: first before time moves,
-  /// then after everything that happens at each deadline, and last when time has moved by `limit`. Between
-  /// two deadlines nothing changes, so no change is missed. That also holds for changes while another task
-  /// moves time: the condition is evaluated before time moves on. Concurrent calls see the same instants.
+  /// The condition is evaluated whenever the test's tasks have run as far as they can. That is before time
+  /// moves, after all jobs at each deadline, and when time has moved by `limit`. Between two deadlines
+  /// nothing changes, so no change is missed. No change is missed either if another task moves time: the
+  /// condition is evaluated before each such move. Concurrent calls see the same instants.
   ///
-  /// On cancellation the condition is evaluated once more, which is the result. If evaluating it takes the
-  /// clock beyond `limit`, the result is `false`. An error of `condition` is rethrown, and time stays.
+  /// On cancellation, the condition is evaluated once more, and its value is the result. If the evaluation
+  /// itself moves time beyond `limit`, the result is `false`. An error of `condition` is rethrown, and time
+  /// stays.
   ///
   /// O(k log n + jobs that run) for k of n pending sleeps that wake, and at most k + 2 calls of `condition`.
   ///
   /// - Parameters:
-  ///   - limit: How far time may move from now. A negative limit is recorded as a failure of the test, and
-  ///     so is one within which sleeps wake without end; the result is `false`.
+  ///   - limit: How far time may move from now. A negative limit is recorded as a failure of the test, and so
+  ///     is a limit within which sleeps wake without end. The result is then `false`.
   ///   - condition: The condition. It should read state, and not wait itself.
   ///   - fileID: The file in which a failure is recorded, as `#fileID`.
   ///   - filePath: The file in which a failure is recorded, as `#filePath`.

@@ -7,9 +7,8 @@ extension TestClock {
   /// registration. After each wake, the test's tasks run as far as they can before the next wake. If the
   /// deadline is not in the future, the call returns immediately, as on every real clock.
   ///
-  /// On cancellation, before the call or during the sleep, it throws immediately and leaves nothing behind
-  /// in the clock. A task that is cancelled after its sleep was woken returns normally, as with
-  /// `Task.sleep`.
+  /// On cancellation, before or during the sleep, the call throws immediately, and the sleep leaves the
+  /// clock. A task that is cancelled after its sleep was woken returns normally, as with `Task.sleep`.
   ///
   /// O(log n) with n pending sleeps.
   ///
@@ -24,7 +23,8 @@ extension TestClock {
       return try await sleepInCustomDurations(until: deadline, tolerance: tolerance)
     }
     let sleep = try standardDurationSleep(until: deadline, tolerance: tolerance)
-    // A task on an actor leaves it before it is suspended, as on other clocks. The fast way would not.
+    // A task on an actor leaves the actor before it is suspended, as on other clocks. `Scheduler.sleep` alone
+    // would not leave it.
     let actor = #isolation
     if case nil = actor, scheduler.usesFastWay { return try await scheduler.sleep(sleep) }
     try await scheduler.sleepOnNoActor(sleep)
@@ -79,7 +79,8 @@ extension TestClock {
     }
   }
 
-  /// What the code that begins a sleep and its cancellation handler share, under the scheduler's lock.
+  /// The state that the code that begins a sleep shares with its cancellation handler. Guarded by the
+  /// scheduler's lock.
   private struct Place {
     let number: UInt64
     var sleep: SleepQueue<Duration>.Token?
@@ -178,8 +179,8 @@ extension TestClock {
 
   /// The sleeps that have neither woken nor been cancelled, in wake order.
   ///
-  /// A task that is ready but has not run yet may be about to add one, so call
-  /// ``settle(fileID:filePath:line:column:)`` first. O(n log n) with n sleeps.
+  /// A task that is ready may be about to add a sleep, so call ``settle(fileID:filePath:line:column:)``
+  /// first. O(n log n) with n sleeps.
   public var pendingSleeps: [PendingSleep] {
     let details = scheduler.change { _ in virtualClock.sleeps }.pending
     return details.map(PendingSleep.init)
@@ -187,8 +188,9 @@ extension TestClock {
 
   /// Returns a stream of the sleeps that are registered on this clock from now on.
   ///
-  /// For a test of what a piece of code asks its clock for: the pauses of a retry, or the deadline of a
-  /// connection's next keep-alive. The stream begins with this call, so make it before the code starts:
+  /// Use the stream to test which sleeps a piece of code requests, such as the pauses of a retry or the
+  /// keep-alive of a connection. The stream begins with this call, so call the function before the code
+  /// starts:
   ///
   /// ```swift
   /// let clock = TestClock()
@@ -217,17 +219,17 @@ extension TestClock {
 
   /// Waits until `count` sleeps are pending on this clock.
   ///
-  /// For sleeps that a thread or a callback outside the test's tasks will cause, which
-  /// ``settle(fileID:filePath:line:column:)`` cannot foresee. Sleeps that are pending already count. Time
-  /// does not move. The call returns when the last of the sleeps is registered.
+  /// Use it for sleeps that a thread or a callback outside the test's tasks will cause:
+  /// ``settle(fileID:filePath:line:column:)`` cannot foresee them. Sleeps that are pending already count.
+  /// Time does not move. The call returns when the last of the sleeps is registered.
   ///
-  /// On cancellation it throws immediately. O(1), and O(waiting calls) for each sleep that is registered
-  /// meanwhile.
+  /// On cancellation, the call throws immediately. O(1), and O(waiting calls) for each sleep that is
+  /// registered meanwhile.
   ///
   /// - Parameters:
   ///   - count: The number of sleeps. With zero or less, the call returns immediately.
-  ///   - timeout: The limit in real time; a minute by default. If jobs wait for a thread for longer than a
-  ///     tenth of the limit, as when many tests begin together, the limit grows up to tenfold.
+  ///   - timeout: The limit in real time; a minute by default. On a busy machine, the limit grows up to
+  ///     tenfold. It starts again if ready jobs then wait for a thread for longer than a tenth of it.
   /// - Throws: ``SleepArrivalError`` after the timeout; `CancellationError` if the task is cancelled.
   public nonisolated(nonsending) func waitForSleeps(
     atLeast count: Int = 1, timeout: Swift.Duration = .seconds(60)

@@ -33,35 +33,36 @@ import Synchronization
 /// ## Guarantees
 ///
 /// When ``advance(by:fileID:filePath:line:column:)`` returns, every task of the test has run as far as it
-/// can: no task of the test is running, and none could run. This holds on a busy machine, too, and for
+/// can: none is running, and none could run. This holds on a busy machine, too, and for
 /// ``settle(fileID:filePath:line:column:)``, ``run(timeout:fileID:filePath:line:column:)``,
 /// ``checkSuspension(fileID:filePath:line:column:)`` and
 /// ``advanceToNextSleep(fileID:filePath:line:column:)``. The clock does not yield, poll or wait for real
-/// time. From the moment a clock is made, a scheduler runs the test's tasks, one job at a time, first in,
-/// first out, and so knows when the test is idle.
+/// time. From the creation of a clock on, a scheduler runs the test's tasks: one job at a time, first in,
+/// first out. So the scheduler knows when the test is idle.
 ///
 /// ## The test's tasks
 ///
 /// The task that makes the clock belongs to the test, and so does every task that it starts from then on,
-/// directly or not: child tasks, `Task`, `Task.detached`, `Task.immediate`, and the work of default actors
-/// and of the main actor. An unowned task joins the test when it sleeps on the clock or advances it. Clocks
-/// that are made by the same test share one scheduler. Tests that run in parallel do not affect each other.
-/// A clock that is made outside any task, such as a property of an `XCTestCase`, owns all tasks of the
-/// process that belong to no other test.
+/// directly or not. That includes child tasks, `Task`, `Task.detached`, `Task.immediate`, and the work of
+/// default actors and of the main actor. An unowned task joins the test when it sleeps on the clock or
+/// advances it. Clocks that are made by the same test share one scheduler. Tests that run in parallel do not
+/// affect each other. In Swift Testing, a clock that is made outside any task belongs to the test cases that
+/// use it. In XCTest, such a clock, for example a property of an `XCTestCase`, owns all unowned tasks while
+/// it is in use.
 ///
 /// ## Limits
 ///
 /// `advance` does not wait for work that the scheduler cannot see: your own threads, sockets, files, other
 /// processes, and sleeps on real clocks. Use ``waitForSleeps(atLeast:timeout:)`` for sleeps that such work
-/// causes. Work on dispatch queues, on actors and on custom task executors is waited for where it can be
-/// seen.
+/// causes. Where the scheduler can see work on dispatch queues, on shared actors and on custom executors,
+/// `advance` waits for it.
 ///
 /// ## Cost
 ///
 /// Registering, waking and cancelling a sleep cost O(log n) with n pending sleeps. The clock has no thread.
 ///
-/// The idea of a scheduler that runs every task of a test, and therefore knows when to move time, comes
-/// from kotlinx-coroutines-test, tokio's paused clock and Go's `testing/synctest`.
+/// The idea comes from kotlinx-coroutines-test, tokio's paused clock and Go's `testing/synctest`: a scheduler
+/// that runs every task of a test knows when to move time.
 public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Identifiable, Sendable {
   /// A point in a ``TestClock``'s time, as the distance from an arbitrary origin.
   public struct Instant: InstantProtocol {
@@ -92,10 +93,10 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
 
   /// Creates a clock for the current test, whose time is `now`.
   ///
-  /// The current task, and every task that it starts from now on, becomes a task of the test. A clock that
-  /// is made outside any task belongs in Swift Testing to the test cases that use it; in XCTest it owns,
-  /// while it is in use, all tasks that belong to no other test. The first clock of a process installs the
-  /// hooks of the Swift runtime: see ``SchedulerCapability``. O(1).
+  /// The current task, and every task that it starts from now on, becomes a task of the test. In Swift
+  /// Testing, a clock that is made outside any task belongs to the test cases that use it. In XCTest, such a
+  /// clock owns all unowned tasks while it is in use. The first clock of a process installs the hooks of the
+  /// Swift runtime: see ``SchedulerCapability``. O(1).
   public convenience init(
     now: Instant = .init(),
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
@@ -163,7 +164,7 @@ extension TestClock where Duration == Swift.Duration {
 
   /// Creates a clock for the current test, whose time is `now`, with durations of type `Swift.Duration`.
   ///
-  /// The same as the general initializer, without a type to write. O(1).
+  /// Unlike the general initializer, it needs no type arguments. O(1).
   public convenience init(
     now: Instant,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
@@ -197,8 +198,8 @@ extension TestClock: CustomStringConvertible, CustomDebugStringConvertible {
 
   /// The ``description``, and a line for each pending sleep, in wake order.
   ///
-  /// If the test has other tasks than the caller, a dump of them follows: see ``dump()``. A caller that does
-  /// not belong to the test gets no dump, so that a test library prints a clock among arguments briefly.
+  /// If the test has other tasks than the caller, a dump of them follows: see ``dump()``. A caller outside
+  /// the test gets no dump, so that a test library prints little for a clock among a test's arguments.
   public var debugDescription: String {
     let pending = pendingSleeps
     let text = pending.isEmpty ? description : description + ":\n" + pending.listed
@@ -231,10 +232,10 @@ extension TestClock: CustomStringConvertible, CustomDebugStringConvertible {
   /// without functions of the test library, the runtime and this package. Tasks that wait in the same place
   /// are grouped, and the text has about forty lines at most. Every report of a stuck test contains it.
   ///
-  /// It may be called from any thread; of a task that runs at that moment it says only that. Source lines
-  /// come from debug information, which it reads with the toolchain's `llvm-symbolizer` or `addr2line`.
-  /// Without these tools, it names functions only, and says so. It also says if the runtime's records cannot
-  /// be read: on Apple's systems, and where ``SchedulerCapability/current`` is the lowest.
+  /// The function may be called from any thread. For a task that runs at that moment, it shows no call stack.
+  /// Source lines come from debug information, which `llvm-symbolizer` of the toolchain or `addr2line` reads.
+  /// Without these tools, the text names functions only, and says so. It also says if the runtime's records
+  /// cannot be read: on Apple's systems, and where ``SchedulerCapability/current`` is the lowest.
   ///
   /// O(tasks and the depth of their call stacks), and 50 to 200 ms of real time for the names. A test that
   /// does not ask for a dump pays nothing.

@@ -1,7 +1,7 @@
 import ClocksSearch
 import ClocksSupport
 
-/// Runs the tests of a suite in virtual time although they do not ask for it.
+/// Runs the tests of a suite in virtual time, although they were not written for it.
 ///
 /// `libClocksEverywhere.so`, when it is preloaded, and the test kit, when `CLOCKS_EVERYWHERE` is set, pass each
 /// test case here.
@@ -9,7 +9,7 @@ package enum Everywhere {
   /// The tests of this process, as the environment describes them.
   package static let settings = EverywhereSettings()
 
-  /// Runs a test case in a scope of its own, if its time is to be virtual.
+  /// Runs a test case in a scope of its own, unless it runs in real time.
   ///
   /// - Parameters:
   ///   - report: Records a failure of the scope.
@@ -22,15 +22,20 @@ package enum Everywhere {
       let time = VirtualTime(
         options(isExplored: false, for: record), at: CallSite(), record: report)
       defer { record.note(time) }
-      return try await time.run { _ in try await body() }
+      return try await time.run { _ in
+        SleepPlaces.prepare()
+        try await body()
+      }
     }
     prepareForOrders()
     let options = options(isExplored: true, for: record)
-    let one = OneRun(options: options, origin: CallSite(), findings: Findings())
-    // Tests in parallel, in one process or in several, may name their files by random numbers.
+    let one = OneRun(
+      options: options, origin: CallSite(), findings: Findings(), stepLimit: mostSteps)
+    // Parallel tests may name files by random numbers, which must differ, even between processes.
     one.run.salt = settings.salt(for: record)
     let outcome = await one(plan) { time in
       defer { record.note(time) }
+      SleepPlaces.prepare()
       try await body()
     }
     for finding in outcome.findings where !finding.key.hasPrefix("threw") { report(finding.text) }
@@ -39,14 +44,28 @@ package enum Everywhere {
 
   /// Prepares the process, before it has a second thread.
   package static func begin() {
-    // The tests were written for as many threads as there are cores, and may block them.
+    endWithCommand()
+    // Tests may block threads, so Dispatch must start another thread whenever none is free.
     RuntimeHooks.threadIsBlocked()
     EverywhereXCTest.begin()
   }
 
-  /// Writes what keeps the process from running as it was asked to.
+  /// Writes a warning that the process does not run as requested.
   package static func warn(_ text: String) {
     writeToStandardError("clocks-everywhere: \(text)\n")
+  }
+
+  /// The number of steps after which a test goes on first in, first out, because each step of an order takes memory.
+  static let mostSteps = 100_000
+
+  /// Lets the kernel end this process when the command that has started it ends in any way.
+  private static func endWithCommand() {
+    #if os(Linux)
+      typealias Control = @convention(c) (CInt, UInt, UInt, UInt, UInt) -> CInt
+      guard Environment.everywhereParent == getppid() else { return }
+      // `PR_SET_PDEATHSIG`. The command starts all processes on its main thread.
+      _ = RuntimeSymbol.function("prctl", as: Control.self)?(1, UInt(SIGKILL), 0, 0, 0)
+    #endif
   }
 
   static func prepareForOrders() {
@@ -60,10 +79,11 @@ package enum Everywhere {
     options.goesOnWithout = { absence in record.add(reason: absence.reason) }
     // The suite was written for real time: it may wait for real work, and leave tasks behind.
     options.stuckAfter = Environment.blockedAfter * 2
-    options.runningLimit = .seconds(600)
+    options.runningLimit = Environment.blockedAfter * 20
     options.keepsLeftovers = true
     options.waitsForOutside = true
     options.timePassesWhileBusy = true
+    options.notesSleepPlaces = true
     options.limits.jobs = 20_000
     options.isExplored = isExplored
     if isExplored { options.recording = .never(RefusedRecording()) }
@@ -102,10 +122,10 @@ package struct EverywhereSettings: Sendable {
     return mixer.next()
   }
 
-  /// Returns whether a pattern is the name of a test, or of a suite or module around it.
+  /// Returns whether `pattern` is the name of the test, or of a suite or module around it.
   ///
   /// The beginning and the parentheses may be missing: `Shop.Cart/total()` is named by `Cart/total` and `Cart`.
-  static func names(_ pattern: String, _ name: String) -> Bool {
+  package static func names(_ pattern: String, _ name: String) -> Bool {
     func parts(_ text: String) -> [Substring] {
       text.split { $0 == "." || $0 == "/" }.map { $0.prefix { $0 != "(" } }
     }
@@ -119,10 +139,10 @@ package struct EverywhereSettings: Sendable {
 
 /// The text that replays one order of one test: `Shop.Cart/total()@17`.
 package struct EverywhereToken: Sendable {
-  let test: String
-  let seed: UInt64
+  package let test: String
+  package let seed: UInt64
 
-  init?(_ text: String) {
+  package init?(_ text: String) {
     guard let at = text.lastIndex(of: "@"), let seed = UInt64(text[text.index(after: at)...]) else {
       return nil
     }

@@ -11,6 +11,7 @@ package final class EverywhereRecord: Sendable {
   private struct State {
     var virtualTime = Duration.zero
     var isVirtual = false
+    var sleeps: [[String]: Duration] = [:]
     var reasons: [String] = []
     var failures: [String] = []
     var isOver = false
@@ -33,12 +34,14 @@ package final class EverywhereRecord: Sendable {
     }
   }
 
-  /// Notes how far the time of a scope has come.
+  /// Adds the virtual time that has passed in a scope.
   func note(_ time: VirtualTime) {
     let passed = time.now.offset
+    let sleeps = time.scheduler.change { $0.scope?.sleepPlaces?.all ?? [] }
     lock.withLock {
       state.isVirtual = true
       state.virtualTime += passed
+      for (place, time) in sleeps { state.sleeps[place, default: .zero] += time }
     }
   }
 
@@ -46,27 +49,38 @@ package final class EverywhereRecord: Sendable {
     lock.withLock { if !state.reasons.contains(reason) { state.reasons.append(reason) } }
   }
 
-  package func add(failure: String) { lock.withLock { state.failures.append(failure) } }
+  package func add(failure: String) {
+    let isOver = lock.withLock {
+      state.failures.append(failure)
+      return state.isOver
+    }
+    // The process may end before the test does.
+    guard !isOver else { return }
+    EverywhereRecords.write([("failed", .text(name)), ("failures", .texts([failure]))])
+  }
 
-  /// Notes that the test case is over.
   package func end() {
     let state = lock.withLock {
       defer { self.state.isOver = true }
       return self.state
     }
     guard !state.isOver else { return }
+    let sleeps = state.sleeps.sorted { $0.value > $1.value }.prefix(20).map {
+      JSONValue.object([("place", .texts($0.key)), ("seconds", .number($0.value.seconds))])
+    }
     EverywhereRecords.write([
       ("name", .text(name)), ("arguments", .text(arguments)),
       ("passed", .flag(state.failures.isEmpty)),
       ("virtual", .flag(state.isVirtual)),
       ("realSeconds", .number(Double(start.nanosecondsSince) / 1e9)),
       ("virtualSeconds", .number(state.virtualTime.seconds)),
+      ("sleeps", .list(sleeps)),
       ("reasons", .texts(state.reasons)), ("failures", .texts(state.failures)),
     ])
   }
 }
 
-/// The file in which this process leaves its records, a JSON object a line.
+/// The file in which this process leaves its records, one JSON object per line.
 enum EverywhereRecords {
   private static let file: Int32? = {
     guard let folder = Environment.everywhereRecords else { return nil }

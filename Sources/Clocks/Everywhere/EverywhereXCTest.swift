@@ -1,9 +1,9 @@
 import ClocksSearch
 import ClocksSupport
 
-/// Runs each test of XCTest in a scope of its own, and records what becomes of it.
+/// Runs each test of XCTest in a scope of its own, and records its result.
 enum EverywhereXCTest {
-  /// XCTest runs one test at a time, on the main thread.
+  /// The record of the current test: XCTest runs one test at a time, on the main thread.
   nonisolated(unsafe) private static var record: EverywhereRecord?
 
   /// Prepares the process, before it has a second thread.
@@ -35,13 +35,16 @@ enum EverywhereXCTest {
     let isExplored = plan != .firstInFirstOut
     if isExplored { Everywhere.prepareForOrders() }
     var options = Everywhere.options(isExplored: isExplored, for: record)
-    // `fulfillment(of:)` waits on a thread, which no scope sees: it needs real time to notice.
+    // `fulfillment(of:)` waits on a thread that no scope sees, and needs real time to notice that it is fulfilled.
     options.jumpsAfter = .milliseconds(3)
-    let order = isExplored ? ScheduleRun(plan) : nil
-    order?.salt = Everywhere.settings.salt(for: record)
-    let time = VirtualTime(options, at: CallSite(), chooser: order.map { Explorer($0) })
+    let explorer = isExplored ? Explorer(ScheduleRun(plan)) : nil
+    explorer?.run.salt = Everywhere.settings.salt(for: record)
+    explorer?.stepLimit = Everywhere.mostSteps
+    let time = VirtualTime(options, at: CallSite(), chooser: explorer)
+    SleepPlaces.prepare()
     SynchronousBody.run(in: time, original)
     record.note(time)
-    time.scheduler.change { $0.order = Order() }
+    // The order is released without the scheduler's lock.
+    withExtendedLifetime(explorer) { time.scheduler.change { $0.order = Order() } }
   }
 }

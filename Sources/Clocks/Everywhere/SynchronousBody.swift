@@ -3,11 +3,11 @@ import ClocksSupport
 /// A scope whose body is a synchronous function on the main thread: a test method of XCTest.
 ///
 /// A task of the scope stands for the body. While the function runs, the main thread counts as an externally
-/// started job. In each wait of the main thread the job is paused, so the scope's tasks run and time moves.
+/// started job. While the main thread waits, that job is paused, so the scope's tasks run and time moves.
 final class SynchronousBody: Sendable {
   private let scheduler: Scheduler
   private let main = MainThreadWait()
-  /// Set on a thread of the scope before `arrived`, and used by the main thread after it.
+  /// A thread of the scope sets this before `begun` ends. The main thread uses it only after that.
   nonisolated(unsafe) private var continuation: UnsafeContinuation<Void, Never>?
 
   private init(_ scheduler: Scheduler) { self.scheduler = scheduler }
@@ -22,7 +22,7 @@ final class SynchronousBody: Sendable {
         await time.begin()
         await withUnsafeContinuation { continuation in
           body.continuation = continuation
-          // Before this job ends, so that the scope is not idle in between.
+          // Counted before this job ends, so that the scope is not idle in between.
           time.scheduler.change { $0.externallyStartedJobsBegan() }
           begun.end()
         }

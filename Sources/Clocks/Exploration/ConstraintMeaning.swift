@@ -1,18 +1,20 @@
 import ClocksSearch
 import ClocksSupport
 
-/// What the constraints of a failure mean, as far as the steps of its last run show it.
+/// Sentences that explain the constraints of a failure, as far as the steps of its last run show their meaning.
 ///
-/// A turn is one piece of a task that runs on an actor. A task that acts in its second turn on what it knows from
-/// its first fails if another task has a turn in between: that is the commonest bug of actors.
+/// A turn is one piece of a task that runs on an actor. A task that relies in its second turn on what it read in
+/// its first fails if another task has a turn in between. That is the commonest bug of actors.
 struct ConstraintMeaning {
   private struct Turn {
-    /// The number of the step, and the place within it.
+    /// The number of the step, and the place of the turn within the step.
     var position: (step: Int, place: Int)
     /// The number of the actor; -1 for the main actor.
     var actor: Int
     var task: Int
     var functions: [UInt]
+    /// The number of the turn among those of its task.
+    var number = 0
 
     func isBefore(_ other: Turn) -> Bool { position < other.position }
   }
@@ -24,8 +26,10 @@ struct ConstraintMeaning {
   }
 
   private let failure: Exploration.Failure
-  /// For each constraint a sentence, if one is known.
+  /// For each constraint, a sentence that explains it, or `nil`.
   private(set) var texts: [String?]
+  /// Other turns on one actor that come in another order than without the constraints.
+  private(set) var differences: [String] = []
 
   init(_ failure: Exploration.Failure) {
     self.failure = failure
@@ -35,7 +39,8 @@ struct ConstraintMeaning {
     }
     let turns = Self.turns(details, failure.record)
     let meanings = failure.constraints.map { meaning(of: $0, turns) }
-    let functions = meanings.reduce(into: Set<UInt>()) { functions, meaning in
+    let reversals = reversals(turns, besides: meanings)
+    var functions = meanings.reduce(into: Set<UInt>()) { functions, meaning in
       switch meaning {
       case .between(let first, let other, let second):
         for turn in [first, other, second] { functions.formUnion(turn.functions) }
@@ -46,12 +51,58 @@ struct ConstraintMeaning {
       case nil: break
       }
     }
+    for case .reaches(let first, let second) in reversals {
+      for turn in [first, second] { functions.formUnion(turn.functions) }
+    }
     let symbols = Symbols(of: functions, in: details.images)
     texts = meanings.map { meaning in meaning.flatMap { text($0, details, symbols) } }
+    differences = reversals.compactMap { text($0, details, symbols) }
+  }
+
+  private static let mostDifferences = 3
+  /// Pairs of turns are compared only in a run that has no more.
+  private static let mostTurns = 2_000
+
+  /// Returns pairs of turns on one actor that came the other way round in the run that passed.
+  private func reversals(_ turns: [Turn], besides meanings: [Meaning?]) -> [Meaning] {
+    guard let passing = failure.passing, turns.count <= Self.mostTurns,
+      passing.details.steps.count == passing.record.steps.count
+    else { return [] }
+    struct Name: Hashable { var task, number: Int }
+    struct Pair: Hashable { var first, second, actor: Int }
+    let passed = Self.turns(passing.details, passing.record)
+    let places = Dictionary(
+      passed.enumerated().map { (Name(task: $1.task, number: $1.number), $0) },
+      uniquingKeysWith: { first, _ in first })
+    /// The place of the same turn in the run that passed; `nil` if the task did something else there.
+    func place(_ turn: Turn) -> Int? {
+      let place = places[Name(task: turn.task, number: turn.number)]
+      return place.flatMap { passed[$0].functions == turn.functions ? $0 : nil }
+    }
+    var known: Set<Pair> = []
+    for meaning in meanings {
+      switch meaning {
+      case .between(_, let first, let second), .reaches(let first, let second):
+        known.insert(Pair(first: first.task, second: second.task, actor: first.actor))
+      case .steps, nil: break
+      }
+    }
+    var found: [Meaning] = []
+    for (index, second) in turns.enumerated() {
+      guard let late = place(second) else { continue }
+      for first in turns[..<index] where first.actor == second.actor && first.task != second.task {
+        guard let early = place(first), late < early,
+          known.insert(Pair(first: first.task, second: second.task, actor: first.actor)).inserted
+        else { continue }
+        found.append(.reaches(first, second))
+      }
+    }
+    return Array(found.prefix(Self.mostDifferences))
   }
 
   private static func turns(_ details: StepDetails, _ record: RunRecord) -> [Turn] {
     var turns: [Turn] = []
+    var counts: [Int: Int] = [:]
     for (index, detail) in details.steps.enumerated() {
       if let actor = detail.actor {
         for (place, queued) in detail.queue.enumerated() {
@@ -67,6 +118,10 @@ struct ConstraintMeaning {
             functions: detail.functions))
       }
     }
+    for index in turns.indices {
+      turns[index].number = counts[turns[index].task, default: 0]
+      counts[turns[index].task, default: 0] += 1
+    }
     return turns
   }
 
@@ -79,9 +134,10 @@ struct ConstraintMeaning {
     if constraint.first.isWake || constraint.second.isWake || one == other {
       return .steps(first, second)
     }
-    // A drain of an actor is named after the task that was first in its queue.
+    // An actor drain is named after the task that was first in the queue.
     let early = turns.filter { $0.task == one && $0.position.step >= first }
     let late = turns.filter { $0.task == other && $0.position.step >= second }
+    // The first actor on which both run shows best what the constraint does.
     for turn in early {
       guard let next = late.first(where: { $0.actor == turn.actor && turn.isBefore($0) }) else {
         continue
@@ -90,11 +146,7 @@ struct ConstraintMeaning {
         $0.task == other && $0.actor == turn.actor && $0.isBefore(next)
       }
       if let earlier, earlier.isBefore(turn) { return .between(earlier, turn, next) }
-    }
-    for turn in early {
-      if let next = late.first(where: { $0.actor == turn.actor && turn.isBefore($0) }) {
-        return .reaches(turn, next)
-      }
+      return .reaches(turn, next)
     }
     return .steps(first, second)
   }
@@ -146,7 +198,7 @@ struct ConstraintMeaning {
 }
 
 extension TaskTree {
-  /// What a report calls a task: its name if it has one, and its place in the tree.
+  /// Returns a task's label in reports: its name, if it has one, and its place in the tree.
   func label(of task: Int, name: String?) -> String {
     if task == Self.test { return "test (0)" }
     if task == Self.outside { return "outside (1)" }

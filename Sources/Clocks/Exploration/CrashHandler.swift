@@ -6,16 +6,16 @@ import Synchronization
 /// A failed precondition, a range error or a continuation that is resumed twice is a signal on the thread that runs
 /// the job. The handler reports the schedule; then the signal has the effect that it has without the handler.
 ///
-/// The report allocates memory and writes a file, which a handler of signals may not do: if the crash has damaged
-/// the allocator, or interrupted it, the report is lost. An alarm ends a process whose report does not return.
+/// The report allocates memory and writes a file, which a signal handler may not do: if the crash has damaged the
+/// allocator, or interrupted it, the report is lost. An alarm ends a process whose report does not return.
 enum CrashHandler {
   private static let signals: [CInt] = [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT]
-  /// The actions of before, in the order of `signals`. Written before the handler is installed.
+  /// The previous actions, in the order of `signals`. Written before the handler is installed.
   @exclusivity(unchecked) nonisolated(unsafe) private static var previous: [sigaction] = []
   private static let hasCrashed = Atomic(false)
   private static let limitInSeconds: CUnsignedInt = 10
 
-  /// To be called before a run whose scope has a `crashed` closure. Thread-safe.
+  /// Installs the handler. Required before a run whose scope has a `crashed` closure. Thread-safe.
   static func install() { _ = isInstalled }
 
   private static let isInstalled: Bool = {
@@ -38,7 +38,7 @@ enum CrashHandler {
   }()
 
   #if os(Linux) && canImport(Glibc)
-    /// - Parameter isSent: Whether a call sent the signal; the processor's own come again.
+    /// - Parameter isSent: Whether a function call sent the signal; a signal of the processor recurs by itself.
     private static func handle(_ signal: CInt, isSent: Bool) {
       for index in signals.indices { sigaction(signals[index], &previous[index], nil) }
       let scheduler = ThreadContext.current?.pointee.owner as? Scheduler

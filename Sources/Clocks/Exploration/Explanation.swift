@@ -16,6 +16,10 @@ struct Explanation {
       lines.append("  " + sentence(constraint))
       if let meaning { lines.append("    " + meaning) }
     }
+    if !meanings.differences.isEmpty {
+      lines.append("  Without that, the following comes the other way round:")
+      lines += meanings.differences.map { "    " + $0 }
+    }
     lines += lanes.map { "  " + $0 }
     let replays =
       failure.replays.all == 0
@@ -46,7 +50,7 @@ struct Explanation {
     }
   }
 
-  /// Returns for example `b.1 before a.3`, with the names of the tasks that have one.
+  /// Returns for example `b.1 before a.3`, with the names of the tasks that have names.
   private func sentence(_ constraint: Constraint) -> String {
     let tree = failure.tree
     let named = [constraint.first, constraint.second].compactMap { step in
@@ -57,7 +61,7 @@ struct Explanation {
       + (names.isEmpty ? "" : "   (\(names.joined(separator: ", ")))")
   }
 
-  /// Returns for example `a.2 chose 3 of 1…5`.
+  /// Describes a choice, for example `a.2 chose 3 of 1…5`: in step 2 of task `a`, the option 3.
   private func sentence(_ choice: Choice) -> String {
     let text = failure.details?.choices[choice.name] ?? words(for: choice)
     if choice.name.isWake { return failure.tree.name(of: choice.name) + " " + text }
@@ -82,13 +86,25 @@ struct Explanation {
 
   private static let mostRows = 24
 
-  /// The steps around the constraints, a row each.
+  /// The actors on which only one task runs, so that the order of their turns says nothing.
+  private static func privateActors(_ details: StepDetails) -> Set<Int> {
+    var users: [Int: Set<Int>] = [:]
+    for step in details.steps {
+      guard let actor = step.actor else { continue }
+      users[actor, default: []].formUnion(step.queue.map(\.task))
+    }
+    return Set(users.filter { $0.value.count < 2 }.keys)
+  }
+
+  /// The steps around the constraints, with one row for each step.
   private var lanes: [String] {
     guard let details = failure.details, details.steps.count == failure.record.steps.count else {
       return []
     }
     let record = failure.record
-    let shown = rows(of: record)
+    let hidden = Self.privateActors(details)
+    let shown = rows(
+      of: record, besides: { details.steps[$0].actor.map(hidden.contains) ?? false })
     var lanes: [String] = []
     var laneOfTask: [Int: Int] = [:]
     func order(_ task: Int) -> String { task == TaskTree.test ? "" : failure.tree.name(of: task) }
@@ -98,7 +114,9 @@ struct Explanation {
     }
     var laneOfActor: [Int: Int] = [:]
     for index in shown {
-      guard let actor = details.steps[index].actor, laneOfActor[actor] == nil else { continue }
+      guard let actor = details.steps[index].actor, laneOfActor[actor] == nil,
+        !hidden.contains(actor)
+      else { continue }
       laneOfActor[actor] = lanes.count
       lanes.append(details.name(ofActor: actor))
     }
@@ -126,7 +144,7 @@ struct Explanation {
       if let decision = decided[index] { row.remark = "◀ decision \(decision)" }
       table.rows.append(row)
     }
-    return table.lines(width: 98, limit: Self.mostRows + 2)
+    return table.lines(width: 118, limit: Self.mostRows + 2)
   }
 
   private func laneName(_ task: Int, _ details: StepDetails) -> String {
@@ -151,8 +169,7 @@ struct Explanation {
   }
 
   /// Returns the numbers of the steps to show: steps of the constrained tasks, near the constraints.
-  private func rows(of record: RunRecord) -> [Int] {
-    if record.steps.count <= Self.mostRows { return Array(record.steps.indices) }
+  private func rows(of record: RunRecord, besides isHidden: (Int) -> Bool) -> [Int] {
     let tasks = Set(
       failure.constraints.flatMap { [$0.first.task, $0.second.task] }
         + failure.choices.map(\.name.task))
@@ -165,14 +182,16 @@ struct Explanation {
           $0.first == record.steps[index] || $0.second == record.steps[index]
         }
     }
+    let all = record.steps.indices.filter { !isHidden($0) || places.contains($0) }
+    if all.count <= Self.mostRows { return all }
     guard let first = places.first, let last = places.last else {
-      return Array(record.steps.indices.suffix(Self.mostRows))
+      return Array(all.suffix(Self.mostRows))
     }
-    let near = record.steps.indices.filter { index in
+    let near = all.filter { index in
       tasks.contains(record.steps[index].task) && index >= first - 8 && index <= last + 8
     }
     guard near.count > Self.mostRows else { return near }
-    // The places themselves, then the nearest steps.
+    // The steps in `places` come first, then the nearest steps.
     func distance(_ index: Int) -> Int { places.map { abs($0 - index) }.min() ?? 0 }
     return near.sorted { distance($0) < distance($1) }.prefix(Self.mostRows).sorted()
   }
@@ -184,8 +203,7 @@ struct Explanation {
     """
   }
 
-  /// Returns how a run that passed differs from the schedule of its token, or `nil` if it does not.
-  /// The report of a schedule in which the process crashes.
+  /// Returns the report of a schedule in which the process crashes.
   static func crashed(_ crash: Exploration.Crash, in testID: String, replay: String) -> String {
     let passed = crash.number - 1
     return """
@@ -196,6 +214,7 @@ struct Explanation {
       """
   }
 
+  /// Returns how a run that passed differs from the schedule of its token, or `nil` if it does not.
   static func isNotWhatItWas(
     _ token: ScheduleToken, _ text: String, _ run: ScheduleRun
   ) -> String? {

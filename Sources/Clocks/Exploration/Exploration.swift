@@ -1,7 +1,7 @@
 import ClocksSearch
 import ClocksSupport
 
-/// Runs an operation in many schedules, and reduces the first failure.
+/// Runs an operation in many schedules, and shrinks the schedule of the first failure.
 struct Exploration {
   typealias Operation = OneRun.Operation
 
@@ -13,16 +13,16 @@ struct Exploration {
   let gate: IssueGate
   var shrinkingTime = Duration.seconds(10)
   var known: [ScheduleToken] = []
-  /// The tree in which the known schedules have their tasks.
+  /// The tree that contains the tasks of the known schedules.
   var tree = TaskTree()
   /// Receives the progress of the search about once a second.
   var progress: ((ScheduleProgress) -> Void)?
-  /// Receives the search at its end, before a failure is reduced.
+  /// Receives the search at its end, before the schedule of a failure is shrunk.
   var ended: ((ScheduleSearch) -> Void)?
   /// Receives the schedule in which the process crashes.
   var crashed: (@Sendable (Crash) -> Void)?
 
-  /// The number of the current schedule, also for a signal handler.
+  /// The number of the current schedule, in a form that a signal handler can read.
   private final class Number: @unchecked Sendable {
     nonisolated(unsafe) var value = 0
   }
@@ -36,10 +36,10 @@ struct Exploration {
     var isKnown: Bool
   }
 
-  /// A failure, with as few constraints as possible.
+  /// A failure, and the shrunk schedule in which it comes.
   struct Failure {
     var finding: Finding
-    /// The number of the schedule in which it came first.
+    /// The number of the schedule in which the failure came first.
     var number: Int
     var plan: Plan
     var constraints: [Constraint] = []
@@ -47,13 +47,15 @@ struct Exploration {
     /// The last run with these constraints.
     var record: RunRecord
     var details: StepDetails?
-    /// The tree in which the constraints have their tasks.
+    /// The run without the constraints, if the test passes then.
+    var passing: (record: RunRecord, details: StepDetails)?
+    /// The tree that contains the tasks of the constraints.
     var tree: TaskTree
     /// Whether the failure was seen to need each choice and each constraint.
     var isMinimal = false
     var replays = (same: 0, all: 0)
     var shrinkRuns = 0
-    /// The difference of two replays.
+    /// The first difference of the two replays, if they differ.
     var divergence: Divergence?
 
     var schedule: Plan { .constraints(constraints, choices: choices) }
@@ -80,7 +82,7 @@ struct Exploration {
     if let crashed {
       CrashHandler.install()
       let known = 3..<3 + known.count
-      // The thread that crashes is the one that writes the record.
+      // Only the thread that crashes writes the record, so its signal handler may read it.
       nonisolated(unsafe) let run = run
       one.crashed = { signal in
         let token = ScheduleToken(
@@ -131,7 +133,7 @@ struct Exploration {
     ScheduleSummary(search, end: isOverTime ? .time : search.end, limits: limits, time: time)
   }
 
-  /// Runs a schedule once more, with different addresses for what it allocates.
+  /// Runs a schedule once more, so that its objects get different addresses.
   private func rerun(
     isolation: isolated (any Actor)? = #isolation, _ plan: Plan, _ one: OneRun, _ number: Int,
     _ operation: @escaping Operation
@@ -170,6 +172,11 @@ struct Exploration {
       shrinker.isMinimal || failure.constraints.isEmpty && failure.choices.isEmpty
     failure.shrinkRuns = shrinker.runs
 
+    if !failure.constraints.isEmpty {
+      let plan = Plan.constraints([], choices: failure.choices)
+      let outcome = await one(plan, details: true, operation)
+      if !outcome.hasFailed { failure.passing = outcome.details.map { (run.record, $0) } }
+    }
     // Two replays show whether the failure is reproducible; the last one collects the details.
     var records: [RunRecord] = []
     for _ in 0..<2 {

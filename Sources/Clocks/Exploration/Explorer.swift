@@ -1,26 +1,28 @@
 import ClocksSearch
 import ClocksSupport
 
-/// Chooses what comes next in an explored scope: translates the events of the engine for a `ScheduleRun`.
+/// The chooser of an explored scope, which translates the events of the engine for a `ScheduleRun`.
 ///
-/// It belongs to the scheduler of the scope, whose lock guards it.
+/// An explorer belongs to the scheduler of the scope, whose lock guards it.
 final class Explorer: Chooser, @unchecked Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) let run: ScheduleRun
   /// The index of each task in the tree, by the number of the task.
   @exclusivity(unchecked) nonisolated(unsafe) private var tasks: [UInt64: Int] = [:]
-  /// The end of each sleep, by the number of its registration.
+  /// The step that ends each sleep, by the registration number of the sleep.
   @exclusivity(unchecked) nonisolated(unsafe) private var wakes: [UInt64: ScheduleStep] = [:]
   @exclusivity(unchecked) nonisolated(unsafe) private var actors: [ObjectIdentifier: Int] = [:]
   /// The task whose job runs; `nil` during an actor drain.
   @exclusivity(unchecked) nonisolated(unsafe) private var running: Int?
-  /// What the steps do, if a report needs it.
+  /// Details of the steps, if a report needs them.
   @exclusivity(unchecked) nonisolated(unsafe) var details: StepDetails?
   @exclusivity(unchecked) nonisolated(unsafe) private(set) var witnesses = Divergence.Witnesses()
   /// The number of steps of the longest run that has ended; `nil` if none has.
   @exclusivity(unchecked) nonisolated(unsafe) private var mostSteps: Int?
-  /// The number of steps after which the run counts as endless: far more than any other run had.
-  @exclusivity(unchecked) nonisolated(unsafe) var stepLimit = 400_000
-  /// The number of steps at which the run is next reported to be endless.
+  /// The number of steps after which the run counts as a runaway: far more than any earlier run had.
+  @exclusivity(unchecked) nonisolated(unsafe) var stepLimit = 400_000 {
+    didSet { nextRunaway = stepLimit }
+  }
+  /// The number of steps at which `newRunaway` next returns a reason.
   @exclusivity(unchecked) nonisolated(unsafe) private var nextRunaway = 400_000
 
   init(_ run: ScheduleRun) {
@@ -34,7 +36,6 @@ final class Explorer: Chooser, @unchecked Sendable {
       if steps < stepLimit { mostSteps = max(mostSteps ?? 0, steps) }
       stepLimit = max(10_000, 100 * (mostSteps ?? 0))
     }
-    nextRunaway = stepLimit
     run.reset(plan, profile: profile)
     tasks.removeAll(keepingCapacity: true)
     wakes.removeAll(keepingCapacity: true)
@@ -91,7 +92,7 @@ final class Explorer: Chooser, @unchecked Sendable {
 
   func newRunaway() -> Runaway? {
     guard run.record.steps.count >= nextRunaway else { return nil }
-    // What the cancelled test still does takes steps, too.
+    // The cancelled test may need more steps to end.
     nextRunaway += max(1_000, stepLimit / 10)
     return .steps(stepLimit, most: mostSteps)
   }
@@ -147,7 +148,7 @@ final class Explorer: Chooser, @unchecked Sendable {
     details?.describe(text, run.record.decisions.last?.choice)
   }
 
-  /// The names of the lanes, in the run whose lanes are shown.
+  /// Returns the name of the task's lane, in the run whose lanes are shown.
   func label(of task: UInt64, name: String?) -> String? {
     guard details != nil, let index = tasks[task] else { return nil }
     let place = run.tree.name(of: index)

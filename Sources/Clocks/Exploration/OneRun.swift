@@ -4,7 +4,7 @@ import ClocksSupport
 struct RunOutcome: Sendable {
   var findings: [Finding] = []
   var error: (any Error)?
-  /// What the steps did, if that was asked for.
+  /// Details of the steps, if they were requested.
   var details: StepDetails?
 
   var hasFailed: Bool { !findings.isEmpty }
@@ -28,12 +28,12 @@ struct OneRun {
   /// The system clocks at the beginning of each run.
   private let start = SystemClocks()
 
-  /// Prepares runs that follow one another.
+  /// Prepares for runs one after the other.
   ///
   /// - Parameters:
-  ///   - tree: The tree in which the steps of the plans have their tasks.
+  ///   - tree: The tree that contains the tasks of the plans.
   ///   - bounds: What the runs may do besides choosing an order.
-  ///   - stepLimit: The number of steps after which the first run counts as endless; by default, 400,000.
+  ///   - stepLimit: The number of steps after which the first run counts as a runaway; by default, 400,000.
   init(
     options: ScopeOptions, origin: CallSite, findings: Findings, tree: TaskTree = TaskTree(),
     bounds: Bounds = Bounds(), stepLimit: Int? = nil
@@ -48,12 +48,12 @@ struct OneRun {
 
   var witnesses: Divergence.Witnesses { explorer.witnesses }
 
-  /// Runs the operation by a plan, in a task of its own that is left if it does not end.
+  /// Runs the operation by a plan, in a task of its own, and leaves that task if it does not end.
   func callAsFunction(
     isolation: isolated (any Actor)? = #isolation, _ plan: Plan, profile: Profile = Profile(),
     details: Bool = false, _ operation: @escaping Operation
   ) async -> RunOutcome {
-    // No time passes in an outer scope during the run.
+    // The time of an outer scope does not jump during the run.
     let outer = VirtualTime.current
     outer?.scheduler.beginHold()
     defer { outer?.scheduler.endHold() }
@@ -84,7 +84,7 @@ struct OneRun {
       await time.end()
       end.finish(isLeft: false)
     }
-    // The current task is suspended until the body ends, so only one of them uses the operation.
+    // The current task is suspended until the body ends, so only one task at a time uses the operation.
     let sendable = unsafeBitCast(body, to: (@Sendable @isolated(any) () async -> Void).self)
     await end.wait(for: sendable, in: scheduler)
     scheduler.change { $0.order = Order() }
@@ -102,7 +102,7 @@ struct OneRun {
 }
 
 struct Finding: Sendable, Hashable {
-  /// The kind and the place of the failure: equal in all runs in which the same failure comes.
+  /// The kind and the place of the failure, which are equal in all runs in which the same failure comes.
   var key: String
   var text: String
 
@@ -110,7 +110,7 @@ struct Finding: Sendable, Hashable {
 
   /// A thrown error.
   ///
-  /// Its key has its type, its code and its text, but no words that contain digits: numbers and addresses may
+  /// The key has the error's type, code and text, without words that contain digits: numbers and addresses may
   /// differ from run to run.
   init(thrown error: any Error, text: String) {
     let words = "\(error)".split(whereSeparator: \.isWhitespace).filter {
@@ -124,15 +124,15 @@ struct Finding: Sendable, Hashable {
 
   private static let thrownPrefix = "threw "
 
-  /// Whether it is the error that the operation threw.
+  /// Whether the finding is the error that the operation threw.
   var isThrown: Bool { key.hasPrefix(Self.thrownPrefix) }
 
   static let xcTestPrefix = "xctest "
 
-  /// Whether it came after a limit of real time, so that to repeat it would take as long again.
+  /// Whether the failure came after a limit of real time, so that repeating it would take as long again.
   var tookLong: Bool { !isIssue && text.contains(" of real time") }
 
-  /// Whether XCTest has recorded it, which cannot be prevented.
+  /// Whether XCTest has recorded the failure, which cannot be prevented.
   var isXCTest: Bool { key.hasPrefix(Self.xcTestPrefix) }
 }
 
@@ -144,7 +144,7 @@ final class Findings: Sendable {
 
   func add(_ finding: Finding) { lock.withLock { findings.append(finding) } }
 
-  /// Adds a report of the scope. Its key ends before the instant and the numbers of tasks, which may differ.
+  /// Adds a report of the scope. The key ends before the report's first number, because numbers may differ.
   func add(scopeReport text: String) {
     add(Finding(key: String(text.prefix { !$0.isNumber }), text: text))
   }
@@ -184,7 +184,7 @@ package final class IssueGate: Sendable {
 
   deinit { lock.destroy() }
 
-  /// Notes an issue that is a failure, and returns what happens to it.
+  /// Adds a failure to the findings. Returns whether the test library receives it, and with which explanation.
   package func handle(key: String, text: String) -> Verdict {
     findings.add(Finding(key: key, text: text))
     return lock.withLock {
@@ -201,7 +201,7 @@ package final class IssueGate: Sendable {
 
   func close() { lock.withLock { mode = .closed } }
 
-  /// Lets issues through, the first one with the key with an explanation.
+  /// Lets issues pass. The first issue with the key passes with the explanation.
   func open(with explanation: String? = nil, key: String = "") {
     lock.withLock { mode = explanation.map { .explaining($0, key: key) } ?? .open }
   }

@@ -13,7 +13,7 @@ public struct ScheduleSummary: Hashable, Sendable, CustomStringConvertible {
   /// no actor in common and of which neither has made the other ready. Steps that use a lock, or an object
   /// without one, count as independent, too.
   public let classes: Int
-  /// Whether there is no other order, if jobs take no time.
+  /// Whether the search has tried all orders that are possible if jobs take no time.
   public let isComplete: Bool
   /// The result in words.
   public let description: String

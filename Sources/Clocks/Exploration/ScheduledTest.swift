@@ -17,7 +17,7 @@ package struct ScheduleReport: Sendable {
   }
 }
 
-/// Runs a test case as `withSchedules` does, for a test kit that has its own way to report.
+/// Runs a test case as `withSchedules` does, for a test kit that reports in its own way.
 package nonisolated(nonsending) func runSchedules(
   _ count: ScheduleCount, seed: Int?, slack: Duration, bounds: ScheduleBounds = .init(),
   testID: String,
@@ -49,7 +49,7 @@ struct ScheduledTest {
     self.report = report
   }
 
-  /// Runs the operation and reports a failure; returns the summary if there is none.
+  /// Runs the operation and reports a failure. Returns the summary if there is no failure.
   func run(
     isolation: isolated (any Actor)? = #isolation, _ operation: @escaping OneRun.Operation
   ) async -> ScheduleSummary? {
@@ -85,7 +85,7 @@ struct ScheduledTest {
         """)
       return nil
     }
-    // The current task is suspended meanwhile, so only one of them uses the operation and the summary.
+    // The current task is suspended meanwhile, so only one task at a time uses the operation and the summary.
     nonisolated(unsafe) let operation = operation
     nonisolated(unsafe) var summary: ScheduleSummary?
     await install(gate) { summary = await run(isolation: isolation, meaning, operation) }
@@ -164,7 +164,7 @@ struct ScheduledTest {
     return nil
   }
 
-  /// Returns what adds a search to the report of its test, if there is a folder for it.
+  /// Returns a function that adds a search to the report of its test, if there is a folder for reports.
   private func noteForReport(
     _ shard: ScheduleSearch.Shard
   ) -> @Sendable (SearchReports.Search) -> Void {
@@ -174,7 +174,7 @@ struct ScheduledTest {
     }
   }
 
-  /// Repeats the shortest failing schedule, and lets issues through.
+  /// Repeats the shrunk schedule, and lets issues pass.
   private func show(
     isolation: isolated (any Actor)? = #isolation, _ failure: Exploration.Failure,
     _ meaning: ScheduleRequest.Meaning, _ operation: @escaping OneRun.Operation
@@ -206,7 +206,7 @@ struct ScheduledTest {
     }
   }
 
-  /// Runs one schedule with a recording and details. The tree has the tasks of the plan.
+  /// Runs one schedule with a recording and details. The tree contains the tasks of the plan.
   private func runOnce(
     isolation: isolated (any Actor)? = #isolation, _ plan: Plan,
     tree: TaskTree = TaskTree(), stepLimit: Int? = nil, _ operation: @escaping OneRun.Operation
@@ -218,7 +218,7 @@ struct ScheduledTest {
     return (await one(plan, details: true, operation), one.run)
   }
 
-  /// Runs the schedule of a token, and lets issues through.
+  /// Runs the schedule of a token, and lets issues pass.
   private func replay(
     isolation: isolated (any Actor)? = #isolation, _ text: String,
     _ operation: @escaping OneRun.Operation

@@ -1,9 +1,9 @@
 import ClocksSearch
 import ClocksSupport
 
-/// What the searches of this process have found, as one JSON file for each test.
+/// The results of the searches of this process, as one JSON file for each test.
 ///
-/// `clocks-everywhere merge` makes one page of the files of all shards.
+/// `clocks-everywhere merge` makes one page from the files of all shards.
 enum SearchReports {
   struct Search: Sendable {
     enum Result: String, Sendable {
@@ -14,10 +14,10 @@ enum SearchReports {
     var schedules = 0
     var coverage = Coverage()
     var newClasses = 0
-    /// Whether this shard has tried all of its orders.
+    /// Whether this shard has tried all orders that it had to try.
     var isComplete = false
     var seconds = 0.0
-    /// The number of the schedule that fails, what it fails with, and its token.
+    /// The number of the schedule that fails, the text of the failure, and the schedule's token.
     var failure: (schedule: Int, text: String, token: String)?
 
     init(result: Result) { self.result = result }
@@ -71,7 +71,7 @@ enum SearchReports {
   private static let version = 1
 
   private static let lock = Lock(.leaf)
-  /// The searches of each test, one for each test case that has ended, by the path of the file.
+  /// The searches of the test cases that have ended, by the path of their test's file. Guarded by the lock.
   nonisolated(unsafe) private static var searches: [String: [JSONValue]] = [:]
 
   /// Adds a search to the file of its test; writes a message to standard error if that fails. Thread-safe.

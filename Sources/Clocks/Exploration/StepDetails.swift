@@ -1,13 +1,13 @@
 import ClocksSearch
 import ClocksSupport
 
-/// What each step of a run does, for a report.
+/// Details of each step of a run, for a report.
 ///
-/// It belongs to the scheduler of the scope, whose lock guards it during the run.
+/// The details belong to the scheduler of the scope, whose lock guards them during the run.
 final class StepDetails: @unchecked Sendable {
   struct Detail {
     var time: Duration
-    /// The actor that is drained, in `StepDetails.actors`.
+    /// The drained actor, as an index in `StepDetails.actors`.
     var actor: Int?
     /// The tasks in the queue of that actor, and the functions with which they continue.
     var queue: [(task: Int, functions: [UInt])] = []
@@ -21,7 +21,7 @@ final class StepDetails: @unchecked Sendable {
   private let virtualClock: VirtualClock<Duration>
   nonisolated(unsafe) private(set) var steps: [Detail] = []
   nonisolated(unsafe) private(set) var names: [Int: String] = [:]
-  /// The descriptions of choices, by their names.
+  /// The descriptions of choices, by the names of the choices.
   nonisolated(unsafe) private(set) var choices: [ScheduleStep: String] = [:]
   /// The types of the actors that took part, in the order in which they were first drained.
   nonisolated(unsafe) private(set) var actors: [String] = []
@@ -60,14 +60,14 @@ final class StepDetails: @unchecked Sendable {
     return actors.count - 1
   }
 
-  /// Returns for example `Raft #2`, or the type alone if only one actor of it took part.
+  /// Returns for example `Raft #2`, or the type alone if only one actor of that type took part.
   func name(ofActor number: Int) -> String {
     let type = actors[number]
     guard actors.count(where: { $0 == type }) > 1 else { return type }
     return "\(type) #\(actors[...number].count { $0 == type })"
   }
 
-  /// Describes a choice of the current step; `nil` stands for one with a single option.
+  /// Describes a choice of the current step. `choice` is `nil` if there was a single option.
   func describe(_ text: String, _ choice: ScheduleStep?) {
     if let choice { choices[choice] = text }
     if !steps.isEmpty { steps[steps.count - 1].choices.append(text) }

@@ -12,7 +12,7 @@ struct TokenFolder {
     path = "\(folder ?? "")/\(Self.fileName(of: testID)).txt"
   }
 
-  /// Returns a name for the files of a test, which no other test has.
+  /// Returns a name for the files of a test that no other test's files have.
   static func fileName(of testID: String) -> String {
     "\(testID.fileName)-\(String(Mixer.hash(testID), radix: 16))"
   }

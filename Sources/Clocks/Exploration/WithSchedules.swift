@@ -114,8 +114,7 @@ public nonisolated(nonsending) func withSchedules(
 
 /// Runs `operation` in up to `count` orders of its jobs.
 ///
-/// Like ``withSchedules(_:seed:slack:faults:stalls:upTo:explores:leftoverSleeps:fileID:filePath:line:column:function:operation:)``
-/// with ``ScheduleCount/upTo(_:)``.
+/// Like `withSchedules` with ``ScheduleCount/upTo(_:)``.
 @discardableResult
 public nonisolated(nonsending) func withSchedules(
   _ count: Int, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
@@ -127,15 +126,13 @@ public nonisolated(nonsending) func withSchedules(
 ) async throws -> ScheduleSummary? {
   try await withSchedules(
     .upTo(count), seed: seed, slack: slack, faults: faults, stalls: stalls, upTo: upTo,
-    explores: explores, leftoverSleeps: leftoverSleeps,
-    fileID: fileID,
-    filePath: filePath, line: line, column: column, function: function, operation: operation)
+    explores: explores, leftoverSleeps: leftoverSleeps, fileID: fileID, filePath: filePath,
+    line: line, column: column, function: function, operation: operation)
 }
 
 /// Runs `operation` in as many orders of its jobs as fit into `duration` of real time.
 ///
-/// Like ``withSchedules(_:seed:slack:faults:stalls:upTo:explores:leftoverSleeps:fileID:filePath:line:column:function:operation:)-(ScheduleCount,_,_,_,_,_,_,_,_,_,_,_,_,_)``
-/// with ``ScheduleCount/lasting(_:)``.
+/// Like `withSchedules` with ``ScheduleCount/lasting(_:)``.
 @discardableResult
 public nonisolated(nonsending) func withSchedules(
   for duration: Duration, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
@@ -151,6 +148,57 @@ public nonisolated(nonsending) func withSchedules(
     line: line, column: column, function: function, operation: operation)
 }
 
+/// Runs `operation`, which does not need the scope, in many orders of its jobs.
+@discardableResult
+public nonisolated(nonsending) func withSchedules(
+  _ count: ScheduleCount = .standard, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
+  stalls: Int = 0, upTo: Duration = .zero, explores: ExploredSources = [],
+  leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel,
+  fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+  line: UInt = #line, column: UInt = #column, function: StaticString = #function,
+  @_implicitSelfCapture operation: @escaping () async throws -> Void
+) async throws -> ScheduleSummary? {
+  try await withSchedules(
+    count, seed: seed, slack: slack, faults: faults, stalls: stalls, upTo: upTo,
+    explores: explores, leftoverSleeps: leftoverSleeps, fileID: fileID, filePath: filePath,
+    line: line, column: column, function: function
+  ) { _ in try await operation() }
+}
+
+/// Runs `operation`, which does not need the scope, in up to `count` orders of its jobs.
+@discardableResult
+public nonisolated(nonsending) func withSchedules(
+  _ count: Int, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
+  stalls: Int = 0, upTo: Duration = .zero, explores: ExploredSources = [],
+  leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel,
+  fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+  line: UInt = #line, column: UInt = #column, function: StaticString = #function,
+  @_implicitSelfCapture operation: @escaping () async throws -> Void
+) async throws -> ScheduleSummary? {
+  try await withSchedules(
+    .upTo(count), seed: seed, slack: slack, faults: faults, stalls: stalls, upTo: upTo,
+    explores: explores, leftoverSleeps: leftoverSleeps, fileID: fileID, filePath: filePath,
+    line: line, column: column, function: function
+  ) { _ in try await operation() }
+}
+
+/// Runs `operation`, which does not need the scope, in as many orders as fit into `duration`.
+@discardableResult
+public nonisolated(nonsending) func withSchedules(
+  for duration: Duration, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
+  stalls: Int = 0, upTo: Duration = .zero, explores: ExploredSources = [],
+  leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel,
+  fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+  line: UInt = #line, column: UInt = #column, function: StaticString = #function,
+  @_implicitSelfCapture operation: @escaping () async throws -> Void
+) async throws -> ScheduleSummary? {
+  try await withSchedules(
+    .lasting(duration), seed: seed, slack: slack, faults: faults, stalls: stalls, upTo: upTo,
+    explores: explores, leftoverSleeps: leftoverSleeps, fileID: fileID, filePath: filePath,
+    line: line, column: column, function: function
+  ) { _ in try await operation() }
+}
+
 /// The parameters of a search, as its caller and the environment give them.
 struct ScheduleRequest: Sendable {
   private static let standardCount = 1_000
@@ -160,7 +208,7 @@ struct ScheduleRequest: Sendable {
   var seed: Int?
   var slack: Duration
   var bounds = ScheduleBounds()
-  /// The name that the test has in every process.
+  /// The test's name, which is equal in every process.
   var testID: String
   var variables = ScheduleVariables.ofThisProcess
 

@@ -83,7 +83,7 @@ enum ClockFailure {
 }
 
 extension Collection where Element: CustomStringConvertible {
-  /// A line for each element, indented; a long list is cut.
+  /// The elements as indented lines. A long list is cut.
   var listed: String {
     let limit = 20
     var lines = prefix(limit).map { "  - \($0)" }

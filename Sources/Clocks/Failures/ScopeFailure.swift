@@ -72,7 +72,7 @@ enum ScopeProblem: Sendable {
     }
   }
 
-  /// Added if the operation does not end although it was cancelled.
+  /// Added to the description if the operation does not end although it was cancelled.
   static let isOverdue = """
     It is still not over: it awaits something that does not react to cancellation, for example \
     the value of another task. So all its tasks have been cancelled, too.
@@ -83,7 +83,7 @@ enum ScopeProblem: Sendable {
 enum Runaway: Sendable {
   case jobs(Int, task: UInt64 = 0)
   case wakes(Int)
-  /// The steps of an explored run, and the largest number in another order; `nil` if no other has ended.
+  /// The number of steps of an explored run, and the largest in earlier runs; `nil` if no other run has ended.
   case steps(Int, most: Int?)
 
   var description: String {
@@ -150,7 +150,7 @@ enum LeftoverFailure {
   }
 }
 
-/// Added to a failure if time has jumped while a task may have waited for work outside its scope.
+/// A note in a failure of a scope whose time has jumped while a task may have waited for work outside the scope.
 enum SkippedWaitNote {
   static func certain(_ task: String, slept jump: Duration, to end: Duration) -> String {
     """
@@ -245,15 +245,28 @@ struct Absence: Sendable {
   }
 }
 
-/// Sleeps on clocks that no task advances, in a test in which nothing else happens.
+/// Sleeps on clocks that no task advances, or a lost wake-up, in a test in which nothing else happens.
 struct Standstill: Sendable {
-  /// For each clock on which a task sleeps, makes the list of its sleeps, without a lock.
+  /// For each clock on which a task sleeps, a function that lists the clock's sleeps. Called without a lock.
   var sleeps: [@Sendable () -> [String]]
 
-  /// Added if the test is known, and can end.
+  /// Added to the description if the test is known, and can end.
   static let sleepsEnd = "They throw a CancellationError now, so that the test can end."
 
   func description(after limit: Duration) -> String {
+    sleeps.isEmpty ? Self.ofLostWakeUp(after: limit) : ofSleeps(after: limit)
+  }
+
+  private static func ofLostWakeUp(after limit: Duration) -> String {
+    """
+    Nothing has happened in the process for \(limit) of real time, and the test is not over. Its tasks wait for \
+    each other, or for a wake-up that was lost, such as a continuation that no code resumes. If it is real work \
+    that takes so long, allow more with CLOCKS_BLOCKED_AFTER.
+
+    """
+  }
+
+  private func ofSleeps(after limit: Duration) -> String {
     """
     Nothing has happened in the test for \(limit) of real time, tasks sleep on one of its clocks, and \
     no task advances it: call `await clock.advance(by:)`, before the test awaits what the time is \

@@ -4,9 +4,9 @@ import ClocksSupport
 struct TestReport: Sendable {
   /// Where the test made its first clock, or began the scope.
   let origin: CallSite
-  /// Makes the test fail; one of its tasks calls it.
+  /// Makes the test fail. Called in a task of the test or within `runInTest`, unless the scope is explored.
   let record: @Sendable (String) -> Void
-  /// Records on behalf of the test what none of its tasks can; `nil` if the test is not known.
+  /// Records failures on behalf of the test where none of its tasks runs; `nil` if the test is not known.
   private let context: TestContext?
 
   /// - Parameter isTestKnown: Whether the current task belongs to the test.
@@ -30,17 +30,17 @@ struct TestReport: Sendable {
 
 /// Lets another thread record a failure on behalf of a test.
 ///
-/// A test library knows by a task-local value which test a failure belongs to. So this keeps one unstarted
-/// task that has inherited the test's values; when that task starts, it first makes the next one.
+/// A test library knows by a task-local value which test a failure belongs to. So the context keeps one unstarted
+/// task that has inherited the test's values. When that task starts, it first makes the next one.
 final class TestContext: Sendable {
   private final class Reporter: @unchecked Sendable {
     /// Set before the task starts, or never.
     var work: (@Sendable () -> Void)?
     private var task: UnstartedTask?
 
-    /// Fails where tasks cannot be captured.
+    /// Returns `nil` where tasks cannot be captured.
     init?() {
-      // The task keeps this until it has run, and it is always run.
+      // The task retains the reporter until it has run, and every such task is run.
       task = UnstartedTask { [self] in work?() }
       if task == nil { return nil }
     }
@@ -49,7 +49,7 @@ final class TestContext: Sendable {
   }
 
   private let lock = Lock(.leaf)
-  /// Guarded by the lock; `nil` while a reporter starts.
+  /// Guarded by the lock, whose rank is `leaf`; `nil` while a reporter starts.
   nonisolated(unsafe) private var next: Reporter?
 
   init() { next = Reporter() }
@@ -60,7 +60,7 @@ final class TestContext: Sendable {
     lock.destroy()
   }
 
-  /// Runs `report` on the current thread: all others that could run it may be blocked.
+  /// Runs `report` on the current thread, because all other threads may be blocked.
   func run(_ report: @escaping @Sendable () -> Void) {
     let reporter = lock.withLock {
       defer { next = nil }
@@ -80,7 +80,7 @@ final class TestContext: Sendable {
 ///
 /// This module imports no test library, because apps link it as well. `TestLibraries` finds the library
 /// that runs; without one, a line `file:line: error: message` goes to standard error. Where no library is
-/// known to run, the failure goes to all that are loaded and to standard error: better reported twice
+/// known to run, the failure goes to all loaded libraries and to standard error: better reported twice
 /// than lost. If the running library cannot take the failure, the process ends with code 1, because the
 /// test would pass.
 package func recordFailure(_ message: String, at callSite: CallSite) {
@@ -101,21 +101,21 @@ package func recordFailure(_ message: String, at callSite: CallSite) {
   _exit(1)
 }
 
-/// Writes a warning to standard error about what may be wrong in a test that is not known.
+/// Writes a warning to standard error: something may be wrong in a test that is not known.
 func warn(_ message: String, at callSite: CallSite) {
   writeToStandardError(
     "\(callSite.filePath):\(callSite.line): warning: \(message.withCapabilityNote)\n")
 }
 
 extension UsageFailure {
-  /// Records failures of the clocks of `ClocksCore` as those of this module.
+  /// Makes the clocks of `ClocksCore` record failures as this module does.
   static func reportToTests() { setReporter { recordFailure($0, at: $1) } }
 }
 
 /// Writes a warning if the process runs tests of which not everything can be seen.
 ///
-/// The note is in the failures that this package records. An expectation of the test itself fails without it.
-/// Work on dispatch queues alone is no reason: it is seen on Linux only.
+/// Failures that this package records carry the same note; a failed expectation of the test does not.
+/// Unseen dispatched blocks alone are no reason to warn: they are seen on Linux only.
 func warnOfWhatIsMissing(in selfTest: SchedulingSelfTest) {
   guard selfTest.otherCopy == nil, selfTest.missing != SchedulingSelfTest.dispatch,
     TestLibraries.isTestProcess, let note = CapabilityNote.note(selfTest)
@@ -130,7 +130,7 @@ func recordFailure(
   recordFailure(message, at: callSite)
 }
 
-/// Writes the text so that lines of other threads do not come between.
+/// Writes the text in one piece, so that no line of another thread comes in between.
 func writeToStandardError(_ text: String) { _ = writeText(text, to: STDERR_FILENO) }
 
 /// The note that each failure carries in a process in which not everything of a test can be seen.

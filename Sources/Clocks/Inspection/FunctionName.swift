@@ -26,6 +26,8 @@ struct FunctionName: Hashable, Sendable {
 
   private static let kinds = [
     "static ", "class ", "merged ", "async function pointer to ", "@objc ",
+    // A closure that is the initial value of a property.
+    "variable initialization expression of ",
   ]
   private static let thunks = [
     "partial apply forwarder for ", "partial apply for ", "dispatch thunk of ", "curry thunk of ",
@@ -60,7 +62,7 @@ struct FunctionName: Hashable, Sendable {
     }
   }
 
-  /// Splits the name of a closure: its own part, and the function around it.
+  /// Splits the name of a closure into its own part and the function around it.
   private static func closure(_ text: Substring) -> (kind: String, inner: Substring)? {
     let prefix = ["closure #", "implicit closure #", "autoclosure #"].first(where: text.hasPrefix)
     guard let prefix, let end = text.range(of: " in ", outsideOfBrackets: true) else { return nil }

@@ -15,7 +15,7 @@ struct CodePlace: Hashable, Sendable {
 
 /// Finds the functions and lines of code in the debug information.
 ///
-/// The toolchain's `llvm-symbolizer` reads it, or else `addr2line`, in another process. The module
+/// The toolchain's `llvm-symbolizer`, or else `addr2line`, reads it in another process. The module
 /// `Runtime` (SE-0419) takes eight times as long, symbolicates addresses of suspended tasks only
 /// through an SPI, and adds a library to every test bundle.
 enum Symbolizer {
@@ -28,10 +28,10 @@ enum Symbolizer {
   private static let limit: Duration = .seconds(10)
 
   private static let lock = Lock(.leaf)
-  /// The tools that did not answer: they are not asked again. Guarded by the lock.
+  /// The tools that did not answer, which are not asked again. Guarded by the lock.
   nonisolated(unsafe) private static var silent: Set<String> = []
 
-  /// Why there are no meanings, in words.
+  /// The reason why there are no meanings, in words.
   static var reason: String {
     let tools = lock.withLock { silent }.compactMap { $0.split(separator: "/").last }.sorted()
     return tools.isEmpty
@@ -39,7 +39,9 @@ enum Symbolizer {
       : "\(tools.joined(separator: " and ")) did not answer"
   }
 
-  /// `nil` if no tool is found, or all fail. O(size of the debug information), some 50 ms.
+  /// Returns the symbols and lines of places; `nil` if no tool is found, or all fail.
+  ///
+  /// O(size of the debug information), some 50 ms.
   ///
   /// - Parameter library: The path of the runtime; in a toolchain the tool is near it.
   static func meanings(
@@ -82,7 +84,7 @@ enum Symbolizer {
     var path: String
     var isAddr2line: Bool
 
-    /// Divides places into those of each command.
+    /// Divides places among commands.
     func commands(_ places: [CodePlace]) -> [[CodePlace]] {
       var commands: [[CodePlace]] = []
       for place in places.sorted(by: { ($0.path, $0.address) < ($1.path, $1.address) }) {
@@ -95,7 +97,7 @@ enum Symbolizer {
       return commands
     }
 
-    /// They request two lines for each place: the symbol of the function, and the source line.
+    /// The arguments request two lines for each place: the symbol of the function, and the source line.
     func arguments(_ places: [CodePlace]) -> [String] {
       func number(_ place: CodePlace) -> String { "0x" + String(place.address, radix: 16) }
       return isAddr2line
@@ -105,7 +107,7 @@ enum Symbolizer {
     }
   }
 
-  /// The tools that are there, in the order in which they are to be tried: one of each kind.
+  /// One installed tool of each kind, in the order in which they are tried.
   private static func tools(_ library: String?) -> [Tool] {
     #if os(Linux)
       let folders = Environment.path.split(separator: ":").map(String.init)
@@ -127,7 +129,7 @@ enum Symbolizer {
 
   /// Runs a command and returns what it writes; `nil` if it cannot be run, or takes too long.
   ///
-  /// - Parameter lines: The number of lines to wait for. To wait for the end of the pipe would also wait for
+  /// - Parameter lines: The number of lines to wait for. Waiting for the end of the pipe would also wait for
   ///   other processes that have inherited it.
   private static func output(of command: String, _ arguments: [String], lines: Int) -> String? {
     #if os(Linux)
@@ -141,7 +143,7 @@ enum Symbolizer {
       }
       close(ends[1])
       let output = text(from: ends[0], lines: lines)
-      // It has written everything.
+      // The tool has written everything, or takes too long.
       kill(process, SIGKILL)
       var status: CInt = 0
       while waitpid(process, &status, 0) < 0, errno == EINTR {}
@@ -161,7 +163,7 @@ enum Symbolizer {
       posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
       var argv = ([command] + arguments).map { strdup($0) } + [nil]
       defer { for argument in argv { free(argument) } }
-      // An empty environment: this one may request a sanitizer, or another library at load.
+      // An empty environment, because that of this process may request a sanitizer or a library to preload.
       var environment: [UnsafeMutablePointer<CChar>?] = [nil]
       var process: pid_t = 0
       let error = posix_spawn(&process, command, &actions, nil, &argv, &environment)

@@ -1,18 +1,18 @@
 import ClocksSupport
 
 struct Frame: Hashable, Sendable {
-  /// `nil` if the file with the code has no name for it.
+  /// `nil` if the file with the code has no name for the function.
   var function: FunctionName?
   var image: String
   var line: SourceLine?
 }
 
-/// The functions and lines at addresses of code. Looked up only after a failure.
+/// The functions and lines at addresses of code. Looked up only when a text names them.
 struct Symbols {
   private(set) var frames: [UInt: Frame] = [:]
   private(set) var lacksTool = false
 
-  /// Looks up addresses, each once in a process, because libraries are rarely unloaded.
+  /// Looks up addresses. A process looks up each address once, because libraries are rarely unloaded.
   ///
   /// O(size of the debug information), some 100 ms for a large test bundle.
   init(of addresses: some Sequence<UInt>, in images: CodeImages) {
@@ -31,7 +31,7 @@ struct Symbols {
   }
 
   private static let lock = Lock(.leaf)
-  /// What was looked up in this process. Guarded by the lock.
+  /// The results in this process so far. Guarded by the lock.
   nonisolated(unsafe) private static var known: (frames: [UInt: Frame], lacksTool: Bool) =
     ([:], false)
 
@@ -62,7 +62,7 @@ struct Symbols {
     }
   }
 
-  /// The name of the innermost function of the user, or its line if it is a closure; `nil` if not known.
+  /// The name of the user's innermost function, or the line of a closure; `nil` if not known.
   func place(of functions: [UInt]) -> String? {
     for case let frame? in functions.map({ frames[$0] }) {
       guard let function = frame.function, function.isOfUser else { continue }
@@ -72,7 +72,7 @@ struct Symbols {
     return nil
   }
 
-  /// The place of the innermost function of the user, for example ` at line 20` or ` in image(for:), line 20`.
+  /// The place of the user's innermost function, for example ` at line 20` or ` in image(for:), line 20`.
   func placeWithLine(of functions: [UInt]) -> String? {
     for case let frame? in functions.map({ frames[$0] }) {
       guard let function = frame.function, function.isOfUser else { continue }
@@ -105,6 +105,6 @@ extension FunctionName {
     return String(name[start...])
   }
 
-  /// Whether the user has written it: not this package, and no library that every test has.
+  /// Whether the function is neither from this package nor from a library that every test has.
   var isOfUser: Bool { !isThunk && !module.isEmpty && !Self.libraries.contains(module) }
 }

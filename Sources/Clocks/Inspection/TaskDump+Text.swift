@@ -2,8 +2,7 @@ extension TaskDump: CustomStringConvertible {
   /// The dump as a tree of about forty lines; empty if no task is known.
   var description: String { text(mostLines: 40) }
 
-  /// Shortens first the call stacks, and then the list of tasks, until the tree has at most so many
-  /// lines.
+  /// Shortens first the call stacks, and then the list of tasks, until the tree has at most `mostLines` lines.
   ///
   /// - Parameter symbols: The functions at the addresses; looked up by default.
   func text(mostLines: Int, symbols: Symbols? = nil) -> String {
@@ -82,7 +81,7 @@ private struct TaskDumpWriter {
 
   func lines(frames: Int) -> [String] { lines(roots, depth: 0, frames: frames) }
 
-  /// What tasks have in common that are listed together.
+  /// The parts that tasks must have in common to be listed together.
   private struct Likeness: Hashable {
     var state: String
     var functions: [UInt]
@@ -111,7 +110,7 @@ private struct TaskDumpWriter {
     return groups.flatMap { group(of: $0, depth: depth, frames: frames) }
   }
 
-  /// The lines of tasks that are alike; the children are those of the first.
+  /// The lines of tasks that are alike. Of the children, only those of the first task are listed.
   private func group(of indices: [Int], depth: Int, frames: Int) -> [String] {
     let first = dump.entries[indices[0]]
     let indent = String(repeating: "  ", count: depth)
@@ -147,7 +146,7 @@ private struct TaskDumpWriter {
 
   /// What a task does, or waits for.
   ///
-  /// - Parameter isOneOfMany: Whether it stands for others; then the text omits what holds for it alone.
+  /// - Parameter isOneOfMany: Whether the text also stands for other tasks, so that it must hold for all of them.
   private func state(_ entry: TaskDump.Entry, isOneOfMany: Bool = false) -> String {
     let task = entry.task
     if let sleep = entry.sleep { return isOneOfMany ? "sleeps" : "sleeps \(sleep)" }

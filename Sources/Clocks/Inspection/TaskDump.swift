@@ -1,21 +1,21 @@
 /// What each task of a test waits for, and where, at one moment.
 ///
-/// It holds addresses; their functions are looked up when the text is requested.
+/// A dump holds addresses. Their functions are looked up when the text is requested.
 struct TaskDump: Sendable {
   /// A task, with what the scheduler knows about it.
   struct Entry: Sendable {
     var task: TaskSnapshot
-    /// The sleep that suspends it, for example `until 3.0 seconds on TestClock`.
+    /// The sleep that suspends the task, for example `until 3.0 seconds on TestClock`.
     var sleep: String?
-    /// The name of the actor on which it waits for its turn.
+    /// The name of the actor on which the task waits for its turn.
     var actor: String?
     /// The task's name in the explanation of a schedule, if it has one.
     var label: String?
-    /// Whether it requests the dump.
+    /// Whether the task requests the dump.
     var asks = false
-    /// The call stack of the thread that runs it, the innermost function first, if that is known.
+    /// The call stack of the thread that runs the task, the innermost function first; empty if not known.
     var thread: [UInt] = []
-    /// The addresses of the actors on which it runs while other tasks wait for their turn there.
+    /// The addresses of the actors that the task occupies while other tasks wait for their turn there.
     var holds: Set<UInt> = []
   }
 
@@ -39,7 +39,7 @@ struct TaskDump: Sendable {
     entries.contains { $0.task.state == .enqueued && $0.actor == nil }
   }
 
-  /// `nil` if it has no other task than the one that requests it.
+  /// The dump; `nil` if its only task is the one that requests it.
   var unlessAlone: TaskDump? { entries.allSatisfy(\.asks) ? nil : self }
 
   func entry(at address: UInt) -> Entry? { places[address].map { entries[$0] } }
@@ -100,6 +100,6 @@ struct TaskDump: Sendable {
     entries.reduce(into: []) { $0.formUnion($1.task.functions + $1.thread) }
   }
 
-  /// Looks the functions up. O(size of the debug information).
+  /// Looks up the functions. O(size of the debug information).
   func symbols() -> Symbols { Symbols(of: functions, in: images) }
 }

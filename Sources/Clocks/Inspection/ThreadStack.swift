@@ -4,16 +4,16 @@ import ClocksSupport
 ///
 /// The kernel tells the stack pointer of such a thread. Swift keeps a chain of frames on the stack:
 /// each has the place of the caller's frame, and the address to which the function returns. The
-/// thread is not disturbed; if it goes on meanwhile, the result is wrong or empty. AddressSanitizer
-/// may put variables elsewhere, so that no address on its stack identifies a thread.
+/// thread is not disturbed; if it continues meanwhile, the result is wrong or empty. AddressSanitizer may keep
+/// variables outside the stack, so that the address of a variable does not identify a thread.
 struct ThreadStack {
   /// The functions that the thread is in, the innermost first: the address of the call in each.
   private(set) var functions: [UInt] = []
-  /// The stack from its pointer to the mark.
+  /// The words from the stack pointer to the mark.
   private var words: [UInt] = []
 
   private static let word = UInt(MemoryLayout<UInt>.size)
-  /// The most of a stack that is read, in bytes.
+  /// The most bytes of a stack that are read.
   private static let most: UInt = 1 << 20
 
   /// Reads the stack that contains `mark`, from its innermost frame to `mark`.
@@ -73,9 +73,8 @@ struct ThreadStack {
 
     /// The return address into a function that has called one without a frame, such as a C function.
     ///
-    /// It stands in the caller's own frame, among remains of earlier calls.
-    ///
-    /// It counts if it is in the function that the caller calls.
+    /// The address is in the caller's own frame, among remains of earlier calls. It counts only if it is in the
+    /// function that the caller calls.
     private static func skipped(
       _ frame: ArraySlice<UInt>, calledFrom address: UInt, after known: UInt?, _ images: CodeImages
     ) -> [UInt] {
@@ -112,7 +111,7 @@ struct ThreadStack {
           String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
         }
         guard Int(name) != nil else { continue }
-        // `running`, or the call, its six arguments, the stack pointer and the program counter.
+        // The file has `running`, or the call, its six arguments, the stack pointer and the program counter.
         let fields = (TextFile.read("/proc/self/task/\(name)/syscall") ?? "").split(separator: " ")
         guard fields.count >= 3, let end = UInt(fields[fields.count - 2].dropFirst(2), radix: 16)
         else { continue }

@@ -6,7 +6,7 @@ struct JobQueue: ~Copyable {
   /// A power of two or zero, so that a position wraps with a mask.
   private var capacity = 0
   private var head = 0
-  /// The number of jobs; they stand in as many consecutive slots, from `head` on.
+  /// The number of jobs, which are in consecutive slots, from `head` on.
   private(set) var count = 0
 
   deinit { slots?.deallocate() }
@@ -37,7 +37,7 @@ struct JobQueue: ~Copyable {
     count += 1
   }
 
-  /// The other jobs keep their order. O(1) at position 0, else O(position).
+  /// Removes a job; the others keep their order. O(1) at position 0, else O(position).
   @inline(__always)
   mutating func remove(at position: Int) -> ReadyJob {
     let mask = capacity - 1

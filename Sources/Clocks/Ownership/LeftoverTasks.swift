@@ -1,6 +1,6 @@
 /// The tasks that outlived the clocks of their tests: the loop of a shared object, for example.
 ///
-/// It retains none of them, and does not see their ends.
+/// The tasks are not retained, and their ends are not seen.
 struct LeftoverTasks {
   final class Test: Sendable {
     fileprivate let isOver: @Sendable () -> Bool
@@ -22,7 +22,7 @@ struct LeftoverTasks {
     return tests.keys.sorted().prefix(tests.count / 2).compactMap { tests.removeValue(forKey: $0) }
   }
 
-  /// Removes a task, unless its test still runs. Returns the test, to be released without a lock.
+  /// Removes a task, unless its test still runs. Returns the test, which the caller releases without a lock.
   mutating func removeIfTestOver(_ task: UInt64) -> Test? {
     guard let test = tests[task], test.isOver() else { return nil }
     return tests.removeValue(forKey: task)

@@ -12,12 +12,12 @@ enum ExecutorKind: UInt8, Sendable {
 /// A job that could run now.
 struct ReadyJob: Sendable {
   var job: UnownedJob
-  /// The job's task; 0 if the job is an actor's drain, or another job without a task.
+  /// The job's task; 0 if the job is an actor drain, or another job without a task.
   var taskID: UInt64
   var executor: ExecutorKind
   /// Whether `TaskOwnership` waits for the end of the job, which is unowned.
   var isCounted = false
-  /// Whether it is the rest of a running job, whose thread waits in a checkpoint.
+  /// Whether this is the rest of a running job, whose thread is parked.
   var isParked = false
 }
 
@@ -52,7 +52,7 @@ class TaskOwner: @unchecked Sendable {
 
   private let virtual: Atomic<Bool>
 
-  /// Whether the owner's test, or its scope, is over: then other tests may adopt the tasks that are left.
+  /// Whether the owner's test or scope is over. Then other tests may adopt the leftovers.
   final var isOver: Bool {
     get { over.load(ordering: .relaxed) }
     set { over.store(newValue, ordering: .relaxed) }
@@ -63,7 +63,7 @@ class TaskOwner: @unchecked Sendable {
   /// Whether each hop of the owner's tasks to an actor and back has to be seen.
   final let isExplored: Bool
 
-  /// Its registration, guarded by the lock of `TaskOwnership`; `nil` while it is not registered.
+  /// The owner's registration, guarded by the lock of `TaskOwnership`; `nil` while the owner has none.
   @exclusivity(unchecked) nonisolated(unsafe) final var registration: OwnerRegistration?
 
   init(isVirtual: Bool, isExplored: Bool = false) {
@@ -71,8 +71,7 @@ class TaskOwner: @unchecked Sendable {
     self.isExplored = isExplored
   }
 
-  /// Takes a ready job. If `isNew`, it is the first of its task, created by the job that the current
-  /// thread runs.
+  /// Takes a ready job. If `isNew`, the job on the current thread has created its task, and this is the first job.
   func enqueue(_ job: ReadyJob, isNew: Bool) {
     fatalError("Clocks: an owner of tasks takes their jobs.")
   }
@@ -82,11 +81,10 @@ class TaskOwner: @unchecked Sendable {
     fatalError("Clocks: a virtual owner of tasks takes their delays.")
   }
 
-  /// Returns what a clock of the system reads for the owner's tasks, for `Date` if `isDate`; `nil` if
-  /// real time.
+  /// Returns the virtual reading of a system clock, for `Date` if `isDate`; `nil` if the owner's time is real.
   func reading(of clock: clockid_t, isDate: Bool) -> timespec? { nil }
 
-  /// Fills bytes in place of random ones, if the owner is explored, and returns whether it has.
+  /// Fills `bytes` in place of random ones if the owner is explored, and returns whether it has.
   func draw(_ bytes: UnsafeMutableRawBufferPointer) -> Bool { false }
 
   enum NondeterminismSource: Sendable {
@@ -100,13 +98,12 @@ class TaskOwner: @unchecked Sendable {
 
   /// Notes that an externally started job has ended.
   ///
-  /// - Parameter executor: If given, the current thread is free to go on with the owner's jobs.
+  /// - Parameter executor: If given, the current thread may continue with the owner's jobs.
   func externallyStartedJobEnded(on executor: ExecutorKind?) {
     fatalError("Clocks: an owner of tasks waits for externally started jobs.")
   }
 
-  /// Notes that a task in memory may run without passing through the hooks: it is checked before the test
-  /// counts as idle.
+  /// Notes that a task may run externally, so that it is checked before the test counts as idle.
   func taskMayRunExternally(_ task: UnownedJob) {}
 
   func externalJobBegan(_ task: UnownedJob) {}
@@ -115,7 +112,7 @@ class TaskOwner: @unchecked Sendable {
 
   func taskHasAsyncLet(_ task: UnownedJob) {}
 
-  /// Notes that an external task has returned; it is still in memory.
+  /// Notes that an external task has returned. The task is still in memory.
   func externalTaskReturned(_ task: UInt64, _ absence: UInt64) {}
 
   /// Checks the external tasks whose return only the owner can see.
@@ -125,10 +122,10 @@ class TaskOwner: @unchecked Sendable {
 
   func sleepsInRealTime(_ task: UInt64, for delay: Duration) {}
 
-  /// Notes that a block is on a dispatch queue, or runs there. Returns its number for `workEnded`, not 0.
+  /// Notes that a block is on a dispatch queue, or runs there. Returns a number for `workEnded`, never 0.
   func workBegan(on queue: String) -> UInt64 { 1 }
 
-  /// Notes that a block has come to its end, or will never begin.
+  /// Notes that a block has ended, or will never begin.
   func workEnded(_ number: UInt64) {}
 
   /// Takes over a timed callback, if the owner is virtual, and returns whether it does.
@@ -143,7 +140,7 @@ class TaskOwner: @unchecked Sendable {
 final class OwnerRegistration {
   let owner: TaskOwner
   @exclusivity(unchecked) var clocks = 0
-  /// The newest task when the owner began: it owns older ones only if it claimed them. `.max` until known.
+  /// The newest task when the owner was registered. Older tasks belong to it only if claimed. `.max` until known.
   @exclusivity(unchecked) var watermark: UInt64 = .max
   @exclusivity(unchecked) var tasks: [UInt64] = []
 
@@ -152,10 +149,10 @@ final class OwnerRegistration {
 
 /// Work that is to begin at an instant of an owner's virtual time.
 final class TimedCallback: Sendable {
-  /// What it is called where pending sleeps are listed.
+  /// The name in lists of pending sleeps.
   let name: String
   let begin: @Sendable () -> Void
-  /// Starts it in real time, because virtual time is over; called with what was left of the delay.
+  /// Starts the work in real time, because virtual time is over. The argument is the rest of the delay.
   let handBack: @Sendable (Duration) -> Void
 
   init(
@@ -176,25 +173,25 @@ final class TimedCallback: Sendable {
 struct ProcessWideOwner {
   let owner: TaskOwner
   var unownedJobs = 0
-  /// The number of those that the owner waits for.
+  /// The number of unowned jobs that the owner waits for.
   private var externallyStartedJobs = 0
   private var users: [User] = []
 
   typealias User = (task: UInt64, isOver: @Sendable () -> Bool)
 
-  /// The largest number kept. If all are over while the test goes on, the next use wakes the owner again.
+  /// The most users that are kept. If all are over while the test continues, the next use wakes the owner again.
   private static let mostUsers = 8
 
   init(owner: TaskOwner) { self.owner = owner }
 
-  /// The tasks that use its clocks and are not over.
+  /// The tasks that use the owner's clocks and are not over.
   var liveUsers: [UInt64] { users.filter { !$0.isOver() }.map(\.task) }
 
   var ownerIfAwake: TaskOwner? { users.contains { !$0.isOver() } ? owner : nil }
 
-  /// Wakes the owner for one more task. Returns how many jobs it waits for in addition.
+  /// Wakes the owner for one more task. Returns how many more jobs the owner waits for.
   ///
-  /// - Parameter outdated: Receives users that are over, to be freed without the lock.
+  /// - Parameter outdated: Receives users that are over, which the caller frees without the lock.
   mutating func wake(_ user: User, _ outdated: inout [User]) -> Int {
     if users.contains(where: { $0.task == user.task }) { return 0 }
     let isAwake = ownerIfAwake != nil

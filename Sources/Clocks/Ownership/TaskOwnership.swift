@@ -3,16 +3,15 @@ import Synchronization
 
 /// The registry of all owners in the process, and of the tasks that belong to them.
 ///
-/// A task belongs to the owner that its creator ran for, until it ends. Ids are never reused. An owner
-/// and its entries stay until its last clock is released. A task known to belong to no owner is
-/// *unowned*.
+/// Until it ends, a task belongs to the owner that its creator ran for. Ids are never reused. An owner and its
+/// entries stay until its last clock is released. A task known to belong to no owner is *unowned*.
 final class TaskOwnership: Sendable {
   static let shared = TaskOwnership()
 
   /// The number of registered owners. Read without the lock, written under it.
   private let count = Atomic<Int>(0)
 
-  /// Guards everything below, and makes every access exclusive. No other lock is taken under it.
+  /// Guards everything below, and makes every access exclusive. Rank `taskOwnership`: no lock is taken under it.
   private let lock = Lock(.taskOwnership)
   /// Invariant: every owner here is also in `registrations`, which keeps it alive.
   @exclusivity(unchecked) nonisolated(unsafe) private var owners = OwnerTable()
@@ -22,16 +21,16 @@ final class TaskOwnership: Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) private var processWide: ProcessWideOwner?
   /// Whether there is a process-wide owner. Read without the lock, written under it.
   private let hasProcessWide = Atomic(false)
-  /// The owner of clocks made outside any task, where test cases are known; it owns the tasks that use them.
+  /// The owner of clocks made outside any task, where test cases are known; it owns the tasks that use these
+  /// clocks.
   @exclusivity(unchecked) nonisolated(unsafe) private var ofThreads: TaskOwner?
-  /// Unowned tasks, unless `owners` says otherwise. Those older than every owner have no entry.
+  /// The unowned tasks, unless `owners` has an owner for them. Tasks older than every owner have no entry.
   @exclusivity(unchecked) nonisolated(unsafe) private var unowned = TaskSet()
-  /// The number of chunks above which outdated ones are dropped.
+  /// The number of chunks in `unowned` above which outdated chunks are dropped.
   @exclusivity(unchecked) nonisolated(unsafe) private var unownedLimit = 8
 
-  /// The tasks that outlived the clocks of their tests.
   @exclusivity(unchecked) nonisolated(unsafe) private var leftovers = LeftoverTasks()
-  /// Whether there are any. Read without the lock, written under it.
+  /// Whether there are leftovers. Read without the lock, written under it.
   private let hasLeftovers = Atomic(false)
 
   /// Whether there ever was an explored owner. Read without the lock.
@@ -54,8 +53,7 @@ final class TaskOwnership: Sendable {
     if lock.withLock({ addClock(to: owner) }) { setWatermark(of: owner, newestTask) }
   }
 
-  /// Returns whether the watermark is unknown. If threads A and B register one owner concurrently, each
-  /// sets it.
+  /// Returns whether the watermark is unknown. If threads A and B register one owner concurrently, both set it.
   private func addClock(to owner: TaskOwner) -> Bool {
     let registration = owner.registration ?? register(owner)
     registration.clocks += 1
@@ -66,8 +64,8 @@ final class TaskOwnership: Sendable {
     let registration = OwnerRegistration(owner: owner)
     owner.registration = registration
     registrations[ObjectIdentifier(owner)] = registration
-    // Before the newest task is determined: a task that was not seen, because there was no owner, must be
-    // older.
+    // Stored before the newest task is determined: a task that was not seen, because there was no owner, must
+    // be older.
     count.store(registrations.count, ordering: .sequentiallyConsistent)
     if owner.isExplored { explored.store(true, ordering: .relaxed) }
     return registration
@@ -80,7 +78,7 @@ final class TaskOwnership: Sendable {
 
   /// Balances one `retain`; with the last one, removes the owner and its entries. O(tasks of the owner).
   ///
-  /// - Returns: Whether it was the last one.
+  /// - Returns: Whether this was the last `retain`.
   @discardableResult
   func release(_ owner: TaskOwner) -> Bool {
     // Freed outside the lock.
@@ -113,7 +111,7 @@ final class TaskOwnership: Sendable {
     return removed != nil
   }
 
-  /// Returns the process-wide owner, made by `make` if there is none, registered for one more clock.
+  /// Returns the process-wide owner, registered for one more clock. Calls `make` if there is none.
   func retainProcessWide(make: () -> TaskOwner) -> TaskOwner {
     lock.withLock {
       let owner = processWide?.owner ?? make()
@@ -121,13 +119,13 @@ final class TaskOwnership: Sendable {
         processWide = ProcessWideOwner(owner: owner)
         hasProcessWide.store(true, ordering: .relaxed)
       }
-      // It owns every task that has no other owner, however old.
+      // The process-wide owner owns every task that has no other owner, however old.
       if addClock(to: owner) { owner.registration?.watermark = 0 }
       return owner
     }
   }
 
-  /// Returns the owner of clocks made outside any task, made if there is none, registered for one more clock.
+  /// Returns the owner of clocks made outside any task, as `retainProcessWide` does for its owner.
   func retainOwnerOfThreads(newestTask: () -> UInt64, make: () -> TaskOwner) -> TaskOwner {
     let (owner, isAgeUnknown) = lock.withLock {
       let owner = ofThreads ?? make()
@@ -190,8 +188,8 @@ final class TaskOwnership: Sendable {
   /// Returns the owner of a job that has become ready, and whether its task is seen for the first time.
   /// Amortized O(1).
   ///
-  /// A task is first seen on the thread that starts it: it belongs to the owner `running` that this
-  /// thread runs for. Later any thread may resume it, and its owner stays.
+  /// A task is first seen on the thread that starts it, and belongs to the owner `running` for which that thread
+  /// runs. Later any thread may resume the task, and its owner stays.
   func owner(ofReadyJob id: UInt64, on running: TaskOwner?) -> (owner: TaskOwner?, isNew: Bool) {
     lock.withLock {
       // An actor drain has no owner: it runs for the owner that started it.
@@ -221,10 +219,9 @@ final class TaskOwnership: Sendable {
     withExtendedLifetime(forgotten) {}
   }
 
-  /// Registers for `owner` a task that outlives its test, and that a job of `owner` resumes. Returns whether
-  /// `owner` owns it now.
+  /// Registers a leftover for `owner`, one of whose jobs resumes it. Returns whether `owner` owns the task now.
   ///
-  /// A loop that a test has started for a shared object works for later tests, too.
+  /// For example, a loop that a test has started for a shared object also works for later tests.
   @inline(never)
   func adopt(leftover id: UInt64, of prior: TaskOwner?, by owner: TaskOwner) -> Bool {
     if let prior {
@@ -262,7 +259,7 @@ final class TaskOwnership: Sendable {
     unowned.insert(id)
     guard unowned.chunkCount > unownedLimit else { return }
     let oldest = registrations.values.lazy.map(\.watermark).min() ?? .max
-    // While a watermark is unknown, a task newer than it may be marked already.
+    // While a watermark is unknown, a task that is newer may be marked already.
     if oldest != .max { unowned.removeChunks(upTo: oldest) }
     unownedLimit = max(8, unowned.chunkCount * 2)
   }

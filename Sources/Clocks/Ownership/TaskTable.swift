@@ -103,7 +103,7 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     place << Int(blockBits) | Int(truncatingIfNeeded: id) & (blockLength - 1)
   }
 
-  /// Where the search for a block begins.
+  /// The place at which the search for a block begins.
   @_transparent
   private func home(of block: UInt64) -> Int {
     // Fibonacci hashing spreads neighbours (Knuth, The Art of Computer Programming, volume 3, 6.4).
@@ -138,7 +138,7 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
 
   private mutating func removeBlock(at emptied: Int) {
     let mask = length - 1
-    // Blocks behind it move up, unless one would then stand before the place where its search begins.
+    // Later blocks move up, unless a block would then precede the place where the search for it begins.
     var place = emptied
     var next = (place + 1) & mask
     while blocks[next] != 0 {
@@ -237,7 +237,7 @@ extension OwnerTable {
     return mark.owner
   }
 
-  /// Sets the owner of a task, which is not retained. Expected O(1), amortized.
+  /// Sets the owner of a task. The owner is not retained. Expected O(1), amortized.
   mutating func set(_ id: UInt64, to owner: TaskOwner) { set(id, to: OwnerMark(owner)) }
 
   mutating func remove(_ id: UInt64, of owner: TaskOwner) {
@@ -252,7 +252,7 @@ struct TaskSet {
 
   private typealias Chunk = (number: UInt64, words: [UInt64])
 
-  /// The chunk of the last inserted id, kept apart: the next id is nearly always in it.
+  /// The chunk of the last inserted id, kept apart because the next id is nearly always in the same chunk.
   private var latest: Chunk?
   private var chunks: [UInt64: [UInt64]] = [:]
 

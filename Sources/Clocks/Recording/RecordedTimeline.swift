@@ -78,8 +78,8 @@ public struct RecordedTimeline: Sendable {
 
 /// The latest events of a recording, up to a limit.
 ///
-/// Events stand in blocks, which copies of the store share: a place in a block is written once. So a copy
-/// costs O(blocks), and stays unchanged while events are added. The owner's lock guards `append`.
+/// Copies of the store share blocks of events, because each place in a block is written only once. So a copy
+/// costs O(blocks), and stays unchanged while events are added. The recorder's lock guards `append`.
 struct EventStore: Sendable {
   private static let blockLength = 4_096
 
@@ -88,7 +88,7 @@ struct EventStore: Sendable {
     deinit { events.deallocate() }
   }
 
-  /// The number of events that are kept, at least.
+  /// The least number of events that are kept.
   let limit: Int
   private var blocks: [Block] = []
   private var countInLast = EventStore.blockLength

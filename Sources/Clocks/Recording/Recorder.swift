@@ -3,14 +3,14 @@ import ClocksSupport
 
 /// Records what happens in a test.
 ///
-/// An event costs a lock, a comparison and 40 bytes; names and drawings are made when they are asked for.
+/// An event costs a lock, a comparison and 40 bytes; names and drawings are made when they are requested.
 /// Memory is bounded: the earliest events are dropped.
 final class Recorder: EventListener {
   /// The number of events that are kept by default: some 40 MB.
   static let standardLimit = 1_000_000
   private static let mostNames = 100_000
 
-  /// Guards the properties below. It is taken under the scheduler's lock, and no lock is taken under it.
+  /// Guards the properties below. Rank `leaf`; taken under the scheduler's lock.
   private let lock = Lock(.leaf)
   // The lock makes each access exclusive, so checks at run time would only cost time.
   @exclusivity(unchecked) nonisolated(unsafe) private var events: EventStore
@@ -22,7 +22,7 @@ final class Recorder: EventListener {
   @exclusivity(unchecked) nonisolated(unsafe) private var actors: [AnyObject.Type] = [
     MainActor.self
   ]
-  /// Receives the recording at the end; `nil` once that has happened.
+  /// Receives the recording at the end; `nil` once it has.
   nonisolated(unsafe) private var delivery: (@Sendable (RecordedTimeline) -> Void)?
   let title: String
   private let lines: Int

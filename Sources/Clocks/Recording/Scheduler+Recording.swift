@@ -27,7 +27,7 @@ package final class TimelineRequest: Sendable {
 
   deinit { lock.destroy() }
 
-  /// Runs `operation` with the request in force, which also applies to a scope around it.
+  /// Runs `operation` with the request in force. A scope around the call is recorded, too.
   package func run(_ operation: () async throws -> Void) async rethrows {
     Self.count.add(1, ordering: .relaxed)
     defer {
@@ -55,7 +55,7 @@ package enum TimelineHooks {
   nonisolated(unsafe) private static var hooks:
     (name: @Sendable () -> String?, attach: @Sendable (RecordedTimeline) -> Void)?
 
-  /// Sets the functions for the test that the current task runs: its name, and attaching to it.
+  /// Sets functions that name the current task's test, and that attach a timeline to it.
   package static func set(
     name: @escaping @Sendable () -> String?,
     attach: @escaping @Sendable (RecordedTimeline) -> Void
@@ -69,9 +69,9 @@ package enum TimelineHooks {
 }
 
 extension ScopeOptions {
-  /// Whether a recording was requested, but the runs with these options deliver it for failures only.
+  /// Whether a recording was requested, but the runs with these options deliver one for failures only.
   ///
-  /// The timeline of a test that passes then takes one more run.
+  /// Then the timeline of a test that passes takes one more run.
   var wasToBeRecorded: Bool {
     switch recording {
     case .asAskedFor: false
@@ -125,7 +125,7 @@ extension Scheduler {
     if scope == nil { recorder?.beginTest() }
   }
 
-  /// Begins to record for a request; returns the recorder unless there is one already.
+  /// Begins to record for a request. Returns the recorder; `nil` if there is one already.
   fileprivate func beginRecording(by request: TimelineRequest) -> Recorder? {
     guard mayBeRecorded,
       let recorder = beginRecording(
@@ -151,7 +151,7 @@ extension Scheduler {
 
   func record(events: Int) { beginRecording(limit: max(events, 1))?.beginTest() }
 
-  /// Begins to record; returns the recorder unless there is one already.
+  /// Begins to record. Returns the recorder; `nil` if there is one already.
   @discardableResult
   func beginRecording(
     limit: Int, lines: Int = 40, delivery: (@Sendable (RecordedTimeline) -> Void)? = nil
@@ -181,13 +181,13 @@ enum TraceFolder {
     weak var recorder: Recorder?
   }
 
-  /// Guards the properties below. No function is called under it.
+  /// Guards the properties below. Rank `leaf`.
   private static let lock = Lock(.leaf)
-  /// The file names that were used in this process, each with the number that its last copy has.
+  /// The file names that were used in this process, each with the number of its last copy.
   nonisolated(unsafe) private static var given: [String: Int] = [:]
   nonisolated(unsafe) private static var unfinished: [WeakRecorder]?
   nonisolated(unsafe) private static var hasWarned = false
-  /// Its members are the recordings that have not been delivered.
+  /// The group that each recording enters when it is to be delivered at exit, and leaves when it is delivered.
   private static let undelivered = DispatchGroup()
 
   /// Writes a picture and a trace. Names are used once in a process, so that parallel tests do not collide.
@@ -222,9 +222,9 @@ enum TraceFolder {
     }
   }
 
-  /// Delivers a recording when the process exits, unless that has happened before.
+  /// Delivers a recording when the process exits, unless it was delivered before.
   ///
-  /// The exit waits up to 10 seconds for recordings that other threads are writing: for `hasDelivered`.
+  /// The exit waits up to 10 seconds for recordings that other threads are writing, until `hasDelivered`.
   static func deliverAtExit(_ recorder: Recorder) {
     undelivered.enter()
     let isFirst = lock.withLock {

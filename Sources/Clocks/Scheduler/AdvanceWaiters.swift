@@ -22,12 +22,12 @@ class Advance<Duration: DurationProtocol & Hashable>: IdleWaiter {
   /// The target; `nil` before the first turn, and if there is none.
   final var target: Duration? { hasTarget ? knownTarget : nil }
 
-  /// The time at the first turn; this and the rest are for `lastDeadline`.
+  /// The time at the first turn. Only `lastDeadline` needs this and the properties below.
   @exclusivity(unchecked) private(set) final var start: Duration = .zero
-  /// The number of sleeps that it has woken.
+  /// The number of sleeps that this advance has woken.
   @exclusivity(unchecked) private(set) final var wakes = 0
   @exclusivity(unchecked) private(set) final var ranOutOfTime = false
-  /// How long the scheduler had waited for threads at the first turn.
+  /// The total time for which the scheduler had waited for a thread before the first turn, in nanoseconds.
   @exclusivity(unchecked) private var waitedAtStart: UInt64 = 0
 
   init(
@@ -81,8 +81,8 @@ class Advance<Duration: DurationProtocol & Hashable>: IdleWaiter {
   private final func takeUntilLimit(
     _ limit: RealTime, _ order: Order, _ nanosecondsWithoutThread: UInt64
   ) -> Sleeper? {
-    // Real time is read at each sixteenth wake, and not before many: a wake costs no system call, and a slow
-    // machine fails no test. Time in which the test waited for a thread does not count.
+    // Real time is read only at each sixteenth wake, so that most wakes cost no system call, and only after many
+    // wakes, so that a slow machine fails no test. Time in which the test waited for a thread does not count.
     if wakes >= 100_000, wakes & 0xF == 0, virtualClock.sleeps.count > 0,
       limit.hasPassed(by: nanosecondsWithoutThread &- waitedAtStart)
     {
@@ -95,7 +95,7 @@ class Advance<Duration: DurationProtocol & Hashable>: IdleWaiter {
     return sleeper
   }
 
-  /// The instant of the next wake, or else of the end. Changes nothing.
+  /// The instant of the next wake; of the end, if no wake comes before.
   fileprivate final var nextInstant: Duration {
     let end: Duration? =
       switch aim {
@@ -131,7 +131,7 @@ final class StandardDurationAdvance: Advance<Duration> {
   /// The time until the next event.
   fileprivate var distance: Duration { saturatingDifference(nextInstant, now) }
 
-  /// Moves the clock by the time that has passed on another one, which had the nearest event.
+  /// Moves the clock by the time that has passed on another clock, which had the nearest event.
   fileprivate func follow(_ passed: Duration, _ nanosecondsWithoutThread: UInt64) {
     if !hasBegun { begin(nanosecondsWithoutThread) }
     virtualClock.now = min(saturatingSum(now, passed), nextInstant)
@@ -175,15 +175,15 @@ extension IdleWaiters {
   }
 }
 
-/// Waits until everything at the next instant has happened at which something happens on a virtual clock.
+/// Waits until something happens on a virtual clock, and until everything at that instant has happened.
 ///
-/// Moves time to the next deadline, or to the end; or follows another task that moves time.
+/// Moves time to the next deadline, or to the limit, unless another wait moves time first.
 final class VirtualClockObserver<Duration: DurationProtocol & Hashable>: InstantObserver {
-  /// The number of sleeps that it has woken.
+  /// The number of sleeps that this observer has woken.
   @exclusivity(unchecked) private(set) var wakes = 0
 
   private let virtualClock: VirtualClock<Duration>
-  /// The instant that was looked at last. If `nil`, time does not move.
+  /// The instant at which the caller looked last; `nil` if it looks at the present, and time does not move.
   private let known: Duration?
   private let limit: Duration
 

@@ -3,14 +3,18 @@ import Dispatch
 
 /// A thread that waits within a job, while other jobs of the scheduler run on another thread.
 ///
-/// So a job is split in two without a suspension. Its thread keeps its stack, its locks and its actor; the runtime
+/// So a job is split in two without a suspension. The thread keeps its stack, its locks and its actor; the runtime
 /// sees one job that takes long. No job of that actor begins meanwhile, because the actor is not idle.
+///
+/// In a run that is left it waits permanently, as no job of such a run goes on. Only the main thread is resumed, because
+/// other tests need it.
 final class ParkedThread: Sendable {
-  /// With which it acts for the scheduler.
+  /// The `Idleness.threadNumber` under which the thread acts for the scheduler.
   let number: Int
+  let isMain: Bool
   private let isResumed = DispatchSemaphore(value: 0)
 
-  init(number: Int) { self.number = number }
+  init(number: Int, isMain: Bool) { (self.number, self.isMain) = (number, isMain) }
 
   func wait() { isResumed.wait() }
 
@@ -35,7 +39,7 @@ extension Scheduler {
     }
     guard mayDecide else { return }
     if let parked {
-      // Another thread is needed, although this one is not free.
+      // The scheduler needs another thread, because this one stays occupied.
       RuntimeHooks.threadIsBlocked()
       change { _ in }
       parked.wait()
@@ -46,7 +50,7 @@ extension Scheduler {
 }
 
 extension SchedulerState {
-  /// Begins the rest of a job if it comes next; the thread goes on then.
+  /// Begins the rest of the current job if it comes next. Returns whether the thread goes on with it.
   fileprivate mutating func continuesParked(_ job: ReadyJob) -> Bool {
     guard let chooser = order.chooser, !chooser.isRunaway else { return false }
     let position = idleness.ready.count - 1
@@ -60,12 +64,12 @@ extension SchedulerState {
 
   fileprivate mutating func park(_ job: ReadyJob) -> ParkedThread {
     endJob()
-    let thread = ParkedThread(number: idleness.threadParks())
+    let thread = ParkedThread(number: idleness.threadParks(), isMain: job.executor == .main)
     scope?.parkedThreads[job.taskID] = thread
     return thread
   }
 
-  /// Lets a parked job go on; its thread acts then.
+  /// Lets a parked job go on. From then on its thread runs the test's jobs, and the current one no longer does.
   mutating func resumeParked(at position: Int) -> Action {
     let job = idleness.ready.remove(at: position)
     if let chooser = order.chooser { chooser.jobBegins(job, at: position) }

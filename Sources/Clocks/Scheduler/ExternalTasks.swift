@@ -1,20 +1,20 @@
 /// The tasks of a test that run, or may run, where the scheduler does not start their jobs.
 ///
-/// They run in an actor's drain that works for another test, or on a user executor. `Entry.become` says which
-/// changes of state are legal.
+/// They run in an actor drain that works for another test, or on an executor that the user provides.
+/// `Entry.become` says which changes of state are legal.
 struct ExternalTasks: ~Copyable {
   enum State: Equatable {
-    /// Runs in the scheduler's order only. There is no entry.
+    /// The task runs in the scheduler's order only, and has no entry.
     case none
-    /// May have become external unseen: it is checked before the test counts as idle.
+    /// The task may have become external unseen, and is checked before the test counts as idle.
     case unverified
-    /// Is external. `ExternalTaskRegistry` reports its return by the number; or a job of it arrives.
+    /// External, until `ExternalTaskRegistry` reports the end of the absence, or a job of the task becomes ready.
     case external(absence: UInt64)
-    /// An `async let` of it is external: only `recheckAsyncLets` sees its return.
+    /// External, because an `async let` of the task is. Only `recheckAsyncLets` sees its return.
     case awaitingAsyncLet(absence: UInt64)
-    /// Was reported, because it did not return. The test no longer waits for it.
+    /// The task was reported, because it did not return. The test no longer waits for it.
     case abandoned
-    /// Never became idle, although it was cancelled after the end of its scope. Its jobs do not run any more.
+    /// The task was cancelled after the end of its scope, and never became idle. Its jobs no longer run.
     case stopped
   }
 
@@ -22,11 +22,11 @@ struct ExternalTasks: ~Copyable {
     static var none: Self { Self() }
 
     private(set) var state = State.none
-    /// Keeps the task in memory while it may be external.
+    /// Keeps the task in memory while it may be external; `nil` if it is abandoned or stopped.
     var task: RetainedTask?
-    /// Whether it may have run outside since it was checked.
+    /// Whether the task may have run externally since it was last checked.
     var mayHaveRun = false
-    /// Whether it has begun an `async let`: then it is checked until it is over.
+    /// Whether the task has begun an `async let`: then it is checked until it is over.
     var hasAsyncLets = false
     var runs = 0
 
@@ -34,7 +34,7 @@ struct ExternalTasks: ~Copyable {
       if case .none = state { true } else { false }
     }
 
-    /// The number under which `ExternalTaskRegistry` knows it; 0 unless it is external.
+    /// The number under which `ExternalTaskRegistry` knows the task; 0 unless the task is external.
     var absence: UInt64 {
       switch state {
       case .external(let absence), .awaitingAsyncLet(let absence): absence
@@ -64,7 +64,7 @@ struct ExternalTasks: ~Copyable {
   private(set) var external = 0
   private(set) var running = 0
   private var stopped = 0
-  /// Counts the tasks that became external and returned: while it stays the same, there is no progress.
+  /// Counts how often tasks became external or returned: while this stays the same, there is no progress.
   private(set) var changes: UInt64 = 0
 
   /// Whether tasks have to be checked before the test counts as idle.
@@ -78,7 +78,7 @@ struct ExternalTasks: ~Copyable {
   @inline(__always)
   var areArrivalsAwaited: Bool { external > 0 || stopped > 0 }
 
-  /// The only writer of entries: keeps the counts in step.
+  /// Replaces an entry. Only this function writes entries, so that the counts agree with them.
   private mutating func replace(_ old: Entry, of id: UInt64, by new: Entry) {
     external += (new.isExternal ? 1 : 0) - (old.isExternal ? 1 : 0)
     running += (new.runs > 0 ? 1 : 0) - (old.runs > 0 ? 1 : 0)
@@ -89,7 +89,7 @@ struct ExternalTasks: ~Copyable {
   @inline(__always)
   mutating func mayHaveChanged() { isVerified = false }
 
-  /// Notes that a task may be external, or may become so without a job of it having run here.
+  /// Notes that a task may be external, or may become external before the scheduler runs a job of it.
   mutating func noteMayRunExternally(_ task: RetainedTask, mayHaveRun: Bool, hasAsyncLets: Bool) {
     isVerified = false
     let id = task.id
@@ -110,11 +110,11 @@ struct ExternalTasks: ~Copyable {
     replace(old, of: id, by: entry)
   }
 
-  /// Notes that a user executor runs a job of a task now; returns whether it is the only one.
+  /// Notes that a user executor runs a job of a task now. Returns whether it runs no other job of the task.
   mutating func externalJobBegan(_ task: RetainedTask) -> Bool {
     noteMayRunExternally(task, mayHaveRun: true, hasAsyncLets: false)
     let old = entries[task.id]
-    // An abandoned or stopped one has no task.
+    // An abandoned or stopped task has no `task` in its entry.
     guard old.task != nil else { return false }
     changes += 1
     var entry = old
@@ -123,7 +123,7 @@ struct ExternalTasks: ~Copyable {
     return entry.runs == 1
   }
 
-  /// Notes that the executor has run the job, and returns whether it was the last one.
+  /// Notes that a user executor has run a job of a task. Returns whether it runs no other job of the task.
   mutating func externalJobEnded(_ id: UInt64) -> Bool {
     isVerified = false
     let old = entries[id]
@@ -140,8 +140,8 @@ struct ExternalTasks: ~Copyable {
     case ofStoppedTask
   }
 
-  /// Notes that a job has become ready. Its task is about to run, so this does not release the last
-  /// reference.
+  /// Notes that a job has become ready. Its task is about to run, so releasing the entry's reference does not
+  /// free the task.
   mutating func jobArrived(of id: UInt64) -> Arrival {
     let entry = entries[id]
     if entry.state == .stopped { return .ofStoppedTask }
@@ -167,7 +167,7 @@ struct ExternalTasks: ~Copyable {
     guard mayBecomeExternal(old) || old.runs > 0 else { return replace(old, of: id, by: .none) }
     var entry = old
     entry.become(.unverified)
-    // Whatever it did before is known.
+    // What the task did before is known by now.
     entry.mayHaveRun = isActive
     replace(old, of: id, by: entry)
     unverified.append(id)
@@ -185,11 +185,11 @@ struct ExternalTasks: ~Copyable {
     replace(old, of: id, by: entry)
   }
 
-  /// Finds the unverified tasks that are external, and forgets those that cannot become so. O(unverified
-  /// tasks).
+  /// Finds the unverified tasks that are external, and forgets the tasks that cannot become external.
+  /// O(unverified tasks).
   ///
-  /// - Parameter isDelayed: Whether a task only waits until an executor runs it at an instant of virtual
-  ///   time.
+  /// - Parameter isDelayed: Returns whether a task only waits until its executor runs it at an instant of
+  ///   virtual time.
   /// - Returns: The tasks that are external now, and tasks to release without a lock.
   mutating func verify(
     for owner: TaskOwner, isDelayed: (UInt64) -> Bool
@@ -212,8 +212,11 @@ struct ExternalTasks: ~Copyable {
         external.append(id)
         replace(old, of: id, by: entry)
       } else if mayBecomeExternal(old) {
-        entry.mayHaveRun = false
-        replace(old, of: id, by: entry)
+        // In an explored test, each task comes here at each check, and nearly none has changed.
+        if old.mayHaveRun {
+          entry.mayHaveRun = false
+          replace(old, of: id, by: entry)
+        }
         kept.append(id)
       } else {
         replace(old, of: id, by: .none)
@@ -224,7 +227,7 @@ struct ExternalTasks: ~Copyable {
     return (external, released)
   }
 
-  /// Returns the tasks whose external `async let` is over, to be released without a lock.
+  /// Returns the tasks whose external `async let` is over. The caller releases them without a lock.
   mutating func recheckAsyncLets(isDelayed: (UInt64) -> Bool) -> [RetainedTask] {
     var returned: [RetainedTask] = []
     for id in awaitingAsyncLets {
@@ -258,7 +261,7 @@ struct ExternalTasks: ~Copyable {
       .map { .external(absence: $0) }
   }
 
-  /// Whether a task that is not external may become so without a job of it having run here.
+  /// Whether a task that is not external may become external before the scheduler runs a job of it.
   private func mayBecomeExternal(_ entry: Entry) -> Bool {
     guard let task = entry.task else { return false }
     let status = TaskStatus(of: task.job)
@@ -267,7 +270,7 @@ struct ExternalTasks: ~Copyable {
 
   /// Stops waiting for all external tasks.
   ///
-  /// Returns the ids of those that have come neither to an end nor to a sleep, in order; and tasks to release
+  /// Returns the ids of the tasks that have neither ended nor begun to sleep, in order; and tasks to release
   /// without a lock.
   mutating func abandon() -> (ids: [UInt64], released: [RetainedTask]) {
     var ids: [UInt64] = []

@@ -2,15 +2,15 @@ import ClocksSupport
 
 /// A task's wait for the scheduler to be idle. Subclasses also move time.
 ///
-/// When it is idle and the waiter's turn, the waiter is asked for a sleep to wake; then again, until
-/// there is none: then the wait ends.
+/// When the scheduler is idle and the waiter comes first, `takeSleeper` returns a sleep to wake. That repeats
+/// until it returns `nil`: then the wait ends.
 class IdleWaiter {
   enum Kind {
     /// Time does not move.
     case settle
     /// Moves time, after the earlier waiters of this kind.
     case advance
-    /// Looks at each instant at which something happens, whatever moves time there.
+    /// Looks at each instant at which something happens, no matter what moves time there.
     case observe
   }
 
@@ -37,12 +37,12 @@ class IdleWaiter {
 
   final var end: Action { .finish(continuation.unsafelyUnwrapped, isOwn: isOwn) }
 
-  /// The sleeps that are due now on the virtual clock that it moves.
+  /// The sleeps that are due now on the virtual clock that the waiter moves.
   func dueSleeps() -> ScratchBuffer<Candidate> { ScratchBuffer() }
 
   func takeDueSleeper(_ number: UInt64) -> Sleeper? { nil }
 
-  /// The virtual clock that it moves.
+  /// The virtual clock that the waiter moves.
   var movedClock: AnyObject? { nil }
 
   /// The time that the waiter moves, and the sleep that it removed last.
@@ -51,11 +51,11 @@ class IdleWaiter {
 
 /// A wait that looks at each instant at which something happens.
 class InstantObserver: IdleWaiter {
-  /// Whether it waits until time may jump, in a scope with auto-advance; elsewhere it moves time.
+  /// Whether the observer waits until time may jump, in a scope with auto-advance. Elsewhere it moves time.
   let isPaced: Bool
-  /// The number of jobs from outside that there had been when it last looked.
+  /// The value of `IdleWaiters.jobsFromOutside` when the observing task last looked.
   let jobsFromOutside: UInt64
-  /// Whether it must look although time has not moved: its task was cancelled, or a job came from outside.
+  /// Whether to look although time has not moved: the task was cancelled, or a job came from outside.
   @exclusivity(unchecked) var mustLook = false
 
   init(isOwn: Bool, isPaced: Bool, jobsFromOutside: UInt64) {
@@ -69,11 +69,11 @@ class InstantObserver: IdleWaiter {
 
 /// The waits for the scheduler to be idle, and their order.
 struct IdleWaiters: ~Copyable {
-  /// Those for which time does not move, in order of arrival.
+  /// The waiters for which time does not move, in order of arrival.
   private(set) var settles = WaiterQueue()
-  /// Those that move time, in order of arrival; the first is under way.
+  /// The waiters that move time, in order of arrival; the first is under way.
   private(set) var advances = WaiterQueue()
-  /// Whether some of them move different clocks. Then these clocks move in step.
+  /// Whether some of `advances` move different clocks. Then these clocks move in step.
   private(set) var moveSeveralClocks = false
   private(set) var observers: [InstantObserver] = []
   /// Counts jobs that something outside the scope made ready; 0 outside scopes.
@@ -94,7 +94,7 @@ struct IdleWaiters: ~Copyable {
     observers.append(observer)
   }
 
-  /// Removes a waiter whose turn it was. O(1); O(n) with n observers.
+  /// Removes a waiter that came first. O(1); O(n) with n observers.
   mutating func remove(_ waiter: IdleWaiter) {
     switch waiter.kind {
     case .settle: settles.removeFirst()
@@ -105,12 +105,12 @@ struct IdleWaiters: ~Copyable {
     }
   }
 
-  /// The waiter whose turn it is; `nil` if there is none. In this order:
+  /// The waiter that comes first; `nil` if there is none. In this order:
   ///
   /// 1. observers that have not looked at the present instant yet, so that they miss none;
-  /// 2. those for which time does not move, because the scheduler may not be idle again for long;
-  /// 3. the oldest of those that move time; with several clocks, the one that has the least time to move to
-  ///    its next event;
+  /// 2. waiters for which time does not move, because the scheduler may not be idle again for long;
+  /// 3. the oldest waiter that moves time; with several clocks, the waiter with the least time to its next
+  ///    event;
   /// 4. observers, for which time moves as well; but paced ones only when a scope that moves time would jump.
   @inline(__always)
   func first(scopeMovesTime: Bool) -> IdleWaiter? {
@@ -125,7 +125,7 @@ struct IdleWaiters: ~Copyable {
     for observer in observers { observer.mustLook = true }
   }
 
-  /// Stops the program if a waiter stands in the wrong place; for tests.
+  /// Stops the program if a waiter is in the wrong queue, or an observer counts too many jobs. Used by tests.
   func checkInvariants() {
     precondition(settles.all.allSatisfy { $0.kind == .settle }, "a waiter that moves time")
     precondition(advances.all.allSatisfy { $0.kind == .advance }, "a waiter that moves no time")
@@ -154,7 +154,7 @@ struct WaiterQueue: ~Copyable {
   }
 
   mutating func removeFirst() {
-    // Nearly always there is one, for which this is the fastest way.
+    // Nearly always there is only one waiter, for which this is the fastest way.
     if waiters.count == 1 {
       waiters.removeLast()
       return
@@ -202,7 +202,7 @@ extension Scheduler {
   nonisolated(nonsending) func observe<Duration>(with observer: VirtualClockObserver<Duration>)
     async
   {
-    // It is changed within `change` only.
+    // The observer is changed within `change` only.
     nonisolated(unsafe) let observer = observer
     await withTaskCancellationHandler {
       await withUnsafeContinuation { continuation in
@@ -239,7 +239,7 @@ extension Scheduler {
     _ sleeper: UnsafeContinuation<Void, any Error>, isOwn: Bool, throwing error: any Error
   ) {
     if isOwn { willResume(UnownedTask(sleeper)) }
-    // On a thread that runs for the scheduler, `isWaking` spares the hook the look-up of the task's owner.
+    // On a thread that runs for the scheduler, `isWaking` saves the hook from looking up the task's owner.
     let context = isOwn ? ThreadContext.current : nil
     guard let context, context.pointee.owner === self, !context.pointee.isWaking else {
       return sleeper.resume(throwing: error)

@@ -2,12 +2,12 @@
 ///
 /// `SchedulerState.next` and `claimThread` write `thread`; each other part writes its own counts.
 struct Idleness: ~Copyable {
-  /// What the scheduler's thread is doing. It asks for a thread of the pool, or for the main thread, when
-  /// there is something to do.
+  /// What the scheduler's thread is doing. The scheduler requests a thread of the pool, or the main thread,
+  /// when there is something to do.
   enum Thread {
-    /// There is none; or it decides what to do next, with the lock held.
+    /// There is no thread; or the thread decides what to do next, with the lock held.
     case none
-    /// A thread was asked for, and has not begun.
+    /// A thread was requested, and has not begun.
     case requested
     case acting
   }
@@ -26,21 +26,24 @@ struct Idleness: ~Copyable {
   private(set) var threadNumber = 0
   private var newestThreadNumber = 0
 
-  /// Counts the running jobs that the scheduler did not start. While there are any, it starts none.
+  /// Counts the externally started jobs that run. While there are any, the scheduler starts no job.
   private(set) var externallyStartedJobs = 0
 
-  /// Counts the absences that were found, and are not reported yet: the test must not end before.
+  /// Counts the absences that were found and are not reported yet. The test must not end before they are.
   private(set) var unreportedAbsences = 0
+
+  /// The scopes within the test that are not idle. They go on by themselves, so time waits for them.
+  var busyScopes = BusyScopes()
 
   /// Whether no job runs or is ready, no external work is outstanding, and no task is left unverified.
   var isIdle: Bool { isQuiet && !externalTasks.mustVerify }
 
-  /// Whether an observer has asked, and unverified tasks have to be checked for the answer.
+  /// Whether `askWhetherIdle` was called while tasks were unverified, so that these have to be checked.
   private(set) var isAsked = false
 
-  /// Returns whether the test is idle, for an observer that asks again later.
+  /// Returns whether the test is idle, for a caller that asks again later: the watchdog, or an alarm.
   ///
-  /// The answer is no while tasks are unverified; the question lets the scheduler check them.
+  /// Returns `false` while tasks are unverified, and lets the scheduler check them.
   mutating func askWhetherIdle() -> Bool {
     isAsked = isQuiet && externalTasks.mustVerify
     return isIdle
@@ -52,7 +55,7 @@ struct Idleness: ~Copyable {
   @inline(__always)
   var isQuiet: Bool {
     mayStartJob && ready.isEmpty && !externalTasks.areOutstanding && dispatchedBlocks.count == 0
-      && unreportedAbsences == 0
+      && unreportedAbsences == 0 && !busyScopes.areAny
   }
 
   var isThreadRequested: Bool {
@@ -68,7 +71,7 @@ struct Idleness: ~Copyable {
     if case .none = thread { externallyStartedJobs == 0 } else { false }
   }
 
-  /// Counts the externally started jobs that were abandoned: their ends change nothing.
+  /// Counts the externally started jobs that were abandoned, and whose ends change nothing.
   private var abandonedExternalJobs = 0
 
   mutating func externallyStartedJobsBegan(_ count: Int) { externallyStartedJobs += count }
@@ -77,14 +80,14 @@ struct Idleness: ~Copyable {
     if abandonedExternalJobs > 0 { abandonedExternalJobs -= 1 } else { externallyStartedJobs -= 1 }
   }
 
-  /// Goes on without the jobs that run: the test no longer waits for their ends.
+  /// Abandons the running jobs: the test no longer waits for their ends.
   mutating func abandonRunning() {
     threadParks()
     abandonedExternalJobs += externallyStartedJobs
     externallyStartedJobs = 0
   }
 
-  /// Lets another thread act. Returns the number with which this one can act again.
+  /// Lets another thread act. Returns the number with which the current thread can act again.
   @discardableResult
   mutating func threadParks() -> Int {
     let number = threadNumber
@@ -94,10 +97,10 @@ struct Idleness: ~Copyable {
     return number
   }
 
-  /// Lets a thread act that was parked, in place of the current one.
+  /// Lets a parked thread act in place of the current thread.
   mutating func threadResumes(_ number: Int) { threadNumber = number }
 
-  /// Stops waiting for all external work. Returns what is to be reported, and tasks to release without a
+  /// Stops waiting for all external work. Returns the absence to report, and tasks to release without a
   /// lock.
   ///
   /// The test waits for `absenceWasReported` instead.
@@ -120,13 +123,29 @@ struct Idleness: ~Copyable {
   }
 }
 
+/// The scopes within a test that are not idle.
+struct BusyScopes {
+  private var counts: [ObjectIdentifier: Int] = [:]
+  /// Apart from `counts`, because a debug build takes long to ask a dictionary.
+  private(set) var areAny = false
+
+  /// Notes that a scope is busy (`change` is 1), or idle again (-1).
+  ///
+  /// Thread A notes the first, and thread B the second. If B comes first, the scope counts as busy until A comes.
+  mutating func note(_ scope: Scheduler, _ change: Int) {
+    let count = counts[ObjectIdentifier(scope), default: 0] + change
+    counts[ObjectIdentifier(scope)] = count == 0 ? nil : count
+    areAny = !counts.isEmpty
+  }
+}
+
 struct DispatchedBlocks {
   /// The labels of the queues, by the numbers of the blocks.
   private var labels: [UInt64: String] = [:]
   private var newest: UInt64 = 0
-  /// Counts the beginnings and ends: while it stays the same, no block makes progress.
+  /// Counts the beginnings and ends of blocks: while this count stays the same, no block makes progress.
   private(set) var changes: UInt64 = 0
-  /// The number of blocks; apart from `labels`, because a debug build takes long to ask a dictionary.
+  /// The number of blocks. Kept apart from `labels`, because a dictionary is slow in a debug build.
   private(set) var count = 0
 
   /// Notes that a block is on a queue; returns its number.

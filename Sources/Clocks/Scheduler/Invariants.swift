@@ -2,7 +2,7 @@ import ClocksDrawing
 import ClocksSupport
 import Synchronization
 
-/// What a test claims about the states between its jobs.
+/// The invariants that a test has stated.
 ///
 /// A part of the scheduler's state, guarded by its lock. The conditions are the user's code, so they are called
 /// without the lock, on the scheduler's thread between two jobs: then no other job of the scheduler runs.
@@ -14,7 +14,7 @@ struct Invariants {
     let condition: Condition
     /// Where the invariant was stated.
     let site: CallSite
-    /// The number of jobs that have run since.
+    /// The number of jobs that have run since the invariant was stated.
     var steps = 0
   }
 
@@ -23,9 +23,17 @@ struct Invariants {
     case eventually(within: Int)
   }
 
+  /// Calls a condition, in which the search decides nothing, because it is not a part of a step.
+  static func holds(_ condition: () -> Bool) -> Bool {
+    let context = ThreadContext.current
+    context?.pointee.isInCondition = true
+    defer { context?.pointee.isInCondition = false }
+    return condition()
+  }
+
   enum Condition: Sendable {
     case anywhere(@Sendable () -> Bool)
-    /// Is called on the main thread.
+    /// Called on the main thread.
     case onMain(@Sendable () -> Bool)
     case onActor(ActorCondition)
   }
@@ -60,10 +68,10 @@ struct Invariants {
 
 /// A condition on the state of an actor.
 ///
-/// Only the runtime runs it on the actor, in a task that hops there, so it is isolated as any job of the actor is, even
-/// if other tests use the actor. Between two jobs the actor is idle, and the hop goes on inline: the check ends
-/// before the next job begins. If another thread runs the actor in that moment, the check comes when the actor
-/// is free.
+/// A task that hops to the actor checks the condition, so the check is isolated like any job of the actor, even
+/// if other tests use the actor. Between two jobs the actor is idle and the hop takes place inline, so the check
+/// ends before the next job begins. If another thread runs the actor at that moment, the check follows when the
+/// actor is free.
 final class ActorCondition: Sendable {
   let actor: ObjectIdentifier
   private let holds: @Sendable () async -> Bool
@@ -78,13 +86,13 @@ final class ActorCondition: Sendable {
   private static func check<A: Actor>(
     _ condition: @Sendable (isolated A) -> Bool, on actor: isolated A
   ) -> Bool {
-    condition(actor)
+    Invariants.holds { condition(actor) }
   }
 
-  /// Checks the condition on the actor, and hands over whether it holds, unless an earlier check still waits.
+  /// Checks the condition on the actor and passes the answer to `result`, unless an earlier check still waits.
   func check(_ result: @escaping @Sendable (Bool) -> Void) {
     guard !isPending.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    // Belongs to no test: it is no step, and prefers no executor, so that it hops inline.
+    // The task belongs to no test: its jobs are no steps, and it prefers no executor, so that it hops inline.
     let job = ThreadContext.capturingNextJob {
       Task.detached { [self] in
         let holds = await holds()
@@ -98,7 +106,7 @@ final class ActorCondition: Sendable {
 
 /// Where a job begins, for the report of an invariant that does not hold after it.
 ///
-/// One of very many runs is not reported, so there the place is the task alone.
+/// One of very many runs is not reported, so in such a run the place is the task alone.
 struct JobPlace {
   var task: UInt64
   var name: String?
@@ -107,7 +115,7 @@ struct JobPlace {
   /// The functions with which each task continues, the innermost first.
   var functions: [[UInt]]
 
-  /// To be called before the job runs.
+  /// Called before the job runs, because a task that runs cannot be read.
   init(_ job: ReadyJob, _ reader: JobPlaceReader?) {
     task = job.taskID
     functions = []
@@ -122,7 +130,7 @@ struct JobPlace {
   }
 }
 
-/// Reads where jobs begin. Used on the scheduler's thread alone.
+/// Reads where jobs begin. Used on the scheduler's thread only.
 final class JobPlaceReader: @unchecked Sendable {
   let images = CodeImages()
   private let reading = TaskLayoutProbe.here
@@ -131,7 +139,7 @@ final class JobPlaceReader: @unchecked Sendable {
 
   init() {
     reader = reading.reader(images)
-    // The first question creates tasks, which are not the test's.
+    // The first use of `Hops.missing` creates tasks, which must not belong to the test.
     var knowsActors = false
     ThreadContext.withoutContext { knowsActors = Hops.missing == nil }
     self.knowsActors = knowsActors
@@ -161,6 +169,7 @@ extension Scheduler {
   }
 
   /// Checks the invariants between two jobs, on the scheduler's thread.
+  @inline(never)
   func checkInvariants(
     after place: JobPlace?, on executor: ExecutorKind,
     _ context: UnsafeMutablePointer<ThreadContext>
@@ -171,11 +180,11 @@ extension Scheduler {
     defer { context.pointee.isInJob = false }
     for invariant in all {
       switch invariant.condition {
-      case .anywhere(let holds): judge(invariant, holds(), after: place)
+      case .anywhere(let holds): judge(invariant, Invariants.holds(holds), after: place)
       case .onMain(let holds):
-        if executor == .main { judge(invariant, holds(), after: place) }
+        if executor == .main { judge(invariant, Invariants.holds(holds), after: place) }
       case .onActor(let condition):
-        // An actor with a queue is checked after the drain of the queue.
+        // If a drain of the actor is ready, the condition is checked after that drain.
         guard !isDrainReady(of: condition.actor) else { continue }
         condition.check { [self] in judge(invariant, $0, after: place) }
       }
@@ -184,7 +193,7 @@ extension Scheduler {
 
   private func isDrainReady(of actor: ObjectIdentifier) -> Bool {
     change { state in
-      // In a search, actors are known.
+      // Without a reader, this is one of very many runs of a search, in which actors are known.
       guard state.scope?.placeReader?.knowsActors != false else { return false }
       for position in 0..<state.idleness.ready.count {
         let job = state.idleness.ready[position]
@@ -204,7 +213,7 @@ extension Scheduler {
       if holds {
         _ = remove(invariant)
       } else if invariant.steps > limit, remove(invariant) {
-        // The end of the job that states it is step 0.
+        // The end of the job that states the invariant is step 0.
         fail(
           invariant,
           """
@@ -247,8 +256,10 @@ extension Scheduler {
     guard hasInvariants.load(ordering: .acquiring) else { return }
     hasInvariants.store(false, ordering: .relaxed)
     for invariant in change({ $0.scope?.invariants.takeAll() ?? [] }) {
-      // Actors that are not idle now were checked after their last job.
-      guard case .anywhere(let holds) = invariant.condition, !holds() else { continue }
+      // Conditions on the main thread or on an actor were checked after the jobs there.
+      guard case .anywhere(let holds) = invariant.condition, !Invariants.holds(holds) else {
+        continue
+      }
       switch invariant.kind {
       case .always:
         fail(invariant, "always(\"\(invariant.name)\") does not hold at \(timeText), at the end.")

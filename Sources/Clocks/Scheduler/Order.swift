@@ -6,7 +6,7 @@ import ClocksSupport
 struct Order {
   /// Decides in place of first in, first out; `nil` nearly always.
   var chooser: (any Chooser)?
-  /// How late a sleep may wake, if the chooser wants that.
+  /// How late the chooser may let a sleep wake.
   var slack = Duration.zero
 
   func first(among candidates: borrowing ScratchBuffer<Candidate>) -> Candidate? {
@@ -29,19 +29,19 @@ enum Candidate: Hashable, Sendable {
 
 /// Chooses what comes next. Called while the scheduler's lock is held, so it runs no user code.
 protocol Chooser: AnyObject, Sendable {
-  /// The index of the candidate that comes next, of two or more; one out of range stands for 0.
-  /// It may be called again before the chosen candidate begins.
+  /// Returns the index of the next candidate, of two or more; an index out of range stands for 0.
+  /// May be called again before the chosen candidate begins.
   func choose(among candidates: borrowing ScratchBuffer<Candidate>) -> Int
 
   /// How early a sleep may wake although a job is ready; `nil` if it may not.
   func stallLimit(of sleep: UInt64, task: UInt64) -> Duration?
 
-  /// Whether `stallLimit` is to be asked.
+  /// Whether `stallLimit` may return a limit. If not, it is not called.
   var mayStall: Bool { get }
 
-  /// What a task gets in place of a random number; `nil` if it is to be random.
+  /// Returns what a task gets in place of 8 random bytes; `nil` if the bytes are to be random.
   ///
-  /// - Parameter isNumber: Whether it is one number, and not a part of more bytes.
+  /// - Parameter isNumber: Whether the task has requested a single number, and not a longer sequence of bytes.
   func draw(for task: UInt64, isNumber: Bool) -> UInt64?
 
   /// The number of the option that a task gets, of `count`; 0 is what it gets outside a search.
@@ -50,19 +50,19 @@ protocol Chooser: AnyObject, Sendable {
   /// Whether a fault strikes in the task.
   func faultStrikes(for task: UInt64) -> Bool
 
-  /// Whether the run counts as endless: `newRunaway` will say why.
+  /// Whether the run counts as a runaway: `newRunaway` will return the reason.
   var isRunaway: Bool { get }
 
-  /// The name of the step that has begun last.
+  /// The name of the step that began last.
   var latestStep: String? { get }
 
-  /// Whether `describe` is of use.
+  /// Whether the chooser uses the texts that `describe` passes.
   var wantsDescriptions: Bool { get }
 
   /// Describes the latest choice or fault, for a report.
   func describe(_ text: String)
 
-  /// What a task dump calls a task, in place of its number.
+  /// Returns the name of a task in a task dump, in place of its number.
   func label(of task: UInt64, name: String?) -> String?
 
   // Events, from which a chooser knows the candidates.
@@ -73,7 +73,7 @@ protocol Chooser: AnyObject, Sendable {
   /// - Parameter isFromOutside: Whether something outside the test has made it ready.
   func jobIsReady(_ job: ReadyJob, isFromOutside: Bool)
   func jobBegins(_ job: ReadyJob, at position: Int)
-  /// Why the run counts as endless, if a limit has been passed since the last call.
+  /// Returns why the run counts as a runaway, if a limit was passed since the last call.
   func newRunaway() -> Runaway?
   func sleepBegins(_ number: UInt64, of task: UInt64)
   func sleepWakes(_ number: UInt64, of task: UInt64)
@@ -101,7 +101,7 @@ extension Chooser {
 }
 
 extension JobQueue {
-  /// Whether the rest of a job waits that occupies the main thread meanwhile. O(n).
+  /// Whether a parked job occupies the main thread. O(n).
   private var isMainThreadParked: Bool {
     for position in 0..<count where self[position].isParked && self[position].executor == .main {
       return true

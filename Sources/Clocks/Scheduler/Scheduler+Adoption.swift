@@ -34,9 +34,9 @@ extension Scheduler {
     owner.map { unsafeDowncast($0, to: Scheduler.self) }
   }
 
-  /// Returns the scheduler for a clock that is made now, to be released with `release()`.
+  /// Returns the scheduler for a new clock. The caller releases it with `release()`.
   ///
-  /// It is that of the current task or dispatched block; outside of both, one for all clocks made there.
+  /// It is the scheduler of the current task or dispatched block. All clocks that are made outside both share one.
   static func retainForNewClock(at origin: CallSite) -> Scheduler {
     RuntimeHooks.install()
     if let failure = RuntimeHooks.failureOfOtherCopy { recordFailure(failure, at: origin) }
@@ -60,13 +60,13 @@ extension Scheduler {
     }
     let scheduler = known ?? Scheduler(origin: origin, isTestKnown: true)
     scheduler.retain()
-    // Also if the current thread runs for the scheduler already: its first clocks may be freed, and
-    // with them the entries of its tasks.
+    // Claimed even if the current thread already runs for the scheduler: the scheduler's first clocks may
+    // have been freed, and with them the entries of its tasks.
     _ = TaskOwnership.shared.claim(task, for: scheduler)
     scheduler.admitCurrentTask()
     if known == nil {
       scheduler.addMaker()
-      // The tasks that the test has started before.
+      // The test may have started tasks before.
       if TestCaseMembership.isTestCase(task), SwiftTesting.isRunningCase {
         scheduler.adoptTestCase(of: task)
       }
@@ -101,7 +101,7 @@ extension Scheduler {
 
   func release() {
     guard TaskOwnership.shared.release(self), !isProcessWide else { return }
-    // A scope is over; other tests may go on without a clock.
+    // The test of a closed scope is over; any other test may go on without a clock.
     let (left, test) = change { state in
       (state.liveTasks.all, isOver ? [] : state.testLifetime.known)
     }
@@ -131,12 +131,12 @@ extension Scheduler {
     guard let task = UnownedTask.currentID else { return false }
     wakeIfProcessWide()
     if let context, context.pointee.owner === self {
-      // Jobs that pass through the hooks are registered there. A task whose jobs do not has not been
-      // suspended yet (`Task.immediate`), or was only ever in an actor's drain.
+      // The hooks register a task with its first job. A task that they have not seen was not suspended yet
+      // (`Task.immediate`), or has only run in actor drains.
       if context.pointee.taskID == task { return true }
       let (isOwn, isNew) = TaskOwnership.shared.claimed(task, for: self)
       if isNew, let users {
-        // Or it belongs to another test case, in an actor's drain that works for this one.
+        // The task may belong to another test case, in an actor drain that works for this one.
         adoptTestCase(of: task)
         checkSharing(among: users)
       }
@@ -144,9 +144,9 @@ extension Scheduler {
     }
     guard TaskOwnership.shared.claim(task, for: self) else { return false }
     keepCurrentTask()
-    // It may run in an actor's drain that works for another test, or for the process-wide owner.
+    // The task may run in an actor drain that works for another test, or for the process-wide owner.
     let isInJobOfOtherTest = context?.pointee.owner != nil
-    // First, because after the adoption nothing else shows that this task runs.
+    // Before the adoption, because after it nothing else shows that this task runs.
     if !isInJobOfOtherTest || TestCaseMembership.isOn { waitForCurrentJobAndTask() }
     if users != nil { adoptTestCase(of: task) }
     if isInJobOfOtherTest {
@@ -171,7 +171,7 @@ extension Scheduler {
     change { $0.externallyStartedJobsBegan(externallyStartedJobs) }
   }
 
-  /// The scheduler of the current task, unless it is this one or that of a scope within the test.
+  /// The scheduler of the current task, unless it is this scheduler or belongs to a scope within the test.
   var schedulerOfOtherTest: Scheduler? {
     guard
       let task = UnownedTask.currentID,
@@ -204,13 +204,13 @@ extension Scheduler {
     }
   }
 
-  /// Starts no job from now on until the one has ended that the current thread runs.
+  /// Makes the scheduler start no job until the job that the current thread runs has ended.
   func waitForCurrentJob() {
     if let context = ThreadContext.current {
       context.pointee.ownersAwaitingEnd.append(self)
       change { $0.externallyStartedJobsBegan() }
     } else if RuntimeHooks.isOnMainQueue {
-      // A job that began before the hooks were installed. The main thread's next turn begins after its end.
+      // The job began before the hooks were installed. It ends before the main thread runs its next job.
       change { $0.externallyStartedJobsBegan() }
       RuntimeHooks.startThread(on: .main) { self.externallyStartedJobEnded(on: .main) }
     }
@@ -233,7 +233,7 @@ extension Scheduler {
       change { state in
         state.liveTasks.insert(member.task)
         if member.task.id != task {
-          // A job of it may run.
+          // A job of the member may be running.
           state.idleness.externalTasks.noteMayRunExternally(
             member.task, mayHaveRun: true, hasAsyncLets: false)
           if member.hasYielded, state.idleness.externalTasks.externalJobBegan(member.task) {
@@ -265,7 +265,7 @@ extension Scheduler {
 
   private func keepCurrentTask() {
     guard let task = UnownedTask.current?.retainedIfReadable else { return }
-    // Tasks that have come to their ends elsewhere are released without the lock.
+    // Tasks that have ended elsewhere are released without the lock.
     _ = change { $0.liveTasks.insert(pruning: task) }
   }
 

@@ -19,9 +19,10 @@ extension Scheduler {
     if isWanted { change { $0.order.chooser?.describe(text) } }
   }
 
-  /// Whether the current thread runs a job of this scheduler, which no other job of it does meanwhile.
+  /// Whether the current thread runs a job of this scheduler. Then no other job of the scheduler runs.
   var isInOwnJob: Bool {
     guard let context = ThreadContext.current else { return false }
-    return context.pointee.isInJob && context.pointee.runsJob(of: self)
+    return context.pointee.isInJob && !context.pointee.isInCondition
+      && context.pointee.runsJob(of: self)
   }
 }

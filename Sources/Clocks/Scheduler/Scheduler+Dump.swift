@@ -19,15 +19,15 @@ extension Scheduler {
 
   /// Inspects the test's tasks as they are at this moment, on any thread.
   ///
-  /// A task that runs meanwhile is only said to run. O(tasks and the depth of their call stacks), a
-  /// microsecond for each word that is read; the scheduler's lock is held all the while.
+  /// Of a task that runs meanwhile, the dump says only that it runs. O(tasks and the depth of their call stacks),
+  /// a microsecond for each word that is read. The scheduler's lock is held all the while.
   func dumpTasks() -> TaskDump {
     // Without the lock, because the first use creates tasks.
     let reading = TaskLayoutProbe.here
     let images = CodeImages()
     let reader = reading.reader(images)
     let asking = UnownedTask.current?.id
-    // Retained until they were read.
+    // The tasks are retained until they were read.
     let kept = tasks
     var (entries, running, sleeps) = change { state in
       var walk = reader.map { TaskWalk($0, reading) }
@@ -66,7 +66,7 @@ extension Scheduler {
 
   /// Adds the call stack of the thread that runs a task's job, if it is blocked.
   ///
-  /// - Parameter id: The task; 0 if the thread runs an actor's drain.
+  /// - Parameter id: The task; 0 if the thread runs an actor drain.
   private func addThread(
     ofTask id: UInt64, to entries: inout [TaskDump.Entry], _ images: CodeImages
   ) {
@@ -85,7 +85,7 @@ extension Scheduler {
       running.first { entries[$0].task.id == id }
       ?? (id == 0 && running.count == 1 ? running[0] : nil)
     guard let place else {
-      // No known task refers to it.
+      // The task is not among the tasks that were found.
       let task = TaskSnapshot(address: 0, id: id, state: .running)
       entries.append(TaskDump.Entry(task: task, thread: thread.functions, holds: held))
       return

@@ -4,7 +4,7 @@ enum Action {
   case run(ReadyJob)
   /// Resumes a task whose sleep has woken. `isOwn` says whether it belongs to the scheduler.
   case wake(UnsafeContinuation<Void, any Error>, isOwn: Bool)
-  /// Resumes a task of the scheduler whose sleep has woken, and runs it: its job was noted as begun already.
+  /// Resumes a task of the scheduler whose sleep has woken, and runs its job, which already counts as begun.
   case wakeAndRun(UnsafeContinuation<Void, any Error>, task: UInt64)
   /// Lets a job go on whose thread waits in a checkpoint. That thread acts from now on.
   case resume(ParkedThread)
@@ -19,10 +19,10 @@ enum Action {
   case verify
   case release([RetainedTask])
   case move(to: ExecutorKind)
-  /// Does nothing until something happens; or until an alarm rings, if one is to be set.
+  /// Does nothing until something happens, or until the alarm rings, if there is one.
   case rest(Alarm?)
 
-  /// When to look again if nothing happens.
+  /// When the alarm rings if nothing happens.
   struct Alarm: Sendable, Equatable {
     var number: Int
     var duration: Duration
@@ -30,10 +30,10 @@ enum Action {
 }
 
 extension Scheduler {
-  /// After how many jobs a thread lets other tests have their turn.
+  /// The number of jobs after which a thread lets other tests run.
   private static let jobsPerTurn = 1_000
 
-  /// Performs actions until there is nothing to do: the scheduler's thread, by its number.
+  /// Performs actions until there is nothing to do. `number` is the `Idleness.threadNumber` of the thread.
   func pump(on executor: ExecutorKind, _ number: Int) {
     var context = ThreadContext(owner: self)
     context.run { context in
@@ -41,7 +41,7 @@ extension Scheduler {
       var turn = Turn(executor: executor)
       while true {
         let mayStay = turn.jobs < Self.jobsPerTurn
-        // Released without the lock.
+        // The task is released without the lock.
         var freed: RetainedTask?
         let action = change { state in
           if turn.ended != 0 { freed = state.liveTasks.remove(turn.ended) }
@@ -81,7 +81,7 @@ extension Scheduler {
       context.pointee.beginWaking(true)
       continuation.resume()
       context.pointee.endWaking()
-      // The arriving job may be another one, or none: then the task's job becomes ready as usual.
+      // If another job arrived, or none, the task's job becomes ready as usual.
       guard let job = context.pointee.taken, job.taskID == task, job.executor == turn.executor
       else { break }
       context.pointee.taken = nil
@@ -125,16 +125,20 @@ extension Scheduler {
 
   @inline(__always)
   private func run(_ job: ReadyJob, _ context: UnsafeMutablePointer<ThreadContext>) -> UInt64 {
-    // Retained until its job has ended and its status was read.
+    // The task is retained until its job has ended and its status was read.
     let task = job.taskID == 0 ? nil : UnownedTask(job: job.job).retainedIfReadable
-    let place = hasInvariants.load(ordering: .relaxed) ? place(of: job) : nil
     context.pointee.taskID = job.taskID
     context.pointee.arrivedTask = 0
-    context.pointee.isInJob = true
-    RuntimeHooks.run(job.job, job.taskID, on: job.executor)
-    context.pointee.isInJob = false
-    if hasInvariants.load(ordering: .acquiring) {
-      checkInvariants(after: place, on: job.executor, context)
+    if hasInvariants.load(ordering: .relaxed) {
+      runBetweenChecks(job, context)
+    } else {
+      context.pointee.isInJob = true
+      RuntimeHooks.run(job.job, job.taskID, on: job.executor)
+      context.pointee.isInJob = false
+      // The job may have stated the first invariant.
+      if hasInvariants.load(ordering: .acquiring) {
+        checkInvariants(after: nil, on: job.executor, context)
+      }
     }
     context.pointee.runLoops = TimeInRunLoops()
     context.pointee.taskID = 0
@@ -152,5 +156,19 @@ extension Scheduler {
     for owner in context.pointee.ownersAwaitingEnd { owner.externallyStartedJobEnded(on: nil) }
     context.pointee.ownersAwaitingEnd = []
     return ended
+  }
+
+  /// Runs a job of a test that states invariants, and checks them afterwards.
+  ///
+  /// Not inlined, so that a test without invariants does not pay for the place of each job.
+  @inline(never)
+  private func runBetweenChecks(
+    _ job: ReadyJob, _ context: UnsafeMutablePointer<ThreadContext>
+  ) {
+    let place = place(of: job)
+    context.pointee.isInJob = true
+    RuntimeHooks.run(job.job, job.taskID, on: job.executor)
+    context.pointee.isInJob = false
+    checkInvariants(after: place, on: job.executor, context)
   }
 }

@@ -3,7 +3,7 @@
 /// Not generic: a debug build is a hundred times slower with generic code. Other durations take
 /// `TestClock.sleepInCustomDurations`, with the same answers.
 extension Scheduler {
-  /// What the code that begins a sleep and its cancellation handler share, under the scheduler's lock.
+  /// State that the code that begins a sleep shares with the cancellation handler. Requires the scheduler's lock.
   private struct Place {
     var sleep: SleepQueue<Duration>.Token?
     var isCancelled = false
@@ -11,7 +11,7 @@ extension Scheduler {
 
   private enum Beginning {
     case suspended
-    /// The sleep is registered, and listeners or waiters have to be notified.
+    /// As `suspended`, but listeners or waiters have to be notified of the sleep.
     case awaited
     case past
     case cancelled
@@ -25,7 +25,7 @@ extension Scheduler {
       onCancel: { self.cancel(sleep, at: &place) }, { self.begin(sleep, at: &place, $0) })
   }
 
-  /// Suspends the current task as ``sleep(_:)`` does, but leaves the caller's actor before.
+  /// Suspends the current task as ``sleep(_:)`` does, but leaves the caller's actor first.
   @inline(never)
   nonisolated(nonsending) func sleepOnNoActor(_ sleep: StandardDurationSleep) async throws {
     guard let sleep = announced(sleep) else { return }
@@ -36,8 +36,8 @@ extension Scheduler {
 
   /// Reserves the number of a sleep; `nil` if its deadline is not in the future.
   ///
-  /// A task calls this before it leaves its actor. So a sleep until now takes no hop, and sleeps with one
-  /// deadline wake in the order of the calls.
+  /// A task calls this before it leaves its actor. So a sleep that ends immediately takes no hop, and sleeps with
+  /// equal deadlines wake in the order of the calls.
   private func announced(_ sleep: StandardDurationSleep) -> StandardDurationSleep? {
     change { _ in
       let virtualClock = sleep.virtualClock

@@ -3,13 +3,13 @@ import Synchronization
 
 /// Runs one test's tasks, one job at a time and in a known order, and so knows when the test is idle.
 ///
-/// `SchedulerState` decides what comes next. The scheduler guards it (`change`), starts a thread when it
-/// claims one, and performs its decisions (`perform`).
+/// `SchedulerState` decides what comes next. The scheduler guards the state (`change`), starts a thread when
+/// the state claims one, and performs its decisions (`perform`).
 final class Scheduler: TaskOwner, @unchecked Sendable {
-  /// Guards `state` and its virtual clocks. Only `change` takes it.
+  /// Guards `state` and its virtual clocks. Rank `scheduler`. Only `change` and `changeWithoutThread` take it.
   ///
-  /// While it is held, no job runs, no task is resumed and none is freed. Of user code, only comparing
-  /// and adding durations may run under it.
+  /// While the lock is held, no job runs, no task is resumed and no task is freed. Of user code, only comparing
+  /// and adding durations may run under the lock.
   private let lock = Lock(.scheduler)
 
   // The lock makes every access exclusive.
@@ -20,17 +20,17 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   /// The scheduler of the test that the scope is a part of.
   let parent: Scheduler?
   let report: TestReport
-  /// Whether sleeps take the fast way, and a woken task runs immediately where no job can come first.
+  /// Whether sleeps use `sleep(_:)`, and a woken task runs immediately if no other job can come first.
   ///
-  /// Changed by tests only, before a task sleeps.
+  /// Only tests of this package change this, before a task sleeps.
   @exclusivity(unchecked) nonisolated(unsafe) var usesFastWay =
     Environment.usesFastWay && RuntimeFunctions.haveHandlers
-  /// Whether it is the scheduler of clocks that were made outside the tasks of tests.
+  /// Whether this is the process-wide owner.
   let isProcessWide: Bool
   /// An address on the stack of the thread that acts, or acted last: the frames of jobs are below it.
   let threadMark = Atomic<UInt>(0)
 
-  /// Whether the scope has had an invariant.
+  /// Whether the test has stated an invariant in the scope, and the scope has not ended.
   let hasInvariants = Atomic(false)
 
   /// - Parameter isTestKnown: Whether the current task belongs to the test.
@@ -56,8 +56,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     report = TestReport(at: origin, isTestKnown: !scope.options.isExplored, record: record)
     state.order = Order(chooser: chooser, slack: scope.options.slack)
     super.init(isVirtual: true, isExplored: scope.options.isExplored)
-    // A weak reference to the scheduler would make each retain and release four times as expensive. So it is
-    // searched for when the alarm rings, which is rare.
+    // A weak reference to the scheduler would make each retain and release four times as expensive. So the
+    // alarm, which rings rarely, searches for the scheduler.
     let alarmClock = ObjectIdentifier(scope.alarmClock)
     scope.alarmClock.ring = { number in
       let scheduler = Scheduler.all.first {
@@ -73,19 +73,27 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     lock.destroy()
   }
 
-  /// Reads or changes the state, and starts a thread if one is needed then: the only access to the state.
+  /// Reads or changes the state, and then starts a thread if one is needed.
   ///
   /// `body` runs with the lock held: it runs no job, resumes no task and does not call `change`.
   @inline(__always)
   func change<Result>(_ body: (inout SchedulerState) -> Result) -> Result {
     var executor: ExecutorKind?
+    var busyChange = 0
     let result = lock.withLock {
       let result = body(&state)
       executor = state.claimThread()
+      if parent != nil { busyChange = state.takeBusyChange() }
       return result
     }
+    if busyChange != 0 { noteInParent(busyChange) }
     if let executor { startThread(on: executor) }
     return result
+  }
+
+  @inline(never)
+  private func noteInParent(_ busyChange: Int) {
+    parent?.change { $0.idleness.busyScopes.note(self, busyChange) }
   }
 
   /// Like `change`, but starts no thread: the caller is a job, or `change` follows.
@@ -113,7 +121,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     change { state in
       if let task { state.liveTasks.insert(task) }
       if state.isObserved {
-        // A task that resumes another one at its end is not the current task any more.
+        // A task that resumes another task as it ends is no longer the current task.
         let creator = UnownedTask.currentID ?? ThreadContext.current?.pointee.taskID ?? 0
         if isNew { state.taskWasCreated(job.job, by: creator, isSuspended: true) }
         state.note(.jobEnqueued(task: job.taskID, by: creator, job.executor))
@@ -159,7 +167,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   }
 
   override func externalJobEnded(_ task: UInt64) {
-    // What the job left behind is checked before the task counts as returned.
+    // Tasks that became external in the job are found before the test counts as idle.
     change { state in
       if state.idleness.externalTasks.externalJobEnded(task) { state.taskReturned(task) }
     }
@@ -170,7 +178,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   }
 
   override func externalTaskReturned(_ task: UInt64, _ absence: UInt64) {
-    // Released without the lock.
+    // The task is released without the lock.
     _ = change { state -> RetainedTask? in
       guard state.idleness.externalTasks.absenceEnded(absence, of: task) else { return nil }
       state.taskReturned(task)
@@ -202,14 +210,14 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   override func remove(_ work: TimedCallback) { takeOut(work) }
 
   override func sleepsInRealTime(_ task: UInt64, for delay: Duration) {
-    // Read without the lock: the clock may be interposed.
+    // The clock is read without the lock, because it may be interposed.
     let end = RealTime(in: delay)
     change { $0.realSleeps.begin(task, until: end) }
   }
 
   override func taskWasCreated(_ task: UnownedJob) {
     let handle = UnownedTask(job: task).retainedIfReadable
-    // Released without the lock. An immediate task may end without a job that the scheduler runs.
+    // Tasks are released without the lock. An immediate task may end without a job that the scheduler runs.
     _ = change { state in
       if state.isObserved {
         state.taskWasCreated(task, by: UnownedTask.currentID ?? 0, isSuspended: false)
@@ -221,7 +229,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   override func externallyStartedJobEnded(on executor: ExecutorKind?) {
     let number: Int? = change { state in
       state.externallyStartedJobEnded()
-      // Claims the thread before `change` does, so that the current one goes on.
+      // Claims the thread before `change` does, so that the current thread goes on and no other is started.
       return executor != nil && state.claimThread() != nil ? state.idleness.threadNumber : nil
     }
     if let number, let executor { pump(on: executor, number) }
@@ -229,13 +237,13 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 }
 
 extension Scheduler {
-  /// Checks a task, which is in memory, before the test counts as idle; it may have run outside if
-  /// `mayHaveRun`.
+  /// Notes that a task, which is in memory, may run externally. `mayHaveRun` says whether it may have done so
+  /// already.
   func noteMayRunExternally(
     _ task: UnownedTask, mayHaveRun: Bool = true, hasAsyncLets: Bool = false
   ) {
     guard let task = task.retainedIfReadable else {
-      // Its parent has an `async let`, and is checked instead.
+      // The task is an `async let`. Its parent is checked instead.
       return change { $0.idleness.externalTasks.mayHaveChanged() }
     }
     change {
@@ -244,7 +252,7 @@ extension Scheduler {
     }
   }
 
-  /// Notes that a task is about to be resumed, which may go on outside.
+  /// Called before a task is resumed. On a preferred executor, the task may run externally then.
   @inline(__always)
   func willResume(_ task: UnownedTask) {
     if TaskStatus.isKnownToBeReadable, TaskStatus(of: task.job).hasPreference {

@@ -18,7 +18,7 @@ extension SchedulerState {
     return candidates
   }
 
-  /// The sleep to which time may jump although a job is ready, as if the job took that long; `nil` if it may not.
+  /// The sleep to which time may jump in a stall; `nil` if there is none.
   private var earlySleep: Candidate? {
     guard let scope, scope.mayJump, idleWaiters.isEmpty, let chooser = order.chooser,
       !idleness.externalTasks.areOutstanding, idleness.dispatchedBlocks.count == 0,

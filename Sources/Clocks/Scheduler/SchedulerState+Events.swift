@@ -1,6 +1,6 @@
 extension SchedulerState {
-  /// Takes a job that has become ready, perhaps through something outside the scope, or outside the whole
-  /// test.
+  /// Takes a job that has become ready. The other arguments say whether something outside the scope, or outside
+  /// the whole test, made it ready.
   @inline(__always)
   mutating func jobIsReady(_ job: ReadyJob, isFromOutside: Bool, isFromOutsideTest: Bool = false) {
     if isAbandoned { return }
@@ -47,7 +47,7 @@ extension SchedulerState {
     runaway.testIsIdle()
   }
 
-  /// Notes that running jobs of the test were found that it did not start.
+  /// Notes that jobs of the test were found running that the scheduler did not start.
   mutating func externallyStartedJobsBegan(_ count: Int = 1) {
     idleness.externallyStartedJobsBegan(count)
   }
@@ -60,7 +60,7 @@ extension SchedulerState {
 
   mutating func dispatchedBlockBegan(on label: String) -> UInt64 {
     scope?.pace.somethingHappens()
-    // Its thread and the test's run side by side.
+    // The block runs in parallel with the test's jobs.
     if let chooser = order.chooser { chooser.asked(.outsideWork) }
     return idleness.dispatchedBlocks.begin(on: label)
   }
@@ -81,7 +81,18 @@ extension SchedulerState {
     if listener != nil { note(.taskReturned(task)) }
   }
 
-  /// Does nothing if something happens now: there is a new alarm when the test is idle again.
+  /// Returns 1 if the scope has become busy since the last call, -1 if it is idle again, and else 0.
+  @inline(never)
+  mutating func takeBusyChange() -> Int {
+    guard let scope else { return 0 }
+    // The last job of a scope that is over resumes the test around it.
+    let isBusy = !isAbandoned && (scope.isOver ? idleness.mayRun : !idleness.isIdle)
+    guard isBusy != isCountedAsBusy else { return 0 }
+    isCountedAsBusy = isBusy
+    return isBusy ? 1 : -1
+  }
+
+  /// Does nothing while the test is not idle: a new alarm is set when the test is idle again.
   mutating func alarmRings(_ number: Int, _ others: ScopeState.Others) -> ScopeState.AlarmOutcome {
     guard idleness.isIdle, let scope else { return .nothing }
     return scope.alarmRings(number, others)
@@ -89,7 +100,7 @@ extension SchedulerState {
 
   // MARK: - When the test cannot go on
 
-  /// Cancels the body of an explored scope that is deadlocked; if that did not help, reports it.
+  /// Cancels the body of an explored scope that is deadlocked. If that has not helped, reports the first problem.
   @inline(never)
   mutating func endDeadlock() -> Action {
     guard let scope else { return .rest(nil) }
@@ -100,12 +111,13 @@ extension SchedulerState {
     }
   }
 
-  /// Leaves the test: from now on none of its jobs runs.
-  mutating func abandon() {
+  /// Leaves the test: from now on none of its jobs runs. Returns the main thread, if it is parked.
+  mutating func abandon() -> ParkedThread? {
     isAbandoned = true
     leftJob = activity.isRunningReportedJob(idleness)
     activity.jobHasEnded()
     idleness.abandonRunning()
+    return scope?.parkedThreads.values.first(where: \.isMain)
   }
 
   mutating func setAlarm() -> Action.Alarm? {
@@ -122,7 +134,7 @@ extension SchedulerState {
   @inline(__always)
   func note(_ event: SchedulerEvent) { listener?.hear(event) }
 
-  /// Notes that a task was created. One that has not begun to run can be inspected.
+  /// Notes that a task was created. If `isSuspended`, it has not begun to run, and the listener may inspect it.
   @inline(never)
   func taskWasCreated(_ task: UnownedJob, by creator: UInt64, isSuspended: Bool) {
     let id = taskID(of: task)
@@ -211,8 +223,8 @@ enum SchedulerEvent: Hashable, Sendable {
 
 /// Receives the events of a scheduler and its clocks, in their order.
 ///
-/// Called while the scheduler's lock is held, unless stated otherwise: it runs no user code, and calls no
-/// function of the scheduler. Without a listener, an event costs a comparison with `nil`.
+/// A listener is called while the scheduler's lock is held, unless stated otherwise. So it runs no user code and
+/// calls no function of the scheduler. Without a listener, an event costs a comparison with `nil`.
 protocol EventListener: AnyObject, Sendable {
   func hear(_ event: SchedulerEvent)
 
@@ -222,7 +234,7 @@ protocol EventListener: AnyObject, Sendable {
   /// Notes that the scheduler is freed, and no more events come. Called without a lock.
   func isOver()
 
-  /// What it has to add to a failure of the test, if anything. Called without a lock.
+  /// The text that the listener adds to a failure of the test, if any. Called without a lock.
   var explanation: String? { get }
 }
 

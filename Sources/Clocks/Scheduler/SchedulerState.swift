@@ -1,10 +1,10 @@
 import ClocksSupport
 
-/// All that a scheduler knows; it decides what comes next.
+/// All that a scheduler knows, and its decisions on what comes next.
 ///
-/// It starts no thread, runs no job, resumes no task and takes no lock. Virtual clocks, scopes and
-/// waiters belong to it. It is never copied, nor are its parts: a debug build would otherwise copy one
-/// for each question.
+/// The state starts no thread, runs no job, resumes no task and takes no lock. Virtual clocks, scopes and
+/// waiters are parts of it. Neither the state nor a part is ever copied: otherwise a debug build would copy
+/// one for each question.
 struct SchedulerState: ~Copyable {
   var idleness = Idleness()
   var liveTasks = LiveTasks()
@@ -15,18 +15,20 @@ struct SchedulerState: ~Copyable {
   var realSleeps = RealSleeps()
   /// The virtual clocks of the test, apart from that of a scope.
   var clocks = ClockRegistry()
-  /// What a scope adds; `nil` unless the test's time is virtual throughout.
+  /// The state that a scope adds; `nil` unless the test's time is virtual throughout.
   let scope: ScopeState?
   /// Whether no job runs any more: the scope was left although its body has not ended.
   var isAbandoned = false
-  /// Whether a job held its thread at that time.
+  /// Whether the scope counts as busy in the test around it.
+  var isCountedAsBusy = false
+  /// Whether a reported job held its thread when the scope was left.
   var leftJob = false
   /// Whether a failure was recorded because the test does not go on.
   var isReported = false
-  /// The test of XCTest in which that happened, as `XCTestFailures.newestTaskAtStart`; `nil` if not known.
+  /// The test of XCTest that `isReported` is about, as `XCTestFailures.newestTaskAtStart`; `nil` if not known.
   var xcTestOfReport: UInt64?
   var order = Order()
-  /// Is notified of events; `nil` nearly always. Set by `add` and `remove`.
+  /// Receives the test's events; `nil` nearly always. Set by `add` and `remove`.
   var listener: (any EventListener)?
 
   init(scope: Scope? = nil) {
@@ -37,7 +39,7 @@ struct SchedulerState: ~Copyable {
   /// Decides what the scheduler's thread does next.
   ///
   /// - Parameters:
-  ///   - mayStay: Whether the thread may go on; else it lets other tests have their turn first.
+  ///   - mayStay: Whether the thread may go on with this test; if not, it lets other tests run first.
   ///   - runsWoken: Whether a woken task may run immediately, if no other job can come first and events
   ///     are not observed; then its job counts as begun.
   mutating func next(
@@ -45,7 +47,7 @@ struct SchedulerState: ~Copyable {
   ) -> Action {
     // The thread was abandoned while it ran a job.
     guard number == idleness.threadNumber else { return .rest(nil) }
-    // The thread that asks runs no job now, so it does not count.
+    // The calling thread runs no job now, so it does not keep the test from being idle.
     idleness.thread = .none
     endJob()
     let action = decide(on: executor, mayStay: mayStay, runsWoken: runsWoken)
@@ -80,7 +82,7 @@ struct SchedulerState: ~Copyable {
     }
   }
 
-  /// Asks for a thread if one is needed and there is none. Returns where it should be.
+  /// Requests a thread if one is needed and there is none: the caller starts one on the returned executor kind.
   @inline(__always)
   mutating func claimThread() -> ExecutorKind? {
     guard idleness.mayStartJob else { return nil }
@@ -103,14 +105,14 @@ struct SchedulerState: ~Copyable {
 
   /// Whether unverified tasks are checked now.
   ///
-  /// Waits, scopes and observers ask whether the test is idle. Without a question a check could only do harm: a
-  /// task whose job is about to end would be noted as external.
+  /// Only waits, scopes and `askWhetherIdle` need to know whether the test is idle. At other times a check could
+  /// only do harm: a task whose job is about to end would be noted as external.
   @inline(__always)
   private var mustVerify: Bool {
     idleness.externalTasks.mustVerify && (scope != nil || idleness.isAsked || turn != nil)
   }
 
-  /// Returns the tasks that were cancelled before they were suspended.
+  /// Ends the sleeps of tasks that were cancelled before they were suspended. Returns these tasks, if any.
   @inline(__always)
   private mutating func endCancelledSleeps() -> [RetainedTask]? {
     guard let scope, scope.runtimeSleeps.haveBegun else { return nil }
@@ -182,7 +184,7 @@ struct SchedulerState: ~Copyable {
     case jump
   }
 
-  /// Whose turn it is when the test is idle; `nil` if there is nothing to do. In this order:
+  /// What comes next when the test is idle; `nil` if there is nothing to do. In this order:
   ///
   /// 1. tasks of a scope that are to be cancelled;
   /// 2. the waiters, in the order of `IdleWaiters.first`;
@@ -220,6 +222,7 @@ struct SchedulerState: ~Copyable {
     if let task = scope!.taskToCancel() { return .cancel([task]) }
     let virtualClock = scope!.virtualClock
     let before = isObserved ? virtualClock.time : nil
+    scope!.sleepPlaces?.timeJumps(on: virtualClock)
     guard let sleeper = virtualClock.popEarliest(dueBy: nil, order) else { return .rest(nil) }
     scope!.timeHasJumped()
     if isObserved {
@@ -236,7 +239,7 @@ struct SchedulerState: ~Copyable {
   private mutating func wakeAndRun(_ continuation: UnsafeContinuation<Void, any Error>) -> Action {
     runaway.sleepWakes()
     let task = UnownedTask(continuation).id
-    // The test is idle, so this is the first job of many that it may run.
+    // This is the first job since the test was idle, so it never passes the limit.
     _ = runaway.jobBegins(of: task)
     activity.jobBegins(of: task)
     return .wakeAndRun(continuation, task: task)
@@ -263,9 +266,9 @@ struct SchedulerState: ~Copyable {
     return waiter.end
   }
 
-  /// Those on the virtual clock that the next turn moves.
+  /// The sleeps that are due now on the virtual clock that the next turn moves.
   func dueSleeps() -> ScratchBuffer<Candidate> {
-    // Nearly always; it is asked for each job.
+    // The usual case. It has to be fast, because this function is called for each job.
     if idleWaiters.isEmpty, let scope, !scope.virtualClock.isAnyDue { return ScratchBuffer() }
     switch turn {
     case .waiter(let waiter): return waiter.dueSleeps()
@@ -292,8 +295,13 @@ struct SchedulerState: ~Copyable {
   @inline(never)
   mutating func abort(_ reason: Runaway, because culprit: ReadyJob? = nil) -> Action? {
     runaway.testIsIdle()
-    if case .jobs = reason, let scope, scope.scope.options.timePassesWhileBusy {
-      return scope.passTime() ? jump() : nil
+    if let scope, scope.scope.options.timePassesWhileBusy {
+      if case .jobs = reason { return scope.passTime() ? jump() : nil }
+      if case .steps = reason {
+        // Each step of an order takes memory. From here on, the test goes on first in, first out.
+        order = Order()
+        return nil
+      }
     }
     runaway.waitEnds()
     let next = idleWaiters.first(scopeMovesTime: scope?.movesTime ?? false)

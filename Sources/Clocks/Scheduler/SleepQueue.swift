@@ -15,7 +15,7 @@ enum Sleeper: Sendable {
 /// so that a cancelled sleep is found without a search. Adding, waking and cancelling cost O(log n).
 /// Slots are reused, so memory is bounded by the largest number of sleeps that were pending together.
 struct SleepQueue<Instant: Comparable & Sendable> {
-  /// Identifies one sleep, also after it has ended: slots are reused, numbers are not.
+  /// Identifies one sleep, even after the sleep has ended: slots are reused, numbers are not.
   struct Token: Sendable {
     fileprivate var slot: Int32
     fileprivate(set) var number: UInt64
@@ -54,14 +54,14 @@ struct SleepQueue<Instant: Comparable & Sendable> {
 
   /// A heap: no entry comes before its parent, which is at `(position - 1) / 4`.
   private var heap: [Entry] = []
-  /// For each slot the position of its entry in `heap`, or `free`. Apart from `slots`, because each step
-  /// in the heap writes here and should hit the cache.
+  /// For each slot, the position of its entry in `heap`, or `free`. Not in `slots`, because each step in the
+  /// heap writes here and should hit the cache.
   private var positions: [Int32] = []
   private var slots: [Slot] = []
-  /// By slot; outdated in a free slot. Apart from `slots`, and left alone when a sleep ends, because it
-  /// is large and rarely read.
+  /// By slot; outdated in a free slot. Kept apart from `slots`, and not written when a sleep ends, because
+  /// details are large and rarely read.
   private var details: [Details] = []
-  /// By slot, for tasks that have a name; outdated in a free slot. Apart from `details`, which then are
+  /// By slot, for tasks that have a name; outdated in a free slot. Kept apart from `details`, which so consist of
   /// plain words.
   private var names: [Int32: String] = [:]
   private var freeSlots: [Int32] = []
@@ -71,13 +71,13 @@ struct SleepQueue<Instant: Comparable & Sendable> {
 
   var earliestDeadline: Instant? { heap.first?.deadline }
 
-  /// Returns the number of the next sleep, which will be added under it later.
+  /// Reserves the number of a sleep that is added later, and returns the number.
   mutating func reserveNumber() -> UInt64 {
     nextNumber += 1
     return nextNumber - 1
   }
 
-  /// Adds a sleep, of a task that may have a name, under a number that may have been reserved. O(log n).
+  /// Adds a sleep under the `reserved` number, or else under the next number. O(log n).
   @discardableResult
   mutating func add(
     _ sleeper: Sleeper, until deadline: Instant, name: String? = nil, details: Details,
@@ -113,11 +113,7 @@ struct SleepQueue<Instant: Comparable & Sendable> {
   mutating func popEarliest() -> Sleeper { remove(at: 0) }
 
   var pending: [Pending] {
-    heap.sorted(by: Self.comesFirst).map { entry in
-      Pending(
-        deadline: entry.deadline, number: entry.number, taskName: names[entry.slot],
-        details: details[Int(entry.slot)])
-    }
+    heap.sorted(by: Self.comesFirst).map(pending)
   }
 
   /// Removes the sleep with this number and returns its sleeper, if the sleep is pending. O(n).
@@ -127,6 +123,15 @@ struct SleepQueue<Instant: Comparable & Sendable> {
 
   var earliest: (number: UInt64, task: UnownedTask?)? {
     heap.first.map { ($0.number, details[Int($0.slot)].task) }
+  }
+
+  /// The sleep with the earliest deadline. O(1).
+  var first: Pending? { heap.first.map(pending) }
+
+  private func pending(_ entry: Entry) -> Pending {
+    Pending(
+      deadline: entry.deadline, number: entry.number, taskName: names[entry.slot],
+      details: details[Int(entry.slot)])
   }
 
   /// The number and the task of the sleep that was removed last: correct only directly after a removal. O(1).
@@ -217,7 +222,7 @@ struct SleepQueue<Instant: Comparable & Sendable> {
 }
 
 // Not generic, because generic code is a hundred times as slow in a debug build. The functions that change
-// nothing are `mutating`, because a debug build would copy the queue for others.
+// nothing are `mutating`, because a debug build copies the queue to call a function that is not.
 extension SleepQueue where Instant == Duration {
   mutating func hasAny() -> Bool { heap.count > 0 }
 

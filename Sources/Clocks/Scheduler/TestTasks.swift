@@ -2,12 +2,11 @@ import ClocksSupport
 
 /// The tasks of a test that are not over, except those of `async let`, which are a part of their parents.
 ///
-/// A task is removed after the job in which it came to its end. One that ends elsewhere is removed when
-/// it is known to have returned, when the tasks are asked for, or when the table has doubled. An entry
-/// takes 8 bytes.
+/// A task is removed after the job in which it ended. A task that ends elsewhere is removed when the scheduler
+/// notices its return, when the tasks are listed, or when the table has doubled. An entry takes 8 bytes.
 struct LiveTasks: ~Copyable {
   private var tasks = TaskTable<Entry>()
-  /// The number of tasks above which those that are over are removed.
+  /// The number of tasks above which the tasks that are over are removed.
   private var limit = 256
 
   var count: Int { tasks.count }
@@ -18,24 +17,24 @@ struct LiveTasks: ~Copyable {
     if !tasks.add(task.id, Entry(word: word)) { _ = RetainedTask(takingOver: word) }
   }
 
-  /// Removes a task that is over, to be released without a lock. Expected O(1).
+  /// Removes a task that is over. The caller releases it without a lock. Expected O(1).
   @inline(__always)
   mutating func remove(_ task: UInt64) -> RetainedTask? { tasks.remove(task).takenOver }
 
-  /// Removes a task if it is over, to be released without a lock. Expected O(1).
+  /// Removes a task if it is over. The caller releases it without a lock. Expected O(1).
   mutating func removeIfOver(_ id: UInt64) -> RetainedTask? {
     guard let task = tasks[id].task, TaskStatus(of: task.job).isOver else { return nil }
     return remove(id)
   }
 
-  /// Inserts a task, and if the table has doubled, removes those that are over, to be released without a
-  /// lock. Amortized O(1).
+  /// Inserts a task. If the table has doubled, removes the tasks that are over, which the caller releases without
+  /// a lock. Amortized O(1).
   mutating func insert(pruning task: RetainedTask) -> [RetainedTask] {
     insert(task)
     return tasks.count > limit ? removeEnded() : []
   }
 
-  /// Removes the tasks that are over, to be released without a lock. O(n).
+  /// Removes the tasks that are over, which the caller releases without a lock. O(n).
   mutating func removeEnded() -> [RetainedTask] {
     let over = tasks.all.compactMap(\.task).filter { TaskStatus(of: $0.job).isOver }
     let removed = over.compactMap { remove($0.id) }
@@ -43,7 +42,7 @@ struct LiveTasks: ~Copyable {
     return removed
   }
 
-  /// Removes all; to be called at the end, because an entry does not release its task. O(n).
+  /// Removes all tasks. The owner calls this before it frees the table, which does not release them. O(n).
   mutating func removeAll() -> [RetainedTask] {
     defer { tasks.removeAll() }
     let kept = tasks.all
@@ -74,7 +73,7 @@ struct LiveTasks: ~Copyable {
   }
 }
 
-/// The tasks that tell whether a test is over: those that made its clocks, or else those that use them.
+/// The tasks by which a test is known to be over: the tasks that made its clocks, or else the tasks that use them.
 struct TestLifetime {
   private var tasks: [RetainedTask] = []
   private(set) var isKnown = false
@@ -118,7 +117,7 @@ final class ClockUsers: Sendable {
 }
 
 extension [RetainedTask] {
-  /// Adds a task, and removes those that are over, which it returns.
+  /// Adds a task. Removes the tasks that are over, and returns them.
   fileprivate mutating func add(_ task: RetainedTask) -> [RetainedTask] {
     let over = filter(\.isOver)
     removeAll { $0.isOver || $0 == task }
@@ -127,15 +126,18 @@ extension [RetainedTask] {
   }
 }
 
-/// The sleeps of a test's tasks on the runtime's clocks, in real time: reported where a sleep never comes.
+/// The sleeps of a test's tasks on the runtime's clocks, in real time, for failures about sleeps that never begin.
 struct RealSleeps {
-  /// When each task is to wake that has begun such a sleep; a cancelled sleep ends earlier.
+  /// For each task that has begun such a sleep, when it wakes unless it is cancelled.
   private var ends: [UInt64: RealTime] = [:]
 
+  /// Notes a sleep; or a block that is to begin in real time, if the task is 0.
   mutating func begin(_ task: UInt64, until end: RealTime) {
     if ends.count >= 64 { ends = ends.filter { !$0.value.hasPassed } }
-    ends[task] = end
+    ends[task] = task == 0 ? max(end, ends[0] ?? end) : end
   }
+
+  var areUnderWay: Bool { ends.values.contains { !$0.hasPassed } }
 
   /// Returns the end of a sentence about tasks that sleep in real time, and the remedy.
   static func note(_ lines: [String]) -> String {
@@ -150,7 +152,7 @@ struct RealSleeps {
   /// The sleeps under way, for example `task #12 for 0.9 seconds more`, in the order of the tasks.
   var lines: [String] {
     ends.sorted { $0.key < $1.key }.compactMap { task, end in
-      guard let left = end.nanosecondsLeft, left > 0 else { return nil }
+      guard task != 0, let left = end.nanosecondsLeft, left > 0 else { return nil }
       let tenths = (Double(left) / 1e8).rounded(.up) / 10
       return "task #\(task) for \(tenths) seconds more"
     }

@@ -134,7 +134,7 @@ final class SleepsWaiter: Sendable {
   /// The waiter's key in the `waiters` of its virtual clock; 0 before the waiter is added.
   nonisolated(unsafe) var number: UInt64 = 0
 
-  /// Guards `state`.
+  /// Guards `state`. Rank `leaf`.
   private let lock = Lock(.leaf)
   nonisolated(unsafe) private var state = State.begun
 
@@ -173,7 +173,7 @@ final class SleepsWaiter: Sendable {
   }
 }
 
-/// Describes what tasks sleep for.
+/// Describes the sleeps of tasks.
 typealias SleepTexts = @Sendable () -> [(task: UInt64, name: String?, text: String)]
 
 /// The sleeps on one virtual clock with any kind of duration. The closures describe instants with the
@@ -231,7 +231,7 @@ struct ClockRegistry {
     nextNumber += 1
   }
 
-  /// Removes a virtual clock, to be released without a lock.
+  /// Removes a virtual clock, which the caller releases without a lock.
   mutating func remove(_ virtualClock: any SleepSource) -> (any SleepSource)? {
     virtualClocks.removeValue(forKey: ObjectIdentifier(virtualClock))?.virtualClock
   }

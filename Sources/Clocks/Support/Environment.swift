@@ -1,6 +1,6 @@
 import ClocksSupport
 
-/// The environment variables that the package reads, each once. No other file reads the environment.
+/// The environment variables that the library reads, each once. No other file of the library reads one.
 ///
 /// A test process checks all of them at load. Other processes use the default instead of a value that is
 /// not accepted.
@@ -31,25 +31,28 @@ package enum Environment {
 
   static let keepsProcess = value(of: .keepsProcess) == "1"
 
-  // What the command `clocks-everywhere` sets.
+  // The variables that the command `clocks-everywhere` sets.
 
   /// `1` runs each test of the process in virtual time; `real` only measures them.
   package static let everywhere = value(of: .everywhere)
 
-  /// The folder in which the process leaves what it knows of each test.
+  /// The folder in which the process leaves its records of tests.
   package static let everywhereRecords = text("CLOCKS_EVERYWHERE_RECORDS")
 
-  /// The seed of the order of each test; first in, first out without it.
+  /// The seed of the order of each test. Without a seed, jobs run first in, first out.
   package static let everywhereSeed = text("CLOCKS_EVERYWHERE_SEED").flatMap(UInt64.init)
 
   /// The token of one order of one test.
   package static let everywhereReplay = text("CLOCKS_EVERYWHERE_REPLAY")
 
-  /// The tests that run in real time, one a line.
+  /// The tests that run in real time, one per line.
   package static let everywhereReal = lines("CLOCKS_EVERYWHERE_REAL")
 
-  /// The tests that run in virtual time, one a line; all of them without it.
+  /// The tests that run in virtual time, one per line; if empty, all do.
   package static let everywhereOnly = lines("CLOCKS_EVERYWHERE_ONLY")
+
+  /// The process of the command.
+  package static let everywhereParent = text("CLOCKS_EVERYWHERE_PARENT").flatMap(Int32.init)
 
   private static func lines(_ name: String) -> [String] {
     text(name)?.split(separator: "\n").map(String.init) ?? []
@@ -144,8 +147,7 @@ extension Environment {
   /// Checks the environment of a test process.
   ///
   /// A value that is not accepted ends the process with code 2 before a test runs, because with the default
-  /// the tests would do something else than they were asked for. An unknown name is only a warning: another
-  /// program may use it.
+  /// the tests would not do what the user requests. An unknown name is only a warning: another program may use it.
   ///
   /// - Parameter entries: The environment, as an initializer receives it.
   static func check(_ entries: UnsafePointer<UnsafePointer<CChar>?>?) {

@@ -1,4 +1,4 @@
-/// A value of a JSON document that is written.
+/// A value in a JSON document.
 enum JSONValue: Sendable {
   case text(String)
   case number(Double)

@@ -18,7 +18,6 @@ struct SystemClocks: Sendable {
     return reading
   }
 
-  /// The time since 1970.
   var sinceEpoch: Duration { .seconds(realTime.tv_sec) + .nanoseconds(realTime.tv_nsec) }
 
   /// The readings `duration` later, with the date moved by `dateOffset` as well.
@@ -44,7 +43,7 @@ struct SystemClocks: Sendable {
 extension timespec {
   /// The reading `duration` later, in whole nanoseconds, saturating.
   fileprivate func advanced(by duration: Duration) -> timespec {
-    // A debug build calls generic functions for numbers of 128 bits.
+    // By components, because a debug build calls generic functions for numbers of 128 bits.
     guard duration < Self.farthest else { return timespec(tv_sec: Int.max / 2, tv_nsec: 0) }
     guard duration > Self.earliest else { return timespec(tv_sec: -Int.max / 2, tv_nsec: 0) }
     let (seconds, attoseconds) = duration.components

@@ -2,7 +2,8 @@ import ClocksSupport
 
 /// Runs `operation` as the public `withVirtualTime` does, and passes failures to `report`.
 ///
-/// If the operation does not end, although it was reported and cancelled, the function returns without it.
+/// If the operation does not end after it was reported and cancelled, it is abandoned, and the function
+/// returns.
 package func withVirtualTimeUnlessStuck(
   autoAdvance: Bool, jumpsAfter: Duration?, leftoverSleeps: VirtualTime.LeftoverSleeps,
   stuckAfter: Duration, freezesDate: Bool, runningLimit: Duration,
@@ -42,7 +43,7 @@ extension VirtualTime {
   }
 }
 
-/// The end of a scope's body, which runs in a task of its own and is left if it does not end.
+/// The end of a scope's body, which runs in a task of its own and is abandoned if it does not end.
 final class RunEnd: @unchecked Sendable {
   // The task of the operation writes this before `finish`; it is read after `wait`.
   nonisolated(unsafe) var error: (any Error)?
@@ -64,7 +65,8 @@ final class RunEnd: @unchecked Sendable {
     continuation?.resume()
   }
 
-  /// Suspends the body permanently if it was left: its caller, and what that had lent to it, may be gone.
+  /// Suspends the body permanently if it was abandoned: its caller has returned, so values that the body
+  /// borrowed may have been freed.
   func stopIfLeft() async {
     guard lock.withLock({ isLeft }) else { return }
     await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
@@ -94,7 +96,7 @@ final class RunEnd: @unchecked Sendable {
       defer { self.task = nil }
       return self.task
     }
-    // The next run begins after the task has released everything.
+    // Waits until the task has released everything, before the next run begins.
     if !isLeft { await task?.value }
   }
 }

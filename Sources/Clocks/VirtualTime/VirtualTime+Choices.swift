@@ -8,12 +8,13 @@ extension VirtualTime {
   /// let reply = time.choose([Reply.accepted, .rejected, .late])
   /// ```
   ///
-  /// A choice is a decision like the order of jobs: the search varies it, the token of a failure contains it, and
-  /// "all of them" counts it. A failure is shrunk to the earliest options with which it remains, so put the
-  /// simplest option first, and the one with which a loop ends.
+  /// A choice is a decision like the order of jobs. The search varies it, the token of a failure contains it,
+  /// and a search that has tried all orders has also tried all options. A failure is shrunk to the earliest
+  /// options with which it remains. So put the simplest option first, or the option with which a loop ends.
   ///
-  /// Outside a search the result is the first option. It is the first as well for a caller that is no task of the
-  /// scope: a thread, a dispatch queue, or a task in a scope within this one. May be called from any isolation. O(1).
+  /// Outside a search, the result is the first option. Callers that are no tasks of the scope also get the
+  /// first option: threads, dispatch queues, and tasks of a scope within this one. May be called from any
+  /// isolation. O(1).
   ///
   /// - Parameters:
   ///   - options: The options. If there are none, the program stops, with the place of the call.
@@ -47,8 +48,8 @@ extension VirtualTime {
   /// With `@Test(.schedules(500, faults: 2))` at most two faults strike in each schedule. A failure is shrunk to as
   /// few faults as possible before anything else. Without `faults:`, no fault strikes.
   ///
-  /// Outside a search the result is `false`. It is `false` as well for a caller that is no task of the scope: a
-  /// thread, a dispatch queue, or a task in a scope within this one. May be called from any isolation. O(1).
+  /// Outside a search, the result is `false`. Callers that are no tasks of the scope also get `false`:
+  /// threads, dispatch queues, and tasks of a scope within this one. May be called from any isolation. O(1).
   ///
   /// - Parameter name: The name of the fault in the explanation of a failure.
   public func fault(_ name: String) -> Bool {
@@ -59,8 +60,9 @@ extension VirtualTime {
 
   /// Lets the search interrupt the current job here: other jobs may run before the rest of it.
   ///
-  /// For a lock, or another primitive, of one's own: steps otherwise run from one `await` to the next. Put it before the
-  /// lock is taken and after it is released, and wait for the lock by trying:
+  /// Use checkpoints in your own lock, or another primitive: without them, a step runs from one `await` to
+  /// the next. Put a checkpoint before the lock is taken and after it is released. Wait for the lock by
+  /// trying:
   ///
   /// ```swift
   /// func withLock<R>(_ body: () -> R) -> R {
@@ -74,11 +76,15 @@ extension VirtualTime {
   ///
   /// The job's thread waits while other jobs run on another thread, so the job keeps its actor, its locks and its
   /// task-local values. Jobs of the actor on which it runs do not come in between, nor, on the main thread, other jobs of
-  /// the main thread. A job that then waits for a lock that this one holds, other than by trying, blocks the test, which is
-  /// reported as a blockage. The rest of the job is the task's next step: it has a name like `a.4`.
+  /// the main thread. A job, or the condition of an invariant, that then waits for a lock that this one holds, other
+  /// than by trying, blocks the test, which is reported as a blockage. The rest of the job is the task's next step: it has
+  /// a name like `a.4`. Invariants are not checked at a checkpoint, because the job may hold a lock that they take.
   ///
-  /// Outside a search, and for a caller that is no task of the scope, it does nothing. O(1) if no other job is ready;
-  /// else a change of threads.
+  /// If a schedule is left because it does not end, the rest of the job does not run, and its thread waits until the
+  /// process ends. Only on the main thread does the job go on, because other tests need that thread.
+  ///
+  /// Outside a search, and for a caller that is no task of the scope, the function does nothing. O(1) if no
+  /// other job is ready; otherwise a change of threads.
   ///
   /// - Parameter name: The name of the point in the explanation of a failure.
   public func checkpoint(_ name: String) { scheduler.checkpoint(name) }

@@ -7,17 +7,18 @@ extension VirtualTime {
   /// time.always("at most one leader") { log.leaders.count <= 1 }
   /// ```
   ///
-  /// A step is one job. The condition is called at the end of the current one, after each later one, and once more
-  /// when the body returns: on the scope's own thread, while no other job of the scope runs. So it sees every
-  /// state that another task of the scope could see. It must not wait, and reads only what any thread may read. The
-  /// failure names the step after which the condition is first false; after that it is not called again. In a search the
-  /// failure is explained and reduced like any other.
+  /// A step is one job. The condition is called at the end of the current step, after each later step, and
+  /// once more when the body returns. It runs on the scope's own thread, while no other job of the scope
+  /// runs. So it sees every state that another task of the scope could see. The condition must not wait, and
+  /// may read only what any thread may read. A failure names the step after which the condition is false for
+  /// the first time. From then on, the condition is not called. In a search, the failure is explained and
+  /// shrunk like any other.
   ///
-  /// May be called from any thread and isolation. O(1), and for each step that of the condition.
+  /// May be called from any thread and isolation. O(1), and for each step the cost of the condition.
   ///
   /// - Parameters:
-  ///   - name: What holds, in words, for the failure.
-  ///   - condition: What holds.
+  ///   - name: The invariant in words, for a failure.
+  ///   - condition: Returns whether the invariant holds.
   ///   - fileID: The file in which a failure is recorded, as `#fileID`.
   ///   - filePath: The file in which a failure is recorded, as `#filePath`.
   ///   - line: The line at which a failure is recorded.
@@ -37,20 +38,20 @@ extension VirtualTime {
   /// time.always("no overdraft", on: account) { $0.balance >= 0 }
   /// ```
   ///
-  /// The runtime itself runs the condition on the actor, so the access is as legal as that of the actor's own jobs.
-  /// It is checked between two steps, as soon as the actor is idle: if jobs are queued on the actor, after they have
-  /// run; if work outside the scope runs the actor, when that ends. On the main actor it is checked after each step on
-  /// the main thread, because no other step can change that state. If the actor has an executor of its own, that
-  /// executor runs the condition, at a time that is not known.
+  /// The runtime itself runs the condition on the actor, so the condition may access the actor's state like
+  /// the actor's own jobs. It is checked between two steps, as soon as no job runs or is queued on the actor.
+  /// If work outside the scope runs on the actor, it is checked when that work ends. On the main actor, it is
+  /// checked after each step on the main thread, because no other step can change that state. If the actor
+  /// has an executor of its own, that executor runs the condition, at a time that is not known.
   ///
-  /// The condition cannot see a state within a step, which no other task can see either. Else like
-  /// ``always(_:fileID:filePath:line:column:_:)``. The scope keeps the actor until it ends. O(1); for each step a task
-  /// that hops to the actor.
+  /// The condition cannot see a state within a step, which no other task can see either. Otherwise, the
+  /// function is like ``always(_:fileID:filePath:line:column:_:)``. The scope retains the actor until the
+  /// scope ends. O(1), and for each step a task that hops to the actor.
   ///
   /// - Parameters:
-  ///   - name: What holds, in words, for the failure.
+  ///   - name: The invariant in words, for a failure.
   ///   - actor: The actor.
-  ///   - condition: What holds.
+  ///   - condition: Returns whether the invariant holds.
   ///   - fileID: The file in which a failure is recorded, as `#fileID`.
   ///   - filePath: The file in which a failure is recorded, as `#filePath`.
   ///   - line: The line at which a failure is recorded.
@@ -77,14 +78,15 @@ extension VirtualTime {
   /// time.eventually(within: 500, "there is a leader") { !log.leaders.isEmpty }
   /// ```
   ///
-  /// A step is one job. The condition is called at the end of the current one and after each later one, as that of
-  /// ``always(_:fileID:filePath:line:column:_:)``, until it is true. The test fails after `steps` further steps, or
-  /// when the body returns earlier and the condition is false then. O(1), and for each step that of the condition.
+  /// A step is one job. As with ``always(_:fileID:filePath:line:column:_:)``, the condition is called at the
+  /// end of the current step and after each later step, until it is true. The test fails after `steps`
+  /// further steps, or if the body returns earlier and the condition is false then. O(1), and for each step
+  /// the cost of the condition.
   ///
   /// - Parameters:
   ///   - steps: The number of steps, which is not negative.
-  ///   - name: What becomes true, in words, for the failure.
-  ///   - condition: What becomes true.
+  ///   - name: The condition in words, for a failure.
+  ///   - condition: The condition that has to become true.
   ///   - fileID: The file in which a failure is recorded, as `#fileID`.
   ///   - filePath: The file in which a failure is recorded, as `#filePath`.
   ///   - line: The line at which a failure is recorded.
@@ -103,10 +105,11 @@ extension VirtualTime {
   }
 }
 
-/// The condition as a function that the caller calls where the isolation is known to be right.
+/// Returns the condition as a function without isolation. The caller must be isolated to the actor.
 private func withoutIsolation<A: Actor>(
   _ condition: @escaping @Sendable (isolated A) -> Bool
 ) -> @Sendable (A) -> Bool {
-  // As `assumeIsolated` of the standard library: the isolation of a parameter is no part of the calling convention.
+  // The standard library implements `assumeIsolated` with the same cast: the isolation of a parameter is no
+  // part of the calling convention.
   unsafeBitCast(condition, to: (@Sendable (A) -> Bool).self)
 }

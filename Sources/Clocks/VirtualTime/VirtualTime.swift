@@ -145,13 +145,13 @@ extension VirtualTime {
 
   /// Keeps time from jumping while `operation` runs.
   ///
-  /// For real work that the scope cannot see, such as a socket or a thread, and whose answer the test awaits.
-  /// Without `holding`, the scope would be idle and time would jump. `advance` still moves time; the
+  /// Use it for real work that the scope cannot see, such as a socket or a thread, and whose answer the test
+  /// awaits. Without `holding`, the scope would be idle and time would jump. `advance` still moves time; the
   /// expectations of ClocksTestKit do not. Calls may overlap.
   ///
-  /// Use it for real work only. A sleep in virtual time would wait for the end of `operation`, and
-  /// `operation` for the sleep. If only sleeps are left for half a minute of real time, that is recorded as a failure,
-  /// and the scope's body is cancelled.
+  /// Do not sleep in `operation`: a sleep in virtual time would wait for the end of `operation`, and
+  /// `operation` for the sleep. If only sleeps are left for half a minute of real time, a failure is
+  /// recorded, and the scope's body is cancelled.
   ///
   /// Cancellation and errors are those of `operation`. O(1).
   public nonisolated(nonsending) func holding<Result>(
@@ -219,8 +219,8 @@ extension VirtualTime: CustomDebugStringConvertible {
 
   /// Returns a note for a failure of the test if time may have jumped during external work; else `nil`.
   ///
-  /// - Parameter isTimeout: Whether the failure is a timeout. Then it suffices that a task has waited for a
-  ///   continuation since before the jump; otherwise the skipped wait must be certain.
+  /// - Parameter isTimeout: Whether the failure is a timeout. If so, a task that has waited for a
+  ///   continuation since before the jump suffices. Otherwise the skipped external wait must be certain.
   package func noteOnSkippedWait(afterTimeout isTimeout: Bool) -> String? {
     if let found = scheduler.change({ $0.scope?.skippedWait?.first }) {
       return SkippedWaitNote.certain(

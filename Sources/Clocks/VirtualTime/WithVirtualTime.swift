@@ -32,24 +32,25 @@ import ClocksSupport
 /// while its other tasks continue. Scopes in tests that run in parallel do not affect each other.
 ///
 /// A scope is stuck if nothing can run, no sleep is pending, and the operation has not ended. If it is stuck
-/// for a while of real time, or never becomes idle, that is recorded as a failure of the test at the caller's
-/// line, and the operation is cancelled. If the operation ignores that, all sleeping tasks are cancelled.
+/// for `stuckAfter`, or never becomes idle, that is a failure of the test at the caller's line. The operation
+/// is then cancelled. If the operation ignores its cancellation, all sleeping tasks are cancelled.
 ///
-/// Tasks that outlive the scope continue in real time: their sleeps on the runtime's clocks are real, and the
-/// scope's clock moves only if a task advances it.
+/// Tasks that outlive the scope continue in real time. Their sleeps on the runtime's clocks are real. The
+/// scope's clock then moves only if a task advances it.
 ///
 /// **Exactness.** In a test binary that links ClocksTestKit, `ContinuousClock.now`, `SuspendingClock.now` and
-/// `Date()` read virtual time in the scope, and un-injected sleeps are exact to the nanosecond. Without the
-/// kit those clocks read real time, and the length of such a sleep is known to some microseconds only, so it
-/// is rounded to four digits. Below ``SchedulerCapability/executors``, un-injected sleeps take real time.
+/// `Date()` read virtual time in the scope. Un-injected sleeps are then exact to the nanosecond. Without
+/// ClocksTestKit, these clocks read real time. The scope then knows the length of an un-injected sleep only
+/// to some microseconds, and rounds it to four digits. Below ``SchedulerCapability/executors``, un-injected
+/// sleeps take real time.
 ///
 /// Cancellation of the caller cancels the operation. Errors are those of the operation. The scope itself
 /// costs O(1).
 ///
 /// - Parameters:
-///   - autoAdvance: Whether time jumps when nothing can run. If not, the operation advances it.
-///   - jumpsAfter: A pause in real time in which nothing may happen before time jumps; none by default. For
-///     real work outside the scope that cannot call ``VirtualTime/holding(_:)``.
+///   - autoAdvance: Whether time jumps when nothing can run. If `false`, the operation advances time.
+///   - jumpsAfter: The pause in real time, without any event, before each jump of time; none by default. Use
+///     it for real work outside the scope if the code cannot call ``VirtualTime/holding(_:)``.
 ///   - leftoverSleeps: Whether tasks that still sleep, or run without end, when the operation returns, are a
 ///     failure of the test.
 ///   - stuckAfter: The real time after which a scope in which nothing can run is stuck; by default five
@@ -100,7 +101,8 @@ public nonisolated(nonsending) func withVirtualTime<Result>(
 }
 
 extension VirtualTime {
-  /// Runs `operation` in a child task of the current one, which can be cancelled when the scope is stuck.
+  /// Runs `operation` in a child task of the current task, so that it can be cancelled when the scope is
+  /// stuck.
   ///
   /// The current task is suspended meanwhile, so the two use no value concurrently.
   func run<Result>(
@@ -163,7 +165,7 @@ extension VirtualTime {
   /// Starts the child as a task of the scope, and awaits its end.
   @concurrent
   private func join(_ child: sending @escaping @isolated(any) () async -> Void) async {
-    // It is sent into the group and not used here afterwards, which Swift 6.2 does not recognize.
+    // The closure is sent into the group and not used here afterwards, which Swift 6.2 does not recognize.
     let child = unsafeBitCast(child, to: (@Sendable @isolated(any) () async -> Void).self)
     await withTaskGroup { group in
       // The child's first job waits for the end of this one, so that in every run the current task is

@@ -4,12 +4,13 @@
 
   /// Adds a trait to each test and suite that is declared.
   ///
-  /// The code that `@Test` and `@Suite` make calls functions of Swift Testing, of which each makes one `Test`. The
-  /// calls of the program are redirected to `withTrait`, which adds the trait and calls the original.
+  /// The code that `@Test` and `@Suite` expand to calls functions of Swift Testing, each of which creates one
+  /// `Test`. The program's calls are redirected to `withTrait`, which adds the trait and calls the original
+  /// function.
   ///
-  /// These functions are generic. All of their parameters, those for generic types included, are words or pairs
-  /// of words, or addresses, because Swift Testing is resilient. So one function that forwards twenty words stands
-  /// for each of them: words beyond the last parameter mean nothing.
+  /// These functions are generic, and Swift Testing is a resilient library. So each parameter, including
+  /// those for generic types, is passed as an address, one word or two words. One function that forwards
+  /// twenty words can therefore replace each of them: words beyond the last parameter have no effect.
   ///
   /// Source: `Test+Macro.swift` of Swift Testing, as of Swift 6.3.
   enum TestDeclarations {
@@ -21,8 +22,8 @@
         ) -> Test
     }
 
-    /// Of a test without arguments, and with a dictionary, a collection, a collection of pairs, two zipped
-    /// collections, and two collections; and of a suite.
+    /// For a test without arguments; with a dictionary, a collection, a collection of pairs, two zipped
+    /// collections or two collections; and for a suite.
     private static let names: [StaticString] = [
       """
       $s7Testing4TestV10__function5named2in02xcB18CompatibleSelector11displayName6traits14\
@@ -79,10 +80,10 @@
       }
       guard originals.count == names.count else { return false }
       self.trait = trait
-      for (name, replacement) in zip(names, replacements) {
-        CallTables.redirect(
-          [.init(name: name, replacement: replacement, isFound: true)], in: .users)
+      let entries = zip(names, replacements).map {
+        CallTables.Entry(name: $0, replacement: $1, isFound: true)
       }
+      CallTables.redirect(entries, in: .users)
       return true
     }
 
@@ -129,7 +130,7 @@
       }
     }
 
-    /// Calls the original with one trait more, which comes first.
+    /// Calls the original function with the added trait before the other traits.
     private static func withTrait(
       _ number: Int, _ a0: UInt, _ a1: UInt, _ a2: UInt, _ a3: UInt, _ a4: UInt, _ a5: UInt,
       _ a6: UInt, _ a7: UInt, _ a8: UInt, _ a9: UInt, _ a10: UInt, _ a11: UInt, _ a12: UInt,

@@ -18,17 +18,24 @@ import ClocksSupport
 ///
 /// It stands for a file: ``write(_:)`` changes what the operating system holds, ``sync()`` brings that to the disk. If
 /// the node crashes, the value is the last one that was synced, or one that was written later. A search chooses which;
-/// outside a search it is the last one written. The choice is made by the task that crashes the node. All
-/// functions throw ``NodeCrashedError`` if the node has crashed, or if a crash has left the current task behind.
+/// outside a search it is the last one written. The choice is made by the task that crashes the node. With `torn`, the
+/// first write that is lost may leave something else behind, such as a part of its bytes. All functions throw ``NodeCrashedError`` if the node has crashed, or if a crash has left the current task behind.
 ///
 /// Values that were written since the last sync are kept in memory.
 public final class SimulatedDisk<Value: Sendable>: Sendable {
-  /// An option of a crash, as the explanation of a failure shows it.
-  private struct Loss: CustomStringConvertible {
-    /// How many of the last writes are lost.
-    let writes: Int
+  /// What a crash may leave, as the explanation of a failure shows it.
+  private struct Remains: CustomStringConvertible {
+    let value: Value
+    /// How many of the last writes are lost altogether.
+    let lost: Int
+    /// Whether the write before these has left something else than it wrote.
+    var isTorn = false
 
-    var description: String { "\(writes) lost \(writes == 1 ? "write" : "writes")" }
+    var description: String {
+      let writes = "\(lost) lost \(lost == 1 ? "write" : "writes")"
+      guard isTorn else { return writes }
+      return lost == 0 ? "a torn write" : writes + " and a torn one"
+    }
   }
 
   private let nodes: SimulatedNodes
@@ -36,6 +43,7 @@ public final class SimulatedDisk<Value: Sendable>: Sendable {
   private let node: Int?
   private let name: String
   private let delays: SimulatedDelays
+  private let torn: @Sendable (Value, Value) -> [Value]
   private let lock = Lock(.leaf)
   /// The synced value, and all that were written after it. Never empty. Guarded by `lock`.
   nonisolated(unsafe) private var values: [Value]
@@ -49,6 +57,8 @@ public final class SimulatedDisk<Value: Sendable>: Sendable {
   ///   - node: The name of the node; if the network has none of this name, that is a failure of the test.
   ///   - network: The network of the node.
   ///   - latency: How long a sync takes; in a search a choice.
+  ///   - torn: What a crash may leave of a write besides nothing and all of it; in a search a choice. The arguments are
+  ///     the value before the write, and the written one. By default a write is never torn.
   ///   - fileID: The file in which a failure is recorded, as `#fileID`.
   ///   - filePath: The file in which a failure is recorded, as `#filePath`.
   ///   - line: The line at which a failure is recorded.
@@ -56,6 +66,7 @@ public final class SimulatedDisk<Value: Sendable>: Sendable {
   public init<Message>(
     _ initial: Value, of node: String, in network: SimulatedNetwork<Message>,
     latency: ClosedRange<Duration> = .zero ... .zero,
+    torn: @escaping @Sendable (_ old: Value, _ new: Value) -> [Value] = { _, _ in [] },
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
   ) {
@@ -64,6 +75,7 @@ public final class SimulatedDisk<Value: Sendable>: Sendable {
     name = node
     self.node = nodes.index(of: node, in: "SimulatedDisk(_:of:in:)", at: callSite)
     delays = SimulatedDelays(latency, of: "A simulated disk", at: callSite)
+    self.torn = torn
     values = [initial]
     if let node = self.node { nodes.onCrash(of: node) { [weak self] in self?.crash() } }
   }
@@ -117,13 +129,21 @@ public final class SimulatedDisk<Value: Sendable>: Sendable {
   }
 
   private func crash() {
-    let count = lock.withLock { values.count }
-    guard count > 1 else { return }
+    let values = lock.withLock { self.values }
+    guard values.count > 1 else { return }
     // Nothing is lost outside a search, so that comes first.
-    let survivor = count - 1 - nodes.time.choose((0..<count).map(Loss.init)).writes
+    var options = [Remains(value: values[values.count - 1], lost: 0)]
+    for lost in 1..<values.count {
+      let before = values.count - 1 - lost
+      options += torn(values[before], values[before + 1]).map {
+        Remains(value: $0, lost: lost - 1, isTorn: true)
+      }
+      options.append(Remains(value: values[before], lost: lost))
+    }
+    let survivor = nodes.time.choose(options).value
     lock.withLock {
-      dropped += survivor
-      values = [values[survivor]]
+      dropped += values.count - 1
+      self.values = [survivor]
     }
   }
 }

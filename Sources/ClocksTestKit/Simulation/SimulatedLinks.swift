@@ -17,7 +17,8 @@ struct SimulatedDelays: Sendable {
       least = .zero
     }
     let most = max(least, range.upperBound)
-    options = least == most ? [least] : (0...3).map { least + (most - least) * $0 / 3 }
+    let part = (most - least) / 3
+    options = least == most ? [least] : [least, least + part, least + part * 2, most]
   }
 
   func next(in time: VirtualTime) -> Duration {

@@ -56,6 +56,7 @@ extension SimulatedNetwork {
   ) {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     guard let index = nodes.index(of: node, in: "crash(_:)", at: callSite) else { return }
+    nodes.time.mark("crash of \(node)")
     _ = nodes.crash(index) { disconnect(index) }
   }
 
@@ -69,6 +70,7 @@ extension SimulatedNetwork {
   ) {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     guard let index = nodes.index(of: node, in: "restart(_:)", at: callSite) else { return }
+    nodes.time.mark("restart of \(node)")
     nodes.restart(index)
   }
 
@@ -92,9 +94,13 @@ extension SimulatedNetwork {
       }
       parts.append(part)
     }
+    nodes.time.mark("partition \(groups)")
     nodes.part(parts)
   }
 
   /// Ends the partition: all nodes have contact. O(1).
-  public func heal() { nodes.heal() }
+  public func heal() {
+    nodes.time.mark("partition ends")
+    nodes.heal()
+  }
 }

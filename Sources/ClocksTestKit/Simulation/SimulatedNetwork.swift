@@ -21,7 +21,7 @@ import ClocksSupport
 /// opposite order. These are decisions like the order of jobs: they are part of the token and of the shortest
 /// failure. A decision is made where the message is sent, by the task that sends it. Outside a search every message
 /// takes the least latency, none is lost, and they arrive in the order in which they were sent. The network has no
-/// randomness of its own.
+/// randomness of its own. A recorded timeline marks messages, crashes, restarts and partitions.
 ///
 /// A node is a name. ``run(on:fileID:filePath:line:column:_:)`` gives it a program, which ends when the node crashes
 /// and begins again when it is restarted. What survives is in a ``SimulatedDisk``.
@@ -135,9 +135,12 @@ public final class SimulatedNetwork<Message: Sendable>: Sendable {
     }
     guard nodes.presentLife(of: from) != nil else { throw NodeCrashedError(node: sender) }
     try Task.checkCancellation()
-    guard let life = nodes.reachableLife(of: to, from: from) else { return }
-    let link = from * arrivals.count + to
     let time = nodes.time
+    guard let life = nodes.reachableLife(of: to, from: from) else {
+      return time.mark("to \(receiver), out of reach: \(message)")
+    }
+    time.mark("to \(receiver): \(message)")
+    let link = from * arrivals.count + to
     let mayFail = from != to
     if loses, mayFail, time.fault("loses " + links.names[link]) { return }
     let isDoubled = duplicates && mayFail && time.fault("duplicates " + links.names[link])
@@ -150,7 +153,11 @@ public final class SimulatedNetwork<Message: Sendable>: Sendable {
   }
 
   private func arrive(_ parcel: Parcel, from sender: Int) {
-    guard nodes.reachableLife(of: parcel.receiver, from: sender) == parcel.life else { return }
+    let payload = parcel.envelope.payload
+    guard nodes.reachableLife(of: parcel.receiver, from: sender) == parcel.life else {
+      return nodes.time.mark("out of reach: \(payload)")
+    }
+    nodes.time.mark("arrives: \(payload)")
     let inboxes = lock.withLock {
       let inboxes = arrivals[parcel.receiver].inboxes
       if inboxes.isEmpty { arrivals[parcel.receiver].kept.append(parcel.envelope) }

@@ -36,7 +36,7 @@ struct Diagram: Hashable, Sendable {
 
   /// The step at which the reader is cancelled before anything else happens there.
   ///
-  /// `nil` for the first step: there the sequence has not begun before it.
+  /// `nil` for the first step, because the sequence has not begun before a cancellation there.
   var earlyCancellation: Int? {
     guard let cancellation, cancellation > 0, steps[cancellation].first == .cancellation else {
       return nil

@@ -29,10 +29,10 @@ import Synchronization
 /// step. Time moves by exactly the diagram's length, from deadline to deadline, as for
 /// `TestClock.eventually(within:)`.
 ///
-/// A failure shows the expected diagram above the actual one, and the first difference. A diagram with a
-/// mistake is a failure at the caller's line with a caret below the mistake; then nothing is read. A step
-/// that is not positive, and a call without a clock outside a scope, are failures, too. If the current task
-/// is cancelled, the call fails and returns.
+/// A failure shows the expected diagram above the actual one, and the first difference. If a diagram has a
+/// mistake, nothing is read, and the failure at the caller's line has a caret below the mistake. A step that
+/// is not positive, and a call without a clock outside a scope, are failures, too. If the current task is
+/// cancelled, the call fails and returns.
 ///
 /// The notation is that of marble diagrams in RxJS, except that a group is one step, as in the validation
 /// diagrams of swift-async-algorithms. O(events + k log n) for k of n pending sleeps that wake.
@@ -71,7 +71,7 @@ where Elements.Element: Equatable & Sendable, Elements.AsyncIterator: SendableMe
   return await expectation.check(sequence, isExpected, symbol)
 }
 
-/// Checks that a sequence does what a diagram shows, in which characters are descriptions of values.
+/// Checks that a sequence does what a diagram shows, whose characters are descriptions of values.
 ///
 /// See `expectTimeline(of:_:every:values:error:on:)`.
 @discardableResult
@@ -141,7 +141,7 @@ private struct TimelineExpectation {
       return false
     }
     let cancellation = EarlyCancellation()
-    // Begins to sleep before the reader, so that it wakes first.
+    // The timer begins to sleep before the reader, so that the timer wakes first.
     let timer = parsed.earlyCancellation.map { cancellation.at(clock.now + step * $0, on: clock) }
     defer { timer?.cancel() }
     let reader = SequenceReader(
@@ -210,7 +210,8 @@ private struct TimelineExpectation {
       }
     }
     if let cancelled {
-      // At this instant, values precede the cancellation, unless it was an early one; and the end follows it.
+      // At the instant of the cancellation, values precede it, unless it was an early one. The end follows
+      // it.
       take { time, isValue in
         if let countAtCancellation { return events.count < countAtCancellation }
         return time < cancelled || (time == cancelled && isValue)

@@ -14,15 +14,15 @@ import Synchronization
 /// }
 /// ```
 ///
-/// A task of the probe reads the sequence from the beginning and keeps the events, so nothing is lost
-/// between two calls. (An iterator whose `next()` has a timeout would lose elements.) The task is cancelled
+/// A task of the probe reads the sequence from the beginning and stores the events, so no event is lost
+/// between two calls. (A timeout around an iterator's `next()` would lose elements.) The task is cancelled
 /// when the probe is freed.
 ///
 /// Time moves from deadline to deadline, as for `TestClock.eventually(within:)`. An event that arrives
 /// exactly at a limit is in time. An unexpected event is recorded as a failure of the test, with the time
 /// and the pending sleeps. A negative limit is a failure, too, and so is a probe without a clock outside a
-/// scope. If the current task is cancelled, a call checks once more and fails unless that decides it. A call
-/// costs O(k log n) for k of n pending sleeps that wake.
+/// scope. If the current task is cancelled, a call checks once more, and fails if that does not decide the
+/// outcome. A call costs O(k log n) for k of n pending sleeps that wake.
 ///
 /// The model is Turbine, a library for Kotlin flows.
 public final class Probe<Element: Sendable>: Sendable {
@@ -81,7 +81,7 @@ public final class Probe<Element: Sendable>: Sendable {
 
   /// Checks that nothing arrives within `duration` from now: no element, no end and no error.
   ///
-  /// By default, checks the present only: that no event is left that was not taken.
+  /// By default, the call checks only that every event up to now was taken.
   ///
   /// - Returns: `false` if a failure was recorded.
   @discardableResult
@@ -145,7 +145,7 @@ public final class Probe<Element: Sendable>: Sendable {
 
   /// Cancels the task that reads, and checks that every event was taken.
   ///
-  /// For the end of a test. Time does not move. The end of the sequence, and an error that follows the
+  /// Call it at the end of a test. Time does not move. The end of the sequence, and an error that follows the
   /// cancellation, need not be taken.
   ///
   /// - Returns: `false` if a failure was recorded.

@@ -14,10 +14,10 @@ public import Testing
 /// }
 /// ```
 ///
-/// The trait records a scope of virtual time, or the clocks that the test makes: tasks and their creators,
-/// jobs, sleeps, moves of time, and marks. The first failure of a test shows the end of the timeline as
-/// text, with a lane for each task. A picture (SVG) and the events for Perfetto and Chrome (JSON) are
-/// attached to the test; `swift test --attachments-path FOLDER` keeps them.
+/// The trait records a scope of virtual time, or the clocks that the test makes. A recording contains tasks
+/// and their creators, jobs, sleeps, moves of time, and marks. The first failure of a test shows the end of
+/// the timeline as text, with a lane for each task. A picture (SVG) and the events for Perfetto and Chrome
+/// (JSON) are attached to the test; `swift test --attachments-path FOLDER` keeps them.
 ///
 /// On a suite, the trait applies to each test in it, including those of inner suites. Each case of a
 /// parameterized test has a recording of its own.
@@ -120,7 +120,7 @@ enum TimelineAttachments {
     Attachment.record(timeline.traceEvents, named: name + ".json")
   }
 
-  /// Returns the name of a test case, for example `PollerTests.polls(every:) 3`.
+  /// Returns the test's name and the arguments of a test case, for example `PollerTests.polls(every:) 3`.
   static func name(_ test: Test, _ testCase: Test.Case?) -> String {
     let name = test.id.nameComponents.joined(separator: ".")
     guard let testCase, testCase.isParameterized else { return name }

@@ -39,8 +39,8 @@ struct HTTPError: Error, Hashable, CustomStringConvertible {
 extension URLSession {
   /// Returns the response to a request.
   ///
-  /// Replaces `data(for:)`, because its cancellation is not safe on Linux: as of Swift 6.3,
-  /// cancelling a request that a `URLProtocol` serves can hang or crash in Foundation.
+  /// Replaces `data(for:)`, whose cancellation is not safe on Linux. As of Swift 6.3, cancelling a request
+  /// that a `URLProtocol` serves can hang or crash in Foundation.
   fileprivate func answer(to request: URLRequest) async throws -> (Data, HTTPURLResponse) {
     let (answers, continuation) = AsyncThrowingStream<(Data, HTTPURLResponse), any Error>
       .makeStream()

@@ -14,9 +14,9 @@ struct DemoEnvironment: Sendable {
 
 /// Waits for work on another thread or in another process while virtual time stands still.
 ///
-/// Virtual time advances when all tasks of its scope are idle. The scope cannot see a thread that
-/// is about to resume one of them, so without this function it would advance to the next deadline
-/// too early. Outside a scope this function only waits.
+/// Virtual time advances when all tasks of its scope are idle. The scope cannot see a thread that is about to
+/// resume one of them. Without this function, it would advance to the next deadline too early. Outside a
+/// scope this function only waits.
 func holdingVirtualTime<Value>(
   during work: nonisolated(nonsending) () async throws -> Value
 ) async rethrows -> Value {

@@ -30,7 +30,7 @@ enum ScenarioRun {
     _ scenario: any Scenario, on choice: ClockChoice, isRecorded: Bool = false,
     show: @escaping @Sendable (EventLog.Event) -> Void
   ) async -> Outcome {
-    // Outside the scope of virtual time, where `ContinuousClock` reads real time.
+    // Read outside the scope of virtual time, so that `ContinuousClock` reads real time.
     let begin = ContinuousClock.now
     var recorded: RecordedTimeline?
     let (elapsed, error): (Duration, (any Error)?)

@@ -3,9 +3,9 @@ import Foundation
 
 /// Runs synchronous work somewhere, now or later.
 ///
-/// Every scheduler runs each piece of work once. A serial scheduler runs one piece at a time, in
-/// the order of submission; work submitted by a running piece starts after that piece has ended.
-/// When `wait` returns, its work has run.
+/// Every scheduler runs each piece of work once. A serial scheduler runs one piece at a time, in the order of
+/// submission. Work that a running piece submits starts after that piece has ended. When `wait` returns, its
+/// work has run.
 protocol WorkScheduler: Sendable {
   /// Submits `work`.
   func schedule(_ work: @escaping @Sendable () -> Void)

@@ -18,6 +18,7 @@ enum PlatformReport {
       ("Task.yield", seen(selfTest.seesYields)),
       ("sleeps", seen(selfTest.seesSleeps)),
       ("queues", seen(selfTest.seesDispatch)),
+      ("not seen", selfTest.missing.isEmpty ? "nothing" : selfTest.missing.joined(separator: ", ")),
     ]
     return rows.map { "\($0.0.padded(to: 10))  \($0.1)" }.joined(separator: "\n")
   }

@@ -31,7 +31,7 @@ final class TimeoutService<Value: Sendable> {
 
   deinit { attempt?.cancel() }
 
-  /// Runs the work and returns its result. Cancels the attempt before.
+  /// Runs the work and returns its result. Cancels the previous attempt.
   ///
   /// - Throws: `TimeoutError` after `timeout`, even if the work ignores its cancellation;
   ///   `CancellationError` if the caller is cancelled, the service is started again or the service
@@ -40,7 +40,7 @@ final class TimeoutService<Value: Sendable> {
     try await begin(timeout: timeout).value
   }
 
-  /// Starts the work and calls `handler` once with its result. Cancels the attempt before.
+  /// Starts the work and calls `handler` once with its result. Cancels the previous attempt.
   ///
   /// The handler runs on the caller's actor, or on `isolation`. After a restart or a release on
   /// that actor, the handler of the earlier attempt is never called.

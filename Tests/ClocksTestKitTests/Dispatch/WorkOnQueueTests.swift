@@ -254,7 +254,7 @@ import Testing
     queue.async(execute: cancelled)
     let item = DispatchWorkItem { diary.add("item") }
     queue.async(execute: item)
-    #expect(item.wait(timeout: .now() + 60) == .success)
+    #expect(item.wait(timeout: .now() + 600) == .success)
     #expect(DispatchGroup().wait(timeout: .now()) == .success)
     queue.sync { diary.add("sync") }
     queue.sync(flags: .barrier) { diary.add("barrier") }

@@ -116,7 +116,7 @@ actor Inbox {
 
 final class PollerTests: XCTestCase {
   func testNewsArriveThreeTimes() async throws {
-    try await withVirtualTime { _ in
+    try await withVirtualTime {
       let news = TimedExpectation("news", expectedCount: 3)
       let poller = Poller { _ in news.fulfill() }
       poller.poll(every: .seconds(60), times: 3)

@@ -2,7 +2,7 @@ import Clocks
 import ClocksTestKit
 import Testing
 
-/// The examples of Docs/Simulation.md.
+// The examples of Docs/Simulation.md.
 
 /// What the counter must not forget.
 struct Visits: Sendable {
@@ -35,7 +35,14 @@ actor VisitCounter {
     try store.write(visits)
     try await store.sync()
   }
+}
 
+struct NoStore: VisitStore {
+  func write(_ visits: Visits) {}
+  func sync() async throws { try await Task.sleep(for: .milliseconds(10)) }
+}
+
+extension VisitCounter {
   /// Returns when the visits survive a crash. The corrected version.
   func addSafely(_ count: Int, request: Int) async throws {
     if visits.requests.insert(request).inserted {
@@ -45,11 +52,6 @@ actor VisitCounter {
     // The first request may be waiting still.
     try await store.sync()
   }
-}
-
-struct NoStore: VisitStore {
-  func write(_ visits: Visits) {}
-  func sync() async throws { try await Task.sleep(for: .milliseconds(10)) }
 }
 
 enum VisitMessage: Hashable, Sendable {
@@ -74,6 +76,20 @@ func report(
   where message.payload == .added(request: request) { return }
 }
 
+/// The clock of a node: in a second of the scope it goes on by `rate` seconds.
+struct NodeClock: Clock {
+  typealias Instant = VirtualTime.Instant
+  let clock: TestClock<Swift.Duration>
+  let rate: Double
+
+  var now: Instant { Instant(offset: clock.now.offset * rate) }
+  var minimumResolution: Duration { clock.minimumResolution }
+
+  func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    try await clock.sleep(until: Instant(offset: deadline.offset / rate), tolerance: tolerance)
+  }
+}
+
 private struct LostVisits: Error {
   let count: Int
 }
@@ -94,6 +110,7 @@ struct SimulationGuideExample {
       in: time, nodes: ["counter", "web"], latency: .milliseconds(5) ... .milliseconds(50),
       loses: true, duplicates: true)
     let counter = VisitCounter(Visits(), store: NoStore())
+    time.always("no visit is counted twice", on: counter) { $0.visits.count <= 20 }
     net.run(on: "counter") {
       for await message in net.inbox(of: "counter") {
         guard case .add(let count, let request) = message.payload else { continue }
@@ -148,12 +165,42 @@ struct SimulationGuideExample {
     // `nil` says that the search has found a failure.
     var summary: ScheduleSummary?
     await withKnownIssue {
-      summary = try await withSchedules(200, faults: 1) { time in
+      summary = try await withSchedules(1_000, faults: 1) { time in
         let count = try await countWithACrash(in: time) { try await $0.add($1, request: $2) }
         guard count == 20 else { throw LostVisits(count: count) }
       }
     }
     #expect(summary == nil)
+  }
+
+  @Test func aCrashMayTearAWrite() async throws {
+    let found = Log<[String]>()
+    try await withSchedules(100) { time in
+      let net = SimulatedNetwork<VisitMessage>(
+        in: time, nodes: ["counter"], latency: .zero ... .zero)
+      let log = SimulatedDisk(
+        [String](), of: "counter", in: net,
+        torn: { _, new in [new.dropLast() + [String(new.last!.prefix(3))]] })
+      try log.write(["visit 1"])
+      try await log.sync()
+      try log.write(["visit 1", "visit 2"])
+      net.crash("counter")
+      net.restart("counter")
+      found.add(try log.read())
+    }
+    #expect(
+      Set(found.all) == [["visit 1", "visit 2"], ["visit 1", "vis"], ["visit 1"]])
+  }
+
+  @Test func aSlowClockOutlivesItsLease() async throws {
+    let summary = try await withSchedules(100) { time in
+      let clock = NodeClock(clock: time.clock, rate: time.choose([1, 0.5]))
+      try await clock.sleep(for: .milliseconds(900))
+      let isSlow = clock.rate < 1
+      #expect(time.now == .milliseconds(isSlow ? 1_800 : 900))
+      #expect(clock.now == .milliseconds(900))
+    }
+    #expect(summary?.isComplete == true)
   }
 
   @Test(.schedules(100)) func aProtocolReadsItsLines() async throws {

@@ -96,7 +96,7 @@ final class SearchFieldTests: SearchTestCase {
 
 final class SearchTests: XCTestCase {
   func testSearchesWhenTypingPauses() async throws {
-    try await withVirtualTime { _ in
+    try await withVirtualTime {
       let search = Search()
       await search.type("a")
       try await Task.sleep(for: .seconds(1))

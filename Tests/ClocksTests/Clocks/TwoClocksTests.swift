@@ -57,6 +57,20 @@ import Testing
     task.cancel()
   }
 
+  @Test func anAdvanceThatEndsFirstDoesNotWaitForTheOtherClock() async throws {
+    let task = Task { [first, second] in
+      try await first.sleep(for: .seconds(1))
+      await second.advance(by: .seconds(4))
+    }
+    await first.advance(by: .seconds(1))
+    #expect(second.now == .zero)
+    await first.settle()
+    #expect(second.now == .zero)
+    try await task.value
+    #expect(first.now == .seconds(1))
+    #expect(second.now == .seconds(4))
+  }
+
   @Test func advancesOfOneClockAreStillQueued() async {
     tick("a", on: first, every: .seconds(2))
     tick("b", on: second, every: .seconds(1))

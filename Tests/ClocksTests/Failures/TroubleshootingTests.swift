@@ -105,6 +105,10 @@ import Testing
       child(
         "StuckTraitExamples/blocks\\(",
         ["CLOCKS_TESTS_STUCK": "100", "CLOCKS_BLOCKED_AFTER": "0.3"]),
+    "Nothing has happened in the process for 30.0 seconds of real time, and the test is not over …":
+      child(
+        "StuckExamples/losesContinuationWithAClock\\(",
+        ["CLOCKS_TESTS_STUCK": "100", "CLOCKS_BLOCKED_AFTER": "0.3"]),
     "The process ends with exit code 1, because only … stuck … left": child(
       "StuckExamples/losesContinuation\\(",
       ["CLOCKS_TESTS_STUCK": "100", "CLOCKS_BLOCKED_AFTER": "0.3"]),

@@ -7,6 +7,12 @@ import Testing
   @Test(arguments: [
     ("(2) await resume partial function for t.Poller.inner() async -> ()", "t", "Poller.inner()"),
     (
+      """
+      (1) suspend resume partial function for closure #2 @Sendable () async -> () in variable initialization \
+      expression of static T.Poller.shared : T.Poller
+      """, "T", "closure #2 in Poller.shared"
+    ),
+    (
       "(1) await resume partial function for t.(gate in _9AA20C7C53A214BFCE5DF8269DEEAC4F)() async -> ()",
       "t", "gate()"
     ),

@@ -71,7 +71,7 @@ actor FrontPage<C: Clock> where C.Duration == Duration {
 
   @Test func aTestThatAwaitsAStreamCannotHang() async throws {
     let (messages, continuation) = AsyncStream.makeStream(of: String.self)
-    let firstFour = TimeoutTask(seconds: 10) {
+    let firstFour = TimeoutTask(seconds: 60) {
       await messages.prefix(4).reduce(into: []) { $0.append($1) }
     }
     for message in ["3...", "2...", "1...", "Go!"] { continuation.yield(message) }

@@ -42,7 +42,7 @@ import Testing
   // MARK: - In production
 
   /// Resets the runtime's hook for sleeps. Call it only in a process of an exit test.
-  private static func makeTimeReal() throws {
+  static func makeTimeReal() throws {
     let hook = dlsym(dlopen(nil, RTLD_NOW), "swift_task_enqueueGlobalWithDeadline_hook")
     try #require(hook).storeBytes(of: 0, as: UInt.self)
     try #require(RealTime.isCertain)

@@ -2,10 +2,17 @@ import Clocks
 import ClocksTestKit
 import Payments
 import SimulatedCalls
+import Synchronization
 import Testing
 
 private typealias Calls = Caller<Payment, Receipt>
 private typealias Net = SimulatedNetwork<Call<Payment, Receipt>>
+
+private final class Receipts: Sendable {
+  private let number = Mutex(0)
+  var count: Int { number.withLock { $0 } }
+  func add() { number.withLock { $0 += 1 } }
+}
 
 private struct WrongBalances: Error {
   let balances: [Int]
@@ -26,6 +33,9 @@ where Request == Payment, Answer == Receipt {
       try await Task.sleep(for: .milliseconds(100))
       return $0.amount < 1000
     }
+    let receipts = Receipts()
+    time.always("no payment is executed twice", on: bank) { $0.balance(of: "shop") <= 40 }
+    time.eventually(within: 1_000, "each payment has its receipt") { receipts.count == 4 }
     net.run(on: "bank") {
       try await net.serve(on: "bank") { try await bank.pay($0) }
     }
@@ -38,6 +48,7 @@ where Request == Payment, Answer == Receipt {
           for number in 1...2 {
             let payment = Payment(id: "\(name) \(number)", from: name, to: "shop", amount: 10)
             _ = try await client.pay(payment)
+            receipts.add()
           }
         }
       }

@@ -30,6 +30,7 @@ private struct Remote: SyncService {
     let net = SimulatedNetwork<Call<Request, [Edit]>>(
       in: time, nodes: ["server"] + Self.devices, latency: .milliseconds(10) ... .milliseconds(70))
     let server = SyncServer()
+    time.always("each edit has one place", on: server) { Set($0.list).count == $0.list.count }
     net.run(on: "server") {
       try await net.serve(on: "server") { request in
         switch request {

@@ -1,5 +1,5 @@
-// A library that sets the runtime's hook for jobs. The variable OTHER_HOOK of the environment tells what the hook
-// does.
+// A library that sets the runtime's hook for jobs. The variable OTHER_HOOK of the environment tells when, and what
+// the hook does.
 
 #if canImport(Glibc)
   import Glibc
@@ -41,3 +41,12 @@ public enum OtherHook {
     if isAsked("after-takes") { install("takes") }
   }()
 }
+
+#if os(Linux) && compiler(>=6.3)
+  /// Runs before the initializers without a number, so before the hooks of a test clock are installed.
+  @section(".init_array.00101") @used
+  private let before: @convention(c) () -> Void = {
+    if OtherHook.isAsked("before-forwards") { OtherHook.install("forwards") }
+    if OtherHook.isAsked("before-takes") { OtherHook.install("takes") }
+  }
+#endif

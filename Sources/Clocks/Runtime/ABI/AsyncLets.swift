@@ -1,27 +1,26 @@
 extension TaskStatus {
   /// Whether an `async let` of a suspended task, or one below that, is about to run.
   ///
-  /// The task need not wait for it: it may sleep meanwhile. Requires the scheduler's lock. Thread B may
-  /// resume the task nevertheless, so all is read through `ProcessMemory`. Three system calls for each
-  /// `async let`.
+  /// The task need not await the `async let`: it may be sleeping. Requires the scheduler's lock. Another thread may
+  /// still resume the task, so all memory is read through `ProcessMemory`: three system calls for each `async let`.
   ///
-  /// - Parameter isDelayed: Whether a task only waits until an executor runs it at an instant of virtual time.
+  /// - Parameter isDelayed: Whether an executor has delayed a task until an instant of virtual time.
   static func hasAsyncLetAboutToRun(_ task: UnownedJob, isDelayed: (UInt64) -> Bool) -> Bool {
     guard StatusProbe.here.readsAsyncLets, !TaskStatus(of: task).isActive else { return false }
     return findsAsyncLetAboutToRun(below: unsafeBitCast(task, to: UInt.self), isDelayed: isDelayed)
   }
 
-  /// Verified or not.
+  /// Reads the records even if the layout probe has not verified their layout.
   static func findsAsyncLetAboutToRun(
     below task: UInt, depth: Int = 0, isDelayed: (UInt64) -> Bool
   ) -> Bool {
-    // A deeper one is seen when the task above it waits for it.
+    // A deeper `async let` is found when its parent awaits it.
     guard depth < 100,
       let records = ProcessMemory.words(
         at: task + UInt(TaskABI.Task.records), count: 1)
     else { return false }
     var next = records[0]
-    // A list that is longer can only be garbage.
+    // A longer list can only be garbage.
     for _ in 0..<10_000 {
       guard next != 0, let record = ProcessMemory.words(at: next, count: 3) else { return false }
       let word = MemoryLayout<UInt>.size

@@ -72,9 +72,9 @@ enum ELF {
     var entrySize: UInt
   }
 
-  /// A named address (`Elf64_Sym`).
+  /// An entry of an image's symbol table: an address with a name (`Elf64_Sym`).
   struct Symbol {
-    /// The offset of its name among the names.
+    /// The offset of the symbol's name among the names.
     var name: UInt32
     var info: UInt8
     var other: UInt8
@@ -82,7 +82,7 @@ enum ELF {
     var value: UInt
     var size: UInt
 
-    /// Whether it is code (`STT_FUNC`).
+    /// Whether the symbol is code (`STT_FUNC`).
     var isFunction: Bool { info & 0xF == 2 }
   }
 
@@ -99,7 +99,7 @@ enum ELF {
       static let relocations = Tag(number: 7)
       static let relocationsSize = Tag(number: 8)
       static let callRelocations = Tag(number: 23)
-      /// How many relocations, the first ones, have no symbol (`DT_RELACOUNT`).
+      /// The number of relocations without a symbol, which come first (`DT_RELACOUNT`).
       static let relativeRelocationsCount = Tag(number: 0x6FFF_FFF9)
 
       var isAddress: Bool {
@@ -135,7 +135,7 @@ enum ELF {
 
 /// The functions of an executable or library, by their addresses in the file.
 ///
-/// The table is there without debug information, too, unless it was stripped.
+/// Files without debug information have the table, too, unless it was stripped.
 final class SymbolTable {
   private struct Function {
     var range: Range<UInt>

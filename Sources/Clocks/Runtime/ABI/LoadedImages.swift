@@ -7,7 +7,11 @@ struct LoadedImage {
   /// The path as the dynamic linker knows it; empty for the program on Linux.
   let path: String
 
-  var name: Substring { path.split(separator: "/").last ?? "" }
+  /// Found in the bytes, because each test process asks for it some hundred times at load.
+  var name: Substring {
+    let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+    return slash.map { path[path.utf8.index(after: $0)...] } ?? path[...]
+  }
 
   static func all(named beginning: String) -> [LoadedImage] {
     all.filter { $0.name.hasPrefix(beginning) }
@@ -36,7 +40,7 @@ struct LoadedImage {
       }
     }
 
-    /// The memory that the linker has made read-only once it had filled it.
+    /// The memory that the linker has filled and then made read-only.
     var readOnlyData: [Range<UInt>] {
       segments.filter(\.isReadOnlyLater).map {
         base + UInt($0.vmaddr)..<base + UInt($0.vmaddr + $0.vmsize)
@@ -62,7 +66,7 @@ struct LoadedImage {
     /// The image that contains this module's code. Nothing unloads it.
     nonisolated(unsafe) static let ofThisModule = containing(PatchedDefaultExecutor.self)
 
-    /// Returns the image that contains the description of a class, if that is not made while it runs.
+    /// Returns the image that contains the metadata of a class; `nil` if the metadata was made at run time.
     static func containing(_ type: AnyObject.Type) -> LoadedImage? {
       let address = unsafeBitCast(type, to: UInt.self)
       return all.first { image in
@@ -122,8 +126,8 @@ struct LoadedImage {
         .map { base + $0.address..<base + $0.address + $0.size }
     }
 
-    /// The image's variables, without what the linker makes read-only (`PT_GNU_RELRO`), which stands
-    /// at the beginning of a segment.
+    /// The image's variables, without the beginning of a segment that the linker makes read-only
+    /// (`PT_GNU_RELRO`).
     var writableData: [UnsafeMutableRawBufferPointer] {
       let locked = segments.first { $0.kind == .readOnlyLater }.map {
         $0.address..<$0.address + $0.size
@@ -142,11 +146,11 @@ struct LoadedImage {
       }
     }
 
-    /// The whole pages that the linker has made read-only once it had filled them.
+    /// The whole pages that the linker has filled and then made read-only.
     var readOnlyData: [Range<UInt>] {
       let pageMask = ~(UInt(getpagesize()) - 1)
       return segments.filter { $0.kind == .readOnlyLater }.compactMap { segment in
-        // As `_dl_protect_relro` of the GNU C library computes them.
+        // As `_dl_protect_relro` of the GNU C library computes the pages.
         let start = (base + segment.address) & pageMask
         let end = (base + segment.address + segment.size) & pageMask
         return start < end ? start..<end : nil
@@ -162,7 +166,7 @@ struct LoadedImage {
         start: threadData, count: Int(segment.size) / MemoryLayout<UInt>.stride)
     }
 
-    /// The values by their tags. Addresses are absolute, even where they are relative to `base`.
+    /// The values by their tags. Addresses are absolute, even if the entry's is relative to `base`.
     var dynamicSection: [ELF.DynamicEntry.Tag: UInt] {
       guard let segment = segments.first(where: { $0.kind == .dynamicSection }),
         var entry = UnsafePointer<ELF.DynamicEntry>(bitPattern: base + segment.address)
@@ -185,7 +189,7 @@ struct LoadedImage {
   }
 #endif
 
-/// The code of the images that are loaded when it is made.
+/// The code of the images that were loaded when this value was made.
 struct CodeImages: Sendable {
   /// A range of memory that holds code of an image.
   struct Image: Sendable {
@@ -204,7 +208,7 @@ struct CodeImages: Sendable {
   init() {
     #if os(Linux) && _pointerBitWidth(_64)
       images = LoadedImage.all.flatMap { image in
-        // What the kernel maps into each process is not a file.
+        // The image that the kernel maps into each process is not a file.
         let path = image.path.isEmpty ? Self.program : image.path
         return path.contains("/")
           ? image.code.map { Image(range: $0, base: image.base, path: path) } : []
@@ -235,8 +239,7 @@ struct CodeImages: Sendable {
 }
 
 extension Array {
-  /// The number of elements at the beginning for which a condition holds, which holds for none
-  /// after them. O(log n).
+  /// The number of leading elements for which `isBefore` holds. It must hold for no later element. O(log n).
   func partitioned(_ isBefore: (Element) -> Bool) -> Int {
     var (lower, upper) = (0, count)
     while lower < upper {

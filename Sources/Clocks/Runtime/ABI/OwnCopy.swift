@@ -1,10 +1,10 @@
 import ClocksSupport
 
-/// Whether this copy of the package is the one that works in the process.
+/// Whether this copy of the package is the one that installs its hooks.
 package enum OwnCopy {
-  /// Whether the program contains a copy of the package, and this is another one, in a library.
+  /// Whether this copy is in a library, and the program contains a copy of its own, which installs its hooks.
   ///
-  /// Then only the copy of the program installs its hooks. O(symbols of the program), in a library.
+  /// In a library O(symbols of the program), else O(1).
   package static let standsBack: Bool = {
     #if os(Linux) && canImport(Glibc) && _pointerBitWidth(_64)
       guard let program = LoadedImage.all.first else { return false }

@@ -10,7 +10,7 @@ enum RuntimeFunctions {
   nonisolated(unsafe) private static var addHandler: UnsafeMutableRawPointer?
   nonisolated(unsafe) private static var removeHandler: UnsafeMutableRawPointer?
 
-  /// To be called before the hooks are installed. Thread-safe.
+  /// Must be called before the hooks are installed. Thread-safe.
   static func prepare() { _ = isResolved }
 
   private static let isResolved: Bool = {
@@ -32,13 +32,13 @@ enum RuntimeFunctions {
   /// Whether `add` and `remove` may be called.
   static var haveHandlers: Bool { addHandler != nil && removeHandler != nil }
 
-  /// The handler runs immediately if the task is cancelled already. Handlers are removed in the reverse order.
+  /// Adds a handler; runs it immediately if the task is cancelled already. Handlers are removed in reverse order.
   @inline(__always)
   fileprivate static func add(_ handler: () -> Void) -> UnsafeRawPointer {
     unsafeBitCast(addHandler, to: AddHandler.self)(handler)
   }
 
-  /// Removes a handler. While the handler runs, this waits.
+  /// Removes a handler. Waits while the handler runs.
   @inline(__always)
   fileprivate static func remove(_ record: UnsafeRawPointer) {
     unsafeBitCast(removeHandler, to: RemoveHandler.self)(record)
@@ -67,11 +67,11 @@ extension RuntimeFunctions {
 
 /// Suspends the current task with a cancellation handler.
 ///
-/// It does what `withTaskCancellationHandler` and `withUnsafeThrowingContinuation` do together, without a
-/// function and a closure between the two.
+/// Does the work of `withTaskCancellationHandler` and `withUnsafeThrowingContinuation` together, without a function
+/// and a closure between the two.
 ///
-/// Requires `RuntimeFunctions.haveHandlers`. The handler's record is allocated on the task's own
-/// stack; so the caller must not be generic, because generic code keeps copies there, too.
+/// Requires `RuntimeFunctions.haveHandlers`. The handler's record is allocated on the task's own stack. So the
+/// caller must not be generic, because generic code keeps copies there, too.
 @inline(__always)
 nonisolated(nonsending) func withCancellableContinuation(
   onCancel: @Sendable () -> Void, _ body: (UnsafeContinuation<Void, any Error>) -> Void
@@ -93,7 +93,7 @@ func withCancellableContinuationOnNoActor(
   try await withCancellableContinuation(onCancel: onCancel, body)
 }
 
-/// Never inlined, so that its frame burdens no caller.
+/// Never inlined, so that the caller's frame stays small.
 @concurrent @inline(never)
 private func withStandardLibrary(
   onCancel: @Sendable () -> Void,
@@ -149,21 +149,21 @@ enum CurrentActor {
   }
 }
 
-/// The number of references to a closure, to release those of tasks that stay suspended after a run.
+/// The number of references to a closure before a run, to release those that suspended tasks hold after it.
 ///
-/// A closure that was passed as a non-escaping one must have no other references when the call
-/// returns; the compiler traps otherwise.
+/// A closure that was passed as a non-escaping argument must have no other references when the call returns,
+/// or the program traps.
 package struct ClosureRetainBalance: Sendable {
   package typealias Function = @Sendable () async throws -> Void
 
-  /// Keeps a bare function from being wrapped in another one when it is cast.
+  /// Holds a function for a cast: casting a bare function would wrap it in another one.
   private struct Box { var function: Function }
 
   private let count: Int
 
   /// Counts the references to a closure now.
   ///
-  /// Not an initializer, because those retain their arguments.
+  /// Not an initializer, because an initializer retains its arguments.
   package static func countHolders(of function: @escaping Function) -> ClosureRetainBalance {
     ClosureRetainBalance(count: holders(of: function))
   }
@@ -185,16 +185,15 @@ package struct ClosureRetainBalance: Sendable {
     "swift_unownedRetain",
     as: (@convention(c) (UnsafeRawPointer) -> UnsafeRawPointer).self)
 
+  /// Never inlined, so that a reference which the call itself holds is counted at each call.
+  @inline(never)
   private static func holders(of function: @escaping Function) -> Int {
-    guard let context = context(of: function), let retainCount else { return 0 }
-    return Int(retainCount(context))
+    guard let context = context(of: function) else { return 0 }
+    return Int(_getRetainCount(unsafeBitCast(context, to: AnyObject.self)))
   }
 
   /// The object that holds what a closure has captured; `nil` if it has captured nothing.
   private static func context(of function: @escaping Function) -> UnsafeRawPointer? {
     unsafeBitCast(Box(function: function), to: (UnsafeRawPointer, UnsafeRawPointer?).self).1
   }
-
-  private static let retainCount = RuntimeSymbol.function(
-    "swift_retainCount", as: (@convention(c) (UnsafeRawPointer) -> UInt).self)
 }

@@ -23,7 +23,7 @@ enum TaskABI {
     static let flags = 32
     /// `Job::Id`, the lower 32 bits of a task's id.
     static let id = 36
-    /// `Job::ResumeTask`, the function in which a task goes on.
+    /// `Job::ResumeTask`, the function in which a task resumes.
     static let resumeFunction = 56
     /// `ProcessOutOfLineJob::Actor` (Actor.cpp): the actor whose queue this drain runs.
     static let drainedActor = 64
@@ -119,7 +119,7 @@ enum TaskABI {
   enum Context {
     /// `Parent`, the context of the caller.
     static let parent = 0
-    /// `ResumeParent`, the function in which the caller goes on.
+    /// `ResumeParent`, the function in which the caller resumes.
     static let resumeParent = 8
     static let size = 16
   }
@@ -138,7 +138,7 @@ enum TaskABI {
 
 /// What the runtime knows about a task in memory, as of one moment.
 ///
-/// To be used only where `isReadable`.
+/// May be used only where `isReadable`.
 struct TaskStatus {
   private let flags: UInt32
 
@@ -155,20 +155,20 @@ struct TaskStatus {
 
   var isActive: Bool { has(TaskABI.Status.isRunning | TaskABI.Status.isEnqueued) && !isOver }
 
-  /// Whether any of these bits is set, verified or not.
+  /// Whether any of these bits is set, even if the layout probe has not verified them.
   func has(_ bits: UInt32) -> Bool { flags & bits != 0 }
 
-  /// Whether the task prefers an executor, on which it also goes on after a suspension.
+  /// Whether the task prefers an executor, on which it also resumes after a suspension.
   ///
-  /// All other tasks go on on the default executor, and hop to their actor from there.
+  /// All other tasks resume on the default executor, and hop to their actor from there.
   var hasPreference: Bool { flags & Self.preference != 0 && !isOver }
 
-  /// Whether the task runs, or will go on, where its jobs need not pass through the hooks.
+  /// Whether the task runs, or will resume, where its jobs need not pass through the hooks.
   var mayRunExternally: Bool { isActive || hasPreference }
 
   /// Whether a task runs, or will run without another event.
   ///
-  /// A task that is suspended in `Task.yield` goes on when its executor runs the job of the yield, which has
+  /// A task that is suspended in `Task.yield` resumes when its executor runs the job of the yield, which has
   /// no task.
   static func isAboutToRun(_ task: UnownedJob) -> Bool {
     let status = TaskStatus(of: task)
@@ -176,7 +176,7 @@ struct TaskStatus {
       || (!status.isOver && yieldFunction != 0 && resumeFunction(of: task) == yieldFunction)
   }
 
-  /// Verified or not.
+  /// Reads the word even if the layout probe has not verified its place.
   static func resumeFunction(of task: UnownedJob) -> UInt {
     unsafeBitCast(task, to: UnsafeRawPointer.self)
       .load(fromByteOffset: TaskABI.Job.resumeFunction, as: UInt.self)
@@ -187,9 +187,9 @@ struct TaskStatus {
 
   static func isChild(_ task: UnownedJob) -> Bool { has(TaskABI.JobFlags.isChild, task) }
 
-  /// The parent of a task, if it is a child; the parent is in memory as long as the child.
+  /// The parent of a task, if it is a child. The parent stays in memory as long as the child.
   ///
-  /// To be used only where `StatusProbe.readsChildren`.
+  /// May be used only where `StatusProbe.readsChildren`.
   static func parent(of task: UnownedJob) -> UnownedJob? {
     guard isChild(task) else { return nil }
     return unsafeBitCast(task, to: UnsafeRawPointer.self)
@@ -206,12 +206,12 @@ struct TaskStatus {
 
   /// Whether a task waits for an `async let` of its own that runs, is enqueued, or has just ended.
   ///
-  /// Requires the lock without which the task is not resumed, so that what it waits for stays in memory.
+  /// Requires the scheduler's lock: the task is not resumed under it, so the `async let` stays in memory.
   static func awaitsActiveAsyncLet(_ task: UnownedJob) -> Bool {
     StatusProbe.here.readsAsyncLets && findsActiveAsyncLet(awaitedBy: task)
   }
 
-  /// Verified or not.
+  /// Reads the records even if the layout probe has not verified their layout.
   static func findsActiveAsyncLet(awaitedBy task: UnownedJob) -> Bool {
     let memory = unsafeBitCast(task, to: UnsafeRawPointer.self)
     let before = memory.load(fromByteOffset: TaskABI.Task.status, as: UInt32.self)
@@ -234,21 +234,21 @@ struct TaskStatus {
     return status.isActive || status.isOver
   }
 
-  /// Whether a task's status, and whether it is an `async let`, can be read. Verified when first asked.
+  /// Whether a task's status, and whether it is an `async let`, can be read. The first use runs the probe.
   static var isReadable: Bool { StatusProbe.here.readsStatus }
 
-  // Stored copies for code that runs for each job: a lazy constant costs more than to read the status.
+  // Stored copies for code that runs for each job: reading a lazy constant costs more than reading the status.
 
   @exclusivity(unchecked) nonisolated(unsafe) private(set) static var isKnownToBeReadable = false
   @exclusivity(unchecked) nonisolated(unsafe) fileprivate static var readsCancellation = false
   @exclusivity(unchecked) nonisolated(unsafe) fileprivate static var readsNames = false
-  /// The bit of `hasPreference`, or none where that is not verified.
+  /// The bit of `hasPreference`; 0 where that is not verified.
   @exclusivity(unchecked) nonisolated(unsafe) private static var preference: UInt32 = 0
 
-  /// The function in which a task goes on after `Task.yield`; 0 where that is not verified.
+  /// The function in which a task resumes after `Task.yield`; 0 where that is not verified.
   @exclusivity(unchecked) nonisolated(unsafe) private(set) static var yieldFunction: UInt = 0
 
-  /// To be called before the hooks are used. Thread-safe.
+  /// Must be called before the hooks are used. Thread-safe.
   static func prepare() { _ = isPrepared }
 
   private static let isPrepared: Bool = {

@@ -2,26 +2,26 @@ import ClocksSupport
 
 /// Which bits of a task's status and flags are where `TaskABI` says.
 ///
-/// Found with a plain task, and with one that has a name, prefers an executor, is cancelled and
-/// awaits an `async let`.
+/// The probe compares a plain task with one that has a name, prefers an executor, is cancelled and awaits an
+/// `async let`.
 struct StatusProbe: Sendable {
-  /// Also whether a task is an `async let`.
+  /// Whether the status can be read, and whether a task is an `async let`.
   var readsStatus = false
   var readsCancellation = false
   var readsPreferences = false
-  /// Also the parent of a child.
+  /// Whether child tasks can be recognized, and their parents found.
   var readsChildren = false
   var readsAsyncLets = false
   var readsNames = false
-  /// The function in which a task goes on after `Task.yield`; 0 if it cannot be read.
+  /// The function in which a task resumes after `Task.yield`; 0 if it cannot be read.
   var yieldFunction: UInt = 0
 
-  /// What holds in this process. Found when first asked, in some ten microseconds. Thread-safe.
+  /// The result in this process. The first use runs the probe, in some ten microseconds. Thread-safe.
   static let here = StatusProbe()
 
   /// What a scheduler cannot see because a bit is elsewhere, in words.
   ///
-  /// Cancellation and names are never listed: functions of the runtime replace their bits.
+  /// Cancellation and names are never listed, because functions of the runtime return them, too.
   var missing: [String] {
     #if os(Linux) && compiler(>=6.2) && _pointerBitWidth(_64)
       guard readsStatus else { return ["whether a task is over"] }
@@ -56,7 +56,7 @@ struct StatusProbe: Sendable {
     private mutating func compare(with plain: UnownedJob) {
       let name = "a task of the layout probe"
       nonisolated(unsafe) var made: Task<Void, Never>?
-      // The executor that it prefers passes its jobs to the hooks, even if they are not installed.
+      // The preferred executor passes the task's jobs to `jobEnqueued`, even if no hooks are installed.
       let captured = ThreadContext.capturingNextJob {
         made = Task.detached(name: name, executorPreference: Hops.executor) {
           async let child: Void = Self.runChild()
@@ -108,7 +108,7 @@ struct StatusProbe: Sendable {
       if first == second, first != other { yieldFunction = first ?? 0 }
     }
 
-    /// Returns where a task goes on after its first suspension, which another job ends.
+    /// Returns the function in which a task resumes after its first suspension, which another job ends.
     @available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *)
     private static func resumeFunction(of body: @escaping @Sendable () async -> Void) -> UInt? {
       nonisolated(unsafe) var made: Task<Void, Never>?
@@ -125,9 +125,9 @@ struct StatusProbe: Sendable {
       return function
     }
 
-    /// Not to be asked of an immediate task, in which the runtime sets the bit.
+    /// Not tested with an immediate task, in which the runtime sets the bit.
     private static func detachedTaskHasPreference() -> Bool {
-      // Where the hooks are not installed, it starts on another thread, and the job is `nil`.
+      // Without hooks, the task starts on another thread, and the job is `nil`.
       let (task, job) = PlantedTasks.make {}
       let isSet = withExtendedLifetime(task) {
         TaskStatus(of: unsafeBitCast(task, to: UnownedJob.self)).has(TaskABI.Status.hasPreference)
@@ -152,7 +152,7 @@ struct TaskLayoutProbe: Sendable {
 
   /// What can be read in this process; nothing before the hooks are installed.
   ///
-  /// Found when first asked, in some ten microseconds; no lock may be held then.
+  /// The first use runs the probe, in some ten microseconds. The caller must hold no lock.
   static var here: TaskLayoutProbe {
     RuntimeHooks.knownSelfTest == nil ? TaskLayoutProbe(isTried: false) : tried
   }
@@ -172,7 +172,7 @@ struct TaskLayoutProbe: Sendable {
     metadata.map { TaskReader(images, metadata: $0) }
   }
 
-  /// Removes what could not be verified.
+  /// Removes the parts of a snapshot that could not be verified.
   func cut(_ snapshot: TaskSnapshot) -> TaskSnapshot {
     var snapshot = snapshot
     if !readsDependencies { snapshot.dependency = nil }
@@ -239,7 +239,7 @@ struct TaskLayoutProbe: Sendable {
   }
 }
 
-/// Tasks that are run until each is suspended in another way.
+/// Three tasks, run until each is suspended in a way of its own.
 private struct PlantedTasks {
   let awaiting: Task<Void, Never>
   let awaitingTask: Task<Void, Never>

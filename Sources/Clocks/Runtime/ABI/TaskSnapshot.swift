@@ -4,15 +4,15 @@ import ClocksSupport
 ///
 /// **When it may be read.** The scheduler's lock is held, so that no job of the test is started or
 /// enqueued through the hooks meanwhile, and the task is retained, or a suspended task refers to
-/// it. Yet another thread may resume the task: an actor that works for another test, or the other
+/// it. Still, another thread may resume the task: an actor drain that works for another test, or the other
 /// test to which the task belongs. So every read goes through `ProcessMemory`, which fails where
-/// memory was freed; and what was read counts only if the task is suspended or enqueued, and its
-/// status is the same before and after. Of a running task only the status is read.
+/// memory was freed. The rest of a snapshot counts only if the task is suspended or enqueued, and its
+/// status is the same before and after. Of a running task only the status and the name are read.
 struct TaskSnapshot: Sendable {
   enum State: Sendable {
-    /// It runs on a thread, or its state changed while it was read.
+    /// The task runs on a thread, or its state changed while it was read.
     case running
-    /// It is in a queue, or on the way there.
+    /// The task is in a queue, or on the way there.
     case enqueued
     case suspended
     case over
@@ -35,9 +35,9 @@ struct TaskSnapshot: Sendable {
   /// What the task waits for; `nil` if it waits for nothing, or if that cannot be read.
   var dependency: Dependency?
   var parent: UInt?
-  /// Those that it has not awaited yet.
+  /// The children that the task has not awaited yet.
   var children: [UInt] = []
-  /// The functions that go on when the task does, the innermost first.
+  /// The functions that continue when the task resumes, the innermost first.
   var functions: [UInt] = []
   var isCut = false
 }
@@ -102,7 +102,7 @@ struct TaskReader {
     let isRead = readRecords(before[TaskABI.Task.records], into: &found)
     readFunctions(
       before[TaskABI.Job.resumeFunction], before[TaskABI.Task.resumeContext], into: &found)
-    // A task that has gone on meanwhile has another status, other records or another context.
+    // A task that was resumed meanwhile has another status, other records or another context.
     guard task.fill(from: address) else { return nil }
     guard isRead, Self.isSame(before, task) else {
       return TaskSnapshot(
@@ -150,7 +150,7 @@ struct TaskReader {
 
   /// The name of a running task.
   ///
-  /// Records may change meanwhile; then no name is found, or another text at worst.
+  /// The records may change meanwhile. Then no name is found, or at worst another text.
   private mutating func name(among first: UInt) -> String? {
     var address = first
     for _ in 0..<16 {
@@ -163,7 +163,7 @@ struct TaskReader {
     return nil
   }
 
-  /// What the record that was read last says.
+  /// The dependency in the record that was read last.
   private var dependency: TaskSnapshot.Dependency? {
     let content = record[TaskABI.Record.content]
     return switch record.half(TaskABI.Record.dependencyKind) {
@@ -196,7 +196,7 @@ struct TaskReader {
       context = frame[TaskABI.Context.parent]
       let function = frame[TaskABI.Context.resumeParent]
       guard images.image(of: function) != nil else { return }
-      // A task that awaits a continuation goes on in the function that the continuation's own
+      // A task that awaits a continuation resumes in the function that the continuation's own
       // context names.
       if found.dependency == .continuation, found.functions.count == 1, function == resume {
         continue
@@ -230,20 +230,20 @@ struct MemoryCopy {
     UInt32(truncatingIfNeeded: self[offset] >> (8 * (offset % MemoryLayout<UInt>.size)))
   }
 
-  /// Of a copy of a task.
+  /// The task's id, if this is a copy of a task.
   var taskID: UInt64 { UInt64(half(TaskABI.Job.id)) | UInt64(half(TaskABI.Task.upperID)) << 32 }
 }
 
-/// Memory of this process that may have been freed: then a read fails, without any other effect.
+/// Memory of this process that may have been freed. Then a read fails, without any other effect.
 ///
-/// The kernel reads, as for a debugger, so neither a wrong address nor a sanitizer ends the
-/// process. Only Linux has such a way; elsewhere nothing can be read.
+/// The kernel does the reading, as for a debugger, so neither a wrong address nor a sanitizer ends the
+/// process. Only Linux offers this; elsewhere nothing can be read.
 enum ProcessMemory {
   #if os(Linux)
     private static let file = open("/proc/self/mem", O_RDONLY | O_CLOEXEC)
   #endif
 
-  /// Returns whether all of it could be read. One system call.
+  /// Fills `buffer`, and returns whether all of it could be read. One system call.
   static func read(_ address: UInt, into buffer: UnsafeMutableRawBufferPointer) -> Bool {
     #if os(Linux)
       guard file >= 0, let offset = off_t(exactly: address), offset != 0 else { return false }

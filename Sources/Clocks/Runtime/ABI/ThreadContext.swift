@@ -1,6 +1,6 @@
 import ClocksSupport
 
-/// What the current thread runs, for the duration of one job. Only its own thread reads or writes it.
+/// What a thread runs, for the duration of one job. Only that thread reads or writes its context.
 struct ThreadContext {
   /// The owner of the job and of the tasks that it makes; `nil` while an unowned job runs.
   var owner: TaskOwner?
@@ -16,7 +16,7 @@ struct ThreadContext {
   /// The job that reached the hooks when the owner resumed a task, and that the owner still has to take.
   var taken: ReadyJob?
 
-  /// - Parameter isOwn: Whether the task is the owner's, which then takes its job itself.
+  /// - Parameter isOwn: Whether the task belongs to the owner, which then takes the job from `taken`.
   @inline(__always)
   mutating func beginWaking(_ isOwn: Bool) {
     isWaking = isOwn
@@ -32,7 +32,7 @@ struct ThreadContext {
   /// The task whose job reached the hooks last from this thread.
   var arrivedTask: UInt64 = 0
 
-  /// What happens, or has happened, to the next job that reaches the hooks.
+  /// Whether the thread captures the next job that reaches the hooks, or the job that it has captured.
   enum Capture {
     case nothing
     case next
@@ -43,11 +43,11 @@ struct ThreadContext {
 
   enum Purpose {
     case nothing
-    /// To run a test case of Swift Testing.
+    /// The thread creates a task that runs a test case of Swift Testing.
     case testCase
-    /// To learn how the preference for an executor is passed, during the self-test.
+    /// The thread creates a task from whose options the kinds of executor options are learnt.
     case learning
-    /// To be made with such a preference, during the self-test.
+    /// The thread creates a task that gets a preferred executor, to test whether its hops are seen.
     case preferring
   }
 
@@ -56,10 +56,13 @@ struct ThreadContext {
   /// The owners that have adopted the task of an externally started job, and wait for the job's end.
   var ownersAwaitingEnd: [TaskOwner] = []
 
-  /// Whether a job runs at this moment, and not the loop between jobs.
+  /// Whether a job runs now, as opposed to the loop between jobs.
   var isInJob = false
 
-  /// Whether it is a block on a dispatch queue, which runs beside the owner's jobs.
+  /// Whether the condition of an invariant runs. The search decides nothing there.
+  var isInCondition = false
+
+  /// Whether the job is a block on a dispatch queue, which runs in parallel with the owner's jobs.
   var isOnQueue = false
 
   /// Whether the owner has scheduled this job. Mutating, or a debug build copies the whole context.
@@ -97,10 +100,10 @@ struct ThreadContext {
 
   /// The key of the contexts; `nil` before the hooks are installed.
   ///
-  /// A variable, because to ask for a lazy constant costs more than the look-up itself.
+  /// A variable, because reading a lazy constant costs more than the look-up itself.
   @exclusivity(unchecked) nonisolated(unsafe) private static var key: pthread_key_t?
 
-  /// Makes contexts possible. To be called before the hooks are installed. Thread-safe.
+  /// Creates the key. Must be called before the hooks are installed. Thread-safe.
   static func prepare() { _ = prepared() }
 
   @inline(never)
@@ -117,7 +120,7 @@ struct ThreadContext {
 }
 
 extension ThreadContext {
-  /// Returns the first job that reaches the hooks in `body`, which is not run; `nil` if none has.
+  /// Runs `body`, and captures the first job that reaches the hooks meanwhile; `nil` if none does.
   static func capturingNextJob(
     for purpose: Purpose = .nothing, _ body: () -> Void
   ) -> UnownedJob? {
@@ -134,20 +137,20 @@ extension ThreadContext {
   }
 }
 
-/// What a captured job finds, for the thread that runs the job to its end.
+/// A result that a captured job sets, for the thread that runs the job to its end.
 final class JobResult<Value>: @unchecked Sendable {
   var value: Value
 
   init(_ value: Value) { self.value = value }
 }
 
-/// A task that has been made and has not started; it is to be run once.
+/// A task whose first job was captured before it ran. The job must be run once.
 struct UnstartedTask: Sendable {
   let job: UnownedJob
 
   /// Makes a task with the task-local values of the current one, and does not start it.
   ///
-  /// `nil`, and `body` runs, where tasks do not pass through the hooks.
+  /// Where tasks do not pass through the hooks, the task starts, and the result is `nil`.
   init?(_ body: @escaping @Sendable () -> Void) {
     guard let job = ThreadContext.capturingNextJob({ Task { body() } }) else { return nil }
     self.job = job
@@ -174,12 +177,12 @@ struct TimeInRunLoops {
     start = nil
   }
 
-  /// The time in run loops up to now, that of a run loop in progress included.
+  /// The time in run loops up to now, including a run loop in progress.
   var nanoseconds: UInt64 { sum + (start?.nanosecondsSince ?? 0) }
 }
 
-/// The variable in which the runtime notes the task that a thread runs; it may be read by any thread
-/// while its own is known to be alive.
+/// The variable in which the runtime notes the task that a thread runs.
+/// Any thread may read the variable while its thread is known to be alive.
 struct CurrentTaskSlot {
   private let place: UnsafePointer<UInt>
 
@@ -204,7 +207,7 @@ struct CurrentTaskSlot {
   #if os(Linux) && canImport(Glibc) && compiler(>=6.2) && _pointerBitWidth(_64)
     /// The distance of the variable from the beginning of the thread's own data.
     ///
-    /// It is equal in all threads, because the runtime's library was loaded when the program began.
+    /// The distance is equal in all threads, because the runtime's library was loaded when the program began.
     /// Verified on another thread with another task. `nil` if it is not found, or found twice.
     static let distance: UInt? = {
       guard TaskStatus.isReadable else { return nil }
@@ -222,8 +225,7 @@ struct CurrentTaskSlot {
       return here == there ? here[0] : nil
     }()
 
-    /// The distances at which a word of this thread's variables is the current task whenever there
-    /// is one.
+    /// The distances of those words in this thread's variables that hold the current task whenever there is one.
     private static func candidates() -> [UInt] {
       let runtime = LoadedImage.all(named: "libswift_Concurrency").first
       guard let found = runtime?.threadVariables,
@@ -236,7 +238,7 @@ struct CurrentTaskSlot {
         let before = Array(variables)
         nonisolated(unsafe) var during: [UInt] = []
         nonisolated(unsafe) var task: UInt = 0
-        // It runs on this thread.
+        // An immediate task runs on this thread.
         _ = Task.immediate { @Sendable in
           during = Array(variables)
           task = UnownedTask.current.map { unsafeBitCast($0.job, to: UInt.self) } ?? 0

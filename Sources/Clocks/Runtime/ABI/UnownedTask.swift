@@ -24,7 +24,7 @@ struct UnownedTask: Sendable {
   @inline(__always)
   init(job: UnownedJob) { self.job = job }
 
-  /// The number that the runtime gives each task once.
+  /// The number that the runtime gives the task. No other task ever gets it.
   @inline(__always)
   var id: UInt64 { taskID(of: job) }
 
@@ -43,10 +43,10 @@ struct UnownedTask: Sendable {
 
   /// The name of a task that does not run; `nil` if it has none, or where that cannot be read.
   ///
-  /// It is one of the task's status records, which only the task itself adds while it runs. O(records).
+  /// The name is a status record. Only the task itself adds records, while it runs. O(records).
   var name: String? { StatusProbe.here.readsNames ? nameInRecords : nil }
 
-  /// Verified or not.
+  /// Reads the records even if the layout probe has not verified their layout.
   var nameInRecords: String? {
     let task = unsafeBitCast(job, to: UnsafeRawPointer.self)
     var record = task.load(fromByteOffset: TaskABI.Task.records, as: UnsafeRawPointer?.self)
@@ -70,7 +70,7 @@ struct UnownedTask: Sendable {
     #if compiler(>=6.2)
       if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
         // An immediate task runs on this thread and is never enqueued; only its id matters. A task that is
-        // created to be captured is registered nowhere.
+        // created while the thread captures jobs is registered nowhere.
         var id: UInt64 = 0
         _ = ThreadContext.capturingNextJob {
           id = taskID(of: unsafeBitCast(Task.immediate {}, to: UnownedJob.self))
@@ -93,7 +93,7 @@ struct UnownedTask: Sendable {
 }
 
 extension ReadyJob {
-  /// The task that the job is, which is not over before the job has run; `nil` if the job is not a task.
+  /// The job as a task, which is not over before the job has run; `nil` if the job is not a task.
   var task: RetainedTask? { taskID == 0 ? nil : UnownedTask(job: job).handle }
 }
 
@@ -140,7 +140,7 @@ struct RetainedTask: Equatable, Sendable {
 
   func cancel() { task.cancel() }
 
-  /// Retains the task once more for a plain word, to be balanced by `init(takingOver:)`.
+  /// One more reference to the task, as a plain word that `init(takingOver:)` takes over.
   ///
   /// For large tables: nothing copies or releases their entries one by one.
   @inline(__always)
@@ -153,7 +153,7 @@ struct RetainedTask: Equatable, Sendable {
     return word
   }
 
-  /// Takes over the reference that `asWord` has counted.
+  /// Takes over the reference that `asWord` has returned.
   @inline(__always)
   init(takingOver word: UInt) {
     job = unsafeBitCast(word, to: UnownedJob.self)

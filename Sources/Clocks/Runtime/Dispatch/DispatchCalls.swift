@@ -6,14 +6,14 @@
 // | `dispatch_async`, `dispatch_barrier_async`, `dispatch_group_async` | counts the block until it has run |
 // | `dispatch_group_notify`, `dispatch_block_notify` | counts the block from when it can begin |
 // | `dispatch_group_leave` | finds out which groups are empty |
-// | `dispatch_sync`, `dispatch_barrier_sync` | runs the block on behalf of the test on another thread, too |
+// | `dispatch_sync`, `dispatch_barrier_sync` | runs the block on behalf of the test, even on another thread |
 // | `dispatch_after` | in virtual time, submits the block at its virtual instant |
 // | `dispatch_source_…`, `dispatch_resume` and so on | counts registrations and handlers; fires timers at their virtual instants |
 // | `dispatch_time`, `dispatch_walltime` | reads virtual time in virtual time |
 // | `dispatch_semaphore_wait`, `dispatch_group_wait`, `dispatch_block_wait` | waits in real time |
 //
-// Foundation's operation queues use the Swift library, so their blocks are seen, too. What calls libdispatch
-// itself is not seen: the Swift runtime, Foundation's run loops, code in C, and this package.
+// Foundation's operation queues use the Swift library, so their blocks are seen, too. Code that calls libdispatch
+// directly is not seen: the Swift runtime, Foundation's run loops, code in C, and this package.
 //
 // Sources: swift-corelibs-libdispatch, `src/swift/Queue.swift`, `Source.swift`, `Block.swift`.
 
@@ -27,7 +27,7 @@ import ClocksSupport
 enum DispatchCalls {
   nonisolated(unsafe) private(set) static var areSeen = false
 
-  /// Redirects the calls, where that is possible. To be called once, while the hooks are installed.
+  /// Redirects the calls, where that is possible. Called once, while the hooks are installed.
   static func redirect() {
     #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
       areSeen =
@@ -39,7 +39,7 @@ enum DispatchCalls {
 
 #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
   extension DispatchCalls {
-    /// Changes nothing, and returns `false`, if a library does not call all the functions.
+    /// Redirects the calls of a library if it calls all the functions, and returns whether that is so.
     static func redirectAll(in library: String) -> Bool {
       let all = blocks + groups + waits + times + sources + sourceStates
       return CallTables.calls(all, in: library) && CallTables.redirect(all, in: .library(library))
@@ -102,10 +102,12 @@ enum DispatchCalls {
       let callback = TimedCallback(
         "queue \"\(work.queueName)\"", begin: { work.submit() },
         handBack: { work.submit(after: $0.wholeNanoseconds) })
-      if !owner.isVirtual || !owner.enqueue(callback, after: delay) { callback.handBack(delay) }
+      if owner.isVirtual, owner.enqueue(callback, after: delay) { return }
+      owner.sleepsInRealTime(0, for: delay)
+      callback.handBack(delay)
     }
 
-    /// Runs a block synchronously, on behalf of the test on whatever thread it runs.
+    /// Runs a block synchronously and on behalf of the test, even if another thread runs it.
     private static func run(
       _ block: UnsafeRawPointer, on queue: OpaquePointer,
       by function: (OpaquePointer, UnsafeMutableRawPointer?, dispatch_function_t) -> Void,

@@ -50,7 +50,7 @@
       return value > present ? .nanoseconds(Int64(clamping: value - present)) : .zero
     }
 
-    /// Returns the instant that is as far from the real present as the given one is from the virtual one.
+    /// Returns the instant that is as far from the real present as `instant` is from the virtual present.
     static func realInstant(_ instant: UInt64) -> UInt64 {
       guard instant != now, instant != never, let owner = virtualOwner,
         let delay = delay(until: instant, for: owner)
@@ -67,7 +67,7 @@
       } else {
         clock_gettime(clock, &reading)
       }
-      // Dispatch takes instants that are more than 146 years away for its distant future.
+      // Dispatch treats instants that are more than 146 years away as its distant future.
       guard reading.tv_sec < latest else { return UInt64(latest) * 1_000_000_000 }
       return UInt64(max(0, reading.tv_sec)) * 1_000_000_000 + UInt64(reading.tv_nsec)
     }

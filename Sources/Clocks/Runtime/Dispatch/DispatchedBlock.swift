@@ -5,19 +5,19 @@ import ClocksSupport
 
   /// A block that a test has submitted to a dispatch queue, and that runs on behalf of the test.
   ///
-  /// The block *counts*, so that the test is not idle, from when only the queue decides when it runs.
+  /// Once only the queue decides when the block runs, the block *counts*: until it has run, the test is not idle.
   final class DispatchedBlock: @unchecked Sendable {
     let owner: TaskOwner
     private let queue: OpaquePointer
     private var block: HandedBlock?
     private let isBarrier: Bool
     private let group: OpaquePointer?
-    /// The block's number with the owner; 0 until it counts.
+    /// The owner's number for the block; 0 until it counts.
     fileprivate var number: UInt64 = 0
     /// Whether the block waits for a group or a work item. Then the lock of `Notifications` guards the number.
     private let isNotification: Bool
 
-    /// Retains the block, the queue and the group, which the caller must have entered for it.
+    /// Retains the block, the queue and the group. The caller must have entered the group for the block.
     init(
       _ block: UnsafeRawPointer, on queue: OpaquePointer, of owner: TaskOwner,
       isBarrier: Bool = false, group: OpaquePointer? = nil, isNotification: Bool = false
@@ -104,9 +104,10 @@ import ClocksSupport
 
   /// The blocks that begin when a group is empty, or when a work item has run.
   ///
-  /// A block does not count until then: what it waits for may itself wait for time to move.
+  /// A block does not count until then, because the group or item may itself wait for time to move.
   enum Notifications {
-    /// Guards what follows, and such blocks' numbers. Owners' locks are taken under it; no user code is called.
+    /// Guards the variables below, and these blocks' numbers. Rank `dispatchNotifications`: owners' locks are taken
+    /// under it, and no user code runs.
     private static let lock = Lock(.dispatchNotifications)
     /// The blocks that wait for each group that is not empty.
     @exclusivity(unchecked) nonisolated(unsafe) private static var ofGroups:
@@ -114,7 +115,7 @@ import ClocksSupport
     /// The blocks that wait for each work item that has not been submitted to a queue.
     @exclusivity(unchecked) nonisolated(unsafe) private static var ofItems:
       [UnsafeRawPointer: [DispatchedBlock]] = [:]
-    /// How often each item is on a queue.
+    /// How many times each item is on a queue.
     @exclusivity(unchecked) nonisolated(unsafe) private static var submittedItems:
       [UnsafeRawPointer: Int] = [:]
 
@@ -174,7 +175,7 @@ import ClocksSupport
       }
     }
 
-    /// Makes a block count that begins now, also if what it waited for was not seen.
+    /// Makes a block that begins now count, even if the end of its group or item was not seen.
     static func begin(_ work: DispatchedBlock) {
       lock.withLock {
         for (group, waiting) in ofGroups { forget(work, waiting) { ofGroups[group] = $0 } }

@@ -9,7 +9,7 @@
   struct HandedBlock {
     private typealias Invoke = @convention(c) (UnsafeRawPointer) -> Void
 
-    /// The block; the identity of a work item.
+    /// The address of the block, which identifies a work item.
     let pointer: UnsafeRawPointer
 
     /// Retains the block until `release`.
@@ -33,7 +33,7 @@
 
     /// Whether the block is a `DispatchWorkItem`, or one that C code made with `dispatch_block_create`.
     var isItem: Bool {
-      // The mark is read last: another block may end before it.
+      // The code is compared first, because a block that is no work item may end before the mark.
       code == Self.itemCode && pointer.load(fromByteOffset: 32, as: UInt.self) == Self.itemMark
     }
 
@@ -58,7 +58,7 @@
       return Self.findImage(code, &found) != 0 && Self.libraries.contains(found.base)
     }
 
-    /// Where the libraries begin whose blocks do not count.
+    /// The base addresses of the libraries whose blocks do not count.
     private static let libraries: Set<UInt> = Set(
       ["libFoundationNetworking.so", "libXCTest.so", "libTesting.so"].flatMap {
         LoadedImage.all(named: $0).map(\.base)
@@ -71,7 +71,7 @@
     private typealias FindImage = @convention(c) (UnsafeRawPointer, UnsafeMutableRawPointer) -> CInt
     private typealias CreateItem = @convention(c) (UInt, UnsafeRawPointer) -> UnsafeRawPointer?
 
-    // Not used before `isReadable` has found that all of them exist.
+    // Not used before `isReadable` has found all of these functions.
     private static let copy = RuntimeSymbol.function("_Block_copy", as: Copy.self)!
     private static let copyClosure = RuntimeSymbol.function("_Block_copy", as: CopyClosure.self)!
     private static let letGo = RuntimeSymbol.function("_Block_release", as: Release.self)!

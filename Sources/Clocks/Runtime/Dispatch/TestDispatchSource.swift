@@ -15,7 +15,7 @@ import ClocksSupport
     let isTimer: Bool
     private let owner: TaskOwner
     private let queueName: String
-    /// Guards what follows. Owners' locks are taken under it; no user code is called.
+    /// Guards the variables below. Rank `dispatchSource`: owners' locks are taken under it, and no user code runs.
     private let lock = Lock(.dispatchSource)
 
     /// A source begins inactive. It may be suspended several times.
@@ -30,15 +30,15 @@ import ClocksSupport
     /// The nanoseconds between two firings; `nil` if the timer fires once.
     private var interval: UInt64?
     private var pending: TimedCallback?
-    /// The number of the handler's work that is due and has not begun; 0 if there is none.
+    /// The owner's number for the event handler that is due and has not begun; 0 if there is none.
     private var fired: UInt64 = 0
     /// Whether the timer fired, and was suspended before the handler began.
     private var isDue = false
-    /// Whether the source has to be registered before events can come. A timer fires without that.
+    /// Whether the source must be registered before events can come. A timer fires without registration.
     private var isRegistrationDue: Bool
-    /// The number of the registration, as work that counts; 0 if it does not.
+    /// The owner's number for the registration; 0 while it does not count.
     private var registering: UInt64 = 0
-    /// The number of the cancel handler's work; 0 until it counts.
+    /// The owner's number for the cancel handler; 0 until it counts.
     private var cancelling: UInt64 = 0
     private var isCancelHandlerDue = false
 
@@ -65,7 +65,7 @@ import ClocksSupport
         next = DispatchTimes.delay(until: start, for: owner).map {
           DispatchTimes.instant(after: $0, for: owner)
         }
-        // The source forgets its former times.
+        // Makes Dispatch forget the timer's former times.
         dispatch_source_set_timer(source, DispatchTimes.never, DispatchTimes.never, 0)
         if runs { wait() }
         return true
@@ -204,7 +204,7 @@ import ClocksSupport
       }
     }
 
-    /// - Parameter block: The test's own handler, which runs on behalf of the test; `nil` if there is none.
+    /// Returns a registration handler that runs `block`, the test's own handler, if there is one.
     func registrationHandler(_ block: UnsafeRawPointer?) -> HandedBlock? {
       if block != nil { lock.withLock { isRegistrationDue = true } }
       let nothing = HandedBlock {}
@@ -223,9 +223,9 @@ import ClocksSupport
       }
     }
 
-    /// Returns a block that runs another one on behalf of the test, as work that counts.
+    /// Returns a block that runs another block on behalf of the test, and counts like a dispatched block.
     ///
-    /// - Parameter begin: Returns the number of the work if it counts already, or 0. Called under the lock.
+    /// - Parameter begin: Returns the owner's number if the work counts already, or 0. Called under the lock.
     private func replacement(
       for block: UnsafeRawPointer?, begin: @escaping () -> UInt64
     ) -> HandedBlock? {

@@ -1,8 +1,8 @@
 import ClocksSupport
 
-// The runtime calls a hook, if one is set, before it does what the hook's name says. The hook receives the
-// function that would do it. A hook is one pointer, which is written atomically: a thread that reads it finds
-// our function or none.
+// If a hook is set, the runtime calls it in place of the function in the hook's name, and passes that function
+// as an argument. A hook is one pointer, which is written atomically: a thread that reads it finds our function
+// or none.
 //
 // | hook (all since Swift 5.5 except where noted) | called for |
 // |---|---|
@@ -11,8 +11,7 @@ import ClocksSupport
 // | `enqueueMainExecutor` | a job on the main actor, in some runtimes |
 // | `getMainExecutor`, `isMainExecutor` (6.1) | the main actor's executor |
 //
-// Why `@convention(thin)`: the hooks are Swift functions without a context, which the runtime calls by
-// Swift's calling convention.
+// Hooks are `@convention(thin)`: the runtime calls them by Swift's calling convention, without a context.
 
 extension RuntimeHooks {
   private typealias EnqueueHook =
@@ -36,6 +35,14 @@ extension RuntimeHooks {
     guard let enqueue = slot("enqueueGlobal", of: EnqueueHook?.self), setDelayHooks() else {
       return false
     }
+    if UnsafeRawPointer(enqueue).load(as: UInt.self) != 0 {
+      let text = """
+        warning: another library has set the runtime's hook for jobs. The hook strategy of Clocks needs that \
+        hook, so this process no longer calls the other library's.
+
+        """
+      _ = writeText(text, to: STDERR_FILENO)
+    }
     _ = (poolExecutor, mainExecutor, mainReference)
     enqueue.pointee = { job, _ in RuntimeHooks.jobEnqueued(job, on: .pool) }
     slot("enqueueMainExecutor", of: EnqueueHook?.self)?.pointee = { job, _ in
@@ -46,16 +53,16 @@ extension RuntimeHooks {
 
   /// Sets the hooks for sleeps, and returns whether both exist.
   ///
-  /// They also tell other code that sleeps may take no real time: a library that has timers of its own, as
-  /// TimeoutTask has, does not use them then.
+  /// The hooks also tell other code that sleeps may take no real time. A library with timers of its own, such
+  /// as TimeoutTask, then does not use its timers.
   @discardableResult
   static func setDelayHooks() -> Bool {
     guard
       let afterDelay = slot("enqueueGlobalWithDelay", of: DelayHook?.self),
       let atDeadline = slot("enqueueGlobalWithDeadline", of: DeadlineHook?.self)
     else { return false }
-    // The hooks never call the runtime's own functions. Those would ask the default executor to sleep, which
-    // is ours, and cannot.
+    // The hooks never call the runtime's own functions, which would ask the default executor to sleep. That
+    // executor is ours, and cannot.
     afterDelay.pointee = { nanoseconds, job, _ in
       RuntimeHooks.delay(job, by: .nanoseconds(Int64(clamping: nanoseconds)))
     }
@@ -72,7 +79,7 @@ extension RuntimeHooks {
       let getMain = slot("getMainExecutor", of: GetMainHook?.self),
       let isMain = slot("isMainExecutor", of: IsMainHook?.self)
     else { return false }
-    // Code that got the prior executor before must still find that it is the main one.
+    // Code that still has the prior executor must find that it is the main one.
     isMain.pointee = { executor, original in
       RuntimeHooks.isMainExecutor(executor) || original(executor)
     }
@@ -89,14 +96,14 @@ extension RuntimeHooks {
     _ seconds: UnsafeMutablePointer<Int64>, _ nanoseconds: UnsafeMutablePointer<Int64>,
     _ clock: CInt)
 
-  /// This ends `Task.sleep(nanoseconds:)`.
+  /// Delays the job that ends a `Task.sleep(nanoseconds:)`.
   private static func delay(_ job: UnownedJob, by delay: Duration) {
-    // The runtime measures it by the clock that goes on while the system sleeps.
+    // The runtime measures this delay by the clock that also runs while the system sleeps.
     if delayVirtually(job, by: delay, clock: .continuous) { return }
     runElsewhere(job, after: delay)
   }
 
-  /// This ends all other sleeps on the runtime's clocks.
+  /// Delays the job that ends any other sleep on the runtime's clocks.
   private static func delay(
     _ job: UnownedJob, until deadline: (seconds: Int64, nanoseconds: Int64), clock: CInt
   ) {
@@ -125,7 +132,7 @@ extension RuntimeHooks {
     taskID(of: job) == 0 ? nil : UnownedTask(job: job)
   }
 
-  /// Returns the owner of a task that is the current one or about to be delayed, if its time is virtual.
+  /// Returns a task's owner if the owner's time is virtual. The task is current, or its job is about to be delayed.
   static func virtualOwner(of task: UnownedTask) -> TaskOwner? {
     guard !TaskOwnership.shared.isEmpty else { return nil }
     let running = ThreadContext.runningOwner
@@ -145,7 +152,7 @@ extension RuntimeHooks {
     return true
   }
 
-  /// Tells the owner of a task, if it has one, that the task sleeps in real time.
+  /// Notifies the owner of a task, if there is one, that the task sleeps in real time.
   static func noteRealSleep(_ job: UnownedJob, for delay: @autoclosure () -> Duration?) {
     guard !TaskOwnership.shared.isEmpty, let task = UnownedTask.current ?? delayedTask(job),
       let owner = TaskOwnership.shared.knownOwner(of: task.id), let delay = delay()
@@ -164,7 +171,7 @@ extension RuntimeHooks {
 
   /// Returns the delay that the caller intended.
   ///
-  /// The given one is the difference of a deadline and a clock that was read after the deadline was computed.
+  /// `delay` is a little shorter: the clock was read again after the caller had computed the deadline.
   static func intendedDelay(_ delay: Duration, of owner: TaskOwner?) -> Duration {
     RuntimeClocks.areVirtual(for: owner) ? delay : delay.roundedUpAfterReadingTheClockTwice
   }

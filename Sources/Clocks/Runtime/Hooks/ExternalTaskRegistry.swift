@@ -5,10 +5,10 @@ import Synchronization
 ///
 /// These jobs are actor drains, and jobs of unowned tasks that may be adopted while they run.
 ///
-/// Thread A runs a task, and writes into its status that the task is suspended or over. Thread B reads
-/// the status. Thread A may still go on with the task, or resume tasks that wait for it. So a task that
-/// is found *quiet* has returned only when each actor drain that ran at that moment has ended, and its
-/// own job, too.
+/// Thread A runs a task, and writes into the task's status that it is suspended or over. Thread B reads the
+/// status. Thread A may still continue the task, or resume tasks that wait for it. So a task whose status says
+/// that it does not run has returned only once its own job has ended, and each actor drain that was running
+/// then has ended or runs another task.
 enum ExternalTaskRegistry {
   private struct Entry {
     let task: RetainedTask
@@ -16,30 +16,31 @@ enum ExternalTaskRegistry {
     let number: UInt64
     /// Whether only the owner can see the task's return.
     let onlyOwnerCanTell: Bool
-    /// Greater than the numbers of all jobs that ran when the task was found quiet; else 0.
+    /// The next job's number when the status first said that the task does not run; 0 before. Only jobs with
+    /// lower numbers may still run the task.
     var quietSince: UInt64 = 0
     var wasOver = false
   }
 
-  /// A running job: an actor's drain, or a job of an unowned task.
+  /// A running job: an actor drain, or a job of an unowned task.
   private struct Running {
     let number: UInt64
-    /// The only task that runs in it; 0 in an actor's drain.
+    /// The only task that runs in the job; 0 for an actor drain.
     let task: UInt64
-    /// The variable that tells which task the actor drain runs now.
+    /// The runtime's variable for the task that the actor drain runs now.
     ///
     /// `nil` for a job of a task, and where the variable cannot be read.
     let thread: CurrentTaskSlot?
   }
 
-  /// Guards the variables below. No function of an owner is called while it is held.
+  /// Guards the variables below. Rank `externalTasks`: no function of an owner is called under it.
   private static let lock = Lock(.externalTasks)
   /// The running jobs, by increasing number.
   @exclusivity(unchecked) nonisolated(unsafe) private static var running: [Running] = []
   @exclusivity(unchecked) nonisolated(unsafe) private static var next: UInt64 = 1
   @exclusivity(unchecked) nonisolated(unsafe) private static var entries: [Entry] = []
 
-  /// Notes that a job begins: of `task`, or an actor's drain. Returns a number for `endJob`. O(1).
+  /// Notes that a job of `task` begins, or an actor drain if `task` is 0. Returns a number for `endJob`. O(1).
   static func beginJob(of task: UInt64 = 0) -> UInt64 {
     let thread = task == 0 ? CurrentTaskSlot.ofThread : nil
     return lock.withLock {
@@ -51,7 +52,7 @@ enum ExternalTaskRegistry {
 
   static func endJob(_ number: UInt64) { look(afterJob: number) }
 
-  /// Finds the tasks that have returned, when job `number` has ended, and notifies their owners.
+  /// Finds the tasks that have returned, and notifies their owners. Removes job `number`, which has ended.
   /// O(external tasks).
   static func look(afterJob number: UInt64? = nil) {
     var back: [Entry] = []
@@ -63,7 +64,7 @@ enum ExternalTaskRegistry {
       guard !entries.isEmpty else { return }
       findBack(&back, &ownersToRecheck)
     }
-    // By index, because a debug build iterates over an Array in ten times as long.
+    // By index, because a debug build takes ten times as long to iterate over an Array.
     for index in 0..<back.count {
       back[index].owner.externalTaskReturned(back[index].task.id, back[index].number)
     }
@@ -72,8 +73,8 @@ enum ExternalTaskRegistry {
 
   /// Moves the tasks that have returned from `entries` to `back`.
   ///
-  /// By pointers, because it looks at each entry whenever a job ends, and a debug build copies, retains and
-  /// releases each element that it reads from an array.
+  /// Uses pointers, because this runs whenever a job ends, and a debug build copies, retains and releases each
+  /// element that it reads from an array.
   private static func findBack(_ back: inout [Entry], _ ownersToRecheck: inout [TaskOwner]) {
     var kept = 0
     let count = entries.count
@@ -107,20 +108,20 @@ enum ExternalTaskRegistry {
       return false
     }
     let status = TaskStatus(of: task)
-    // A task that need not pass through the hooks may have run again since.
+    // A task that has ended since, or that prefers an executor, may have run again unseen.
     if entry.pointee.quietSince == 0
       || (!entry.pointee.wasOver && (status.isOver || status.hasPreference))
     {
       entry.pointee.quietSince = next
       entry.pointee.wasOver = status.isOver
     }
-    // The threads are read after the task's status.
+    // The threads' current tasks are read only after the task's status.
     atomicMemoryFence(ordering: .acquiring)
     guard let running = running.baseAddress.map({ ($0, running.count) }) else { return true }
     let id = taskID(of: task)
     var job = running.0
     let end = job + running.1
-    // By increasing number.
+    // `running` is sorted by number.
     while job < end, job.pointee.number < entry.pointee.quietSince {
       if job.pointee.task == 0 {
         guard job.pointee.thread?.isAnother(than: task) == true else { return false }
@@ -132,7 +133,7 @@ enum ExternalTaskRegistry {
     return true
   }
 
-  /// Adds a task that may be external; returns `nil` if it has returned already. O(1).
+  /// Adds a task that may be external, and returns its number; `nil` if the task has returned already. O(1).
   static func add(_ task: RetainedTask, of owner: TaskOwner, onlyOwnerCanTell: Bool) -> UInt64? {
     lock.withLock {
       var entry = Entry(task: task, owner: owner, number: next, onlyOwnerCanTell: onlyOwnerCanTell)
@@ -148,7 +149,7 @@ enum ExternalTaskRegistry {
     }
   }
 
-  /// Removes a task, which its owner retains. O(external tasks).
+  /// Removes a task. The owner retains the task, so that it is not freed under the lock. O(external tasks).
   static func remove(_ number: UInt64) {
     lock.withLock {
       guard let place = entries.firstIndex(where: { $0.number == number }) else { return }

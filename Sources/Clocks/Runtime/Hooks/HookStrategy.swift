@@ -1,12 +1,12 @@
 import ClocksSupport
 import Synchronization
 
-/// The ways in which the hooks can be installed. Which of them work depends on what the runtime has, and never
+/// The ways in which the hooks can be installed. Which of them work depends on what the runtime exports, never
 /// on its version.
 enum HookStrategy: String, CaseIterable, Sendable {
   /// Replaces the runtime's executors through an interface that needs the runtime's own module.
   case spi
-  /// Replaces the runtime's executors through the function behind that interface, looked up by its name.
+  /// Replaces the runtime's executors through the function behind the interface of `spi`, looked up by name.
   case create
   /// Sets the runtime's hooks, and replaces the default executor where the runtime stores it.
   case scan
@@ -16,7 +16,7 @@ enum HookStrategy: String, CaseIterable, Sendable {
   case hook
   case none
 
-  /// The strategy to try first. If it fails, the next best one is tried; the self-test measures the result.
+  /// The strategy to try first. If it fails, the next best one is tried. The self-test measures the result.
   static var preferred: HookStrategy {
     if let strategy = Environment.hookStrategy.flatMap(Self.init(rawValue:)) { return strategy }
     #if os(Linux) && compiler(>=6.3)
@@ -30,21 +30,21 @@ enum HookStrategy: String, CaseIterable, Sendable {
 extension RuntimeHooks {
   /// Installs the hooks if they are not installed yet, and tests what passes through them. Thread-safe.
   ///
-  /// They are never removed. If other code has set the hook for jobs since the last test, tests again.
+  /// The hooks are never removed. Tests again if other code has set the hook for jobs since the last self-test.
   @inline(__always)
   static func install() {
     _ = firstSelfTest
     if JobHook.hasChanged { testAgain() }
   }
 
-  /// Installs the hooks, and runs no self-test, because there may be no task yet. To be called at load.
+  /// Installs the hooks. Called at load, when the self-test cannot run, because there may be no task yet.
   static func installAtLoad() {
     isAtLoad = true
     _ = installed
     isAtLoad = false
   }
 
-  /// Only the thread that runs initializers writes it.
+  /// Whether the hooks are being installed at load. Only the thread that runs initializers writes this.
   nonisolated(unsafe) private static var isAtLoad = false
 
   private static let installed: HookStrategy = {
@@ -76,7 +76,7 @@ extension RuntimeHooks {
     return selfTest
   }()
 
-  /// Not under a lock: the other code's hook runs.
+  /// Runs the self-test again, without a lock, because the jobs pass through the other code's hook.
   @inline(never)
   private static func testAgain() {
     JobHook.remember()
@@ -86,7 +86,7 @@ extension RuntimeHooks {
   }
 
   private static let selfTestLock = Lock(.leaf)
-  /// The last of the tests after the first. Guarded by `selfTestLock`.
+  /// The latest self-test after the first. Guarded by `selfTestLock`.
   nonisolated(unsafe) private static var laterSelfTest: SchedulingSelfTest?
 
   /// The self-test, if it has run already.
@@ -96,7 +96,7 @@ extension RuntimeHooks {
 
   private static let isTested = Atomic(false)
 
-  /// The failure of each test that uses a clock of this copy, if another copy of this module has the hooks.
+  /// The failure text of tests that use a clock of this copy, if another copy of this module has the hooks.
   static var failureOfOtherCopy: String? { firstSelfTest.otherCopy.map(OtherCopy.failure) }
 
   /// Installs the hooks by a strategy or the next best one, and returns the one that worked.
@@ -106,7 +106,7 @@ extension RuntimeHooks {
     #if os(Linux) && compiler(>=6.3)
       if preferred == .spi {
         replaceExecutors()
-        // Never called, because our executor can sleep. They are a sign for other libraries.
+        // The runtime never calls these hooks, because our executor can sleep. Other libraries check for them.
         setDelayHooks()
         return .spi
       }
@@ -123,26 +123,25 @@ extension RuntimeHooks {
   }
 }
 
-/// The hook for jobs on the default executor. Other code may set it after this package was installed: an event
-/// loop that takes all jobs, a profiler.
+/// The hook for jobs on the default executor, which other code, such as an event loop, may set after this package.
 private enum JobHook {
   nonisolated(unsafe) private static let slot = RuntimeSymbol.address(
     of: "swift_task_enqueueGlobal_hook")?
     .assumingMemoryBound(to: UInt.self)
-  /// The hook that was tested.
+  /// The hook at the last self-test.
   private static let known = Atomic<UInt>(0)
 
   static func remember() { known.store(slot?.pointee ?? 0, ordering: .relaxed) }
 
-  /// Whether the hook is another one than the last that was tested.
+  /// Whether the hook has changed since the last self-test.
   static var hasChanged: Bool { slot.map { $0.pointee != known.load(ordering: .relaxed) } ?? false }
 }
 
 /// Another copy of this module in the process: a dynamic library and the test bundle have each linked it.
 ///
-/// Each copy has its own hooks, schedulers and clocks, and the runtime calls the hooks of one. If both are
-/// installed at load, that is the copy in the program, because tests are there; else it is the first copy.
-/// A copy recognizes another by the type of the default executor, so they need not know each other's symbols.
+/// Each copy has its own hooks, schedulers and clocks, and the runtime calls the hooks of one copy. If both are
+/// installed at load, that is the copy in the program, because the tests are there; else it is the first copy.
+/// A copy recognizes another by the type of the default executor, so neither needs the other's symbols.
 enum OtherCopy {
   private static let executors = ["SPIDefaultExecutor", "PatchedDefaultExecutor"]
 
@@ -161,7 +160,7 @@ enum OtherCopy {
     #endif
   }
 
-  /// Where the copy is that has the hooks, in words; `nil` if no other copy has them.
+  /// The place of the other copy that has the hooks, in words; `nil` if no other copy has them.
   static var place: String? { image.map(place) }
 
   private static func place(of image: LoadedImage) -> String {

@@ -1,9 +1,9 @@
-/// What every hop of a task needs to pass through the hooks.
+/// The preferred executor that makes every hop of a task pass through the hooks.
 ///
 /// The runtime runs most hops of a task to an actor and back without enqueuing a job: the task continues on
 /// the same thread. A task with a preferred executor comes back to that executor after each hop, and an idle
-/// actor is then run by an actor drain. So a task whose every hop is to be seen is given a preferred executor
-/// when it is created.
+/// actor is then run by an actor drain. So each task of an explored test gets a preferred executor when it is
+/// created.
 ///
 /// Source: `swift_task_switch` and `DefaultActorImpl` in the Swift runtime (`Actor.cpp`), and the records of
 /// options in `TaskOptions.h`, as of Swift 6.3.1.
@@ -14,18 +14,18 @@ enum Hops {
     var executor: UnownedTaskExecutor
   }
 
-  /// The kind of the option, as the compiler writes it; 0 before it is known.
+  /// The kind of the option that names a preferred executor, as the compiler writes it; 0 before it is known.
   nonisolated(unsafe) private(set) static var kind: UInt = 0
 
   /// The preferred executor, which lives as long as the process. It is not the default executor, to which a
   /// task need not come back.
   static let executor = PatchedDefaultExecutor()
 
-  /// Calls `make` with the preference in front of a task's options, so that an option of the caller wins.
+  /// Calls `make` with the preference before a task's options. A later option wins, so the caller's is kept.
   static func withPreference<Made>(
     _ options: UnsafeRawPointer?, _ make: (UnsafeRawPointer?) -> Made
   ) -> Made {
-    // The task releases it when it is over.
+    // The task releases the executor when it is over.
     _ = Unmanaged.passRetained(executor)
     var preference = Preference(
       kind: kind, next: options, executor: executor.asUnownedTaskExecutor())
@@ -42,7 +42,7 @@ enum Hops {
     }
   }
 
-  /// Learns the kind. To be called once, when the creation of tasks is seen.
+  /// Learns the kind. Called once, after the creation of tasks was redirected.
   static func learnKind() {
     guard TaskCreation.isSeen,
       #available(macOS 15.0, iOS 18.0, tvOS 18.0, watchOS 11.0, visionOS 2.0, *)
@@ -56,7 +56,7 @@ enum Hops {
 
   /// What prevents hops from being seen in this process, in words; `nil` if they can be seen.
   ///
-  /// The first use finds it out, in some microseconds. Thread-safe.
+  /// The first use runs the probe, in some microseconds. Thread-safe.
   static let missing: String? = {
     guard RuntimeHooks.selfTest.capability == .executors, TaskCreation.isSeen else {
       return "the creation of tasks"
@@ -83,7 +83,7 @@ enum Hops {
     var kinds: [Bool] = []
     while let job = next {
       let drain = ActorDrain(job)
-      // The queue is only walked if it begins with the task, which is known to be a job.
+      // The queue is walked only if its latest job is the task, which is known to be a job.
       if let drain,
         drain.actor != ObjectIdentifier(target)
           || drain.latest.map({ unsafeBitCast($0, to: UInt.self) })
@@ -115,12 +115,12 @@ enum Hops {
   private static func use(_ first: Int, _ second: Int) { withExtendedLifetime((first, second)) {} }
 }
 
-/// A job that runs all jobs that are queued on one actor. To be read before the job runs.
+/// A job that runs all jobs that are queued on one actor. It can be read only before it runs.
 struct ActorDrain {
   let actor: ObjectIdentifier
   private let pointer: UnsafeRawPointer
 
-  /// Returns `nil` if the job is no actor drain.
+  /// `nil` if the job is no actor drain.
   init?(_ job: UnownedJob) {
     let job = unsafeBitCast(job, to: UnsafeRawPointer.self)
     let flags = job.load(fromByteOffset: TaskABI.Job.flags, as: UInt32.self)

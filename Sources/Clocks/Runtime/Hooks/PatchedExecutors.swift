@@ -1,8 +1,8 @@
 import ClocksSupport
 import Dispatch
 
-// The executors that replace those of the runtime where its own interface for executors cannot be used. Their
-// methods never read `self`: SPIExecutors.swift gives the reason.
+// The executors that replace those of the runtime where the runtime's interface for custom executors cannot be
+// used. Their methods never read `self`; SPIExecutors.swift says why.
 
 extension RuntimeHooks {
   static let poolExecutor = PatchedDefaultExecutor()
@@ -10,7 +10,7 @@ extension RuntimeHooks {
   static let mainReference = UnownedSerialExecutor(ordinary: mainExecutor)
 }
 
-/// The default executor, and the preferred executor of tasks whose hops are to be seen.
+/// The default executor, and the preferred executor of tasks whose every hop must be seen.
 ///
 /// It does not conform to `SchedulingExecutor`, so the runtime calls the hooks for every sleep.
 final class PatchedDefaultExecutor: TaskExecutor {
@@ -33,11 +33,11 @@ final class PatchedMainExecutor: SerialExecutor {
   func checkIsolated() { dispatchPrecondition(condition: .onQueue(.main)) }
 }
 
-// Copies of protocols that only the runtime's private interface declares (`ExecutorFactory`, `MainExecutor`
-// and `RunLoopExecutor` of Swift 6.3). The layout of their tables follows from the order of their
-// requirements and of the protocols that they inherit. Inherited protocols are sorted by the names of their
-// modules, and `Clocks` precedes `_Concurrency`. Why `package`: this module calls no requirement, and the
-// optimizer deletes the methods that implement requirements of a private or internal protocol.
+// Copies of protocols that only the runtime's private interface declares (`ExecutorFactory`, `MainExecutor` and
+// `RunLoopExecutor` of Swift 6.3). The layout of their tables follows from the order of their requirements and
+// of the protocols that they inherit. The compiler sorts inherited protocols by the names of their modules, and
+// `Clocks` precedes `_Concurrency`. The copies are `package`, because this module calls no requirement: the
+// optimizer would delete the methods that implement a private or internal protocol.
 
 package protocol LookAlikeRunLoopExecutor: Executor {
   func run() throws
@@ -60,8 +60,8 @@ private struct PatchedExecutorFactory: LookAlikeFactory {
 extension PatchedMainExecutor: LookAlikeMainExecutor {
   /// Runs the main thread's loop, in a program with an asynchronous `main`.
   func run() throws {
-    // On Apple's platforms the platform's executor runs the loop of Core Foundation, where that is loaded. On Linux
-    // it runs none: Dispatch lets a thread receive the signals that its other threads block.
+    // As the platform's executors do: Apple's runs the run loop of Core Foundation, if that is loaded. After
+    // `dispatchMain`, one thread receives the signals that Dispatch's other threads block.
     #if canImport(Darwin)
       typealias Run = @convention(c) () -> Void
       if let run = RuntimeSymbol.function("CFRunLoopRun", as: Run.self) { return run() }
@@ -90,14 +90,14 @@ extension RuntimeHooks {
 
   /// Makes the runtime take both executors from a factory, and returns whether that worked.
   ///
-  /// The runtime exports the function for it since Swift 6.3.
+  /// The runtime exports `swift_createExecutors` since Swift 6.3.
   static func createExecutors() -> Bool {
     guard let create = RuntimeSymbol.address(of: "swift_createExecutors") else { return false }
     let factory: any LookAlikeFactory.Type = PatchedExecutorFactory.self
-    // Why the cast: without it the compiler would open the existential and pass one word.
+    // Without the cast, the compiler would open the existential and pass only one word.
     let (type, table) = unsafeBitCast(
       factory as any LookAlikeFactory.Type, to: (UnsafeRawPointer, UnsafeRawPointer).self)
-    // The function's argument, and the type and the table of its generic parameter.
+    // The three words are the argument, and the type and the witness table of its generic parameter.
     unsafeBitCast(create, to: Create.self)(type, type, table)
     return true
   }

@@ -12,7 +12,7 @@ struct ExecutorWords: Equatable {
 
   init(_ executor: UnownedSerialExecutor) { self = unsafeBitCast(executor, to: Self.self) }
 
-  // Why the cast to the argument's own type: without it the compiler would open the existential and pass one
+  // Without the cast to the argument's own type, the compiler would open the existential and pass only one
   // word.
   init(_ executor: any TaskExecutor) {
     self = unsafeBitCast(executor as any TaskExecutor, to: Self.self)
@@ -27,10 +27,10 @@ enum PriorExecutors {
   static let pool: any TaskExecutor = globalConcurrentExecutor
   private static let main = MainActor.sharedUnownedExecutor
 
-  /// To be called before the executors are replaced.
+  /// Must be called before the executors are replaced.
   static func remember() { _ = (pool, main, areDispatch) }
 
-  /// Whether the executors are those of the platform, which submit their jobs to Dispatch.
+  /// Whether the executors are the platform's, which submit their jobs to Dispatch.
   static let areDispatch: Bool = {
     switch _typeName(type(of: pool)) {
     // The executors of Swift 6.1 and earlier, which cannot be replaced.
@@ -38,7 +38,7 @@ enum PriorExecutors {
     case "Swift.DispatchGlobalTaskExecutor", "Swift.CFTaskExecutor":
       let main = mainExecutor.map { _typeName(type(of: $0)) }
       return main == "Swift.DispatchMainExecutor" || main == "Swift.CFMainExecutor"
-    // Another copy of this module, which submits them to Dispatch, too.
+    // The executors of another copy of this module also submit their jobs to Dispatch.
     default: return OtherCopy.place != nil
     }
   }()
@@ -62,8 +62,8 @@ enum PriorExecutors {
 extension RuntimeHooks {
   /// Passes an unowned job to where it would go without this package.
   ///
-  /// The platform's executors only submit a job to Dispatch. So does this function, but the end of the job is
-  /// seen. Custom executors receive the job itself.
+  /// The platform's executors only submit a job to Dispatch. So does this function, which also sees the job's
+  /// end. Custom executors receive the job itself.
   static func runElsewhere(_ job: UnownedJob, on executor: ExecutorKind) {
     guard PriorExecutors.areDispatch else {
       TestCaseMembership.forgetYield(job)
@@ -74,7 +74,7 @@ extension RuntimeHooks {
       return UnownedJobs.of(job.priority).submit(job, isCounted: isCounted)
     }
     #if os(Linux)
-      // A function and a pointer, as the platform does it, allocate nothing; a closure would.
+      // A function and a pointer, as the platform's executors use, because a closure would be allocated.
       let pointer = unsafeBitCast(job, to: UnsafeMutableRawPointer.self)
       if isCounted {
         dispatch_async_f(dispatch_get_main_queue(), pointer) {
@@ -98,24 +98,23 @@ extension RuntimeHooks {
   }
 }
 
-/// The unowned jobs of one priority, which run on a queue like the one that the runtime has for them.
+/// The unowned jobs of one priority, which run on a queue like the runtime's own.
 ///
-/// That queue runs as many jobs together as there are cores. With more threads, a test that blocks its
-/// thread would affect other tests in another way than without this package.
+/// The queue runs at most as many jobs together as there are cores. With more threads, a test that blocks its
+/// thread would affect other tests differently than without this package.
 ///
-/// Each block on the queue runs the job that is first when the block begins. So other threads can run the
-/// jobs once the queue is known to be blocked.
+/// Each block on the queue runs the job that is first when the block begins. So once the queue is known to be
+/// blocked, other threads can run the jobs.
 final class UnownedJobs: @unchecked Sendable {
   private static let all = (0...33).map { UnownedJobs(priority: $0) }
 
   static func of(_ priority: JobPriority) -> UnownedJobs { all[min(Int(priority.rawValue), 33)] }
 
-  /// Whether any job waits for a thread. O(1).
   static var isAnyWaiting: Bool {
     all.contains { jobs in jobs.lock.withLock { !jobs.waiting.isEmpty } }
   }
 
-  /// Runs each job on a thread of its own if none is free, because a job occupies its thread for long.
+  /// Runs each job on a thread of its own if none is free. Called when a job occupies its thread for long.
   static func threadIsBlocked() {
     for jobs in all { jobs.useMoreThreads() }
   }
@@ -128,15 +127,17 @@ final class UnownedJobs: @unchecked Sendable {
     for _ in 0..<count { startThread(isQueueBlocked: true) }
   }
 
-  /// Runs `body` when the jobs of default priority that are ready now, and those of schedulers, have a thread.
+  /// Runs `body` after each scheduler, and each job of default priority, that waits for a thread now has one.
   static func afterReadyJobs(_ body: @escaping @Sendable () -> Void) {
     RuntimeHooks.startThread(on: .pool) {
-      InternalDispatch.submit(body, to: all[Int(TaskPriority.medium.rawValue)].queue)
+      let jobs = all[Int(TaskPriority.medium.rawValue)]
+      let isBlocked = jobs.lock.withLock { jobs.isQueueBlocked }
+      InternalDispatch.submit(body, to: jobs.queue(isBlocked: isBlocked))
     }
   }
 
   private let priority: Int
-  /// Guards the two variables below.
+  /// Guards the two variables below. Rank `leaf`.
   private let lock = Lock(.leaf)
   @exclusivity(unchecked) private var waiting = JobQueue()
   @exclusivity(unchecked) private var isQueueBlocked = false
@@ -157,9 +158,7 @@ final class UnownedJobs: @unchecked Sendable {
   }
 
   private func startThread(isQueueBlocked: Bool) {
-    let queue =
-      isQueueBlocked
-      ? InternalDispatch.globalQueue(QualityOfService(priority), isBlocked: true) : queue
+    let queue = queue(isBlocked: isQueueBlocked)
     #if os(Linux)
       dispatch_async_f(queue, Unmanaged.passUnretained(self).toOpaque()) {
         Unmanaged<UnownedJobs>.fromOpaque($0!).takeUnretainedValue().runFirst()
@@ -167,6 +166,10 @@ final class UnownedJobs: @unchecked Sendable {
     #else
       queue.async { self.runFirst() }
     #endif
+  }
+
+  private func queue(isBlocked: Bool) -> InternalDispatch.Queue {
+    isBlocked ? InternalDispatch.globalQueue(QualityOfService(priority), isBlocked: true) : queue
   }
 
   private func runFirst() {
@@ -181,9 +184,9 @@ final class UnownedJobs: @unchecked Sendable {
 extension RuntimeHooks {
   /// Replaces the default executor where the runtime stores it, and returns whether that worked.
   ///
-  /// The runtime's library has two neighbouring words for the executor, which have no exported name. They are
-  /// found by their content, which a public getter returns. If several places have this content, the right
-  /// one is the one that changes the getter's result. O(size of the library's data), some 10 KB.
+  /// The runtime's library keeps the executor in two neighbouring words without an exported name. A public
+  /// getter returns their content, by which they are found. If several places have this content, the right one
+  /// is the one that changes the getter's result. O(size of the library's data), some 10 KB.
   static func replaceDefaultExecutor() -> Bool {
     let prior = ExecutorWords(PriorExecutors.pool)
     let replacement = ExecutorWords(poolExecutor as any TaskExecutor)
@@ -205,11 +208,11 @@ extension RuntimeHooks {
 
   /// Replaces the methods of the main actor's executor, and returns whether that worked.
   ///
-  /// This is for runtimes without a hook for it. Every client of the protocol uses the table of methods, so
-  /// its order never changes: the conformance's description, the table of `Executor`, and three methods that
-  /// enqueue a job.
+  /// For runtimes without a hook for the main actor's executor. Every client of `SerialExecutor` relies on the
+  /// order of its table, so the order never changes: the conformance's description, the table of `Executor`,
+  /// and three methods that enqueue a job.
   static func replaceMainMethods() -> Bool {
-    // A custom executor must keep its methods: it would not receive the unowned jobs otherwise.
+    // A custom executor must keep its methods, or it would not receive the unowned jobs.
     guard
       PriorExecutors.areDispatch,
       let prior = ExecutorWords(MainActor.sharedUnownedExecutor).methods,

@@ -6,8 +6,8 @@ import Synchronization
   internal import CDispatch
 #endif
 
-/// The hooks of the Swift runtime: every job passes through them that is about to run on the default executor
-/// or on the main thread.
+/// The hooks of the Swift runtime. Every job that is about to run on the default executor or on the main thread
+/// passes through them.
 ///
 /// A job that belongs to an owner goes to the owner. All other jobs go where they would go without this
 /// package. The folder `Runtime` is the only place that knows the symbols, the layouts and the SPI of the
@@ -43,8 +43,8 @@ enum RuntimeHooks {
 
   /// The runtime's value for "no particular executor".
   ///
-  /// A job that runs on it may hop to an actor without being enqueued again. On a task executor it could not,
-  /// and every hop would cost twice.
+  /// A job that runs with this value may hop to an actor without being enqueued again. On a task executor it
+  /// could not, and each hop would cost twice as much.
   private static let genericExecutor = unsafeBitCast((0, 0), to: UnownedSerialExecutor.self)
 
   /// Submits `body` to a queue whose threads run the jobs of `executor`.
@@ -60,7 +60,6 @@ enum RuntimeHooks {
     UnownedJobs.threadIsBlocked()
   }
 
-  /// Whether the current thread runs a block of the main queue.
   static var isOnMainQueue: Bool { DispatchQueue.getSpecific(key: mainQueueKey) != nil }
 
   private static let mainQueueKey: DispatchSpecificKey<Void> = {
@@ -87,7 +86,7 @@ enum RuntimeHooks {
         return
       }
       if case .testCase = context.pointee.purpose, taskID(of: job) != 0 {
-        // Before the job is passed on: thread B may run it before thread A returns from its creation.
+        // Thread B may run the job before the task's creation returns on thread A, so the task is noted here.
         context.pointee.purpose = .nothing
         TestCaseMembership.noteTestCase(job)
         context.pointee.arrivedTask = taskID(of: job)
@@ -121,8 +120,8 @@ enum RuntimeHooks {
 
   /// Runs an unowned job on the current thread.
   ///
-  /// The job's task may be adopted while it runs, because it creates a clock. Then its owner waits for the
-  /// end of the job.
+  /// While the job runs, its task may create a clock and so be adopted. Then the task's owner waits for the end
+  /// of the job.
   ///
   /// - Parameter isCounted: Whether `TaskOwnership` waits for the end of the job.
   static func runUnowned(_ job: UnownedJob, on executor: ExecutorKind, isCounted: Bool = false) {
@@ -132,8 +131,8 @@ enum RuntimeHooks {
       owner.enqueue(ReadyJob(job: job, taskID: id, executor: executor), isNew: false)
     } else {
       let endOfYield = id == 0 ? TestCaseMembership.endOfYield(job) : nil
-      // The task may be adopted while it runs, and its status is no proof that it does not: a task that is
-      // about to be suspended is marked as such, and yet continues if it is resumed in that moment.
+      // The task may be adopted while the job runs. Its status does not prove that no thread runs it: thread A
+      // marks the task as suspended, and still continues it if thread B resumes it in that moment.
       let number = id != 0 && TestCaseMembership.isOn ? ExternalTaskRegistry.beginJob(of: id) : nil
       context.run { _ in run(job, id, on: executor) }
       if id == 0 { endOfYield?() } else { TestCaseMembership.letGo(ofEnded: id) }
@@ -153,8 +152,8 @@ enum RuntimeHooks {
 extension ThreadContext {
   /// The owner on whose behalf the current thread runs.
   ///
-  /// It is the owner of the current task. In an actor drain that may be another owner than that of the
-  /// thread, because the drain runs all jobs of the actor's queue. A job that began before the hooks were
+  /// It is the owner of the current task. In an actor drain it may differ from the owner in the thread's
+  /// context, because the drain runs all jobs of the actor's queue. A job that began before the hooks were
   /// installed has no context, but its task may have an owner.
   @inline(__always)
   static var runningOwner: TaskOwner? { owner(on: ThreadContext.current) }
@@ -169,9 +168,9 @@ extension ThreadContext {
   }
 }
 
-/// The work that this package itself submits, by functions of Dispatch that are not replaced.
+/// The functions of Dispatch that are not replaced, for the package's own work.
 enum InternalDispatch {
-  /// Whether a job occupies a thread for long: Dispatch replaces one that is blocked, but not one that loops.
+  /// Whether a job occupies a thread for long. Dispatch replaces a blocked thread, but not one that loops.
   fileprivate static let isPoolBlocked = Atomic(false)
 
   #if os(Linux)
@@ -184,11 +183,11 @@ enum InternalDispatch {
     }
 
     static func globalQueue(_ quality: QualityOfService, isBlocked: Bool) -> Queue {
-      // 2 is `DISPATCH_QUEUE_OVERCOMMIT` (`dispatch/queue_private.h`): a thread more if all are taken.
+      // 2 is `DISPATCH_QUEUE_OVERCOMMIT` (`dispatch/queue_private.h`): one more thread if all are taken.
       dispatch_get_global_queue(quality.rawValue, isBlocked ? 2 : 0)
     }
 
-    /// Returns a queue like the one that the runtime has for jobs of a priority (`DispatchGlobalExecutor.cpp`).
+    /// Returns a queue like the runtime's own for jobs of a priority (`DispatchGlobalExecutor.cpp`).
     static func cooperativeQueue(_ priority: Int) -> Queue {
       guard let concurrent = RuntimeSymbol.address(of: "_dispatch_queue_attr_concurrent"),
         let setWidth = RuntimeSymbol.function(
@@ -221,10 +220,15 @@ enum InternalDispatch {
     }
 
     private static func global(_ quality: QualityOfService, flags: UInt) -> Queue {
-      typealias GetQueue = @convention(c) (Int, UInt) -> UnsafeRawPointer?
-      let find = RuntimeSymbol.function("dispatch_get_global_queue", as: GetQueue.self)
-      guard let queue = find?(quality.rawValue, flags) else { return .global() }
-      return Unmanaged<DispatchQueue>.fromOpaque(queue).takeUnretainedValue()
+      #if canImport(Darwin)
+        typealias GetQueue = @convention(c) (Int, UInt) -> UnsafeRawPointer?
+        let find = RuntimeSymbol.function("dispatch_get_global_queue", as: GetQueue.self)
+        guard let queue = find?(quality.rawValue, flags) else { return .global() }
+        return Unmanaged<DispatchQueue>.fromOpaque(queue).takeUnretainedValue()
+      #else
+        // The queue of the C library is not the Swift object, so the flags cannot be given.
+        return .global()
+      #endif
     }
   #endif
 }
@@ -242,12 +246,12 @@ enum QualityOfService: Int {
 }
 
 extension RealTime {
-  /// Runs `body` on a thread of the pool at this instant, if it ever comes.
+  /// Runs `body` on a thread of the pool at this instant, unless the instant never comes.
   func schedule(_ body: @escaping @Sendable () -> Void) {
     guard let nanosecondsLeft else { return }
     let delay = Int(clamping: nanosecondsLeft)
     #if os(Linux)
-      // Not the default class, whose threads tests may block.
+      // Not the default class, because tests may block its threads.
       let queue = InternalDispatch.globalQueue(.utility, isBlocked: false)
       dispatch_after_f(dispatch_time(0, Int64(delay)), queue, InternalWork.retained(body)) {
         InternalWork.run($0)

@@ -76,10 +76,10 @@
     static let defaultExecutor: any TaskExecutor = SPIDefaultExecutor()
   }
 
-  // Why no method of the two executors reads `self`: the runtime stores an executor as two words, an object
-  // and a table of its methods. Thread A writes both while thread B reads the object before and the table
-  // after, or the reverse. Every such pair works, because neither our methods nor those of the platform's
-  // executors read the object.
+  // No method of the two executors reads `self`. The runtime stores an executor as two words, an object and a
+  // table of its methods. While thread A replaces both, thread B may read the old object with the new table, or
+  // the reverse. Every such pair works, because neither our methods nor those of the platform's executors read
+  // the object.
 
   private final class SPIDefaultExecutor: TaskExecutor, SchedulingExecutor {
     func enqueue(_ job: UnownedJob) { RuntimeHooks.enqueuedOnPool(job) }

@@ -21,12 +21,12 @@ public enum SchedulerCapability: Int, Sendable, Comparable, CaseIterable {
   /// The first use installs the hooks, as creating a first clock does. O(1).
   public static var current: SchedulerCapability { selfTest.capability }
 
-  /// What of a test cannot be seen in this process, in words; empty if everything is seen.
+  /// The parts of a test that cannot be seen in this process, in words; empty if everything is seen.
   ///
   /// The first use installs the hooks, as ``current`` does. O(1).
   public static var missing: [String] { selfTest.missing }
 
-  /// What was measured when the hooks were installed.
+  /// The self-test of this process, which runs when the hooks are installed.
   ///
   /// The first use installs the hooks, as ``current`` does. O(1).
   public static var selfTest: SchedulingSelfTest { RuntimeHooks.selfTest }
@@ -35,7 +35,7 @@ public enum SchedulerCapability: Int, Sendable, Comparable, CaseIterable {
 @available(*, deprecated, renamed: "SchedulerCapability")
 public typealias SchedulingRung = SchedulerCapability
 
-/// What of a test passes through the hooks in this process, measured with a job of each kind.
+/// The parts of a test that pass through the hooks in this process, measured with a job of each kind.
 ///
 /// ``SchedulerCapability/selfTest`` is the self-test of this process.
 public struct SchedulingSelfTest: Hashable, Sendable, CustomStringConvertible {
@@ -52,9 +52,9 @@ public struct SchedulingSelfTest: Hashable, Sendable, CustomStringConvertible {
   /// Whether blocks on dispatch queues, and their delays, are seen. The capability does not depend on it.
   public let seesDispatch: Bool
 
-  /// What is not seen because a symbol, a bit or an offset is not where it should be, in words.
+  /// The parts that are not seen because a symbol, a bit or an offset is not where it should be, in words.
   let unverified: [String]
-  /// Where the copy of this module is that has the hooks instead of this one; `nil` if there is none.
+  /// The place of another copy of this module that has the hooks instead of this copy; `nil` if there is none.
   let otherCopy: String?
 
   /// The capability that follows from what is seen.
@@ -63,7 +63,7 @@ public struct SchedulingSelfTest: Hashable, Sendable, CustomStringConvertible {
     return missingJobs.isEmpty ? .executors : .enqueueHook
   }
 
-  /// What is not seen, in words; empty if everything is seen.
+  /// The parts that are not seen, in words; empty if everything is seen.
   public var missing: [String] {
     missingJobs + unverified + (seesDispatch ? [] : Self.dispatch)
   }
@@ -95,12 +95,19 @@ public struct SchedulingSelfTest: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension SchedulingSelfTest {
-  /// Captures and runs a job of each kind, so nothing is waited for. O(1), some microseconds.
+  /// Captures a job of each kind and runs it on this thread, so it never waits. O(1), some microseconds.
   init(_ strategy: HookStrategy) {
     self.strategy = strategy.rawValue
     otherCopy = OtherCopy.place
-    // Another copy of this module has replaced the functions again.
+    // Another copy of this module would have redirected the calls to itself.
     seesDispatch = DispatchCalls.areSeen && otherCopy == nil
+    guard strategy != .none else {
+      // Nothing is installed, so nothing is seen. The jobs would run elsewhere: a sleep traps if the program has a
+      // default executor of its own that cannot delay jobs.
+      (seesTasks, seesMainActor, seesYields, seesSleeps) = (false, false, false, false)
+      unverified = StatusProbe.here.missing + TestLibraries.missing
+      return
+    }
     let task = ThreadContext.capturingNextJob { Task.detached {} }
     seesTasks = task != nil
     task.map(ThreadContext.runToEnd)
@@ -116,8 +123,8 @@ extension SchedulingSelfTest {
       && Self.seesSuspension { try? await Task.sleep(for: .nanoseconds(1)) }
       && Self.seesSuspension { try? await SuspendingClock().sleep(for: .nanoseconds(1)) }
     var unverified = StatusProbe.here.missing
-    // The lower strategies replace no functions, and what they do not see is listed as jobs.
-    if strategy != .none && strategy != .hook {
+    // The strategy `hook` redirects no calls; what it does not see is already listed as jobs.
+    if strategy != .hook {
       #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
         if !TaskCreation.isSeen { unverified.append("the creation of tasks") }
         if !TaskCreation.seesAsyncLets { unverified.append("the creation of async let tasks") }

@@ -4,7 +4,7 @@ import Synchronization
 /// The unowned tasks of each test case of Swift Testing.
 ///
 /// A test case has no owner until it makes its first clock, or uses one made outside of it. The tasks that it
-/// starts before are kept here, so that the clock's owner can *adopt* the whole test case.
+/// starts before then are kept here, so that the clock's owner can *adopt* the whole test case.
 enum TestCaseMembership {
   private struct Member: TaskTableEntry {
     static var none: Self { Self(testCase: 0, task: nil) }
@@ -16,11 +16,12 @@ enum TestCaseMembership {
 
   private struct Yield {
     var task: UInt64
-    /// Tells jobs apart that have the same address one after the other.
+    /// Distinguishes two jobs of which the second was allocated at the address of the first.
     var number: Int
   }
 
-  /// Guards everything below. Schedulers' locks, and that of `TaskOwnership`, are taken under it.
+  /// Guards everything below. Rank `testCaseMembership`: schedulers' locks and that of `TaskOwnership` are
+  /// taken under it.
   private static let lock = Lock(.testCaseMembership)
   @exclusivity(unchecked) nonisolated(unsafe) private static var testCases = TaskSet()
   @exclusivity(unchecked) nonisolated(unsafe) private static var members = TaskTable<Member>()
@@ -30,7 +31,7 @@ enum TestCaseMembership {
   @exclusivity(unchecked) nonisolated(unsafe) private static var limit = 256
   private static let on = Atomic(false)
 
-  /// Whether the process has test cases, so that members are kept.
+  /// Whether a test case has begun in this process. Before that, no members are kept.
   @inline(__always)
   static var isOn: Bool { on.load(ordering: .relaxed) }
 
@@ -46,7 +47,7 @@ enum TestCaseMembership {
 
   static func isTestCase(_ id: UInt64) -> Bool { lock.withLock { testCases.contains(id) } }
 
-  /// The tasks of the test library that belong to no test, and may be over.
+  /// The tasks that run test cases and that no owner has adopted. Some may be over.
   static var unowned: [RetainedTask] {
     lock.withLock { members.all.compactMap(\.task).filter { testCases.contains($0.id) } }
   }
@@ -56,10 +57,11 @@ enum TestCaseMembership {
     return member.isNone ? testCases.contains(id) ? id : nil : member.testCase
   }
 
-  /// Adds a task that the current task, which was unowned, has created. Returns the owner that has
-  /// adopted it.
+  /// Adds a task that the current task has created.
+  ///
+  /// If the current task was adopted meanwhile, registers the new task for that owner, and returns the owner.
   static func hasMade(_ task: UnownedJob) -> TaskOwner? {
-    // An older task has been resumed here, not created.
+    // A task that is older than the current one was resumed here, not created.
     guard let maker = UnownedTask.currentID, taskID(of: task) > maker else { return nil }
     let (owner, over): (TaskOwner?, [RetainedTask]) = lock.withLock {
       // The task of a test case does not belong to its creator's test case.
@@ -73,14 +75,14 @@ enum TestCaseMembership {
     return owner
   }
 
-  /// Inserts a member. Returns members that are over, to be released without the lock.
+  /// Inserts a member. Returns members that are over, which the caller releases without the lock.
   private static func insert(_ task: UnownedJob, of testCase: UInt64) -> [RetainedTask] {
     guard let handle = UnownedTask(job: task).retainedIfReadable else { return [] }
     members.set(handle.id, to: Member(testCase: testCase, task: handle))
     return members.count > limit ? removeEnded() : []
   }
 
-  /// Removes a member whose job has just ended, if it is over. Expected O(1).
+  /// Removes a member if it is over. Called when a job of the member has ended. Expected O(1).
   static func letGo(ofEnded id: UInt64) {
     guard isOn else { return }
     let over: RetainedTask? = lock.withLock {
@@ -97,13 +99,13 @@ enum TestCaseMembership {
     return over
   }
 
-  /// Transfers all tasks of a test case to an owner, unless the test case has another. O(members), once.
+  /// Transfers all tasks of a test case to an owner, unless the test case has another owner. O(members), once.
   ///
-  /// Another task of the test case that uses the clock meanwhile waits for this.
+  /// If another task of the test case uses the clock meanwhile, its thread waits for the lock.
   ///
   /// - Parameters:
   ///   - id: A task of the test case that belongs to `owner`.
-  ///   - take: Called for each task in order of creation, under the lock. Returns what to release without it.
+  ///   - take: Called for each task in order of creation, under the lock. Returns tasks to release without it.
   static func adopt(_ id: UInt64, by owner: TaskOwner, _ take: (Adopted) -> [RetainedTask]) {
     var over: [RetainedTask] = []
     let adopted: [RetainedTask] = lock.withLock {
@@ -127,16 +129,16 @@ enum TestCaseMembership {
 
   struct Adopted {
     var task: RetainedTask
-    /// Whether it runs the test case.
+    /// Whether the task runs the test case.
     var isTestCase: Bool
-    /// Whether an anonymous job will resume it; the owner is told when that job has run.
+    /// Whether a job without a task will resume the task. The owner is notified when that job has run.
     var hasYielded: Bool
   }
 
-  /// Notes that the current task has enqueued a job without a task. Returns the owner that has adopted it
-  /// meanwhile.
+  /// Notes that the current task has enqueued a job without a task. If the current task was adopted meanwhile,
+  /// notes nothing and returns its owner.
   ///
-  /// The task was unowned. The job is the end of its yield, or an actor drain that may resume it.
+  /// The job ends a `Task.yield` of the current task, or is an actor drain that may resume the task.
   static func hasYielded(_ job: UnownedJob) -> TaskOwner? {
     guard let task = UnownedTask.currentID else { return nil }
     return lock.withLock {
@@ -148,12 +150,12 @@ enum TestCaseMembership {
     }
   }
 
-  /// Forgets such a job, because its end will not be seen.
+  /// Forgets a job that `hasYielded` has noted, because the job's end will not be seen.
   static func forgetYield(_ job: UnownedJob) {
     if isOn { lock.withLock { yields[unsafeBitCast(job, to: UInt.self)] = nil } }
   }
 
-  /// Returns what to call when such a job has run. Called before the job runs.
+  /// Returns a function to call after a job that `hasYielded` has noted. Called before the job runs.
   static func endOfYield(_ job: UnownedJob) -> (() -> Void)? {
     guard isOn else { return nil }
     let address = unsafeBitCast(job, to: UInt.self)

@@ -1,7 +1,7 @@
 import ClocksSupport
 
 #if canImport(Darwin) || canImport(Glibc)
-  // A test process installs the hooks at load, before there is a second thread: so every job that can create
+  // A test process installs the hooks at load, before it has a second thread, so that every job that can create
   // a clock passes through them. All other processes install them when the first clock is created.
   // The C libraries of Apple and of GNU pass the arguments of the process to initializers. Others (Musl) pass
   // none, so reading the arguments there would read arbitrary memory.
@@ -27,6 +27,9 @@ import ClocksSupport
       guard TestProcess.isCurrent(count, arguments), !OwnCopy.standsBack else { return }
       Environment.check(environment)
       Hashing.fixSeeds()
+      #if os(Linux)
+        ProcFileSystem.noteInheritedSockets()
+      #endif
       RuntimeHooks.installAtLoad()
     }
 
@@ -63,4 +66,13 @@ import ClocksSupport
       return strstr(path, text) != nil
     }
   }
+#elseif canImport(Musl) || canImport(Android)
+  // Reads no arguments, and leaves the hooks to the first clock: failures of clocks that need no hooks must reach
+  // the test, too.
+  #if compiler(>=6.3)
+    @section(".init_array") @used
+  #elseif compiler(<6.3)
+    @_section(".init_array") @_used
+  #endif
+  private let reportAtLoad: @convention(c) () -> Void = { UsageFailure.reportToTests() }
 #endif

@@ -23,7 +23,7 @@ package enum RuntimeSymbol {
 #if os(Linux) && canImport(Glibc)
   /// The tables through which images call functions of other images (ELF, x86-64 and arm64).
   ///
-  /// The dynamic linker keeps the address of each such function in a table of the calling image. Another
+  /// The dynamic linker keeps the address of each such function in a table of the calling image. Writing another
   /// address there redirects the calls of that image, and of no other.
   package enum CallTables {
     package struct Entry: @unchecked Sendable {
@@ -58,12 +58,11 @@ package enum RuntimeSymbol {
       }
     }
 
-    /// Redirects calls, and returns whether an image calls the functions: of users, the image of this module,
-    /// whose calls are known; else the first.
+    /// Redirects calls. Returns whether the first image, or for `users` this module's, calls all the functions.
     ///
     /// Changes nothing if a function does not exist in this process. O(relocations of the images).
     ///
-    /// - Parameter count: How many of the functions the image has to call, the first ones; by default all.
+    /// - Parameter count: That image must call the first `count` functions; by default all.
     @discardableResult
     package static func redirect(
       _ entries: [Entry], in callers: Callers, mustCall count: Int? = nil
@@ -92,7 +91,8 @@ package enum RuntimeSymbol {
       } ?? false
     }
 
-    /// Returns the functions of which `body` returned `true` for a word in the tables of an image.
+    /// Calls `body` for each word of an image's tables that holds one of the functions. Returns the functions for
+    /// which `body` returned `true`.
     private static func forEachWord(
       of entries: [Entry], in image: LoadedImage, _ body: (Entry, UnsafeMutableRawPointer) -> Bool
     ) -> Set<Int> {
@@ -126,7 +126,7 @@ package enum RuntimeSymbol {
           guard relocation.pointee.holdsAddress else { continue }
           let name = names + Int(symbols[relocation.pointee.symbolIndex].name)
           var number = 0
-          // Most names begin otherwise, which is found out without a call.
+          // The first characters nearly always differ, and comparing them takes no call.
           while number < count,
             name.pointee != wanted[number].pointee || strcmp(name, wanted[number]) != 0
           {
@@ -162,15 +162,15 @@ package enum RuntimeSymbol {
 
     /// The replaced function. Requires that it was found, as it was if `CallTables.redirect` succeeded.
     ///
-    /// Why transparent and computed: a debug build would otherwise call a generic function, and the
-    /// compiler (6.3) crashes on stored properties of a generic, thin type.
+    /// Transparent, or a debug build would call a generic function. Computed, because the compiler (6.3) crashes
+    /// on stored properties of a generic, thin type.
     @_transparent var original: Function { unsafeBitCast(found, to: Function.self) }
   }
 #endif
 
-/// Memory that the dynamic linker may have made read-only once it had filled it.
+/// Writes to memory that the dynamic linker may have made read-only after it filled it.
 enum ProtectedMemory {
-  /// Guards the protection of pages: two threads may write to one page. A leaf: nothing is locked under it.
+  /// Guards the protection of pages, because two threads may write to one page. Rank `leaf`.
   private static let lock = Lock(.leaf)
 
   /// Calls `body` while `count` bytes from `address` are writable, and returns whether they could be made so.

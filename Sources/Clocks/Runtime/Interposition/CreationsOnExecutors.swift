@@ -8,13 +8,13 @@ import ClocksSupport
 enum CreationsOnExecutors {
   struct Creation: Equatable {
     fileprivate let executor: CustomExecutor
-    /// The newest task before, of which each creation has its own; the created task is newer.
+    /// The newest task before the creation, different for each creation. The created task is newer.
     fileprivate let newestTask: UInt64
   }
 
   private typealias Postponed = (job: UnownedJob, executor: CustomExecutor)
 
-  /// Guards the variables below. No executor is called while it is held.
+  /// Guards the variables below. Rank `leaf`: no executor is called under it.
   private static let lock = Lock(.leaf)
   nonisolated(unsafe) private static var creations: [Creation] = []
   nonisolated(unsafe) private static var postponed: [Postponed] = []
@@ -27,12 +27,12 @@ enum CreationsOnExecutors {
 
   /// Ends the creation of a task, after the task was registered.
   ///
-  /// The creation of another task on the executor may be under way on another thread. Its job stays, because it would
-  /// be too late for the order in which that thread enqueues jobs.
+  /// Enqueues the task's job if it was postponed. If thread B is creating another task on the executor, that task's
+  /// job stays postponed until thread B calls this, so that thread B's own jobs keep their order.
   static func end(_ creation: Creation, of task: UInt64) {
     let jobs: [Postponed] = lock.withLock {
       if let place = creations.firstIndex(of: creation) { creations.remove(at: place) }
-      // A task that has no owner may have been created meanwhile.
+      // The end of the last creation also enqueues jobs of unowned tasks, which no creation enqueues otherwise.
       let isLast = !creations.contains { $0.executor == creation.executor }
       func goesOn(_ postponed: Postponed) -> Bool {
         taskID(of: postponed.job) == task || isLast && postponed.executor == creation.executor
@@ -43,7 +43,7 @@ enum CreationsOnExecutors {
     for (job, executor) in jobs { executor.enqueue(job) }
   }
 
-  /// Returns whether the job of an unknown task is to be run later, because it may be one that is being created.
+  /// Postpones the job of an unknown task if the task may be one that is being created. Returns whether it has.
   static func postpone(
     _ job: UnownedJob, on executor: CustomExecutor, or other: CustomExecutor?
   ) -> Bool {
@@ -73,15 +73,15 @@ struct CustomExecutor: Equatable {
     self.init(unsafeBitCast(executor, to: (UInt, UInt).self), isSerial: true)
   }
 
-  /// The two words of an executor are those of a reference to it, but for flags of the runtime.
+  /// The two words of an executor are those of a reference to it, except for the runtime's flags.
   private init(_ words: (object: UInt, table: UInt), isSerial: Bool) {
     (object, table, self.isSerial) = (words.object, words.table & ~7, isSerial)
   }
 
-  /// The executor to which the runtime hands the first job of a task that is created with these options.
+  /// The executor that gets the first job of a task with these options; `nil` for the default executor or a
+  /// default actor.
   ///
-  /// `nil` if that is the default executor or a default actor. A serial executor takes precedence over one that
-  /// the task prefers.
+  /// A serial executor takes precedence over one that the task prefers.
   init?(in options: UnsafeRawPointer) {
     var found: CustomExecutor?
     var next: UnsafeRawPointer? = options
@@ -89,7 +89,7 @@ struct CustomExecutor: Equatable {
       if option.kind == Self.serialKind {
         let words = unsafeBitCast(option.executor, to: (UInt, UInt).self)
         let executor = CustomExecutor(words, isSerial: true)
-        // A default actor has no table, and the default executor neither.
+        // Neither a default actor nor the default executor has a table.
         if executor.table != 0 {
           self = executor
           return
@@ -117,14 +117,14 @@ extension CustomExecutor {
   /// The kind of the option with a task's serial executor, as the compiler writes it; `nil` before it is known.
   nonisolated(unsafe) private(set) static var serialKind: UInt?
 
-  /// Learns the kind. To be called once, when the creation of tasks is seen.
+  /// Learns the kind. Called once, after the creation of tasks was redirected.
   static func learnSerialKind() {
     _ = ThreadContext.capturingNextJob(for: .learning) {
       Task.detached { @LearningActor in }
     }
   }
 
-  /// Reads the kind from the options of a task that is created on the actor for it.
+  /// Reads the kind from the options of a task that is created on `LearningActor`.
   static func learn(from options: UnsafeRawPointer?) {
     let wanted = CustomExecutor(LearningActor.executor.asUnownedSerialExecutor())
     var next = options

@@ -1,11 +1,11 @@
-// What differs from run to run and is not the order of jobs: random numbers, real time, and the order of a
-// `Set` or a `Dictionary`.
+// Sources of nondeterminism apart from the order of jobs: random numbers, real time, and the order of a `Set` or
+// a `Dictionary`.
 
 import ClocksSupport
 
-/// Sources of nondeterminism that explored tests ask, replaced as soon as a test is explored.
+/// The functions by which tests reach sources of nondeterminism, replaced as soon as a test is explored.
 enum NondeterminismHooks {
-  /// Makes explored tests draw equal random numbers in each run, and reports the other sources that they ask.
+  /// Makes explored tests draw equal random numbers in each run, and reports the other sources that they use.
   ///
   /// Only the first call has an effect. Thread-safe.
   static func redirect() { _ = isRedirected }
@@ -43,8 +43,8 @@ enum NondeterminismHooks {
 
     /// The address of `syscall`; set before calls are redirected.
     ///
-    /// Why apart from `callSystem`: a thread that waits for a static variable, or for the metadata of a generic type, waits
-    /// by a system call. If the replacement used either, it would call itself without end.
+    /// Not read from `callSystem`: a thread that waits for a static variable, or for the metadata of a generic
+    /// type, makes a system call. So a replacement that used either would call itself without end.
     @exclusivity(unchecked) nonisolated(unsafe) private static var originalSystemCall:
       UnsafeMutableRawPointer?
 
@@ -62,7 +62,7 @@ enum NondeterminismHooks {
 
     /// The number of the system call `getrandom`.
     ///
-    /// Why computed: Swift initializes a static variable with locks, which may make system calls.
+    /// Computed, because Swift initializes a static variable under a lock, which may make system calls.
     private static var getrandomNumber: Int {
       #if arch(arm64)
         278
@@ -139,14 +139,14 @@ package enum Hashing {
 
   nonisolated(unsafe) private static var areSeedsFixed = false
 
-  /// Makes the process hash with fixed seeds. To be called at load, before there is a table.
+  /// Makes the process hash with fixed seeds. Called at load, before there is a `Set` or a `Dictionary`.
   ///
-  /// The addresses of the tables still count. Does nothing if `CLOCKS_HASHING` is `random`.
+  /// The order still depends on the addresses of the storage. Does nothing if `CLOCKS_HASHING` is `random`.
   package static func fixSeeds() {
     #if os(Linux) && canImport(Glibc)
       guard !areSeedsFixed, !Environment.hasRandomSeeds, let parameters else { return }
       let drawn = parameters.pointee
-      // Verifies the layout: other seeds have to give another hash, and equal seeds the same one.
+      // Verifies that `parameters` holds the seeds: other seeds must give other hashes, and equal seeds equal ones.
       func hash(_ seed: UInt64) -> Int {
         parameters.pointee.seed0 = seed
         parameters.pointee.seed1 = ~seed
@@ -168,7 +168,7 @@ package enum Hashing {
   /// Does nothing if `fixSeeds` has not fixed the seeds. Thread-safe.
   static func ignoreAddresses() { _ = areAddressesIgnored }
 
-  /// Initialized once, because tests that run in parallel ask for it.
+  /// A static constant, so that only the first of several parallel tests writes to the parameters.
   private static let areAddressesIgnored: Void = {
     #if os(Linux) && canImport(Glibc)
       if areSeedsFixed { parameters?.pointee.isDeterministic = true }

@@ -2,8 +2,8 @@
 // `clock_gettime`. A test binary replaces it in the call tables of these two libraries and of no other:
 // Dispatch, the C library itself and all other code still read real time.
 //
-// What waits in Foundation waits in real time, until a date. In a scope that date was computed from virtual
-// time, so the functions by which Foundation waits are told the difference.
+// Waits in Foundation take real time, and end at a date. In a scope that date was computed from virtual time. So
+// the replacements of the functions by which Foundation waits correct the date.
 //
 // | function | called by |
 // |---|---|
@@ -26,12 +26,12 @@ package enum RuntimeClocks {
     return redirected.load(ordering: .relaxed)
   }
 
-  /// In every scope.
+  /// Whether the clocks are redirected in every scope.
   static var areRedirected: Bool {
     redirected.load(ordering: .relaxed) && isForAll.load(ordering: .relaxed)
   }
 
-  /// Which reads are real although every scope's time is to be virtual, in words.
+  /// The reads that are real although every scope should read virtual time, in words.
   static var missing: [String] {
     guard isForAll.load(ordering: .relaxed) else { return [] }
     return (redirected.load(ordering: .relaxed) ? [] : ["reads of ContinuousClock"])
@@ -40,10 +40,10 @@ package enum RuntimeClocks {
 
   private static let redirected = Atomic(false)
   private static let datesRedirected = Atomic(false)
-  /// Whether every scope reads virtual time, and not only explored ones. Later only tests change it.
+  /// Whether every scope reads virtual time, and not only explored ones. Set at load; later only tests change it.
   static let isForAll = Atomic(false)
 
-  /// Redirects the clocks in every scope. To be called once, while there is only one thread.
+  /// Redirects the clocks in every scope. Must be called once, while there is only one thread.
   package static func redirect() {
     isForAll.store(true, ordering: .relaxed)
     // The replacements may be called on any thread, before the hooks are installed.
@@ -94,7 +94,7 @@ package enum RuntimeClocks {
         let owner = ThreadContext.runningOwner, areVirtual(for: owner),
         let reading = owner.reading(of: clock, isDate: isDate)
       else {
-        // Not the original: explored tests report that they read a real clock.
+        // Not the original: this call may be redirected by `NondeterminismHooks`, which reports the real clock.
         return clock_gettime(clock, result)
       }
       result.pointee = reading
@@ -102,7 +102,7 @@ package enum RuntimeClocks {
     }
   }
 
-  /// The waits of Foundation, which take real time in a scope, too.
+  /// The waits of Foundation, which take real time even in a scope.
   enum FoundationWaits {
     /// Redirects the waits of Foundation, so that each takes its full duration in real time.
     ///
@@ -113,7 +113,7 @@ package enum RuntimeClocks {
         [present.entry, runLoop.entry, wait.entry, lock.entry], in: .library("libFoundation.so"))
     }
 
-    /// Includes the time that the job has spent in run loops: else they would never see the end of a wait.
+    /// Adds the time that the job has spent in run loops, or a run loop would never see the end of its wait.
     private static let present: Interposed<@convention(c) () -> Double> = Interposed(
       "CFAbsoluteTimeGetCurrent"
     ) {
@@ -135,7 +135,7 @@ package enum RuntimeClocks {
           return runLoop.original(mode, seconds, returnsAfterOneSource)
         }
         if let waits = MainThreadWaits.ofThread {
-          return waits.runLoop(seconds) { runLoop.original(mode, $0, returnsAfterOneSource) }
+          return waits.runInnerLoop(seconds) { runLoop.original(mode, $0, returnsAfterOneSource) }
         }
         context.pointee.runLoops.begin()
         defer { context.pointee.runLoops.end() }

@@ -11,7 +11,7 @@ enum TaskCreation {
   /// Whether the creation of `async let` tasks is seen.
   nonisolated(unsafe) static var seesAsyncLets = false
 
-  /// Redirects the calls, where that is possible. To be called once, while the hooks are installed.
+  /// Redirects the calls, where that is possible. Called once, while the hooks are installed.
   static func redirect() {
     #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
       guard TaskStatus.isReadable else { return }
@@ -34,7 +34,7 @@ enum TaskCreation {
     return true
   }
 
-  /// Returns whether every hop of the task that the current thread creates with these options is to be seen.
+  /// Returns whether every hop of the task that the current thread creates with these options must be seen.
   private static func seesHops(_ options: UnsafeRawPointer?) -> Bool {
     switch ThreadContext.current?.pointee.purpose {
     case .preferring: return true
@@ -49,7 +49,7 @@ enum TaskCreation {
 
   /// Registers a task that the current thread has created, unless its first job has reached the hooks.
   ///
-  /// If not, the task waits for an actor, or on a custom executor, or runs immediately on this thread.
+  /// Until then, the task waits for an actor, or on a custom executor, or runs immediately on this thread.
   private static func hasMade(_ task: UnownedJob) {
     let id = taskID(of: task)
     if let context = ThreadContext.current, context.pointee.arrivedTask == id { return }
@@ -75,7 +75,7 @@ enum JobRuns {
 
   /// The runtime's `swift_job_run`; set before calls are redirected, because those of this package are, too.
   ///
-  /// Why apart from `runJob`: each job comes here, and a static variable with an initializer costs a call.
+  /// Not read from `runJob`, because each job needs it, and a static variable with an initializer costs a call.
   @exclusivity(unchecked) nonisolated(unsafe) private static var originalRun:
     UnsafeMutableRawPointer?
 
@@ -90,7 +90,7 @@ enum JobRuns {
     job.runSynchronously(on: executor)
   }
 
-  /// Redirects the calls, where that is possible. To be called once, while the hooks are installed.
+  /// Redirects the calls, where that is possible. Called once, while the hooks are installed.
   static func redirect() {
     #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
       let entries = [runJob.entry, runJobOnTaskExecutor.entry, runJobOnBoth.entry]
@@ -104,8 +104,8 @@ enum JobRuns {
   /// Runs a job that a scheduler has not started, on behalf of the owner of the job's task.
   ///
   /// - Parameters:
-  ///   - executor: The executor that runs it.
-  ///   - other: A second executor that runs it, too: of a serial one and one that the task prefers.
+  ///   - executor: The executor that runs the job.
+  ///   - other: The executor that the task prefers, if `executor` is a serial one and the job runs on both.
   private static func run(
     _ job: UnownedJob, on executor: CustomExecutor, and other: CustomExecutor? = nil,
     _ body: () -> Void
@@ -125,7 +125,7 @@ enum JobRuns {
     ExternalTaskRegistry.look(afterJob: number)
   }
 
-  /// The owner of a task. A child belongs to the owner of its parent, although it may not be registered yet.
+  /// The owner of a task. A child that is not registered yet belongs to the owner of its parent.
   private static func owner(of task: UnownedJob, _ id: UInt64) -> TaskOwner? {
     if let owner = TaskOwnership.shared.owner(of: id) { return owner }
     guard StatusProbe.here.readsChildren, let parent = TaskStatus.parent(of: task),
@@ -159,7 +159,7 @@ enum JobRuns {
       if let executor = customExecutor(options) {
         let creation = CreationsOnExecutors.begin(executor)
         let made = createTask.original(flags, options, type, function, context)
-        // Before its job can end the task.
+        // Read before the task continues, because it may end then.
         let id = taskID(of: made.task)
         hasMade(made.task)
         CreationsOnExecutors.end(creation, of: id)
@@ -173,14 +173,14 @@ enum JobRuns {
       return made
     }
 
-    /// The user's executor of the task that the current thread creates with these options, if it is owned.
+    /// The user's executor of the task that the current thread creates with these options, if the task is owned.
     @inline(__always)
     private static func customExecutor(_ options: UnsafeRawPointer?) -> CustomExecutor? {
       guard let options, isAnyWanted, let executor = CustomExecutor(in: options) else { return nil }
       return creator == nil ? nil : executor
     }
 
-    /// For Swift Testing, which creates a task for each test case.
+    /// For calls by Swift Testing, which creates a task for each test case.
     private static let createTestCase: Interposed<Create> = Interposed("swift_task_create") {
       flags, options, type, function, context in
       makeTestCase { createTestCase.original(flags, options, type, function, context) }

@@ -11,7 +11,7 @@ protocol PausableOwner: TaskOwner {
   /// The number of sleeps and timed callbacks that are pending.
   var pendingCount: Int { get }
 
-  /// Notes that a paused job goes on, as an externally started one.
+  /// Notes that a paused job continues, as an externally started job.
   func resumeJob()
   /// Keeps time from jumping, until `endShortHold`.
   func beginShortHold()
@@ -20,21 +20,22 @@ protocol PausableOwner: TaskOwner {
 
 /// The waits of a synchronous test method, which takes up the main thread.
 ///
-/// Each wait pauses the method's job. `XCTWaiter` runs the run loop in slices of a tenth of a second, and ends
-/// them by its own reading of the date; its watchdog would come a quarter of a second after the timeout. So the
-/// watchdog is left out, and its instant is the deadline of the slices.
+/// Each wait pauses the method's job. `XCTWaiter` runs the run loop in slices of a tenth of a second until its
+/// timeout has passed by the date. It also sets a watchdog for a quarter of a second after the timeout. The
+/// watchdog is left out. The timeout follows from its instant, and is the deadline of all slices.
 ///
-/// A method may wait for a thread or a socket, whose end nothing announces. So a timeout comes only after some
-/// slices of real time without any other pending work. This is a guess. It is made only for suites that were not
+/// A method may wait for a thread or a socket, which no scheduler sees. So a timeout comes only after some slices
+/// of real time in which nothing else was pending. If a thread or a timer of the run loop may end the wait, the
+/// timeout passes in real time. The slices are a guess, which is made only for suites that were not
 /// written for virtual time (`Everywhere`).
 ///
 /// Source: `XCTWaiter.swift` and `WaiterManager.swift` of swift-corelibs-xctest, as of Swift 6.3.
 final class MainThreadWaits: @unchecked Sendable {
   private static let context = Atomic<UInt>(0)
-  /// Only the main thread uses it.
+  /// The waits of the method that the main thread runs. Only that thread writes this; `willResume` reads it.
   nonisolated(unsafe) private static var current: MainThreadWaits?
 
-  /// Those of the method that the current thread runs, if it runs one.
+  /// The waits of the method that the current thread runs; `nil` if it runs none.
   @inline(__always)
   static var ofThread: MainThreadWaits? {
     let context = context.load(ordering: .relaxed)
@@ -48,6 +49,8 @@ final class MainThreadWaits: @unchecked Sendable {
   private var deadlines: [Duration] = []
   /// Counts the slices in a row in which nothing was pending but the timeout.
   private var quietSlices = 0
+  /// When the first of them began.
+  private var quietSince = RealTime(in: .zero)
 
   init(_ owner: any PausableOwner, _ context: UnsafeMutablePointer<ThreadContext>) {
     self.owner = owner
@@ -65,22 +68,38 @@ final class MainThreadWaits: @unchecked Sendable {
 
   private var now: Duration { owner.virtualNow }
 
-  /// 0 while the method runs, 1 while it is paused, and 2 when it is about to go on.
+  /// 0 while the method runs, 1 while it is paused, and 2 when it is about to continue.
   private let phase = Atomic(0)
   /// The semaphore for which the method waits.
   private let semaphore = Atomic<UInt>(0)
 
-  /// Runs `wait` while the scope's tasks run.
-  func paused<Result>(_ wait: () -> Result) -> Result {
+  /// Whether the innermost pause keeps time from jumping.
+  private var holdsTime = false
+
+  /// Runs `wait` while the scope's tasks run, and if `holdsTime` keeps time from jumping.
+  ///
+  /// A callback of the run loop that waits, within a wait of the method, continues the method's job until then. The
+  /// job continues after the callback's wait, too, until the outer wait ends.
+  func paused<Result>(holdsTime: Bool = false, _ wait: () -> Result) -> Result {
+    let outer = (isWaiting: phase.load(ordering: .sequentiallyConsistent) != 0, self.holdsTime)
+    if outer.isWaiting { resume() }
+    setHold(holdsTime)
     phase.store(1, ordering: .sequentiallyConsistent)
     owner.externallyStartedJobEnded(on: nil)
     let result = wait()
     resume()
-    phase.store(0, ordering: .sequentiallyConsistent)
+    setHold(outer.1)
+    phase.store(outer.isWaiting ? 2 : 0, ordering: .sequentiallyConsistent)
     return result
   }
 
-  /// Notes that the method goes on, before the main thread notices: until then, time does not move.
+  private func setHold(_ isNeeded: Bool) {
+    if isNeeded, !holdsTime { owner.beginShortHold() }
+    if !isNeeded, holdsTime { owner.endShortHold() }
+    holdsTime = isNeeded
+  }
+
+  /// Counts the method's job as running before the main thread wakes up, so that time does not move in between.
   private func resume() {
     guard
       phase.compareExchange(expected: 1, desired: 2, ordering: .sequentiallyConsistent).exchanged
@@ -88,7 +107,7 @@ final class MainThreadWaits: @unchecked Sendable {
     owner.resumeJob()
   }
 
-  /// Notes that the run loop of the main thread is stopped, or that a semaphore is signalled.
+  /// Notes that the wait for a semaphore, or for the run loop, is about to end.
   static func willResume(from semaphore: OpaquePointer? = nil) {
     guard context.load(ordering: .relaxed) != 0, let current else { return }
     let awaited = current.semaphore.load(ordering: .relaxed)
@@ -96,39 +115,68 @@ final class MainThreadWaits: @unchecked Sendable {
     current.resume()
   }
 
-  /// Waits for a semaphore in `wait`.
+  /// Runs `wait`, which waits for a semaphore, while the scope's tasks run.
   func paused(on semaphore: OpaquePointer, _ wait: () -> Int) -> Int {
-    self.semaphore.store(UInt(bitPattern: semaphore), ordering: .relaxed)
-    defer { self.semaphore.store(0, ordering: .relaxed) }
+    let outer = self.semaphore.exchange(UInt(bitPattern: semaphore), ordering: .relaxed)
+    defer { self.semaphore.store(outer, ordering: .relaxed) }
     return paused(wait)
   }
 
   // MARK: - Run loops
 
-  /// Runs the run loop for up to some virtual time, and less real time.
-  func runLoop(_ seconds: Double, _ run: (Double) -> Int32) -> Int32 {
+  /// Runs the run loop for at most `seconds` of virtual time, which take less real time.
+  private func runLoop(_ seconds: Double, _ run: (Double) -> Int32) -> Int32 {
     let now = now
     var deadline = saturatingSum(now, .seconds(max(0, min(seconds, 1e12))))
     let isSlice = seconds < 0.101 && !deadlines.isEmpty
     if isSlice { deadline = deadlines[deadlines.count - 1] }
-    // An async method is waited for by a wait without an end.
+    // XCTest waits for an async method in a wait without an end.
     let isEndless = deadline - now > .seconds(86_400 * 29)
     let callback = isEndless ? nil : TimedCallback("run loop", begin: endWait) { _ in }
     if let callback { _ = owner.enqueue(callback, after: deadline - now) }
-    // While nothing else is pending, the wait may be for real work: a timeout would come too early.
+    // While nothing else is pending, the wait may be for real work, and time must not jump to the timeout.
     let isQuiet = owner.pendingCount <= 1
-    let isHeld = callback != nil && isQuiet && quietSlices < 12
-    if isHeld { owner.beginShortHold() }
+    if quietSlices == 0 { quietSince = RealTime(in: .zero) }
+    let isHeld = callback != nil && isQuiet && mayBeForRealWork(until: deadline - now)
     let real = isHeld && quietSlices == 0 ? 0.001 : 0.01
-    let result = paused { run(min(seconds, real)) }
-    if isHeld { owner.endShortHold() }
+    let result = paused(holdsTime: isHeld) { run(min(seconds, real)) }
     if let callback { owner.remove(callback) }
-    quietSlices = isQuiet && result == Self.timedOut ? quietSlices + 1 : 0
+    quietSlices = isQuiet && result == MainRunLoop.timedOut ? quietSlices + 1 : 0
     return result
   }
 
-  /// `kCFRunLoopRunTimedOut`
-  private static let timedOut: Int32 = 3
+  private func mayBeForRealWork(until timeout: Duration) -> Bool {
+    if quietSlices < 12 { return true }
+    return !quietSince.lasts(timeout) && OutsideWork.isLikely
+  }
+
+  /// Whether the run loop was stopped in `runLoopWithoutEnd`.
+  ///
+  /// Foundation forgets a stop that comes as a slice times out, and one between two slices.
+  private let isStopped = Atomic(false)
+
+  /// Runs the run loop until it is stopped, or has nothing to wait for.
+  func runLoopWithoutEnd() {
+    isStopped.store(false, ordering: .relaxed)
+    while true {
+      let result = runLoop(1e10) { MainRunLoop.run(seconds: $0, returnsAfterOneSource: false) }
+      if isStopped.exchange(false, ordering: .relaxed) { return }
+      if result == MainRunLoop.finished || result == MainRunLoop.stopped { return }
+    }
+  }
+
+  /// Runs a run loop within the method's. A stop ends only the inner one.
+  func runInnerLoop(_ seconds: Double, _ run: (Double) -> Int32) -> Int32 {
+    let outer = isStopped.load(ordering: .relaxed)
+    defer { isStopped.store(outer, ordering: .relaxed) }
+    return runLoop(seconds, run)
+  }
+
+  /// Notes that the run loop of the main thread is stopped.
+  static func willStop() {
+    if context.load(ordering: .relaxed) != 0 { current?.isStopped.store(true, ordering: .relaxed) }
+    willResume()
+  }
 
   @Sendable private func endWait() {
     resume()
@@ -138,7 +186,7 @@ final class MainThreadWaits: @unchecked Sendable {
   // MARK: - XCTest's own queues
 
   #if os(Linux) && canImport(Glibc)
-    /// Whether the watchdog of a wait is left out, which is to begin on a queue at an instant.
+    /// Returns whether work on a queue is the watchdog of a wait, which is left out. Notes the wait's deadline.
     func leavesOut(workOn queue: OpaquePointer, at instant: UInt64) -> Bool {
       guard DispatchObject.label(of: queue) == "org.swift.XCTest.XCTWaiter" else { return false }
       let delay =
@@ -149,7 +197,7 @@ final class MainThreadWaits: @unchecked Sendable {
     }
   #endif
 
-  /// Runs work of XCTest on a queue, which begins or ends a wait.
+  /// Runs a block of XCTest that begins or ends a wait. Forgets the innermost deadline if the wait ends.
   func runManaging(_ work: () -> Void) {
     let count = deadlines.count
     work()
@@ -184,35 +232,28 @@ final class ThreadSemaphore: Sendable {
   #endif
 }
 
-/// The run loop of the current thread, which Foundation has.
-enum MainRunLoop {
-  private typealias Run = @convention(c) (UnsafeRawPointer?, Double, Bool) -> Int32
-
-  private static let run = RuntimeSymbol.function("CFRunLoopRunInMode", as: Run.self)
-  nonisolated(unsafe) private static let mode = RuntimeSymbol.address(of: "kCFRunLoopDefaultMode")?
-    .load(as: UnsafeRawPointer.self)
-
-  static func run(seconds: Double) { _ = run?(mode, seconds, true) }
-}
-
 #if os(Linux) && canImport(Glibc)
-  /// The functions that block a thread for a duration: virtual in a synchronous test method.
+  /// The functions that block a thread for a duration, which is virtual in a synchronous test method.
   enum ThreadSleeps {
-    /// To be called once, while the process has one thread.
+    /// Must be called once, while the process has one thread.
     static func redirect() {
-      for entry in [nanosleep.entry, usleep.entry, sleep.entry] {
-        CallTables.redirect([entry], in: .users)
-      }
+      let entries = [nanosleep.entry, usleep.entry, sleep.entry, run.entry, stop.entry]
+      // Foundation may not be loaded.
+      CallTables.redirect(entries.filter(\.isFound), in: .users)
       CallTables.redirect([uptime.entry], in: .library("libFoundation.so"))
-      CallTables.redirect([stop.entry], in: .users)
       CallTables.redirect([signal.entry], in: .library("libswiftDispatch.so"))
+    }
+
+    private static let run: Interposed<@convention(c) () -> Void> = Interposed("CFRunLoopRun") {
+      guard let waits = MainThreadWaits.ofThread else { return run.original() }
+      waits.runLoopWithoutEnd()
     }
 
     /// `XCTWaiter` stops the run loop when its expectations are fulfilled.
     private static let stop: Interposed<@convention(c) (UnsafeRawPointer?) -> Void> = Interposed(
       "CFRunLoopStop"
     ) {
-      MainThreadWaits.willResume()
+      if MainRunLoop.isMain($0) { MainThreadWaits.willStop() }
       stop.original($0)
     }
 

@@ -22,13 +22,12 @@ import ClocksSupport
 enum TestLibraries {
   enum Delivery: Equatable {
     case delivered
-    /// No library is known to run. Those that are loaded took the failure.
+    /// No library is known to run. All loaded libraries took the failure.
     case uncertain
     /// The library runs, and its function that records a failure was not found.
     case lost(Library)
   }
 
-  /// Records a failure.
   static func deliver(_ message: String, at callSite: CallSite) -> Delivery {
     switch running {
     case .swiftTesting?:
@@ -41,7 +40,7 @@ enum TestLibraries {
     }
   }
 
-  /// What of the running library was not found, in words.
+  /// The functions of the running library that were not found, in words.
   static var missing: [String] {
     switch running {
     case .swiftTesting?: SwiftTesting.missing
@@ -55,7 +54,6 @@ enum TestLibraries {
 
   static var isXCTestRunning: Bool { running == .xcTest }
 
-  /// Whether this process is known to run tests.
   static var isTestProcess: Bool { running != nil }
 
   enum Library: String {
@@ -71,7 +69,7 @@ enum TestLibraries {
       isXCTestToBeAssumed: XCTest.isLoaded && XCTest.hasCurrentTestCase == nil)
   }
 
-  /// The library that a process with these arguments runs, if they tell.
+  /// Returns the test library that a process with these arguments runs; `nil` if the arguments do not tell.
   static func library(runBy arguments: [String], isXCTestToBeAssumed: Bool) -> Library? {
     let option = "--testing-library"
     for (index, argument) in arguments.enumerated() {
@@ -98,9 +96,10 @@ enum TestLibraries {
 
 /// Swift Testing's functions, called with the library's own types.
 ///
-/// The library is resilient, so its structs are passed by address. So are arguments whose types are parameters
-/// of the generic struct that holds the function: the library's types are put in for them, and no layout is
-/// assumed. (A struct that is generic over the whole function type would pass even a `String` by address.)
+/// The library is resilient, so its structs are passed by address. Arguments whose types are parameters of the
+/// generic struct that holds the function are also passed by address. So the library's types can stand in for
+/// these parameters, and no layout is assumed. (A struct that is generic over the whole function type would pass
+/// even a `String` by address.)
 ///
 /// A module that imports Swift Testing registers its own compiled calls (`CompiledSwiftTesting`). Then
 /// no symbol is looked up.
@@ -126,7 +125,7 @@ enum SwiftTesting {
     CompiledSwiftTesting.registered?.isRunningCase() ?? isThere(currentCase, testCase)
   }
 
-  /// What was not found, in words.
+  /// The functions that were not found, in words.
   static var missing: [String] {
     guard CompiledSwiftTesting.registered == nil else { return [] }
     var missing: [String] = []
@@ -181,7 +180,7 @@ enum SwiftTesting {
       issue: issue, comment: comment, sourceLocation: sourceLocation)
   }
 
-  /// Calls `Issue.record(_:sourceLocation:)`. Returns whether it was found.
+  /// Calls `Issue.record(_:sourceLocation:)`. Returns `false` if the process has no such function.
   static func record(_ message: String, at callSite: CallSite) -> Bool {
     // Swift Testing stops the process at a file without a module's name, or a line or column 0.
     let fileID = callSite.fileID.description
@@ -248,10 +247,10 @@ enum XCTest {
   /// Whether the library is loaded, even if its function has another name.
   private static let isLibraryLoaded = !LoadedImage.all(named: "libXCTest.so").isEmpty
 
-  /// Whether a test case is running; `nil` with the open-source XCTest, which does not tell.
+  /// Whether a test case is running; `nil` with the open-source XCTest, which cannot be asked.
   static var hasCurrentTestCase: Bool? {
     #if canImport(Darwin)
-      // It returns an Objective-C object that it does not hand over, so a bare pointer will do.
+      // The function returns an unretained Objective-C object, so a bare pointer will do.
       let current = RuntimeSymbol.function(
         "_XCTCurrentTestCase", as: (@convention(c) () -> UnsafeRawPointer?).self)
       return current.map { $0() != nil }

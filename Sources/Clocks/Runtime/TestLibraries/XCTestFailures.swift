@@ -9,13 +9,13 @@ enum XCTestFailures {
 
   private static let lock = Lock(.leaf)
   nonisolated(unsafe) private static var listener: Listener?
-  /// The id of the newest task when the current test began. Guarded by the lock.
+  /// The id of the newest task when a test last began or ended. Guarded by the lock, like `listener`.
   nonisolated(unsafe) private static var newestTask: UInt64 = 0
 
-  /// Begins to observe when tests start, if XCTest runs.
+  /// Begins to observe the starts of tests, if XCTest runs.
   static func observeStarts() { if TestLibraries.isXCTestRunning { _ = isObserved } }
 
-  /// The id of the newest task when the current test began; 0 if that was not observed, `nil` if it cannot be.
+  /// The id of the newest task when the current test began; 0 if that was not observed, `nil` if tests cannot be.
   static var newestTaskAtStart: UInt64? { isObserved ? lock.withLock { newestTask } : nil }
 
   /// Notes that a test starts or ends.
@@ -33,13 +33,13 @@ enum XCTestFailures {
 
   static func end() { lock.withLock { listener = nil } }
 
-  /// What is notified of each test; set once, before the first test.
+  /// The functions that are called for each test; set once, before the first test.
   nonisolated(unsafe) fileprivate static var suite:
     (
       willStart: (AnyObject) -> Void, didFail: (String) -> Void, didFinish: (AnyObject) -> Void
     )?
 
-  /// Notifies of each test from now on, on the thread that runs it. Returns whether that is possible.
+  /// Calls these functions for each test from now on, on the thread that runs it. Returns whether that is possible.
   static func observeTests(
     willStart: @escaping (AnyObject) -> Void, didFail: @escaping (String) -> Void,
     didFinish: @escaping (AnyObject) -> Void

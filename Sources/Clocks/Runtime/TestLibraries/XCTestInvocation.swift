@@ -2,7 +2,7 @@ import ClocksSupport
 
 /// Replaces the method of `XCTestCase` that runs one test method.
 ///
-/// It is replaced in the dispatch table of each class of test cases, before its first test, and where an override
+/// The method is replaced in the dispatch table of each subclass before its first test, and where an override
 /// calls it. Source: `XCTestCase.swift` of swift-corelibs-xctest, as of Swift 6.3.
 enum XCTestInvocation {
   /// Runs a test method; `original` does so without this package.
@@ -23,7 +23,7 @@ enum XCTestInvocation {
   static func replace(by replacement: @escaping Replacement) -> Bool {
     #if os(Linux) && canImport(Glibc)
       guard original != nil, name != nil else { return false }
-      // A closure that has captured one object is a method: its context is the object.
+      // A closure that has captured one object is called like a method: its context is the object.
       let object = Captured()
       let closure = Method { [object] in invoke(object) }
       let words = unsafeBitCast(closure, to: Words.self)

@@ -6,7 +6,7 @@ import Synchronization
 final class DumpSignal: Sendable {
   private static let shared = DumpSignal()
 
-  /// Only kept alive: it is not used after it was activated.
+  /// Stored only to keep the source alive.
   nonisolated(unsafe) private let source: (any DispatchSourceSignal)?
 
   private static let count = Atomic<Int>(0)
@@ -37,7 +37,7 @@ final class DumpSignal: Sendable {
     return text.isEmpty ? "No test has a clock or a scope of virtual time.\n" : text
   }
 
-  /// Where the tasks of these tests are.
+  /// Returns the task dumps of these tests.
   static func text(of schedulers: [Scheduler]) -> String {
     schedulers.sorted { "\($0.report.origin)" < "\($1.report.origin)" }.map { scheduler in
       let origin = scheduler.report.origin

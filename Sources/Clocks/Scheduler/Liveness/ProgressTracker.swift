@@ -1,21 +1,22 @@
 import ClocksSupport
 
-/// Counts what happens in a test, and finds what has lasted for too long: the watchdog's questions.
+/// Counts what happens in a test, and finds for the watchdog what has lasted for too long.
 struct ProgressTracker {
   /// Something that the watchdog has found, and how long it may last.
   private struct Watched {
-    /// The count when it was found: if the count still is the same, nothing has changed.
+    /// The number of a job, or a count of progress. While it stays the same, nothing has changed.
     var number: UInt64
-    let since = RealTime(in: .zero)
-    /// How often the limit may pass unreported, because the machine or another test is busy.
+    let since = ServedTime()
+    let processorTime = MachineLoad.processorTime
+    /// How often the limit may pass without a report, because another test is busy.
     var patience = 3
     var isReported = false
   }
 
-  /// Counts begun jobs and ended externally started jobs: if it stays the same, nothing happens.
+  /// Counts begun jobs and ended externally started jobs: while this count stays the same, nothing happens.
   private(set) var count: UInt64 = 0
   private(set) var running: (number: UInt64, task: UInt64)?
-  /// How long there was something to run and no thread yet, in sum.
+  /// The total time for which the scheduler waited for a thread.
   private(set) var nanosecondsWithoutThread: UInt64 = 0
   /// The job that ran when the watchdog last looked, while other jobs waited for it.
   private var blockage: Watched?
@@ -39,7 +40,7 @@ struct ProgressTracker {
 
   mutating func waitedForThread(nanoseconds: UInt64) { nanosecondsWithoutThread &+= nanoseconds }
 
-  /// The task is 0 if it is not known. Externally started jobs have no number; there is rarely more than one.
+  /// Returns the running job. An externally started job has no known task and gets a number from `count`.
   private func running(_ idleness: borrowing Idleness) -> (number: UInt64, task: UInt64)? {
     running ?? (idleness.externallyStartedJobs > 0 ? (.max - count, 0) : nil)
   }
@@ -54,7 +55,7 @@ struct ProgressTracker {
     return [blockage, loneJob].contains { $0?.isReported == true && $0?.number == number }
   }
 
-  // The functions below are to be called again and again. Each returns a finding once. O(1).
+  // The watchdog calls the functions below regularly. Each returns a finding once. O(1).
 
   /// Returns the job that has held its thread for longer than `limit` while other jobs wait for it.
   mutating func findBlockage(
@@ -67,7 +68,7 @@ struct ProgressTracker {
     return Self.isDue(&blockage, running.number, after: limit) ? running : nil
   }
 
-  /// Returns the job that has held its thread for longer than `limit`. To be asked while no other job waits.
+  /// Returns the job that has held its thread for longer than `limit`. Called only while no other job waits.
   mutating func findLoneJob(
     after limit: Duration, _ idleness: borrowing Idleness
   ) -> (number: UInt64, task: UInt64)? {
@@ -81,7 +82,7 @@ struct ProgressTracker {
   /// Whether external work has been outstanding for longer than `limit` without progress.
   ///
   /// - Parameters:
-  ///   - changes: Counts the progress; `nil` if none is outstanding.
+  ///   - changes: Counts the progress of external work; `nil` if the test waits for none.
   ///   - isAnyRunning: Whether another test has something to run, such as an actor that the external task
   ///     awaits.
   mutating func findAbsence(after limit: Duration, changes: UInt64?, isAnyRunning: Bool) -> Bool {
@@ -104,8 +105,19 @@ struct ProgressTracker {
     return Self.isDue(&standstill, count, after: limit, isPatient: isAnyBusy)
   }
 
-  /// Whether it has lasted for longer than `limit`, for the first time. If `isPatient`, the limit begins
-  /// again a few times.
+  /// Whether the process has used more than 2% of a processor since the standstill was found.
+  var isProcessBusySinceStandstill: Bool {
+    guard let standstill else { return true }
+    let used = MachineLoad.processorTime
+    // The two clocks of the kernel are read one after the other, so the difference may be below zero.
+    return used - min(used, standstill.processorTime) > standstill.since.nanosecondsSince / 50
+  }
+
+  /// Begins the limit of a standstill again.
+  mutating func standstillMayEnd() { standstill = nil }
+
+  /// Returns, once, whether `number` has stayed the same for longer than `limit`. If `isPatient`, the limit
+  /// begins again a few times.
   private static func isDue(
     _ watched: inout Watched?, _ number: UInt64, after limit: Duration, isPatient: Bool = false
   ) -> Bool {
@@ -125,33 +137,33 @@ struct ProgressTracker {
 
 /// How much may happen before a test counts as a runaway.
 struct RunawayLimits: Sendable {
-  /// The number of jobs before the test is idle again.
+  /// The number of jobs that may run until the test is idle again.
   var jobs = 10_000_000
-  /// The number of wakes, as `RunawayGuard.wakes` counts them.
+  /// The number of wakes that `RunawayGuard.wakes` may reach.
   var wakes = 10_000_000
 }
 
 /// Notices a test that never becomes idle.
 struct RunawayGuard {
   var limits = RunawayLimits()
-  /// Counts the jobs since the test was last idle, or since a task last began to wait for that.
+  /// Counts the jobs since the test was last idle, or since a task last began to wait until it is idle.
   private(set) var jobs = 0
-  /// Counts the wakes since a wait for idleness last ended, or the root task last ran.
+  /// Counts the wakes since a wait for idleness ended or the root task ran, whichever came last.
   private(set) var wakes = 0
-  /// The task whose jobs restart the counting of wakes: that of a scope's body. 0 if there is none.
+  /// The task of a scope's body, whose jobs restart the counting of wakes. 0 if there is none.
   var rootTask: UInt64 = 0
 
-  /// Counts a job that is about to run. Returns why it should not run, if so.
+  /// Counts a job that is about to run. Returns why the test counts as a runaway, if it does.
   mutating func jobBegins(of task: UInt64) -> Runaway? {
     jobs += 1
     if task == rootTask, rootTask != 0 { wakes = 0 }
-    // Every other job of a task that yields is an anonymous job of the runtime: wait for the job that
-    // names the task, unless there is none.
+    // A task that yields alternates its jobs with jobs of the runtime that have no task. The runaway is
+    // reported at a job with a task, unless none comes.
     guard jobs > limits.jobs, task != 0 || jobs > 2 * limits.jobs else { return nil }
     return .jobs(limits.jobs, task: task)
   }
 
-  /// Notes that the test is idle, or that a task begins to wait for that.
+  /// Notes that the test is idle, or that a task begins to wait until it is idle.
   mutating func testIsIdle() { jobs = 0 }
 
   mutating func sleepWakes() { wakes += 1 }

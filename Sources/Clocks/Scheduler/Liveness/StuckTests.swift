@@ -1,16 +1,16 @@
 import ClocksSupport
 
-/// Ends the process when only stuck tests are left: those that were reported, and do not end.
+/// Ends the process when only stuck tests are left: tests that were reported and do not end.
 ///
 /// A test that merely takes long in real time must not be ended with the process. So two things must hold
 /// for as long as it took to report the tests: each task that the test library awaits belongs to a
 /// reported test, and no job begins in any of them.
 enum StuckTests {
-  /// The tasks that are awaited, and how many jobs have begun in each test.
+  /// The ids of the awaited tasks, and the number of jobs that have begun in each test.
   private typealias Situation = [UInt64]
 
-  /// The situation when only stuck tests were left. Used by the watchdog's timer alone.
-  nonisolated(unsafe) private static var found: (situation: Situation, since: RealTime)?
+  /// The situation when only stuck tests were left. Used by the watchdog's timer only.
+  nonisolated(unsafe) private static var found: (situation: Situation, since: ServedTime)?
 
   static func check(_ schedulers: [Scheduler], after limit: Duration) {
     let stuck = schedulers.filter(\.isStuck)
@@ -19,19 +19,19 @@ enum StuckTests {
       return
     }
     guard let found, found.situation == situation else {
-      found = (situation, RealTime(in: .zero))
+      found = (situation, ServedTime())
       return
     }
     guard found.since.lasts(limit), !Environment.keepsProcess, !isDebugged else { return }
     endProcess(stuck, after: limit)
   }
 
-  /// `nil` if another test may go on.
+  /// Returns `nil` if another test may go on.
   private static func situation(_ stuck: [Scheduler], among schedulers: [Scheduler]) -> Situation? {
     guard TestLibraries.isTestProcess else { return nil }
     let counts = stuck.map(\.progress)
     if TestCaseMembership.isOn { return awaitedTasks(ifAllAreOf: stuck).map { $0 + counts } }
-    // XCTest runs one test at a time.
+    // XCTest runs one test at a time, so no other test may go on if the newest one is stuck.
     guard TestLibraries.isXCTestRunning, let current = XCTestFailures.newestTaskAtStart,
       stuck.contains(where: { $0.change { $0.xcTestOfReport } == current })
     else { return nil }
@@ -43,7 +43,7 @@ enum StuckTests {
   /// Tasks may change while they are read, so one answer may be wrong. The caller asks many times.
   private static func awaitedTasks(ifAllAreOf stuck: [Scheduler]) -> [UInt64]? {
     guard var reader = TaskLayoutProbe.here.reader(CodeImages()) else { return nil }
-    // Retained until they were read.
+    // The tasks are retained until they were read.
     let known = TestCaseMembership.unowned + stuck.flatMap(\.tasks)
     defer { withExtendedLifetime(known) {} }
     var addresses: [UInt] = []
@@ -65,7 +65,7 @@ enum StuckTests {
         switch (task.state, task.dependency) {
         // The test library's own task.
         case (.suspended, .group): break
-        // It waits for a thread, while stuck tests hold so many that there is none.
+        // The task waits for a thread, while stuck tests may hold all threads.
         case (.enqueued, nil) where isAnyThreadHeld: break
         case (.enqueued, .executor(let identity)) where isAnyThreadHeld:
           guard reader.actorName(identity) == nil else { return nil }
@@ -90,7 +90,7 @@ enum StuckTests {
       \(DumpSignal.text(of: stuck))
 
       """)
-    // What is called at exit may wait for a lock that a stuck test holds.
+    // A function that is called at exit may wait for a lock that a stuck test holds.
     RealTime(in: .seconds(5)).schedule { _exit(1) }
     exit(1)
   }
@@ -112,17 +112,17 @@ extension Scheduler {
     } && (holdsThread || change { !$0.isAbandoned })
   }
 
-  /// Whether a job was reported because it holds its thread, and still does as far as is known.
+  /// Whether a job was reported because it holds its thread, and has not ended as far as is known.
   fileprivate var holdsThread: Bool {
     change { $0.leftJob || $0.activity.isRunningReportedJob($0.idleness) }
   }
 
-  /// Counts the jobs of the test; constant if it was cancelled, so that what it still does has no effect.
+  /// Counts the jobs of the test. Constant once the test was cancelled: its later jobs are no progress.
   fileprivate var progress: UInt64 {
     change { $0.scope?.body.reportDelivered == true ? 0 : $0.activity.count }
   }
 
-  /// Whether the test is known that the scheduler works for.
+  /// Whether it is known which test the scheduler works for.
   var isTestKnown: Bool {
     change { $0.testLifetime.isKnown } || (isProcessWide && currentXCTest != nil)
   }

@@ -3,29 +3,41 @@ import ClocksSupport
 /// Notices what would otherwise be a silent hang.
 ///
 /// A job blocks its thread, a test sleeps on a clock that no task advances, external work never returns:
-/// then the test itself runs nothing. So a timer looks at all schedulers regularly, and reports in their
-/// tests. When only tests are left that were reported and do not end, it ends the process (`StuckTests`).
+/// then the test itself runs nothing. So a timer checks all schedulers regularly, and reports in their tests.
+/// When only tests are left that were reported and do not end, the watchdog ends the process (`StuckTests`).
 final class Watchdog: Sendable {
   static let shared = Watchdog()
 
   private init() {
     let limit = Environment.blockedAfter
     XCTestFailures.observeStarts()
-    // So that a report comes as soon as its text says.
+    // The interval is short, so that a report comes soon after the limit that its text states.
     Self.scheduleNextCheck(limit, every: .seconds(limit.seconds / 40))
   }
 
   private static func scheduleNextCheck(_ limit: Duration, every interval: Duration) {
     RealTime(in: interval).schedule {
-      check(limit, every: interval)
+      MachineLoad.withoutCounting {
+        var served = Duration.zero
+        if let last = load.next(planned: interval) {
+          ServedTime.withhold(last.withheld)
+          served = .nanoseconds(Int64(clamping: last.real - last.withheld))
+        }
+        check(limit, served: served)
+      }
       scheduleNextCheck(limit, every: interval)
     }
   }
 
   static func start() { _ = shared }
 
-  /// - Parameter limit: How much real time makes a test count as stuck.
-  private static func check(_ limit: Duration, every interval: Duration) {
+  /// Used by the timer only.
+  nonisolated(unsafe) private static var load = MachineLoad()
+
+  /// - Parameters:
+  ///   - limit: The served time after which a problem is reported.
+  ///   - served: The served time since the last check.
+  private static func check(_ limit: Duration, served: Duration) {
     let isAnyBusy = Scheduler.isAnyBusy
     let isAnyRunning = Scheduler.isAnyRunning
     let all = Scheduler.all
@@ -35,7 +47,7 @@ final class Watchdog: Sendable {
       if let blockage = scheduler.newBlockage(after: limit) {
         report(blockage.description(after: limit), of: scheduler) { scheduler.abort(blockage) }
       }
-      if scheduler.scope != nil { scheduler.ran(for: interval) }
+      if scheduler.scope != nil { scheduler.ran(for: served) }
       if let goesOn = scheduler.scope?.options.goesOnWithout {
         // The work may wait for the test: in a suite that was written for real time, that is no mistake.
         if let absence = scheduler.newAbsence(after: min(limit, .seconds(5))) {
@@ -49,7 +61,8 @@ final class Watchdog: Sendable {
       }
       let hasScope = haveScopes.contains(ObjectIdentifier(scheduler))
       if let standstill = scheduler.newStandstill(
-        after: limit, isAnyBusy: isAnyBusy, hasScope: hasScope)
+        after: limit, isAnyBusy: isAnyBusy, hasScope: hasScope,
+        mayBeLost: scheduler.isTestKnown)
       {
         report(standstill, of: scheduler, after: limit)
       }
@@ -77,19 +90,19 @@ final class Watchdog: Sendable {
     let dump = scheduler.dumpTasks()
     let explanation = scheduler.explanation
     guard TestLibraries.isTestProcess, scheduler.isTestKnown else {
-      // Perhaps the test is over, and another one takes long. Or there is no test, and a program waits.
+      // The test may be over while another test takes long. Or there is no test, and a program waits.
       return warn(description.with(dump), at: scheduler.report.origin)
     }
+    let remedy = standstill.sleeps.isEmpty ? "" : "\n" + Standstill.sleepsEnd
     scheduler.report.runInTest {
-      scheduler.report.record(
-        (description + "\n" + Standstill.sleepsEnd).with(dump) + explanation)
+      scheduler.report.record((description + remedy).with(dump) + explanation)
       scheduler.noteReport()
       scheduler.cancelAllSleeps()
     }
   }
 }
 
-// The functions called `new…` are to be called again and again. Each returns a finding once.
+// The watchdog calls the functions named `new…` regularly. Each returns a finding once.
 extension Scheduler {
   /// Returns the job that has held its thread for longer than `limit`. O(1).
   func newBlockage(after limit: Duration) -> Blockage? {
@@ -110,22 +123,22 @@ extension Scheduler {
     }
   }
 
-  /// Abandons a job, so that the test can end. If the job ends after all, that has no effect.
+  /// Abandons a blocked job, so that the test can end. If the job ends after all, that has no effect.
   ///
-  /// If no other job waits, the whole test is left, where that is possible.
+  /// If nothing in the test waits for the job, the whole test is abandoned, where that is possible.
   func abort(_ blockage: Blockage) {
     RuntimeHooks.threadIsBlocked()
     if blockage.waiting == nil { return leave() }
     change { $0.abortJob(blockage.number) }
   }
 
-  /// The external work that has made no progress for longer than `limit`, if the test waits for it.
+  /// Returns the external work that has made no progress for longer than `limit`, if the test waits for it.
   /// O(external tasks).
   ///
-  /// The test waits for it no longer, but for `continueAfterAbsence`, so that it is not over before the
-  /// report.
+  /// The test no longer waits for that work. It waits for `continueAfterAbsence` instead, so that the test does
+  /// not end before the report.
   func newAbsence(after limit: Duration, isAnyRunning: Bool = false) -> Absence? {
-    // A task may have returned unseen.
+    // An external task may have returned unseen.
     ExternalTaskRegistry.look()
     return change { $0.findAbsence(after: limit, isAnyRunning: isAnyRunning) }.absence
   }
@@ -137,18 +150,31 @@ extension Scheduler {
     }
   }
 
-  /// The sleeps on clocks that no task advances, if nothing has happened in the test for longer than `limit`.
+  /// Returns the sleeps on clocks that no task advances, if nothing has happened for longer than `limit`.
   ///
-  /// - Parameter hasScope: Whether a scope is under way within the test, which notices itself when
-  ///   nothing happens.
+  /// The list is empty if the test waits for a lost wake-up.
+  ///
+  /// - Parameters:
+  ///   - hasScope: Whether a scope is under way within the test. A scope's own alarm rings when nothing happens.
+  ///   - mayBeLost: Whether a wake-up may be lost, because the test is known.
   func newStandstill(
-    after limit: Duration, isAnyBusy: Bool = false, hasScope: Bool = false
+    after limit: Duration, isAnyBusy: Bool = false, hasScope: Bool = false,
+    mayBeLost: Bool = false
   ) -> Standstill? {
-    change {
+    let found = change {
       // A test that is over waits for nothing, even if its tasks sleep.
       $0.testLifetime.areOver
-        ? nil : $0.findStandstill(after: limit, isAnyBusy: isAnyBusy, hasScope: hasScope)
+        ? nil
+        : $0.findStandstill(
+          after: limit, isAnyBusy: isAnyBusy, hasScope: hasScope, mayBeLost: mayBeLost)
     }
+    guard let found, found.sleeps.isEmpty else { return found }
+    guard change({ $0.activity.isProcessBusySinceStandstill }) || MachineLoad.mayOutsideAct else {
+      return found
+    }
+    // Something outside may still wake the test, so the limit begins again.
+    change { $0.activity.standstillMayEnd() }
+    return nil
   }
 
   var explanation: String {
@@ -192,21 +218,22 @@ extension SchedulerState {
   var virtualClocks: [any SleepSource] { clocks.all + (scope.map { [$0.virtualClock] } ?? []) }
 
   fileprivate mutating func findStandstill(
-    after limit: Duration, isAnyBusy: Bool, hasScope: Bool
+    after limit: Duration, isAnyBusy: Bool, hasScope: Bool, mayBeLost: Bool
   ) -> Standstill? {
     let isIdle =
       idleness.askWhetherIdle() && idleWaiters.isEmpty && (scope?.isOver ?? true) && !hasScope
     let virtualClocks = isIdle ? virtualClocks : []
-    // A test that waits for sleeps waits for external work.
+    // A test that calls `waitForSleeps` waits for work outside the test.
     let isWaiting =
-      virtualClocks.contains(where: \.hasSleeps)
-      && !virtualClocks.contains(where: \.isAwaitingSleeps)
+      isIdle && !virtualClocks.contains(where: \.isAwaitingSleeps)
+      && (virtualClocks.contains(where: \.hasSleeps)
+        || mayBeLost && !isReported && scope == nil && !realSleeps.areUnderWay)
     let isFound = activity.findStandstill(after: limit, isWaiting: isWaiting, isAnyBusy: isAnyBusy)
     return isFound
       ? Standstill(sleeps: virtualClocks.filter(\.hasSleeps).map(\.pendingLines)) : nil
   }
 
-  /// A task that only slept or ended meanwhile is not reported.
+  /// Returns external work without progress, except tasks that have only ended or begun to sleep.
   fileprivate mutating func findAbsence(
     after limit: Duration, isAnyRunning: Bool
   ) -> (absence: Absence?, released: [RetainedTask]) {

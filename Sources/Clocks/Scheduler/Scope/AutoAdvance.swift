@@ -2,7 +2,7 @@ import ClocksSupport
 
 /// The rule by which time moves in a scope, and what happens when it does not.
 struct AutoAdvance {
-  /// What follows if nothing happens in a scope for some real time.
+  /// Why an alarm is set: what follows if nothing happens in a scope for some real time.
   enum Reason {
     case pause
     /// Nothing can run, and time does not move.
@@ -13,14 +13,14 @@ struct AutoAdvance {
 
   let autoAdvance: Bool
   let jumpsAfter: Duration?
-  /// Counts the operations that keep time from jumping.
+  /// Counts the operations under `holding`, which keep time from jumping.
   var holds = 0
-  /// Counts those of them that have no limit.
+  /// Counts the operations under `holding` that no deadline ends.
   var unlimitedHolds = 0
   /// Whether nothing has happened since the alarm for a pause rang.
   private var pauseIsOver = false
   /// The purpose of the alarm that was set last; `nil` if something has happened since.
-  private var alarm: (number: Int, reason: Reason, patience: Int)?
+  private var alarm: (number: Int, reason: Reason, patience: Int, withheld: UInt64)?
   private var alarms = 0
 
   init(autoAdvance: Bool, jumpsAfter: Duration?) {
@@ -28,8 +28,11 @@ struct AutoAdvance {
     self.jumpsAfter = jumpsAfter
   }
 
+  /// Whether time may move at this moment.
+  var mayPass: Bool { autoAdvance && holds == 0 }
+
   /// Whether time may jump at this moment, if there is a deadline.
-  var mayJump: Bool { autoAdvance && holds == 0 && (jumpsAfter == nil || pauseIsOver) }
+  var mayJump: Bool { mayPass && (jumpsAfter == nil || pauseIsOver) }
 
   /// Notes that something happens: the alarm is void.
   mutating func somethingHappens() {
@@ -37,21 +40,22 @@ struct AutoAdvance {
     pauseIsOver = false
   }
 
-  /// The alarm to set, now that nothing can happen without time or real time.
+  /// Returns the alarm to set when the scope is idle.
   ///
-  /// - Parameter patience: How often it is set again if another test has something to run when it rings:
-  ///   the scope may wait for an actor that works for that test. Even a free thread may have to wait for
-  ///   seconds.
+  /// - Parameter patience: How often the alarm is set again if another test has something to run when it rings.
+  ///   The scope may wait for an actor that works for that test, and that test may wait for seconds even for a
+  ///   free thread.
   mutating func setAlarm(_ reason: Reason, in duration: Duration, patience: Int) -> Action.Alarm {
     alarms += 1
-    alarm = (alarms, reason, patience)
+    alarm = (alarms, reason, patience, ServedTime.totalWithheld)
     return Action.Alarm(number: alarms, duration: duration)
   }
 
-  /// `nil` if something has happened since the alarm was set.
-  func reason(ofAlarm number: Int) -> (reason: Reason, patience: Int)? {
+  /// Returns the purpose of an alarm, and the real time withheld since it was set; `nil` if something has happened
+  /// since then.
+  func purpose(ofAlarm number: Int) -> (reason: Reason, patience: Int, withheld: Duration)? {
     guard let alarm, alarm.number == number else { return nil }
-    return (alarm.reason, alarm.patience)
+    return (alarm.reason, alarm.patience, ServedTime.withheld(since: alarm.withheld))
   }
 
   mutating func endPause() { pauseIsOver = true }
@@ -64,21 +68,21 @@ struct AutoAdvance {
 
 /// A clock that rings once at an instant of real time, unless it is set again before.
 ///
-/// A new timer starts only for an instant that is earlier than that of the timer under way; a timer that
-/// comes too early waits for the rest. So the clock may be set a million times a second.
+/// A new timer starts only if it ends before the timer under way. A timer that ends before the clock is due is
+/// started again for the rest. So the clock may be set a million times a second.
 final class AlarmClock: Sendable {
-  /// Guards `setting` and `timer`.
+  /// Guards `setting` and `timer`. Rank `leaf`.
   private let lock = Lock(.leaf)
-  /// When to ring, and with which number; `nil` once it has rung.
+  /// When to ring, and with which number; `nil` once the clock has rung.
   nonisolated(unsafe) private var setting: (due: RealTime, number: Int)?
-  /// When the earliest timer that is under way comes; `nil` if there is none.
+  /// When the earliest timer that is under way ends; `nil` if there is none.
   nonisolated(unsafe) private var timer: RealTime?
-  /// Is called with the number when it rings. Set before the clock is.
+  /// Called with the number when the clock rings. Set before the clock is.
   nonisolated(unsafe) var ring: @Sendable (_ number: Int) -> Void = { _ in }
 
   deinit { lock.destroy() }
 
-  /// Sets the clock to ring after `duration`, and no earlier; replaces the setting before. O(1).
+  /// Sets the clock to ring after `duration`, and not earlier. Replaces the previous setting. O(1).
   func set(_ number: Int, in duration: Duration) {
     let due = RealTime(in: duration)
     let isEarlier = lock.withLock {

@@ -1,18 +1,18 @@
 /// The tasks of a scope that sleep on the runtime's own clocks, or that an executor delays.
 ///
 /// The runtime provides the job that wakes a sleep at its deadline, but does not report that a sleep was
-/// cancelled. So cancelled sleeps are found here.
+/// cancelled. So this table finds the cancelled sleeps.
 struct RuntimeSleeps: ~Copyable {
   typealias Token = SleepQueue<Duration>.Token
 
   private struct Entry: TaskTableEntry {
     enum State {
       case none
-      /// The token may be that of a sleep that has ended: to cancel that has no effect.
+      /// The token may name a sleep that has ended; cancelling such a sleep has no effect.
       case sleeping(Token)
-      /// The task is ready, and its executor has handed its job over, to run it later.
+      /// The task is ready, but its executor delays its job.
       case delayed(Token)
-      /// The task was cancelled before it was suspended, and goes on. The runtime's job is still to be run.
+      /// The task was cancelled before it was suspended, and goes on. The runtime's job still has to run.
       case cancelledEarly(ReadyJob)
     }
 
@@ -25,17 +25,17 @@ struct RuntimeSleeps: ~Copyable {
   }
 
   private var entries = TaskTable<Entry>()
-  /// The sleeps that began in the job that runs, or has just ended.
+  /// The sleeps that began in the running job, or in the job that has just ended.
   private var begun: [(task: RetainedTask, sleep: Token)] = []
   private var cancelledEarly: [UInt64] = []
 
-  /// Notes that a task begins to sleep. Returns the job of its sleep before, if that is still to be run.
+  /// Notes that a task begins to sleep. Returns the job of its previous sleep, if that job still has to run.
   mutating func begin(_ sleep: Token, of task: RetainedTask) -> ReadyJob? {
     begun.append((task, sleep))
     return replace(task.id, by: .sleeping(sleep))
   }
 
-  /// The executor of the task runs it later. Returns as `begin` does.
+  /// Notes that the executor of a task delays its job. Returns the same as `begin`.
   mutating func beginDelay(_ delay: Token, of task: UInt64) -> ReadyJob? {
     replace(task, by: .delayed(delay))
   }
@@ -55,15 +55,14 @@ struct RuntimeSleeps: ~Copyable {
   @inline(__always)
   var haveBegun: Bool { begun.count > 0 }
 
-  /// Ends the sleeps whose tasks were cancelled before the job had ended that began them.
+  /// Ends the sleeps whose tasks were cancelled before the end of the job that began the sleep.
   ///
-  /// Thread A: the task's job begins a sleep. Thread B: cancels the task before it is suspended. Then the
-  /// task goes on immediately and never becomes ready; when the job has ended, it may have gone on, or be
-  /// resumed any moment. It does not sleep, but the runtime's job has to wait, or it might end the sleep
-  /// without an error.
+  /// Thread A runs the job, which begins a sleep. Thread B cancels the task before thread A has suspended it.
+  /// Then the task goes on immediately and never becomes ready. When the job has ended, the task may not have
+  /// gone on yet, so the runtime's job has to wait: otherwise it might end the sleep without an error.
   ///
-  /// - Returns: The cancelled tasks, to be released without a lock; and jobs of their sleeps before, to
-  ///   be run.
+  /// - Returns: The cancelled tasks, which the caller releases without a lock; and jobs of their previous sleeps,
+  ///   which still have to run.
   mutating func endCancelled(
     on virtualClock: VirtualClock<Duration>
   ) -> (tasks: [RetainedTask], jobs: [ReadyJob]) {
@@ -78,10 +77,10 @@ struct RuntimeSleeps: ~Copyable {
     return ended
   }
 
-  /// The job of the sleep of a task that has become ready, if it slept.
+  /// Returns the job that would have ended the sleep of a task that has become ready, if the task slept.
   ///
-  /// If the sleep is pending, only a cancellation can have made the task ready. Its job is run now and
-  /// not at the deadline, where it has nothing to do.
+  /// If the sleep is pending, only a cancellation can have made the task ready. The job has nothing more to do, so
+  /// it runs now and not at the deadline.
   mutating func taskBecameReady(_ id: UInt64, on virtualClock: VirtualClock<Duration>) -> ReadyJob?
   {
     switch entries.remove(id).state {
@@ -100,7 +99,7 @@ struct RuntimeSleeps: ~Copyable {
     if isDelayed(task) { entries.remove(task) }
   }
 
-  /// To be run now: the task's cancellation does not make it ready.
+  /// Returns the job of a cancelled task if its executor delays it: the cancellation does not make it ready.
   mutating func endDelay(of task: UInt64, on virtualClock: VirtualClock<Duration>) -> ReadyJob? {
     guard case .delayed(let delay) = entries[task].state else { return nil }
     entries.remove(task)

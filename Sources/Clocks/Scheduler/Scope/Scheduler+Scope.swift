@@ -1,7 +1,7 @@
 import ClocksSupport
 
 extension Scheduler {
-  /// The current task runs the body. Each of its jobs restarts the counting of wakes.
+  /// Notes that the current task runs the body. Each job of that task restarts the counting of wakes.
   func beginScope() {
     guard let task = UnownedTask.current?.handle else { return }
     change { state in
@@ -43,12 +43,12 @@ extension Scheduler {
     change { $0.scope?.mustSetAlarm = true }
   }
 
-  /// Lets the caller of the scope go on, if it can, or that of a scope around it: the body does not end.
+  /// Abandons this scope and those around it, up to the first whose caller can go on without the body, if any can.
   func leave() {
     var inner = [self]
     while let scheduler = inner.last {
       if let isLeft = scheduler.scope?.isLeft {
-        for scheduler in inner { scheduler.change { $0.abandon() } }
+        for scheduler in inner { scheduler.change { $0.abandon() }?.resume() }
         return isLeft()
       }
       guard let parent = scheduler.parent else { return }
@@ -76,7 +76,7 @@ extension Scheduler {
     }
   }
 
-  /// Ends the scope. The tasks that are left sleep in real time, or on the next test that resumes them.
+  /// Ends the scope. Its leftovers sleep in real time, or belong to the next test whose job resumes them.
   func closeScope() {
     isVirtual = false
     isOver = true
@@ -104,7 +104,7 @@ extension Scheduler {
     return (isOverdue ? text + "\n" + ScopeProblem.isOverdue : text) + (dump ?? "") + explanation
   }
 
-  /// Keeps time from jumping, until `endHold`; without limit if no deadline ends the operation.
+  /// Keeps time from jumping until `endHold`. `isUnlimited` says that no deadline ends the operation.
   func beginHold(isUnlimited: Bool = false) {
     change { state in
       state.scope?.pace.holds += 1
@@ -122,20 +122,20 @@ extension Scheduler {
     }
   }
 
-  /// Takes over a sleep of the current task on a clock of the runtime; or a task that an executor delays.
+  /// Takes over an un-injected sleep of the current task, or a task that an executor delays.
   func sleepVirtually(_ delayed: DelayedJob) {
     guard let scope else { return }
     let job = ReadyJob(job: delayed.job, taskID: taskID(of: delayed.job), executor: .pool)
     let task = UnownedTask(job: delayed.task)
     let taskID = task.id
-    // If the job is the task itself, an executor delays it; else the job is to wake the task.
+    // If the job is the task itself, an executor delays it; otherwise the job wakes the task.
     let isDelay = job.taskID == taskID
     let handle = isDelay ? nil : task.handle
     let name = taskID == UnownedTask.currentID ? UnownedTask.currentName : nil
     if ThreadContext.current?.pointee.owner == nil {
       waitForCurrentJobAndTask()
     } else if ThreadContext.current?.pointee.owner !== self {
-      // In the drain of an actor that works for another test.
+      // The task runs in an actor drain that works for another test.
       taskMayRunExternally(delayed.task)
     }
     let (fulfilled, news): ([SleepsWaiter], SleepNews<Duration>?) = change { state in
@@ -165,21 +165,21 @@ extension Scheduler {
     for waiter in fulfilled { waiter.succeed() }
   }
 
-  /// What the system's clocks read for the scope's tasks at this moment; `nil` if that is the real time.
+  /// The present readings of the system's clocks for the scope's tasks; `nil` if the tasks see real time.
   var systemClocks: SystemClocks? {
     guard let scope, isVirtual else { return nil }
     let (now, dateOffset) = change { (scope.virtualClock.now, $0.scope?.dateOffset ?? .zero) }
     return scope.start.advanced(by: now, andDateBy: dateOffset)
   }
 
-  /// Returns what a clock of the system reads for the scope's tasks; `nil` if that is the real time.
+  /// Returns the reading of a system clock for the scope's tasks; `nil` if the tasks see real time.
   func virtualReading(of clock: clockid_t, isDate: Bool) -> timespec? {
     guard let scope, isVirtual, !isDate || scope.options.freezesDate else { return nil }
     let (now, dateOffset) = change { (scope.virtualClock.now, $0.scope?.dateOffset ?? .zero) }
     return scope.start.reading(of: clock, after: isDate ? saturatingSum(now, dateOffset) : now)
   }
 
-  /// What `Date()` reads for the scope's tasks, as the time since 1970.
+  /// The value of `Date()` for the scope's tasks, as the time since 1970.
   var date: Duration {
     get {
       guard let scope else { return .zero }
@@ -194,7 +194,7 @@ extension Scheduler {
     }
   }
 
-  /// In the order in which they would wake.
+  /// The pending sleeps, in wake order.
   var pendingSleeps: [SleepQueue<Duration>.Pending] {
     guard let virtualClock = scope?.virtualClock else { return [] }
     return change { _ in virtualClock.sleeps }.pending
@@ -214,7 +214,7 @@ extension Scheduler {
     }
   }
 
-  /// Runs the jobs of sleeps whose tasks were cancelled before they were suspended, and have gone on.
+  /// Makes the jobs ready that `RuntimeSleeps` keeps for tasks that were cancelled early and have gone on.
   func runEndedSleeps() {
     change { state in
       for job in state.scope?.runtimeSleeps.takeCancelledEarly() ?? [] {
@@ -223,9 +223,9 @@ extension Scheduler {
     }
   }
 
-  /// Begins a callback when the scope's time has moved so far; returns whether it will.
+  /// Begins a callback when the scope's time has moved by `delay`. Returns whether it will.
   ///
-  /// Not during an unlimited `holding`, whose operation may wait for the callback.
+  /// Returns `false` during a `holding` without a deadline, whose operation may wait for the callback.
   func begin(_ callback: TimedCallback, after delay: Duration) -> Bool {
     guard let scope else { return false }
     let fulfilled: [SleepsWaiter]? = change { state in
@@ -241,7 +241,7 @@ extension Scheduler {
     }
     guard let fulfilled else { return false }
     if !fulfilled.isEmpty {
-      // The caller may hold a lock.
+      // On another thread, because the caller may hold a lock.
       RuntimeHooks.startThread(on: .pool) {
         for waiter in fulfilled { waiter.succeed() }
       }
@@ -271,7 +271,7 @@ extension Scheduler {
     for (callback, delay) in callbacks { callback.handBack(delay) }
   }
 
-  /// Lets the un-injected sleeps that are pending end in real time, after what is left of them.
+  /// Lets the pending un-injected sleeps end in real time, after the rest of their durations.
   func handBackSleeps() {
     guard let virtualClock = scope?.virtualClock else { return }
     let jobs: [(job: ReadyJob, delay: Duration)] = change { _ in
@@ -295,7 +295,7 @@ extension Scheduler {
     perform(change { $0.alarmRings(number, others) })
   }
 
-  /// Whether a scheduler waits for a thread that belongs to the same test: its own, or that of a scope.
+  /// Whether any scheduler of this test waits for a thread: the test's own, or the scheduler of a scope within it.
   private var isThreadAwaitedInTest: Bool {
     let test = outermost
     return Scheduler.all.contains {
@@ -307,7 +307,7 @@ extension Scheduler {
 }
 
 extension SchedulerState {
-  /// Notes that a task sleeps, if `handle` is given; else that an executor delays it.
+  /// Notes that a task sleeps if `handle` is given, and otherwise that an executor delays the task.
   fileprivate mutating func beginRuntimeSleep(
     _ sleep: SleepQueue<Duration>.Token, of task: UInt64, _ handle: RetainedTask?
   ) -> ReadyJob? {

@@ -10,15 +10,19 @@ package struct ScopeOptions: Sendable {
   package var leftoverSleepsFail = false
   /// Whether tasks that outlive the scope sleep on in real time, instead of being cancelled.
   var keepsLeftovers = false
-  /// Whether time passes as real time does in a scope that is not idle for many jobs: it may poll.
+  /// Whether time follows real time in a scope that is not idle for very many jobs, because a task may poll.
+  ///
+  /// Then an explored run that has too many steps also goes on, first in, first out, and does not fail.
   var timePassesWhileBusy = false
+  /// Whether to note where tasks sleep.
+  var notesSleepPlaces = false
   /// Whether an explored scope waits for work outside it, which otherwise counts as a deadlock.
   var waitsForOutside = false
-  /// Is told that the test goes on without external work, which then is no failure.
+  /// Called when the test goes on without external work. If set, an absence is no failure.
   var goesOnWithout: (@Sendable (Absence) -> Void)?
   var stuckAfter: Duration = .seconds(5)
   package var freezesDate = true
-  /// How much real time an operation may keep time from jumping while nothing but sleeps is left.
+  /// How long `holding` may keep time from jumping, in real time, while the scope has nothing left but sleeps.
   var heldFor = Environment.blockedAfter
   var limits = RunawayLimits()
   /// How long the scope's jobs may run, in real time.
@@ -32,7 +36,7 @@ package struct ScopeOptions: Sendable {
     case asAskedFor
     /// Events are recorded, and the caller that runs the scope decides whether the timeline is delivered.
     case onTrial
-    /// Nothing is recorded in the scope or within it, and a failure has no dump: it is one of very many runs.
+    /// One of very many runs: nothing is recorded in the scope or in scopes within it, and failures have no dump.
     case never(RefusedRecording)
   }
 
@@ -41,7 +45,7 @@ package struct ScopeOptions: Sendable {
   }
 }
 
-/// Whether a recording was asked for in runs that were too many to be recorded.
+/// Whether a recording was requested in runs that were too many to be recorded.
 final class RefusedRecording: Sendable {
   private let wasAskedFor = Atomic(false)
 
@@ -58,14 +62,14 @@ final class Scope: Sendable {
   let alarmClock = AlarmClock()
   /// The public object that stands for the scope. Set before the scope has a task.
   nonisolated(unsafe) weak var face: AnyObject?
-  /// Is called when a cancelled body does not end, and was reported: from then on no job of the scope runs.
+  /// Called when a body was cancelled and reported and does not end. From then on no job of the scope runs.
   ///
   /// Set before the scope has a task, if the caller goes on without the body.
   nonisolated(unsafe) var isLeft: (@Sendable () -> Void)?
-  /// Reports that a job of the scope has raised a signal; set before the scope begins.
+  /// Called in the signal handler when a job of the scope has raised a signal. Set before the scope begins.
   nonisolated(unsafe) var crashed: (@Sendable (CInt) -> Void)?
 
-  /// - Parameter outer: What the clocks read in the scope around this one, if there is one.
+  /// - Parameter outer: The readings of the clocks in the scope around this one, if there is one.
   init(_ options: ScopeOptions, startingAt outer: SystemClocks? = nil) {
     self.options = options
     start = outer ?? SystemClocks()
@@ -82,14 +86,16 @@ final class ScopeState {
   @exclusivity(unchecked) var body = ScopeBody()
   /// `nil` in a scope that does not wait for work outside.
   @exclusivity(unchecked) private(set) var skippedWait: SkippedExternalWait?
-  /// How far the scope's date is from the one at which it began, apart from the time that has passed.
+  /// How far a task has moved the scope's date, besides the time that has passed.
   @exclusivity(unchecked) var dateOffset: Duration = .zero
   @exclusivity(unchecked) var invariants = Invariants()
-  /// The threads that wait in a checkpoint, by the numbers of their tasks.
+  /// The parked threads, by the numbers of their tasks.
   @exclusivity(unchecked) var parkedThreads: [UInt64: ParkedThread] = [:]
-  /// `nil` before there is an invariant.
+  /// `nil` before there is an invariant, and in one of very many runs.
   @exclusivity(unchecked) var placeReader: JobPlaceReader?
-  /// Whether to set the alarm when the test is idle, although no job has run: something outside has ended.
+  /// `nil` if the places are not noted.
+  let sleepPlaces: SleepPlaces?
+  /// Whether to set the alarm when the test is idle although no job has run, because external work has ended.
   @exclusivity(unchecked) var mustSetAlarm = false
 
   init(_ scope: Scope) {
@@ -98,6 +104,7 @@ final class ScopeState {
     pace = AutoAdvance(autoAdvance: scope.options.autoAdvance, jumpsAfter: scope.options.jumpsAfter)
     let waitsForOutside = !scope.options.isExplored || scope.options.waitsForOutside
     skippedWait = waitsForOutside ? SkippedExternalWait() : nil
+    sleepPlaces = scope.options.notesSleepPlaces ? SleepPlaces() : nil
   }
 
   var movesTime: Bool { pace.autoAdvance && body.isRunning }
@@ -114,12 +121,12 @@ final class ScopeState {
   func timeHasJumped() { skippedWait?.timeJumps(to: virtualClock.now) }
 
   func jobArrivedFromOutside(_ job: ReadyJob) {
-    // Perhaps the body was cancelled, and nothing else happened outside.
+    // If the body was cancelled, the cancellation itself may have made the task ready.
     guard body.task?.isCancelled != true else { return }
     skippedWait?.arrives(job.taskID, name: UnownedTask(job: job.job).name)
   }
 
-  /// The task has waited for time, and not for external work.
+  /// Notes that the task has waited for time, and not for work outside the scope.
   @inline(never)
   func sleepWasCancelled(of task: UInt64) { skippedWait?.forget(task) }
 
@@ -137,7 +144,7 @@ final class ScopeState {
     return pace.setAlarm(.stuck, in: duration(of: .stuck), patience: 12)
   }
 
-  /// Whether nothing can ever happen again in an explored scope that is idle, when there is no turn.
+  /// Whether an idle, explored scope can never go on. Valid only when the scheduler has nothing else to do.
   var isDeadlocked: Bool {
     scope.options.isExplored && !scope.options.waitsForOutside && body.isRunning
       && !body.isReported && pace.holds == 0
@@ -147,9 +154,9 @@ final class ScopeState {
   enum AlarmOutcome {
     case nothing
     case again(Action.Alarm)
-    /// The problem is to be reported now, because the body does not end although it was cancelled.
+    /// Report the problem now, because the body does not end although it was cancelled.
     case report(ScopeProblem)
-    /// The body is to be left, because it does not end although all tasks were cancelled.
+    /// Leave the body, because it does not end although all tasks were cancelled.
     case leave
   }
 
@@ -162,14 +169,17 @@ final class ScopeState {
     case awaitThread
   }
 
-  /// The scheduler is idle.
+  /// Returns what follows from an alarm that rings while the scheduler is idle.
   func alarmRings(_ number: Int, _ others: Others) -> AlarmOutcome {
-    guard let (reason, patience) = pace.reason(ofAlarm: number) else { return .nothing }
+    guard let (reason, patience, withheld) = pace.purpose(ofAlarm: number) else { return .nothing }
     if others == .awaitThread || (others == .areBusy && patience > 0) {
       let left = others == .awaitThread ? patience : patience - 1
       return .again(pace.setAlarm(reason, in: duration(of: reason), patience: left))
     }
-    // A thread outside the scope may have begun to hold time since.
+    if reason != .pause, withheld > duration(of: reason) / 100 {
+      return .again(pace.setAlarm(reason, in: withheld, patience: patience))
+    }
+    // Since the alarm was set, a thread outside the scope may have begun a `holding`.
     guard reason == .held || pace.holds == 0 else { return .nothing }
     pace.somethingHappens()
     switch reason {
@@ -201,13 +211,14 @@ final class ScopeState {
 
   @exclusivity(unchecked) private var busySince: RealTime?
 
-  /// Lets time pass in a scope that is busy; returns whether it comes to the earliest deadline.
+  /// Moves time in a busy scope as far as real time since the last call. Returns whether a deadline is reached.
   ///
-  /// At most a tenth of a second passes: the scope may have been idle in between.
+  /// Time moves by at most a tenth of a second, because the scope may have been idle in between.
   func passTime() -> Bool {
     let real = busySince.map { Duration.nanoseconds(Int64(clamping: $0.nanosecondsSince)) }
     busySince = RealTime(in: .zero)
-    guard mayJump else { return false }
+    // A pause comes only when the scope is idle, so it is not waited for.
+    guard pace.mayPass, body.isRunning else { return false }
     let target = saturatingSum(virtualClock.now, min(real ?? .zero, .milliseconds(100)))
     if let deadline = virtualClock.sleeps.earliestDeadline, deadline <= target { return true }
     virtualClock.now = target
@@ -216,8 +227,8 @@ final class ScopeState {
 
   @exclusivity(unchecked) private var cancelledSleep: UInt64?
 
-  /// The task of the earliest sleep, if it is to be cancelled in place of being woken: after the report
-  /// that the body does not end.
+  /// Returns the task of the earliest sleep if the report was made that the body does not end. Then the task is
+  /// cancelled before its sleep wakes.
   func taskToCancel() -> RetainedTask? {
     guard body.reportDelivered, let (number, task) = virtualClock.sleeps.earliest,
       number != cancelledSleep
@@ -226,20 +237,20 @@ final class ScopeState {
     return task?.handle
   }
 
-  /// Then its remaining tasks live in real time.
+  /// Whether the scope is closed. Then its leftovers live in real time.
   @exclusivity(unchecked) private(set) var isOver = false
-  /// How long jobs have run, in real time, since the body was last cancelled for it.
+  /// How long jobs have run, in real time, since the scope began or a problem was last noted.
   @exclusivity(unchecked) private var runningTime = Duration.zero
 
   func end() { isOver = true }
 
-  /// Notes where the tasks are: now the body is about to be cancelled.
+  /// Notes where the tasks wait. The body is about to be cancelled.
   func noteProblem(_ dump: TaskDump?, _ text: String) {
     body.endDump(text, hasReadyTask: dump?.hasReadyTask == true)
     runningTime = .zero
   }
 
-  /// Notes that jobs have run for some time. Returns what is to be done, if the body does not end.
+  /// Notes that jobs have run for some time. Returns what follows.
   func ran(for duration: Duration) -> AlarmOutcome {
     guard body.isRunning, !body.isBeingDumped else { return .nothing }
     runningTime += duration

@@ -9,15 +9,15 @@ struct ScopeBody {
   /// The state of the report that the cancelled body does not return.
   private enum Report {
     case notDue
-    /// Due, or being made. The scope must not end before: the test might be over before its failure is known.
+    /// Due, or being made. The scope does not end before the report is made: the test must not be over by then.
     case due(waiter: UnsafeContinuation<Void, Never>?)
     case delivered
   }
 
-  /// Where the tasks were when something went wrong, in words: later there may be no time to find out.
+  /// The task dump from when something went wrong: later there may be no time to make one.
   private enum Dump {
     case missing
-    /// The tasks are being inspected. The time that this takes is not the body's.
+    /// The tasks are being inspected. The time that this takes does not count as running time.
     case underWay(at: Duration)
     case known(String, at: Duration)
   }
@@ -25,9 +25,9 @@ struct ScopeBody {
   private var phase = Phase.notBegun
   private var report = Report.notDue
   private var tasksAtProblem = Dump.missing
-  /// What went wrong first, if anything did.
+  /// The first problem, if there is one.
   private(set) var problem: ScopeProblem?
-  /// Whether a task was ready when the tasks were inspected: something outside made it ready just before.
+  /// Whether a task was ready when the tasks were inspected: work outside the test made it ready just before.
   private(set) var hadReadyTask = false
   private(set) var toCancel: [RetainedTask] = []
 
@@ -45,7 +45,7 @@ struct ScopeBody {
     phase = .running(task)
   }
 
-  /// Returns what went wrong, if that was not reported; and tasks to release without a lock.
+  /// Returns the problem, if there is one that was not reported; and tasks to release without a lock.
   mutating func end() -> (problem: ScopeProblem?, tasks: [RetainedTask]) {
     guard case .running(let task) = phase else {
       preconditionFailure("A body returns while it is \(phase).")
@@ -58,9 +58,9 @@ struct ScopeBody {
   enum Consequence {
     /// The tasks in `toCancel` are cancelled.
     case cancel
-    /// The first problem is to be reported now: the body was cancelled before, and has not returned.
+    /// Report the first problem now: the body was cancelled before, and has not returned.
     case report(ScopeProblem)
-    /// The body is to be left: the problem was reported before, and all tasks were cancelled.
+    /// Leave the body: the problem was reported before, and all tasks were cancelled.
     case leave
   }
 
@@ -104,14 +104,14 @@ struct ScopeBody {
     return waiter
   }
 
-  /// Whether no report is due. If one is, `waiter` waits for it, if given.
+  /// Returns whether no report is due. If one is due, resumes `waiter` when it was made.
   mutating func isDone(_ waiter: UnsafeContinuation<Void, Never>? = nil) -> Bool {
     guard case .due = report else { return true }
     report = .due(waiter: waiter)
     return false
   }
 
-  /// Whether the tasks are to be inspected now, because something went wrong.
+  /// Returns whether the tasks have to be inspected now, because something went wrong.
   mutating func beginDump(at now: Duration) -> Bool {
     guard problem != nil, case .missing = tasksAtProblem else { return false }
     tasksAtProblem = .underWay(at: now)
@@ -130,7 +130,7 @@ struct ScopeBody {
     if case .known(let dump, _) = tasksAtProblem { dump } else { nil }
   }
 
-  /// What time it was when the tasks were inspected: time moves on if the body does not end.
+  /// The scope's time when the tasks were inspected. Time moves on if the body does not end.
   var problemTime: Duration? {
     switch tasksAtProblem {
     case .missing: nil
@@ -145,10 +145,10 @@ struct ScopeBody {
   var lacksDump: Bool { problem != nil && dump == nil }
 }
 
-/// Notices that time has jumped while a task of a scope waited for external work.
+/// Notices that time has jumped while a task of a scope waited for work outside the scope.
 ///
-/// The scope cannot see such work, so it looks idle and time jumps. That is known when something outside
-/// makes a task ready that has not run since.
+/// The scheduler cannot see such work, so the scope counts as idle and time jumps. The jump is noticed when
+/// something outside makes a task ready that has not run since.
 struct SkippedExternalWait {
   struct Jump: Sendable, Equatable {
     var start: Duration
@@ -164,18 +164,18 @@ struct SkippedExternalWait {
     var jump: Jump
   }
 
-  /// The first one.
+  /// The first skipped external wait, if there was one.
   private(set) var first: SkippedTask?
-  /// In the slot that is the task's number modulo their count. A task whose slot was taken is not found.
+  /// The last run of each task, in slot `task % slots`. Tasks share slots: then only the later one is found.
   private var lastRuns = [LastRun](repeating: LastRun(), count: slots)
-  /// What time it was when an actor's drain last ran, whose tasks are not known.
+  /// The time when an actor drain, whose tasks are not known, last ran.
   private var lastDrain: Duration?
   /// Where time last jumped to.
   private var lastJump: Duration?
 
   private static var slots: Int { 256 }
 
-  /// `task` is 0 if the job is an actor's drain. O(1).
+  /// Notes that a job begins. `task` is 0 if the job is an actor drain. O(1).
   @inline(__always)
   mutating func jobBegins(of task: UInt64, at now: Duration) {
     if task == 0 {
@@ -194,13 +194,13 @@ struct SkippedExternalWait {
     first = SkippedTask(task: task, name: name(), jump: jump)
   }
 
-  /// Notes that a task has not waited for external work.
+  /// Notes that a task has not waited for work outside the scope.
   mutating func forget(_ task: UInt64) {
     let slot = Self.slot(of: task)
     if lastRuns[slot].task == task { lastRuns[slot] = LastRun() }
   }
 
-  /// The jump of time for which a task has certainly been suspended; `nil` if there is none.
+  /// Returns the jump since a task last ran; `nil` if there is none, or if the task may have run after it.
   func jump(over task: UInt64) -> Jump? {
     let last = lastRuns[Self.slot(of: task)]
     guard let end = lastJump, last.task == task, last.time < end else { return nil }

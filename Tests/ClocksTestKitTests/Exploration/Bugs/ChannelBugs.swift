@@ -1,6 +1,8 @@
 import Clocks
 
-/// Kernels of Go programs, from the study GoBench (Yuan et al., CGO 2021), with channels and locks of tasks.
+/// Bugs of Go programs, from the study GoBench (Yuan et al., CGO 2021), with channels and locks of tasks.
+///
+/// Each names the kernel in GoBench. "After" marks a bug of the same component that differs from the kernel.
 extension KnownBug {
   static let ofChannels: [KnownBug] = [
     .statusManager, .finishRequest, .nodeStatus, .healthMonitor, .tokenKeeper, .remoteLock,
@@ -146,7 +148,7 @@ extension KnownBug {
     func forget(_ url: String) { locks[url] = nil }
   }
 
-  /// hugo 3251: a lock is removed from its table while another task waits for it.
+  /// After hugo 3251 (locks by address, in a table): a lock is removed while another task waits for it.
   private static func remoteLock(forgets: Bool) -> Operation {
     { _ in
       let (locks, inside, most) = (Locks(), Cell(0), Cell(0))
@@ -174,7 +176,7 @@ extension KnownBug {
     name: "lock that is forgotten", buggy: remoteLock(forgets: true),
     corrected: remoteLock(forgets: false))
 
-  /// kubernetes 6632: the writer resets a timer through a channel, while its reader has left with an error.
+  /// After kubernetes 6632: the writer resets a timer through a channel whose reader has left with an error.
   private static func resetChannel(offers: Bool) -> Operation {
     { _ in
       let (reset, failed) = (Channel(), Cell(false))
@@ -227,7 +229,7 @@ extension KnownBug {
     }
   }
 
-  /// grpc-go 1460: keepalive goes to sleep after it has looked, and the stream that opens meanwhile does not wake it.
+  /// After grpc-go 1460 (in which a lock is held, too): a stream that opens does not wake keepalive, which has looked.
   private static func keepalive(_ sleep: @escaping @Sendable (Transport) async -> Void) -> Operation
   {
     { _ in
@@ -250,7 +252,7 @@ extension KnownBug {
     },
     corrected: keepalive { await $0.sleepIfUnused() })
 
-  /// kubernetes 70277: a poller that is told to stop has one more tick to deliver.
+  /// After kubernetes 70277: a poller that is told to stop has one more tick to deliver.
   private static func poller(capacity: Int) -> Operation {
     { _ in
       let (ticks, isDone) = (Channel(capacity: capacity), Cell(false))
@@ -298,7 +300,7 @@ extension KnownBug {
       for task in [source, condition, owner] { await task.value }
     }, corrected: poller(capacity: 3))
 
-  /// moby 33293: an error is sent while its receiver has left.
+  /// After moby 33293: an error is sent to a receiver that has left.
   private static func containerStats(capacity: Int) -> Operation {
     { _ in
       let (errors, isStopped) = (Channel(capacity: capacity), Cell(false))
@@ -318,7 +320,7 @@ extension KnownBug {
     name: "error without a receiver", buggy: containerStats(capacity: 0),
     corrected: containerStats(capacity: 1))
 
-  /// knative serving 2137: each of two requests holds one of two tokens that the other one needs.
+  /// After knative serving 2137: each of two requests holds one of two tokens that the other one needs.
   private static func breaker(inOneOrder: Bool) -> Operation {
     { _ in
       let tokens = [TaskLock(), TaskLock()]
@@ -358,7 +360,7 @@ extension KnownBug {
     }
   }
 
-  /// cockroach 1055: a task begins while the stopper drains, after it has found that none runs.
+  /// After cockroach 1055: a task begins while the stopper drains, after it has found that none runs.
   private static func quiesce(_ begin: @escaping @Sendable (Stopper) async -> Bool) -> Operation {
     { _ in
       let stopper = Stopper()

@@ -1,6 +1,6 @@
 import Clocks
 
-/// Bugs of one late task, after the samples of Coyote, Shuttle and loom, and issues of Swift packages.
+/// Bugs of one late task. Some are after the samples of Coyote; without a source, it is a typical mistake.
 extension KnownBug {
   static let ofLateTasks: [KnownBug] = [
     .tornRead, .lateDelete, .failureDetector, .twoLeaders, .lateNotify, .doubleRelease,
@@ -10,7 +10,7 @@ extension KnownBug {
     .halfRefund,
   ]
 
-  /// loom's first example, for two values: a reader between the writes of a pair.
+  /// A reader that sees a part of a write, because it reads a pair in two turns.
   private static func tornRead(_ read: @escaping @Sendable (Cell<[Int]>) async -> [Int])
     -> Operation
   {
@@ -39,7 +39,7 @@ extension KnownBug {
     },
     corrected: tornRead { await $0.value })
 
-  /// Coyote's image gallery: an account is deleted between the check for it and the upload of an image.
+  /// After Coyote, ImageGalleryAspNet, TestConcurrentAccountAndImageRequests: an account is deleted during an upload.
   private static func lateDelete(
     _ upload: @escaping @Sendable (Cell<[String: Int]>) async -> Void
   ) -> Operation {
@@ -67,7 +67,7 @@ extension KnownBug {
       await images.change { if let count = $0["ada"] { $0["ada"] = count + 1 } }
     })
 
-  /// Coyote's failure detector: an answer that comes while its round is evaluated.
+  /// After Coyote, Samples/Monitors, a failure detector: an answer that comes while its round is evaluated.
   private static func failureDetector(_ late: Duration) -> Operation {
     { _ in
       let (alive, suspected) = (Cell(false), Cell(false))
@@ -97,7 +97,7 @@ extension KnownBug {
     func leadIfFree(_ node: Int) { if leaders.isEmpty { lead(node) } }
   }
 
-  /// Coyote's Raft sample: two candidates count their votes before either is known to lead.
+  /// After Coyote, Samples/CloudMessaging, "more than one leader in term": neither candidate sees the other lead.
   private static func twoLeaders(
     _ lead: @escaping @Sendable (Election, Int) async -> Void
   ) -> Operation {
@@ -141,7 +141,7 @@ extension KnownBug {
     }
   }
 
-  /// loom's notify example: the flag is set after the notification.
+  /// After loom, tests/condvar.rs, in the other order: the flag is set after the notification.
   private static func lateNotify(_ open: @escaping @Sendable (Gate) async -> Void) -> Operation {
     { _ in
       let gate = Gate()
@@ -164,7 +164,7 @@ extension KnownBug {
     },
     corrected: lateNotify { await $0.openAndNotify() })
 
-  /// Shuttle's semaphore test: a permit that is released by a timeout and by its user.
+  /// A permit that is released by a timeout and by its user.
   private static func doubleRelease(
     _ release: @escaping @Sendable (Cell<Bool>, Cell<Int>) async -> Void
   ) -> Operation {
@@ -197,7 +197,7 @@ extension KnownBug {
       if isFirst { await permits.change { $0 += 1 } }
     })
 
-  /// loom's Arc test: the last reference is dropped while another one is taken.
+  /// The last reference is dropped while another one is taken.
   private static func refCount(
     _ retain: @escaping @Sendable (Cell<Int>) async -> Bool
   ) -> Operation {

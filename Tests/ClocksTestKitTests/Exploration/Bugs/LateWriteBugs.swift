@@ -37,7 +37,7 @@ extension KnownBug {
     name: "sequence lock", buggy: seqlock(checksAgain: false), corrected: seqlock(checksAgain: true)
   )
 
-  /// A cancellation that comes after the result was taken, and before it is noted (swift-nio, promises).
+  /// A cancellation that comes after the result was taken, and before it is noted.
   private static func lateCancel(
     _ complete: @escaping @Sendable (Cell<[String]>) async -> Void
   ) -> Operation {
@@ -379,7 +379,7 @@ extension KnownBug {
       await state.change { if $0[0] == holder { $0[1] = holder } }
     })
 
-  /// A heartbeat that is counted after its peer has said goodbye (Coyote's failure detector, with a peer that leaves).
+  /// A heartbeat that is counted after its peer has said goodbye.
   private static func lateHeartbeat(
     _ beat: @escaping @Sendable (Cell<[String]>) async -> Void
   ) -> Operation {

@@ -1,0 +1,167 @@
+import ClocksSupport
+import Synchronization
+
+/// Real time, less the time in which a busy machine kept the process waiting.
+///
+/// On a busy machine a thread may come half a minute late, and a job that waits for it looks blocked. So the limits
+/// for what seems to hang are measured in served time. At most three quarters of real time are withheld, so each
+/// limit is reached: one of 30 seconds takes at most two minutes.
+struct ServedTime {
+  private let start = RealTime(in: .zero)
+  private let withheldBefore = Self.totalWithheld
+
+  /// The real time that was withheld so far, in nanoseconds.
+  private static let withheld = Atomic<UInt64>(0)
+
+  var nanosecondsSince: UInt64 { start.nanosecondsSince }
+
+  /// Whether at least `duration` of served time has passed since the instant.
+  func lasts(_ duration: Duration) -> Bool { start.lasts(duration + withheldSince) }
+
+  private var withheldSince: Duration { Self.withheld(since: withheldBefore) }
+
+  static var totalWithheld: UInt64 { withheld.load(ordering: .relaxed) }
+
+  /// The real time that was withheld since `totalWithheld` was `total`.
+  static func withheld(since total: UInt64) -> Duration {
+    .nanoseconds(Int64(clamping: totalWithheld - total))
+  }
+
+  static func withhold(_ nanoseconds: UInt64) { withheld.add(nanoseconds, ordering: .relaxed) }
+}
+
+/// Measures, between two checks of the watchdog, how long the process was kept waiting.
+///
+/// Only the watchdog's timer uses it.
+struct MachineLoad {
+  /// What happened between two checks. All durations are in nanoseconds.
+  struct Interval {
+    /// How long the interval should have been.
+    var planned: UInt64
+    var real: UInt64
+    /// The processor time that the process has used.
+    var run: UInt64
+    /// How long each of its threads was ready without a processor.
+    var waits: [UInt64]
+    /// Whether Dispatch has started a thread for a block that waited since the beginning.
+    var hasServedBlock: Bool
+
+    /// Whether the process has done next to nothing: threads that wait for each other need no processor.
+    ///
+    /// On a busy machine, a thread that does little waits for a processor, too, but not for most of the time.
+    var isQuiet: Bool { run < real / 50 && waits.allSatisfy { $0 < real / 2 } }
+
+    /// The part of the interval that does not count.
+    var withheld: UInt64 {
+      var share = isQuiet ? 1 : Double(run) / Double(max(1, run + waits.reduce(0, +)))
+      if !isQuiet, !hasServedBlock { share = 0 }
+      let served = Double(min(real, planned)) * share
+      return real - min(real, max(real / 4, UInt64(served)))
+    }
+  }
+
+  private var since = RealTime(in: .zero)
+  /// How long the interval should have been so far.
+  private var planned = Duration.zero
+  private var run = Self.processorTime
+  /// How long each thread has waited for a processor.
+  private var waits = Self.waits
+  /// Is true when Dispatch has started a thread for the block that was submitted last.
+  private static let hasServedBlock = Atomic(true)
+
+  /// Begins the next interval, and returns the last; `nil` if it is too short to be measured, and goes on.
+  mutating func next(planned duration: Duration) -> Interval? {
+    planned += duration
+    guard since.lasts(.milliseconds(50)) else { return nil }
+    let hasServed = Self.hasServedBlock.load(ordering: .acquiring)
+    let (now, waits) = (Self.processorTime, Self.waits)
+    defer {
+      (since, run, self.waits) = (RealTime(in: .zero), now, waits)
+      planned = .zero
+    }
+    let interval = Interval(
+      planned: UInt64(clamping: Int64(clamping: planned.attoseconds / 1_000_000_000)),
+      real: since.nanosecondsSince,
+      run: now - min(now, run),
+      waits: waits.map { thread, wait in wait - min(wait, self.waits[thread] ?? 0) },
+      hasServedBlock: hasServed)
+    if hasServed {
+      Self.hasServedBlock.store(false, ordering: .relaxed)
+      UnownedJobs.afterReadyJobs { Self.hasServedBlock.store(true, ordering: .releasing) }
+    }
+    return interval
+  }
+
+  /// The processor time that the process has used so far, without that of the watchdog, whose thread calls this.
+  static var processorTime: UInt64 {
+    let all = reading(of: CLOCK_PROCESS_CPUTIME_ID)
+    var own = own.load(ordering: .relaxed)
+    let began = checkBegan.load(ordering: .relaxed)
+    let now = reading(of: CLOCK_THREAD_CPUTIME_ID)
+    if began > 0 { own += now - min(now, began) }
+    return all - min(all, own)
+  }
+
+  /// The processor time that the watchdog has used in checks that are over.
+  private static let own = Atomic<UInt64>(0)
+  /// The processor time of the watchdog's thread when its check began; 0 if none is under way.
+  private static let checkBegan = Atomic<UInt64>(0)
+
+  /// Runs a check of the watchdog on the current thread.
+  static func withoutCounting(_ check: () -> Void) {
+    let before = reading(of: CLOCK_THREAD_CPUTIME_ID)
+    checkBegan.store(before, ordering: .relaxed)
+    check()
+    checkBegan.store(0, ordering: .relaxed)
+    own.add(reading(of: CLOCK_THREAD_CPUTIME_ID) - before, ordering: .relaxed)
+  }
+
+  private static func reading(of clock: clockid_t) -> UInt64 {
+    var reading = timespec()
+    clock_gettime(clock, &reading)
+    return UInt64(reading.tv_sec) * 1_000_000_000 + UInt64(reading.tv_nsec)
+  }
+
+  /// Whether something outside the process may make one of its threads go on, as far as that can be seen.
+  ///
+  /// That is a connection, a child process, or a thread in a system call other than a wait for other threads.
+  static var mayOutsideAct: Bool {
+    #if os(Linux) && arch(x86_64)
+      let threads = ProcFileSystem.numbers(in: "/proc/self/task")
+      let haveNoChildren = threads.allSatisfy {
+        // `nil` if the thread is over, or if the kernel does not tell.
+        TextFile.read("/proc/self/task/\($0)/children")?.isEmpty != false
+      }
+      guard haveNoChildren, TextFile.read("/proc/self/task/\(getpid())/children") != nil else {
+        return true
+      }
+      guard !ProcFileSystem.areSocketsNew else { return true }
+      // `pause`, `rt_sigtimedwait`, `rt_sigsuspend`, `futex`, `epoll_wait`, `epoll_pwait`
+      let waits: Set<Substring> = ["34", "128", "130", "202", "232", "281", "running"]
+      // This thread itself reads.
+      return threads.count { thread in
+        // The main thread may be in a run loop.
+        guard thread != "\(getpid())",
+          let text = TextFile.read("/proc/self/task/\(thread)/syscall")
+        else { return false }
+        return !waits.contains(text.prefix { $0 != " " && $0 != "\n" })
+      } > 1
+    #else
+      return true
+    #endif
+  }
+
+  /// How long each thread was ready without a processor so far; empty where the kernel does not tell.
+  private static var waits: [String: UInt64] {
+    var waits: [String: UInt64] = [:]
+    #if os(Linux)
+      for thread in ProcFileSystem.numbers(in: "/proc/self/task") {
+        // The time on a processor, the time in a processor's queue, and the number of turns.
+        guard let text = TextFile.read("/proc/self/task/\(thread)/schedstat") else { continue }
+        let fields = text.split(separator: " ")
+        if fields.count > 1 { waits[thread] = UInt64(fields[1]) }
+      }
+    #endif
+    return waits
+  }
+}

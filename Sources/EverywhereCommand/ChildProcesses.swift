@@ -1,0 +1,263 @@
+import Foundation
+
+/// A child process that is to be started.
+struct ChildCommand {
+  enum Output {
+    case inherited
+    case none
+    /// Standard output goes to a file, and standard error is inherited.
+    case file(String)
+  }
+
+  var arguments: [String]
+  var environment: [String: String]
+  var folder: String?
+  var output = Output.inherited
+  /// After how many seconds the process is ended.
+  var limit: Double?
+}
+
+/// The child processes of the command: none outlives it.
+///
+/// Each leads a process group, which ends when its limit has passed or the command is interrupted. If the command
+/// is killed, the kernel ends the test processes that it has started itself (`Everywhere.begin`).
+///
+/// Used on the main thread only: the kernel takes the end of the thread that has started a process for the end of
+/// its parent.
+final class ChildProcesses {
+  struct Problem: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  private struct Running {
+    var index: Int
+    var deadline: Date?
+  }
+
+  private var running: [pid_t: Running] = [:]
+  private var signals = sigset_t()
+  private var interruptions: [CInt] = []
+  /// Is called before the command ends because it was interrupted.
+  var interrupted: () -> Void = {}
+
+  /// Blocks the signals that are waited for, before the process has a second thread.
+  init() {
+    sigemptyset(&signals)
+    for number in [SIGINT, SIGTERM, SIGHUP] {
+      var old = sigaction()
+      sigaction(number, nil, &old)
+      // `nohup`, for example, has a signal ignored.
+      guard !Self.isIgnored(old) else { continue }
+      interruptions.append(number)
+      sigaddset(&signals, number)
+    }
+    for number in [SIGCHLD, SIGALRM] {
+      signal(number) { _ in }
+      sigaddset(&signals, number)
+    }
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
+  }
+
+  private static func isIgnored(_ action: sigaction) -> Bool {
+    #if canImport(Darwin)
+      let handler = action.__sigaction_u.__sa_handler
+    #else
+      let handler = action.__sigaction_handler.sa_handler
+    #endif
+    return unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+  }
+
+  /// Runs a process to its end, and returns its exit code; 128 and more for a signal.
+  func run(_ command: ChildCommand) throws -> Int32 {
+    var code: Int32 = 0
+    try run(count: 1, width: 1, command: { _ in command }, ended: { code = $1 })
+    return code
+  }
+
+  /// Runs processes, at most `width` at a time, and reports the exit code of each.
+  func run(
+    count: Int, width: Int, command: (Int) throws -> ChildCommand,
+    ended: (_ index: Int, _ code: Int32) -> Void
+  ) throws {
+    setTimer(isOn: true)
+    defer { setTimer(isOn: false) }
+    var next = 0
+    while next < count || !running.isEmpty {
+      do {
+        while next < count, running.count < width {
+          try start(command(next), next)
+          next += 1
+        }
+      } catch {
+        killAll()
+        throw error
+      }
+      switch nextSignal() {
+      case SIGCHLD: reap(ended)
+      case SIGALRM: endOverdue()
+      case let number: endAll(number)
+      }
+    }
+  }
+
+  private func nextSignal() -> CInt {
+    var number: CInt = 0
+    while sigwait(&signals, &number) != 0 {}
+    return number
+  }
+
+  /// Has `SIGALRM` sent four times a second.
+  private func setTimer(isOn: Bool) {
+    let interval = timeval(tv_sec: 0, tv_usec: isOn ? 250_000 : 0)
+    var timer = itimerval(it_interval: interval, it_value: interval)
+    #if canImport(Darwin)
+      setitimer(ITIMER_REAL, &timer, nil)
+    #else
+      setitimer(__itimer_which_t(0), &timer, nil)
+    #endif
+  }
+
+  private func reap(_ ended: (Int, Int32) -> Void) {
+    for (process, child) in running {
+      var status: CInt = 0
+      guard waitpid(process, &status, WNOHANG) == process else { continue }
+      running[process] = nil
+      // What it has left behind.
+      kill(-process, SIGKILL)
+      let number = status & 0x7F
+      ended(child.index, number == 0 ? (status >> 8) & 0xFF : 128 + number)
+    }
+  }
+
+  private func endOverdue() {
+    for (process, child) in running where child.deadline.map({ $0 < Date() }) ?? false {
+      killTree(of: process)
+    }
+  }
+
+  private func killTree(of process: pid_t) {
+    for member in ProcessTree.descendants(of: process) { kill(member.id, SIGKILL) }
+    kill(-process, SIGKILL)
+  }
+
+  /// Ends all processes without their help, when another one cannot be started.
+  private func killAll() {
+    for process in running.keys {
+      killTree(of: process)
+      waitpid(process, nil, 0)
+    }
+    running = [:]
+  }
+
+  /// Ends all processes, and then this one, by the signal that it has received.
+  private func endAll(_ number: CInt) -> Never {
+    let members = running.keys.flatMap(ProcessTree.descendants)
+    for process in running.keys { kill(-process, number) }
+    // `swift test` ends its test process, for which it gets two seconds.
+    let deadline = Date() + 2
+    while !running.isEmpty, Date() < deadline {
+      if nextSignal() == SIGCHLD { reap { _, _ in } }
+    }
+    for process in running.keys { kill(-process, SIGKILL) }
+    for member in members where member.isAlive { kill(member.id, SIGKILL) }
+    interrupted()
+    signal(number, SIG_DFL)
+    pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+    kill(getpid(), number)
+    exit(128 + number)
+  }
+
+  private func start(_ command: ChildCommand, _ index: Int) throws {
+    #if canImport(Darwin)
+      var attributes: posix_spawnattr_t?
+      var actions: posix_spawn_file_actions_t?
+    #else
+      var attributes = posix_spawnattr_t()
+      var actions = posix_spawn_file_actions_t()
+    #endif
+    posix_spawnattr_init(&attributes)
+    posix_spawn_file_actions_init(&actions)
+    defer {
+      posix_spawnattr_destroy(&attributes)
+      posix_spawn_file_actions_destroy(&actions)
+    }
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setpgroup(&attributes, 0)
+    posix_spawnattr_setflags(
+      &attributes, Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETPGROUP))
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+    switch command.output {
+    case .inherited: break
+    case .none:
+      posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
+      posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+    case .file(let path):
+      posix_spawn_file_actions_addopen(
+        &actions, STDOUT_FILENO, path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+    }
+    var arguments = command.arguments.map { strdup($0) } + [nil]
+    var environment = command.environment.map { strdup("\($0)=\($1)") } + [nil]
+    defer { for text in arguments + environment { free(text) } }
+    let before = FileManager.default.currentDirectoryPath
+    if let folder = command.folder {
+      guard FileManager.default.changeCurrentDirectoryPath(folder) else {
+        throw Problem(description: "the folder \(folder) is gone")
+      }
+    }
+    defer { _ = FileManager.default.changeCurrentDirectoryPath(before) }
+    var process: pid_t = 0
+    let error = posix_spawnp(
+      &process, command.arguments[0], &actions, &attributes, &arguments, &environment)
+    guard error == 0 else {
+      throw Problem(
+        description: "cannot run \(command.arguments[0]): \(String(cString: strerror(error)))")
+    }
+    running[process] = Running(index: index, deadline: command.limit.map { Date() + $0 })
+  }
+}
+
+/// The processes of the machine, as far as the kernel lists them (Linux).
+enum ProcessTree {
+  struct Member {
+    var id: pid_t
+    var parent: pid_t
+    /// When it began, in ticks since the machine did: an id may be used again.
+    var start: String
+
+    var isAlive: Bool { ProcessTree.member(id)?.start == start }
+  }
+
+  /// The children of a process, and theirs. O(processes of the machine).
+  static func descendants(of process: pid_t) -> [Member] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+    let all = Dictionary(grouping: names.compactMap { pid_t($0) }.compactMap(member), by: \.parent)
+    var found: [Member] = []
+    var next = [process]
+    while let parent = next.popLast() {
+      found += all[parent] ?? []
+      next += all[parent]?.map(\.id) ?? []
+    }
+    return found
+  }
+
+  private static func member(_ id: pid_t) -> Member? {
+    guard let text = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8),
+      // The name of the program is in parentheses, and may contain any character.
+      let end = text.lastIndex(of: ")")
+    else { return nil }
+    let fields = text[end...].split(separator: " ").dropFirst()
+    guard fields.count > 19, let parent = pid_t(fields[fields.startIndex + 1]) else { return nil }
+    return Member(id: id, parent: parent, start: String(fields[fields.startIndex + 19]))
+  }
+}
+
+/// A line on the terminal that says how far the command is.
+enum Progress {
+  static func show(_ text: String, isLast: Bool) {
+    guard isatty(STDERR_FILENO) == 1 else { return }
+    FileHandle.standardError.write(
+      Data("\r\u{1B}[Kclocks-everywhere: \(text)\(isLast ? "\n" : "")".utf8))
+  }
+}

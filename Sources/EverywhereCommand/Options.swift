@@ -1,0 +1,126 @@
+import Clocks
+import Foundation
+
+/// The arguments of the command.
+struct Options: Sendable {
+  enum Problem: Error, Equatable {
+    case help
+    case wrong(String)
+  }
+
+  static let help = """
+    usage: clocks-everywhere [options] COMMAND...
+           clocks-everywhere merge [--output FILE] FOLDER...
+
+    Runs a test suite in virtual time. COMMAND is `swift test` with its options, or a test bundle
+    with its arguments. The suite is not changed.
+
+      --orders N      run each test in N orders of its jobs; the first is first in, first out
+      --seed S        the seed of the orders, or of the one order without --orders
+      --replay TOKEN  run one test in the order of a token from a report
+      --report FILE   write the report as JSON, too
+      --real TEST     run a test, a suite or a module in real time; may be repeated
+      --only TEST     run nothing else in virtual time; may be repeated
+
+    Exits with the code of COMMAND; with --orders, with 1 if a test has failed in any order.
+    """
+
+  var orders = 1
+  var seed: UInt64?
+  var replay: String?
+  var report: String?
+  var real: [String] = []
+  var only: [String] = []
+  var command: [String] = []
+
+  init(_ arguments: [String]) throws {
+    var rest = arguments[...]
+    while let argument = rest.first, argument.hasPrefix("-") {
+      rest = rest.dropFirst()
+      if argument == "--help" || argument == "-h" { throw Problem.help }
+      if argument == "--" { break }
+      // `--orders=50` is `--orders 50`.
+      let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let option = String(parts[0])
+      guard Self.all.contains(option) else {
+        throw Problem.wrong("\(option) is not an option; see --help")
+      }
+      guard let value = parts.count > 1 ? String(parts[1]) : rest.popFirst(), !value.isEmpty else {
+        throw Problem.wrong("\(option) needs a value")
+      }
+      try set(option, to: value)
+    }
+    command = Array(rest)
+    guard !command.isEmpty else {
+      throw Problem.wrong("a command is missing, for example `clocks-everywhere swift test`")
+    }
+    if orders > 1, replay != nil {
+      throw Problem.wrong("--replay runs one order: it cannot be used with --orders")
+    }
+  }
+
+  private static let all = ["--orders", "--seed", "--replay", "--report", "--real", "--only"]
+
+  private mutating func set(_ option: String, to value: String) throws {
+    switch option {
+    case "--orders":
+      guard let number = Int(value), (1...1_000_000).contains(number) else {
+        throw Problem.wrong("--orders needs a number from 1 to 1000000, and not \"\(value)\"")
+      }
+      orders = number
+    case "--seed":
+      guard let number = UInt64(value) else {
+        throw Problem.wrong("--seed needs a number from 0 to \(UInt64.max), and not \"\(value)\"")
+      }
+      seed = number
+    case "--replay":
+      guard EverywhereToken(value) != nil else {
+        throw Problem.wrong(
+          "--replay needs a token from a report, such as Shop.Cart/total()@17, and not \"\(value)\""
+        )
+      }
+      replay = value
+    case "--report":
+      let folder = URL(fileURLWithPath: value).deletingLastPathComponent().path
+      guard FileManager.default.isWritableFile(atPath: folder) else {
+        throw Problem.wrong("--report cannot write into \(folder)")
+      }
+      report = value
+    case "--real": real.append(value)
+    default: only.append(value)
+    }
+  }
+
+  /// The seed of the order in which the tests of the first run go; 0 is first in, first out.
+  func firstSeed(of test: String) -> UInt64 {
+    guard let token = replay.flatMap(EverywhereToken.init) else {
+      return orders > 1 ? 0 : seed ?? 0
+    }
+    return token.test == test ? token.seed : 0
+  }
+
+  /// Returns a sentence for each option that names no test of the suite.
+  func problems(with tests: [String]) -> [String] {
+    let patterns = real.map { ("--real", $0) } + only.map { ("--only", $0) }
+    var problems = patterns.compactMap { option, pattern in
+      tests.contains { EverywhereSettings.names(pattern, $0) }
+        ? nil : "\(option) \(pattern) names no test that has run."
+    }
+    if let token = replay.flatMap(EverywhereToken.init), !tests.contains(token.test) {
+      problems.append("--replay names \(token.test), which has not run.")
+    }
+    return problems
+  }
+
+  /// Whether the command is `swift test`, which builds the suite first.
+  var isSwiftTest: Bool {
+    command.count > 1 && command[0].split(separator: "/").last == "swift" && command[1] == "test"
+  }
+
+  /// Returns a word of a command as a shell reads it.
+  static func quoted(_ word: String) -> String {
+    let plain = word.allSatisfy { $0.isLetter || $0.isNumber || "-_./=:,@+".contains($0) }
+    return plain && !word.isEmpty
+      ? word : "'" + word.replacingOccurrences(of: "'", with: "'\\''") + "'"
+  }
+}

@@ -1,0 +1,228 @@
+import ClocksSupport
+import ClocksTestKit
+import Foundation
+import Synchronization
+import TestTraits
+import Testing
+
+@testable import Clocks
+@testable import ClocksSearch
+
+private enum Note {
+  @TaskLocal static var text = ""
+}
+
+private actor Desk {
+  func work(_ time: VirtualTime, _ log: Log<String>) {
+    log.add("a1")
+    time.checkpoint("work")
+    assertIsolated()
+    log.add("a2")
+  }
+
+  func rest(_ log: Log<String>) { log.add("b") }
+}
+
+private final class Flag: Sendable {
+  private let state = Mutex(false)
+  var isSet: Bool { state.withLock { $0 } }
+  func set() { state.withLock { $0 = true } }
+}
+
+/// Checkpoints in each isolation, in conditions, and in runs that do not end.
+@Suite struct CheckpointTests {
+  /// The orders in which three tasks write, in all schedules.
+  private func orders(
+    _ operation: @escaping @Sendable (VirtualTime, Log<String>) async -> Void
+  ) async throws -> Set<String> {
+    let orders = Log<String>()
+    let summary = try await withSchedules(2_000) { time in
+      let log = Log<String>()
+      await operation(time, log)
+      orders.add(log.all.joined(separator: " "))
+    }
+    #expect(summary?.isComplete == true)
+    return Set(orders.all)
+  }
+
+  @Test func noJobOfTheMainThreadComesBetween() async throws {
+    let found = try await orders { time, log in
+      let a = Task { @MainActor in
+        log.add("a1")
+        time.checkpoint("main")
+        MainActor.assertIsolated()
+        dispatchPrecondition(condition: .onQueue(.main))
+        log.add("a2")
+      }
+      let b = Task { @MainActor in log.add("b") }
+      let c = Task { log.add("c") }
+      _ = await (a.value, b.value, c.value)
+    }
+    // Jobs of the main actor run in the order in which they were enqueued.
+    #expect(found == ["c a1 a2 b", "a1 c a2 b", "a1 a2 c b", "a1 a2 b c"])
+  }
+
+  @Test func noJobOfTheActorComesBetween() async throws {
+    let found = try await orders { time, log in
+      let desk = Desk()
+      let a = Task { await desk.work(time, log) }
+      let b = Task { await desk.rest(log) }
+      let c = Task { log.add("c") }
+      _ = await (a.value, b.value, c.value)
+    }
+    #expect(
+      found == [
+        "c a1 a2 b", "a1 c a2 b", "a1 a2 c b", "a1 a2 b c",
+        "c b a1 a2", "b c a1 a2", "b a1 c a2", "b a1 a2 c",
+      ])
+  }
+
+  /// A job of the main thread and one of the pool, both parked.
+  @Test func theRestOfAJobKeepsItsTaskLocalValues() async throws {
+    let found = try await orders { time, log in
+      let mark: @Sendable () -> Void = {
+        log.add(Note.text + "1")
+        time.checkpoint("mark")
+        log.add(Note.text + "2")
+      }
+      let a = Task { @MainActor in Note.$text.withValue("a") { mark() } }
+      let b = Task { Note.$text.withValue("b") { mark() } }
+      _ = await (a.value, b.value)
+    }
+    #expect(
+      found == [
+        "a1 a2 b1 b2", "a1 b1 a2 b2", "a1 b1 b2 a2", "b1 a1 a2 b2", "b1 a1 b2 a2", "b1 b2 a1 a2",
+      ])
+  }
+
+  /// Keeps the second step of task `a` back for 3,000 steps, because each constraint does for 1,000.
+  private static let delayed = "1:b.9000<a.2,b.9001<a.2,b.9002<a.2:0000"
+
+  /// Runs an operation by a token until it ends, or has had 500 steps.
+  private func run(_ token: String, _ operation: @escaping OneRun.Operation) async throws
+    -> [Finding]
+  {
+    var tree = TaskTree()
+    let plan = try ScheduleToken(token, &tree).plan
+    var options = ScopeOptions()
+    options.isExplored = true
+    let run = OneRun(
+      options: options, origin: CallSite(), findings: Findings(), tree: tree, stepLimit: 500)
+    return await run(plan, operation).findings
+  }
+
+  /// A loop that heeds cancellation ends with its run; the main thread is free again.
+  @Test(arguments: [true, false])
+  func aLoopOfCheckpointsThatNeverEndsIsReported(isOnMain: Bool) async throws {
+    let found = try await run("1::0000") { time in
+      if isOnMain {
+        await Task { @MainActor in while !Task.isCancelled { time.checkpoint("spin") } }.value
+      } else {
+        await Task { while !Task.isCancelled { time.checkpoint("spin") } }.value
+      }
+    }
+    #expect(found.count == 1)
+    #expect(found.first?.text.contains("500 steps") == true, "\(found)")
+    await MainActor.run {}
+  }
+
+  /// The run is left while the main thread is parked: other tests need it.
+  @Test func aRunThatIsLeftFreesTheMainThread() async throws {
+    let (hasBegun, isOver) = (Flag(), Flag())
+    let found = try await run(Self.delayed) { time in
+      let a = Task { @MainActor in
+        hasBegun.set()
+        time.checkpoint("main")
+        isOver.set()
+      }
+      let b = Task {
+        while true { time.checkpoint("ignores cancellation") }
+      }
+      _ = await (a.value, b.value)
+    }
+    #expect(found.count == 1, "\(found)")
+    await MainActor.run {}
+    #expect(hasBegun.isSet)
+    #expect(isOver.isSet)
+  }
+
+  /// The jobs of a run that is left do not run, nor does the rest of one.
+  @Test func aRunThatIsLeftKeepsItsOtherThreads() async throws {
+    let (hasBegun, isOver) = (Flag(), Flag())
+    let found = try await run(Self.delayed) { time in
+      let a = Task {
+        hasBegun.set()
+        time.checkpoint("pool")
+        isOver.set()
+      }
+      let b = Task {
+        while true { time.checkpoint("ignores cancellation") }
+      }
+      _ = await (a.value, b.value)
+    }
+    #expect(found.count == 1, "\(found)")
+    #expect(hasBegun.isSet)
+    #expect(!isOver.isSet)
+    // Threads are left for other tests.
+    try await withSchedules(50) { time in
+      let tasks = (1...3).map { _ in Task { time.checkpoint("again") } }
+      for task in tasks { await task.value }
+    }
+  }
+
+  /// The task in which the condition of an invariant runs is not the test's: it decides nothing, and is never parked.
+  @Test func aConditionDecidesNothing() async throws {
+    let seen = Log<Int>()
+    let summary = try await withSchedules(200, faults: 3) { time in
+      let desk = Desk()
+      let log = Log<String>()
+      time.always("no decision") {
+        time.checkpoint("condition")
+        seen.add(time.choose([0, 1]))
+        return !time.fault("condition")
+      }
+      time.always("no decision", on: desk) { _ in
+        time.checkpoint("condition of an actor")
+        seen.add(time.choose([0, 1]))
+        return !time.fault("condition")
+      }
+      let a = Task { await desk.rest(log) }
+      let b = Task { await desk.rest(log) }
+      _ = await (a.value, b.value)
+    }
+    #expect(summary?.isComplete == true)
+    #expect(Set(seen.all) == [0])
+  }
+
+  /// Code that a user starts immediately is part of the job that starts it, and decides like it.
+  @Test func anImmediateTaskDecides() async throws {
+    let found = try await orders { time, log in
+      let a = Task {
+        await Task.immediate {
+          log.add("\(time.choose([1, 2]))")
+          time.checkpoint("immediate")
+          log.add("a")
+        }.value
+      }
+      let b = Task { log.add("b") }
+      _ = await (a.value, b.value)
+    }
+    #expect(found == ["1 a b", "1 b a", "b 1 a", "2 a b", "2 b a", "b 2 a"])
+  }
+
+  @Test func elsewhereItDoesNothing() async throws {
+    try await withSchedules(20) { time in
+      let hasEnded = DispatchSemaphore(value: 0)
+      Thread {
+        time.checkpoint("thread")
+        hasEnded.signal()
+      }.start()
+      hasEnded.wait()
+      // A scope within this one is not explored.
+      try await withVirtualTime { inner in
+        inner.checkpoint("inner")
+        time.checkpoint("outer")
+      }
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import TestTraits
+import Testing
+
+@testable import Clocks
+
+/// A busy machine makes each thread late, and is no reason to report a test.
+@Suite struct ServedTimeTests {
+  /// An interval of a second, in milliseconds. Returns how much of it counts.
+  private func served(
+    real: UInt64 = 1_000, run: UInt64, waited: UInt64, hasServedBlock: Bool = true
+  ) -> UInt64 {
+    let million: UInt64 = 1_000_000
+    let interval = MachineLoad.Interval(
+      planned: 1_000 * million, real: real * million, run: run * million,
+      waits: [waited * million],
+      hasServedBlock: hasServedBlock)
+    return real - interval.withheld / million
+  }
+
+  @Test func timeCountsInFullWhereEachThreadHasAProcessor() {
+    #expect(served(run: 0, waited: 0) == 1_000)
+    #expect(served(run: 10, waited: 5) == 1_000)
+    #expect(served(run: 2_000, waited: 0) == 1_000)
+  }
+
+  @Test func timeCountsByTheShareThatThreadsHaveOfAProcessor() {
+    #expect(served(run: 500, waited: 500) == 500)
+    #expect(served(run: 1_200, waited: 800) == 600)
+    #expect(served(run: 10, waited: 990) == 250)
+  }
+
+  @Test func timeCountsAQuarterWhileDispatchHasNoThread() {
+    #expect(served(run: 2_000, waited: 0, hasServedBlock: false) == 250)
+    // All threads are blocked: none comes if one waits longer.
+    #expect(served(run: 5, waited: 0, hasServedBlock: false) == 1_000)
+  }
+
+  @Test func aLateCheckCountsAsAPlannedOne() {
+    #expect(served(real: 3_000, run: 3_000, waited: 0) == 1_000)
+    #expect(served(real: 8_000, run: 8_000, waited: 0) == 2_000)
+    #expect(served(real: 8_000, run: 0, waited: 0) == 2_000)
+  }
+
+  /// In processes of their own, because they occupy all threads of Dispatch.
+  @Test(arguments: [("waitsForWorkThatHasNoThread", 0), ("waitsForever", 1)])
+  func aJobThatWaitsForAThreadIsNotBlocked(_ test: String, exitCode: Int32) async throws {
+    let child = try await ChildProcess.runSwiftTesting(
+      "BusyPoolExamples.*/\(test)\\(",
+      environment: ["CLOCKS_BLOCKED_AFTER": "0.5", BusyPoolExamples.variable: "1"])
+    #expect(child.exitCode == exitCode, "\(child)")
+  }
+}
+
+@Suite(.serialized) struct BusyPoolExamples {
+  static let variable = "CLOCKS_TESTS_BUSY_POOL"
+  private var isAsked: Bool { ProcessInfo.processInfo.environment[Self.variable] != nil }
+
+  /// Loops on all threads of Dispatch's pool, for some seconds of real time.
+  private func occupyPool(for seconds: Double) {
+    let end = DispatchTime.now().uptimeNanoseconds + UInt64(seconds * 1e9)
+    for _ in 0..<(4 * ProcessInfo.processInfo.activeProcessorCount) {
+      // Not the test's: a thread submits it.
+      Thread.detachNewThread { DispatchQueue.global().async { while uptime() < end {} } }
+    }
+  }
+
+  @Test func waitsForWorkThatHasNoThread() async {
+    guard isAsked else { return }
+    occupyPool(for: 1.5)
+    let clock = TestClock()
+    await clock.settle()
+    let semaphore = DispatchSemaphore(value: 0)
+    // A library's own thread submits it, so the test does not count it.
+    Thread.detachNewThread { DispatchQueue.global().async { semaphore.signal() } }
+    Self.wait(for: semaphore)
+  }
+
+  @Test func waitsForever() async {
+    guard isAsked else { return }
+    occupyPool(for: 10)
+    let clock = TestClock()
+    await clock.settle()
+    Self.wait(for: DispatchSemaphore(value: 0))
+  }
+
+  private static func wait(for semaphore: DispatchSemaphore) { semaphore.wait() }
+}
+
+private func uptime() -> UInt64 { DispatchTime.now().uptimeNanoseconds }

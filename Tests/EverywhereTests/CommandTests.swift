@@ -1,0 +1,230 @@
+import Foundation
+import TestTraits
+import Testing
+
+/// The command, which finds the library beside itself.
+@Suite struct EverywhereCommandTests {
+  private static let folder = URL(fileURLWithPath: ChildProcess.testBundle)
+    .deletingLastPathComponent()
+  private static let command = folder.appendingPathComponent("clocks-everywhere").path
+  private static let isBuilt =
+    FileManager.default.fileExists(atPath: command)
+    && FileManager.default.fileExists(
+      atPath: folder.appendingPathComponent("libClocksEverywhere.so").path)
+
+  struct Report: Decodable {
+    struct Test: Decodable {
+      struct Orders: Decodable {
+        var passed: Int
+        var failed: Int
+      }
+
+      var name: String
+      var result: String
+      var realSeconds: Double
+      var virtualSeconds: Double
+      var orders: Orders
+      var reasons: [String]
+      var replay: String?
+    }
+
+    var tests: [Test]
+    var realSeconds: Double
+    var virtualSeconds: Double
+  }
+
+  @Test(.enabled(if: isBuilt)) func theReportNamesWhatDependsOnTheOrder() async throws {
+    try await withTemporaryPath { report in
+      let child = try await ChildProcess.run(
+        Self.command,
+        arguments: [
+          "--orders", "8", "--report", report, ChildProcess.testBundle, "--testing-library",
+          "swift-testing", "--filter", "dependsOnTheOrder|EverywhereSamples/sleeps\\(",
+        ], environment: ["EVERYWHERE_SAMPLES": "1"])
+      #expect(child.exitCode == 1, "\(child.standardOutput)\(child.standardError)")
+      let data = try Data(contentsOf: URL(fileURLWithPath: report))
+      let tests = try JSONDecoder().decode(Report.self, from: data).tests
+      #expect(tests.map(\.result) == ["order-dependent", "passed"])
+      let dependent = try #require(tests.first)
+      #expect(dependent.orders.passed > 0 && dependent.orders.failed > 0)
+      #expect(dependent.orders.passed + dependent.orders.failed == 8)
+      let token = try #require(dependent.replay)
+      #expect(child.standardOutput.contains("--replay '\(token)'"))
+      #expect(tests.last.map { Int($0.virtualSeconds.rounded()) } == 6 * 3600)
+
+      // One order fails, so it is compared with another one.
+      let replay = try await ChildProcess.run(
+        Self.command,
+        arguments: [
+          "--replay", token, "--report", report, ChildProcess.testBundle, "--testing-library",
+          "swift-testing", "--filter", "dependsOnTheOrder|EverywhereSamples/sleeps\\(",
+        ], environment: ["EVERYWHERE_SAMPLES": "1"])
+      #expect(replay.exitCode == 1, "\(replay.standardOutput)\(replay.standardError)")
+      let again = try JSONDecoder().decode(
+        Report.self, from: Data(contentsOf: URL(fileURLWithPath: report)))
+      #expect(again.tests.map(\.result) == ["order-dependent", "passed"])
+      #expect(again.tests.map(\.replay) == [token, nil])
+    }
+  }
+
+  @Test(.enabled(if: isBuilt)) func exitCodesAreThoseOfTheSuite() async throws {
+    for (filter, code) in [("onTheMainActor", 0), ("EverywhereSamples/fails", 1)] {
+      let child = try await ChildProcess.run(
+        Self.command,
+        arguments: [
+          ChildProcess.testBundle, "--testing-library", "swift-testing", "--filter", filter,
+        ],
+        environment: ["EVERYWHERE_SAMPLES": "1"])
+      #expect(child.exitCode == Int32(code), "\(child.standardOutput)")
+    }
+  }
+
+  private func run(
+    _ options: [String], filter: String, _ environment: [String: String] = [:]
+  ) async throws -> ChildProcess {
+    try await ChildProcess.run(
+      Self.command,
+      arguments: options + [
+        ChildProcess.testBundle, "--testing-library", "swift-testing", "--filter", filter,
+      ], environment: environment.merging(["EVERYWHERE_SAMPLES": "1"]) { $1 })
+  }
+
+  @Test(
+    .enabled(if: isBuilt),
+    arguments: [
+      (["--ordres", "1", "x"], "--ordres is not an option; see --help"),
+      (["--orders"], "--orders needs a value"),
+      (["--orders", "0", "x"], "--orders needs a number from 1 to 1000000, and not \"0\""),
+      (
+        ["--orders", "\(Int.max)", "x"],
+        "--orders needs a number from 1 to 1000000, and not \"9223372036854775807\""
+      ),
+      (
+        ["--seed=-1", "x"],
+        "--seed needs a number from 0 to 18446744073709551615, and not \"-1\""
+      ),
+      (["--orders=2"], "a command is missing, for example `clocks-everywhere swift test`"),
+      ([], "a command is missing, for example `clocks-everywhere swift test`"),
+      (
+        ["--replay", "Shop.Cart/total()", "x"],
+        "--replay needs a token from a report, such as Shop.Cart/total()@17, and not \"Shop.Cart/total()\""
+      ),
+      (
+        ["--orders", "2", "--replay", "a@1", "x"],
+        "--replay runs one order: it cannot be used with --orders"
+      ),
+      (["--report", "/nowhere/a.json", "x"], "--report cannot write into /nowhere"),
+    ] as [([String], String)])
+  func wrongOptionsAreErrors(_ arguments: [String], _ text: String) async throws {
+    let child = try await ChildProcess.run(Self.command, arguments: arguments)
+    #expect(child.exitCode == 64)
+    #expect(child.standardError == "clocks-everywhere: \(text)\n")
+  }
+
+  @Test(.enabled(if: isBuilt)) func aCommandThatIsNotThereIsAnError() async throws {
+    let child = try await ChildProcess.run(Self.command, arguments: ["./no-such-bundle"])
+    #expect(child.exitCode == 127)
+    #expect(
+      child.standardError
+        == "clocks-everywhere: cannot run ./no-such-bundle: No such file or directory\n")
+    let help = try await ChildProcess.run(Self.command, arguments: ["--help"])
+    #expect(help.exitCode == 0)
+    #expect(help.standardOutput.hasPrefix("usage: clocks-everywhere [options] COMMAND...\n"))
+  }
+
+  @Test(.enabled(if: isBuilt)) func theReportNamesWhereTestsSleep() async throws {
+    let child = try await run([], filter: "EverywhereSamples/sleeps\\(")
+    #expect(child.exitCode == 0, "\(child.standardError)")
+    let line = try #require(
+      child.standardOutput.lines(containing: "EverywhereSamples.sleeps(_:) at ").first)
+    #expect(line.hasPrefix("  6 h 0 min  EverywhereSamples.sleeps(_:) at Samples.swift:"))
+    #expect(child.standardOutput.contains("and 6 h 0 min of sleep for which nothing had to wait"))
+    #expect(!child.standardError.contains("clocks-everywhere:"))
+  }
+
+  @Test(.enabled(if: isBuilt)) func aFilterThatMatchesNothingIsSaid() async throws {
+    let child = try await run([], filter: "there is no such test")
+    #expect(
+      child.standardError.contains("clocks-everywhere: no test has run in virtual time."),
+      "\(child.standardError)")
+    let real = try await run(["--real", "Cart", "--only", "Shop"], filter: "onTheMainActor")
+    #expect(
+      real.standardError.lines(containing: "names no test that has run.") == [
+        "clocks-everywhere: --real Cart names no test that has run.",
+        "clocks-everywhere: --only Shop names no test that has run.",
+      ])
+  }
+
+  /// What has failed before the process ends is in the report, and the exit code stays that of the suite.
+  @Test(.enabled(if: isBuilt)) func aTestThatEndsItsProcessHasFailed() async throws {
+    let child = try await run(
+      [], filter: "EverywhereSamples/exits", ["EVERYWHERE_MISBEHAVES": "exit"])
+    #expect(child.exitCode == 0)
+    #expect(child.standardOutput.contains("Failed in real time, too:"))
+    #expect(child.standardOutput.contains("this comes before the end"), "\(child.standardOutput)")
+    #expect(!child.standardOutput.contains("In real time:"))
+  }
+
+  #if compiler(>=6.2)
+    /// A name with spaces and quotation marks is one word of the command that replays it.
+    @Test(.enabled(if: isBuilt)) func namesAreQuoted() async throws {
+      let child = try await run(["--orders", "8"], filter: "prüft")
+      #expect(child.exitCode == 1, "\(child.standardOutput)")
+      let line = try #require(child.standardOutput.lines(containing: "Replay: ").first)
+      let command = try #require(line.split(separator: "clocks-everywhere ").last)
+      let replay = try await ChildProcess.run(
+        "/bin/sh", arguments: ["-c", "'\(Self.command)' \(command)"],
+        environment: ["EVERYWHERE_SAMPLES": "1"])
+      #expect(replay.exitCode == 1, "\(command)\n\(replay.standardError)")
+      #expect(!replay.standardError.contains("clocks-everywhere:"))
+      #expect(replay.standardOutput.contains("Order-dependent: "), "\(replay.standardOutput)")
+    }
+  #endif
+
+  /// The process of a test that never ends, however the command ends.
+  @Test(.enabled(if: isBuilt), arguments: [SIGINT, SIGTERM, SIGHUP, SIGKILL])
+  func testProcessesEndWithTheCommand(_ number: CInt) async throws {
+    try await withTemporaryPath { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: Self.command)
+      process.arguments = [
+        ChildProcess.testBundle, "--testing-library", "swift-testing", "--filter",
+        "EverywhereSamples/hangs",
+      ]
+      process.environment = ProcessInfo.processInfo.environment.merging([
+        "EVERYWHERE_SAMPLES": "1", "EVERYWHERE_MISBEHAVES": "hang", "TMPDIR": folder,
+      ]) { $1 }
+      process.standardOutput = FileHandle.nullDevice
+      process.standardError = FileHandle.nullDevice
+      try process.run()
+      var child: pid_t?
+      while child == nil {
+        try await Task.sleep(for: .milliseconds(20))
+        let files = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String }
+        child = files?.first { $0.hasSuffix(".jsonl") }.flatMap {
+          pid_t(URL(fileURLWithPath: $0).deletingPathExtension().lastPathComponent)
+        }
+      }
+      let test = try #require(child)
+      #expect(Self.isRunning(test))
+      kill(process.processIdentifier, number)
+      process.waitUntilExit()
+      #expect(process.terminationReason == .uncaughtSignal)
+      #expect(process.terminationStatus == number)
+      // The kernel ends it some time after the command.
+      for _ in 0..<500 where Self.isRunning(test) { try await Task.sleep(for: .milliseconds(20)) }
+      #expect(!Self.isRunning(test))
+      if number != SIGKILL {
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+      }
+    }
+  }
+
+  /// Whether a process is there, and is not only waited for by its parent.
+  private static func isRunning(_ process: pid_t) -> Bool {
+    let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
+    guard let text, let end = text.lastIndex(of: ")") else { return false }
+    return text[end...].split(separator: " ").dropFirst().first != "Z"
+  }
+}
