@@ -154,8 +154,8 @@ package struct RunRecord: Sendable {
     // In reverse, so that the weight of a task is complete before its parent adds it.
     for (task, parent) in created.reversed() { weights[Int(parent)] += weights[Int(task)] }
     let masks = masks
-    var touched: [ScheduleStep: UInt64] = [:]
-    for index in steps.indices where masks[index] != 0 { touched[steps[index]] = masks[index] }
+    var touched: [UInt64: UInt64] = [:]
+    for index in steps.indices where masks[index] != 0 { touched[steps[index].bits] = masks[index] }
     return Profile(
       steps: steps.count, weights: weights, touched: touched, faultPoints: faultPoints,
       stallPoints: stallPoints)

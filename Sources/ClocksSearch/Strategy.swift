@@ -45,14 +45,14 @@ package struct Profile: Sendable {
   var steps = 0
   /// The weight of each task.
   var weights: [Int] = []
-  /// The actors that each step touches, with one bit for each actor.
-  var touched: [ScheduleStep: UInt64] = [:]
+  /// The actors that each step touches, by the bits of the step, with one bit for each actor.
+  var touched: [UInt64: UInt64] = [:]
   /// The number of points at which a fault could strike, and at which a sleep could wake early.
   var faultPoints = 0
   var stallPoints = 0
 
   package init(
-    steps: Int = 0, weights: [Int] = [], touched: [ScheduleStep: UInt64] = [:],
+    steps: Int = 0, weights: [Int] = [], touched: [UInt64: UInt64] = [:],
     faultPoints: Int = 0, stallPoints: Int = 0
   ) {
     self.steps = steps
@@ -143,8 +143,9 @@ struct Strategy {
         values[step.task] = -falls.count - 1
       }
     case .partialOrder:
-      guard let touched = profile.touched[step], touched != 0 else { return }
-      for index in 0..<others.count where (profile.touched[others[index]] ?? 0) & touched != 0 {
+      guard let touched = profile.touched[step.bits], touched != 0 else { return }
+      for index in 0..<others.count where (profile.touched[others[index].bits] ?? 0) & touched != 0
+      {
         salt[others[index].bits] = mixer.next()
       }
     case .delay, .newestFirst, .prefix, .random: break
@@ -252,11 +253,12 @@ struct Strategy {
   }
 
   private mutating func chooseByDraw(_ candidates: borrowing ScratchBuffer<ScheduleStep>) -> Int {
-    var best = 0
-    for index in 1..<candidates.count where drawn(candidates[best]) < drawn(candidates[index]) {
-      best = index
+    var best = (index: 0, drawn: drawn(candidates[0]))
+    for index in 1..<candidates.count {
+      let drawn = drawn(candidates[index])
+      if best.drawn < drawn { best = (index, drawn) }
     }
-    return best
+    return best.index
   }
 
   private mutating func chooseByWeight(_ candidates: borrowing ScratchBuffer<ScheduleStep>) -> Int {

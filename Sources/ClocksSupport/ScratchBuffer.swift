@@ -23,6 +23,10 @@ public struct ScratchBuffer<Element: BitwiseCopyable>: ~Copyable {
       precondition(index >= 0 && index < counted)
       return places![index]
     }
+    @_transparent set {
+      precondition(index >= 0 && index < counted)
+      places![index] = newValue
+    }
   }
 
   @_transparent
@@ -32,6 +36,10 @@ public struct ScratchBuffer<Element: BitwiseCopyable>: ~Copyable {
     counted += 1
   }
 
+  /// Removes all elements, and keeps the memory.
+  @_transparent
+  public mutating func removeAll() { counted = 0 }
+
   public var all: [Element] {
     var all: [Element] = []
     for index in 0..<count { all.append(self[index]) }
@@ -39,7 +47,7 @@ public struct ScratchBuffer<Element: BitwiseCopyable>: ~Copyable {
   }
 
   @usableFromInline mutating func grow() {
-    let newCapacity = capacity == 0 ? 8 : capacity * 2
+    let newCapacity = capacity == 0 ? 16 : capacity * 2
     let larger = UnsafeMutablePointer<Element>.allocate(capacity: newCapacity)
     for index in 0..<count { larger[index] = self[index] }
     places?.deallocate()

@@ -8,8 +8,10 @@ final class Explorer: Chooser, @unchecked Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) let run: ScheduleRun
   /// The index of each task in the tree, by the number of the task.
   @exclusivity(unchecked) nonisolated(unsafe) private var tasks: [UInt64: Int] = [:]
-  /// The step that ends each sleep, by the registration number of the sleep.
-  @exclusivity(unchecked) nonisolated(unsafe) private var wakes: [UInt64: ScheduleStep] = [:]
+  /// The step that ends each sleep, by the registration number of the sleep; `nil` if the sleep has ended.
+  @exclusivity(unchecked) nonisolated(unsafe) private var wakes: [ScheduleStep?] = []
+  /// The candidates of the latest decision, kept for their memory.
+  @exclusivity(unchecked) nonisolated(unsafe) private var steps = ScratchBuffer<ScheduleStep>()
   @exclusivity(unchecked) nonisolated(unsafe) private var actors: [ObjectIdentifier: Int] = [:]
   /// The task whose job runs; `nil` during an actor drain.
   @exclusivity(unchecked) nonisolated(unsafe) private var running: Int?
@@ -62,7 +64,8 @@ final class Explorer: Chooser, @unchecked Sendable {
 
   private func name(_ job: ReadyJob) -> ScheduleStep {
     if job.taskID != 0 {
-      if tasks[job.taskID] == nil { taskWasCreated(job.taskID) }
+      if let task = tasks[job.taskID] { return run.nextJob(of: task) }
+      taskWasCreated(job.taskID)
       return run.nextJob(of: index(of: job.taskID))
     }
     if let drain = ActorDrain(job.job) {
@@ -98,11 +101,13 @@ final class Explorer: Chooser, @unchecked Sendable {
   }
 
   func sleepBegins(_ number: UInt64, of task: UInt64) {
-    wakes[number] = run.nextWake(of: index(of: task))
+    while wakes.count <= Int(number) { wakes.append(nil) }
+    wakes[Int(number)] = run.nextWake(of: index(of: task))
   }
 
   func sleepWakes(_ number: UInt64, of task: UInt64) {
-    run.wake(wakes.removeValue(forKey: number) ?? run.nextWake(of: TaskTree.outside))
+    run.wake(wake(of: number) ?? run.nextWake(of: TaskTree.outside))
+    if number < wakes.count { wakes[Int(number)] = nil }
     running = nil
     details?.wakes()
   }
@@ -132,8 +137,12 @@ final class Explorer: Chooser, @unchecked Sendable {
     run.stallLimit(of: wake(of: sleep, task))
   }
 
+  private func wake(of sleep: UInt64) -> ScheduleStep? {
+    sleep < wakes.count ? wakes[Int(sleep)] : nil
+  }
+
   private func wake(of sleep: UInt64, _ task: UInt64) -> ScheduleStep {
-    wakes[sleep] ?? ScheduleStep(.wake, of: index(of: task), 0)
+    wake(of: sleep) ?? ScheduleStep(.wake, of: index(of: task), 0)
   }
 
   func choose(_ count: Int, for task: UInt64) -> Int { run.choose(count, for: index(of: task)) }
@@ -156,7 +165,7 @@ final class Explorer: Chooser, @unchecked Sendable {
   }
 
   func choose(among candidates: borrowing ScratchBuffer<Candidate>) -> Int {
-    var steps = ScratchBuffer<ScheduleStep>()
+    steps.removeAll()
     var offersStall = false
     let ready = run.ready
     for index in 0..<candidates.count {

@@ -111,7 +111,9 @@ class Advance<Duration: DurationProtocol & Hashable>: IdleWaiter {
 
   override var movedClock: AnyObject? { virtualClock }
 
-  override func dueSleeps() -> ScratchBuffer<Candidate> { virtualClock.dueSleeps() }
+  override func appendDueSleeps(to candidates: inout ScratchBuffer<Candidate>) {
+    virtualClock.appendDueSleeps(to: &candidates)
+  }
 
   override func takeDueSleeper(_ number: UInt64) -> Sleeper? { virtualClock.sleeps.remove(number) }
 
@@ -212,7 +214,9 @@ final class VirtualClockObserver<Duration: DurationProtocol & Hashable>: Instant
     return nil
   }
 
-  override func dueSleeps() -> ScratchBuffer<Candidate> { virtualClock.dueSleeps() }
+  override func appendDueSleeps(to candidates: inout ScratchBuffer<Candidate>) {
+    virtualClock.appendDueSleeps(to: &candidates)
+  }
 
   override func takeDueSleeper(_ number: UInt64) -> Sleeper? { virtualClock.sleeps.remove(number) }
 

@@ -54,7 +54,7 @@ extension SchedulerState {
   fileprivate mutating func continuesParked(_ job: ReadyJob) -> Bool {
     guard let chooser = order.chooser, !chooser.isRunaway else { return false }
     let position = idleness.ready.count - 1
-    if position > 0 || mayWakeSleep {
+    if position > 0 || mayOfferSleep {
       guard case .job(position, _, _) = order.first(among: candidates) else { return false }
     }
     _ = idleness.ready.remove(at: position)

@@ -197,15 +197,16 @@ struct ExternalTasks: ~Copyable {
     isVerified = true
     var external: [UInt64] = []
     var released: [RetainedTask] = []
-    var kept: [UInt64] = []
+    var kept = 0
     for index in 0..<unverified.count {
       let id = unverified[index]
       let old = entries[id]
-      var entry = old
       guard let task = old.task else { continue }
       if old.runs > 0 {
-        kept.append(id)
+        unverified[kept] = id
+        kept += 1
       } else if !isDelayed(id), let state = externalState(of: old, task, owner, isDelayed) {
+        var entry = old
         entry.become(state)
         if case .awaitingAsyncLet = state { awaitingAsyncLets.append(id) }
         changes += 1
@@ -214,16 +215,18 @@ struct ExternalTasks: ~Copyable {
       } else if mayBecomeExternal(old) {
         // In an explored test, each task comes here at each check, and nearly none has changed.
         if old.mayHaveRun {
+          var entry = old
           entry.mayHaveRun = false
           replace(old, of: id, by: entry)
         }
-        kept.append(id)
+        unverified[kept] = id
+        kept += 1
       } else {
         replace(old, of: id, by: .none)
         released.append(task)
       }
     }
-    unverified = kept
+    unverified.removeLast(unverified.count - kept)
     return (external, released)
   }
 

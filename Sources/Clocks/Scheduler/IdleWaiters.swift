@@ -37,8 +37,8 @@ class IdleWaiter {
 
   final var end: Action { .finish(continuation.unsafelyUnwrapped, isOwn: isOwn) }
 
-  /// The sleeps that are due now on the virtual clock that the waiter moves.
-  func dueSleeps() -> ScratchBuffer<Candidate> { ScratchBuffer() }
+  /// Appends the sleeps that are due now on the virtual clock that the waiter moves.
+  func appendDueSleeps(to candidates: inout ScratchBuffer<Candidate>) {}
 
   func takeDueSleeper(_ number: UInt64) -> Sleeper? { nil }
 

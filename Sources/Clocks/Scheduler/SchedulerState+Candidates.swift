@@ -2,17 +2,20 @@ import ClocksSupport
 
 // What may come next where a chooser decides.
 extension SchedulerState {
-  /// Whether a sleep may wake although a job is ready.
-  var mayWakeSleep: Bool {
-    dueSleeps().count > 0 || order.chooser?.mayStall == true && earlySleep != nil
+  /// Whether `candidates` may contain a sleep. O(1).
+  var mayOfferSleep: Bool {
+    if idleWaiters.isEmpty, let scope, !scope.virtualClock.isAnyDue {
+      return order.chooser?.mayStall == true
+    }
+    return true
   }
 
   /// The ready jobs and the sleeps that may come next.
   var candidates: ScratchBuffer<Candidate> {
     var candidates = idleness.ready.candidates
-    let due = dueSleeps()
-    for index in 0..<due.count { candidates.append(due[index]) }
-    if due.count == 0, order.chooser?.mayStall == true, let earlySleep {
+    let jobs = candidates.count
+    appendDueSleeps(to: &candidates)
+    if candidates.count == jobs, order.chooser?.mayStall == true, let earlySleep {
       candidates.append(earlySleep)
     }
     return candidates

@@ -130,8 +130,8 @@ struct SchedulerState: ~Copyable {
 
   @inline(never)
   private mutating func startChosen(on executor: ExecutorKind, mayStay: Bool) -> Action {
-    // Nearly always there is no choice.
-    if idleness.ready.count == 1, !mayWakeSleep {
+    // Often there is no choice.
+    if idleness.ready.count == 1, !mayOfferSleep {
       return startJob(at: 0, on: executor, mayStay: mayStay)
     }
     switch order.first(among: candidates) {
@@ -266,14 +266,14 @@ struct SchedulerState: ~Copyable {
     return waiter.end
   }
 
-  /// The sleeps that are due now on the virtual clock that the next turn moves.
-  func dueSleeps() -> ScratchBuffer<Candidate> {
+  /// Appends the sleeps that are due now on the virtual clock that the next turn moves.
+  func appendDueSleeps(to candidates: inout ScratchBuffer<Candidate>) {
     // The usual case. It has to be fast, because this function is called for each job.
-    if idleWaiters.isEmpty, let scope, !scope.virtualClock.isAnyDue { return ScratchBuffer() }
+    if idleWaiters.isEmpty, let scope, !scope.virtualClock.isAnyDue { return }
     switch turn {
-    case .waiter(let waiter): return waiter.dueSleeps()
-    case .jump: return scope!.virtualClock.dueSleeps()
-    case .cancellation, nil: return ScratchBuffer()
+    case .waiter(let waiter): waiter.appendDueSleeps(to: &candidates)
+    case .jump: scope!.virtualClock.appendDueSleeps(to: &candidates)
+    case .cancellation, nil: break
     }
   }
 

@@ -230,33 +230,37 @@ extension SleepQueue where Instant == Duration {
     heap.count > 0 && heap[0].deadline.attoseconds <= instant.attoseconds
   }
 
-  /// The sleeps whose deadline is `instant` or earlier, in wake order. O(k²) with k such sleeps.
-  mutating func candidates(dueBy instant: Duration) -> ScratchBuffer<Candidate> {
-    var candidates = ScratchBuffer<Candidate>()
-    guard isAnyDue(by: instant) else { return candidates }
+  /// Appends the sleeps whose deadline is `instant` or earlier, in wake order. O(k²) with k such sleeps.
+  mutating func appendCandidates(
+    dueBy instant: Duration, to candidates: inout ScratchBuffer<Candidate>
+  ) {
+    guard isAnyDue(by: instant) else { return }
     // Collects the positions of due entries from the root down, then sorts them by insertion.
-    var due = [0]
+    var due = ScratchBuffer<Int>()
+    due.append(0)
     var next = 0
     while next < due.count {
-      let children = due[next] << 2 + 1
-      for child in children..<children + 4
-      where child < heap.count && heap[child].deadline.attoseconds <= instant.attoseconds {
-        due.append(child)
+      var child = due[next] << 2 + 1
+      let end = min(child + 4, heap.count)
+      while child < end {
+        if heap[child].deadline.attoseconds <= instant.attoseconds { due.append(child) }
+        child += 1
       }
       next += 1
     }
     for index in 1..<due.count {
+      let position = due[index]
       var place = index
-      while place > 0, Self.comesFirst(heap[due[place]], heap[due[place - 1]]) {
-        due.swapAt(place, place - 1)
+      while place > 0, Self.comesFirst(heap[position], heap[due[place - 1]]) {
+        due[place] = due[place - 1]
         place -= 1
       }
+      due[place] = position
     }
     for index in 0..<due.count {
       let entry = heap[due[index]]
       let task = details[Int(entry.slot)].taskID
       candidates.append(.sleep(number: entry.number, task: task))
     }
-    return candidates
   }
 }

@@ -30,8 +30,10 @@ final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
     if let target, deadline > target { return nil }
     if order.slack.attoseconds > 0 { return popLate(deadline, dueBy: target, order) }
     if deadline > now { now = deadline }
-    if order.chooser != nil, case .sleep(let number, _) = order.first(among: dueSleeps()) {
-      return sleeps.remove(number)
+    if order.chooser != nil {
+      var due = ScratchBuffer<Candidate>()
+      appendDueSleeps(to: &due)
+      if case .sleep(let number, _) = order.first(among: due) { return sleeps.remove(number) }
     }
     return sleeps.popEarliest()
   }
@@ -52,14 +54,15 @@ final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
     return sleeps.remove(number)
   }
 
-  /// The sleeps that are due now, in wake order. O(n).
-  func dueSleeps() -> ScratchBuffer<Candidate> {
+  /// Appends the sleeps that are due now, in wake order. O(n).
+  func appendDueSleeps(to candidates: inout ScratchBuffer<Candidate>) {
     if Duration.self == Swift.Duration.self {
       let virtualClock = unsafeDowncast(self, to: VirtualClock<Swift.Duration>.self)
-      return virtualClock.sleeps.candidates(dueBy: virtualClock.now)
+      return virtualClock.sleeps.appendCandidates(dueBy: virtualClock.now, to: &candidates)
     }
-    let due = sleeps.pending.prefix { $0.deadline <= now }
-    return ScratchBuffer(due.map { Candidate.sleep(number: $0.number, task: $0.details.taskID) })
+    for sleep in sleeps.pending.prefix(while: { $0.deadline <= now }) {
+      candidates.append(.sleep(number: sleep.number, task: sleep.details.taskID))
+    }
   }
 
   /// The present in the standard library's durations; `nil` if the clock has others.

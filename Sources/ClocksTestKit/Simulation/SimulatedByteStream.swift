@@ -21,7 +21,7 @@ final class SimulatedByteStream: Sendable {
 
   private let time: VirtualTime
   private let splits: Bool
-  private let links: SimulatedLinks<Segment>
+  private let links: SimulatedLinks
   private let lock = Lock(.leaf)
   /// What has arrived and was not read. Guarded by `lock`.
   nonisolated(unsafe) private var arrived: [UInt8] = []
@@ -64,7 +64,7 @@ final class SimulatedByteStream: Sendable {
       return true
     }
     guard isOpen else { return }
-    links.carry(segment, over: 0, for: delay) { self.arrive($0) }
+    links.carry(over: 0, for: delay) { self.arrive(segment) }
   }
 
   /// Loses the connection at the reader's end now. What has arrived and was not read is lost, too.

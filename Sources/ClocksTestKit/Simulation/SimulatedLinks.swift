@@ -27,7 +27,10 @@ struct SimulatedDelays: Sendable {
 }
 
 /// Links that carry parcels for a while. A parcel on its way keeps the links.
-final class SimulatedLinks<Parcel: Sendable>: Sendable {
+final class SimulatedLinks: Sendable {
+  /// Delivers what the parcel contains.
+  typealias Parcel = @Sendable () -> Void
+
   /// What is on its way over one link, in the order in which it arrives.
   private struct Link {
     var parcels: [Parcel?] = []
@@ -63,14 +66,11 @@ final class SimulatedLinks<Parcel: Sendable>: Sendable {
 
   deinit { lock.destroy() }
 
-  /// Passes a parcel to `arrive` after `delay`; if order is kept, not before those that were sent earlier.
+  /// Delivers a parcel after `delay`; if order is kept, not before those that were sent earlier.
   ///
   /// Each parcel has a task, so that a search chooses which of those that are due at one instant comes first. With
   /// the order kept, a task that wakes takes the first parcel of the link, which may be that of another task.
-  func carry(
-    _ parcel: Parcel, over link: Int, for delay: Duration,
-    arrive: @escaping @Sendable (Parcel) -> Void
-  ) {
+  func carry(over link: Int, for delay: Duration, _ parcel: @escaping Parcel) {
     var arrival = clock.now.advanced(by: delay)
     if !reorders {
       lock.withLock {
@@ -82,7 +82,8 @@ final class SimulatedLinks<Parcel: Sendable>: Sendable {
     Task(name: names[link]) { [arrival] in
       // The sleep is cancelled when the scope ends; then nothing arrives any more.
       guard (try? await clock.sleep(until: arrival)) != nil else { return }
-      arrive(reorders ? parcel : lock.withLock { links[link].next() })
+      let arriving = reorders ? parcel : lock.withLock { links[link].next() }
+      arriving()
     }
   }
 }

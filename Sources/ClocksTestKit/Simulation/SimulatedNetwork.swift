@@ -42,19 +42,11 @@ public final class SimulatedNetwork<Message: Sendable>: Sendable {
     var kept: [Envelope<Message>] = []
   }
 
-  /// A message on its way.
-  private struct Parcel {
-    let envelope: Envelope<Message>
-    let receiver: Int
-    /// The life of the receiver in which the message was sent.
-    let life: Int
-  }
-
   let nodes: SimulatedNodes
   private let delays: SimulatedDelays
   private let loses: Bool
   private let duplicates: Bool
-  private let links: SimulatedLinks<Parcel>
+  private let links: SimulatedLinks
   private let lock = Lock(.leaf)
   /// Guarded by `lock`.
   nonisolated(unsafe) private var arrivals: [Arrivals]
@@ -144,26 +136,28 @@ public final class SimulatedNetwork<Message: Sendable>: Sendable {
     let mayFail = from != to
     if loses, mayFail, time.fault("loses " + links.names[link]) { return }
     let isDoubled = duplicates && mayFail && time.fault("duplicates " + links.names[link])
-    let parcel = Parcel(
-      envelope: Envelope(payload: message, sender: sender, sentAt: time.now), receiver: to,
-      life: life)
+    let envelope = Envelope(payload: message, sender: sender, sentAt: time.now)
     for _ in 0..<(isDoubled ? 2 : 1) {
-      links.carry(parcel, over: link, for: delays.next(in: time)) { self.arrive($0, from: from) }
+      links.carry(over: link, for: delays.next(in: time)) {
+        self.arrive(envelope, at: to, in: life, from: from)
+      }
     }
   }
 
-  private func arrive(_ parcel: Parcel, from sender: Int) {
-    let payload = parcel.envelope.payload
-    guard nodes.reachableLife(of: parcel.receiver, from: sender) == parcel.life else {
-      return nodes.time.mark("out of reach: \(payload)")
+  /// - Parameter life: The life of the receiver in which the message was sent.
+  private func arrive(
+    _ envelope: Envelope<Message>, at receiver: Int, in life: Int, from sender: Int
+  ) {
+    guard nodes.reachableLife(of: receiver, from: sender) == life else {
+      return nodes.time.mark("out of reach: \(envelope.payload)")
     }
-    nodes.time.mark("arrives: \(payload)")
+    nodes.time.mark("arrives: \(envelope.payload)")
     let inboxes = lock.withLock {
-      let inboxes = arrivals[parcel.receiver].inboxes
-      if inboxes.isEmpty { arrivals[parcel.receiver].kept.append(parcel.envelope) }
+      let inboxes = arrivals[receiver].inboxes
+      if inboxes.isEmpty { arrivals[receiver].kept.append(envelope) }
       return inboxes
     }
-    for inbox in inboxes { inbox.continuation.yield(parcel.envelope) }
+    for inbox in inboxes { inbox.continuation.yield(envelope) }
   }
 
   /// Returns the messages that arrive at a node, until it crashes.

@@ -115,37 +115,50 @@ enum ExternalTaskRegistry {
       entry.pointee.quietSince = next
       entry.pointee.wasOver = status.isOver
     }
+    return !mayRun(task, inJobsBefore: entry.pointee.quietSince, running)
+  }
+
+  /// Whether a job with a lower number than `limit` may run the task, whose status was read before.
+  @inline(__always)
+  private static func mayRun(
+    _ task: UnownedJob, inJobsBefore limit: UInt64, _ running: UnsafeBufferPointer<Running>
+  ) -> Bool {
     // The threads' current tasks are read only after the task's status.
     atomicMemoryFence(ordering: .acquiring)
-    guard let running = running.baseAddress.map({ ($0, running.count) }) else { return true }
+    guard var job = running.baseAddress else { return false }
     let id = taskID(of: task)
-    var job = running.0
-    let end = job + running.1
+    let end = job + running.count
     // `running` is sorted by number.
-    while job < end, job.pointee.number < entry.pointee.quietSince {
+    while job < end, job.pointee.number < limit {
       if job.pointee.task == 0 {
-        guard job.pointee.thread?.isAnother(than: task) == true else { return false }
+        guard job.pointee.thread?.isAnother(than: task) == true else { return true }
       } else if job.pointee.task == id {
-        return false
+        return true
       }
       job += 1
     }
-    return true
+    return false
   }
 
-  /// Adds a task that may be external, and returns its number; `nil` if the task has returned already. O(1).
+  /// Adds a task that may be external, and returns its number; `nil` if the task has returned already.
+  /// O(running jobs).
   static func add(_ task: RetainedTask, of owner: TaskOwner, onlyOwnerCanTell: Bool) -> UInt64? {
     lock.withLock {
-      var entry = Entry(task: task, owner: owner, number: next, onlyOwnerCanTell: onlyOwnerCanTell)
+      let number = next
       next += 1
-      let hasReturned =
-        !onlyOwnerCanTell
-        && withUnsafeMutablePointer(to: &entry) { entry in
-          running.withUnsafeBufferPointer { isBack(entry, $0) }
+      var quietSince: UInt64 = 0
+      if !onlyOwnerCanTell, !TaskStatus.isAboutToRun(task.job) {
+        quietSince = next
+        // Nearly always the task has returned, so nothing is retained before this is known.
+        guard running.withUnsafeBufferPointer({ mayRun(task.job, inJobsBefore: next, $0) }) else {
+          return nil
         }
-      guard !hasReturned else { return nil }
-      entries.append(entry)
-      return entry.number
+      }
+      entries.append(
+        Entry(
+          task: task, owner: owner, number: number, onlyOwnerCanTell: onlyOwnerCanTell,
+          quietSince: quietSince, wasOver: quietSince != 0 && task.isOver))
+      return number
     }
   }
 
