@@ -125,13 +125,17 @@ struct SharedOutcome: Sendable {
 
   /// Waits until there is an outcome, or the current task is cancelled. Returns the address of the
   /// result.
-  nonisolated(nonsending) func wait() async throws -> UnsafeMutableRawPointer {
+  ///
+  /// The closures run on the actor of the caller, because they capture `isolation`: otherwise each would leave it.
+  func wait(isolation: isolated (any Actor)? = #isolation) async throws -> UnsafeMutableRawPointer {
     let (known, ticket, running) = state.withLock { state in
       (state.outcome, state.waiters.takeTicket(), state.running)
     }
     if let known { return try known.get() }
     try await withEscalation(of: running) {
+      _ = isolation
       try await withTaskCancellationHandler {
+        _ = isolation
         try await withUnsafeThrowingContinuation { enter($0, with: ticket) }
       } onCancel: {
         leave(with: ticket)

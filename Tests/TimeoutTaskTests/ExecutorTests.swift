@@ -66,6 +66,42 @@ import TimeoutTask
     #expect(inherited == plain)
   }
 
+  /// Counts the jobs that run on no actor.
+  private final class CountingPool: TaskExecutor {
+    private let queue = DispatchQueue(label: "pool")
+    let jobs = Log<Void>()
+
+    func enqueue(_ job: consuming ExecutorJob) {
+      let job = UnownedJob(job)
+      jobs.add(())
+      queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+  }
+
+  @Test func theValueOfATimeoutTaskIsAwaitedOnTheCallersActor() async throws {
+    /// Returns the number of jobs on the pool, while an actor waits for a value that comes later.
+    func jobsOnThePool(_ waits: @Sendable @escaping (isolated Counted) async throws -> Void)
+      async throws -> Int
+    {
+      let pool = CountingPool()
+      _ = try await Task(executorPreference: pool) { try await Counted.jobs(waits) }.value
+      return pool.jobs.all.count
+    }
+    let (values, more) = AsyncStream.makeStream(of: Void.self)
+    let plain = try await jobsOnThePool { _ in
+      let task = Task.detached { for await _ in values { break } }
+      more.yield()
+      await task.value
+    }
+    let (ourValues, ourMore) = AsyncStream.makeStream(of: Void.self)
+    let ours = try await jobsOnThePool { _ in
+      let task = TimeoutTask(seconds: 60) { for await _ in ourValues { break } }
+      ourMore.yield()
+      try await task.value
+    }
+    #expect(ours == plain)
+  }
+
   @Test(.unless(.callersIsolationTakesAJob))
   func anOperationUnderADeadlineTakesAsManyJobsAsAChildTask() async throws {
     for _ in 0..<100 {
