@@ -407,12 +407,12 @@ guarantee(
     "A simulated crash loses what is on its way to the node and what is not synced, and what it left reaches nothing",
     "NodeTests|SimulatedNetworkTests|ExploredNetworkTests|ConnectionTests",
     ("SimulatedNodes.presentLife", "own.number != crashes { return nil }", "false { return nil }"),
-    ("SimulatedNetwork.arrive", "== parcel.life", "!= nil"),
+    ("SimulatedNetwork.arrive", "== life", "!= nil"),
     ("SimulatedLinks.carry", "arrival = max(arrival, links[link].lastArrival)", ""),
     ("SimulatedDisk.sync", "guard try presentLife == life else", "guard true else"),
     ("SimulatedDisk.crash", "options += torn(values[before], values[before + 1]).map {", "_ = torn(values[before], values[before + 1]).map {"),
     ("SimulatedByteStream.parts", "default: [count, 1, count / 2]", "default: [count, 1]"),
-    ("SimulatedNetwork.arrive", 'nodes.time.mark("arrives: \\(payload)")', ""),
+    ("SimulatedNetwork.arrive", 'nodes.time.mark("arrives: \\(envelope.payload)")', ""),
 )
 
 # --- TimeoutTask
