@@ -95,7 +95,7 @@ guarantee(
     ("SchedulerState.startJob", "idleness.ready.remove(at: position)",
      "idleness.ready.remove(at: idleness.ready.count > 1 ? 1 : 0)"),
     ("JobQueue.grow", "head = 0", ""),
-    ("JobQueue.candidates", "isFirstOnMain = false", "isFirstOnMain = true"),
+    ("JobQueue.appendCandidates", "isFirstOnMain = false", "isFirstOnMain = true"),
     ("Order.first", "index >= 0 && index < candidates.count ? index : 0", "index"),
 )
 guarantee(
@@ -411,7 +411,7 @@ guarantee(
     ("SimulatedLinks.carry", "arrival = max(arrival, links[link].lastArrival)", ""),
     ("SimulatedDisk.sync", "guard try presentLife == life else", "guard true else"),
     ("SimulatedDisk.crash", "options += torn(values[before], values[before + 1]).map {", "_ = torn(values[before], values[before + 1]).map {"),
-    ("SimulatedByteStream.parts", "default: [count, 1, count / 2]", "default: [count, 1]"),
+    ("SimulatedByteStream.parts", ": [count, 1, count / 2]", ": [count, 1]"),
     ("SimulatedNetwork.arrive", 'nodes.time.mark("arrives: \\(envelope.payload)")', ""),
 )
 

@@ -126,7 +126,7 @@ struct SharedOutcome: Sendable {
   /// Waits until there is an outcome, or the current task is cancelled. Returns the address of the
   /// result.
   ///
-  /// The closures run on the actor of the caller, because they capture `isolation`: otherwise each would leave it.
+  /// The closures capture `isolation`, because a closure that uses nothing of the caller's actor leaves it.
   func wait(isolation: isolated (any Actor)? = #isolation) async throws -> UnsafeMutableRawPointer {
     let (known, ticket, running) = state.withLock { state in
       (state.outcome, state.waiters.takeTicket(), state.running)
@@ -180,14 +180,16 @@ struct SharedOutcome: Sendable {
   /// current task's.
   ///
   /// Older systems cannot escalate a task. There, this function only runs `operation`.
-  private nonisolated(nonsending) func withEscalation(
-    of running: Running, during operation: nonisolated(nonsending) () async throws -> Void
+  private func withEscalation(
+    of running: Running, isolation: isolated (any Actor)? = #isolation,
+    during operation: () async throws -> Void
   ) async throws {
     guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *),
       running.timer != nil || running.work != nil
     else { return try await operation() }
     running.escalate(to: Task.currentPriority)
     try await withTaskPriorityEscalationHandler {
+      _ = isolation
       try await operation()
     } onPriorityEscalated: { _, priority in
       running.escalate(to: priority)

@@ -4,7 +4,8 @@ import ClocksSupport
 /// Sentences that explain the constraints of a failure, as far as the steps of its last run show their meaning.
 ///
 /// A turn is one piece of a task that runs on an actor. A task that relies in its second turn on what it read in
-/// its first fails if another task has a turn in between. That is the commonest bug of actors.
+/// its first fails if another task has a turn in between. That is the commonest bug of actors. A run does not show
+/// what a turn reads or writes, so the sentences name places only.
 struct ConstraintMeaning {
   private struct Turn {
     /// The number of the step, and the place of the turn within the step.
@@ -15,6 +16,8 @@ struct ConstraintMeaning {
     var functions: [UInt]
     /// The number of the turn among those of its task.
     var number = 0
+    /// Which of how often the task runs at this place of the actor, from 1.
+    var time = (1, of: 1)
 
     func isBefore(_ other: Turn) -> Bool { position < other.position }
   }
@@ -30,6 +33,8 @@ struct ConstraintMeaning {
   private(set) var texts: [String?]
   /// Other turns on one actor that come in another order than without the constraints.
   private(set) var differences: [String] = []
+  /// The steps that the texts mention.
+  private(set) var steps: Set<Int> = []
 
   init(_ failure: Exploration.Failure) {
     self.failure = failure
@@ -54,9 +59,19 @@ struct ConstraintMeaning {
     for case .reaches(let first, let second) in reversals {
       for turn in [first, second] { functions.formUnion(turn.functions) }
     }
+    for meaning in meanings + reversals { steps.formUnion(Self.steps(of: meaning)) }
     let symbols = Symbols(of: functions, in: details.images)
-    texts = meanings.map { meaning in meaning.flatMap { text($0, details, symbols) } }
     differences = reversals.compactMap { text($0, details, symbols) }
+    texts = meanings.map { meaning in meaning.flatMap { text($0, details, symbols) } }
+  }
+
+  private static func steps(of meaning: Meaning?) -> [Int] {
+    switch meaning {
+    case .between(let first, let other, let second): [first, other, second].map(\.position.step)
+    case .reaches(let first, let second): [first, second].map(\.position.step)
+    case .steps(let first, let second): [first, second]
+    case nil: []
+    }
   }
 
   private static let mostDifferences = 3
@@ -118,10 +133,21 @@ struct ConstraintMeaning {
             functions: detail.functions))
       }
     }
+    struct Place: Hashable {
+      var task, actor: Int
+      var functions: [UInt]
+    }
+    func place(_ turn: Turn) -> Place {
+      Place(task: turn.task, actor: turn.actor, functions: turn.functions)
+    }
+    var times: [Place: Int] = [:]
     for index in turns.indices {
       turns[index].number = counts[turns[index].task, default: 0]
       counts[turns[index].task, default: 0] += 1
+      times[place(turns[index]), default: 0] += 1
+      turns[index].time.0 = times[place(turns[index]), default: 0]
     }
+    for index in turns.indices { turns[index].time.of = times[place(turns[index]), default: 1] }
     return turns
   }
 
@@ -157,17 +183,20 @@ struct ConstraintMeaning {
       turn.actor < 0 ? "the main actor" : details.name(ofActor: turn.actor)
     }
     func place(_ functions: [UInt]) -> String { symbols.placeWithLine(of: functions) ?? "" }
+    func place(_ turn: Turn) -> String {
+      place(turn.functions)
+        + (turn.time.of > 1 ? " (\(Self.ordinal(turn.time.0)) of \(turn.time.of) times)" : "")
+    }
     switch meaning {
     case .between(let first, let other, let second):
+      let places = [place(first), place(second)].filter { !$0.isEmpty }
       return """
-        \(name(other.task)) runs on \(actor(other))\(place(other.functions)) between two turns of \
-        \(name(first.task)) there\(places(first, second, symbols)): what holds in the first turn may not hold \
-        in the second
+        \(name(other.task)) runs on \(actor(other))\(place(other)) between two turns of \(name(first.task)) \
+        there\(places.joined(separator: " and then"))
         """
     case .reaches(let first, let second):
       return """
-        \(name(first.task)) runs on \(actor(first))\(place(first.functions)) before \
-        \(name(second.task))\(place(second.functions))
+        \(name(first.task)) runs on \(actor(first))\(place(first)) before \(name(second.task))\(place(second))
         """
     case .steps(let first, let second):
       let steps = failure.record.steps
@@ -184,25 +213,29 @@ struct ConstraintMeaning {
         return "at \(time) \(one) goes on before the sleep of \(other) ends, which is due"
       case (false, false):
         let places = [first, second].map { place(details.steps[$0].functions) }
-        guard places != ["", ""], one != other else { return nil }
+        // Where turns on an actor have changed their order, those explain more.
+        guard places != ["", ""], one != other, differences.isEmpty else { return nil }
         return "\(one) goes on\(places[0]) before \(other)\(places[1])"
       }
     }
   }
 
-  private func places(_ first: Turn, _ second: Turn, _ symbols: Symbols) -> String {
-    let places = [first, second].compactMap { symbols.placeWithLine(of: $0.functions) }
-    guard places.count == 2, places[0] != places[1] else { return places.first ?? "" }
-    return "\(places[0]) and then\(places[1])"
+  private static func ordinal(_ number: Int) -> String {
+    switch (number % 10, number % 100) {
+    case (1, let last) where last != 11: "\(number)st"
+    case (2, let last) where last != 12: "\(number)nd"
+    case (3, let last) where last != 13: "\(number)rd"
+    default: "\(number)th"
+    }
   }
 }
 
 extension TaskTree {
-  /// Returns a task's label in reports: its name, if it has one, and its place in the tree.
+  /// Returns a task's label in reports: its place in the tree, and its name if it has one.
   func label(of task: Int, name: String?) -> String {
     if task == Self.test { return "test (0)" }
     if task == Self.outside { return "outside (1)" }
     let place = self.name(of: task)
-    return name.map { "\"\($0)\" (\(place))" } ?? "task \(place)"
+    return name.map { "\(place) \"\($0)\"" } ?? "task \(place)"
   }
 }

@@ -13,14 +13,14 @@ struct Explanation {
     lines += failure.choices.map { "  " + sentence($0) }
     let meanings = ConstraintMeaning(failure)
     for (constraint, meaning) in zip(failure.constraints, meanings.texts) {
-      lines.append("  " + sentence(constraint))
+      lines.append("  " + sentence(constraint, withNames: meaning == nil))
       if let meaning { lines.append("    " + meaning) }
     }
     if !meanings.differences.isEmpty {
-      lines.append("  Without that, the following comes the other way round:")
+      lines.append("  So in this run, unlike in one that passes:")
       lines += meanings.differences.map { "    " + $0 }
     }
-    lines += lanes.map { "  " + $0 }
+    lines += lanes(with: meanings.steps).map { "  " + $0 }
     let replays =
       failure.replays.all == 0
       ? "" : " (failed in \(failure.replays.same) of \(failure.replays.all) replays)"
@@ -50,9 +50,12 @@ struct Explanation {
     }
   }
 
-  /// Returns for example `b.1 before a.3`, with the names of the tasks that have names.
-  private func sentence(_ constraint: Constraint) -> String {
+  /// Returns for example `b.1 before a.3`; if wanted, with the names of the tasks that have names.
+  private func sentence(_ constraint: Constraint, withNames: Bool) -> String {
     let tree = failure.tree
+    guard withNames else {
+      return tree.name(of: constraint.first) + " before " + tree.name(of: constraint.second)
+    }
     let named = [constraint.first, constraint.second].compactMap { step in
       failure.details?.names[step.task].map { "\(tree.name(of: step.task)) is \"\($0)\"" }
     }
@@ -84,7 +87,8 @@ struct Explanation {
     }
   }
 
-  private static let mostRows = 24
+  private static let mostRows = 26
+  private static let mostTasks = 4
 
   /// The actors on which only one task runs, so that the order of their turns says nothing.
   private static func privateActors(_ details: StepDetails) -> Set<Int> {
@@ -96,19 +100,22 @@ struct Explanation {
     return Set(users.filter { $0.value.count < 2 }.keys)
   }
 
-  /// The steps around the constraints, with one row for each step.
-  private var lanes: [String] {
+  /// The steps around the constraints, with a row for each step, and for each further task that a drain runs.
+  ///
+  /// - Parameter mentioned: The steps that have to be shown, besides those of the constraints.
+  private func lanes(with mentioned: Set<Int>) -> [String] {
     guard let details = failure.details, details.steps.count == failure.record.steps.count else {
       return []
     }
     let record = failure.record
     let hidden = Self.privateActors(details)
-    let shown = rows(
-      of: record, besides: { details.steps[$0].actor.map(hidden.contains) ?? false })
+    let shown = rows(details, mentioned, hidden)
     var lanes: [String] = []
     var laneOfTask: [Int: Int] = [:]
     func order(_ task: Int) -> String { task == TaskTree.test ? "" : failure.tree.name(of: task) }
-    for task in Set(shown.map { record.steps[$0].task }).sorted(by: { order($0) < order($1) }) {
+    let tasks = Set(
+      shown.flatMap { [record.steps[$0].task] + details.steps[$0].queue.map(\.task) })
+    for task in tasks.sorted(by: { order($0) < order($1) }) {
       laneOfTask[task] = lanes.count
       lanes.append(laneName(task, details))
     }
@@ -120,10 +127,11 @@ struct Explanation {
       laneOfActor[actor] = lanes.count
       lanes.append(details.name(ofActor: actor))
     }
+    let decisive = decisiveSteps
     let decided = Dictionary(
-      record.decisions.enumerated().filter { $0.element.chosen != 0 }.map {
-        ($0.element.step, $0.offset + 1)
-      }, uniquingKeysWith: { first, _ in first })
+      record.decisions.enumerated().filter {
+        $0.element.chosen != 0 && decisive.contains($0.element.step)
+      }.map { ($0.element.step, $0.offset + 1) }, uniquingKeysWith: { first, _ in first })
     // Symbols are slow to look up, so runs record addresses.
     let symbols = Symbols(of: functions(of: shown.map { details.steps[$0] }), in: details.images)
     var table = LaneTable(lanes: lanes)
@@ -133,18 +141,22 @@ struct Explanation {
       let lane = laneOfTask[step.task] ?? 0
       var row = LaneTable.Row(time: detail.time.inSeconds)
       row.cells[lane] = cell(step, detail, symbols)
-      if let actor = detail.actor, let to = laneOfActor[actor] {
-        row.arrow = .init(from: lane, to: to)
-        let queue = detail.queue.map { queued in
-          failure.tree.name(of: queued.task)
-            + (symbols.place(of: queued.functions).map { " \($0)" } ?? "")
-        }
-        row.cells[to] = queue.isEmpty ? "runs" : "runs " + queue.joined(separator: ", ")
-      }
       if let decision = decided[index] { row.remark = "◀ decision \(decision)" }
-      table.rows.append(row)
+      guard let actor = detail.actor, let to = laneOfActor[actor], !detail.queue.isEmpty else {
+        table.rows.append(row)
+        continue
+      }
+      for (place, queued) in detail.queue.enumerated() {
+        let from = laneOfTask[queued.task] ?? lane
+        let name = failure.tree.name(of: queued.task)
+        if place > 0 { row = LaneTable.Row(time: row.time, [from: name]) }
+        row.arrow = .init(from: from, to: to)
+        row.cells[to] =
+          name + (symbols.lineAndPlace(of: queued.functions).map { " \($0)" } ?? "")
+        table.rows.append(row)
+      }
     }
-    return table.lines(width: 118, limit: Self.mostRows + 2)
+    return table.lines(width: 118, limit: Self.mostRows + 6)
   }
 
   private func laneName(_ task: Int, _ details: StepDetails) -> String {
@@ -156,7 +168,7 @@ struct Explanation {
   ) -> String {
     let name = failure.tree.name(of: step)
     if step.isWake { return "\(name) wakes" }
-    let place = symbols.place(of: detail.functions).map { " \($0)" } ?? ""
+    let place = symbols.lineAndPlace(of: detail.functions).map { " \($0)" } ?? ""
     return name + (detail.isOnMain ? " on main" : "") + place
       + detail.choices.map { " \($0)" }.joined(separator: ",")
   }
@@ -168,32 +180,54 @@ struct Explanation {
     }
   }
 
-  /// Returns the numbers of the steps to show: steps of the constrained tasks, near the constraints.
-  private func rows(of record: RunRecord, besides isHidden: (Int) -> Bool) -> [Int] {
-    let tasks = Set(
-      failure.constraints.flatMap { [$0.first.task, $0.second.task] }
-        + failure.choices.map(\.name.task))
+  /// The steps of the constraints, and those in which choices were made that matter.
+  private var decisiveSteps: Set<Int> {
+    let record = failure.record
     let choosing = Set(failure.choices.map(\.name))
-    let choices = Set(
-      record.decisions.filter { $0.choice.map(choosing.contains) ?? false }.map(\.step))
-    let places = record.steps.indices.filter { index in
-      choices.contains(index)
-        || failure.constraints.contains {
+    let choices = record.decisions.filter { $0.choice.map(choosing.contains) ?? false }.map(\.step)
+    return Set(choices).union(
+      record.steps.indices.filter { index in
+        failure.constraints.contains {
           $0.first == record.steps[index] || $0.second == record.steps[index]
         }
+      })
+  }
+
+  /// Returns the numbers of the steps to show: the most important ones, near those that have to be shown.
+  private func rows(_ details: StepDetails, _ mentioned: Set<Int>, _ hidden: Set<Int>) -> [Int] {
+    let record = failure.record
+    let decisive = decisiveSteps
+    let wanted = decisive.union(mentioned)
+    let all = record.steps.indices.filter { index in
+      wanted.contains(index) || !(details.steps[index].actor.map(hidden.contains) ?? false)
     }
-    let all = record.steps.indices.filter { !isHidden($0) || places.contains($0) }
-    if all.count <= Self.mostRows { return all }
-    guard let first = places.first, let last = places.last else {
-      return Array(all.suffix(Self.mostRows))
+    func count(_ index: Int) -> Int { max(1, details.steps[index].queue.count) }
+    guard all.reduce(0, { $0 + count($1) }) > Self.mostRows else { return all }
+    guard !wanted.isEmpty else { return Array(all.suffix(Self.mostRows)) }
+    var tasks = Set(wanted.map { record.steps[$0].task })
+    // With few tasks, each has a lane. Else only those do that are involved.
+    let allTasks = Set(record.steps.map(\.task))
+    if allTasks.count <= Self.mostTasks { tasks = allTasks }
+    /// Turns on actors and ends of sleeps say more than jobs elsewhere; `nil` if no involved task runs.
+    func rank(_ index: Int) -> Int? {
+      if decisive.contains(index) { return 0 }
+      if mentioned.contains(index) { return 1 }
+      let detail = details.steps[index]
+      guard tasks.contains(record.steps[index].task) else { return nil }
+      return detail.actor != nil || detail.isOnMain || record.steps[index].isWake ? 2 : 3
     }
-    let near = all.filter { index in
-      tasks.contains(record.steps[index].task) && index >= first - 8 && index <= last + 8
+    func distance(_ index: Int) -> Int { wanted.map { abs($0 - index) }.min() ?? 0 }
+    var room = Self.mostRows
+    var shown: [Int] = []
+    let order = all.compactMap { index in
+      rank(index).map { (index: index, rank: $0, distance: distance(index)) }
+    }.sorted { ($0.rank, $0.distance, $0.index) < ($1.rank, $1.distance, $1.index) }
+    for (index, rank, distance) in order where rank < 2 || distance <= 12 {
+      guard room > 0 else { break }
+      room -= count(index)
+      shown.append(index)
     }
-    guard near.count > Self.mostRows else { return near }
-    // The steps in `places` come first, then the nearest steps.
-    func distance(_ index: Int) -> Int { places.map { abs($0 - index) }.min() ?? 0 }
-    return near.sorted { distance($0) < distance($1) }.prefix(Self.mostRows).sorted()
+    return shown.sorted()
   }
 
   static func notDeterministic(_ divergence: Divergence) -> String {

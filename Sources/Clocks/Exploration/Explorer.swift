@@ -17,6 +17,8 @@ final class Explorer: Chooser, @unchecked Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) private var running: Int?
   /// Details of the steps, if a report needs them.
   @exclusivity(unchecked) nonisolated(unsafe) var details: StepDetails?
+  /// The decision within a step that the next description is about; `nil` if it is about none.
+  @exclusivity(unchecked) nonisolated(unsafe) private var described: ScheduleStep?
   @exclusivity(unchecked) nonisolated(unsafe) private(set) var witnesses = Divergence.Witnesses()
   /// The number of steps of the longest run that has ended; `nil` if none has.
   @exclusivity(unchecked) nonisolated(unsafe) private var mostSteps: Int?
@@ -145,16 +147,30 @@ final class Explorer: Chooser, @unchecked Sendable {
     wake(of: sleep) ?? ScheduleStep(.wake, of: index(of: task), 0)
   }
 
-  func choose(_ count: Int, for task: UInt64) -> Int { run.choose(count, for: index(of: task)) }
+  func choose(_ count: Int, for task: UInt64) -> Int {
+    let decisions = run.record.decisions.count
+    defer { noteDecision(after: decisions) }
+    return run.choose(count, for: index(of: task))
+  }
 
-  func faultStrikes(for task: UInt64) -> Bool { run.faultStrikes(for: index(of: task)) }
+  func faultStrikes(for task: UInt64) -> Bool {
+    let decisions = run.record.decisions.count
+    defer { noteDecision(after: decisions) }
+    return run.faultStrikes(for: index(of: task))
+  }
+
+  /// Notes which decision the next description is about. A choice of a single option is no decision.
+  private func noteDecision(after count: Int) {
+    described = run.record.decisions.count > count ? run.record.decisions[count].choice : nil
+  }
 
   var latestStep: String? { run.record.steps.last.map(run.tree.name) }
 
   var wantsDescriptions: Bool { details != nil }
 
   func describe(_ text: String) {
-    details?.describe(text, run.record.decisions.last?.choice)
+    details?.describe(text, described)
+    described = nil
   }
 
   /// Returns the name of the task's lane, in the run whose lanes are shown.

@@ -144,9 +144,16 @@ final class Findings: Sendable {
 
   func add(_ finding: Finding) { lock.withLock { findings.append(finding) } }
 
-  /// Adds a report of the scope. The key ends before the report's first number, because numbers may differ.
+  /// Adds a report of the scope.
+  ///
+  /// The key ends before the report's first number, because numbers may differ. Numbers in quoted names do not.
   func add(scopeReport text: String) {
-    add(Finding(key: String(text.prefix { !$0.isNumber }), text: text))
+    var isQuoted = false
+    let key = text.prefix { character in
+      if character == "\"" { isQuoted.toggle() }
+      return isQuoted || !character.isNumber
+    }
+    add(Finding(key: String(key), text: text))
   }
 
   func take() -> [Finding] {

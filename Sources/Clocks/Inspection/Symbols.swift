@@ -72,6 +72,19 @@ struct Symbols {
     return nil
   }
 
+  /// The line and the name of the user's innermost function, for example `line 20 image(for:)`; `nil` if not known.
+  ///
+  /// The line comes first, so that it stays where the text is cut.
+  func lineAndPlace(of functions: [UInt]) -> String? {
+    for case let frame? in functions.map({ frames[$0] }) {
+      guard let function = frame.function, function.isOfUser else { continue }
+      let name = function.isClosure ? nil : function.nameAlone
+      guard let line = frame.line else { return name ?? "a closure" }
+      return "line \(line.line)" + (name.map { " \($0)" } ?? "")
+    }
+    return nil
+  }
+
   /// The place of the user's innermost function, for example ` at line 20` or ` in image(for:), line 20`.
   func placeWithLine(of functions: [UInt]) -> String? {
     for case let frame? in functions.map({ frames[$0] }) {

@@ -42,6 +42,13 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     return entries[Self.slot(of: id, at: place)]
   }
 
+  /// The address of an entry, valid until an entry is set or removed. Unlike a copy it retains nothing.
+  @inline(__always)
+  func address(of id: UInt64) -> UnsafePointer<Entry>? {
+    guard count > 0, let place = place(of: id) else { return nil }
+    return UnsafePointer(entries + Self.slot(of: id, at: place))
+  }
+
   /// Sets an entry, which must not be `none`. Expected O(1), amortized.
   @inline(__always)
   mutating func set(_ id: UInt64, to entry: Entry) {

@@ -55,7 +55,7 @@ extension SchedulerState {
     guard let chooser = order.chooser, !chooser.isRunaway else { return false }
     let position = idleness.ready.count - 1
     if position > 0 || mayOfferSleep {
-      guard case .job(position, _, _) = order.first(among: candidates) else { return false }
+      guard case .job(position, _, _) = firstCandidate() else { return false }
     }
     _ = idleness.ready.remove(at: position)
     chooser.jobBegins(job, at: position)

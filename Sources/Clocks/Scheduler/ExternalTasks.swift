@@ -1,61 +1,8 @@
 /// The tasks of a test that run, or may run, where the scheduler does not start their jobs.
 ///
 /// They run in an actor drain that works for another test, or on an executor that the user provides.
-/// `Entry.become` says which changes of state are legal.
+/// `ExternalTasks.Entry.become` says which changes of state are legal.
 struct ExternalTasks: ~Copyable {
-  enum State: Equatable {
-    /// The task runs in the scheduler's order only, and has no entry.
-    case none
-    /// The task may have become external unseen, and is checked before the test counts as idle.
-    case unverified
-    /// External, until `ExternalTaskRegistry` reports the end of the absence, or a job of the task becomes ready.
-    case external(absence: UInt64)
-    /// External, because an `async let` of the task is. Only `recheckAsyncLets` sees its return.
-    case awaitingAsyncLet(absence: UInt64)
-    /// The task was reported, because it did not return. The test no longer waits for it.
-    case abandoned
-    /// The task was cancelled after the end of its scope, and never became idle. Its jobs no longer run.
-    case stopped
-  }
-
-  private struct Entry: TaskTableEntry {
-    static var none: Self { Self() }
-
-    private(set) var state = State.none
-    /// Keeps the task in memory while it may be external; `nil` if it is abandoned or stopped.
-    var task: RetainedTask?
-    /// Whether the task may have run externally since it was last checked.
-    var mayHaveRun = false
-    /// Whether the task has begun an `async let`: then it is checked until it is over.
-    var hasAsyncLets = false
-    var runs = 0
-
-    var isNone: Bool {
-      if case .none = state { true } else { false }
-    }
-
-    /// The number under which `ExternalTaskRegistry` knows the task; 0 unless the task is external.
-    var absence: UInt64 {
-      switch state {
-      case .external(let absence), .awaitingAsyncLet(let absence): absence
-      case .none, .unverified, .abandoned, .stopped: 0
-      }
-    }
-
-    var isExternal: Bool { absence != 0 }
-
-    mutating func become(_ new: State) {
-      switch (state, new) {
-      case (.none, .unverified), (.unverified, .external), (.unverified, .awaitingAsyncLet),
-        (.external, .unverified), (.awaitingAsyncLet, .unverified), (.unverified, .abandoned),
-        (.external, .abandoned), (.awaitingAsyncLet, .abandoned), (_, .stopped):
-        state = new
-      default:
-        preconditionFailure("A task that is \(state) cannot become \(new).")
-      }
-    }
-  }
-
   private var entries = TaskTable<Entry>()
   private var unverified: [UInt64] = []
   private var awaitingAsyncLets: [UInt64] = []
@@ -198,8 +145,18 @@ struct ExternalTasks: ~Copyable {
     var external: [UInt64] = []
     var released: [RetainedTask] = []
     var kept = 0
+    // The statuses are read before the registry is asked, as `ExternalTaskRegistry.add` does.
+    let areAllBack = isNoneAboutToRun && !ExternalTaskRegistry.mayRunTasks
     for index in 0..<unverified.count {
       let id = unverified[index]
+      // In an explored test each task comes here at each check, and nearly none has changed.
+      if areAllBack, let entry = entries.address(of: id), entry.pointee.isSettled,
+        mayBecomeExternal(entry.pointee)
+      {
+        unverified[kept] = id
+        kept += 1
+        continue
+      }
       let old = entries[id]
       guard let task = old.task else { continue }
       if old.runs > 0 {
@@ -213,7 +170,6 @@ struct ExternalTasks: ~Copyable {
         external.append(id)
         replace(old, of: id, by: entry)
       } else if mayBecomeExternal(old) {
-        // In an explored test, each task comes here at each check, and nearly none has changed.
         if old.mayHaveRun {
           var entry = old
           entry.mayHaveRun = false
@@ -228,6 +184,16 @@ struct ExternalTasks: ~Copyable {
     }
     unverified.removeLast(unverified.count - kept)
     return (external, released)
+  }
+
+  /// Whether no unverified task runs, or is in the queue of an executor.
+  private var isNoneAboutToRun: Bool {
+    for index in 0..<unverified.count {
+      guard let entry = entries.address(of: unverified[index]), let task = entry.pointee.task,
+        !TaskStatus.isAboutToRun(task.job)
+      else { return false }
+    }
+    return true
   }
 
   /// Returns the tasks whose external `async let` is over. The caller releases them without a lock.

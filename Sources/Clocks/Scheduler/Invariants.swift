@@ -89,6 +89,22 @@ final class ActorCondition: Sendable {
     Invariants.holds { condition(actor) }
   }
 
+  /// Returns whether the condition holds now.
+  ///
+  /// The current task waits only if that cannot be told immediately: its own job runs on the actor, or another thread does.
+  nonisolated(nonsending) func holdsNow() async -> Bool {
+    // Another thread may still write the answer when it is not used any more.
+    let answer = Answer()
+    check { answer.holds.store($0 ? 1 : 0, ordering: .relaxed) }
+    let known = answer.holds.load(ordering: .relaxed)
+    return known < 0 ? await holds() : known == 1
+  }
+
+  private final class Answer: Sendable {
+    /// -1 until it is known.
+    let holds = Atomic<Int>(-1)
+  }
+
   /// Checks the condition on the actor and passes the answer to `result`, unless an earlier check still waits.
   func check(_ result: @escaping @Sendable (Bool) -> Void) {
     guard !isPending.exchange(true, ordering: .acquiringAndReleasing) else { return }
@@ -252,14 +268,19 @@ extension Scheduler {
   }
 
   /// Checks the invariants for the last time: the body of the scope has returned.
-  func endInvariants() {
+  func endInvariants(isolation: isolated (any Actor)? = #isolation) async {
     guard hasInvariants.load(ordering: .acquiring) else { return }
     hasInvariants.store(false, ordering: .relaxed)
+    let isOnMain = isolation is MainActor
     for invariant in change({ $0.scope?.invariants.takeAll() ?? [] }) {
-      // Conditions on the main thread or on an actor were checked after the jobs there.
-      guard case .anywhere(let holds) = invariant.condition, !Invariants.holds(holds) else {
-        continue
-      }
+      let holds =
+        switch invariant.condition {
+        case .anywhere(let holds): Invariants.holds(holds)
+        // Elsewhere, it was checked after the last job on the main thread.
+        case .onMain(let holds): !isOnMain || Invariants.holds(holds)
+        case .onActor(let condition): await condition.holdsNow()
+        }
+      if holds { continue }
       switch invariant.kind {
       case .always:
         fail(invariant, "always(\"\(invariant.name)\") does not hold at \(timeText), at the end.")

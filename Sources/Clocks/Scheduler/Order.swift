@@ -109,9 +109,8 @@ extension JobQueue {
     return false
   }
 
-  /// Every job of the pool, and the first of the main thread: the jobs of one actor run in their order. O(n).
-  var candidates: ScratchBuffer<Candidate> {
-    var candidates = ScratchBuffer<Candidate>()
+  /// Appends every job of the pool, and the first of the main thread: the jobs of one actor run in their order. O(n).
+  func appendCandidates(to candidates: inout ScratchBuffer<Candidate>) {
     var isFirstOnMain = !isMainThreadParked
     for position in 0..<count {
       let job = self[position]
@@ -121,6 +120,5 @@ extension JobQueue {
       }
       candidates.append(.job(position: position, task: job.taskID, executor: job.executor))
     }
-    return candidates
   }
 }

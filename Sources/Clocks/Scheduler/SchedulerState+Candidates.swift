@@ -10,15 +10,19 @@ extension SchedulerState {
     return true
   }
 
-  /// The ready jobs and the sleeps that may come next.
-  var candidates: ScratchBuffer<Candidate> {
-    var candidates = idleness.ready.candidates
+  /// What the chooser puts first among the ready jobs and the sleeps that may come next; `nil` if there is none.
+  mutating func firstCandidate() -> Candidate? {
+    var candidates = ScratchBuffer<Candidate>()
+    swap(&candidates, &keptCandidates)
+    defer { swap(&candidates, &keptCandidates) }
+    candidates.removeAll()
+    idleness.ready.appendCandidates(to: &candidates)
     let jobs = candidates.count
     appendDueSleeps(to: &candidates)
     if candidates.count == jobs, order.chooser?.mayStall == true, let earlySleep {
       candidates.append(earlySleep)
     }
-    return candidates
+    return order.first(among: candidates)
   }
 
   /// The sleep to which time may jump in a stall; `nil` if there is none.

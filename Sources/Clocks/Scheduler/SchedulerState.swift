@@ -28,6 +28,8 @@ struct SchedulerState: ~Copyable {
   /// The test of XCTest that `isReported` is about, as `XCTestFailures.newestTaskAtStart`; `nil` if not known.
   var xcTestOfReport: UInt64?
   var order = Order()
+  /// The candidates of the latest decision, kept for their memory.
+  var keptCandidates = ScratchBuffer<Candidate>()
   /// Receives the test's events; `nil` nearly always. Set by `add` and `remove`.
   var listener: (any EventListener)?
 
@@ -130,11 +132,10 @@ struct SchedulerState: ~Copyable {
 
   @inline(never)
   private mutating func startChosen(on executor: ExecutorKind, mayStay: Bool) -> Action {
-    // Often there is no choice.
     if idleness.ready.count == 1, !mayOfferSleep {
       return startJob(at: 0, on: executor, mayStay: mayStay)
     }
-    switch order.first(among: candidates) {
+    switch firstCandidate() {
     case .job(let position, _, _):
       return startJob(at: position, on: executor, mayStay: mayStay)
     case .sleep(let number, let task):

@@ -33,7 +33,7 @@ extension VirtualTime {
     }
     let index = scheduler.decide { $0.choose(count, for: $1) } ?? 0
     let option = options[options.index(options.startIndex, offsetBy: index)]
-    scheduler.describeDecision { "chose \(option) of \(Self.list(options))" }
+    if count > 1 { scheduler.describeDecision { "chose \(option) of \(Self.list(options))" } }
     return option
   }
 

@@ -8,11 +8,11 @@ extension VirtualTime {
   /// ```
   ///
   /// A step is one job. The condition is called at the end of the current step, after each later step, and
-  /// once more when the body returns. It runs on the scope's own thread, while no other job of the scope
+  /// once more when the body returns; not at an instant at which no job runs. It runs on the scope's own thread, while no other job of the scope
   /// runs. So it sees every state that another task of the scope could see. The condition must not wait, and
-  /// may read only what any thread may read. A failure names the step after which the condition is false for
+  /// may read only what any thread may read, such as ``now``. A failure names the step after which the condition is false for
   /// the first time. From then on, the condition is not called. In a search, the failure is explained and
-  /// shrunk like any other.
+  /// shrunk like any other, and recorded at the test.
   ///
   /// May be called from any thread and isolation. O(1), and for each step the cost of the condition.
   ///

@@ -188,7 +188,12 @@ extension VirtualTime {
   }
 
   nonisolated(nonsending) func end() async {
-    scheduler.endInvariants()
+    await scheduler.endInvariants()
+    let handlers = scheduler.change { state in
+      defer { state.scope?.endHandlers = [] }
+      return state.scope?.endHandlers ?? []
+    }
+    for handler in handlers { handler() }
     let problem = scheduler.endScope()
     await scheduler.waitForReport()
     await endLeftovers()

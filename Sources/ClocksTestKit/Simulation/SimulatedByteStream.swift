@@ -29,8 +29,8 @@ final class SimulatedByteStream: Sendable {
   nonisolated(unsafe) private var ending: Ending?
   /// Whether the sender has sent the end. Guarded by `lock`.
   nonisolated(unsafe) private var isFinished = false
-  /// Whether nothing that is sent from now on arrives. Guarded by `lock`.
-  nonisolated(unsafe) private var isClosed = false
+  /// Whether the loss of the connection was sent. Guarded by `lock`.
+  nonisolated(unsafe) private var isLossSent = false
   /// Reads that wait for bytes. Guarded by `lock`.
   nonisolated(unsafe) private var readers: [Reader] = []
   /// Guarded by `lock`.
@@ -52,18 +52,20 @@ final class SimulatedByteStream: Sendable {
 
   /// Sends a segment, which arrives after `delay` and after those before. Nothing follows an end or a loss.
   func send(_ segment: Segment, for delay: Duration) {
-    let isOpen = lock.withLock {
-      guard !isClosed else { return false }
+    let isSent = lock.withLock {
+      let (wasFinished, wasLost) = (isFinished, isLossSent)
       switch segment {
-      case .bytes: break
+      case .bytes: return !wasFinished && !wasLost
       case .end:
         isFinished = true
-        isClosed = true
-      case .loss: isClosed = true
+        return !wasFinished && !wasLost
+      case .loss:
+        // Also after the end: an end that has been read says nothing about the other direction.
+        isLossSent = true
+        return !wasLost
       }
-      return true
     }
-    guard isOpen else { return }
+    guard isSent else { return }
     links.carry(over: 0, for: delay) { self.arrive(segment) }
   }
 
@@ -75,10 +77,9 @@ final class SimulatedByteStream: Sendable {
 
   private func arrive(_ segment: Segment) {
     let woken = lock.withLock {
-      guard ending == nil else { return [Reader]() }
       switch segment {
-      case .bytes(let bytes): arrived += bytes
-      case .end: ending = .finished
+      case .bytes(let bytes): if ending == nil { arrived += bytes }
+      case .end: ending = ending ?? .finished
       case .loss: ending = .lost
       }
       defer { readers = [] }
@@ -92,7 +93,7 @@ final class SimulatedByteStream: Sendable {
     while true {
       try Task.checkCancellation()
       let (count, ending) = lock.withLock { (arrived.count, self.ending) }
-      if count > 0 { return take(splits ? time.choose(Self.parts(of: count)) : count) }
+      if count > 0 { return take(splits && count > 1 ? time.choose(Self.parts(of: count)) : count) }
       switch ending {
       case .finished: return nil
       case .lost: throw ConnectionLostError()
@@ -103,11 +104,7 @@ final class SimulatedByteStream: Sendable {
 
   /// How many of `count` bytes a read may return. All of them come first, because that is what happens outside a search.
   private static func parts(of count: Int) -> [Int] {
-    switch count {
-    case 1: [1]
-    case 2, 3: [count, 1]
-    default: [count, 1, count / 2]
-    }
+    count < 4 ? [count, 1] : [count, 1, count / 2]
   }
 
   private func take(_ count: Int) -> [UInt8] {

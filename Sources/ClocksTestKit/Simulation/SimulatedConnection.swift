@@ -111,12 +111,17 @@ public final class SimulatedConnection: Sendable {
     guard !outgoing.hasFinished, !incoming.isLost else { throw ConnectionLostError() }
     guard !bytes.isEmpty else { return }
     let isBroken = breaks && time.fault("breaks the connection")
-    let kept = isBroken ? time.choose([0, bytes.count / 2, bytes.count]) : bytes.count
+    let kept = isBroken ? time.choose(Self.parts(of: bytes.count)) : bytes.count
     let delay = delays.next(in: time)
     if kept > 0 { outgoing.send(.bytes(Array(bytes.prefix(kept))), for: delay) }
     guard isBroken else { return }
     outgoing.send(.loss, for: delay)
     incoming.send(.loss, for: delay)
+  }
+
+  /// How many of the bytes of a write may arrive if it breaks the connection.
+  private static func parts(of count: Int) -> [Int] {
+    count == 1 ? [0, 1] : [0, count / 2, count]
   }
 
   /// Ends the bytes of this end: the other end reads what was written before, then the end. Reading goes on. O(1).

@@ -56,8 +56,20 @@ extension SimulatedNetwork {
   ) {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     guard let index = nodes.index(of: node, in: "crash(_:)", at: callSite) else { return }
-    nodes.time.mark("crash of \(node)")
-    _ = nodes.crash(index) { disconnect(index) }
+    nodes.crash(index) { disconnect(index) }
+  }
+
+  /// Whether a node runs: it has not crashed, or was restarted since. O(1).
+  ///
+  /// An invariant that says something of the nodes that run asks this. The answer for an unknown node is `false`.
+  public func isRunning(
+    _ node: String,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) -> Bool {
+    let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+    guard let index = nodes.index(of: node, in: "isRunning(_:)", at: callSite) else { return false }
+    return nodes.isRunning(index)
   }
 
   /// Starts a node that has crashed: its programs begin again, and its disks have what survived.
@@ -70,7 +82,6 @@ extension SimulatedNetwork {
   ) {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     guard let index = nodes.index(of: node, in: "restart(_:)", at: callSite) else { return }
-    nodes.time.mark("restart of \(node)")
     nodes.restart(index)
   }
 
@@ -81,6 +92,19 @@ extension SimulatedNetwork {
   /// during the partition. A partition replaces the one before. O(n) for n nodes.
   public func partition(
     _ groups: [String]...,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) {
+    partition(groups, fileID: fileID, filePath: filePath, line: line, column: column)
+  }
+
+  /// Parts the nodes into groups that are computed or chosen, as `partition(_:)` does. O(n) for n nodes.
+  ///
+  /// ```swift
+  /// net.partition(time.choose([[["a"], ["b", "c"]], [["a", "b"], ["c"]]]))
+  /// ```
+  public func partition(
+    _ groups: [[String]],
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
   ) {

@@ -27,8 +27,8 @@ import ClocksSupport
 /// and begins again when it is restarted. What survives is in a ``SimulatedDisk``.
 ///
 /// A name that is not in `nodes` is recorded as a failure of the test at the line of the call, which then has no
-/// effect. Messages in transit keep the network; it ends its inboxes when it is freed. All functions may
-/// be called from any task.
+/// effect. Messages in transit keep the network; it ends its inboxes when it is freed. When the body of the scope
+/// returns, the programs of all nodes are cancelled. All functions may be called from any task.
 public final class SimulatedNetwork<Message: Sendable>: Sendable {
   private struct Inbox {
     let number: Int
@@ -96,7 +96,7 @@ public final class SimulatedNetwork<Message: Sendable>: Sendable {
   /// Sends a message, and returns when it is on its way.
   ///
   /// The message is lost without an error if the receiver has crashed, or if a partition parts the nodes, when it
-  /// is sent or when it would arrive: a sender cannot know. A message from a node to itself is never lost and never
+  /// is sent or when it would arrive: a sender cannot know. A message from a node to itself is lost only if the node crashes before it arrives, and never
   /// comes twice. As any call that leaves an actor, the call suspends: other calls of the actor may come in between.
   ///
   /// O(1), and a sleep until the message arrives.

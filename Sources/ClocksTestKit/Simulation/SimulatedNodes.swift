@@ -43,6 +43,8 @@ final class SimulatedNodes: Sendable {
   nonisolated(unsafe) private var groups: [Set<Int>]?
   /// Guarded by `lock`.
   nonisolated(unsafe) private var createdTasks = 0
+  /// Whether the test is over: then no program starts, and what programs throw says nothing. Guarded by `lock`.
+  nonisolated(unsafe) private var isOver = false
 
   /// - Parameter callSite: Where a failure is recorded if a name occurs twice.
   init(_ names: [String], in time: VirtualTime, at callSite: CallSite) {
@@ -64,6 +66,7 @@ final class SimulatedNodes: Sendable {
     self.names = unique
     self.indices = indices
     nodes = unique.map { Node(name: $0) }
+    time.whenBodyReturns { [weak self] in self?.end() }
   }
 
   deinit { lock.destroy() }
@@ -91,6 +94,8 @@ final class SimulatedNodes: Sendable {
       return crashes
     }
   }
+
+  func isRunning(_ node: Int) -> Bool { lock.withLock { nodes[node].runs } }
 
   /// Whether a node runs and has not crashed since a life began.
   func isRunning(_ node: Int, life: Int) -> Bool {
@@ -124,10 +129,10 @@ final class SimulatedNodes: Sendable {
     lock.withLock { nodes[node].crashHandlers.append(handler) }
   }
 
-  /// Ends the life of a node. Returns `false` if it has crashed already.
+  /// Ends the life of a node; does nothing if it has crashed already.
   ///
   /// - Parameter disconnect: Ends the connections of the node, before its tasks are cancelled.
-  func crash(_ node: Int, disconnect: () -> Void) -> Bool {
+  func crash(_ node: Int, disconnect: () -> Void) {
     let ended: Node? = lock.withLock {
       guard nodes[node].runs else { return nil }
       let node = (index: node, before: nodes[node])
@@ -136,26 +141,44 @@ final class SimulatedNodes: Sendable {
       nodes[node.index].tasks = []
       return node.before
     }
-    guard let ended else { return false }
+    guard let ended else { return }
+    time.mark("crash of \(ended.name)")
     for handler in ended.crashHandlers { handler() }
     disconnect()
     for (_, task) in ended.tasks { task.cancel() }
-    return true
   }
 
   /// Begins a new life of a node that has crashed; does nothing if it runs.
   func restart(_ node: Int) {
-    let programs: [Program] = lock.withLock {
-      guard !nodes[node].runs else { return [] }
+    let programs: [Program]? = lock.withLock {
+      guard !nodes[node].runs else { return nil }
       nodes[node].runs = true
       return nodes[node].programs
     }
+    guard let programs else { return }
+    time.mark("restart of \(names[node])")
     for program in programs { start(program, on: node) }
+  }
+
+  /// Ends the programs of all nodes. A program nearly always uses its network, which would never be freed.
+  private func end() {
+    let tasks = lock.withLock {
+      isOver = true
+      defer {
+        for node in nodes.indices {
+          nodes[node].programs = []
+          nodes[node].tasks = []
+        }
+      }
+      return nodes.flatMap(\.tasks)
+    }
+    for (_, task) in tasks { task.cancel() }
   }
 
   /// Runs a program on a node, now if the node runs, and from each later start.
   func add(_ program: Program, to node: Int) {
     let runs = lock.withLock {
+      guard !isOver else { return false }
       nodes[node].programs.append(program)
       return nodes[node].runs
     }
@@ -173,17 +196,23 @@ final class SimulatedNodes: Sendable {
         do {
           try await program.body()
         } catch is CancellationError {
+        } catch is UnknownNodeError {
+          // A failure was recorded where the name was used.
         } catch {
           self.programFailed(with: error, in: life, at: program.callSite)
         }
       }
       self.lock.withLock { self.nodes[node].tasks.removeAll { $0.number == task } }
     }
-    lock.withLock { nodes[node].tasks.append((task, work)) }
+    let isTooLate = lock.withLock {
+      if !isOver { nodes[node].tasks.append((task, work)) }
+      return isOver
+    }
+    if isTooLate { work.cancel() }
   }
 
   private func programFailed(with error: any Error, in life: Life, at callSite: CallSite) {
-    guard isRunning(life.node, life: life.number) else { return }
+    guard isRunning(life.node, life: life.number), !lock.withLock({ isOver }) else { return }
     recordFailure(
       """
       The program of the node "\(names[life.node])" threw \(type(of: error)): \(error)

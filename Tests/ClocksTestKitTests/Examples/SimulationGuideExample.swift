@@ -135,6 +135,7 @@ struct SimulationGuideExample {
       let counter = VisitCounter(try disk.read(), store: disk)
       try await withThrowingDiscardingTaskGroup { group in
         for await message in net.inbox(of: "counter") {
+          if group.isCancelled { break }
           guard case .add(let count, let request) = message.payload else { continue }
           group.addTask {
             try await add(counter, count, request)

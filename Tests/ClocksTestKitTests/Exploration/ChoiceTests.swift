@@ -43,6 +43,22 @@ private actor Counter {
     }
   }
 
+  /// A choice of one option is no decision, and must not describe the decision before it.
+  @Test func theTextOfAChoiceIsItsOwn() async throws {
+    let issues = try await recordedIssues {
+      try await withSchedules(.upTo(20)) { time in
+        let number = time.choose([1, 2])
+        _ = time.choose(["only"])
+        time.checkpoint("alone")
+        if number == 2 { throw Wrong() }
+      }
+    }
+    #expect(issues.count == 1)
+    let text = try #require(issues.first?.message)
+    #expect(text.contains("0.1 chose 2 of 1, 2"), "\(text)")
+    #expect(!text.contains("only"), "\(text)")
+  }
+
   /// All combinations of a choice of three and one of two: six, and nothing else.
   @Test func allOfThemCountsChoices() async throws {
     let log = Log<String>()

@@ -1,7 +1,8 @@
-import Clocks
 import ClocksTestKit
 import TestTraits
 import Testing
+
+@testable import Clocks
 
 private actor Account {
   var balance = 10
@@ -51,6 +52,52 @@ private final class Shared: Sendable {
     #expect(text.contains("always(\"at most 3\") does not hold at 3 s, after a job of task "))
     #expect(text.contains("\"writer\""))
     #expect(text.contains("line \(line + 7)"), "\(text)")
+  }
+
+  @Test func theLastJobIsChecked() async throws {
+    let found = try await failures {
+      try await withVirtualTime { time in
+        let account = Account()
+        time.always("not negative", on: account) { $0.balance >= 0 }
+        await account.withdraw(20)
+      }
+    }
+    #expect(found.map(\.text).filter { $0.contains("\"not negative\") does not hold") }.count == 1)
+    let explored = try await failures {
+      try await withSchedules(.upTo(5)) { time in
+        let account = Account()
+        time.always("not negative", on: account) { $0.balance >= 0 }
+        await account.withdraw(20)
+      }
+    }
+    #expect(explored.count == 1)
+  }
+
+  @Test func theLastJobOfTheMainActorIsChecked() async throws {
+    @MainActor func count() async throws {
+      try await withVirtualTime { time in
+        let model = Model()
+        time.always("none", on: MainActor.shared) { _ in
+          MainActor.assumeIsolated { model.count == 0 }
+        }
+        await Task.yield()
+        model.count = 1
+      }
+    }
+    let found = try await failures { try await count() }
+    #expect(found.count == 1)
+  }
+
+  @Test func twoInvariantsAreTwoFailures() {
+    let findings = Findings()
+    for role in ["leader", "writer"] {
+      findings.add(scopeReport: "always(\"at most 1 \(role)\") does not hold at 3 s, after step 7")
+    }
+    #expect(
+      findings.take().map(\.key) == [
+        "always(\"at most 1 leader\") does not hold at ",
+        "always(\"at most 1 writer\") does not hold at ",
+      ])
   }
 
   @Test func aConditionThatHoldsIsNotReported() async throws {

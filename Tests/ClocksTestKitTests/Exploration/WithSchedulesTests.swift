@@ -38,15 +38,16 @@ private final class NameLog: @unchecked Sendable {
           text: """
             Schedule 3 of 1,000 (2 passed; last in, first out). 1 of 2 decisions matters; undo it and it \
             passes:
-              b.1 before a.1   (b is "second", a is "first")
-                "second" (b) runs on Box at line \(line - 2) before "first" (a) at line \(line - 3)
-              time  test (0)     "first" (a)  "second" (b)  Box
+              b.1 before a.1
+                b "second" runs on Box at line \(line - 2) before a "first" at line \(line - 3)
+              time  test (0)     a "first"  b "second"  Box
               0 s   0.1
-              0 s                             b.1                                      ◀ decision 1
+              0 s                           b.1                    ◀ decision 1
               0 s                a.1
-              0 s                             b.1@ ──────▶  runs b line \(line - 2), a line \(line - 3)
+              0 s                           b.1@ ────▶  b line \(line - 2)
+              0 s                a ──────────────────▶  a line \(line - 3)
               0 s   0.2 line \(line - 1)
-              0 s   0.2@ ────────────────────────────────▶  runs 0 line \(line - 5)
+              0 s   0.2@ ────────────────────────────▶  0 line \(line - 5)
               0 s   0.3 line \(line - 5)
               0 s   0.4
               0 s   0.5

@@ -50,6 +50,39 @@ import Testing
     #expect(log.all == ["20.0 [1, 2, 3]"])
   }
 
+  @Test(.virtualTime) func aConnectionCanBeLostAfterAnEnd() async throws {
+    let log = chunks(server)
+    try await client.write([1])
+    client.finish()
+    await time.advance(by: .seconds(1))
+    #expect(log.all == ["10.0 [1]", "10.0 end"])
+    try await server.write([2])
+    client.disconnect()
+    await #expect(throws: ConnectionLostError.self) { try await client.write([3]) }
+    await time.advance(by: .seconds(1))
+    await #expect(throws: ConnectionLostError.self) { try await server.write([4]) }
+    #expect(await chunksAfterNow(server) == ["ConnectionLostError"])
+    #expect(await chunksAfterNow(client) == ["ConnectionLostError"])
+  }
+
+  @Test(.virtualTime) func anEndThatWasReadDoesNotHideTheOwnDisconnect() async throws {
+    server.finish()
+    await time.advance(by: .seconds(1))
+    client.disconnect()
+    #expect(await chunksAfterNow(client) == ["ConnectionLostError"])
+    await #expect(throws: ConnectionLostError.self) { try await client.write([1]) }
+    client.finish()
+    await time.advance(by: .seconds(1))
+    #expect(await chunksAfterNow(server) == ["ConnectionLostError"])
+  }
+
+  /// Returns what comes from now on, without the times.
+  private func chunksAfterNow(_ end: SimulatedConnection) async -> [String] {
+    let log = chunks(end)
+    await time.settle()
+    return log.all.map { String($0.split(separator: " ", maxSplits: 1)[1]) }
+  }
+
   @Test(.virtualTime) func eachEndHasItsOwnDirection() async throws {
     let (questions, answers) = (chunks(server), chunks(client))
     try await client.write([1])

@@ -103,7 +103,27 @@ import Testing
     #expect(log.all == ["5.0 1 a", "end"])
   }
 
+  @Test(.virtualTime) func aNodeRunsUntilItCrashes() {
+    let net = network()
+    #expect(net.isRunning("a"))
+    net.crash("a")
+    #expect(!net.isRunning("a"))
+    #expect(net.isRunning("b"))
+    net.restart("a")
+    #expect(net.isRunning("a"))
+  }
+
   // MARK: - Partitions
+
+  @Test(.virtualTime) func aPartitionMayBeChosen() async throws {
+    let net = network()
+    let log = arrivals(net.inbox(of: "b"))
+    net.partition(time.choose([[["a"], ["b", "c"]], [["a", "b"], ["c"]]]))
+    try await net.send(1, from: "a", to: "b")
+    try await net.send(2, from: "c", to: "b")
+    await time.advance(by: .seconds(1))
+    #expect(log.all == ["5.0 2 c"])
+  }
 
   @Test(.virtualTime) func aPartitionLosesWhatCrossesIt() async throws {
     let net = network()

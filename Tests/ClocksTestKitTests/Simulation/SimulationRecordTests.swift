@@ -117,7 +117,7 @@ import Testing
     let text = try #require(found.first?.text)
     #expect(text.contains("c.1 before b.1   (c is \"a → b\", b is \"a → b\")"), "\(text)")
     let heading = try #require(text.firstMatch(of: /time +test \(0\).*/)?.0)
-    #expect(heading.contains("\"a → b\" (b)  \"a → b\" (c)"), "\(text)")
+    #expect(heading.contains("b \"a → b\"  c \"a → b\""), "\(text)")
     #expect(text.contains("c~1 wakes"), "\(text)")
   }
 }

@@ -17,6 +17,8 @@ extension SimulatedNetwork {
   ) async throws where Message == Call<Request, Answer> {
     try await withThrowingDiscardingTaskGroup { group in
       for await message in inbox(of: node) {
+        // An answer could not be sent.
+        if group.isCancelled { break }
         guard case .request(let number, let request) = message.payload else { continue }
         group.addTask {
           guard let answer = try? await answer(request) else { return }

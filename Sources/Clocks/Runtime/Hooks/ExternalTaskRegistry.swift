@@ -171,5 +171,8 @@ enum ExternalTaskRegistry {
     }
   }
 
+  /// Whether a job runs that may be executing an external task.
+  static var mayRunTasks: Bool { lock.withLock { !running.isEmpty } }
+
   static var count: Int { lock.withLock { entries.count } }
 }

@@ -1,0 +1,58 @@
+extension ExternalTasks {
+  enum State: Equatable {
+    /// The task runs in the scheduler's order only, and has no entry.
+    case none
+    /// The task may have become external unseen, and is checked before the test counts as idle.
+    case unverified
+    /// External, until `ExternalTaskRegistry` reports the end of the absence, or a job of the task becomes ready.
+    case external(absence: UInt64)
+    /// External, because an `async let` of the task is. Only `recheckAsyncLets` sees its return.
+    case awaitingAsyncLet(absence: UInt64)
+    /// The task was reported, because it did not return. The test no longer waits for it.
+    case abandoned
+    /// The task was cancelled after the end of its scope, and never became idle. Its jobs no longer run.
+    case stopped
+  }
+
+  /// What is known of one task.
+  struct Entry: TaskTableEntry {
+    static var none: Self { Self() }
+
+    private(set) var state = State.none
+    /// Keeps the task in memory while it may be external; `nil` if it is abandoned or stopped.
+    var task: RetainedTask?
+    /// Whether the task may have run externally since it was last checked.
+    var mayHaveRun = false
+    /// Whether the task has begun an `async let`: then it is checked until it is over.
+    var hasAsyncLets = false
+    var runs = 0
+
+    var isNone: Bool {
+      if case .none = state { true } else { false }
+    }
+
+    /// The number under which `ExternalTaskRegistry` knows the task; 0 unless the task is external.
+    var absence: UInt64 {
+      switch state {
+      case .external(let absence), .awaitingAsyncLet(let absence): absence
+      case .none, .unverified, .abandoned, .stopped: 0
+      }
+    }
+
+    var isExternal: Bool { absence != 0 }
+
+    /// Whether only the status of the task tells whether it is external.
+    var isSettled: Bool { !mayHaveRun && !hasAsyncLets && runs == 0 }
+
+    mutating func become(_ new: State) {
+      switch (state, new) {
+      case (.none, .unverified), (.unverified, .external), (.unverified, .awaitingAsyncLet),
+        (.external, .unverified), (.awaitingAsyncLet, .unverified), (.unverified, .abandoned),
+        (.external, .abandoned), (.awaitingAsyncLet, .abandoned), (_, .stopped):
+        state = new
+      default:
+        preconditionFailure("A task that is \(state) cannot become \(new).")
+      }
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import Clocks
+import ClocksTestKit
+import TestTraits
+import Testing
+
+/// What is left of nodes and their programs when the test is over.
+@Suite struct EndOfSimulationTests {
+  @Test func aTestFreesItsNodesAndWhatTheyUse() async throws {
+    final class Server: Sendable {
+      let count: Tally
+      init(_ count: Tally) { self.count = count }
+      deinit { count.add() }
+    }
+    let freed = Tally()
+    try await withSchedules(50) { time in
+      let net = SimulatedNetwork<Int>(
+        in: time, nodes: ["a", "b"], latency: .zero ... .zero)
+      for node in ["a", "b"] {
+        net.run(on: node) {
+          let server = Server(freed)
+          for await _ in net.inbox(of: node) { withExtendedLifetime(server) {} }
+        }
+      }
+      try await net.send(1, from: "a", to: "b")
+    }
+    #expect(freed.value >= 2)
+    #expect(freed.value % 2 == 0)
+    weak let net = try await withVirtualTime { time in
+      let net = SimulatedNetwork<Int>(in: time, nodes: ["a"], latency: .zero ... .zero)
+      net.run(on: "a") { for await _ in net.inbox(of: "a") {} }
+      await time.settle()
+      return net
+    }
+    #expect(net == nil)
+  }
+
+  @Test func whatAProgramThrowsAfterTheTestSaysNothing() async throws {
+    struct StoreError: Error {}
+    try await withVirtualTime { time in
+      let net = SimulatedNetwork<Int>(in: time, nodes: ["a"], latency: .zero ... .zero)
+      net.run(on: "a") {
+        do { try await Task.sleep(for: .seconds(60)) } catch { throw StoreError() }
+      }
+      await time.settle()
+    }
+  }
+
+  @Test func anUnknownNodeIsOneFailure() async throws {
+    let issues = try await recordedIssues {
+      try await withVirtualTime { time in
+        let net = SimulatedNetwork<Int>(in: time, nodes: ["a"], latency: .zero ... .zero)
+        net.run(on: "a") { try await net.send(1, from: "a", to: "z") }
+        await time.settle()
+      }
+    }
+    #expect(issues.count == 1)
+    #expect(issues.first?.message.contains("\"z\"") == true)
+  }
+}
