@@ -175,7 +175,7 @@ extension Trait where Self == SchedulesTrait {
   ///
   /// - Parameters:
   ///   - token: The token that a failure has printed.
-  ///   - slack: The maximum delay with which a sleep wakes; as in the search.
+  ///   - slack: The maximum delay with which a sleep wakes. Pass the value that the search used.
   public static func schedule(_ token: String, slack: Duration = .zero) -> Self {
     SchedulesTrait(count: .schedule(token), seed: nil, slack: slack)
   }

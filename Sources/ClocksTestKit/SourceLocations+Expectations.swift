@@ -167,7 +167,7 @@ public nonisolated(nonsending) func withVirtualTime<Result>(
 
 /// Runs `operation` in many orders of its jobs, in virtual time, and explains the first failure.
 ///
-/// A helper passes the `function` of its caller on as well: the seed follows from the name of the test.
+/// A helper takes the `function` of its caller, too, and passes it on: the seed follows from the name of the test.
 @discardableResult
 public nonisolated(nonsending) func withSchedules(
   _ count: ScheduleCount = .standard, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
@@ -186,7 +186,7 @@ public nonisolated(nonsending) func withSchedules(
 
 /// Runs `operation` in up to `count` orders of its jobs.
 ///
-/// A helper passes the `function` of its caller on as well: the seed follows from the name of the test.
+/// A helper takes the `function` of its caller, too, and passes it on: the seed follows from the name of the test.
 @discardableResult
 public nonisolated(nonsending) func withSchedules(
   _ count: Int, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,

@@ -194,7 +194,7 @@ struct Sketch {
       count = hashes.count
       return
     }
-    // So many hashes are below the largest of them; in the whole range there are proportionally more.
+    // The `size` smallest hashes fill this share of the whole range, so the range has about `size / share` hashes.
     let share = Double(hashes[Self.size - 1]) / Double(UInt64.max)
     count = Int((Double(Self.size - 1) / max(share, .leastNonzeroMagnitude)).rounded())
   }

@@ -13,7 +13,7 @@ struct RunRecords: Sendable {
     var isVirtual = false
     var realSeconds = 0.0
     var virtualSeconds = 0.0
-    /// The time slept by place: the functions, the innermost first.
+    /// The seconds slept, by the stack of functions that slept, the innermost first.
     var sleeps: [[String]: Double] = [:]
     var reasons: [String] = []
     var failures: [String] = []

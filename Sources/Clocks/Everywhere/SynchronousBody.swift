@@ -7,7 +7,7 @@ import ClocksSupport
 final class SynchronousBody: Sendable {
   private let scheduler: Scheduler
   private let main = MainThreadWait()
-  /// A thread of the scope sets this before `begun` ends. The main thread uses it only after that.
+  /// A thread of the scope sets this before it signals `begun`. The main thread reads it only after that signal.
   nonisolated(unsafe) private var continuation: UnsafeContinuation<Void, Never>?
 
   private init(_ scheduler: Scheduler) { self.scheduler = scheduler }

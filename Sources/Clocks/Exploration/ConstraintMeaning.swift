@@ -33,8 +33,9 @@ struct ConstraintMeaning {
   private(set) var texts: [String?]
   /// Other turns on one actor that come in another order than without the constraints.
   private(set) var differences: [String] = []
-  /// The steps that the texts mention.
+  /// The steps and the tasks that the texts mention.
   private(set) var steps: Set<Int> = []
+  private(set) var tasks: Set<Int> = []
 
   init(_ failure: Exploration.Failure) {
     self.failure = failure
@@ -59,18 +60,22 @@ struct ConstraintMeaning {
     for case .reaches(let first, let second) in reversals {
       for turn in [first, second] { functions.formUnion(turn.functions) }
     }
-    for meaning in meanings + reversals { steps.formUnion(Self.steps(of: meaning)) }
+    for meaning in meanings + reversals {
+      let turns = Self.turns(of: meaning)
+      steps.formUnion(turns.map(\.position.step))
+      tasks.formUnion(turns.map(\.task))
+      if case .steps(let first, let second) = meaning { steps.formUnion([first, second]) }
+    }
     let symbols = Symbols(of: functions, in: details.images)
     differences = reversals.compactMap { text($0, details, symbols) }
     texts = meanings.map { meaning in meaning.flatMap { text($0, details, symbols) } }
   }
 
-  private static func steps(of meaning: Meaning?) -> [Int] {
+  private static func turns(of meaning: Meaning?) -> [Turn] {
     switch meaning {
-    case .between(let first, let other, let second): [first, other, second].map(\.position.step)
-    case .reaches(let first, let second): [first, second].map(\.position.step)
-    case .steps(let first, let second): [first, second]
-    case nil: []
+    case .between(let first, let other, let second): [first, other, second]
+    case .reaches(let first, let second): [first, second]
+    case .steps, nil: []
     }
   }
 
@@ -78,7 +83,7 @@ struct ConstraintMeaning {
   /// Pairs of turns are compared only in a run that has no more.
   private static let mostTurns = 2_000
 
-  /// Returns pairs of turns on one actor that came the other way round in the run that passed.
+  /// Returns pairs of turns on one actor whose order was the opposite in the run that passed.
   private func reversals(_ turns: [Turn], besides meanings: [Meaning?]) -> [Meaning] {
     guard let passing = failure.passing, turns.count <= Self.mostTurns,
       passing.details.steps.count == passing.record.steps.count
@@ -185,7 +190,8 @@ struct ConstraintMeaning {
     func place(_ functions: [UInt]) -> String { symbols.placeWithLine(of: functions) ?? "" }
     func place(_ turn: Turn) -> String {
       place(turn.functions)
-        + (turn.time.of > 1 ? " (\(Self.ordinal(turn.time.0)) of \(turn.time.of) times)" : "")
+        + (turn.time.of > 1 && !turn.functions.isEmpty
+          ? " (\(Self.ordinal(turn.time.0)) of \(turn.time.of) times)" : "")
     }
     switch meaning {
     case .between(let first, let other, let second):

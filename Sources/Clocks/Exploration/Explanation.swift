@@ -20,7 +20,7 @@ struct Explanation {
       lines.append("  So in this run, unlike in one that passes:")
       lines += meanings.differences.map { "    " + $0 }
     }
-    lines += lanes(with: meanings.steps).map { "  " + $0 }
+    lines += lanes(with: meanings).map { "  " + $0 }
     let replays =
       failure.replays.all == 0
       ? "" : " (failed in \(failure.replays.same) of \(failure.replays.all) replays)"
@@ -89,6 +89,7 @@ struct Explanation {
 
   private static let mostRows = 26
   private static let mostTasks = 4
+  private static let mostOfQueue = 5
 
   /// The actors on which only one task runs, so that the order of their turns says nothing.
   private static func privateActors(_ details: StepDetails) -> Set<Int> {
@@ -102,19 +103,28 @@ struct Explanation {
 
   /// The steps around the constraints, with a row for each step, and for each further task that a drain runs.
   ///
-  /// - Parameter mentioned: The steps that have to be shown, besides those of the constraints.
-  private func lanes(with mentioned: Set<Int>) -> [String] {
+  /// - Parameter meanings: Mentions steps that have to be shown, besides those of the constraints.
+  private func lanes(with meanings: ConstraintMeaning) -> [String] {
     guard let details = failure.details, details.steps.count == failure.record.steps.count else {
       return []
     }
     let record = failure.record
     let hidden = Self.privateActors(details)
-    let shown = rows(details, mentioned, hidden)
+    let shown = rows(details, meanings.steps, hidden)
+    /// The tasks in the queue of a drain that have rows, and the number of the others.
+    func queue(_ detail: StepDetails.Detail) -> (shown: [(task: Int, functions: [UInt])], more: Int)
+    {
+      let all = detail.queue
+      guard all.count > Self.mostOfQueue else { return (all, 0) }
+      let mentioned = all.dropFirst().filter { meanings.tasks.contains($0.task) }
+      let shown = all.prefix(1) + mentioned.prefix(Self.mostOfQueue - 2)
+      return (Array(shown), all.count - shown.count)
+    }
     var lanes: [String] = []
     var laneOfTask: [Int: Int] = [:]
     func order(_ task: Int) -> String { task == TaskTree.test ? "" : failure.tree.name(of: task) }
     let tasks = Set(
-      shown.flatMap { [record.steps[$0].task] + details.steps[$0].queue.map(\.task) })
+      shown.flatMap { [record.steps[$0].task] + queue(details.steps[$0]).shown.map(\.task) })
     for task in tasks.sorted(by: { order($0) < order($1) }) {
       laneOfTask[task] = lanes.count
       lanes.append(laneName(task, details))
@@ -146,7 +156,8 @@ struct Explanation {
         table.rows.append(row)
         continue
       }
-      for (place, queued) in detail.queue.enumerated() {
+      let (first, more) = queue(detail)
+      for (place, queued) in first.enumerated() {
         let from = laneOfTask[queued.task] ?? lane
         let name = failure.tree.name(of: queued.task)
         if place > 0 { row = LaneTable.Row(time: row.time, [from: name]) }
@@ -155,6 +166,7 @@ struct Explanation {
           name + (symbols.lineAndPlace(of: queued.functions).map { " \($0)" } ?? "")
         table.rows.append(row)
       }
+      if more > 0 { table.rows.append(LaneTable.Row(time: row.time, [to: "… \(more) more"])) }
     }
     return table.lines(width: 118, limit: Self.mostRows + 6)
   }
@@ -201,7 +213,10 @@ struct Explanation {
     let all = record.steps.indices.filter { index in
       wanted.contains(index) || !(details.steps[index].actor.map(hidden.contains) ?? false)
     }
-    func count(_ index: Int) -> Int { max(1, details.steps[index].queue.count) }
+    func count(_ index: Int) -> Int {
+      guard let actor = details.steps[index].actor, !hidden.contains(actor) else { return 1 }
+      return min(max(1, details.steps[index].queue.count), Self.mostOfQueue)
+    }
     guard all.reduce(0, { $0 + count($1) }) > Self.mostRows else { return all }
     guard !wanted.isEmpty else { return Array(all.suffix(Self.mostRows)) }
     var tasks = Set(wanted.map { record.steps[$0].task })

@@ -45,6 +45,7 @@ final class Explorer: Chooser, @unchecked Sendable {
     wakes.removeAll(keepingCapacity: true)
     actors.removeAll(keepingCapacity: true)
     running = nil
+    described = nil
     witnesses = .init()
   }
 

@@ -146,11 +146,13 @@ final class Findings: Sendable {
 
   /// Adds a report of the scope.
   ///
-  /// The key ends before the report's first number, because numbers may differ. Numbers in quoted names do not.
+  /// The key ends before the report's first number, because numbers may differ. Numbers in quoted names do not, unless
+  /// a quote in a name makes it unknown what is quoted.
   func add(scopeReport text: String) {
+    let areQuotesPaired = text.prefix { $0 != "\n" }.count { $0 == "\"" }.isMultiple(of: 2)
     var isQuoted = false
     let key = text.prefix { character in
-      if character == "\"" { isQuoted.toggle() }
+      if character == "\"", areQuotesPaired { isQuoted.toggle() }
       return isQuoted || !character.isNumber
     }
     add(Finding(key: String(key), text: text))

@@ -67,7 +67,7 @@ final class StepDetails: @unchecked Sendable {
     return "\(type) #\(actors[...number].count { $0 == type })"
   }
 
-  /// Describes a choice of the current step. `choice` is `nil` if there was a single option.
+  /// Describes a choice of the current step. `choice` is `nil` if the text is about no choice, but about a checkpoint.
   func describe(_ text: String, _ choice: ScheduleStep?) {
     if let choice { choices[choice] = text }
     if !steps.isEmpty { steps[steps.count - 1].choices.append(text) }

@@ -25,7 +25,7 @@ struct Symbols {
     }
   }
 
-  /// Looks up addresses in the files' own tables, which have no lines.
+  /// Looks up addresses in the symbol tables of the images, which have no line numbers.
   init(withoutTool addresses: some Sequence<UInt>, in images: CodeImages) {
     lookUp(Set(addresses), images, usesTool: false)
   }

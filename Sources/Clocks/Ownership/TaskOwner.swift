@@ -173,7 +173,7 @@ final class TimedCallback: Sendable {
 struct ProcessWideOwner {
   let owner: TaskOwner
   var unownedJobs = 0
-  /// The number of unowned jobs that the owner waits for.
+  /// The number of externally started jobs that the owner waits for.
   private var externallyStartedJobs = 0
   private var users: [User] = []
 

@@ -192,7 +192,7 @@ final class TaskOwnership: Sendable {
   /// runs. Later any thread may resume the task, and its owner stays.
   func owner(ofReadyJob id: UInt64, on running: TaskOwner?) -> (owner: TaskOwner?, isNew: Bool) {
     lock.withLock {
-      // An actor drain has no owner: it runs for the owner that started it.
+      // An actor drain is not a task, so it is not registered. It runs for the owner that started it.
       guard id != 0 else { return (registered(running) ?? processWide?.ownerIfAwake, false) }
       if let owner = owners[id] { return (owner, false) }
       if unowned.contains(id) { return (processWide?.ownerIfAwake, false) }

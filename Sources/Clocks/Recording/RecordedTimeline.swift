@@ -57,8 +57,8 @@ public struct RecordedTimeline: Sendable {
 
   package static let explanationHeading = "What happened:"
 
-  /// Returns a heading and the lanes, with the failure that is being recorded as their last row; `nil` if
-  /// nothing else happened.
+  /// Returns a heading and the lanes. The last row is the failure that is being recorded now; `nil` if nothing happened
+  /// before it.
   package func explanation(lines: Int) -> String? {
     var history = history(forLines: lines)
     guard history.hasSteps else { return nil }

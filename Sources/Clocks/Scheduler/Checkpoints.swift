@@ -9,7 +9,7 @@ import Dispatch
 /// In a run that is left it waits permanently, as no job of such a run goes on. Only the main thread is resumed, because
 /// other tests need it.
 final class ParkedThread: Sendable {
-  /// The `Idleness.threadNumber` under which the thread acts for the scheduler.
+  /// The `Idleness.threadNumber` of the thread while it runs jobs of the scheduler.
   let number: Int
   let isMain: Bool
   private let isResumed = DispatchSemaphore(value: 0)

@@ -44,6 +44,12 @@ extension ExternalTasks {
     /// Whether only the status of the task tells whether it is external.
     var isSettled: Bool { !mayHaveRun && !hasAsyncLets && runs == 0 }
 
+    var isSuspendedWithPreference: Bool {
+      guard let task else { return false }
+      let status = TaskStatus(of: task.job)
+      return status.hasPreference && !status.isActive && !status.isOver
+    }
+
     mutating func become(_ new: State) {
       switch (state, new) {
       case (.none, .unverified), (.unverified, .external), (.unverified, .awaitingAsyncLet),

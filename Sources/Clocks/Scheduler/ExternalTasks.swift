@@ -151,7 +151,7 @@ struct ExternalTasks: ~Copyable {
       let id = unverified[index]
       // In an explored test each task comes here at each check, and nearly none has changed.
       if areAllBack, let entry = entries.address(of: id), entry.pointee.isSettled,
-        mayBecomeExternal(entry.pointee)
+        entry.pointee.isSuspendedWithPreference
       {
         unverified[kept] = id
         kept += 1

@@ -225,8 +225,8 @@ extension Scheduler {
     keepCurrentTask()
   }
 
-  /// Adopts all tasks of the test case of the current task, which was unowned. O(1), but once for each
-  /// test case.
+  /// Adopts all tasks of the test case to which the current task, unowned until now, belongs. Called once for each test
+  /// case. O(1).
   private func adoptTestCase(of task: UInt64) {
     guard TestCaseMembership.isOn else { return }
     TestCaseMembership.adopt(task, by: self) { member in

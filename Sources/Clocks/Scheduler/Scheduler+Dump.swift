@@ -22,7 +22,7 @@ extension Scheduler {
   /// Of a task that runs meanwhile, the dump says only that it runs. O(tasks and the depth of their call stacks),
   /// a microsecond for each word that is read. The scheduler's lock is held all the while.
   func dumpTasks() -> TaskDump {
-    // Without the lock, because the first use creates tasks.
+    // Read without the lock, because the first use of the probe creates tasks.
     let reading = TaskLayoutProbe.here
     let images = CodeImages()
     let reader = reading.reader(images)

@@ -116,7 +116,7 @@ struct StandardDurationSleep {
   /// The number of the sleep, if it was reserved before the task left its actor.
   var number: UInt64?
 
-  /// Describes the sleep. Requires the scheduler's lock.
+  /// Returns what is noted about a sleep that begins now. Requires the scheduler's lock.
   @inline(__always)
   fileprivate func details(of task: UnownedTask) -> SleepQueue<Duration>.Details {
     SleepQueue<Duration>.Details(

@@ -2,7 +2,7 @@ import ClocksSupport
 
 // What may come next where a chooser decides.
 extension SchedulerState {
-  /// Whether `candidates` may contain a sleep. O(1).
+  /// Whether the candidates may include a sleep. O(1).
   var mayOfferSleep: Bool {
     if idleWaiters.isEmpty, let scope, !scope.virtualClock.isAnyDue {
       return order.chooser?.mayStall == true

@@ -43,7 +43,7 @@ struct SystemClocks: Sendable {
 extension timespec {
   /// The reading `duration` later, in whole nanoseconds, saturating.
   fileprivate func advanced(by duration: Duration) -> timespec {
-    // By components, because a debug build calls generic functions for numbers of 128 bits.
+    // The components are used, because in a debug build `Int128` arithmetic calls slow generic functions.
     guard duration < Self.farthest else { return timespec(tv_sec: Int.max / 2, tv_nsec: 0) }
     guard duration > Self.earliest else { return timespec(tv_sec: -Int.max / 2, tv_nsec: 0) }
     let (seconds, attoseconds) = duration.components

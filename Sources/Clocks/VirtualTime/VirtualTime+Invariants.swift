@@ -42,7 +42,8 @@ extension VirtualTime {
   /// the actor's own jobs. It is checked between two steps, as soon as no job runs or is queued on the actor.
   /// If work outside the scope runs on the actor, it is checked when that work ends. On the main actor, it is
   /// checked after each step on the main thread, because no other step can change that state. If the actor
-  /// has an executor of its own, that executor runs the condition, at a time that is not known.
+  /// has an executor of its own, that executor runs the condition, at a time that is not known. When the body returns,
+  /// nothing waits for an actor that is not free: then the check before was the last.
   ///
   /// The condition cannot see a state within a step, which no other task can see either. Otherwise, the
   /// function is like ``always(_:fileID:filePath:line:column:_:)``. The scope retains the actor until the

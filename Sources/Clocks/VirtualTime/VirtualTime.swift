@@ -217,9 +217,11 @@ extension VirtualTime: CustomDebugStringConvertible {
   /// `text` is not evaluated if nothing is recorded. O(1), from any thread.
   public func mark(_ text: @autoclosure () -> String) { scheduler.recorder?.mark(text()) }
 
-  /// Calls a handler when the body of the scope has returned, before tasks that are left are cancelled.
+  /// Calls a handler when the body of the scope has returned, before tasks that are left are cancelled; immediately if
+  /// that has happened.
   package func whenBodyReturns(_ handler: @escaping @Sendable () -> Void) {
-    scheduler.change { $0.scope?.endHandlers.append(handler) }
+    let isKept = scheduler.change { $0.scope?.endHandlers?.append(handler) != nil }
+    if !isKept { handler() }
   }
 
   /// Returns a note for a failure of the test if time may have jumped during external work; else `nil`.

@@ -190,7 +190,7 @@ extension VirtualTime {
   nonisolated(nonsending) func end() async {
     await scheduler.endInvariants()
     let handlers = scheduler.change { state in
-      defer { state.scope?.endHandlers = [] }
+      defer { state.scope?.endHandlers = nil }
       return state.scope?.endHandlers ?? []
     }
     for handler in handlers { handler() }

@@ -81,9 +81,10 @@ final class SimulatedLinks: Sendable {
     }
     Task(name: names[link]) { [arrival] in
       // The sleep is cancelled when the scope ends; then nothing arrives any more.
-      guard (try? await clock.sleep(until: arrival)) != nil else { return }
-      let arriving = reorders ? parcel : lock.withLock { links[link].next() }
-      arriving()
+      let hasSlept = (try? await clock.sleep(until: arrival)) != nil
+      // A parcel that stayed in the link would keep what it is delivered to, and so the link.
+      let next = reorders ? parcel : lock.withLock { links[link].next() }
+      if hasSlept { next() }
     }
   }
 }

@@ -162,7 +162,8 @@ final class SimulatedNodes: Sendable {
 
   /// Ends the programs of all nodes. A program nearly always uses its network, which would never be freed.
   private func end() {
-    let tasks = lock.withLock {
+    // Released without the lock: the last reference to a program may free the user's objects, and the network.
+    let (programs, tasks) = lock.withLock {
       isOver = true
       defer {
         for node in nodes.indices {
@@ -170,9 +171,10 @@ final class SimulatedNodes: Sendable {
           nodes[node].tasks = []
         }
       }
-      return nodes.flatMap(\.tasks)
+      return (nodes.map(\.programs), nodes.flatMap(\.tasks))
     }
     for (_, task) in tasks { task.cancel() }
+    withExtendedLifetime(programs) {}
   }
 
   /// Runs a program on a node, now if the node runs, and from each later start.

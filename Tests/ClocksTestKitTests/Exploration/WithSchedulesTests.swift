@@ -57,6 +57,25 @@ private final class NameLog: @unchecked Sendable {
       ])
   }
 
+  @Test func aLongQueueOfAnActorLeavesRoomForTheDecisions() async throws {
+    actor Arrivals {
+      var all: [Int] = []
+      func add(_ number: Int) { all.append(number) }
+    }
+    let found = try await failures {
+      try await withSchedules(100) { _ in
+        let arrivals = Arrivals()
+        let tasks = (0..<40).map { number in Task { await arrivals.add(number) } }
+        for task in tasks { await task.value }
+        #expect(await arrivals.all.first == 0)
+      }
+    }
+    let text = try #require(found.first?.text)
+    #expect(text.contains(/… \d+ more/), "\(text)")
+    #expect(text.contains("◀ decision"), "\(text)")
+    #expect(text.split(separator: "\n").count < 50, "\(text)")
+  }
+
   @Test func aTokenReplaysItsOrder() async throws {
     func operation(_ expected: Int) -> (VirtualTime) async throws -> Void {
       { _ in

@@ -34,6 +34,39 @@ import Testing
     #expect(net == nil)
   }
 
+  @Test func whatIsOnItsWayIsFreed() async throws {
+    weak let net = try await withVirtualTime { time in
+      let net = SimulatedNetwork<Int>(
+        in: time, nodes: ["a", "b"], latency: .seconds(1) ... .seconds(1), reorders: false)
+      try await net.send(1, from: "a", to: "b")
+      return net
+    }
+    #expect(net == nil)
+    weak let client = try await withVirtualTime { time in
+      let (client, server) = SimulatedConnection.pair(
+        in: time, latency: .seconds(1) ... .seconds(1))
+      try await client.write([1, 2])
+      Task { for try await _ in server.chunks {} }
+      return client
+    }
+    #expect(client == nil)
+  }
+
+  /// The programs are released without the lock of the nodes, which the network's end takes.
+  @Test func aProgramMayFreeWhatUsesTheNetwork() async throws {
+    final class Service: Sendable {
+      let net: SimulatedNetwork<Int>
+      init(_ net: SimulatedNetwork<Int>) { self.net = net }
+      deinit { net.heal() }
+    }
+    try await withVirtualTime { time in
+      let net = SimulatedNetwork<Int>(in: time, nodes: ["a"], latency: .zero ... .zero)
+      let service = Service(net)
+      net.run(on: "a") { withExtendedLifetime(service) {} }
+      await time.settle()
+    }
+  }
+
   @Test func whatAProgramThrowsAfterTheTestSaysNothing() async throws {
     struct StoreError: Error {}
     try await withVirtualTime { time in

@@ -112,7 +112,7 @@ import ClocksSupport
     /// The blocks that wait for each group that is not empty.
     @exclusivity(unchecked) nonisolated(unsafe) private static var ofGroups:
       [OpaquePointer: [DispatchedBlock]] = [:]
-    /// The blocks that wait for each work item that has not been submitted to a queue.
+    /// By work item that was not submitted to a queue yet: the blocks that run when it completes.
     @exclusivity(unchecked) nonisolated(unsafe) private static var ofItems:
       [UnsafeRawPointer: [DispatchedBlock]] = [:]
     /// How many times each item is on a queue.

@@ -25,7 +25,7 @@ import ClocksSupport
     private var hasHandler = false
     private var hasCancelHandler = false
 
-    /// The instant of Dispatch at which the timer fires next; `nil` if it does not fire in virtual time.
+    /// The next instant, in Dispatch's time, at which the timer fires; `nil` if virtual time does not fire it.
     private var next: UInt64?
     /// The nanoseconds between two firings; `nil` if the timer fires once.
     private var interval: UInt64?

@@ -95,14 +95,15 @@ public struct SchedulingSelfTest: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension SchedulingSelfTest {
-  /// Captures a job of each kind and runs it on this thread, so it never waits. O(1), some microseconds.
+  /// Captures a job of each kind and runs it on this thread, so the self-test waits for no other thread. O(1), some
+  /// microseconds.
   init(_ strategy: HookStrategy) {
     self.strategy = strategy.rawValue
     otherCopy = OtherCopy.place
     // Another copy of this module would have redirected the calls to itself.
     seesDispatch = DispatchCalls.areSeen && otherCopy == nil
     guard strategy != .none else {
-      // Nothing is installed, so nothing is seen. The jobs would run elsewhere: a sleep traps if the program has a
+      // Nothing is installed, so nothing is seen, and no job is created to try: a sleep traps if the program has a
       // default executor of its own that cannot delay jobs.
       (seesTasks, seesMainActor, seesYields, seesSleeps) = (false, false, false, false)
       unverified = StatusProbe.here.missing + TestLibraries.missing

@@ -64,7 +64,7 @@ enum TestCaseMembership {
     // A task that is older than the current one was resumed here, not created.
     guard let maker = UnownedTask.currentID, taskID(of: task) > maker else { return nil }
     let (owner, over): (TaskOwner?, [RetainedTask]) = lock.withLock {
-      // The task of a test case does not belong to its creator's test case.
+      // The task that runs a test case does not belong to the test case of the task that created it.
       guard !testCases.contains(taskID(of: task)) else { return (nil, []) }
       if let owner = TaskOwnership.shared.knownOwner(of: maker) {
         return (TaskOwnership.shared.claim(taskID(of: task), for: owner) ? owner : nil, [])

@@ -46,7 +46,7 @@ package enum RuntimeClocks {
   /// Redirects the clocks in every scope. Must be called once, while there is only one thread.
   package static func redirect() {
     isForAll.store(true, ordering: .relaxed)
-    // The replacements may be called on any thread, before the hooks are installed.
+    // Any thread may call the replacements, even before the hooks are installed, so these are prepared here.
     ThreadContext.prepare()
     redirectForExplored()
     #if os(Linux) && canImport(Glibc)

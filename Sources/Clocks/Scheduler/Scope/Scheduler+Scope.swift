@@ -295,7 +295,7 @@ extension Scheduler {
     perform(change { $0.alarmRings(number, others) })
   }
 
-  /// Whether any scheduler of this test waits for a thread: the test's own, or the scheduler of a scope within it.
+  /// Whether any scheduler of this test has a job but no thread yet: the test's own, or that of a scope within it.
   private var isThreadAwaitedInTest: Bool {
     let test = outermost
     return Scheduler.all.contains {

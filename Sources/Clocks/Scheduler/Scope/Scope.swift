@@ -89,8 +89,8 @@ final class ScopeState {
   /// How far a task has moved the scope's date, besides the time that has passed.
   @exclusivity(unchecked) var dateOffset: Duration = .zero
   @exclusivity(unchecked) var invariants = Invariants()
-  /// Called when the body has returned.
-  @exclusivity(unchecked) var endHandlers: [@Sendable () -> Void] = []
+  /// Called when the body has returned; `nil` from then on.
+  @exclusivity(unchecked) var endHandlers: [@Sendable () -> Void]? = []
   /// The parked threads, by the numbers of their tasks.
   @exclusivity(unchecked) var parkedThreads: [UInt64: ParkedThread] = [:]
   /// `nil` before there is an invariant, and in one of very many runs.
