@@ -13,7 +13,8 @@ extension SimulatedNetwork {
   /// }
   /// ```
   ///
-  /// The program runs in a task of its own, which is cancelled when the node crashes. Tasks that the program has
+  /// The program runs in a task of its own, which is cancelled when the node crashes, and when the body of the scope
+  /// returns: what it throws after that says nothing. Tasks that the program has
   /// created, and that are not its child tasks, are left behind: they are not cancelled, but all that they send, and all
   /// that they do with the disks of the node, throws ``NodeCrashedError``. Only a detached task is not known to belong to
   /// the node. Create the objects of a node in its program, so that a new life does not find those of the former.
