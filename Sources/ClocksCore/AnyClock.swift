@@ -80,7 +80,7 @@ public struct AnyClock<Duration: DurationProtocol & Hashable>: Clock, Identifiab
     public static func < (lhs: Self, rhs: Self) -> Bool {
       func isLess<Base: InstantProtocol<Duration>>(_ base: Base) -> Bool {
         guard let other = rhs.base as? Base else {
-          // `<` has to be transitive, so the types need an order, whichever it is.
+          // `<` has to be transitive, so the types need an order, and any order will do.
           return ObjectIdentifier(Base.self) < ObjectIdentifier(type(of: rhs.base))
         }
         return base < other
@@ -99,7 +99,7 @@ public struct AnyClock<Duration: DurationProtocol & Hashable>: Clock, Identifiab
   /// other erasure is equal only to its copies.
   public struct ID: Hashable, @unchecked Sendable {
     fileprivate let type: ObjectIdentifier
-    // An `AnyHashable` is not `Sendable`; the identity of a clock does not change.
+    // An `AnyHashable` is not `Sendable`, but can be shared here, because the identity of a clock does not change.
     fileprivate let value: AnyHashable
   }
 
@@ -131,7 +131,7 @@ public struct AnyClock<Duration: DurationProtocol & Hashable>: Clock, Identifiab
   private static func id(of clock: some Identifiable) -> AnyHashable { AnyHashable(clock.id) }
 
   private static func identity(of clock: some Clock<Duration>) -> AnyHashable? {
-    // Two clocks of these types read the same time.
+    // All clocks of one of these types read the same time, so they have equal identities.
     if clock is ContinuousClock || clock is SuspendingClock { return 0 }
     if let clock = clock as? any Identifiable { return id(of: clock) }
     return type(of: clock) is AnyClass ? ObjectIdentifier(clock as AnyObject) : nil
@@ -152,7 +152,7 @@ public struct AnyClock<Duration: DurationProtocol & Hashable>: Clock, Identifiab
   ///
   /// - Parameters:
   ///   - deadline: The instant at which the sleep ends.
-  ///   - tolerance: How much later it may end, if the erased clock supports that.
+  ///   - tolerance: How much later the sleep may end, if the erased clock supports that.
   /// - Throws: The erased clock's error. With a deadline of another type, ``IncompatibleInstantError``, or
   ///   `CancellationError` if the task is cancelled.
   public nonisolated(nonsending) func sleep(

@@ -7,8 +7,8 @@
 /// let left = deadline - clock.now
 /// ```
 ///
-/// The operators call `advanced(by:)` and `duration(to:)`, so they give the same results at the ends of the
-/// range. Each operator is O(1).
+/// The operators call `advanced(by:)` and `duration(to:)`, and give the same results as these, also at the ends
+/// of the range. Each operator is O(1).
 public protocol ArithmeticInstant: InstantProtocol {}
 
 extension ArithmeticInstant {

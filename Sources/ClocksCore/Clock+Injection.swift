@@ -60,7 +60,7 @@ extension Clock where Duration == Swift.Duration {
     // The error is thrown, not recorded as a failure. To record it, the function would need parameters for
     // the caller's line, and would not have the type of the closure above.
     guard !seconds.isNaN else { throw InvalidDurationError() }
-    // Compared as numbers, because the conversion of a number out of range traps.
+    // The limits are compared as numbers, because the conversion of a number out of range traps.
     let duration: Duration =
       if seconds <= 0 {
         .zero

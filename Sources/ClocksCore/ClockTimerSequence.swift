@@ -128,7 +128,7 @@ public struct ClockTimerSequence<C: Clock>: AsyncSequence, Sendable {
   let interval: C.Duration?
   let tolerance: C.Duration?
 
-  /// Returns an iterator whose start is its first call of `next()`. O(1).
+  /// Returns an iterator whose ticks count from its first call of `next()`. O(1).
   public func makeAsyncIterator() -> Iterator { Iterator(timer: self) }
 
   /// An iterator over the ticks.
@@ -173,7 +173,7 @@ public struct ClockTimerSequence<C: Clock>: AsyncSequence, Sendable {
 /// Returns the greatest multiple of a positive unit, zero included, that is at most the limit.
 ///
 /// Division of durations yields a `Double`, which cannot represent every nanosecond of a day, and the factor
-/// may exceed `Int`. So this divides by doubling: exactly, and with no value above the limit.
+/// may exceed `Int`. So this function divides by doubling: exactly, and with no value above the limit.
 ///
 /// - Complexity: O(log n), where n is the factor.
 package func greatestMultiple<D: DurationProtocol>(of unit: D, notAbove limit: D) -> D {

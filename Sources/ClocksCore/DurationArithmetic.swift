@@ -17,7 +17,7 @@
 @inlinable package func saturating<D: DurationProtocol>(
   _ a: D, _ b: D, _ combine: (Int128, Int128) -> (partialValue: Int128, overflow: Bool)
 ) -> D {
-  // The types are identical, and specialized code has no casts.
+  // Both types are `Swift.Duration`, so the bit casts are valid, and specialized code contains no casts.
   let a = unsafeBitCast(a, to: Swift.Duration.self).attoseconds
   let b = unsafeBitCast(b, to: Swift.Duration.self).attoseconds
   let (result, isOutOfRange) = combine(a, b)

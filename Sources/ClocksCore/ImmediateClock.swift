@@ -77,7 +77,7 @@ public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock,
   /// Creates a clock whose time is `now`. O(1).
   public convenience init(now: Instant = .init()) { self.init(startingAt: now) }
 
-  // Has another label, so that the two public initializers do not call themselves.
+  // This initializer has another label, so that the two public ones do not call themselves.
   fileprivate init(startingAt now: Instant) { latest = now }
 
   /// The number of sleeps since the last yield. Guarded by `lock`.
@@ -113,7 +113,7 @@ public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock,
       sleepsSinceYield = 0
       return true
     }
-    // Not a wait: other tasks get a turn, as in a real sleep.
+    // The yield is not a wait: it gives other tasks a turn, as a real sleep does.
     if mustYield { await Task.yield() }
   }
 }

@@ -92,7 +92,7 @@ public struct UnimplementedClock<Duration: DurationProtocol & Hashable>: Clock {
       madeAt: CallSite(fileID: fileID, filePath: filePath, line: line, column: column))
   }
 
-  // Has other labels, so that the two public initializers do not call themselves.
+  // This initializer has other labels, so that the two public ones do not call themselves.
   fileprivate init(_ name: String, startingAt now: Instant, madeAt callSite: CallSite) {
     self.name = name
     self.callSite = callSite
@@ -134,7 +134,7 @@ public struct UnimplementedClock<Duration: DurationProtocol & Hashable>: Clock {
 extension UnimplementedClock where Duration == Swift.Duration {
   /// Creates a clock that must not be used, with durations of type `Swift.Duration`. O(1).
   ///
-  /// Unlike the general initializer, it needs no type arguments.
+  /// Unlike the general initializer, this one needs no type arguments.
   public init(
     name: String = "UnimplementedClock", now: Instant = .init(),
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,

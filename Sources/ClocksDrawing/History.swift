@@ -52,7 +52,7 @@ package struct RecordingContext: Sendable {
 
 /// What happened in a test, as text and pictures show it.
 ///
-/// A task is identified by its index in `tasks`, where it stands behind the task that created it.
+/// A task is identified by its index in `tasks`. It comes there after the task that created it.
 package struct History: Sendable {
   /// A point in the history: an instant, and the number of the job that runs.
   struct Moment: Comparable, Sendable {

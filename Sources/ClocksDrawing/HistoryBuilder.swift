@@ -7,7 +7,7 @@ package struct HistoryBuilder {
 
   private let context: RecordingContext
   private var history: History
-  /// The index in the history of each task that has one.
+  /// For each id of a task in the history, the task's index.
   private var places: [UInt64: Int] = [:]
   private var unnamed = 0
 
@@ -56,7 +56,7 @@ package struct HistoryBuilder {
     history = History(actors: context.actors, start: context.start, end: now)
   }
 
-  /// Notes what later events must know about an event that is not shown.
+  /// Notes what is needed for later events from an event that is not shown.
   private mutating func skip(_ event: RecordedEvent) {
     switch event.kind {
     case .timeMoved where event.hasTime:
@@ -185,7 +185,7 @@ package struct HistoryBuilder {
     births[id] = (creator, now)
   }
 
-  /// Returns the index of a task, which it adds to the history if necessary; `nil` for no task.
+  /// Returns the index of a task, and adds the task to the history if it is new; `nil` for no task.
   @discardableResult
   private mutating func see(_ id: UInt64) -> Int? {
     guard id != 0 else { return nil }
@@ -212,7 +212,7 @@ package struct HistoryBuilder {
   /// Notes that the running job is a job of a task, because that task does something now.
   @discardableResult
   private mutating func acts(_ id: UInt64, _ onActor: Int?) -> Int? {
-    // A task that started the test from outside does not belong to it.
+    // A task that started the test from outside does not belong to the history.
     guard id != 0, id != waker,
       places[id] != nil || births[id] != nil || id == context.root || running.job,
       let task = see(id)

@@ -43,7 +43,7 @@ package struct LaneTable: Hashable, Sendable {
   package var lanes: [String]
   /// The events, in order. Cells and arrows of lanes that do not exist are left out.
   package var rows: [Row]
-  /// The number of earlier events, which are only counted.
+  /// The number of events before those in `rows`, which the table only counts.
   package var hiddenRows = 0
 
   package init(lanes: [String], rows: [Row] = []) {
@@ -112,7 +112,7 @@ private struct LaneLayout {
     widths = Self.widths(names, self.rows, room: room)
   }
 
-  /// Returns the lanes with the most events, in their order.
+  /// Returns the lanes with the most events, in the order of `lanes`.
   private static func busiest(_ lanes: [Int], in rows: [Row], _ count: Int) -> [Int] {
     let counted = lanes.map { lane in (lane, rows.count { $0.mentions(lane) }) }
     return counted.sorted { ($1.1, $0.0) < ($0.1, $1.0) }.prefix(count).map(\.0).sorted()
@@ -142,7 +142,7 @@ private struct LaneLayout {
     return (names, folded)
   }
 
-  /// Returns the widths that the lanes need. Without room for all, the widest become narrower.
+  /// Returns the widths that the lanes need. If there is too little room, the widest lanes become narrower.
   private static func widths(_ names: [String], _ rows: [Row], room: Int) -> [Int] {
     guard !names.isEmpty else { return [] }
     var widths = names.map(\.columns)

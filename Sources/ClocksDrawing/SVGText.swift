@@ -151,7 +151,7 @@ extension String {
     self.room(size: size) <= room ? self : beginning(room) { $0.breadth * size }
   }
 
-  /// Returns as many characters as fit beside an ellipsis.
+  /// Returns as many characters as fit before an ellipsis, and the ellipsis.
   private func beginning(_ room: Double, _ length: (Character) -> Double) -> String {
     var (beginning, rest) = ("", room - length("…"))
     for character in self {
@@ -162,7 +162,7 @@ extension String {
     return beginning + "…"
   }
 
-  /// The text with symbols for control characters, and without characters that turn its direction.
+  /// The text with symbols for control characters, and without characters that change the direction of writing.
   package var printable: String {
     replacing { scalar in
       switch scalar.value {
@@ -204,7 +204,7 @@ extension String {
     return "\"\(text)\""
   }
 
-  /// Returns the text with each scalar replaced for which `replacement` returns a text.
+  /// Returns the text after replacing each scalar for which `replacement` returns a text.
   private func replacing(_ replacement: (Unicode.Scalar) -> String?) -> String {
     guard unicodeScalars.contains(where: { replacement($0) != nil }) else { return self }
     var text = ""

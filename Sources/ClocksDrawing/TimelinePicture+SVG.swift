@@ -140,7 +140,7 @@ extension TimelinePicture {
   private func drawJobs(_ text: inout SVGText) {
     let height = laneHeight * (laneHeight > 30 ? 0.46 : 0.64)
     let width = max(axis.step * 0.72, hasWords ? 1.5 : 1)
-    // Where jobs are less than two points apart, those that would cover each other are drawn once.
+    // If jobs are less than two points apart, jobs that would cover each other are drawn as one.
     var drawn: [Int: Double] = [:]
     for job in history.jobs {
       guard let y = y(job.task) else { continue }

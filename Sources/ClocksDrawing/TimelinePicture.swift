@@ -106,7 +106,7 @@ struct TimeAxis {
     var jobs: ClosedRange<Int>
     var from = 0.0
     var to = 0.0
-    /// Whether the gap before the instant has less room than in proportion.
+    /// Whether the gap before the instant has less room than is in proportion to its time.
     var isCompressed = false
   }
 

@@ -2,9 +2,9 @@
 ///
 /// Like a step, a choice is named by its task and a number, so that it has the same name in every run.
 package struct Choice: Hashable, Sendable {
-  /// The name, of the kind `choice`, `fault` or `random`; or `wake` for a sleep that may wake early, in a stall.
+  /// The name. Its kind is `choice`, `fault` or `random`, or `wake` for a sleep that may wake early, in a stall.
   package var name: ScheduleStep
-  /// The number of the option; 1 for a fault or a stall. Never 0, because the first option makes no choice.
+  /// The number of the option; 1 for a fault or a stall. Never 0: a decision for the first option is no choice.
   package var index: Int
 
   package init(_ name: ScheduleStep, _ index: Int) {
@@ -22,7 +22,7 @@ extension RunRecord.Decision {
 }
 
 extension RunRecord {
-  /// The choices of the run: decisions within steps that were not for the first option, and stalls. O(decisions).
+  /// The choices of the run: its stalls, and the decisions within steps for other options than the first. O(decisions).
   package var choices: [Choice] {
     decisions.compactMap { decision in
       if decision.isStall { return Choice(candidates[decision.candidates.upperBound - 1], 1) }
@@ -31,8 +31,8 @@ extension RunRecord {
     }
   }
 
-  /// The other options of the decisions within steps that are not among `choices`: at most `most` of each
-  /// decision. O(decisions · (choices + most)).
+  /// Returns options of the decisions within steps that `choices` does not name: not the first, at most `most` of
+  /// each. O(decisions · (choices + most)).
   func otherChoices(than choices: [Choice], most: Int = .max) -> [Choice] {
     var others: [Choice] = []
     for decision in decisions {
@@ -42,7 +42,7 @@ extension RunRecord {
       if decision.count - 1 <= most {
         for index in 1..<decision.count { others.append(Choice(name, index)) }
       } else {
-        // Evenly spread options, and the last one.
+        // Takes evenly spread options, including the last one.
         for part in 1...most { others.append(Choice(name, (decision.count - 1) * part / most)) }
       }
     }
@@ -96,8 +96,8 @@ package enum ExploredRandomness {
 
   /// Returns the number that an option stands for; option 0 is the number that is drawn without exploration.
   ///
-  /// Options 1 to 16 spread over each range of values, because the standard library takes the value from the
-  /// highest bits, and that of a `Bool` from bit 17. The lower bits stay, so that identifiers differ.
+  /// The standard library takes a value in a range from the highest bits, and a `Bool` from bit 17. Options 1 to 16
+  /// set only these bits, and so spread over each range. The other bits stay, so that identifiers differ.
   static func number(_ option: Int, drawn: UInt64) -> UInt64 {
     switch option {
     case 0: return drawn
@@ -112,7 +112,7 @@ package enum ExploredRandomness {
 }
 
 extension TaskTree {
-  /// For example `a?2=3`: the second choice of `a` is option 3.
+  /// Returns a choice's name, for example `a?2=3`: the second choice of `a` is option 3.
   ///
   /// A fault that strikes is `a!2`, a sleep that wakes early is `a~2^`, and a random number is `a%2=3`.
   func name(of choice: Choice) -> String {

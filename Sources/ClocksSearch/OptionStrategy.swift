@@ -1,4 +1,4 @@
-/// The part of a strategy that makes the decisions within steps, and that says when time passes in a stall.
+/// The part of a strategy that makes the decisions within steps, and that decides when a stall comes.
 struct OptionStrategy {
   private enum Kind {
     /// The listed choices, and the first option where no choice is listed.
@@ -10,7 +10,7 @@ struct OptionStrategy {
 
   /// The points at which faults strike, or at which sleeps wake early.
   private struct Strikes {
-    /// The numbers of the points; `nil` if each point is struck with the same probability.
+    /// The numbers of the points that are struck; `nil` if each point is struck with the same probability.
     var numbers: [Int]?
     /// How many points have passed.
     var passed = 0
@@ -35,7 +35,7 @@ struct OptionStrategy {
   private var stallsOfRun: Strikes
 
   init(_ plan: Plan, _ profile: Profile, _ bounds: Bounds) {
-    // A mixer of its own, so that the random order does not depend on the options.
+    // The options have their own mixer, so that the random order does not depend on them.
     switch plan {
     case .constraints(_, let choices): (kind, mixer) = (.listed(choices), Mixer(seed: 0))
     case .delay, .prefix: (kind, mixer) = (.listed([]), Mixer(seed: 0))
@@ -65,7 +65,7 @@ struct OptionStrategy {
     return stallsOfRun.strikes(&mixer)
   }
 
-  /// Returns the number of an option, of two or more.
+  /// Returns the number of one of `count` options, 2 or more.
   mutating func choose(_ count: Int, for name: ScheduleStep) -> Int {
     switch kind {
     case .listed(let choices):

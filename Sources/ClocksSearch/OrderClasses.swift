@@ -11,7 +11,7 @@ package struct Coverage: Sendable {
 
   package init() {}
 
-  /// Adds the run with this number, from 1.
+  /// Adds the run with this number, from 1. Returns whether its order and its class are new.
   package mutating func add(_ record: RunRecord, number: Int) -> (order: Bool, class: Bool) {
     guard orders.insert(record.hash).inserted else { return (false, false) }
     guard classes.insert(record.classHash).inserted else { return (true, false) }
@@ -30,7 +30,7 @@ package struct Coverage: Sendable {
   /// The number of the last run that showed a new class.
   package var lastDiscovery: Int { discoveries.last ?? 0 }
 
-  /// Returns the number of classes that came first after the run with this number. O(result).
+  /// Returns the number of classes that were first seen after the run with this number. O(result).
   package func classes(after number: Int) -> Int {
     discoveries.count - (discoveries.lastIndex { $0 <= number }.map { $0 + 1 } ?? 0)
   }

@@ -19,7 +19,7 @@ package struct RunRecord: Sendable {
   package var steps: [ScheduleStep] = []
   /// For each step, a hash that is equal in every process.
   var stepHashes: [UInt64] = []
-  /// For each step, the number of the step in which it became ready; -1 before the first step.
+  /// For each step, the number of the step in which it became ready; -1 if there was none, or if the step is a wake.
   var causes: [Int32] = []
   /// For each step, the number of the last earlier step in which its task was seen, or -1.
   var previous: [Int32] = []
@@ -29,7 +29,7 @@ package struct RunRecord: Sendable {
   var touches: [(step: Int32, actor: Int32)] = []
   var created: [(task: Int32, parent: Int32)] = []
   package var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-  /// The jobs that something outside the test made ready, each with the number of the step before.
+  /// The jobs that something outside the test made ready, each with the number of the latest step at that time.
   var arrivals: [(step: Int32, job: ScheduleStep)] = []
 
   mutating func removeAll() {
@@ -79,7 +79,8 @@ package struct RunRecord: Sendable {
     }
   }
 
-  /// For each step, one bit for each actor that the step touches; more than 64 actors share bits. O(touches).
+  /// For each step, one bit for each actor that the step touches. If there are more than 64 actors, they share bits.
+  /// O(touches).
   var masks: [UInt64] {
     var masks = [UInt64](repeating: 0, count: steps.count)
     for (step, actor) in touches where step >= 0 { masks[Int(step)] |= 1 << UInt64(actor & 63) }
@@ -91,14 +92,14 @@ package struct RunRecord: Sendable {
   /// The two steps touch the same actor, and neither step is a cause of the other.
   func reversals(limit: Int) -> [Constraint] {
     let masks = masks
-    // By the distance of the two steps.
+    // The constraints that were found, by the distance of their two steps.
     var found = [[Constraint]](repeating: [], count: steps.count)
     var count = 0
     // For each step, the last step that is known to be its effect.
     var effects = [Int](repeating: -1, count: steps.count)
     for second in 0..<steps.count where masks[second] != 0 {
       effects[second] = second
-      // Backwards, so that a step is visited after all its effects.
+      // Goes backwards, so that a step is visited after all its effects.
       var first = second
       while first >= 0 {
         if effects[first] == second {
@@ -124,7 +125,7 @@ package struct RunRecord: Sendable {
 
   /// Returns a constraint for each step that could have come in the place of another step. O(candidates).
   ///
-  /// So steps are reversed that use a lock or an object in common, which no record shows.
+  /// These constraints also reverse steps that share a lock or an object, which no record shows.
   func alternatives(limit: Int) -> [Constraint] {
     var found: [Constraint] = []
     for decision in decisions {
@@ -151,7 +152,7 @@ package struct RunRecord: Sendable {
   func profile(tasks: Int) -> Profile {
     var weights = [Int](repeating: 0, count: tasks)
     for step in steps { weights[step.task] += 1 }
-    // In reverse, so that the weight of a task is complete before its parent adds it.
+    // Goes in reverse, so that the weight of a task is complete before it is added to that of its parent.
     for (task, parent) in created.reversed() { weights[Int(parent)] += weights[Int(task)] }
     let masks = masks
     var touched: [UInt64: UInt64] = [:]
@@ -225,7 +226,7 @@ package struct Divergence: Sendable {
   package let found: String
   package let suspect: Suspect
 
-  /// - Parameter more: More runs, which show whether only the first differs.
+  /// - Parameter more: More runs, which show whether only the first run differs from the others.
   package init(
     _ first: RunRecord, _ second: RunRecord, _ more: [RunRecord], tree: TaskTree,
     _ witnesses: Witnesses
@@ -258,7 +259,8 @@ package struct Divergence: Sendable {
     } else if witnesses.outsideWork == 0, !more.isEmpty,
       more.allSatisfy({ $0.divergence(from: second) == nil })
     {
-      // Work outside the test could have taken the same time in all of these runs by chance.
+      // The condition requires that no work outside the test was seen: by chance, such work could have taken the same
+      // time in all later runs.
       suspect = .earlierRun
     } else if witnesses.randomReadings > 0 {
       suspect = .randomness

@@ -5,8 +5,8 @@ import ClocksSupport
 /// A run does not know the engine: its caller, which runs or simulates a test, reports each event. Only one
 /// thread at a time uses a run, so exclusivity is not checked.
 ///
-/// The code for each step calls few generic functions: a debug build, in which tests run, takes a hundred
-/// times as long for one of the standard library.
+/// The code for each step calls few generic functions: in a debug build, in which tests run, a generic function of
+/// the standard library takes a hundred times as long.
 package final class ScheduleRun {
   @exclusivity(unchecked) package private(set) var tree: TaskTree
   @exclusivity(unchecked) package private(set) var record = RunRecord()
@@ -36,11 +36,11 @@ package final class ScheduleRun {
   private let bounds: Bounds
   /// The number of faults that have struck.
   @exclusivity(unchecked) private var faults = 0
-  /// The number of stalls, and whether the latest decision is one.
+  /// The number of stalls, and whether the latest decision is a stall.
   @exclusivity(unchecked) private var stalls = 0
   @exclusivity(unchecked) private var isStall = false
 
-  /// The numbers of what a step can touch. Actors of the test have the numbers from `firstActor` on.
+  /// The numbers of all that a step can touch. Actors of the test have the numbers from `firstActor` on.
   package enum Touched {
     package static let mainActor = 0
     package static let time = 1
@@ -212,7 +212,7 @@ package final class ScheduleRun {
     return true
   }
 
-  /// How early a sleep may wake while jobs are ready; `nil` if it may not.
+  /// Returns how early a sleep may wake while jobs are ready; `nil` if it may not wake early.
   package func stallLimit(of step: ScheduleStep) -> Duration? {
     // A replay lists its stalls, and does not know the bounds.
     if strategy.lists(step) { return .seconds(Int64.max) }
@@ -239,7 +239,8 @@ package final class ScheduleRun {
         .init(
           candidates: 0..<0, chosen: chosen, step: currentStep, count: count, choice: name))
     }
-    // A replay does not know whether the search explored randomness, so a number as drawn must not change the hash.
+    // A replay does not know whether the search explored randomness, so a number that is as drawn must not change the
+    // hash.
     if chosen == 0, name.kind == .random { return 0 }
     let hash = tree.hash(of: name) &+ UInt64(chosen)
     record.hash = Mixer.mix(record.hash, hash)

@@ -3,11 +3,12 @@ import ClocksSupport
 /// Which schedules a search tries, in which order, and when it ends.
 ///
 /// The first two schedules are first in, first out, which shows whether the test is deterministic. Then come
-/// the schedules that are known to have failed, last in, first out, and in turn, as long as there are any:
+/// the schedules that have failed before, and the order last in, first out. The other schedules are taken from
+/// these kinds in turn, as long as there are any:
 ///
 /// - if there seem to be few orders, all orders, those with the fewest deviations first;
-/// - else schedules with one step delayed until no other can run, and with two steps reversed that touch one
-///   actor; each new order is the origin of further reversals, breadth first;
+/// - else schedules in which one step is delayed until no other step can run, and schedules in which two steps that
+///   touch one actor are reversed; each new order is the origin of further reversals, breadth first;
 /// - random orders of four kinds.
 package struct ScheduleSearch: Sendable {
   package struct Limits: Sendable {
@@ -48,7 +49,7 @@ package struct ScheduleSearch: Sendable {
     case noNewClass
   }
 
-  /// At most this number of reversals wait, so that the memory of a long search is bounded.
+  /// At most this number of reversals are queued, so that the memory of a long search is bounded.
   private static let mostReversals = 10_000
   private static let patienceForClasses = 1_000
 
@@ -68,7 +69,7 @@ package struct ScheduleSearch: Sendable {
   package private(set) var coverage = Coverage()
   /// The hashes of the orders of the runs.
   package var orders: Set<UInt64> { coverage.orders }
-  /// The number of classes that came first in the last tenth of the schedules.
+  /// The number of classes that were first seen in the last tenth of the schedules.
   package var newClasses: Int { coverage.classes(after: tried - tried / 10) }
   package private(set) var profile = Profile()
 
@@ -108,7 +109,7 @@ package struct ScheduleSearch: Sendable {
     guard limits.reversals == nil else { return reversals.popFirst()?.plan }
     if isComplete, end == .allOrders { return nil }
     turn += 1
-    // Two of five plans are systematic, if any is left. All plans are, if the search will try all orders.
+    // Two of five plans are systematic, if any is left. If the search will try all orders, all plans are systematic.
     let isRandom = [2, 4, 0].contains(turn % 5)
     let willTryAll = isComplete && !hasGaps && tried >= 40
     if !isRandom || willTryAll, let plan = nextSystematic() { return plan }
@@ -127,8 +128,8 @@ package struct ScheduleSearch: Sendable {
     let number = chance * limits.shard.count + limits.shard.index
     chance += 1
     let seed = Mixer.mix(limits.seed, UInt64(number))
-    // The shares follow how soon each kind finds bugs of real systems. Priorities repeat orders on small tests,
-    // and yet find some deep bugs first.
+    // Each kind of plan has a share that follows how soon the kind finds bugs in real systems. In small tests
+    // `priorities` repeats orders, and yet it finds some deep bugs first.
     switch number % 8 {
     case 1, 5: return .random(seed: seed)
     case 3: return .uniform(seed: seed)
@@ -142,9 +143,9 @@ package struct ScheduleSearch: Sendable {
     let isNew = coverage.add(record, number: tried)
     if tried == 1 { begin(record, tasks: tasks) }
     guard let current else { return }
-    // Not only new orders: if a random plan has led to this order before, the successors are not queued yet.
+    // Known orders are expanded, too: if a random plan has led to this order before, its successors are not queued yet.
     if isComplete { expand(record, current) }
-    // The reversals of an order of a known class lead to known classes.
+    // Reversals of an order of a known class are not tried, because they lead to known classes.
     guard limits.reversals == nil ? isNew.class : isNew.order, !isComplete,
       case .constraints(let constraints, let choices) = current
     else { return }
@@ -185,7 +186,7 @@ package struct ScheduleSearch: Sendable {
   ) -> [Choice] {
     guard limits.reversals == nil else {
       return record.otherChoices(than: choices).filter { other in
-        // Several orders lead to the same choices.
+        // Several orders lead to the same choices, which are tried once.
         let all = Reversal(
           constraints: constraints,
           choices: (choices + [other]).sorted { $0.name.bits < $1.name.bits })
@@ -199,7 +200,7 @@ package struct ScheduleSearch: Sendable {
       }.prefix(most / 2))
   }
 
-  /// Whether this shard tries the reversal. Shards divide up the reversals that are a single choice.
+  /// Whether this shard tries the reversal. Shards divide up the reversals that consist of a single choice.
   private func isMine(_ reversal: Reversal) -> Bool {
     guard limits.shard.count > 1, reversal.constraints.isEmpty, reversal.choices.count == 1 else {
       return true
@@ -219,7 +220,7 @@ package struct ScheduleSearch: Sendable {
   }
 
   /// Whether this shard adds the constraint. Shards divide up the first constraints of a schedule.
-  // Mutating, because a debug build copies the search for a function that is not.
+  // Mutating, because a debug build copies the search to call a function that is not mutating.
   private mutating func mine(_ constraints: [Constraint], _ constraint: Constraint) -> Bool {
     guard limits.shard.count > 1, constraints.isEmpty else { return true }
     let hash = Mixer.mix(constraint.first.bits, constraint.second.bits)
@@ -229,7 +230,7 @@ package struct ScheduleSearch: Sendable {
   /// Chooses the kind of search by the first run.
   private mutating func begin(_ record: RunRecord, tasks: Int) {
     profile = record.profile(tasks: tasks)
-    // A single shard has the index 0.
+    // If there is only one shard, its index is 0, so it keeps all steps.
     delayed =
       record.waiting.enumerated().filter { $0.offset % limits.shard.count == limits.shard.index }
       .map(\.element)[...]
@@ -246,14 +247,14 @@ package struct ScheduleSearch: Sendable {
     guard case .prefix(let choices) = plan else { return }
     var number = 0
     for index in record.decisions.indices.dropFirst(choices.count) {
-      // Beyond the limit a run ignores its plan, so the order would be known.
+      // Beyond the step limit a run ignores its plan, so a longer plan would lead to a known order.
       guard record.decisions[index].step < profile.longest else {
         hasGaps = true
         return
       }
       let made = record.decisions[..<index].map { UInt32(truncatingIfNeeded: $0.chosen) }
       let decision = record.decisions[index]
-      // The options are not all numbers that could be drawn.
+      // The options of a random number are only some of the numbers that could be drawn.
       if decision.choice?.kind == .random { hasGaps = true }
       for choice in 1..<decision.count {
         if decision.choice == nil,
@@ -274,7 +275,7 @@ package struct ScheduleSearch: Sendable {
 
   package var waiting: Int { delayed.count + reversals.count + prefixes.count }
 
-  /// Whether half of the runs, and at least 1,000, have found no new class.
+  /// Whether the last half of the runs, and at least the last 1,000, have found no new class.
   private var hasNoNewClass: Bool {
     guard limits.endsWithClasses, !isComplete || hasGaps else { return false }
     return tried - coverage.lastDiscovery >= max(Self.patienceForClasses, tried / 2)
@@ -288,7 +289,7 @@ package struct ScheduleSearch: Sendable {
   }
 }
 
-/// First in, first out, in amortized O(1).
+/// A queue, first in, first out, in amortized O(1).
 private struct Queue<Element: Sendable>: Sendable {
   private var elements: [Element] = []
   private var head = 0
@@ -296,7 +297,7 @@ private struct Queue<Element: Sendable>: Sendable {
   var isEmpty: Bool { head == elements.count }
   var count: Int { elements.count - head }
 
-  // Transparent, because a debug build would call a generic function.
+  // Transparent, because otherwise a debug build would call a generic function.
   @_transparent
   mutating func append(_ element: Element) { elements.append(element) }
 

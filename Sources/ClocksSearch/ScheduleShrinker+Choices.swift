@@ -17,13 +17,13 @@ extension ScheduleShrinker {
     areChoicesMinimal = await isEachNeeded(constraints, test)
   }
 
-  /// Removes choices: all, then halves, quarters, and so on, then each one.
+  /// Removes choices while the failure remains: tries all together, then halves, quarters, and so on, then each one.
   private nonisolated(nonsending) mutating func leaveOut(
     _ constraints: [Constraint], _ test: Test, _ isAsked: (Choice) -> Bool
   ) async {
     var size = choices.count(where: isAsked)
     while size > 0 {
-      // From the end, because the test may need the earlier choices just to reach the place of the failure.
+      // Begins at the end, because the test may need the earlier choices just to reach the point of failure.
       var asked = choices.filter(isAsked)
       while !asked.isEmpty, mayGoOn {
         let part = asked.suffix(size)
@@ -35,11 +35,11 @@ extension ScheduleShrinker {
     }
   }
 
-  /// Finds a smaller option of a choice with which the failure remains.
+  /// Gives a choice a smaller option with which the failure remains, if one is found.
   private nonisolated(nonsending) mutating func reduce(
     at index: Int, _ constraints: [Constraint], _ test: Test
   ) async {
-    // Option 0 is no choice, and removing the choice was tried.
+    // Begins with option 1: option 0 is no choice, and removing the choice was tried.
     var low = 1
     func smaller(_ option: Int) -> [Choice] {
       var smaller = choices
@@ -62,7 +62,7 @@ extension ScheduleShrinker {
     }
   }
 
-  /// Removes each choice without which the failure remains. Returns whether the failure needs all others.
+  /// Removes each choice without which the failure remains. Returns whether the failure is seen to need the rest.
   private nonisolated(nonsending) mutating func isEachNeeded(
     _ constraints: [Constraint], _ test: Test
   ) async -> Bool {

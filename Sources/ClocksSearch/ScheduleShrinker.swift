@@ -9,29 +9,28 @@ import ClocksSupport
 /// Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002; Junker, "QuickXplain", 2004). Then
 /// each constraint is removed if the same failure remains without it, and each remaining constraint gets the
 /// earliest first step with which the failure remains. Both are repeated until nothing changes. With one
-/// repetition, this takes O(k · log n) runs for k of n constraints.
+/// repetition, it takes O(k · log n) runs to find k of n constraints.
 package struct ScheduleShrinker {
   /// Runs the test by this plan. Returns the record of the run if the same failure came, else `nil`.
   package typealias Test = nonisolated(nonsending) (Plan) async -> RunRecord?
 
   private let limit = 200
-  /// When to stop, but not before 50 runs: nearly all failures need fewer, and on a busy machine these may take
-  /// long.
+  /// When to stop, if more than 50 runs were made. Nearly all failures need fewer, and on a busy machine these runs
+  /// may take longer.
   private let deadline: RealTime
   package private(set) var runs = 0
-  /// Whether the failure was seen to need each choice and each constraint.
+  /// Whether runs have shown that the failure needs each choice and each constraint.
   package private(set) var isMinimal = false
   /// The choices with which the failure remains, as few as possible.
   package internal(set) var choices: [Choice] = []
-  /// Whether the failure was seen to need each of these choices.
+  /// Whether runs have shown that the failure needs each of these choices.
   var areChoicesMinimal = true
 
   package init(deadline: RealTime) { self.deadline = deadline }
 
   var mayGoOn: Bool { runs < limit && !(runs > 50 && deadline.hasPassed) }
 
-  /// Returns as few constraints as possible with which, together with `choices`, the failure of the recorded run
-  /// remains.
+  /// Returns as few constraints as possible. With them and with `choices`, the failure of the recorded run remains.
   package nonisolated(nonsending) mutating func shrink(
     _ record: RunRecord, _ test: Test
   ) async -> [Constraint] {
@@ -47,7 +46,7 @@ package struct ScheduleShrinker {
     } else {
       constraints = await essential(constraints, test)
     }
-    // A sharper constraint may make another constraint unnecessary, so both steps are repeated.
+    // A constraint with an earlier first step may make another one unnecessary, so both steps are repeated.
     while true {
       constraints = await leaveOutEach(constraints, test)
       let sharper = await sharpen(constraints, test)
@@ -87,12 +86,12 @@ package struct ScheduleShrinker {
       needed.insert(rest[rest.startIndex + high - 1], at: 0)
       rest = rest.prefix(high - 1)
     }
-    // The limit was reached: as far as is known, the rest is enough.
+    // A limit was reached. As far as is known, the failure remains with `rest` and `needed`.
     let known = Array(rest) + needed
     return known.count < all.count ? (await fails(known, test) ? known : all) : all
   }
 
-  /// Delays one step at a time, as long as possible. Returns the constraints of a failing run that has at most one.
+  /// Delays one step in each run, as long as possible. Returns the constraints of a failing run with at most one.
   private nonisolated(nonsending) mutating func oneInstead(
     of constraints: [Constraint], _ test: Test
   ) async -> [Constraint]? {

@@ -1,13 +1,13 @@
 /// A schedule as a short text, which states how the schedule differs from first in, first out.
 ///
 /// `2:a?1=3,a.3<b.5,b~1<a.4:8f3a` consists of the version of the model, the choices, the constraints, and 16 bits
-/// of the hash of the run. Without a choice, a token has the first version.
+/// of the hash of the run. A token without choices has version 1.
 package struct ScheduleToken: Hashable, Sendable {
-  /// The version of the model, which is the names of steps and the meaning of first in, first out.
+  /// The version of the model: how steps are named, and what first in, first out means.
   static let version = 2
-  /// The version without choices.
+  /// The version of tokens without choices.
   private static let oldest = 1
-  /// No search prints a token with more choices or constraints.
+  /// No search prints a token with more choices and constraints than this.
   private static let mostParts = 10_000
 
   package var choices: [Choice] = []

@@ -10,7 +10,7 @@ package enum Plan: Hashable, Sendable {
   /// The given first decisions, then first in, first out.
   case prefix([UInt32])
   case random(seed: UInt64)
-  /// Each interleaving has about the same probability, because a task with more steps left is more probable.
+  /// Each interleaving has about the same probability, because a task with more steps left is chosen more often.
   ///
   /// Uniform Random Walk; Zhao et al., "Selectively Uniform Concurrency Testing", 2025.
   case uniform(seed: UInt64)
@@ -203,7 +203,7 @@ struct Strategy {
     return index
   }
 
-  /// Returns the number of the option that a decision within a step gets, of two or more.
+  /// Returns the number of the option that a decision within a step gets, of `count` options (2 or more).
   mutating func choose(_ count: Int, for name: ScheduleStep) -> Int {
     defer { decisions += 1 }
     if case .prefix(let choices) = plan {
@@ -272,7 +272,7 @@ struct Strategy {
     return candidates.count - 1
   }
 
-  // Mutating, because a debug build copies the strategy for a function that is not.
+  // Mutating, because a debug build copies the strategy to call a function that is not mutating.
   private mutating func weight(of task: Int) -> Int {
     task < values.count && values[task] > 1 ? values[task] : 1
   }

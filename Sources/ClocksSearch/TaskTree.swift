@@ -4,19 +4,19 @@
 /// So it has the same name in every run.
 package struct ScheduleStep: Hashable, BitwiseCopyable, Sendable {
   package enum Kind: UInt64 {
-    /// The job of the task that has this number.
+    /// Job `number` of the task.
     case job = 0
-    /// A drain of the actor in whose queue the task stands after its job of this number.
+    /// A drain of the actor in whose queue the task is after its job `number`.
     case drain = 1
-    /// The end of the sleep of the task that has this number.
+    /// The end of sleep `number` of the task.
     case wake = 2
-    /// A job of the runtime that the task caused after its job of this number, such as that of a yield.
+    /// A job of the runtime that the task caused after its job `number`, such as that of a yield.
     case other = 3
-    /// The choice of the task that has this number: not a step, but a decision within one.
+    /// Choice `number` of the task: not a step, but a decision within one.
     case choice = 4
-    /// The fault of the task that has this number: a decision, too.
+    /// Fault `number` of the task: a decision, too.
     case fault = 5
-    /// The random number of the task that has this number: a decision, too.
+    /// Random number `number` of the task: a decision, too.
     case random = 6
   }
 
@@ -40,7 +40,7 @@ package struct ScheduleStep: Hashable, BitwiseCopyable, Sendable {
   package var isOther: Bool { bits & 0xF == Kind.other.rawValue }
 }
 
-/// An ordering constraint: the first step comes before the second, which would come earlier without it.
+/// An ordering constraint: the first step runs before the second step, which would run first without the constraint.
 package struct Constraint: Hashable, Sendable {
   package var first: ScheduleStep
   package var second: ScheduleStep
@@ -108,7 +108,7 @@ package struct TaskTree: Sendable {
 
   package var count: Int { nodes.count }
 
-  /// Returns the index of a child, and adds it if it is new: then in O(ordinal), else in O(1).
+  /// Returns the index of a child, and adds the child if it is new. O(1), or O(ordinal) for a new child.
   package mutating func child(_ ordinal: Int, of parent: Int) -> Int {
     while nodes[parent].children.count <= ordinal {
       let next = nodes[parent].children.count

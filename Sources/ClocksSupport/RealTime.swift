@@ -62,7 +62,7 @@ extension Duration {
   /// The length in seconds, for example `86,400 s` or `0.25 s`; `∞` for a duration that means forever.
   package var inSeconds: String {
     let (sign, seconds, fraction) = digits
-    // Some thirty million years.
+    // The limit is some thirty million years.
     guard seconds < 1_000_000_000_000_000 else { return sign + "∞" }
     return sign + Int(seconds).grouped + (fraction.isEmpty ? " s" : ".\(fraction) s")
   }
@@ -80,7 +80,7 @@ extension Duration {
     // `components` traps beyond the range of an `Int64`.
     let unit: UInt128 = 1_000_000_000_000_000_000
     let (seconds, rest) = attoseconds.magnitude.quotientAndRemainder(dividingBy: unit)
-    // The digit before the fraction keeps its zeros.
+    // `unit` adds a digit before the fraction, so that the text keeps the fraction's leading zeros.
     var fraction = String(rest + unit).dropFirst()
     while fraction.hasSuffix("0") { fraction.removeLast() }
     return (attoseconds < 0 ? "-" : "", seconds, String(fraction))

@@ -13,8 +13,8 @@ public import Testing
 /// ```
 ///
 /// Swift Testing's own `confirmation` checks the count when its body returns, so a body that only starts work
-/// has to wait for that work. This function waits after its body has returned, by moving time. Guarantees,
-/// cancellation, external work and cost are those of `TimedExpectation.wait(within:)`.
+/// has to wait for that work. This function moves time after its body has returned, and so waits for the
+/// work. For guarantees, cancellation, external work and cost, see `TimedExpectation.wait(within:)`.
 ///
 /// The body keeps the caller's isolation, and may use values that are not `Sendable`. If it throws, the error
 /// is rethrown, and the function neither waits nor expects anything. Too many confirmations during the body

@@ -3,7 +3,7 @@ import ClocksSupport
 public import Testing
 
 extension TestClock {
-  /// Moves time from deadline to deadline until `condition` holds, and expects that within `limit`.
+  /// Moves time from deadline to deadline until `condition` holds, and expects that it holds within `limit`.
   ///
   /// ```swift
   /// let time = try #require(
@@ -17,9 +17,9 @@ extension TestClock {
   /// condition is evaluated before each such move.
   ///
   /// In a scope with auto-advance, time moves only when auto-advance would move it. So time does not move
-  /// during `VirtualTime.holding(_:)`: do not call this function there. If the scope has a pause, time moves
-  /// only after the pause. Outside such a scope, the function does not wait for external work, such as a
-  /// thread or a socket: await that work first.
+  /// during `VirtualTime.holding(_:)`: do not call this function within `holding`. If the scope pauses in
+  /// real time before each jump, time moves only after the pause. Outside such a scope, the function does not
+  /// wait for external work, such as a thread or a socket: await that work first.
   ///
   /// If the condition does not hold in time, that is recorded as a failure of the test, with the time and the
   /// pending sleeps. A negative limit is a failure, and the condition is not evaluated. A test that never
@@ -80,7 +80,7 @@ extension TestClock {
   ///
   /// The condition is evaluated as by ``eventually(within:_:fileID:filePath:line:column:_:)``, with the same
   /// failures, cancellation, errors and cost. If it holds, that is recorded as a failure of the test, with
-  /// the time, and time stays there. With a limit of zero, only the present is checked.
+  /// the time, and time stays at that instant. With a limit of zero, only the present is checked.
   ///
   /// The idea comes from Nimble's `toNever`.
   ///
@@ -134,7 +134,7 @@ extension TestClock {
 }
 
 extension VirtualTime {
-  /// Moves time from deadline to deadline until `condition` holds, and expects that within `limit`.
+  /// Moves time from deadline to deadline until `condition` holds, and expects that it holds within `limit`.
   ///
   /// See ``TestClock/eventually(within:_:fileID:filePath:line:column:_:)``.
   ///

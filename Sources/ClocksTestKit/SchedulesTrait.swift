@@ -171,7 +171,7 @@ extension Trait where Self == SchedulesTrait {
       bounds: ScheduleBounds(faults: faults, stalls: stalls, upTo: upTo, explores: explores))
   }
 
-  /// Runs each test in the order of a token, with breakpoints and issues as usual.
+  /// Runs each test once, in the order of jobs that a token states. Breakpoints and issues work as usual.
   ///
   /// - Parameters:
   ///   - token: The token that a failure has printed.

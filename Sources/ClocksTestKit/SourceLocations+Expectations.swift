@@ -5,7 +5,7 @@ public import Testing
 // See SourceLocations.swift.
 
 extension TimedExpectation {
-  /// Expects the count within `limit`.
+  /// Expects the count of events within `limit`.
   @discardableResult
   public nonisolated(nonsending) func wait(
     within limit: Duration, on clock: TestClock<Duration>? = nil, sourceLocation: SourceLocation
@@ -16,7 +16,7 @@ extension TimedExpectation {
       column: site.column)
   }
 
-  /// Expects the count of confirmations within `limit`, on a clock with custom durations.
+  /// Expects the count of events within `limit`, on a clock with custom durations.
   @discardableResult
   @_disfavoredOverload
   public nonisolated(nonsending) func wait<OtherDuration>(
@@ -41,7 +41,7 @@ extension Probe {
       column: site.column)
   }
 
-  /// Returns the next element, which must arrive within `limit` from now.
+  /// Expects an element within `limit` from now, and returns it.
   @discardableResult
   public nonisolated(nonsending) func next(
     within limit: Duration, sourceLocation: SourceLocation
@@ -74,7 +74,7 @@ extension Probe {
       column: site.column)
   }
 
-  /// Returns the error that the sequence must throw within `limit` from now.
+  /// Expects that the sequence throws an error within `limit` from now, and returns the error.
   @discardableResult
   public nonisolated(nonsending) func expectError(
     within limit: Duration, sourceLocation: SourceLocation
@@ -137,7 +137,7 @@ where Elements.Element: Equatable & Sendable, Elements.AsyncIterator: SendableMe
     fileID: site.fileID, filePath: site.filePath, line: site.line, column: site.column)
 }
 
-/// Checks that a sequence does what a diagram shows, in which characters are descriptions of values.
+/// Checks that a sequence does what a diagram shows. Values appear in it as their descriptions.
 @discardableResult
 public nonisolated(nonsending) func expectTimeline<Elements: AsyncSequence & SendableMetatype>(
   of sequence: sending Elements, _ diagram: String, every step: Duration = .seconds(1),
@@ -167,7 +167,7 @@ public nonisolated(nonsending) func withVirtualTime<Result>(
 
 /// Runs `operation` in many orders of its jobs, in virtual time, and explains the first failure.
 ///
-/// A helper takes the `function` of its caller, too, and passes it on: the seed follows from the name of the test.
+/// A helper should take the `function` of its caller and pass it on, because the seed follows from the test's name.
 @discardableResult
 public nonisolated(nonsending) func withSchedules(
   _ count: ScheduleCount = .standard, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
@@ -186,7 +186,7 @@ public nonisolated(nonsending) func withSchedules(
 
 /// Runs `operation` in up to `count` orders of its jobs.
 ///
-/// A helper takes the `function` of its caller, too, and passes it on: the seed follows from the name of the test.
+/// A helper should take the `function` of its caller and pass it on, because the seed follows from the test's name.
 @discardableResult
 public nonisolated(nonsending) func withSchedules(
   _ count: Int, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,

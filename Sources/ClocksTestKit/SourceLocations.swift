@@ -2,8 +2,8 @@ import Clocks
 import ClocksSupport
 public import Testing
 
-// Overloads of the functions of Clocks and of this module with the parameter that helpers of Swift Testing
-// have:
+// These are overloads of the functions of Clocks and of this module. They have the parameter that helpers of
+// Swift Testing have:
 //
 //   func expectSaid(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) async {
 //     await clock.eventually(within: .seconds(5), sourceLocation: sourceLocation) { … }

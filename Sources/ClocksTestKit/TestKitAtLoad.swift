@@ -19,7 +19,7 @@
     if Environment.everywhere != nil { EverywhereTests.begin() }
   }
 #elseif canImport(Darwin) || canImport(Musl) || canImport(Android)
-  // Reads no arguments: the registration only stores functions.
+  // The initializer reads no arguments: the registration only stores functions.
   #if compiler(>=6.3)
     #if canImport(Darwin)
       @section("__DATA,__mod_init_func") @used

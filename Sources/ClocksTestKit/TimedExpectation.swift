@@ -14,7 +14,7 @@ public import Testing
 /// ```
 ///
 /// The expected count is a number or a range, as in Swift Testing's `confirmation`; by default once or more.
-/// `wait(within:)` moves virtual time, and so takes no real time:
+/// `wait(within:)` moves virtual time, and so takes no real time. It ends as follows:
 ///
 /// | `expectedCount` | success | failure |
 /// |---|---|---|
@@ -25,7 +25,7 @@ public import Testing
 /// Without a call of `wait(within:)`, an expectation checks nothing and records no failure.
 ///
 /// The idea comes from XCTest's expectations. Their timeouts are real time, and an inverted expectation
-/// succeeds only at the end of it.
+/// succeeds only at the end of its timeout.
 public final class TimedExpectation: Sendable {
   private let comment: Comment?
   private let expectedCount: ExpectedCount
@@ -145,7 +145,7 @@ public final class TimedExpectation: Sendable {
 
   // MARK: - How
 
-  /// Waits on the clock; by default, on that of the current scope.
+  /// Waits until the outcome is decided. Moves `clock`, or the clock of the current scope if `clock` is `nil`.
   nonisolated(nonsending) func wait(
     within limit: Duration, on clock: TestClock<Duration>?, as name: String, at callSite: CallSite
   ) async -> Duration? {
@@ -166,7 +166,7 @@ public final class TimedExpectation: Sendable {
     at callSite: CallSite
   ) async -> AnyDuration? {
     let start = clock.now
-    // The count when the condition was last evaluated. Events may follow if another task moves time.
+    // The count when the condition was last evaluated. `count` may be higher, if another task has moved time since.
     var seen = 0
     let outcome = await clock.follow(upTo: limit, isPaced: true, as: name, at: callSite) {
       seen = count

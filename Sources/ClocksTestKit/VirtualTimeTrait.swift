@@ -1,8 +1,8 @@
 import Clocks
 public import Testing
 
-// A file with `@Test(.virtualTime)` needs `VirtualTime.current`. Only this name is exported: `TestClock`
-// would be ambiguous in a file that imports another package with such a name.
+// A file with `@Test(.virtualTime)` needs `VirtualTime.current`, so `VirtualTime` is exported. No other name
+// is: `TestClock` would be ambiguous in a file that imports another package with a type of that name.
 @_exported import class Clocks.VirtualTime
 
 #if canImport(FoundationEssentials)
@@ -21,9 +21,9 @@ public import Testing
 /// ```
 ///
 /// Each test, and each test case of a parameterized test, runs in its own scope, as in `withVirtualTime`.
-/// Inside, `VirtualTime.current` is that scope. On a suite, the trait applies to all of its tests, including
-/// those of nested suites. Failures of the scope are recorded at the declaration of the test. A test that
-/// does not end after it was reported and cancelled is abandoned, and the other tests continue.
+/// Inside the test, `VirtualTime.current` is that scope. On a suite, the trait applies to all of its tests,
+/// including those of nested suites. Failures of the scope are recorded at the declaration of the test. A
+/// test that does not end after it was reported and cancelled is abandoned, and the other tests continue.
 ///
 /// A test that is isolated to the main actor runs on the main actor. Time limits of Swift Testing count real
 /// time.
@@ -79,7 +79,7 @@ extension Trait where Self == VirtualTimeTrait {
   ///   - autoAdvance: Whether time jumps when nothing can run. If `false`, the test advances time.
   ///   - jumpsAfter: The pause in real time, without any event, before each jump of time; none by default.
   ///   - leftoverSleeps: Whether tasks that still sleep when the test returns are a failure of the test.
-  ///   - stuckAfter: The real time after which a test in which nothing can run is stuck.
+  ///   - stuckAfter: How long nothing can run, in real time, before the test counts as stuck.
   ///   - freezesDate: Whether `Date()` reads virtual time, too.
   ///   - runningLimit: The real time after which a test that still runs counts as endless.
   public static func virtualTime(
@@ -92,14 +92,14 @@ extension Trait where Self == VirtualTimeTrait {
       stuckAfter: stuckAfter, freezesDate: freezesDate, runningLimit: runningLimit)
   }
 
-  /// Runs each test in a scope in which all time is virtual and whose first instant is a date.
+  /// Runs each test in a scope in which all time is virtual. The scope begins at a date.
   ///
   /// - Parameters:
   ///   - date: The date that `Date()` reads when the test begins; see ``Clocks/VirtualTime/date``.
   ///   - autoAdvance: Whether time jumps when nothing can run. If `false`, the test advances time.
   ///   - jumpsAfter: The pause in real time, without any event, before each jump of time; none by default.
   ///   - leftoverSleeps: Whether tasks that still sleep when the test returns are a failure of the test.
-  ///   - stuckAfter: The real time after which a test in which nothing can run is stuck.
+  ///   - stuckAfter: How long nothing can run, in real time, before the test counts as stuck.
   ///   - runningLimit: The real time after which a test that still runs counts as endless.
   public static func virtualTime(
     date: Date, autoAdvance: Bool = true, jumpsAfter: Duration? = nil,

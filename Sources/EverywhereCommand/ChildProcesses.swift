@@ -19,11 +19,11 @@ struct ChildCommand {
 
 /// The child processes of the command: none outlives it.
 ///
-/// Each leads a process group, which ends when its limit has passed or the command is interrupted. If the command
-/// is killed, the kernel ends the test processes that it has started itself (`Everywhere.begin`).
+/// Each child leads a process group, which ends when the child's limit has passed or the command is interrupted. If
+/// the command is killed, the kernel ends the test processes that the command has started itself (`Everywhere.begin`).
 ///
-/// Used on the main thread only: the kernel takes the end of the thread that has started a process for the end of
-/// its parent.
+/// Used on the main thread only: for the kernel, the parent of a process ends when the thread that has started the
+/// process ends.
 final class ChildProcesses {
   struct Problem: Error, CustomStringConvertible {
     let description: String
@@ -46,7 +46,7 @@ final class ChildProcesses {
     for number in [SIGINT, SIGTERM, SIGHUP] {
       var old = sigaction()
       sigaction(number, nil, &old)
-      // `nohup`, for example, has a signal ignored.
+      // A signal that is ignored already, for example under `nohup`, stays ignored.
       guard !Self.isIgnored(old) else { continue }
       interruptions.append(number)
       sigaddset(&signals, number)
@@ -106,7 +106,7 @@ final class ChildProcesses {
     return number
   }
 
-  /// Has `SIGALRM` sent four times a second.
+  /// Starts or stops a timer that sends `SIGALRM` four times a second.
   private func setTimer(isOn: Bool) {
     let interval = timeval(tv_sec: 0, tv_usec: isOn ? 250_000 : 0)
     var timer = itimerval(it_interval: interval, it_value: interval)
@@ -122,7 +122,7 @@ final class ChildProcesses {
       var status: CInt = 0
       guard waitpid(process, &status, WNOHANG) == process else { continue }
       running[process] = nil
-      // What it has left behind.
+      // The rest of the group: processes that the child has left behind.
       kill(-process, SIGKILL)
       let number = status & 0x7F
       ended(child.index, number == 0 ? (status >> 8) & 0xFF : 128 + number)
@@ -140,7 +140,7 @@ final class ChildProcesses {
     kill(-process, SIGKILL)
   }
 
-  /// Ends all processes without their help, when another one cannot be started.
+  /// Kills all children and waits for their ends, because another child could not be started.
   private func killAll() {
     for process in running.keys {
       killTree(of: process)
@@ -149,11 +149,11 @@ final class ChildProcesses {
     running = [:]
   }
 
-  /// Ends all processes, and then this one, by the signal that it has received.
+  /// Ends all children, and then this process, by the signal that this process has received.
   private func endAll(_ number: CInt) -> Never {
     let members = running.keys.flatMap(ProcessTree.descendants)
     for process in running.keys { kill(-process, number) }
-    // `swift test` ends its test process, for which it gets two seconds.
+    // The children get two seconds, in which `swift test` can end its test process.
     let deadline = Date() + 2
     while !running.isEmpty, Date() < deadline {
       if nextSignal() == SIGCHLD { reap { _, _ in } }
@@ -223,13 +223,13 @@ enum ProcessTree {
   struct Member {
     var id: pid_t
     var parent: pid_t
-    /// When it began, in ticks since the machine did: an id may be used again.
+    /// When the process began, in ticks since the machine started. Needed because an id may be used again.
     var start: String
 
     var isAlive: Bool { ProcessTree.member(id)?.start == start }
   }
 
-  /// The children of a process, and theirs. O(processes of the machine).
+  /// Returns the children of a process, their children, and so on. O(processes of the machine).
   static func descendants(of process: pid_t) -> [Member] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
     let all = Dictionary(grouping: names.compactMap { pid_t($0) }.compactMap(member), by: \.parent)

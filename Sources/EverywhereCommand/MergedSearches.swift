@@ -56,7 +56,7 @@ struct MergedSearches {
     var name: String
     var shards: [Report]
 
-    /// The number of shards of the latest report; others are of an earlier division.
+    /// Keeps the reports with the number of shards of the latest one; others are of an earlier division.
     init(_ name: String, _ reports: [Int: Report]) {
       self.name = name
       let count = reports.values.max { $0.date < $1.date }?.shards ?? 1
@@ -72,7 +72,9 @@ struct MergedSearches {
     var hasFailed: Bool { searches.contains { $0.result != "passed" } }
     var isComplete: Bool { missing.isEmpty && searches.allSatisfy(\.isComplete) }
 
-    /// Test cases have orders of their own, so their numbers are added; shards of one test case overlap.
+    /// Returns the number of distinct hashes, added over test cases, because each test case has orders of its own.
+    ///
+    /// The shards of one test case are merged, because their orders overlap.
     func distinct(_ sketch: (Search) -> [String]) -> String {
       let cases = shards.map(\.searches.count).max() ?? 0
       let counts = (0..<cases).map { index in
@@ -170,7 +172,7 @@ struct MergedSearches {
     }
   }
 
-  /// Returns for example `12,345`.
+  /// Returns a number as text, for example `12,345`.
   static func grouped(_ number: Int) -> String {
     let digits = String(number)
     return digits.enumerated().reduce("") { text, digit in
@@ -180,7 +182,7 @@ struct MergedSearches {
   }
 }
 
-/// The number of different hashes in several sets, of each of which the smallest 1,024 are known.
+/// The number of different hashes in several sets. Of each set, only the smallest 1,024 hashes are known.
 struct Sketch {
   private static let size = 1_024
 

@@ -91,7 +91,7 @@ struct Options: Sendable {
     }
   }
 
-  /// The seed of the order in which the tests of the first run go; 0 is first in, first out.
+  /// Returns the seed of a test's order in the first run; 0 is first in, first out.
   func firstSeed(of test: String) -> UInt64 {
     guard let token = replay.flatMap(EverywhereToken.init) else {
       return orders > 1 ? 0 : seed ?? 0

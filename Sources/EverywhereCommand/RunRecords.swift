@@ -7,7 +7,7 @@ struct RunRecords: Sendable {
     var folder: String
   }
 
-  /// What became of one test in one run, with all of its test cases.
+  /// The result of one test in one run, over all of its test cases.
   struct Test: Sendable {
     var hasPassed = true
     var isVirtual = false
@@ -19,7 +19,7 @@ struct RunRecords: Sendable {
     var failures: [String] = []
     /// The number of test cases that have begun, and have not ended.
     var open = 0
-    /// What has failed so far in test cases that may not end.
+    /// The failures so far, for the case that a test case does not end.
     var early: [String] = []
   }
 

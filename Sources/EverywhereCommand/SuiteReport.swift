@@ -115,7 +115,7 @@ struct SuiteReport {
     return lines.joined(separator: "\n")
   }
 
-  /// The places for which most time has passed in the first order.
+  /// The lines that list the places in the code that slept longest in the first order.
   private var sleepers: [String] {
     var places: [[String]: Double] = [:]
     for entry in entries.values { places.merge(entry.first.sleeps) { $0 + $1 } }
@@ -171,7 +171,7 @@ struct SuiteReport {
       }
   }
 
-  /// Returns for example `0.24 s` or `25 h 3 min`.
+  /// Returns a duration as text, for example `0.24 s` or `25 h 3 min`.
   static func duration(_ seconds: Double) -> String {
     if seconds < 120 { return String(format: "%.2f s", seconds) }
     let minutes = Int(seconds / 60)

@@ -24,7 +24,7 @@ final class SuiteRunner {
     #endif
   }
 
-  /// Builds the suite without the library, which the tools of the build do not need.
+  /// Builds the suite without preloading the library, which the tools of the build do not need.
   func build() throws -> Int32 {
     guard FileManager.default.fileExists(atPath: library) else {
       EverywhereCommand.fail("\(library) is missing: build the package with `swift build`")
@@ -38,7 +38,7 @@ final class SuiteRunner {
         // Builds with all options of the command, and runs nothing.
         arguments: options.command + ["--skip", "."], environment: inherited,
         output: .file(output)))
-    // That no test has run says nothing new, but what the compiler says of an error does.
+    // The output of a build that fails contains the compiler's errors. Other output says only that no test has run.
     if code != 0, let text = FileManager.default.contents(atPath: output) {
       FileHandle.standardError.write(text)
     }
@@ -90,7 +90,7 @@ final class SuiteRunner {
     return environment
   }
 
-  /// Repeats the processes of a run in some orders, and returns what became of their tests in each.
+  /// Repeats the processes of a run in some orders, and returns the records of each order.
   private func `repeat`(_ first: RunRecords, _ orders: [Order], isShown: Bool = false) throws
     -> [RunRecords]
   {
@@ -136,14 +136,14 @@ final class SuiteRunner {
     return try self.repeat(first, [Order(isReal: true)])[0]
   }
 
-  /// Repeats a run in another order, to tell whether its failures depend on the order.
+  /// Repeats a run first in, first out, to tell whether its failures depend on the order.
   func runFirstInFirstOut(_ first: RunRecords) throws -> RunRecords {
     var records = try self.repeat(first, [Order(replays: false)])[0]
     records.seed = 0
     return records
   }
 
-  /// Repeats orders, to tell whether what has failed there fails again.
+  /// Repeats the orders of some seeds, to tell whether the tests that failed in them fail again.
   func replay(_ first: RunRecords, seeds: [UInt64]) throws -> [RunRecords] {
     try self.repeat(first, seeds.map { Order(seed: $0) })
   }

@@ -3,9 +3,9 @@ import Synchronization
 /// The deadline under which the current code runs.
 ///
 /// ``withDeadline(_:tolerance:clock:name:operation:)`` and its variants set a deadline for their
-/// operation, and a ``TimeoutTask`` sets one for its work. Any code that runs there can read the
-/// deadline. A client can send it to a server along with a request, and a function can avoid work
-/// that would end too late.
+/// operation, and a ``TimeoutTask`` sets one for its work. Code in the operation or the work can
+/// read the deadline. A client can send it to a server along with a request, and a function can
+/// avoid work that would end too late.
 ///
 /// ```swift
 /// if let remaining = Deadline.remaining() { request.timeout = remaining }
@@ -15,7 +15,7 @@ import Synchronization
 ///
 /// The operation and its child tasks have the deadline, and are cancelled by it. An unstructured
 /// task has no deadline, even if the operation starts it, because no deadline cancels such a task.
-/// See `Task.inheritingDeadline`.
+/// `Task.inheritingDeadline` starts an unstructured task that has the deadline.
 public enum Deadline {
   /// Returns the instant at which the current task is cancelled: the earliest of its deadlines on
   /// `clock`.
@@ -47,17 +47,17 @@ public enum Deadline {
 /// A task-local value holds the innermost deadline. `Deadline` reads that value. A new deadline
 /// also reads it, to find out whether it needs a timer.
 ///
-/// Child tasks inherit a task-local value, and the deadline cancels them with their parent.
-/// Unstructured tasks inherit it too, but no deadline cancels them. The address of the value tells
-/// them apart: a child task reads its parent's value, and an unstructured task has a copy.
+/// Child tasks inherit a task-local value, and the deadline cancels them with their parent. Unstructured
+/// tasks inherit it too, but no deadline cancels them. The address of the value tells the two kinds of task
+/// apart: a child task reads its parent's value, and an unstructured task has a copy.
 class ActiveDeadline: @unchecked Sendable {
   @TaskLocal private static var innermost: ActiveDeadline?
 
-  /// The deadline around this one, if it governs the same code.
+  /// The deadline around this one, if it cancels the code that runs under this one.
   let outer: ActiveDeadline?
 
   /// The address of the task-local value that holds this deadline. Written before the code begins;
-  /// only compared, never read.
+  /// compared, but never dereferenced.
   private var place: UnsafeRawPointer?
 
   /// Whether the code has ended. From then on, another value may have the address `place`.
@@ -78,7 +78,7 @@ class ActiveDeadline: @unchecked Sendable {
 
   /// Returns whether the deadline is certain to cancel a task whose task-local value is at `place`.
   ///
-  /// Returns `false` if the runtime has given no address.
+  /// Returns `false` if `place` is `nil`, because the task then has no such value.
   func governs(_ place: UnsafeRawPointer?) -> Bool {
     place != nil && !hasEnded.load(ordering: .acquiring) && place == self.place
   }
@@ -92,7 +92,7 @@ class ActiveDeadline: @unchecked Sendable {
       _ = isolation
       place = Self.placeOfInnermost
       await operation()
-      // Stored before the runtime frees the memory of the task-local value.
+      // `hasEnded` is set before the runtime frees the memory of the task-local value.
       hasEnded.store(true, ordering: .releasing)
     }
   }
@@ -112,7 +112,7 @@ class ActiveDeadline: @unchecked Sendable {
 
   // MARK: - On a clock
 
-  /// The deadline's clock and its present instant. Subclasses override this.
+  /// The deadline's clock, and the instant to which the deadline is set now. Subclasses override this property.
   var onClock: (any AnyDeadlineOnClock)? { nil }
 
   /// Returns the earliest deadline on a clock: this one or one around it. O(d) for d nested
@@ -155,10 +155,10 @@ class ActiveDeadline: @unchecked Sendable {
   }
 }
 
-/// The deadline of a `TimeoutTask`, which has the timer itself.
+/// The deadline of a `TimeoutTask`. It has no timer: the `TimeoutTask` has the timer itself.
 final class FixedDeadline: ActiveDeadline, @unchecked Sendable {
   enum Time: Sendable {
-    /// A case of its own, because a generic type costs metadata look-ups at run time.
+    /// Real time has its own case, because a generic type costs metadata look-ups at run time.
     case realTime(RealTimeLimit)
     case onClock(any AnyDeadlineOnClock)
   }
@@ -193,7 +193,7 @@ struct DeadlineOnClock<C: Clock>: AnyDeadlineOnClock {
 
   func reading<Other: Clock>(on other: Other) -> DeadlineOnClock<Other>? {
     guard let same = self as? DeadlineOnClock<Other> else { return nil }
-    // SE-0526 makes the system's clocks identifiable. As of Swift 6.3 they are not.
+    // SE-0526 makes the system's clocks identifiable. As of Swift 6.3 they are not, so their types are compared.
     if C.self == ContinuousClock.self || C.self == SuspendingClock.self { return same }
     guard let clock = clock as? any Identifiable else { return nil }
     return haveEqualIDs(clock, other) ? same : nil
@@ -225,9 +225,9 @@ protocol AnyDeadlineOnClock: Sendable {
   ) async throws -> Return
 }
 
-/// Returns the address of the current task's value, or `nil` if it has none.
+/// Returns the address of the current task's value for a task-local key, or `nil` if the task has none.
 ///
-/// `TaskLocal` calls this function of the runtime itself, so every program that reads a task-local
-/// value links it.
+/// `TaskLocal` itself calls this function of the runtime, so every program that reads a task-local
+/// value links the function.
 @_silgen_name("swift_task_localValueGet")
 private func taskLocalValue(of key: UnsafeRawPointer) -> UnsafeRawPointer?

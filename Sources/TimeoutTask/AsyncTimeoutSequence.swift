@@ -1,9 +1,9 @@
 extension AsyncSequence {
   /// Returns a sequence of the same elements that limits the time for each.
   ///
-  /// The time starts when the loop asks for the next element, so the loop's body does not count. If
-  /// neither an element nor the end has come in time, ``TimeoutError`` is thrown. After an error
-  /// the sequence is at its end.
+  /// The time starts when the loop asks for the next element, so time in the loop's body does not
+  /// count. If neither an element nor the end has come in time, ``TimeoutError`` is thrown. After
+  /// an error the sequence is at its end.
   ///
   /// ```swift
   /// for try await message in socket.messages.timeout(.seconds(30), name: "wait for a heartbeat") {
@@ -26,7 +26,7 @@ extension AsyncSequence {
   ///   - tolerance: How much later than its deadline the clock may let the timeout pass.
   ///   - clock: The clock that measures the time.
   ///   - name: The name of the wait, which the error contains.
-  /// - Complexity: For each element that of ``withTimeout(_:tolerance:clock:name:operation:)``.
+  /// - Complexity: For each element, the cost of ``withTimeout(_:tolerance:clock:name:operation:)``.
   public func timeout<C: Clock>(
     _ timeout: C.Duration,
     tolerance: C.Duration? = nil,
@@ -69,7 +69,7 @@ public struct AsyncTimeoutSequence<Base: AsyncSequence, C: Clock>: AsyncSequence
       isolation actor: isolated (any Actor)? = #isolation
     ) async throws -> Base.Element? {
       if isAtEnd { return nil }
-      // Stays `true` if the next line throws.
+      // `isAtEnd` stays `true` if the next line throws.
       isAtEnd = true
       let element = try await element(isolation: actor)
       isAtEnd = element == nil

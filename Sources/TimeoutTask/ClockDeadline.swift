@@ -1,4 +1,4 @@
-/// A deadline on any clock, which may be movable: its timer is a task that sleeps on the clock.
+/// A fixed or movable deadline on any clock. Its timer is a task that sleeps on the clock.
 final class ClockDeadline<C: Clock>: OperationDeadline, @unchecked Sendable {
   enum Kind: Sendable {
     /// A fixed deadline, and the time that its `TimeoutError` names.
@@ -66,7 +66,7 @@ final class ClockDeadline<C: Clock>: OperationDeadline, @unchecked Sendable {
   /// Replaces the instant and the timer. Returns `false` if the deadline has passed already, or the
   /// operation has ended.
   ///
-  /// When this returns, the new sleep is on the clock, or the operation has been cancelled.
+  /// When the function returns, the new sleep is on the clock, or the operation has been cancelled.
   func move(to instant: C.Instant?) -> Bool {
     let move: (number: Int, replaced: Task<Void, Never>?)? = state.withLock { state in
       guard state.operation.isPending else { return nil }
@@ -92,8 +92,8 @@ final class ClockDeadline<C: Clock>: OperationDeadline, @unchecked Sendable {
       return isCurrent
     }
     if !isCurrent { return timer.cancel() }
-    // On a clock that does not wait, such as an immediate clock, the deadline has passed now. The
-    // timer's task may still be suspended. The operation must begin cancelled.
+    // On a clock that does not wait, such as an immediate clock, the deadline has passed now,
+    // although the timer's task may still be suspended. The operation must begin cancelled.
     if instant <= clock.now { pass(.deadlinePassed, timer: number) }
   }
 }

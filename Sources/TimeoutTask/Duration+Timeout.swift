@@ -32,7 +32,7 @@ extension DurationProtocol {
     return "\(duration < .zero ? "-" : "")\(seconds).\(fraction) seconds"
   }
 
-  /// The nearest length from zero to `forEver`, for a tolerance: the system's clocks trap on others.
+  /// The nearest tolerance from zero to `forEver`. The system's clocks trap on other tolerances.
   var asTolerance: Self {
     guard let duration = self as? Duration else { return self }
     return min(max(duration, .zero), .forEver) as? Self ?? self

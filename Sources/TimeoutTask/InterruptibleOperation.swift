@@ -10,11 +10,11 @@ enum Interruption: Sendable {
 /// This value only decides. Its owner guards it by a lock, and carries the decisions out after it
 /// has released the lock.
 ///
-/// The deadline cancels the operation's task from another thread, so the task has to exist until
-/// that call returns. Thread A decides to cancel the task and releases the lock. Thread B runs the
-/// task to its end: it suspends in `wait(_:)` until thread A has called `cancelled()`.
+/// The deadline cancels the operation's task from another thread, so the task has to exist until the call of `cancel()`
+/// returns. Thread A decides to cancel the task and releases the lock. Thread B comes to the end of the operation: the
+/// task suspends in `wait(_:)` until thread A has cancelled it and called `cancelled()`.
 struct InterruptibleOperation {
-  /// An unowned reference to a task, which must outlive it.
+  /// An unowned reference to a task. The task must outlive the reference.
   ///
   /// `UnsafeCurrentTask` consists of this one word, but the compiler does not know its layout.
   private struct Reference {
@@ -26,11 +26,11 @@ struct InterruptibleOperation {
   }
 
   private enum Phase {
-    /// `caller` is the task that waits for the operation, if its cancellation has to be checked.
+    /// `caller` is the task that waits for the operation; `nil` if its cancellation need not be checked.
     case notBegun(caller: Reference?)
     case running(Reference)
-    /// A thread is cancelling the task. The continuation is that of the task, if the operation has
-    /// ended meanwhile.
+    /// A thread is cancelling the task. If the operation has ended meanwhile, the continuation is
+    /// the one that resumes the task.
     case cancelling(UnsafeContinuation<Void, Never>?)
     /// The deadline has passed, or the operation has ended. The task is not used any more.
     case settled
@@ -63,10 +63,10 @@ struct InterruptibleOperation {
     return interruption != nil
   }
 
-  /// Returns the task to cancel, after which `cancelled()` has to be called; or `nil`.
+  /// Returns the task to cancel, or `nil`. After the task has been cancelled, `cancelled()` has to be called.
   ///
-  /// If the task was cancelled for another reason, the operation is not interrupted, so its caller
-  /// gets its error unchanged.
+  /// If the task was cancelled for another reason, the operation is not interrupted, so the caller
+  /// gets the operation's error unchanged.
   mutating func interrupt(_ interruption: Interruption) -> UnsafeCurrentTask? {
     switch phase {
     case .notBegun(let caller):

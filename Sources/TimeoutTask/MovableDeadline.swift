@@ -3,7 +3,7 @@
 /// ``withMovableDeadline(_:tolerance:clock:name:operation:)`` and
 /// ``withMovableTimeout(_:tolerance:clock:name:operation:)`` pass it to their operation, which may
 /// pass it on. For example, a download can get more time whenever data arrives, and a user can end
-/// it early.
+/// the download early.
 ///
 /// Each move replaces the one before. Concurrent moves happen in some order, and the last one
 /// counts. When a move returns, the clock has the new sleep and not the old one. If the new instant
@@ -14,7 +14,7 @@ public struct MovableDeadline<C: Clock>: Sendable {
   /// When the deadline passes, or `nil` if it never does.
   public var expiration: C.Instant? { deadline.instant }
 
-  /// Moves the deadline to an instant. If that has passed, the operation is cancelled immediately.
+  /// Moves the deadline to an instant. If the instant has passed, the operation is cancelled immediately.
   ///
   /// - Parameter instant: When the deadline passes. If the instant is 2⁶² seconds away or more, the
   ///   deadline never passes.

@@ -10,7 +10,7 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
     var timerNumber = 0
   }
 
-  /// No continuation is resumed, no task cancelled and no clock called under its lock.
+  /// While the lock of `state` is held, no continuation is resumed, no task cancelled and no clock called.
   let state = Guarded(State())
 
   /// The name of the operation.
@@ -23,8 +23,8 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
 
   deinit { state.destroy() }
 
-  /// Returns a deadline a duration from now, or `nil` if it never passes or an outer deadline
-  /// passes first.
+  /// Returns a deadline that is `timeout` from now, or `nil` if it never passes or an outer
+  /// deadline passes first.
   @_specialize(where C == ContinuousClock)
   static func after<C: Clock>(
     _ timeout: C.Duration, tolerance: C.Duration?, on clock: C, name: String?
@@ -47,7 +47,7 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
   ) -> OperationDeadline? {
     var instant = instant
     if let past = (Duration.zero - .forEver) as? C.Duration {
-      // The distance from now to an earlier instant may be no duration.
+      // The time from now to a still earlier instant may be too long for a `Duration`.
       instant = max(instant, clock.now.advanced(by: past))
     }
     if let limit = RealTimeLimit.from(instant: instant, tolerance: tolerance, clock: clock) {
@@ -158,9 +158,9 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
 
   /// Runs an operation in a child task, and returns when both have ended.
   ///
-  /// As of Swift 6.3 only a whole task can be cancelled, and the caller's task must not be
-  /// cancelled. The child runs in the caller's isolation while the caller is suspended, so nothing
-  /// has to be `Sendable`. The compiler cannot see that, hence `nonisolated(unsafe)`.
+  /// As of Swift 6.3 only a whole task can be cancelled, and the caller's task must not be cancelled, so the
+  /// operation needs its own task. The child runs in the caller's isolation while the caller is suspended, so
+  /// nothing has to be `Sendable`. The compiler cannot see that, hence `nonisolated(unsafe)`.
   private func run(
     isolation: isolated (any Actor)? = #isolation,
     _ operation: nonisolated(nonsending) () async -> Void
@@ -194,7 +194,7 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
     }
   }
 
-  /// Cancels the timer's task with the current task, and escalates it with the current task.
+  /// Runs `body`. Cancelling or escalating the current task meanwhile also cancels or escalates the timer's task.
   ///
   /// The timer's task cannot be a child task: a clock whose sleep ignores cancellation would delay
   /// the caller.
@@ -216,8 +216,8 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
     }
   }
 
-  /// Returns the closure of the child task. It has the caller's isolation, so the task starts
-  /// there.
+  /// Returns the closure of the child task. The closure has the caller's isolation, so the task
+  /// starts on the caller's actor.
   ///
   /// A `@Sendable` closure would not have that isolation, although it captures the isolated
   /// parameter.

@@ -5,8 +5,8 @@ typealias Waiter = UnsafeContinuation<Void, any Error>
 /// The outcome of a `TimeoutTask`: an error, or the address of the result.
 typealias Outcome = Result<UnsafeMutableRawPointer, any Error>
 
-/// The timer and the work of a `TimeoutTask`. Each is `nil` until it has been started, and if there
-/// is none.
+/// The timer and the work of a `TimeoutTask`. Both are `nil` until they have been started. The
+/// timer stays `nil` if the task needs none.
 struct Running {
   var timer: Timer?
   /// The task that runs the operation.
@@ -86,7 +86,7 @@ struct OutcomeState {
 /// Nothing here depends on the type of the result. The owner keeps the result while tasks wait for
 /// it.
 struct SharedOutcome: Sendable {
-  /// No continuation is resumed, no task cancelled and no clock called under its lock.
+  /// While the lock of `state` is held, no continuation is resumed, no task cancelled and no clock called.
   private let state = Guarded(OutcomeState())
 
   let endsWithLastWaiter: Bool
@@ -126,7 +126,7 @@ struct SharedOutcome: Sendable {
   /// Waits until there is an outcome, or the current task is cancelled. Returns the address of the
   /// result.
   ///
-  /// The closures capture `isolation`, because a closure that uses nothing of the caller's actor leaves it.
+  /// The closures capture `isolation`: a closure that does not capture it would leave the caller's actor.
   func wait(isolation: isolated (any Actor)? = #isolation) async throws -> UnsafeMutableRawPointer {
     let (known, ticket, running) = state.withLock { state in
       (state.outcome, state.waiters.takeTicket(), state.running)
@@ -142,8 +142,8 @@ struct SharedOutcome: Sendable {
       }
     }
     // The outcome is read under the lock and not passed through the continuation. If a continuation
-    // is resumed before its task is suspended, ThreadSanitizer does not see that the one precedes
-    // the other. With a lock, it does.
+    // is resumed before its task is suspended, ThreadSanitizer does not see that the resumption
+    // precedes what the task does next. With the lock, it sees the order.
     guard let outcome = state.withLock({ $0.outcome }) else {
       preconditionFailure("A waiter was resumed without an outcome.")
     }
@@ -157,16 +157,16 @@ struct SharedOutcome: Sendable {
     }
     if isTooLate { return waiter.resume() }
 
-    // Thread A runs the cancellation handler before thread B has added the waiter here. The task is
-    // marked as cancelled before the handler runs, so thread B finds the mark.
+    // Thread A may run the cancellation handler before thread B has added the waiter here. The task is marked
+    // as cancelled before the handler runs, so thread B finds the mark, and removes the waiter.
     if Task.isCancelled { leave(with: ticket) }
   }
 
   private func leave(with ticket: WaiterQueue<Waiter>.Ticket) {
     let (waiter, running) = state.withLock { state in
       let waiter = state.waiters.remove(ticket)
-      // Decided while the lock is held: a task that begins to wait afterwards must not wait for
-      // work that is being cancelled.
+      // The outcome is decided while the lock is held: a task that begins to wait afterwards must
+      // not wait for work that is being cancelled.
       let isLast = endsWithLastWaiter && waiter != nil && state.waiters.isEmpty
       return (waiter, isLast ? state.decide() : nil)
     }
@@ -209,9 +209,9 @@ struct WaiterQueue<Waiter> {
     fileprivate let number: UInt64
   }
 
-  /// The waiter that was added while there was no other.
+  /// The waiter that was added while the queue was empty.
   ///
-  /// Most outcomes have one waiter: then `others` stays empty, and allocates nothing.
+  /// Most outcomes have one waiter. Then `others` stays empty, and allocates nothing.
   private var only: (ticket: Ticket, waiter: Waiter)?
   private var others: [Ticket: Waiter] = [:]
   private var nextNumber: UInt64 = 0
@@ -227,7 +227,7 @@ struct WaiterQueue<Waiter> {
     return all.sorted { $0.ticket.number < $1.ticket.number }.map(\.waiter)
   }
 
-  /// Calls `resume` for all waiters in the order of their tickets. O(n log n); O(1) for one.
+  /// Calls `resume` for all waiters in the order of their tickets. O(n log n); O(1) for one waiter.
   func resumeAll(_ resume: (Waiter) -> Void) {
     if others.isEmpty {
       if let only { resume(only.waiter) }
@@ -247,7 +247,7 @@ struct WaiterQueue<Waiter> {
     if isEmpty { only = (ticket, waiter) } else { others[ticket] = waiter }
   }
 
-  /// Removes a waiter. Returns `nil` if it is not there. O(1).
+  /// Removes a waiter. Returns `nil` if the queue does not contain it. O(1).
   mutating func remove(_ ticket: Ticket) -> Waiter? {
     guard let only, only.ticket == ticket else { return others.removeValue(forKey: ticket) }
     self.only = nil

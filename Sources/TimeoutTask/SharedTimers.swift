@@ -10,22 +10,22 @@ import Synchronization
   import Android
 #endif
 
-/// The timers of all deadlines on the `ContinuousClock`: one heap, and one sleep until the first.
+/// The timers of all deadlines on the `ContinuousClock`: one heap, and one sleep until the earliest.
 ///
-/// There is no thread. A task sleeps on the clock, so the timers keep the clock's rules when the
+/// The timers need no thread. A task sleeps on the clock, so the timers follow the clock when the
 /// machine is suspended or the clock is late. When a sleep ends, its deadline has passed, even if
-/// the clock's reading is earlier. If all timeouts have one length, deadlines are added in order,
+/// the clock's reading is earlier. If all timeouts are equally long, deadlines are added in order,
 /// and one sleep serves very many of them. An earlier deadline needs a new sleep, and the old sleep
 /// is cancelled.
 ///
-/// Each alarm rings in a task of its own, because it runs cancellation handlers of user code: a
-/// slow handler does not delay other alarms.
+/// Each alarm rings in a task of its own, because it runs cancellation handlers of user code, and a
+/// slow handler must not delay other alarms.
 ///
-/// Used only in real time: see `RealTime.isCertain`.
+/// The timers are used only in real time: see `RealTime.isCertain`.
 final class SharedTimers: @unchecked Sendable {
   /// A sleep until a deadline, in the units of `RealTime`.
   struct Sleep: Equatable, Sendable {
-    /// Later sleeps have higher numbers. The end of any sleep but the latest is ignored.
+    /// Later sleeps have higher numbers. When a sleep ends after a later one has begun, no alarm rings.
     let number: UInt64
     let deadline: Int64
     let slack: Int64
@@ -33,7 +33,7 @@ final class SharedTimers: @unchecked Sendable {
 
   private struct State {
     var heap = TimerHeap()
-    /// The latest end of the current sleep: its deadline plus its slack.
+    /// The latest instant at which the current sleep may end: its deadline plus its slack.
     var latest = Int64.max
     var lastNumber: UInt64 = 0
     /// The task that sleeps, and the number of its sleep.
@@ -53,7 +53,7 @@ final class SharedTimers: @unchecked Sendable {
 
   static let shared = SharedTimers(now: { RealTime.now }, sleep: { await RealTime.sleep($0) })
 
-  /// No alarm rings, no task is cancelled and no alarm released under its lock.
+  /// While the lock of `state` is held, no alarm rings, no task is cancelled and no alarm is released.
   private let state = Guarded(State())
 
   private let now: @Sendable () -> Int64
@@ -93,7 +93,7 @@ final class SharedTimers: @unchecked Sendable {
   /// Removes a deadline, unless it has passed. O(1) amortized.
   func remove(_ ticket: TimerHeap.Ticket) {
     let alarm = state.withLock { $0.heap.remove(ticket) }
-    // Not under the lock: this may release the last reference to the alarm.
+    // The alarm is released without the lock, because this may be the last reference to it.
     withExtendedLifetime(alarm) {}
   }
 
@@ -103,7 +103,7 @@ final class SharedTimers: @unchecked Sendable {
   /// before.
   @inline(never)
   private func begin(_ sleep: Sleep) {
-    // Detached, because the task serves all deadlines and not only the caller's.
+    // The task is detached, because it serves all deadlines and not only the caller's.
     let task = Task.detached(priority: .high) { [self] in
       var next: Sleep? = sleep
       while let sleep = next {
@@ -134,16 +134,16 @@ final class SharedTimers: @unchecked Sendable {
 
 /// A time limit on the `ContinuousClock`, in real time.
 ///
-/// All values are attoseconds, because integers are cheap to copy. The compiler does not know the
-/// layout of the clock's instants, and looks up the types of optional ones at run time.
+/// All values are attoseconds as integers, which are cheap to copy. The compiler does not know the
+/// layout of the clock's instants, so the type of an optional instant is looked up at run time.
 struct RealTimeLimit: Sendable {
   /// The instant, as a reading of `RealTime`.
   let deadline: Int128
-  /// The time until then; zero or less if the deadline has passed.
+  /// The time to the deadline when the limit was created; zero or less if the deadline had passed.
   let allowed: Int128
   let tolerance: Int128?
 
-  /// Returns a limit a duration from now.
+  /// Returns a limit that ends `timeout` from now.
   ///
   /// Returns `nil` for other clocks, for virtual time, and for limits that are never reached.
   @_specialize(where C == ContinuousClock)
@@ -155,7 +155,7 @@ struct RealTimeLimit: Sendable {
     return from(timeout, tolerance: (tolerance as? Duration)?.attoseconds)
   }
 
-  /// Returns a limit a duration from now, or `nil` if it is never reached. Requires
+  /// Returns a limit that ends `timeout` from now, or `nil` if it is never reached. Requires
   /// `RealTime.isCertain`.
   @inline(__always)
   static func from(_ timeout: Duration, tolerance: Int128?) -> RealTimeLimit? {
@@ -202,13 +202,13 @@ struct RealTimeLimit: Sendable {
 /// The `ContinuousClock` as integers.
 ///
 /// A reading is a number of attoseconds. The shared timers count in units of 2³⁰ attoseconds, a
-/// little more than a nanosecond. An `Int64` holds 150 years in these units, and the sum of two
-/// such values.
+/// little more than a nanosecond. In these units, 150 years fit into an `Int64`, and so does the
+/// sum of two such values.
 enum RealTime {
   /// Whether all sleeps on the runtime's clocks take real time.
   ///
-  /// A library that makes time virtual sets the runtime's hook for sleeps. Then each timer has to
-  /// be a task that sleeps, because the library finds the test of a sleep by its task.
+  /// A library that makes time virtual sets the runtime's hook for sleeps. Then each timer has to be a task
+  /// that sleeps, because the library uses that task to find the test to which a sleep belongs.
   static var isCertain: Bool {
     guard let hook else { return false }
     return hook.pointee.load(ordering: .relaxed) == 0
@@ -223,7 +223,7 @@ enum RealTime {
 
   private static let start = ContinuousClock.now
 
-  /// Returns an instant as a reading: attoseconds.
+  /// Returns the reading at an instant, in attoseconds.
   static func reading(of instant: ContinuousClock.Instant) -> Int128 {
     start.duration(to: instant).attoseconds
   }
@@ -234,7 +234,7 @@ enum RealTime {
 
   static var now: Int64 { units(reading(of: .now)) }
 
-  /// Returns attoseconds in units, rounded up so that no timer is early.
+  /// Converts attoseconds to units, rounded up so that no timer is early.
   static func units(_ attoseconds: Int128) -> Int64 {
     let units = attoseconds >> bits + (attoseconds & (1 << bits - 1) == 0 ? 0 : 1)
     return Int64(truncatingIfNeeded: max(-limit, min(units, limit)))

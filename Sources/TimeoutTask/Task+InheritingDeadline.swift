@@ -12,11 +12,11 @@ extension Task where Failure == any Error {
   /// }
   /// ```
   ///
-  /// When the task begins to run, it sets the deadlines again, each on its own clock. It sets a
-  /// movable deadline to the instant that the deadline has at that moment. The task fails with
-  /// ``TimeoutError`` if the operation throws after a deadline has cancelled it, as with
-  /// ``withDeadline(_:tolerance:clock:name:operation:)``. If the current task has no deadline, the
-  /// function is like `Task.init`.
+  /// When the task begins to run, it sets the deadlines again, each on its own clock. In place of a
+  /// movable deadline it sets a fixed one, at the instant that the movable deadline has at that
+  /// moment. The task fails with ``TimeoutError`` if the operation throws after a deadline has
+  /// cancelled it, as with ``withDeadline(_:tolerance:clock:name:operation:)``. If the current task
+  /// has no deadline, the function is like `Task.init`.
   ///
   /// - Parameters:
   ///   - name: The name of the task.
@@ -34,7 +34,7 @@ extension Task where Failure == any Error {
     operation: sending @escaping @isolated(any) () async throws -> Success
   ) -> Task<Success, any Error> {
     let deadlines = ActiveDeadline.current?.all ?? []
-    // Used by the new task only.
+    // Only the new task uses the operation.
     nonisolated(unsafe) let operation = operation
     return startingIsolated(as: operation.isolation) { isolation in
       Task(name: name, priority: priority) {

@@ -4,7 +4,7 @@
 /// So tasks start in the order in which they are created. A closure that only calls an operation
 /// has no isolation. Its task would start on the global executor and hop to the actor later,
 /// perhaps out of order. A closure that captures an isolated parameter has the isolation of that
-/// parameter, so `start` has one.
+/// parameter, so `start` has an isolated parameter.
 ///
 /// The cast removes the requirement that the caller runs on the actor. That is safe, because
 /// `start` only creates the task, and the task runs on the actor. The standard library implements
@@ -21,7 +21,7 @@ func startingIsolated<Success, Failure: Error>(
 /// cancelled.
 ///
 /// The sleep is registered on the clock when this function returns. On systems without
-/// `Task.immediate`, the task is only enqueued.
+/// `Task.immediate`, the task has only been enqueued by then.
 ///
 /// - Parameter operation: The name of the operation. The task's name contains it, and a test clock
 ///   shows the task's name in a failure about a pending sleep.

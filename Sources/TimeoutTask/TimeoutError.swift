@@ -23,7 +23,7 @@ public struct TimeoutError: LocalizedError {
 
   /// The error that the operation threw after the timeout had cancelled it.
   ///
-  /// Often a `CancellationError`, or a library's own error for a cancellation, such as
+  /// This is often a `CancellationError`, or a library's own error for a cancellation, such as
   /// `URLError.cancelled`. A `TimeoutTask` does not wait for the operation to end, so it sets
   /// `nil`.
   public let underlyingError: (any Error)?
@@ -108,6 +108,6 @@ extension TimeoutError: CustomStringConvertible {
 
 /// The module's error under a second name.
 ///
-/// Inside the class `TimeoutTask` the name `TimeoutError` means the class's alias. The module's
-/// name cannot tell the two apart, because the class has the same name.
+/// Inside the class `TimeoutTask` the name `TimeoutError` means the class's alias. `TimeoutTask.TimeoutError`
+/// means the alias, too, because the module and the class have the same name.
 public typealias _TimeoutError = TimeoutError

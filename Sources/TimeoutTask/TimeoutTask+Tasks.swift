@@ -17,7 +17,7 @@ extension TimeoutTask: Alarm {
     }
   }
 
-  /// Starts in real time on the `ContinuousClock`, with a shared timer.
+  /// Starts the work in real time on the `ContinuousClock`, with a shared timer.
   func start(
     _ limit: RealTimeLimit, priority: TaskPriority?,
     operation: sending @escaping @isolated(any) () async throws -> Success
@@ -29,7 +29,7 @@ extension TimeoutTask: Alarm {
       operation: operation)
   }
 
-  // Not inlined, so that callers on the `ContinuousClock` do not look up types that depend on `C`.
+  // This function is not inlined, so that callers on the `ContinuousClock` do not look up types that depend on `C`.
   @inline(never)
   func startOnAnyClock<C: Clock>(
     _ timeout: C.Duration, tolerance: C.Duration?, clock: C, priority: TaskPriority?,
@@ -43,8 +43,8 @@ extension TimeoutTask: Alarm {
     let timer =
       timeout > .zero
       ? Timer.task(startTimer(until: instant, timeout, tolerance: tolerance, clock: clock)) : nil
-    // On a clock that does not wait, such as an immediate clock, the timeout has passed now. The
-    // timer's task may still be suspended. The work must begin cancelled.
+    // On a clock that does not wait, such as an immediate clock, the timeout has passed now,
+    // although the timer's task may still be suspended. The work must begin cancelled.
     let isTooLate = timeout <= .zero || instant <= clock.now
     if isTooLate { outcome.decide(.failure(TimeoutError(timeout: timeout, operation: name))) }
     let deadline = DeadlineOnClock(clock: clock, instant: instant, tolerance: tolerance)
@@ -78,7 +78,7 @@ extension TimeoutTask: Alarm {
     if decision.hadWaiters { Task { work.cancel() } } else { work.cancel() }
   }
 
-  /// Starts the work, and offers its end as the outcome; see `startingIsolated(as:_:)`.
+  /// Starts the work, and offers its result or error as the outcome; see `startingIsolated(as:_:)`.
   ///
   /// If `beginsCancelled`, the task cancels itself before `operation` begins. The caller could
   /// cancel the task only later, when `operation` may be running already.
@@ -87,9 +87,9 @@ extension TimeoutTask: Alarm {
     beginsCancelled: Bool = false,
     operation: sending @escaping @isolated(any) () async throws -> Success
   ) {
-    // Used by the new task only.
+    // Only the new task uses the operation.
     nonisolated(unsafe) let operation = operation
-    // An integer: the compiler does not know the layout of `TaskPriority`.
+    // The closure captures an integer, because the compiler does not know the layout of `TaskPriority`.
     let priority = priority?.rawValue
     let work = startingIsolated(as: operation.isolation) { [self] isolation in
       Task<Void, Never>(name: name, priority: priority.map { TaskPriority(rawValue: $0) }) {
@@ -126,7 +126,7 @@ extension TimeoutTask: Alarm {
     }
   }
 
-  // Not inlined: the type of the argument of `onLateResult` is looked up at run time.
+  // The functions are not inlined, because the type of the argument of `onLateResult` is looked up at run time.
 
   @inline(never)
   private func cameLate(_ failure: any Error) {

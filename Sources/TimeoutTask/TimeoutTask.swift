@@ -1,7 +1,7 @@
 /// A task whose waiters get an error if its work has not ended in time.
 ///
-/// Like `Task`, a `TimeoutTask` starts its work when it is made. Unlike `Task`, it has a timeout: a
-/// task that awaits it waits no longer than that, even if the work ignores cancellation.
+/// Like `Task`, a `TimeoutTask` starts its work when it is made. Unlike `Task`, it has a timeout:
+/// no task waits for it longer than that, even if the work ignores cancellation.
 ///
 /// ```swift
 /// let quotes = TimeoutTask(seconds: 10) {
@@ -12,7 +12,7 @@
 ///
 /// ## The outcome
 ///
-/// A task has one outcome, the first of the following events. It never changes.
+/// A task has one outcome, which never changes. It is the first of the following events.
 ///
 /// - The work returns or throws: its result, or its error, which may be a `CancellationError`.
 /// - The timeout passes: ``TimeoutError``.
@@ -20,14 +20,14 @@
 ///   initializer's `endsWithLastWaiter: false` excludes the second case.
 /// - The clock's `sleep` throws: that error.
 ///
-/// Any number of tasks may await it, before or after the outcome. All of them get the same outcome.
+/// Any number of tasks may await the task, before or after the outcome. All of them get the same outcome.
 ///
 /// ## When the timeout passes
 ///
 /// The waiters get the error, then the work is cancelled. Cancellation is cooperative: work that
 /// ignores it **continues to run** until it ends by itself. Its late result or error is dropped, or
 /// passed to the initializer's `onLateResult`. If work must not outlive the call that started it,
-/// use ``withTimeout(_:tolerance:clock:name:operation:)``, which waits for it.
+/// use ``withTimeout(_:tolerance:clock:name:operation:)``, which waits for the work.
 ///
 /// ## When the work ends first
 ///
@@ -128,8 +128,8 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// timer's task before the work's. A clock that runs a test's tasks in order gives the same
   /// result; on a real clock the sleep starts a moment later.
   ///
-  /// On a clock that does not wait, such as an immediate clock, each timeout has passed before the
-  /// work begins, so the work begins cancelled. A test can check that way how the work reacts.
+  /// On a clock that does not wait, such as an immediate clock, each timeout has passed before the work
+  /// begins, so the work begins cancelled. In this way, a test can check how the work reacts to cancellation.
   ///
   /// - Parameters:
   ///   - timeout: The timeout, from now on. Zero or less leaves no time: the work is started and
@@ -180,8 +180,8 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// no other task waits then, the whole `TimeoutTask` is cancelled as by ``cancel()``, unless it
   /// was made with `endsWithLastWaiter: false`.
   ///
-  /// The work and the timer are escalated to the priority of the waiting task, also when that rises
-  /// later.
+  /// The work and the timer are escalated to the priority of the waiting task, also when that
+  /// priority rises later.
   ///
   /// - Throws: The work's error, ``TimeoutError``, `CancellationError`, or the error that the
   ///   clock's `sleep` threw.
@@ -206,7 +206,7 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
     }
   }
 
-  /// The address of the work's result, once that is the outcome. The result never changes.
+  /// The address of the work's result, after waiting for the outcome. The result never changes.
   @inline(__always)
   private nonisolated(nonsending) var place: UnsafeMutablePointer<Success> {
     get async throws {
@@ -216,8 +216,8 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
 
   /// Ends the task with `CancellationError`, unless it has an outcome.
   ///
-  /// The waiters get the error immediately, then the work is cancelled. After an outcome this does
-  /// nothing.
+  /// The waiters get the error immediately, then the work is cancelled. If there is an outcome
+  /// already, the call does nothing.
   ///
   /// - Complexity: O(n log n) for n waiting tasks.
   public func cancel() {

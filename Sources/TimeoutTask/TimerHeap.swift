@@ -6,9 +6,9 @@ protocol Alarm: AnyObject, Sendable {
 
 /// A heap of deadlines with their alarms. The heap's owner guards it by a lock.
 ///
-/// Removing a deadline releases its alarm immediately. Its entry is freed when it comes to the top,
-/// or when more than half of all entries are dead. So removal is amortized O(1). A deadline takes
-/// 16 bytes in the heap and 32 in the table of places.
+/// Removing a deadline releases its alarm immediately. Its entry in the heap is dead from then on.
+/// A dead entry is freed when it comes to the top, or when more than half of all entries are dead.
+/// So removal is amortized O(1). A deadline takes 16 bytes in `entries` and 32 in `places`.
 struct TimerHeap {
   /// Identifies a deadline: its index in `places`, and a number that is never used again.
   struct Ticket: Sendable, Equatable {
@@ -23,7 +23,7 @@ struct TimerHeap {
   }
 
   private struct Place {
-    /// The number of the current deadline, or of the last one.
+    /// The number of the deadline that uses this place, or that used it last.
     var number: UInt64 = 0
     /// How much earlier than the latest instant the alarm may ring.
     var slack: Int64 = 0
@@ -31,7 +31,7 @@ struct TimerHeap {
     var alarm: (any Alarm)?
   }
 
-  /// A heap in which each entry has up to four children, whose latest instants are not earlier.
+  /// A heap in which each entry has up to four children, whose latest instants are not earlier than its own.
   private var entries: [Entry] = []
   private var places: [Place] = []
   /// The places to which no entry points.
@@ -159,7 +159,7 @@ struct TimerHeap {
     return top
   }
 
-  /// Stores an entry at an index or below, where the order requires it.
+  /// Stores an entry at the index `start`, or below it in the heap if the order requires that.
   private mutating func sink(_ entry: Entry, from start: Int) {
     var index = start
     while true {

@@ -27,9 +27,9 @@
 ///
 /// ## Cancellation
 ///
-/// Cancelling the calling task cancels the operation. If that precedes the deadline, the
-/// operation's error is thrown unchanged, even if the deadline passes before the operation has
-/// ended. The deadline cancels only the operation: the caller's `Task.isCancelled` does not change.
+/// Cancelling the calling task cancels the operation. If the calling task is cancelled before the deadline,
+/// the operation's error is thrown unchanged, even if the deadline passes before the operation has ended. The
+/// deadline cancels only the operation: the caller's `Task.isCancelled` does not change.
 ///
 /// If the deadline has passed already, the operation runs nevertheless, and begins cancelled. The
 /// same is true on a clock that does not wait, such as an immediate clock. A deadline that is 2⁶²
@@ -136,8 +136,8 @@ public nonisolated(nonsending) func withTimeout<C: Clock, Return: ~Copyable>(
 
 // MARK: - On the ContinuousClock
 
-// Functions of their own, because Swift 6.2 accepts no default value for a parameter from which
-// other types are inferred.
+// These are separate functions, because Swift 6.2 accepts no default value for a parameter from
+// which other types are inferred.
 
 /// Runs an operation and cancels it if it has not ended by a deadline of the `ContinuousClock`.
 ///
@@ -184,8 +184,8 @@ public nonisolated(nonsending) func withTimeout<Return: ~Copyable>(
 /// let user = try await withTimeout(seconds: 2.5) { try await server.user() }
 /// ```
 ///
-/// See ``withTimeout(_:tolerance:clock:name:operation:)``. Seconds are those of the
-/// `ContinuousClock`, and no number traps: see ``TimeoutTask/init(seconds:name:priority:endsWithLastWaiter:operation:onLateResult:)``.
+/// See ``withTimeout(_:tolerance:clock:name:operation:)``. Seconds are those of the `ContinuousClock`, and no
+/// number traps: see ``TimeoutTask/init(seconds:name:priority:endsWithLastWaiter:operation:onLateResult:)``.
 public nonisolated(nonsending) func withTimeout<Return: ~Copyable>(
   seconds: Double,
   name: String? = nil,
@@ -198,7 +198,7 @@ public nonisolated(nonsending) func withTimeout<Return: ~Copyable>(
 
 // MARK: - The label of SE-0526
 
-// Disfavored, so that a trailing closure is the `operation`.
+// These overloads are disfavored, so that a call with a trailing closure selects a function with `operation`.
 
 /// Runs an operation and cancels it if it has not ended by a deadline.
 ///

@@ -25,11 +25,11 @@
 ///
 /// ## Cancellation
 ///
-/// A pause ends immediately when the current task is cancelled. The call then throws
-/// `CancellationError`. If the operation's error type does not allow that error, the call throws
-/// the error of the last attempt. It does so as well if a deadline around the call ends the pause.
-/// The ``TimeoutError`` of that deadline then contains the reason for the pause. If an attempt
-/// fails after the cancellation, there is no further attempt, and its error is thrown.
+/// A pause ends immediately when the current task is cancelled. The call then throws `CancellationError`. If
+/// the operation's error type does not allow that error, the call throws the error of the last attempt. The
+/// call also throws the error of the last attempt if a deadline around the call ends the pause. The
+/// ``TimeoutError`` of that deadline then contains the reason for the pause. If an attempt fails after the
+/// cancellation, there is no further attempt, and its error is thrown.
 ///
 /// ## Errors
 ///
@@ -150,7 +150,7 @@ public struct Backoff: Hashable, Sendable {
     Backoff(first: delay, factor: 1, longest: delay, jitter: jitter)
   }
 
-  /// Returns a backoff whose delay is multiplied after each attempt, up to a longest one.
+  /// Returns a backoff whose delay is multiplied after each attempt, up to `longest`.
   ///
   /// - Parameters:
   ///   - first: The delay before the second attempt.
@@ -201,8 +201,8 @@ public struct Backoff: Hashable, Sendable {
     case .equal: shortest = longest - longest / 2
     case .full: shortest = 0
     }
-    // Not `random(in:using:)`, which draws numbers until one fits. With a test's generator that
-    // always returns the same number, it might never return.
+    // `random(in:using:)` is not used, because it draws numbers until one fits. With a test's
+    // generator that always returns the same number, it might never return.
     let choices = UInt128(longest - shortest) + 1
     let (high, low) = choices.multipliedFullWidth(by: UInt128(generator.next()))
     return Duration(attoseconds: shortest + Int128(high << 64 | low >> 64))

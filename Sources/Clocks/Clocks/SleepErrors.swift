@@ -44,7 +44,7 @@ public struct SleepArrivalError: Error, Hashable, Sendable, CustomStringConverti
   public let expected: Int
   /// The sleeps that did arrive, described in the order in which they would wake.
   public let pendingSleeps: [String]
-  /// How much real time they had.
+  /// How much real time the sleeps had to arrive.
   public let timeout: Duration
   /// The tasks of the test that sleep in real time instead, and for how much longer.
   var realSleeps: [String] = []

@@ -44,8 +44,8 @@ extension TestClock {
   /// the advance wakes in the same advance, at its own deadline, if that is not after the target. At the end
   /// the clock's time is set to the target.
   ///
-  /// Concurrent advances are queued and add up. The same holds for an advance that is called by a task
-  /// which another advance has woken. With the default duration of zero, the tasks run and time stays.
+  /// Concurrent advances are queued and add up. If a task that an advance has woken calls an advance itself,
+  /// that one is queued, too. With the default duration of zero, the tasks run and time stays.
   ///
   /// Cancellation has no effect: an advance always completes. O(k log n + jobs that run), for k of n
   /// pending sleeps that wake.
@@ -98,7 +98,7 @@ extension TestClock {
   /// test's tasks as far as they can.
   ///
   /// Cancellation has no effect. O(k log n + jobs that run), for k of n pending sleeps that wake.
-  /// - Returns: The deadline; or `nil` if no sleep was pending, and then time has not moved.
+  /// - Returns: The deadline; `nil` if no sleep was pending, in which case time has not moved.
   @discardableResult
   public nonisolated(nonsending) func advanceToNextSleep(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
@@ -154,7 +154,7 @@ extension TestClock {
 
   /// Returns an advance by a duration. If the duration is negative, records that and returns `nil`.
   ///
-  /// Not asynchronous, so that it can be specialized.
+  /// This function is not asynchronous, so that it can be specialized.
   #if compiler(>=6.3)
     @specialized(where Duration == Swift.Duration)
   #endif
@@ -167,7 +167,7 @@ extension TestClock {
     return newAdvance(.duration, duration, as: "TestClock.advance(by:)", at: callSite)
   }
 
-  /// Not part of `newAdvance`, whose first instructions would look up the metadata of `Instant`.
+  /// Separate from `newAdvance`, whose first instructions would otherwise look up the metadata of `Instant`.
   @inline(never)
   private func recordNegative(_ duration: Duration, at callSite: CallSite) {
     recordFailure(
@@ -189,7 +189,7 @@ extension TestClock {
     return unsafeBitCast(advance, to: Advance<Duration>.self)
   }
 
-  /// Returns the public name of a method, for failures: a test may use its scope and make no `TestClock`.
+  /// Returns the public name of a method, for failures: a method of `VirtualTime` if this is a scope's clock.
   package func publicName(_ name: String) -> String {
     let type = "TestClock."
     guard virtualClock === scheduler.scope?.virtualClock, name.hasPrefix(type) else { return name }
@@ -202,7 +202,7 @@ extension TestClock {
     if let runaway { record(runaway, by: name, at: callSite) }
   }
 
-  /// Not part of `report`, because the first instructions of this function look up metadata.
+  /// Separate from `report`, because the first instructions of this function look up metadata.
   @inline(never)
   private func record(_ runaway: Runaway, by name: String, at callSite: CallSite) {
     recordFailure(
@@ -251,8 +251,8 @@ extension TestClock {
   /// Moves time as ``advance(upTo:until:fileID:filePath:line:column:)`` does, and returns how it ended.
   ///
   /// - Parameters:
-  ///   - isPaced: Whether time moves only when auto-advance would move it, in a scope with auto-advance: not
-  ///     during `holding`, and not before the scope's pause is over.
+  ///   - isPaced: Whether, in a scope with auto-advance, time moves only when auto-advance would move it: not
+  ///     during `holding`, and not before the pause of `jumpsAfter` is over.
   ///   - name: The name of the public function, for failures.
   package nonisolated(nonsending) func follow(
     upTo limit: Duration, isPaced: Bool, as name: String, at callSite: CallSite,
@@ -283,7 +283,7 @@ extension TestClock {
         return .failed
       }
       let now = now
-      // Another task has moved time. The observer saw every earlier instant, so nothing happened up to `end`.
+      // Another task has moved time beyond `end`. The observer saw every earlier instant: nothing changed up to `end`.
       guard now <= end else { return .limitReached }
       if try await condition() { return self.now <= end ? .holds : .limitReached }
       if now == end { return .limitReached }

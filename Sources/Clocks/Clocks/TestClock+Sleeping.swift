@@ -14,7 +14,7 @@ extension TestClock {
   ///
   /// - Parameters:
   ///   - deadline: The instant at which the sleep ends.
-  ///   - tolerance: Has no effect; ``pendingSleeps`` shows it.
+  ///   - tolerance: Has no effect on the sleep; ``pendingSleeps`` shows the value.
   /// - Throws: `CancellationError` if the task is cancelled.
   public nonisolated(nonsending) func sleep(
     until deadline: Instant, tolerance: Duration? = nil
@@ -32,7 +32,7 @@ extension TestClock {
 
   /// Prepares a sleep whose durations are known to be those of the standard library.
   ///
-  /// Not asynchronous, because an asynchronous function keeps copies of generic values in the task's memory.
+  /// This function is synchronous: an asynchronous one would keep copies of generic values in the task's memory.
   #if compiler(>=6.3)
     @specialized(where Duration == Swift.Duration)
   #endif
@@ -50,7 +50,7 @@ extension TestClock {
 
   /// Adopts the current task if it is unowned, and returns whether the clock's scheduler owns it.
   ///
-  /// If another test owns the task, that is recorded as a failure of the test.
+  /// If another test owns the task, a failure of the running test is recorded.
   @inline(__always)
   func admitCurrentTask(as name: String, at callSite: CallSite) -> Bool {
     let isOwn =
@@ -151,8 +151,8 @@ extension TestClock {
     public let registered: Instant
     /// The name of the sleeping task, if it has one.
     ///
-    /// For a block that a test delays on a dispatch queue, in a scope of virtual time, it describes that
-    /// block: for example `queue "cache"`.
+    /// If the sleep stands for a block that a test delays on a dispatch queue, in a scope of virtual time,
+    /// the text describes that block: for example `queue "cache"`.
     public let taskName: String?
     /// The number that the Swift runtime gave to the sleeping task; 0 for a delayed block.
     public let taskID: UInt64
@@ -211,7 +211,7 @@ extension TestClock {
     let number = scheduler.change { _ in virtualClock.add { continuation.yield(PendingSleep($0)) } }
     continuation.onTermination = { [weak self] _ in
       guard let self else { return }
-      // The listener is released without the lock.
+      // The closure returns the listener, which is therefore released after the lock.
       _ = self.scheduler.change { _ in self.virtualClock.removeListener(number) }
     }
     return stream
@@ -228,8 +228,8 @@ extension TestClock {
   ///
   /// - Parameters:
   ///   - count: The number of sleeps. With zero or less, the call returns immediately.
-  ///   - timeout: The limit in real time; a minute by default. On a busy machine, the limit grows up to
-  ///     tenfold. It starts again if ready jobs then wait for a thread for longer than a tenth of it.
+  ///   - timeout: The limit in real time; a minute by default. The limit starts again if ready jobs, at its
+  ///     end, wait for a thread for longer than a tenth of it: on a busy machine, it grows up to tenfold.
   /// - Throws: ``SleepArrivalError`` after the timeout; `CancellationError` if the task is cancelled.
   public nonisolated(nonsending) func waitForSleeps(
     atLeast count: Int = 1, timeout: Swift.Duration = .seconds(60)
@@ -245,7 +245,7 @@ extension TestClock {
     scheduler.admitCurrentTask(among: virtualClock.users)
     let waiter = SleepsWaiter(count: count)
     guard scheduler.change({ _ in virtualClock.add(waiter) }) else { return }
-    // The alarm and the cancellation handler do not keep the clock alive.
+    // Neither the timeout nor the cancellation handler keeps the clock alive.
     let abort = { @Sendable [weak self, weak waiter] (error: (TestClock) -> any Error) in
       guard let self, let waiter else { return }
       let isWaiting = self.scheduler.change { _ in self.virtualClock.remove(waiter) != nil }
@@ -267,11 +267,11 @@ extension TestClock {
 }
 
 extension SleepsWaiter {
-  /// Runs `body` after `timeout` of real time, once every job that was ready then has had a thread.
+  /// Runs `body` after `timeout` of real time, as soon as every job that is ready by then has had a thread.
   ///
   /// Does nothing if the waiter has been released by then. May run `body` twice.
   ///
-  /// - Parameter mayRepeat: How many times the timeout may start again because a thread came late.
+  /// - Parameter mayRepeat: How many times the timeout may start again because ready jobs got a thread late.
   fileprivate func whenTooLate(
     _ timeout: Duration, mayRepeat: Int, _ body: @escaping @Sendable () -> Void
   ) {
@@ -285,7 +285,7 @@ extension SleepsWaiter {
           body()
         }
       }
-      // All threads of the pool may be blocked permanently.
+      // `afterReadyJobs` never runs its closure if all threads of the pool are blocked permanently.
       RealTime(in: timeout * mayRepeat).schedule(body)
     }
   }

@@ -88,10 +88,10 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
   let origin: CallSite
   /// Guarded by the scheduler's lock.
   nonisolated(unsafe) private var resolution: Duration = .zero
-  /// Whether a use by a task of another test has been recorded: once is enough.
+  /// Whether a use by a task of another test has been recorded. Later uses are not recorded.
   private let useByOtherTestIsKnown = Atomic(false)
 
-  /// Creates a clock for the current test, whose time is `now`.
+  /// Creates a clock that starts at `now`, for the current test.
   ///
   /// The current task, and every task that it starts from now on, becomes a task of the test. In Swift
   /// Testing, a clock that is made outside any task belongs to the test cases that use it. In XCTest, such a
@@ -136,8 +136,8 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
 
   /// The resolution that the clock reports: zero, unless a test sets it.
   ///
-  /// It has no effect on the clock, which is exact. A test sets it for code that adapts to its clock, such
-  /// as a display that refreshes no more often than the clock can tell. O(1).
+  /// The value has no effect on the clock, which is exact. A test sets it for code that adapts to its clock,
+  /// such as a display that refreshes no more often than the resolution allows. O(1).
   public var minimumResolution: Duration {
     get { scheduler.change { _ in resolution } }
     set { scheduler.change { _ in resolution = newValue } }
@@ -145,11 +145,11 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
 }
 
 extension TestClock where Duration == Swift.Duration {
-  /// Creates a clock for the current test, whose time is the origin.
+  /// Creates a clock that starts at the origin, for the current test.
   ///
   /// Inside
   /// ``withVirtualTime(autoAdvance:jumpsAfter:leftoverSleeps:stuckAfter:freezesDate:runningLimit:fileID:filePath:line:column:operation:)-(_,_,_,_,_,_,_,_,_,_,(VirtualTime)->Result)``
-  /// it reads the scope's time instead. O(1).
+  /// the clock reads the scope's time instead. O(1).
   public convenience init(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
@@ -157,14 +157,14 @@ extension TestClock where Duration == Swift.Duration {
     let origin = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     let scheduler = Scheduler.retainForNewClock(at: origin)
     defer { scheduler.release() }
-    // A scope that has ended has no virtual time.
+    // After a scope has ended, its time is not virtual, and the clock gets a time of its own.
     let virtualClock = scheduler.isVirtual ? scheduler.scope?.virtualClock : nil
     self.init(scheduler, virtualClock ?? VirtualClock(now: .zero), at: origin)
   }
 
-  /// Creates a clock for the current test, whose time is `now`, with durations of type `Swift.Duration`.
+  /// Creates a clock that starts at `now`, for the current test, with durations of type `Swift.Duration`.
   ///
-  /// Unlike the general initializer, it needs no type arguments. O(1).
+  /// Unlike the general initializer, this one needs no type arguments. O(1).
   public convenience init(
     now: Instant,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
@@ -234,8 +234,8 @@ extension TestClock: CustomStringConvertible, CustomDebugStringConvertible {
   ///
   /// The function may be called from any thread. For a task that runs at that moment, it shows no call stack.
   /// Source lines come from debug information, which `llvm-symbolizer` of the toolchain or `addr2line` reads.
-  /// Without these tools, the text names functions only, and says so. It also says if the runtime's records
-  /// cannot be read: on Apple's systems, and where ``SchedulerCapability/current`` is the lowest.
+  /// Without these tools, the text names functions only, and says so. The text also says so if the runtime's
+  /// records cannot be read: on Apple's systems, and where ``SchedulerCapability/current`` is the lowest.
   ///
   /// O(tasks and the depth of their call stacks), and 50 to 200 ms of real time for the names. A test that
   /// does not ask for a dump pays nothing.

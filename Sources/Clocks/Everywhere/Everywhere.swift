@@ -31,7 +31,7 @@ package enum Everywhere {
     let options = options(isExplored: true, for: record)
     let one = OneRun(
       options: options, origin: CallSite(), findings: Findings(), stepLimit: mostSteps)
-    // Parallel tests may name files by random numbers, which must differ, even between processes.
+    // Parallel tests may name files by random numbers. The salt makes these numbers differ, even between processes.
     one.run.salt = settings.salt(for: record)
     let outcome = await one(plan) { time in
       defer { record.note(time) }
@@ -63,7 +63,7 @@ package enum Everywhere {
     #if os(Linux)
       typealias Control = @convention(c) (CInt, UInt, UInt, UInt, UInt) -> CInt
       guard Environment.everywhereParent == getppid() else { return }
-      // `PR_SET_PDEATHSIG`. The command starts all processes on its main thread.
+      // 1 is `PR_SET_PDEATHSIG`. The signal comes when the starting thread ends: the command's main thread.
       _ = RuntimeSymbol.function("prctl", as: Control.self)?(1, UInt(SIGKILL), 0, 0, 0)
     #endif
   }

@@ -54,7 +54,7 @@ package final class EverywhereRecord: Sendable {
       state.failures.append(failure)
       return state.isOver
     }
-    // The process may end before the test does.
+    // The failure is written immediately, because the process may end before the test does.
     guard !isOver else { return }
     EverywhereRecords.write([("failed", .text(name)), ("failures", .texts([failure]))])
   }

@@ -35,7 +35,7 @@ enum EverywhereXCTest {
     let isExplored = plan != .firstInFirstOut
     if isExplored { Everywhere.prepareForOrders() }
     var options = Everywhere.options(isExplored: isExplored, for: record)
-    // `fulfillment(of:)` waits on a thread that no scope sees, and needs real time to notice that it is fulfilled.
+    // `fulfillment(of:)` waits on a thread that no scope sees, and needs real time to notice the fulfillment.
     options.jumpsAfter = .milliseconds(3)
     let explorer = isExplored ? Explorer(ScheduleRun(plan)) : nil
     explorer?.run.salt = Everywhere.settings.salt(for: record)
@@ -44,7 +44,7 @@ enum EverywhereXCTest {
     SleepPlaces.prepare()
     SynchronousBody.run(in: time, original)
     record.note(time)
-    // The order is released without the scheduler's lock.
+    // The explorer outlives the call of `change`, so that it is not released under the scheduler's lock.
     withExtendedLifetime(explorer) { time.scheduler.change { $0.order = Order() } }
   }
 }

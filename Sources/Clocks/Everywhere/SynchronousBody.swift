@@ -22,7 +22,7 @@ final class SynchronousBody: Sendable {
         await time.begin()
         await withUnsafeContinuation { continuation in
           body.continuation = continuation
-          // Counted before this job ends, so that the scope is not idle in between.
+          // The main thread's job is counted before this job ends, so that the scope is not idle in between.
           time.scheduler.change { $0.externallyStartedJobsBegan() }
           begun.end()
         }
@@ -56,7 +56,7 @@ final class MainThreadWait: Sendable {
     RuntimeHooks.startThread(on: .main) {}
   }
 
-  /// Waits while the main thread runs nothing else.
+  /// Blocks the main thread, which runs nothing else meanwhile.
   func waitBlocking() { semaphore.wait() }
 
   /// Waits in the run loop, because jobs of the scope may need the main thread.

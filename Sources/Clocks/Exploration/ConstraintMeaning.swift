@@ -3,12 +3,12 @@ import ClocksSupport
 
 /// Sentences that explain the constraints of a failure, as far as the steps of its last run show their meaning.
 ///
-/// A turn is one piece of a task that runs on an actor. A task that relies in its second turn on what it read in
-/// its first fails if another task has a turn in between. That is the commonest bug of actors. A run does not show
-/// what a turn reads or writes, so the sentences name places only.
+/// A turn is one piece of a task that runs on an actor. A task may read state in one turn and rely on it in its
+/// next turn. It fails if another task has a turn in between: the commonest bug of actors. A run does not show
+/// what a turn reads or writes, so the sentences name only functions and lines.
 struct ConstraintMeaning {
   private struct Turn {
-    /// The number of the step, and the place of the turn within the step.
+    /// The number of the step, and the position of the turn among the turns of that step.
     var position: (step: Int, place: Int)
     /// The number of the actor; -1 for the main actor.
     var actor: Int
@@ -16,7 +16,7 @@ struct ConstraintMeaning {
     var functions: [UInt]
     /// The number of the turn among those of its task.
     var number = 0
-    /// Which of how often the task runs at this place of the actor, from 1.
+    /// The number, from 1, of this turn among the task's turns with equal functions on the actor, and their count.
     var time = (1, of: 1)
 
     func isBefore(_ other: Turn) -> Bool { position < other.position }
@@ -31,7 +31,7 @@ struct ConstraintMeaning {
   private let failure: Exploration.Failure
   /// For each constraint, a sentence that explains it, or `nil`.
   private(set) var texts: [String?]
-  /// Other turns on one actor that come in another order than without the constraints.
+  /// Sentences on other pairs of turns on one actor, whose order was the opposite in the run that passed.
   private(set) var differences: [String] = []
   /// The steps and the tasks that the texts mention.
   private(set) var steps: Set<Int> = []
@@ -80,7 +80,7 @@ struct ConstraintMeaning {
   }
 
   private static let mostDifferences = 3
-  /// Pairs of turns are compared only in a run that has no more.
+  /// Pairs of turns are compared only in a run that has at most this number of turns.
   private static let mostTurns = 2_000
 
   /// Returns pairs of turns on one actor whose order was the opposite in the run that passed.
@@ -94,7 +94,7 @@ struct ConstraintMeaning {
     let places = Dictionary(
       passed.enumerated().map { (Name(task: $1.task, number: $1.number), $0) },
       uniquingKeysWith: { first, _ in first })
-    /// The place of the same turn in the run that passed; `nil` if the task did something else there.
+    /// Returns the index of the same turn in the run that passed; `nil` if that turn continued other functions.
     func place(_ turn: Turn) -> Int? {
       let place = places[Name(task: turn.task, number: turn.number)]
       return place.flatMap { passed[$0].functions == turn.functions ? $0 : nil }
@@ -165,10 +165,10 @@ struct ConstraintMeaning {
     if constraint.first.isWake || constraint.second.isWake || one == other {
       return .steps(first, second)
     }
-    // An actor drain is named after the task that was first in the queue.
+    // An actor drain is named after the task that was first in the queue, so the step may contain that task's turn.
     let early = turns.filter { $0.task == one && $0.position.step >= first }
     let late = turns.filter { $0.task == other && $0.position.step >= second }
-    // The first actor on which both run shows best what the constraint does.
+    // The first actor on which both tasks run shows best what the constraint does.
     for turn in early {
       guard let next = late.first(where: { $0.actor == turn.actor && turn.isBefore($0) }) else {
         continue
@@ -219,7 +219,7 @@ struct ConstraintMeaning {
         return "at \(time) \(one) goes on before the sleep of \(other) ends, which is due"
       case (false, false):
         let places = [first, second].map { place(details.steps[$0].functions) }
-        // Where turns on an actor have changed their order, those explain more.
+        // If turns on an actor have changed their order, `differences` explains more than this sentence.
         guard places != ["", ""], one != other, differences.isEmpty else { return nil }
         return "\(one) goes on\(places[0]) before \(other)\(places[1])"
       }
@@ -237,7 +237,7 @@ struct ConstraintMeaning {
 }
 
 extension TaskTree {
-  /// Returns a task's label in reports: its place in the tree, and its name if it has one.
+  /// Returns a task's label in reports: its path in the tree, and its name if it has one.
   func label(of task: Int, name: String?) -> String {
     if task == Self.test { return "test (0)" }
     if task == Self.outside { return "outside (1)" }

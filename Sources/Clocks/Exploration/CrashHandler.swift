@@ -3,11 +3,11 @@ import Synchronization
 
 /// Reports the schedule in which an explored test ends the process.
 ///
-/// A failed precondition, a range error or a continuation that is resumed twice is a signal on the thread that runs
-/// the job. The handler reports the schedule; then the signal has the effect that it has without the handler.
+/// A failed precondition, a range error or a continuation that is resumed twice raises a signal on the thread that
+/// runs the job. The handler reports the schedule; then the signal has the effect that it has without the handler.
 ///
 /// The report allocates memory and writes a file, which a signal handler may not do: if the crash has damaged the
-/// allocator, or interrupted it, the report is lost. An alarm ends a process whose report does not return.
+/// allocator, or interrupted it, the report is lost. An alarm ends the process if the report does not return.
 enum CrashHandler {
   private static let signals: [CInt] = [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT]
   /// The previous actions, in the order of `signals`. Written before the handler is installed.
@@ -38,7 +38,8 @@ enum CrashHandler {
   }()
 
   #if os(Linux) && canImport(Glibc)
-    /// - Parameter isSent: Whether a function call sent the signal; a signal of the processor recurs by itself.
+    /// - Parameter isSent: Whether a function call sent the signal. If so, it is raised again; a signal of the
+    ///   processor recurs by itself.
     private static func handle(_ signal: CInt, isSent: Bool) {
       for index in signals.indices { sigaction(signals[index], &previous[index], nil) }
       let scheduler = ThreadContext.current?.pointee.owner as? Scheduler

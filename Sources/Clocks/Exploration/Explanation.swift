@@ -50,7 +50,7 @@ struct Explanation {
     }
   }
 
-  /// Returns for example `b.1 before a.3`; if wanted, with the names of the tasks that have names.
+  /// Describes a constraint, for example `b.1 before a.3`; if wanted, with the names of those tasks that have one.
   private func sentence(_ constraint: Constraint, withNames: Bool) -> String {
     let tree = failure.tree
     guard withNames else {
@@ -64,7 +64,7 @@ struct Explanation {
       + (names.isEmpty ? "" : "   (\(names.joined(separator: ", ")))")
   }
 
-  /// Describes a choice, for example `a.2 chose 3 of 1…5`: in step 2 of task `a`, the option 3.
+  /// Describes a choice, for example `a.2 chose 3 of 1…5`: task `a` got option 3 in its step 2.
   private func sentence(_ choice: Choice) -> String {
     let text = failure.details?.choices[choice.name] ?? words(for: choice)
     if choice.name.isWake { return failure.tree.name(of: choice.name) + " " + text }
@@ -91,7 +91,7 @@ struct Explanation {
   private static let mostTasks = 4
   private static let mostOfQueue = 5
 
-  /// The actors on which only one task runs, so that the order of their turns says nothing.
+  /// The actors on which only one task runs. The order of turns on such an actor says nothing.
   private static func privateActors(_ details: StepDetails) -> Set<Int> {
     var users: [Int: Set<Int>] = [:]
     for step in details.steps {
@@ -101,9 +101,9 @@ struct Explanation {
     return Set(users.filter { $0.value.count < 2 }.keys)
   }
 
-  /// The steps around the constraints, with a row for each step, and for each further task that a drain runs.
+  /// Returns a table of the steps around the constraints: a row for each step and each further task of a drain.
   ///
-  /// - Parameter meanings: Mentions steps that have to be shown, besides those of the constraints.
+  /// - Parameter meanings: The sentences on the constraints. The steps that they mention have to be shown, too.
   private func lanes(with meanings: ConstraintMeaning) -> [String] {
     guard let details = failure.details, details.steps.count == failure.record.steps.count else {
       return []
@@ -111,7 +111,7 @@ struct Explanation {
     let record = failure.record
     let hidden = Self.privateActors(details)
     let shown = rows(details, meanings.steps, hidden)
-    /// The tasks in the queue of a drain that have rows, and the number of the others.
+    /// Returns those tasks in the queue of a drain that have rows, and the number of the other tasks in it.
     func queue(_ detail: StepDetails.Detail) -> (shown: [(task: Int, functions: [UInt])], more: Int)
     {
       let all = detail.queue
@@ -142,7 +142,7 @@ struct Explanation {
       record.decisions.enumerated().filter {
         $0.element.chosen != 0 && decisive.contains($0.element.step)
       }.map { ($0.element.step, $0.offset + 1) }, uniquingKeysWith: { first, _ in first })
-    // Symbols are slow to look up, so runs record addresses.
+    // A run records only addresses, because symbols are slow to look up.
     let symbols = Symbols(of: functions(of: shown.map { details.steps[$0] }), in: details.images)
     var table = LaneTable(lanes: lanes)
     for index in shown {
@@ -192,7 +192,7 @@ struct Explanation {
     }
   }
 
-  /// The steps of the constraints, and those in which choices were made that matter.
+  /// The numbers of the steps that the constraints name, and of those in which the failure's choices were made.
   private var decisiveSteps: Set<Int> {
     let record = failure.record
     let choosing = Set(failure.choices.map(\.name))
@@ -205,7 +205,7 @@ struct Explanation {
       })
   }
 
-  /// Returns the numbers of the steps to show: the most important ones, near those that have to be shown.
+  /// Returns the numbers of the steps to show: those that have to be shown, and the most important ones near them.
   private func rows(_ details: StepDetails, _ mentioned: Set<Int>, _ hidden: Set<Int>) -> [Int] {
     let record = failure.record
     let decisive = decisiveSteps
@@ -220,10 +220,10 @@ struct Explanation {
     guard all.reduce(0, { $0 + count($1) }) > Self.mostRows else { return all }
     guard !wanted.isEmpty else { return Array(all.suffix(Self.mostRows)) }
     var tasks = Set(wanted.map { record.steps[$0].task })
-    // With few tasks, each has a lane. Else only those do that are involved.
+    // If there are few tasks, each has a lane. Otherwise only the tasks of the wanted steps have one.
     let allTasks = Set(record.steps.map(\.task))
     if allTasks.count <= Self.mostTasks { tasks = allTasks }
-    /// Turns on actors and ends of sleeps say more than jobs elsewhere; `nil` if no involved task runs.
+    /// Ranks turns on actors and ends of sleeps before other jobs. Returns `nil` if the step's task has no lane.
     func rank(_ index: Int) -> Int? {
       if decisive.contains(index) { return 0 }
       if mentioned.contains(index) { return 1 }
@@ -263,7 +263,7 @@ struct Explanation {
       """
   }
 
-  /// Returns how a run that passed differs from the schedule of its token, or `nil` if it does not.
+  /// Returns how a run that passed differs from the schedule of its token; `nil` if they do not differ.
   static func isNotWhatItWas(
     _ token: ScheduleToken, _ text: String, _ run: ScheduleRun
   ) -> String? {

@@ -6,7 +6,7 @@ struct Exploration {
   typealias Operation = OneRun.Operation
 
   let limits: ScheduleSearch.Limits
-  /// The limit of real time; `nil` if only the number of schedules counts.
+  /// The limit of real time; `nil` if only the number of schedules is limited.
   let time: Duration?
   let options: ScopeOptions
   let origin: CallSite
@@ -47,11 +47,11 @@ struct Exploration {
     /// The last run with these constraints.
     var record: RunRecord
     var details: StepDetails?
-    /// The run without the constraints, if the test passes then.
+    /// The run with the choices, but without the constraints, if the test passes in it.
     var passing: (record: RunRecord, details: StepDetails)?
     /// The tree that contains the tasks of the constraints.
     var tree: TaskTree
-    /// Whether the failure was seen to need each choice and each constraint.
+    /// Whether runs have shown that the failure needs each choice and each constraint.
     var isMinimal = false
     var replays = (same: 0, all: 0)
     var shrinkRuns = 0
@@ -133,7 +133,7 @@ struct Exploration {
     ScheduleSummary(search, end: isOverTime ? .time : search.end, limits: limits, time: time)
   }
 
-  /// Runs a schedule once more, so that its objects get different addresses.
+  /// Runs a schedule once more while other memory is in use, so that its objects get different addresses.
   private func rerun(
     isolation: isolated (any Actor)? = #isolation, _ plan: Plan, _ one: OneRun, _ number: Int,
     _ operation: @escaping Operation
@@ -177,7 +177,7 @@ struct Exploration {
       let outcome = await one(plan, details: true, operation)
       if !outcome.hasFailed { failure.passing = outcome.details.map { (run.record, $0) } }
     }
-    // Two replays show whether the failure is reproducible; the last one collects the details.
+    // Two replays show whether the failure is reproducible; the details of the second are kept.
     var records: [RunRecord] = []
     for _ in 0..<2 {
       let outcome = await one(failure.schedule, details: true, operation)

@@ -6,11 +6,11 @@ import ClocksSupport
 /// An explorer belongs to the scheduler of the scope, whose lock guards it.
 final class Explorer: Chooser, @unchecked Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) let run: ScheduleRun
-  /// The index of each task in the tree, by the number of the task.
+  /// The index of each task in the tree, by the id of the task.
   @exclusivity(unchecked) nonisolated(unsafe) private var tasks: [UInt64: Int] = [:]
   /// The step that ends each sleep, by the registration number of the sleep; `nil` if the sleep has ended.
   @exclusivity(unchecked) nonisolated(unsafe) private var wakes: [ScheduleStep?] = []
-  /// The candidates of the latest decision, kept for their memory.
+  /// The candidates of the latest decision, kept so that the next decision reuses their memory.
   @exclusivity(unchecked) nonisolated(unsafe) private var steps = ScratchBuffer<ScheduleStep>()
   @exclusivity(unchecked) nonisolated(unsafe) private var actors: [ObjectIdentifier: Int] = [:]
   /// The task whose job runs; `nil` during an actor drain.
@@ -98,7 +98,7 @@ final class Explorer: Chooser, @unchecked Sendable {
 
   func newRunaway() -> Runaway? {
     guard run.record.steps.count >= nextRunaway else { return nil }
-    // The cancelled test may need more steps to end.
+    // A runaway test is cancelled, and may need more steps to end.
     nextRunaway += max(1_000, stepLimit / 10)
     return .steps(stepLimit, most: mostSteps)
   }
@@ -174,7 +174,7 @@ final class Explorer: Chooser, @unchecked Sendable {
     described = nil
   }
 
-  /// Returns the name of the task's lane, in the run whose lanes are shown.
+  /// Returns the name of the task's lane; `nil` if the lanes of this run are not shown, or the task is not known.
   func label(of task: UInt64, name: String?) -> String? {
     guard details != nil, let index = tasks[task] else { return nil }
     let place = run.tree.name(of: index)

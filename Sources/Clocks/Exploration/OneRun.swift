@@ -22,13 +22,13 @@ struct OneRun {
   let findings: Findings
   /// The run in progress, or the last one.
   let run: ScheduleRun
-  /// Reports a signal in a job of a run.
+  /// Receives the signal if a job of a run crashes.
   var crashed: (@Sendable (CInt) -> Void)?
   private let explorer: Explorer
   /// The system clocks at the beginning of each run.
   private let start = SystemClocks()
 
-  /// Prepares for runs one after the other.
+  /// Prepares for runs that come one after the other.
   ///
   /// - Parameters:
   ///   - tree: The tree that contains the tasks of the plans.
@@ -48,7 +48,7 @@ struct OneRun {
 
   var witnesses: Divergence.Witnesses { explorer.witnesses }
 
-  /// Runs the operation by a plan, in a task of its own, and leaves that task if it does not end.
+  /// Runs the operation by a plan, in a new task, and abandons that task if it does not end.
   func callAsFunction(
     isolation: isolated (any Actor)? = #isolation, _ plan: Plan, profile: Profile = Profile(),
     details: Bool = false, _ operation: @escaping Operation
@@ -59,7 +59,7 @@ struct OneRun {
     defer { outer?.scheduler.endHold() }
 
     let findings = findings
-    // The first use creates tasks, which must not belong to the run.
+    // The first use of `Hops.missing` creates tasks, which must not belong to the run.
     _ = Hops.missing
     explorer.reset(plan, profile: profile)
     let time = VirtualTime(
@@ -108,7 +108,7 @@ struct Finding: Sendable, Hashable {
 
   init(key: String, text: String) { (self.key, self.text) = (key, text) }
 
-  /// A thrown error.
+  /// Creates the finding of a thrown error.
   ///
   /// The key has the error's type, code and text, without words that contain digits: numbers and addresses may
   /// differ from run to run.
@@ -132,7 +132,7 @@ struct Finding: Sendable, Hashable {
   /// Whether the failure came after a limit of real time, so that repeating it would take as long again.
   var tookLong: Bool { !isIssue && text.contains(" of real time") }
 
-  /// Whether XCTest has recorded the failure, which cannot be prevented.
+  /// Whether XCTest has recorded the failure. XCTest cannot be kept from recording it.
   var isXCTest: Bool { key.hasPrefix(Self.xcTestPrefix) }
 }
 
@@ -146,8 +146,8 @@ final class Findings: Sendable {
 
   /// Adds a report of the scope.
   ///
-  /// The key ends before the report's first number, because numbers may differ. Numbers in quoted names do not, unless
-  /// a quote in a name makes it unknown what is quoted.
+  /// The key ends before the report's first number, because numbers may differ from run to run. Numbers in quoted
+  /// names do not differ, so they stay. If quotes are unpaired, it is unknown what is quoted, and no number stays.
   func add(scopeReport text: String) {
     let areQuotesPaired = text.prefix { $0 != "\n" }.count { $0 == "\"" }.isMultiple(of: 2)
     var isQuoted = false

@@ -5,13 +5,13 @@ import ClocksSupport
 public struct ScheduleSummary: Hashable, Sendable, CustomStringConvertible {
   /// The number of schedules that were run.
   public let schedules: Int
-  /// The number of different orders among them.
+  /// The number of different orders among the schedules.
   public let orders: Int
   /// The number of happens-before classes among the orders.
   ///
-  /// Orders of one class differ only in the order of steps that are independent: steps of different tasks that touch
-  /// no actor in common and of which neither has made the other ready. Steps that use a lock, or an object
-  /// without one, count as independent, too.
+  /// Orders of one class differ only in the order of independent steps. Two steps are independent if they belong to
+  /// different tasks, touch no actor in common, and neither has made the other ready. Steps that share an object, with
+  /// or without a lock, count as independent, too.
   public let classes: Int
   /// Whether the search has tried all orders that are possible if jobs take no time.
   public let isComplete: Bool

@@ -70,7 +70,7 @@ struct ScheduledTest {
         """)
       return nil
     }
-    // Makes equal schedules do the same, as far as possible.
+    // These calls make runs of one schedule do the same, as far as possible.
     Hashing.ignoreAddresses()
     NondeterminismHooks.redirect()
     RuntimeClocks.redirectForExplored()
@@ -85,7 +85,7 @@ struct ScheduledTest {
         """)
       return nil
     }
-    // The current task is suspended meanwhile, so only one task at a time uses the operation and the summary.
+    // The current task is suspended while `install` runs, so only one task at a time uses these variables.
     nonisolated(unsafe) let operation = operation
     nonisolated(unsafe) var summary: ScheduleSummary?
     await install(gate) { summary = await run(isolation: isolation, meaning, operation) }
@@ -111,7 +111,7 @@ struct ScheduledTest {
         """)
       return nil
     }
-    // A failure is not repeated, so its run must be recorded the first time.
+    // With XCTest, a run that fails is not repeated, so it must be recorded the first time.
     var test = self
     test.options.recording = .onTrial
     return await test.run(meaning, operation)
@@ -150,7 +150,7 @@ struct ScheduledTest {
     switch outcome {
     case .passed(let summary):
       if options.wasToBeRecorded {
-        // The timeline of a test that passes is that of first in, first out.
+        // The timeline of a test that passes is the timeline of a run first in, first out.
         let (outcome, _) = await runOnce(.firstInFirstOut, operation)
         for finding in outcome.findings where !finding.isIssue { report.fail(finding.text) }
       }
@@ -174,7 +174,7 @@ struct ScheduledTest {
     }
   }
 
-  /// Repeats the shrunk schedule, and lets issues pass.
+  /// Runs the shrunk schedule once more, and lets its issues pass to the test library.
   private func show(
     isolation: isolated (any Actor)? = #isolation, _ failure: Exploration.Failure,
     _ meaning: ScheduleRequest.Meaning, _ operation: @escaping OneRun.Operation
@@ -194,7 +194,7 @@ struct ScheduledTest {
     if let error = outcome.error, failure.finding.isThrown, outcome.key == failure.finding.key {
       report.failWithError(error, explanation)
     } else if let finding = outcome.findings.first(where: { $0.key == failure.finding.key }) {
-      // An issue has passed the gate with the explanation.
+      // If the finding is an issue, it has passed the gate with the explanation.
       if !finding.isIssue { report.fail(finding.text + "\n" + explanation) }
     } else {
       report.fail(
@@ -218,7 +218,7 @@ struct ScheduledTest {
     return (await one(plan, details: true, operation), one.run)
   }
 
-  /// Runs the schedule of a token, and lets issues pass.
+  /// Runs the schedule of a token, and lets its issues pass to the test library.
   private func replay(
     isolation: isolated (any Actor)? = #isolation, _ text: String,
     _ operation: @escaping OneRun.Operation

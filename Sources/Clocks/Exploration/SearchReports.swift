@@ -71,7 +71,7 @@ enum SearchReports {
   private static let version = 1
 
   private static let lock = Lock(.leaf)
-  /// The searches of the test cases that have ended, by the path of their test's file. Guarded by the lock.
+  /// For each file of a test, by its path, the searches that have ended. Guarded by the lock.
   nonisolated(unsafe) private static var searches: [String: [JSONValue]] = [:]
 
   /// Adds a search to the file of its test; writes a message to standard error if that fails. Thread-safe.

@@ -36,10 +36,10 @@ final class StepDetails: @unchecked Sendable {
     reader = reading.reader(images)
   }
 
-  /// Notes a job that is about to run. `tasks` has the index of each task, by its number.
+  /// Notes a job that is about to run. `tasks` has the index of each task, by the id of the task.
   func begins(_ job: ReadyJob, of task: Int?, tasks: [UInt64: Int]) {
     var detail = Detail(time: virtualClock.now)
-    // A task that runs cannot be read.
+    // The task of a parked job is running, so it cannot be read.
     if job.taskID != 0, !job.isParked {
       if let task, names[task] == nil { names[task] = UnownedTask(job: job.job).name }
       detail.functions = functions(of: job.job)
@@ -67,7 +67,7 @@ final class StepDetails: @unchecked Sendable {
     return "\(type) #\(actors[...number].count { $0 == type })"
   }
 
-  /// Describes a choice of the current step. `choice` is `nil` if the text is about no choice, but about a checkpoint.
+  /// Adds a text to the current step. `choice` is the choice that the text describes; `nil` if it describes none.
   func describe(_ text: String, _ choice: ScheduleStep?) {
     if let choice { choices[choice] = text }
     if !steps.isEmpty { steps[steps.count - 1].choices.append(text) }

@@ -6,7 +6,7 @@ struct TokenFolder {
   private let folder: String?
   private let path: String
 
-  /// - Parameter folder: The folder, which is created if necessary; `nil` keeps nothing.
+  /// - Parameter folder: The folder, which is created if necessary. If it is `nil`, no token is kept.
   init(_ folder: String?, testID: String) {
     self.folder = folder
     path = "\(folder ?? "")/\(Self.fileName(of: testID)).txt"

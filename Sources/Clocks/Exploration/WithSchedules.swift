@@ -14,9 +14,9 @@ public struct ScheduleCount: Hashable, Sendable {
 
   let kind: Kind
 
-  /// Every schedule that differs from first in, first out by up to `reversals` reversals, without a limit.
+  /// Every schedule that differs from first in, first out by up to `reversals` reversals, however many they are.
   ///
-  /// A reversal is a pair of steps that touch the same actor, in the opposite order.
+  /// A reversal is a pair of steps in the opposite order. Both touch the same actor, or both could run next.
   ///
   /// - Parameter reversals: The number of reversals, 1 or more.
   public static func exhaustive(reversals: Int) -> Self { Self(kind: .exhaustive(reversals)) }
@@ -26,10 +26,10 @@ public struct ScheduleCount: Hashable, Sendable {
 
   /// As many schedules as fit into `duration` of real time.
   ///
-  /// The search ends earlier if it has tried all orders. It also ends when no happens-before class was new in
-  /// the last half of its schedules, and in at least 1,000.
+  /// The search ends earlier if it has tried all orders. It also ends when the last half of its schedules, and at
+  /// least 1,000 of them, have shown no new happens-before class.
   ///
-  /// - Parameter duration: The real time, more than zero. The schedule that is under way is finished.
+  /// - Parameter duration: The real time, more than zero. The schedule that is under way when it ends is finished.
   public static func lasting(_ duration: Duration) -> Self { Self(kind: .lasting(duration)) }
 
   /// Up to 1,000 schedules, for up to two seconds of real time.
@@ -53,16 +53,16 @@ public struct ScheduleCount: Hashable, Sendable {
 /// }
 /// ```
 ///
-/// Each run has a new scope, as in `withVirtualTime`. The search chooses the order wherever it is open: which
-/// of several ready jobs comes first, and which of several sleeps that are due. All orders are legal: jobs of
+/// Each run has a new scope, as in `withVirtualTime`. The search chooses wherever the order is open: which of
+/// several ready jobs comes first, and which of several sleeps that are due. All orders are legal: jobs of
 /// the main actor, and jobs of each other actor, keep the order in which they were enqueued. The search cannot
 /// choose how two threads interleave between two awaits.
 ///
 /// The operation fails if a test library records an issue in it, or if it throws. It also fails if nothing can
-/// run before it has returned, which is a deadlock and is reported immediately. The search then shortens the
-/// order, and runs the operation in it once more: the test fails once, at the true place. The explanation
-/// accompanies that failure. It ends with a token, which runs exactly this order again. XCTest cannot be
-/// kept from recording a failure, so there the search stops at the first one and does not shorten its order.
+/// run although it has not returned: a deadlock, which is reported immediately. The search then shrinks the order
+/// of the failure, and runs the operation in it once more: the test fails once, where the issue is. The explanation
+/// accompanies that failure. It ends with a token, by which exactly this order runs again. XCTest cannot be kept
+/// from recording a failure, so in its tests the search stops at the first failure and does not shrink its order.
 ///
 /// Every hop of a task to an actor and back must be visible; if it is not, the test fails with a message.
 /// Issues of Swift Testing are visible if the test binary links ClocksTestKit.
@@ -77,7 +77,7 @@ public struct ScheduleCount: Hashable, Sendable {
 ///   - slack: The maximum delay with which a sleep wakes.
 ///   - faults: The maximum number of faults in a schedule; see ``VirtualTime/fault(_:)``.
 ///   - stalls: How often in a schedule time may pass while a job is under way: jobs otherwise take no time.
-///   - upTo: How long time passes then at most, each time.
+///   - upTo: The maximum time that passes in one stall.
 ///   - explores: What else the search decides, such as random numbers.
 ///   - leftoverSleeps: Whether tasks that still sleep when the operation returns are a failure.
 ///   - fileID: The file in which a failure is recorded, as `#fileID`.
@@ -262,7 +262,7 @@ struct ScheduleRequest: Sendable {
       }
       limits.count = .max
       limits.endsWithClasses = true
-      // All of these orders fit into the time, even on a slow machine.
+      // At a millisecond for each order, even a slow machine tries all of these orders in the time.
       limits.mostOrders = Int(min(1_000_000, max(1, time / .milliseconds(1))))
       return Meaning(limits: limits, time: time)
     case .upTo(let count):

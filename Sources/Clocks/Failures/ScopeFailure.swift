@@ -83,7 +83,7 @@ enum ScopeProblem: Sendable {
 enum Runaway: Sendable {
   case jobs(Int, task: UInt64 = 0)
   case wakes(Int)
-  /// The number of steps of an explored run, and the largest in earlier runs; `nil` if no other run has ended.
+  /// The number of steps of an explored run, and the largest number in earlier runs; `nil` if none has ended.
   case steps(Int, most: Int?)
 
   var description: String {

@@ -40,7 +40,7 @@ final class TestContext: Sendable {
 
     /// Returns `nil` where tasks cannot be captured.
     init?() {
-      // The task retains the reporter until it has run, and every such task is run.
+      // The task retains the reporter until the task has run. Every such task is run, so no reporter leaks.
       task = UnstartedTask { [self] in work?() }
       if task == nil { return nil }
     }
@@ -81,8 +81,8 @@ final class TestContext: Sendable {
 /// This module imports no test library, because apps link it as well. `TestLibraries` finds the library
 /// that runs; without one, a line `file:line: error: message` goes to standard error. Where no library is
 /// known to run, the failure goes to all loaded libraries and to standard error: better reported twice
-/// than lost. If the running library cannot take the failure, the process ends with code 1, because the
-/// test would pass.
+/// than lost. If the running library cannot take the failure, the process ends with code 1, because
+/// otherwise the test would pass.
 package func recordFailure(_ message: String, at callSite: CallSite) {
   let message = message.withCapabilityNote
   let delivery = TestLibraries.deliver(message, at: callSite)

@@ -5,7 +5,7 @@ struct FunctionName: Hashable, Sendable {
   private(set) var module = ""
   /// Types, name and labels, without the module.
   private(set) var text = ""
-  /// Whether the compiler made the function, to call another one.
+  /// Whether the compiler has generated the function, only to call another one.
   private(set) var isThunk = false
   private(set) var isClosure = false
 
@@ -99,7 +99,7 @@ struct FunctionName: Hashable, Sendable {
     }
     text = parts.joined(separator: ".")
     readLocalFunction(&rest)
-    // The code that a macro has expanded to has no name that a user knows.
+    // Code that a macro has generated has no name that a user knows.
     if text.contains("$s") { isThunk = true }
   }
 
@@ -118,7 +118,7 @@ struct FunctionName: Hashable, Sendable {
     return name.isEmpty ? nil : String(name)
   }
 
-  /// Reads parameters, or the function around a local function: for example `inner #1 () async -> () in MyTests.outer()`.
+  /// Reads parameters, or the function around a local one: for example `inner #1 () async -> () in MyTests.outer()`.
   private mutating func readLocalFunction(_ rest: inout Substring) {
     guard rest.hasPrefix(" #") else {
       text += Self.labels(rest)
@@ -147,7 +147,7 @@ struct FunctionName: Hashable, Sendable {
 }
 
 extension Substring {
-  /// The number of characters up to the bracket that closes the first one.
+  /// The number of characters up to and including the bracket that closes the first bracket.
   fileprivate var bracketsCount: Int {
     var depth = 0
     var count = 0

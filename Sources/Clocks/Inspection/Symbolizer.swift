@@ -15,9 +15,9 @@ struct CodePlace: Hashable, Sendable {
 
 /// Finds the functions and lines of code in the debug information.
 ///
-/// The toolchain's `llvm-symbolizer`, or else `addr2line`, reads it in another process. The module
-/// `Runtime` (SE-0419) takes eight times as long, symbolicates addresses of suspended tasks only
-/// through an SPI, and adds a library to every test bundle.
+/// The toolchain's `llvm-symbolizer`, or else `addr2line`, reads this information in another process. The
+/// module `Runtime` (SE-0419) is not used: it takes eight times as long, symbolicates addresses of suspended tasks
+/// only through an SPI, and adds a library to every test bundle.
 enum Symbolizer {
   struct Meaning: Sendable {
     var symbol: String?
@@ -31,7 +31,7 @@ enum Symbolizer {
   /// The tools that did not answer, which are not asked again. Guarded by the lock.
   nonisolated(unsafe) private static var silent: Set<String> = []
 
-  /// The reason why there are no meanings, in words.
+  /// The reason why no symbols and lines were found, in words.
   static var reason: String {
     let tools = lock.withLock { silent }.compactMap { $0.split(separator: "/").last }.sorted()
     return tools.isEmpty
@@ -43,7 +43,7 @@ enum Symbolizer {
   ///
   /// O(size of the debug information), some 50 ms.
   ///
-  /// - Parameter library: The path of the runtime; in a toolchain the tool is near it.
+  /// - Parameter library: The path of the runtime. In a toolchain, `llvm-symbolizer` is found from this path.
   static func meanings(
     of places: [CodePlace], runtime library: String?
   ) -> [CodePlace: Meaning]? {
@@ -70,12 +70,12 @@ enum Symbolizer {
     return meanings
   }
 
-  /// For example `/home/me/Tests/PollerTests.swift:12 (discriminator 2)`.
+  /// Parses a tool's line, for example `/home/me/Tests/PollerTests.swift:12 (discriminator 2)`.
   private static func sourceLine(_ text: Substring) -> SourceLine? {
     guard let colon = text.lastIndex(of: ":") else { return nil }
     let number = text[colon...].dropFirst().prefix(while: \.isNumber)
     guard let line = Int(number), line > 0, !text.hasPrefix("?") else { return nil }
-    // The code that a macro has expanded to is in no file of the user.
+    // Code that a macro has generated is in no file of the user.
     guard !text.contains("@__swiftmacro_") else { return nil }
     return SourceLine(path: String(text[..<colon]), line: line)
   }
@@ -84,7 +84,7 @@ enum Symbolizer {
     var path: String
     var isAddr2line: Bool
 
-    /// Divides places among commands.
+    /// Divides places among commands: at most 500 for each command, and for `addr2line` those of one file.
     func commands(_ places: [CodePlace]) -> [[CodePlace]] {
       var commands: [[CodePlace]] = []
       for place in places.sorted(by: { ($0.path, $0.address) < ($1.path, $1.address) }) {
@@ -163,7 +163,7 @@ enum Symbolizer {
       posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
       var argv = ([command] + arguments).map { strdup($0) } + [nil]
       defer { for argument in argv { free(argument) } }
-      // An empty environment, because that of this process may request a sanitizer or a library to preload.
+      // The environment is empty, because that of this process may request a sanitizer or a library to preload.
       var environment: [UnsafeMutablePointer<CChar>?] = [nil]
       var process: pid_t = 0
       let error = posix_spawn(&process, command, &actions, nil, &argv, &environment)

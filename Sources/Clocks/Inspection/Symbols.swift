@@ -7,12 +7,12 @@ struct Frame: Hashable, Sendable {
   var line: SourceLine?
 }
 
-/// The functions and lines at addresses of code. Looked up only when a text names them.
+/// The functions and lines at addresses of code. They are looked up only when a text names them.
 struct Symbols {
   private(set) var frames: [UInt: Frame] = [:]
   private(set) var lacksTool = false
 
-  /// Looks up addresses. A process looks up each address once, because libraries are rarely unloaded.
+  /// Looks up addresses. A process looks up each address once: results stay valid, as libraries are rarely unloaded.
   ///
   /// O(size of the debug information), some 100 ms for a large test bundle.
   init(of addresses: some Sequence<UInt>, in images: CodeImages) {
@@ -74,7 +74,7 @@ struct Symbols {
 
   /// The line and the name of the user's innermost function, for example `line 20 image(for:)`; `nil` if not known.
   ///
-  /// The line comes first, so that it stays where the text is cut.
+  /// The line comes first, so that it remains if the text is cut.
   func lineAndPlace(of functions: [UInt]) -> String? {
     for case let frame? in functions.map({ frames[$0] }) {
       guard let function = frame.function, function.isOfUser else { continue }

@@ -2,7 +2,7 @@ extension TaskDump: CustomStringConvertible {
   /// The dump as a tree of about forty lines; empty if no task is known.
   var description: String { text(mostLines: 40) }
 
-  /// Shortens first the call stacks, and then the list of tasks, until the tree has at most `mostLines` lines.
+  /// Returns the dump as a tree. Shortens first call stacks, then the list of tasks, to at most `mostLines` lines.
   ///
   /// - Parameter symbols: The functions at the addresses; looked up by default.
   func text(mostLines: Int, symbols: Symbols? = nil) -> String {
@@ -127,7 +127,7 @@ private struct TaskDumpWriter {
       + lines(children[indices[0]] ?? [], depth: depth + 1, frames: frames)
   }
 
-  /// The sleeps of several tasks: only the first is described.
+  /// Describes the first of several tasks' sleeps, and says whether other sleeps differ from it.
   private func sleeps(_ indices: [Int]) -> String {
     guard let first = dump.entries[indices[0]].sleep else { return "" }
     return indices.allSatisfy { dump.entries[$0].sleep == first }
@@ -199,7 +199,7 @@ private struct TaskDumpWriter {
   private func line(_ address: UInt) -> String? {
     guard let frame = symbols.frames[address] else { return nil }
     guard let function = frame.function else {
-      // A library without names is not the user's.
+      // A library without the names of its functions is not the user's.
       return frame.image.contains(".so") ? nil : "a function without a name in \(frame.image)"
     }
     guard function.isOfUser else { return nil }

@@ -19,11 +19,11 @@ struct TaskDump: Sendable {
     var holds: Set<UInt> = []
   }
 
-  /// Sorted by the ids of the tasks.
+  /// The tasks, sorted by their ids.
   let entries: [Entry]
   let missing: [String]
   let images: CodeImages
-  /// The indices in `entries`, by address.
+  /// For each task's address, the index of the task in `entries`.
   private let places: [UInt: Int]
 
   init(_ entries: [Entry], missing: [String], images: CodeImages) {
@@ -34,7 +34,7 @@ struct TaskDump: Sendable {
       zip(self.entries.map(\.task.address), self.entries.indices), uniquingKeysWith: { $1 })
   }
 
-  /// Whether a task could run, with no actor to wait for.
+  /// Whether a task is ready, and does not wait for its turn on an actor.
   var hasReadyTask: Bool {
     entries.contains { $0.task.state == .enqueued && $0.actor == nil }
   }
@@ -44,7 +44,7 @@ struct TaskDump: Sendable {
 
   func entry(at address: UInt) -> Entry? { places[address].map { entries[$0] } }
 
-  /// The tasks whose parents are not in the dump, and the children of each task.
+  /// The indices of the tasks whose parents are not in the dump, and those of the children of each task.
   var tree: (roots: [Int], children: [Int: [Int]]) {
     var roots: [Int] = []
     var children: [Int: [Int]] = [:]

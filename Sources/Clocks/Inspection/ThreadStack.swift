@@ -2,14 +2,14 @@ import ClocksSupport
 
 /// The call stack of another thread that is blocked in a system call (x86-64).
 ///
-/// The kernel tells the stack pointer of such a thread. Swift keeps a chain of frames on the stack:
-/// each has the place of the caller's frame, and the address to which the function returns. The
-/// thread is not disturbed; if it continues meanwhile, the result is wrong or empty. AddressSanitizer may keep
-/// variables outside the stack, so that the address of a variable does not identify a thread.
+/// The kernel tells the stack pointer of such a thread. Swift keeps a chain of frames on the stack: each frame has
+/// the address of the caller's frame, and the address to which the function returns. The thread is not disturbed;
+/// if it continues meanwhile, the result is wrong or empty. AddressSanitizer may keep variables outside the stack.
+/// Then the address of a variable does not identify a thread.
 struct ThreadStack {
   /// The functions that the thread is in, the innermost first: the address of the call in each.
   private(set) var functions: [UInt] = []
-  /// The words from the stack pointer to the mark.
+  /// The words of the stack from the stack pointer to the `mark` of the initializer.
   private var words: [UInt] = []
 
   private static let word = UInt(MemoryLayout<UInt>.size)
@@ -34,7 +34,7 @@ struct ThreadStack {
 
   /// Whether the address of an object is on the stack.
   ///
-  /// The runtime notes the actor of the thread's task there, among remains of earlier calls.
+  /// The runtime notes the actor of the thread's task on the stack, which also has remains of earlier calls.
   func mentions(_ object: UInt) -> Bool { words.contains(object) }
 
   #if os(Linux) && arch(x86_64)
@@ -51,13 +51,13 @@ struct ThreadStack {
         // The beginning of the frame whose last words are those at `place`.
         var begin = 0
         while place + 1 < words.count {
-          // A bit marks the frame of an async function.
+          // In the frame of an async function, bit 60 of the caller's address is set.
           let (caller, address) = (words[place] & ~(1 << 60), words[place + 1])
           guard
             caller > end + UInt(place) * word, caller % 16 == 0, isReturn(to: address, images)
           else { break }
           found += skipped(words[begin..<place], calledFrom: address, after: found.last, images)
-          // The address of the call: the return address may belong to the next line.
+          // Notes the address of the call, because the return address may belong to the next line.
           found.append(address - 1)
           guard caller < mark else {
             if longest.isEmpty { last = min(last, first + 512) }
@@ -71,10 +71,10 @@ struct ThreadStack {
       return longest
     }
 
-    /// The return address into a function that has called one without a frame, such as a C function.
+    /// Returns the call in a function that the chain skips, because it has called a function without a frame.
     ///
-    /// The address is in the caller's own frame, among remains of earlier calls. It counts only if it is in the
-    /// function that the caller calls.
+    /// A C function may have no frame. The return address into the skipped function is in its own frame, among
+    /// remains of earlier calls. It counts only if it is in the function that the call before `address` calls.
     private static func skipped(
       _ frame: ArraySlice<UInt>, calledFrom address: UInt, after known: UInt?, _ images: CodeImages
     ) -> [UInt] {
@@ -90,7 +90,7 @@ struct ThreadStack {
     private static func isReturn(to address: UInt, _ images: CodeImages) -> Bool {
       guard images.image(of: address) != nil, let code = bytes(before: address)
       else { return false }
-      // `call rel32`, or a call through a register or memory, with or without a displacement.
+      // A call is `call rel32`, or goes through a register or memory, with or without a displacement.
       if code[2] == 0xE8 { return true }
       return [5, 4, 3, 1].contains { code[$0] == 0xFF && code[$0 + 1] & 0x38 == 0x10 }
     }

@@ -24,7 +24,7 @@ struct ReadyJob: Sendable {
 /// A job that is to run at an instant of virtual time.
 struct DelayedJob: Sendable {
   var job: UnownedJob
-  /// The task that waits for the job, or is the job itself. A task is a job, too: the same pointer.
+  /// The task that waits for the job; or the job itself, because each task is also a job with an equal pointer.
   var task: UnownedJob
   var delay: Duration
   var clock: ClockKind
@@ -84,7 +84,7 @@ class TaskOwner: @unchecked Sendable {
   /// Returns the virtual reading of a system clock, for `Date` if `isDate`; `nil` if the owner's time is real.
   func reading(of clock: clockid_t, isDate: Bool) -> timespec? { nil }
 
-  /// Fills `bytes` in place of random ones if the owner is explored, and returns whether it has.
+  /// If the owner is explored, fills `bytes` with what the chooser draws. Returns whether all of `bytes` was filled.
   func draw(_ bytes: UnsafeMutableRawBufferPointer) -> Bool { false }
 
   enum NondeterminismSource: Sendable {
@@ -130,7 +130,7 @@ class TaskOwner: @unchecked Sendable {
 
   /// Takes over a timed callback, if the owner is virtual, and returns whether it does.
   ///
-  /// While `holding` keeps time from moving, a delay is a part of the held operation, and is not taken over.
+  /// During a `holding` without a deadline, a delay is a part of the held operation, and is not taken over.
   func enqueue(_ work: TimedCallback, after delay: Duration) -> Bool { false }
 
   func remove(_ work: TimedCallback) {}
@@ -140,7 +140,7 @@ class TaskOwner: @unchecked Sendable {
 final class OwnerRegistration {
   let owner: TaskOwner
   @exclusivity(unchecked) var clocks = 0
-  /// The newest task when the owner was registered. Older tasks belong to it only if claimed. `.max` until known.
+  /// The newest task when the owner was registered; `.max` until known. The owner owns older tasks only if claimed.
   @exclusivity(unchecked) var watermark: UInt64 = .max
   @exclusivity(unchecked) var tasks: [UInt64] = []
 
@@ -179,7 +179,7 @@ struct ProcessWideOwner {
 
   typealias User = (task: UInt64, isOver: @Sendable () -> Bool)
 
-  /// The most users that are kept. If all are over while the test continues, the next use wakes the owner again.
+  /// The most users that are kept. If these are over while the test continues, the next use wakes the owner again.
   private static let mostUsers = 8
 
   init(owner: TaskOwner) { self.owner = owner }

@@ -53,7 +53,7 @@ final class TaskOwnership: Sendable {
     if lock.withLock({ addClock(to: owner) }) { setWatermark(of: owner, newestTask) }
   }
 
-  /// Returns whether the watermark is unknown. If threads A and B register one owner concurrently, both set it.
+  /// Returns whether the watermark is unknown. If threads A and B register one owner concurrently, both set one.
   private func addClock(to owner: TaskOwner) -> Bool {
     let registration = owner.registration ?? register(owner)
     registration.clocks += 1
@@ -64,8 +64,8 @@ final class TaskOwnership: Sendable {
     let registration = OwnerRegistration(owner: owner)
     owner.registration = registration
     registrations[ObjectIdentifier(owner)] = registration
-    // Stored before the newest task is determined: a task that was not seen, because there was no owner, must
-    // be older.
+    // `count` is stored before the newest task is determined: a task that was not seen, because there was no owner,
+    // must not be newer than the watermark.
     count.store(registrations.count, ordering: .sequentiallyConsistent)
     if owner.isExplored { explored.store(true, ordering: .relaxed) }
     return registration
@@ -125,7 +125,7 @@ final class TaskOwnership: Sendable {
     }
   }
 
-  /// Returns the owner of clocks made outside any task, as `retainProcessWide` does for its owner.
+  /// Returns the owner of clocks made outside any task, registered for one more clock. Calls `make` if there is none.
   func retainOwnerOfThreads(newestTask: () -> UInt64, make: () -> TaskOwner) -> TaskOwner {
     let (owner, isAgeUnknown) = lock.withLock {
       let owner = ofThreads ?? make()
@@ -159,7 +159,7 @@ final class TaskOwnership: Sendable {
     }
   }
 
-  /// Registers a task for `owner` unless it has another. Returns whether `owner` owns it now.
+  /// Registers a task for `owner` unless the task has another owner. Returns whether `owner` owns it now.
   func claim(_ id: UInt64, for owner: TaskOwner) -> Bool { claimed(id, for: owner).isOwn }
 
   /// Like `claim`; also returns whether the task had no owner before. Amortized O(1).
@@ -259,7 +259,7 @@ final class TaskOwnership: Sendable {
     unowned.insert(id)
     guard unowned.chunkCount > unownedLimit else { return }
     let oldest = registrations.values.lazy.map(\.watermark).min() ?? .max
-    // While a watermark is unknown, a task that is newer may be marked already.
+    // While a watermark is unknown, a task that is newer may be marked already, so no chunk is removed.
     if oldest != .max { unowned.removeChunks(upTo: oldest) }
     unownedLimit = max(8, unowned.chunkCount * 2)
   }

@@ -12,7 +12,7 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
   @_transparent
   private static var blockLength: Int { 1 << Int(blockBits) }
 
-  /// The number of places, a power of two or zero. At most half are in use, so that searches are short.
+  /// The number of places for blocks, a power of two or zero. At most half are in use, so that searches are short.
   private var length = 0
   /// For each place the number of its block plus 1, or 0 if it is empty.
   private var blocks: UnsafeMutablePointer<UInt64>!
@@ -56,7 +56,7 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     entries[slot] = entry
   }
 
-  /// Sets an entry unless there is one. Returns whether there was none.
+  /// Sets an entry unless the id has one. Returns whether the id had none.
   @inline(__always)
   mutating func add(_ id: UInt64, _ entry: Entry) -> Bool {
     let count = count
@@ -145,7 +145,7 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
 
   private mutating func removeBlock(at emptied: Int) {
     let mask = length - 1
-    // Later blocks move up, unless a block would then precede the place where the search for it begins.
+    // The blocks after the gap move forward, except past their `home`, where the searches for them begin.
     var place = emptied
     var next = (place + 1) & mask
     while blocks[next] != 0 {
@@ -252,7 +252,7 @@ extension OwnerTable {
   }
 }
 
-/// A set of task ids: one bit each, in chunks of 4,096, because ids lie close together. Operations:
+/// A set of task ids: one bit each, in chunks of 4,096, because ids lie close together. Each operation on one id is
 /// expected O(1).
 struct TaskSet {
   private static let chunkBits: UInt64 = 12

@@ -28,7 +28,7 @@ public struct RecordedTimeline: Sendable {
   /// The timeline as an SVG picture: a lane for each task, virtual time from left to right.
   ///
   /// The picture suits light and dark pages. Time is in proportion, but long gaps are compressed. Long
-  /// names are cut, and have their full text as a title. The picture shows the latest 20,000 events and the
+  /// names are cut, and a tooltip shows the full text. The picture shows the latest 20,000 events and the
   /// latest 1,000 tasks, and says what it leaves out. It contains nothing that differs from run to run.
   /// O(n log n) with n events.
   public var svg: String {
@@ -38,7 +38,7 @@ public struct RecordedTimeline: Sendable {
   /// The timeline in the trace-event format (JSON), which Perfetto and Chrome open, with virtual time as
   /// time.
   ///
-  /// A thread stands for a task. The text contains the latest 200,000 events. O(n) with n events.
+  /// Each task is shown as a thread. The text contains the latest 200,000 events. O(n) with n events.
   public var traceEvents: String {
     TraceEvents.json(history(limit: TraceEvents.mostEvents), title: title)
   }
@@ -57,8 +57,9 @@ public struct RecordedTimeline: Sendable {
 
   package static let explanationHeading = "What happened:"
 
-  /// Returns a heading and the lanes. The last row is the failure that is being recorded now; `nil` if nothing happened
-  /// before it.
+  /// Returns a heading and the lanes, with the failure that is being recorded now as the last row.
+  ///
+  /// Returns `nil` if nothing happened before the failure.
   package func explanation(lines: Int) -> String? {
     var history = history(forLines: lines)
     guard history.hasSteps else { return nil }
@@ -66,7 +67,7 @@ public struct RecordedTimeline: Sendable {
     return ([Self.explanationHeading] + history.lanes(limit: lines - 1)).joined(separator: "\n")
   }
 
-  /// Returns the history of enough events for the last lines.
+  /// Returns the history of the latest events, as many as the last `lines` lines may need.
   private func history(forLines lines: Int) -> History { history(limit: 100 * max(lines, 3)) }
 
   func history(limit: Int = .max) -> History {

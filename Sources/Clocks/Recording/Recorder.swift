@@ -22,7 +22,7 @@ final class Recorder: EventListener {
   @exclusivity(unchecked) nonisolated(unsafe) private var actors: [AnyObject.Type] = [
     MainActor.self
   ]
-  /// Receives the recording at the end; `nil` once it has.
+  /// Receives the recording at the end; `nil` after that.
   nonisolated(unsafe) private var delivery: (@Sendable (RecordedTimeline) -> Void)?
   let title: String
   private let lines: Int
@@ -115,7 +115,7 @@ final class Recorder: EventListener {
     }
   }
 
-  /// Looks up the name of a task that sleeps, once. Where `see` cannot read names, this is the only way.
+  /// Looks up the name of a task that sleeps, once. Where `see` cannot read names, they come only from here.
   private func lookUpName(of task: UInt64) {
     guard lookedUp.count < Self.mostNames, lookedUp.insert(task).inserted,
       task == UnownedTask.currentID, let name = UnownedTask.currentName

@@ -71,7 +71,7 @@ package enum TimelineHooks {
 extension ScopeOptions {
   /// Whether a recording was requested, but the runs with these options deliver one for failures only.
   ///
-  /// Then the timeline of a test that passes takes one more run.
+  /// If so, a test that passes has to run once more for its timeline.
   var wasToBeRecorded: Bool {
     switch recording {
     case .asAskedFor: false
@@ -87,7 +87,7 @@ extension Scheduler {
     change { $0.listener == nil ? nil : $0.listener(Recorder.self) }
   }
 
-  /// Whether requests for recordings of whole tests apply to this scheduler. If not, the refusal is noted.
+  /// Whether requests for recordings of whole tests apply to this scheduler. A refusal by `.never` is noted.
   private var mayBeRecorded: Bool {
     var inner: Scheduler? = self
     while let scheduler = inner {
@@ -224,7 +224,7 @@ enum TraceFolder {
 
   /// Delivers a recording when the process exits, unless it was delivered before.
   ///
-  /// The exit waits up to 10 seconds for recordings that other threads are writing, until `hasDelivered`.
+  /// At exit, the process waits up to 10 seconds for recordings that other threads are still writing.
   static func deliverAtExit(_ recorder: Recorder) {
     undelivered.enter()
     let isFirst = lock.withLock {

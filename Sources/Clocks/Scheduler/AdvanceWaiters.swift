@@ -10,7 +10,7 @@ enum AdvanceAim {
   case lastDeadline(limit: RealTime)
 }
 
-/// Moves time on one virtual clock to a target, which is determined at its first turn.
+/// Moves time on one virtual clock to a target, which is determined at the advance's first turn.
 class Advance<Duration: DurationProtocol & Hashable>: IdleWaiter {
   fileprivate let virtualClock: VirtualClock<Duration>
   private let aim: AdvanceAim
@@ -95,7 +95,7 @@ class Advance<Duration: DurationProtocol & Hashable>: IdleWaiter {
     return sleeper
   }
 
-  /// The instant of the next wake; of the end, if no wake comes before.
+  /// The instant of the next wake, or of the advance's end if no wake comes before it.
   fileprivate final var nextInstant: Duration {
     let end: Duration? =
       switch aim {
@@ -122,7 +122,7 @@ class Advance<Duration: DurationProtocol & Hashable>: IdleWaiter {
   }
 }
 
-/// An advance in the standard library's durations. Not generic, so that no turn looks up metadata.
+/// An advance in the standard library's durations. Not generic, so that no turn looks up generic metadata.
 final class StandardDurationAdvance: Advance<Duration> {
   override func takeSleeper(_ order: Order, nanosecondsWithoutThread: UInt64) -> Sleeper? {
     takeNext(order, nanosecondsWithoutThread)
@@ -130,19 +130,19 @@ final class StandardDurationAdvance: Advance<Duration> {
 
   fileprivate var now: Duration { virtualClock.now }
 
-  /// The time until the next event.
+  /// The time until `nextInstant`.
   fileprivate var distance: Duration { saturatingDifference(nextInstant, now) }
 
-  /// Moves the clock by the time that has passed on another clock, which had the nearest event.
+  /// Moves the clock by the time that has passed on another clock, whose advance had its turn.
   fileprivate func follow(_ passed: Duration, _ nanosecondsWithoutThread: UInt64) {
     if !hasBegun { begin(nanosecondsWithoutThread) }
     virtualClock.now = min(saturatingSum(now, passed), nextInstant)
   }
 }
 
-// Advances of different clocks that are under way together. Time passes equally fast on all of them, so that
-// their wakes come in the order in which they would come in real time. Each clock is moved by the oldest of
-// its advances. Clocks whose durations are of other types cannot be compared: they are moved one after another.
+// Here advances of different clocks are under way together. Time passes equally fast on all clocks, so that their
+// wakes come in the order in which they would come in real time. Each clock is moved by the oldest of its advances.
+// Clocks whose durations are of other types cannot be compared: they are moved one after another.
 extension IdleWaiters {
   private var advancesInStep: [StandardDurationAdvance] {
     var found: [StandardDurationAdvance] = []
@@ -185,7 +185,7 @@ final class VirtualClockObserver<Duration: DurationProtocol & Hashable>: Instant
   @exclusivity(unchecked) private(set) var wakes = 0
 
   private let virtualClock: VirtualClock<Duration>
-  /// The instant at which the caller looked last; `nil` if it looks at the present, and time does not move.
+  /// The instant at which the caller looked last; `nil` if it is to look at the present, without moving time.
   private let known: Duration?
   private let limit: Duration
 

@@ -6,8 +6,8 @@ import Dispatch
 /// So a job is split in two without a suspension. The thread keeps its stack, its locks and its actor; the runtime
 /// sees one job that takes long. No job of that actor begins meanwhile, because the actor is not idle.
 ///
-/// In a run that is left it waits permanently, as no job of such a run goes on. Only the main thread is resumed, because
-/// other tests need it.
+/// In a run that is left, the thread waits permanently, because no job of such a run goes on. Only the main thread is
+/// resumed, because other tests need it.
 final class ParkedThread: Sendable {
   /// The `Idleness.threadNumber` of the thread while it runs jobs of the scheduler.
   let number: Int

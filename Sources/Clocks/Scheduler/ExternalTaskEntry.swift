@@ -6,11 +6,11 @@ extension ExternalTasks {
     case unverified
     /// External, until `ExternalTaskRegistry` reports the end of the absence, or a job of the task becomes ready.
     case external(absence: UInt64)
-    /// External, because an `async let` of the task is. Only `recheckAsyncLets` sees its return.
+    /// External, because an `async let` of the task is external. Only `recheckAsyncLets` sees its return.
     case awaitingAsyncLet(absence: UInt64)
     /// The task was reported, because it did not return. The test no longer waits for it.
     case abandoned
-    /// The task was cancelled after the end of its scope, and never became idle. Its jobs no longer run.
+    /// The task was cancelled after the end of its scope, but always had a job ready. Its jobs no longer run.
     case stopped
   }
 
@@ -23,7 +23,7 @@ extension ExternalTasks {
     var task: RetainedTask?
     /// Whether the task may have run externally since it was last checked.
     var mayHaveRun = false
-    /// Whether the task has begun an `async let`: then it is checked until it is over.
+    /// Whether the task has begun an `async let`. If so, the task is checked until it is over.
     var hasAsyncLets = false
     var runs = 0
 
@@ -41,7 +41,7 @@ extension ExternalTasks {
 
     var isExternal: Bool { absence != 0 }
 
-    /// Whether only the status of the task tells whether it is external.
+    /// Whether the status of the task alone tells whether it is external.
     var isSettled: Bool { !mayHaveRun && !hasAsyncLets && runs == 0 }
 
     var isSuspendedWithPreference: Bool {

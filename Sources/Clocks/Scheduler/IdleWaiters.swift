@@ -2,8 +2,8 @@ import ClocksSupport
 
 /// A task's wait for the scheduler to be idle. Subclasses also move time.
 ///
-/// When the scheduler is idle and the waiter comes first, `takeSleeper` returns a sleep to wake. That repeats
-/// until it returns `nil`: then the wait ends.
+/// When the scheduler is idle and the waiter comes first, `takeSleeper` returns a sleep to wake. This repeats until
+/// `takeSleeper` returns `nil`: then the wait ends.
 class IdleWaiter {
   enum Kind {
     /// Time does not move.
@@ -29,7 +29,7 @@ class IdleWaiter {
     self.isOwn = isOwn
   }
 
-  /// Removes the next sleep to wake, and moves time to its deadline; else moves time to the target.
+  /// Removes the next sleep to wake and moves time to its deadline. If there is none, moves time to the target.
   func takeSleeper(_ order: Order, nanosecondsWithoutThread: UInt64) -> Sleeper? { nil }
 
   /// Notes that the test never becomes idle, so that the wait ends.
@@ -111,7 +111,7 @@ struct IdleWaiters: ~Copyable {
   /// 2. waiters for which time does not move, because the scheduler may not be idle again for long;
   /// 3. the oldest waiter that moves time; with several clocks, the waiter with the least time to its next
   ///    event;
-  /// 4. observers, for which time moves as well; but paced ones only when a scope that moves time would jump.
+  /// 4. observers, for which time moves as well; but not paced ones in a scope that moves time itself.
   @inline(__always)
   func first(scopeMovesTime: Bool) -> IdleWaiter? {
     if observers.count > 0, let behind = observers.first(where: \.isBehind) { return behind }
@@ -154,7 +154,7 @@ struct WaiterQueue: ~Copyable {
   }
 
   mutating func removeFirst() {
-    // Nearly always there is only one waiter, for which this is the fastest way.
+    // Nearly always there is only one waiter. Removing the last element is then the fastest way.
     if waiters.count == 1 {
       waiters.removeLast()
       return
@@ -185,7 +185,7 @@ extension Scheduler {
     }
   }
 
-  /// Waits like `wait`, and lets the current task's scope run as far as it can before and after.
+  /// Waits like `wait`. Before and after the wait, lets the current task's scope run until it is idle.
   ///
   /// The scope is within the test. This scheduler may be idle while jobs of the scope are ready, for example
   /// the first job of a task that is about to sleep on the test's clock.
@@ -221,8 +221,8 @@ extension Scheduler {
     return waiter.runaway
   }
 
-  /// Suspends the current task until the scheduler is idle. Returns the task because of which the wait was
-  /// aborted.
+  /// Suspends the current task until the scheduler is idle. If the wait is aborted, returns the task that caused
+  /// this.
   nonisolated(nonsending) func settleUnlessNeverIdle() async -> RetainedTask? {
     let waiter = IdleWaiter(isOwn: true)
     await wait(waiter)

@@ -1,6 +1,6 @@
 /// All that can keep a test from being idle. **Idle** is defined here and nowhere else.
 ///
-/// `SchedulerState.next` and `claimThread` write `thread`; each other part writes its own counts.
+/// Only `SchedulerState.next`, `claimThread` and `threadParks` write `thread`. Every part writes its own counts.
 struct Idleness: ~Copyable {
   /// What the scheduler's thread is doing. The scheduler requests a thread of the pool, or the main thread,
   /// when there is something to do.
@@ -32,7 +32,7 @@ struct Idleness: ~Copyable {
   /// Counts the absences that were found and are not reported yet. The test must not end before they are.
   private(set) var unreportedAbsences = 0
 
-  /// The scopes within the test that are not idle. They go on by themselves, so time waits for them.
+  /// The scopes within the test that are not idle. They run by themselves, so the test is not idle before they are.
   var busyScopes = BusyScopes()
 
   /// Whether no job runs or is ready, no external work is outstanding, and no task is left unverified.
@@ -51,7 +51,7 @@ struct Idleness: ~Copyable {
 
   mutating func questionIsAnswered() { isAsked = false }
 
-  /// Whether the test is idle, unless a task has become external unseen.
+  /// Whether the test is idle, provided that no task has become external unseen.
   @inline(__always)
   var isQuiet: Bool {
     mayStartJob && ready.isEmpty && !externalTasks.areOutstanding && dispatchedBlocks.count == 0
@@ -67,11 +67,11 @@ struct Idleness: ~Copyable {
 
   @inline(__always)
   var mayStartJob: Bool {
-    // A switch, because a debug build calls a function to compare.
+    // The pattern replaces `==`, because a debug build calls a function to compare.
     if case .none = thread { externallyStartedJobs == 0 } else { false }
   }
 
-  /// Counts the externally started jobs that were abandoned, and whose ends change nothing.
+  /// Counts the externally started jobs that were abandoned. Their ends change nothing.
   private var abandonedExternalJobs = 0
 
   mutating func externallyStartedJobsBegan(_ count: Int) { externallyStartedJobs += count }
@@ -126,12 +126,12 @@ struct Idleness: ~Copyable {
 /// The scopes within a test that are not idle.
 struct BusyScopes {
   private var counts: [ObjectIdentifier: Int] = [:]
-  /// Apart from `counts`, because a debug build takes long to ask a dictionary.
+  /// Kept apart from `counts`, because a dictionary is slow in a debug build.
   private(set) var areAny = false
 
   /// Notes that a scope is busy (`change` is 1), or idle again (-1).
   ///
-  /// Thread A notes the first, and thread B the second. If B comes first, the scope counts as busy until A comes.
+  /// Thread A may note 1, and thread B -1. If thread B comes first, the scope counts as busy until thread A comes.
   mutating func note(_ scope: Scheduler, _ change: Int) {
     let count = counts[ObjectIdentifier(scope), default: 0] + change
     counts[ObjectIdentifier(scope)] = count == 0 ? nil : count

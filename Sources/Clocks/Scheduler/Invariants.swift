@@ -23,7 +23,7 @@ struct Invariants {
     case eventually(within: Int)
   }
 
-  /// Calls a condition, in which the search decides nothing, because it is not a part of a step.
+  /// Calls a condition. The search decides nothing within the call, because a condition is not a part of a step.
   static func holds(_ condition: () -> Bool) -> Bool {
     let context = ThreadContext.current
     context?.pointee.isInCondition = true
@@ -47,7 +47,7 @@ struct Invariants {
     nextNumber += 1
   }
 
-  /// Returns all invariants after one more job.
+  /// Counts one more job for each invariant, and returns all invariants.
   mutating func afterJob() -> [Invariant] {
     for index in all.indices { all[index].steps += 1 }
     return all
@@ -91,7 +91,7 @@ final class ActorCondition: Sendable {
 
   /// Returns whether the condition holds now; `nil` if the actor is not free. Not to be called on the actor.
   func holdsNow() -> Bool? {
-    // Another thread may still write the answer when it is not used any more.
+    // The answer is an object, because another thread may still write it after this function has returned.
     let answer = Answer()
     check { answer.holds.store($0 ? 1 : 0, ordering: .relaxed) }
     let known = answer.holds.load(ordering: .relaxed)
@@ -99,7 +99,7 @@ final class ActorCondition: Sendable {
   }
 
   private final class Answer: Sendable {
-    /// -1 until it is known.
+    /// 1 if the condition holds, and 0 if not; -1 until this is known.
     let holds = Atomic<Int>(-1)
   }
 
@@ -118,7 +118,7 @@ final class ActorCondition: Sendable {
   }
 }
 
-/// Where a job begins, for the report of an invariant that does not hold after it.
+/// Where a job begins, for the report of an invariant that does not hold after the job.
 ///
 /// One of very many runs is not reported, so in such a run the place is the task alone.
 struct JobPlace {
@@ -207,7 +207,7 @@ extension Scheduler {
 
   private func isDrainReady(of actor: ObjectIdentifier) -> Bool {
     change { state in
-      // Without a reader, this is one of very many runs of a search, in which actors are known.
+      // Without a reader, this is one of very many runs of a search. Actors can be read in a search.
       guard state.scope?.placeReader?.knowsActors != false else { return false }
       for position in 0..<state.idleness.ready.count {
         let job = state.idleness.ready[position]
@@ -275,10 +275,10 @@ extension Scheduler {
       let holds =
         switch invariant.condition {
         case .anywhere(let holds): Invariants.holds(holds)
-        // Elsewhere, it was checked after the last job on the main thread.
+        // If this is not the main thread, the condition was checked after the last job on the main thread.
         case .onMain(let holds): !isOnMain || Invariants.holds(holds)
         case .onActor(let condition) where condition.actor == current: await condition.holds()
-        // If work outside the test occupies the actor, or its executor does, nothing waits for it.
+        // If work outside the test or the actor's executor occupies the actor, the condition counts as true.
         case .onActor(let condition): condition.holdsNow() ?? true
         }
       if holds { continue }

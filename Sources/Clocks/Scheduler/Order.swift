@@ -1,12 +1,12 @@
 import ClocksSupport
 
-/// Decides which ready job runs, and which sleep that is due wakes, where the semantics leave it open.
+/// Decides which ready job runs, and which due sleep wakes, where the semantics leave the order open.
 ///
-/// Without a chooser: first in, first out, the order of `JobQueue` and of `SleepQueue.comesFirst`.
+/// Without a chooser, the order is first in, first out: that of `JobQueue` and of `SleepQueue.comesFirst`.
 struct Order {
-  /// Decides in place of first in, first out; `nil` nearly always.
+  /// Chooses the order, which is otherwise first in, first out; `nil` nearly always.
   var chooser: (any Chooser)?
-  /// How late the chooser may let a sleep wake.
+  /// The longest time after its deadline at which the chooser may let a sleep wake.
   var slack = Duration.zero
 
   func first(among candidates: borrowing ScratchBuffer<Candidate>) -> Candidate? {
@@ -19,24 +19,25 @@ struct Order {
 
 /// A ready job that may run next, or a sleep that is due now; listed first in, first out.
 enum Candidate: Hashable, Sendable {
-  /// A ready job. `position` is its place among all ready jobs.
+  /// A ready job. `position` is its index in the queue of ready jobs.
   case job(position: Int, task: UInt64, executor: ExecutorKind)
-  /// A sleep that is not due, and may wake although a job is ready: the last candidate.
+  /// A sleep that is not due, but may wake although a job is ready. It is always the last candidate.
   case early(number: UInt64, task: UInt64)
-  /// A sleep that is due now. `number` is that of its registration.
+  /// A sleep that is due now. `number` is its registration number.
   case sleep(number: UInt64, task: UInt64)
 }
 
-/// Chooses what comes next. Called while the scheduler's lock is held, so it runs no user code.
+/// Chooses what comes next. Its functions are called while the scheduler's lock is held, so they run no user code.
 protocol Chooser: AnyObject, Sendable {
   /// Returns the index of the next candidate, of two or more; an index out of range stands for 0.
-  /// May be called again before the chosen candidate begins.
+  ///
+  /// This function may be called again before the chosen candidate begins.
   func choose(among candidates: borrowing ScratchBuffer<Candidate>) -> Int
 
-  /// How early a sleep may wake although a job is ready; `nil` if it may not.
+  /// The longest time before its deadline at which a sleep may wake although a job is ready; `nil` if it may not.
   func stallLimit(of sleep: UInt64, task: UInt64) -> Duration?
 
-  /// Whether `stallLimit` may return a limit. If not, it is not called.
+  /// Whether `stallLimit` may return a limit. If not, `stallLimit` is not called.
   var mayStall: Bool { get }
 
   /// Returns what a task gets in place of 8 random bytes; `nil` if the bytes are to be random.
@@ -44,7 +45,7 @@ protocol Chooser: AnyObject, Sendable {
   /// - Parameter isNumber: Whether the task has requested a single number, and not a longer sequence of bytes.
   func draw(for task: UInt64, isNumber: Bool) -> UInt64?
 
-  /// The number of the option that a task gets, of `count`; 0 is what it gets outside a search.
+  /// Returns the number of the option that a task gets, of `count` options. Outside a search, a task gets option 0.
   func choose(_ count: Int, for task: UInt64) -> Int
 
   /// Whether a fault strikes in the task.
@@ -65,12 +66,12 @@ protocol Chooser: AnyObject, Sendable {
   /// Returns the name of a task in a task dump, in place of its number.
   func label(of task: UInt64, name: String?) -> String?
 
-  // Events, from which a chooser knows the candidates.
+  // These are the events from which a chooser knows the candidates.
 
   func taskWasCreated(_ task: UInt64)
   /// A job has become ready, behind all other ready jobs.
   ///
-  /// - Parameter isFromOutside: Whether something outside the test has made it ready.
+  /// - Parameter isFromOutside: Whether something outside the scope has made the job ready.
   func jobIsReady(_ job: ReadyJob, isFromOutside: Bool)
   func jobBegins(_ job: ReadyJob, at position: Int)
   /// Returns why the run counts as a runaway, if a limit was passed since the last call.
@@ -109,7 +110,7 @@ extension JobQueue {
     return false
   }
 
-  /// Appends every job of the pool, and the first of the main thread: the jobs of one actor run in their order. O(n).
+  /// Appends each job for the pool, but only the first for the main thread, because its jobs keep their order. O(n).
   func appendCandidates(to candidates: inout ScratchBuffer<Candidate>) {
     var isFirstOnMain = !isMainThreadParked
     for position in 0..<count {

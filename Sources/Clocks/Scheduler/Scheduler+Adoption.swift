@@ -1,8 +1,8 @@
 import ClocksSupport
 
-/// Which scheduler is responsible for a clock or a task, and how it adopts tasks.
+/// Finds the scheduler that is responsible for a clock or a task, and lets it adopt tasks.
 extension Scheduler {
-  /// The scheduler of the thread, or `nil` if it runs for none.
+  /// The scheduler for which the current thread runs; `nil` if there is none.
   static var ofThread: Scheduler? { scheduler(ThreadContext.current?.pointee.owner) }
 
   /// The scheduler on whose behalf the current task runs.
@@ -29,14 +29,15 @@ extension Scheduler {
     }
   }
 
-  /// An owner as a scheduler: there are no other owners.
+  /// Returns an owner as a scheduler: every owner is one.
   private static func scheduler(_ owner: TaskOwner?) -> Scheduler? {
     owner.map { unsafeDowncast($0, to: Scheduler.self) }
   }
 
   /// Returns the scheduler for a new clock. The caller releases it with `release()`.
   ///
-  /// It is the scheduler of the current task or dispatched block. All clocks that are made outside both share one.
+  /// It is the scheduler of the current task or dispatched block. All clocks that are made outside both share one
+  /// scheduler.
   static func retainForNewClock(at origin: CallSite) -> Scheduler {
     RuntimeHooks.install()
     if let failure = RuntimeHooks.failureOfOtherCopy { recordFailure(failure, at: origin) }
@@ -46,13 +47,13 @@ extension Scheduler {
       guard let scheduler = ofThread else {
         return TestCaseMembership.isOn ? retainOfThreads(at: origin) : retainProcessWide(at: origin)
       }
-      // A dispatched block of a test.
+      // The current thread runs a dispatched block of a test.
       scheduler.retain()
       return scheduler
     }
     let known = running ?? scheduler(TaskOwnership.shared.owner(of: task))
     if known == nil, TestLibraries.isXCTestRunning {
-      // One test runs at a time, but in several tasks: `setUp`, the test, `tearDown`.
+      // XCTest runs one test at a time, but in several tasks: `setUp`, the test, `tearDown`.
       let scheduler = retainProcessWide(at: origin)
       scheduler.admitCurrentTask()
       scheduler.addMaker()
@@ -60,13 +61,13 @@ extension Scheduler {
     }
     let scheduler = known ?? Scheduler(origin: origin, isTestKnown: true)
     scheduler.retain()
-    // Claimed even if the current thread already runs for the scheduler: the scheduler's first clocks may
+    // The task is claimed even if the current thread already runs for the scheduler: the scheduler's first clocks may
     // have been freed, and with them the entries of its tasks.
     _ = TaskOwnership.shared.claim(task, for: scheduler)
     scheduler.admitCurrentTask()
     if known == nil {
       scheduler.addMaker()
-      // The test may have started tasks before.
+      // The test may have started tasks before it made its first clock.
       if TestCaseMembership.isTestCase(task), SwiftTesting.isRunningCase {
         scheduler.adoptTestCase(of: task)
       }
@@ -124,7 +125,7 @@ extension Scheduler {
   ///
   /// If the scheduler has not started the task's job, the job counts as externally started.
   ///
-  /// - Parameter users: The users of the clock that the task uses; `nil` if it makes one.
+  /// - Parameter users: The users of the clock that the task uses; `nil` if the task makes a clock.
   @discardableResult
   func admitCurrentTask(among users: ClockUsers? = nil) -> Bool {
     let context = ThreadContext.current
@@ -136,7 +137,7 @@ extension Scheduler {
       if context.pointee.taskID == task { return true }
       let (isOwn, isNew) = TaskOwnership.shared.claimed(task, for: self)
       if isNew, let users {
-        // The task may belong to another test case, in an actor drain that works for this one.
+        // In an actor drain that works for this test case, the task may belong to another one.
         adoptTestCase(of: task)
         checkSharing(among: users)
       }
@@ -146,7 +147,7 @@ extension Scheduler {
     keepCurrentTask()
     // The task may run in an actor drain that works for another test, or for the process-wide owner.
     let isInJobOfOtherTest = context?.pointee.owner != nil
-    // Before the adoption, because after it nothing else shows that this task runs.
+    // The wait begins before the adoption, because nothing else shows afterwards that this task runs.
     if !isInJobOfOtherTest || TestCaseMembership.isOn { waitForCurrentJobAndTask() }
     if users != nil { adoptTestCase(of: task) }
     if isInJobOfOtherTest {
@@ -198,7 +199,7 @@ extension Scheduler {
   /// Waits for the end of the job that the current thread runs, whose task belongs to the scheduler.
   func waitForCurrentJobAndTask() {
     waitForCurrentJob()
-    // When the job has ended, its task may wait for an actor.
+    // When the job has ended, its task may wait for an actor, where it may run externally.
     if ThreadContext.current != nil, let current = UnownedTask.current {
       noteMayRunExternally(current)
     }
@@ -225,8 +226,9 @@ extension Scheduler {
     keepCurrentTask()
   }
 
-  /// Adopts all tasks of the test case to which the current task, unowned until now, belongs. Called once for each test
-  /// case. O(1).
+  /// Adopts all tasks of the test case of the current task, which was unowned until now.
+  ///
+  /// O(members) for the first task of a test case, and O(1) for each later one.
   private func adoptTestCase(of task: UInt64) {
     guard TestCaseMembership.isOn else { return }
     TestCaseMembership.adopt(task, by: self) { member in

@@ -8,7 +8,7 @@ extension Scheduler {
 
   /// Notes the decision that `decide` has just asked for, if a report or a recording needs it.
   ///
-  /// The text is made without the lock, because it calls the user's code.
+  /// The text is made without the lock, because `text` calls the user's code.
   func describeDecision(_ text: () -> String) {
     let isRecorded = recorder != nil
     guard isRecorded || isExplored, isInOwnJob else { return }

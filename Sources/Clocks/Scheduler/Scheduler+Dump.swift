@@ -5,14 +5,13 @@ extension Scheduler {
     return text.isEmpty ? "No task of the test is known." : text
   }
 
-  /// The task dump in a failure; `nil` in one run of many, because the failure is repeated in a single
-  /// run.
+  /// The task dump in a failure; `nil` in one run of many, because such a failure is repeated in a single run.
   var dumpUnlessOneOfMany: TaskDump? {
     scope?.options.isOneOfMany == true ? nil : dumpTasks()
   }
 
-  /// The task dump in a debug description; `nil` for a task outside the test. A test library, for
-  /// example, prints the arguments of a test case.
+  /// The task dump in a debug description; `nil` if a task outside the test asks for it. For example, a test library
+  /// prints the arguments of a test case.
   var dumpInDescription: TaskDump? {
     UnownedTask.current != nil && isCallerOfOtherTest ? nil : dumpTasks().unlessAlone
   }
@@ -45,11 +44,11 @@ extension Scheduler {
       )
     }
     withExtendedLifetime(kept) {}
-    // Descriptions of the user's instants are computed without the lock.
+    // The user's code describes instants, so it is called without the lock.
     let texts = sleeps.flatMap { $0() }
     sleeps = []
     if reader == nil {
-      // The sleeps are known without reading memory.
+      // The tasks cannot be read from memory, but their sleeps are known.
       entries = texts.map { id, name, _ in
         TaskDump.Entry(task: TaskSnapshot(address: 0, id: id, name: name, state: .suspended))
       }
@@ -64,7 +63,7 @@ extension Scheduler {
     return TaskDump(entries, missing: reading.missing, images: images)
   }
 
-  /// Adds the call stack of the thread that runs a task's job, if it is blocked.
+  /// Adds the call stack of the thread that runs a task's job, if that thread is blocked.
   ///
   /// - Parameter id: The task; 0 if the thread runs an actor drain.
   private func addThread(
@@ -72,7 +71,7 @@ extension Scheduler {
   ) {
     let mark = threadMark.load(ordering: .relaxed)
     let thread = ThreadStack(ofThreadAt: mark, in: images)
-    // The busy actors for which other tasks wait.
+    // The busy actors that this thread may occupy, and for which other tasks wait.
     let held = Set(
       entries.compactMap { entry -> UInt? in
         guard case .executor(let actor) = entry.task.dependency, TaskLayoutProbe.here.isBusy(actor),
@@ -99,7 +98,7 @@ extension SchedulerState {
   /// The tasks of the test that are in memory as long as the lock is held: they sleep, are ready, run
   /// the scope's body, or have made a clock.
   ///
-  /// Other tasks are found from them.
+  /// The other tasks are found by `TaskWalk`, which starts from these.
   fileprivate var knownTasks: [UnownedJob] {
     var tasks = virtualClocks.flatMap(\.sleepingTasks)
     tasks += idleness.ready.tasks

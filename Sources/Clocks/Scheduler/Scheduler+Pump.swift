@@ -2,11 +2,11 @@
 enum Action {
   /// Runs a job.
   case run(ReadyJob)
-  /// Resumes a task whose sleep has woken. `isOwn` says whether it belongs to the scheduler.
+  /// Resumes a task whose sleep has woken. `isOwn` says whether the task belongs to the scheduler.
   case wake(UnsafeContinuation<Void, any Error>, isOwn: Bool)
-  /// Resumes a task of the scheduler whose sleep has woken, and runs its job, which already counts as begun.
+  /// Like `wake` for a task of the scheduler, and then runs the task's job, which already counts as begun.
   case wakeAndRun(UnsafeContinuation<Void, any Error>, task: UInt64)
-  /// Lets a job go on whose thread waits in a checkpoint. That thread acts from now on.
+  /// Lets a parked thread go on with its job. From then on, that thread performs the scheduler's actions.
   case resume(ParkedThread)
   /// Resumes a task that waited for the scheduler to be idle.
   case finish(UnsafeContinuation<Void, Never>, isOwn: Bool)
@@ -22,7 +22,7 @@ enum Action {
   /// Does nothing until something happens, or until the alarm rings, if there is one.
   case rest(Alarm?)
 
-  /// When the alarm rings if nothing happens.
+  /// An alarm that rings after `duration` if nothing happens before.
   struct Alarm: Sendable, Equatable {
     var number: Int
     var duration: Duration
@@ -81,7 +81,7 @@ extension Scheduler {
       context.pointee.beginWaking(true)
       continuation.resume()
       context.pointee.endWaking()
-      // If another job arrived, or none, the task's job becomes ready as usual.
+      // Unless the task's job was captured and is for this executor, the job becomes ready as usual.
       guard let job = context.pointee.taken, job.taskID == task, job.executor == turn.executor
       else { break }
       context.pointee.taken = nil
@@ -160,7 +160,7 @@ extension Scheduler {
 
   /// Runs a job of a test that states invariants, and checks them afterwards.
   ///
-  /// Not inlined, so that a test without invariants does not pay for the place of each job.
+  /// Not inlined, so that a test without invariants does not pay for the `JobPlace` of each job.
   @inline(never)
   private func runBetweenChecks(
     _ job: ReadyJob, _ context: UnsafeMutablePointer<ThreadContext>

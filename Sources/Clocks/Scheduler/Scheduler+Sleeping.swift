@@ -1,9 +1,9 @@
 /// Sleeps on a `TestClock` in the standard library's durations.
 ///
-/// Not generic: a debug build is a hundred times slower with generic code. Other durations take
-/// `TestClock.sleepInCustomDurations`, with the same answers.
+/// These functions are not generic, because generic code is a hundred times as slow in a debug build. Sleeps in other
+/// durations use `TestClock.sleepInCustomDurations`, which has the same results.
 extension Scheduler {
-  /// State that the code that begins a sleep shares with the cancellation handler. Requires the scheduler's lock.
+  /// The state that `begin` shares with the cancellation handler of a sleep. Requires the scheduler's lock.
   private struct Place {
     var sleep: SleepQueue<Duration>.Token?
     var isCancelled = false
@@ -17,7 +17,7 @@ extension Scheduler {
     case cancelled
   }
 
-  /// Suspends the current task until the deadline, on the caller's executor; only if `usesFastWay`. O(log n).
+  /// Suspends the current task until the deadline, on the caller's executor. Called only if `usesFastWay`. O(log n).
   nonisolated(nonsending) func sleep(_ sleep: StandardDurationSleep) async throws {
     // Both closures use `place` only with the lock held.
     nonisolated(unsafe) var place = Place()
@@ -34,7 +34,7 @@ extension Scheduler {
       onCancel: { self.cancel(sleep, at: &place) }, { self.begin(sleep, at: &place, $0) })
   }
 
-  /// Reserves the number of a sleep; `nil` if its deadline is not in the future.
+  /// Reserves the number of a sleep. Returns `nil` if its deadline is not in the future.
   ///
   /// A task calls this before it leaves its actor. So a sleep that ends immediately takes no hop, and sleeps with
   /// equal deadlines wake in the order of the calls.
@@ -108,7 +108,7 @@ extension Scheduler {
 
 /// A call of `sleep(until:tolerance:)` on a clock whose durations are those of the standard library.
 struct StandardDurationSleep {
-  /// The `TestClock` keeps it alive during the call.
+  /// The `TestClock` keeps the virtual clock alive during the call.
   unowned(unsafe) let virtualClock: VirtualClock<Duration>
   let deadline: Duration
   let tolerance: Duration?

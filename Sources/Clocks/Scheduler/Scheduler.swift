@@ -43,7 +43,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     super.init(isVirtual: false)
   }
 
-  /// For a scope. A `chooser` decides what comes first.
+  /// Creates the scheduler of a scope. If there is a `chooser`, it decides what comes first.
   init(
     _ scope: Scope, origin: CallSite, record: (@Sendable (String) -> Void)? = nil,
     chooser: (any Chooser)? = nil
@@ -52,7 +52,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     self.scope = scope
     isProcessWide = false
     parent = Scheduler.ofThread
-    // An explored scope is reported by the exploration.
+    // The exploration itself reports the failures of an explored scope.
     report = TestReport(at: origin, isTestKnown: !scope.options.isExplored, record: record)
     state.order = Order(chooser: chooser, slack: scope.options.slack)
     super.init(isVirtual: true, isExplored: scope.options.isExplored)
@@ -96,7 +96,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     parent?.change { $0.idleness.busyScopes.note(self, busyChange) }
   }
 
-  /// Like `change`, but starts no thread: the caller is a job, or `change` follows.
+  /// Like `change`, but starts no thread, because the caller runs in a job or calls `change` next.
   func changeWithoutThread<Result>(_ body: (inout SchedulerState) -> Result) -> Result {
     lock.withLock { body(&state) }
   }
@@ -121,7 +121,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     change { state in
       if let task { state.liveTasks.insert(task) }
       if state.isObserved {
-        // A task that resumes another task as it ends is no longer the current task.
+        // A task that resumes another task as it ends is no longer current, but its job still runs on this thread.
         let creator = UnownedTask.currentID ?? ThreadContext.current?.pointee.taskID ?? 0
         if isNew { state.taskWasCreated(job.job, by: creator, isSuspended: true) }
         state.note(.jobEnqueued(task: job.taskID, by: creator, job.executor))
@@ -217,7 +217,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   override func taskWasCreated(_ task: UnownedJob) {
     let handle = UnownedTask(job: task).retainedIfReadable
-    // Tasks are released without the lock. An immediate task may end without a job that the scheduler runs.
+    // Tasks are released without the lock. They are pruned here, because an immediate task may end without a job that
+    // the scheduler runs.
     _ = change { state in
       if state.isObserved {
         state.taskWasCreated(task, by: UnownedTask.currentID ?? 0, isSuspended: false)

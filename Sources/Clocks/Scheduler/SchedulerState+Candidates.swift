@@ -1,6 +1,6 @@
 import ClocksSupport
 
-// What may come next where a chooser decides.
+// The candidates among which a chooser decides what comes next.
 extension SchedulerState {
   /// Whether the candidates may include a sleep. O(1).
   var mayOfferSleep: Bool {
@@ -10,7 +10,7 @@ extension SchedulerState {
     return true
   }
 
-  /// What the chooser puts first among the ready jobs and the sleeps that may come next; `nil` if there is none.
+  /// Returns the chooser's choice among the ready jobs and the sleeps that may come next; `nil` if there are none.
   mutating func firstCandidate() -> Candidate? {
     var candidates = ScratchBuffer<Candidate>()
     swap(&candidates, &keptCandidates)

@@ -47,7 +47,7 @@ extension SchedulerState {
     runaway.testIsIdle()
   }
 
-  /// Notes that jobs of the test were found running that the scheduler did not start.
+  /// Notes that the test has running jobs that the scheduler did not start.
   mutating func externallyStartedJobsBegan(_ count: Int = 1) {
     idleness.externallyStartedJobsBegan(count)
   }
@@ -85,7 +85,7 @@ extension SchedulerState {
   @inline(never)
   mutating func takeBusyChange() -> Int {
     guard let scope else { return 0 }
-    // The last job of a scope that is over resumes the test around it.
+    // The last job of a scope that is over resumes the test around it. So only jobs count then.
     let isBusy = !isAbandoned && (scope.isOver ? idleness.mayRun : !idleness.isIdle)
     guard isBusy != isCountedAsBusy else { return 0 }
     isCountedAsBusy = isBusy
@@ -100,7 +100,7 @@ extension SchedulerState {
 
   // MARK: - When the test cannot go on
 
-  /// Cancels the body of an explored scope that is deadlocked. If that has not helped, reports the first problem.
+  /// Cancels the body of an explored scope that is deadlocked. If that was done before, reports the first problem.
   @inline(never)
   mutating func endDeadlock() -> Action {
     guard let scope else { return .rest(nil) }
@@ -143,7 +143,7 @@ extension SchedulerState {
     if isSuspended { listener?.see(task, id) }
   }
 
-  /// Notes that a sleep has begun; the deadline is `nil` if the clock has durations of its own.
+  /// Notes that a sleep has begun; the deadline is `nil` if the clock's durations are of a custom type.
   @inline(never)
   func sleepBegan(_ number: UInt64, of task: UInt64, until deadline: Duration?) {
     order.chooser?.sleepBegins(number, of: task)
@@ -207,15 +207,15 @@ extension SchedulerState {
 /// An event in a test. Tasks are named by their numbers; 0 stands for no task.
 enum SchedulerEvent: Hashable, Sendable {
   case taskCreated(UInt64, by: UInt64)
-  /// A job has become ready; `by` is the task that the thread ran.
+  /// A job has become ready; `by` is the task that ran on the thread that made it ready.
   case jobEnqueued(task: UInt64, by: UInt64, ExecutorKind)
   case jobBegan(task: UInt64, ExecutorKind)
   case jobEnded(task: UInt64)
-  /// A task has begun to sleep. The deadline is `nil` if the clock has durations of its own.
+  /// A task has begun to sleep. The deadline is `nil` if the clock's durations are of a custom type.
   case sleepRegistered(number: UInt64, task: UInt64, until: Duration?)
   case sleepWoken(number: UInt64, task: UInt64)
   case sleepCancelled(number: UInt64, task: UInt64)
-  /// Time has moved; it is `nil` if the clock has durations of its own.
+  /// Time has moved. The time is `nil` if the clock's durations are of a custom type.
   case timeMoved(to: Duration?)
   case taskBecameExternal(UInt64)
   case taskReturned(UInt64)
@@ -228,7 +228,7 @@ enum SchedulerEvent: Hashable, Sendable {
 protocol EventListener: AnyObject, Sendable {
   func hear(_ event: SchedulerEvent)
 
-  /// Receives a task that was seen for the first time, and does not run yet.
+  /// Receives a task that is seen for the first time and does not run yet.
   func see(_ task: UnownedJob, _ id: UInt64)
 
   /// Notes that the scheduler is freed, and no more events come. Called without a lock.
@@ -244,7 +244,7 @@ extension EventListener {
   var explanation: String? { nil }
 }
 
-/// Several listeners in the place of one. Immutable, so it may be used without a lock.
+/// Passes each event to several listeners. Immutable, so it may be used without a lock.
 private final class EventListeners: EventListener {
   let all: [any EventListener]
 

@@ -2,9 +2,9 @@ import ClocksSupport
 
 /// All that a scheduler knows, and its decisions on what comes next.
 ///
-/// The state starts no thread, runs no job, resumes no task and takes no lock. Virtual clocks, scopes and
-/// waiters are parts of it. Neither the state nor a part is ever copied: otherwise a debug build would copy
-/// one for each question.
+/// The state starts no thread, runs no job, resumes no task and takes no lock. Virtual clocks, scopes and waiters are
+/// parts of it. Neither the state nor a part is ever copied, because a debug build would otherwise make a copy for
+/// each query.
 struct SchedulerState: ~Copyable {
   var idleness = Idleness()
   var liveTasks = LiveTasks()
@@ -17,7 +17,7 @@ struct SchedulerState: ~Copyable {
   var clocks = ClockRegistry()
   /// The state that a scope adds; `nil` unless the test's time is virtual throughout.
   let scope: ScopeState?
-  /// Whether no job runs any more: the scope was left although its body has not ended.
+  /// Whether the scope was left although its body has not ended. Then none of its jobs runs any more.
   var isAbandoned = false
   /// Whether the scope counts as busy in the test around it.
   var isCountedAsBusy = false
@@ -25,7 +25,7 @@ struct SchedulerState: ~Copyable {
   var leftJob = false
   /// Whether a failure was recorded because the test does not go on.
   var isReported = false
-  /// The test of XCTest that `isReported` is about, as `XCTestFailures.newestTaskAtStart`; `nil` if not known.
+  /// The value of `XCTestFailures.newestTaskAtStart` when `isReported` was set; `nil` if no XCTest test was known.
   var xcTestOfReport: UInt64?
   var order = Order()
   /// The candidates of the latest decision, kept for their memory.
@@ -42,8 +42,8 @@ struct SchedulerState: ~Copyable {
   ///
   /// - Parameters:
   ///   - mayStay: Whether the thread may go on with this test; if not, it lets other tests run first.
-  ///   - runsWoken: Whether a woken task may run immediately, if no other job can come first and events
-  ///     are not observed; then its job counts as begun.
+  ///   - runsWoken: Whether a woken task may run immediately, if no other job can come first and events are not
+  ///     observed. The job of such a task counts as begun.
   mutating func next(
     on executor: ExecutorKind, mayStay: Bool, thread number: Int = 0, runsWoken: Bool = false
   ) -> Action {
@@ -100,7 +100,7 @@ struct SchedulerState: ~Copyable {
       ? .pool : idleness.ready[0].executor
   }
 
-  /// Whether a thread has something to do in a test that is quiet.
+  /// Whether a thread has something to do when `Idleness.isQuiet` is true.
   private var canAct: Bool {
     turn != nil || mustVerify || scope?.isDeadlocked == true || scope?.mustSetAlarm == true
   }
@@ -179,7 +179,7 @@ struct SchedulerState: ~Copyable {
   // MARK: - When the test is idle
 
   private enum Turn {
-    /// The tasks in `toCancel` of the scope are cancelled.
+    /// The scheduler cancels the tasks in `ScopeBody.toCancel`.
     case cancellation
     case waiter(IdleWaiter)
     case jump
@@ -232,7 +232,7 @@ struct SchedulerState: ~Copyable {
     return wake(sleeper)
   }
 
-  /// Whether the task that is woken now has the next job, and events are not observed.
+  /// Whether the woken task may run immediately: its job comes next, and events are not observed.
   @inline(__always)
   private var mayRunWoken: Bool { scope == nil && !isObserved && runaway.limits.jobs > 0 }
 
@@ -292,14 +292,14 @@ struct SchedulerState: ~Copyable {
 
   // MARK: - When the test cannot go on
 
-  /// Aborts the wait that would be served next, because the test never becomes idle; `nil` if there is none.
+  /// Aborts the next wait, or else the scope's body: the test never becomes idle. Returns `nil` if the test goes on.
   @inline(never)
   mutating func abort(_ reason: Runaway, because culprit: ReadyJob? = nil) -> Action? {
     runaway.testIsIdle()
     if let scope, scope.scope.options.timePassesWhileBusy {
       if case .jobs = reason { return scope.passTime() ? jump() : nil }
       if case .steps = reason {
-        // Each step of an order takes memory. From here on, the test goes on first in, first out.
+        // Each step that a chooser orders takes memory. From here on, the test runs first in, first out.
         order = Order()
         return nil
       }

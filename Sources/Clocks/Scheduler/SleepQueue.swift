@@ -11,8 +11,8 @@ enum Sleeper: Sendable {
 
 /// The pending sleeps of one clock, ordered by deadline and then by registration.
 ///
-/// A four-ary heap of small entries, and a table with one slot for each sleep: the position of its entry,
-/// so that a cancelled sleep is found without a search. Adding, waking and cancelling cost O(log n).
+/// The queue is a four-ary heap of small entries. A table with one slot for each sleep holds the position of the
+/// sleep's entry, so that a cancelled sleep is found without a search. Adding, waking and cancelling cost O(log n).
 /// Slots are reused, so memory is bounded by the largest number of sleeps that were pending together.
 struct SleepQueue<Instant: Comparable & Sendable> {
   /// Identifies one sleep, even after the sleep has ended: slots are reused, numbers are not.
@@ -49,20 +49,22 @@ struct SleepQueue<Instant: Comparable & Sendable> {
     var sleeper: Sleeper?
   }
 
-  /// The position of a free slot.
+  /// The value in `positions` for a free slot.
   private static var free: Int32 { -1 }
 
   /// A heap: no entry comes before its parent, which is at `(position - 1) / 4`.
   private var heap: [Entry] = []
-  /// For each slot, the position of its entry in `heap`, or `free`. Not in `slots`, because each step in the
-  /// heap writes here and should hit the cache.
+  /// For each slot, the position of its entry in `heap`, or `free`.
+  ///
+  /// Kept apart from `slots`, because each step in the heap writes a position, which should hit the cache.
   private var positions: [Int32] = []
   private var slots: [Slot] = []
-  /// By slot; outdated in a free slot. Kept apart from `slots`, and not written when a sleep ends, because
-  /// details are large and rarely read.
+  /// The details of each sleep, by slot; outdated for a free slot.
+  ///
+  /// Kept apart from `slots`, and not written when a sleep ends, because details are large and rarely read.
   private var details: [Details] = []
-  /// By slot, for tasks that have a name; outdated in a free slot. Kept apart from `details`, which so consist of
-  /// plain words.
+  /// The names of the tasks that have one, by slot; outdated for a free slot. Kept apart from `details`, so that
+  /// these consist of plain words.
   private var names: [Int32: String] = [:]
   private var freeSlots: [Int32] = []
   private var nextNumber: UInt64 = 0
@@ -221,8 +223,8 @@ struct SleepQueue<Instant: Comparable & Sendable> {
   }
 }
 
-// Not generic, because generic code is a hundred times as slow in a debug build. The functions that change
-// nothing are `mutating`, because a debug build copies the queue to call a function that is not.
+// These functions are not generic, because generic code is a hundred times as slow in a debug build. Those that
+// change nothing are `mutating` as well, because a debug build copies the queue to call a nonmutating function.
 extension SleepQueue where Instant == Duration {
   mutating func hasAny() -> Bool { heap.count > 0 }
 

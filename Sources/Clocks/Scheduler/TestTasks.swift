@@ -42,7 +42,7 @@ struct LiveTasks: ~Copyable {
     return removed
   }
 
-  /// Removes all tasks. The owner calls this before it frees the table, which does not release them. O(n).
+  /// Removes all tasks. Called before the table is freed, because freeing the table does not release its tasks. O(n).
   mutating func removeAll() -> [RetainedTask] {
     defer { tasks.removeAll() }
     let kept = tasks.all
@@ -78,7 +78,7 @@ struct TestLifetime {
   private var tasks: [RetainedTask] = []
   private(set) var isKnown = false
 
-  /// Whether there was a task, and all are over.
+  /// Whether at least one task is known, and all of them are over.
   var areOver: Bool { isKnown && tasks.allSatisfy(\.isOver) }
 
   var all: [UnownedJob] { tasks.map(\.job) }

@@ -13,7 +13,7 @@ final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) var sleeps = Sleeps()
   @exclusivity(unchecked) nonisolated(unsafe) private(set) var waiters: [UInt64: SleepsWaiter] = [:]
   @exclusivity(unchecked) nonisolated(unsafe) private var nextWaiter: UInt64 = 0
-  /// Listeners, by order of arrival.
+  /// The listeners, by numbers that grow in order of arrival.
   @exclusivity(unchecked) nonisolated(unsafe) private(set) var listeners: [UInt64: Listener] = [:]
 
   let users = ClockUsers()
@@ -76,7 +76,7 @@ final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
     (time, sleeps.removed)
   }
 
-  /// Returns the number by which the listener is removed.
+  /// Adds a listener. Returns the number by which it is removed.
   func add(_ listener: @escaping Listener) -> UInt64 {
     nextWaiter += 1
     listeners[nextWaiter] = listener
@@ -113,7 +113,7 @@ final class VirtualClock<Duration: DurationProtocol & Hashable>: Sendable {
   }
 }
 
-// Not generic, because generic code is a hundred times as slow in a debug build.
+// These properties are not generic, because generic code is a hundred times as slow in a debug build.
 extension VirtualClock where Duration == Swift.Duration {
   var isAnyDue: Bool { sleeps.isAnyDue(by: now) }
   var hasSleeps: Bool { sleeps.hasAny() }
@@ -130,7 +130,7 @@ struct SleepNews<Duration: DurationProtocol & Hashable> {
   }
 }
 
-/// A call of `waitForSleeps(atLeast:)`. The caller that removes it from `VirtualClock.waiters` ends it, once.
+/// A call of `waitForSleeps(atLeast:)`. The code that removes it from `VirtualClock.waiters` ends it, exactly once.
 final class SleepsWaiter: Sendable {
   /// The number of pending sleeps that ends the wait.
   let count: Int

@@ -51,7 +51,7 @@ package enum Environment {
   /// The tests that run in virtual time, one per line; if empty, all do.
   package static let everywhereOnly = lines("CLOCKS_EVERYWHERE_ONLY")
 
-  /// The process of the command.
+  /// The process ID of the command.
   package static let everywhereParent = text("CLOCKS_EVERYWHERE_PARENT").flatMap(Int32.init)
 
   private static func lines(_ name: String) -> [String] {

@@ -45,7 +45,7 @@ extension VirtualTime {
 
 /// The end of a scope's body, which runs in a task of its own and is abandoned if it does not end.
 final class RunEnd: @unchecked Sendable {
-  // The task of the operation writes this before `finish`; it is read after `wait`.
+  // The operation's task writes `error` before it calls `finish`. The caller of `wait` reads it afterwards.
   nonisolated(unsafe) var error: (any Error)?
   nonisolated(unsafe) private var isLeft = false
 
@@ -65,8 +65,8 @@ final class RunEnd: @unchecked Sendable {
     continuation?.resume()
   }
 
-  /// Suspends the body permanently if it was abandoned: its caller has returned, so values that the body
-  /// borrowed may have been freed.
+  /// Suspends the body permanently if it was abandoned: the call that began the scope has returned, so values
+  /// that the body borrowed may have been freed.
   func stopIfLeft() async {
     guard lock.withLock({ isLeft }) else { return }
     await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }

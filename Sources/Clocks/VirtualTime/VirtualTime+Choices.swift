@@ -17,7 +17,7 @@ extension VirtualTime {
   /// isolation. O(1).
   ///
   /// - Parameters:
-  ///   - options: The options. If there are none, the program stops, with the place of the call.
+  ///   - options: The options. If there are none, the program stops with an error at the line of the call.
   ///   - file: The file that is named if there are no options.
   ///   - line: The line that is named if there are no options.
   public func choose<C: RandomAccessCollection>(
@@ -75,13 +75,14 @@ extension VirtualTime {
   /// ```
   ///
   /// The job's thread waits while other jobs run on another thread, so the job keeps its actor, its locks and its
-  /// task-local values. Jobs of the actor on which it runs do not come in between, nor, on the main thread, other jobs of
-  /// the main thread. A job, or the condition of an invariant, that then waits for a lock that this one holds, other
-  /// than by trying, blocks the test, which is reported as a blockage. The rest of the job is the task's next step: it has
-  /// a name like `a.4`. Invariants are not checked at a checkpoint, because the job may hold a lock that they take.
+  /// task-local values. Meanwhile, no other job of that actor runs. If the job runs on the main thread, no other job
+  /// of the main thread runs either. The job may hold a lock. If another job, or the condition of an invariant, then
+  /// waits for that lock instead of trying it, the test is blocked, and a blockage is reported. The rest of the job
+  /// is the task's next step: it has a name like `a.4`. Invariants are not checked at a checkpoint, because the job
+  /// may hold a lock that they take.
   ///
-  /// If a schedule is left because it does not end, the rest of the job does not run, and its thread waits until the
-  /// process ends. Only on the main thread does the job go on, because other tests need that thread.
+  /// If the search abandons a schedule that does not end, the rest of the job does not run, and its thread waits until
+  /// the process ends. Only on the main thread does the job go on, because other tests need that thread.
   ///
   /// Outside a search, and for a caller that is no task of the scope, the function does nothing. O(1) if no
   /// other job is ready; otherwise a change of threads.

@@ -8,11 +8,12 @@ extension VirtualTime {
   /// ```
   ///
   /// A step is one job. The condition is called at the end of the current step, after each later step, and
-  /// once more when the body returns; not at an instant at which no job runs. It runs on the scope's own thread, while no other job of the scope
-  /// runs. So it sees every state that another task of the scope could see. The condition must not wait, and
-  /// may read only what any thread may read, such as ``now``. A failure names the step after which the condition is false for
-  /// the first time. From then on, the condition is not called. In a search, the failure is explained and
-  /// shrunk like any other, and recorded at the test.
+  /// once more when the body returns. It is not called at an instant at which no job runs. It runs on the
+  /// scope's own thread, while no other job of the scope runs. So it sees every state that another task of
+  /// the scope could see. The condition must not wait, and may read only what any thread may read, such as
+  /// ``now``. A failure names the step after which the condition is false for the first time. From then on,
+  /// the condition is not called. In a search, the failure is explained and shrunk like any other, and
+  /// recorded at the test.
   ///
   /// May be called from any thread and isolation. O(1), and for each step the cost of the condition.
   ///
@@ -39,15 +40,16 @@ extension VirtualTime {
   /// ```
   ///
   /// The runtime itself runs the condition on the actor, so the condition may access the actor's state like
-  /// the actor's own jobs. It is checked between two steps, as soon as no job runs or is queued on the actor.
-  /// If work outside the scope runs on the actor, it is checked when that work ends. On the main actor, it is
-  /// checked after each step on the main thread, because no other step can change that state. If the actor
-  /// has an executor of its own, that executor runs the condition, at a time that is not known. When the body returns,
-  /// nothing waits for an actor that is not free: then the check before was the last.
+  /// the actor's own jobs. The condition is checked between two steps, as soon as no job runs or is queued on
+  /// the actor. While work outside the scope runs on the actor, the check waits for the end of that work. A
+  /// condition on the main actor is checked after each step on the main thread, because no other step can
+  /// change that state. If the actor has an executor of its own, that executor runs the condition, at a time
+  /// that is not known. When the body returns, the scope does not wait for an actor that is not free, so
+  /// the condition is then not checked at the end.
   ///
-  /// The condition cannot see a state within a step, which no other task can see either. Otherwise, the
+  /// The condition does not see the states within a step; no other task can see them either. Otherwise, the
   /// function is like ``always(_:fileID:filePath:line:column:_:)``. The scope retains the actor until the
-  /// scope ends. O(1), and for each step a task that hops to the actor.
+  /// scope ends. The call costs O(1), and each step costs a task that hops to the actor.
   ///
   /// - Parameters:
   ///   - name: The invariant in words, for a failure.
@@ -85,7 +87,7 @@ extension VirtualTime {
   /// the cost of the condition.
   ///
   /// - Parameters:
-  ///   - steps: The number of steps, which is not negative.
+  ///   - steps: The number of steps, zero or more.
   ///   - name: The condition in words, for a failure.
   ///   - condition: The condition that has to become true.
   ///   - fileID: The file in which a failure is recorded, as `#fileID`.

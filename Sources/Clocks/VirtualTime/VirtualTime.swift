@@ -117,7 +117,7 @@ extension VirtualTime {
   ///
   /// See ``TestClock/advanceToNextSleep(fileID:filePath:line:column:)``.
   ///
-  /// - Returns: The deadline; or `nil` if no sleep was pending, and then time has not moved.
+  /// - Returns: The deadline; `nil` if no sleep was pending, in which case time has not moved.
   @discardableResult
   public nonisolated(nonsending) func advanceToNextSleep(
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
@@ -145,8 +145,8 @@ extension VirtualTime {
 
   /// Keeps time from jumping while `operation` runs.
   ///
-  /// Use it for real work that the scope cannot see, such as a socket or a thread, and whose answer the test
-  /// awaits. Without `holding`, the scope would be idle and time would jump. `advance` still moves time; the
+  /// Use it if the test awaits the answer of real work that the scope cannot see, such as a socket or a
+  /// thread. Without `holding`, the scope would be idle and time would jump. `advance` still moves time; the
   /// expectations of ClocksTestKit do not. Calls may overlap.
   ///
   /// Do not sleep in `operation`: a sleep in virtual time would wait for the end of `operation`, and
@@ -174,7 +174,7 @@ extension VirtualTime {
   }
 }
 
-/// Says that code which needs a scope of virtual time ran outside any.
+/// Says that code ran outside any scope of virtual time, but needs one.
 ///
 /// ``VirtualTime/required`` throws it.
 public struct NoVirtualTimeError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -217,8 +217,9 @@ extension VirtualTime: CustomDebugStringConvertible {
   /// `text` is not evaluated if nothing is recorded. O(1), from any thread.
   public func mark(_ text: @autoclosure () -> String) { scheduler.recorder?.mark(text()) }
 
-  /// Calls a handler when the body of the scope has returned, before tasks that are left are cancelled; immediately if
-  /// that has happened.
+  /// Calls a handler when the body of the scope has returned, before leftovers are cancelled.
+  ///
+  /// If the body has returned already, the handler is called immediately.
   package func whenBodyReturns(_ handler: @escaping @Sendable () -> Void) {
     let isKept = scheduler.change { $0.scope?.endHandlers?.append(handler) != nil }
     if !isKept { handler() }

@@ -28,8 +28,8 @@ import ClocksSupport
 /// The operation keeps the caller's isolation, and may use values that are not `Sendable`. It may return
 /// before tasks that it started have ended; those that still sleep are cancelled.
 ///
-/// Scopes nest: the inner scope has its own time, and the time of the outer one does not jump meanwhile,
-/// while its other tasks continue. Scopes in tests that run in parallel do not affect each other.
+/// Scopes nest. The inner scope has its own time. Until it ends, the time of the outer scope does not jump,
+/// but the outer scope's other tasks continue. Scopes in tests that run in parallel do not affect each other.
 ///
 /// A scope is stuck if nothing can run, no sleep is pending, and the operation has not ended. If it is stuck
 /// for `stuckAfter`, or never becomes idle, that is a failure of the test at the caller's line. The operation
@@ -104,7 +104,7 @@ extension VirtualTime {
   /// Runs `operation` in a child task of the current task, so that it can be cancelled when the scope is
   /// stuck.
   ///
-  /// The current task is suspended meanwhile, so the two use no value concurrently.
+  /// The current task is suspended meanwhile, so the two tasks use no value concurrently.
   func run<Result>(
     isolation: isolated (any Actor)? = #isolation,
     _ operation: nonisolated(nonsending) (VirtualTime) async throws -> Result
@@ -126,8 +126,8 @@ extension VirtualTime {
     return try result.get()
   }
 
-  // Swift 6.2 cannot let a function escape that inherits its caller's isolation, so the caller passes a
-  // closure.
+  // The parameter is a closure, because Swift 6.2 cannot let a function escape if the function inherits its
+  // caller's isolation.
   private func run<Result>(
     _ slot: ResultSlot<Result>, isolation: isolated (any Actor)? = #isolation,
     _ operation: () async throws -> Result
@@ -168,7 +168,7 @@ extension VirtualTime {
     // The closure is sent into the group and not used here afterwards, which Swift 6.2 does not recognize.
     let child = unsafeBitCast(child, to: (@Sendable @isolated(any) () async -> Void).self)
     await withTaskGroup { group in
-      // The child's first job waits for the end of this one, so that in every run the current task is
+      // The child's first job waits for the end of the current job, so that in every run the current task is
       // suspended before the child ends.
       scheduler.waitForCurrentJob()
       // A task that is started in a context of the scope's scheduler belongs to the scope.
@@ -177,12 +177,12 @@ extension VirtualTime {
     }
   }
 
-  /// Begins the scope, with the current task as a task of the scope that runs on its scheduler.
+  /// Begins the scope. When this function returns, the scope's scheduler runs the current task.
   nonisolated(nonsending) func begin() async {
     scheduler.beginScope()
     scheduler.recorder?.beginTest()
     guard Scheduler.ofThread !== scheduler else { return }
-    // The task was started in an actor's drain that runs for another test.
+    // The current task was started in an actor drain that works for another test.
     scheduler.takeOverCurrentTask()
     await scheduler.settleAsOwn()
   }

@@ -8,9 +8,9 @@
   /// `Test`. The program's calls are redirected to `withTrait`, which adds the trait and calls the original
   /// function.
   ///
-  /// These functions are generic, and Swift Testing is a resilient library. So each parameter, including
-  /// those for generic types, is passed as an address, one word or two words. One function that forwards
-  /// twenty words can therefore replace each of them: words beyond the last parameter have no effect.
+  /// These functions are generic, and Swift Testing is a resilient library. So each parameter, including those for
+  /// generic types, is passed as an address, one word or two words. One function that forwards twenty words can
+  /// therefore replace each of these functions: words beyond the last parameter have no effect.
   ///
   /// Source: `Test+Macro.swift` of Swift Testing, as of Swift 6.3.
   enum TestDeclarations {
@@ -22,8 +22,8 @@
         ) -> Test
     }
 
-    /// For a test without arguments; with a dictionary, a collection, a collection of pairs, two zipped
-    /// collections or two collections; and for a suite.
+    /// Symbols for tests without arguments, with a dictionary, a collection, a collection of pairs, two
+    /// zipped collections or two collections; for suites.
     private static let names: [StaticString] = [
       """
       $s7Testing4TestV10__function5named2in02xcB18CompatibleSelector11displayName6traits14\
@@ -70,9 +70,9 @@
     nonisolated(unsafe) private static var originals: [Declare] = []
     nonisolated(unsafe) private static var trait: (any TestTrait & SuiteTrait)?
 
-    /// Adds the trait to what the program declares from now on; returns whether that is possible.
+    /// Adds the trait to each test and suite that is declared from now on. Returns whether that is possible.
     static func add(_ trait: any TestTrait & SuiteTrait) -> Bool {
-      // A global function has no context.
+      // A function value is an address of code and a context. A global function has no context.
       originals = names.compactMap { name in
         RuntimeSymbol.address(of: "\(name)").map {
           unsafeBitCast((code: $0, context: UnsafeRawPointer?.none), to: Declare.self)

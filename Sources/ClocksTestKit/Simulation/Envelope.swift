@@ -6,10 +6,10 @@ public struct Envelope<Message: Sendable>: Sendable {
   public let payload: Message
   /// The name of the node that has sent it.
   public let sender: String
-  /// The instant at which it was sent.
+  /// The instant at which the message was sent.
   public let sentAt: VirtualTime.Instant
 
-  /// Creates an envelope, for a test of code that takes them.
+  /// Creates an envelope, for a test of code that takes envelopes.
   public init(payload: Message, sender: String, sentAt: VirtualTime.Instant) {
     self.payload = payload
     self.sender = sender
@@ -20,9 +20,9 @@ public struct Envelope<Message: Sendable>: Sendable {
 extension Envelope: Equatable where Message: Equatable {}
 extension Envelope: Hashable where Message: Hashable {}
 
-/// Says that code uses the network or a disk of its node although this node has crashed.
+/// The error of code that uses the network or a disk of its node although this node has crashed.
 ///
-/// Code that a crash has left behind gets it from each call, so it can change nothing any more.
+/// Code that still runs after the crash gets this error from each such call, so it can change nothing any more.
 public struct NodeCrashedError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The name of the node.
   public let node: String
@@ -36,7 +36,7 @@ public struct NodeCrashedError: Error, Hashable, Sendable, CustomStringConvertib
   }
 }
 
-/// Says that a simulated network has no node of a name; a failure of the test was recorded as well.
+/// The error of a call with the name of an unknown node. The call also records a failure of the test.
 public struct UnknownNodeError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The name.
   public let node: String

@@ -23,7 +23,7 @@ final class SimulatedByteStream: Sendable {
   private let splits: Bool
   private let links: SimulatedLinks
   private let lock = Lock(.leaf)
-  /// What has arrived and was not read. Guarded by `lock`.
+  /// The bytes that have arrived and were not read. Guarded by `lock`.
   nonisolated(unsafe) private var arrived: [UInt8] = []
   /// Guarded by `lock`.
   nonisolated(unsafe) private var ending: Ending?
@@ -50,7 +50,8 @@ final class SimulatedByteStream: Sendable {
   /// Whether the reader knows that the connection is lost.
   var isLost: Bool { lock.withLock { ending == .lost } }
 
-  /// Sends a segment, which arrives after `delay` and after those before. Nothing follows an end or a loss.
+  /// Sends a segment. It arrives after `delay`, and after all segments before it. Only a loss can follow an end, and
+  /// nothing follows a loss.
   func send(_ segment: Segment, for delay: Duration) {
     let isSent = lock.withLock {
       let (wasFinished, wasLost) = (isFinished, isLossSent)
@@ -60,7 +61,7 @@ final class SimulatedByteStream: Sendable {
         isFinished = true
         return !wasFinished && !wasLost
       case .loss:
-        // Also after the end: an end that has been read says nothing about the other direction.
+        // A loss follows even an end: the end does not tell the reader that the other direction is lost, too.
         isLossSent = true
         return !wasLost
       }
@@ -69,7 +70,7 @@ final class SimulatedByteStream: Sendable {
     links.carry(over: 0, for: delay) { self.arrive(segment) }
   }
 
-  /// Loses the connection at the reader's end now. What has arrived and was not read is lost, too.
+  /// Breaks the connection at the reader's end immediately. Bytes that have arrived and were not read are lost, too.
   func lose() {
     lock.withLock { arrived = [] }
     arrive(.loss)
@@ -88,7 +89,7 @@ final class SimulatedByteStream: Sendable {
     for reader in woken { reader.continuation.resume() }
   }
 
-  /// Returns some of the bytes that have arrived, after waiting for them; `nil` after the end.
+  /// Waits until bytes have arrived, and returns some of them; `nil` after the end.
   func read() async throws -> [UInt8]? {
     while true {
       try Task.checkCancellation()
@@ -102,7 +103,8 @@ final class SimulatedByteStream: Sendable {
     }
   }
 
-  /// How many of `count` bytes a read may return. All of them come first, because that is what happens outside a search.
+  /// Returns how many of `count` bytes a read may return. The first option is all of them, because a read outside a
+  /// search takes the first option.
   private static func parts(of count: Int) -> [Int] {
     count < 4 ? [count, 1] : [count, 1, count / 2]
   }

@@ -1,7 +1,7 @@
 public import Clocks
 import ClocksSupport
 
-/// Says that a simulated connection broke.
+/// The error of a simulated connection that broke.
 public struct ConnectionLostError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Creates the error, for a test that expects it.
   public init() {}
@@ -21,12 +21,12 @@ public struct ConnectionLostError: Error, Hashable, Sendable, CustomStringConver
 /// for try await chunk in server.chunks { request += chunk }
 /// ```
 ///
-/// Bytes arrive in the order in which they were written, each once, but the boundaries of writes are not kept. A
-/// chunk has the bytes that have arrived; in a search it may have fewer: one, or half of them, and the rest comes with the
-/// next. Outside a search each write takes the least latency, and a chunk has all that has arrived.
+/// Bytes arrive in the order in which they were written, each once, but the boundaries of writes are not kept. A chunk
+/// has the bytes that have arrived. In a search it may have fewer: one, or half of them, and the rest comes with the
+/// next chunk. Outside a search each write takes the least latency, and a chunk has all bytes that have arrived.
 ///
-/// With `breaks`, a write may break the connection; each is a fault. Then none, half, or all of its bytes still
-/// arrive, and reading at both ends throws ``ConnectionLostError``.
+/// With `breaks`, a write may break the connection; each break is a fault. Then none, half, or all of the write's bytes
+/// still arrive, and reading at both ends throws ``ConnectionLostError``.
 ///
 /// If an end is freed without ``finish()`` or ``disconnect()``, the other end waits permanently, as for a silent peer.
 public final class SimulatedConnection: Sendable {
@@ -38,13 +38,13 @@ public final class SimulatedConnection: Sendable {
     public struct AsyncIterator: AsyncIteratorProtocol {
       let stream: SimulatedByteStream
 
-      /// Waits for bytes; returns `nil` after those that the other end wrote before it finished.
+      /// Waits for bytes; returns `nil` after all bytes that the other end wrote before it called `finish()`.
       ///
-      /// - Throws: ``ConnectionLostError``; `CancellationError`, and then no bytes are lost.
+      /// - Throws: ``ConnectionLostError``; `CancellationError` if the task is cancelled, and then no bytes are lost.
       public mutating func next() async throws -> [UInt8]? { try await stream.read() }
     }
 
-    /// Makes an iterator; what one has read, another does not read.
+    /// Makes an iterator. Bytes that one iterator has read are not read by another.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(stream: stream) }
   }
 
@@ -71,7 +71,7 @@ public final class SimulatedConnection: Sendable {
   ///   - time: The scope in whose time bytes travel.
   ///   - latency: How long the bytes of a write travel, zero or more.
   ///   - splits: Whether a search may return fewer bytes than have arrived.
-  ///   - breaks: Whether a write may break the connection; each is a fault.
+  ///   - breaks: Whether a write may break the connection; each break is a fault.
   ///   - fileID: The file in which a failure is recorded, as `#fileID`.
   ///   - filePath: The file in which a failure is recorded, as `#filePath`.
   ///   - line: The line at which a failure is recorded.
@@ -119,15 +119,16 @@ public final class SimulatedConnection: Sendable {
     incoming.send(.loss, for: delay)
   }
 
-  /// How many of the bytes of a write may arrive if it breaks the connection.
+  /// Returns how many of the bytes of a write may arrive if the write breaks the connection.
   private static func parts(of count: Int) -> [Int] {
     count == 1 ? [0, 1] : [0, count / 2, count]
   }
 
-  /// Ends the bytes of this end: the other end reads what was written before, then the end. Reading goes on. O(1).
+  /// Ends writing at this end: the other end reads what was written before, then `nil`. This end can still read. O(1).
   public func finish() { outgoing.send(.end, for: delays.next(in: time)) }
 
-  /// Breaks the connection: reading throws at this end, and at the other after the bytes on their way. O(1).
+  /// Breaks the connection. Reading throws at this end now, and at the other end after the bytes that are on their way.
+  /// O(1).
   public func disconnect() {
     incoming.lose()
     outgoing.send(.loss, for: delays.next(in: time))

@@ -16,10 +16,12 @@ import ClocksSupport
 /// }
 /// ```
 ///
-/// It stands for a file: ``write(_:)`` changes what the operating system holds, ``sync()`` brings that to the disk. If
-/// the node crashes, the value is the last one that was synced, or one that was written later. A search chooses which;
-/// outside a search it is the last one written. The choice is made by the task that crashes the node. With `torn`, the
-/// first write that is lost may leave something else behind, such as a part of its bytes. All functions throw ``NodeCrashedError`` if the node has crashed, or if a crash has left the current task behind.
+/// The value stands for a file: ``write(_:)`` changes what the operating system holds, ``sync()`` brings that to the
+/// disk. If the node crashes, the value becomes the last one that was synced, or one that was written later. A search
+/// chooses which; outside a search it is the last one written. The task that crashes the node makes the choice. With
+/// `torn`, the first write that is lost may leave something else behind, such as a part of its bytes. All functions
+/// throw ``NodeCrashedError`` if the node has crashed, or if a program of the node started the current task before a
+/// crash.
 ///
 /// Values that were written since the last sync are kept in memory.
 public final class SimulatedDisk<Value: Sendable>: Sendable {
@@ -28,7 +30,7 @@ public final class SimulatedDisk<Value: Sendable>: Sendable {
     let value: Value
     /// How many of the last writes are lost altogether.
     let lost: Int
-    /// Whether the write before these has left something else than it wrote.
+    /// Whether the write before the lost ones has left something other than the value that it wrote.
     var isTorn = false
 
     var description: String {
@@ -45,9 +47,9 @@ public final class SimulatedDisk<Value: Sendable>: Sendable {
   private let delays: SimulatedDelays
   private let torn: @Sendable (Value, Value) -> [Value]
   private let lock = Lock(.leaf)
-  /// The synced value, and all that were written after it. Never empty. Guarded by `lock`.
+  /// The synced value, and all values that were written after it. Never empty. Guarded by `lock`.
   nonisolated(unsafe) private var values: [Value]
-  /// The number of values before the first in `values`. Guarded by `lock`.
+  /// The number of earlier values that are not in `values` any more. Guarded by `lock`.
   nonisolated(unsafe) private var dropped = 0
 
   /// Creates a disk of a node, with a value that counts as synced. O(1).
@@ -56,9 +58,9 @@ public final class SimulatedDisk<Value: Sendable>: Sendable {
   ///   - initial: The value.
   ///   - node: The name of the node; if the network has none of this name, that is a failure of the test.
   ///   - network: The network of the node.
-  ///   - latency: How long a sync takes; in a search a choice.
-  ///   - torn: What a crash may leave of a write besides nothing and all of it; in a search a choice. The arguments are
-  ///     the value before the write, and the written one. By default a write is never torn.
+  ///   - latency: How long a sync takes. A search chooses the duration.
+  ///   - torn: Returns what a crash may leave of a write, besides nothing and all of it. A search chooses one of these
+  ///     values. The arguments are the value before the write, and the written one. By default a write is never torn.
   ///   - fileID: The file in which a failure is recorded, as `#fileID`.
   ///   - filePath: The file in which a failure is recorded, as `#filePath`.
   ///   - line: The line at which a failure is recorded.
@@ -106,10 +108,10 @@ public final class SimulatedDisk<Value: Sendable>: Sendable {
     lock.withLock { values.append(value) }
   }
 
-  /// Returns when the value that was last written before the call survives a crash.
+  /// Syncs the value that was last written before the call. When the call returns, that value survives a crash.
   ///
-  /// The call suspends. If the node crashes before it returns, the value counts as not synced. If the task is cancelled
-  /// during the latency, it throws, and nothing is synced.
+  /// The call suspends. If the node crashes before the call returns, the value counts as not synced. If the task is
+  /// cancelled during the latency, the call throws, and nothing is synced.
   ///
   /// O(n) for n values since the last sync, and a sleep if the disk has a latency.
   ///
@@ -131,7 +133,7 @@ public final class SimulatedDisk<Value: Sendable>: Sendable {
   private func crash() {
     let values = lock.withLock { self.values }
     guard values.count > 1 else { return }
-    // Nothing is lost outside a search, so that comes first.
+    // Outside a search the first option is taken, and nothing is lost.
     var options = [Remains(value: values[values.count - 1], lost: 0)]
     for lost in 1..<values.count {
       let before = values.count - 1 - lost

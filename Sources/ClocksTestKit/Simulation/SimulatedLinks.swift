@@ -1,11 +1,11 @@
 import Clocks
 import ClocksSupport
 
-/// How long something travels: the least delay outside a search, which else chooses one of four.
+/// The delays of messages, bytes or syncs. A search chooses one of four; outside a search each delay is the least.
 struct SimulatedDelays: Sendable {
   private let options: [Duration]
 
-  /// - Parameter owner: What takes the range, for the failure if it is negative.
+  /// - Parameter owner: The object that has the range. A failure names it if the range is negative.
   init(_ range: ClosedRange<Duration>, of owner: String, at callSite: CallSite) {
     var least = range.lowerBound
     if least < .zero {
@@ -26,15 +26,15 @@ struct SimulatedDelays: Sendable {
   }
 }
 
-/// Links that carry parcels for a while. A parcel on its way keeps the links.
+/// Links that deliver parcels after a delay. A parcel on its way retains the links.
 final class SimulatedLinks: Sendable {
   /// Delivers what the parcel contains.
   typealias Parcel = @Sendable () -> Void
 
-  /// What is on its way over one link, in the order in which it arrives.
+  /// The parcels on their way over one link, in the order in which they arrive.
   private struct Link {
     var parcels: [Parcel?] = []
-    /// The number of parcels at the beginning that have arrived.
+    /// The number of parcels at the beginning of `parcels` that have arrived.
     var arrived = 0
     var lastArrival = VirtualTime.Instant()
 
@@ -66,10 +66,10 @@ final class SimulatedLinks: Sendable {
 
   deinit { lock.destroy() }
 
-  /// Delivers a parcel after `delay`; if order is kept, not before those that were sent earlier.
+  /// Delivers a parcel after `delay`. If the links keep the order, it arrives after all earlier parcels of its link.
   ///
-  /// Each parcel has a task, so that a search chooses which of those that are due at one instant comes first. With
-  /// the order kept, a task that wakes takes the first parcel of the link, which may be that of another task.
+  /// Each parcel has a task, so that a search chooses the order of parcels that are due at one instant. If the links
+  /// keep the order, a task that wakes takes the first parcel of the link, even if that parcel belongs to another task.
   func carry(over link: Int, for delay: Duration, _ parcel: @escaping Parcel) {
     var arrival = clock.now.advanced(by: delay)
     if !reorders {
@@ -82,7 +82,7 @@ final class SimulatedLinks: Sendable {
     Task(name: names[link]) { [arrival] in
       // The sleep is cancelled when the scope ends; then nothing arrives any more.
       let hasSlept = (try? await clock.sleep(until: arrival)) != nil
-      // A parcel that stayed in the link would keep what it is delivered to, and so the link.
+      // The parcel is removed even if it is not delivered: otherwise it would retain its receiver, and so the link.
       let next = reorders ? parcel : lock.withLock { links[link].next() }
       if hasSlept { next() }
     }

@@ -13,15 +13,15 @@ extension SimulatedNetwork {
   /// }
   /// ```
   ///
-  /// The program runs in a task of its own, which is cancelled when the node crashes, and when the body of the scope
-  /// returns: what it throws after that says nothing. Tasks that the program has
-  /// created, and that are not its child tasks, are left behind: they are not cancelled, but all that they send, and all
-  /// that they do with the disks of the node, throws ``NodeCrashedError``. Only a detached task is not known to belong to
-  /// the node. Create the objects of a node in its program, so that a new life does not find those of the former.
+  /// The program runs in a task of its own. The task is cancelled when the node crashes, and when the body of the scope
+  /// returns; an error that the program throws after that is ignored. Tasks that the program has created, and that are
+  /// not its child tasks, are not cancelled. After a crash, all that they send, and all that they do with the disks of
+  /// the node, throws ``NodeCrashedError``. Only a detached task is not known to belong to the node. Create the objects
+  /// of a node in its program, so that a restarted program does not find old objects.
   ///
-  /// If the program throws while the node runs, that is a failure of the test; a `CancellationError` is not. If
-  /// the program returns, the node runs on without it. A node may have several programs; they are started in the order
-  /// in which they were added. A program for a crashed node begins with its restart. O(1).
+  /// If the program throws while the node runs, that is a failure of the test; a `CancellationError` is not. If the
+  /// program returns, the node runs on without it. A node may have several programs; they are started in the order in
+  /// which they were added. A program that is added to a crashed node begins when the node is restarted. O(1).
   ///
   /// - Parameters:
   ///   - node: The name of the node.
@@ -43,10 +43,10 @@ extension SimulatedNetwork {
 
   /// Stops a node without notice, as a power failure does.
   ///
-  /// In this order, without suspending:
+  /// The crash does the following, in this order and without suspending:
   ///
   /// 1. Each disk of the node keeps its synced value or a later one.
-  /// 2. The inboxes of the node end; messages on their way to it are lost, those from it are not.
+  /// 2. The inboxes of the node end. Messages on their way to the node are lost; messages from the node are not.
   /// 3. The programs of the node are cancelled. Nothing that they still do reaches the network or a disk.
   ///
   /// Does nothing if the node has crashed already. O(tasks and inboxes of the node).
@@ -60,9 +60,9 @@ extension SimulatedNetwork {
     nodes.crash(index) { disconnect(index) }
   }
 
-  /// Whether a node runs: it has not crashed, or was restarted since. O(1).
+  /// Returns whether a node runs: it has not crashed, or was restarted since the crash. O(1).
   ///
-  /// An invariant that says something of the nodes that run asks this. The answer for an unknown node is `false`.
+  /// An invariant that concerns only running nodes can call this function. The answer for an unknown node is `false`.
   public func isRunning(
     _ node: String,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
@@ -73,7 +73,7 @@ extension SimulatedNetwork {
     return nodes.isRunning(index)
   }
 
-  /// Starts a node that has crashed: its programs begin again, and its disks have what survived.
+  /// Starts a node that has crashed: its programs begin again, and its disks have the values that survived.
   ///
   /// Does nothing if the node runs. O(programs of the node).
   public func restart(
@@ -88,9 +88,10 @@ extension SimulatedNetwork {
 
   /// Parts the nodes: two of them have contact only if a group contains both.
   ///
-  /// Nodes that are in no group form one more, so `partition(["a"])` parts `a` from all others. A node may be in several
-  /// groups, and then has contact with each. Messages across are lost, also those that are on their way and would arrive
-  /// during the partition. A partition replaces the one before. O(n) for n nodes.
+  /// Nodes that are in no group form one more group, so `partition(["a"])` parts `a` from all others. A node may be in
+  /// several groups, and then has contact with all nodes in them. Messages between nodes without contact are lost, also
+  /// those that are on their way and would arrive during the partition. A partition replaces the one before. O(n) for n
+  /// nodes.
   public func partition(
     _ groups: [String]...,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,

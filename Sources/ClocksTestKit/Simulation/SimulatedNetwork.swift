@@ -1,7 +1,7 @@
 public import Clocks
 import ClocksSupport
 
-/// A network between the nodes of a test, in virtual time, whose faults a search of schedules decides.
+/// A network between the nodes of a test, in virtual time. A search of schedules decides its faults.
 ///
 /// ```swift
 /// @Test(.schedules(500, faults: 2)) func pings() async throws {
@@ -16,29 +16,29 @@ import ClocksSupport
 ///   …
 /// ```
 ///
-/// In a search, each message takes the least latency, the most, or one of two between. It may be lost, or
-/// come twice, at most as often as `faults:` allows, and messages that are sent one after another may arrive in the
-/// opposite order. These are decisions like the order of jobs: they are part of the token and of the shortest
-/// failure. A decision is made where the message is sent, by the task that sends it. Outside a search every message
-/// takes the least latency, none is lost, and they arrive in the order in which they were sent. The network has no
-/// randomness of its own. A recorded timeline marks messages, crashes, restarts and partitions.
+/// In a search, each message takes the least latency, the most, or one of two between. It may be lost, or come twice,
+/// at most as often as `faults:` allows, and messages that are sent one after another may arrive in the opposite order.
+/// The search decides all this as it decides the order of jobs: the decisions are part of the token and of the shortest
+/// failure. Decisions about a message are made when it is sent, by the task that sends it. Outside a search every
+/// message takes the least latency, none is lost, and they arrive in the order in which they were sent. The network has
+/// no randomness of its own. A recorded timeline marks messages, crashes, restarts and partitions.
 ///
 /// A node is a name. ``run(on:fileID:filePath:line:column:_:)`` gives it a program, which ends when the node crashes
-/// and begins again when it is restarted. What survives is in a ``SimulatedDisk``.
+/// and begins again when the node is restarted. Data that survives a crash is in a ``SimulatedDisk``.
 ///
 /// A name that is not in `nodes` is recorded as a failure of the test at the line of the call, which then has no
-/// effect. Messages in transit keep the network; it ends its inboxes when it is freed. When the body of the scope
-/// returns, the programs of all nodes are cancelled. All functions may be called from any task.
+/// effect. Messages in transit retain the network. When the network is freed, its inboxes end. When the body of the
+/// scope returns, the programs of all nodes are cancelled. All functions may be called from any task.
 public final class SimulatedNetwork<Message: Sendable>: Sendable {
   private struct Inbox {
     let number: Int
     let continuation: AsyncStream<Envelope<Message>>.Continuation
   }
 
-  /// What has arrived at a node, and who reads it.
+  /// The inboxes of a node, and the messages that wait for an inbox.
   private struct Arrivals {
     var inboxes: [Inbox] = []
-    /// What has come while there was no inbox.
+    /// The messages that have arrived while there was no inbox.
     var kept: [Envelope<Message>] = []
   }
 
@@ -95,9 +95,10 @@ public final class SimulatedNetwork<Message: Sendable>: Sendable {
 
   /// Sends a message, and returns when it is on its way.
   ///
-  /// The message is lost without an error if the receiver has crashed, or if a partition parts the nodes, when it
-  /// is sent or when it would arrive: a sender cannot know. A message from a node to itself is lost only if the node crashes before it arrives, and never
-  /// comes twice. As any call that leaves an actor, the call suspends: other calls of the actor may come in between.
+  /// The message is lost without an error if the receiver has crashed, or if a partition parts the nodes, when it is
+  /// sent or when it would arrive: a sender cannot know. A message from a node to itself is lost only if the node
+  /// crashes before it arrives, and never comes twice. Like any call that leaves an actor, the call suspends: other
+  /// calls of the actor may come in between.
   ///
   /// O(1), and a sleep until the message arrives.
   ///
@@ -110,7 +111,7 @@ public final class SimulatedNetwork<Message: Sendable>: Sendable {
   ///   - line: The line at which a failure is recorded.
   ///   - column: The column at which a failure is recorded.
   /// - Throws: ``NodeCrashedError`` if the sender has crashed; `CancellationError` if the current task is cancelled;
-  ///   ``UnknownNodeError``, beside the failure. Then nothing is sent.
+  ///   ``UnknownNodeError`` if the network has no such node, which is also recorded as a failure. Then nothing is sent.
   @concurrent
   public func send(
     _ message: Message, from sender: String, to receiver: String,
@@ -144,7 +145,7 @@ public final class SimulatedNetwork<Message: Sendable>: Sendable {
     }
   }
 
-  /// - Parameter life: The life of the receiver in which the message was sent.
+  /// - Parameter life: The number of the receiver's life when the message was sent.
   private func arrive(
     _ envelope: Envelope<Message>, at receiver: Int, in life: Int, from sender: Int
   ) {
@@ -162,10 +163,11 @@ public final class SimulatedNetwork<Message: Sendable>: Sendable {
 
   /// Returns the messages that arrive at a node, until it crashes.
   ///
-  /// A node may have several inboxes: each receives every message that arrives after it was made. What arrives while
-  /// the node has none is kept for the next one. An inbox takes any number of messages, and ends when the node
-  /// crashes, after the messages that have arrived. The inbox of a crashed node has ended; after a restart, make
-  /// a new one. If the task that reads it is cancelled, the inbox ends, and messages are kept again. O(1).
+  /// A node may have several inboxes: each receives every message that arrives after the inbox was made. Messages that
+  /// arrive while the node has no inbox are kept for the next one. An inbox takes any number of messages. When the node
+  /// crashes, the inbox ends after the messages that have arrived. An inbox of a crashed node has ended already; after
+  /// a restart, make a new one. If the task that reads an inbox is cancelled, the inbox ends, and messages are kept
+  /// again. O(1).
   public func inbox(
     of node: String,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
@@ -194,7 +196,7 @@ public final class SimulatedNetwork<Message: Sendable>: Sendable {
     lock.withLock { arrivals[node].inboxes.removeAll { $0.number == inbox } }
   }
 
-  /// Ends the inboxes of a node, and forgets what was kept for it.
+  /// Ends the inboxes of a node, and drops the messages that were kept for it.
   func disconnect(_ node: Int) {
     let inboxes = lock.withLock {
       defer { arrivals[node] = Arrivals() }

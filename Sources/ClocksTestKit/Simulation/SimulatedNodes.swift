@@ -3,20 +3,20 @@ import ClocksSupport
 
 /// The nodes of a simulated network: which of them run, what they run, and which have contact.
 ///
-/// It knows nothing of messages, so that disks and other parts of a node do not depend on their type.
+/// This class does not depend on the type of the messages, so disks and other parts of a node need not depend on it.
 final class SimulatedNodes: Sendable {
   /// One life of a node, from its start to its crash.
   struct Life: Sendable {
     let nodes: SimulatedNodes
     let node: Int
-    /// The number of crashes before it.
+    /// The number of crashes before this life.
     let number: Int
 
-    /// The life in which the current task was started; inherited by the tasks that it creates.
+    /// The life in which the current task was started. Tasks that this task creates inherit the value.
     @TaskLocal static var current: Life?
   }
 
-  /// What a node runs from each of its starts.
+  /// A program that a node runs each time it starts.
   struct Program: Sendable {
     let callSite: CallSite
     let body: @Sendable () async throws -> Void
@@ -29,7 +29,7 @@ final class SimulatedNodes: Sendable {
     var programs: [Program] = []
     /// The tasks of the present life that have not ended, in the order of their creation.
     var tasks: [(number: Int, task: Task<Void, Never>)] = []
-    /// Called when the node crashes, in the order in which they were added.
+    /// The functions to call when the node crashes, in the order in which they were added.
     var crashHandlers: [@Sendable () -> Void] = []
   }
 
@@ -43,7 +43,7 @@ final class SimulatedNodes: Sendable {
   nonisolated(unsafe) private var groups: [Set<Int>]?
   /// Guarded by `lock`.
   nonisolated(unsafe) private var createdTasks = 0
-  /// Whether the test is over: then no program starts, and what programs throw says nothing. Guarded by `lock`.
+  /// Whether the test is over: then no program starts, and errors that programs throw are ignored. Guarded by `lock`.
   nonisolated(unsafe) private var isOver = false
 
   /// - Parameter callSite: Where a failure is recorded if a name occurs twice.
@@ -84,7 +84,7 @@ final class SimulatedNodes: Sendable {
 
   // MARK: - State
 
-  /// The life of a node in which the current task runs; `nil` if the node has crashed, or a crash left the task behind.
+  /// Returns the node's present life; `nil` if the node has crashed, or if the current task belongs to an earlier life.
   func presentLife(of node: Int) -> Int? {
     let own = Life.current
     return lock.withLock {
@@ -97,12 +97,12 @@ final class SimulatedNodes: Sendable {
 
   func isRunning(_ node: Int) -> Bool { lock.withLock { nodes[node].runs } }
 
-  /// Whether a node runs and has not crashed since a life began.
+  /// Returns whether a node runs and has not crashed since a life began.
   func isRunning(_ node: Int, life: Int) -> Bool {
     lock.withLock { nodes[node].runs && nodes[node].crashes == life }
   }
 
-  /// The life of a running node that `sender` can reach; else `nil`.
+  /// Returns the present life of `receiver`; `nil` if it has crashed, or if it has no contact with `sender`.
   func reachableLife(of receiver: Int, from sender: Int) -> Int? {
     lock.withLock {
       nodes[receiver].runs && haveContact(sender, receiver) ? nodes[receiver].crashes : nil
@@ -114,7 +114,7 @@ final class SimulatedNodes: Sendable {
     return groups.contains { $0.contains(one) && $0.contains(other) }
   }
 
-  /// Parts the nodes; those that are in no group form one of their own.
+  /// Parts the nodes; those that are in no group form one more group.
   func part(_ groups: [[Int]]) {
     var groups = groups.map { Set($0) }
     groups.append(Set(names.indices.filter { node in !groups.contains { $0.contains(node) } }))
@@ -160,9 +160,10 @@ final class SimulatedNodes: Sendable {
     for program in programs { start(program, on: node) }
   }
 
-  /// Ends the programs of all nodes. A program nearly always uses its network, which would never be freed.
+  /// Ends and releases all programs. A program nearly always retains its network, which would otherwise never be freed.
   private func end() {
-    // Released without the lock: the last reference to a program may free the user's objects, and the network.
+    // The programs are released without the lock: the last reference to one may free the user's objects, and the
+    // network.
     let (programs, tasks) = lock.withLock {
       isOver = true
       defer {
@@ -177,7 +178,7 @@ final class SimulatedNodes: Sendable {
     withExtendedLifetime(programs) {}
   }
 
-  /// Runs a program on a node, now if the node runs, and from each later start.
+  /// Runs a program on a node: now if the node runs, and at each later start.
   func add(_ program: Program, to node: Int) {
     let runs = lock.withLock {
       guard !isOver else { return false }

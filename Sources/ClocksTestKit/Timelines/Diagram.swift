@@ -34,9 +34,9 @@ struct Diagram: Hashable, Sendable {
   /// The step at which the reader is cancelled, if there is one.
   var cancellation: Int? { steps.firstIndex { $0.contains(.cancellation) } }
 
-  /// The step at which the reader is cancelled before anything else happens there.
+  /// The step at which the reader is cancelled, if the cancellation is the first event of that step.
   ///
-  /// `nil` for the first step, because the sequence has not begun before a cancellation there.
+  /// `nil` for the diagram's first step, because no cancellation can precede the beginning of the sequence.
   var earlyCancellation: Int? {
     guard let cancellation, cancellation > 0, steps[cancellation].first == .cancellation else {
       return nil
@@ -157,7 +157,7 @@ private struct DiagramParser {
 }
 
 extension Diagram.Symbol {
-  /// The symbol in a diagram.
+  /// The symbol as a diagram shows it.
   var text: String {
     switch self {
     case .value(let value): value.count == 1 && !"-|#!()' ".contains(value) ? value : "'\(value)'"
@@ -181,7 +181,7 @@ extension Diagram.Symbol {
 }
 
 extension [Diagram.Symbol] {
-  /// The symbols of one step in a diagram.
+  /// The symbols of one step as a diagram shows them.
   var text: String {
     switch count {
     case 0: "-"

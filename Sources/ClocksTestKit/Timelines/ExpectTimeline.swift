@@ -71,7 +71,7 @@ where Elements.Element: Equatable & Sendable, Elements.AsyncIterator: SendableMe
   return await expectation.check(sequence, isExpected, symbol)
 }
 
-/// Checks that a sequence does what a diagram shows, whose characters are descriptions of values.
+/// Checks that a sequence does what a diagram shows. Values appear in it as their descriptions.
 ///
 /// See `expectTimeline(of:_:every:values:error:on:)`.
 @discardableResult
@@ -88,12 +88,12 @@ public nonisolated(nonsending) func expectTimeline<Elements: AsyncSequence & Sen
   return await expectation.check(sequence, isExpected) { String(describing: $0) }
 }
 
-/// Cancels a reader at an instant, before the sleeps that end at that instant and began later.
+/// Cancels a reader at an instant. Its task wakes before all sleeps that began later and have the same deadline.
 private final class EarlyCancellation: Sendable {
   let reader = Mutex<SequenceReader<String>?>(nil)
   private let countAtCancellation = Mutex<Int?>(nil)
 
-  /// The number of events that preceded the cancellation; `nil` before it.
+  /// The number of events that preceded the cancellation; `nil` before the cancellation.
   var count: Int? { countAtCancellation.withLock { $0 } }
 
   func at(_ instant: TestClock<Duration>.Instant, on clock: TestClock<Duration>) -> Task<
@@ -114,7 +114,7 @@ private struct TimelineExpectation {
   let clock: TestClock<Duration>?
   let callSite: CallSite
   let isKnown: (Character) -> Bool
-  /// Returns the text that stands for the same value as a text of the diagram.
+  /// Returns the symbol of the value that a text of the diagram means. Several texts may mean equal values.
   let canonical: (String) -> String
 
   private static let name = "expectTimeline(of:_:every:)"
@@ -184,7 +184,7 @@ private struct TimelineExpectation {
     }
   }
 
-  /// Returns what was read as symbols, including the cancellation.
+  /// Returns the events that were read, as symbols, with the cancellation among them.
   ///
   /// - Parameter countAtCancellation: The number of events before an early cancellation.
   private func events(
@@ -210,8 +210,8 @@ private struct TimelineExpectation {
       }
     }
     if let cancelled {
-      // At the instant of the cancellation, values precede it, unless it was an early one. The end follows
-      // it.
+      // At the instant of the cancellation, values precede the cancellation, unless it was an early one. The
+      // end of the sequence follows the cancellation.
       take { time, isValue in
         if let countAtCancellation { return events.count < countAtCancellation }
         return time < cancelled || (time == cancelled && isValue)

@@ -2,7 +2,7 @@ import Clocks
 import ClocksSupport
 import Synchronization
 
-/// A reader of a sequence that moves virtual time until the expected event arrives.
+/// A reader of a sequence. Its functions move virtual time until the expected event arrives.
 ///
 /// ```swift
 /// @Test(.virtualTime) func ticks() async {
@@ -28,7 +28,7 @@ import Synchronization
 public final class Probe<Element: Sendable>: Sendable {
   private let reader: SequenceReader<Element>?
   private let clock: TestClock<Duration>?
-  /// The number of events that were returned.
+  /// The number of events that calls have taken.
   private let taken = Mutex(0)
 
   /// Begins to read. The first element is requested when the current task suspends.
@@ -61,7 +61,7 @@ public final class Probe<Element: Sendable>: Sendable {
 
   // MARK: - Expectations
 
-  /// Returns the next element, which must arrive within `limit` from now.
+  /// Expects an element within `limit` from now, and returns it.
   ///
   /// - Returns: The element; `nil` if a failure was recorded.
   @discardableResult
@@ -125,7 +125,7 @@ public final class Probe<Element: Sendable>: Sendable {
     return nil
   }
 
-  /// Returns the error that the sequence must throw within `limit` from now, without another element.
+  /// Expects that the sequence throws an error within `limit` from now, without another element, and returns it.
   ///
   /// - Returns: The error; `nil` if a failure was recorded.
   @discardableResult
@@ -145,8 +145,8 @@ public final class Probe<Element: Sendable>: Sendable {
 
   /// Cancels the task that reads, and checks that every event was taken.
   ///
-  /// Call it at the end of a test. Time does not move. The end of the sequence, and an error that follows the
-  /// cancellation, need not be taken.
+  /// Call it at the end of a test. Time does not move. An event is taken when a call has returned or reported
+  /// it. The end of the sequence, and an error that follows the cancellation, need not be taken.
   ///
   /// - Returns: `false` if a failure was recorded.
   @discardableResult

@@ -1,7 +1,7 @@
 import Clocks
 import Synchronization
 
-/// A reader of a sequence, whose task notes the events and their times.
+/// A reader of a sequence. Its task notes the events and their times.
 final class SequenceReader<Value: Sendable>: Sendable {
   enum Event: Sendable {
     case value(Value)

@@ -85,7 +85,7 @@ private final class FailureExplanation: Sendable {
 
   func add(to issue: Issue) -> Issue {
     guard issue.isFailure else { return issue }
-    // A failure of a scope has an explanation already.
+    // A failure that the scope records contains an explanation already, so no second one is added.
     let isExplained = issue.comments.contains {
       $0.rawValue.contains(RecordedTimeline.explanationHeading)
     }
@@ -110,7 +110,8 @@ enum TimelineAttachments {
 
   /// Attaches a recording to the current test, if there is one.
   ///
-  /// - Parameter inTraceFolder: Whether to write it into the folder of `CLOCKS_TRACE`, too, if it is set.
+  /// - Parameter inTraceFolder: Whether to write the recording into the folder of `CLOCKS_TRACE` as well, if
+  ///   that is set.
   static func attach(_ timeline: RecordedTimeline, inTraceFolder: Bool) {
     guard !timeline.isEmpty else { return }
     if inTraceFolder { timeline.leaveInTraceFolder() }
@@ -128,7 +129,7 @@ enum TimelineAttachments {
     return arguments.isEmpty ? name : "\(name) \(arguments.joined(separator: ", "))"
   }
 
-  /// Returns the arguments of a case as far as reflection finds them. The test library has no function for it.
+  /// Returns the arguments of a case as far as reflection finds them. The test library has no function for that.
   private static func argumentDescriptions(of testCase: Test.Case) -> [String] {
     func values(_ value: Any, depth: Int) -> [String] {
       guard depth < 8 else { return [] }

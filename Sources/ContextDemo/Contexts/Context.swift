@@ -1,10 +1,10 @@
 import Clocks
 import Foundation
 
-/// An execution context for synchronous work, which the caller chooses.
+/// An execution context that the caller chooses for synchronous work.
 ///
-/// Offers five kinds of context behind one interface, as callback libraries do. New code needs no
-/// such type, see ``ActorHeartbeat``.
+/// The type offers five kinds of context behind one interface, as callback libraries do. New code
+/// needs no such type: see ``ActorHeartbeat``.
 final class Context: Sendable {
   enum Kind: CaseIterable, Sendable {
     /// Runs work immediately, in the context of the caller.
@@ -13,7 +13,7 @@ final class Context: Sendable {
     case main
     /// Enqueues work that may run concurrently with other work.
     case concurrent
-    /// Runs work before the call returns, one piece at a time.
+    /// Runs work on the caller's thread before the call returns, one piece of work at a time.
     case serialSynchronous
     /// Enqueues work and runs one piece at a time, in the order of submission.
     case serialAsynchronous
@@ -86,7 +86,7 @@ final class Context: Sendable {
   /// Whether the caller runs in this context.
   var isCurrent: Bool { Self.current === self }
 
-  /// The current context and its task. A new task inherits the value but not the context.
+  /// The current context and its task. A new task inherits this value, but does not run in the context.
   private struct Occupant: Sendable {
     let context: Context
     let task: Int?

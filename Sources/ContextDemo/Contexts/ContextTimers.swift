@@ -35,7 +35,8 @@ extension Context {
     let lifetime = Lifetime()
     lifetime.task = Task { [clock, weak lifetime] in
       for await _ in clock.timer(interval: interval) {
-        // The check runs in the context, so a release in the context always suppresses the handler.
+        // The check runs in the context, so if the lifetime is released in the context, the handler
+        // never runs after that.
         self.invoke { [weak lifetime] in if lifetime != nil { handler() } }
         guard repeats else { return }
       }

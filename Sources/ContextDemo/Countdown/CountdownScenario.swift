@@ -6,7 +6,7 @@ import TimeoutTask
   import FoundationNetworking
 #endif
 
-/// Runs the countdown of a chat app, posted to a server, on a selectable clock.
+/// Runs the countdown of a chat app on a selectable clock, and posts it to a server.
 struct CountdownScenario: Scenario {
   static let name = "countdown"
   static let summary = "a chat app counts down to a message, one post a second"

@@ -24,9 +24,9 @@
 
   /// Returns an image immediately, with its details if they are on disk.
   ///
-  /// If they are not, the manager requests the details from the server, stores them on disk and
-  /// sets them on the image. It then calls the handler once with the image or the error. Concurrent
-  /// calls for one image share a request. If the details are on disk, the handler is not called.
+  /// If they are not on disk, the manager requests the details from the server, stores them on disk and sets
+  /// them on the image. It then calls the handler once with the image or the error. Concurrent calls for one
+  /// image share a request. If the details are on disk, the handler is not called.
   ///
   /// - Throws: Any error of the store.
   func image(_ id: String, handler: @escaping Handler) throws -> Image {

@@ -1,6 +1,6 @@
 import Clocks
 
-/// Searches for a schedule in which a cache downloads twice, before and after its correction.
+/// Searches for a schedule in which a cache downloads a picture twice, and repeats the search with a corrected cache.
 struct OrdersScenario: Scenario {
   static let name = "orders"
   static let summary = "a cache that downloads twice: found, explained, replayed and corrected"

@@ -14,9 +14,9 @@ struct DemoEnvironment: Sendable {
 
 /// Waits for work on another thread or in another process while virtual time stands still.
 ///
-/// Virtual time advances when all tasks of its scope are idle. The scope cannot see a thread that is about to
-/// resume one of them. Without this function, it would advance to the next deadline too early. Outside a
-/// scope this function only waits.
+/// Virtual time advances when all tasks of its scope are idle. The scope cannot see a thread that
+/// is about to resume one of them. Without this function, the scope would advance to the next
+/// deadline too early. Outside a scope this function only waits.
 func holdingVirtualTime<Value>(
   during work: nonisolated(nonsending) () async throws -> Value
 ) async rethrows -> Value {
@@ -24,7 +24,7 @@ func holdingVirtualTime<Value>(
   return try await time.holding(work)
 }
 
-/// A log that synchronous code on any thread can add to, and that one reader receives as a stream.
+/// A log to which synchronous code on any thread can add events. One reader receives them as a stream.
 struct EventLog: Sendable {
   struct Event: Hashable, Sendable, CustomStringConvertible {
     /// The time since the start of the log.
@@ -40,7 +40,7 @@ struct EventLog: Sendable {
     }
   }
 
-  /// The events, for one reader; ends with ``finish()``.
+  /// The events, for one reader. The stream ends with ``finish()``.
   let events: AsyncStream<Event>
   /// Returns the time since the start of the log.
   let elapsed: @Sendable () -> Duration

@@ -14,7 +14,7 @@ protocol Scenario: Sendable {
   /// - Throws: ``UsageError`` if a value is invalid.
   init(_ arguments: Arguments) throws(UsageError)
 
-  /// Runs the scenario: measures time only with the clock of `demo`, and logs its events there.
+  /// Runs the scenario. It measures time only with the clock of `demo`, and logs its events in `demo`.
   func run(in demo: DemoEnvironment) async throws
 }
 

@@ -30,7 +30,7 @@ enum ScenarioRun {
     _ scenario: any Scenario, on choice: ClockChoice, isRecorded: Bool = false,
     show: @escaping @Sendable (EventLog.Event) -> Void
   ) async -> Outcome {
-    // Read outside the scope of virtual time, so that `ContinuousClock` reads real time.
+    // The clock is read outside the scope of virtual time, so that `ContinuousClock` reads real time.
     let begin = ContinuousClock.now
     var recorded: RecordedTimeline?
     let (elapsed, error): (Duration, (any Error)?)

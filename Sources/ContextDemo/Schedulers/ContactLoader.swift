@@ -5,7 +5,7 @@ struct Contact: Hashable, Sendable {
 
 /// Loads contacts from several sources concurrently and calls back when all have answered.
 ///
-/// The loader decides how many queues it needs; the factory decides what they are.
+/// The loader decides how many queues it needs; the factory decides what kind of queues they are.
 final class ContactLoader: Sendable {
   private let sources: [@Sendable () throws -> [Contact]]
   private let concurrent: any WorkScheduler
@@ -47,7 +47,7 @@ final class ContactLoader: Sendable {
 
     /// Adds the answer of a source. Returns the final result when it is known.
     func add(_ answer: Result<[Contact], any Error>) -> Result<[Contact], any Error>? {
-      // Zero after an error: later answers are ignored.
+      // `missing` is zero after an error, so later answers are ignored.
       guard missing > 0 else { return nil }
       do {
         contacts.formUnion(try answer.get())

@@ -18,7 +18,7 @@ struct SchedulersScenario: Scenario {
       let sources = Self.books.map { book in { @Sendable in book } }
       let loader = ContactLoader(sources: sources, schedulers: schedulers)
       demo.log("caller", "asks a loader with \(name) schedulers")
-      // On Apple's systems a scope of virtual time does not see work on dispatch queues.
+      // On Apple's systems a scope of virtual time does not see work on dispatch queues, so time is held.
       try await holdingVirtualTime {
         let contacts = await withCheckedContinuation { continuation in
           loader.load { continuation.resume(returning: $0) }

@@ -58,7 +58,7 @@ struct DispatchSchedulers: WorkSchedulerFactory {
 extension DispatchQueue {
   /// Whether the caller runs on the main queue.
   ///
-  /// Not the same as the main thread: on Linux, other threads also serve the main queue.
+  /// The main queue is not the same as the main thread: on Linux, other threads also serve the main queue.
   static var isOnMain: Bool { getSpecific(key: mainKey) != nil }
 
   private static let mainKey: DispatchSpecificKey<Void> = {
@@ -85,7 +85,7 @@ struct SynchronousSchedulers: WorkSchedulerFactory {
     func wait<Value: Sendable>(for work: @Sendable () -> Value) -> Value { work() }
   }
 
-  /// Runs work immediately, unless its own work is running; then queues the work behind it.
+  /// Runs work immediately. If work of this scheduler is running, the new work runs after it.
   ///
   /// A serial queue never starts a piece of work inside another, so this scheduler must not either.
   private final class SerialScheduler: WorkScheduler {

@@ -61,7 +61,7 @@ enum PlatformReport {
     #endif
   }
 
-  /// The version of the Swift runtime, derived from its functions; may differ from the compiler's.
+  /// The version of the Swift runtime, derived from its functions. It may differ from the compiler's version.
   private static var runtime: String {
     let versions = [
       ("swift_createExecutors", "6.3 or later"), ("swift_task_immediate", "6.2"),

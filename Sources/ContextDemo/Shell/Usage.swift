@@ -6,7 +6,7 @@ enum Usage {
   /// The names and summaries of the scenarios.
   static var list: String { table(allScenarios.map { ($0.name, $0.summary) }) }
 
-  /// Returns the help text of a scenario, or of the program if it is `nil`.
+  /// Returns the help text of a scenario, or of the program if `scenario` is `nil`.
   static func text(for scenario: (any Scenario.Type)?) -> String {
     guard let scenario else {
       return """

@@ -42,8 +42,8 @@ final class TimeoutService<Value: Sendable> {
 
   /// Starts the work and calls `handler` once with its result. Cancels the previous attempt.
   ///
-  /// The handler runs on the caller's actor, or on `isolation`. After a restart or a release on
-  /// that actor, the handler of the earlier attempt is never called.
+  /// The handler runs on the caller's actor, or on `isolation`. If the service is restarted or
+  /// released on that actor, the handler of the earlier attempt is never called after that.
   func start(
     timeout: Duration, isolation: isolated (any Actor)? = #isolation,
     handler: @escaping (Result<Value, any Error>) -> Void

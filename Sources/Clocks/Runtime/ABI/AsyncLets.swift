@@ -1,10 +1,10 @@
 extension TaskStatus {
-  /// Whether an `async let` of a suspended task, or one below that, is about to run.
+  /// Returns whether an `async let` of a suspended task, or one nested in such an `async let`, is about to run.
   ///
-  /// The task need not await the `async let`: it may be sleeping. Requires the scheduler's lock. Another thread may
+  /// The task may be sleeping instead of awaiting the `async let`. Requires the scheduler's lock. Another thread may
   /// still resume the task, so all memory is read through `ProcessMemory`: three system calls for each `async let`.
   ///
-  /// - Parameter isDelayed: Whether an executor has delayed a task until an instant of virtual time.
+  /// - Parameter isDelayed: Returns whether an executor delays the task with this id until an instant of virtual time.
   static func hasAsyncLetAboutToRun(_ task: UnownedJob, isDelayed: (UInt64) -> Bool) -> Bool {
     guard StatusProbe.here.readsAsyncLets, !TaskStatus(of: task).isActive else { return false }
     return findsAsyncLetAboutToRun(below: unsafeBitCast(task, to: UInt.self), isDelayed: isDelayed)
@@ -14,7 +14,7 @@ extension TaskStatus {
   static func findsAsyncLetAboutToRun(
     below task: UInt, depth: Int = 0, isDelayed: (UInt64) -> Bool
   ) -> Bool {
-    // A deeper `async let` is found when its parent awaits it.
+    // An `async let` nested more deeply is not found here, but later, when its parent awaits it.
     guard depth < 100,
       let records = ProcessMemory.words(
         at: task + UInt(TaskABI.Task.records), count: 1)

@@ -2,7 +2,7 @@ import ClocksSupport
 
 // `elf.h` and `link.h` are not part of the platform modules that Swift can import on Linux.
 
-/// The structures of ELF files of 64 bits, little-endian, in files and in memory.
+/// The structures of 64-bit, little-endian ELF files, as they are in a file and in memory.
 enum ELF {
   /// `Elf64_Ehdr`
   struct Header {
@@ -65,7 +65,7 @@ enum ELF {
     var address: UInt
     var offset: UInt
     var size: UInt
-    /// The index of the section of names that belongs to a section of symbols.
+    /// For a section of symbols, the index of the section with their names.
     var link: UInt32
     var info: UInt32
     var alignment: UInt
@@ -86,7 +86,7 @@ enum ELF {
     var isFunction: Bool { info & 0xF == 2 }
   }
 
-  /// What the dynamic linker needs to know (`Elf64_Dyn`).
+  /// One fact that the dynamic linker needs, as a tag and a value (`Elf64_Dyn`).
   struct DynamicEntry {
     /// `DT_…`
     struct Tag: Hashable {
@@ -113,7 +113,7 @@ enum ELF {
 
   /// A word that the dynamic linker fills with an address (`Elf64_Rela`).
   struct Relocation {
-    /// The place of the word, relative to the image's base.
+    /// The address of the word, relative to the image's base.
     var offset: UInt
     private var info: UInt
     var addend: Int
@@ -235,7 +235,7 @@ private final class MappedFile {
     return bytes.loadUnaligned(fromByteOffset: Int(offset), as: Value.self)
   }
 
-  /// Returns whether a text that ends with a zero byte is at an offset.
+  /// Returns whether the bytes at an offset are those of `text`, with the zero byte that ends it.
   func isText(at offset: UInt, equalTo text: UnsafePointer<CChar>) -> Bool {
     let length = strlen(text) + 1
     guard offset < bytes.count, bytes.count - Int(offset) >= length, let start = bytes.baseAddress

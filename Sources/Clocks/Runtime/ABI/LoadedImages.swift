@@ -7,7 +7,7 @@ struct LoadedImage {
   /// The path as the dynamic linker knows it; empty for the program on Linux.
   let path: String
 
-  /// Found in the bytes, because each test process asks for it some hundred times at load.
+  /// The file name. Found in the path's bytes for speed: each test process reads it some hundred times at load.
   var name: Substring {
     let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
     return slash.map { path[path.utf8.index(after: $0)...] } ?? path[...]
@@ -126,8 +126,8 @@ struct LoadedImage {
         .map { base + $0.address..<base + $0.address + $0.size }
     }
 
-    /// The image's variables, without the beginning of a segment that the linker makes read-only
-    /// (`PT_GNU_RELRO`).
+    /// The image's variables. If the linker makes the beginning of a segment read-only (`PT_GNU_RELRO`), that
+    /// part is left out.
     var writableData: [UnsafeMutableRawBufferPointer] {
       let locked = segments.first { $0.kind == .readOnlyLater }.map {
         $0.address..<$0.address + $0.size
@@ -150,14 +150,14 @@ struct LoadedImage {
     var readOnlyData: [Range<UInt>] {
       let pageMask = ~(UInt(getpagesize()) - 1)
       return segments.filter { $0.kind == .readOnlyLater }.compactMap { segment in
-        // As `_dl_protect_relro` of the GNU C library computes the pages.
+        // `_dl_protect_relro` of the GNU C library computes the pages in this way, too.
         let start = (base + segment.address) & pageMask
         let end = (base + segment.address + segment.size) & pageMask
         return start < end ? start..<end : nil
       }
     }
 
-    /// The current thread's own variables in this image; `nil` if it has none.
+    /// The image's thread-local variables on the current thread; `nil` if there are none.
     var threadVariables: UnsafeBufferPointer<UInt>? {
       guard let threadData, let segment = segments.first(where: { $0.kind == .threadData }) else {
         return nil
@@ -166,7 +166,7 @@ struct LoadedImage {
         start: threadData, count: Int(segment.size) / MemoryLayout<UInt>.stride)
     }
 
-    /// The values by their tags. Addresses are absolute, even if the entry's is relative to `base`.
+    /// The section's values by their tags. Addresses are absolute, even if the section has them relative to `base`.
     var dynamicSection: [ELF.DynamicEntry.Tag: UInt] {
       guard let segment = segments.first(where: { $0.kind == .dynamicSection }),
         var entry = UnsafePointer<ELF.DynamicEntry>(bitPattern: base + segment.address)
@@ -208,7 +208,7 @@ struct CodeImages: Sendable {
   init() {
     #if os(Linux) && _pointerBitWidth(_64)
       images = LoadedImage.all.flatMap { image in
-        // The image that the kernel maps into each process is not a file.
+        // The image that the kernel maps into each process has no file, so its path has no slash.
         let path = image.path.isEmpty ? Self.program : image.path
         return path.contains("/")
           ? image.code.map { Image(range: $0, base: image.base, path: path) } : []

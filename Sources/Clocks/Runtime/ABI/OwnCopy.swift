@@ -2,7 +2,7 @@ import ClocksSupport
 
 /// Whether this copy of the package is the one that installs its hooks.
 package enum OwnCopy {
-  /// Whether this copy is in a library, and the program contains a copy of its own, which installs its hooks.
+  /// Whether this copy is in a library while the program contains another copy, which installs the hooks.
   ///
   /// In a library O(symbols of the program), else O(1).
   package static let standsBack: Bool = {

@@ -32,7 +32,7 @@ enum RuntimeFunctions {
   /// Whether `add` and `remove` may be called.
   static var haveHandlers: Bool { addHandler != nil && removeHandler != nil }
 
-  /// Adds a handler; runs it immediately if the task is cancelled already. Handlers are removed in reverse order.
+  /// Adds a handler; runs it immediately if the task is already cancelled. Handlers are to be removed in reverse order.
   @inline(__always)
   fileprivate static func add(_ handler: () -> Void) -> UnsafeRawPointer {
     unsafeBitCast(addHandler, to: AddHandler.self)(handler)
@@ -70,8 +70,8 @@ extension RuntimeFunctions {
 /// Does the work of `withTaskCancellationHandler` and `withUnsafeThrowingContinuation` together, without a function
 /// and a closure between the two.
 ///
-/// Requires `RuntimeFunctions.haveHandlers`. The handler's record is allocated on the task's own stack. So the
-/// caller must not be generic, because generic code keeps copies there, too.
+/// Requires `RuntimeFunctions.haveHandlers`. The handler's record is allocated on the task's own stack, where
+/// generic code also keeps copies of its values. So the caller must not be generic.
 @inline(__always)
 nonisolated(nonsending) func withCancellableContinuation(
   onCancel: @Sendable () -> Void, _ body: (UnsafeContinuation<Void, any Error>) -> Void
@@ -132,7 +132,7 @@ enum CurrentActor {
     #endif
   }()
 
-  /// The type of the actor, or of its custom executor; `nil` if there is none, or it is not known. O(1).
+  /// The type of the actor, or of its custom executor; `nil` if there is no actor, or its type is not known. O(1).
   static var type: AnyObject.Type? {
     guard let type = typeOfObject(getExecutor?.call().identity) else { return nil }
     return type == mainExecutor ? MainActor.self : type
@@ -149,7 +149,7 @@ enum CurrentActor {
   }
 }
 
-/// The number of references to a closure before a run, to release those that suspended tasks hold after it.
+/// The number of references to a closure before a run. After the run, those that suspended tasks hold are released.
 ///
 /// A closure that was passed as a non-escaping argument must have no other references when the call returns,
 /// or the program traps.
@@ -168,9 +168,9 @@ package struct ClosureRetainBalance: Sendable {
     ClosureRetainBalance(count: holders(of: function))
   }
 
-  /// Releases the references that have been added since, whose holders never use the closure again.
+  /// Releases the references that were added since the count. Their holders must never use the closure again.
   ///
-  /// A blocked thread may still return through the closure, and release it once more. So the memory is kept.
+  /// A blocked thread may still return through the closure, and release it once more. So the closure's memory is kept.
   package func letGo(of function: @escaping Function) {
     guard let context = Self.context(of: function), Self.holders(of: function) > count else {
       return
@@ -185,7 +185,7 @@ package struct ClosureRetainBalance: Sendable {
     "swift_unownedRetain",
     as: (@convention(c) (UnsafeRawPointer) -> UnsafeRawPointer).self)
 
-  /// Never inlined, so that a reference which the call itself holds is counted at each call.
+  /// Never inlined, so that each count equally includes the references that the call itself holds.
   @inline(never)
   private static func holders(of function: @escaping Function) -> Int {
     guard let context = context(of: function) else { return 0 }

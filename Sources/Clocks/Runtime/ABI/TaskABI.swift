@@ -17,7 +17,7 @@ enum TaskABI {
   enum Job {
     /// `HeapObject::metadata`: equal in all tasks.
     static let metadata = 0
-    /// `Job::SchedulerPrivate[0]`: in the queue of a default actor, the job before this one.
+    /// `Job::SchedulerPrivate[0]`: in the queue of a default actor, the job that was enqueued before this one.
     static let previous = 16
     /// `Job::Flags`, 32 bits.
     static let flags = 32
@@ -54,7 +54,7 @@ enum TaskABI {
     static let records = 104
     /// `PrivateStorage::Id`, the upper 32 bits of the task's id.
     static let upperID = 144
-    /// `sizeof(AsyncTask)`: in a child, `ChildFragment` follows.
+    /// `sizeof(AsyncTask)`: in a child task, a `ChildFragment` begins at this offset.
     static let size = 208
   }
 
@@ -136,9 +136,9 @@ enum TaskABI {
   }
 }
 
-/// What the runtime knows about a task in memory, as of one moment.
+/// The flags that the runtime keeps in a task's memory, as they were at one moment.
 ///
-/// May be used only where `isReadable`.
+/// May be used only if `isReadable` is true.
 struct TaskStatus {
   private let flags: UInt32
 
@@ -163,7 +163,7 @@ struct TaskStatus {
   /// All other tasks resume on the default executor, and hop to their actor from there.
   var hasPreference: Bool { flags & Self.preference != 0 && !isOver }
 
-  /// Whether the task runs, or will resume, where its jobs need not pass through the hooks.
+  /// Whether the task may be running, or may resume later, where its jobs do not pass through the hooks.
   var mayRunExternally: Bool { isActive || hasPreference }
 
   /// Whether a task runs, or will run without another event.
@@ -176,7 +176,7 @@ struct TaskStatus {
       || (!status.isOver && yieldFunction != 0 && resumeFunction(of: task) == yieldFunction)
   }
 
-  /// Reads the word even if the layout probe has not verified its place.
+  /// Reads the word even if the layout probe has not verified its offset.
   static func resumeFunction(of task: UnownedJob) -> UInt {
     unsafeBitCast(task, to: UnsafeRawPointer.self)
       .load(fromByteOffset: TaskABI.Job.resumeFunction, as: UInt.self)
@@ -189,7 +189,7 @@ struct TaskStatus {
 
   /// The parent of a task, if it is a child. The parent stays in memory as long as the child.
   ///
-  /// May be used only where `StatusProbe.readsChildren`.
+  /// May be used only if `StatusProbe.readsChildren` is true.
   static func parent(of task: UnownedJob) -> UnownedJob? {
     guard isChild(task) else { return nil }
     return unsafeBitCast(task, to: UnsafeRawPointer.self)
@@ -206,7 +206,7 @@ struct TaskStatus {
 
   /// Whether a task waits for an `async let` of its own that runs, is enqueued, or has just ended.
   ///
-  /// Requires the scheduler's lock: the task is not resumed under it, so the `async let` stays in memory.
+  /// Requires the scheduler's lock: while it is held, no job of the task starts, so the `async let` stays in memory.
   static func awaitsActiveAsyncLet(_ task: UnownedJob) -> Bool {
     StatusProbe.here.readsAsyncLets && findsActiveAsyncLet(awaitedBy: task)
   }
@@ -242,10 +242,10 @@ struct TaskStatus {
   @exclusivity(unchecked) nonisolated(unsafe) private(set) static var isKnownToBeReadable = false
   @exclusivity(unchecked) nonisolated(unsafe) fileprivate static var readsCancellation = false
   @exclusivity(unchecked) nonisolated(unsafe) fileprivate static var readsNames = false
-  /// The bit of `hasPreference`; 0 where that is not verified.
+  /// The bit that `hasPreference` tests; 0 if the layout probe has not verified the bit.
   @exclusivity(unchecked) nonisolated(unsafe) private static var preference: UInt32 = 0
 
-  /// The function in which a task resumes after `Task.yield`; 0 where that is not verified.
+  /// The function in which a task resumes after `Task.yield`; 0 if the layout probe has not found it.
   @exclusivity(unchecked) nonisolated(unsafe) private(set) static var yieldFunction: UInt = 0
 
   /// Must be called before the hooks are used. Thread-safe.
@@ -272,7 +272,7 @@ extension UnownedTask {
     try Task.checkCancellation()
   }
 
-  /// Whether the task is known to have no name, without looking for one.
+  /// Whether a flag shows that the task has no name. Reads no status records.
   @inline(__always)
   var isKnownToBeNameless: Bool { TaskStatus.readsNames && !TaskStatus.hasName(job) }
 }

@@ -19,7 +19,7 @@ struct StatusProbe: Sendable {
   /// The result in this process. The first use runs the probe, in some ten microseconds. Thread-safe.
   static let here = StatusProbe()
 
-  /// What a scheduler cannot see because a bit is elsewhere, in words.
+  /// What a scheduler cannot see because a bit is not where `TaskABI` says, in words.
   ///
   /// Cancellation and names are never listed, because functions of the runtime return them, too.
   var missing: [String] {
@@ -92,7 +92,7 @@ struct StatusProbe: Sendable {
       if readsStatus { findYieldFunction() }
     }
 
-    /// Compares tasks that yield at two places with one that awaits another continuation.
+    /// Compares two tasks that yield in different functions with one that awaits a continuation instead.
     @available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *)
     private mutating func findYieldFunction() {
       let first = Self.resumeFunction { await Task.yield() }
@@ -125,7 +125,7 @@ struct StatusProbe: Sendable {
       return function
     }
 
-    /// Not tested with an immediate task, in which the runtime sets the bit.
+    /// Returns whether a detached task has the bit. An immediate task is no test: the runtime sets the bit in it.
     private static func detachedTaskHasPreference() -> Bool {
       // Without hooks, the task starts on another thread, and the job is `nil`.
       let (task, job) = PlantedTasks.make {}
@@ -231,7 +231,7 @@ struct TaskLayoutProbe: Sendable {
       readsChildren =
         parent?.children.count == 1 && child?.parent == parent?.address
         && child?.state == .enqueued && first.children.isEmpty && first.parent == nil
-      // Every task ends in the same function of the runtime.
+      // Every task ends in the same function of the runtime, so the outermost functions must be equal.
       readsCallStacks =
         first.functions.count >= 2 && first.functions.last == second?.functions.last
         && first.functions.last == parent?.functions.last && first.functions != second?.functions
@@ -239,7 +239,7 @@ struct TaskLayoutProbe: Sendable {
   }
 }
 
-/// Three tasks, run until each is suspended in a way of its own.
+/// Three tasks that run until they are suspended: on a continuation, on a task and on a task group.
 private struct PlantedTasks {
   let awaiting: Task<Void, Never>
   let awaitingTask: Task<Void, Never>

@@ -2,12 +2,12 @@ import ClocksSupport
 
 /// What the runtime has in memory about a task that does not run.
 ///
-/// **When it may be read.** The scheduler's lock is held, so that no job of the test is started or
-/// enqueued through the hooks meanwhile, and the task is retained, or a suspended task refers to
-/// it. Still, another thread may resume the task: an actor drain that works for another test, or the other
-/// test to which the task belongs. So every read goes through `ProcessMemory`, which fails where
-/// memory was freed. The rest of a snapshot counts only if the task is suspended or enqueued, and its
-/// status is the same before and after. Of a running task only the status and the name are read.
+/// **When a task may be read.** Requires the scheduler's lock, so that meanwhile no job of the test is started
+/// or enqueued through the hooks. The task must be retained, or a suspended task must refer to it. Still,
+/// another thread may resume the task: an actor drain that works for another test, or the other test to which
+/// the task belongs. So every read goes through `ProcessMemory`, which fails if the memory is no longer mapped.
+/// Of a task that runs or is over, only the status, the parent and the name are read. The other parts count
+/// only if the task is suspended or enqueued, and its status is equal before and after they are read.
 struct TaskSnapshot: Sendable {
   enum State: Sendable {
     /// The task runs on a thread, or its state changed while it was read.
@@ -24,7 +24,7 @@ struct TaskSnapshot: Sendable {
     case continuation
     /// The children in the group at this address.
     case group(UInt)
-    /// Its turn on the executor with this identity, an actor's address; 0 for the default executor.
+    /// The task's turn on the executor or actor at this address; 0 for the default executor.
     case executor(UInt)
   }
 
@@ -62,7 +62,7 @@ struct TaskReader {
     self.metadata = metadata
   }
 
-  /// The name of the actor or executor at an address, while a task waits for its turn there.
+  /// The name of the actor or executor at an address. Requires that a task waits for its turn on it.
   ///
   /// `nil` for the default executor and the main executor, whose jobs pass through the hooks.
   func actorName(_ identity: UInt) -> String? {
@@ -123,7 +123,7 @@ struct TaskReader {
 
   private static func state(_ status: UInt32) -> TaskSnapshot.State {
     if status & TaskABI.Status.isOver != 0 { return .over }
-    // The thread that has locked the records is about to change them.
+    // A thread that has locked the records is about to change them, so the task counts as running.
     if status & (TaskABI.Status.isRunning | TaskABI.Status.isLocked) != 0 { return .running }
     return status & TaskABI.Status.isEnqueued != 0 ? .enqueued : .suspended
   }
@@ -196,8 +196,8 @@ struct TaskReader {
       context = frame[TaskABI.Context.parent]
       let function = frame[TaskABI.Context.resumeParent]
       guard images.image(of: function) != nil else { return }
-      // A task that awaits a continuation resumes in the function that the continuation's own
-      // context names.
+      // A task that awaits a continuation resumes in the function that the continuation's own context names.
+      // That function is already the first in the list.
       if found.dependency == .continuation, found.functions.count == 1, function == resume {
         continue
       }
@@ -234,7 +234,7 @@ struct MemoryCopy {
   var taskID: UInt64 { UInt64(half(TaskABI.Job.id)) | UInt64(half(TaskABI.Task.upperID)) << 32 }
 }
 
-/// Memory of this process that may have been freed. Then a read fails, without any other effect.
+/// Memory of this process that may have been freed. A read of unmapped memory fails, without any other effect.
 ///
 /// The kernel does the reading, as for a debugger, so neither a wrong address nor a sanitizer ends the
 /// process. Only Linux offers this; elsewhere nothing can be read.
@@ -263,9 +263,9 @@ enum ProcessMemory {
     return isRead ? words : nil
   }
 
-  /// The zero-terminated text at `address`, cut to some length; `nil` if it cannot be read.
+  /// The zero-terminated text at `address`, cut after about 128 bytes; `nil` if it cannot be read.
   static func text(at address: UInt) -> String? {
-    // Eight bytes at a time, because a text may end shortly before memory that is not mapped.
+    // Reads eight bytes at a time, because a text may end shortly before memory that is not mapped.
     var bytes: [UInt8] = []
     var next = address
     while bytes.count < 128 {

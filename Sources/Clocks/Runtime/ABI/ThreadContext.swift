@@ -5,10 +5,10 @@ struct ThreadContext {
   /// The owner of the job and of the tasks that it makes; `nil` while an unowned job runs.
   var owner: TaskOwner?
 
-  /// The task whose job this is; 0 for a job that is not a task, such as an actor drain.
+  /// The id of the task whose job runs; 0 for a job that belongs to no task, such as an actor drain.
   var taskID: UInt64 = 0
 
-  /// Whether the owner is resuming a task of its own, whose job needs no look-up.
+  /// Whether the owner is resuming one of its tasks. The owner of that task's job then needs no look-up.
   var isWaking = false
 
   var takesNext = false
@@ -29,7 +29,7 @@ struct ThreadContext {
     takesNext = false
   }
 
-  /// The task whose job reached the hooks last from this thread.
+  /// The id of the task whose job was the last to reach the hooks from this thread.
   var arrivedTask: UInt64 = 0
 
   /// Whether the thread captures the next job that reaches the hooks, or the job that it has captured.
@@ -45,7 +45,7 @@ struct ThreadContext {
     case nothing
     /// The thread creates a task that runs a test case of Swift Testing.
     case testCase
-    /// The thread creates a task from whose options the kinds of executor options are learnt.
+    /// The thread creates a task whose options show which kinds of options name an executor.
     case learning
     /// The thread creates a task that gets a preferred executor, to test whether its hops are seen.
     case preferring
@@ -59,19 +59,19 @@ struct ThreadContext {
   /// Whether a job runs now, as opposed to the loop between jobs.
   var isInJob = false
 
-  /// Whether the condition of an invariant runs. The search decides nothing there.
+  /// Whether the condition of an invariant is being evaluated. The search makes no decision meanwhile.
   var isInCondition = false
 
   /// Whether the job is a block on a dispatch queue, which runs in parallel with the owner's jobs.
   var isOnQueue = false
 
-  /// Whether the owner has scheduled this job. Mutating, or a debug build copies the whole context.
+  /// Returns whether `owner` started this job. Mutating, because a debug build would otherwise copy the context.
   @inline(__always)
   mutating func runsJob(of owner: TaskOwner) -> Bool { self.owner === owner && !isOnQueue }
 
   var runLoops = TimeInRunLoops()
 
-  /// `nil` if the current thread's job did not pass through the hooks.
+  /// The context of the current thread; `nil` if its job did not pass through the hooks.
   @inline(__always)
   static var current: UnsafeMutablePointer<ThreadContext>? {
     guard let key else { return nil }
@@ -100,7 +100,7 @@ struct ThreadContext {
 
   /// The key of the contexts; `nil` before the hooks are installed.
   ///
-  /// A variable, because reading a lazy constant costs more than the look-up itself.
+  /// The key is a variable, because reading a lazy constant costs more than looking up the context by the key.
   @exclusivity(unchecked) nonisolated(unsafe) private static var key: pthread_key_t?
 
   /// Creates the key. Must be called before the hooks are installed. Thread-safe.
@@ -130,7 +130,7 @@ extension ThreadContext {
     return job
   }
 
-  /// Runs a captured job on this thread, and each job that it enqueues.
+  /// Runs a captured job on this thread, then the first job that it enqueues, and so on to the end.
   static func runToEnd(_ job: UnownedJob) {
     var next: UnownedJob? = job
     while let job = next { next = capturingNextJob { RuntimeHooks.run(job, on: .pool) } }
@@ -186,7 +186,7 @@ struct TimeInRunLoops {
 struct CurrentTaskSlot {
   private let place: UnsafePointer<UInt>
 
-  /// The variable of the current thread; `nil` where its place is not known.
+  /// The variable of the current thread; `nil` if its address is not known.
   static var ofThread: CurrentTaskSlot? {
     #if os(Linux) && canImport(Glibc) && compiler(>=6.2) && _pointerBitWidth(_64)
       guard let distance,
@@ -198,7 +198,7 @@ struct CurrentTaskSlot {
     #endif
   }
 
-  /// Whether the thread runs a task at this moment, other than the given one.
+  /// Returns whether the thread now runs a task other than the given one.
   func isAnother(than task: UnownedJob) -> Bool {
     let running = place.pointee
     return running != 0 && running != unsafeBitCast(task, to: UInt.self)
@@ -207,8 +207,8 @@ struct CurrentTaskSlot {
   #if os(Linux) && canImport(Glibc) && compiler(>=6.2) && _pointerBitWidth(_64)
     /// The distance of the variable from the beginning of the thread's own data.
     ///
-    /// The distance is equal in all threads, because the runtime's library was loaded when the program began.
-    /// Verified on another thread with another task. `nil` if it is not found, or found twice.
+    /// The distance is equal in all threads, because the runtime's library was loaded when the program began. It is
+    /// verified on another thread with another task. `nil` if no distance fits, or more than one.
     static let distance: UInt? = {
       guard TaskStatus.isReadable else { return nil }
       let here = candidates()

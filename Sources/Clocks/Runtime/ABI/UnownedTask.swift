@@ -43,7 +43,7 @@ struct UnownedTask: Sendable {
 
   /// The name of a task that does not run; `nil` if it has none, or where that cannot be read.
   ///
-  /// The name is a status record. Only the task itself adds records, while it runs. O(records).
+  /// The name is a status record. A task adds records only while it runs, so the list does not change. O(records).
   var name: String? { StatusProbe.here.readsNames ? nameInRecords : nil }
 
   /// Reads the records even if the layout probe has not verified their layout.
@@ -69,8 +69,8 @@ struct UnownedTask: Sendable {
   static func newestID() -> UInt64 {
     #if compiler(>=6.2)
       if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
-        // An immediate task runs on this thread and is never enqueued; only its id matters. A task that is
-        // created while the thread captures jobs is registered nowhere.
+        // An immediate task runs on this thread and is never enqueued; only its id matters. The task is
+        // registered nowhere, because the thread captures jobs while it creates the task.
         var id: UInt64 = 0
         _ = ThreadContext.capturingNextJob {
           id = taskID(of: unsafeBitCast(Task.immediate {}, to: UnownedJob.self))
@@ -99,7 +99,7 @@ extension ReadyJob {
 
 /// A task that is kept in memory, whether or not it is over.
 ///
-/// An `async let` is the exception: it stays in memory only while its parent is in the block.
+/// An `async let` is the exception: it stays in memory only until its parent leaves the block that declares it.
 /// Releasing the last reference may free the task and what its closure captured, so no lock may be
 /// held then.
 struct RetainedTask: Equatable, Sendable {
@@ -121,7 +121,7 @@ struct RetainedTask: Equatable, Sendable {
     return task.handle
   }
 
-  /// The current task, if it is a child: a test library runs tests in children.
+  /// The current task, if it is a child task. Test libraries run tests in child tasks.
   static var currentChild: RetainedTask? {
     guard let task = UnownedTask.current, StatusProbe.here.readsChildren,
       TaskStatus.isChild(task.job)
@@ -142,7 +142,7 @@ struct RetainedTask: Equatable, Sendable {
 
   /// One more reference to the task, as a plain word that `init(takingOver:)` takes over.
   ///
-  /// For large tables: nothing copies or releases their entries one by one.
+  /// Meant for large tables: a table of plain words grows and is freed without a retain or release of each entry.
   @inline(__always)
   var asWord: UInt {
     var word: UInt = 0

@@ -4,12 +4,12 @@
 // | function | what the replacement does |
 // |---|---|
 // | `dispatch_async`, `dispatch_barrier_async`, `dispatch_group_async` | counts the block until it has run |
-// | `dispatch_group_notify`, `dispatch_block_notify` | counts the block from when it can begin |
-// | `dispatch_group_leave` | finds out which groups are empty |
+// | `dispatch_group_notify`, `dispatch_block_notify` | counts the block as soon as it can begin |
+// | `dispatch_group_leave` | finds out whether the group is empty |
 // | `dispatch_sync`, `dispatch_barrier_sync` | runs the block on behalf of the test, even on another thread |
 // | `dispatch_after` | in virtual time, submits the block at its virtual instant |
 // | `dispatch_source_…`, `dispatch_resume` and so on | counts registrations and handlers; fires timers at their virtual instants |
-// | `dispatch_time`, `dispatch_walltime` | reads virtual time in virtual time |
+// | `dispatch_time`, `dispatch_walltime` | reads the virtual clock if the caller's time is virtual |
 // | `dispatch_semaphore_wait`, `dispatch_group_wait`, `dispatch_block_wait` | waits in real time |
 //
 // Foundation's operation queues use the Swift library, so their blocks are seen, too. Code that calls libdispatch
@@ -39,7 +39,7 @@ enum DispatchCalls {
 
 #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
   extension DispatchCalls {
-    /// Redirects the calls of a library if it calls all the functions, and returns whether that is so.
+    /// Redirects the calls of a library if it calls all of the functions. Returns whether they were redirected.
     static func redirectAll(in library: String) -> Bool {
       let all = blocks + groups + waits + times + sources + sourceStates
       return CallTables.calls(all, in: library) && CallTables.redirect(all, in: .library(library))

@@ -38,7 +38,7 @@
       return dispatch_walltime(&date, delta)
     }
 
-    /// Returns how far an instant is from an owner's present, not below zero; `nil` if it never comes.
+    /// Returns the time from an owner's present to an instant, at least zero; `nil` if the instant never comes.
     static func delay(until instant: UInt64, for owner: TaskOwner) -> Duration? {
       guard instant != never else { return nil }
       guard instant != now, instant != wallNow else { return .zero }
@@ -78,7 +78,7 @@
       let uptime = dispatch_time(now, 0)
       let date = 0 &- dispatch_walltime(nil, 0)
       let after = (read(CLOCK_MONOTONIC), read(CLOCK_REALTIME))
-      // The system's date may be set while this runs.
+      // If the system's date was set back between the readings, they prove nothing.
       let isDate = date >= before.1 && date <= after.1 || after.1 < before.1
       return uptime >= before.0 && uptime <= after.0 && isDate
     }()

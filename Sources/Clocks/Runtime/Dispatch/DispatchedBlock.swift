@@ -5,16 +5,16 @@ import ClocksSupport
 
   /// A block that a test has submitted to a dispatch queue, and that runs on behalf of the test.
   ///
-  /// Once only the queue decides when the block runs, the block *counts*: until it has run, the test is not idle.
+  /// The block *counts* as soon as only its queue decides when it runs: until it has run, the test is not idle.
   final class DispatchedBlock: @unchecked Sendable {
     let owner: TaskOwner
     private let queue: OpaquePointer
     private var block: HandedBlock?
     private let isBarrier: Bool
     private let group: OpaquePointer?
-    /// The owner's number for the block; 0 until it counts.
+    /// The owner's number for the block; 0 until the block counts.
     fileprivate var number: UInt64 = 0
-    /// Whether the block waits for a group or a work item. Then the lock of `Notifications` guards the number.
+    /// Whether the block waits for a group or a work item. If so, the lock of `Notifications` guards `number`.
     private let isNotification: Bool
 
     /// Retains the block, the queue and the group. The caller must have entered the group for the block.
@@ -63,7 +63,7 @@ import ClocksSupport
       dispatch_after_f(dispatch_time(0, nanoseconds), queue, pointer) { DispatchedBlock.run($0) }
     }
 
-    /// - Parameter pointer: A retained block.
+    /// - Parameter pointer: A retained `DispatchedBlock`.
     static func run(_ pointer: UnsafeMutableRawPointer?) {
       guard let pointer else { return }
       Unmanaged<DispatchedBlock>.fromOpaque(pointer).takeRetainedValue().run()
@@ -106,13 +106,13 @@ import ClocksSupport
   ///
   /// A block does not count until then, because the group or item may itself wait for time to move.
   enum Notifications {
-    /// Guards the variables below, and these blocks' numbers. Rank `dispatchNotifications`: owners' locks are taken
-    /// under it, and no user code runs.
+    /// Guards the variables below, and the numbers of their blocks. Rank `dispatchNotifications`: owners' locks are
+    /// taken under it, and no user code runs.
     private static let lock = Lock(.dispatchNotifications)
     /// The blocks that wait for each group that is not empty.
     @exclusivity(unchecked) nonisolated(unsafe) private static var ofGroups:
       [OpaquePointer: [DispatchedBlock]] = [:]
-    /// By work item that was not submitted to a queue yet: the blocks that run when it completes.
+    /// For each work item that is not on a queue yet, the blocks that begin when it has run.
     @exclusivity(unchecked) nonisolated(unsafe) private static var ofItems:
       [UnsafeRawPointer: [DispatchedBlock]] = [:]
     /// How many times each item is on a queue.
@@ -144,7 +144,7 @@ import ClocksSupport
 
     /// Submits a block when a work item has run.
     ///
-    /// - Parameter notify: The C function, which retains the block that it is given.
+    /// - Parameter notify: Calls `dispatch_block_notify`, which retains the block that it is given.
     static func add(
       _ work: DispatchedBlock, on queue: OpaquePointer, toItem item: UnsafeRawPointer,
       by notify: (UnsafeRawPointer) -> Void
@@ -175,7 +175,7 @@ import ClocksSupport
       }
     }
 
-    /// Makes a block that begins now count, even if the end of its group or item was not seen.
+    /// Counts a block that begins now, even if it was not seen that its group is empty, or its item submitted.
     static func begin(_ work: DispatchedBlock) {
       lock.withLock {
         for (group, waiting) in ofGroups { forget(work, waiting) { ofGroups[group] = $0 } }

@@ -20,7 +20,7 @@
       pointer = UnsafeRawPointer(Self.copyClosure(body))
     }
 
-    /// A block that the caller keeps in memory.
+    /// Refers to a block that the caller keeps in memory.
     init(_ block: UnsafeRawPointer) { pointer = block }
 
     func release() { Self.letGo(pointer) }
@@ -33,7 +33,7 @@
 
     /// Whether the block is a `DispatchWorkItem`, or one that C code made with `dispatch_block_create`.
     var isItem: Bool {
-      // The code is compared first, because a block that is no work item may end before the mark.
+      // The code is compared first, because the memory of other blocks may end before the mark's offset.
       code == Self.itemCode && pointer.load(fromByteOffset: 32, as: UInt.self) == Self.itemMark
     }
 
@@ -49,7 +49,7 @@
     nonisolated(unsafe) private static let itemCode: UnsafeRawPointer? =
       RuntimeSymbol.address(of: "_dispatch_block_special_invoke")?.load(as: UnsafeRawPointer.self)
 
-    /// Whether the block is code of a library that works for all tests, or times a test in real time.
+    /// Whether the block's code is in a library that works for all tests, or that measures a test's real time.
     var isOfLibrary: Bool {
       let block = isItem ? pointer.load(fromByteOffset: 72, as: UnsafeRawPointer.self) : pointer
       let code = HandedBlock(block).code
@@ -71,7 +71,7 @@
     private typealias FindImage = @convention(c) (UnsafeRawPointer, UnsafeMutableRawPointer) -> CInt
     private typealias CreateItem = @convention(c) (UInt, UnsafeRawPointer) -> UnsafeRawPointer?
 
-    // Not used before `isReadable` has found all of these functions.
+    // These functions are used only after `isReadable` has found all of them.
     private static let copy = RuntimeSymbol.function("_Block_copy", as: Copy.self)!
     private static let copyClosure = RuntimeSymbol.function("_Block_copy", as: CopyClosure.self)!
     private static let letGo = RuntimeSymbol.function("_Block_release", as: Release.self)!

@@ -6,9 +6,9 @@ import ClocksSupport
 
   /// A dispatch source of a test, whose handlers run on behalf of the test.
   ///
-  /// A source is registered with the system on a thread of Dispatch, some time after it was activated. Until
-  /// then it counts as work of the test, because events that come earlier are lost. In virtual time the owner
-  /// decides when a timer fires, and then sets the source to fire immediately. All that Dispatch knows of
+  /// A source is registered with the system on a thread of Dispatch, some time after it was activated. Until it
+  /// is registered, it counts as work of the test, because earlier events are lost. In virtual time the owner
+  /// decides when a timer fires, and then the source is set to fire immediately. All that Dispatch knows of
   /// the source (its queue, its handlers, its suspensions) stays with Dispatch.
   final class TestDispatchSource: @unchecked Sendable {
     private let source: OpaquePointer
@@ -36,9 +36,9 @@ import ClocksSupport
     private var isDue = false
     /// Whether the source must be registered before events can come. A timer fires without registration.
     private var isRegistrationDue: Bool
-    /// The owner's number for the registration; 0 while it does not count.
+    /// The owner's number for the registration; 0 while the registration does not count.
     private var registering: UInt64 = 0
-    /// The owner's number for the cancel handler; 0 until it counts.
+    /// The owner's number for the cancel handler; 0 until the handler counts.
     private var cancelling: UInt64 = 0
     private var isCancelHandlerDue = false
 
@@ -225,7 +225,7 @@ import ClocksSupport
 
     /// Returns a block that runs another block on behalf of the test, and counts like a dispatched block.
     ///
-    /// - Parameter begin: Returns the owner's number if the work counts already, or 0. Called under the lock.
+    /// - Parameter begin: Returns the owner's number for the work if it counts already, else 0. Called under the lock.
     private func replacement(
       for block: UnsafeRawPointer?, begin: @escaping () -> UInt64
     ) -> HandedBlock? {

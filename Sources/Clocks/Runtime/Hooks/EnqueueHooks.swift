@@ -62,7 +62,7 @@ extension RuntimeHooks {
       let atDeadline = slot("enqueueGlobalWithDeadline", of: DeadlineHook?.self)
     else { return false }
     // The hooks never call the runtime's own functions, which would ask the default executor to sleep. That
-    // executor is ours, and cannot.
+    // executor is ours, and cannot sleep.
     afterDelay.pointee = { nanoseconds, job, _ in
       RuntimeHooks.delay(job, by: .nanoseconds(Int64(clamping: nanoseconds)))
     }
@@ -79,7 +79,7 @@ extension RuntimeHooks {
       let getMain = slot("getMainExecutor", of: GetMainHook?.self),
       let isMain = slot("isMainExecutor", of: IsMainHook?.self)
     else { return false }
-    // Code that still has the prior executor must find that it is the main one.
+    // Code that still refers to the prior executor must also learn that it is the main actor's executor.
     isMain.pointee = { executor, original in
       RuntimeHooks.isMainExecutor(executor) || original(executor)
     }

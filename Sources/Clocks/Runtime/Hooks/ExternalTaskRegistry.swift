@@ -16,7 +16,7 @@ enum ExternalTaskRegistry {
     let number: UInt64
     /// Whether only the owner can see the task's return.
     let onlyOwnerCanTell: Bool
-    /// The next job's number when the status first said that the task does not run; 0 before. Only jobs with
+    /// The next job's number when the status first said that the task does not run; 0 until then. Only jobs with
     /// lower numbers may still run the task.
     var quietSince: UInt64 = 0
     var wasOver = false
@@ -64,14 +64,14 @@ enum ExternalTaskRegistry {
       guard !entries.isEmpty else { return }
       findBack(&back, &ownersToRecheck)
     }
-    // By index, because a debug build takes ten times as long to iterate over an Array.
+    // The loops use an index, because a debug build takes ten times as long to iterate over an `Array`.
     for index in 0..<back.count {
       back[index].owner.externalTaskReturned(back[index].task.id, back[index].number)
     }
     for index in 0..<ownersToRecheck.count { ownersToRecheck[index].recheckExternalTasks() }
   }
 
-  /// Moves the tasks that have returned from `entries` to `back`.
+  /// Removes from `entries` each task that is not external any more, and appends it to `back`.
   ///
   /// Uses pointers, because this runs whenever a job ends, and a debug build copies, retains and releases each
   /// element that it reads from an array.
@@ -108,7 +108,7 @@ enum ExternalTaskRegistry {
       return false
     }
     let status = TaskStatus(of: task)
-    // A task that has ended since, or that prefers an executor, may have run again unseen.
+    // A task that has ended since the last check, or that prefers an executor, may have run again unseen.
     if entry.pointee.quietSince == 0
       || (!entry.pointee.wasOver && (status.isOver || status.hasPreference))
     {

@@ -76,10 +76,10 @@ extension RuntimeHooks {
     return selfTest
   }()
 
-  /// Runs the self-test again, without a lock, because the jobs pass through the other code's hook.
+  /// Runs the self-test again. Holds no lock meanwhile, because the test's jobs pass through the other code's hook.
   ///
-  /// The hook counts as tested only when the result is there: while thread A tests, thread B must not read the result
-  /// for the hook before. So both test, and one of them warns.
+  /// The hook counts as tested only when the result is stored: while thread A tests, thread B must not read the result
+  /// for the previous hook. So both threads test, and one of them warns.
   @inline(never)
   private static func testAgain() {
     let hook = JobHook.now
@@ -114,7 +114,7 @@ extension RuntimeHooks {
     #if os(Linux) && compiler(>=6.3)
       if preferred == .spi {
         replaceExecutors()
-        // The runtime never calls these hooks, because our executor can sleep. Other libraries check for them.
+        // The runtime never calls these hooks, because our executor can sleep. But other libraries read them.
         setDelayHooks()
         return .spi
       }
@@ -149,10 +149,10 @@ private enum JobHook {
   }
 }
 
-/// Another copy of this module in the process: a dynamic library and the test bundle have each linked it.
+/// Another copy of this module in the process, as when a dynamic library and the test bundle have both linked it.
 ///
-/// Each copy has its own hooks, schedulers and clocks, and the runtime calls the hooks of one copy. If both are
-/// installed at load, that is the copy in the program, because the tests are there; else it is the first copy.
+/// Each copy has its own hooks, schedulers and clocks, but the runtime calls the hooks of only one. If both copies
+/// install them at load, the program's copy wins, because the program has the tests. Otherwise the first copy wins.
 /// A copy recognizes another by the type of the default executor, so neither needs the other's symbols.
 enum OtherCopy {
   private static let executors = ["SPIDefaultExecutor", "PatchedDefaultExecutor"]
@@ -172,7 +172,7 @@ enum OtherCopy {
     #endif
   }
 
-  /// The place of the other copy that has the hooks, in words; `nil` if no other copy has them.
+  /// The image that contains the other copy, in words; `nil` if no other copy has the hooks.
   static var place: String? { image.map(place) }
 
   private static func place(of image: LoadedImage) -> String {

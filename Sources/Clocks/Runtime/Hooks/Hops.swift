@@ -17,11 +17,12 @@ enum Hops {
   /// The kind of the option that names a preferred executor, as the compiler writes it; 0 before it is known.
   nonisolated(unsafe) private(set) static var kind: UInt = 0
 
-  /// The preferred executor, which lives as long as the process. It is not the default executor, to which a
-  /// task need not come back.
+  /// The preferred executor, which lives as long as the process. The default executor would not do, because a task
+  /// need not come back to it.
   static let executor = PatchedDefaultExecutor()
 
-  /// Calls `make` with the preference before a task's options. A later option wins, so the caller's is kept.
+  /// Calls `make` with the preference before a task's options. A later option wins, so a preference that the
+  /// caller has stated is kept.
   static func withPreference<Made>(
     _ options: UnsafeRawPointer?, _ make: (UnsafeRawPointer?) -> Made
   ) -> Made {
@@ -83,7 +84,7 @@ enum Hops {
     var kinds: [Bool] = []
     while let job = next {
       let drain = ActorDrain(job)
-      // The queue is walked only if its latest job is the task, which is known to be a job.
+      // The queue is read only if its latest job is `task`: any other pointer in it might not be a job.
       if let drain,
         drain.actor != ObjectIdentifier(target)
           || drain.latest.map({ unsafeBitCast($0, to: UInt.self) })

@@ -36,7 +36,7 @@ final class PatchedMainExecutor: SerialExecutor {
 // Copies of protocols that only the runtime's private interface declares (`ExecutorFactory`, `MainExecutor` and
 // `RunLoopExecutor` of Swift 6.3). The layout of their tables follows from the order of their requirements and
 // of the protocols that they inherit. The compiler sorts inherited protocols by the names of their modules, and
-// `Clocks` precedes `_Concurrency`. The copies are `package`, because this module calls no requirement: the
+// `Clocks` precedes `_Concurrency`. This module calls no requirement of the copies. So they are `package`: the
 // optimizer would delete the methods that implement a private or internal protocol.
 
 package protocol LookAlikeRunLoopExecutor: Executor {
@@ -60,8 +60,8 @@ private struct PatchedExecutorFactory: LookAlikeFactory {
 extension PatchedMainExecutor: LookAlikeMainExecutor {
   /// Runs the main thread's loop, in a program with an asynchronous `main`.
   func run() throws {
-    // As the platform's executors do: Apple's runs the run loop of Core Foundation, if that is loaded. After
-    // `dispatchMain`, one thread receives the signals that Dispatch's other threads block.
+    // The platform's executors do this, too. Apple's runs the run loop of Core Foundation, if that is loaded.
+    // `dispatchMain` keeps one thread that receives the signals that Dispatch's other threads block.
     #if canImport(Darwin)
       typealias Run = @convention(c) () -> Void
       if let run = RuntimeSymbol.function("CFRunLoopRun", as: Run.self) { return run() }

@@ -62,8 +62,8 @@ enum PriorExecutors {
 extension RuntimeHooks {
   /// Passes an unowned job to where it would go without this package.
   ///
-  /// The platform's executors only submit a job to Dispatch. So does this function, which also sees the job's
-  /// end. Custom executors receive the job itself.
+  /// The platform's executors would only submit the job to Dispatch. This function does that itself, to see the
+  /// job's end. Custom executors receive the job itself.
   static func runElsewhere(_ job: UnownedJob, on executor: ExecutorKind) {
     guard PriorExecutors.areDispatch else {
       TestCaseMembership.forgetYield(job)
@@ -74,7 +74,7 @@ extension RuntimeHooks {
       return UnownedJobs.of(job.priority).submit(job, isCounted: isCounted)
     }
     #if os(Linux)
-      // A function and a pointer, as the platform's executors use, because a closure would be allocated.
+      // Passes a function and a pointer, as the platform's executors do, because a closure would be allocated.
       let pointer = unsafeBitCast(job, to: UnsafeMutableRawPointer.self)
       if isCounted {
         dispatch_async_f(dispatch_get_main_queue(), pointer) {
@@ -114,7 +114,7 @@ final class UnownedJobs: @unchecked Sendable {
     all.contains { jobs in jobs.lock.withLock { !jobs.waiting.isEmpty } }
   }
 
-  /// Runs each job on a thread of its own if none is free. Called when a job occupies its thread for long.
+  /// From now on, runs jobs on additional threads if no thread is free. Called when a job occupies its thread for long.
   static func threadIsBlocked() {
     for jobs in all { jobs.useMoreThreads() }
   }
@@ -127,7 +127,7 @@ final class UnownedJobs: @unchecked Sendable {
     for _ in 0..<count { startThread(isQueueBlocked: true) }
   }
 
-  /// Runs `body` after each scheduler, and each job of default priority, that waits for a thread now has one.
+  /// Runs `body` once all schedulers and all jobs of default priority that now wait for a thread have got one.
   static func afterReadyJobs(_ body: @escaping @Sendable () -> Void) {
     RuntimeHooks.startThread(on: .pool) {
       let jobs = all[Int(TaskPriority.medium.rawValue)]
@@ -208,9 +208,9 @@ extension RuntimeHooks {
 
   /// Replaces the methods of the main actor's executor, and returns whether that worked.
   ///
-  /// For runtimes without a hook for the main actor's executor. Every client of `SerialExecutor` relies on the
-  /// order of its table, so the order never changes: the conformance's description, the table of `Executor`,
-  /// and three methods that enqueue a job.
+  /// Needed in runtimes without a hook for the main actor's executor. Every client of `SerialExecutor` relies on
+  /// the order of the protocol's table, so this order never changes: the conformance's description, the table of
+  /// `Executor`, and three methods that enqueue a job.
   static func replaceMainMethods() -> Bool {
     // A custom executor must keep its methods, or it would not receive the unowned jobs.
     guard

@@ -43,8 +43,8 @@ enum RuntimeHooks {
 
   /// The runtime's value for "no particular executor".
   ///
-  /// A job that runs with this value may hop to an actor without being enqueued again. On a task executor it
-  /// could not, and each hop would cost twice as much.
+  /// A job that runs with this value may hop to an actor without being enqueued again. A job that runs with a task
+  /// executor could not, and each hop would cost twice as much.
   private static let genericExecutor = unsafeBitCast((0, 0), to: UnownedSerialExecutor.self)
 
   /// Submits `body` to a queue whose threads run the jobs of `executor`.
@@ -54,7 +54,7 @@ enum RuntimeHooks {
     InternalDispatch.submit(body, to: executor == .main ? InternalDispatch.mainQueue : pool)
   }
 
-  /// Makes Dispatch start a thread for each job if none is free, because a job occupies a thread for long.
+  /// Makes Dispatch start another thread for a job if none is free. Called when a job occupies its thread for long.
   static func threadIsBlocked() {
     InternalDispatch.isPoolBlocked.store(true, ordering: .relaxed)
     UnownedJobs.threadIsBlocked()
@@ -112,7 +112,7 @@ enum RuntimeHooks {
         return
       }
     } else if TestCaseMembership.isOn, taskID(of: job) == 0 {
-      // There is no owner that could have adopted the task.
+      // The result is ignored, because there is no owner that could have adopted the task.
       _ = TestCaseMembership.hasYielded(job)
     }
     runElsewhere(job, on: executor)
@@ -131,8 +131,8 @@ enum RuntimeHooks {
       owner.enqueue(ReadyJob(job: job, taskID: id, executor: executor), isNew: false)
     } else {
       let endOfYield = id == 0 ? TestCaseMembership.endOfYield(job) : nil
-      // The task may be adopted while the job runs. Its status does not prove that no thread runs it: thread A
-      // marks the task as suspended, and still continues it if thread B resumes it in that moment.
+      // The task may be adopted while the job runs. The task's status does not prove that no thread runs the task:
+      // thread A marks the task as suspended, and still continues it if thread B resumes it in that moment.
       let number = id != 0 && TestCaseMembership.isOn ? ExternalTaskRegistry.beginJob(of: id) : nil
       context.run { _ in run(job, id, on: executor) }
       if id == 0 { endOfYield?() } else { TestCaseMembership.letGo(ofEnded: id) }
@@ -226,7 +226,7 @@ enum InternalDispatch {
         guard let queue = find?(quality.rawValue, flags) else { return .global() }
         return Unmanaged<DispatchQueue>.fromOpaque(queue).takeUnretainedValue()
       #else
-        // The queue of the C library is not the Swift object, so the flags cannot be given.
+        // Here a queue that Dispatch's C functions return is no `DispatchQueue`, so the flags are ignored.
         return .global()
       #endif
     }
@@ -251,7 +251,7 @@ extension RealTime {
     guard let nanosecondsLeft else { return }
     let delay = Int(clamping: nanosecondsLeft)
     #if os(Linux)
-      // Not the default class, because tests may block its threads.
+      // Does not use the default class, because tests may block its threads.
       let queue = InternalDispatch.globalQueue(.utility, isBlocked: false)
       dispatch_after_f(dispatch_time(0, Int64(delay)), queue, InternalWork.retained(body)) {
         InternalWork.run($0)

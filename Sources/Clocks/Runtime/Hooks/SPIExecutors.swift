@@ -54,7 +54,7 @@
       return true
     }
 
-    /// Passes on an unowned job with a delay, to Dispatch if the prior executor cannot sleep.
+    /// Passes an unowned job on with its delay: to the prior executor, or to Dispatch if that executor cannot sleep.
     fileprivate static func passOn<D: DurationProtocol>(
       _ job: UnownedJob, after delay: @autoclosure () -> D,
       by prior: (any SchedulingExecutor, UnownedJob) -> Void

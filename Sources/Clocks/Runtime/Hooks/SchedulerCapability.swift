@@ -54,7 +54,7 @@ public struct SchedulingSelfTest: Hashable, Sendable, CustomStringConvertible {
 
   /// The parts that are not seen because a symbol, a bit or an offset is not where it should be, in words.
   let unverified: [String]
-  /// The place of another copy of this module that has the hooks instead of this copy; `nil` if there is none.
+  /// The image, in words, whose copy of this module has the hooks instead of this copy; `nil` if there is none.
   let otherCopy: String?
 
   /// The capability that follows from what is seen.
@@ -124,7 +124,7 @@ extension SchedulingSelfTest {
       && Self.seesSuspension { try? await Task.sleep(for: .nanoseconds(1)) }
       && Self.seesSuspension { try? await SuspendingClock().sleep(for: .nanoseconds(1)) }
     var unverified = StatusProbe.here.missing
-    // The strategy `hook` redirects no calls; what it does not see is already listed as jobs.
+    // The strategy `hook` redirects no calls. The jobs that it does not see are already in `missingJobs`.
     if strategy != .hook {
       #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
         if !TaskCreation.isSeen { unverified.append("the creation of tasks") }

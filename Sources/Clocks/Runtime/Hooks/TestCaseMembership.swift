@@ -59,9 +59,9 @@ enum TestCaseMembership {
 
   /// Adds a task that the current task has created.
   ///
-  /// If the current task was adopted meanwhile, registers the new task for that owner, and returns the owner.
+  /// If an owner has adopted the current task meanwhile, registers the new task for that owner, and returns the owner.
   static func hasMade(_ task: UnownedJob) -> TaskOwner? {
-    // A task that is older than the current one was resumed here, not created.
+    // If the task is older than the current one, the current one has not created it, but resumed it.
     guard let maker = UnownedTask.currentID, taskID(of: task) > maker else { return nil }
     let (owner, over): (TaskOwner?, [RetainedTask]) = lock.withLock {
       // The task that runs a test case does not belong to the test case of the task that created it.
@@ -101,11 +101,11 @@ enum TestCaseMembership {
 
   /// Transfers all tasks of a test case to an owner, unless the test case has another owner. O(members), once.
   ///
-  /// If another task of the test case uses the clock meanwhile, its thread waits for the lock.
+  /// If another task of the test case uses the clock meanwhile, that task's thread waits for the lock.
   ///
   /// - Parameters:
-  ///   - id: A task of the test case that belongs to `owner`.
-  ///   - take: Called for each task in order of creation, under the lock. Returns tasks to release without it.
+  ///   - id: The id of a task that belongs to `owner` already, and whose test case is transferred.
+  ///   - take: Called for each task in order of creation, under the lock. Returns tasks to release without the lock.
   static func adopt(_ id: UInt64, by owner: TaskOwner, _ take: (Adopted) -> [RetainedTask]) {
     var over: [RetainedTask] = []
     let adopted: [RetainedTask] = lock.withLock {
@@ -155,7 +155,7 @@ enum TestCaseMembership {
     if isOn { lock.withLock { yields[unsafeBitCast(job, to: UInt.self)] = nil } }
   }
 
-  /// Returns a function to call after a job that `hasYielded` has noted. Called before the job runs.
+  /// Called before a job runs. Returns a function to call after the job, if `hasYielded` has noted the job.
   static func endOfYield(_ job: UnownedJob) -> (() -> Void)? {
     guard isOn else { return nil }
     let address = unsafeBitCast(job, to: UInt.self)

@@ -67,8 +67,8 @@ import ClocksSupport
     }
   }
 #elseif canImport(Musl) || canImport(Android)
-  // Reads no arguments, and leaves the hooks to the first clock: failures of clocks that need no hooks must reach
-  // the test, too.
+  // This initializer only makes failures reach the test, because clocks that need no hooks can fail, too. It reads
+  // no arguments, and leaves it to the first clock to install the hooks.
   #if compiler(>=6.3)
     @section(".init_array") @used
   #elseif compiler(<6.3)

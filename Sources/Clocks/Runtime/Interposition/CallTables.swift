@@ -58,11 +58,11 @@ package enum RuntimeSymbol {
       }
     }
 
-    /// Redirects calls. Returns whether the first image, or for `users` this module's, calls all the functions.
+    /// Redirects calls. Returns whether one image calls all the functions: the first, or for `users` this module's.
     ///
     /// Changes nothing if a function does not exist in this process. O(relocations of the images).
     ///
-    /// - Parameter count: That image must call the first `count` functions; by default all.
+    /// - Parameter count: How many of the functions, from the first, that image must call; by default all.
     @discardableResult
     package static func redirect(
       _ entries: [Entry], in callers: Callers, mustCall count: Int? = nil
@@ -108,7 +108,7 @@ package enum RuntimeSymbol {
       for (number, entry) in entries.enumerated() {
         wanted[number] = UnsafeRawPointer(entry.name.utf8Start).assumingMemoryBound(to: CChar.self)
       }
-      // An image that is bound at load has all entries among its other relocations, after those without a symbol.
+      // An image that is bound at load has all functions in the second table, after the relocations without a symbol.
       let tables: [(ELF.DynamicEntry.Tag, ELF.DynamicEntry.Tag, UInt)] = [
         (.callRelocations, .callRelocationsSize, 0),
         (.relocations, .relocationsSize, section[.relativeRelocationsCount] ?? 0),
@@ -162,13 +162,13 @@ package enum RuntimeSymbol {
 
     /// The replaced function. Requires that it was found, as it was if `CallTables.redirect` succeeded.
     ///
-    /// Transparent, or a debug build would call a generic function. Computed, because the compiler (6.3) crashes
-    /// on stored properties of a generic, thin type.
+    /// Transparent, because otherwise a debug build would call a generic function. Computed, because the compiler
+    /// (6.3) crashes on stored properties of a generic, thin type.
     @_transparent var original: Function { unsafeBitCast(found, to: Function.self) }
   }
 #endif
 
-/// Writes to memory that the dynamic linker may have made read-only after it filled it.
+/// Writes to memory that the dynamic linker may have made read-only after filling it.
 enum ProtectedMemory {
   /// Guards the protection of pages, because two threads may write to one page. Rank `leaf`.
   private static let lock = Lock(.leaf)

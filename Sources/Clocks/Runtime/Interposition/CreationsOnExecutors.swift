@@ -1,10 +1,10 @@
 import ClocksSupport
 
-/// The creations under way of owned tasks that begin on an executor of the user.
+/// The unfinished creations of owned tasks that begin on a user executor.
 ///
 /// Thread A creates a task. The runtime hands the first job to the executor before the creation returns.
-/// Thread B runs the job on that executor before thread A has registered the task. So thread B gives the job
-/// back, and thread A enqueues it again when the task is registered.
+/// Thread B is about to run the job on that executor before thread A has registered the task. So thread B postpones
+/// the job, and thread A enqueues it again when the task is registered.
 enum CreationsOnExecutors {
   struct Creation: Equatable {
     fileprivate let executor: CustomExecutor
@@ -43,7 +43,7 @@ enum CreationsOnExecutors {
     for (job, executor) in jobs { executor.enqueue(job) }
   }
 
-  /// Postpones the job of an unknown task if the task may be one that is being created. Returns whether it has.
+  /// Postpones the job of an unregistered task if the task may be one that is being created. Returns whether it did.
   static func postpone(
     _ job: UnownedJob, on executor: CustomExecutor, or other: CustomExecutor?
   ) -> Bool {
@@ -59,7 +59,7 @@ enum CreationsOnExecutors {
   }
 }
 
-/// An executor of the user: a serial one, or one that tasks prefer.
+/// A user executor: a serial executor, or a task executor that tasks prefer.
 struct CustomExecutor: Equatable {
   private let object: UInt
   private let table: UInt
@@ -73,7 +73,7 @@ struct CustomExecutor: Equatable {
     self.init(unsafeBitCast(executor, to: (UInt, UInt).self), isSerial: true)
   }
 
-  /// The two words of an executor are those of a reference to it, except for the runtime's flags.
+  /// The two words of an unowned executor are those of a reference to the executor, except for the runtime's flags.
   private init(_ words: (object: UInt, table: UInt), isSerial: Bool) {
     (object, table, self.isSerial) = (words.object, words.table & ~7, isSerial)
   }
@@ -136,7 +136,7 @@ extension CustomExecutor {
   }
 }
 
-/// The actor of the task from whose creation the kind of the option is learnt.
+/// The actor of a task whose creation shows the kind of the option with a serial executor.
 @globalActor private actor LearningActor {
   /// Runs each job immediately.
   final class Executor: SerialExecutor {

@@ -43,8 +43,9 @@ enum NondeterminismHooks {
 
     /// The address of `syscall`; set before calls are redirected.
     ///
-    /// Not read from `callSystem`: a thread that waits for a static variable, or for the metadata of a generic
-    /// type, makes a system call. So a replacement that used either would call itself without end.
+    /// The replacement does not read the address from `callSystem`: a thread that waits for a static variable, or for
+    /// the metadata of a generic type, makes a system call. If the replacement used either, it would call itself
+    /// without end.
     @exclusivity(unchecked) nonisolated(unsafe) private static var originalSystemCall:
       UnsafeMutableRawPointer?
 
@@ -62,7 +63,7 @@ enum NondeterminismHooks {
 
     /// The number of the system call `getrandom`.
     ///
-    /// Computed, because Swift initializes a static variable under a lock, which may make system calls.
+    /// Computed, because Swift initializes a static variable under a lock, and a wait for the lock is a system call.
     private static var getrandomNumber: Int {
       #if arch(arm64)
         278

@@ -19,7 +19,7 @@ import Synchronization
 
 /// Makes `ContinuousClock`, `SuspendingClock` and `Date` read virtual time inside a scope.
 ///
-/// With the test kit, inside every scope; without it, inside explored ones.
+/// With the test kit, they do so inside every scope; without it, only inside explored scopes.
 package enum RuntimeClocks {
   static func areVirtual(for owner: TaskOwner?) -> Bool {
     guard let owner, owner.isExplored || isForAll.load(ordering: .relaxed) else { return false }
@@ -46,7 +46,7 @@ package enum RuntimeClocks {
   /// Redirects the clocks in every scope. Must be called once, while there is only one thread.
   package static func redirect() {
     isForAll.store(true, ordering: .relaxed)
-    // Any thread may call the replacements, even before the hooks are installed, so these are prepared here.
+    // Any thread may call the replacements, even before the hooks are installed. They need the contexts' key.
     ThreadContext.prepare()
     redirectForExplored()
     #if os(Linux) && canImport(Glibc)
@@ -94,7 +94,7 @@ package enum RuntimeClocks {
         let owner = ThreadContext.runningOwner, areVirtual(for: owner),
         let reading = owner.reading(of: clock, isDate: isDate)
       else {
-        // Not the original: this call may be redirected by `NondeterminismHooks`, which reports the real clock.
+        // Does not call the original, because `NondeterminismHooks` may redirect this call, to report it.
         return clock_gettime(clock, result)
       }
       result.pointee = reading
@@ -113,7 +113,7 @@ package enum RuntimeClocks {
         [present.entry, runLoop.entry, wait.entry, lock.entry], in: .library("libFoundation.so"))
     }
 
-    /// Adds the time that the job has spent in run loops, or a run loop would never see the end of its wait.
+    /// Adds to the virtual date the job's time in run loops. Otherwise a run loop would never see its wait end.
     private static let present: Interposed<@convention(c) () -> Double> = Interposed(
       "CFAbsoluteTimeGetCurrent"
     ) {
@@ -163,7 +163,7 @@ package enum RuntimeClocks {
       return pthread_mutex_timedlock(mutex, &real)
     }
 
-    /// Returns the date that is as far from the real one as the given date is from the scope's.
+    /// Returns the date that is as far from the real present as `date` is from the scope's virtual present.
     private static func realDate(_ date: timespec) -> timespec {
       guard let virtualDate else { return date }
       var now = timespec()
@@ -172,7 +172,7 @@ package enum RuntimeClocks {
       return timespec(nanoseconds: max(0, date.nanoseconds.subtractingSaturated(ahead)))
     }
 
-    /// `nil` if the current thread's date is the real one.
+    /// The virtual date of the current thread; `nil` if the thread reads the real date.
     private static var virtualDate: timespec? {
       guard !TaskOwnership.shared.isEmpty, let context = ThreadContext.current,
         context.pointee.isInJob

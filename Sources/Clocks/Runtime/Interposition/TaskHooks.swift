@@ -1,5 +1,5 @@
 // User code creates tasks, and custom executors run jobs, by calling functions of the runtime through the
-// call tables of their images. These functions are replaced there.
+// call tables of their images. This package replaces the functions in these tables.
 
 import ClocksSupport
 
@@ -49,7 +49,7 @@ enum TaskCreation {
 
   /// Registers a task that the current thread has created, unless its first job has reached the hooks.
   ///
-  /// Until then, the task waits for an actor, or on a custom executor, or runs immediately on this thread.
+  /// A task without such a job waits for an actor or on a custom executor, or has run immediately on this thread.
   private static func hasMade(_ task: UnownedJob) {
     let id = taskID(of: task)
     if let context = ThreadContext.current, context.pointee.arrivedTask == id { return }
@@ -73,9 +73,9 @@ enum JobRuns {
   /// Written when the hooks are installed, and by tests.
   nonisolated(unsafe) static var areSeen = false
 
-  /// The runtime's `swift_job_run`; set before calls are redirected, because those of this package are, too.
+  /// The runtime's `swift_job_run`; set before calls are redirected, because this package's calls are redirected, too.
   ///
-  /// Not read from `runJob`, because each job needs it, and a static variable with an initializer costs a call.
+  /// Not read from `runJob`: each job needs the function, and a static variable with an initializer costs a call.
   @exclusivity(unchecked) nonisolated(unsafe) private static var originalRun:
     UnsafeMutableRawPointer?
 
@@ -159,7 +159,7 @@ enum JobRuns {
       if let executor = customExecutor(options) {
         let creation = CreationsOnExecutors.begin(executor)
         let made = createTask.original(flags, options, type, function, context)
-        // Read before the task continues, because it may end then.
+        // The id is read before the task's postponed job is enqueued, because the task may end after that.
         let id = taskID(of: made.task)
         hasMade(made.task)
         CreationsOnExecutors.end(creation, of: id)
@@ -173,7 +173,7 @@ enum JobRuns {
       return made
     }
 
-    /// The user's executor of the task that the current thread creates with these options, if the task is owned.
+    /// The user executor on which a task with these options begins, if the current thread creates it for an owner.
     @inline(__always)
     private static func customExecutor(_ options: UnsafeRawPointer?) -> CustomExecutor? {
       guard let options, isAnyWanted, let executor = CustomExecutor(in: options) else { return nil }

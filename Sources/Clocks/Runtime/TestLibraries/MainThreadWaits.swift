@@ -18,16 +18,16 @@ protocol PausableOwner: TaskOwner {
   func endShortHold()
 }
 
-/// The waits of a synchronous test method, which takes up the main thread.
+/// The waits of a synchronous test method, which occupies the main thread.
 ///
-/// Each wait pauses the method's job. `XCTWaiter` runs the run loop in slices of a tenth of a second until its
-/// timeout has passed by the date. It also sets a watchdog for a quarter of a second after the timeout. The
-/// watchdog is left out. The timeout follows from its instant, and is the deadline of all slices.
+/// Each wait pauses the method's job. `XCTWaiter` runs the run loop in slices of a tenth of a second until, by
+/// the system's date, its timeout has passed. It also submits a watchdog for a quarter of a second after that.
+/// This package drops the watchdog. The watchdog's instant shows the wait's deadline, which all slices use.
 ///
-/// A method may wait for a thread or a socket, which no scheduler sees. So a timeout comes only after some slices
-/// of real time in which nothing else was pending. If a thread or a timer of the run loop may end the wait, the
-/// timeout passes in real time. The slices are a guess, which is made only for suites that were not
-/// written for virtual time (`Everywhere`).
+/// A method may wait for a thread or a socket, which no scheduler sees. So a wait times out only after some slices
+/// of real time in which nothing else was pending. As long as a thread or a timer of the run loop may end the
+/// wait, the timeout passes in real time. The number of slices is a guess. It is made only for suites that were
+/// not written for virtual time (`Everywhere`).
 ///
 /// Source: `XCTWaiter.swift` and `WaiterManager.swift` of swift-corelibs-xctest, as of Swift 6.3.
 final class MainThreadWaits: @unchecked Sendable {
@@ -49,7 +49,7 @@ final class MainThreadWaits: @unchecked Sendable {
   private var deadlines: [Duration] = []
   /// Counts the slices in a row in which nothing was pending but the timeout.
   private var quietSlices = 0
-  /// When the first of them began.
+  /// When the first of these slices began.
   private var quietSince = RealTime(in: .zero)
 
   init(_ owner: any PausableOwner, _ context: UnsafeMutablePointer<ThreadContext>) {
@@ -76,10 +76,10 @@ final class MainThreadWaits: @unchecked Sendable {
   /// Whether the innermost pause keeps time from jumping.
   private var holdsTime = false
 
-  /// Runs `wait` while the scope's tasks run, and if `holdsTime` keeps time from jumping.
+  /// Runs `wait` while the scope's tasks run. Keeps time from jumping meanwhile if `holdsTime` is set.
   ///
-  /// A callback of the run loop that waits, within a wait of the method, continues the method's job until then. The
-  /// job continues after the callback's wait, too, until the outer wait ends.
+  /// A callback of the run loop may wait within a wait of the method. Then the method's job is resumed before it is
+  /// paused for the inner wait. From the end of the inner wait to the end of the outer one, the job stays resumed.
   func paused<Result>(holdsTime: Bool = false, _ wait: () -> Result) -> Result {
     let outer = (isWaiting: phase.load(ordering: .sequentiallyConsistent) != 0, self.holdsTime)
     if outer.isWaiting { resume() }
@@ -130,7 +130,7 @@ final class MainThreadWaits: @unchecked Sendable {
     var deadline = saturatingSum(now, .seconds(max(0, min(seconds, 1e12))))
     let isSlice = seconds < 0.101 && !deadlines.isEmpty
     if isSlice { deadline = deadlines[deadlines.count - 1] }
-    // XCTest waits for an async method in a wait without an end.
+    // XCTest waits for an async method for an unlimited time.
     let isEndless = deadline - now > .seconds(86_400 * 29)
     let callback = isEndless ? nil : TimedCallback("run loop", begin: endWait) { _ in }
     if let callback { _ = owner.enqueue(callback, after: deadline - now) }
@@ -152,7 +152,7 @@ final class MainThreadWaits: @unchecked Sendable {
 
   /// Whether the run loop was stopped in `runLoopWithoutEnd`.
   ///
-  /// Foundation forgets a stop that comes as a slice times out, and one between two slices.
+  /// Foundation forgets a stop that comes while a slice times out, or between two slices.
   private let isStopped = Atomic(false)
 
   /// Runs the run loop until it is stopped, or has nothing to wait for.
@@ -165,7 +165,7 @@ final class MainThreadWaits: @unchecked Sendable {
     }
   }
 
-  /// Runs a run loop within the method's. A stop ends only the inner one.
+  /// Runs a run loop within the run loop of the method. A stop ends only the inner run loop.
   func runInnerLoop(_ seconds: Double, _ run: (Double) -> Int32) -> Int32 {
     let outer = isStopped.load(ordering: .relaxed)
     defer { isStopped.store(outer, ordering: .relaxed) }
@@ -186,7 +186,7 @@ final class MainThreadWaits: @unchecked Sendable {
   // MARK: - XCTest's own queues
 
   #if os(Linux) && canImport(Glibc)
-    /// Returns whether work on a queue is the watchdog of a wait, which is left out. Notes the wait's deadline.
+    /// Returns whether work on a queue is the watchdog of a wait, which must be dropped. Notes the wait's deadline.
     func leavesOut(workOn queue: OpaquePointer, at instant: UInt64) -> Bool {
       guard DispatchObject.label(of: queue) == "org.swift.XCTest.XCTWaiter" else { return false }
       let delay =

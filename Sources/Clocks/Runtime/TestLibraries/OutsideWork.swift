@@ -4,14 +4,14 @@ import ClocksSupport
 enum OutsideWork {
   /// Whether the main run loop has a timer, or another thread runs or sleeps for some time. O(threads).
   ///
-  /// A thread that waits for a file, a socket or a lock does not count: most of them wait forever.
+  /// A thread that waits for a file, a socket or a lock does not count: most such threads wait forever.
   static var isLikely: Bool { MainRunLoop.hasTimer || isAnyThreadBusy }
 
   private static var isAnyThreadBusy: Bool {
     #if os(Linux) && canImport(Glibc)
       guard let folder = opendir("/proc/self/task") else { return false }
       defer { closedir(folder) }
-      // The main thread asks.
+      // The caller is the main thread, whose id is that of the process.
       let own = getpid()
       while let entry = readdir(folder) {
         let name = withUnsafePointer(to: &entry.pointee.d_name) {
@@ -46,7 +46,7 @@ enum OutsideWork {
   #endif
 }
 
-/// The run loop of the current thread, which Foundation has.
+/// Foundation's run loops: `run` uses that of the current thread, `hasTimer` that of the main thread.
 enum MainRunLoop {
   private typealias Run = @convention(c) (UnsafeRawPointer?, Double, Bool) -> Int32
   private typealias GetMain = @convention(c) () -> UnsafeRawPointer?
@@ -59,7 +59,7 @@ enum MainRunLoop {
   nonisolated(unsafe) private static let mode = RuntimeSymbol.address(of: "kCFRunLoopDefaultMode")?
     .load(as: UnsafeRawPointer.self)
 
-  /// Returns why it has ended, as a `CFRunLoopRunResult`.
+  /// Runs the current thread's run loop. Returns why it has ended, as a `CFRunLoopRunResult`.
   @discardableResult
   static func run(seconds: Double, returnsAfterOneSource: Bool = true) -> Int32 {
     run?(mode, seconds, returnsAfterOneSource) ?? finished

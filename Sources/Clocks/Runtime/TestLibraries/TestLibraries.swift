@@ -8,10 +8,10 @@ import ClocksSupport
 /// | evidence | running library |
 /// |---|---|
 /// | `Test.current` is a test | Swift Testing |
-/// | XCTest has a current test case (it can be asked on Apple platforms only) | XCTest |
-/// | `--testing-library` among the process's arguments (`swift test` gives it) | the one it names |
-/// | the executable is a test bundle, XCTest is loaded and cannot be asked | XCTest |
-/// | a test bundle otherwise | Swift Testing |
+/// | XCTest has a current test case (which can be read on Apple platforms only) | XCTest |
+/// | `--testing-library` among the process's arguments (`swift test` passes it) | the one that it names |
+/// | the executable is a test bundle, XCTest is loaded, and its current test case cannot be read | XCTest |
+/// | the executable is a test bundle, otherwise | Swift Testing |
 /// | none of this | unknown: failures go to all that are loaded |
 ///
 /// XCTest has two limits. On Linux it silently drops failures recorded while none of its test cases
@@ -84,7 +84,7 @@ enum TestLibraries {
       if value == "swift-testing" { return .swiftTesting }
       if value == "xctest" { return .xcTest }
     }
-    // On Linux, `swift test` starts the bundle itself, or the runner that the other build system makes.
+    // On Linux, `swift test` starts the bundle itself or, with some build systems, a runner for it.
     // On Apple platforms it passes the bundle's path to a tool.
     guard
       arguments.contains(where: { $0.hasSuffix(".xctest") })
@@ -97,9 +97,9 @@ enum TestLibraries {
 /// Swift Testing's functions, called with the library's own types.
 ///
 /// The library is resilient, so its structs are passed by address. Arguments whose types are parameters of the
-/// generic struct that holds the function are also passed by address. So the library's types can stand in for
-/// these parameters, and no layout is assumed. (A struct that is generic over the whole function type would pass
-/// even a `String` by address.)
+/// generic struct that holds the function, such as `Record`, are also passed by address. So the library's types
+/// can stand in for these parameters, and no layout is assumed. (A struct that is generic over the whole function
+/// type would pass even a `String` by address.)
 ///
 /// A module that imports Swift Testing registers its own compiled calls (`CompiledSwiftTesting`). Then
 /// no symbol is looked up.
@@ -115,12 +115,12 @@ enum SwiftTesting {
   }
 
   /// Whether the current task belongs to a Swift Testing test. Detached tasks, threads and queues that the
-  /// test uses do not.
+  /// test uses do not belong to it.
   static var isRunningThisTask: Bool {
     CompiledSwiftTesting.registered?.isRunningTest() ?? isThere(currentTest, test)
   }
 
-  /// Whether the current task belongs to a test case, as opposed to a trait or the making of arguments.
+  /// Whether the current task belongs to a test case, as opposed to code of a trait or of the test's arguments.
   static var isRunningCase: Bool {
     CompiledSwiftTesting.registered?.isRunningCase() ?? isThere(currentCase, testCase)
   }
@@ -229,7 +229,7 @@ package struct CompiledSwiftTesting: Sendable {
 }
 
 enum XCTest {
-  // XCTest is not resilient, and all types belong to the standard library.
+  // XCTest is not resilient, and the standard library has the types of all parameters, so their layout is known.
   private struct Fail { var call: (String, StaticString, UInt) -> Void }
 
   /// The symbol of `XCTFail(_:file:line:)`, which names the types of its parameters, too.
@@ -244,10 +244,10 @@ enum XCTest {
 
   static var isLoaded: Bool { canFail || isLibraryLoaded }
 
-  /// Whether the library is loaded, even if its function has another name.
+  /// Whether XCTest is loaded, even if its `XCTFail` has another symbol.
   private static let isLibraryLoaded = !LoadedImage.all(named: "libXCTest.so").isEmpty
 
-  /// Whether a test case is running; `nil` with the open-source XCTest, which cannot be asked.
+  /// Whether a test case is running; `nil` with the open-source XCTest, which has no function that tells.
   static var hasCurrentTestCase: Bool? {
     #if canImport(Darwin)
       // The function returns an unretained Objective-C object, so a bare pointer will do.
@@ -280,7 +280,7 @@ private struct SwiftFunction {
     self.code = code
   }
 
-  /// Reinterprets the function as the one field of `Box`, which must declare the function's own type.
+  /// Reinterprets the function as the only field of `Box`. The field must have the function's own type.
   func `as`<Box>(_: Box.Type) -> Box {
     precondition(MemoryLayout<Box>.size == MemoryLayout<SwiftFunction>.size)
     return unsafeBitCast(self, to: Box.self)

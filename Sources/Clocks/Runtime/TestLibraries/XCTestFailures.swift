@@ -2,8 +2,8 @@ import ClocksSupport
 
 /// Observes the failures that XCTest records.
 ///
-/// The observer is registered by symbol, with a protocol whose requirements stand in the same order as in
-/// XCTest's own. Source: `XCTestObservation.swift` of swift-corelibs-xctest, as of Swift 6.3.
+/// XCTest's functions are found by their symbols. The observer conforms to a protocol whose requirements are in
+/// the order of `XCTestObservation`. Source: `XCTestObservation.swift` of swift-corelibs-xctest, as of Swift 6.3.
 enum XCTestFailures {
   typealias Listener = @Sendable (_ text: String, _ file: String, _ line: Int) -> Void
 
@@ -15,7 +15,7 @@ enum XCTestFailures {
   /// Begins to observe the starts of tests, if XCTest runs.
   static func observeStarts() { if TestLibraries.isXCTestRunning { _ = isObserved } }
 
-  /// The id of the newest task when the current test began; 0 if that was not observed, `nil` if tests cannot be.
+  /// The id of the newest task when the current test began; 0 if unobserved, `nil` if tests cannot be observed.
   static var newestTaskAtStart: UInt64? { isObserved ? lock.withLock { newestTask } : nil }
 
   /// Notes that a test starts or ends.
@@ -39,7 +39,7 @@ enum XCTestFailures {
       willStart: (AnyObject) -> Void, didFail: (String) -> Void, didFinish: (AnyObject) -> Void
     )?
 
-  /// Calls these functions for each test from now on, on the thread that runs it. Returns whether that is possible.
+  /// Calls these functions for each later test, on the thread that runs the test. Returns whether that is possible.
   static func observeTests(
     willStart: @escaping (AnyObject) -> Void, didFail: @escaping (String) -> Void,
     didFinish: @escaping (AnyObject) -> Void
@@ -62,7 +62,7 @@ enum XCTestFailures {
         let add = RuntimeSymbol.address(
           of: "$s6XCTest0A17ObservationCenterC15addTestObserveryyAA0aB0_pF")
       else { return false }
-      // A method is called as a function that has captured its object.
+      // A method is called like a closure that has captured the method's object.
       let center = unsafeBitCast((shared, UnsafeRawPointer?.none), to: Shared.self).call()
       let object = Unmanaged.passRetained(center).toOpaque()
       unsafeBitCast((add, object), to: Add.self).call(observer)
@@ -76,7 +76,7 @@ enum XCTestFailures {
 }
 
 #if os(Linux)
-  // `package`, or the optimizer deletes the methods, which this module never calls.
+  // The protocol is `package`: otherwise the optimizer deletes the methods, which this module never calls.
   package protocol LookAlikeObservation: AnyObject {
     func testBundleWillStart(_ bundle: AnyObject)
     func testSuiteWillStart(_ suite: AnyObject)

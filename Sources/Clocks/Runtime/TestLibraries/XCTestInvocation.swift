@@ -2,10 +2,10 @@ import ClocksSupport
 
 /// Replaces the method of `XCTestCase` that runs one test method.
 ///
-/// The method is replaced in the dispatch table of each subclass before its first test, and where an override
-/// calls it. Source: `XCTestCase.swift` of swift-corelibs-xctest, as of Swift 6.3.
+/// The method is replaced in the dispatch table of each subclass before the subclass's first test. Call tables are
+/// rewritten for overrides that call it. Source: `XCTestCase.swift` of swift-corelibs-xctest, as of Swift 6.3.
 enum XCTestInvocation {
-  /// Runs a test method; `original` does so without this package.
+  /// Runs a test method; `original` runs it without this package.
   typealias Replacement = @Sendable (_ testCase: AnyObject, _ original: () -> Void) -> Void
 
   private struct Method { var call: () -> Void }
@@ -45,7 +45,7 @@ enum XCTestInvocation {
     replacement?(testCase) { method(original!, of: testCase, as: Method.self).call() }
   }
 
-  /// Returns a method of an object as a function that has captured it.
+  /// Returns a method of an object as a closure that has captured the object.
   private static func method<Box>(
     _ code: UnsafeMutableRawPointer, of object: AnyObject, as: Box.Type
   ) -> Box {
@@ -65,7 +65,7 @@ enum XCTestInvocation {
     #if os(Linux) && canImport(Glibc)
       guard let original, let code else { return }
       let metadata = unsafeBitCast(type(of: testCase), to: UnsafeMutableRawPointer.self)
-      // `ClassMetadata` of the runtime: the size of the class object, and of its part before this address.
+      // The runtime's `ClassMetadata` has the size of the class object, and that of its part before this address.
       let size = metadata.load(fromByteOffset: 32, as: UInt32.self)
       let before = metadata.load(fromByteOffset: 36, as: UInt32.self)
       guard size > before, size < 1 << 16 else { return }

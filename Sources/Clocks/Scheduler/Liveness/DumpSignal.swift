@@ -2,7 +2,7 @@ import ClocksSupport
 import Dispatch
 import Synchronization
 
-/// Writes where the tasks of all tests are to standard error at each signal that `CLOCKS_DUMP_SIGNAL` names.
+/// Writes the task dumps of all tests to standard error at each signal that `CLOCKS_DUMP_SIGNAL` names.
 final class DumpSignal: Sendable {
   private static let shared = DumpSignal()
 
@@ -20,7 +20,7 @@ final class DumpSignal: Sendable {
       source = nil
       return
     }
-    // Without a handler the signal would end the process.
+    // The signal is ignored, because its default action would end the process. The source still receives it.
     signal(number, SIG_IGN)
     let source = DispatchSource.makeSignalSource(
       signal: number, queue: .global(qos: .userInitiated))

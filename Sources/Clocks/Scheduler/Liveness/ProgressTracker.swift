@@ -146,8 +146,7 @@ struct RunawayLimits: Sendable {
 /// Notices a test that never becomes idle.
 struct RunawayGuard {
   var limits = RunawayLimits()
-  /// Counts the jobs since the test was last idle, or since a task last began to wait for the test to be idle, if that is
-  /// later.
+  /// Counts the jobs since the test was last idle, or since a task last began to wait for that, whichever is later.
   private(set) var jobs = 0
   /// Counts the wakes since a wait for idleness ended or the root task ran, whichever came last.
   private(set) var wakes = 0

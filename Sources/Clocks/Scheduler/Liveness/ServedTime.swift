@@ -41,9 +41,9 @@ struct MachineLoad {
     var real: UInt64
     /// The processor time that the process has used.
     var run: UInt64
-    /// How long each of its threads was ready without a processor.
+    /// How long each thread of the process was ready without a processor.
     var waits: [UInt64]
-    /// Whether Dispatch has started a thread for a block that waited since the beginning.
+    /// Whether Dispatch has started a thread for a block that waited since the beginning of the interval.
     var hasServedBlock: Bool
 
     /// Whether the process has done next to nothing: threads that wait for each other need no processor.
@@ -69,7 +69,7 @@ struct MachineLoad {
   /// Is true when Dispatch has started a thread for the block that was submitted last.
   private static let hasServedBlock = Atomic(true)
 
-  /// Begins the next interval, and returns the last; `nil` if it is too short to be measured, and goes on.
+  /// Ends an interval, returns it and begins the next one. Returns `nil` if the interval is too short and goes on.
   mutating func next(planned duration: Duration) -> Interval? {
     planned += duration
     guard since.lasts(.milliseconds(50)) else { return nil }
@@ -124,12 +124,13 @@ struct MachineLoad {
 
   /// Whether something outside the process may make one of its threads go on, as far as that can be seen.
   ///
-  /// That is a connection, a child process, or a thread in a system call other than a wait for other threads.
+  /// Signs of this are a connection, a child process, or a thread in a system call other than a wait for other
+  /// threads.
   static var mayOutsideAct: Bool {
     #if os(Linux) && arch(x86_64)
       let threads = ProcFileSystem.numbers(in: "/proc/self/task")
       let haveNoChildren = threads.allSatisfy {
-        // `nil` if the thread is over, or if the kernel does not tell.
+        // `read` returns `nil` if the thread is over, or if the kernel does not list children.
         TextFile.read("/proc/self/task/\($0)/children")?.isEmpty != false
       }
       guard haveNoChildren, TextFile.read("/proc/self/task/\(getpid())/children") != nil else {
@@ -138,9 +139,9 @@ struct MachineLoad {
       guard !ProcFileSystem.areSocketsNew else { return true }
       // `pause`, `rt_sigtimedwait`, `rt_sigsuspend`, `futex`, `epoll_wait`, `epoll_pwait`
       let waits: Set<Substring> = ["34", "128", "130", "202", "232", "281", "running"]
-      // This thread itself reads.
+      // The current thread is always counted, because it is in a `read` call.
       return threads.count { thread in
-        // The main thread may be in a run loop.
+        // The main thread does not count, because it may be in a run loop.
         guard thread != "\(getpid())",
           let text = TextFile.read("/proc/self/task/\(thread)/syscall")
         else { return false }
@@ -156,7 +157,7 @@ struct MachineLoad {
     var waits: [String: UInt64] = [:]
     #if os(Linux)
       for thread in ProcFileSystem.numbers(in: "/proc/self/task") {
-        // The time on a processor, the time in a processor's queue, and the number of turns.
+        // The fields are the time on a processor, the time in a processor's queue, and the number of turns.
         guard let text = TextFile.read("/proc/self/task/\(thread)/schedstat") else { continue }
         let fields = text.split(separator: " ")
         if fields.count > 1 { waits[thread] = UInt64(fields[1]) }

@@ -26,7 +26,7 @@ enum StuckTests {
     endProcess(stuck, after: limit)
   }
 
-  /// Returns `nil` if another test may go on.
+  /// Returns the situation if only stuck tests are left; `nil` if another test may go on.
   private static func situation(_ stuck: [Scheduler], among schedulers: [Scheduler]) -> Situation? {
     guard TestLibraries.isTestProcess else { return nil }
     let counts = stuck.map(\.progress)
@@ -103,8 +103,8 @@ enum StuckTests {
 }
 
 extension Scheduler {
-  /// Whether a failure was recorded because the test does not go on, and the test has not ended or holds a
-  /// thread.
+  /// Whether a failure was recorded because the test does not go on, and the test has not ended. An abandoned test
+  /// counts only while it holds a thread.
   fileprivate var isStuck: Bool {
     change { state in
       state.isReported && !state.testLifetime.areOver

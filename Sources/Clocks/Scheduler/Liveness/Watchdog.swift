@@ -2,8 +2,8 @@ import ClocksSupport
 
 /// Notices what would otherwise be a silent hang.
 ///
-/// A job blocks its thread, a test sleeps on a clock that no task advances, external work never returns:
-/// then the test itself runs nothing. So a timer checks all schedulers regularly, and reports in their tests.
+/// If a job blocks its thread, a test sleeps on a clock that no task advances, or external work never returns, then
+/// the test itself runs nothing. So a timer checks all schedulers regularly, and reports problems in their tests.
 /// When only tests are left that were reported and do not end, the watchdog ends the process (`StuckTests`).
 final class Watchdog: Sendable {
   static let shared = Watchdog()
@@ -90,7 +90,8 @@ final class Watchdog: Sendable {
     let dump = scheduler.dumpTasks()
     let explanation = scheduler.explanation
     guard TestLibraries.isTestProcess, scheduler.isTestKnown else {
-      // The test may be over while another test takes long. Or there is no test, and a program waits.
+      // No failure is recorded: the test may be over while another test takes long, or a program waits without a
+      // test.
       return warn(description.with(dump), at: scheduler.report.origin)
     }
     let remedy = standstill.sleeps.isEmpty ? "" : "\n" + Standstill.sleepsEnd
@@ -250,7 +251,7 @@ extension SchedulerState {
     if !idleWaiters.isEmpty || scope?.isOver == false {
       return idleness.externalTasks.areOutstanding || idleness.dispatchedBlocks.count > 0
     }
-    // A standstill is not found before external tasks have returned.
+    // While tasks are external, no standstill is found. So their absence counts if a task sleeps on a clock.
     return idleness.externalTasks.running > 0
       || (idleness.externalTasks.external > 0 && virtualClocks.contains(where: \.hasSleeps))
   }

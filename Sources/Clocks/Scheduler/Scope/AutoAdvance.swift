@@ -1,13 +1,13 @@
 import ClocksSupport
 
-/// The rule by which time moves in a scope, and what happens when it does not.
+/// The rule by which time moves in a scope, and the alarm that rings when nothing happens.
 struct AutoAdvance {
-  /// Why an alarm is set: what follows if nothing happens in a scope for some real time.
+  /// The purpose of an alarm, which rings if nothing happens in a scope for some real time.
   enum Reason {
     case pause
     /// Nothing can run, and time does not move.
     case stuck
-    /// Nothing but sleeps is left, and an operation without limit keeps time from jumping.
+    /// Nothing but sleeps is left, and an operation under `holding` without a deadline keeps time from jumping.
     case held
   }
 
@@ -34,7 +34,7 @@ struct AutoAdvance {
   /// Whether time may jump at this moment, if there is a deadline.
   var mayJump: Bool { mayPass && (jumpsAfter == nil || pauseIsOver) }
 
-  /// Notes that something happens: the alarm is void.
+  /// Notes that something happens, which makes the alarm void.
   mutating func somethingHappens() {
     alarm = nil
     pauseIsOver = false
@@ -42,9 +42,8 @@ struct AutoAdvance {
 
   /// Returns the alarm to set when the scope is idle.
   ///
-  /// - Parameter patience: How often the alarm is set again if another test has something to run when it rings.
-  ///   The scope may wait for an actor that works for that test, and that test may wait for seconds even for a
-  ///   free thread.
+  /// - Parameter patience: How often the alarm is set again if another test has something to run when it rings. The
+  ///   scope may wait for an actor that works for the other test, which itself may wait seconds for a free thread.
   mutating func setAlarm(_ reason: Reason, in duration: Duration, patience: Int) -> Action.Alarm {
     alarms += 1
     alarm = (alarms, reason, patience, ServedTime.totalWithheld)
@@ -77,7 +76,7 @@ final class AlarmClock: Sendable {
   nonisolated(unsafe) private var setting: (due: RealTime, number: Int)?
   /// When the earliest timer that is under way ends; `nil` if there is none.
   nonisolated(unsafe) private var timer: RealTime?
-  /// Called with the number when the clock rings. Set before the clock is.
+  /// Called with the number when the clock rings. Assigned before the first call of `set`.
   nonisolated(unsafe) var ring: @Sendable (_ number: Int) -> Void = { _ in }
 
   deinit { lock.destroy() }

@@ -35,7 +35,7 @@ struct RuntimeSleeps: ~Copyable {
     return replace(task.id, by: .sleeping(sleep))
   }
 
-  /// Notes that the executor of a task delays its job. Returns the same as `begin`.
+  /// Notes that an executor delays the job of a task. Returns the job of the task's previous sleep, as `begin` does.
   mutating func beginDelay(_ delay: Token, of task: UInt64) -> ReadyJob? {
     replace(task, by: .delayed(delay))
   }
@@ -99,7 +99,7 @@ struct RuntimeSleeps: ~Copyable {
     if isDelayed(task) { entries.remove(task) }
   }
 
-  /// Returns the job of a cancelled task if its executor delays it: the cancellation does not make it ready.
+  /// Returns the delayed job of a cancelled task, if there is one: the cancellation itself does not make it ready.
   mutating func endDelay(of task: UInt64, on virtualClock: VirtualClock<Duration>) -> ReadyJob? {
     guard case .delayed(let delay) = entries[task].state else { return nil }
     entries.remove(task)

@@ -22,11 +22,11 @@ extension Scheduler {
     }
   }
 
-  /// Reports what went wrong while the body still runs, although it was cancelled.
+  /// Reports the problem of a scope whose body was cancelled and still runs.
   ///
-  /// Then cancels all known tasks, so that the body's wait may end; or leaves an explored scope.
+  /// Then leaves the scope if it is explored. Otherwise cancels all known tasks, so that the body's wait may end.
   func reportOverdue(_ problem: ScopeProblem) {
-    // The thread that would have inspected the tasks may be blocked.
+    // The thread that would have inspected the tasks may be blocked, so they are inspected here.
     noteProblem()
     if scope?.options.isExplored == true {
       report.record(describe(problem))
@@ -39,11 +39,12 @@ extension Scheduler {
     change { $0.scope?.body.deliverReport() }?.resume()
     cancelSleepingTasks()
     for task in tasks { task.cancel() }
-    // If the body does not end now, it is left.
+    // If the body does not end even now, the next alarm makes the scheduler leave it.
     change { $0.scope?.mustSetAlarm = true }
   }
 
-  /// Abandons this scope and those around it, up to the first whose caller can go on without the body, if any can.
+  /// Abandons this scope and those around it, up to the first whose caller can go on without the body. Does nothing
+  /// if there is none.
   func leave() {
     var inner = [self]
     while let scheduler = inner.last {
@@ -56,7 +57,7 @@ extension Scheduler {
     }
   }
 
-  /// Notes that the scope's jobs have run for a while of real time.
+  /// Adds `duration` to the time for which the scope's jobs have run, if the scope's thread is acting.
   func ran(for duration: Duration) {
     perform(
       change { state in
@@ -83,7 +84,7 @@ extension Scheduler {
     change { $0.scope?.end() }
   }
 
-  /// Inspects the scope's tasks if something has gone wrong, before they are cancelled because of it.
+  /// If something has gone wrong, inspects the scope's tasks. Called before they are cancelled.
   func noteProblem() {
     let isNeeded = change { state in
       state.scope.map { $0.body.beginDump(at: $0.virtualClock.now) } ?? false
@@ -94,7 +95,7 @@ extension Scheduler {
     change { $0.scope?.noteProblem(dump, text) }
   }
 
-  /// `isOverdue` says whether the body was cancelled, and has not returned.
+  /// Returns the text of a failure. `isOverdue` says whether the body was cancelled and has not returned.
   func describe(_ problem: ScopeProblem, isOverdue: Bool = false) -> String {
     let (now, dump) = change {
       ($0.scope?.body.problemTime ?? $0.scope?.virtualClock.now ?? .zero, $0.scope?.body.dump)
@@ -104,7 +105,7 @@ extension Scheduler {
     return (isOverdue ? text + "\n" + ScopeProblem.isOverdue : text) + (dump ?? "") + explanation
   }
 
-  /// Keeps time from jumping until `endHold`. `isUnlimited` says that no deadline ends the operation.
+  /// Keeps time from jumping until `endHold`. `isUnlimited` says whether no deadline ends the operation.
   func beginHold(isUnlimited: Bool = false) {
     change { state in
       state.scope?.pace.holds += 1
@@ -223,9 +224,9 @@ extension Scheduler {
     }
   }
 
-  /// Begins a callback when the scope's time has moved by `delay`. Returns whether it will.
+  /// Takes over a callback, which begins when the scope's time has moved by `delay`. Returns whether it does.
   ///
-  /// Returns `false` during a `holding` without a deadline, whose operation may wait for the callback.
+  /// Returns `false` during a `holding` without a deadline, because the held operation may wait for the callback.
   func begin(_ callback: TimedCallback, after delay: Duration) -> Bool {
     guard let scope else { return false }
     let fulfilled: [SleepsWaiter]? = change { state in
@@ -241,7 +242,7 @@ extension Scheduler {
     }
     guard let fulfilled else { return false }
     if !fulfilled.isEmpty {
-      // On another thread, because the caller may hold a lock.
+      // The waiters are resumed on another thread, because the caller may hold a lock.
       RuntimeHooks.startThread(on: .pool) {
         for waiter in fulfilled { waiter.succeed() }
       }

@@ -8,15 +8,15 @@ package struct ScopeOptions: Sendable {
   package var autoAdvance = true
   var jumpsAfter: Duration?
   package var leftoverSleepsFail = false
-  /// Whether tasks that outlive the scope sleep on in real time, instead of being cancelled.
+  /// Whether tasks that outlive the scope continue their sleeps in real time, instead of being cancelled.
   var keepsLeftovers = false
-  /// Whether time follows real time in a scope that is not idle for very many jobs, because a task may poll.
+  /// Whether time follows real time once very many jobs have run and the scope was never idle: a task may poll.
   ///
   /// Then an explored run that has too many steps also goes on, first in, first out, and does not fail.
   var timePassesWhileBusy = false
   /// Whether to note where tasks sleep.
   var notesSleepPlaces = false
-  /// Whether an explored scope waits for work outside it, which otherwise counts as a deadlock.
+  /// Whether an explored scope waits for work outside it. If not, such a wait counts as a deadlock.
   var waitsForOutside = false
   /// Called when the test goes on without external work. If set, an absence is no failure.
   var goesOnWithout: (@Sendable (Absence) -> Void)?
@@ -62,9 +62,9 @@ final class Scope: Sendable {
   let alarmClock = AlarmClock()
   /// The public object that stands for the scope. Set before the scope has a task.
   nonisolated(unsafe) weak var face: AnyObject?
-  /// Called when a body was cancelled and reported and does not end. From then on no job of the scope runs.
+  /// Called when the body does not end after its problem was reported. From then on no job of the scope runs.
   ///
-  /// Set before the scope has a task, if the caller goes on without the body.
+  /// Set before the scope has a task; `nil` if the caller cannot go on without the body.
   nonisolated(unsafe) var isLeft: (@Sendable () -> Void)?
   /// Called in the signal handler when a job of the scope has raised a signal. Set before the scope begins.
   nonisolated(unsafe) var crashed: (@Sendable (CInt) -> Void)?
@@ -84,7 +84,7 @@ final class ScopeState {
   @exclusivity(unchecked) var runtimeSleeps = RuntimeSleeps()
   @exclusivity(unchecked) var timedCallbacks: [ObjectIdentifier: SleepQueue<Duration>.Token] = [:]
   @exclusivity(unchecked) var body = ScopeBody()
-  /// `nil` in a scope that does not wait for work outside.
+  /// Detects skipped external waits; `nil` in a scope that does not wait for work outside it.
   @exclusivity(unchecked) private(set) var skippedWait: SkippedExternalWait?
   /// How far a task has moved the scope's date, besides the time that has passed.
   @exclusivity(unchecked) var dateOffset: Duration = .zero
@@ -93,11 +93,11 @@ final class ScopeState {
   @exclusivity(unchecked) var endHandlers: [@Sendable () -> Void]? = []
   /// The parked threads, by the numbers of their tasks.
   @exclusivity(unchecked) var parkedThreads: [UInt64: ParkedThread] = [:]
-  /// `nil` before there is an invariant, and in one of very many runs.
+  /// Reads where jobs begin; `nil` before there is an invariant, and in one of very many runs.
   @exclusivity(unchecked) var placeReader: JobPlaceReader?
-  /// `nil` if the places are not noted.
+  /// Measures the sleeps by their places in the code; `nil` unless `notesSleepPlaces` is set.
   let sleepPlaces: SleepPlaces?
-  /// Whether to set the alarm when the test is idle although no job has run, because external work has ended.
+  /// Whether to set the alarm when the test is next idle, even if no job runs before: external work may have ended.
   @exclusivity(unchecked) var mustSetAlarm = false
 
   init(_ scope: Scope) {
@@ -167,7 +167,7 @@ final class ScopeState {
     case areIdle
     /// Another test has something to run.
     case areBusy
-    /// Another scheduler of the same test waits for a thread, for which this scope may wait.
+    /// Another scheduler of the same test waits for a thread, and this scope may wait for that scheduler.
     case awaitThread
   }
 
@@ -213,13 +213,13 @@ final class ScopeState {
 
   @exclusivity(unchecked) private var busySince: RealTime?
 
-  /// Moves time in a busy scope as far as real time since the last call. Returns whether a deadline is reached.
+  /// Moves time in a busy scope by the real time since the last call; or returns `true` if a deadline is reached.
   ///
   /// Time moves by at most a tenth of a second, because the scope may have been idle in between.
   func passTime() -> Bool {
     let real = busySince.map { Duration.nanoseconds(Int64(clamping: $0.nanosecondsSince)) }
     busySince = RealTime(in: .zero)
-    // A pause comes only when the scope is idle, so it is not waited for.
+    // The pause of `jumpsAfter` begins only when the scope is idle, so it does not delay time here.
     guard pace.mayPass, body.isRunning else { return false }
     let target = saturatingSum(virtualClock.now, min(real ?? .zero, .milliseconds(100)))
     if let deadline = virtualClock.sleeps.earliestDeadline, deadline <= target { return true }
@@ -229,8 +229,8 @@ final class ScopeState {
 
   @exclusivity(unchecked) private var cancelledSleep: UInt64?
 
-  /// Returns the task of the earliest sleep if the report was made that the body does not end. Then the task is
-  /// cancelled before its sleep wakes.
+  /// Returns the task of the earliest sleep if it was reported that the body does not end. The caller then cancels
+  /// the task before its sleep wakes.
   func taskToCancel() -> RetainedTask? {
     guard body.reportDelivered, let (number, task) = virtualClock.sleeps.earliest,
       number != cancelledSleep

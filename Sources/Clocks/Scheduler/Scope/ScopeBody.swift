@@ -9,12 +9,12 @@ struct ScopeBody {
   /// The state of the report that the cancelled body does not return.
   private enum Report {
     case notDue
-    /// Due, or being made. The scope does not end before the report is made: the test must not be over by then.
+    /// Due, or being made. The scope ends only after the report is made, because the test must not be over by then.
     case due(waiter: UnsafeContinuation<Void, Never>?)
     case delivered
   }
 
-  /// The task dump from when something went wrong: later there may be no time to make one.
+  /// The task dump made when something went wrong, because later there may be no time to make one.
   private enum Dump {
     case missing
     /// The tasks are being inspected. The time that this takes does not count as running time.
@@ -56,7 +56,7 @@ struct ScopeBody {
 
   /// What follows from a problem.
   enum Consequence {
-    /// The tasks in `toCancel` are cancelled.
+    /// Cancel the tasks in `toCancel`.
     case cancel
     /// Report the first problem now: the body was cancelled before, and has not returned.
     case report(ScopeProblem)
@@ -104,7 +104,7 @@ struct ScopeBody {
     return waiter
   }
 
-  /// Returns whether no report is due. If one is due, resumes `waiter` when it was made.
+  /// Returns whether no report is due. If one is due, keeps `waiter`, which `deliverReport` then returns.
   mutating func isDone(_ waiter: UnsafeContinuation<Void, Never>? = nil) -> Bool {
     guard case .due = report else { return true }
     report = .due(waiter: waiter)
@@ -147,12 +147,12 @@ struct ScopeBody {
 
 /// Notices that time has jumped while a task of a scope waited for work outside the scope.
 ///
-/// The scheduler cannot see such work, so the scope counts as idle and time jumps. The jump is noticed when
-/// something outside makes a task ready that has not run since.
+/// The scheduler cannot see such work, so the scope counts as idle and time jumps. The jump is noticed when something
+/// outside the test makes a task ready, and this task has not run since the jump.
 struct SkippedExternalWait {
   struct Jump: Sendable, Equatable {
     var start: Duration
-    /// Where time last jumped to.
+    /// The instant to which time last jumped.
     var end: Duration
 
     var length: Duration { end - start }
@@ -166,11 +166,11 @@ struct SkippedExternalWait {
 
   /// The first skipped external wait, if there was one.
   private(set) var first: SkippedTask?
-  /// The last run of each task, in slot `task % slots`. Tasks share slots: then only the later one is found.
+  /// The last run of each task, in slot `task % slots`. If tasks share a slot, only the one that ran last is found.
   private var lastRuns = [LastRun](repeating: LastRun(), count: slots)
   /// The time when an actor drain, whose tasks are not known, last ran.
   private var lastDrain: Duration?
-  /// Where time last jumped to.
+  /// The instant to which time last jumped.
   private var lastJump: Duration?
 
   private static var slots: Int { 256 }

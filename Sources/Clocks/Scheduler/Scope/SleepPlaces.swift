@@ -1,6 +1,6 @@
 import ClocksSupport
 
-/// Where the tasks of a scope sleep: how much virtual time has passed for the code at each place.
+/// The virtual time that the tasks of a scope have slept, for each place in the code at which they sleep.
 ///
 /// When time jumps, the scope is idle, so the task that wakes next is suspended and can be read. Guarded by the
 /// scheduler's lock.
@@ -48,7 +48,7 @@ package final class SleepPlaces {
     }
   }
 
-  /// Returns the function and the line of the innermost code of the user at each place. O(debug information).
+  /// Returns the function and the line of the innermost user code at each place. O(debug information).
   package static func names(of places: [[String]]) -> [String] {
     let library = CodeImages().path(ofFileBeginningWith: "libswiftCore")
     let parsed = places.map { $0.map(codePlace) }
