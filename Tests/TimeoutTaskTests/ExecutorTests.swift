@@ -30,7 +30,7 @@ import TimeoutTask
     private let executor = CountingExecutor()
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// The current job ends where it awaits something, so `body` runs when the wait has begun.
+    /// Runs `body` after the current job, which ends at its first suspension.
     func afterThisJob(_ body: @Sendable @escaping () -> Void) {
       Task {
         assertIsolated()
