@@ -66,7 +66,18 @@ import Testing
       Array(failed) == ["EverywhereTests.EverywhereXCTSamples/testFails"],
       "\(child.standardOutput)")
     #expect(records.count == 13)
-    #expect(records.values.joined().allSatisfy { $0.virtual == true && ($0.realSeconds ?? 9) < 5 })
+    #expect(records.values.joined().allSatisfy { $0.virtual == true }, "\(records)")
+    // Each test sleeps for 5 seconds before it begins.
+    let seconds: [String: Double] = [
+      "testAsync": 86_405, "testWait": 9, "testTimeout": 11, "testDispatch": 8,
+      "testBlocksTheThread": 7, "testRunsTheRunLoop": 15, "testWaitsForRealWork": 5,
+      "testWaitsForASleepingThread": 5, "testTimer": 5, "testACallbackOfTheRunLoopSleeps": 10,
+      "testRunsTheRunLoopUntilItIsStopped": 12, "testFails": 5,
+    ]
+    for (name, seconds) in seconds {
+      let record = records["EverywhereTests.EverywhereXCTSamples/\(name)"]?.first
+      #expect(record?.virtualSeconds == seconds, "\(name)")
+    }
   }
 
   @Test func namedTestsRunInRealTime() async throws {
