@@ -274,13 +274,18 @@ import Testing
     @Test(arguments: ["music-search", "timeout-service"])
     func picturesInDocsAreUpToDate(_ name: String) async throws {
       let file = try temporaryFile("picture.svg")
-      _ = try await DemoProcess([name, "--timeline", file], environment: untraced).end()
       let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
       let picture = root.appendingPathComponent("Docs/Pictures/timeline-\(name).svg")
-      let isSame =
-        try String(contentsOf: picture, encoding: .utf8)
-        == String(contentsOfFile: file, encoding: .utf8)
+      // Where the processors are busy, one of a hundred recordings has fewer events. That is no reason to update a
+      // picture, so the demo may draw it again.
+      var isSame = false
+      for _ in 0..<3 where !isSame {
+        _ = try await DemoProcess([name, "--timeline", file], environment: untraced).end()
+        isSame =
+          try String(contentsOf: picture, encoding: .utf8)
+          == String(contentsOfFile: file, encoding: .utf8)
+      }
       #expect(isSame, "run Scripts/pictures to update it")
     }
   #endif
