@@ -91,7 +91,8 @@ extension TestClock {
         ClockFailure.instantInThePast(
           "\(deadline)", in: publicName("TestClock.advance(to:)"), now: "\(now)"), at: callSite)
     }
-    _ = await advance(.instant, deadline.offset, as: "TestClock.advance(to:)", at: callSite)
+    let target = virtualClock.key(for: deadline.offset)
+    _ = await advance(.instant, target, as: "TestClock.advance(to:)", at: callSite)
   }
 
   /// Moves the clock's time forward to the next deadline, wakes the sleeps that are due, and runs the
@@ -107,7 +108,7 @@ extension TestClock {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     let advance = await advance(
       .nextDeadline, .zero, as: "TestClock.advanceToNextSleep()", at: callSite)
-    return advance.target.map(Instant.init(offset:))
+    return advance.target.map(instant)
   }
 
   /// Moves the clock's time forward from deadline to deadline until no sleep is pending.
@@ -137,15 +138,16 @@ extension TestClock {
     guard run.ranOutOfTime else { return }
     recordFailure(
       ClockFailure.endlessRun(
-        timeout: "\(timeout)", wakes: run.wakes, passed: "\(now.offset - run.start)",
+        timeout: "\(timeout)", wakes: run.wakes,
+        passed: "\(now.offset - instant(run.start).offset)",
         pending: pendingSleeps.map(\.description)
       ).with(scheduler.dumpTasks()), at: callSite)
   }
 
   /// Queues an advance and waits for its end.
   private nonisolated(nonsending) func advance(
-    _ aim: AdvanceAim, _ given: Duration, as name: String, at callSite: CallSite
-  ) async -> Advance<Duration> {
+    _ aim: AdvanceAim, _ given: Swift.Duration, as name: String, at callSite: CallSite
+  ) async -> Advance {
     let advance = newAdvance(aim, given, as: name, at: callSite)
     await scheduler.wait(advance)
     report(advance.runaway, by: name, at: callSite)
@@ -159,12 +161,13 @@ extension TestClock {
     @specialized(where Duration == Swift.Duration)
   #endif
   @inline(never)
-  private func newAdvance(by duration: Duration, at callSite: CallSite) -> IdleWaiter? {
-    guard duration >= .zero else {
+  private func newAdvance(by duration: Duration, at callSite: CallSite) -> Advance? {
+    let given = virtualClock.key(for: duration)
+    guard !virtualClock.sleeps.isLater(.zero, than: given) else {
       recordNegative(duration, at: callSite)
       return nil
     }
-    return newAdvance(.duration, duration, as: "TestClock.advance(by:)", at: callSite)
+    return newAdvance(.duration, given, as: "TestClock.advance(by:)", at: callSite)
   }
 
   /// Separate from `newAdvance`, whose first instructions would otherwise look up the metadata of `Instant`.
@@ -177,16 +180,9 @@ extension TestClock {
 
   @inline(__always)
   private func newAdvance(
-    _ aim: AdvanceAim, _ given: Duration, as name: String, at callSite: CallSite
-  ) -> Advance<Duration> {
-    let isOwn = admitCurrentTask(as: name, at: callSite)
-    guard Duration.self == Swift.Duration.self else {
-      return Advance(virtualClock, isOwn: isOwn, aim, given)
-    }
-    let advance = StandardDurationAdvance(
-      unsafeDowncast(virtualClock, to: VirtualClock<Swift.Duration>.self), isOwn: isOwn, aim,
-      unsafeBitCast(given, to: Swift.Duration.self))
-    return unsafeBitCast(advance, to: Advance<Duration>.self)
+    _ aim: AdvanceAim, _ given: Swift.Duration, as name: String, at callSite: CallSite
+  ) -> Advance {
+    Advance(virtualClock, isOwn: admitCurrentTask(as: name, at: callSite), aim, given)
   }
 
   /// Returns the public name of a method, for failures: a method of `VirtualTime` if this is a scope's clock.
@@ -271,7 +267,8 @@ extension TestClock {
     while true {
       let observer = VirtualClockObserver(
         virtualClock, isOwn: admitCurrentTask(as: name, at: callSite), isPaced: isPaced,
-        after: known?.offset, jobsFromOutside: jobsFromOutside, upTo: end.offset)
+        after: known.map { virtualClock.key(for: $0.offset) }, jobsFromOutside: jobsFromOutside,
+        upTo: virtualClock.key(for: end.offset))
       await scheduler.observe(with: observer)
       wakes += observer.wakes
       let enough: Int

@@ -19,10 +19,7 @@ extension TestClock {
   public nonisolated(nonsending) func sleep(
     until deadline: Instant, tolerance: Duration? = nil
   ) async throws {
-    guard Duration.self == Swift.Duration.self else {
-      return try await sleepInCustomDurations(until: deadline, tolerance: tolerance)
-    }
-    let sleep = try standardDurationSleep(until: deadline, tolerance: tolerance)
+    let sleep = try newSleep(until: deadline, tolerance: tolerance)
     // A task on an actor leaves the actor before it is suspended, as on other clocks. `Scheduler.sleep` alone
     // would not leave it.
     let actor = #isolation
@@ -30,21 +27,16 @@ extension TestClock {
     try await scheduler.sleepOnNoActor(sleep)
   }
 
-  /// Prepares a sleep whose durations are known to be those of the standard library.
-  ///
   /// This function is synchronous: an asynchronous one would keep copies of generic values in the task's memory.
   #if compiler(>=6.3)
     @specialized(where Duration == Swift.Duration)
   #endif
   @inline(never)
-  private func standardDurationSleep(
-    until deadline: Instant, tolerance: Duration?
-  ) throws -> StandardDurationSleep {
+  private func newSleep(until deadline: Instant, tolerance: Duration?) throws -> ClockSleep {
     try UnownedTask.checkCancellation()
-    return StandardDurationSleep(
-      virtualClock: unsafeDowncast(virtualClock, to: VirtualClock<Swift.Duration>.self),
-      deadline: unsafeBitCast(deadline.offset, to: Swift.Duration.self),
-      tolerance: unsafeBitCast(tolerance, to: Swift.Duration?.self),
+    return ClockSleep(
+      virtualClock: virtualClock, deadline: virtualClock.key(for: deadline.offset),
+      tolerance: tolerance.map { virtualClock.key(for: $0) },
       isOwn: admitCurrentTask(as: "TestClock.sleep(until:)", at: origin))
   }
 
@@ -57,86 +49,6 @@ extension TestClock {
       scheduler.isRunningCurrentTask || scheduler.admitCurrentTask(among: virtualClock.users)
     if !isOwn { checkUseByOtherTest(name, at: callSite) }
     return isOwn
-  }
-
-  /// Suspends the current task as `Scheduler.sleep` does, on a clock with durations of any type.
-  @inline(never)
-  private nonisolated(nonsending) func sleepInCustomDurations(
-    until deadline: Instant, tolerance: Duration?
-  ) async throws {
-    try UnownedTask.checkCancellation()
-    let isOwn = admitCurrentTask(as: "TestClock.sleep(until:)", at: origin)
-    let reserved: UInt64? = scheduler.change { _ in
-      deadline.offset > virtualClock.now ? virtualClock.sleeps.reserveNumber() : nil
-    }
-    guard let reserved else { return }
-    nonisolated(unsafe) var place = Place(number: reserved)
-    try await withCancellableContinuationOnNoActor {
-      self.cancelSleep(at: &place)
-    } _: { continuation in
-      self.beginSleep(
-        at: &place, until: deadline.offset, tolerance: tolerance, isOwn: isOwn, continuation)
-    }
-  }
-
-  /// The state that the code that begins a sleep shares with its cancellation handler. Guarded by the
-  /// scheduler's lock.
-  private struct Place {
-    let number: UInt64
-    var sleep: SleepQueue<Duration>.Token?
-    /// Whether the task was cancelled before the sleep was registered.
-    var isCancelled = false
-  }
-
-  private enum Beginning {
-    case suspended(SleepNews<Duration>, fulfilled: [SleepsWaiter])
-    case past
-    case cancelled
-  }
-
-  private func beginSleep(
-    at place: inout Place, until deadline: Duration, tolerance: Duration?, isOwn: Bool,
-    _ continuation: UnsafeContinuation<Void, any Error>
-  ) {
-    let task = UnownedTask(continuation)
-    let name = UnownedTask.currentName
-    let beginning: Beginning = scheduler.change { state in
-      if place.isCancelled { return .cancelled }
-      guard deadline > virtualClock.now else { return .past }
-      let details = SleepQueue<Duration>.Details(
-        registered: virtualClock.now, task: task, taskID: task.id, clock: .test,
-        tolerance: tolerance)
-      let token = virtualClock.sleeps.add(
-        .continuation(continuation, isOwn: isOwn), until: deadline, name: name, details: details,
-        as: place.number)
-      place.sleep = token
-      state.sleepBegan(token.number, of: task.id, until: nil)
-      let pending = SleepQueue<Duration>.Pending(
-        deadline: deadline, number: token.number, taskName: name, details: details)
-      let news = SleepNews(sleep: pending, listeners: virtualClock.listeners)
-      return .suspended(news, fulfilled: virtualClock.takeFulfilledWaiters())
-    }
-    switch beginning {
-    case .suspended(let news, let fulfilled):
-      news.tell()
-      for waiter in fulfilled { waiter.succeed() }
-    case .past: continuation.resume()
-    case .cancelled: scheduler.resume(continuation, isOwn: isOwn, throwing: CancellationError())
-    }
-  }
-
-  private func cancelSleep(at place: inout Place) {
-    let sleeper: Sleeper? = scheduler.change { state in
-      guard let token = place.sleep else {
-        place.isCancelled = true
-        return nil
-      }
-      guard let sleeper = virtualClock.sleeps.cancel(token) else { return nil }
-      if let removed = virtualClock.sleeps.removed { state.sleepWasCancelled(removed) }
-      return sleeper
-    }
-    guard case .continuation(let continuation, let isOwn) = sleeper else { return }
-    scheduler.resume(continuation, isOwn: isOwn, throwing: CancellationError())
   }
 }
 
@@ -159,11 +71,12 @@ extension TestClock {
     /// The number of the sleep, counted from 0 for each clock.
     public let number: Int
 
-    init(_ pending: VirtualClock<Duration>.Sleeps.Pending) {
+    /// - Parameter custom: The table of the clock to which the sleep belongs.
+    init(_ pending: SleepQueue.Pending, _ custom: (any CustomDurations)?) {
       let details = pending.details
-      deadline = Instant(offset: pending.deadline)
-      tolerance = details.tolerance
-      registered = Instant(offset: details.registered)
+      deadline = Instant(offset: VirtualClock.value(of: pending.deadline, in: custom))
+      tolerance = details.tolerance.map { VirtualClock.value(of: $0, in: custom) }
+      registered = Instant(offset: VirtualClock.value(of: details.registered, in: custom))
       taskName = pending.taskName
       taskID = details.taskID
       number = Int(pending.number)
@@ -182,8 +95,8 @@ extension TestClock {
   /// A task that is ready may be about to add a sleep, so call ``settle(fileID:filePath:line:column:)``
   /// first. O(n log n) with n sleeps.
   public var pendingSleeps: [PendingSleep] {
-    let details = scheduler.change { _ in virtualClock.sleeps }.pending
-    return details.map(PendingSleep.init)
+    let pending = scheduler.change { _ in virtualClock.sleeps.pending }
+    return pending.map { PendingSleep($0, virtualClock.custom) }
   }
 
   /// Returns a stream of the sleeps that are registered on this clock from now on.
@@ -208,7 +121,9 @@ extension TestClock {
   /// alive. Each registration costs O(n) with n streams.
   public func sleepRegistrations() -> AsyncStream<PendingSleep> {
     let (stream, continuation) = AsyncStream<PendingSleep>.makeStream()
-    let number = scheduler.change { _ in virtualClock.add { continuation.yield(PendingSleep($0)) } }
+    let number = scheduler.change { [custom = virtualClock.custom] _ in
+      virtualClock.add { continuation.yield(PendingSleep($0, custom)) }
+    }
     continuation.onTermination = { [weak self] _ in
       guard let self else { return }
       // The closure returns the listener, which is therefore released after the lock.

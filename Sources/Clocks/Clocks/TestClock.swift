@@ -84,7 +84,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
   }
 
   let scheduler: Scheduler
-  let virtualClock: VirtualClock<Duration>
+  let virtualClock: VirtualClock
   let origin: CallSite
   /// Guarded by the scheduler's lock.
   nonisolated(unsafe) private var resolution: Duration = .zero
@@ -110,10 +110,10 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
   private convenience init(startingAt now: Instant, at origin: CallSite) {
     let scheduler = Scheduler.retainForNewClock(at: origin)
     defer { scheduler.release() }
-    self.init(scheduler, VirtualClock(now: now.offset), at: origin)
+    self.init(scheduler, .starting(at: now.offset), at: origin)
   }
 
-  init(_ scheduler: Scheduler, _ virtualClock: VirtualClock<Duration>, at origin: CallSite) {
+  init(_ scheduler: Scheduler, _ virtualClock: VirtualClock, at origin: CallSite) {
     self.origin = origin
     scheduler.retain()
     self.scheduler = scheduler
@@ -132,7 +132,10 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
   ///
   /// It changes only while the test advances the clock. A task that has just woken from a sleep reads
   /// exactly its deadline. O(1).
-  public var now: Instant { Instant(offset: scheduler.change { _ in virtualClock.now }) }
+  public var now: Instant { instant(scheduler.change { _ in virtualClock.now }) }
+
+  /// Returns the instant for which an instant of the scheduler's state stands.
+  func instant(_ key: Swift.Duration) -> Instant { Instant(offset: virtualClock.value(of: key)) }
 
   /// The resolution that the clock reports: zero, unless a test sets it.
   ///
@@ -193,7 +196,7 @@ extension TestClock: CustomStringConvertible, CustomDebugStringConvertible {
       case 1: "1 pending sleep"
       default: "\(count) pending sleeps"
       }
-    return "TestClock at \(now), \(sleeps)"
+    return "TestClock at \(instant(now)), \(sleeps)"
   }
 
   /// The ``description``, and a line for each pending sleep, in wake order.

@@ -18,7 +18,7 @@ final class StepDetails: @unchecked Sendable {
     var choices: [String] = []
   }
 
-  private let virtualClock: VirtualClock<Duration>
+  private let virtualClock: VirtualClock
   nonisolated(unsafe) private(set) var steps: [Detail] = []
   nonisolated(unsafe) private(set) var names: [Int: String] = [:]
   /// The descriptions of choices, by the names of the choices.
@@ -31,7 +31,7 @@ final class StepDetails: @unchecked Sendable {
   /// `nil` if the layout of tasks is unknown.
   nonisolated(unsafe) private var reader: TaskReader?
 
-  init(_ virtualClock: VirtualClock<Duration>) {
+  init(_ virtualClock: VirtualClock) {
     self.virtualClock = virtualClock
     reader = reading.reader(images)
   }

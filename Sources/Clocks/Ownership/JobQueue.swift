@@ -30,7 +30,7 @@ struct JobQueue: ~Copyable {
     return tasks
   }
 
-  @inline(__always)
+  @_transparent
   mutating func append(_ job: ReadyJob) {
     if count == capacity { grow() }
     slots![(head + count) & (capacity - 1)] = job
@@ -38,7 +38,7 @@ struct JobQueue: ~Copyable {
   }
 
   /// Removes a job; the others keep their order. O(1) at position 0, else O(position).
-  @inline(__always)
+  @_transparent
   mutating func remove(at position: Int) -> ReadyJob {
     let mask = capacity - 1
     let job = self[position]

@@ -43,21 +43,21 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
   }
 
   /// The address of an entry, valid until an entry is set or removed. Unlike a copy it retains nothing.
-  @inline(__always)
+  @_transparent
   func address(of id: UInt64) -> UnsafePointer<Entry>? {
     guard count > 0, let place = place(of: id) else { return nil }
     return UnsafePointer(entries + Self.slot(of: id, at: place))
   }
 
   /// Sets an entry, which must not be `none`. Expected O(1), amortized.
-  @inline(__always)
+  @_transparent
   mutating func set(_ id: UInt64, to entry: Entry) {
     let slot = Self.slot(of: id, at: newPlace(of: id))
     entries[slot] = entry
   }
 
   /// Sets an entry unless the id has one. Returns whether the id had none.
-  @inline(__always)
+  @_transparent
   mutating func add(_ id: UInt64, _ entry: Entry) -> Bool {
     let count = count
     let slot = Self.slot(of: id, at: newPlace(of: id))
@@ -67,7 +67,7 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
   }
 
   /// Returns the place for an entry that is about to be set, and counts it.
-  @inline(__always)
+  @_transparent
   private mutating func newPlace(of id: UInt64) -> Int {
     let place = place(of: id) ?? addBlock(of: id)
     if entries[Self.slot(of: id, at: place)].isNone {
@@ -77,7 +77,7 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     return place
   }
 
-  @discardableResult @inline(__always)
+  @discardableResult @_transparent
   mutating func remove(_ id: UInt64) -> Entry {
     guard count > 0, let place = place(of: id) else { return .none }
     let slot = Self.slot(of: id, at: place)

@@ -11,28 +11,24 @@ enum AdvanceAim {
 }
 
 /// Moves time on one virtual clock to a target, which is determined at the advance's first turn.
-class Advance<Duration: DurationProtocol & Hashable>: IdleWaiter {
-  fileprivate let virtualClock: VirtualClock<Duration>
+final class Advance: IdleWaiter {
+  fileprivate let virtualClock: VirtualClock
   private let aim: AdvanceAim
   private let given: Duration
-  @exclusivity(unchecked) fileprivate var hasBegun = false
-  @exclusivity(unchecked) private var hasTarget = false
-  @exclusivity(unchecked) private var knownTarget: Duration = .zero
-
+  @exclusivity(unchecked) private var hasBegun = false
   /// The target; `nil` before the first turn, and if there is none.
-  final var target: Duration? { hasTarget ? knownTarget : nil }
+  @exclusivity(unchecked) private(set) var target: Duration?
 
   /// The time at the first turn. Only `lastDeadline` needs this and the properties below.
-  @exclusivity(unchecked) private(set) final var start: Duration = .zero
+  @exclusivity(unchecked) private(set) var start: Duration = .zero
   /// The number of sleeps that this advance has woken.
-  @exclusivity(unchecked) private(set) final var wakes = 0
-  @exclusivity(unchecked) private(set) final var ranOutOfTime = false
+  @exclusivity(unchecked) private(set) var wakes = 0
+  @exclusivity(unchecked) private(set) var ranOutOfTime = false
   /// The total time for which the scheduler had waited for a thread before the first turn, in nanoseconds.
   @exclusivity(unchecked) private var waitedAtStart: UInt64 = 0
 
   init(
-    _ virtualClock: VirtualClock<Duration>, isOwn: Bool, _ aim: AdvanceAim,
-    _ given: Duration = .zero
+    _ virtualClock: VirtualClock, isOwn: Bool, _ aim: AdvanceAim, _ given: Duration = .zero
   ) {
     self.virtualClock = virtualClock
     self.aim = aim
@@ -41,44 +37,30 @@ class Advance<Duration: DurationProtocol & Hashable>: IdleWaiter {
   }
 
   override func takeSleeper(_ order: Order, nanosecondsWithoutThread: UInt64) -> Sleeper? {
-    takeNext(order, nanosecondsWithoutThread)
-  }
-
-  @inline(__always)
-  fileprivate final func takeNext(_ order: Order, _ nanosecondsWithoutThread: UInt64) -> Sleeper? {
     if !hasBegun { begin(nanosecondsWithoutThread) }
-    guard hasTarget else {
+    guard let target else {
       guard case .lastDeadline(let limit) = aim else { return nil }
       return takeUntilLimit(limit, order, nanosecondsWithoutThread)
     }
-    if let sleeper = virtualClock.popEarliest(dueBy: knownTarget, order) { return sleeper }
-    if knownTarget > virtualClock.now { virtualClock.now = knownTarget }
+    if let sleeper = virtualClock.popEarliest(dueBy: target, order) { return sleeper }
+    virtualClock.move(to: target)
     return nil
   }
 
-  @inline(__always)
-  fileprivate final func begin(_ nanosecondsWithoutThread: UInt64) {
+  private func begin(_ nanosecondsWithoutThread: UInt64) {
     hasBegun = true
-    findTarget()
     waitedAtStart = nanosecondsWithoutThread
-  }
-
-  @inline(__always)
-  private final func findTarget() {
     start = virtualClock.now
     switch aim {
-    case .duration: knownTarget = saturatingSum(start, given)
-    case .instant: knownTarget = given
+    case .duration: target = virtualClock.instant(after: given)
+    case .instant: target = given
     case .nextDeadline:
-      guard let deadline = virtualClock.sleeps.earliestDeadline else { return }
-      knownTarget = max(deadline, start)
-    case .lastDeadline: return
+      target = virtualClock.sleeps.earliestDeadline.map { virtualClock.isFuture($0) ? $0 : start }
+    case .lastDeadline: break
     }
-    hasTarget = true
   }
 
-  @inline(__always)
-  private final func takeUntilLimit(
+  private func takeUntilLimit(
     _ limit: RealTime, _ order: Order, _ nanosecondsWithoutThread: UInt64
   ) -> Sleeper? {
     // Real time is read only at each sixteenth wake, so that most wakes cost no system call, and only after many
@@ -95,8 +77,27 @@ class Advance<Duration: DurationProtocol & Hashable>: IdleWaiter {
     return sleeper
   }
 
+  override var movedClock: AnyObject? { virtualClock }
+
+  override func appendDueSleeps(to candidates: inout ScratchBuffer<Candidate>) {
+    virtualClock.appendDueSleeps(to: &candidates)
+  }
+
+  override func takeDueSleeper(_ number: UInt64) -> Sleeper? { virtualClock.sleeps.remove(number) }
+
+  override var trace: (now: Duration?, removed: (number: UInt64, task: UInt64)?) {
+    virtualClock.trace
+  }
+}
+
+// Here advances of different clocks are under way together. Time passes equally fast on all clocks, so that their
+// wakes come in the order in which they would come in real time. Each clock is moved by the oldest of its advances.
+// Clocks with custom durations cannot be compared: they are moved one after another.
+extension Advance {
+  fileprivate var canMoveInStep: Bool { virtualClock.custom == nil }
+
   /// The instant of the next wake, or of the advance's end if no wake comes before it.
-  fileprivate final var nextInstant: Duration {
+  private var nextInstant: Duration {
     let end: Duration? =
       switch aim {
       case _ where hasBegun: target
@@ -109,45 +110,23 @@ class Advance<Duration: DurationProtocol & Hashable>: IdleWaiter {
     return max(next, virtualClock.now)
   }
 
-  override var movedClock: AnyObject? { virtualClock }
-
-  override func appendDueSleeps(to candidates: inout ScratchBuffer<Candidate>) {
-    virtualClock.appendDueSleeps(to: &candidates)
-  }
-
-  override func takeDueSleeper(_ number: UInt64) -> Sleeper? { virtualClock.sleeps.remove(number) }
-
-  override var trace: (now: Swift.Duration?, removed: (number: UInt64, task: UInt64)?) {
-    virtualClock.trace()
-  }
-}
-
-/// An advance in the standard library's durations. Not generic, so that no turn looks up generic metadata.
-final class StandardDurationAdvance: Advance<Duration> {
-  override func takeSleeper(_ order: Order, nanosecondsWithoutThread: UInt64) -> Sleeper? {
-    takeNext(order, nanosecondsWithoutThread)
-  }
-
-  fileprivate var now: Duration { virtualClock.now }
-
   /// The time until `nextInstant`.
-  fileprivate var distance: Duration { saturatingDifference(nextInstant, now) }
+  fileprivate var distance: Duration { saturatingDifference(nextInstant, virtualClock.now) }
 
   /// Moves the clock by the time that has passed on another clock, whose advance had its turn.
   fileprivate func follow(_ passed: Duration, _ nanosecondsWithoutThread: UInt64) {
     if !hasBegun { begin(nanosecondsWithoutThread) }
-    virtualClock.now = min(saturatingSum(now, passed), nextInstant)
+    virtualClock.now = min(saturatingSum(virtualClock.now, passed), nextInstant)
   }
 }
 
-// Here advances of different clocks are under way together. Time passes equally fast on all clocks, so that their
-// wakes come in the order in which they would come in real time. Each clock is moved by the oldest of its advances.
-// Clocks whose durations are of other types cannot be compared: they are moved one after another.
 extension IdleWaiters {
-  private var advancesInStep: [StandardDurationAdvance] {
-    var found: [StandardDurationAdvance] = []
-    for case let advance as StandardDurationAdvance in advances.all
-    where !found.contains(where: { $0.virtualClock === advance.virtualClock }) {
+  private var advancesInStep: [Advance] {
+    var found: [Advance] = []
+    for case let advance as Advance in advances.all
+    where advance.canMoveInStep
+      && !found.contains(where: { $0.virtualClock === advance.virtualClock })
+    {
       found.append(advance)
     }
     return found
@@ -156,7 +135,7 @@ extension IdleWaiters {
   /// The advance whose next event comes first; of several, the oldest. O(n).
   @inline(never)
   var firstInStep: IdleWaiter? {
-    guard let oldest = advances.first, oldest is StandardDurationAdvance else {
+    guard let oldest = advances.first as? Advance, oldest.canMoveInStep else {
       return advances.first
     }
     return advancesInStep.min { $0.distance < $1.distance } ?? oldest
@@ -167,11 +146,13 @@ extension IdleWaiters {
   func takeSleeperInStep(
     _ waiter: IdleWaiter, _ order: Order, nanosecondsWithoutThread: UInt64
   ) -> Sleeper? {
-    let before = (waiter as? StandardDurationAdvance)?.now
+    guard let advance = waiter as? Advance, advance.canMoveInStep else {
+      return waiter.takeSleeper(order, nanosecondsWithoutThread: nanosecondsWithoutThread)
+    }
+    let before = advance.virtualClock.now
     let sleeper = waiter.takeSleeper(order, nanosecondsWithoutThread: nanosecondsWithoutThread)
-    guard let before, let advance = waiter as? StandardDurationAdvance else { return sleeper }
     for other in advancesInStep where other !== advance {
-      other.follow(advance.now - before, nanosecondsWithoutThread)
+      other.follow(advance.virtualClock.now - before, nanosecondsWithoutThread)
     }
     return sleeper
   }
@@ -180,17 +161,17 @@ extension IdleWaiters {
 /// Waits until something happens on a virtual clock, and until everything at that instant has happened.
 ///
 /// Moves time to the next deadline, or to the limit, unless another wait moves time first.
-final class VirtualClockObserver<Duration: DurationProtocol & Hashable>: InstantObserver {
+final class VirtualClockObserver: InstantObserver {
   /// The number of sleeps that this observer has woken.
   @exclusivity(unchecked) private(set) var wakes = 0
 
-  private let virtualClock: VirtualClock<Duration>
+  private let virtualClock: VirtualClock
   /// The instant at which the caller looked last; `nil` if it is to look at the present, without moving time.
   private let known: Duration?
   private let limit: Duration
 
   init(
-    _ virtualClock: VirtualClock<Duration>, isOwn: Bool, isPaced: Bool, after known: Duration?,
+    _ virtualClock: VirtualClock, isOwn: Bool, isPaced: Bool, after known: Duration?,
     jobsFromOutside: UInt64, upTo end: Duration
   ) {
     self.virtualClock = virtualClock
@@ -201,7 +182,7 @@ final class VirtualClockObserver<Duration: DurationProtocol & Hashable>: Instant
 
   override var isBehind: Bool {
     guard let known else { return true }
-    return mustLook || wakes > 0 || virtualClock.now > known
+    return mustLook || wakes > 0 || virtualClock.sleeps.isLater(virtualClock.now, than: known)
   }
 
   override func takeSleeper(_ order: Order, nanosecondsWithoutThread: UInt64) -> Sleeper? {
@@ -210,7 +191,7 @@ final class VirtualClockObserver<Duration: DurationProtocol & Hashable>: Instant
       wakes += 1
       return sleeper
     }
-    if target > virtualClock.now { virtualClock.now = target }
+    virtualClock.move(to: target)
     return nil
   }
 
@@ -220,7 +201,7 @@ final class VirtualClockObserver<Duration: DurationProtocol & Hashable>: Instant
 
   override func takeDueSleeper(_ number: UInt64) -> Sleeper? { virtualClock.sleeps.remove(number) }
 
-  override var trace: (now: Swift.Duration?, removed: (number: UInt64, task: UInt64)?) {
-    virtualClock.trace()
+  override var trace: (now: Duration?, removed: (number: UInt64, task: UInt64)?) {
+    virtualClock.trace
   }
 }

@@ -23,6 +23,8 @@ class IdleWaiter {
   @exclusivity(unchecked) var continuation: UnsafeContinuation<Void, Never>?
   @exclusivity(unchecked) private(set) var runaway: Runaway?
   @exclusivity(unchecked) var culprit: RetainedTask?
+  /// The next waiter in the same queue.
+  @exclusivity(unchecked) fileprivate var next: IdleWaiter?
 
   init(_ kind: Kind = .settle, isOwn: Bool) {
     self.kind = kind
@@ -112,7 +114,7 @@ struct IdleWaiters: ~Copyable {
   /// 3. the oldest waiter that moves time; with several clocks, the waiter with the least time to its next
   ///    event;
   /// 4. observers, for which time moves as well; but not paced ones in a scope that moves time itself.
-  @inline(__always)
+  @_transparent
   func first(scopeMovesTime: Bool) -> IdleWaiter? {
     if observers.count > 0, let behind = observers.first(where: \.isBehind) { return behind }
     if let settle = settles.first { return settle }
@@ -135,38 +137,41 @@ struct IdleWaiters: ~Copyable {
 
 /// Waiters in order of arrival; removing the first is amortized O(1).
 struct WaiterQueue: ~Copyable {
-  /// The waiters, from `head` on; before that, waiters that were removed.
-  private var waiters: [IdleWaiter] = []
-  private var head = 0
+  private(set) var first: IdleWaiter?
+  /// Valid unless the queue is empty.
+  private unowned(unsafe) var last: IdleWaiter?
 
-  var isEmpty: Bool { head == waiters.count }
+  var isEmpty: Bool { first == nil }
 
-  var first: IdleWaiter? { head == waiters.count ? nil : waiters[head] }
+  /// The waiters in their order. O(n).
+  var all: [IdleWaiter] {
+    var all: [IdleWaiter] = []
+    var next = first
+    while let waiter = next {
+      all.append(waiter)
+      next = waiter.next
+    }
+    return all
+  }
 
-  var all: ArraySlice<IdleWaiter> { waiters[head...] }
+  mutating func append(_ waiter: IdleWaiter) {
+    if first == nil { first = waiter } else { last?.next = waiter }
+    last = waiter
+  }
 
-  mutating func append(_ waiter: IdleWaiter) { waiters.append(waiter) }
-
+  /// Removes a waiter. O(1) if it is the first, else O(n).
   mutating func remove(_ waiter: IdleWaiter) {
     if first === waiter { return removeFirst() }
-    guard let index = all.firstIndex(where: { $0 === waiter }) else { return }
-    waiters.remove(at: index)
+    guard let before = all.first(where: { $0.next === waiter }) else { return }
+    before.next = waiter.next
+    waiter.next = nil
+    if last === waiter { last = before }
   }
 
   mutating func removeFirst() {
-    // Nearly always there is only one waiter. Removing the last element is then the fastest way.
-    if waiters.count == 1 {
-      waiters.removeLast()
-      return
-    }
-    head += 1
-    if head == waiters.count {
-      waiters.removeAll(keepingCapacity: waiters.count < 16)
-      head = 0
-    } else if head >= 32, head * 2 >= waiters.count {
-      waiters.removeFirst(head)
-      head = 0
-    }
+    let removed = first
+    first = removed?.next
+    removed?.next = nil
   }
 }
 
@@ -199,9 +204,7 @@ extension Scheduler {
 
   /// Suspends the current task until everything at the next instant has happened; or, if it is cancelled,
   /// until the scheduler is idle.
-  nonisolated(nonsending) func observe<Duration>(with observer: VirtualClockObserver<Duration>)
-    async
-  {
+  nonisolated(nonsending) func observe(with observer: VirtualClockObserver) async {
     // The observer is changed within `change` only.
     nonisolated(unsafe) let observer = observer
     await withTaskCancellationHandler {

@@ -52,7 +52,7 @@ struct Idleness: ~Copyable {
   mutating func questionIsAnswered() { isAsked = false }
 
   /// Whether the test is idle, provided that no task has become external unseen.
-  @inline(__always)
+  @_transparent
   var isQuiet: Bool {
     mayStartJob && ready.isEmpty && !externalTasks.areOutstanding && dispatchedBlocks.count == 0
       && unreportedAbsences == 0 && !busyScopes.areAny
@@ -65,7 +65,7 @@ struct Idleness: ~Copyable {
   /// Whether a job of the test runs on a known thread, or is ready.
   var mayRun: Bool { thread != .none || !ready.isEmpty || externallyStartedJobs > 0 }
 
-  @inline(__always)
+  @_transparent
   var mayStartJob: Bool {
     // The pattern replaces `==`, because a debug build calls a function to compare.
     if case .none = thread { externallyStartedJobs == 0 } else { false }

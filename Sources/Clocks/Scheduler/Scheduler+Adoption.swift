@@ -113,7 +113,7 @@ extension Scheduler {
   }
 
   /// Whether the scheduler has started the job that the current task runs, so that it owns the task.
-  @inline(__always)
+  @_transparent
   var isRunningCurrentTask: Bool {
     guard !isProcessWide, let context = ThreadContext.current, context.pointee.owner === self,
       let task = UnownedTask.current

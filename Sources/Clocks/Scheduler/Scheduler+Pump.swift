@@ -68,7 +68,7 @@ extension Scheduler {
   }
 
   /// Performs an action, and returns whether the thread goes on.
-  @inline(__always)
+  @_transparent
   private func perform(
     _ action: Action, _ context: UnsafeMutablePointer<ThreadContext>, _ turn: inout Turn
   ) -> Bool {
@@ -123,7 +123,7 @@ extension Scheduler {
     return true
   }
 
-  @inline(__always)
+  @_transparent
   private func run(_ job: ReadyJob, _ context: UnsafeMutablePointer<ThreadContext>) -> UInt64 {
     // The task is retained until its job has ended and its status was read.
     let task = job.taskID == 0 ? nil : UnownedTask(job: job.job).retainedIfReadable

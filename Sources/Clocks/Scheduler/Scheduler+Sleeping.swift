@@ -1,11 +1,8 @@
-/// Sleeps on a `TestClock` in the standard library's durations.
-///
-/// These functions are not generic, because generic code is a hundred times as slow in a debug build. Sleeps in other
-/// durations use `TestClock.sleepInCustomDurations`, which has the same results.
+// Sleeps on a `TestClock`.
 extension Scheduler {
   /// The state that `begin` shares with the cancellation handler of a sleep. Requires the scheduler's lock.
   private struct Place {
-    var sleep: SleepQueue<Duration>.Token?
+    var sleep: SleepQueue.Token?
     var isCancelled = false
   }
 
@@ -18,7 +15,7 @@ extension Scheduler {
   }
 
   /// Suspends the current task until the deadline, on the caller's executor. Called only if `usesFastWay`. O(log n).
-  nonisolated(nonsending) func sleep(_ sleep: StandardDurationSleep) async throws {
+  nonisolated(nonsending) func sleep(_ sleep: ClockSleep) async throws {
     // Both closures use `place` only with the lock held.
     nonisolated(unsafe) var place = Place()
     try await withCancellableContinuation(
@@ -27,7 +24,7 @@ extension Scheduler {
 
   /// Suspends the current task as ``sleep(_:)`` does, but leaves the caller's actor first.
   @inline(never)
-  nonisolated(nonsending) func sleepOnNoActor(_ sleep: StandardDurationSleep) async throws {
+  nonisolated(nonsending) func sleepOnNoActor(_ sleep: ClockSleep) async throws {
     guard let sleep = announced(sleep) else { return }
     nonisolated(unsafe) var place = Place()
     try await withCancellableContinuationOnNoActor(
@@ -38,10 +35,10 @@ extension Scheduler {
   ///
   /// A task calls this before it leaves its actor. So a sleep that ends immediately takes no hop, and sleeps with
   /// equal deadlines wake in the order of the calls.
-  private func announced(_ sleep: StandardDurationSleep) -> StandardDurationSleep? {
+  private func announced(_ sleep: ClockSleep) -> ClockSleep? {
     change { _ in
       let virtualClock = sleep.virtualClock
-      guard sleep.deadline.attoseconds > virtualClock.now.attoseconds else { return nil }
+      guard virtualClock.isFuture(sleep.deadline) else { return nil }
       var sleep = sleep
       sleep.number = virtualClock.sleeps.reserveNumber()
       return sleep
@@ -50,20 +47,21 @@ extension Scheduler {
 
   private typealias Sleep = UnsafeContinuation<Void, any Error>
 
-  private func begin(_ sleep: StandardDurationSleep, at place: inout Place, _ continuation: Sleep) {
+  private func begin(_ sleep: ClockSleep, at place: inout Place, _ continuation: Sleep) {
     let task = UnownedTask(continuation)
     let name = task.isKnownToBeNameless ? nil : UnownedTask.currentName
     let beginning: Beginning = change { state in
       if place.isCancelled { return .cancelled }
       let virtualClock = sleep.virtualClock
-      guard sleep.deadline.attoseconds > virtualClock.now.attoseconds else { return .past }
+      guard virtualClock.isFuture(sleep.deadline) else { return .past }
       let details = sleep.details(of: task)
       let token = virtualClock.sleeps.add(
         .continuation(continuation, isOwn: sleep.isOwn), until: sleep.deadline, name: name,
         details: details, as: sleep.number)
       place.sleep = token
       if state.listener != nil || state.order.chooser != nil {
-        state.sleepBegan(token.number, of: details.taskID, until: sleep.deadline)
+        let deadline = virtualClock.custom == nil ? sleep.deadline : nil
+        state.sleepBegan(token.number, of: details.taskID, until: deadline)
       }
       return virtualClock.isAwaited ? .awaited : .suspended
     }
@@ -77,11 +75,11 @@ extension Scheduler {
 
   @inline(never)
   private func notify(
-    of sleep: StandardDurationSleep, _ number: UInt64?, _ task: UnownedTask, _ name: String?
+    of sleep: ClockSleep, _ number: UInt64?, _ task: UnownedTask, _ name: String?
   ) {
     guard let number else { return }
     let (news, fulfilled) = change { _ in
-      let pending = SleepQueue<Duration>.Pending(
+      let pending = SleepQueue.Pending(
         deadline: sleep.deadline, number: number, taskName: name, details: sleep.details(of: task))
       let news = SleepNews(sleep: pending, listeners: sleep.virtualClock.listeners)
       return (news, sleep.virtualClock.takeFulfilledWaiters())
@@ -90,7 +88,7 @@ extension Scheduler {
     for waiter in fulfilled { waiter.succeed() }
   }
 
-  private func cancel(_ sleep: StandardDurationSleep, at place: inout Place) {
+  private func cancel(_ sleep: ClockSleep, at place: inout Place) {
     let virtualClock = sleep.virtualClock
     let sleeper: Sleeper? = change { state in
       guard let token = place.sleep else {
@@ -106,10 +104,10 @@ extension Scheduler {
   }
 }
 
-/// A call of `sleep(until:tolerance:)` on a clock whose durations are those of the standard library.
-struct StandardDurationSleep {
+/// A call of `sleep(until:tolerance:)`, with keys for custom durations.
+struct ClockSleep {
   /// The `TestClock` keeps the virtual clock alive during the call.
-  unowned(unsafe) let virtualClock: VirtualClock<Duration>
+  unowned(unsafe) let virtualClock: VirtualClock
   let deadline: Duration
   let tolerance: Duration?
   let isOwn: Bool
@@ -117,9 +115,9 @@ struct StandardDurationSleep {
   var number: UInt64?
 
   /// Returns what is noted about a sleep that begins now. Requires the scheduler's lock.
-  @inline(__always)
-  fileprivate func details(of task: UnownedTask) -> SleepQueue<Duration>.Details {
-    SleepQueue<Duration>.Details(
+  @_transparent
+  fileprivate func details(of task: UnownedTask) -> SleepQueue.Details {
+    SleepQueue.Details(
       registered: virtualClock.now, task: task, taskID: task.id, clock: .test,
       tolerance: tolerance)
   }

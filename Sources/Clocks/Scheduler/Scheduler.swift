@@ -254,7 +254,7 @@ extension Scheduler {
   }
 
   /// Called before a task is resumed. On a preferred executor, the task may run externally then.
-  @inline(__always)
+  @_transparent
   func willResume(_ task: UnownedTask) {
     if TaskStatus.isKnownToBeReadable, TaskStatus(of: task.job).hasPreference {
       noteMayRunExternally(task)

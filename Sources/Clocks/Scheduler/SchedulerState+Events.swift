@@ -1,7 +1,7 @@
 extension SchedulerState {
   /// Takes a job that has become ready. The other arguments say whether something outside the scope, or outside
   /// the whole test, made it ready.
-  @inline(__always)
+  @_transparent
   mutating func jobIsReady(_ job: ReadyJob, isFromOutside: Bool, isFromOutsideTest: Bool = false) {
     if isAbandoned { return }
     if idleness.externalTasks.areArrivalsAwaited {
@@ -25,13 +25,13 @@ extension SchedulerState {
   }
 
   /// Takes the job of a task that the scheduler's thread has just resumed. Amortized O(1).
-  @inline(__always)
+  @_transparent
   mutating func take(_ job: ReadyJob) {
     if listener != nil { note(.jobEnqueued(task: job.taskID, by: 0, job.executor)) }
     jobIsReady(job, isFromOutside: false)
   }
 
-  @inline(__always)
+  @_transparent
   mutating func makeReady(_ job: ReadyJob, isFromOutside: Bool = false) {
     idleness.ready.append(job)
     if let chooser = order.chooser { chooser.jobIsReady(job, isFromOutside: isFromOutside) }
@@ -128,10 +128,10 @@ extension SchedulerState {
 
   // MARK: - Notifications
 
-  @inline(__always)
+  @_transparent
   var isObserved: Bool { listener != nil || order.chooser != nil }
 
-  @inline(__always)
+  @_transparent
   func note(_ event: SchedulerEvent) { listener?.hear(event) }
 
   /// Notes that a task was created. If `isSuspended`, it has not begun to run, and the listener may inspect it.

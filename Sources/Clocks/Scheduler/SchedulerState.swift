@@ -64,7 +64,7 @@ struct SchedulerState: ~Copyable {
     return action
   }
 
-  @inline(__always)
+  @_transparent
   private mutating func decide(on executor: ExecutorKind, mayStay: Bool, runsWoken: Bool) -> Action
   {
     guard idleness.mayStartJob else { return .rest(nil) }
@@ -85,7 +85,7 @@ struct SchedulerState: ~Copyable {
   }
 
   /// Requests a thread if one is needed and there is none: the caller starts one on the returned executor kind.
-  @inline(__always)
+  @_transparent
   mutating func claimThread() -> ExecutorKind? {
     guard idleness.mayStartJob else { return nil }
     return claimNeededThread()
@@ -109,13 +109,13 @@ struct SchedulerState: ~Copyable {
   ///
   /// Only waits, scopes and `askWhetherIdle` need to know whether the test is idle. At other times a check could
   /// only do harm: a task whose job is about to end would be noted as external.
-  @inline(__always)
+  @_transparent
   private var mustVerify: Bool {
     idleness.externalTasks.mustVerify && (scope != nil || idleness.isAsked || turn != nil)
   }
 
   /// Ends the sleeps of tasks that were cancelled before they were suspended. Returns these tasks, if any.
-  @inline(__always)
+  @_transparent
   private mutating func endCancelledSleeps() -> [RetainedTask]? {
     guard let scope, scope.runtimeSleeps.haveBegun else { return nil }
     let ended = scope.runtimeSleeps.endCancelled(on: scope.virtualClock)
@@ -123,7 +123,7 @@ struct SchedulerState: ~Copyable {
     return ended.tasks.isEmpty ? nil : ended.tasks
   }
 
-  @inline(__always)
+  @_transparent
   private mutating func startJob(on executor: ExecutorKind, mayStay: Bool) -> Action {
     order.chooser == nil
       ? startJob(at: 0, on: executor, mayStay: mayStay)
@@ -146,7 +146,7 @@ struct SchedulerState: ~Copyable {
     return startJob(at: 0, on: executor, mayStay: mayStay)
   }
 
-  @inline(__always)
+  @_transparent
   private mutating func startJob(at position: Int, on executor: ExecutorKind, mayStay: Bool)
     -> Action
   {
@@ -163,7 +163,7 @@ struct SchedulerState: ~Copyable {
     return start(job)
   }
 
-  @inline(__always)
+  @_transparent
   private mutating func start(_ job: ReadyJob) -> Action {
     activity.jobBegins(of: job.taskID)
     scope?.jobBegins(of: job.taskID)
@@ -190,7 +190,7 @@ struct SchedulerState: ~Copyable {
   /// 1. tasks of a scope that are to be cancelled;
   /// 2. the waiters, in the order of `IdleWaiters.first`;
   /// 3. if time may jump in a scope: the first observer, and else the earliest sleep.
-  @inline(__always)
+  @_transparent
   private var turn: Turn? {
     if let scope, scope.body.toCancel.count > 0 { return .cancellation }
     if let waiter = idleWaiters.first(scopeMovesTime: scope?.movesTime ?? false) {
@@ -201,7 +201,7 @@ struct SchedulerState: ~Copyable {
     return scope.virtualClock.hasSleeps ? .jump : nil
   }
 
-  @inline(__always)
+  @_transparent
   private mutating func serve(_ waiter: IdleWaiter, runsWoken: Bool) -> Action {
     if waiter.kind == .advance, let reason = runaway.tooManyWakes { return end(waiter, reason) }
     let before = isObserved ? waiter.trace.now : nil
@@ -233,10 +233,10 @@ struct SchedulerState: ~Copyable {
   }
 
   /// Whether the woken task may run immediately: its job comes next, and events are not observed.
-  @inline(__always)
+  @_transparent
   private var mayRunWoken: Bool { scope == nil && !isObserved && runaway.limits.jobs > 0 }
 
-  @inline(__always)
+  @_transparent
   private mutating func wakeAndRun(_ continuation: UnsafeContinuation<Void, any Error>) -> Action {
     runaway.sleepWakes()
     let task = UnownedTask(continuation).id

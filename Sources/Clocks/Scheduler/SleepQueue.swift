@@ -1,20 +1,13 @@
 import ClocksSupport
 
-/// What the scheduler does at the deadline of an entry in a `SleepQueue`.
-enum Sleeper: Sendable {
-  /// Resumes the sleeping task. `isOwn` says whether the clock's scheduler owns the task.
-  case continuation(UnsafeContinuation<Void, any Error>, isOwn: Bool)
-  /// Runs the runtime's job that resumes the sleeping task.
-  case job(ReadyJob)
-  case work(TimedCallback)
-}
-
 /// The pending sleeps of one clock, ordered by deadline and then by registration.
 ///
-/// The queue is a four-ary heap of small entries. A table with one slot for each sleep holds the position of the
-/// sleep's entry, so that a cancelled sleep is found without a search. Adding, waking and cancelling cost O(log n).
-/// Slots are reused, so memory is bounded by the largest number of sleeps that were pending together.
-struct SleepQueue<Instant: Comparable & Sendable> {
+/// The queue is a four-ary heap of small entries. Each sleep has a slot, which holds the position of the sleep's
+/// entry, so that a cancelled sleep is found without a search. Adding, waking and cancelling cost O(log n). Slots
+/// are reused, so memory is bounded by the largest number of sleeps that were pending together.
+///
+/// The queue has buffers of its own, because a debug build calls a generic function for each use of an Array.
+struct SleepQueue: ~Copyable {
   /// Identifies one sleep, even after the sleep has ended: slots are reused, numbers are not.
   struct Token: Sendable {
     fileprivate var slot: Int32
@@ -22,56 +15,81 @@ struct SleepQueue<Instant: Comparable & Sendable> {
   }
 
   struct Details {
-    var registered: Instant
+    var registered: Duration
     /// The task that sleeps; valid while the sleep is pending.
     var task: UnownedTask?
     /// The task's id, for readers that may run after the task is over.
     var taskID: UInt64 = 0
     var clock: ClockKind
-    var tolerance: Instant?
+    var tolerance: Duration?
   }
 
   struct Pending {
-    var deadline: Instant
+    var deadline: Duration
     var number: UInt64
     var taskName: String?
     var details: Details
   }
 
   private struct Entry {
-    var deadline: Instant
+    var deadline: Duration
     var number: UInt64
     var slot: Int32
   }
 
   private struct Slot {
     var number: UInt64
+    /// `nil` if the slot is free.
     var sleeper: Sleeper?
   }
 
-  /// The value in `positions` for a free slot.
-  private static var free: Int32 { -1 }
-
-  /// A heap: no entry comes before its parent, which is at `(position - 1) / 4`.
-  private var heap: [Entry] = []
-  /// For each slot, the position of its entry in `heap`, or `free`.
+  /// A heap: no entry comes before its parent, which is at `(position - 1) / 4`. The first `count` of `capacity`.
+  private var heap: UnsafeMutablePointer<Entry>
+  /// For each slot, the position of its entry in `heap`. For a free slot, `-2 - next` with the next free slot.
   ///
   /// Kept apart from `slots`, because each step in the heap writes a position, which should hit the cache.
-  private var positions: [Int32] = []
-  private var slots: [Slot] = []
+  private var positions: UnsafeMutablePointer<Int32>
+  /// The first `slotCount` slots are initialized.
+  private var slots: UnsafeMutablePointer<Slot>
   /// The details of each sleep, by slot; outdated for a free slot.
   ///
   /// Kept apart from `slots`, and not written when a sleep ends, because details are large and rarely read.
-  private var details: [Details] = []
-  /// The names of the tasks that have one, by slot; outdated for a free slot. Kept apart from `details`, so that
-  /// these consist of plain words.
+  private var details: UnsafeMutablePointer<Details>
+  private var capacity = 8
+  private(set) var count = 0
+  private var slotCount = 0
+  /// The slot that was freed last; -1 if no slot is free.
+  private var firstFree: Int32 = -1
+  /// The names of the tasks that have one, by slot; outdated for a free slot.
   private var names: [Int32: String] = [:]
-  private var freeSlots: [Int32] = []
+  private var hasNames = false
   private var nextNumber: UInt64 = 0
+  /// `nil` if instants are the standard library's durations since the clock's origin, and not keys.
+  let custom: (any CustomDurations)?
 
-  var count: Int { heap.count }
+  init(_ custom: (any CustomDurations)? = nil) {
+    self.custom = custom
+    heap = .allocate(capacity: capacity)
+    positions = .allocate(capacity: capacity)
+    slots = .allocate(capacity: capacity)
+    details = .allocate(capacity: capacity)
+  }
 
-  var earliestDeadline: Instant? { heap.first?.deadline }
+  deinit {
+    slots.deinitialize(count: slotCount)
+    heap.deallocate()
+    positions.deallocate()
+    slots.deallocate()
+    details.deallocate()
+  }
+
+  var earliestDeadline: Duration? { @_transparent get { count > 0 ? heap[0].deadline : nil } }
+
+  /// Whether a sleep is due at `instant`. O(1).
+  @_transparent
+  func isAnyDue(by instant: Duration) -> Bool {
+    count > 0 && !isLater(heap[0].deadline, than: instant)
+  }
 
   /// Reserves the number of a sleep that is added later, and returns the number.
   mutating func reserveNumber() -> UInt64 {
@@ -82,26 +100,29 @@ struct SleepQueue<Instant: Comparable & Sendable> {
   /// Adds a sleep under the `reserved` number, or else under the next number. O(log n).
   @discardableResult
   mutating func add(
-    _ sleeper: Sleeper, until deadline: Instant, name: String? = nil, details: Details,
+    _ sleeper: Sleeper, until deadline: Duration, name: String? = nil, details: Details,
     as reserved: UInt64? = nil
   ) -> Token {
     let number = reserved ?? reserveNumber()
     let slot: Int32
-    if let free = freeSlots.popLast() {
-      slot = free
-      slots[Int(free)].number = number
-      slots[Int(free)].sleeper = sleeper
-      self.details[Int(free)] = details
+    if firstFree >= 0 {
+      slot = firstFree
+      firstFree = -2 - positions[Int(slot)]
+      slots[Int(slot)].number = number
+      slots[Int(slot)].sleeper = sleeper
     } else {
-      slot = Int32(slots.count)
-      slots.append(Slot(number: number, sleeper: sleeper))
-      self.details.append(details)
-      positions.append(Self.free)
+      if slotCount == capacity { grow() }
+      slot = Int32(truncatingIfNeeded: slotCount)
+      (slots + slotCount).initialize(to: Slot(number: number, sleeper: sleeper))
+      slotCount += 1
     }
-    if name != nil || !names.isEmpty { names[slot] = name }
-    let entry = Entry(deadline: deadline, number: number, slot: slot)
-    heap.append(entry)
-    siftUp(entry, from: heap.count - 1)
+    self.details[Int(slot)] = details
+    if hasNames || name != nil {
+      names[slot] = name
+      hasNames = true
+    }
+    count += 1
+    siftUp(Entry(deadline: deadline, number: number, slot: slot), from: count - 1)
     return Token(slot: slot, number: number)
   }
 
@@ -114,21 +135,28 @@ struct SleepQueue<Instant: Comparable & Sendable> {
 
   mutating func popEarliest() -> Sleeper { remove(at: 0) }
 
+  /// The pending sleeps in wake order. O(n log n).
   var pending: [Pending] {
-    heap.sorted(by: Self.comesFirst).map(pending)
+    var entries: [Entry] = []
+    entries.reserveCapacity(count)
+    for position in 0..<count { entries.append(heap[position]) }
+    entries.sort { comesFirst($0, $1) }
+    return entries.map { pending($0) }
   }
 
   /// Removes the sleep with this number and returns its sleeper, if the sleep is pending. O(n).
   mutating func remove(_ number: UInt64) -> Sleeper? {
-    heap.firstIndex { $0.number == number }.map { remove(at: $0) }
+    var position = 0
+    while position < count, heap[position].number != number { position += 1 }
+    return position < count ? remove(at: position) : nil
   }
 
   var earliest: (number: UInt64, task: UnownedTask?)? {
-    heap.first.map { ($0.number, details[Int($0.slot)].task) }
+    count > 0 ? (heap[0].number, details[Int(heap[0].slot)].task) : nil
   }
 
   /// The sleep with the earliest deadline. O(1).
-  var first: Pending? { heap.first.map(pending) }
+  var first: Pending? { count > 0 ? pending(heap[0]) : nil }
 
   private func pending(_ entry: Entry) -> Pending {
     Pending(
@@ -138,30 +166,71 @@ struct SleepQueue<Instant: Comparable & Sendable> {
 
   /// The number and the task of the sleep that was removed last: correct only directly after a removal. O(1).
   var removed: (number: UInt64, task: UInt64)? {
-    freeSlots.last.map { (slots[Int($0)].number, details[Int($0)].taskID) }
+    guard firstFree >= 0 else { return nil }
+    return (slots[Int(firstFree)].number, details[Int(firstFree)].taskID)
   }
 
-  @inline(__always)
-  private static func comesFirst(_ lhs: Entry, _ rhs: Entry) -> Bool {
-    // The operators of `Duration` are calls into the standard library. Attoseconds compare inline.
-    if Instant.self == Duration.self {
-      let left = unsafeBitCast(lhs.deadline, to: Duration.self).attoseconds
-      let right = unsafeBitCast(rhs.deadline, to: Duration.self).attoseconds
-      return left < right || (left == right && lhs.number < rhs.number)
+  /// Appends the sleeps whose deadline is `instant` or earlier, in wake order. O(k²) with k such sleeps.
+  func appendCandidates(dueBy instant: Duration, to candidates: inout ScratchBuffer<Candidate>) {
+    guard isAnyDue(by: instant) else { return }
+    // Collects the positions of due entries from the root down, then sorts them by insertion.
+    var due = ScratchBuffer<Int>()
+    due.append(0)
+    var next = 0
+    while next < due.count {
+      var child = due[next] * 4 + 1
+      let end = min(child + 4, count)
+      while child < end {
+        if !isLater(heap[child].deadline, than: instant) { due.append(child) }
+        child += 1
+      }
+      next += 1
     }
-    return lhs.deadline < rhs.deadline
-      || (lhs.deadline == rhs.deadline && lhs.number < rhs.number)
+    for index in 1..<due.count {
+      let position = due[index]
+      var place = index
+      while place > 0, comesFirst(heap[position], heap[due[place - 1]]) {
+        due[place] = due[place - 1]
+        place -= 1
+      }
+      due[place] = position
+    }
+    for index in 0..<due.count {
+      let entry = heap[due[index]]
+      candidates.append(.sleep(number: entry.number, task: details[Int(entry.slot)].taskID))
+    }
+  }
+
+  /// Whether instant `a` is later than instant `b`.
+  @_transparent
+  func isLater(_ a: Duration, than b: Duration) -> Bool {
+    if let custom { return custom.isLater(a, than: b) }
+    // The operators of `Duration` are calls into the standard library. Attoseconds compare inline.
+    return a.attoseconds > b.attoseconds
+  }
+
+  @_transparent
+  private func comesFirst(_ lhs: Entry, _ rhs: Entry) -> Bool {
+    if let custom, lhs.deadline != rhs.deadline {
+      if custom.isLater(rhs.deadline, than: lhs.deadline) { return true }
+      if custom.isLater(lhs.deadline, than: rhs.deadline) { return false }
+      return lhs.number < rhs.number
+    }
+    let left = lhs.deadline.attoseconds
+    let right = rhs.deadline.attoseconds
+    return left < right || (left == right && lhs.number < rhs.number)
   }
 
   private mutating func remove(at position: Int) -> Sleeper {
     let slot = heap[position].slot
     let sleeper = slots[Int(slot)].sleeper.unsafelyUnwrapped
     slots[Int(slot)].sleeper = nil
-    positions[Int(slot)] = Self.free
-    freeSlots.append(slot)
-    let last = heap.removeLast()
-    if position < heap.count {
-      if position > 0, Self.comesFirst(last, heap[(position - 1) >> 2]) {
+    positions[Int(slot)] = -2 - firstFree
+    firstFree = slot
+    count -= 1
+    if position < count {
+      let last = heap[count]
+      if position > 0, comesFirst(last, heap[(position - 1) / 4]) {
         siftUp(last, from: position)
       } else {
         siftDown(last, from: position)
@@ -174,8 +243,8 @@ struct SleepQueue<Instant: Comparable & Sendable> {
   private mutating func siftUp(_ entry: Entry, from start: Int) {
     var position = start
     while position > 0 {
-      let parent = (position - 1) >> 2
-      guard Self.comesFirst(entry, heap[parent]) else { break }
+      let parent = (position - 1) / 4
+      guard comesFirst(entry, heap[parent]) else { break }
       place(heap[parent], at: position)
       position = parent
     }
@@ -185,84 +254,66 @@ struct SleepQueue<Instant: Comparable & Sendable> {
   /// Places `entry` at `start` or below. Overwrites the entry at `start`.
   private mutating func siftDown(_ entry: Entry, from start: Int) {
     var position = start
-    let count = heap.count
     while true {
-      let firstChild = position << 2 + 1
+      let firstChild = position * 4 + 1
       guard firstChild < count else { break }
       var child = firstChild
       var sibling = firstChild + 1
       let end = min(firstChild + 4, count)
       while sibling < end {
-        if Self.comesFirst(heap[sibling], heap[child]) { child = sibling }
+        if comesFirst(heap[sibling], heap[child]) { child = sibling }
         sibling += 1
       }
-      guard Self.comesFirst(heap[child], entry) else { break }
+      guard comesFirst(heap[child], entry) else { break }
       place(heap[child], at: position)
       position = child
     }
     place(entry, at: position)
   }
 
-  @inline(__always)
-  private mutating func place(_ entry: Entry, at position: Int) {
+  @_transparent
+  private func place(_ entry: Entry, at position: Int) {
     heap[position] = entry
     positions[Int(entry.slot)] = Int32(truncatingIfNeeded: position)
   }
 
+  private mutating func grow() {
+    heap = heap.moved(count, toCapacity: capacity * 2)
+    positions = positions.moved(slotCount, toCapacity: capacity * 2)
+    slots = slots.moved(slotCount, toCapacity: capacity * 2)
+    details = details.moved(slotCount, toCapacity: capacity * 2)
+    capacity *= 2
+  }
+
   /// O(n); for tests.
   func checkInvariants() {
-    for (position, entry) in heap.enumerated() {
+    for position in 0..<count {
+      let entry = heap[position]
       precondition(positions[Int(entry.slot)] == Int32(position), "a slot points elsewhere")
       precondition(slots[Int(entry.slot)].sleeper != nil, "an entry without a sleeper")
       if position > 0 {
-        precondition(!Self.comesFirst(entry, heap[(position - 1) >> 2]), "heap out of order")
+        precondition(!comesFirst(entry, heap[(position - 1) / 4]), "heap out of order")
       }
     }
-    precondition(positions.count { $0 >= 0 } == heap.count, "a slot without an entry")
-    precondition(positions.count { $0 == Self.free } == freeSlots.count, "a free slot is lost")
+    precondition(
+      (0..<slotCount).count { positions[$0] >= 0 } == count, "a slot without an entry")
+    var free = firstFree
+    var freeCount = 0
+    while free >= 0 {
+      precondition(slots[Int(free)].sleeper == nil, "a free slot with a sleeper")
+      freeCount += 1
+      free = -2 - positions[Int(free)]
+    }
+    precondition(freeCount == slotCount - count, "a free slot is lost")
   }
 }
 
-// These functions are not generic, because generic code is a hundred times as slow in a debug build. Those that
-// change nothing are `mutating` as well, because a debug build copies the queue to call a nonmutating function.
-extension SleepQueue where Instant == Duration {
-  mutating func hasAny() -> Bool { heap.count > 0 }
-
-  mutating func isAnyDue(by instant: Duration) -> Bool {
-    heap.count > 0 && heap[0].deadline.attoseconds <= instant.attoseconds
-  }
-
-  /// Appends the sleeps whose deadline is `instant` or earlier, in wake order. O(k²) with k such sleeps.
-  mutating func appendCandidates(
-    dueBy instant: Duration, to candidates: inout ScratchBuffer<Candidate>
-  ) {
-    guard isAnyDue(by: instant) else { return }
-    // Collects the positions of due entries from the root down, then sorts them by insertion.
-    var due = ScratchBuffer<Int>()
-    due.append(0)
-    var next = 0
-    while next < due.count {
-      var child = due[next] << 2 + 1
-      let end = min(child + 4, heap.count)
-      while child < end {
-        if heap[child].deadline.attoseconds <= instant.attoseconds { due.append(child) }
-        child += 1
-      }
-      next += 1
-    }
-    for index in 1..<due.count {
-      let position = due[index]
-      var place = index
-      while place > 0, Self.comesFirst(heap[position], heap[due[place - 1]]) {
-        due[place] = due[place - 1]
-        place -= 1
-      }
-      due[place] = position
-    }
-    for index in 0..<due.count {
-      let entry = heap[due[index]]
-      let task = details[Int(entry.slot)].taskID
-      candidates.append(.sleep(number: entry.number, task: task))
-    }
+extension UnsafeMutablePointer {
+  /// Moves the first `count` elements to a new buffer, and deallocates this one.
+  fileprivate func moved(_ count: Int, toCapacity capacity: Int) -> Self {
+    let larger = Self.allocate(capacity: capacity)
+    larger.moveInitialize(from: self, count: count)
+    deallocate()
+    return larger
   }
 }

@@ -11,14 +11,14 @@ struct LiveTasks: ~Copyable {
 
   var count: Int { tasks.count }
 
-  @inline(__always)
+  @_transparent
   mutating func insert(_ task: RetainedTask) {
     let word = task.asWord
     if !tasks.add(task.id, Entry(word: word)) { _ = RetainedTask(takingOver: word) }
   }
 
   /// Removes a task that is over. The caller releases it without a lock. Expected O(1).
-  @inline(__always)
+  @_transparent
   mutating func remove(_ task: UInt64) -> RetainedTask? { tasks.remove(task).takenOver }
 
   /// Removes a task if it is over. The caller releases it without a lock. Expected O(1).
@@ -61,14 +61,14 @@ struct LiveTasks: ~Copyable {
     static var none: Self { Self(word: 0) }
     var word: UInt
 
-    @inline(__always)
+    @_transparent
     var isNone: Bool { word == 0 }
 
     var task: UnownedTask? {
       isNone ? nil : UnownedTask(job: unsafeBitCast(word, to: UnownedJob.self))
     }
 
-    @inline(__always)
+    @_transparent
     var takenOver: RetainedTask? { isNone ? nil : RetainedTask(takingOver: word) }
   }
 }

@@ -233,17 +233,17 @@ extension VirtualTime {
         await scheduler.settleAsOwn()
       }
       scheduler.handBackDelayedWork()
-      let pending = scheduler.pendingSleeps
+      let pending = scheduler.pendingLines
       guard !pending.isEmpty else { return }
       if fails, !isReported {
         isReported = true
-        record(LeftoverFailure.asleep(now: "\(now)", pending: pending.map(\.line)))
+        record(LeftoverFailure.asleep(now: "\(now)", pending: pending))
       }
       scheduler.cancelSleepingTasks()
     }
     guard await scheduler.settleUnlessNeverIdle() == nil else { return }
     scheduler.handBackDelayedWork()
-    let pending = scheduler.pendingSleeps.map(\.line)
+    let pending = scheduler.pendingLines
     guard !pending.isEmpty else { return }
     record(LeftoverFailure.endless(pending: pending))
   }

@@ -188,7 +188,7 @@ import Testing
     let clock = clock
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
-      let sleep = StandardDurationSleep(
+      let sleep = ClockSleep(
         virtualClock: clock.virtualClock, deadline: .seconds(1), tolerance: nil, isOwn: true)
       if isFast, clock.scheduler.usesFastWay {
         try await clock.scheduler.sleep(sleep)

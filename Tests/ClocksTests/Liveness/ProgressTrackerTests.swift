@@ -179,7 +179,7 @@ import Testing
 
   @Test func clocksAreToldOfInTheOrderInWhichTheyWereMade() {
     var register = ClockRegistry()
-    let virtualClocks = (0..<20).map { _ in VirtualClock<Duration>(now: .zero) }
+    let virtualClocks = (0..<20).map { _ in VirtualClock(now: .zero) }
     for virtualClock in virtualClocks { register.add(virtualClock) }
     #expect(register.all.map { ObjectIdentifier($0) } == virtualClocks.map { ObjectIdentifier($0) })
     #expect(register.remove(virtualClocks[3]) === virtualClocks[3])

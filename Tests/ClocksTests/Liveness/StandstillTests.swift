@@ -74,7 +74,7 @@ import XCTest
   /// that it does not look as well.
   @Test func aTestStandsStillOnlyIfSomethingSleepsAndNothingElseHappens() async {
     let scheduler = Scheduler(origin: .here())
-    let virtualClock = VirtualClock<Duration>(now: .zero)
+    let virtualClock = VirtualClock(now: .zero)
     scheduler.add(virtualClock)
     func look(_ times: Int, isAnyBusy: Bool = false, hasScope: Bool = false) -> [Bool] {
       (0..<times).map { _ in

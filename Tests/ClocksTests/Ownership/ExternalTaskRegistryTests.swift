@@ -39,4 +39,29 @@ import Testing
     await clock.advance(by: .seconds(1))
     try await task.value
   }
+
+  /// The thread that ran a task may not have left it yet, so the test waits for it. But the task does nothing more.
+  @Test func aSuspendedTaskIsWaitedForAndNotRecorded() async throws {
+    let clock = TestClock()
+    let handles = AsyncStream.makeStream(of: RetainedTask.self)
+    let task = Task {
+      handles.continuation.yield(try #require(UnownedTask.current?.retainedIfReadable))
+      try await clock.sleep(for: .seconds(1))
+    }
+    await clock.settle()
+    let handle = try #require(await handles.stream.first { _ in true })
+
+    let owner = Owner(isVirtual: false)
+    var tasks = ExternalTasks()
+    tasks.noteMayRunExternally(handle, mayHaveRun: true, hasAsyncLets: false)
+    let job = ExternalTaskRegistry.beginJob(of: handle.id)
+    let seen = tasks.verify(for: owner) { _ in false }.external
+    #expect(seen == [])
+    #expect(tasks.external == 1)
+    ExternalTaskRegistry.endJob(job)
+    #expect(await owner.back.stream.first { _ in true } == handle.id)
+
+    await clock.advance(by: .seconds(1))
+    try await task.value
+  }
 }

@@ -4,7 +4,7 @@ import Testing
 
 /// Who waits for a test to be idle, and whose turn it is, asked as a value.
 @Suite struct IdleWaitersTests {
-  private let virtualClock = VirtualClock<Duration>(now: .zero)
+  private let virtualClock = VirtualClock(now: .zero)
 
   private func observer(
     after known: Duration? = .zero, isPaced: Bool = false, jobsFromOutside: UInt64 = 0

@@ -76,7 +76,7 @@ import Testing
 
   @Test func whoOnlyWantsToKnowComesBeforeWhoMovesTime() {
     var state = SchedulerState()
-    let virtualClock = VirtualClock<Duration>(now: .zero)
+    let virtualClock = VirtualClock(now: .zero)
     state.append(advance(virtualClock, to: .seconds(1)))
     state.append(waiter(isOwn: false))
     #expect(state.steps() == ["finish another's", "finish", "rest"])
@@ -85,7 +85,7 @@ import Testing
 
   @Test func anAdvanceWakesOneSleepAfterAnotherAndEachAtItsDeadline() {
     var state = SchedulerState()
-    let virtualClock = VirtualClock<Duration>(now: .zero)
+    let virtualClock = VirtualClock(now: .zero)
     for second in [3, 1, 2] { sleep(on: virtualClock, until: .seconds(second)) }
     state.append(advance(virtualClock, to: .seconds(2)))
     #expect(state.step() == "wake")
@@ -101,7 +101,7 @@ import Testing
 
   @Test func observersLookAtEachInstantBeforeTimeMovesOn() {
     var state = SchedulerState()
-    let virtualClock = VirtualClock<Duration>(now: .zero)
+    let virtualClock = VirtualClock(now: .zero)
     for second in 1...2 { sleep(on: virtualClock, until: .seconds(second)) }
     state.append(advance(virtualClock, to: .seconds(2)))
     state.append(observer: observer(virtualClock, after: .zero))
@@ -138,7 +138,7 @@ import Testing
   @Test func whoOnlyWantsToKnowIsNotToldOfEndlessWakes() {
     var state = SchedulerState()
     state.runaway.limits = RunawayLimits(wakes: 2)
-    let virtualClock = VirtualClock<Duration>(now: .zero)
+    let virtualClock = VirtualClock(now: .zero)
     for second in 1...3 { sleep(on: virtualClock, until: .seconds(second)) }
     state.append(advance(virtualClock, to: .seconds(9)))
     #expect(state.step() == "wake")
@@ -172,7 +172,7 @@ import Testing
   @Test func jobsAreCountedAnewWhenAWaitBegins() {
     var state = SchedulerState()
     state.runaway.limits = RunawayLimits(jobs: 3)
-    let virtualClock = VirtualClock<Duration>(now: .zero)
+    let virtualClock = VirtualClock(now: .zero)
     for waiter in [
       waiter(), advance(virtualClock, to: .zero), observer(virtualClock, after: .seconds(1)),
     ] {
@@ -398,7 +398,7 @@ import Testing
     let seed = UInt64(RepeatedTrait.number)
     var random = Randomness(state: seed)
     var state = SchedulerState()
-    let virtualClock = VirtualClock<Duration>(now: .zero)
+    let virtualClock = VirtualClock(now: .zero)
     var model = (ready: 0, externallyStartedJobs: 0, away: 0, waiters: 0, hasThread: false)
     var blocks: [UInt64] = []
     for step in 0..<20_000 {
@@ -453,14 +453,14 @@ import Testing
     return waiter
   }
 
-  private func advance(_ virtualClock: VirtualClock<Duration>, to target: Duration) -> IdleWaiter {
+  private func advance(_ virtualClock: VirtualClock, to target: Duration) -> IdleWaiter {
     let advance = Advance(virtualClock, isOwn: true, .instant, target)
     advance.continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, Never>.self)
     return advance
   }
 
   private func observer(
-    _ virtualClock: VirtualClock<Duration>, after known: Duration, isPaced: Bool = false
+    _ virtualClock: VirtualClock, after known: Duration, isPaced: Bool = false
   ) -> InstantObserver {
     let observer = VirtualClockObserver(
       virtualClock, isOwn: false, isPaced: isPaced, after: known, jobsFromOutside: 0,
@@ -469,7 +469,7 @@ import Testing
     return observer
   }
 
-  private func sleep(on virtualClock: VirtualClock<Duration>, until deadline: Duration) {
+  private func sleep(on virtualClock: VirtualClock, until deadline: Duration) {
     let continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, any Error>.self)
     virtualClock.sleeps.add(
       .continuation(continuation, isOwn: true), until: deadline,

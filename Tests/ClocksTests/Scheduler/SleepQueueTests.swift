@@ -1,3 +1,4 @@
+import ClocksSupport
 import Testing
 
 @testable import Clocks
@@ -5,21 +6,31 @@ import Testing
 /// Compares the queue of sleeps with a sorted list.
 @Suite struct SleepQueueTests {
   @Test func aReservedNumberDeterminesTheOrder() {
-    var queue = SleepQueue<Int>()
+    var queue = SleepQueue()
     let reserved = queue.reserveNumber()
-    queue.add(.job(.none), until: 1, details: .init(registered: 0, clock: .test))
-    queue.add(.job(.none), until: 1, details: .init(registered: 0, clock: .test), as: reserved)
+    let details = SleepQueue.Details(registered: .zero, clock: .test)
+    queue.add(.job(.none), until: .seconds(1), details: details)
+    queue.add(.job(.none), until: .seconds(1), details: details, as: reserved)
     #expect(queue.pending.map(\.number) == [0, 1])
     #expect(queue.earliest?.number == reserved)
     queue.checkInvariants()
   }
 
-  @Test(.repeated(20)) func equalsASortedList() async throws {
+  @Test(.repeated(20)) func equalsASortedList() {
+    compareWithASortedList(SleepQueue()) { .seconds($0) }
+  }
+
+  /// Without keys, the deadlines would be in the order of registration.
+  @Test(.repeated(20)) func equalsASortedListOfCustomDurations() {
+    let table = CustomDurationTable<Minutes>()
+    compareWithASortedList(SleepQueue(table)) { table.key(for: Minutes(count: Double($0))) }
+  }
+
+  private func compareWithASortedList(_ queue: consuming SleepQueue, instant: (Int) -> Duration) {
     let seed = UInt64(RepeatedTrait.number)
     var random = Randomness(state: seed)
-    var queue = SleepQueue<Int>()
-    var model: [(deadline: Int, number: UInt64, token: SleepQueue<Int>.Token)] = []
-    var cancelled: [SleepQueue<Int>.Token] = []
+    var model: [(deadline: Int, key: Duration, number: UInt64, token: SleepQueue.Token)] = []
+    var cancelled: [SleepQueue.Token] = []
     var number: UInt64 = 0
     // A sleeper without a task: nothing is resumed here.
     let sleeper = Sleeper.job(.none)
@@ -27,35 +38,47 @@ import Testing
       switch UInt8.random(in: 0..<4, using: &random) {
       case 0, 1:
         let deadline = Int.random(in: 0..<50, using: &random)
+        let key = instant(deadline)
         let token = queue.add(
-          sleeper, until: deadline, details: .init(registered: step, task: nil, clock: .test))
+          sleeper, until: key, details: .init(registered: .zero, task: nil, clock: .test))
         #expect(token.number == number)
-        model.append((deadline, number, token))
+        model.append((deadline, key, number, token))
         number += 1
       case 2:
         guard !model.isEmpty else { continue }
         let removed = model.remove(at: Int.random(in: 0..<model.count, using: &random))
-        #expect(queue.cancel(removed.token) != nil)
+        let sleeper = queue.cancel(removed.token)
+        #expect(sleeper != nil)
+        #expect(queue.removed?.number == removed.number)
         cancelled.append(removed.token)
       default:
+        let earliest = queue.earliestDeadline
         guard let first = model.min(by: { ($0.deadline, $0.number) < ($1.deadline, $1.number) })
         else {
-          #expect(queue.earliestDeadline == nil)
+          #expect(earliest == nil)
           continue
         }
-        #expect(queue.earliestDeadline == first.deadline)
+        #expect(earliest == first.key)
         #expect(queue.pending.first?.number == first.number)
         _ = queue.popEarliest()
         model.removeAll { $0.number == first.number }
         cancelled.append(first.token)
       }
       // Cancelling a sleep that has ended has no effect.
-      if let token = cancelled.randomElement(using: &random) { #expect(queue.cancel(token) == nil) }
+      if let token = cancelled.randomElement(using: &random) {
+        let sleeper = queue.cancel(token)
+        #expect(sleeper == nil)
+      }
       #expect(queue.count == model.count)
       if step % 100 == 0 {
         queue.checkInvariants()
         let order = model.sorted { ($0.deadline, $0.number) < ($1.deadline, $1.number) }
         #expect(queue.pending.map(\.number) == order.map(\.number))
+        let now = Int.random(in: 0..<50, using: &random)
+        var due = ScratchBuffer<Candidate>()
+        queue.appendCandidates(dueBy: instant(now), to: &due)
+        let expected = order.filter { $0.deadline <= now }
+        #expect(due.all == expected.map { .sleep(number: $0.number, task: 0) })
       }
     }
   }

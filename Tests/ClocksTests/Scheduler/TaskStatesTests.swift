@@ -172,9 +172,9 @@ import Testing
 
   /// A job is told from others by the number of its sleep, which stands for its task here.
   private func suspend(
-    on virtualClock: VirtualClock<Duration>, number nextSleep: inout UInt64,
+    on virtualClock: VirtualClock, number nextSleep: inout UInt64,
     _ random: inout Randomness
-  ) -> SleepQueue<Duration>.Token {
+  ) -> SleepQueue.Token {
     let token = virtualClock.sleeps.add(
       .job(ReadyJob(of: nextSleep)),
       until: .seconds(Int.random(in: 1...50, using: &random)),
@@ -185,7 +185,7 @@ import Testing
   }
 
   @Test(.repeated(20)) func runtimeSleepsBehaveAsADictionary() async {
-    let virtualClock = VirtualClock<Duration>(now: .zero)
+    let virtualClock = VirtualClock(now: .zero)
     var random = Randomness(state: UInt64(RepeatedTrait.number))
     var sleeps = RuntimeSleeps()
     var nextSleep: UInt64 = 0

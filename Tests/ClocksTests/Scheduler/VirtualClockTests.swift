@@ -5,7 +5,7 @@ import Testing
 /// The queues below the clocks, by themselves.
 @Suite struct VirtualClockTests {
   @Test func timeDoesNotGoBackToADeadlineInThePast() throws {
-    let virtualClock = VirtualClock<Duration>(now: .seconds(5))
+    let virtualClock = VirtualClock(now: .seconds(5))
     // As if a thread outside the test had registered the sleep while time moved.
     virtualClock.sleeps.add(
       .job(.none), until: .seconds(3),
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test func waitersForSleepsAreTakenInTheOrderOfArrival() {
-    let virtualClock = VirtualClock<Duration>(now: .zero)
+    let virtualClock = VirtualClock(now: .zero)
     let waiters = (0..<8).map { _ in SleepsWaiter(count: 1) }
     for waiter in waiters { #expect(virtualClock.add(waiter)) }
     let continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, any Error>.self)
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test func aSleepDoesNotKeepTheNameOfAnEarlierOne() {
-    let virtualClock = VirtualClock<Duration>(now: .zero)
+    let virtualClock = VirtualClock(now: .zero)
     let continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, any Error>.self)
     for name in ["first", nil] {
       virtualClock.sleeps.add(

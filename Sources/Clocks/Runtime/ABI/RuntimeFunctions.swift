@@ -21,7 +21,7 @@ enum RuntimeFunctions {
   }()
 
   /// The current task; `nil` outside any task.
-  @inline(__always)
+  @_transparent
   static var currentTask: UnownedJob? {
     guard let getCurrent else {
       return withUnsafeCurrentTask { $0.map { unsafeBitCast($0, to: UnownedJob.self) } }
@@ -33,13 +33,13 @@ enum RuntimeFunctions {
   static var haveHandlers: Bool { addHandler != nil && removeHandler != nil }
 
   /// Adds a handler; runs it immediately if the task is already cancelled. Handlers are to be removed in reverse order.
-  @inline(__always)
+  @_transparent
   fileprivate static func add(_ handler: () -> Void) -> UnsafeRawPointer {
     unsafeBitCast(addHandler, to: AddHandler.self)(handler)
   }
 
   /// Removes a handler. Waits while the handler runs.
-  @inline(__always)
+  @_transparent
   fileprivate static func remove(_ record: UnsafeRawPointer) {
     unsafeBitCast(removeHandler, to: RemoveHandler.self)(record)
   }

@@ -264,7 +264,7 @@ struct TaskStatus {
 
 extension UnownedTask {
   /// Throws if the current task is cancelled, as `Task.checkCancellation` does.
-  @inline(__always)
+  @_transparent
   static func checkCancellation() throws {
     if TaskStatus.readsCancellation, let current, !TaskStatus(of: current.job).isCancelled {
       return
@@ -273,6 +273,6 @@ extension UnownedTask {
   }
 
   /// Whether a flag shows that the task has no name. Reads no status records.
-  @inline(__always)
+  @_transparent
   var isKnownToBeNameless: Bool { TaskStatus.readsNames && !TaskStatus.hasName(job) }
 }

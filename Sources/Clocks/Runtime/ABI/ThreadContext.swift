@@ -17,13 +17,13 @@ struct ThreadContext {
   var taken: ReadyJob?
 
   /// - Parameter isOwn: Whether the task belongs to the owner, which then takes the job from `taken`.
-  @inline(__always)
+  @_transparent
   mutating func beginWaking(_ isOwn: Bool) {
     isWaking = isOwn
     takesNext = isOwn
   }
 
-  @inline(__always)
+  @_transparent
   mutating func endWaking() {
     isWaking = false
     takesNext = false
@@ -66,19 +66,19 @@ struct ThreadContext {
   var isOnQueue = false
 
   /// Returns whether `owner` started this job. Mutating, because a debug build would otherwise copy the context.
-  @inline(__always)
+  @_transparent
   mutating func runsJob(of owner: TaskOwner) -> Bool { self.owner === owner && !isOnQueue }
 
   var runLoops = TimeInRunLoops()
 
   /// The context of the current thread; `nil` if its job did not pass through the hooks.
-  @inline(__always)
+  @_transparent
   static var current: UnsafeMutablePointer<ThreadContext>? {
     guard let key else { return nil }
     return pthread_getspecific(key)?.assumingMemoryBound(to: ThreadContext.self)
   }
 
-  @inline(__always)
+  @_transparent
   mutating func run(_ body: (UnsafeMutablePointer<ThreadContext>) -> Void) {
     let key = Self.key ?? Self.prepared()
     let outer = pthread_getspecific(key)

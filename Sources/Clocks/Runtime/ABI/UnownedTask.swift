@@ -9,26 +9,26 @@ struct UnownedTask: Sendable {
   let job: UnownedJob
 
   /// `nil` outside any task.
-  @inline(__always)
+  @_transparent
   static var current: UnownedTask? {
     guard let task = RuntimeFunctions.currentTask else { return nil }
     return UnownedTask(job: task)
   }
 
   /// The task that waits for a continuation.
-  @inline(__always)
+  @_transparent
   init<Failure: Error>(_ continuation: UnsafeContinuation<Void, Failure>) {
     job = unsafeBitCast(continuation, to: UnownedJob.self)
   }
 
-  @inline(__always)
+  @_transparent
   init(job: UnownedJob) { self.job = job }
 
   /// The number that the runtime gives the task. No other task ever gets it.
-  @inline(__always)
+  @_transparent
   var id: UInt64 { taskID(of: job) }
 
-  @inline(__always)
+  @_transparent
   static var currentID: UInt64? { current?.id }
 
   static var currentName: String? {
@@ -86,7 +86,7 @@ struct UnownedTask: Sendable {
 
   /// Retains the task; `nil` for an `async let`, which nothing can retain, and where `isOver`
   /// cannot be read. Requires that the task is not over. O(1).
-  @inline(__always)
+  @_transparent
   var retainedIfReadable: RetainedTask? {
     TaskStatus.isKnownToBeReadable && !TaskStatus.isAsyncLet(job) ? handle : nil
   }
@@ -143,7 +143,7 @@ struct RetainedTask: Equatable, Sendable {
   /// One more reference to the task, as a plain word that `init(takingOver:)` takes over.
   ///
   /// Meant for large tables: a table of plain words grows and is freed without a retain or release of each entry.
-  @inline(__always)
+  @_transparent
   var asWord: UInt {
     var word: UInt = 0
     withUnsafeMutablePointer(to: &word) {
@@ -154,7 +154,7 @@ struct RetainedTask: Equatable, Sendable {
   }
 
   /// Takes over the reference that `asWord` has returned.
-  @inline(__always)
+  @_transparent
   init(takingOver word: UInt) {
     job = unsafeBitCast(word, to: UnownedJob.self)
     var word = word

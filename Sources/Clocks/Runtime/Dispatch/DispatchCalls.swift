@@ -45,12 +45,12 @@ enum DispatchCalls {
       return CallTables.calls(all, in: library) && CallTables.redirect(all, in: .library(library))
     }
 
-    @inline(__always)
+    @_transparent
     static var owner: TaskOwner? {
       TaskOwnership.shared.isEmpty ? nil : ThreadContext.runningOwner
     }
 
-    @inline(__always)
+    @_transparent
     private static func owner(of block: UnsafeRawPointer) -> TaskOwner? {
       guard let owner, !HandedBlock(block).isOfLibrary else { return nil }
       return owner

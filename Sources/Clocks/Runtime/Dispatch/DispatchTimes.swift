@@ -13,7 +13,7 @@
     private static let latest = (1 << 62) / 1_000_000_000 - 1
 
     /// The owner of the current thread, if its time is virtual.
-    @inline(__always)
+    @_transparent
     static var virtualOwner: TaskOwner? {
       guard !TaskOwnership.shared.isEmpty, let owner = ThreadContext.runningOwner, owner.isVirtual
       else { return nil }

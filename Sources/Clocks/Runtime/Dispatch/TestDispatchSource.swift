@@ -271,13 +271,13 @@ import ClocksSupport
       }
     }
 
-    @inline(__always)
+    @_transparent
     static func find(_ source: OpaquePointer) -> TestDispatchSource? {
       guard count.load(ordering: .relaxed) > 0 else { return nil }
       return lock.withLock { sources[source] }
     }
 
-    @inline(__always)
+    @_transparent
     static func remove(_ source: OpaquePointer) -> TestDispatchSource? {
       guard count.load(ordering: .relaxed) > 0 else { return nil }
       return lock.withLock {

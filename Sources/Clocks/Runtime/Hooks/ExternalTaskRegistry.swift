@@ -119,7 +119,7 @@ enum ExternalTaskRegistry {
   }
 
   /// Whether a job with a lower number than `limit` may run the task, whose status was read before.
-  @inline(__always)
+  @_transparent
   private static func mayRun(
     _ task: UnownedJob, inJobsBefore limit: UInt64, _ running: UnsafeBufferPointer<Running>
   ) -> Bool {

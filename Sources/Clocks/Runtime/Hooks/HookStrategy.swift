@@ -31,7 +31,7 @@ extension RuntimeHooks {
   /// Installs the hooks if they are not installed yet, and tests what passes through them. Thread-safe.
   ///
   /// The hooks are never removed. Tests again if other code has set the hook for jobs since the last self-test.
-  @inline(__always)
+  @_transparent
   static func install() {
     _ = firstSelfTest
     if JobHook.hasChanged { testAgain() }

@@ -23,7 +23,7 @@ enum RuntimeHooks {
   /// An actor drain is registered with `ExternalTaskRegistry`, because it may run tasks of other owners.
   ///
   /// - Parameter id: The id of the job's task; 0 for an actor drain.
-  @inline(__always)
+  @_transparent
   static func run(_ job: UnownedJob, _ id: UInt64, on executor: ExecutorKind) {
     guard id != 0 else {
       let number = ExternalTaskRegistry.beginJob()
@@ -33,7 +33,7 @@ enum RuntimeHooks {
     run(job, on: executor)
   }
 
-  @inline(__always)
+  @_transparent
   static func run(_ job: UnownedJob, on executor: ExecutorKind) {
     switch executor {
     case .pool: JobRuns.runKnown(job, on: genericExecutor)
@@ -68,7 +68,7 @@ enum RuntimeHooks {
     return key
   }()
 
-  @inline(__always)
+  @_transparent
   static func jobEnqueued(_ job: UnownedJob, on executor: ExecutorKind) {
     let context = ThreadContext.current
     if let context {
@@ -155,7 +155,7 @@ extension ThreadContext {
   /// It is the owner of the current task. In an actor drain it may differ from the owner in the thread's
   /// context, because the drain runs all jobs of the actor's queue. A job that began before the hooks were
   /// installed has no context, but its task may have an owner.
-  @inline(__always)
+  @_transparent
   static var runningOwner: TaskOwner? { owner(on: ThreadContext.current) }
 
   static func owner(on context: UnsafeMutablePointer<ThreadContext>?) -> TaskOwner? {

@@ -32,7 +32,7 @@ enum TestCaseMembership {
   private static let on = Atomic(false)
 
   /// Whether a test case has begun in this process. Before that, no members are kept.
-  @inline(__always)
+  @_transparent
   static var isOn: Bool { on.load(ordering: .relaxed) }
 
   static func noteTestCase(_ task: UnownedJob) {
@@ -170,7 +170,7 @@ enum TestCaseMembership {
   }
 
   /// The owner that has adopted a task since its job was handed to a thread as unowned.
-  @inline(__always)
+  @_transparent
   static func adopter(of id: UInt64) -> TaskOwner? {
     isOn && id != 0 ? TaskOwnership.shared.knownOwner(of: id) : nil
   }

@@ -22,7 +22,7 @@ enum TaskCreation {
   }
 
   /// Whether there is an owner, or a test case whose tasks are registered.
-  @inline(__always)
+  @_transparent
   private static var isAnyWanted: Bool { !TaskOwnership.shared.isEmpty || TestCaseMembership.isOn }
 
   private static var creator: TaskOwner? { capturesNextTask ? nil : ThreadContext.runningOwner }
@@ -80,7 +80,7 @@ enum JobRuns {
     UnsafeMutableRawPointer?
 
   /// Runs a job that a scheduler has started, or that is unowned, as the runtime does.
-  @inline(__always)
+  @_transparent
   static func runKnown(_ job: UnownedJob, on executor: UnownedSerialExecutor) {
     #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
       if let originalRun {
@@ -174,7 +174,7 @@ enum JobRuns {
     }
 
     /// The user executor on which a task with these options begins, if the current thread creates it for an owner.
-    @inline(__always)
+    @_transparent
     private static func customExecutor(_ options: UnsafeRawPointer?) -> CustomExecutor? {
       guard let options, isAnyWanted, let executor = CustomExecutor(in: options) else { return nil }
       return creator == nil ? nil : executor

@@ -27,13 +27,13 @@ struct ProgressTracker {
   /// The external work that was outstanding when the watchdog last looked.
   private var absence: Watched?
 
-  @inline(__always)
+  @_transparent
   mutating func jobBegins(of task: UInt64) {
     count &+= 1
     running = (count, task)
   }
 
-  @inline(__always)
+  @_transparent
   mutating func jobHasEnded() { running = nil }
 
   mutating func externallyStartedJobEnded() { count &+= 1 }

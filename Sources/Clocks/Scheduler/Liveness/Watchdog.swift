@@ -197,26 +197,26 @@ extension Scheduler {
     }
   }
 
-  func add(_ virtualClock: any SleepSource) {
+  func add(_ virtualClock: VirtualClock) {
     guard virtualClock !== scope?.virtualClock else { return }
     change { $0.clocks.add(virtualClock) }
   }
 
-  func remove(_ virtualClock: any SleepSource) {
+  func remove(_ virtualClock: VirtualClock) {
     // The clock is released without the lock.
     _ = change { $0.clocks.remove(virtualClock) }
   }
 
   var scopeDescription: String {
     guard let virtualClock = scope?.virtualClock else { return "" }
-    let (now, sleeps) = change { _ in (virtualClock.now, virtualClock.sleeps) }
-    let pending = sleeps.pending.map(\.line)
+    let (now, lines) = change { _ in (virtualClock.now, virtualClock.pendingLines) }
+    let pending = lines()
     return "It is \(now). Pending sleeps: \(pending.isEmpty ? "none" : "\n" + pending.listed)"
   }
 }
 
 extension SchedulerState {
-  var virtualClocks: [any SleepSource] { clocks.all + (scope.map { [$0.virtualClock] } ?? []) }
+  var virtualClocks: [VirtualClock] { clocks.all + (scope.map { [$0.virtualClock] } ?? []) }
 
   fileprivate mutating func findStandstill(
     after limit: Duration, isAnyBusy: Bool, hasScope: Bool, mayBeLost: Bool

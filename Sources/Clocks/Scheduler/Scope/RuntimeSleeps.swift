@@ -3,7 +3,7 @@
 /// The runtime provides the job that wakes a sleep at its deadline, but does not report that a sleep was
 /// cancelled. So this table finds the cancelled sleeps.
 struct RuntimeSleeps: ~Copyable {
-  typealias Token = SleepQueue<Duration>.Token
+  typealias Token = SleepQueue.Token
 
   private struct Entry: TaskTableEntry {
     enum State {
@@ -52,7 +52,7 @@ struct RuntimeSleeps: ~Copyable {
     if case .delayed = entries[task].state { true } else { false }
   }
 
-  @inline(__always)
+  @_transparent
   var haveBegun: Bool { begun.count > 0 }
 
   /// Ends the sleeps whose tasks were cancelled before the end of the job that began the sleep.
@@ -64,7 +64,7 @@ struct RuntimeSleeps: ~Copyable {
   /// - Returns: The cancelled tasks, which the caller releases without a lock; and jobs of their previous sleeps,
   ///   which still have to run.
   mutating func endCancelled(
-    on virtualClock: VirtualClock<Duration>
+    on virtualClock: VirtualClock
   ) -> (tasks: [RetainedTask], jobs: [ReadyJob]) {
     var ended: (tasks: [RetainedTask], jobs: [ReadyJob]) = ([], [])
     while let (task, sleep) = begun.popLast() {
@@ -81,8 +81,7 @@ struct RuntimeSleeps: ~Copyable {
   ///
   /// If the sleep is pending, only a cancellation can have made the task ready. The job has nothing more to do, so
   /// it runs now and not at the deadline.
-  mutating func taskBecameReady(_ id: UInt64, on virtualClock: VirtualClock<Duration>) -> ReadyJob?
-  {
+  mutating func taskBecameReady(_ id: UInt64, on virtualClock: VirtualClock) -> ReadyJob? {
     switch entries.remove(id).state {
     case .none, .delayed:
       return nil
@@ -100,7 +99,7 @@ struct RuntimeSleeps: ~Copyable {
   }
 
   /// Returns the delayed job of a cancelled task, if there is one: the cancellation itself does not make it ready.
-  mutating func endDelay(of task: UInt64, on virtualClock: VirtualClock<Duration>) -> ReadyJob? {
+  mutating func endDelay(of task: UInt64, on virtualClock: VirtualClock) -> ReadyJob? {
     guard case .delayed(let delay) = entries[task].state else { return nil }
     entries.remove(task)
     guard case .job(let job) = virtualClock.sleeps.cancel(delay) else { return nil }

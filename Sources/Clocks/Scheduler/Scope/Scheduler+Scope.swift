@@ -139,14 +139,14 @@ extension Scheduler {
       // The task runs in an actor drain that works for another test.
       taskMayRunExternally(delayed.task)
     }
-    let (fulfilled, news): ([SleepsWaiter], SleepNews<Duration>?) = change { state in
+    let (fulfilled, news): ([SleepsWaiter], SleepNews?) = change { state in
       let virtualClock = scope.virtualClock
       let deadline = saturatingSum(virtualClock.now, delayed.delay)
       guard deadline > virtualClock.now else {
         state.jobIsReady(job, isFromOutside: false)
         return ([], nil)
       }
-      let details = SleepQueue<Duration>.Details(
+      let details = SleepQueue.Details(
         registered: virtualClock.now, task: task, taskID: taskID, clock: delayed.clock,
         tolerance: nil)
       let sleep = virtualClock.sleeps.add(
@@ -195,10 +195,10 @@ extension Scheduler {
     }
   }
 
-  /// The pending sleeps, in wake order.
-  var pendingSleeps: [SleepQueue<Duration>.Pending] {
+  /// A line for each pending sleep of the scope, in wake order.
+  var pendingLines: [String] {
     guard let virtualClock = scope?.virtualClock else { return [] }
-    return change { _ in virtualClock.sleeps }.pending
+    return change { _ in virtualClock.pendingLines }()
   }
 
   func cancelSleepingTasks() {
@@ -233,7 +233,7 @@ extension Scheduler {
       guard state.scope?.pace.unlimitedHolds == 0 else { return nil }
       let virtualClock = scope.virtualClock
       let deadline = saturatingSum(virtualClock.now, delay)
-      let details = SleepQueue<Duration>.Details(
+      let details = SleepQueue.Details(
         registered: virtualClock.now, task: nil, clock: .dispatch, tolerance: nil)
       let sleep = virtualClock.sleeps.add(
         .work(callback), until: deadline, name: callback.name, details: details)
@@ -310,7 +310,7 @@ extension Scheduler {
 extension SchedulerState {
   /// Notes that a task sleeps if `handle` is given, and otherwise that an executor delays the task.
   fileprivate mutating func beginRuntimeSleep(
-    _ sleep: SleepQueue<Duration>.Token, of task: UInt64, _ handle: RetainedTask?
+    _ sleep: SleepQueue.Token, of task: UInt64, _ handle: RetainedTask?
   ) -> ReadyJob? {
     if let handle { return scope?.runtimeSleeps.begin(sleep, of: handle) }
     idleness.externalTasks.mayHaveChanged()

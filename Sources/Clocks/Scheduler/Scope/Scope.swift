@@ -56,7 +56,7 @@ final class RefusedRecording: Sendable {
 
 /// The constant part of a scope: a test, or a part of one, whose time is virtual throughout.
 final class Scope: Sendable {
-  let virtualClock = VirtualClock<Duration>(now: .zero)
+  let virtualClock = VirtualClock(now: .zero)
   let options: ScopeOptions
   let start: SystemClocks
   let alarmClock = AlarmClock()
@@ -79,10 +79,10 @@ final class Scope: Sendable {
 /// The variable part of a scope. A class, so that the state of tests without a scope stays small.
 final class ScopeState {
   let scope: Scope
-  let virtualClock: VirtualClock<Duration>
+  let virtualClock: VirtualClock
   @exclusivity(unchecked) var pace: AutoAdvance
   @exclusivity(unchecked) var runtimeSleeps = RuntimeSleeps()
-  @exclusivity(unchecked) var timedCallbacks: [ObjectIdentifier: SleepQueue<Duration>.Token] = [:]
+  @exclusivity(unchecked) var timedCallbacks: [ObjectIdentifier: SleepQueue.Token] = [:]
   @exclusivity(unchecked) var body = ScopeBody()
   /// Detects skipped external waits; `nil` in a scope that does not wait for work outside it.
   @exclusivity(unchecked) private(set) var skippedWait: SkippedExternalWait?

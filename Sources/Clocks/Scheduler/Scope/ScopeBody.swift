@@ -35,7 +35,7 @@ struct ScopeBody {
     if case .running(let task) = phase { task } else { nil }
   }
 
-  @inline(__always)
+  @_transparent
   var isRunning: Bool {
     if case .running = phase { true } else { false }
   }
@@ -176,7 +176,7 @@ struct SkippedExternalWait {
   private static var slots: Int { 256 }
 
   /// Notes that a job begins. `task` is 0 if the job is an actor drain. O(1).
-  @inline(__always)
+  @_transparent
   mutating func jobBegins(of task: UInt64, at now: Duration) {
     if task == 0 {
       lastDrain = now
@@ -185,7 +185,7 @@ struct SkippedExternalWait {
     }
   }
 
-  @inline(__always)
+  @_transparent
   mutating func timeJumps(to end: Duration) { lastJump = end }
 
   /// Notes that something outside the test has made a task ready.

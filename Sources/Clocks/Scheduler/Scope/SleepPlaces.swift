@@ -19,7 +19,7 @@ package final class SleepPlaces {
   static func prepare() { _ = (images, TaskLayoutProbe.here) }
 
   /// Notes that time is about to jump to the earliest deadline. O(depth of the call stack of the sleep).
-  func timeJumps(on virtualClock: VirtualClock<Duration>) {
+  func timeJumps(on virtualClock: VirtualClock) {
     guard let sleep = virtualClock.sleeps.first, sleep.deadline > virtualClock.now else { return }
     let snapshot = sleep.details.task.flatMap {
       reader?.read(unsafeBitCast($0.job, to: UInt.self))
