@@ -16,7 +16,7 @@ enum UsageFailure {
 
 struct MainThreadWaits {
   static let ofThread: MainThreadWaits? = nil
-  func runLoop(_ seconds: Double, _ run: (Double) -> Int32) -> Int32 { run(seconds) }
+  func runInnerLoop(_ seconds: Double, _ run: (Double) -> Int32) -> Int32 { run(seconds) }
 }
 
 enum TestLibraries {

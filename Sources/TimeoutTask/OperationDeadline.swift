@@ -189,7 +189,14 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
     // The group's task alone uses the closure. A cast to a `@Sendable` closure would add a thunk to each call.
     nonisolated(unsafe) let child = child
     await withTaskGroup(of: Void.self, isolation: isolation) { group in
-      group.addTask(name: name, operation: child)
+      #if compiler(>=6.3)
+        group.addTask(name: name, operation: child)
+      #else
+        // The compiler of Swift 6.2 ignores `nonisolated(unsafe)` here.
+        struct Child: @unchecked Sendable { let body: @isolated(any) () async -> Void }
+        let sendable = Child(body: child)
+        group.addTask(name: name) { await sendable.body() }
+      #endif
       await group.next()
     }
   }
