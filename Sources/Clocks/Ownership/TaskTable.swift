@@ -92,11 +92,15 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
 
   var all: [Entry] {
     var all: [Entry] = []
-    for place in 0..<length where blocks[place] != 0 {
-      for slot in place << Int(Self.blockBits)..<(place + 1) << Int(Self.blockBits) {
-        let entry = entries[slot]
-        if !entry.isNone { all.append(entry) }
+    var place = 0
+    while all.count < count {
+      let first = place << Int(Self.blockBits)
+      var slot = blocks[place] == 0 ? first + Self.blockLength : first
+      while slot < first + Self.blockLength {
+        if !entries[slot].isNone { all.append(entries[slot]) }
+        slot += 1
       }
+      place += 1
     }
     return all
   }

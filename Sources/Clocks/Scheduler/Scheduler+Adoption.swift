@@ -104,10 +104,10 @@ extension Scheduler {
     guard TaskOwnership.shared.release(self), !isProcessWide else { return }
     // The test of a closed scope is over; any other test may go on without a clock.
     let (left, test) = change { state in
-      (state.liveTasks.all, isOver ? [] : state.testLifetime.known)
+      (state.liveTasks.unfinished.map(\.id), isOver ? [] : state.testLifetime.known)
     }
-    guard let test else { return }
-    let tasks = left.filter { !$0.isOver && !test.contains($0) }.map(\.id)
+    guard let test, !left.isEmpty else { return }
+    let tasks = left.filter { id in !test.contains { $0.id == id } }
     guard !tasks.isEmpty else { return }
     TaskOwnership.shared.leave(tasks, of: LeftoverTasks.Test { test.allSatisfy(\.isOver) })
   }

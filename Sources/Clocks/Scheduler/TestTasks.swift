@@ -56,6 +56,15 @@ struct LiveTasks: ~Copyable {
   /// The tasks, in the order in which they were created. O(n log n).
   var all: [RetainedTask] { tasks.all.compactMap(\.task?.handle).sorted { $0.id < $1.id } }
 
+  /// The tasks that are not over. O(n).
+  var unfinished: [UnownedTask] {
+    var unfinished: [UnownedTask] = []
+    for entry in tasks.all {
+      if let task = entry.task, !TaskStatus(of: task.job).isOver { unfinished.append(task) }
+    }
+    return unfinished
+  }
+
   /// A retained task as a word, so that tables of many tasks cost little to create, grow and free.
   private struct Entry: TaskTableEntry {
     static var none: Self { Self(word: 0) }
