@@ -110,7 +110,8 @@ struct Explanation {
     }
     let record = failure.record
     let hidden = Self.privateActors(details)
-    let shown = rows(details, meanings.steps, hidden)
+    let mentioned = meanings.steps.union(details.failingStep.map { [$0] } ?? [])
+    let shown = rows(details, mentioned, hidden)
     /// Returns those tasks in the queue of a drain that have rows, and the number of the other tasks in it.
     func queue(_ detail: StepDetails.Detail) -> (shown: [(task: Int, functions: [UInt])], more: Int)
     {
@@ -151,7 +152,10 @@ struct Explanation {
       let lane = laneOfTask[step.task] ?? 0
       var row = LaneTable.Row(time: detail.time.inSeconds)
       row.cells[lane] = cell(step, detail, symbols)
-      if let decision = decided[index] { row.remark = "◀ decision \(decision)" }
+      let remarks = [
+        decided[index].map { "decision \($0)" }, index == details.failingStep ? "fails here" : nil,
+      ].compactMap(\.self)
+      if !remarks.isEmpty { row.remark = "◀ " + remarks.joined(separator: ", ") }
       guard let actor = detail.actor, let to = laneOfActor[actor], !detail.queue.isEmpty else {
         table.rows.append(row)
         continue

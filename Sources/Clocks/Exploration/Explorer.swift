@@ -167,6 +167,8 @@ final class Explorer: Chooser, @unchecked Sendable {
 
   var latestStep: String? { run.record.steps.last.map(run.tree.name) }
 
+  func stepFails() { details?.noteFailure() }
+
   var wantsDescriptions: Bool { details != nil }
 
   func describe(_ text: String) {

@@ -71,6 +71,7 @@ struct OneRun {
     let end = RunEnd()
     scope.isLeft = { end.finish(isLeft: true) }
     scope.crashed = crashed
+    scope.invariantFails = { findings.add(scopeReport: $0, at: $1) }
     nonisolated(unsafe) let operation = operation
     let body: @isolated(any) () async -> Void = {
       _ = isolation
@@ -101,12 +102,16 @@ struct OneRun {
   }
 }
 
-struct Finding: Sendable, Hashable {
+struct Finding: Sendable {
   /// The kind and the place of the failure, which are equal in all runs in which the same failure comes.
   var key: String
   var text: String
+  /// Where the test states the invariant that fails.
+  var site: CallSite?
 
-  init(key: String, text: String) { (self.key, self.text) = (key, text) }
+  init(key: String, text: String, site: CallSite? = nil) {
+    (self.key, self.text, self.site) = (key, text, site)
+  }
 
   /// Creates the finding of a thrown error.
   ///
@@ -148,14 +153,16 @@ final class Findings: Sendable {
   ///
   /// The key ends before the report's first number, because numbers may differ from run to run. Numbers in quoted
   /// names do not differ, so they stay. If quotes are unpaired, it is unknown what is quoted, and no number stays.
-  func add(scopeReport text: String) {
+  ///
+  /// - Parameter site: Where the test states what fails; `nil` if it is the test as a whole.
+  func add(scopeReport text: String, at site: CallSite? = nil) {
     let areQuotesPaired = text.prefix { $0 != "\n" }.count { $0 == "\"" }.isMultiple(of: 2)
     var isQuoted = false
     let key = text.prefix { character in
       if character == "\"", areQuotesPaired { isQuoted.toggle() }
       return isQuoted || !character.isNumber
     }
-    add(Finding(key: String(key), text: text))
+    add(Finding(key: String(key), text: text, site: site))
   }
 
   func take() -> [Finding] {

@@ -152,7 +152,7 @@ struct ScheduledTest {
       if options.wasToBeRecorded {
         // The timeline of a test that passes is the timeline of a run first in, first out.
         let (outcome, _) = await runOnce(.firstInFirstOut, operation)
-        for finding in outcome.findings where !finding.isIssue { report.fail(finding.text) }
+        for finding in outcome.findings where !finding.isIssue { fail(finding, finding.text) }
       }
       if Environment.isVerbose { Terminal.writeLine("\(request.testID): \(summary)") }
       return summary
@@ -195,7 +195,7 @@ struct ScheduledTest {
       report.failWithError(error, explanation)
     } else if let finding = outcome.findings.first(where: { $0.key == failure.finding.key }) {
       // If the finding is an issue, it has passed the gate with the explanation.
-      if !finding.isIssue { report.fail(finding.text + "\n" + explanation) }
+      if !finding.isIssue { fail(finding, finding.text + "\n" + explanation) }
     } else {
       report.fail(
         """
@@ -204,6 +204,11 @@ struct ScheduledTest {
         \(explanation)
         """)
     }
+  }
+
+  /// Reports a failure: where the test states what fails, or at the test.
+  private func fail(_ finding: Finding, _ text: String) {
+    if let site = finding.site { recordFailure(text, at: site) } else { report.fail(text) }
   }
 
   /// Runs one schedule with a recording and details. The tree contains the tasks of the plan.
@@ -235,7 +240,7 @@ struct ScheduledTest {
     if let error = outcome.error { report.failWithError(error, "Schedule \(text).") }
     for finding in outcome.findings
     where !finding.isIssue && !finding.isXCTest && !finding.key.hasPrefix("threw") {
-      report.fail(finding.text + "\nSchedule \(text).")
+      fail(finding, finding.text + "\nSchedule \(text).")
     }
     guard !outcome.hasFailed else { return }
     if let problem = Explanation.isNotWhatItWas(token, text, run) { report.fail(problem) }

@@ -26,6 +26,8 @@ final class StepDetails: @unchecked Sendable {
   /// The types of the actors that took part, in the order in which they were first drained.
   nonisolated(unsafe) private(set) var actors: [String] = []
   nonisolated(unsafe) private var numbers: [ObjectIdentifier: Int] = [:]
+  /// The number of the step after which the first invariant fails.
+  nonisolated(unsafe) private(set) var failingStep: Int?
   let images = CodeImages()
   private let reading = TaskLayoutProbe.here
   /// `nil` if the layout of tasks is unknown.
@@ -51,6 +53,11 @@ final class StepDetails: @unchecked Sendable {
     }
     detail.isOnMain = job.executor == .main
     steps.append(detail)
+  }
+
+  /// Notes that an invariant fails after the latest step.
+  func noteFailure() {
+    if failingStep == nil, !steps.isEmpty { failingStep = steps.count - 1 }
   }
 
   private func number(of drain: ActorDrain) -> Int {

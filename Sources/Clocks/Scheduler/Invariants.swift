@@ -261,7 +261,9 @@ extension Scheduler {
 
   private func fail(_ invariant: Invariants.Invariant, _ text: String) {
     let site = invariant.site
-    guard scope?.options.isExplored != true else { return report.record(text) }
+    change { $0.order.chooser?.stepFails() }
+    let text = text + explanation
+    if let invariantFails = scope?.invariantFails { return invariantFails(text, site) }
     report.runInTest { recordFailure(text, at: site) }
   }
 

@@ -57,6 +57,9 @@ protocol Chooser: AnyObject, Sendable {
   /// The name of the step that began last.
   var latestStep: String? { get }
 
+  /// Notes that an invariant fails after the latest step.
+  func stepFails()
+
   /// Whether the chooser uses the texts that `describe` passes.
   var wantsDescriptions: Bool { get }
 
@@ -89,6 +92,7 @@ extension Chooser {
   func faultStrikes(for task: UInt64) -> Bool { false }
   var isRunaway: Bool { false }
   var latestStep: String? { nil }
+  func stepFails() {}
   var wantsDescriptions: Bool { false }
   func describe(_ text: String) {}
   func label(of task: UInt64, name: String?) -> String? { nil }

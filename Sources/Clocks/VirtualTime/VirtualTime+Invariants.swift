@@ -12,8 +12,8 @@ extension VirtualTime {
   /// scope's own thread, while no other job of the scope runs. So it sees every state that another task of
   /// the scope could see. The condition must not wait, and may read only what any thread may read, such as
   /// ``now``. A failure names the step after which the condition is false for the first time. From then on,
-  /// the condition is not called. In a search, the failure is explained and shrunk like any other, and
-  /// recorded at the test.
+  /// the condition is not called. In a search, the failure is explained and shrunk like any other. It is
+  /// recorded at the line of this call.
   ///
   /// May be called from any thread and isolation. O(1), and for each step the cost of the condition.
   ///

@@ -54,6 +54,40 @@ private final class Shared: Sendable {
     #expect(text.contains("line \(line + 7)"), "\(text)")
   }
 
+  @Test func inASearchTheFailureIsAtTheLineOfTheInvariant() async throws {
+    func run(
+      steps: Int, _ scope: (@escaping (VirtualTime) async throws -> Void) async throws -> Void
+    )
+      async throws -> String
+    {
+      let found = try await failures {
+        try await scope { time in
+          time.recordTimeline()
+          let shared = Shared()
+          time.always("at most 30") { shared.last <= 30 }
+          for number in 1...steps {
+            shared.log.add(number)
+            try await Task.sleep(for: .seconds(1))
+          }
+        }
+      }
+      #expect(found.count == 1)
+      #expect(found.first?.line == #line - 8)
+      let text = try #require(found.first?.text)
+      #expect(text.contains("always(\"at most 30\") does not hold at 30 s, "))
+      #expect(text.contains("What happened:"), "\(text)")
+      return text
+    }
+    let text = try await run(steps: 60) { try await withSchedules(.upTo(5), operation: $0) }
+    // The job after the sleep of the thirtieth number. Many steps follow.
+    let marked = text.split(separator: "\n").filter { $0.contains("◀ fails here") }
+    #expect(marked.count == 1, "\(text)")
+    #expect(marked.first?.contains("30 s") == true && marked.first?.contains(" 0.31 ") == true)
+    _ = try await run(steps: 31) { operation in
+      try await withVirtualTime { try await operation($0) }
+    }
+  }
+
   @Test func theLastJobIsChecked() async throws {
     let found = try await failures {
       try await withVirtualTime { time in
