@@ -92,7 +92,7 @@ package struct Bounds: Sendable, Hashable {
 /// A random number that a search chooses.
 package enum ExploredRandomness {
   /// The number of options.
-  static let options = 64
+  package static let options = 64
 
   /// Returns the number that an option stands for; option 0 is the number that is drawn without exploration.
   ///

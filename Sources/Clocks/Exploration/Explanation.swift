@@ -82,7 +82,8 @@ struct Explanation {
     switch choice.name.kind {
     case .wake: "may wake early, while a job is under way (a stall)"
     case .fault: "a fault"
-    case .random: "draws random number \(choice.index) of the search"
+    case .random:
+      "draws value \(choice.index) of \(ExploredRandomness.options) as its random number \(choice.name.number)"
     default: "chose option \(choice.index + 1)"
     }
   }

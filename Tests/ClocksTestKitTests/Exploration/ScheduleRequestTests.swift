@@ -131,6 +131,11 @@ import Testing
       summary(.allOrders, whole).description
         == "84 orders in 31 classes: all of them, if jobs take no time, in 1,234 schedules")
     #expect(summary(.allOrders, whole).isComplete)
+    var stalling = whole
+    stalling.bounds.stalls = 1
+    #expect(
+      summary(.allOrders, stalling).description.contains(
+        ": all of them, if jobs take no time but until the next deadline, in "))
     #expect(!summary(.count, whole).isComplete)
     #expect(
       summary(.allOrders, part).description

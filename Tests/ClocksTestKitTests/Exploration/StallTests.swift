@@ -115,7 +115,7 @@ private final class Flag: Sendable {
     let text = try #require(found.first?.text)
     #expect(found.count == 1)
     #expect(Set(bools.all).count == 2)
-    #expect(text.contains("0.1 draws random number 12 of the search"), "\(text)")
+    #expect(text.contains("0.1 draws value 12 of 64 as its random number 1"), "\(text)")
     let token = try #require(text.firstMatch(of: /schedule\("([^"]*)"\)/)?.1)
     #expect(token.hasPrefix("2:0%1=12:"))
     let again = try await failures {

@@ -68,8 +68,9 @@ final class Scope: Sendable {
   nonisolated(unsafe) var isLeft: (@Sendable () -> Void)?
   /// Called in the signal handler when a job of the scope has raised a signal. Set before the scope begins.
   nonisolated(unsafe) var crashed: (@Sendable (CInt) -> Void)?
-  /// Receives the failure of an invariant, and where the test states the invariant. Set before the scope begins;
-  /// `nil` if the failure is recorded at once.
+  /// Receives the failure of an invariant, and where the test states it; `nil` if it is recorded immediately.
+  ///
+  /// Set before the scope begins.
   nonisolated(unsafe) var invariantFails: (@Sendable (String, CallSite) -> Void)?
 
   /// - Parameter outer: The readings of the clocks in the scope around this one, if there is one.
