@@ -99,7 +99,9 @@ class TaskOwner: @unchecked Sendable {
   /// Notes that an externally started job has ended.
   ///
   /// - Parameter executor: If given, the current thread may continue with the owner's jobs.
-  func externallyStartedJobEnded(on executor: ExecutorKind?) {
+  /// - Returns: A job that the thread may run next; only if an executor is given.
+  @discardableResult
+  func externallyStartedJobEnded(on executor: ExecutorKind?) -> ReadyJob? {
     fatalError("Clocks: an owner of tasks waits for externally started jobs.")
   }
 

@@ -213,7 +213,9 @@ extension Scheduler {
     } else if RuntimeHooks.isOnMainQueue {
       // The job began before the hooks were installed. It ends before the main thread runs its next job.
       change { $0.externallyStartedJobsBegan() }
-      RuntimeHooks.startThread(on: .main) { self.externallyStartedJobEnded(on: .main) }
+      RuntimeHooks.startThread(on: .main) {
+        if let job = self.externallyStartedJobEnded(on: .main) { UnownedJobs.submit(job) }
+      }
     }
   }
 

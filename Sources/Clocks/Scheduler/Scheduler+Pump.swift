@@ -22,6 +22,14 @@ enum Action {
   /// Does nothing until something happens, or until the alarm rings, if there is one.
   case rest(Alarm?)
 
+  /// Whether the action ends the turn of its thread, or takes little time and runs no job.
+  var isLast: Bool {
+    switch self {
+    case .rest, .move, .release, .verify: true
+    default: false
+    }
+  }
+
   /// An alarm that rings after `duration` if nothing happens before.
   struct Alarm: Sendable, Equatable {
     var number: Int
@@ -34,7 +42,9 @@ extension Scheduler {
   private static let jobsPerTurn = 1_000
 
   /// Performs actions until there is nothing to do. `number` is the `Idleness.threadNumber` of the thread.
-  func pump(on executor: ExecutorKind, _ number: Int) {
+  ///
+  /// Returns an unowned job that the last job has made ready, for the thread to run next.
+  func pump(on executor: ExecutorKind, _ number: Int) -> ReadyJob? {
     var context = ThreadContext(owner: self)
     context.run { context in
       threadMark.store(UInt(bitPattern: context), ordering: .relaxed)
@@ -50,11 +60,15 @@ extension Scheduler {
             on: executor, mayStay: mayStay, thread: number, runsWoken: usesFastWay)
         }
         withExtendedLifetime(freed) {}
+        if context.pointee.hasKept, !action.isLast, let job = context.pointee.takeKept() {
+          UnownedJobs.submit(job)
+        }
         context.pointee.taken = nil
         turn.ended = 0
         guard perform(action, context, &turn) else { return }
       }
     }
+    return context.takeKept()
   }
 
   /// What a thread has done since it began to run the scheduler's jobs.

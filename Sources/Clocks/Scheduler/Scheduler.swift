@@ -108,7 +108,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
         state.activity.waitedForThread(nanoseconds: start.nanosecondsSince)
         return state.idleness.threadNumber
       }
-      self.pump(on: executor, number)
+      if let job = self.pump(on: executor, number) { UnownedJobs.submit(job) }
     }
   }
 
@@ -227,13 +227,15 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     }
   }
 
-  override func externallyStartedJobEnded(on executor: ExecutorKind?) {
+  @discardableResult
+  override func externallyStartedJobEnded(on executor: ExecutorKind?) -> ReadyJob? {
     let number: Int? = change { state in
       state.externallyStartedJobEnded()
       // Claims the thread before `change` does, so that the current thread goes on and no other is started.
       return executor != nil && state.claimThread() != nil ? state.idleness.threadNumber : nil
     }
-    if let number, let executor { pump(on: executor, number) }
+    guard let number, let executor else { return nil }
+    return pump(on: executor, number)
   }
 }
 

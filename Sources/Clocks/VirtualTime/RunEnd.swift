@@ -62,7 +62,7 @@ final class RunEnd: @unchecked Sendable {
       defer { self.continuation = nil }
       return self.continuation
     }
-    continuation?.resume()
+    ThreadContext.keepingNextJob { continuation?.resume() }
   }
 
   /// Suspends the body permanently if it was abandoned: the call that began the scope has returned, so values

@@ -1,11 +1,13 @@
+import ClocksSupport
 import Dispatch
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Clocks
 
 /// The threads of jobs that belong to no test.
-@Suite struct UnownedJobsTests {
+@Suite(.serialized) struct UnownedJobsTests {
   /// Lives as long as the process, as its queue needs it.
   private static let jobs = UnownedJobs(priority: 21)
 
@@ -30,5 +32,46 @@ import Testing
     Self.jobs.useMoreThreads()
     while begun.value < cores * 2 { try await Task.sleep(for: .milliseconds(1)) }
     for _ in 0..<(cores * 2) { mayEnd.signal() }
+  }
+
+  /// A task outside the test that waits, and then notes that it has run.
+  private final class Outside: Sendable {
+    let continuation = Mutex<UnsafeContinuation<Void, Never>?>(nil)
+    let hasRun = Atomic(false)
+    let isInTime = Atomic(false)
+
+    func run() async {
+      await withUnsafeContinuation { continuation in
+        self.continuation.withLock { $0 = continuation }
+      }
+      hasRun.store(true, ordering: .releasing)
+    }
+  }
+
+  /// A thread keeps a job only until its test has another job: that job may wait for the kept one.
+  @Test(arguments: 0..<5) func aKeptJobDoesNotWaitForAnotherJob(_: Int) async throws {
+    let outside = Outside()
+    let task = Task.detached { await outside.run() }
+    while outside.continuation.withLock({ $0 == nil }) {
+      try await Task.sleep(for: .milliseconds(1))
+    }
+    try await withVirtualTime { _ in
+      let last = Task {
+        ThreadContext.keepingNextJob { outside.continuation.withLock(\.self)?.resume() }
+      }
+      let next = Task {
+        // The job waits for a thread, which may be a long time, or is running.
+        let limit = RealTime(in: .seconds(5))
+        while !outside.hasRun.load(ordering: .acquiring), !UnownedJobs.isAnyWaiting,
+          !limit.hasPassed
+        { sched_yield() }
+        outside.isInTime.store(!limit.hasPassed, ordering: .relaxed)
+      }
+      await last.value
+      await next.value
+    }
+    let wasInTime = outside.isInTime.load(ordering: .relaxed)
+    #expect(wasInTime)
+    await task.value
   }
 }

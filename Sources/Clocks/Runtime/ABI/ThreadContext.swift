@@ -41,6 +41,11 @@ struct ThreadContext {
 
   var capture = Capture.nothing
 
+  var keepsNext = false
+  var hasKept = false
+  /// An unowned job that this thread runs next, unless the owner has another job for the thread.
+  private(set) var kept: ReadyJob?
+
   enum Purpose {
     case nothing
     /// The thread creates a task that runs a test case of Swift Testing.
@@ -120,6 +125,31 @@ struct ThreadContext {
 }
 
 extension ThreadContext {
+  /// Runs `body` in the last job of a test. If it makes an unowned job ready, this thread may run that job next.
+  ///
+  /// Waking another thread takes longer than a short test.
+  static func keepingNextJob(_ body: () -> Void) {
+    let context = current
+    if PriorExecutors.areDispatch, context?.pointee.isInJob == true {
+      context?.pointee.keepsNext = true
+    }
+    body()
+    context?.pointee.keepsNext = false
+  }
+
+  mutating func keep(_ job: UnownedJob) {
+    keepsNext = false
+    hasKept = true
+    kept = ReadyJob(
+      job: job, taskID: 0, executor: .pool,
+      isCounted: TaskOwnership.shared.unownedJobWillRun())
+  }
+
+  mutating func takeKept() -> ReadyJob? {
+    defer { (hasKept, kept) = (false, nil) }
+    return kept
+  }
+
   /// Runs `body`, and captures the first job that reaches the hooks meanwhile; `nil` if none does.
   static func capturingNextJob(
     for purpose: Purpose = .nothing, _ body: () -> Void

@@ -157,6 +157,10 @@ final class UnownedJobs: @unchecked Sendable {
     startThread(isQueueBlocked: isQueueBlocked)
   }
 
+  static func submit(_ job: ReadyJob) {
+    of(job.job.priority).submit(job.job, isCounted: job.isCounted)
+  }
+
   private func startThread(isQueueBlocked: Bool) {
     let queue = queue(isBlocked: isQueueBlocked)
     #if os(Linux)
@@ -177,8 +181,19 @@ final class UnownedJobs: @unchecked Sendable {
     guard let first = lock.withLock({ waiting.isEmpty ? nil : waiting.remove(at: 0) }) else {
       return
     }
-    RuntimeHooks.runUnowned(first.job, on: .pool, isCounted: first.isCounted)
+    var job = RuntimeHooks.runUnowned(first.job, on: .pool, isCounted: first.isCounted)
+    var count = 0
+    while let next = job {
+      count += 1
+      guard count <= Self.mostInTurn, Self.of(next.job.priority) === self,
+        lock.withLock({ waiting.isEmpty })
+      else { return Self.submit(next) }
+      job = RuntimeHooks.runUnowned(next.job, on: .pool, isCounted: next.isCounted)
+    }
   }
+
+  /// The number of jobs that a thread has kept and runs before other blocks of the queue.
+  private static let mostInTurn = 16
 }
 
 extension RuntimeHooks {

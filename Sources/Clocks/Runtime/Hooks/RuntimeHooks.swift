@@ -115,6 +115,9 @@ enum RuntimeHooks {
       // The result is ignored, because there is no owner that could have adopted the task.
       _ = TestCaseMembership.hasYielded(job)
     }
+    if let context, context.pointee.keepsNext, executor == .pool {
+      return context.pointee.keep(job)
+    }
     runElsewhere(job, on: executor)
   }
 
@@ -124,7 +127,11 @@ enum RuntimeHooks {
   /// of the job.
   ///
   /// - Parameter isCounted: Whether `TaskOwnership` waits for the end of the job.
-  static func runUnowned(_ job: UnownedJob, on executor: ExecutorKind, isCounted: Bool = false) {
+  /// - Returns: A job that the thread may run next; only if the executor is the pool.
+  @discardableResult
+  static func runUnowned(
+    _ job: UnownedJob, on executor: ExecutorKind, isCounted: Bool = false
+  ) -> ReadyJob? {
     let id = taskID(of: job)
     var context = ThreadContext(taskID: id, isInJob: true)
     if let owner = TestCaseMembership.adopter(of: id) {
@@ -139,13 +146,18 @@ enum RuntimeHooks {
       if TestCaseMembership.isOn { ExternalTaskRegistry.look(afterJob: number) }
     }
     let waiting = isCounted ? TaskOwnership.shared.unownedJobHasRun() : nil
+    var kept: ReadyJob?
     if !context.ownersAwaitingEnd.isEmpty {
       ExternalTaskRegistry.look()
       for owner in context.ownersAwaitingEnd.dropLast() { owner.externallyStartedJobEnded(on: nil) }
       // The thread has nothing else to do, so it runs the jobs of the last owner.
-      context.ownersAwaitingEnd.last?.externallyStartedJobEnded(on: waiting == nil ? executor : nil)
+      kept = context.ownersAwaitingEnd.last?.externallyStartedJobEnded(
+        on: waiting == nil ? executor : nil)
     }
-    waiting?.externallyStartedJobEnded(on: executor)
+    if let waiting { kept = waiting.externallyStartedJobEnded(on: executor) }
+    guard executor != .pool, let job = kept else { return kept }
+    UnownedJobs.submit(job)
+    return nil
   }
 }
 
