@@ -1,15 +1,3 @@
-// Imports the platform's C library for all files that import this module.
-
-#if canImport(Darwin)
-  @_exported import Darwin
-#elseif canImport(Glibc)
-  @_exported import Glibc
-#elseif canImport(Musl)
-  @_exported import Musl
-#elseif canImport(Android)
-  @_exported import Android
-#endif
-
 /// The order in which a thread may take locks: each must have a higher rank than all that the thread holds.
 ///
 /// The lock table in `Sources/Clocks/README.md` says what each rank guards. A debug build
@@ -26,77 +14,81 @@ public enum LockRank: UInt, Sendable {
   case leaf
 }
 
-/// A lock. A comment at each use names the state that it guards.
-///
-/// It is a pthread mutex and not `Synchronization.Mutex`, because ThreadSanitizer on Linux does not
-/// understand the latter and would report races in every test suite that uses this package.
-///
-/// Public, because the compiler does not inline package functions across modules.
-public struct Lock: @unchecked Sendable {
-  @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
+// Windows and WebAssembly have no POSIX threads: see PlatformC.swift.
+#if !canImport(CRT) && !canImport(WASILibc)
+  /// A lock. A comment at each use names the state that it guards.
+  ///
+  /// It is a pthread mutex and not `Synchronization.Mutex`, because ThreadSanitizer on Linux does not
+  /// understand the latter and would report races in every test suite that uses this package.
+  ///
+  /// Public, because the compiler does not inline package functions across modules.
+  public struct Lock: @unchecked Sendable {
+    @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    #if DEBUG && CHECK_LOCK_RANKS
+      @usableFromInline let rank: LockRank?
+    #endif
+
+    /// - Parameter rank: The lock's place in the order; `nil` if the order is not checked for this lock.
+    public init(_ rank: LockRank? = nil) {
+      mutex = .allocate(capacity: 1)
+      mutex.initialize(to: pthread_mutex_t())
+      pthread_mutex_init(mutex, nil)
+      #if DEBUG && CHECK_LOCK_RANKS
+        self.rank = rank
+      #endif
+    }
+
+    /// Frees the lock. Called once, when no thread holds it.
+    public func destroy() {
+      pthread_mutex_destroy(mutex)
+      mutex.deallocate()
+    }
+
+    // Transparent, so that even a debug build calls no generic function.
+    @_transparent
+    public func withLock<Result, Failure: Error>(
+      _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+      #if DEBUG && CHECK_LOCK_RANKS
+        HeldLocks.willLock(rank)
+        defer { HeldLocks.didUnlock(rank) }
+      #endif
+      pthread_mutex_lock(mutex)
+      defer { pthread_mutex_unlock(mutex) }
+      return try body()
+    }
+  }
+
   #if DEBUG && CHECK_LOCK_RANKS
-    @usableFromInline let rank: LockRank?
-  #endif
+    /// The ranks of the locks that the current thread holds, a bit for each.
+    @usableFromInline enum HeldLocks {
+      private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        guard pthread_key_create(&key, nil) == 0 else {
+          fatalError("Clocks: this process has used up all its thread-specific keys.")
+        }
+        return key
+      }()
 
-  /// - Parameter rank: The lock's place in the order; `nil` if the order is not checked for this lock.
-  public init(_ rank: LockRank? = nil) {
-    mutex = .allocate(capacity: 1)
-    mutex.initialize(to: pthread_mutex_t())
-    pthread_mutex_init(mutex, nil)
-    #if DEBUG && CHECK_LOCK_RANKS
-      self.rank = rank
-    #endif
-  }
-
-  /// Frees the lock. Called once, when no thread holds it.
-  public func destroy() {
-    pthread_mutex_destroy(mutex)
-    mutex.deallocate()
-  }
-
-  // Transparent, so that even a debug build calls no generic function.
-  @_transparent
-  public func withLock<Result, Failure: Error>(
-    _ body: () throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    #if DEBUG && CHECK_LOCK_RANKS
-      HeldLocks.willLock(rank)
-      defer { HeldLocks.didUnlock(rank) }
-    #endif
-    pthread_mutex_lock(mutex)
-    defer { pthread_mutex_unlock(mutex) }
-    return try body()
-  }
-}
-
-#if DEBUG && CHECK_LOCK_RANKS
-  /// The ranks of the locks that the current thread holds, a bit for each.
-  @usableFromInline enum HeldLocks {
-    private static let key: pthread_key_t = {
-      var key = pthread_key_t()
-      guard pthread_key_create(&key, nil) == 0 else {
-        fatalError("Clocks: this process has used up all its thread-specific keys.")
+      @usableFromInline static func willLock(_ rank: LockRank?) {
+        guard let rank else { return }
+        let held = UInt(bitPattern: pthread_getspecific(key))
+        precondition(
+          held >> rank.rawValue == 0,
+          "A thread that holds locks of the ranks \(ranks(of: held)) takes one of the rank \(rank)."
+        )
+        pthread_setspecific(key, UnsafeRawPointer(bitPattern: held | 1 << rank.rawValue))
       }
-      return key
-    }()
 
-    @usableFromInline static func willLock(_ rank: LockRank?) {
-      guard let rank else { return }
-      let held = UInt(bitPattern: pthread_getspecific(key))
-      precondition(
-        held >> rank.rawValue == 0,
-        "A thread that holds locks of the ranks \(ranks(of: held)) takes one of the rank \(rank).")
-      pthread_setspecific(key, UnsafeRawPointer(bitPattern: held | 1 << rank.rawValue))
-    }
+      @usableFromInline static func didUnlock(_ rank: LockRank?) {
+        guard let rank else { return }
+        let held = UInt(bitPattern: pthread_getspecific(key))
+        pthread_setspecific(key, UnsafeRawPointer(bitPattern: held & ~(1 << rank.rawValue)))
+      }
 
-    @usableFromInline static func didUnlock(_ rank: LockRank?) {
-      guard let rank else { return }
-      let held = UInt(bitPattern: pthread_getspecific(key))
-      pthread_setspecific(key, UnsafeRawPointer(bitPattern: held & ~(1 << rank.rawValue)))
+      private static func ranks(of held: UInt) -> [LockRank] {
+        (0..<UInt(UInt.bitWidth)).filter { held & 1 << $0 != 0 }.compactMap(LockRank.init)
+      }
     }
-
-    private static func ranks(of held: UInt) -> [LockRank] {
-      (0..<UInt(UInt.bitWidth)).filter { held & 1 << $0 != 0 }.compactMap(LockRank.init)
-    }
-  }
+  #endif
 #endif

@@ -1,4 +1,4 @@
-#if !os(Linux)
+#if !os(Linux) && !canImport(CRT) && !canImport(WASILibc)
   import Dispatch
 #endif
 
@@ -42,6 +42,8 @@ package struct RealTime: Comparable, Sendable {
       var reading = timespec()
       clock_gettime(CLOCK_MONOTONIC, &reading)
       return UInt64(reading.tv_sec) * 1_000_000_000 + UInt64(reading.tv_nsec)
+    #elseif canImport(CRT) || canImport(WASILibc)
+      return sinceFirstReading
     #else
       return DispatchTime.now().uptimeNanoseconds
     #endif
@@ -62,9 +64,11 @@ extension Duration {
   /// The length in seconds, for example `86,400 s` or `0.25 s`; `∞` for a duration that means forever.
   package var inSeconds: String {
     let (sign, seconds, fraction) = digits
-    // The limit is some thirty million years.
-    guard seconds < 1_000_000_000_000_000 else { return sign + "∞" }
-    return sign + Int(seconds).grouped + (fraction.isEmpty ? " s" : ".\(fraction) s")
+    // The limit is some thirty million years, or what a 32-bit `Int` holds.
+    guard seconds < 1_000_000_000_000_000, let seconds = Int(exactly: seconds) else {
+      return sign + "∞"
+    }
+    return sign + seconds.grouped + (fraction.isEmpty ? " s" : ".\(fraction) s")
   }
 
   /// The length with all of its digits, for example `3.0 seconds`.

@@ -8,22 +8,24 @@ package enum TextFile {
     package var description: String { "cannot write \(path): \(reason)" }
   }
 
-  /// Replaces a file. Readers see the old file or the new one, never a part of it.
-  package static func write(_ text: String, to path: String) throws(WriteError) {
-    // A pipe or a device is written in place.
-    var status = stat()
-    let isSpecial = stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
-    let temporary = isSpecial ? path : "\(path).\(getpid()).part"
-    let file = open(temporary, isSpecial ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC, 0o666)
-    guard file >= 0 else { throw error(path) }
-    var problem = writeText(text, to: file) ? nil : error(path)
-    if close(file) != 0, problem == nil { problem = error(path) }
-    if !isSpecial {
-      if problem == nil, rename(temporary, path) != 0 { problem = error(path) }
-      if problem != nil { unlink(temporary) }
+  #if !canImport(CRT) && !canImport(WASILibc)
+    /// Replaces a file. Readers see the old file or the new one, never a part of it.
+    package static func write(_ text: String, to path: String) throws(WriteError) {
+      // A pipe or a device is written in place.
+      var status = stat()
+      let isSpecial = stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
+      let temporary = isSpecial ? path : "\(path).\(getpid()).part"
+      let file = open(temporary, isSpecial ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC, 0o666)
+      guard file >= 0 else { throw error(path) }
+      var problem = writeText(text, to: file) ? nil : error(path)
+      if close(file) != 0, problem == nil { problem = error(path) }
+      if !isSpecial {
+        if problem == nil, rename(temporary, path) != 0 { problem = error(path) }
+        if problem != nil { unlink(temporary) }
+      }
+      if let problem { throw problem }
     }
-    if let problem { throw problem }
-  }
+  #endif
 
   /// Makes a folder and its parents.
   package static func makeFolder(_ path: String) throws(WriteError) {
@@ -35,7 +37,7 @@ package enum TextFile {
     }
   }
 
-  private static func error(_ path: String) -> WriteError {
+  static func error(_ path: String) -> WriteError {
     WriteError(path: path, reason: String(cString: strerror(errno)))
   }
 }

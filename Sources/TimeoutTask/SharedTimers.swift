@@ -214,11 +214,15 @@ enum RealTime {
     return hook.pointee.load(ordering: .relaxed) == 0
   }
 
-  /// The runtime's hook for sleeps until a deadline; `nil` if the symbol is not found.
+  /// The runtime's hook for sleeps until a deadline; `nil` if the symbol is not found, or cannot be looked up.
   private nonisolated(unsafe) static let hook: UnsafePointer<Atomic<UInt>>? = {
-    // The handle is not closed: it stands for the process itself.
-    let symbol = dlsym(dlopen(nil, RTLD_NOW), "swift_task_enqueueGlobalWithDeadline_hook")
-    return symbol.map { UnsafePointer($0.assumingMemoryBound(to: Atomic<UInt>.self)) }
+    #if canImport(Darwin) || canImport(Glibc) || canImport(Musl) || canImport(Android)
+      // The handle is not closed: it stands for the process itself.
+      let symbol = dlsym(dlopen(nil, RTLD_NOW), "swift_task_enqueueGlobalWithDeadline_hook")
+      return symbol.map { UnsafePointer($0.assumingMemoryBound(to: Atomic<UInt>.self)) }
+    #else
+      return nil
+    #endif
   }()
 
   private static let start = ContinuousClock.now

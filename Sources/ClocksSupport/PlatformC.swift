@@ -1,0 +1,144 @@
+// Imports the platform's C library for all files that import this module, and declares what Windows and WebAssembly
+// lack of it.
+
+#if canImport(Darwin)
+  @_exported import Darwin
+#elseif canImport(Glibc)
+  @_exported import Glibc
+#elseif canImport(Musl)
+  @_exported import Musl
+#elseif canImport(Android)
+  @_exported import Android
+#elseif canImport(CRT)
+  @_exported import CRT
+#elseif canImport(WASILibc)
+  @_exported import WASILibc
+#endif
+
+#if canImport(CRT) || canImport(WASILibc)
+  import Synchronization
+
+  /// A lock for systems without POSIX threads. Ranks are not checked there.
+  public struct Lock: @unchecked Sendable {
+    private let mutex: UnsafeMutablePointer<Mutex<Void>>
+
+    /// - Parameter rank: Has no effect.
+    public init(_ rank: LockRank? = nil) {
+      mutex = .allocate(capacity: 1)
+      mutex.initialize(to: Mutex(()))
+    }
+
+    /// Frees the lock. Called once, when no thread holds it.
+    public func destroy() {
+      mutex.deinitialize(count: 1)
+      mutex.deallocate()
+    }
+
+    public func withLock<Result, Failure: Error>(
+      _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+      // The mutex returns only values that can be sent to another thread, which `Result` need not be.
+      var result: Result?
+      try mutex.pointee.withLock { _ throws(Failure) in result = try body() }
+      return result!
+    }
+  }
+
+  extension RealTime {
+    private static let start = ContinuousClock.now
+
+    /// The nanoseconds since the first reading. No scope makes this clock virtual, because nothing is interposed.
+    static var sinceFirstReading: UInt64 {
+      let (seconds, attoseconds) = start.duration(to: .now).components
+      return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
+    }
+  }
+
+  extension TextFile {
+    /// Replaces a file. On Windows, readers may find no file for a moment.
+    package static func write(_ text: String, to path: String) throws(WriteError) {
+      // WebAssembly has no process numbers.
+      let temporary = "\(path).\(String(UInt64.random(in: 0 ... .max), radix: 36)).part"
+      guard let file = fopen(temporary, "wb") else { throw error(path) }
+      var text = text
+      let isWritten = text.withUTF8 { fwrite($0.baseAddress, 1, $0.count, file) == $0.count }
+      var problem = isWritten ? nil : error(path)
+      if fclose(file) != 0, problem == nil { problem = error(path) }
+      #if canImport(CRT)
+        // There, `rename` fails if the file exists.
+        if problem == nil { remove(path) }
+      #endif
+      if problem == nil, rename(temporary, path) != 0 { problem = error(path) }
+      if let problem {
+        remove(temporary)
+        throw problem
+      }
+    }
+  }
+#endif
+
+// A thread key stands for a pointer of which each thread has its own. The functions are public and transparent, so that
+// even a debug build calls only the C library.
+
+#if canImport(CRT)
+  import WinSDK
+
+  public typealias ThreadKey = DWORD
+
+  /// Returns `nil` if the process has used up all its keys.
+  package func makeThreadKey() -> ThreadKey? {
+    let key = TlsAlloc()
+    // `TLS_OUT_OF_INDEXES`
+    return key == .max ? nil : key
+  }
+
+  package func threadValue(_ key: ThreadKey) -> UnsafeMutableRawPointer? { TlsGetValue(key) }
+
+  package func setThreadValue(_ key: ThreadKey, _ value: UnsafeMutableRawPointer?) {
+    _ = TlsSetValue(key, value)
+  }
+#elseif canImport(WASILibc)
+  public typealias ThreadKey = Int
+
+  /// The values of the keys. Swift's tasks have one thread there, so the values need no lock.
+  nonisolated(unsafe) private var threadValues: [UnsafeMutableRawPointer?] = []
+
+  package func makeThreadKey() -> ThreadKey? {
+    threadValues.append(nil)
+    return threadValues.count - 1
+  }
+
+  package func threadValue(_ key: ThreadKey) -> UnsafeMutableRawPointer? { threadValues[key] }
+
+  package func setThreadValue(_ key: ThreadKey, _ value: UnsafeMutableRawPointer?) {
+    threadValues[key] = value
+  }
+#else
+  public typealias ThreadKey = pthread_key_t
+
+  /// Returns `nil` if the process has used up all its keys.
+  package func makeThreadKey() -> ThreadKey? {
+    var key = pthread_key_t()
+    return pthread_key_create(&key, nil) == 0 ? key : nil
+  }
+
+  @_transparent
+  public func threadValue(_ key: ThreadKey) -> UnsafeMutableRawPointer? { pthread_getspecific(key) }
+
+  @_transparent
+  public func setThreadValue(_ key: ThreadKey, _ value: UnsafeMutableRawPointer?) {
+    pthread_setspecific(key, value)
+  }
+#endif
+
+// The functions below have the names of POSIX, so that the code that calls them needs no conditions.
+
+#if canImport(CRT)
+  func isatty(_ file: CInt) -> CInt { _isatty(file) }
+
+  func mkdir(_ path: String, _ mode: CInt) -> CInt { _mkdir(path) }
+
+  func write(_ file: CInt, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
+    Int(_write(file, bytes, CUnsignedInt(clamping: count)))
+  }
+#endif
