@@ -300,7 +300,7 @@ guarantee(
     ("RuntimeSleeps.endCancelled", "cancelledEarly.append(task.id)", ""),
     ("Scheduler.sleepVirtually", "news?.tell()", ""),
     ("Duration.roundedUpAfterReadingTheClockTwice", "(quotient + 1) * unit", "quotient * unit"),
-    ("Scheduler.virtualReading", "isDate ? saturatingSum(now, dateOffset) : now", "now"),
+    ("Scheduler.reading", "isDate ? saturatingSum(now, dateOffset) : now", "now"),
 )
 
 # --- Ownership and hooks

@@ -18,17 +18,21 @@
     TimelineAttachments.register()
     if Environment.everywhere != nil { EverywhereTests.begin() }
   }
-#elseif canImport(Darwin) || canImport(Musl) || canImport(Android)
+#else
   // The initializer reads no arguments: the registration only stores functions.
   #if compiler(>=6.3)
     #if canImport(Darwin)
       @section("__DATA,__mod_init_func") @used
+    #elseif canImport(CRT)
+      @section(".CRT$XCU") @used
     #else
       @section(".init_array") @used
     #endif
   #elseif compiler(<6.3)
     #if canImport(Darwin)
       @_section("__DATA,__mod_init_func") @_used
+    #elseif canImport(CRT)
+      @_section(".CRT$XCU") @_used
     #else
       @_section(".init_array") @_used
     #endif

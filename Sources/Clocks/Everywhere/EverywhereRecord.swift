@@ -83,25 +83,32 @@ package final class EverywhereRecord: Sendable {
 /// The file in which this process leaves its records, one JSON object per line.
 enum EverywhereRecords {
   private static let file: Int32? = {
-    guard let folder = Environment.everywhereRecords else { return nil }
-    let path = "\(folder)/\(getpid()).jsonl"
-    let file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-    guard file >= 0 else {
-      writeToStandardError("error: cannot write \(path): \(String(cString: strerror(errno)))\n")
+    #if !canImport(CRT) && !canImport(WASILibc)
+      guard let folder = Environment.everywhereRecords else { return nil }
+      let path = "\(folder)/\(getpid()).jsonl"
+      let file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+      guard file >= 0 else {
+        writeToStandardError("error: cannot write \(path): \(String(cString: strerror(errno)))\n")
+        return nil
+      }
+      let program: [(String, JSONValue)] = [
+        ("process", .texts(CommandLine.arguments)), ("folder", .text(workingFolder)),
+      ]
+      _ = writeText(line(program), to: file)
+      return file
+    #else
+      // No command collects records there.
       return nil
-    }
-    let program: [(String, JSONValue)] = [
-      ("process", .texts(CommandLine.arguments)), ("folder", .text(workingFolder)),
-    ]
-    _ = writeText(line(program), to: file)
-    return file
+    #endif
   }()
 
-  private static var workingFolder: String {
-    var path = [CChar](repeating: 0, count: 4096)
-    guard getcwd(&path, path.count) != nil else { return "" }
-    return String(decoding: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
+  #if !canImport(CRT) && !canImport(WASILibc)
+    private static var workingFolder: String {
+      var path = [CChar](repeating: 0, count: 4096)
+      guard getcwd(&path, path.count) != nil else { return "" }
+      return String(decoding: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+  #endif
 
   private static func line(_ fields: [(String, JSONValue)]) -> String {
     JSONValue.object(fields).json + "\n"

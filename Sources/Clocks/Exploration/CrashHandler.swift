@@ -9,12 +9,6 @@ import Synchronization
 /// The report allocates memory and writes a file, which a signal handler may not do: if the crash has damaged the
 /// allocator, or interrupted it, the report is lost. An alarm ends the process if the report does not return.
 enum CrashHandler {
-  private static let signals: [CInt] = [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT]
-  /// The previous actions, in the order of `signals`. Written before the handler is installed.
-  @exclusivity(unchecked) nonisolated(unsafe) private static var previous: [sigaction] = []
-  private static let hasCrashed = Atomic(false)
-  private static let limitInSeconds: CUnsignedInt = 10
-
   /// Installs the handler. Required before a run whose scope has a `crashed` closure. Thread-safe.
   static func install() { _ = isInstalled }
 
@@ -38,6 +32,12 @@ enum CrashHandler {
   }()
 
   #if os(Linux) && canImport(Glibc)
+    private static let signals: [CInt] = [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT]
+    /// The previous actions, in the order of `signals`. Written before the handler is installed.
+    @exclusivity(unchecked) nonisolated(unsafe) private static var previous: [sigaction] = []
+    private static let hasCrashed = Atomic(false)
+    private static let limitInSeconds: CUnsignedInt = 10
+
     /// - Parameter isSent: Whether a function call sent the signal. If so, it is raised again; a signal of the
     ///   processor recurs by itself.
     private static func handle(_ signal: CInt, isSent: Bool) {

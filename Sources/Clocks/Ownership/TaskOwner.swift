@@ -81,8 +81,10 @@ class TaskOwner: @unchecked Sendable {
     fatalError("Clocks: a virtual owner of tasks takes their delays.")
   }
 
-  /// Returns the virtual reading of a system clock, for `Date` if `isDate`; `nil` if the owner's time is real.
-  func reading(of clock: clockid_t, isDate: Bool) -> timespec? { nil }
+  #if !canImport(CRT) && !canImport(WASILibc)
+    /// Returns the virtual reading of a system clock, for `Date` if `isDate`; `nil` if the owner's time is real.
+    func reading(of clock: clockid_t, isDate: Bool) -> timespec? { nil }
+  #endif
 
   /// If the owner is explored, fills `bytes` with what the chooser draws. Returns whether all of `bytes` was filled.
   func draw(_ bytes: UnsafeMutableRawBufferPointer) -> Bool { false }

@@ -151,9 +151,13 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   override func enqueue(_ job: DelayedJob) { sleepVirtually(job) }
 
-  override func reading(of clock: clockid_t, isDate: Bool) -> timespec? {
-    virtualReading(of: clock, isDate: isDate)
-  }
+  #if !canImport(CRT) && !canImport(WASILibc)
+    override func reading(of clock: clockid_t, isDate: Bool) -> timespec? {
+      guard let scope, isVirtual, !isDate || scope.options.freezesDate else { return nil }
+      let (now, dateOffset) = change { (scope.virtualClock.now, $0.scope?.dateOffset ?? .zero) }
+      return scope.start.reading(of: clock, after: isDate ? saturatingSum(now, dateOffset) : now)
+    }
+  #endif
 
   override func taskMayRunExternally(_ task: UnownedJob) {
     noteMayRunExternally(UnownedTask(job: task))

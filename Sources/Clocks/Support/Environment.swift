@@ -76,10 +76,14 @@ package enum Environment {
     getenv(name).map { String(cString: $0) }
   }
 
-  fileprivate static let signals: [(name: String, number: CInt)] = [
-    ("HUP", SIGHUP), ("INFO", infoSignal), ("INT", SIGINT), ("QUIT", SIGQUIT), ("USR1", SIGUSR1),
-    ("USR2", SIGUSR2), ("WINCH", SIGWINCH),
-  ].filter { $0.number != 0 }
+  #if !canImport(CRT) && !canImport(WASILibc)
+    fileprivate static let signals: [(name: String, number: CInt)] = [
+      ("HUP", SIGHUP), ("INFO", infoSignal), ("INT", SIGINT), ("QUIT", SIGQUIT), ("USR1", SIGUSR1),
+      ("USR2", SIGUSR2), ("WINCH", SIGWINCH),
+    ].filter { $0.number != 0 }
+  #else
+    fileprivate static let signals: [(name: String, number: CInt)] = []
+  #endif
 
   private static var infoSignal: CInt {
     #if canImport(Darwin)

@@ -1,59 +1,79 @@
 import ClocksSupport
 
-/// The readings of the system's clocks at one moment.
-struct SystemClocks: Sendable {
-  private var realTime = Self.read(CLOCK_REALTIME)
-  private var monotonic = Self.read(CLOCK_MONOTONIC)
-  private var sinceBoot = Self.read(Self.bootClock)
+#if !canImport(CRT) && !canImport(WASILibc)
+  /// The readings of the system's clocks at one moment.
+  struct SystemClocks: Sendable {
+    private var realTime = Self.read(CLOCK_REALTIME)
+    private var monotonic = Self.read(CLOCK_MONOTONIC)
+    private var sinceBoot = Self.read(Self.bootClock)
 
-  #if os(Linux) || os(Android)
-    private static let bootClock = CLOCK_BOOTTIME
-  #else
-    private static let bootClock = CLOCK_MONOTONIC_RAW
-  #endif
+    #if os(Linux) || os(Android)
+      private static let bootClock = CLOCK_BOOTTIME
+    #else
+      private static let bootClock = CLOCK_MONOTONIC_RAW
+    #endif
 
-  private static func read(_ clock: clockid_t) -> timespec {
-    var reading = timespec()
-    clock_gettime(clock, &reading)
-    return reading
-  }
+    private static func read(_ clock: clockid_t) -> timespec {
+      var reading = timespec()
+      clock_gettime(clock, &reading)
+      return reading
+    }
 
-  var sinceEpoch: Duration { .seconds(realTime.tv_sec) + .nanoseconds(realTime.tv_nsec) }
+    var sinceEpoch: Duration { .seconds(realTime.tv_sec) + .nanoseconds(realTime.tv_nsec) }
 
-  /// The readings `duration` later, with the date moved by `dateOffset` as well.
-  func advanced(by duration: Duration, andDateBy dateOffset: Duration = .zero) -> SystemClocks {
-    var later = self
-    later.realTime = realTime.advanced(by: saturatingSum(duration, dateOffset))
-    later.monotonic = monotonic.advanced(by: duration)
-    later.sinceBoot = sinceBoot.advanced(by: duration)
-    return later
-  }
+    /// The readings `duration` later, with the date moved by `dateOffset` as well.
+    func advanced(by duration: Duration, andDateBy dateOffset: Duration = .zero) -> SystemClocks {
+      var later = self
+      later.realTime = realTime.advanced(by: saturatingSum(duration, dateOffset))
+      later.monotonic = monotonic.advanced(by: duration)
+      later.sinceBoot = sinceBoot.advanced(by: duration)
+      return later
+    }
 
-  /// The reading of a clock `duration` later; `nil` for an unknown clock.
-  func reading(of clock: clockid_t, after duration: Duration) -> timespec? {
-    switch clock {
-    case CLOCK_REALTIME: realTime.advanced(by: duration)
-    case CLOCK_MONOTONIC: monotonic.advanced(by: duration)
-    case Self.bootClock: sinceBoot.advanced(by: duration)
-    default: nil
+    /// The reading of a clock `duration` later; `nil` for an unknown clock.
+    func reading(of clock: clockid_t, after duration: Duration) -> timespec? {
+      switch clock {
+      case CLOCK_REALTIME: realTime.advanced(by: duration)
+      case CLOCK_MONOTONIC: monotonic.advanced(by: duration)
+      case Self.bootClock: sinceBoot.advanced(by: duration)
+      default: nil
+      }
     }
   }
-}
 
-extension timespec {
-  /// The reading `duration` later, in whole nanoseconds, saturating.
-  fileprivate func advanced(by duration: Duration) -> timespec {
-    // The components are used, because in a debug build `Int128` arithmetic calls slow generic functions.
-    guard duration < Self.farthest else { return timespec(tv_sec: Int.max / 2, tv_nsec: 0) }
-    guard duration > Self.earliest else { return timespec(tv_sec: -Int.max / 2, tv_nsec: 0) }
-    let (seconds, attoseconds) = duration.components
-    let nanoseconds = tv_nsec + Int(attoseconds / 1_000_000_000)
-    let carry = nanoseconds >= 1_000_000_000 ? 1 : nanoseconds < 0 ? -1 : 0
-    let sum = tv_sec + Int(seconds) + carry
-    return timespec(
-      tv_sec: sum < Int.max / 2 ? sum : Int.max / 2, tv_nsec: nanoseconds - carry * 1_000_000_000)
+  extension timespec {
+    /// The reading `duration` later, in whole nanoseconds, saturating.
+    fileprivate func advanced(by duration: Duration) -> timespec {
+      // The components are used, because in a debug build `Int128` arithmetic calls slow generic functions.
+      guard duration < Self.farthest else { return timespec(tv_sec: Int.max / 2, tv_nsec: 0) }
+      guard duration > Self.earliest else { return timespec(tv_sec: -Int.max / 2, tv_nsec: 0) }
+      let (seconds, attoseconds) = duration.components
+      let nanoseconds = tv_nsec + Int(attoseconds / 1_000_000_000)
+      let carry = nanoseconds >= 1_000_000_000 ? 1 : nanoseconds < 0 ? -1 : 0
+      let sum = tv_sec + Int(seconds) + carry
+      return timespec(
+        tv_sec: sum < Int.max / 2 ? sum : Int.max / 2, tv_nsec: nanoseconds - carry * 1_000_000_000)
+    }
+
+    private static let farthest = Duration.seconds(Int.max / 2)
+    private static let earliest = Duration.seconds(-Int.max / 2)
   }
+#else
+  /// The date at one moment. Nothing reads another clock of the system through this package there.
+  struct SystemClocks: Sendable {
+    private(set) var sinceEpoch = Self.now
 
-  private static let farthest = Duration.seconds(Int.max / 2)
-  private static let earliest = Duration.seconds(-Int.max / 2)
-}
+    private static var now: Duration {
+      var reading = timespec()
+      timespec_get(&reading, TIME_UTC)
+      return .seconds(Int64(reading.tv_sec)) + .nanoseconds(Int64(reading.tv_nsec))
+    }
+
+    /// The date `duration` later, moved by `dateOffset` as well.
+    func advanced(by duration: Duration, andDateBy dateOffset: Duration = .zero) -> SystemClocks {
+      var later = self
+      later.sinceEpoch = saturatingSum(sinceEpoch, saturatingSum(duration, dateOffset))
+      return later
+    }
+  }
+#endif

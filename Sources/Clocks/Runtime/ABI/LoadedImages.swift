@@ -148,13 +148,17 @@ struct LoadedImage {
 
     /// The whole pages that the linker has filled and then made read-only.
     var readOnlyData: [Range<UInt>] {
-      let pageMask = ~(UInt(getpagesize()) - 1)
-      return segments.filter { $0.kind == .readOnlyLater }.compactMap { segment in
-        // `_dl_protect_relro` of the GNU C library computes the pages in this way, too.
-        let start = (base + segment.address) & pageMask
-        let end = (base + segment.address + segment.size) & pageMask
-        return start < end ? start..<end : nil
-      }
+      #if !canImport(CRT) && !canImport(WASILibc)
+        let pageMask = ~(UInt(getpagesize()) - 1)
+        return segments.filter { $0.kind == .readOnlyLater }.compactMap { segment in
+          // `_dl_protect_relro` of the GNU C library computes the pages in this way, too.
+          let start = (base + segment.address) & pageMask
+          let end = (base + segment.address + segment.size) & pageMask
+          return start < end ? start..<end : nil
+        }
+      #else
+        return []
+      #endif
     }
 
     /// The image's thread-local variables on the current thread; `nil` if there are none.
@@ -230,12 +234,14 @@ struct CodeImages: Sendable {
     images.first { $0.name.hasPrefix(name) }?.path
   }
 
-  private static let program: String = {
-    var path = [CChar](repeating: 0, count: 4096)
-    let length = readlink("/proc/self/exe", &path, path.count)
-    return String(
-      decoding: path.prefix(max(length, 0)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }()
+  #if os(Linux) && _pointerBitWidth(_64)
+    private static let program: String = {
+      var path = [CChar](repeating: 0, count: 4096)
+      let length = readlink("/proc/self/exe", &path, path.count)
+      return String(
+        decoding: path.prefix(max(length, 0)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }()
+  #endif
 }
 
 extension Array {

@@ -80,43 +80,42 @@ struct ThreadContext {
   @_transparent
   static var current: UnsafeMutablePointer<ThreadContext>? {
     guard let key else { return nil }
-    return pthread_getspecific(key)?.assumingMemoryBound(to: ThreadContext.self)
+    return threadValue(key)?.assumingMemoryBound(to: ThreadContext.self)
   }
 
   @_transparent
   mutating func run(_ body: (UnsafeMutablePointer<ThreadContext>) -> Void) {
     let key = Self.key ?? Self.prepared()
-    let outer = pthread_getspecific(key)
+    let outer = threadValue(key)
     withUnsafeMutablePointer(to: &self) { pointer in
-      pthread_setspecific(key, pointer)
+      setThreadValue(key, pointer)
       body(pointer)
-      pthread_setspecific(key, outer)
+      setThreadValue(key, outer)
     }
   }
 
   /// Runs `body` as in a job that began before the hooks were installed; for tests.
   static func withoutContext(_ body: () -> Void) {
     let key = Self.key ?? Self.prepared()
-    let outer = pthread_getspecific(key)
-    pthread_setspecific(key, nil)
+    let outer = threadValue(key)
+    setThreadValue(key, nil)
     body()
-    pthread_setspecific(key, outer)
+    setThreadValue(key, outer)
   }
 
   /// The key of the contexts; `nil` before the hooks are installed.
   ///
   /// The key is a variable, because reading a lazy constant costs more than looking up the context by the key.
-  @exclusivity(unchecked) nonisolated(unsafe) private static var key: pthread_key_t?
+  @exclusivity(unchecked) nonisolated(unsafe) private static var key: ThreadKey?
 
   /// Creates the key. Must be called before the hooks are installed. Thread-safe.
   static func prepare() { _ = prepared() }
 
   @inline(never)
-  private static func prepared() -> pthread_key_t { madeKey }
+  private static func prepared() -> ThreadKey { madeKey }
 
-  private static let madeKey: pthread_key_t = {
-    var made = pthread_key_t()
-    guard pthread_key_create(&made, nil) == 0 else {
+  private static let madeKey: ThreadKey = {
+    guard let made = makeThreadKey() else {
       fatalError("Clocks: this process has used up all its thread-specific keys.")
     }
     key = made

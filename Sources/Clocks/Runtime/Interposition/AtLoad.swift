@@ -66,13 +66,21 @@ import ClocksSupport
       return strstr(path, text) != nil
     }
   }
-#elseif canImport(Musl) || canImport(Android)
+#else
   // This initializer only makes failures reach the test, because clocks that need no hooks can fail, too. It reads
   // no arguments, and leaves it to the first clock to install the hooks.
   #if compiler(>=6.3)
-    @section(".init_array") @used
+    #if canImport(CRT)
+      @section(".CRT$XCU") @used
+    #else
+      @section(".init_array") @used
+    #endif
   #elseif compiler(<6.3)
-    @_section(".init_array") @_used
+    #if canImport(CRT)
+      @_section(".CRT$XCU") @_used
+    #else
+      @_section(".init_array") @_used
+    #endif
   #endif
   private let reportAtLoad: @convention(c) () -> Void = { UsageFailure.reportToTests() }
 #endif

@@ -180,16 +180,20 @@ enum ProtectedMemory {
     at address: UnsafeMutableRawPointer, count: Int = MemoryLayout<UInt>.size,
     readOnly: [Range<UInt>], _ body: (UnsafeMutableRawPointer) -> Void
   ) -> Bool {
-    let pageSize = UInt(getpagesize())
-    let start = UInt(bitPattern: address)
-    let first = start & ~(pageSize - 1)
-    let end = (start + UInt(count) + pageSize - 1) & ~(pageSize - 1)
-    let wasReadOnly = readOnly.contains { $0.contains(start) }
-    let pages = UnsafeMutableRawPointer(bitPattern: first)
-    return lock.withLock {
-      guard mprotect(pages, Int(end - first), PROT_READ | PROT_WRITE) == 0 else { return false }
-      body(address)
-      return !wasReadOnly || mprotect(pages, Int(end - first), PROT_READ) == 0
-    }
+    #if !canImport(CRT) && !canImport(WASILibc)
+      let pageSize = UInt(getpagesize())
+      let start = UInt(bitPattern: address)
+      let first = start & ~(pageSize - 1)
+      let end = (start + UInt(count) + pageSize - 1) & ~(pageSize - 1)
+      let wasReadOnly = readOnly.contains { $0.contains(start) }
+      let pages = UnsafeMutableRawPointer(bitPattern: first)
+      return lock.withLock {
+        guard mprotect(pages, Int(end - first), PROT_READ | PROT_WRITE) == 0 else { return false }
+        body(address)
+        return !wasReadOnly || mprotect(pages, Int(end - first), PROT_READ) == 0
+      }
+    #else
+      return false
+    #endif
   }
 }

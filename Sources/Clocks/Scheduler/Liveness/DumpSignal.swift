@@ -1,13 +1,13 @@
 import ClocksSupport
-import Dispatch
 import Synchronization
+
+#if canImport(Dispatch)
+  import Dispatch
+#endif
 
 /// Writes the task dumps of all tests to standard error at each signal that `CLOCKS_DUMP_SIGNAL` names.
 final class DumpSignal: Sendable {
   private static let shared = DumpSignal()
-
-  /// Stored only to keep the source alive.
-  nonisolated(unsafe) private let source: (any DispatchSourceSignal)?
 
   private static let count = Atomic<Int>(0)
 
@@ -15,22 +15,29 @@ final class DumpSignal: Sendable {
 
   static func start() { _ = shared }
 
-  private init() {
-    guard let number = Environment.dumpSignal else {
-      source = nil
-      return
+  #if !canImport(CRT) && !canImport(WASILibc)
+    /// Stored only to keep the source alive.
+    nonisolated(unsafe) private let source: (any DispatchSourceSignal)?
+
+    private init() {
+      guard let number = Environment.dumpSignal else {
+        source = nil
+        return
+      }
+      // The signal is ignored, because its default action would end the process. The source still receives it.
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(
+        signal: number, queue: .global(qos: .userInitiated))
+      source.setEventHandler {
+        writeToStandardError(Self.text)
+        Self.count.add(1, ordering: .relaxed)
+      }
+      source.activate()
+      self.source = source
     }
-    // The signal is ignored, because its default action would end the process. The source still receives it.
-    signal(number, SIG_IGN)
-    let source = DispatchSource.makeSignalSource(
-      signal: number, queue: .global(qos: .userInitiated))
-    source.setEventHandler {
-      writeToStandardError(Self.text)
-      Self.count.add(1, ordering: .relaxed)
-    }
-    source.activate()
-    self.source = source
-  }
+  #else
+    private init() {}
+  #endif
 
   private static var text: String {
     let text = text(of: Scheduler.all)

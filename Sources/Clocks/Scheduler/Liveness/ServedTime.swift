@@ -92,35 +92,42 @@ struct MachineLoad {
     return interval
   }
 
-  /// The processor time that the process has used so far, without that of the watchdog, whose thread calls this.
-  static var processorTime: UInt64 {
-    let all = reading(of: CLOCK_PROCESS_CPUTIME_ID)
-    var own = own.load(ordering: .relaxed)
-    let began = checkBegan.load(ordering: .relaxed)
-    let now = reading(of: CLOCK_THREAD_CPUTIME_ID)
-    if began > 0 { own += now - min(now, began) }
-    return all - min(all, own)
-  }
+  #if !canImport(CRT) && !canImport(WASILibc)
+    /// The processor time that the process has used so far, without that of the watchdog, whose thread calls this.
+    static var processorTime: UInt64 {
+      let all = reading(of: CLOCK_PROCESS_CPUTIME_ID)
+      var own = own.load(ordering: .relaxed)
+      let began = checkBegan.load(ordering: .relaxed)
+      let now = reading(of: CLOCK_THREAD_CPUTIME_ID)
+      if began > 0 { own += now - min(now, began) }
+      return all - min(all, own)
+    }
 
-  /// The processor time that the watchdog has used in checks that are over.
-  private static let own = Atomic<UInt64>(0)
-  /// The processor time of the watchdog's thread when its check began; 0 if none is under way.
-  private static let checkBegan = Atomic<UInt64>(0)
+    /// The processor time that the watchdog has used in checks that are over.
+    private static let own = Atomic<UInt64>(0)
+    /// The processor time of the watchdog's thread when its check began; 0 if none is under way.
+    private static let checkBegan = Atomic<UInt64>(0)
 
-  /// Runs a check of the watchdog on the current thread.
-  static func withoutCounting(_ check: () -> Void) {
-    let before = reading(of: CLOCK_THREAD_CPUTIME_ID)
-    checkBegan.store(before, ordering: .relaxed)
-    check()
-    checkBegan.store(0, ordering: .relaxed)
-    own.add(reading(of: CLOCK_THREAD_CPUTIME_ID) - before, ordering: .relaxed)
-  }
+    /// Runs a check of the watchdog on the current thread.
+    static func withoutCounting(_ check: () -> Void) {
+      let before = reading(of: CLOCK_THREAD_CPUTIME_ID)
+      checkBegan.store(before, ordering: .relaxed)
+      check()
+      checkBegan.store(0, ordering: .relaxed)
+      own.add(reading(of: CLOCK_THREAD_CPUTIME_ID) - before, ordering: .relaxed)
+    }
 
-  private static func reading(of clock: clockid_t) -> UInt64 {
-    var reading = timespec()
-    clock_gettime(clock, &reading)
-    return UInt64(reading.tv_sec) * 1_000_000_000 + UInt64(reading.tv_nsec)
-  }
+    private static func reading(of clock: clockid_t) -> UInt64 {
+      var reading = timespec()
+      clock_gettime(clock, &reading)
+      return UInt64(reading.tv_sec) * 1_000_000_000 + UInt64(reading.tv_nsec)
+    }
+  #else
+    /// The processor time is not known, so each interval counts as long as it was planned.
+    static var processorTime: UInt64 { 0 }
+
+    static func withoutCounting(_ check: () -> Void) { check() }
+  #endif
 
   /// Whether something outside the process may make one of its threads go on, as far as that can be seen.
   ///

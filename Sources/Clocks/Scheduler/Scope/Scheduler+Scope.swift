@@ -173,13 +173,6 @@ extension Scheduler {
     return scope.start.advanced(by: now, andDateBy: dateOffset)
   }
 
-  /// Returns the reading of a system clock for the scope's tasks; `nil` if the tasks see real time.
-  func virtualReading(of clock: clockid_t, isDate: Bool) -> timespec? {
-    guard let scope, isVirtual, !isDate || scope.options.freezesDate else { return nil }
-    let (now, dateOffset) = change { (scope.virtualClock.now, $0.scope?.dateOffset ?? .zero) }
-    return scope.start.reading(of: clock, after: isDate ? saturatingSum(now, dateOffset) : now)
-  }
-
   /// The value of `Date()` for the scope's tasks, as the time since 1970.
   var date: Duration {
     get {
