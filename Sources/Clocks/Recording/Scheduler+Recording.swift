@@ -1,6 +1,9 @@
 import ClocksSupport
-import Dispatch
 import Synchronization
+
+#if canImport(Dispatch)
+  import Dispatch
+#endif
 
 /// A request to record the tests, or scopes, that begin while it is in force.
 package final class TimelineRequest: Sendable {
@@ -187,8 +190,10 @@ enum TraceFolder {
   nonisolated(unsafe) private static var given: [String: Int] = [:]
   nonisolated(unsafe) private static var unfinished: [WeakRecorder]?
   nonisolated(unsafe) private static var hasWarned = false
-  /// The group that each recording enters when it is to be delivered at exit, and leaves when it is delivered.
-  private static let undelivered = DispatchGroup()
+  #if canImport(Dispatch)
+    /// The group that each recording enters when it is to be delivered at exit, and leaves when it is delivered.
+    private static let undelivered = DispatchGroup()
+  #endif
 
   /// Writes a picture and a trace. Names are used once in a process, so that parallel tests do not collide.
   static func write(_ timeline: RecordedTimeline, to folder: String, at origin: CallSite) {
@@ -226,7 +231,9 @@ enum TraceFolder {
   ///
   /// At exit, the process waits up to 10 seconds for recordings that other threads are still writing.
   static func deliverAtExit(_ recorder: Recorder) {
-    undelivered.enter()
+    #if canImport(Dispatch)
+      undelivered.enter()
+    #endif
     let isFirst = lock.withLock {
       defer {
         var known = unfinished ?? []
@@ -239,11 +246,17 @@ enum TraceFolder {
     atexit {
       let known = TraceFolder.lock.withLock { TraceFolder.unfinished } ?? []
       for entry in known { entry.recorder?.deliver() }
-      _ = TraceFolder.undelivered.wait(timeout: .now() + .seconds(10))
+      #if canImport(Dispatch)
+        _ = TraceFolder.undelivered.wait(timeout: .now() + .seconds(10))
+      #endif
     }
   }
 
-  static func hasDelivered() { undelivered.leave() }
+  static func hasDelivered() {
+    #if canImport(Dispatch)
+      undelivered.leave()
+    #endif
+  }
 }
 
 extension RecordedTimeline {

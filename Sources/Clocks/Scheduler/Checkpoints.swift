@@ -1,5 +1,8 @@
 import ClocksSupport
-import Dispatch
+
+#if canImport(Dispatch)
+  import Dispatch
+#endif
 
 /// A thread that waits within a job, while other jobs of the scheduler run on another thread.
 ///
@@ -12,13 +15,21 @@ final class ParkedThread: Sendable {
   /// The `Idleness.threadNumber` of the thread while it runs jobs of the scheduler.
   let number: Int
   let isMain: Bool
-  private let isResumed = DispatchSemaphore(value: 0)
 
   init(number: Int, isMain: Bool) { (self.number, self.isMain) = (number, isMain) }
 
-  func wait() { isResumed.wait() }
+  #if canImport(Dispatch)
+    private let isResumed = DispatchSemaphore(value: 0)
 
-  func resume() { isResumed.signal() }
+    func wait() { isResumed.wait() }
+
+    func resume() { isResumed.signal() }
+  #else
+    // No thread is parked, because without hooks no scheduler is explored.
+    func wait() { fatalError("Clocks: a thread cannot wait for another one here.") }
+
+    func resume() {}
+  #endif
 }
 
 extension Scheduler {

@@ -1,5 +1,8 @@
 import ClocksSupport
-import Dispatch
+
+#if canImport(Dispatch)
+  import Dispatch
+#endif
 
 // The executors that replace those of the runtime where the runtime's interface for custom executors cannot be
 // used. Their methods never read `self`; SPIExecutors.swift says why.
@@ -30,7 +33,9 @@ final class PatchedMainExecutor: SerialExecutor {
 
   func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 
-  func checkIsolated() { dispatchPrecondition(condition: .onQueue(.main)) }
+  #if canImport(Dispatch)
+    func checkIsolated() { dispatchPrecondition(condition: .onQueue(.main)) }
+  #endif
 }
 
 // Copies of protocols that only the runtime's private interface declares (`ExecutorFactory`, `MainExecutor` and
@@ -66,7 +71,11 @@ extension PatchedMainExecutor: LookAlikeMainExecutor {
       typealias Run = @convention(c) () -> Void
       if let run = RuntimeSymbol.function("CFRunLoopRun", as: Run.self) { return run() }
     #endif
-    dispatchMain()
+    #if canImport(Dispatch)
+      dispatchMain()
+    #else
+      fatalError("Clocks: this executor is not installed here.")
+    #endif
   }
 
   func runUntil(_ condition: () -> Bool) throws {

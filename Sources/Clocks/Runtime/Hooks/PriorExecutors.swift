@@ -1,8 +1,8 @@
 import ClocksSupport
-import Dispatch
 
 #if os(Linux)
   internal import CDispatch
+  import Dispatch
 #endif
 
 /// The two words by which the runtime refers to an executor: an object and the table of its methods.
@@ -87,7 +87,8 @@ extension RuntimeHooks {
         }
       }
     #else
-      DispatchQueue.main.async { runUnowned(job, on: .main, isCounted: isCounted) }
+      InternalDispatch.submit(
+        { runUnowned(job, on: .main, isCounted: isCounted) }, to: InternalDispatch.mainQueue)
     #endif
   }
 
@@ -168,7 +169,7 @@ final class UnownedJobs: @unchecked Sendable {
         Unmanaged<UnownedJobs>.fromOpaque($0!).takeUnretainedValue().runFirst()
       }
     #else
-      queue.async { self.runFirst() }
+      InternalDispatch.submit({ self.runFirst() }, to: queue)
     #endif
   }
 

@@ -1,6 +1,9 @@
 import ClocksSupport
-import Dispatch
 import Synchronization
+
+#if canImport(Dispatch)
+  import Dispatch
+#endif
 
 #if os(Linux)
   internal import CDispatch
@@ -60,13 +63,18 @@ enum RuntimeHooks {
     UnownedJobs.threadIsBlocked()
   }
 
-  static var isOnMainQueue: Bool { DispatchQueue.getSpecific(key: mainQueueKey) != nil }
+  #if canImport(Dispatch)
+    static var isOnMainQueue: Bool { DispatchQueue.getSpecific(key: mainQueueKey) != nil }
 
-  private static let mainQueueKey: DispatchSpecificKey<Void> = {
-    let key = DispatchSpecificKey<Void>()
-    DispatchQueue.main.setSpecific(key: key, value: ())
-    return key
-  }()
+    private static let mainQueueKey: DispatchSpecificKey<Void> = {
+      let key = DispatchSpecificKey<Void>()
+      DispatchQueue.main.setSpecific(key: key, value: ())
+      return key
+    }()
+  #else
+    // The only thread is the main one.
+    static var isOnMainQueue: Bool { true }
+  #endif
 
   @_transparent
   static func jobEnqueued(_ job: UnownedJob, on executor: ExecutorKind) {
@@ -212,7 +220,7 @@ enum InternalDispatch {
       setWidth(queue, -3)
       return queue
     }
-  #else
+  #elseif canImport(Dispatch)
     typealias Queue = DispatchQueue
 
     static var mainQueue: Queue { .main }
@@ -242,6 +250,19 @@ enum InternalDispatch {
         return .global()
       #endif
     }
+  #else
+    /// Stands for a queue where there is no Dispatch. No hook is installed there, so each block is a task.
+    enum Queue { case main, pool }
+
+    static var mainQueue: Queue { .main }
+
+    static func submit(_ body: @escaping @Sendable () -> Void, to queue: Queue) {
+      if queue == .main { Task { @MainActor in body() } } else { Task.detached { body() } }
+    }
+
+    static func globalQueue(_ quality: QualityOfService, isBlocked: Bool) -> Queue { .pool }
+
+    static func cooperativeQueue(_ priority: Int) -> Queue { .pool }
   #endif
 }
 
@@ -261,16 +282,22 @@ extension RealTime {
   /// Runs `body` on a thread of the pool at this instant, unless the instant never comes.
   func schedule(_ body: @escaping @Sendable () -> Void) {
     guard let nanosecondsLeft else { return }
-    let delay = Int(clamping: nanosecondsLeft)
+    // A 32-bit `Int` could not hold three seconds.
+    let delay = Int64(clamping: nanosecondsLeft)
     #if os(Linux)
       // Does not use the default class, because tests may block its threads.
       let queue = InternalDispatch.globalQueue(.utility, isBlocked: false)
-      dispatch_after_f(dispatch_time(0, Int64(delay)), queue, InternalWork.retained(body)) {
+      dispatch_after_f(dispatch_time(0, delay), queue, InternalWork.retained(body)) {
         InternalWork.run($0)
       }
-    #else
+    #elseif canImport(Dispatch)
       DispatchQueue.global(qos: .utility).asyncAfter(
-        deadline: .now() + .nanoseconds(delay), execute: body)
+        deadline: .now() + .nanoseconds(Int(clamping: delay)), execute: body)
+    #else
+      Task.detached {
+        try? await Task.sleep(for: .nanoseconds(delay))
+        body()
+      }
     #endif
   }
 }
