@@ -22,8 +22,8 @@ enum Action {
   /// Does nothing until something happens, or until the alarm rings, if there is one.
   case rest(Alarm?)
 
-  /// Whether the action ends the turn of its thread, or takes little time and runs no job.
-  var isLast: Bool {
+  /// Whether a job that the thread has kept may wait for the action: it runs no job, and is soon over.
+  var mayDelayKept: Bool {
     switch self {
     case .rest, .move, .release, .verify: true
     default: false
@@ -45,7 +45,7 @@ extension Scheduler {
   ///
   /// Returns an unowned job that the last job has made ready, for the thread to run next.
   func pump(on executor: ExecutorKind, _ number: Int) -> ReadyJob? {
-    var context = ThreadContext(owner: self)
+    var context = ThreadContext(owner: self, isOfPump: true)
     context.run { context in
       threadMark.store(UInt(bitPattern: context), ordering: .relaxed)
       var turn = Turn(executor: executor)
@@ -60,7 +60,7 @@ extension Scheduler {
             on: executor, mayStay: mayStay, thread: number, runsWoken: usesFastWay)
         }
         withExtendedLifetime(freed) {}
-        if context.pointee.hasKept, !action.isLast, let job = context.pointee.takeKept() {
+        if context.pointee.hasKept, !action.mayDelayKept, let job = context.pointee.takeKept() {
           UnownedJobs.submit(job)
         }
         context.pointee.taken = nil

@@ -250,4 +250,29 @@ private func executors() -> [any SerialExecutor] { [QueueExecutor(), loop] }
     }
     #expect(clock.now.offset == .seconds(10))
   }
+
+  /// The last job of each run is on a thread of the executor, which runs no other job for the search.
+  @Test(.timeLimit(.minutes(1))) func aSearchOnAnExecutorEnds() async throws {
+    for executor in [QueueExecutor(), LoopExecutor()] as [any SerialExecutor] {
+      let summary = try await Searcher(executor).search()
+      #expect(summary?.isComplete == true)
+    }
+  }
+}
+
+private actor Searcher {
+  private let executor: any SerialExecutor
+
+  init(_ executor: any SerialExecutor) { self.executor = executor }
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  func search() async throws -> ScheduleSummary? {
+    try await withSchedules(10) { _ in
+      async let first: Void = Task.sleep(for: .seconds(1))
+      async let second: Void = Task.sleep(for: .seconds(2))
+      self.preconditionIsolated()
+      _ = try await (first, second)
+    }
+  }
 }

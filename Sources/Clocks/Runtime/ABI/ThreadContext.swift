@@ -41,6 +41,9 @@ struct ThreadContext {
 
   var capture = Capture.nothing
 
+  /// Whether this is the context of `Scheduler.pump`. No other code takes a kept job.
+  var isOfPump = false
+
   var keepsNext = false
   var hasKept = false
   /// An unowned job that this thread runs next, unless the owner has another job for the thread.
@@ -124,12 +127,13 @@ struct ThreadContext {
 }
 
 extension ThreadContext {
-  /// Runs `body` in the last job of a test. If it makes an unowned job ready, this thread may run that job next.
+  /// Runs `body` in the last job of a test. If `body` makes an unowned job ready, this thread may run that job next.
   ///
   /// Waking another thread takes longer than a short test.
   static func keepingNextJob(_ body: () -> Void) {
     let context = current
-    if PriorExecutors.areDispatch, context?.pointee.isInJob == true {
+    // The last job may also run on an executor of the user. Then the unowned job becomes ready as usual.
+    if PriorExecutors.areDispatch, context?.pointee.isOfPump == true {
       context?.pointee.keepsNext = true
     }
     body()
