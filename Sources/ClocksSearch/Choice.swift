@@ -2,9 +2,12 @@
 ///
 /// Like a step, a choice is named by its task and a number, so that it has the same name in every run.
 package struct Choice: Hashable, Sendable {
-  /// The name. Its kind is `choice`, `fault` or `random`, or `wake` for a sleep that may wake early, in a stall.
+  /// The name: of a decision within a step, of a sleep that may wake early, or of a step that begins late.
   package var name: ScheduleStep
-  /// The number of the option; 1 for a fault or a stall. Never 0: a decision for the first option is no choice.
+  /// The number of the option. Never 0: a decision for the first option is no choice.
+  ///
+  /// It is 1 for a fault and for a sleep that may wake early, and the length of the stall in nanoseconds for a step that
+  /// begins late.
   package var index: Int
 
   package init(_ name: ScheduleStep, _ index: Int) {
@@ -13,21 +16,26 @@ package struct Choice: Hashable, Sendable {
   }
 
   /// Whether this is a fault or a stall, which shrinking removes first.
-  package var isFault: Bool { name.kind == .fault || name.isWake }
+  package var isFault: Bool { name.kind == .fault || isStall }
+
+  package var isStall: Bool { name.isStep }
 }
 
 extension RunRecord.Decision {
   /// Whether a sleep that was not due was chosen.
-  var isStall: Bool { offersStall && chosen == count - 1 }
+  var wakesEarly: Bool { offersStall && chosen == count - 1 }
+
+  /// Whether this was the decision whether a stall comes before a step.
+  var mayDelayStep: Bool { choice?.isStep == true }
 }
 
 extension RunRecord {
   /// The choices of the run: its stalls, and the decisions within steps for other options than the first. O(decisions).
   package var choices: [Choice] {
     decisions.compactMap { decision in
-      if decision.isStall { return Choice(candidates[decision.candidates.upperBound - 1], 1) }
+      if decision.wakesEarly { return Choice(candidates[decision.candidates.upperBound - 1], 1) }
       guard let name = decision.choice, decision.chosen != 0 else { return nil }
-      return Choice(name, decision.chosen)
+      return Choice(name, decision.chosen * decision.unit)
     }
   }
 
@@ -40,7 +48,7 @@ extension RunRecord {
         continue
       }
       if decision.count - 1 <= most {
-        for index in 1..<decision.count { others.append(Choice(name, index)) }
+        for index in 1..<decision.count { others.append(Choice(name, index * decision.unit)) }
       } else {
         // Takes evenly spread options, including the last one.
         for part in 1...most { others.append(Choice(name, (decision.count - 1) * part / most)) }
@@ -52,13 +60,13 @@ extension RunRecord {
   /// The number of points at which a fault could have struck.
   var faultPoints: Int { decisions.count { $0.choice?.kind == .fault } }
 
-  /// The number of points at which a sleep could have woken early.
-  var stallPoints: Int { decisions.count(where: \.offersStall) }
+  /// The number of points at which a stall could have come.
+  var stallPoints: Int { decisions.count { $0.offersStall || $0.mayDelayStep } }
 
   /// Estimates the number of different runs, as if each had decisions like those of this run.
   func estimate(_ bounds: Bounds) -> Double {
     var product = 1.0
-    for decision in decisions where decision.choice?.kind != .fault {
+    for decision in decisions where decision.choice?.kind != .fault && !decision.mayDelayStep {
       product *= Double(decision.offersStall ? decision.count - 1 : decision.count)
     }
     return product * Self.subsets(of: faultPoints, atMost: bounds.faults)
@@ -83,6 +91,8 @@ package struct Bounds: Sendable, Hashable {
   package var stalls = 0
   /// The greatest length of one stall.
   package var stallTime = Duration.zero
+  /// The nanoseconds of the greatest length, rounded down.
+  var wholeNanoseconds: Int { Int(clamping: stallTime.attoseconds / 1_000_000_000) }
   /// Whether random numbers are choices.
   package var exploresRandomness = false
 
@@ -111,21 +121,45 @@ package enum ExploredRandomness {
   }
 }
 
+/// The length of a stall in a token: a number with the largest unit in which it is whole, for example `250ms`.
+private enum StallLength {
+  private static let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)]
+
+  static func text(_ nanoseconds: Int) -> String {
+    let (name, size) = units.first { nanoseconds.isMultiple(of: $0.1) } ?? ("ns", 1)
+    return "\(nanoseconds / size)\(name)"
+  }
+
+  static func nanoseconds(_ text: Substring) -> Int? {
+    let digits = text.prefix { $0.isASCII && $0.isNumber }
+    guard let count = Int(digits), count > 0,
+      let size = units.first(where: { $0.0 == text[digits.endIndex...] })?.1
+    else { return nil }
+    let (product, overflow) = count.multipliedReportingOverflow(by: size)
+    return overflow ? nil : product
+  }
+}
+
 extension TaskTree {
   /// Returns a choice's name, for example `a?2=3`: the second choice of `a` is option 3.
   ///
-  /// A fault that strikes is `a!2`, a sleep that wakes early is `a~2^`, and a random number is `a%2=3`.
+  /// A fault that strikes is `a!2`, a sleep that wakes early is `a~2^`, a step that begins a second late is `a.2^1s`,
+  /// and a random number is `a%2=3`.
   func name(of choice: Choice) -> String {
     let name = name(of: choice.name)
-    if choice.name.isWake { return name + "^" }
+    if choice.isStall {
+      return name + "^" + (choice.name.isWake ? "" : StallLength.text(choice.index))
+    }
     return choice.isFault ? name : "\(name)=\(choice.index)"
   }
 
   /// Returns the choice with this name, or `nil` if the name is malformed.
   mutating func choice(named name: Substring) -> Choice? {
-    if name.last == "^" {
-      guard let step = step(named: name.dropLast()), step.isWake else { return nil }
-      return Choice(step, 1)
+    if let mark = name.firstIndex(of: "^") {
+      let length = name[name.index(after: mark)...]
+      guard let step = step(named: name[..<mark]) else { return nil }
+      if step.isWake { return length.isEmpty ? Choice(step, 1) : nil }
+      return StallLength.nanoseconds(length).map { Choice(step, $0) }
     }
     let kinds: [Character: ScheduleStep.Kind] = ["?": .choice, "!": .fault, "%": .random]
     guard let end = name.firstIndex(where: { kinds[$0] != nil }), let kind = kinds[name[end]],

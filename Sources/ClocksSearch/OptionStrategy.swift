@@ -8,7 +8,7 @@ struct OptionStrategy {
     case random
   }
 
-  /// The points at which faults strike, or at which sleeps wake early.
+  /// The points at which faults strike, or at which stalls come.
   private struct Strikes {
     /// The numbers of the points that are struck; `nil` if each point is struck with the same probability.
     var numbers: [Int]?
@@ -55,11 +55,20 @@ struct OptionStrategy {
 
   var listsStalls: Bool {
     guard case .listed(let choices) = kind else { return false }
-    for index in 0..<choices.count where choices[index].name.isWake { return true }
+    for index in 0..<choices.count where choices[index].isStall { return true }
     return false
   }
 
-  /// Whether a sleep wakes early at this point of a random run.
+  /// Returns the nanoseconds by which the listed choices delay a step; `nil` if they do not list the step.
+  func delay(of step: ScheduleStep) -> Int? {
+    guard case .listed(let choices) = kind else { return nil }
+    for index in 0..<choices.count where choices[index].name.bits == step.bits {
+      return choices[index].index
+    }
+    return nil
+  }
+
+  /// Whether a stall comes at this point of a random run.
   mutating func stalls() -> Bool {
     guard case .random = kind else { return false }
     return stallsOfRun.strikes(&mixer)
@@ -76,6 +85,7 @@ struct OptionStrategy {
     case .last: return name.kind == .choice ? count - 1 : 0
     case .random:
       if name.kind == .fault { return faults.strikes(&mixer) ? 1 : 0 }
+      if name.isStep { return stallsOfRun.strikes(&mixer) ? 1 : 0 }
       // The ends of a long range are more probable than the rest.
       if count > 8, mixer.below(8) == 0 { return mixer.below(2) * (count - 1) }
       return mixer.below(count)

@@ -10,8 +10,10 @@ package struct RunRecord: Sendable {
     package var step: Int
     /// How many candidates or options there were.
     package var count: Int
-    /// The name of a decision within a step.
+    /// The name of a decision within a step. The decision whether a stall comes before a step has the name of the step.
     package var choice: ScheduleStep?
+    /// The number that stands for option 1 in a `Choice`: the nanoseconds of a stall.
+    package var unit = 1
     /// Whether the last candidate is a sleep that is not due.
     package var offersStall = false
   }

@@ -36,9 +36,11 @@ package final class ScheduleRun {
   private let bounds: Bounds
   /// The number of faults that have struck.
   @exclusivity(unchecked) private var faults = 0
-  /// The number of stalls, and whether the latest decision is a stall.
+  /// The number of stalls, and whether the latest decision wakes a sleep early.
   @exclusivity(unchecked) private var stalls = 0
-  @exclusivity(unchecked) private var isStall = false
+  @exclusivity(unchecked) private var wakesEarly = false
+  /// The step that comes next, if it was decided whether a stall comes before it.
+  @exclusivity(unchecked) private var asked: ScheduleStep?
 
   /// The numbers of all that a step can touch. Actors of the test have the numbers from `firstActor` on.
   package enum Touched {
@@ -63,7 +65,8 @@ package final class ScheduleRun {
     strategy = Strategy(plan, profile: profile, bounds: bounds)
     faults = 0
     stalls = 0
-    isStall = false
+    wakesEarly = false
+    asked = nil
     longest = profile.longest
     record.removeAll()
     ready.removeAll(keepingCapacity: true)
@@ -153,9 +156,10 @@ package final class ScheduleRun {
 
   private func begin(_ step: ScheduleStep, cause: Int32) {
     decided = nil
-    if isStall {
+    asked = nil
+    if wakesEarly {
       stalls += 1
-      isStall = false
+      wakesEarly = false
     }
     let number = record.steps.count
     record.steps.append(step)
@@ -189,7 +193,7 @@ package final class ScheduleRun {
         candidates: start..<record.candidates.count, chosen: chosen, step: record.steps.count,
         count: candidates.count, offersStall: offersStall))
     decided = candidates[chosen]
-    isStall = offersStall && chosen == candidates.count - 1
+    wakesEarly = offersStall && chosen == candidates.count - 1
     return chosen
   }
 
@@ -219,7 +223,23 @@ package final class ScheduleRun {
     return stalls < bounds.stalls ? bounds.stallTime : nil
   }
 
-  /// Whether `stallLimit` may return a limit. If not, it need not be called.
+  /// Returns for how long time passes before the ready step at `position` begins, though it could begin now; `nil` if it
+  /// begins now.
+  ///
+  /// After a stall, `choose` decides again: sleeps may be due.
+  package func stall(before position: Int) -> Duration? {
+    let step = ready[position]
+    guard asked != step else { return nil }
+    asked = step
+    let listed = strategy.delay(of: step)
+    let length = listed ?? (stalls < bounds.stalls ? bounds.wholeNanoseconds : 0)
+    guard length > 0, decide(step, 2, unit: length) == 1 else { return nil }
+    stalls += 1
+    decided = nil
+    return .nanoseconds(Int64(length))
+  }
+
+  /// Whether `stallLimit` or `stall` may return a duration. If not, they need not be called.
   package var mayStall: Bool { bounds.stalls > 0 || strategy.listsStalls }
 
   /// Returns the next random number of a task. The number is a choice if the search explores randomness.
@@ -231,17 +251,18 @@ package final class ScheduleRun {
     return ExploredRandomness.number(decide(name, ExploredRandomness.options), drawn: drawn)
   }
 
-  private func decide(_ name: ScheduleStep, _ count: Int) -> Int {
+  private func decide(_ name: ScheduleStep, _ count: Int, unit: Int = 1) -> Int {
     var chosen = 0
     if count > 1 {
       if currentStep < longest { chosen = strategy.choose(count, for: name) }
       record.decisions.append(
         .init(
-          candidates: 0..<0, chosen: chosen, step: currentStep, count: count, choice: name))
+          candidates: 0..<0, chosen: chosen, step: currentStep, count: count, choice: name,
+          unit: unit))
     }
-    // A replay does not know whether the search explored randomness, so a number that is as drawn must not change the
-    // hash.
-    if chosen == 0, name.kind == .random { return 0 }
+    // A replay does not know whether the search explored randomness or stalls. So a number that is as drawn, and a step
+    // that begins without a stall, must not change the hash.
+    if chosen == 0, name.kind == .random || name.isStep { return 0 }
     let hash = tree.hash(of: name) &+ UInt64(chosen)
     record.hash = Mixer.mix(record.hash, hash)
     if record.stepHashes.indices.contains(currentStep) {

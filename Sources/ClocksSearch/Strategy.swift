@@ -47,7 +47,7 @@ package struct Profile: Sendable {
   var weights: [Int] = []
   /// The actors that each step touches, by the bits of the step, with one bit for each actor.
   var touched: [UInt64: UInt64] = [:]
-  /// The number of points at which a fault could strike, and at which a sleep could wake early.
+  /// The number of points at which a fault could strike, and at which a stall could come.
   var faultPoints = 0
   var stallPoints = 0
 
@@ -213,6 +213,9 @@ struct Strategy {
   }
 
   var listsStalls: Bool { options.listsStalls }
+
+  /// Returns the nanoseconds by which the plan delays a step; `nil` if it does not name the step.
+  func delay(of step: ScheduleStep) -> Int? { options.delay(of: step) }
 
   /// Whether the plan names this decision.
   func lists(_ name: ScheduleStep) -> Bool { options.lists(name) }

@@ -38,6 +38,8 @@ package struct ScheduleStep: Hashable, BitwiseCopyable, Sendable {
   /// Whether the step only ends a sleep: the job of the task comes later.
   package var isWake: Bool { bits & 0xF == Kind.wake.rawValue }
   package var isOther: Bool { bits & 0xF == Kind.other.rawValue }
+  /// Whether this names a step, and not a decision within one.
+  var isStep: Bool { bits & 0xF <= Kind.other.rawValue }
 }
 
 /// An ordering constraint: the first step runs before the second step, which would run first without the constraint.

@@ -34,11 +34,15 @@ import Testing
     let choices = [
       Choice(ScheduleStep(.choice, of: child, 12), 3),
       Choice(ScheduleStep(.fault, of: child, 2), 1),
+      Choice(ScheduleStep(.wake, of: child, 1), 1),
+      Choice(ScheduleStep(.job, of: child, 3), 2_000_000_000),
+      Choice(ScheduleStep(.drain, of: child, 3), 1_500_000),
+      Choice(ScheduleStep(.other, of: child, 3), Int.max),
     ]
     let constraint = Constraint(
       first: ScheduleStep(.job, of: child, 1), second: ScheduleStep(.job, of: TaskTree.test, 2))
     let text = ScheduleToken(choices: choices, constraints: [constraint], trace: 1).text(tree)
-    #expect(text == "2:b?12=3,b!2,b.1<0.2:0001")
+    #expect(text == "2:b?12=3,b!2,b~1^,b.3^2s,b.3@^1500us,b.3+^9223372036854775807ns,b.1<0.2:0001")
     let token = try ScheduleToken(text, &tree)
     #expect(token.choices == choices)
     #expect(token.constraints == [constraint])
@@ -53,7 +57,9 @@ import Testing
   @Test(arguments: [
     "2:a?1:8f3a", "2:a?1=0:8f3a", "2:a?0=1:8f3a", "2:a?1=-1:8f3a", "2:a?1=x:8f3a", "2:a!0:8f3a",
     "2:a!1=1:8f3a", "2:?1=1:8f3a", "2:a?1=1=1:8f3a", "2:a?1=1,:8f3a",
-    "2:a?1=99999999999999999999:8f3a",
+    "2:a?1=99999999999999999999:8f3a", "2:a~1^1s:8f3a", "2:a.1^:8f3a", "2:a.1^0s:8f3a",
+    "2:a.1^1:8f3a", "2:a.1^1m:8f3a", "2:a.1^s:8f3a", "2:a.1^-1s:8f3a", "2:a.1^1s^:8f3a",
+    "2:a?1^1s:8f3a", "2:^1s:8f3a", "2:a.1^9223372037s:8f3a", "1:a.1^1s:8f3a",
     "", ":", "1", "1:", "1:a.1<b.1", "1:a.1<b.1:", "1:a.1<b.1:12345", "1:a.1<b.1:xyzw",
     "1:a.1<b.1:8f3a:", "1:a.1:8f3a", "1:a.1<a.1:8f3a", "1:a.1<b.1<c.1:8f3a", "1:a.0<b.1:8f3a",
     "1:A.1<b.1:8f3a", "1:a.1,b.1:8f3a", "1:,:8f3a", "1:a.1<b.1,:8f3a", "1:z.1<b.1:8f3a",

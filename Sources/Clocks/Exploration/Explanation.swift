@@ -67,7 +67,7 @@ struct Explanation {
   /// Describes a choice, for example `a.2 chose 3 of 1…5`: task `a` got option 3 in its step 2.
   private func sentence(_ choice: Choice) -> String {
     let text = failure.details?.choices[choice.name] ?? words(for: choice)
-    if choice.name.isWake { return failure.tree.name(of: choice.name) + " " + text }
+    if choice.isStall { return failure.tree.name(of: choice.name) + " " + text }
     let step = failure.record.decisions.first { $0.choice == choice.name }?.step
     let place =
       step.map { failure.tree.name(of: failure.record.steps[$0]) }
@@ -81,10 +81,11 @@ struct Explanation {
   private func words(for choice: Choice) -> String {
     switch choice.name.kind {
     case .wake: "may wake early, while a job is under way (a stall)"
+    case .job, .drain, .other: "begins \(Duration.nanoseconds(choice.index)) late (a stall)"
     case .fault: "a fault"
     case .random:
       "draws value \(choice.index) of \(ExploredRandomness.options) as its random number \(choice.name.number)"
-    default: "chose option \(choice.index + 1)"
+    case .choice: "chose option \(choice.index + 1)"
     }
   }
 

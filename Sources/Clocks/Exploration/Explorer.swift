@@ -140,6 +140,8 @@ final class Explorer: Chooser, @unchecked Sendable {
     run.stallLimit(of: wake(of: sleep, task))
   }
 
+  func stall(before position: Int) -> Duration? { run.stall(before: position) }
+
   private func wake(of sleep: UInt64) -> ScheduleStep? {
     sleep < wakes.count ? wakes[Int(sleep)] : nil
   }

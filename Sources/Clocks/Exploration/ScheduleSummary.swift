@@ -40,7 +40,9 @@ public struct ScheduleSummary: Hashable, Sendable, CustomStringConvertible {
     let ofShard = isShared ? " of shard \(limits.shard.index + 1)/\(limits.shard.count)" : ""
     let onlyIf =
       limits.bounds.stalls > 0
-      ? ", if jobs take no time but until the next deadline" : ", if jobs take no time"
+      ? """
+      , if a stall lasts until the next deadline or \(limits.bounds.stallTime), and jobs otherwise take no time
+      """ : ", if jobs take no time"
     let found = """
       \(orders.grouped) \(orders == 1 ? "order" : "orders") in \(classes.grouped) \
       \(classes == 1 ? "class" : "classes")

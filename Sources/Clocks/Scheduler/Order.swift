@@ -37,7 +37,10 @@ protocol Chooser: AnyObject, Sendable {
   /// The longest time before its deadline at which a sleep may wake although a job is ready; `nil` if it may not.
   func stallLimit(of sleep: UInt64, task: UInt64) -> Duration?
 
-  /// Whether `stallLimit` may return a limit. If not, `stallLimit` is not called.
+  /// Returns for how long time passes before a ready job begins, as if another job took so long; `nil` if the job begins now.
+  func stall(before position: Int) -> Duration?
+
+  /// Whether `stallLimit` or `stall` may return a duration. If not, they are not called.
   var mayStall: Bool { get }
 
   /// Returns what a task gets in place of 8 random bytes; `nil` if the bytes are to be random.
@@ -87,6 +90,7 @@ protocol Chooser: AnyObject, Sendable {
 extension Chooser {
   func draw(for task: UInt64, isNumber: Bool) -> UInt64? { nil }
   func stallLimit(of sleep: UInt64, task: UInt64) -> Duration? { nil }
+  func stall(before position: Int) -> Duration? { nil }
   var mayStall: Bool { false }
   func choose(_ count: Int, for task: UInt64) -> Int { 0 }
   func faultStrikes(for task: UInt64) -> Bool { false }

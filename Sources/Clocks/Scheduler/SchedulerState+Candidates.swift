@@ -19,16 +19,36 @@ extension SchedulerState {
     idleness.ready.appendCandidates(to: &candidates)
     let jobs = candidates.count
     appendDueSleeps(to: &candidates)
-    if candidates.count == jobs, order.chooser?.mayStall == true, let earlySleep {
+    if candidates.count == jobs, let earlySleep {
       candidates.append(earlySleep)
     }
-    return order.first(among: candidates)
+    let first = order.first(among: candidates)
+    // The sleeps that are due after a stall are candidates, too.
+    if case .job(let position, _, _) = first, stalls(before: position) { return firstCandidate() }
+    return first
+  }
+
+  /// Lets time pass before a ready job begins, if the chooser wants a stall there. Returns whether time has passed.
+  private mutating func stalls(before position: Int) -> Bool {
+    guard mayStall, let virtualClock = scope?.virtualClock,
+      let length = order.chooser?.stall(before: position)
+    else { return false }
+    let before = isObserved ? virtualClock.time : nil
+    virtualClock.move(to: virtualClock.instant(after: length))
+    if isObserved { noteTime(since: before, (virtualClock.time, nil), hasWoken: false) }
+    return true
+  }
+
+  /// Whether time may pass although a job is ready.
+  private var mayStall: Bool {
+    guard let chooser = order.chooser, chooser.mayStall, let scope else { return false }
+    return scope.mayJump && idleWaiters.isEmpty && !idleness.externalTasks.areOutstanding
+      && idleness.dispatchedBlocks.count == 0
   }
 
   /// The sleep to which time may jump in a stall; `nil` if there is none.
   private var earlySleep: Candidate? {
-    guard let scope, scope.mayJump, idleWaiters.isEmpty, let chooser = order.chooser,
-      !idleness.externalTasks.areOutstanding, idleness.dispatchedBlocks.count == 0,
+    guard mayStall, let scope, let chooser = order.chooser,
       let deadline = scope.virtualClock.sleeps.earliestDeadline,
       let sleep = scope.virtualClock.sleeps.earliest
     else { return nil }

@@ -133,9 +133,11 @@ import Testing
     #expect(summary(.allOrders, whole).isComplete)
     var stalling = whole
     stalling.bounds.stalls = 1
+    stalling.bounds.stallTime = .milliseconds(1_500)
     #expect(
       summary(.allOrders, stalling).description.contains(
-        ": all of them, if jobs take no time but until the next deadline, in "))
+        ": all of them, if a stall lasts until the next deadline or 1.5 seconds, and jobs otherwise take no time, in "
+      ))
     #expect(!summary(.count, whole).isComplete)
     #expect(
       summary(.allOrders, part).description

@@ -72,6 +72,74 @@ private final class Flag: Sendable {
     }
   }
 
+  /// A lease that ends at an instant, and no task sleeps. Its holder writes after it has checked the lease.
+  private static func comparison(
+    _ write: @escaping @Sendable (VirtualTime) async -> Void
+  ) -> @Sendable (VirtualTime) async throws -> Void {
+    { time in
+      let end = ContinuousClock.now + .seconds(1)
+      await Task(name: "holder") {
+        guard ContinuousClock.now < end else { return }
+        await write(time)
+        #expect(ContinuousClock.now < end)
+      }.value
+    }
+  }
+
+  @Test(arguments: [
+    comparison { _ in await Ledger().write("holder") },
+    comparison { $0.checkpoint("write") },
+  ])
+  func aLeaseThatOnlyComparesInstantsExpiresInAPause(
+    _ operation: @Sendable @escaping (VirtualTime) async throws -> Void
+  ) async throws {
+    for limit in [Duration.nanoseconds(999_999_999), .seconds(1), .seconds(3600)] {
+      let found = try await failures {
+        try await withSchedules(100, stalls: 1, upTo: limit, operation: operation)
+      }
+      #expect(found.count == (limit < .seconds(1) ? 0 : 1), "\(limit)")
+      guard let text = found.first?.text else { continue }
+      // Whatever the limit, the failure states the shortest stall with which the test fails.
+      #expect(text.contains(/a\.\d[@+]? begins 1\.0 seconds late \(a stall\)/), "\(text)")
+      #expect(text.contains("(failed in 2 of 2 replays)"), "\(text)")
+      let token = try #require(text.firstMatch(of: /schedule\("([^"]*)"\)/)?.1)
+      #expect(token.contains(/^2:a\.\d[@+]?\^1s:/), "\(token)")
+      let again = try await failures {
+        try await withSchedules(.schedule(String(token)), operation: operation)
+      }
+      #expect(again.count == 1)
+    }
+  }
+
+  @Test func sleepsThatAreDueAfterAStallWakeInAnyOrder() async throws {
+    let orders = Log<String>()
+    let summary = try await withSchedules(2_000, stalls: 1, upTo: .seconds(1)) { time in
+      let order = Log<String>()
+      let start = ContinuousClock.now
+      let sleeper = { (name: String, milliseconds: Int) in
+        Task(name: name) {
+          try await Task.sleep(for: .milliseconds(milliseconds))
+          order.add("\(name) at \((ContinuousClock.now - start) / .milliseconds(1))")
+        }
+      }
+      let tasks = [sleeper("a", 200), sleeper("b", 600)]
+      for task in tasks { try await task.value }
+      orders.add(order.all.joined(separator: ", "))
+    }
+    #expect(summary?.isComplete == true)
+    #expect(
+      Set(orders.all) == [
+        "a at 200.0, b at 600.0",
+        // Time has passed until the next deadline.
+        "a at 600.0, b at 600.0", "b at 600.0, a at 600.0", "b at 600.0, a at 800.0",
+        "a at 200.0, b at 800.0",
+        // Time has passed for a second.
+        "a at 1200.0, b at 1200.0", "b at 1200.0, a at 1200.0", "b at 1000.0, a at 1200.0",
+        "a at 200.0, b at 1200.0", "a at 1000.0, b at 1600.0", "a at 1200.0, b at 1600.0",
+        "a at 200.0, b at 1600.0",
+      ])
+  }
+
   @Test func aTimeoutWinsAgainstWorkOnlyInAStall() async throws {
     let wins = Log<String>()
     func operation(_ time: VirtualTime) async throws {
@@ -89,7 +157,7 @@ private final class Flag: Sendable {
     }
     try await withSchedules(200) { try await operation($0) }
     #expect(Set(wins.all) == ["work work work"])
-    let summary = try await withSchedules(2_000, stalls: 1, upTo: .seconds(1)) {
+    let summary = try await withSchedules(20_000, stalls: 1, upTo: .seconds(1)) {
       try await operation($0)
     }
     #expect(summary?.isComplete == true)
