@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// The steps and the decisions of one run.
 package struct RunRecord: Sendable {
   /// A decision on the next step, or one within a step.
@@ -157,8 +159,10 @@ package struct RunRecord: Sendable {
     // Goes in reverse, so that the weight of a task is complete before it is added to that of its parent.
     for (task, parent) in created.reversed() { weights[Int(parent)] += weights[Int(task)] }
     let masks = masks
-    var touched: [UInt64: UInt64] = [:]
-    for index in steps.indices where masks[index] != 0 { touched[steps[index].bits] = masks[index] }
+    let touched = WordTable()
+    for index in steps.indices where masks[index] != 0 {
+      touched.set(steps[index].bits, to: masks[index])
+    }
     return Profile(
       steps: steps.count, weights: weights, touched: touched, faultPoints: faultPoints,
       stallPoints: stallPoints)

@@ -14,8 +14,8 @@ package final class ScheduleRun {
   /// The step limit of `Profile.longest`.
   @exclusivity(unchecked) private var longest: Int
   /// The ready steps, in the order in which they became ready.
-  @exclusivity(unchecked) package private(set) var ready: [ScheduleStep] = []
-  @exclusivity(unchecked) private var readyCauses: [Int32] = []
+  @exclusivity(unchecked) private var readySteps = ScratchBuffer<ScheduleStep>()
+  @exclusivity(unchecked) private var readyCauses = ScratchBuffer<Int32>()
   /// The latest decision, until its step begins. Until then `choose` returns the same step again.
   @exclusivity(unchecked) private var decided: ScheduleStep?
 
@@ -36,6 +36,7 @@ package final class ScheduleRun {
   private let bounds: Bounds
   /// The number of faults that have struck.
   @exclusivity(unchecked) private var faults = 0
+  @exclusivity(unchecked) private var stallsArePossible = false
   /// The number of stalls, and whether the latest decision wakes a sleep early.
   @exclusivity(unchecked) private var stalls = 0
   @exclusivity(unchecked) private var wakesEarly = false
@@ -57,6 +58,7 @@ package final class ScheduleRun {
     self.tree = tree
     self.bounds = bounds
     strategy = Strategy(plan, profile: profile, bounds: bounds)
+    stallsArePossible = bounds.stalls > 0 || strategy.listsStalls
     longest = profile.longest
     counts = Array(repeating: Counts(), count: tree.count)
   }
@@ -65,17 +67,33 @@ package final class ScheduleRun {
     strategy = Strategy(plan, profile: profile, bounds: bounds)
     faults = 0
     stalls = 0
+    stallsArePossible = bounds.stalls > 0 || strategy.listsStalls
     wakesEarly = false
     asked = nil
     longest = profile.longest
     record.removeAll()
-    ready.removeAll(keepingCapacity: true)
-    readyCauses.removeAll(keepingCapacity: true)
+    readySteps.removeAll()
+    readyCauses.removeAll()
     decided = nil
     mixers.removeAll(keepingCapacity: true)
     counts.removeAll(keepingCapacity: true)
     for _ in 0..<tree.count { counts.append(Counts()) }
   }
+
+  // The engine calls these functions, because its own accesses to the stored properties would be checked for
+  // exclusivity.
+
+  package var stepCount: Int { record.steps.count }
+
+  package var decisionCount: Int { record.decisions.count }
+
+  /// The ready steps. O(n); the engine does not need it.
+  package var ready: [ScheduleStep] { readySteps.all }
+
+  package func readyStep(at position: Int) -> ScheduleStep { readySteps[position] }
+
+  /// Whether `stallLimit` or `stall` may return a duration. If not, they need not be called.
+  package var mayStall: Bool { stallsArePossible }
 
   /// The number of the latest step; -1 before the first.
   package var currentStep: Int { record.steps.count - 1 }
@@ -122,7 +140,7 @@ package final class ScheduleRun {
   }
 
   package func enqueue(_ step: ScheduleStep, isOnMain: Bool = false, isFromOutside: Bool = false) {
-    ready.append(step)
+    readySteps.append(step)
     readyCauses.append(Int32(currentStep))
     if isOnMain { touch(Touched.mainActor) }
     if isFromOutside { record.arrivals.append((Int32(currentStep), step)) }
@@ -144,7 +162,7 @@ package final class ScheduleRun {
   }
 
   package func begin(at position: Int) {
-    let step = ready.remove(at: position)
+    let step = readySteps.remove(at: position)
     begin(step, cause: readyCauses.remove(at: position))
   }
 
@@ -169,7 +187,7 @@ package final class ScheduleRun {
     record.stepHashes.append(hash)
     record.hash = Mixer.mix(record.hash, hash)
     counts[step.task].lastStep = Int32(number)
-    strategy.begins(step, number: number, others: ready)
+    strategy.begins(step, number: number, others: readySteps)
   }
 
   /// Returns the index of the candidate that comes first.
@@ -228,7 +246,7 @@ package final class ScheduleRun {
   ///
   /// After a stall, `choose` decides again: sleeps may be due.
   package func stall(before position: Int) -> Duration? {
-    let step = ready[position]
+    let step = readySteps[position]
     guard asked != step else { return nil }
     asked = step
     let listed = strategy.delay(of: step)
@@ -238,9 +256,6 @@ package final class ScheduleRun {
     decided = nil
     return .nanoseconds(Int64(length))
   }
-
-  /// Whether `stallLimit` or `stall` may return a duration. If not, they need not be called.
-  package var mayStall: Bool { bounds.stalls > 0 || strategy.listsStalls }
 
   /// Returns the next random number of a task. The number is a choice if the search explores randomness.
   package func drawNumber(for task: Int) -> UInt64 {

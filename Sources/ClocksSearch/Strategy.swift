@@ -46,13 +46,13 @@ package struct Profile: Sendable {
   /// The weight of each task.
   var weights: [Int] = []
   /// The actors that each step touches, by the bits of the step, with one bit for each actor.
-  var touched: [UInt64: UInt64] = [:]
+  let touched: WordTable
   /// The number of points at which a fault could strike, and at which a stall could come.
   var faultPoints = 0
   var stallPoints = 0
 
   package init(
-    steps: Int = 0, weights: [Int] = [], touched: [UInt64: UInt64] = [:],
+    steps: Int = 0, weights: [Int] = [], touched: WordTable = WordTable(),
     faultPoints: Int = 0, stallPoints: Int = 0
   ) {
     self.steps = steps
@@ -78,7 +78,7 @@ struct Strategy {
   private var decisions = 0
   private var delays = 0
   /// The priority of each step, in `partialOrder`.
-  private var salt: [UInt64: UInt64] = [:]
+  private let draws = WordTable()
   /// How often each constraint has delayed its second step.
   private var kept: [Int] = []
   private var isMet: [Bool] = []
@@ -127,7 +127,9 @@ struct Strategy {
   }
 
   /// Updates constraints and priorities for a step that is about to run.
-  mutating func begins(_ step: ScheduleStep, number: Int, others: [ScheduleStep]) {
+  mutating func begins(
+    _ step: ScheduleStep, number: Int, others: borrowing ScratchBuffer<ScheduleStep>
+  ) {
     switch plan {
     case .constraints:
       // Comparing the bits saves a debug build a function call.
@@ -146,7 +148,7 @@ struct Strategy {
       guard let touched = profile.touched[step.bits], touched != 0 else { return }
       for index in 0..<others.count where (profile.touched[others[index].bits] ?? 0) & touched != 0
       {
-        salt[others[index].bits] = mixer.next()
+        draws.set(others[index].bits, to: mixer.next())
       }
     case .delay, .newestFirst, .prefix, .random: break
     }
@@ -286,9 +288,9 @@ struct Strategy {
   }
 
   private mutating func drawn(_ step: ScheduleStep) -> UInt64 {
-    if let drawn = salt[step.bits] { return drawn }
+    if let drawn = draws[step.bits] { return drawn }
     let drawn = mixer.next()
-    salt[step.bits] = drawn
+    draws.set(step.bits, to: drawn)
     return drawn
   }
 }

@@ -40,6 +40,35 @@ public struct ScratchBuffer<Element: BitwiseCopyable>: ~Copyable {
   @_transparent
   public mutating func removeAll() { counted = 0 }
 
+  /// Removes an element; the others keep their order. O(n).
+  @_transparent @discardableResult
+  public mutating func remove(at index: Int) -> Element {
+    let element = self[index]
+    var next = index + 1
+    while next < counted {
+      places![next - 1] = places![next]
+      next += 1
+    }
+    counted -= 1
+    return element
+  }
+
+  /// Removes the elements after the first `count`, and keeps the memory.
+  @_transparent
+  public mutating func keepFirst(_ count: Int) {
+    precondition(count >= 0 && count <= counted)
+    counted = count
+  }
+
+  public mutating func removeAll(where isRemoved: (Element) -> Bool) {
+    var kept = 0
+    for index in 0..<counted where !isRemoved(self[index]) {
+      self[kept] = self[index]
+      kept += 1
+    }
+    counted = kept
+  }
+
   public var all: [Element] {
     var all: [Element] = []
     for index in 0..<count { all.append(self[index]) }

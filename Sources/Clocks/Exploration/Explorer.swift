@@ -7,12 +7,13 @@ import ClocksSupport
 final class Explorer: Chooser, @unchecked Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) let run: ScheduleRun
   /// The index of each task in the tree, by the id of the task.
-  @exclusivity(unchecked) nonisolated(unsafe) private var tasks: [UInt64: Int] = [:]
+  private let tasks = WordTable()
   /// The step that ends each sleep, by the registration number of the sleep; `nil` if the sleep has ended.
   @exclusivity(unchecked) nonisolated(unsafe) private var wakes: [ScheduleStep?] = []
   /// The candidates of the latest decision, kept so that the next decision reuses their memory.
   @exclusivity(unchecked) nonisolated(unsafe) private var steps = ScratchBuffer<ScheduleStep>()
-  @exclusivity(unchecked) nonisolated(unsafe) private var actors: [ObjectIdentifier: Int] = [:]
+  /// The number of each actor, by its address.
+  private let actors = WordTable()
   /// The task whose job runs; `nil` during an actor drain.
   @exclusivity(unchecked) nonisolated(unsafe) private var running: Int?
   /// Details of the steps, if a report needs them.
@@ -29,21 +30,18 @@ final class Explorer: Chooser, @unchecked Sendable {
   /// The number of steps at which `newRunaway` next returns a reason.
   @exclusivity(unchecked) nonisolated(unsafe) private var nextRunaway = 400_000
 
-  init(_ run: ScheduleRun) {
-    self.run = run
-    tasks.reserveCapacity(64)
-  }
+  init(_ run: ScheduleRun) { self.run = run }
 
   func reset(_ plan: Plan, profile: Profile) {
-    let steps = run.record.steps.count
+    let steps = run.stepCount
     if steps > 0 {
       if steps < stepLimit { mostSteps = max(mostSteps ?? 0, steps) }
       stepLimit = max(10_000, 100 * (mostSteps ?? 0))
     }
     run.reset(plan, profile: profile)
-    tasks.removeAll(keepingCapacity: true)
+    tasks.removeAll()
     wakes.removeAll(keepingCapacity: true)
-    actors.removeAll(keepingCapacity: true)
+    actors.removeAll()
     running = nil
     described = nil
     witnesses = .init()
@@ -52,14 +50,17 @@ final class Explorer: Chooser, @unchecked Sendable {
   func taskWasCreated(_ task: UInt64) {
     guard tasks[task] == nil else { return }
     // The first task is the one that runs the test.
-    guard !tasks.isEmpty else {
-      tasks[task] = TaskTree.test
-      return
-    }
-    tasks[task] = run.create(by: index(of: UnownedTask.currentID ?? 0))
+    let isTest = tasks.count == 0
+    let index = isTest ? TaskTree.test : run.create(by: index(of: UnownedTask.currentID ?? 0))
+    tasks.set(task, to: UInt64(index))
   }
 
-  private func index(of task: UInt64) -> Int { tasks[task] ?? TaskTree.outside }
+  private func known(_ task: UInt64) -> Int? {
+    guard let index = tasks[task] else { return nil }
+    return Int(index)
+  }
+
+  private func index(of task: UInt64) -> Int { known(task) ?? TaskTree.outside }
 
   func jobIsReady(_ job: ReadyJob, isFromOutside: Bool) {
     run.enqueue(name(job), isOnMain: job.executor == .main, isFromOutside: isFromOutside)
@@ -67,7 +68,7 @@ final class Explorer: Chooser, @unchecked Sendable {
 
   private func name(_ job: ReadyJob) -> ScheduleStep {
     if job.taskID != 0 {
-      if let task = tasks[job.taskID] { return run.nextJob(of: task) }
+      if let task = known(job.taskID) { return run.nextJob(of: task) }
       taskWasCreated(job.taskID)
       return run.nextJob(of: index(of: job.taskID))
     }
@@ -76,28 +77,28 @@ final class Explorer: Chooser, @unchecked Sendable {
       run.isInQueue(task, of: number(of: drain))
       return run.nextDrain(of: task)
     }
-    let task = UnownedTask.currentID.flatMap { tasks[$0] } ?? running ?? TaskTree.outside
+    let task = UnownedTask.currentID.flatMap(known) ?? running ?? TaskTree.outside
     return run.nextOther(of: task)
   }
 
   func jobBegins(_ job: ReadyJob, at position: Int) {
     run.begin(at: position)
-    running = job.taskID == 0 ? nil : tasks[job.taskID]
-    details?.begins(job, of: running, tasks: tasks)
+    running = job.taskID == 0 ? nil : known(job.taskID)
+    details?.begins(job, of: running, index: known)
     guard job.taskID == 0, let drain = ActorDrain(job.job) else { return }
     let actor = number(of: drain)
     var next = drain.latest
     while let job = next {
       next = ActorDrain.job(before: job)
-      if let task = tasks[taskID(of: job)] { run.runsInQueue(task, of: actor) }
+      if let task = known(taskID(of: job)) { run.runsInQueue(task, of: actor) }
     }
     run.touch(actor)
   }
 
-  var isRunaway: Bool { run.record.steps.count >= nextRunaway }
+  var isRunaway: Bool { run.stepCount >= nextRunaway }
 
   func newRunaway() -> Runaway? {
-    guard run.record.steps.count >= nextRunaway else { return nil }
+    guard run.stepCount >= nextRunaway else { return nil }
     // A runaway test is cancelled, and may need more steps to end.
     nextRunaway += max(1_000, stepLimit / 10)
     return .steps(stepLimit, most: mostSteps)
@@ -116,9 +117,10 @@ final class Explorer: Chooser, @unchecked Sendable {
   }
 
   private func number(of drain: ActorDrain) -> Int {
-    if let number = actors[drain.actor] { return number }
+    let address = UInt64(UInt(bitPattern: drain.actor))
+    if let number = actors[address] { return Int(number) }
     let number = actors.count + ScheduleRun.Touched.firstActor
-    actors[drain.actor] = number
+    actors.set(address, to: UInt64(number))
     return number
   }
 
@@ -151,20 +153,20 @@ final class Explorer: Chooser, @unchecked Sendable {
   }
 
   func choose(_ count: Int, for task: UInt64) -> Int {
-    let decisions = run.record.decisions.count
+    let decisions = run.decisionCount
     defer { noteDecision(after: decisions) }
     return run.choose(count, for: index(of: task))
   }
 
   func faultStrikes(for task: UInt64) -> Bool {
-    let decisions = run.record.decisions.count
+    let decisions = run.decisionCount
     defer { noteDecision(after: decisions) }
     return run.faultStrikes(for: index(of: task))
   }
 
   /// Notes which decision the next description is about. A choice of a single option is no decision.
   private func noteDecision(after count: Int) {
-    described = run.record.decisions.count > count ? run.record.decisions[count].choice : nil
+    described = run.decisionCount > count ? run.record.decisions[count].choice : nil
   }
 
   var latestStep: String? { run.record.steps.last.map(run.tree.name) }
@@ -180,7 +182,7 @@ final class Explorer: Chooser, @unchecked Sendable {
 
   /// Returns the name of the task's lane; `nil` if the lanes of this run are not shown, or the task is not known.
   func label(of task: UInt64, name: String?) -> String? {
-    guard details != nil, let index = tasks[task] else { return nil }
+    guard details != nil, let index = known(task) else { return nil }
     let place = run.tree.name(of: index)
     return name.map { "\(place) \"\($0)\"" } ?? (index == TaskTree.test ? "0 (the test)" : place)
   }
@@ -188,10 +190,9 @@ final class Explorer: Chooser, @unchecked Sendable {
   func choose(among candidates: borrowing ScratchBuffer<Candidate>) -> Int {
     steps.removeAll()
     var offersStall = false
-    let ready = run.ready
     for index in 0..<candidates.count {
       switch candidates[index] {
-      case .job(let position, _, _): steps.append(ready[position])
+      case .job(let position, _, _): steps.append(run.readyStep(at: position))
       case .sleep(let number, let task): steps.append(wake(of: number, task))
       case .early(let number, let task):
         steps.append(wake(of: number, task))

@@ -38,8 +38,8 @@ final class StepDetails: @unchecked Sendable {
     reader = reading.reader(images)
   }
 
-  /// Notes a job that is about to run. `tasks` has the index of each task, by the id of the task.
-  func begins(_ job: ReadyJob, of task: Int?, tasks: [UInt64: Int]) {
+  /// Notes a job that is about to run. `index` returns the index of a task, by the id of the task.
+  func begins(_ job: ReadyJob, of task: Int?, index: (UInt64) -> Int?) {
     var detail = Detail(time: virtualClock.now)
     // The task of a parked job is running, so it cannot be read.
     if job.taskID != 0, !job.isParked {
@@ -48,7 +48,7 @@ final class StepDetails: @unchecked Sendable {
     } else if let drain = ActorDrain(job.job) {
       detail.actor = number(of: drain)
       detail.queue = drain.jobs.reversed().compactMap { job in
-        tasks[taskID(of: job)].map { ($0, functions(of: job)) }
+        index(taskID(of: job)).map { ($0, functions(of: job)) }
       }
     }
     detail.isOnMain = job.executor == .main

@@ -8,6 +8,8 @@ struct JobQueue: ~Copyable {
   private var head = 0
   /// The number of jobs, which are in consecutive slots, from `head` on.
   private(set) var count = 0
+  /// The number of parked jobs.
+  private(set) var parked = 0
 
   deinit { slots?.deallocate() }
 
@@ -18,6 +20,13 @@ struct JobQueue: ~Copyable {
       precondition(position >= 0 && position < count)
       return slots![(head + position) & (capacity - 1)]
     }
+  }
+
+  /// The address of a job, valid until a job is appended or removed. Unlike a copy it copies nothing.
+  @_transparent
+  func address(at position: Int) -> UnsafePointer<ReadyJob> {
+    precondition(position >= 0 && position < count)
+    return UnsafePointer(slots! + ((head + position) & (capacity - 1)))
   }
 
   /// The jobs that are tasks and have not begun, in their order. O(n).
@@ -35,6 +44,7 @@ struct JobQueue: ~Copyable {
     if count == capacity { grow() }
     slots![(head + count) & (capacity - 1)] = job
     count += 1
+    if job.isParked { parked += 1 }
   }
 
   /// Removes a job; the others keep their order. O(1) at position 0, else O(position).
@@ -50,6 +60,7 @@ struct JobQueue: ~Copyable {
     }
     head = (head + 1) & mask
     count -= 1
+    if job.isParked { parked -= 1 }
     return job
   }
 
@@ -67,6 +78,7 @@ struct JobQueue: ~Copyable {
     precondition(capacity & (capacity - 1) == 0, "a buffer that does not wrap")
     precondition(capacity == 0 ? head == 0 : 0..<capacity ~= head, "a lost beginning")
     precondition(0...capacity ~= count, "miscounted jobs")
+    precondition(parked == (0..<count).count { self[$0].isParked }, "miscounted parked jobs")
     precondition((slots == nil) == (capacity == 0), "a buffer without slots")
   }
 }

@@ -92,17 +92,27 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
 
   var all: [Entry] {
     var all: [Entry] = []
+    visitAll { all.append($0) }
+    return all
+  }
+
+  /// Calls `body` with each entry, in no particular order. `body` must not change the table. O(places).
+  @_transparent
+  func visitAll(_ body: (Entry) -> Void) {
     var place = 0
-    while all.count < count {
-      let first = place << Int(Self.blockBits)
-      var slot = blocks[place] == 0 ? first + Self.blockLength : first
-      while slot < first + Self.blockLength {
-        if !entries[slot].isNone { all.append(entries[slot]) }
+    var left = count
+    while left > 0 {
+      var slot = place << Int(Self.blockBits)
+      place += 1
+      guard blocks[place - 1] != 0 else { continue }
+      while slot < place << Int(Self.blockBits) {
+        if !entries[slot].isNone {
+          left -= 1
+          body(entries[slot])
+        }
         slot += 1
       }
-      place += 1
     }
-    return all
   }
 
   mutating func removeAll() { self = TaskTable() }
@@ -253,67 +263,5 @@ extension OwnerTable {
 
   mutating func remove(_ id: UInt64, of owner: TaskOwner) {
     if self[id] == OwnerMark(owner) { remove(id) }
-  }
-}
-
-/// A set of task ids: one bit each, in chunks of 4,096, because ids lie close together. Each operation on one id is
-/// expected O(1).
-struct TaskSet {
-  private static let chunkBits: UInt64 = 12
-
-  private typealias Chunk = (number: UInt64, words: [UInt64])
-
-  /// The chunk of the last inserted id, kept apart because the next id is nearly always in the same chunk.
-  private var latest: Chunk?
-  private var chunks: [UInt64: [UInt64]] = [:]
-
-  mutating func insert(_ id: UInt64) {
-    let number = id >> Self.chunkBits
-    if latest?.number != number { makeLatest(number) }
-    latest!.words[Self.word(of: id)] |= 1 << (id & 63)
-  }
-
-  private mutating func makeLatest(_ number: UInt64) {
-    if let latest { chunks[latest.number] = latest.words }
-    let empty = [UInt64](repeating: 0, count: 1 << Int(Self.chunkBits) / 64)
-    latest = (number, chunks.removeValue(forKey: number) ?? empty)
-  }
-
-  var isEmpty: Bool { latest == nil && chunks.isEmpty }
-
-  func contains(_ id: UInt64) -> Bool {
-    let number = id >> Self.chunkBits
-    if let latest, latest.number == number { return Self.contains(latest.words, id) }
-    guard !chunks.isEmpty, let words = chunks[number] else { return false }
-    return Self.contains(words, id)
-  }
-
-  private static func contains(_ words: [UInt64], _ id: UInt64) -> Bool {
-    words[word(of: id)] & 1 << (id & 63) != 0
-  }
-
-  mutating func remove(_ id: UInt64) {
-    let number = id >> Self.chunkBits
-    if latest?.number == number {
-      latest!.words[Self.word(of: id)] &= ~(1 << (id & 63))
-    } else {
-      chunks[number]?[Self.word(of: id)] &= ~(1 << (id & 63))
-    }
-  }
-
-  /// Removes all chunks whose last id is at most `id`. O(chunks).
-  mutating func removeChunks(upTo id: UInt64) {
-    func isYounger(_ number: UInt64) -> Bool { (number + 1) << Self.chunkBits - 1 > id }
-    chunks = chunks.filter { isYounger($0.key) }
-    if let latest, !isYounger(latest.number) { self.latest = nil }
-  }
-
-  mutating func removeAll() { self = TaskSet() }
-
-  /// The number of chunks; each takes 512 bytes.
-  var chunkCount: Int { chunks.count + (latest == nil ? 0 : 1) }
-
-  private static func word(of id: UInt64) -> Int {
-    Int(truncatingIfNeeded: id >> 6) & (1 << Int(chunkBits) / 64 - 1)
   }
 }

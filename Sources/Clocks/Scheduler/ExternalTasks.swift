@@ -1,10 +1,12 @@
+import ClocksSupport
+
 /// The tasks of a test that run, or may run, where the scheduler does not start their jobs.
 ///
 /// They run in an actor drain that works for another test, or on an executor that the user provides.
 /// `ExternalTasks.Entry.become` says which changes of state are legal.
 struct ExternalTasks: ~Copyable {
   private var entries = TaskTable<Entry>()
-  private var unverified: [UInt64] = []
+  private var unverified = ScratchBuffer<UInt64>()
   private var awaitingAsyncLets: [UInt64] = []
   /// Whether the unverified tasks were checked since one of them could have become external.
   private var isVerified = true
@@ -125,7 +127,7 @@ struct ExternalTasks: ~Copyable {
   mutating func stop(_ id: UInt64) {
     let old = entries[id]
     if old.absence != 0 { ExternalTaskRegistry.remove(old.absence) }
-    unverified.removeAll { $0 == id }
+    unverified.removeAll(where: { $0 == id })
     awaitingAsyncLets.removeAll { $0 == id }
     var entry = Entry()
     entry.become(.stopped)
@@ -182,7 +184,7 @@ struct ExternalTasks: ~Copyable {
         released.append(task)
       }
     }
-    unverified.removeLast(unverified.count - kept)
+    unverified.keepFirst(kept)
     return (external, released)
   }
 
@@ -279,7 +281,7 @@ struct ExternalTasks: ~Copyable {
   func checkInvariants() {
     let all = entries.all
     let tasks = Set(all.filter { $0.state == .unverified }.compactMap(\.task?.id))
-    precondition(tasks == Set(unverified), "an unverified task that is not checked")
+    precondition(tasks == Set(unverified.all), "an unverified task that is not checked")
     precondition(tasks.count == unverified.count, "a task that is checked twice")
     precondition(external == all.count(where: \.isExternal), "miscounted external tasks")
     precondition(running == all.count { $0.runs > 0 }, "miscounted running tasks")

@@ -112,6 +112,7 @@ extension Chooser {
 extension JobQueue {
   /// Whether a parked job occupies the main thread. O(n).
   private var isMainThreadParked: Bool {
+    guard parked > 0 else { return false }
     for position in 0..<count where self[position].isParked && self[position].executor == .main {
       return true
     }
@@ -122,12 +123,13 @@ extension JobQueue {
   func appendCandidates(to candidates: inout ScratchBuffer<Candidate>) {
     var isFirstOnMain = !isMainThreadParked
     for position in 0..<count {
-      let job = self[position]
-      if case .main = job.executor, !job.isParked {
+      let job = address(at: position)
+      let executor = job.pointee.executor
+      if case .main = executor, !job.pointee.isParked {
         guard isFirstOnMain else { continue }
         isFirstOnMain = false
       }
-      candidates.append(.job(position: position, task: job.taskID, executor: job.executor))
+      candidates.append(.job(position: position, task: job.pointee.taskID, executor: executor))
     }
   }
 }

@@ -45,11 +45,8 @@ struct LiveTasks: ~Copyable {
   /// Removes all tasks. Called before the table is freed, because freeing the table does not release its tasks. O(n).
   mutating func removeAll() -> [RetainedTask] {
     defer { tasks.removeAll() }
-    let kept = tasks.all
     var released: [RetainedTask] = []
-    for index in 0..<kept.count {
-      if let task = kept[index].takenOver { released.append(task) }
-    }
+    tasks.visitAll { if let task = $0.takenOver { released.append(task) } }
     return released
   }
 
@@ -59,8 +56,8 @@ struct LiveTasks: ~Copyable {
   /// The tasks that are not over. O(n).
   var unfinished: [UnownedTask] {
     var unfinished: [UnownedTask] = []
-    for entry in tasks.all {
-      if let task = entry.task, !TaskStatus(of: task.job).isOver { unfinished.append(task) }
+    tasks.visitAll {
+      if let task = $0.task, !TaskStatus(of: task.job).isOver { unfinished.append(task) }
     }
     return unfinished
   }

@@ -67,13 +67,17 @@ struct RuntimeSleeps: ~Copyable {
     on virtualClock: VirtualClock
   ) -> (tasks: [RetainedTask], jobs: [ReadyJob]) {
     var ended: (tasks: [RetainedTask], jobs: [ReadyJob]) = ([], [])
-    while let (task, sleep) = begun.popLast() {
+    var index = begun.count
+    while index > 0 {
+      index -= 1
+      let (task, sleep) = begun[index]
       guard task.isCancelled else { continue }
       ended.tasks.append(task)
       guard case .job(let job) = virtualClock.sleeps.cancel(sleep) else { continue }
       if let job = replace(task.id, by: .cancelledEarly(job)) { ended.jobs.append(job) }
       cancelledEarly.append(task.id)
     }
+    begun = []
     return ended
   }
 
