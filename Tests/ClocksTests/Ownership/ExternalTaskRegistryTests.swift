@@ -14,18 +14,25 @@ import Testing
     }
   }
 
-  /// A task that is about to be suspended is written down as suspended a moment before it is, and goes on if it
-  /// is resumed just then.
-  @Test func aTaskIsNotBackBeforeItsOwnJobHasEnded() async throws {
-    let clock = TestClock()
-    let owner = Owner(isVirtual: false)
+  /// Returns a task that sleeps for a second.
+  private func sleepingTask(
+    on clock: TestClock<Duration>
+  ) async throws -> (task: Task<Void, any Error>, handle: RetainedTask) {
     let handles = AsyncStream.makeStream(of: RetainedTask.self)
     let task = Task {
       handles.continuation.yield(try #require(UnownedTask.current?.retainedIfReadable))
       try await clock.sleep(for: .seconds(1))
     }
     await clock.settle()
-    let handle = try #require(await handles.stream.first { _ in true })
+    return (task, try #require(await handles.stream.first { _ in true }))
+  }
+
+  /// A task that is about to be suspended is written down as suspended a moment before it is, and goes on if it
+  /// is resumed just then.
+  @Test func aTaskIsNotBackBeforeItsOwnJobHasEnded() async throws {
+    let clock = TestClock()
+    let owner = Owner(isVirtual: false)
+    let (task, handle) = try await sleepingTask(on: clock)
     #expect(!TaskStatus(of: handle.job).isActive)
 
     let job = ExternalTaskRegistry.beginJob(of: handle.id)
@@ -43,13 +50,7 @@ import Testing
   /// The thread that ran a task may not have left it yet, so the test waits for it. But the task does nothing more.
   @Test func aSuspendedTaskIsWaitedForAndNotRecorded() async throws {
     let clock = TestClock()
-    let handles = AsyncStream.makeStream(of: RetainedTask.self)
-    let task = Task {
-      handles.continuation.yield(try #require(UnownedTask.current?.retainedIfReadable))
-      try await clock.sleep(for: .seconds(1))
-    }
-    await clock.settle()
-    let handle = try #require(await handles.stream.first { _ in true })
+    let (task, handle) = try await sleepingTask(on: clock)
 
     let owner = Owner(isVirtual: false)
     var tasks = ExternalTasks()
