@@ -67,6 +67,12 @@ import Testing
     }
   }
 
+  @Test(.enabled(if: isBuilt)) func sleepsThatEndTogetherDoSoInAnyOrder() async throws {
+    let child = try await run(["--orders", "8"], filter: "EverywhereSamples/sleepsEndTogether")
+    #expect(child.exitCode == 1)
+    #expect(child.standardOutput.contains("Order-dependent"), "\(child.standardOutput)")
+  }
+
   @Test(.enabled(if: isBuilt)) func exitCodesAreThoseOfTheSuite() async throws {
     for (filter, code) in [("onTheMainActor", 0), ("EverywhereSamples/fails", 1)] {
       let child = try await ChildProcess.run(

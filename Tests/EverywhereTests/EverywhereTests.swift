@@ -37,6 +37,11 @@ import Testing
 
   private static let suite = "EverywhereTests.EverywhereSamples"
 
+  /// A microsecond passes with each reading of a clock.
+  private static func withoutReadings(_ seconds: Double) -> Double {
+    (seconds * 100).rounded() / 100
+  }
+
   @Test func eachTestCaseHasAScope() async throws {
     let (records, child) = try await run("EverywhereSamples")
     #expect(child.exitCode == 1, "\(child.standardOutput)")
@@ -44,7 +49,7 @@ import Testing
     #expect(Array(failed) == ["\(Self.suite)/fails()"], "\(child.standardOutput)")
     func hours(_ test: String) -> [Double] {
       (records["\(Self.suite)/\(test)"] ?? []).compactMap(\.virtualSeconds)
-        .map { ($0 * 1e6).rounded() / 3.6e9 }.sorted()
+        .map { Self.withoutReadings($0) / 3600 }.sorted()
     }
     #expect(hours("sleeps(_:)") == [1, 2, 3])
     #expect(hours("zipped(_:_:)") == [24, 48])
@@ -76,7 +81,7 @@ import Testing
     ]
     for (name, seconds) in seconds {
       let record = records["EverywhereTests.EverywhereXCTSamples/\(name)"]?.first
-      #expect(record?.virtualSeconds == seconds, "\(name)")
+      #expect(record?.virtualSeconds.map(Self.withoutReadings) == seconds, "\(name)")
     }
   }
 
@@ -108,7 +113,7 @@ import Testing
         "leavesABlockOnAQueue", ["CLOCKS_EVERYWHERE_SEED": seed])
       #expect(child.exitCode == 0, "\(child.standardOutput)")
       let record = try #require(records["\(Self.suite)/leavesABlockOnAQueue()"]?.first)
-      #expect(record.virtualSeconds == 3600)
+      #expect(record.virtualSeconds.map(Self.withoutReadings) == 3600)
       #expect(
         record.reasons == [
           "time passes while work on the queue \"server\" goes on, which may be real work"

@@ -10,7 +10,8 @@ let runsSamples = ProcessInfo.processInfo.environment["EVERYWHERE_SAMPLES"] != n
   @Test(arguments: 1...3) func sleeps(_ hours: Int) async throws {
     let start = ContinuousClock.now
     try await Task.sleep(for: .seconds(3600 * hours))
-    #expect(ContinuousClock.now - start == .seconds(3600 * hours))
+    // A microsecond passes with each reading of a clock: that by `sleep`, and the one here.
+    #expect(ContinuousClock.now - start == .seconds(3600 * hours) + .microseconds(2))
   }
 
   @Test(arguments: zip([1, 2], ["a", "b"])) func zipped(_ days: Int, _ text: String) async throws {
@@ -42,7 +43,33 @@ let runsSamples = ProcessInfo.processInfo.environment["EVERYWHERE_SAMPLES"] != n
         continuation.resume()
       }
     }
-    #expect(ContinuousClock.now == start)
+    #expect(ContinuousClock.now - start == .microseconds(1))
+  }
+
+  /// Passes in real time, because some time passes between any two statements.
+  @Test func expectsThatTimePasses() async throws {
+    let (start, date) = (ContinuousClock.now, Date())
+    let uptime = DispatchTime.now()
+    #expect(DispatchTime.now() > uptime)
+    #expect(Date() > date)
+    try await Task.sleep(until: start + .seconds(60))
+    #expect(ContinuousClock.now > start + .seconds(60))
+    #expect(Date() > date + 60)
+  }
+
+  /// Two sleeps end at nearly the same time. In real time, either may end first.
+  @Test func sleepsEndTogether() async throws {
+    let ends = AsyncStream.makeStream(of: Int.self)
+    async let first: Void = {
+      try await Task.sleep(for: .seconds(1))
+      ends.continuation.yield(1)
+    }()
+    try await Task.sleep(for: .milliseconds(1))
+    try await Task.sleep(for: .milliseconds(999) + .microseconds(50))
+    ends.continuation.yield(2)
+    try await first
+    ends.continuation.finish()
+    #expect(await ends.stream.reduce(into: []) { $0.append($1) } == [1, 2])
   }
 
   /// Passes first in, first out, and fails in some other orders.

@@ -86,6 +86,9 @@ class TaskOwner: @unchecked Sendable {
     func reading(of clock: clockid_t, isDate: Bool) -> timespec? { nil }
   #endif
 
+  /// Called before code of the test reads a clock. In a suite that was written for real time, some time passes.
+  func timePassesWithReading() {}
+
   /// If the owner is explored, fills `bytes` with what the chooser draws. Returns whether all of `bytes` was filled.
   func draw(_ bytes: UnsafeMutableRawBufferPointer) -> Bool { false }
 

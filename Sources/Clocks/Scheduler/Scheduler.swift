@@ -159,6 +159,15 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     }
   #endif
 
+  override func timePassesWithReading() {
+    guard let scope, scope.options.timePerReading.attoseconds > 0 else { return }
+    change { state in
+      guard state.scope?.movesTime == true else { return }
+      let virtualClock = scope.virtualClock
+      virtualClock.move(to: virtualClock.instant(after: scope.options.timePerReading))
+    }
+  }
+
   override func taskMayRunExternally(_ task: UnownedJob) {
     noteMayRunExternally(UnownedTask(job: task))
   }

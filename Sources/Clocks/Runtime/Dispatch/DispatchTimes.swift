@@ -25,6 +25,7 @@
       guard base == now || base == wallNow, let owner = virtualOwner else {
         return dispatch_time(base, delta)
       }
+      owner.timePassesWithReading()
       if base == wallNow { return wallTime(nil, delta) }
       return dispatch_time(read(CLOCK_MONOTONIC, of: owner), delta)
     }

@@ -91,10 +91,13 @@ package enum RuntimeClocks {
     ) -> CInt {
       guard
         let context = ThreadContext.current, context.pointee.isInJob,
-        let owner = ThreadContext.runningOwner, areVirtual(for: owner),
-        let reading = owner.reading(of: clock, isDate: isDate)
+        let owner = ThreadContext.runningOwner, areVirtual(for: owner)
       else {
         // Does not call the original, because `NondeterminismHooks` may redirect this call, to report it.
+        return clock_gettime(clock, result)
+      }
+      owner.timePassesWithReading()
+      guard let reading = owner.reading(of: clock, isDate: isDate) else {
         return clock_gettime(clock, result)
       }
       result.pointee = reading

@@ -14,6 +14,8 @@ package struct ScopeOptions: Sendable {
   ///
   /// Then an explored run that has too many steps also goes on, first in, first out, and does not fail.
   var timePassesWhileBusy = false
+  /// How much time passes with each reading of a system clock. Code for real time may expect that some does.
+  var timePerReading = Duration.zero
   /// Whether to note where tasks sleep.
   var notesSleepPlaces = false
   /// Whether an explored scope waits for work outside it. If not, such a wait counts as a deadlock.
