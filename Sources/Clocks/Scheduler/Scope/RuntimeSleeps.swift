@@ -67,17 +67,13 @@ struct RuntimeSleeps: ~Copyable {
     on virtualClock: VirtualClock
   ) -> (tasks: [RetainedTask], jobs: [ReadyJob]) {
     var ended: (tasks: [RetainedTask], jobs: [ReadyJob]) = ([], [])
-    var index = begun.count
-    while index > 0 {
-      index -= 1
-      let (task, sleep) = begun[index]
+    while let (task, sleep) = begun.popLast() {
       guard task.isCancelled else { continue }
       ended.tasks.append(task)
       guard case .job(let job) = virtualClock.sleeps.cancel(sleep) else { continue }
       if let job = replace(task.id, by: .cancelledEarly(job)) { ended.jobs.append(job) }
       cancelledEarly.append(task.id)
     }
-    begun = []
     return ended
   }
 
