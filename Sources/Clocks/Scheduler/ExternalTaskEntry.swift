@@ -26,6 +26,8 @@ extension ExternalTasks {
     /// Whether the task has begun an `async let`. If so, the task is checked until it is over.
     var hasAsyncLets = false
     var runs = 0
+    /// Whether a recording shows that the task has become external, and so has to show its return.
+    var isSeenExternal = false
 
     var isNone: Bool {
       if case .none = state { true } else { false }

@@ -83,9 +83,9 @@ struct ExternalTasks: ~Copyable {
     return entry.runs == 0
   }
 
-  enum Arrival {
+  enum Arrival: Equatable {
     case ofKnownTask
-    case ofReturningTask
+    case ofReturningTask(wasSeenExternal: Bool)
     case ofStoppedTask
   }
 
@@ -97,15 +97,16 @@ struct ExternalTasks: ~Copyable {
     guard entry.absence != 0 else { return .ofKnownTask }
     ExternalTaskRegistry.remove(entry.absence)
     taskReturned(id, entry)
-    return .ofReturningTask
+    return .ofReturningTask(wasSeenExternal: entry.isSeenExternal)
   }
 
-  /// Notes that an absence is over; returns whether it was under way. The caller retains the task.
-  mutating func absenceEnded(_ absence: UInt64, of id: UInt64) -> Bool {
+  /// Notes that an absence is over. Returns whether a recording shows that the task was external; `nil` if the
+  /// absence was not under way. The caller retains the task.
+  mutating func absenceEnded(_ absence: UInt64, of id: UInt64) -> Bool? {
     let entry = entries[id]
-    guard entry.absence == absence, absence != 0 else { return false }
+    guard entry.absence == absence, absence != 0 else { return nil }
     taskReturned(id, entry)
-    return true
+    return entry.isSeenExternal
   }
 
   private mutating func taskReturned(_ id: UInt64, _ old: Entry) {
@@ -118,6 +119,7 @@ struct ExternalTasks: ~Copyable {
     entry.become(.unverified)
     // What the task did before is known by now.
     entry.mayHaveRun = isActive
+    entry.isSeenExternal = false
     replace(old, of: id, by: entry)
     unverified.append(id)
     if isActive { isVerified = false }
@@ -169,7 +171,8 @@ struct ExternalTasks: ~Copyable {
         entry.become(state)
         if case .awaitingAsyncLet = state { awaitingAsyncLets.append(id) }
         changes += 1
-        if isSeenExternal(state, task) { external.append(id) }
+        entry.isSeenExternal = isSeenExternal(state, task)
+        if entry.isSeenExternal { external.append(id) }
         replace(old, of: id, by: entry)
       } else if mayBecomeExternal(old) {
         if old.mayHaveRun {

@@ -193,8 +193,10 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   override func externalTaskReturned(_ task: UInt64, _ absence: UInt64) {
     // The task is released without the lock.
     _ = change { state -> RetainedTask? in
-      guard state.idleness.externalTasks.absenceEnded(absence, of: task) else { return nil }
-      state.taskReturned(task)
+      guard let wasSeen = state.idleness.externalTasks.absenceEnded(absence, of: task) else {
+        return nil
+      }
+      state.taskReturned(task, wasSeenExternal: wasSeen)
       return state.liveTasks.removeIfOver(task)
     }
   }

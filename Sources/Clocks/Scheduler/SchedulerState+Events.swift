@@ -7,7 +7,7 @@ extension SchedulerState {
     if idleness.externalTasks.areArrivalsAwaited {
       switch idleness.externalTasks.jobArrived(of: job.taskID) {
       case .ofKnownTask: break
-      case .ofReturningTask: taskReturned(job.taskID)
+      case .ofReturningTask(let wasSeen): taskReturned(job.taskID, wasSeenExternal: wasSeen)
       case .ofStoppedTask: return
       }
     }
@@ -76,9 +76,9 @@ extension SchedulerState {
     if listener != nil { note(.taskBecameExternal(task)) }
   }
 
-  func taskReturned(_ task: UInt64) {
+  func taskReturned(_ task: UInt64, wasSeenExternal: Bool = true) {
     scope?.mustSetAlarm = true
-    if listener != nil { note(.taskReturned(task)) }
+    if wasSeenExternal, listener != nil { note(.taskReturned(task)) }
   }
 
   /// Returns 1 if the scope has become busy since the last call, -1 if it is idle again, and else 0.

@@ -65,4 +65,35 @@ import Testing
     await clock.advance(by: .seconds(1))
     try await task.value
   }
+
+  private final class Events: EventListener {
+    let log = Log<SchedulerEvent>()
+    func hear(_ event: SchedulerEvent) { log.add(event) }
+  }
+
+  /// How often a suspended task is waited for depends on other tests, so a recording has no trace of it.
+  @Test func theReturnOfASuspendedTaskIsNotRecorded() async throws {
+    let clock = TestClock()
+    let (task, handle) = try await sleepingTask(on: clock)
+    let events = Events()
+    clock.scheduler.change { $0.add(events) }
+
+    let job = ExternalTaskRegistry.beginJob(of: handle.id)
+    clock.scheduler.noteMayRunExternally(UnownedTask(job: handle.job))
+    clock.scheduler.verifyExternalTasks()
+    #expect(clock.scheduler.change { $0.idleness.externalTasks.external } >= 1)
+    ExternalTaskRegistry.endJob(job)
+    await clock.settle()
+    #expect(clock.scheduler.change { $0.idleness.externalTasks.external } == 0)
+    let changes = events.log.all.filter {
+      switch $0 {
+      case .taskBecameExternal, .taskReturned: true
+      default: false
+      }
+    }
+    #expect(changes == [])
+
+    await clock.advance(by: .seconds(1))
+    try await task.value
+  }
 }

@@ -92,7 +92,7 @@ import Testing
         let arrival = external.jobArrived(of: id)
         switch known.state {
         case .external:
-          #expect(arrival == .ofReturningTask)
+          #expect(arrival == .ofReturningTask(wasSeenExternal: true))
           // It is active, so it may become external again.
           known.state = .unverified
           known.mayHaveRun = true
@@ -101,12 +101,12 @@ import Testing
         }
       case 80..<95:
         if case .external(let absence) = external.state(of: id) {
-          #expect(external.absenceEnded(absence + 1, of: id) == false)
+          #expect(external.absenceEnded(absence + 1, of: id) == nil)
           #expect(external.absenceEnded(absence, of: id) == true)
           known.state = .unverified
           known.mayHaveRun = true
         } else {
-          #expect(external.absenceEnded(1, of: id) == false)
+          #expect(external.absenceEnded(1, of: id) == nil)
         }
       case 95 where !isActive:
         external.stop(id)
