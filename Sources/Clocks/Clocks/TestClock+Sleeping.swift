@@ -143,8 +143,9 @@ extension TestClock {
   ///
   /// - Parameters:
   ///   - count: The number of sleeps. With zero or less, the call returns immediately.
-  ///   - timeout: The limit in real time; a minute by default. The limit starts again if ready jobs, at its
-  ///     end, wait for a thread for longer than a tenth of it: on a busy machine, it grows up to tenfold.
+  ///   - timeout: The limit in real time; a minute by default. Jobs that run or are ready at its end may still
+  ///     register sleeps. If they take longer than a tenth of the limit, it starts again: on a busy machine, it
+  ///     grows up to tenfold.
   /// - Throws: ``SleepArrivalError`` after the timeout; `CancellationError` if the task is cancelled.
   public nonisolated(nonsending) func waitForSleeps(
     atLeast count: Int = 1, timeout: Swift.Duration = .seconds(60)
@@ -166,7 +167,10 @@ extension TestClock {
       let isWaiting = self.scheduler.change { _ in self.virtualClock.remove(waiter) != nil }
       if isWaiting { waiter.fail(error(self)) }
     }
-    waiter.whenTooLate(timeout, mayRepeat: mayRepeat) {
+    let isIdle = { @Sendable [weak self] in
+      self?.scheduler.change { $0.idleness.askWhetherIdle() } ?? true
+    }
+    waiter.whenTooLate(timeout, mayRepeat: mayRepeat, isIdle) {
       abort { clock in
         SleepArrivalError(
           expected: count, pendingSleeps: clock.pendingSleeps.map(\.description), timeout: timeout,
@@ -182,25 +186,31 @@ extension TestClock {
 }
 
 extension SleepsWaiter {
-  /// Runs `body` after `timeout` of real time, as soon as every job that is ready by then has had a thread.
+  /// Runs `body` after `timeout` of real time, as soon as the test is idle and each unowned job has ended.
   ///
+  /// Only unowned jobs count that are present at the end of the timeout: their tasks may use the clock later.
   /// Does nothing if the waiter has been released by then. May run `body` twice.
   ///
-  /// - Parameter mayRepeat: How many times the timeout may start again because ready jobs got a thread late.
+  /// - Parameters:
+  ///   - mayRepeat: How many times the timeout, or a tenth of it, may start again.
+  ///   - isIdle: Returns whether the test is idle.
   fileprivate func whenTooLate(
-    _ timeout: Duration, mayRepeat: Int, _ body: @escaping @Sendable () -> Void
+    _ timeout: Duration, after pause: Duration? = nil, mayRepeat: Int,
+    _ isIdle: @escaping @Sendable () -> Bool, _ body: @escaping @Sendable () -> Void
   ) {
-    RealTime(in: timeout).schedule { [weak self] in
+    RealTime(in: pause ?? timeout).schedule { [weak self] in
       guard self != nil else { return }
       let end = RealTime(in: .zero)
-      UnownedJobs.afterReadyJobs { [weak self] in
-        if mayRepeat > 0, end.lasts(timeout / 10) {
-          self?.whenTooLate(timeout, mayRepeat: mayRepeat - 1, body)
+      UnownedJobs.afterPresentJobs { [weak self] in
+        let isLate = end.lasts(timeout / 10)
+        if mayRepeat > 0, isLate || !isIdle() {
+          self?.whenTooLate(
+            timeout, after: isLate ? timeout : timeout / 10, mayRepeat: mayRepeat - 1, isIdle, body)
         } else {
           body()
         }
       }
-      // `afterReadyJobs` never runs its closure if all threads of the pool are blocked permanently.
+      // A job may never end, and `afterPresentJobs` then never runs its closure.
       RealTime(in: timeout * mayRepeat).schedule(body)
     }
   }

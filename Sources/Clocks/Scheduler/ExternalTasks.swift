@@ -100,8 +100,9 @@ struct ExternalTasks: ~Copyable {
     return .ofReturningTask(wasSeenExternal: entry.isSeenExternal)
   }
 
-  /// Notes that an absence is over. Returns whether a recording shows that the task was external; `nil` if the
-  /// absence was not under way. The caller retains the task.
+  /// Notes that an absence is over. Returns `nil` if it was not under way, and else `isSeenExternal`.
+  ///
+  /// The caller retains the task.
   mutating func absenceEnded(_ absence: UInt64, of id: UInt64) -> Bool? {
     let entry = entries[id]
     guard entry.absence == absence, absence != 0 else { return nil }

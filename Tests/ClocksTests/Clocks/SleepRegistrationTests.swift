@@ -131,6 +131,49 @@ import Testing
     #expect(clock.pendingSleeps.count == 1)
     task.cancel()
   }
+
+  /// A job that runs at the end of the limit may register a sleep.
+  ///
+  /// It is a job of the test; or of a task that has not used the clock yet, so that its test is not known.
+  @Test(.blocksAThread, arguments: [true, false])
+  func waitForSleepsWaitsForAJobThatRuns(_ isOfTest: Bool) async throws {
+    let clock = TestClock()
+    let (hasBegun, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let start = { @Sendable in
+      Task {
+        wait(hasBegun, mayGoOn)
+        try await clock.sleep(for: .seconds(1))
+      }
+    }
+    onAThread {
+      hasBegun.wait()
+      Thread.sleep(forTimeInterval: 0.3)
+      mayGoOn.signal()
+    }
+    let task = isOfTest ? start() : BusyPool().sync(start)
+    try await clock.waitForSleeps(
+      atLeast: 1, timeout: .milliseconds(100), mayRepeat: 10_000)
+    #expect(clock.pendingSleeps.count == 1)
+    task.cancel()
+  }
+
+  @Test(.blocksAThread) func waitForSleepsEndsAlthoughAJobDoesNot() async throws {
+    let clock = TestClock()
+    let mayEnd = DispatchSemaphore(value: 0)
+    let hasBegun = DispatchSemaphore(value: 0)
+    let task = BusyPool().sync { Task { wait(hasBegun, mayEnd) } }
+    await #expect(throws: SleepArrivalError.self) {
+      try await clock.waitForSleeps(atLeast: 1, timeout: .milliseconds(50), mayRepeat: 2)
+    }
+    mayEnd.signal()
+    await task.value
+  }
+}
+
+/// Signals that a job has begun, and blocks its thread until it may go on.
+private func wait(_ hasBegun: DispatchSemaphore, _ mayGoOn: DispatchSemaphore) {
+  hasBegun.signal()
+  mayGoOn.wait()
 }
 
 /// Blocks all threads of the pool.

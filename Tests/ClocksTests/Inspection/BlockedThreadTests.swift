@@ -65,10 +65,11 @@ private actor Store {
 private final class Accounts: Sendable {
   private let left = NSLock()
   private let right = NSLock()
+  private let rightIsHeld = DispatchSemaphore(value: 0)
 
   func leftFirst() {
     left.lock()
-    Thread.sleep(forTimeInterval: 0.05)
+    rightIsHeld.wait()
     if right.lock(before: Date() + 60) { right.unlock() }
     left.unlock()
   }
@@ -76,6 +77,7 @@ private final class Accounts: Sendable {
   /// - Parameter signal: Blocks while the lock is held for which `leftFirst` waits.
   func rightFirst(_ signal: Signal) {
     right.lock()
+    rightIsHeld.signal()
     signal.wait()
     right.unlock()
   }
