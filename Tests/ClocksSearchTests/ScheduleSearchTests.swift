@@ -32,7 +32,7 @@ import Testing
     let run = ScheduleRun(.firstInFirstOut)
     let programs = [Simulation.lostUpdate(beside: 20), .lateJob, .compareAndSet(beside: 9)]
     for program in programs {
-      for seed in 0..<100 {
+      for seed in 0..<40 {
         for (name, plan) in kinds {
           run.reset(plan(UInt64(seed)), profile: Profile())
           _ = program.play(run)

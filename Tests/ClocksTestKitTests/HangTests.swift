@@ -72,7 +72,7 @@ import Testing
 }
 
 /// Tests with the trait that hang are ended, with one failure each at their declaration.
-@Suite(.serialized) struct TraitHangTests {
+@Suite struct TraitHangTests {
   private static let blocked = """
     A job of task # has held its thread for 0.5 seconds of real time, and the rest of the test waits for it: \
     0 jobs are ready. A test's tasks run one at a time, so a thread that is blocked until another task has \

@@ -188,7 +188,9 @@ import Testing
   #endif
 
   /// The process of a test that never ends, however the command ends.
-  @Test(.enabled(if: isBuilt), arguments: [SIGINT, SIGTERM, SIGHUP, SIGKILL])
+  @Test(
+    .enabled(if: isBuilt),
+    arguments: [SIGINT, SIGTERM, SIGHUP, SIGKILL].filter { !isIgnored($0) })
   func testProcessesEndWithTheCommand(_ number: CInt) async throws {
     try await withTemporaryPath { folder in
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -225,6 +227,18 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
       }
     }
+  }
+
+  /// Whether this process ignores a signal, for example under `nohup`. Then its children ignore it, too.
+  private static func isIgnored(_ number: CInt) -> Bool {
+    var action = sigaction()
+    sigaction(number, nil, &action)
+    #if canImport(Darwin)
+      let handler = action.__sigaction_u.__sa_handler
+    #else
+      let handler = action.__sigaction_handler.sa_handler
+    #endif
+    return unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 
   /// Whether a process is there, and is not only waited for by its parent.

@@ -8,28 +8,31 @@ public struct BlocksAThreadTrait: TestTrait, TestScoping {
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
-    await Permit.only.take()
-    defer { Task { await Permit.only.giveBack() } }
-    try await function()
+    try await Self.permits.run(function)
   }
 
-  private actor Permit {
-    static let only = Permit()
+  private static let permits = Permits(1)
+}
 
-    private var isTaken = false
-    private var waiting: [CheckedContinuation<Void, Never>] = []
+/// Lets at most so many operations run at the same time. The others wait in order of arrival.
+actor Permits {
+  private var free: Int
+  private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    func take() async {
-      if isTaken {
-        await withCheckedContinuation { waiting.append($0) }
-      } else {
-        isTaken = true
-      }
-    }
+  init(_ count: Int) { free = count }
 
-    func giveBack() {
-      if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() }
-    }
+  nonisolated func run<Result>(_ operation: () async throws -> Result) async rethrows -> Result {
+    await take()
+    defer { Task { await giveBack() } }
+    return try await operation()
+  }
+
+  private func take() async {
+    if free > 0 { free -= 1 } else { await withCheckedContinuation { waiting.append($0) } }
+  }
+
+  private func giveBack() {
+    if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
   }
 }
 

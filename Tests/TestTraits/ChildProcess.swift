@@ -36,10 +36,23 @@ package struct ChildProcess: Sendable {
       environment: environment, errors: errors)
   }
 
+  /// Many children have limits in real time, so only a few run at the same time.
+  private static let permits = Permits(6)
+
   /// A child that has not ended after `limit` seconds is killed, and its standard error says so.
   package static func run(
     _ executable: String, arguments: [String] = [], environment: [String: String] = [:],
     errors: Errors = .apart, limit: Double = 300
+  ) async throws -> ChildProcess {
+    try await permits.run {
+      try await runNow(
+        executable, arguments: arguments, environment: environment, errors: errors, limit: limit)
+    }
+  }
+
+  private static func runNow(
+    _ executable: String, arguments: [String], environment: [String: String], errors: Errors,
+    limit: Double
   ) async throws -> ChildProcess {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: executable)

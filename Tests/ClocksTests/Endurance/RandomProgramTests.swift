@@ -14,7 +14,7 @@ import Testing
   private static let portions = 8
   private static let stepsInProgram = 60
 
-  private static let operations = number("CLOCKS_TESTS_OPERATIONS") ?? 48_000
+  private static let operations = number("CLOCKS_TESTS_OPERATIONS") ?? 24_000
   private static let seed = UInt64(number("CLOCKS_SEED") ?? 1)
 
   private static func number(_ variable: String) -> Int? {

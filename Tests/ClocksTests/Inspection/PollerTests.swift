@@ -101,7 +101,8 @@ private actor Screen {
   @Test(.unless(.yieldsAreContinuations)) func leavesASpinnerBehind() async throws {
     Self.expectToBeDocumented(
       try await Self.report {
-        try await withVirtualTime(leftoverSleeps: .fail) { _ in
+        try await withVirtualTime(leftoverSleeps: .fail) { time in
+          time.scheduler.change { $0.runaway.limits.jobs = 1_000 }
           let spinner = Task(name: "spinner") { while !Task.isCancelled { await Task.yield() } }
           _ = spinner
         }

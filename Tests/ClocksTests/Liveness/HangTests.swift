@@ -7,7 +7,7 @@ import Testing
 /// Tests that would hang: each ends by itself, and the failure names cause and remedy.
 ///
 /// They run in processes of their own, because some of them leave a thread that never ends.
-@Suite(.serialized) struct HangTests {
+@Suite struct HangTests {
   /// - Parameter seconds: When a job counts as one that holds its thread. Half a second is short on a busy
   ///   machine, so only some tests use it.
   private static func run(

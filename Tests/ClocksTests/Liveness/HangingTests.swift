@@ -130,7 +130,8 @@ import XCTest
 
   @Test func leftoverThatYieldsForEver() async throws {
     guard isAsked else { return }
-    try await withVirtualTime(leftoverSleeps: .fail) { _ in
+    try await withVirtualTime(leftoverSleeps: .fail) { time in
+      time.scheduler.change { $0.runaway.limits.jobs = 100_000 }
       Task { while !Task.isCancelled { await Task.yield() } }
       try await Task.sleep(for: .zero)
     }
@@ -139,7 +140,8 @@ import XCTest
   @Test func leftoverThatYieldsForEverAndDoesNotHear() async throws {
     guard isAsked else { return }
     let yields = Tally()
-    try await withVirtualTime { _ in
+    try await withVirtualTime { time in
+      time.scheduler.change { $0.runaway.limits.jobs = 100_000 }
       Task {
         while true {
           await Task.yield()

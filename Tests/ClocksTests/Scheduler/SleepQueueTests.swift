@@ -16,12 +16,12 @@ import Testing
     queue.checkInvariants()
   }
 
-  @Test(.repeated(20)) func equalsASortedList() {
+  @Test(.repeated(6)) func equalsASortedList() {
     compareWithASortedList(SleepQueue()) { .seconds($0) }
   }
 
   /// Without keys, the deadlines would be in the order of registration.
-  @Test(.repeated(20)) func equalsASortedListOfCustomDurations() {
+  @Test(.repeated(6)) func equalsASortedListOfCustomDurations() {
     let table = CustomDurationTable<Minutes>()
     compareWithASortedList(SleepQueue(table)) { table.key(for: Minutes(count: Double($0))) }
   }

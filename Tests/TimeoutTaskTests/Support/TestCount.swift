@@ -6,7 +6,7 @@
 
 /// Returns the number of attempts of the tests for rare faults.
 ///
-/// 20,000, or the value of the environment variable `TIMEOUT_TASK_TEST_COUNT`. The full count is
+/// 5,000, or the value of the environment variable `TIMEOUT_TASK_TEST_COUNT`. The full count is
 /// 1,000,000:
 ///
 /// ```
@@ -14,5 +14,5 @@
 ///   --filter 'TimeoutTaskTests.(RaceTests|LeakTests)'
 /// ```
 func testCount() -> Int {
-  ProcessInfo.processInfo.environment["TIMEOUT_TASK_TEST_COUNT"].flatMap(Int.init) ?? 20_000
+  ProcessInfo.processInfo.environment["TIMEOUT_TASK_TEST_COUNT"].flatMap(Int.init) ?? 5_000
 }
