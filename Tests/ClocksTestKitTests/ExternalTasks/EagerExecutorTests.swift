@@ -20,7 +20,7 @@ private final class EagerExecutor: TaskExecutor {
 }
 
 /// Tasks whose first job runs before they are known to the scheduler.
-@Suite(.virtualTime, .timeLimit(.minutes(1))) struct EagerExecutorTests {
+@Suite(.virtualTime, .timeLimit(.minutes(10))) struct EagerExecutorTests {
   @Test func aTaskSleepsInVirtualTime() async throws {
     let time = try #require(VirtualTime.current)
     let task = Task(executorPreference: EagerExecutor()) {

@@ -252,7 +252,7 @@ private func executors() -> [any SerialExecutor] { [QueueExecutor(), loop] }
   }
 
   /// The last job of each run is on a thread of the executor, which runs no other job for the search.
-  @Test(.timeLimit(.minutes(1))) func aSearchOnAnExecutorEnds() async throws {
+  @Test(.timeLimit(.minutes(10))) func aSearchOnAnExecutorEnds() async throws {
     for executor in [QueueExecutor(), LoopExecutor()] as [any SerialExecutor] {
       let summary = try await Searcher(executor).search()
       #expect(summary?.isComplete == true)

@@ -102,9 +102,9 @@ private actor Screen {
     Self.expectToBeDocumented(
       try await Self.report {
         try await withVirtualTime(leftoverSleeps: .fail) { time in
-          time.scheduler.change { $0.runaway.limits.jobs = 1_000 }
           let spinner = Task(name: "spinner") { while !Task.isCancelled { await Task.yield() } }
           _ = spinner
+          time.scheduler.change { $0.runaway.limits.jobs = 1_000 }
         }
       })
   }
