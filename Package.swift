@@ -12,6 +12,17 @@ import PackageDescription
 let support: [SwiftSetting] =
   Context.environment["CHECK_LOCK_RANKS"] == nil ? [] : [.define("CHECK_LOCK_RANKS")]
 
+// Without optimization, the compiler copies each variable once more for the debugger, and clears that memory first. The
+// engine is a tenth faster without these copies. The flag is used only with compilers that are known to have it.
+#if compiler(<6.4)
+  let engine: [SwiftSetting] = [
+    .unsafeFlags(
+      ["-Xfrontend", "-disable-debugger-shadow-copies"], .when(configuration: .debug))
+  ]
+#else
+  let engine: [SwiftSetting] = []
+#endif
+
 let package = Package(
   name: "swift-test-clocks",
   platforms: [
@@ -27,15 +38,15 @@ let package = Package(
     .executable(name: "ContextDemo", targets: ["ContextDemo"]),
   ],
   targets: [
-    .target(name: "ClocksSupport", swiftSettings: support),
+    .target(name: "ClocksSupport", swiftSettings: support + engine),
     .target(name: "ClocksCore", dependencies: ["ClocksSupport"]),
     .target(name: "ClocksDrawing", dependencies: ["ClocksSupport"]),
-    .target(name: "ClocksSearch", dependencies: ["ClocksSupport"]),
+    .target(name: "ClocksSearch", dependencies: ["ClocksSupport"], swiftSettings: engine),
     .target(
       name: "Clocks",
       dependencies: ["ClocksCore", "ClocksDrawing", "ClocksSearch", "ClocksSupport"],
       exclude: ["README.md"],
-      swiftSettings: atLoad),
+      swiftSettings: atLoad + engine),
     .target(name: "TimeoutTask"),
     .target(
       name: "ClocksTestKit", dependencies: ["Clocks", "ClocksDrawing", "ClocksSupport"],
