@@ -10,7 +10,7 @@ import ClocksSupport
 /// - else schedules in which one step is delayed until no other step can run, and schedules in which two steps that
 ///   touch one actor are reversed; each new order is the origin of further reversals, breadth first;
 /// - random orders of four kinds.
-package struct ScheduleSearch: Sendable {
+package final class ScheduleSearch {
   package struct Limits: Sendable {
     package var count: Int
     package var seed: UInt64
@@ -97,14 +97,14 @@ package struct ScheduleSearch: Sendable {
   }
 
   /// Returns the next schedule, or `nil` at the end of the search.
-  package mutating func next() -> Plan? {
+  package func next() -> Plan? {
     guard tried < max(limits.count, 1), !hasNoNewClass, let plan = nextPlan() else { return nil }
     tried += 1
     current = plan
     return plan
   }
 
-  private mutating func nextPlan() -> Plan? {
+  private func nextPlan() -> Plan? {
     if let plan = known.popLast() { return plan }
     guard limits.reversals == nil else { return reversals.popFirst()?.plan }
     if isComplete, end == .allOrders { return nil }
@@ -116,7 +116,7 @@ package struct ScheduleSearch: Sendable {
     return nextRandom()
   }
 
-  private mutating func nextSystematic() -> Plan? {
+  private func nextSystematic() -> Plan? {
     let isDelay = turn % 2 == 1
     if isDelay, let step = delayed.popFirst() { return .delay(step) }
     if isComplete, let choices = prefixes.popFirst() { return .prefix(choices) }
@@ -124,7 +124,7 @@ package struct ScheduleSearch: Sendable {
     return delayed.popFirst().map(Plan.delay)
   }
 
-  private mutating func nextRandom() -> Plan {
+  private func nextRandom() -> Plan {
     let number = chance * limits.shard.count + limits.shard.index
     chance += 1
     let seed = Mixer.mix(limits.seed, UInt64(number))
@@ -139,7 +139,7 @@ package struct ScheduleSearch: Sendable {
   }
 
   /// Learns from the run of the plan that `next` returned last, in which the test passed.
-  package mutating func note(_ record: RunRecord, tasks: Int) {
+  package func note(_ record: RunRecord, tasks: Int) {
     let isNew = coverage.add(record, number: tried)
     if tried == 1 { begin(record, tasks: tasks) }
     guard let current else { return }
@@ -181,7 +181,7 @@ package struct ScheduleSearch: Sendable {
   }
 
   /// The choices that are still to be tried: all if the search counts reversals, else at most `most` / 2.
-  private mutating func otherChoices(
+  private func otherChoices(
     _ record: RunRecord, _ constraints: [Constraint], _ choices: [Choice], most: Int
   ) -> [Choice] {
     guard limits.reversals == nil else {
@@ -220,15 +220,14 @@ package struct ScheduleSearch: Sendable {
   }
 
   /// Whether this shard adds the constraint. Shards divide up the first constraints of a schedule.
-  // Mutating, because a debug build copies the search to call a function that is not mutating.
-  private mutating func mine(_ constraints: [Constraint], _ constraint: Constraint) -> Bool {
+  private func mine(_ constraints: [Constraint], _ constraint: Constraint) -> Bool {
     guard limits.shard.count > 1, constraints.isEmpty else { return true }
     let hash = Mixer.mix(constraint.first.bits, constraint.second.bits)
     return hash % UInt64(limits.shard.count) == UInt64(limits.shard.index)
   }
 
   /// Chooses the kind of search by the first run.
-  private mutating func begin(_ record: RunRecord, tasks: Int) {
+  private func begin(_ record: RunRecord, tasks: Int) {
     profile = record.profile(tasks: tasks)
     // If there is only one shard, its index is 0, so it keeps all steps.
     delayed =
@@ -243,7 +242,7 @@ package struct ScheduleSearch: Sendable {
   ///
   /// As in a random order, a yield gives way to all other steps. Each shard takes a part of the orders that
   /// differ from the first order, with all their successors.
-  private mutating func expand(_ record: RunRecord, _ plan: Plan) {
+  private func expand(_ record: RunRecord, _ plan: Plan) {
     guard case .prefix(let choices) = plan else { return }
     var number = 0
     for index in record.decisions.indices.dropFirst(choices.count) {

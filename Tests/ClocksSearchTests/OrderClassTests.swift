@@ -24,7 +24,7 @@ import Testing
   private func search(
     _ tasks: [[[Int]]], _ limits: ScheduleSearch.Limits = .init(count: 5_000, seed: 1)
   ) -> ScheduleSearch {
-    var search = ScheduleSearch(limits)
+    let search = ScheduleSearch(limits)
     let run = ScheduleRun()
     while let plan = search.next() {
       run.reset(plan, profile: search.profile)

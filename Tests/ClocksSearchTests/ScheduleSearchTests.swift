@@ -47,7 +47,7 @@ import Testing
 
   /// Returns the number of the first schedule that shows the bug, and its run.
   private func find(_ program: Simulation, count: Int) -> (number: Int, run: ScheduleRun)? {
-    var search = ScheduleSearch(.init(count: count, seed: 1))
+    let search = ScheduleSearch(.init(count: count, seed: 1))
     let run = ScheduleRun(.firstInFirstOut)
     while let plan = search.next() {
       run.reset(plan, profile: search.profile)
@@ -137,7 +137,7 @@ import Testing
   @Test func triesAndCountsAllOrdersOfASmallProgram() {
     // Two tasks of two steps each: six orders.
     let program = Simulation(tasks: [[{ _ in }, { _ in }], [{ _ in }, { _ in }]]) { _ in false }
-    var search = ScheduleSearch(.init(count: 1_000, seed: 1))
+    let search = ScheduleSearch(.init(count: 1_000, seed: 1))
     let run = ScheduleRun(.firstInFirstOut)
     while let plan = search.next() {
       run.reset(plan, profile: search.profile)
@@ -153,7 +153,7 @@ import Testing
   private func searchAll(
     _ program: Simulation, _ limits: ScheduleSearch.Limits
   ) -> (search: ScheduleSearch, plans: [Plan]) {
-    var search = ScheduleSearch(limits)
+    let search = ScheduleSearch(limits)
     let run = ScheduleRun(.firstInFirstOut)
     var plans: [Plan] = []
     while let plan = search.next() {
@@ -246,7 +246,7 @@ import Testing
   @Test func reversalsEndByThemselves() {
     let program = Simulation(tasks: Array(repeating: [{ _ in }], count: 5)) { _ in false }
     for (reversals, orders) in [(1, 1...21), (2, 21...120)] {
-      var search = ScheduleSearch(.init(count: .max, seed: 1, reversals: reversals))
+      let search = ScheduleSearch(.init(count: .max, seed: 1, reversals: reversals))
       let run = ScheduleRun(.firstInFirstOut)
       while let plan = search.next() {
         run.reset(plan, profile: search.profile)
@@ -261,7 +261,7 @@ import Testing
   @Test func shardsTryDifferentSchedules() {
     var seeds: [Set<Plan>] = []
     for index in 0..<4 {
-      var search = ScheduleSearch(
+      let search = ScheduleSearch(
         .init(count: 100, seed: 1, shard: .init(index: index, count: 4)))
       let run = ScheduleRun(.firstInFirstOut)
       var plans: Set<Plan> = []
@@ -303,7 +303,7 @@ import Testing
   @Test func progressIsReportedEvery16Schedules() {
     var reports: [ScheduleProgress] = []
     var meter = ProgressMeter(every: .zero) { reports.append($0) }
-    var running = ScheduleSearch(.init(count: 64, seed: 1))
+    let running = ScheduleSearch(.init(count: 64, seed: 1))
     while running.next() != nil { meter.ran(running) }
     #expect(reports.map(\.schedules) == [16, 32, 48, 64])
     var silent = ProgressMeter(every: .seconds(3_600)) { _ in Issue.record("It is too early.") }

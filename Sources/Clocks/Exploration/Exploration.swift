@@ -37,11 +37,13 @@ struct Exploration {
   }
 
   /// A failure, and the shrunk schedule in which it comes.
-  struct Failure {
-    var finding: Finding
+  ///
+  /// A class, because copies of so many values take much code in a debug build.
+  final class Failure {
+    let finding: Finding
     /// The number of the schedule in which the failure came first.
-    var number: Int
-    var plan: Plan
+    let number: Int
+    let plan: Plan
     var constraints: [Constraint] = []
     var choices: [Choice] = []
     /// The last run with these constraints.
@@ -57,6 +59,14 @@ struct Exploration {
     var shrinkRuns = 0
     /// The first difference of the two replays, if they differ.
     var divergence: Divergence?
+
+    init(_ finding: Finding, number: Int, plan: Plan, in run: ScheduleRun) {
+      self.finding = finding
+      self.number = number
+      self.plan = plan
+      record = run.record
+      tree = run.tree
+    }
 
     var schedule: Plan { .constraints(constraints, choices: choices) }
 
@@ -94,7 +104,7 @@ struct Exploration {
       }
     }
     let deadline = time.map { RealTime(in: $0) }
-    var search = ScheduleSearch(limits, known: known.map(\.plan))
+    let search = ScheduleSearch(limits, known: known.map(\.plan))
     var first: RunRecord?
     var progress = ProgressMeter(report: progress)
     var isOverTime = false
@@ -152,8 +162,7 @@ struct Exploration {
     _ one: OneRun, _ operation: @escaping Operation
   ) async -> Failure {
     let run = one.run
-    var failure = Failure(
-      finding: finding, number: number, plan: plan, record: run.record, tree: run.tree)
+    let failure = Failure(finding, number: number, plan: plan, in: run)
     if finding.isXCTest || finding.tookLong {
       failure.constraints = run.record.constraints
       failure.choices = run.record.choices

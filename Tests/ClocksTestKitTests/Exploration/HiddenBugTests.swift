@@ -24,7 +24,7 @@ import Testing
   /// Returns the number of the first schedule that fails.
   private func find(_ bug: KnownBug, seed: UInt64, count: Int = 1_000) async -> Int? {
     let one = run()
-    var search = ScheduleSearch(
+    let search = ScheduleSearch(
       .init(count: count, seed: Mixer.mix(Mixer.hash(bug.name), seed)))
     while let plan = search.next() {
       if await one(plan, profile: search.profile, bug.buggy).hasFailed { return search.tried }
