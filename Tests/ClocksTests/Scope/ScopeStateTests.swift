@@ -144,6 +144,17 @@ import Testing
     #expect(scope.ran(for: .seconds(60)).isNothing)
   }
 
+  @Test func aScopeThatWaitsForAThreadRunsOnlyIfItMakesProgress() {
+    let scope = scope()
+    #expect(!scope.isRunning(on: .requested, progress: 0))
+    #expect(scope.isRunning(on: .requested, progress: 1))
+    #expect(!scope.isRunning(on: .requested, progress: 1))
+    #expect(scope.isRunning(on: .acting, progress: 1))
+    #expect(!scope.isRunning(on: .none, progress: 2))
+    #expect(!scope.isRunning(on: .requested, progress: 2))
+    #expect(scope.isRunning(on: .requested, progress: 3))
+  }
+
   @Test func theFirstProblemIsReportedAndOnce() {
     let scope = scope()
     #expect(scope.body.abort(.runaway(.jobs(1))).isCancel)

@@ -57,14 +57,15 @@ extension Scheduler {
     }
   }
 
-  /// Adds `duration` to the time for which the scope's jobs have run, if the scope's thread is acting.
+  /// Adds `duration`, the time since the last check, to the time for which the scope has run, if it runs.
   func ran(for duration: Duration) {
     perform(
       change { state in
-        guard case .acting = state.idleness.thread,
+        guard let scope = state.scope,
+          scope.isRunning(on: state.idleness.thread, progress: state.activity.count),
           !state.activity.isRunningReportedJob(state.idleness)
         else { return .nothing }
-        return state.scope?.ran(for: duration) ?? .nothing
+        return scope.ran(for: duration)
       })
   }
 

@@ -258,6 +258,22 @@ final class ScopeState {
     runningTime = .zero
   }
 
+  /// The progress at the last check of the watchdog.
+  @exclusivity(unchecked) private var checkedProgress: UInt64 = 0
+
+  /// Whether the scope runs, as far as a check of the watchdog can see.
+  ///
+  /// A test that often changes between the pool and the main thread is mostly seen to request a thread. Without
+  /// progress since the last check, it only waits for that thread.
+  func isRunning(on thread: Idleness.Thread, progress: UInt64) -> Bool {
+    defer { checkedProgress = progress }
+    return switch thread {
+    case .none: false
+    case .requested: progress != checkedProgress
+    case .acting: true
+    }
+  }
+
   /// Notes that jobs have run for some time. Returns what follows.
   func ran(for duration: Duration) -> AlarmOutcome {
     guard body.isRunning, !body.isBeingDumped else { return .nothing }
