@@ -105,7 +105,8 @@ extension FunctionName {
   /// The modules of this package, of the language and of the test libraries.
   private static let libraries: Set<String> = [
     "Swift", "_Concurrency", "Dispatch", "Foundation", "FoundationEssentials", "Synchronization",
-    "Observation", "Testing", "_Testing_Foundation", "XCTest", "TimeoutTask", "ClocksTestKit",
+    "Observation", "Testing", "_Testing_Foundation", "XCTest", "TimeoutTask", "ClocksCore",
+    "ClocksTestKit",
     // The name under which this module was built.
     String(reflecting: FunctionName.self).split(separator: ".").first.map(String.init) ?? "Clocks",
   ]

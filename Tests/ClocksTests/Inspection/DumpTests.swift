@@ -67,6 +67,17 @@ private actor Store {
     #expect(probe.missing == ["whether a task is over"])
   }
 
+  @Test func functionsOfThisPackageAreOmitted() async {
+    let clock = TestClock()
+    let task = Task { for await _ in AnyClock(clock).timer(interval: .seconds(1)) {} }
+    await clock.settle()
+    let dump = clock.dump()
+    #expect(dump.contains("DumpTests.functionsOfThisPackageAreOmitted() at "), "\(dump)")
+    #expect(!dump.contains(/AnyClock|ClockTimerSequence/), "\(dump)")
+    task.cancel()
+    await task.value
+  }
+
   @Test(.unless(.tasksHaveNoNames)) func aTestsTasksAreATree() async {
     let clock = TestClock()
     let task = Task(name: "poller") { await Poller(clock).poll() }
