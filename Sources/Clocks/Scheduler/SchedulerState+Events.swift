@@ -20,6 +20,8 @@ extension SchedulerState {
       }
       scope.pace.somethingHappens()
       if isFromOutside { idleWaiters.jobCameFromOutside() }
+    } else if realSleeps.areAny {
+      realSleeps.end(job.taskID)
     }
     makeReady(job, isFromOutside: isFromOutside)
   }

@@ -134,13 +134,21 @@ extension [RetainedTask] {
 
 /// The sleeps of a test's tasks on the runtime's clocks, in real time, for failures about sleeps that never begin.
 struct RealSleeps {
-  /// For each task that has begun such a sleep, when it wakes unless it is cancelled.
+  /// For each task that sleeps in real time, when it wakes unless it is cancelled.
   private var ends: [UInt64: RealTime] = [:]
+  /// Whether a task has slept in real time. Kept apart from `ends`, because a dictionary is slow in a debug build.
+  private(set) var areAny = false
 
   /// Notes a sleep; or a block that is to begin in real time, if the task is 0.
   mutating func begin(_ task: UInt64, until end: RealTime) {
     if ends.count >= 64 { ends = ends.filter { !$0.value.hasPassed } }
     ends[task] = task == 0 ? max(end, ends[0] ?? end) : end
+    areAny = true
+  }
+
+  /// Notes that a task is ready: its sleep is over, or was cancelled.
+  mutating func end(_ task: UInt64) {
+    if task != 0 { ends[task] = nil }
   }
 
   var areUnderWay: Bool { ends.values.contains { !$0.hasPassed } }
