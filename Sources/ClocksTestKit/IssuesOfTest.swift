@@ -34,14 +34,14 @@ func registerSwiftTesting() {
   try? await trait.provideScope(for: test, testCase: testCase) { await body() }
 }
 
-/// Runs a test, and adds a note to each of its failures if time has jumped during external work.
-func withNoteOnSkippedWait(
+/// Runs a test, and adds a note to each of its failures if time has jumped during external work, or if sleeps are due.
+func withNotesOnFailures(
   in time: VirtualTime, for test: Test, _ testCase: Test.Case?,
   _ function: @Sendable () async throws -> Void
 ) async throws {
   let trait = IssueHandlingTrait.compactMapIssues { issue in
     guard issue.isFailure,
-      let note = time.noteOnSkippedWait(afterTimeout: issue.error.map(isTimeout) ?? false)
+      let note = time.noteOnFailure(afterTimeout: issue.error.map(isTimeout) ?? false)
     else { return issue }
     var issue = issue
     issue.comments.append(Comment(rawValue: note))

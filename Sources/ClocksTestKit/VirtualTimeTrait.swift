@@ -63,7 +63,7 @@ public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
         report: { Issue.record(Comment(rawValue: $0), sourceLocation: location) },
         operation: { time in
           if let date { time.date = date }
-          try await withNoteOnSkippedWait(in: time, for: test, testCase, function)
+          try await withNotesOnFailures(in: time, for: test, testCase, function)
         })
     }
   }

@@ -72,4 +72,34 @@ import Testing
     }
     task.cancel()
   }
+
+  @Test func aSleepThatIsDueIsNamedByAFailure() async throws {
+    let failures = try await failures {
+      try await VirtualTimeTrait.virtualTime.provideScope(
+        for: Test.current!, testCase: Test.Case.current
+      ) {
+        let toast = Task(name: "toast") { try await Task.sleep(for: .seconds(5)) }
+        try await Task.sleep(for: .seconds(5))
+        Issue.record("before")
+        await VirtualTime.current!.advance(by: .zero)
+        Issue.record("after")
+        try await toast.value
+      }
+    }
+    try #require(failures.count == 2)
+    #expect(failures[0].text.contains("1 sleep ends at this very instant, and has not woken yet:"))
+    #expect(failures[0].text.contains(/until 5.0 seconds, since 0.0 seconds, task "toast"/))
+    #expect(!failures[1].text.contains("this very instant"))
+  }
+
+  @Test func aSleepThatIsOverIsNotNamed() async throws {
+    let clock = TestClock()
+    let task = Task { try? await Task.sleep(for: .seconds(3600)) }
+    await clock.settle()
+    task.cancel()
+    await task.value
+    let failures = try await failures { await clock.eventually(within: .seconds(5)) { false } }
+    #expect(failures.count == 1)
+    #expect(failures.allSatisfy { !$0.text.contains("asleep on one of the runtime's real clocks") })
+  }
 }

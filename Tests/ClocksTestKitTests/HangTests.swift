@@ -74,7 +74,8 @@ import Testing
 /// Tests with the trait that hang are ended, with one failure each at their declaration.
 @Suite struct TraitHangTests {
   private static let blocked = """
-    A job of task # has held its thread for 0.5 seconds of real time, and the rest of the test waits for it: \
+    A job of task # has held its thread for more than 0.5 seconds of real time, and the rest of the \
+    test waits for it: \
     0 jobs are ready. A test's tasks run one at a time, so a thread that is blocked until another task has \
     run (by a semaphore, a lock, a synchronous wait) stays blocked: await it instead. Or it is a loop \
     that never suspends: one that swallows its cancellation (`while true { try? await clock.sleep(…) }`) \
@@ -83,7 +84,8 @@ import Testing
     """
 
   private static let tooLong = """
-    withVirtualTime gave up at some time, because the test has run for 0.3 seconds of real time. A loop \
+    withVirtualTime gave up at some time, because the test has run for more than 0.3 \
+    seconds of real time. A loop \
     that waits for what never comes, or a heartbeat that no task ends, goes on forever in virtual time: end \
     it, wait for less, or allow more with `runningLimit:`. The operation has been cancelled. Pending \
     sleeps: some

@@ -93,6 +93,12 @@ import Testing
       try await Task.sleep(for: .seconds(30))
       #expect(await fetch.value == 0)
     },
+    "… at this very instant, and … not woken yet …": inVirtualTime {
+      let task = Task { try await Task.sleep(for: .seconds(5)) }
+      try await Task.sleep(for: .seconds(5))
+      Issue.record("The task has not woken.")
+      try await task.value
+    },
     "Time jumped …, because nothing of the test could run …": inVirtualTime {
       let fetch = Task { await answerFromElsewhere(after: .seconds(60)) }
       try await Task.sleep(for: .seconds(30))

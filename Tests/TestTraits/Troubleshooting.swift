@@ -53,6 +53,7 @@ public enum Troubleshooting {
     "Expected an element within …", "CLOCKS_TRACE: cannot write …",
     "Time jumped …, while task #… waited for work outside the scope …",
     "Time jumped …, because nothing of the test could run …",
+    "… at this very instant, and … not woken yet …",
   ]
 
   /// The texts that other builds provoke: Tests/TwoClocks and Tests/TwoCopies.

@@ -58,8 +58,8 @@ enum ScopeProblem: Sendable {
     case .tooLong(let limit, let pending):
       let pending = pending()
       return """
-        withVirtualTime gave up at \(now), because the test has run for \(limit) of real time. A \
-        loop that waits for what never comes, or a heartbeat that no task ends, goes on forever in \
+        withVirtualTime gave up at \(now), because the test has run for more than \(limit) of real \
+        time. A loop that waits for what never comes, or a heartbeat that no task ends, goes on forever in \
         virtual time: end it, wait for less, or allow more with `runningLimit:`. The operation has \
         been cancelled. Pending sleeps:\
         \(pending.isEmpty ? " none" : "\n" + pending.listed)
@@ -92,7 +92,8 @@ enum Runaway: Sendable {
       """
       \(count) jobs have run without time moving, the last one of \
       \(task == 0 ? "an actor's queue" : "task #\(task)"). A task that yields in an endless loop \
-      never becomes idle: let it sleep, or cancel it.
+      never becomes idle: let it sleep, or cancel it. If it was cancelled, its sleeps throw, and `try?` \
+      hides that: write `try`, or `while !Task.isCancelled`.
       """
     case .wakes(let count):
       """
@@ -131,8 +132,8 @@ enum LeftoverFailure {
   static func ignoresCancellation(_ task: UInt64) -> String {
     """
     withVirtualTime has cancelled task #\(task), which ran on when its operation had returned, but it \
-    never becomes idle: it yields in an endless loop that does not check `Task.isCancelled`. It stays \
-    suspended from now on.
+    never becomes idle: its endless loop does not check `Task.isCancelled`, or `try?` hides that its \
+    sleeps throw. It stays suspended from now on.
     """
   }
 
@@ -169,6 +170,18 @@ enum SkippedWaitNote {
   }
 }
 
+enum DueSleepsNote {
+  static func text(_ sleeps: [String]) -> String {
+    """
+    \(sleeps.count == 1 ? "1 sleep ends" : "\(sleeps.count) sleeps end") at this very instant, and \
+    \(sleeps.count == 1 ? "has" : "have") not woken yet:
+    \(sleeps.listed)
+    Sleeps that end at one instant wake in the order in which they began. If the test slept until now, write \
+    `await time.advance(by:)` in place of its sleep: it returns when all of them have woken and the test is idle.
+    """
+  }
+}
+
 /// A job that has held its thread for longer than the limit.
 struct Blockage: Sendable {
   /// The job's task; 0 if it is not known.
@@ -180,23 +193,25 @@ struct Blockage: Sendable {
   func description(after limit: Duration) -> String {
     guard let waiting else { return ofLoneJob(after: limit) }
     return """
-      \(job) has held its thread for \(limit) of real \
-      time, and the rest of the test waits for it: \
-      \(waiting == 1 ? "1 job is" : "\(waiting) jobs are") ready. A test's tasks run one at a time, \
-      so a thread that is blocked until another task has run (by a semaphore, a lock, a synchronous \
-      wait) stays blocked: await it instead. Or it is a loop that never suspends: one that \
-      swallows its cancellation (`while true { try? await clock.sleep(…) }`) becomes that when it is \
-      cancelled. The test goes on without it.
+      \(job) has held its thread for more than \(limit) of real time, and the rest of the test waits \
+      for it\(ready(waiting)). A test's tasks run one at a time, so a thread that is blocked until \
+      another task has run (by a semaphore, a lock, a synchronous wait) stays blocked: await it \
+      instead. Or it is a loop that never suspends: one that swallows its cancellation (`while true \
+      { try? await clock.sleep(…) }`) becomes that when it is cancelled. The test goes on without it.
 
       """
+  }
+
+  private func ready(_ waiting: Int) -> String {
+    waiting == 0 ? "" : waiting == 1 ? ": 1 job is ready" : ": \(waiting) jobs are ready"
   }
 
   private var job: String { task == 0 ? "A job" : "A job of task #\(task)" }
 
   private func ofLoneJob(after limit: Duration) -> String {
     """
-    \(job) has held its thread for \(limit) of real time, and nothing else happens in the test. Either \
-    the thread is blocked (by a semaphore, a lock, a synchronous wait), or it runs a loop that never \
+    \(job) has held its thread for more than \(limit) of real time, and nothing else happens in the \
+    test. Either the thread is blocked (by a semaphore, a lock, a synchronous wait), or it runs a loop that never \
     suspends; virtual time does not move meanwhile. Await what it waits for. If it is real work that \
     takes so long, allow more with CLOCKS_BLOCKED_AFTER.
 

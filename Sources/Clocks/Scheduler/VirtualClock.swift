@@ -218,6 +218,11 @@ extension VirtualClock {
     { [sleeps = sleeps.pending] in sleeps.map(self.line) }
   }
 
+  /// A line for each pending sleep whose deadline has come, in wake order.
+  var dueLines: @Sendable () -> [String] {
+    { [sleeps = sleeps.pending, now] in sleeps.prefix { $0.deadline <= now }.map(self.line) }
+  }
+
   var sleepingTasks: [UnownedJob] { sleeps.pending.compactMap(\.details.task?.job) }
 
   var sleepTexts: SleepTexts {

@@ -225,6 +225,19 @@ extension VirtualTime: CustomDebugStringConvertible {
     if !isKept { handler() }
   }
 
+  /// Returns a note that may explain a failure of the test; `nil` if there is none.
+  ///
+  /// - Parameter isTimeout: Whether the failure is a timeout.
+  package func noteOnFailure(afterTimeout isTimeout: Bool) -> String? {
+    noteOnSkippedWait(afterTimeout: isTimeout) ?? noteOnDueSleeps
+  }
+
+  /// A note on sleeps that end at this instant and have not woken yet. The test may expect that they have.
+  private var noteOnDueSleeps: String? {
+    let lines = scheduler.change { $0.scope?.virtualClock.dueLines }?() ?? []
+    return lines.isEmpty ? nil : DueSleepsNote.text(lines)
+  }
+
   /// Returns a note for a failure of the test if time may have jumped during external work; else `nil`.
   ///
   /// - Parameter isTimeout: Whether the failure is a timeout. If so, a task that has waited for a

@@ -1,7 +1,8 @@
 /// What is said of tests that would hang, as `HangTests` provokes it.
 enum Reports {
   static let tooLong = """
-    withVirtualTime gave up at some time, because the test has run for 0.3 seconds of real time. A loop \
+    withVirtualTime gave up at some time, because the test has run for more than 0.3 \
+    seconds of real time. A loop \
     that waits for what never comes, or a heartbeat that no task ends, goes on forever in virtual time: end \
     it, wait for less, or allow more with `runningLimit:`. The operation has been cancelled. Pending \
     sleeps: some
@@ -20,7 +21,8 @@ enum Reports {
     """
 
   static let blocked = """
-    A job of task # has held its thread for 0.5 seconds of real time, and the rest of the test waits for it: \
+    A job of task # has held its thread for more than 0.5 seconds of real time, and the rest of the \
+    test waits for it: \
     0 jobs are ready. A test's tasks run one at a time, so a thread that is blocked until another task has \
     run (by a semaphore, a lock, a synchronous wait) stays blocked: await it instead. Or it is a loop \
     that never suspends: one that swallows its cancellation (`while true { try? await clock.sleep(…) }`) \
@@ -37,8 +39,8 @@ enum Reports {
 
   static let ignoresCancellation = """
     withVirtualTime has cancelled task #, which ran on when its operation had returned, but it never becomes \
-    idle: it yields in an endless loop that does not check `Task.isCancelled`. It stays suspended from now \
-    on.
+    idle: its endless loop does not check `Task.isCancelled`, or `try?` hides that its sleeps throw. It stays \
+    suspended from now on.
     """
 
   static let forgottenAdvance = """

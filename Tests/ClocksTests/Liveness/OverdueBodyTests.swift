@@ -44,7 +44,8 @@ import Testing
     let lines = isAsleep ? ["until 1.0 seconds, since 0.0 seconds, task #7"] : []
     #expect(
       ScopeProblem.tooLong(.seconds(60), pending: { lines }).description(at: "0.0 seconds") == """
-        withVirtualTime gave up at 0.0 seconds, because the test has run for 60.0 seconds of real time. A \
+        withVirtualTime gave up at 0.0 seconds, because the test has run for more than 60.0 \
+        seconds of real time. A \
         loop that waits for what never comes, or a heartbeat that no task ends, goes on forever in virtual \
         time: end it, wait for less, or allow more with `runningLimit:`. The operation has been cancelled. \
         Pending sleeps:\(isAsleep ? "\n  - " + lines[0] : " none")

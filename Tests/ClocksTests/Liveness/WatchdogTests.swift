@@ -17,7 +17,8 @@ import Testing
         + "\(BlockedTests.line):",
       "A job of task #",
       """
-      has held its thread for 0.1 seconds of real time, and the rest of the test waits for it: \
+      has held its thread for more than 0.1 seconds of real time, and the rest of the test waits \
+      for it: \
       1 job is ready. A test's tasks run one at a time, so a thread that is blocked until another \
       task has run (by a semaphore, a lock, a synchronous wait) stays blocked: await it instead.
       """,
