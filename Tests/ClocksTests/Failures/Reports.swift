@@ -22,8 +22,7 @@ enum Reports {
 
   static let blocked = """
     A job of task # has held its thread for more than 0.5 seconds of real time, and the rest of the \
-    test waits for it: \
-    0 jobs are ready. A test's tasks run one at a time, so a thread that is blocked until another task has \
+    test waits for it. A test's tasks run one at a time, so a thread that is blocked until another task has \
     run (by a semaphore, a lock, a synchronous wait) stays blocked: await it instead. Or it is a loop \
     that never suspends: one that swallows its cancellation (`while true { try? await clock.sleep(…) }`) \
     becomes that when it is cancelled. The test goes on without it.
