@@ -14,9 +14,14 @@ enum UsageFailure {
   static func reportToTests() {}
 }
 
-struct MainThreadWaits {
-  static let ofThread: MainThreadWaits? = nil
+final class ThreadWaits: Sendable {
+  static let ofXCTest: ThreadWaits? = nil
+  static let ofAnyKind: ThreadWaits? = nil
   func runInnerLoop(_ seconds: Double, _ run: (Double) -> Int32) -> Int32 { run(seconds) }
+}
+
+enum ThreadRunLoops {
+  static func redirect() {}
 }
 
 enum TestLibraries {

@@ -85,6 +85,35 @@ import Testing
     }
   }
 
+  /// The tests pass in any order. On a quiet machine, they pass in real time, too.
+  @Test(
+    arguments: ["0", "1", "2", "3"]
+      + (ProcessInfo.processInfo.environment["CLOCKS_TESTS_QUIET_MACHINE"] == nil ? [] : ["real"]))
+  func waitsInAsyncTestsLetOtherTasksRun(_ order: String) async throws {
+    let suite = "EverywhereTests.EverywhereXCTWaitSamples"
+    let isVirtual = order != "real"
+    let (records, child) = try await run(
+      suite, library: "xctest",
+      isVirtual ? ["CLOCKS_EVERYWHERE_SEED": order] : ["CLOCKS_EVERYWHERE": "real"])
+    #expect(child.exitCode == 0, "\(child.standardOutput)")
+    let tenths = [
+      "testWaitForExpectations": 4, "testTheMainActorWaits": 5, "testTheMainActorTimesOut": 6,
+      "testWaitsForItself": 6, "testAThreadOfThePoolWaits": 4, "testAThreadOfThePoolTimesOut": 6,
+      "testAnActorWaits": 4, "testTwoTasksWait": 4, "testFulfillment": 4,
+      "testFulfillmentTimesOut": 6, "testATaskWaitsWhileTheTestWaits": 4,
+      "testATaskBlocksItsThread": 4,
+    ]
+    #expect(records.count == tenths.count)
+    for (name, tenths) in tenths {
+      let record = records["\(suite)/\(name)"]?.first
+      #expect(record?.passed == true, "\(name): \(record?.failures ?? [])")
+      #expect(record?.virtual == isVirtual && record?.reasons == [], "\(name)")
+      // `setUp` and `tearDown` wait for a tenth of a second each.
+      let seconds = isVirtual ? Double(tenths + 2) / 10 : 0
+      #expect(record?.virtualSeconds.map(Self.withoutReadings) == seconds, "\(name)")
+    }
+  }
+
   @Test func namedTestsRunInRealTime() async throws {
     let (records, child) = try await run(
       "leavesATaskBehind|onTheMainActor",

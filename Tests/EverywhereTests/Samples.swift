@@ -261,3 +261,188 @@ final class EverywhereXCTSamples: XCTestCase {
 
   func testFails() { XCTAssertTrue(!runsSamples) }
 }
+
+/// Waits for expectations in async tests, which hold a thread. Each test also passes in real time.
+final class EverywhereXCTWaitSamples: XCTestCase {
+  private final class Log: @unchecked Sendable {
+    private let lock = NSLock()
+    private var lines: [String] = []
+
+    func add(_ line: String) { lock.withLock { lines.append(line) } }
+    var all: [String] { lock.withLock { lines } }
+  }
+
+  private static let isReal = ProcessInfo.processInfo.environment["CLOCKS_EVERYWHERE"] == "real"
+
+  private let log = Log()
+  private var start = Date()
+
+  override func setUp() async throws {
+    try XCTSkipUnless(runsSamples)
+    let set = XCTestExpectation(description: "set up")
+    Task {
+      try await Task.sleep(for: .milliseconds(100))
+      set.fulfill()
+    }
+    XCTAssertTrue(Self.hold(for: set, 1))
+    start = Date()
+  }
+
+  override func tearDown() async throws {
+    try XCTSkipUnless(runsSamples)
+    let torn = XCTestExpectation(description: "torn down")
+    Task {
+      try await Task.sleep(for: .milliseconds(100))
+      torn.fulfill()
+    }
+    await Self.onMain { XCTAssertTrue(Self.hold(for: torn, 1)) }
+  }
+
+  @MainActor private static func onMain(_ body: @MainActor () -> Void) { body() }
+
+  /// Waits, although async code should not. Returns whether the expectation was fulfilled in time.
+  fileprivate static func hold(for expectation: XCTestExpectation, _ timeout: Double = 0.6) -> Bool
+  {
+    XCTWaiter.wait(for: [expectation], timeout: timeout) == .completed
+  }
+
+  /// Starts work that takes four tenths of a second, and fulfills an expectation if there is one.
+  private func work(_ expectation: XCTestExpectation?) {
+    Task.detached { [log] in
+      try await Task.sleep(for: .milliseconds(200))
+      log.add("slept")
+      DispatchQueue.global().asyncAfter(deadline: .now() + 0.2) {
+        log.add("queue")
+        expectation?.fulfill()
+      }
+    }
+  }
+
+  private func mainWork() {
+    Task { @MainActor [log] in log.add("main actor") }
+    DispatchQueue.main.async { [log] in log.add("main queue") }
+  }
+
+  private func check(
+    _ tenths: Int, _ lines: [String], unordered: Bool = false, line: UInt = #line
+  ) {
+    let passed = Date().timeIntervalSince(start)
+    // In real time, an outer wait of XCTest notices its fulfillment up to a tenth of a second late.
+    XCTAssertEqual(
+      passed, Double(tenths) / 10, accuracy: Self.isReal ? 0.19 : 0.001, line: line)
+    XCTAssertEqual(unordered ? log.all.sorted() : log.all, lines, line: line)
+  }
+
+  func testWaitForExpectations() async {
+    let done = expectation(description: "done")
+    work(done)
+    nonisolated(unsafe) let test = self
+    await test.waitForExpectations(timeout: 0.6)
+    check(4, ["slept", "queue"])
+  }
+
+  @MainActor func testTheMainActorWaits() async {
+    let done = XCTestExpectation(description: "done")
+    mainWork()
+    work(done)
+    XCTAssertTrue(Self.hold(for: done))
+    // The job of this test has held the main thread, so no other job for that thread has begun.
+    check(4, ["slept", "queue"])
+    try? await Task.sleep(for: .milliseconds(100))
+    check(5, ["main actor", "main queue", "queue", "slept"], unordered: true)
+  }
+
+  @MainActor func testTheMainActorTimesOut() async {
+    mainWork()
+    work(nil)
+    XCTAssertFalse(Self.hold(for: XCTestExpectation(description: "never")))
+    check(6, ["slept", "queue"])
+  }
+
+  @MainActor func testWaitsForItself() async {
+    let done = XCTestExpectation(description: "done")
+    Task { done.fulfill() }
+    XCTAssertFalse(Self.hold(for: done))
+    check(6, [])
+  }
+
+  func testAThreadOfThePoolWaits() async {
+    let done = XCTestExpectation(description: "done")
+    mainWork()
+    work(done)
+    XCTAssertTrue(Self.hold(for: done))
+    check(4, ["main actor", "main queue", "queue", "slept"], unordered: true)
+  }
+
+  func testAThreadOfThePoolTimesOut() async {
+    work(nil)
+    XCTAssertFalse(Self.hold(for: XCTestExpectation(description: "never")))
+    check(6, ["slept", "queue"])
+  }
+
+  func testAnActorWaits() async {
+    actor Waiter {
+      func wait(for expectation: XCTestExpectation) -> Bool {
+        EverywhereXCTWaitSamples.hold(for: expectation)
+      }
+    }
+    let done = XCTestExpectation(description: "done")
+    async let isFulfilled = Waiter().wait(for: done)
+    work(done)
+    let result = await isFulfilled
+    XCTAssertTrue(result)
+    check(4, ["slept", "queue"])
+  }
+
+  func testTwoTasksWait() async {
+    let expectations = (1...2).map { XCTestExpectation(description: "\($0)") }
+    await withTaskGroup { group in
+      for expectation in expectations {
+        work(expectation)
+        group.addTask { XCTAssertTrue(Self.hold(for: expectation)) }
+      }
+    }
+    check(4, ["slept", "slept", "queue", "queue"])
+  }
+
+  func testFulfillment() async {
+    let done = expectation(description: "done")
+    work(done)
+    await fulfillment(of: [done], timeout: 0.6)
+    check(4, ["slept", "queue"])
+  }
+
+  func testFulfillmentTimesOut() async {
+    let never = XCTestExpectation(description: "never")
+    work(nil)
+    let result = await XCTWaiter().fulfillment(of: [never], timeout: 0.6)
+    XCTAssertEqual(result, .timedOut)
+    check(6, ["slept", "queue"])
+  }
+
+  func testATaskWaitsWhileTheTestWaits() {
+    let (outer, inner) = (
+      expectation(description: "outer"), XCTestExpectation(description: "inner")
+    )
+    work(inner)
+    Task { @MainActor [log] in
+      log.add("\(Self.hold(for: inner))")
+      outer.fulfill()
+    }
+    wait(for: [outer], timeout: 0.8)
+    check(4, ["slept", "queue", "true"])
+  }
+
+  func testATaskBlocksItsThread() async {
+    let done = expectation(description: "done")
+    work(done)
+    let sleeper = Task.detached { EverywhereXCTWaitSamples.block(0.3) }
+    await sleeper.value
+    // The thread of the pool has slept while the other task ran.
+    check(3, ["slept"])
+    await fulfillment(of: [done], timeout: 0.6)
+    check(4, ["slept", "queue"])
+  }
+
+  private static func block(_ seconds: Double) { Thread.sleep(forTimeInterval: seconds) }
+}

@@ -85,6 +85,7 @@ package enum Everywhere {
     options.timePassesWhileBusy = true
     options.timePerReading = .microseconds(1)
     options.notesSleepPlaces = true
+    options.pausesBlockedJobs = true
     options.limits.jobs = 20_000
     options.isExplored = isExplored
     if isExplored {

@@ -29,14 +29,15 @@ enum EverywhereXCTest {
   }
 
   private static func run(_ original: () -> Void) {
-    guard let record, UnownedTask.currentID == nil, MainThreadWaits.ofThread == nil,
+    guard let record, UnownedTask.currentID == nil, ThreadWaits.ofThread == nil,
       let plan = Everywhere.settings.plan(for: record)
     else { return original() }
     let isExplored = plan != .firstInFirstOut
     if isExplored { Everywhere.prepareForOrders() }
     var options = Everywhere.options(isExplored: isExplored, for: record)
-    // `fulfillment(of:)` waits on a thread that no scope sees, and needs real time to notice the fulfillment.
+    // Waits of XCTest are often for work outside, which then has some real time before each jump.
     options.jumpsAfter = .milliseconds(3)
+    options.pausesOnlyForOutside = ThreadWaits.areSeen
     let explorer = isExplored ? Explorer(ScheduleRun(plan)) : nil
     explorer?.run.salt = Everywhere.settings.salt(for: record)
     explorer?.stepLimit = Everywhere.mostSteps

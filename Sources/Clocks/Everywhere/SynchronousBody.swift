@@ -32,10 +32,9 @@ final class SynchronousBody: Sendable {
     }
     begun.waitBlocking()
     context = ThreadContext(owner: time.scheduler, isInJob: true)
-    context.run { context in
-      let waits = MainThreadWaits(time.scheduler, context)
-      waits.run(function)
-    }
+    let waits = ThreadWaits(time.scheduler, .method)
+    context.waits = waits
+    context.run { _ in waits.run(function) }
     body.continuation?.resume()
     time.scheduler.externallyStartedJobEnded(on: nil)
     body.main.wait()
@@ -69,7 +68,34 @@ extension Scheduler: PausableOwner {
   var virtualNow: Duration { change { $0.scope?.virtualClock.now ?? .zero } }
   var pendingCount: Int { change { $0.scope?.virtualClock.sleeps.count ?? 0 } }
 
-  func resumeJob() { change { $0.externallyStartedJobsBegan() } }
+  var pausedWaits: PausedWaits {
+    guard let scope, isVirtual, scope.options.autoAdvance else { return .none }
+    return scope.options.pausesBlockedJobs ? .all : .ofXCTest
+  }
+
+  func pause(_ job: PausedJob, _ context: UnsafeMutablePointer<ThreadContext>?) {
+    context?.pointee.ownersAwaitingEnd.append(self)
+    change { state in
+      if context == nil {
+        state.externallyStartedJobEnded()
+      } else {
+        state.endJob()
+        state.idleness.threadParks()
+      }
+      if job.task != 0 { state.scope?.pausedTasks.insert(job.task) }
+      if job.takesMain { state.idleness.isMainTaken = true }
+    }
+  }
+
+  func resume(_ job: PausedJob) {
+    change { state in
+      state.externallyStartedJobsBegan()
+      state.scope?.pausedTasks.remove(job.task)
+      if job.takesMain { state.idleness.isMainTaken = false }
+    }
+  }
+
+  func jobBegins() { change { $0.externallyStartedJobsBegan() } }
   func beginShortHold() { beginHold() }
   func endShortHold() { endHold() }
 }

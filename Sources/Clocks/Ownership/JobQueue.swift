@@ -10,10 +10,31 @@ struct JobQueue: ~Copyable {
   private(set) var count = 0
   /// The number of parked jobs.
   private(set) var parked = 0
+  /// The number of other jobs that run on the main thread only.
+  private var onMain = 0
+  /// The number of jobs that cannot begin, because a paused job holds the main thread.
+  private var withheld = 0
+
+  /// Whether a paused job holds the main thread.
+  var isMainTaken = false {
+    didSet { withheld = isMainTaken ? onMain : 0 }
+  }
 
   deinit { slots?.deallocate() }
 
-  var isEmpty: Bool { count == 0 }
+  /// Whether no job can begin.
+  var isEmpty: Bool { count == withheld }
+
+  /// The position of the first job that can begin. Requires that there is one. O(withheld jobs).
+  var first: Int {
+    var position = 0
+    while isWithheld(position) { position += 1 }
+    return position
+  }
+
+  func isWithheld(_ position: Int) -> Bool {
+    isMainTaken && self[position].executor == .main && !self[position].isParked
+  }
 
   subscript(position: Int) -> ReadyJob {
     @_transparent get {
@@ -44,7 +65,7 @@ struct JobQueue: ~Copyable {
     if count == capacity { grow() }
     slots![(head + count) & (capacity - 1)] = job
     count += 1
-    if job.isParked { parked += 1 }
+    note(job, 1)
   }
 
   /// Removes a job; the others keep their order. O(1) at position 0, else O(position).
@@ -60,8 +81,18 @@ struct JobQueue: ~Copyable {
     }
     head = (head + 1) & mask
     count -= 1
-    if job.isParked { parked -= 1 }
+    note(job, -1)
     return job
+  }
+
+  @_transparent
+  private mutating func note(_ job: ReadyJob, _ change: Int) {
+    if job.isParked {
+      parked += change
+    } else if case .main = job.executor {
+      onMain += change
+      if isMainTaken { withheld += change }
+    }
   }
 
   private mutating func grow() {
@@ -79,6 +110,10 @@ struct JobQueue: ~Copyable {
     precondition(capacity == 0 ? head == 0 : 0..<capacity ~= head, "a lost beginning")
     precondition(0...capacity ~= count, "miscounted jobs")
     precondition(parked == (0..<count).count { self[$0].isParked }, "miscounted parked jobs")
+    precondition(
+      onMain == (0..<count).count { self[$0].executor == .main && !self[$0].isParked },
+      "miscounted jobs for the main thread")
+    precondition(withheld == (isMainTaken ? onMain : 0), "miscounted withheld jobs")
     precondition((slots == nil) == (capacity == 0), "a buffer without slots")
   }
 }

@@ -132,6 +132,9 @@ class TaskOwner: @unchecked Sendable {
   /// Notes that a block is on a dispatch queue, or runs there. Returns a number for `workEnded`, never 0.
   func workBegan(on queue: String) -> UInt64 { 1 }
 
+  /// Notes that a block begins to run on the current thread.
+  func workRuns(_ number: UInt64) {}
+
   /// Notes that a block has ended, or will never begin.
   func workEnded(_ number: UInt64) {}
 

@@ -35,8 +35,9 @@ final class ParkedThread: Sendable {
 extension Scheduler {
   /// Lets the chooser decide whether other jobs run before the rest of the current one.
   func checkpoint(_ name: String) {
+    // A job that has paused no longer runs on the scheduler's thread.
     guard isExplored, isInOwnJob, let task = UnownedTask.current,
-      let context = ThreadContext.current
+      let context = ThreadContext.current, context.pointee.ownersAwaitingEnd.isEmpty
     else { return }
     let job = ReadyJob(
       job: task.job, taskID: task.id, executor: RuntimeHooks.isOnMainQueue ? .main : .pool,

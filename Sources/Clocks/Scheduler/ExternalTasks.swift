@@ -140,11 +140,11 @@ struct ExternalTasks: ~Copyable {
   /// Finds the unverified tasks that are external, and forgets the tasks that cannot become external.
   /// O(unverified tasks).
   ///
-  /// - Parameter isDelayed: Returns whether a task only waits until its executor runs it at an instant of
+  /// - Parameter isHeldBack: Returns whether a task only waits until its executor runs it at an instant of
   ///   virtual time.
   /// - Returns: The tasks that are seen to be external now, for a recording; and tasks to release without a lock.
   mutating func verify(
-    for owner: TaskOwner, isDelayed: (UInt64) -> Bool
+    for owner: TaskOwner, isHeldBack: (UInt64) -> Bool
   ) -> (external: [UInt64], released: [RetainedTask]) {
     isVerified = true
     var external: [UInt64] = []
@@ -167,7 +167,7 @@ struct ExternalTasks: ~Copyable {
       if old.runs > 0 {
         unverified[kept] = id
         kept += 1
-      } else if !isDelayed(id), let state = externalState(of: old, task, owner, isDelayed) {
+      } else if !isHeldBack(id), let state = externalState(of: old, task, owner, isHeldBack) {
         var entry = old
         entry.become(state)
         if case .awaitingAsyncLet = state { awaitingAsyncLets.append(id) }
@@ -211,13 +211,13 @@ struct ExternalTasks: ~Copyable {
   }
 
   /// Returns the tasks whose external `async let` is over. The caller releases them without a lock.
-  mutating func recheckAsyncLets(isDelayed: (UInt64) -> Bool) -> [RetainedTask] {
+  mutating func recheckAsyncLets(isHeldBack: (UInt64) -> Bool) -> [RetainedTask] {
     var returned: [RetainedTask] = []
     for id in awaitingAsyncLets {
       let entry = entries[id]
       guard let task = entry.task, !TaskStatus(of: task.job).isActive,
-        !TaskStatus.awaitsActiveAsyncLet(task.job),
-        !TaskStatus.hasAsyncLetAboutToRun(task.job, isDelayed: isDelayed)
+        !TaskStatus.awaitsActiveAsyncLet(task.job, isHeldBack: isHeldBack),
+        !TaskStatus.hasAsyncLetAboutToRun(task.job, isHeldBack: isHeldBack)
       else { continue }
       ExternalTaskRegistry.remove(entry.absence)
       taskReturned(id, entry)
@@ -229,11 +229,11 @@ struct ExternalTasks: ~Copyable {
 
   /// The state of an unverified task that is external; `nil` if it is not.
   private func externalState(
-    of entry: Entry, _ task: RetainedTask, _ owner: TaskOwner, _ isDelayed: (UInt64) -> Bool
+    of entry: Entry, _ task: RetainedTask, _ owner: TaskOwner, _ isHeldBack: (UInt64) -> Bool
   ) -> State? {
     if entry.hasAsyncLets,
-      TaskStatus.awaitsActiveAsyncLet(task.job)
-        || TaskStatus.hasAsyncLetAboutToRun(task.job, isDelayed: isDelayed)
+      TaskStatus.awaitsActiveAsyncLet(task.job, isHeldBack: isHeldBack)
+        || TaskStatus.hasAsyncLetAboutToRun(task.job, isHeldBack: isHeldBack)
     {
       return ExternalTaskRegistry.add(task, of: owner, onlyOwnerCanTell: true)
         .map { .awaitingAsyncLet(absence: $0) }

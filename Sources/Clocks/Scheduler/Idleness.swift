@@ -16,6 +16,12 @@ struct Idleness: ~Copyable {
   var externalTasks = ExternalTasks()
   var dispatchedBlocks = DispatchedBlocks()
 
+  /// Whether a paused job holds the main thread. Then what needs that thread does not keep the test from being idle.
+  var isMainTaken: Bool {
+    get { ready.isMainTaken }
+    set { (ready.isMainTaken, dispatchedBlocks.isMainTaken) = (newValue, newValue) }
+  }
+
   /// While no thread holds the scheduler's lock, `none` means that the scheduler has no thread.
   ///
   /// A thread is requested only when this is `none`, so a scheduler never has two threads.
@@ -142,31 +148,55 @@ struct BusyScopes {
 struct DispatchedBlocks {
   /// The labels of the queues, by the numbers of the blocks.
   private var labels: [UInt64: String] = [:]
+  /// The threads of blocks that run, by the numbers of the blocks, where they are known.
+  private var threads: [UInt64: Int32] = [:]
   private var newest: UInt64 = 0
   /// Counts the beginnings and ends of blocks: while this count stays the same, no block makes progress.
   private(set) var changes: UInt64 = 0
-  /// The number of blocks. Kept apart from `labels`, because a dictionary is slow in a debug build.
+  /// The number of blocks that can run. Kept apart from `labels`, because a dictionary is slow in a debug build.
   private(set) var count = 0
+
+  /// Whether a paused job holds the main thread, so that no block of the main queue can run.
+  fileprivate var isMainTaken = false {
+    didSet { count = labels.values.count(where: canRun) }
+  }
+
+  private func canRun(_ label: String) -> Bool { !isMainTaken || label != "com.apple.main-thread" }
 
   /// Notes that a block is on a queue; returns its number.
   mutating func begin(on label: String) -> UInt64 {
     newest += 1
     changes += 1
-    count += 1
+    if canRun(label) { count += 1 }
     labels[newest] = label
     return newest
+  }
+
+  mutating func run(_ number: UInt64, on thread: Int32) {
+    if labels[number] != nil { threads[number] = thread }
+  }
+
+  /// The threads of all blocks; `nil` if there is none, or if that of a block is not known.
+  ///
+  /// A block that has not begun has no thread. It may wait for another block of its queue.
+  var knownThreads: [Int32]? {
+    let queues = Set(threads.keys.compactMap { labels[$0] })
+    guard !labels.isEmpty, labels.values.allSatisfy(queues.contains) else { return nil }
+    return Array(threads.values)
   }
 
   /// Notes that a block has run, unless it was abandoned.
   mutating func end(_ number: UInt64) {
     changes += 1
-    if labels.removeValue(forKey: number) != nil { count -= 1 }
+    threads[number] = nil
+    if let label = labels.removeValue(forKey: number), canRun(label) { count -= 1 }
   }
 
   /// Stops waiting for all blocks; returns the queues' labels in the order in which the blocks came.
   fileprivate mutating func abandon() -> [String] {
     defer {
       labels = [:]
+      threads = [:]
       count = 0
     }
     return labels.sorted { $0.key < $1.key }.map(\.value)

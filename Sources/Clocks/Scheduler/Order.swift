@@ -121,7 +121,7 @@ extension JobQueue {
 
   /// Appends each job for the pool, but only the first for the main thread, because its jobs keep their order. O(n).
   func appendCandidates(to candidates: inout ScratchBuffer<Candidate>) {
-    var isFirstOnMain = !isMainThreadParked
+    var isFirstOnMain = !isMainTaken && !isMainThreadParked
     for position in 0..<count {
       let job = address(at: position)
       let executor = job.pointee.executor

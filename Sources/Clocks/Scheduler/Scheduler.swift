@@ -104,8 +104,10 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   func startThread(on executor: ExecutorKind) {
     let start = RealTime(in: .zero)
     RuntimeHooks.startThread(on: executor) {
+      // The clock is read without the lock, because it may be interposed.
+      let waited = start.nanosecondsSince
       let number = self.change { state in
-        state.activity.waitedForThread(nanoseconds: start.nanosecondsSince)
+        state.activity.waitedForThread(nanoseconds: waited)
         return state.idleness.threadNumber
       }
       if let job = self.pump(on: executor, number) { UnownedJobs.submit(job) }
@@ -205,7 +207,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     _ = change { state in
       let scope = state.scope
       let returned = state.idleness.externalTasks.recheckAsyncLets {
-        scope?.runtimeSleeps.isDelayed($0) ?? false
+        scope?.isHeldBack($0) ?? false
       }
       for task in returned { state.taskReturned(task.id) }
       return returned
@@ -214,6 +216,13 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   override func workBegan(on queue: String) -> UInt64 {
     change { $0.dispatchedBlockBegan(on: queue) }
+  }
+
+  override func workRuns(_ number: UInt64) {
+    // Only a suite that was written for real time is asked which threads wait for events.
+    guard scope?.options.goesOnWithout != nil else { return }
+    let thread = OutsideWork.currentThread
+    change { $0.idleness.dispatchedBlocks.run(number, on: thread) }
   }
 
   override func workEnded(_ number: UInt64) { change { $0.dispatchedBlockEnded(number) } }
@@ -282,7 +291,7 @@ extension Scheduler {
     _ = change { state in
       let scope = state.scope
       let (external, released) = state.idleness.externalTasks.verify(for: self) {
-        scope?.runtimeSleeps.isDelayed($0) ?? false
+        scope?.isHeldBack($0) ?? false
       }
       for index in 0..<external.count { state.taskBecameExternal(external[index]) }
       return released

@@ -102,6 +102,32 @@ extension SchedulerState {
 
   // MARK: - When the test cannot go on
 
+  /// Aborts the next wait, or else the scope's body: the test never becomes idle. Returns `nil` if the test goes on.
+  @inline(never)
+  mutating func abort(_ reason: Runaway, because culprit: ReadyJob? = nil) -> Action? {
+    runaway.testIsIdle()
+    if let scope, scope.scope.options.timePassesWhileBusy {
+      if case .jobs = reason { return scope.passTime(runaway.pauses) ? jump() : nil }
+      if case .steps = reason {
+        // Each step that a chooser orders takes memory. From here on, the test runs first in, first out.
+        order = Order()
+        return nil
+      }
+    }
+    runaway.waitEnds()
+    let next = idleWaiters.first(scopeMovesTime: scope?.movesTime ?? false)
+    if let waiter = next ?? idleWaiters.observers.first {
+      waiter.culprit = culprit?.task
+      return end(waiter, reason)
+    }
+    guard let scope else { return nil }
+    switch scope.body.abort(.runaway(reason), culprit: culprit?.task) {
+    case .report(let problem): return .report(problem)
+    case .leave: return .leave
+    case .cancel: return scope.body.toCancel.isEmpty ? nil : .cancel(scope.body.takeToCancel())
+    }
+  }
+
   /// Cancels the body of an explored scope that is deadlocked. If that was done before, reports the first problem.
   @inline(never)
   mutating func endDeadlock() -> Action {

@@ -96,7 +96,8 @@ struct SchedulerState: ~Copyable {
     guard !isAbandoned, !idleness.ready.isEmpty || (idleness.isQuiet && canAct) else { return nil }
     idleness.thread = .requested
     // A parked job keeps its thread, which may be the main thread.
-    return idleness.ready.isEmpty || scope?.parkedThreads.isEmpty == false
+    return idleness.ready.isEmpty || idleness.isMainTaken
+      || scope?.parkedThreads.isEmpty == false
       ? .pool : idleness.ready[0].executor
   }
 
@@ -152,7 +153,10 @@ struct SchedulerState: ~Copyable {
   {
     if idleness.ready[position].isParked { return resumeParked(at: position) }
     let wanted = idleness.ready[position].executor
-    if !mayStay || wanted != executor { return .move(to: wanted) }
+    if !mayStay || wanted != executor {
+      return idleness.ready.isWithheld(position)
+        ? startFirst(on: executor, mayStay: mayStay) : .move(to: wanted)
+    }
     let job = idleness.ready.remove(at: position)
     if let chooser = order.chooser { chooser.jobBegins(job, at: position) }
     let reason = runaway.jobBegins(of: job.taskID) ?? order.chooser?.newRunaway()
@@ -161,6 +165,11 @@ struct SchedulerState: ~Copyable {
       return action
     }
     return start(job)
+  }
+
+  @inline(never)
+  private mutating func startFirst(on executor: ExecutorKind, mayStay: Bool) -> Action {
+    startJob(at: idleness.ready.first, on: executor, mayStay: mayStay)
   }
 
   @_transparent
@@ -218,7 +227,7 @@ struct SchedulerState: ~Copyable {
     return wake(sleeper)
   }
 
-  private mutating func jump() -> Action {
+  mutating func jump() -> Action {
     if let reason = runaway.tooManyWakes, let action = abort(reason) { return action }
     if let task = scope!.taskToCancel() { return .cancel([task]) }
     let virtualClock = scope!.virtualClock
@@ -288,33 +297,5 @@ struct SchedulerState: ~Copyable {
     guard let sleeper else { return nil }
     sleepWoke(number, of: task)
     return wake(sleeper)
-  }
-
-  // MARK: - When the test cannot go on
-
-  /// Aborts the next wait, or else the scope's body: the test never becomes idle. Returns `nil` if the test goes on.
-  @inline(never)
-  mutating func abort(_ reason: Runaway, because culprit: ReadyJob? = nil) -> Action? {
-    runaway.testIsIdle()
-    if let scope, scope.scope.options.timePassesWhileBusy {
-      if case .jobs = reason { return scope.passTime() ? jump() : nil }
-      if case .steps = reason {
-        // Each step that a chooser orders takes memory. From here on, the test runs first in, first out.
-        order = Order()
-        return nil
-      }
-    }
-    runaway.waitEnds()
-    let next = idleWaiters.first(scopeMovesTime: scope?.movesTime ?? false)
-    if let waiter = next ?? idleWaiters.observers.first {
-      waiter.culprit = culprit?.task
-      return end(waiter, reason)
-    }
-    guard let scope else { return nil }
-    switch scope.body.abort(.runaway(reason), culprit: culprit?.task) {
-    case .report(let problem): return .report(problem)
-    case .leave: return .leave
-    case .cancel: return scope.body.toCancel.isEmpty ? nil : .cancel(scope.body.takeToCancel())
-    }
   }
 }

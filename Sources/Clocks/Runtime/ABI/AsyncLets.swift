@@ -4,15 +4,16 @@ extension TaskStatus {
   /// The task may be sleeping instead of awaiting the `async let`. Requires the scheduler's lock. Another thread may
   /// still resume the task, so all memory is read through `ProcessMemory`: three system calls for each `async let`.
   ///
-  /// - Parameter isDelayed: Returns whether an executor delays the task with this id until an instant of virtual time.
-  static func hasAsyncLetAboutToRun(_ task: UnownedJob, isDelayed: (UInt64) -> Bool) -> Bool {
+  /// - Parameter isHeldBack: Returns whether the task with this id only seems to run, or to be about to.
+  static func hasAsyncLetAboutToRun(_ task: UnownedJob, isHeldBack: (UInt64) -> Bool) -> Bool {
     guard StatusProbe.here.readsAsyncLets, !TaskStatus(of: task).isActive else { return false }
-    return findsAsyncLetAboutToRun(below: unsafeBitCast(task, to: UInt.self), isDelayed: isDelayed)
+    return findsAsyncLetAboutToRun(
+      below: unsafeBitCast(task, to: UInt.self), isHeldBack: isHeldBack)
   }
 
   /// Reads the records even if the layout probe has not verified their layout.
   static func findsAsyncLetAboutToRun(
-    below task: UInt, depth: Int = 0, isDelayed: (UInt64) -> Bool
+    below task: UInt, depth: Int = 0, isHeldBack: (UInt64) -> Bool
   ) -> Bool {
     // An `async let` nested more deeply is not found here, but later, when its parent awaits it.
     guard depth < 100,
@@ -27,7 +28,7 @@ extension TaskStatus {
       if record[TaskABI.Record.kind / word] & TaskABI.Record.kindMask
         == TaskABI.Record.Kind.childTask,
         isAsyncLetAboutToRun(
-          record[TaskABI.Record.content / word], depth: depth, isDelayed: isDelayed)
+          record[TaskABI.Record.content / word], depth: depth, isHeldBack: isHeldBack)
       {
         return true
       }
@@ -37,7 +38,7 @@ extension TaskStatus {
   }
 
   private static func isAsyncLetAboutToRun(
-    _ child: UInt, depth: Int, isDelayed: (UInt64) -> Bool
+    _ child: UInt, depth: Int, isHeldBack: (UInt64) -> Bool
   ) -> Bool {
     guard let task = MemoryCopy(of: child, size: TaskABI.Task.size),
       task.half(TaskABI.Job.flags) & TaskABI.JobFlags.isAsyncLet != 0
@@ -47,8 +48,8 @@ extension TaskStatus {
     if status & (TaskABI.Status.isRunning | TaskABI.Status.isEnqueued) != 0
       || (yieldFunction != 0 && task[TaskABI.Job.resumeFunction] == yieldFunction)
     {
-      return !isDelayed(task.taskID)
+      return !isHeldBack(task.taskID)
     }
-    return findsAsyncLetAboutToRun(below: child, depth: depth + 1, isDelayed: isDelayed)
+    return findsAsyncLetAboutToRun(below: child, depth: depth + 1, isHeldBack: isHeldBack)
   }
 }

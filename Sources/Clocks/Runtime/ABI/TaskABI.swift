@@ -207,12 +207,16 @@ struct TaskStatus {
   /// Whether a task waits for an `async let` of its own that runs, is enqueued, or has just ended.
   ///
   /// Requires the scheduler's lock: while it is held, no job of the task starts, so the `async let` stays in memory.
-  static func awaitsActiveAsyncLet(_ task: UnownedJob) -> Bool {
-    StatusProbe.here.readsAsyncLets && findsActiveAsyncLet(awaitedBy: task)
+  static func awaitsActiveAsyncLet(
+    _ task: UnownedJob, isHeldBack: (UInt64) -> Bool
+  ) -> Bool {
+    StatusProbe.here.readsAsyncLets && findsActiveAsyncLet(awaitedBy: task, isHeldBack: isHeldBack)
   }
 
   /// Reads the records even if the layout probe has not verified their layout.
-  static func findsActiveAsyncLet(awaitedBy task: UnownedJob) -> Bool {
+  static func findsActiveAsyncLet(
+    awaitedBy task: UnownedJob, isHeldBack: (UInt64) -> Bool = { _ in false }
+  ) -> Bool {
     let memory = unsafeBitCast(task, to: UnsafeRawPointer.self)
     let before = memory.load(fromByteOffset: TaskABI.Task.status, as: UInt32.self)
     let active = TaskABI.Status.isRunning | TaskABI.Status.isEnqueued | TaskABI.Status.isOver
@@ -231,7 +235,7 @@ struct TaskStatus {
     guard kind == TaskABI.Record.Dependency.task, let awaited, isAsyncLet(awaited)
     else { return false }
     let status = TaskStatus(of: awaited)
-    return status.isActive || status.isOver
+    return status.isActive && !isHeldBack(taskID(of: awaited)) || status.isOver
   }
 
   /// Whether a task's status, and whether it is an `async let`, can be read. The first use runs the probe.

@@ -79,6 +79,9 @@ struct ThreadContext {
 
   var runLoops = TimeInRunLoops()
 
+  /// The thread's waits in virtual time; `nil` before the first one.
+  var waits: ThreadWaits?
+
   /// The context of the current thread; `nil` if its job did not pass through the hooks.
   @_transparent
   static var current: UnsafeMutablePointer<ThreadContext>? {

@@ -75,7 +75,7 @@ enum DispatchCalls {
     }
 
     private static let sync: Interposed<Async> = Interposed("dispatch_sync") { queue, block in
-      if let waits = MainThreadWaits.ofThread,
+      if let waits = ThreadWaits.ofXCTest,
         DispatchObject.label(of: queue) == "org.swift.XCTest.WaiterManager"
       {
         return waits.runManaging { sync.original(queue, block) }
@@ -90,9 +90,7 @@ enum DispatchCalls {
 
     private static let after: Interposed<After> = Interposed("dispatch_after") {
       instant, queue, block in
-      if let waits = MainThreadWaits.ofThread, waits.leavesOut(workOn: queue, at: instant) {
-        return
-      }
+      if ThreadWaits.leavesOut(workOn: queue, at: instant) { return }
       guard instant != DispatchTimes.never, let owner = owner(of: block) else {
         return after.original(instant, queue, block)
       }
@@ -183,7 +181,7 @@ enum DispatchCalls {
     private static let semaphoreWait: Interposed<Wait> = Interposed("dispatch_semaphore_wait") {
       semaphore, instant in
       let instant = DispatchTimes.realInstant(instant)
-      guard let waits = MainThreadWaits.ofThread else {
+      guard let waits = ThreadWaits.ofMethod else {
         return dispatch_semaphore_wait(semaphore, instant)
       }
       return waits.paused(on: semaphore) { dispatch_semaphore_wait(semaphore, instant) }
@@ -192,8 +190,8 @@ enum DispatchCalls {
     private static let groupWait: Interposed<Wait> = Interposed("dispatch_group_wait") {
       group, instant in
       let instant = DispatchTimes.realInstant(instant)
-      guard let waits = MainThreadWaits.ofThread else { return dispatch_group_wait(group, instant) }
-      return waits.paused { dispatch_group_wait(group, instant) }
+      guard let waits = ThreadWaits.ofMethod else { return dispatch_group_wait(group, instant) }
+      return waits.paused(on: nil) { dispatch_group_wait(group, instant) }
     }
 
     private static let itemWait: Interposed<Wait> = Interposed("dispatch_block_wait") {
@@ -218,6 +216,7 @@ enum DispatchCalls {
     private static let sourceCreate: Interposed<Create> = Interposed("dispatch_source_create") {
       type, handle, mask, queue in
       let source = sourceCreate.original(type, handle, mask, queue)
+      if type != timerType { OutsideWork.sourceBegins() }
       guard let source, let owner else { return source }
       let isTimer = type == timerType
       let known = TestDispatchSource(source, isTimer: isTimer, on: queue, of: owner)

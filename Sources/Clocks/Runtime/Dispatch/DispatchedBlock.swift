@@ -81,6 +81,7 @@ import ClocksSupport
       } else {
         count()
       }
+      owner.workRuns(number)
       DispatchedBlock.runBlock(of: owner) {
         block?()
         if let block, block.isItem { Notifications.itemHasRun(block.pointer) }

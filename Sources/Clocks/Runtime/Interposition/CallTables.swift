@@ -44,14 +44,17 @@ package enum RuntimeSymbol {
       case program
       /// The program and all libraries except those of the Swift runtime.
       case users
+      /// Like `users`, without one more library.
+      case usersBesides(String)
 
       fileprivate var images: [LoadedImage] {
         switch self {
         case .library(let name): return LoadedImage.all(named: name)
         case .program: return Array(LoadedImage.all.prefix(1))
-        case .users:
+        case .users: return Callers.usersBesides("libswiftCore").images
+        case .usersBesides(let library):
           let all = LoadedImage.all
-          let runtime = ["libswift_Concurrency", "libswiftCore"]
+          let runtime = ["libswift_Concurrency", "libswiftCore", library]
           return all.prefix(1)
             + all.dropFirst().filter { image in !runtime.contains { image.name.hasPrefix($0) } }
         }

@@ -51,6 +51,7 @@ package enum RuntimeClocks {
     redirectForExplored()
     #if os(Linux) && canImport(Glibc)
       FoundationWaits.redirect()
+      ThreadRunLoops.redirect()
     #endif
   }
 
@@ -137,7 +138,7 @@ package enum RuntimeClocks {
         guard let context = ThreadContext.current, virtualDate != nil else {
           return runLoop.original(mode, seconds, returnsAfterOneSource)
         }
-        if let waits = MainThreadWaits.ofThread {
+        if let waits = ThreadWaits.ofXCTest ?? ThreadWaits.ofAnyKind {
           return waits.runInnerLoop(seconds) { runLoop.original(mode, $0, returnsAfterOneSource) }
         }
         context.pointee.runLoops.begin()

@@ -1,7 +1,24 @@
 import ClocksSupport
+import Synchronization
 
-/// Work that no scope sees, and that may end a wait of the main thread.
+/// Work that no scope sees, and that may end a wait.
 enum OutsideWork {
+  /// The number of threads, apart from the main thread, those of Dispatch and those on which XCTest waits.
+  private static let threads = Atomic(0)
+  /// Whether the process has used files or sockets through Dispatch, or has passed blocks to a run loop.
+  private static let hasSources = Atomic(false)
+
+  /// Whether there may be such work, besides timers of run loops. Without it, time may jump immediately.
+  ///
+  /// A file, a socket or a child process that can end a wait has a thread, or a source of Dispatch.
+  static var isPossible: Bool {
+    threads.load(ordering: .relaxed) > 0 || hasSources.load(ordering: .relaxed)
+  }
+
+  static func threadBegins() { threads.add(1, ordering: .relaxed) }
+  static func threadEnds() { threads.subtract(1, ordering: .relaxed) }
+  static func sourceBegins() { hasSources.store(true, ordering: .relaxed) }
+
   /// Whether the main run loop has a timer, or another thread runs or sleeps for some time. O(threads).
   ///
   /// A thread that waits for a file, a socket or a lock does not count: most such threads wait forever.
@@ -11,8 +28,7 @@ enum OutsideWork {
     #if os(Linux) && canImport(Glibc)
       guard let folder = opendir("/proc/self/task") else { return false }
       defer { closedir(folder) }
-      // The caller is the main thread, whose id is that of the process.
-      let own = getpid()
+      let own = currentThread
       while let entry = readdir(folder) {
         let name = withUnsafePointer(to: &entry.pointee.d_name) {
           $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
@@ -32,28 +48,62 @@ enum OutsideWork {
       private static let sleeps = ["101", "115"]
     #endif
 
+    /// The numbers of `poll`, `select`, `accept` and `epoll_wait`, and of their variants.
+    #if arch(x86_64)
+      private static let eventWaits = ["7", "23", "43", "232", "270", "271", "281", "288", "441"]
+    #else
+      private static let eventWaits = ["22", "72", "73", "202", "242", "441"]
+    #endif
+
     private static func isBusy(_ thread: pid_t) -> Bool {
+      guard let call = systemCall(of: thread) else { return false }
+      return call == "running" || sleeps.contains(call)
+    }
+
+    /// Returns the number of the system call in which a thread is, or `running`.
+    private static func systemCall(of thread: pid_t) -> String? {
       let file = open("/proc/self/task/\(thread)/syscall", O_RDONLY | O_CLOEXEC)
-      guard file >= 0 else { return false }
+      guard file >= 0 else { return nil }
       defer { close(file) }
       var bytes = [UInt8](repeating: 0, count: 64)
       let count = read(file, &bytes, bytes.count)
-      guard count > 0 else { return false }
+      guard count > 0 else { return nil }
       let text = String(decoding: bytes[..<count], as: UTF8.self)
-      let call = text.prefix { $0 != " " && $0 != "\n" }
-      return call == "running" || sleeps.contains(String(call))
+      return String(text.prefix { $0 != " " && $0 != "\n" })
     }
+
+    private static let getThread = RuntimeSymbol.function(
+      "gettid", as: (@convention(c) () -> pid_t).self)
   #endif
+
+  /// The kernel's number of the current thread; 0 if unknown.
+  static var currentThread: Int32 {
+    #if os(Linux) && canImport(Glibc)
+      getThread?() ?? 0
+    #else
+      0
+    #endif
+  }
+
+  /// Whether a thread waits for events of several files, or for a connection.
+  @Sendable static func waitsForEvents(_ thread: Int32) -> Bool {
+    #if os(Linux) && canImport(Glibc)
+      systemCall(of: thread).map(eventWaits.contains) ?? false
+    #else
+      false
+    #endif
+  }
 }
 
 /// Foundation's run loops: `run` uses that of the current thread, `hasTimer` that of the main thread.
 enum MainRunLoop {
   private typealias Run = @convention(c) (UnsafeRawPointer?, Double, Bool) -> Int32
-  private typealias GetMain = @convention(c) () -> UnsafeRawPointer?
+  private typealias Get = @convention(c) () -> UnsafeRawPointer?
   private typealias GetTimer = @convention(c) (UnsafeRawPointer?, UnsafeRawPointer?) -> Double
 
   private static let run = RuntimeSymbol.function("CFRunLoopRunInMode", as: Run.self)
-  private static let main = RuntimeSymbol.function("CFRunLoopGetMain", as: GetMain.self)
+  private static let main = RuntimeSymbol.function("CFRunLoopGetMain", as: Get.self)
+  private static let current = RuntimeSymbol.function("CFRunLoopGetCurrent", as: Get.self)
   private static let timer = RuntimeSymbol.function(
     "CFRunLoopGetNextTimerFireDate", as: GetTimer.self)
   nonisolated(unsafe) private static let mode = RuntimeSymbol.address(of: "kCFRunLoopDefaultMode")?
@@ -68,10 +118,58 @@ enum MainRunLoop {
   /// `kCFRunLoopRunFinished`, `kCFRunLoopRunStopped` and `kCFRunLoopRunTimedOut`.
   static let (finished, stopped, timedOut) = (Int32(1), Int32(2), Int32(3))
 
+  static var ofThread: UnsafeRawPointer? { current?() }
+
   static func isMain(_ runLoop: UnsafeRawPointer?) -> Bool { runLoop == main?() }
 
   static var hasTimer: Bool {
     guard let main, let timer else { return false }
     return timer(main(), mode) > 0
+  }
+
+  // MARK: - Interrupting
+
+  private typealias CreateSource =
+    @convention(c) (UnsafeRawPointer?, Int, UnsafeRawPointer) -> UnsafeRawPointer?
+  private typealias UseSource =
+    @convention(c) (UnsafeRawPointer?, UnsafeRawPointer?, UnsafeRawPointer?) -> Void
+  private typealias UseOne = @convention(c) (UnsafeRawPointer?) -> Void
+
+  private static let signal = RuntimeSymbol.function("CFRunLoopSourceSignal", as: UseOne.self)
+  private static let wakeUp = RuntimeSymbol.function("CFRunLoopWakeUp", as: UseOne.self)
+
+  private static let add = RuntimeSymbol.function("CFRunLoopAddSource", as: UseSource.self)
+  private static let remove = RuntimeSymbol.function("CFRunLoopRemoveSource", as: UseSource.self)
+
+  /// A source whose handler does nothing. A run loop that waits for one source ends with it.
+  nonisolated(unsafe) private static let source: UnsafeRawPointer? = {
+    guard let create = RuntimeSymbol.function("CFRunLoopSourceCreate", as: CreateSource.self) else {
+      return nil
+    }
+    let handler: @convention(c) (UnsafeMutableRawPointer?) -> Void = { _ in }
+    // `CFRunLoopSourceContext`: nine words that may be zero, and the handler.
+    var context = [Int](repeating: 0, count: 9) + [unsafeBitCast(handler, to: Int.self)]
+    return create(nil, 0, &context)
+  }()
+
+  /// How many waits of the main thread may be interrupted. Only that thread uses this.
+  nonisolated(unsafe) private static var interruptible = 0
+
+  /// Lets `interrupt` end a run of the main run loop, until `endInterruptible`. Without sources, it would not wait.
+  static func beginInterruptible() {
+    interruptible += 1
+    if interruptible == 1 { add?(main?(), source, mode) }
+  }
+
+  static func endInterruptible() {
+    interruptible -= 1
+    if interruptible == 0 { remove?(main?(), source, mode) }
+  }
+
+  /// Ends the present run of the main run loop, or else the next one. Unlike a stop, this is never forgotten.
+  static func interrupt() {
+    guard let source, let main = main?() else { return }
+    signal?(source)
+    wakeUp?(main)
   }
 }

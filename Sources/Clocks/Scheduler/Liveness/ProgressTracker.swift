@@ -148,6 +148,8 @@ struct RunawayGuard {
   var limits = RunawayLimits()
   /// Counts the jobs since the test was last idle, or since a task last began to wait for that, whichever is later.
   private(set) var jobs = 0
+  /// Counts the calls of `testIsIdle`.
+  private(set) var pauses: UInt64 = 0
   /// Counts the wakes since a wait for idleness ended or the root task ran, whichever came last.
   private(set) var wakes = 0
   /// The task of a scope's body, whose jobs restart the counting of wakes. 0 if there is none.
@@ -164,7 +166,10 @@ struct RunawayGuard {
   }
 
   /// Notes that the test is idle, or that a task begins to wait until it is idle.
-  mutating func testIsIdle() { jobs = 0 }
+  mutating func testIsIdle() {
+    jobs = 0
+    pauses &+= 1
+  }
 
   mutating func sleepWakes() { wakes += 1 }
 

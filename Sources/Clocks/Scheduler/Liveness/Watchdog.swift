@@ -50,7 +50,8 @@ final class Watchdog: Sendable {
       if scheduler.scope != nil { scheduler.ran(for: served) }
       if let goesOn = scheduler.scope?.options.goesOnWithout {
         // The work may wait for the test: in a suite that was written for real time, that is no mistake.
-        if let absence = scheduler.newAbsence(after: min(limit, .seconds(5))) {
+        let patience = scheduler.waitsForEventLoops ? Duration.milliseconds(200) : .seconds(5)
+        if let absence = scheduler.newAbsence(after: min(limit, patience)) {
           goesOn(absence)
           scheduler.continueAfterAbsence()
         }
@@ -142,6 +143,17 @@ extension Scheduler {
     // An external task may have returned unseen.
     ExternalTaskRegistry.look()
     return change { $0.findAbsence(after: limit, isAnyRunning: isAnyRunning) }.absence
+  }
+
+  /// Whether the external work is nothing but blocks that wait for events. O(blocks).
+  ///
+  /// That is the way of a server's loop, which lasts as long as the test.
+  var waitsForEventLoops: Bool {
+    let threads = change { state in
+      state.idleness.externalTasks.areOutstanding
+        ? nil : state.idleness.dispatchedBlocks.knownThreads
+    }
+    return threads?.allSatisfy(OutsideWork.waitsForEvents) ?? false
   }
 
   func continueAfterAbsence() {

@@ -31,8 +31,8 @@ struct AutoAdvance {
   /// Whether time may move at this moment.
   var mayPass: Bool { autoAdvance && holds == 0 }
 
-  /// Whether time may jump at this moment, if there is a deadline.
-  var mayJump: Bool { mayPass && (jumpsAfter == nil || pauseIsOver) }
+  /// Whether nothing has happened for as long as a jump needs.
+  var isPauseOver: Bool { jumpsAfter == nil || pauseIsOver }
 
   /// Notes that something happens, which makes the alarm void.
   mutating func somethingHappens() {

@@ -7,6 +7,8 @@ package struct ScopeOptions: Sendable {
 
   package var autoAdvance = true
   var jumpsAfter: Duration?
+  /// Whether `jumpsAfter` matters only while work outside the scope is possible.
+  var pausesOnlyForOutside = false
   package var leftoverSleepsFail = false
   /// Whether tasks that outlive the scope continue their sleeps in real time, instead of being cancelled.
   var keepsLeftovers = false
@@ -16,6 +18,8 @@ package struct ScopeOptions: Sendable {
   var timePassesWhileBusy = false
   /// How much time passes with each reading of a system clock. Code for real time may expect that some does.
   var timePerReading = Duration.zero
+  /// Whether a job that sleeps, or runs a run loop, lets other jobs run, as one does that waits for an expectation.
+  var pausesBlockedJobs = false
   /// Whether to note where tasks sleep.
   var notesSleepPlaces = false
   /// Whether an explored scope waits for work outside it. If not, such a wait counts as a deadlock.
@@ -99,6 +103,8 @@ final class ScopeState {
   @exclusivity(unchecked) var endHandlers: [@Sendable () -> Void]? = []
   /// The parked threads, by the numbers of their tasks.
   @exclusivity(unchecked) var parkedThreads: [UInt64: ParkedThread] = [:]
+  /// The tasks whose jobs hold their threads while other jobs run.
+  @exclusivity(unchecked) var pausedTasks: Set<UInt64> = []
   /// Reads where jobs begin; `nil` before there is an invariant, and in one of very many runs.
   @exclusivity(unchecked) var placeReader: JobPlaceReader?
   /// Measures the sleeps by their places in the code; `nil` unless `notesSleepPlaces` is set.
@@ -117,7 +123,15 @@ final class ScopeState {
 
   var movesTime: Bool { pace.autoAdvance && body.isRunning }
 
-  var mayJump: Bool { pace.mayJump && body.isRunning }
+  var mayJump: Bool {
+    guard pace.mayPass, body.isRunning else { return false }
+    return pace.isPauseOver || scope.options.pausesOnlyForOutside && !OutsideWork.isPossible
+  }
+
+  /// Whether a task that seems to run, or to be about to, only waits: for a delay of its executor, or in a pause.
+  func isHeldBack(_ task: UInt64) -> Bool {
+    runtimeSleeps.isDelayed(task) || pausedTasks.contains(task)
+  }
 
   /// Whether a task waits for time to move.
   var isAwaited: Bool { !isOver && virtualClock.sleeps.count > 0 }
@@ -217,17 +231,22 @@ final class ScopeState {
     }
   }
 
-  @exclusivity(unchecked) private var busySince: RealTime?
+  @exclusivity(unchecked) private var busySince: (instant: RealTime, pauses: UInt64)?
 
   /// Moves time in a busy scope by the real time since the last call; or returns `true` if a deadline is reached.
   ///
-  /// Time moves by at most a tenth of a second, because the scope may have been idle in between.
-  func passTime() -> Bool {
-    let real = busySince.map { Duration.nanoseconds(Int64(clamping: $0.nanosecondsSince)) }
-    busySince = RealTime(in: .zero)
+  /// Time does not move if the scope was idle in between.
+  ///
+  /// - Parameter pauses: `RunawayGuard.pauses`, which also counts this call.
+  func passTime(_ pauses: UInt64) -> Bool {
+    var real = Duration.zero
+    if let busySince, busySince.pauses &+ 1 == pauses {
+      real = .nanoseconds(Int64(clamping: busySince.instant.nanosecondsSince))
+    }
+    busySince = (RealTime(in: .zero), pauses)
     // The pause of `jumpsAfter` begins only when the scope is idle, so it does not delay time here.
     guard pace.mayPass, body.isRunning else { return false }
-    let target = saturatingSum(virtualClock.now, min(real ?? .zero, .milliseconds(100)))
+    let target = saturatingSum(virtualClock.now, real)
     if let deadline = virtualClock.sleeps.earliestDeadline, deadline <= target { return true }
     virtualClock.now = target
     return false

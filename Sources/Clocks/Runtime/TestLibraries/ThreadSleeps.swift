@@ -1,0 +1,184 @@
+import ClocksSupport
+
+#if os(Linux) && canImport(Glibc)
+  /// The functions that run and stop run loops, and those by which XCTest waits.
+  enum ThreadRunLoops {
+    /// Must be called once, while the process has one thread.
+    static func redirect() {
+      // Foundation or XCTest may not be loaded. Then no thread waits for an expectation.
+      guard
+        CallTables.redirect([finished.entry, stop.entry], in: .library("libFoundation.so")),
+        CallTables.redirect([startThread.entry], in: .library("libXCTest.so"))
+      else { return }
+      ThreadWaits.areSeen = true
+    }
+
+    /// `XCTWaiter` stops the run loop when its expectations are fulfilled.
+    fileprivate static let stop: Interposed<@convention(c) (UnsafeRawPointer?) -> Void> =
+      Interposed("CFRunLoopStop") {
+        ThreadWaits.willStop($0)
+        stop.original($0)
+      }
+
+    private typealias Finished = @convention(c) (UnsafeRawPointer?, UnsafeRawPointer?) -> Bool
+
+    /// Says whether a run loop has nothing to wait for. Then `RunLoop.run(mode:before:)` returns.
+    private static let finished: Interposed<Finished> = Interposed("_CFRunLoopFinished") {
+      runLoop, mode in
+      guard finished.original(runLoop, mode) else { return false }
+      ThreadWaits.ofXCTest?.waitWithoutSources()
+      return true
+    }
+
+    private typealias StartThread =
+      @convention(thin) (@escaping @Sendable () -> Void) -> Void
+
+    /// `Thread.detachNewThread(_:)`, which XCTest calls for `fulfillment(of:)`.
+    private static let startThread: Interposed<StartThread> = Interposed(
+      "$s10Foundation6ThreadC09detachNewB0yyyyYbcFZ"
+    ) { body in
+      guard let owner = ThreadContext.runningOwner as? any PausableOwner,
+        owner.pausedWaits != .none
+      else { return startThread.original(body) }
+      ThreadWaits.startThread(of: owner, body) { startThread.original($0) }
+    }
+  }
+
+  /// The functions that block a thread for a duration, which is virtual in suites not written for virtual time.
+  enum ThreadSleeps {
+    /// Must be called once, while the process has one thread.
+    static func redirect() {
+      let entries = [
+        nanosleep.entry, usleep.entry, sleep.entry, run.entry, ThreadRunLoops.stop.entry,
+        perform.entry,
+      ]
+      // Foundation may not be loaded.
+      CallTables.redirect(entries.filter(\.isFound), in: .users)
+      CallTables.redirect([createThread.entry], in: .usersBesides("libdispatch.so"))
+      CallTables.redirect(
+        [createIO.entry, openIO.entry, read.entry, write.entry], in: .library("libswiftDispatch.so")
+      )
+      CallTables.redirect([uptime.entry], in: .library("libFoundation.so"))
+      CallTables.redirect([signal.entry], in: .library("libswiftDispatch.so"))
+    }
+
+    private static let run: Interposed<@convention(c) () -> Void> = Interposed("CFRunLoopRun") {
+      guard let waits = ThreadWaits.ofAnyKind else { return run.original() }
+      waits.runLoopWithoutEnd()
+    }
+
+    private typealias Perform =
+      @convention(c) (UnsafeRawPointer?, UnsafeRawPointer?, UnsafeRawPointer?) -> Void
+
+    /// The block runs in a run loop, so it is work that no scheduler sees.
+    private static let perform: Interposed<Perform> = Interposed("CFRunLoopPerformBlock") {
+      OutsideWork.sourceBegins()
+      perform.original($0, $1, $2)
+    }
+
+    private static let signal: Interposed<@convention(c) (OpaquePointer) -> Int> = Interposed(
+      "dispatch_semaphore_signal"
+    ) {
+      ThreadWaits.willResume(from: $0)
+      return signal.original($0)
+    }
+
+    private typealias Start = @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
+    private typealias CreateThread =
+      @convention(c) (
+        UnsafeMutableRawPointer?, UnsafeRawPointer?, Start, UnsafeMutableRawPointer?
+      ) -> CInt
+
+    private final class ThreadStart {
+      let start: Start
+      let argument: UnsafeMutableRawPointer?
+
+      init(_ start: Start, _ argument: UnsafeMutableRawPointer?) {
+        (self.start, self.argument) = (start, argument)
+      }
+    }
+
+    private static let createThread: Interposed<CreateThread> = Interposed("pthread_create") {
+      thread, attributes, start, argument in
+      OutsideWork.threadBegins()
+      let work = Unmanaged.passRetained(ThreadStart(start, argument))
+      let result = createThread.original(
+        thread, attributes,
+        { pointer in
+          guard let pointer else { return nil }
+          let work = Unmanaged<ThreadStart>.fromOpaque(pointer).takeRetainedValue()
+          // A thread that calls `pthread_exit` counts as one that goes on.
+          defer { OutsideWork.threadEnds() }
+          return work.start(work.argument)
+        }, work.toOpaque())
+      if result != 0 {
+        work.release()
+        OutsideWork.threadEnds()
+      }
+      return result
+    }
+
+    private typealias Word = UnsafeMutableRawPointer?
+    private typealias UseIO = @convention(c) (Word, Word, Word, Word) -> Word
+    private typealias OpenIO = @convention(c) (Word, Word, Word, Word, Word, Word) -> Word
+
+    // These calls read or write files and sockets. Their arguments are passed on as words.
+    private static let createIO: Interposed<UseIO> = Interposed("dispatch_io_create") {
+      OutsideWork.sourceBegins()
+      return createIO.original($0, $1, $2, $3)
+    }
+
+    private static let openIO: Interposed<OpenIO> = Interposed("dispatch_io_create_with_path") {
+      OutsideWork.sourceBegins()
+      return openIO.original($0, $1, $2, $3, $4, $5)
+    }
+
+    private static let read: Interposed<UseIO> = Interposed("dispatch_read") {
+      OutsideWork.sourceBegins()
+      return read.original($0, $1, $2, $3)
+    }
+
+    private static let write: Interposed<UseIO> = Interposed("dispatch_write") {
+      OutsideWork.sourceBegins()
+      return write.original($0, $1, $2, $3)
+    }
+
+    /// `Thread.sleep` reads this clock after each sleep, and sleeps again until its duration has passed.
+    private static let uptime: Interposed<@convention(c) () -> Double> = Interposed(
+      "CFGetSystemUptime"
+    ) {
+      guard ThreadWaits.ofAnyKind != nil, let owner = ThreadContext.runningOwner,
+        let reading = owner.reading(of: CLOCK_MONOTONIC, isDate: false)
+      else { return uptime.original() }
+      return Double(reading.tv_sec) + 1e-9 * Double(reading.tv_nsec)
+    }
+
+    private typealias Nanosleep =
+      @convention(c) (UnsafePointer<timespec>?, UnsafeMutablePointer<timespec>?) -> CInt
+
+    private static let nanosleep: Interposed<Nanosleep> = Interposed("nanosleep") {
+      duration, rest in
+      guard let waits = ThreadWaits.ofAnyKind, let duration else {
+        return nanosleep.original(duration, rest)
+      }
+      waits.sleep(
+        for: .seconds(duration.pointee.tv_sec) + .nanoseconds(duration.pointee.tv_nsec))
+      return 0
+    }
+
+    private static let usleep: Interposed<@convention(c) (CUnsignedInt) -> CInt> = Interposed(
+      "usleep"
+    ) {
+      guard let waits = ThreadWaits.ofAnyKind else { return usleep.original($0) }
+      waits.sleep(for: .microseconds(Int64($0)))
+      return 0
+    }
+
+    private static let sleep: Interposed<@convention(c) (CUnsignedInt) -> CUnsignedInt> =
+      Interposed("sleep") {
+        guard let waits = ThreadWaits.ofAnyKind else { return sleep.original($0) }
+        waits.sleep(for: .seconds(Int64($0)))
+        return 0
+      }
+  }
+#endif

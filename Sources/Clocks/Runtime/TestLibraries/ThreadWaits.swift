@@ -1,0 +1,289 @@
+import ClocksSupport
+import Synchronization
+
+#if os(Linux) && canImport(Glibc)
+  internal import CDispatch
+#endif
+
+/// An owner whose tasks run while one of its jobs waits and holds its thread.
+protocol PausableOwner: TaskOwner {
+  var virtualNow: Duration { get }
+  /// The number of sleeps and timed callbacks that are pending.
+  var pendingCount: Int { get }
+  var pausedWaits: PausedWaits { get }
+
+  /// Lets other jobs run while the current job waits.
+  ///
+  /// - Parameter context: Given if the scheduler has started the job. From then on, it counts as externally started.
+  func pause(_ job: PausedJob, _ context: UnsafeMutablePointer<ThreadContext>?)
+  /// Notes that a paused job continues, as an externally started job. Any thread may call this.
+  func resume(_ job: PausedJob)
+  /// Notes that an externally started job begins on another thread.
+  func jobBegins()
+  /// Keeps time from jumping, until `endShortHold`.
+  func beginShortHold()
+  func endShortHold()
+}
+
+/// A job that holds its thread while other jobs run.
+struct PausedJob {
+  /// The id of the job's task; 0 if it has none.
+  var task: UInt64 = 0
+  /// Whether no other job can run on the main thread meanwhile.
+  var takesMain = false
+}
+
+/// The waits that pause a job of a scope. All others hold the job's thread in real time.
+enum PausedWaits {
+  case none
+  case ofXCTest
+  /// Also run loops and sleeps that block a thread. The suite was not written for virtual time, so a wait may be for
+  /// real work.
+  case all
+}
+
+/// The waits of one thread within a job, which occupies the thread meanwhile.
+///
+/// Each wait pauses the job. `XCTWaiter` runs the run loop in slices of a tenth of a second until, by the system's
+/// date, its timeout has passed. It also submits a watchdog for a quarter of a second after that. This package
+/// drops the watchdog. The watchdog's instant shows the wait's deadline, which all slices use. In a thread whose run
+/// loop has no sources, a slice takes no time; there, this package waits for the end of the wait.
+///
+/// The thread may wait for another thread or a socket, which no scheduler sees. So in a suite that was not written
+/// for virtual time (`PausedWaits.all`), a wait times out only after some slices of real time in which nothing else
+/// was pending, unless there can be no such work (`OutsideWork.isPossible`). As long as a thread or a timer of the run
+/// loop may end the wait, the timeout passes in real time. The number of slices is a guess.
+///
+/// Source: `XCTWaiter.swift` and `WaiterManager.swift` of swift-corelibs-xctest, as of Swift 6.3.
+final class ThreadWaits: @unchecked Sendable {
+  /// What the thread runs.
+  enum Work {
+    /// A synchronous test method, on the main thread. Jobs for the main thread run in its run loops.
+    case method
+    /// A job that the scheduler has started. A run loop within a job for the main thread runs no other such job.
+    case job
+    /// The wait of `fulfillment(of:)`, for which XCTest starts a thread.
+    case thread
+  }
+
+  /// Whether waits are seen. Set once, while the process has one thread.
+  nonisolated(unsafe) static var areSeen = false
+
+  /// The waits of the current thread; `nil` if it has not waited in virtual time.
+  @inline(__always)
+  static var ofThread: ThreadWaits? {
+    guard areSeen, let context = ThreadContext.current else { return nil }
+    return context.pointee.waits
+  }
+
+  /// The waits of the test method that the current thread runs; `nil` if it runs none.
+  @inline(__always)
+  static var ofMethod: ThreadWaits? {
+    guard let waits = ofThread, waits.work == .method else { return nil }
+    return waits
+  }
+
+  /// The waits of the current thread if it may wait in virtual time now, and not only for expectations of XCTest.
+  static var ofAnyKind: ThreadWaits? {
+    guard let waits = beginning, waits.owner.pausedWaits == .all else { return nil }
+    return waits
+  }
+
+  /// The waits of the current thread, which begin here if it runs a job whose waits pause it.
+  static var beginning: ThreadWaits? {
+    guard areSeen, let context = ThreadContext.current else { return nil }
+    if let waits = context.pointee.waits { return waits }
+    guard context.pointee.isOfPump, context.pointee.isInJob, !context.pointee.isInCondition,
+      let owner = context.pointee.owner, owner === ThreadContext.runningOwner,
+      let owner = owner as? any PausableOwner, owner.pausedWaits != .none
+    else { return nil }
+    let waits = ThreadWaits(owner, .job, context)
+    context.pointee.waits = waits
+    return waits
+  }
+
+  let work: Work
+  let owner: any PausableOwner
+  private let runLoop = MainRunLoop.ofThread
+  let isMain: Bool
+  /// The waits of the test method within whose run loop the thread runs the job; `nil` if there is none.
+  private let below: ThreadWaits?
+  /// The context of a job that the scheduler has started; `nil` once the job counts as externally started.
+  private var context: UnsafeMutablePointer<ThreadContext>?
+  /// The deadlines of the waits of XCTest that are under way, the innermost last.
+  var deadlines: [Duration] = []
+  /// Counts the slices in a row in which nothing was pending but timeouts.
+  var quietSlices = 0
+  /// When the first of these slices began.
+  var quietSince = RealTime(in: .zero)
+
+  /// - Parameter context: That of the current thread.
+  init(
+    _ owner: any PausableOwner, _ work: Work, _ context: UnsafeMutablePointer<ThreadContext>? = nil
+  ) {
+    (self.owner, self.work, self.context) = (owner, work, context)
+    isMain = MainRunLoop.isMain(runLoop)
+    let thread = runLoop
+    below = work == .job ? Self.lock.withLock { Self.all.last { $0.runLoop == thread } } : nil
+  }
+
+  /// Runs a test method.
+  func run(_ function: () -> Void) {
+    begin()
+    function()
+    end()
+  }
+
+  // MARK: - All threads that wait
+
+  /// Guards `all`. Rank `leaf`.
+  private static let lock = Lock(.leaf)
+  /// The threads that may be woken, an inner wait of a thread after the outer one.
+  nonisolated(unsafe) private static var all: [ThreadWaits] = []
+  /// The number of waits whose timeouts are pending.
+  static let timeouts = Atomic(0)
+  /// How often `begin` was called without `end`.
+  private var uses = 0
+
+  func begin() {
+    uses += 1
+    if uses == 1 { Self.lock.withLock { Self.all.append(self) } }
+  }
+
+  func end() {
+    uses -= 1
+    if uses == 0 { Self.lock.withLock { Self.all.removeAll { $0 === self } } }
+  }
+
+  /// Notes that a run loop is stopped.
+  static func willStop(_ runLoop: UnsafeRawPointer?) {
+    guard let waits = lock.withLock({ all.last { $0.runLoop == runLoop } }) else { return }
+    waits.isStopped.store(true, ordering: .relaxed)
+    waits.wakeUp()
+  }
+
+  /// Notes that a semaphore is signalled, for which a test method may wait.
+  static func willResume(from semaphore: OpaquePointer) {
+    guard areSeen, let waits = lock.withLock({ all.first { $0.work == .method } }),
+      waits.semaphore.load(ordering: .relaxed) == UInt(bitPattern: semaphore)
+    else { return }
+    waits.resume()
+  }
+
+  // MARK: - Pauses
+
+  /// 0 while the job runs, 1 while it is paused, and 2 when it is about to continue.
+  private let phase = Atomic(0)
+  /// The semaphore for which the method waits.
+  private let semaphore = Atomic<UInt>(0)
+  /// Whether the run loop was stopped in `runLoopWithoutEnd`.
+  ///
+  /// Foundation forgets a stop that comes while a slice times out, or between two slices.
+  let isStopped = Atomic(false)
+  /// How many pauses are under way on the thread, one within another. The timeouts of the outer ones wait.
+  let depth = Atomic(0)
+  /// Whether the innermost pause keeps time from jumping.
+  private var holdsTime = false
+  /// Ends the waits of a thread whose run loop has no sources.
+  let wake = ThreadSemaphore()
+
+  /// The job that is paused, or was last. Written before `phase` becomes 1.
+  private var job = PausedJob()
+
+  /// Runs `wait` while the scope's tasks run. Keeps time from jumping meanwhile if `holdsTime` is set.
+  ///
+  /// A callback of the run loop may wait within a wait of the job. Then the job is resumed before it is
+  /// paused for the inner wait. From the end of the inner wait to the end of the outer one, the job stays resumed.
+  func paused<Result>(holdsTime: Bool = false, _ wait: () -> Result) -> Result {
+    let outer = (isWaiting: phase.load(ordering: .sequentiallyConsistent) != 0, self.holdsTime)
+    if outer.isWaiting { resume() }
+    let isHeldBelow = below?.isCovered()
+    depth.add(1, ordering: .relaxed)
+    setHold(holdsTime)
+    job = PausedJob(task: UnownedTask.currentID ?? 0, takesMain: isMain && work == .job)
+    phase.store(1, ordering: .sequentiallyConsistent)
+    owner.pause(job, context)
+    context = nil
+    let result = wait()
+    resume()
+    setHold(outer.1)
+    phase.store(outer.isWaiting ? 2 : 0, ordering: .sequentiallyConsistent)
+    depth.subtract(1, ordering: .relaxed)
+    if let isHeldBelow { below?.isUncovered(holdsTime: isHeldBelow) }
+    return result
+  }
+
+  /// Notes that an inner pause of another job begins. Returns whether the pause of this job has kept time from
+  /// jumping.
+  private func isCovered() -> Bool {
+    depth.add(1, ordering: .relaxed)
+    defer { setHold(false) }
+    return holdsTime
+  }
+
+  private func isUncovered(holdsTime isNeeded: Bool) {
+    setHold(isNeeded)
+    depth.subtract(1, ordering: .relaxed)
+  }
+
+  private func setHold(_ isNeeded: Bool) {
+    if isNeeded, !holdsTime { owner.beginShortHold() }
+    if !isNeeded, holdsTime { owner.endShortHold() }
+    holdsTime = isNeeded
+  }
+
+  /// Counts the job as running before its thread wakes up, so that time does not move in between.
+  private func resume() {
+    guard
+      phase.compareExchange(expected: 1, desired: 2, ordering: .sequentiallyConsistent).exchanged
+    else { return }
+    owner.resume(job)
+  }
+
+  func wakeUp() {
+    resume()
+    if isMain { MainRunLoop.interrupt() } else { wake.signal() }
+  }
+
+  /// Runs `wait`, which waits for a semaphore, while the scope's tasks run.
+  func paused(on semaphore: OpaquePointer?, _ wait: () -> Int) -> Int {
+    let outer = self.semaphore.exchange(UInt(bitPattern: semaphore), ordering: .relaxed)
+    defer { self.semaphore.store(outer, ordering: .relaxed) }
+    return paused(wait)
+  }
+
+  // MARK: - Sleeps
+
+  /// Blocks the thread for a virtual duration.
+  func sleep(for duration: Duration) {
+    let end = ThreadSemaphore()
+    let begin: @Sendable () -> Void = { [self] in
+      resume()
+      end.signal()
+    }
+    let callback = TimedCallback("a blocked thread", begin: begin) { rest in
+      RealTime(in: rest).schedule { end.signal() }
+    }
+    guard owner.enqueue(callback, after: duration) else { return }
+    paused { end.wait() }
+  }
+}
+
+/// A semaphore whose waits block the thread, unseen by the package's own hooks.
+final class ThreadSemaphore: Sendable {
+  #if os(Linux) && canImport(Glibc)
+    nonisolated(unsafe) private let semaphore = dispatch_semaphore_create(0)
+
+    func signal() { dispatch_semaphore_signal(semaphore) }
+    func wait() { _ = dispatch_semaphore_wait(semaphore, .max) }
+
+    /// Returns whether the semaphore was signalled in time.
+    func wait(seconds: Double) -> Bool {
+      dispatch_semaphore_wait(semaphore, dispatch_time(0, Int64(seconds * 1e9))) == 0
+    }
+  #else
+    func signal() {}
+    func wait() {}
+    func wait(seconds: Double) -> Bool { false }
+  #endif
+}
