@@ -62,11 +62,10 @@ import Testing
 
     @Test func theDynamicSectionHasAbsoluteAddresses() throws {
       let runtime = try #require(LoadedImage.all(named: "libswift_Concurrency").first)
-      let values = runtime.dynamicSection
-      let names = try #require(values[.names])
+      let names = try #require(runtime.dynamicAddress(.names))
       #expect(names > runtime.base)
       #expect(ProcessMemory.text(at: names) == "")
-      #expect((values[.relocationsSize] ?? 0) > 0)
+      #expect((runtime.dynamicValue(.relocationsSize) ?? 0) > 0)
       #expect((runtime.threadVariables?.count ?? 0) > 0)
     }
   #endif

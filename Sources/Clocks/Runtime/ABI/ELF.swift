@@ -89,7 +89,7 @@ enum ELF {
   /// One fact that the dynamic linker needs, as a tag and a value (`Elf64_Dyn`).
   struct DynamicEntry {
     /// `DT_…`
-    struct Tag: Hashable {
+    struct Tag {
       var number: Int
 
       static let end = Tag(number: 0)
@@ -101,10 +101,6 @@ enum ELF {
       static let callRelocations = Tag(number: 23)
       /// The number of relocations without a symbol, which come first (`DT_RELACOUNT`).
       static let relativeRelocationsCount = Tag(number: 0x6FFF_FFF9)
-
-      var isAddress: Bool {
-        [.names, .symbols, .relocations, .callRelocations].contains(self)
-      }
     }
 
     var tag: Tag
@@ -115,21 +111,9 @@ enum ELF {
   struct Relocation {
     /// The address of the word, relative to the image's base.
     var offset: UInt
-    private var info: UInt
+    /// The number of the symbol, and in the lower half the kind.
+    var info: UInt
     var addend: Int
-
-    @_transparent var symbolIndex: Int { Int(truncatingIfNeeded: info &>> 32) }
-
-    /// Whether the word holds the address of a function or a variable, and nothing else:
-    /// `R_…_GLOB_DAT` and `R_…_JUMP_SLOT`.
-    @_transparent var holdsAddress: Bool {
-      let kind = info & 0xFFFF_FFFF
-      #if arch(arm64)
-        return kind == 1025 || kind == 1026
-      #else
-        return kind == 6 || kind == 7
-      #endif
-    }
   }
 }
 

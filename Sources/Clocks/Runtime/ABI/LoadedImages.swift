@@ -4,17 +4,24 @@ import ClocksSupport
 struct LoadedImage {
   /// The difference between an address in memory and the same address in the file.
   let base: UInt
-  /// The path as the dynamic linker knows it; empty for the program on Linux.
-  let path: String
+  /// The path as the dynamic linker knows it, in its memory; `nil` if there is none.
+  private let pathInMemory: UnsafePointer<CChar>?
 
-  /// The file name. Found in the path's bytes for speed: each test process reads it some hundred times at load.
-  var name: Substring {
-    let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
-    return slash.map { path[path.utf8.index(after: $0)...] } ?? path[...]
+  /// The path as the dynamic linker knows it; empty for the program on Linux.
+  var path: String { pathInMemory.map { String(cString: $0) } ?? "" }
+
+  var name: Substring { path.split(separator: "/").last ?? "" }
+
+  /// Whether the file name begins with `beginning`. Makes no string: each test process asks some hundred times at load.
+  func isNamed(_ beginning: StaticString) -> Bool {
+    guard let path = pathInMemory else { return false }
+    let name = strrchr(path, CInt(UInt8(ascii: "/"))).map { UnsafePointer($0 + 1) } ?? path
+    let wanted = UnsafeRawPointer(beginning.utf8Start).assumingMemoryBound(to: CChar.self)
+    return strncmp(name, wanted, beginning.utf8CodeUnitCount) == 0
   }
 
-  static func all(named beginning: String) -> [LoadedImage] {
-    all.filter { $0.name.hasPrefix(beginning) }
+  static func all(named beginning: StaticString) -> [LoadedImage] {
+    all.filter { $0.isNamed(beginning) }
   }
 
   #if canImport(Darwin)
@@ -27,7 +34,7 @@ struct LoadedImage {
         else { return nil }
         return LoadedImage(
           base: UInt(bitPattern: _dyld_get_image_vmaddr_slide(number)),
-          path: String(cString: path), header: UnsafeRawPointer(header))
+          pathInMemory: path, header: UnsafeRawPointer(header))
       }
     }
 
@@ -90,8 +97,7 @@ struct LoadedImage {
               let hasThreadData = size >= MemoryLayout<Info>.size
               let info = info.assumingMemoryBound(to: Info.self)
               let image = LoadedImage(
-                base: info.pointee.base,
-                path: info.pointee.path.map { String(cString: $0) } ?? "",
+                base: info.pointee.base, pathInMemory: info.pointee.path,
                 segments: UnsafeBufferPointer(
                   start: info.pointee.segments, count: Int(info.pointee.segmentCount)),
                 threadData: hasThreadData ? info.pointee.threadData : nil)
@@ -170,18 +176,34 @@ struct LoadedImage {
         start: threadData, count: Int(segment.size) / MemoryLayout<UInt>.stride)
     }
 
-    /// The section's values by their tags. Addresses are absolute, even if the section has them relative to `base`.
-    var dynamicSection: [ELF.DynamicEntry.Tag: UInt] {
-      guard let segment = segments.first(where: { $0.kind == .dynamicSection }),
-        var entry = UnsafePointer<ELF.DynamicEntry>(bitPattern: base + segment.address)
-      else { return [:] }
-      var values: [ELF.DynamicEntry.Tag: UInt] = [:]
-      while entry.pointee.tag != .end {
-        let (tag, value) = (entry.pointee.tag, entry.pointee.value)
-        values[tag] = tag.isAddress && value < base ? value + base : value
+    /// The value of a tag in the section that the dynamic linker reads; `nil` if there is none. O(entries).
+    ///
+    /// Loops over pointers, because each test process calls this some hundred times at load, mostly without optimization.
+    func dynamicValue(_ tag: ELF.DynamicEntry.Tag) -> UInt? {
+      guard var entry = dynamicSection else { return nil }
+      while entry.pointee.tag.number != ELF.DynamicEntry.Tag.end.number {
+        if entry.pointee.tag.number == tag.number { return entry.pointee.value }
         entry += 1
       }
-      return values
+      return nil
+    }
+
+    /// The value of a tag that stands for an address. It is absolute, even if the section has it relative to `base`.
+    func dynamicAddress(_ tag: ELF.DynamicEntry.Tag) -> UInt? {
+      guard let value = dynamicValue(tag) else { return nil }
+      return value < base ? value + base : value
+    }
+
+    private var dynamicSection: UnsafePointer<ELF.DynamicEntry>? {
+      guard var segment = segments.baseAddress else { return nil }
+      let end = segment + segments.count
+      while segment < end {
+        if segment.pointee.kind.number == ELF.Segment.Kind.dynamicSection.number {
+          return UnsafePointer(bitPattern: base + segment.pointee.address)
+        }
+        segment += 1
+      }
+      return nil
     }
   #endif
 }

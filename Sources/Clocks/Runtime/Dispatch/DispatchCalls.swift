@@ -40,7 +40,7 @@ enum DispatchCalls {
 #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
   extension DispatchCalls {
     /// Redirects the calls of a library if it calls all of the functions. Returns whether they were redirected.
-    static func redirectAll(in library: String) -> Bool {
+    static func redirectAll(in library: StaticString) -> Bool {
       let all = blocks + groups + waits + times + sources + sourceStates
       return CallTables.calls(all, in: library) && CallTables.redirect(all, in: .library(library))
     }

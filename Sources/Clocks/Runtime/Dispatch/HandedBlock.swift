@@ -60,7 +60,7 @@
 
     /// The base addresses of the libraries whose blocks do not count.
     private static let libraries: Set<UInt> = Set(
-      ["libFoundationNetworking.so", "libXCTest.so", "libTesting.so"].flatMap {
+      (["libFoundationNetworking.so", "libXCTest.so", "libTesting.so"] as [StaticString]).flatMap {
         LoadedImage.all(named: $0).map(\.base)
       })
 

@@ -54,7 +54,6 @@ extension RuntimeHooks {
     let strategy = OtherCopy.keepsHooks(isAtLoad) ? .none : install(by: HookStrategy.preferred)
     TaskStatus.prepare()
     if strategy != .none && strategy != .hook {
-      JobRuns.redirect()
       TaskCreation.redirect()
       Hops.learnKind()
       DispatchCalls.redirect()

@@ -40,12 +40,12 @@ package enum RuntimeSymbol {
     /// The images whose calls are redirected.
     package enum Callers {
       /// A library, by the beginning of its file name.
-      case library(String)
+      case library(StaticString)
       case program
       /// The program and all libraries except those of the Swift runtime.
       case users
       /// Like `users`, without one more library.
-      case usersBesides(String)
+      case usersBesides(StaticString)
 
       fileprivate var images: [LoadedImage] {
         switch self {
@@ -54,9 +54,11 @@ package enum RuntimeSymbol {
         case .users: return Callers.usersBesides("libswiftCore").images
         case .usersBesides(let library):
           let all = LoadedImage.all
-          let runtime = ["libswift_Concurrency", "libswiftCore", library]
           return all.prefix(1)
-            + all.dropFirst().filter { image in !runtime.contains { image.name.hasPrefix($0) } }
+            + all.dropFirst().filter {
+              !$0.isNamed("libswift_Concurrency") && !$0.isNamed("libswiftCore")
+                && !$0.isNamed(library)
+            }
         }
       }
     }
@@ -64,31 +66,35 @@ package enum RuntimeSymbol {
     /// Redirects calls. Returns whether one image calls all the functions: the first, or for `users` this module's.
     ///
     /// Changes nothing if a function does not exist in this process. O(relocations of the images).
-    ///
-    /// - Parameter count: How many of the functions, from the first, that image must call; by default all.
     @discardableResult
-    package static func redirect(
-      _ entries: [Entry], in callers: Callers, mustCall count: Int? = nil
-    ) -> Bool {
+    package static func redirect(_ entries: [Entry], in callers: Callers) -> Bool {
       guard entries.allSatisfy(\.isFound) else { return false }
+      return redirectEach(entries, in: callers).count == entries.count
+    }
+
+    /// Redirects the calls of all functions that exist, in one pass.
+    ///
+    /// Returns the positions of the functions that one image calls: the same image as for `redirect`.
+    static func redirectEach(_ entries: [Entry], in callers: Callers) -> Set<Int> {
       let images = callers.images
       let results = images.map { image in
         let readOnly = image.readOnlyData
         return forEachWord(of: entries, in: image) { entry, word in
-          ProtectedMemory.write(at: word, readOnly: readOnly) {
-            $0.storeBytes(of: entry.replacement, as: UnsafeRawPointer.self)
-          }
+          entry.isFound
+            && ProtectedMemory.write(at: word, readOnly: readOnly) {
+              $0.storeBytes(of: entry.replacement, as: UnsafeRawPointer.self)
+            }
         }
       }
       let judged =
         if case .users = callers {
           images.firstIndex { $0.base == LoadedImage.ofThisModule?.base }
         } else { images.indices.first }
-      return judged.map { results[$0].isSuperset(of: 0..<(count ?? entries.count)) } ?? false
+      return judged.map { results[$0] } ?? []
     }
 
     /// Returns whether a library is loaded and calls all the functions.
-    static func calls(_ entries: [Entry], in library: String) -> Bool {
+    static func calls(_ entries: [Entry], in library: StaticString) -> Bool {
       Callers.library(library).images.first.map { image in
         forEachWord(of: entries, in: image) { _, _ in true }.count == entries.count
       } ?? false
@@ -99,42 +105,44 @@ package enum RuntimeSymbol {
     private static func forEachWord(
       of entries: [Entry], in image: LoadedImage, _ body: (Entry, UnsafeMutableRawPointer) -> Bool
     ) -> Set<Int> {
-      let section = image.dynamicSection
       guard
-        let names = section[.names].flatMap({ UnsafePointer<CChar>(bitPattern: $0) }),
-        let symbols = section[.symbols].flatMap({ UnsafePointer<ELF.Symbol>(bitPattern: $0) })
+        let names = image.dynamicAddress(.names).flatMap({ UnsafePointer<CChar>(bitPattern: $0) }),
+        let symbols = image.dynamicAddress(.symbols)
+          .flatMap({ UnsafePointer<ELF.Symbol>(bitPattern: $0) })
       else { return [] }
       var found: Set<Int> = []
       let count = entries.count
       let wanted = UnsafeMutablePointer<UnsafePointer<CChar>>.allocate(capacity: count)
       defer { wanted.deallocate() }
+      // For each character, whether one of the names begins with it.
+      let begins = UnsafeMutablePointer<Bool>.allocate(capacity: 256)
+      defer { begins.deallocate() }
+      begins.initialize(repeating: false, count: 256)
       for (number, entry) in entries.enumerated() {
         wanted[number] = UnsafeRawPointer(entry.name.utf8Start).assumingMemoryBound(to: CChar.self)
+        begins[Int(entry.name.utf8Start.pointee)] = true
       }
       // An image that is bound at load has all functions in the second table, after the relocations without a symbol.
       let tables: [(ELF.DynamicEntry.Tag, ELF.DynamicEntry.Tag, UInt)] = [
         (.callRelocations, .callRelocationsSize, 0),
-        (.relocations, .relocationsSize, section[.relativeRelocationsCount] ?? 0),
+        (.relocations, .relocationsSize, image.dynamicValue(.relativeRelocationsCount) ?? 0),
       ]
       for (table, size, skipped) in tables {
-        guard
-          let start = section[table].flatMap({ UnsafePointer<ELF.Relocation>(bitPattern: $0) }),
-          let size = section[size]
+        guard let size = image.dynamicValue(size),
+          let start = image.dynamicAddress(table)
+            .flatMap({ UnsafePointer<ELF.Relocation>(bitPattern: $0) })
         else { continue }
         // Each test process runs this loop at load, mostly without optimization, for some 20,000 relocations.
         let end = start + Int(size) / MemoryLayout<ELF.Relocation>.stride
-        var relocation = start + Int(skipped)
-        while relocation < end {
-          defer { relocation += 1 }
+        var next = start + Int(skipped)
+        while next < end {
+          let relocation = next
+          next += 1
           guard relocation.pointee.holdsAddress else { continue }
           let name = names + Int(symbols[relocation.pointee.symbolIndex].name)
+          guard begins[Int(UInt8(bitPattern: name.pointee))] else { continue }
           var number = 0
-          // The first characters nearly always differ, and comparing them takes no call.
-          while number < count,
-            name.pointee != wanted[number].pointee || strcmp(name, wanted[number]) != 0
-          {
-            number += 1
-          }
+          while number < count, strcmp(name, wanted[number]) != 0 { number += 1 }
           guard
             number < count,
             let word = UnsafeMutableRawPointer(bitPattern: image.base + relocation.pointee.offset),
@@ -144,6 +152,22 @@ package enum RuntimeSymbol {
         }
       }
       return found
+    }
+  }
+
+  // In this file, so that the compiler inlines the two properties without optimization, too.
+  extension ELF.Relocation {
+    @_transparent fileprivate var symbolIndex: Int { Int(truncatingIfNeeded: info &>> 32) }
+
+    /// Whether the word holds the address of a function or a variable, and nothing else:
+    /// `R_…_GLOB_DAT` and `R_…_JUMP_SLOT`.
+    @_transparent fileprivate var holdsAddress: Bool {
+      let kind = info & 0xFFFF_FFFF
+      #if arch(arm64)
+        return kind == 1025 || kind == 1026
+      #else
+        return kind == 6 || kind == 7
+      #endif
     }
   }
 

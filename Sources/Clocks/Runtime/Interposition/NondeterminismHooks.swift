@@ -15,11 +15,11 @@ enum NondeterminismHooks {
       guard fill.entry.isFound else { return false }
       CallTables.redirect([fill.entry], in: .users)
       originalSystemCall = callSystem.found
-      for library in ["libswiftCore.so", "libFoundationEssentials.so"] {
+      for library in ["libswiftCore.so", "libFoundationEssentials.so"] as [StaticString] {
         CallTables.redirect([callSystem.entry], in: .library(library))
       }
       CallTables.redirect([makeUUID.entry], in: .library("libFoundationEssentials.so"))
-      for library in ["libdispatch.so", "libFoundation.so"] {
+      for library in ["libdispatch.so", "libFoundation.so"] as [StaticString] {
         CallTables.redirect([readClock.entry], in: .library(library))
       }
       CallTables.redirect(

@@ -11,13 +11,16 @@ enum TaskCreation {
   /// Whether the creation of `async let` tasks is seen.
   nonisolated(unsafe) static var seesAsyncLets = false
 
-  /// Redirects the calls, where that is possible. Called once, while the hooks are installed.
+  /// Redirects the calls, and those of `JobRuns`, where that is possible. Called once, while the hooks are installed.
   static func redirect() {
     #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
       guard TaskStatus.isReadable else { return }
-      isSeen = CallTables.redirect([createTask.entry], in: .users)
+      // All in one pass, because each reads all call tables of the process.
+      let entries = [createTask.entry, beginAsyncLet.entry] + JobRuns.entries
+      let seen = CallTables.redirectEach(entries, in: .users)
+      (isSeen, seesAsyncLets) = (seen.contains(0), seen.contains(1))
+      JobRuns.areSeen = seen.contains(2)
       CallTables.redirect([createTestCase.entry], in: .library("libTesting.so"))
-      seesAsyncLets = CallTables.redirect([beginAsyncLet.entry], in: .users)
     #endif
   }
 
@@ -88,17 +91,6 @@ enum JobRuns {
       }
     #endif
     job.runSynchronously(on: executor)
-  }
-
-  /// Redirects the calls, where that is possible. Called once, while the hooks are installed.
-  static func redirect() {
-    #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
-      let entries = [runJob.entry, runJobOnTaskExecutor.entry, runJobOnBoth.entry]
-      guard TaskStatus.isReadable, entries.allSatisfy(\.isFound) else { return }
-      originalRun = runJob.found
-      // Of the three, this module calls only the first.
-      areSeen = CallTables.redirect(entries, in: .users, mustCall: 1)
-    #endif
   }
 
   /// Runs a job that a scheduler has not started, on behalf of the owner of the job's task.
@@ -233,6 +225,14 @@ enum JobRuns {
 
     private static let runJob: Interposed<RunJob> = Interposed("swift_job_run") { job, executor in
       run(job, on: CustomExecutor(executor)) { runKnown(job, on: executor) }
+    /// The calls to redirect; none if one of the functions is missing. This module calls only the first.
+    fileprivate static var entries: [CallTables.Entry] {
+      let entries = [runJob.entry, runJobOnTaskExecutor.entry, runJobOnBoth.entry]
+      guard entries.allSatisfy(\.isFound) else { return [] }
+      originalRun = runJob.found
+      return entries
+    }
+
     }
 
     private static let runJobOnTaskExecutor: Interposed<RunJobOnTaskExecutor> = Interposed(
