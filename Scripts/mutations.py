@@ -324,7 +324,7 @@ guarantee(
     ("Scheduler.waitForCurrentJob", "context.pointee.ownersAwaitingEnd.append(self)", ""),
     ("Scheduler.run", "context.pointee.ownersAwaitingEnd = []", ""),
     ("Scheduler.run", "isInJob = true", "isInJob = false"),
-    ("RuntimeHooks.runUnowned", "kept = waiting.externallyStartedJobEnded(on: executor)", "_ = waiting"),
+    ("RuntimeHooks.runJobs", "kept = waiting.externallyStartedJobEnded(on: executor)", "_ = waiting"),
     ("SPIDefaultExecutor.enqueue", "after: delay, tolerance", "after: .zero, tolerance"),
     ("RetainedTask.isOver", "TaskStatus(of: job).isOver", "false"),
     ("RetainedTask.cancel", "task.cancel()", ""),

@@ -49,13 +49,26 @@ public enum LockRank: UInt, Sendable {
     public func withLock<Result, Failure: Error>(
       _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
+      lock()
+      defer { unlock() }
+      return try body()
+    }
+
+    /// Takes the lock until `unlock`. Only for the hottest code, because a debug build calls each closure.
+    @_transparent
+    public func lock() {
       #if DEBUG && CHECK_LOCK_RANKS
         HeldLocks.willLock(rank)
-        defer { HeldLocks.didUnlock(rank) }
       #endif
       pthread_mutex_lock(mutex)
-      defer { pthread_mutex_unlock(mutex) }
-      return try body()
+    }
+
+    @_transparent
+    public func unlock() {
+      pthread_mutex_unlock(mutex)
+      #if DEBUG && CHECK_LOCK_RANKS
+        HeldLocks.didUnlock(rank)
+      #endif
     }
   }
 

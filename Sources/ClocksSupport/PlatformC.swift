@@ -37,11 +37,15 @@
     public func withLock<Result, Failure: Error>(
       _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-      // The mutex returns only values that can be sent to another thread, which `Result` need not be.
-      var result: Result?
-      try mutex.pointee.withLock { _ throws(Failure) in result = try body() }
-      return result!
+      lock()
+      defer { unlock() }
+      return try body()
     }
+
+    // `Mutex.withLock` returns only values that can be sent to another thread.
+    public func lock() { mutex.pointee._unsafeLock() }
+
+    public func unlock() { mutex.pointee._unsafeUnlock() }
   }
 
   extension RealTime {

@@ -143,7 +143,7 @@ final class TaskOwnership: Sendable {
 
   // MARK: - Tasks
 
-  func knownOwner(of id: UInt64) -> TaskOwner? { lock.withLock { owners[id] } }
+  func knownOwner(of id: UInt64) -> TaskOwner? { isEmpty ? nil : lock.withLock { owners[id] } }
 
   /// The task's owner, or else the process-wide owner if it is awake. O(1).
   func owner(of id: UInt64) -> TaskOwner? {

@@ -44,9 +44,11 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
 
   /// The address of an entry, valid until an entry is set or removed. Unlike a copy it retains nothing.
   @_transparent
-  func address(of id: UInt64) -> UnsafePointer<Entry>? {
+  func address(of id: UInt64) -> UnsafeMutablePointer<Entry>? {
     guard count > 0, let place = place(of: id) else { return nil }
-    return UnsafePointer(entries + Self.slot(of: id, at: place))
+  ///
+  /// An entry that is changed there must not become `none`, or cease to be.
+    return entries + Self.slot(of: id, at: place)
   }
 
   /// Sets an entry, which must not be `none`. Expected O(1), amortized.

@@ -22,7 +22,7 @@ import Testing
           begun.add()
           mayEnd.wait()
         })
-      Self.jobs.submit(task.job, isCounted: false)
+      Self.jobs.submit(ReadyJob(job: task.job, taskID: 0, executor: .pool))
     }
     // Other tests use threads of Dispatch, too.
     while begun.value < cores { try await Task.sleep(for: .milliseconds(1)) }

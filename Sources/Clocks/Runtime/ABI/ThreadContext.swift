@@ -143,11 +143,11 @@ extension ThreadContext {
     context?.pointee.keepsNext = false
   }
 
-  mutating func keep(_ job: UnownedJob) {
+  mutating func keep(_ job: UnownedJob, for yielder: UInt64) {
     keepsNext = false
     hasKept = true
     kept = ReadyJob(
-      job: job, taskID: 0, executor: .pool,
+      job: job, taskID: yielder, executor: .pool,
       isCounted: TaskOwnership.shared.unownedJobWillRun())
   }
 

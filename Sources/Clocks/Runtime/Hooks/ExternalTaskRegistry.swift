@@ -23,46 +23,63 @@ enum ExternalTaskRegistry {
   }
 
   /// A running job: an actor drain, or a job of an unowned task.
-  private struct Running {
-    let number: UInt64
+  struct Running {
+    fileprivate var number: UInt64 = 0
     /// The only task that runs in the job; 0 for an actor drain.
-    let task: UInt64
+    fileprivate var task: UInt64 = 0
     /// The runtime's variable for the task that the actor drain runs now.
     ///
     /// `nil` for a job of a task, and where the variable cannot be read.
-    let thread: CurrentTaskSlot?
+    fileprivate var thread: CurrentTaskSlot?
+    fileprivate var previous: RunningJob?
+    fileprivate var next: RunningJob?
   }
+
+  typealias RunningJob = UnsafeMutablePointer<Running>
 
   /// Guards the variables below. Rank `externalTasks`: no function of an owner is called under it.
   private static let lock = Lock(.externalTasks)
-  /// The running jobs, by increasing number.
-  @exclusivity(unchecked) nonisolated(unsafe) private static var running: [Running] = []
+  /// The running jobs, by increasing number. A list, because a debug build takes ten times as long for an `Array`.
+  @exclusivity(unchecked) nonisolated(unsafe) private static var first: RunningJob?
+  @exclusivity(unchecked) nonisolated(unsafe) private static var last: RunningJob?
+  /// The memory of jobs that have ended, for the next ones. Linked by `next`.
+  @exclusivity(unchecked) nonisolated(unsafe) private static var unused: RunningJob?
   @exclusivity(unchecked) nonisolated(unsafe) private static var next: UInt64 = 1
   @exclusivity(unchecked) nonisolated(unsafe) private static var entries: [Entry] = []
 
-  /// Notes that a job of `task` begins, or an actor drain if `task` is 0. Returns a number for `endJob`. O(1).
-  static func beginJob(of task: UInt64 = 0) -> UInt64 {
+  /// Notes that a job of `task` begins, or an actor drain if `task` is 0. The result is for `endJob`. O(1).
+  static func beginJob(of task: UInt64 = 0) -> RunningJob {
     let thread = task == 0 ? CurrentTaskSlot.ofThread : nil
     return lock.withLock {
-      defer { next += 1 }
-      running.append(Running(number: next, task: task, thread: thread))
-      return next
+      let job = unused ?? .allocate(capacity: 1)
+      if unused != nil { unused = job.pointee.next }
+      job.initialize(to: Running(number: next, task: task, thread: thread, previous: last))
+      if let last { last.pointee.next = job } else { first = job }
+      last = job
+      next += 1
+      return job
     }
   }
 
-  static func endJob(_ number: UInt64) { look(afterJob: number) }
+  /// Notes that a job has ended, and then does what `look` does. O(external tasks).
+  static func endJob(_ job: RunningJob) {
+    let areAnyExternal = lock.withLock {
+      let (previous, next) = (job.pointee.previous, job.pointee.next)
+      if let previous { previous.pointee.next = next } else { first = next }
+      if let next { next.pointee.previous = previous } else { last = previous }
+      job.pointee.next = unused
+      unused = job
+      return entries.count > 0
+    }
+    if areAnyExternal { look() }
+  }
 
-  /// Finds the tasks that have returned, and notifies their owners. Removes job `number`, which has ended.
-  /// O(external tasks).
-  static func look(afterJob number: UInt64? = nil) {
+  /// Finds the tasks that have returned, and notifies their owners. O(external tasks).
+  static func look() {
     var back: [Entry] = []
     var ownersToRecheck: [TaskOwner] = []
     lock.withLock {
-      if let number, let place = running.firstIndex(where: { $0.number == number }) {
-        running.remove(at: place)
-      }
-      guard !entries.isEmpty else { return }
-      findBack(&back, &ownersToRecheck)
+      if entries.count > 0 { findBack(&back, &ownersToRecheck) }
     }
     // The loops use an index, because a debug build takes ten times as long to iterate over an `Array`.
     for index in 0..<back.count {
@@ -80,28 +97,24 @@ enum ExternalTaskRegistry {
     let count = entries.count
     entries.withUnsafeMutableBufferPointer { buffer in
       guard let entries = buffer.baseAddress else { return }
-      running.withUnsafeBufferPointer { running in
-        for index in 0..<count {
-          if entries[index].onlyOwnerCanTell {
-            if !ownersToRecheck.contains(where: { $0 === entries[index].owner }) {
-              ownersToRecheck.append(entries[index].owner)
-            }
-          } else if isBack(entries + index, running) {
-            back.append(entries[index])
-            continue
+      for index in 0..<count {
+        if entries[index].onlyOwnerCanTell {
+          if !ownersToRecheck.contains(where: { $0 === entries[index].owner }) {
+            ownersToRecheck.append(entries[index].owner)
           }
-          if kept != index { swap(&entries[kept], &entries[index]) }
-          kept += 1
+        } else if isBack(entries + index) {
+          back.append(entries[index])
+          continue
         }
+        if kept != index { swap(&entries[kept], &entries[index]) }
+        kept += 1
       }
     }
     if kept < count { entries.removeLast(count - kept) }
   }
 
   /// Whether a task is not external any more, and no thread runs it.
-  private static func isBack(
-    _ entry: UnsafeMutablePointer<Entry>, _ running: UnsafeBufferPointer<Running>
-  ) -> Bool {
+  private static func isBack(_ entry: UnsafeMutablePointer<Entry>) -> Bool {
     let task = entry.pointee.task.job
     guard !TaskStatus.isAboutToRun(task) else {
       entry.pointee.quietSince = 0
@@ -115,27 +128,23 @@ enum ExternalTaskRegistry {
       entry.pointee.quietSince = next
       entry.pointee.wasOver = status.isOver
     }
-    return !mayRun(task, inJobsBefore: entry.pointee.quietSince, running)
+    return !mayRun(task, inJobsBefore: entry.pointee.quietSince)
   }
 
   /// Whether a job with a lower number than `limit` may run the task, whose status was read before.
   @_transparent
-  private static func mayRun(
-    _ task: UnownedJob, inJobsBefore limit: UInt64, _ running: UnsafeBufferPointer<Running>
-  ) -> Bool {
+  private static func mayRun(_ task: UnownedJob, inJobsBefore limit: UInt64) -> Bool {
     // The threads' current tasks are read only after the task's status.
     atomicMemoryFence(ordering: .acquiring)
-    guard var job = running.baseAddress else { return false }
     let id = taskID(of: task)
-    let end = job + running.count
-    // `running` is sorted by number.
-    while job < end, job.pointee.number < limit {
+    var place = first
+    while let job = place, job.pointee.number < limit {
       if job.pointee.task == 0 {
         guard job.pointee.thread?.isAnother(than: task) == true else { return true }
       } else if job.pointee.task == id {
         return true
       }
-      job += 1
+      place = job.pointee.next
     }
     return false
   }
@@ -150,9 +159,7 @@ enum ExternalTaskRegistry {
       if !onlyOwnerCanTell, !TaskStatus.isAboutToRun(task.job) {
         quietSince = next
         // Nearly always the task has returned, so nothing is retained before this is known.
-        guard running.withUnsafeBufferPointer({ mayRun(task.job, inJobsBefore: next, $0) }) else {
-          return nil
-        }
+        guard mayRun(task.job, inJobsBefore: next) else { return nil }
       }
       entries.append(
         Entry(
@@ -172,7 +179,7 @@ enum ExternalTaskRegistry {
   }
 
   /// Whether a job runs that may be executing an external task.
-  static var mayRunTasks: Bool { lock.withLock { !running.isEmpty } }
+  static var mayRunTasks: Bool { lock.withLock { first != nil } }
 
   static var count: Int { lock.withLock { entries.count } }
 }

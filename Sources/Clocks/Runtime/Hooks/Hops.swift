@@ -15,7 +15,7 @@ enum Hops {
   }
 
   /// The kind of the option that names a preferred executor, as the compiler writes it; 0 before it is known.
-  nonisolated(unsafe) private(set) static var kind: UInt = 0
+  @exclusivity(unchecked) nonisolated(unsafe) private(set) static var kind: UInt = 0
 
   /// The preferred executor, which lives as long as the process. The default executor would not do, because a task
   /// need not come back to it.

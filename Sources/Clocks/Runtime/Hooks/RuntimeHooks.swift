@@ -101,6 +101,7 @@ enum RuntimeHooks {
       }
     }
     let ownership = TaskOwnership.shared
+    var yielder: UInt64 = 0
     if !ownership.isEmpty {
       let id = taskID(of: job)
       if let context, id != 0 { context.pointee.arrivedTask = id }
@@ -114,58 +115,20 @@ enum RuntimeHooks {
         return
       }
       if isNew || id == 0, TestCaseMembership.isOn,
-        let owner = isNew ? TestCaseMembership.hasMade(job) : TestCaseMembership.hasYielded(job)
+        let owner = isNew
+          ? TestCaseMembership.hasMade(job) : TestCaseMembership.hasYielded(&yielder)
       {
         owner.enqueue(ReadyJob(job: job, taskID: id, executor: executor), isNew: isNew)
         return
       }
     } else if TestCaseMembership.isOn, taskID(of: job) == 0 {
       // The result is ignored, because there is no owner that could have adopted the task.
-      _ = TestCaseMembership.hasYielded(job)
+      _ = TestCaseMembership.hasYielded(&yielder)
     }
     if let context, context.pointee.keepsNext, executor == .pool {
-      return context.pointee.keep(job)
+      return context.pointee.keep(job, for: yielder)
     }
-    runElsewhere(job, on: executor)
-  }
-
-  /// Runs an unowned job on the current thread.
-  ///
-  /// While the job runs, its task may create a clock and so be adopted. Then the task's owner waits for the end
-  /// of the job.
-  ///
-  /// - Parameter isCounted: Whether `TaskOwnership` waits for the end of the job.
-  /// - Returns: A job that the thread may run next; only if the executor is the pool.
-  @discardableResult
-  static func runUnowned(
-    _ job: UnownedJob, on executor: ExecutorKind, isCounted: Bool = false
-  ) -> ReadyJob? {
-    let id = taskID(of: job)
-    var context = ThreadContext(taskID: id, isInJob: true)
-    if let owner = TestCaseMembership.adopter(of: id) {
-      owner.enqueue(ReadyJob(job: job, taskID: id, executor: executor), isNew: false)
-    } else {
-      let endOfYield = id == 0 ? TestCaseMembership.endOfYield(job) : nil
-      // The task may be adopted while the job runs. The task's status does not prove that no thread runs the task:
-      // thread A marks the task as suspended, and still continues it if thread B resumes it in that moment.
-      let number = id != 0 && TestCaseMembership.isOn ? ExternalTaskRegistry.beginJob(of: id) : nil
-      context.run { _ in run(job, id, on: executor) }
-      if id == 0 { endOfYield?() } else { TestCaseMembership.letGo(ofEnded: id) }
-      if TestCaseMembership.isOn { ExternalTaskRegistry.look(afterJob: number) }
-    }
-    let waiting = isCounted ? TaskOwnership.shared.unownedJobHasRun() : nil
-    var kept: ReadyJob?
-    if !context.ownersAwaitingEnd.isEmpty {
-      ExternalTaskRegistry.look()
-      for owner in context.ownersAwaitingEnd.dropLast() { owner.externallyStartedJobEnded(on: nil) }
-      // The thread has nothing else to do, so it runs the jobs of the last owner.
-      kept = context.ownersAwaitingEnd.last?.externallyStartedJobEnded(
-        on: waiting == nil ? executor : nil)
-    }
-    if let waiting { kept = waiting.externallyStartedJobEnded(on: executor) }
-    guard executor != .pool, let job = kept else { return kept }
-    UnownedJobs.submit(job)
-    return nil
+    runElsewhere(job, on: executor, for: yielder)
   }
 }
 

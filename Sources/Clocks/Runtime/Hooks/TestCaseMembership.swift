@@ -7,17 +7,21 @@ import Synchronization
 /// starts before then are kept here, so that the clock's owner can *adopt* the whole test case.
 enum TestCaseMembership {
   private struct Member: TaskTableEntry {
-    static var none: Self { Self(testCase: 0, task: nil) }
+    static var none: Self { Self(testCase: 0, word: 0) }
     /// The task that runs the test case, which may be the member itself.
     var testCase: UInt64
-    var task: RetainedTask?
-    var isNone: Bool { task == nil }
-  }
+    /// The retained task as a word, so that a copy of the entry retains nothing.
+    var word: UInt
+    /// The number of jobs without a task that will resume the member.
+    var yields = 0
 
-  private struct Yield {
-    var task: UInt64
-    /// Distinguishes two jobs of which the second was allocated at the address of the first.
-    var number: Int
+    @_transparent
+    var isNone: Bool { word == 0 }
+
+    var task: UnownedTask { UnownedTask(job: unsafeBitCast(word, to: UnownedJob.self)) }
+
+    /// Takes over the reference of an entry that was removed.
+    var takenOver: RetainedTask? { isNone ? nil : RetainedTask(takingOver: word) }
   }
 
   /// Guards everything below. Rank `testCaseMembership`: schedulers' locks and that of `TaskOwnership` are
@@ -25,9 +29,6 @@ enum TestCaseMembership {
   private static let lock = Lock(.testCaseMembership)
   @exclusivity(unchecked) nonisolated(unsafe) private static var testCases = TaskSet()
   @exclusivity(unchecked) nonisolated(unsafe) private static var members = TaskTable<Member>()
-  /// The members that have yielded, by the address of the job that will resume each.
-  @exclusivity(unchecked) nonisolated(unsafe) private static var yields: [UInt: Yield] = [:]
-  @exclusivity(unchecked) nonisolated(unsafe) private static var nextYield = 0
   @exclusivity(unchecked) nonisolated(unsafe) private static var limit = 256
   private static let on = Atomic(false)
 
@@ -49,7 +50,7 @@ enum TestCaseMembership {
 
   /// The tasks that run test cases and that no owner has adopted. Some may be over.
   static var unowned: [RetainedTask] {
-    lock.withLock { members.all.compactMap(\.task).filter { testCases.contains($0.id) } }
+    lock.withLock { members.all.map(\.task).filter { testCases.contains($0.id) }.map(\.handle) }
   }
 
   private static func testCase(of id: UInt64) -> UInt64? {
@@ -77,26 +78,27 @@ enum TestCaseMembership {
 
   /// Inserts a member. Returns members that are over, which the caller releases without the lock.
   private static func insert(_ task: UnownedJob, of testCase: UInt64) -> [RetainedTask] {
+    let id = taskID(of: task)
+    if let member = members.address(of: id), !member.pointee.isNone {
+      member.pointee.testCase = testCase
+      return []
+    }
     guard let handle = UnownedTask(job: task).retainedIfReadable else { return [] }
-    members.set(handle.id, to: Member(testCase: testCase, task: handle))
+    members.set(id, to: Member(testCase: testCase, word: handle.asWord))
     return members.count > limit ? removeEnded() : []
   }
 
-  /// Removes a member if it is over. Called when a job of the member has ended. Expected O(1).
+  /// Removes a task that is over. Expected O(1).
   static func letGo(ofEnded id: UInt64) {
-    guard isOn else { return }
-    let over: RetainedTask? = lock.withLock {
-      guard let task = members[id].task, TaskStatus(of: task.job).isOver else { return nil }
-      return members.remove(id).task
-    }
+    let over: RetainedTask? = lock.withLock { members.remove(id).takenOver }
     withExtendedLifetime(over) {}
   }
 
   private static func removeEnded() -> [RetainedTask] {
-    let over = members.all.compactMap(\.task).filter { TaskStatus(of: $0.job).isOver }
-    for task in over { members.remove(task.id) }
+    let over = members.all.map(\.task).filter { TaskStatus(of: $0.job).isOver }
+    let removed = over.compactMap { members.remove($0.id).takenOver }
     limit = max(256, members.count * 2)
-    return over
+    return removed
   }
 
   /// Transfers all tasks of a test case to an owner, unless the test case has another owner. O(members), once.
@@ -112,17 +114,17 @@ enum TestCaseMembership {
       guard let testCase = testCase(of: id), TaskOwnership.shared.claim(testCase, for: owner) else {
         return []
       }
-      let tasks = members.all.filter { $0.testCase == testCase }.compactMap(\.task)
-        .sorted { $0.id < $1.id }
-      for task in tasks {
-        members.remove(task.id)
-        guard TaskOwnership.shared.claim(task.id, for: owner) else { continue }
-        over += take(
-          Adopted(
-            task: task, isTestCase: task.id == testCase,
-            hasYielded: yields.values.contains { $0.task == task.id }))
+      let adopted = members.all.filter { $0.testCase == testCase }
+        .sorted { $0.task.id < $1.task.id }
+      return adopted.compactMap { member in
+        guard let task = members.remove(member.task.id).takenOver else { return nil }
+        if TaskOwnership.shared.claim(task.id, for: owner) {
+          over += take(
+            Adopted(
+              task: task, isTestCase: task.id == testCase, hasYielded: member.yields > 0))
+        }
+        return task
       }
-      return tasks
     }
     withExtendedLifetime((adopted, over)) {}
   }
@@ -139,33 +141,34 @@ enum TestCaseMembership {
   /// notes nothing and returns its owner.
   ///
   /// The job ends a `Task.yield` of the current task, or is an actor drain that may resume the task.
-  static func hasYielded(_ job: UnownedJob) -> TaskOwner? {
+  ///
+  /// - Parameter yielder: Set to the task if that was noted. Then `yieldEnded` or `forgetYield` must follow.
+  static func hasYielded(_ yielder: inout UInt64) -> TaskOwner? {
     guard let task = UnownedTask.currentID else { return nil }
     return lock.withLock {
       if let owner = TaskOwnership.shared.knownOwner(of: task) { return owner }
-      guard !members[task].isNone else { return nil }
-      nextYield += 1
-      yields[unsafeBitCast(job, to: UInt.self)] = Yield(task: task, number: nextYield)
+      guard let member = members.address(of: task), !member.pointee.isNone else { return nil }
+      member.pointee.yields += 1
+      yielder = task
       return nil
     }
   }
 
-  /// Forgets a job that `hasYielded` has noted, because the job's end will not be seen.
-  static func forgetYield(_ job: UnownedJob) {
-    if isOn { lock.withLock { yields[unsafeBitCast(job, to: UInt.self)] = nil } }
+  /// Forgets what `hasYielded` has noted, because the job's end will not be seen.
+  static func forgetYield(of task: UInt64) { lock.withLock { endYield(of: task) } }
+
+  /// Notes that a job has run that `hasYielded` has noted.
+  static func yieldEnded(of task: UInt64) {
+    let owner = lock.withLock {
+      endYield(of: task)
+      return TaskOwnership.shared.knownOwner(of: task)
+    }
+    owner?.externalJobEnded(task)
   }
 
-  /// Called before a job runs. Returns a function to call after the job, if `hasYielded` has noted the job.
-  static func endOfYield(_ job: UnownedJob) -> (() -> Void)? {
-    guard isOn else { return nil }
-    let address = unsafeBitCast(job, to: UInt.self)
-    guard let yield = lock.withLock({ yields[address] }) else { return nil }
-    return {
-      let owner = lock.withLock {
-        if yields[address]?.number == yield.number { yields[address] = nil }
-        return TaskOwnership.shared.knownOwner(of: yield.task)
-      }
-      owner?.externalJobEnded(yield.task)
+  private static func endYield(of task: UInt64) {
+    if let member = members.address(of: task), member.pointee.yields > 0 {
+      member.pointee.yields -= 1
     }
   }
 

@@ -115,7 +115,7 @@ struct CustomExecutor: Equatable {
 
 extension CustomExecutor {
   /// The kind of the option with a task's serial executor, as the compiler writes it; `nil` before it is known.
-  nonisolated(unsafe) private(set) static var serialKind: UInt?
+  @exclusivity(unchecked) nonisolated(unsafe) private(set) static var serialKind: UInt?
 
   /// Learns the kind. Called once, after the creation of tasks was redirected.
   static func learnSerialKind() {

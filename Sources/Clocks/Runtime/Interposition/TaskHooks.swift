@@ -108,13 +108,13 @@ enum JobRuns {
     if owner == nil, id != 0, CreationsOnExecutors.postpone(job, on: executor, or: other) {
       return
     }
-    let number = id == 0 ? ExternalTaskRegistry.beginJob() : 0
+    let drain = id == 0 ? ExternalTaskRegistry.beginJob() : nil
     if id != 0 { owner?.externalJobBegan(job) }
     var context = ThreadContext(owner: owner, taskID: id, isInJob: true)
     context.run { _ in body() }
     if id != 0 { owner?.externalJobEnded(id) }
     for owner in context.ownersAwaitingEnd { owner.externallyStartedJobEnded(on: nil) }
-    ExternalTaskRegistry.look(afterJob: number)
+    if let drain { ExternalTaskRegistry.endJob(drain) } else { ExternalTaskRegistry.look() }
   }
 
   /// The owner of a task. A child that is not registered yet belongs to the owner of its parent.
@@ -168,7 +168,9 @@ enum JobRuns {
     /// The user executor on which a task with these options begins, if the current thread creates it for an owner.
     @_transparent
     private static func customExecutor(_ options: UnsafeRawPointer?) -> CustomExecutor? {
-      guard let options, isAnyWanted, let executor = CustomExecutor(in: options) else { return nil }
+      guard let options, !TaskOwnership.shared.isEmpty,
+        let executor = CustomExecutor(in: options)
+      else { return nil }
       return creator == nil ? nil : executor
     }
 
@@ -223,8 +225,6 @@ enum JobRuns {
     private typealias RunJobOnBoth =
       @convention(thin) (UnownedJob, UnownedSerialExecutor, UnownedTaskExecutor) -> Void
 
-    private static let runJob: Interposed<RunJob> = Interposed("swift_job_run") { job, executor in
-      run(job, on: CustomExecutor(executor)) { runKnown(job, on: executor) }
     /// The calls to redirect; none if one of the functions is missing. This module calls only the first.
     fileprivate static var entries: [CallTables.Entry] {
       let entries = [runJob.entry, runJobOnTaskExecutor.entry, runJobOnBoth.entry]
@@ -233,6 +233,8 @@ enum JobRuns {
       return entries
     }
 
+    private static let runJob: Interposed<RunJob> = Interposed("swift_job_run") { job, executor in
+      run(job, on: CustomExecutor(executor)) { runKnown(job, on: executor) }
     }
 
     private static let runJobOnTaskExecutor: Interposed<RunJobOnTaskExecutor> = Interposed(

@@ -1,0 +1,241 @@
+import ClocksSupport
+import Synchronization
+
+#if os(Linux)
+  internal import CDispatch
+#endif
+
+/// The unowned jobs of one priority, which run on a queue like the runtime's own; or those of the main thread.
+///
+/// The queue runs at most as many jobs together as there are cores. With more threads, a test that blocks its
+/// thread would affect other tests differently than without this package.
+///
+/// Each block on the queue runs the job that is first when the block begins. So once the queue is known to be
+/// blocked, other threads can run the jobs.
+///
+/// The `taskID` of such a `ReadyJob` is the task that `TestCaseMembership` has noted as having yielded; else 0.
+final class UnownedJobs: @unchecked Sendable {
+  private static let highestPriority = 33
+  /// By priority. Each job reads this, and a debug build would call generic functions for an `Array`.
+  nonisolated(unsafe) private static let all: UnsafeMutablePointer<UnownedJobs> = {
+    let all = UnsafeMutablePointer<UnownedJobs>.allocate(capacity: highestPriority + 1)
+    for priority in 0...highestPriority {
+      (all + priority).initialize(to: UnownedJobs(priority: priority))
+    }
+    return all
+  }()
+
+  private static let ofMainThread = UnownedJobs(
+    priority: QualityOfService.default.rawValue, InternalDispatch.mainQueue)
+
+  private static func of(_ job: ReadyJob) -> UnownedJobs {
+    if case .main = job.executor { return ofMainThread }
+    let priority = Int(job.job.priority.rawValue)
+    return all[priority < highestPriority ? priority : highestPriority]
+  }
+
+  private static var buffer: UnsafeMutableBufferPointer<UnownedJobs> {
+    UnsafeMutableBufferPointer(start: all, count: highestPriority + 1)
+  }
+
+  static var isAnyWaiting: Bool {
+    buffer.contains { jobs in jobs.lock.withLock { !jobs.waiting.isEmpty } }
+  }
+
+  /// From now on, runs jobs on additional threads if no thread is free. Called when a job occupies its thread for long.
+  static func threadIsBlocked() {
+    for jobs in buffer { jobs.useMoreThreads() }
+  }
+
+  func useMoreThreads() {
+    let count = lock.withLock {
+      isQueueBlocked = true
+      return waiting.count
+    }
+    for _ in 0..<count { startThread(isQueueBlocked: true) }
+  }
+
+  /// Runs `body` once each unowned job that now runs, or waits for a thread, has ended.
+  static func afterPresentJobs(_ body: @escaping @Sendable () -> Void) {
+    let ends = CountedEnds(count: highestPriority + 2, body)
+    for jobs in buffer { jobs.wait(for: ends) }
+    ofMainThread.wait(for: ends)
+  }
+
+  /// Calls `body` when as many ends as expected were counted.
+  private final class CountedEnds: Sendable {
+    private let missing: Atomic<Int>
+    private let body: @Sendable () -> Void
+
+    init(count: Int, _ body: @escaping @Sendable () -> Void) {
+      missing = Atomic(count)
+      self.body = body
+    }
+
+    func count() {
+      if missing.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { body() }
+    }
+  }
+
+  /// Runs `body` once all schedulers and all jobs of default priority that now wait for a thread have got one.
+  static func afterReadyJobs(_ body: @escaping @Sendable () -> Void) {
+    RuntimeHooks.startThread(on: .pool) {
+      let jobs = all[Int(TaskPriority.medium.rawValue)]
+      let isBlocked = jobs.lock.withLock { jobs.isQueueBlocked }
+      InternalDispatch.submit(body, to: jobs.queue(isBlocked: isBlocked))
+    }
+  }
+
+  private let priority: Int
+  /// Guards the variables below. Rank `leaf`.
+  private let lock = Lock(.leaf)
+  @exclusivity(unchecked) private var waiting = JobQueue()
+  @exclusivity(unchecked) private var isQueueBlocked = false
+  /// Counts the jobs that have begun. A job's number is the value of this count when it begins.
+  @exclusivity(unchecked) private var begun: UInt64 = 0
+  /// The numbers of the jobs that run.
+  @exclusivity(unchecked) private var running = ScratchBuffer<UInt64>()
+  /// What is to be counted when all jobs have ended whose numbers are at most `last`.
+  @exclusivity(unchecked) private var awaited: [(last: UInt64, ends: CountedEnds)] = []
+  /// Whether `awaited` has elements. Kept apart, because a debug build calls generic functions for an Array.
+  @exclusivity(unchecked) private var isAwaited = false
+  private let queue: InternalDispatch.Queue
+
+  convenience init(priority: Int) {
+    self.init(priority: priority, InternalDispatch.cooperativeQueue(priority))
+  }
+
+  private init(
+    priority: Int, _ queue: InternalDispatch.Queue
+  ) {
+    self.priority = priority
+    self.queue = queue
+  }
+
+  static func submit(_ job: ReadyJob) { of(job).submit(job) }
+
+  func submit(_ job: ReadyJob) {
+    let isQueueBlocked = lock.withLock {
+      waiting.append(job)
+      return self.isQueueBlocked
+    }
+    startThread(isQueueBlocked: isQueueBlocked)
+  }
+
+  private func startThread(isQueueBlocked: Bool) {
+    let queue = queue(isBlocked: isQueueBlocked)
+    #if os(Linux)
+      dispatch_async_f(queue, Unmanaged.passUnretained(self).toOpaque()) {
+        Unmanaged<UnownedJobs>.fromOpaque($0!).takeUnretainedValue().runFirst()
+      }
+    #else
+      InternalDispatch.submit({ self.runFirst() }, to: queue)
+    #endif
+  }
+
+  private func queue(isBlocked: Bool) -> InternalDispatch.Queue {
+    isBlocked ? InternalDispatch.globalQueue(QualityOfService(priority), isBlocked: true) : queue
+  }
+
+  private func runFirst() {
+    lock.lock()
+    // Another thread may have run the job, because the queue was blocked.
+    guard !waiting.isEmpty else { return lock.unlock() }
+    begun += 1
+    let number = begun
+    running.append(number)
+    let first = waiting.remove(at: 0)
+    lock.unlock()
+    var job = RuntimeHooks.runUnowned(first)
+    end(number)
+    var count = 0
+    while let next = job {
+      count += 1
+      guard count <= Self.mostInTurn, Self.of(next) === self, lock.withLock({ waiting.isEmpty })
+      else { return Self.submit(next) }
+      job = RuntimeHooks.runUnowned(next)
+    }
+  }
+
+  private func end(_ number: UInt64) {
+    lock.lock()
+    var place = 0
+    while running[place] != number { place += 1 }
+    running.remove(at: place)
+    let over = isAwaited ? takeOver() : nil
+    lock.unlock()
+    if let over { for ends in over { ends.count() } }
+  }
+
+  private func wait(for ends: CountedEnds) {
+    let over = lock.withLock {
+      awaited.append((begun + UInt64(waiting.count), ends))
+      return takeOver()
+    }
+    for ends in over { ends.count() }
+  }
+
+  /// Removes from `awaited` what no present job keeps any more, and returns it. Requires the lock.
+  private func takeOver() -> [CountedEnds] {
+    // Jobs begin in the order of their numbers, and a job may end before an earlier one.
+    let first = running.count > 0 ? running[0] : begun + 1
+    let over = awaited.prefix { $0.last < first }
+    awaited.removeFirst(over.count)
+    isAwaited = !awaited.isEmpty
+    return over.map(\.ends)
+  }
+
+  /// The number of jobs that a thread has kept and runs before other blocks of the queue.
+  private static let mostInTurn = 16
+}
+
+extension RuntimeHooks {
+  /// Runs an unowned job on the current thread.
+  ///
+  /// While the job runs, its task may create a clock and so be adopted. Then the task's owner waits for the end
+  /// of the job.
+  ///
+  /// - Parameter ready: The job, as `UnownedJobs` has it.
+  /// - Returns: A job that the thread may run next; only if the executor is the pool.
+  @discardableResult
+  static func runUnowned(_ ready: ReadyJob) -> ReadyJob? {
+    let (job, executor) = (ready.job, ready.executor)
+    let id = taskID(of: job)
+    var context = ThreadContext(taskID: id, isInJob: true)
+    if let owner = TestCaseMembership.adopter(of: id) {
+      owner.enqueue(ReadyJob(job: job, taskID: id, executor: executor), isNew: false)
+    } else if id == 0 || !TestCaseMembership.isOn {
+      context.run { _ in run(job, id, on: executor) }
+      if ready.taskID != 0 { TestCaseMembership.yieldEnded(of: ready.taskID) }
+    } else {
+      // The task may be adopted while the job runs. The task's status does not prove that no thread runs the task:
+      // thread A marks the task as suspended, and still continues it if thread B resumes it in that moment.
+      let running = ExternalTaskRegistry.beginJob(of: id)
+      // The task is retained until its job has ended and its status was read.
+      let task = UnownedTask(job: job).retainedIfReadable
+      context.run { _ in run(job, on: executor) }
+      if let task, TaskStatus(of: task.job).isOver { TestCaseMembership.letGo(ofEnded: id) }
+      ExternalTaskRegistry.endJob(running)
+    }
+    guard ready.isCounted || context.ownersAwaitingEnd.count > 0 else { return nil }
+    return runJobs(of: context.ownersAwaitingEnd, after: ready)
+  }
+
+  /// Runs jobs of the owners that waited for the end of an unowned job. Returns a job as `runUnowned` does.
+  @inline(never)
+  private static func runJobs(of owners: [TaskOwner], after ready: ReadyJob) -> ReadyJob? {
+    let executor = ready.executor
+    let waiting = ready.isCounted ? TaskOwnership.shared.unownedJobHasRun() : nil
+    var kept: ReadyJob?
+    if !owners.isEmpty {
+      ExternalTaskRegistry.look()
+      for owner in owners.dropLast() { owner.externallyStartedJobEnded(on: nil) }
+      // The thread has nothing else to do, so it runs the jobs of the last owner.
+      kept = owners.last?.externallyStartedJobEnded(on: waiting == nil ? executor : nil)
+    }
+    if let waiting { kept = waiting.externallyStartedJobEnded(on: executor) }
+    guard executor != .pool, let job = kept else { return kept }
+    UnownedJobs.submit(job)
+    return nil
+  }
+}
