@@ -90,7 +90,7 @@ guarantee(
 guarantee(
     "Ready jobs run first in, first out, each on its executor, or as a chooser decides",
     "SchedulerStateTests|SeamTests|JobOrderTests",
-    ("SchedulerState.startJob", "!mayStay || wanted != executor", "!mayStay"),
+    ("SchedulerState.startJob", "mayStay, wanted == executor", "mayStay"),
     ("SchedulerState.startJob", "makeReady(job)", ""),
     ("SchedulerState.startJob", "idleness.ready.remove(at: position)",
      "idleness.ready.remove(at: idleness.ready.count > 1 ? 1 : 0)"),
@@ -193,7 +193,7 @@ guarantee(
     ("RunawayGuard.jobBegins", "if task == rootTask, rootTask != 0 { wakes = 0 }", "wakes = 0"),
     ("RunawayGuard.tooManyWakes", "wakes >= limits.wakes", "wakes > limits.wakes"),
     ("SchedulerState.decide", "runaway.testIsIdle()", ""),
-    ("SchedulerState.serve", "waiter.kind == .advance, let reason", "let reason"),
+    ("SchedulerState.serve", "case .advance = waiter.kind, let reason", "let reason"),
     ("SchedulerState.abort", "culprit: culprit?.task)", "culprit: nil)"),
     ("Advance.takeUntilLimit", "ranOutOfTime = true", "ranOutOfTime = false"),
 )
@@ -295,11 +295,11 @@ guarantee(
     "A sleep on the runtime's clocks is virtual in a scope, exact, and ends when cancelled",
     "VirtualTimeTests|ExactnessTests|LeftoverTests|RuntimeHooksTests",
     ("RuntimeHooks.virtualOwner", "isVirtual == true", "isVirtual == nil"),
-    ("RuntimeSleeps.begin", "begun.append((task, sleep))", ""),
+    ("RuntimeSleeps.begin", "begun.append(Begun(task: task.asWord, sleep: sleep))", ""),
     ("RuntimeSleeps.replace", "entries.set(task, to: Entry(state: state))", ""),
     ("RuntimeSleeps.endCancelled", "cancelledEarly.append(task.id)", ""),
     ("Scheduler.sleepVirtually", "news?.tell()", ""),
-    ("Duration.roundedUpAfterReadingTheClockTwice", "(quotient + 1) * unit", "quotient * unit"),
+    ("Duration.roundedUpAfterReadingTheClockTwice", "attoseconds - remainder + unit", "attoseconds - remainder"),
     ("Scheduler.reading", "isDate ? saturatingSum(now, dateOffset) : now", "now"),
 )
 
@@ -339,7 +339,7 @@ guarantee(
     ("ImmediateClock.sleep", "try Task.checkCancellation()", ""),
     ("Iterator.next", "next.advanced(by: missed)", "next"),
     ("Iterator.next", "guard !hasEnded, !Task.isCancelled,", "guard !hasEnded,"),
-    ("saturating", "a < 0 ? .min : .max", "a < 0 ? .max : .min"),
+    ("endOfRange", "< 0 ? .min : .max", "< 0 ? .max : .min"),
 )
 
 # --- Exploration and recordings

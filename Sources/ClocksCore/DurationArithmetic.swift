@@ -1,29 +1,44 @@
-/// Adds two durations. If a sum of `Swift.Duration`s is out of range, returns the nearest end of the range.
+/// Adds two durations. If the sum is out of range, returns the nearest end of the range.
 ///
 /// "Sleep forever" is written as a very long sleep, and `Clock.sleep(for:)` adds that to `now`. The sum
-/// must be a deadline that is never due, not a trap. Other duration types do not state their range.
-@inlinable package func saturatingSum<D: DurationProtocol>(_ a: D, _ b: D) -> D {
-  guard D.self == Swift.Duration.self else { return a + b }
-  return saturating(a, b) { $0.addingReportingOverflow($1) }
+/// must be a deadline that is never due, not a trap.
+@inlinable package func saturatingSum(_ a: Swift.Duration, _ b: Swift.Duration) -> Swift.Duration {
+  let (sum, isOutOfRange) = a.attoseconds.addingReportingOverflow(b.attoseconds)
+  return isOutOfRange ? endOfRange(near: a) : Swift.Duration(attoseconds: sum)
 }
 
 /// Subtracts `b` from `a`, saturating like `saturatingSum`.
+@inlinable package func saturatingDifference(
+  _ a: Swift.Duration, _ b: Swift.Duration
+) -> Swift.Duration {
+  let (difference, isOutOfRange) = a.attoseconds.subtractingReportingOverflow(b.attoseconds)
+  return isOutOfRange ? endOfRange(near: a) : Swift.Duration(attoseconds: difference)
+}
+
+/// A sum or a difference leaves the range only on the side of its first operand.
+@inlinable package func endOfRange(near first: Swift.Duration) -> Swift.Duration {
+  Swift.Duration(attoseconds: first.attoseconds < 0 ? .min : .max)
+}
+
+/// Adds two durations of any type. Types other than `Swift.Duration` do not state their range.
+@inlinable package func saturatingSum<D: DurationProtocol>(_ a: D, _ b: D) -> D {
+  guard D.self == Swift.Duration.self else { return a + b }
+  return asDurations(a, b, saturatingSum)
+}
+
 @inlinable package func saturatingDifference<D: DurationProtocol>(_ a: D, _ b: D) -> D {
   guard D.self == Swift.Duration.self else { return a - b }
-  return saturating(a, b) { $0.subtractingReportingOverflow($1) }
+  return asDurations(a, b, saturatingDifference)
 }
 
 /// Combines two durations that are known to be `Swift.Duration`s.
-@inlinable package func saturating<D: DurationProtocol>(
-  _ a: D, _ b: D, _ combine: (Int128, Int128) -> (partialValue: Int128, overflow: Bool)
+@inlinable package func asDurations<D: DurationProtocol>(
+  _ a: D, _ b: D, _ combine: (Swift.Duration, Swift.Duration) -> Swift.Duration
 ) -> D {
-  // Both types are `Swift.Duration`, so the bit casts are valid, and specialized code contains no casts.
-  let a = unsafeBitCast(a, to: Swift.Duration.self).attoseconds
-  let b = unsafeBitCast(b, to: Swift.Duration.self).attoseconds
-  let (result, isOutOfRange) = combine(a, b)
-  // A sum or a difference leaves the range only on the side of its first operand.
-  let attoseconds = !isOutOfRange ? result : a < 0 ? .min : .max
-  return unsafeBitCast(Swift.Duration(attoseconds: attoseconds), to: D.self)
+  // The types are equal, so the bit casts are valid, and specialized code contains no casts.
+  let result = combine(
+    unsafeBitCast(a, to: Swift.Duration.self), unsafeBitCast(b, to: Swift.Duration.self))
+  return unsafeBitCast(result, to: D.self)
 }
 
 extension Swift.Duration {

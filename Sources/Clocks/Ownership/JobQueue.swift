@@ -1,6 +1,9 @@
+import ClocksSupport
+
 /// Jobs in the order in which they became ready: a ring buffer, because a debug build calls a generic
 /// function for each use of an Array.
 struct JobQueue: ~Copyable {
+  private let isPassedByAddress = PassedByAddress()
   /// The slots of jobs; as many as `capacity` says.
   private var slots: UnsafeMutablePointer<ReadyJob>?
   /// A power of two or zero, so that a position wraps with a mask.

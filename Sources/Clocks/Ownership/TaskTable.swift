@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// A table with one entry per task id.
 ///
 /// A hash table with open addressing over blocks of 16 consecutive ids: tasks that start together share
@@ -7,6 +9,7 @@
 /// The smallest functions are transparent and the memory is not an Array, so that a debug build calls no
 /// generic function per operation.
 struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
+  private let isPassedByAddress = PassedByAddress()
   @_transparent
   private static var blockBits: UInt64 { 4 }
   @_transparent
@@ -43,11 +46,11 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
   }
 
   /// The address of an entry, valid until an entry is set or removed. Unlike a copy it retains nothing.
+  ///
+  /// An entry that is changed there must not become `none`, or cease to be.
   @_transparent
   func address(of id: UInt64) -> UnsafeMutablePointer<Entry>? {
     guard count > 0, let place = place(of: id) else { return nil }
-  ///
-  /// An entry that is changed there must not become `none`, or cease to be.
     return entries + Self.slot(of: id, at: place)
   }
 
@@ -187,7 +190,7 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
 
   private mutating func grow() {
     let old = (blocks: blocks, known: known, entries: entries, length: length)
-    length = length == 0 ? 2 : length * 2
+    length = length == 0 ? 4 : length * 2
     blocks = .allocate(capacity: length)
     blocks.initialize(repeating: 0, count: length)
     known = .allocate(capacity: length)

@@ -5,6 +5,7 @@ import ClocksSupport
 /// They run in an actor drain that works for another test, or on an executor that the user provides.
 /// `ExternalTasks.Entry.become` says which changes of state are legal.
 struct ExternalTasks: ~Copyable {
+  private let isPassedByAddress = PassedByAddress()
   private var entries = TaskTable<Entry>()
   private var unverified = ScratchBuffer<UInt64>()
   private var awaitingAsyncLets: [UInt64] = []

@@ -71,6 +71,7 @@ class InstantObserver: IdleWaiter {
 
 /// The waits for the scheduler to be idle, and their order.
 struct IdleWaiters: ~Copyable {
+  private let isPassedByAddress = PassedByAddress()
   /// The waiters for which time does not move, in order of arrival.
   private(set) var settles = WaiterQueue()
   /// The waiters that move time, in order of arrival; the first is under way.
@@ -84,7 +85,7 @@ struct IdleWaiters: ~Copyable {
   var isEmpty: Bool { settles.isEmpty && advances.isEmpty && observers.count == 0 }
 
   mutating func append(_ waiter: IdleWaiter) {
-    if waiter.kind == .settle { return settles.append(waiter) }
+    if case .settle = waiter.kind { return settles.append(waiter) }
     if let first = advances.first, first.movedClock !== waiter.movedClock {
       moveSeveralClocks = true
     }

@@ -50,16 +50,9 @@ extension Scheduler {
       threadMark.store(UInt(bitPattern: context), ordering: .relaxed)
       var turn = Turn(executor: executor)
       while true {
-        let mayStay = turn.jobs < Self.jobsPerTurn
-        // The task is released without the lock.
-        var freed: RetainedTask?
-        let action = change { state in
-          if turn.ended != 0 { freed = state.liveTasks.remove(turn.ended) }
-          if let job = context.pointee.taken { state.take(job) }
-          return state.next(
-            on: executor, mayStay: mayStay, thread: number, runsWoken: usesFastWay)
-        }
-        withExtendedLifetime(freed) {}
+        let action = nextAction(
+          on: executor, mayStay: turn.jobs < Self.jobsPerTurn, thread: number, ended: turn.ended,
+          taken: context.pointee.taken)
         if context.pointee.hasKept, !action.mayDelayKept, let job = context.pointee.takeKept() {
           UnownedJobs.submit(job)
         }

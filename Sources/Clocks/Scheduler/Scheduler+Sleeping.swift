@@ -15,6 +15,7 @@ extension Scheduler {
   }
 
   /// Suspends the current task until the deadline, on the caller's executor. Called only if `usesFastWay`. O(log n).
+  @inline(__always)
   nonisolated(nonsending) func sleep(_ sleep: ClockSleep) async throws {
     // Both closures use `place` only with the lock held.
     nonisolated(unsafe) var place = Place()
@@ -59,7 +60,7 @@ extension Scheduler {
         .continuation(continuation, isOwn: sleep.isOwn), until: sleep.deadline, name: name,
         details: details, as: sleep.number)
       place.sleep = token
-      if state.listener != nil || state.order.chooser != nil {
+      if state.isObserved {
         let deadline = virtualClock.custom == nil ? sleep.deadline : nil
         state.sleepBegan(token.number, of: details.taskID, until: deadline)
       }

@@ -6,7 +6,8 @@ import Synchronization
 /// `SchedulerState` decides what comes next. The scheduler guards the state (`change`), starts a thread when
 /// the state claims one, and performs its decisions (`perform`).
 final class Scheduler: TaskOwner, @unchecked Sendable {
-  /// Guards `state` and its virtual clocks. Rank `scheduler`. Only `change` and `changeWithoutThread` take it.
+  /// Guards `state` and its virtual clocks. Rank `scheduler`. Only `change`, `changeWithoutThread` and `nextAction`
+  /// take it.
   ///
   /// While the lock is held, no job runs, no task is resumed and no task is freed. Of user code, only comparing
   /// and adding durations may run under the lock.
@@ -78,17 +79,39 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   /// `body` runs with the lock held: it runs no job, resumes no task and does not call `change`.
   @inline(__always)
   func change<Result>(_ body: (inout SchedulerState) -> Result) -> Result {
-    var executor: ExecutorKind?
-    var busyChange = 0
-    let result = lock.withLock {
-      let result = body(&state)
-      executor = state.claimThread()
-      if parent != nil { busyChange = state.takeBusyChange() }
-      return result
-    }
+    lock.lock()
+    let result = body(&state)
+    let executor = state.claimThread()
+    let busyChange = parent == nil ? 0 : state.takeBusyChange()
+    lock.unlock()
     if busyChange != 0 { noteInParent(busyChange) }
     if let executor { startThread(on: executor) }
     return result
+  }
+
+  /// Returns what the scheduler's thread `number` does next. Does the work of `change`, without closures, which a debug
+  /// build would call for each job.
+  ///
+  /// - Parameters:
+  ///   - ended: The task that came to its end in the thread's last job; 0 if none has.
+  ///   - taken: The job of the task that the thread has resumed, if there is one.
+  @inline(__always)
+  func nextAction(
+    on executor: ExecutorKind, mayStay: Bool, thread number: Int, ended: UInt64, taken: ReadyJob?
+  ) -> Action {
+    lock.lock()
+    // Released without the lock.
+    let freed = ended == 0 ? nil : state.liveTasks.remove(ended)
+    if let taken { state.take(taken) }
+    let action = state.next(
+      on: executor, mayStay: mayStay, thread: number, runsWoken: usesFastWay)
+    let next = state.claimThread()
+    let busyChange = parent == nil ? 0 : state.takeBusyChange()
+    lock.unlock()
+    withExtendedLifetime(freed) {}
+    if busyChange != 0 { noteInParent(busyChange) }
+    if let next { startThread(on: next) }
+    return action
   }
 
   @inline(never)

@@ -58,4 +58,27 @@ extension SchedulerState {
     else { return nil }
     return .early(number: sleep.number, task: task)
   }
+
+  /// Appends the sleeps that are due now on the virtual clock that the next turn moves.
+  private func appendDueSleeps(to candidates: inout ScratchBuffer<Candidate>) {
+    // The usual case. It has to be fast, because this function is called for each job.
+    if idleWaiters.isEmpty, let scope, !scope.virtualClock.isAnyDue { return }
+    switch turn {
+    case .waiter(let waiter): waiter.appendDueSleeps(to: &candidates)
+    case .jump: scope!.virtualClock.appendDueSleeps(to: &candidates)
+    case .cancellation, nil: break
+    }
+  }
+
+  mutating func wakeDueSleep(_ number: UInt64, of task: UInt64) -> Action? {
+    let sleeper: Sleeper?
+    switch turn {
+    case .waiter(let waiter): sleeper = waiter.takeDueSleeper(number)
+    case .jump: sleeper = scope!.virtualClock.sleeps.remove(number)
+    case .cancellation, nil: sleeper = nil
+    }
+    guard let sleeper else { return nil }
+    sleepWoke(number, of: task)
+    return wake(sleeper)
+  }
 }

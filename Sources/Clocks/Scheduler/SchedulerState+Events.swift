@@ -29,14 +29,14 @@ extension SchedulerState {
   /// Takes the job of a task that the scheduler's thread has just resumed. Amortized O(1).
   @_transparent
   mutating func take(_ job: ReadyJob) {
-    if listener != nil { note(.jobEnqueued(task: job.taskID, by: 0, job.executor)) }
+    if isObserved { note(.jobEnqueued(task: job.taskID, by: 0, job.executor)) }
     jobIsReady(job, isFromOutside: false)
   }
 
   @_transparent
   mutating func makeReady(_ job: ReadyJob, isFromOutside: Bool = false) {
     idleness.ready.append(job)
-    if let chooser = order.chooser { chooser.jobIsReady(job, isFromOutside: isFromOutside) }
+    if isObserved { order.chooser?.jobIsReady(job, isFromOutside: isFromOutside) }
   }
 
   mutating func append(_ waiter: IdleWaiter) {
@@ -155,9 +155,6 @@ extension SchedulerState {
   }
 
   // MARK: - Notifications
-
-  @_transparent
-  var isObserved: Bool { listener != nil || order.chooser != nil }
 
   @_transparent
   func note(_ event: SchedulerEvent) { listener?.hear(event) }

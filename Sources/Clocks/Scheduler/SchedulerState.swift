@@ -27,11 +27,17 @@ struct SchedulerState: ~Copyable {
   var isReported = false
   /// The value of `XCTestFailures.newestTaskAtStart` when `isReported` was set; `nil` if no XCTest test was known.
   var xcTestOfReport: UInt64?
-  var order = Order()
+  var order = Order() {
+    didSet { isObserved = listener != nil || order.chooser != nil }
+  }
   /// The candidates of the latest decision, kept for their memory.
   var keptCandidates = ScratchBuffer<Candidate>()
   /// Receives the test's events; `nil` nearly always. Set by `add` and `remove`.
-  var listener: (any EventListener)?
+  var listener: (any EventListener)? {
+    didSet { isObserved = listener != nil || order.chooser != nil }
+  }
+  /// Whether there is a listener or a chooser. Stored, because a debug build retains both to compare them with `nil`.
+  private(set) var isObserved = false
 
   init(scope: Scope? = nil) {
     self.scope = scope.map(ScopeState.init)
@@ -68,7 +74,7 @@ struct SchedulerState: ~Copyable {
   private mutating func decide(on executor: ExecutorKind, mayStay: Bool, runsWoken: Bool) -> Action
   {
     guard idleness.mayStartJob else { return .rest(nil) }
-    if let released = endCancelledSleeps() { return .release(released) }
+    if scope != nil, let released = endCancelledSleeps() { return .release(released) }
     if !idleness.ready.isEmpty { return startJob(on: executor, mayStay: mayStay) }
     guard idleness.isQuiet else { return .rest(nil) }
     if mustVerify {
@@ -116,19 +122,19 @@ struct SchedulerState: ~Copyable {
   }
 
   /// Ends the sleeps of tasks that were cancelled before they were suspended. Returns these tasks, if any.
-  @_transparent
+  @inline(never)
   private mutating func endCancelledSleeps() -> [RetainedTask]? {
     guard let scope, scope.runtimeSleeps.haveBegun else { return nil }
-    let ended = scope.runtimeSleeps.endCancelled(on: scope.virtualClock)
+    guard let ended = scope.runtimeSleeps.endCancelled(on: scope.virtualClock) else { return nil }
     for job in ended.jobs { makeReady(job) }
-    return ended.tasks.isEmpty ? nil : ended.tasks
+    return ended.tasks
   }
 
   @_transparent
   private mutating func startJob(on executor: ExecutorKind, mayStay: Bool) -> Action {
-    order.chooser == nil
-      ? startJob(at: 0, on: executor, mayStay: mayStay)
-      : startChosen(on: executor, mayStay: mayStay)
+    isObserved && order.chooser != nil
+      ? startChosen(on: executor, mayStay: mayStay)
+      : startJob(at: 0, on: executor, mayStay: mayStay)
   }
 
   @inline(never)
@@ -153,13 +159,14 @@ struct SchedulerState: ~Copyable {
   {
     if idleness.ready[position].isParked { return resumeParked(at: position) }
     let wanted = idleness.ready[position].executor
-    if !mayStay || wanted != executor {
+    guard mayStay, wanted == executor else {
       return idleness.ready.isWithheld(position)
         ? startFirst(on: executor, mayStay: mayStay) : .move(to: wanted)
     }
     let job = idleness.ready.remove(at: position)
-    if let chooser = order.chooser { chooser.jobBegins(job, at: position) }
-    let reason = runaway.jobBegins(of: job.taskID) ?? order.chooser?.newRunaway()
+    if isObserved { order.chooser?.jobBegins(job, at: position) }
+    var reason = runaway.jobBegins(of: job.taskID)
+    if isObserved, reason == nil { reason = order.chooser?.newRunaway() }
     if let reason, let action = abort(reason, because: job) {
       makeReady(job)
       return action
@@ -176,18 +183,18 @@ struct SchedulerState: ~Copyable {
   private mutating func start(_ job: ReadyJob) -> Action {
     activity.jobBegins(of: job.taskID)
     scope?.jobBegins(of: job.taskID)
-    if listener != nil { note(.jobBegan(task: job.taskID, job.executor)) }
+    if isObserved { note(.jobBegan(task: job.taskID, job.executor)) }
     return .run(job)
   }
 
   mutating func endJob() {
-    if listener != nil, let task = activity.running?.task { note(.jobEnded(task: task)) }
+    if isObserved, let task = activity.running?.task { note(.jobEnded(task: task)) }
     activity.jobHasEnded()
   }
 
   // MARK: - When the test is idle
 
-  private enum Turn {
+  enum Turn {
     /// The scheduler cancels the tasks in `ScopeBody.toCancel`.
     case cancellation
     case waiter(IdleWaiter)
@@ -200,7 +207,7 @@ struct SchedulerState: ~Copyable {
   /// 2. the waiters, in the order of `IdleWaiters.first`;
   /// 3. if time may jump in a scope: the first observer, and else the earliest sleep.
   @_transparent
-  private var turn: Turn? {
+  var turn: Turn? {
     if let scope, scope.body.toCancel.count > 0 { return .cancellation }
     if let waiter = idleWaiters.first(scopeMovesTime: scope?.movesTime ?? false) {
       return .waiter(waiter)
@@ -212,7 +219,7 @@ struct SchedulerState: ~Copyable {
 
   @_transparent
   private mutating func serve(_ waiter: IdleWaiter, runsWoken: Bool) -> Action {
-    if waiter.kind == .advance, let reason = runaway.tooManyWakes { return end(waiter, reason) }
+    if case .advance = waiter.kind, let reason = runaway.tooManyWakes { return end(waiter, reason) }
     let before = isObserved ? waiter.trace.now : nil
     let waited = activity.nanosecondsWithoutThread
     let sleeper =
@@ -255,7 +262,7 @@ struct SchedulerState: ~Copyable {
     return .wakeAndRun(continuation, task: task)
   }
 
-  private mutating func wake(_ sleeper: Sleeper) -> Action {
+  mutating func wake(_ sleeper: Sleeper) -> Action {
     runaway.sleepWakes()
     scope?.pace.somethingHappens()
     switch sleeper {
@@ -274,28 +281,5 @@ struct SchedulerState: ~Copyable {
     idleWaiters.remove(waiter)
     runaway.waitEnds()
     return waiter.end
-  }
-
-  /// Appends the sleeps that are due now on the virtual clock that the next turn moves.
-  func appendDueSleeps(to candidates: inout ScratchBuffer<Candidate>) {
-    // The usual case. It has to be fast, because this function is called for each job.
-    if idleWaiters.isEmpty, let scope, !scope.virtualClock.isAnyDue { return }
-    switch turn {
-    case .waiter(let waiter): waiter.appendDueSleeps(to: &candidates)
-    case .jump: scope!.virtualClock.appendDueSleeps(to: &candidates)
-    case .cancellation, nil: break
-    }
-  }
-
-  private mutating func wakeDueSleep(_ number: UInt64, of task: UInt64) -> Action? {
-    let sleeper: Sleeper?
-    switch turn {
-    case .waiter(let waiter): sleeper = waiter.takeDueSleeper(number)
-    case .jump: sleeper = scope!.virtualClock.sleeps.remove(number)
-    case .cancellation, nil: sleeper = nil
-    }
-    guard let sleeper else { return nil }
-    sleepWoke(number, of: task)
-    return wake(sleeper)
   }
 }

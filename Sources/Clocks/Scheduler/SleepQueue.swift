@@ -8,6 +8,7 @@ import ClocksSupport
 ///
 /// The queue has buffers of its own, because a debug build calls a generic function for each use of an Array.
 struct SleepQueue: ~Copyable {
+  private let isPassedByAddress = PassedByAddress()
   /// Identifies one sleep, even after the sleep has ended: slots are reused, numbers are not.
   struct Token: Sendable {
     fileprivate var slot: Int32

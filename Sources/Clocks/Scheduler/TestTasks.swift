@@ -125,6 +125,11 @@ final class ClockUsers: Sendable {
 extension [RetainedTask] {
   /// Adds a task. Removes the tasks that are over, and returns them.
   fileprivate mutating func add(_ task: RetainedTask) -> [RetainedTask] {
+    // The usual cases.
+    if count == 0 || count == 1 && self[0] == task {
+      self = [task]
+      return []
+    }
     let over = filter(\.isOver)
     removeAll { $0.isOver || $0 == task }
     append(task)

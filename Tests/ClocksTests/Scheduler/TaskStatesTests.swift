@@ -223,8 +223,8 @@ import Testing
           if let old = early(model[task.id]) { jobs.append(old) }
           model[task.id] = .cancelledEarly(number)
         }
-        #expect(ended.tasks.map(\.id) == cancelled.map(\.task.id))
-        #expect(ended.jobs.map(\.taskID) == jobs)
+        #expect((ended?.tasks ?? []).map(\.id) == cancelled.map(\.task.id))
+        #expect((ended?.jobs ?? []).map(\.taskID) == jobs)
         #expect(sleeps.haveBegun == false)
         begun = []
       case 30..<45:

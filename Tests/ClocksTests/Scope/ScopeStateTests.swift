@@ -124,13 +124,13 @@ import Testing
     #expect(scope.body.problem != nil)
     // As long as it is not cancelled it has all its time.
     #expect(scope.ran(for: .seconds(59)).isNothing)
-    #expect(scope.body.lacksDump)
+    #expect(scope.body.lacksDump == true)
     // To find out where its tasks are takes time, too, and that is not the body's.
     let begins = [7, 8].map { scope.body.beginDump(at: .seconds($0)) }
     #expect(begins == [true, false])
     #expect(scope.ran(for: .seconds(600)).isNothing)
     scope.noteProblem(nil, "There it is.")
-    #expect(!scope.body.lacksDump)
+    #expect(scope.body.lacksDump == false)
     let beginsAgain = scope.body.beginDump(at: .seconds(8))
     #expect(!beginsAgain)
     #expect(scope.body.problemTime == .seconds(7))
@@ -158,7 +158,7 @@ import Testing
   @Test func theFirstProblemIsReportedAndOnce() {
     let scope = scope()
     #expect(scope.body.abort(.runaway(.jobs(1))).isCancel)
-    #expect(!scope.body.isReported)
+    #expect(scope.body.isReported == false)
     guard case .report(.runaway(.jobs(1, task: 0))) = scope.body.abort(.runaway(.wakes(2))) else {
       Issue.record("the first problem is not the one that is reported")
       return
@@ -187,14 +187,14 @@ import Testing
     _ = scope.body.abort(.runaway(.jobs(1)))
     #expect(isDone())
     _ = scope.body.abort(.runaway(.jobs(1)))
-    #expect(scope.body.isReported)
+    #expect(scope.body.isReported == true)
     #expect(!isDone())
     await withUnsafeContinuation { waiter in
       #expect(!isDone(waiter))
-      #expect(!scope.body.reportDelivered)
+      #expect(scope.body.reportDelivered == false)
       scope.body.deliverReport()?.resume()
     }
-    #expect(scope.body.reportDelivered)
+    #expect(scope.body.reportDelivered == true)
     #expect(isDone())
   }
 

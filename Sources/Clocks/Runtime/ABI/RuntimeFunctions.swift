@@ -7,8 +7,10 @@ import ClocksSupport
 enum RuntimeFunctions {
   @exclusivity(unchecked) nonisolated(unsafe) private static var getCurrent:
     UnsafeMutableRawPointer?
-  nonisolated(unsafe) private static var addHandler: UnsafeMutableRawPointer?
-  nonisolated(unsafe) private static var removeHandler: UnsafeMutableRawPointer?
+  @exclusivity(unchecked) nonisolated(unsafe) private static var addHandler:
+    UnsafeMutableRawPointer?
+  @exclusivity(unchecked) nonisolated(unsafe) private static var removeHandler:
+    UnsafeMutableRawPointer?
 
   /// Must be called before the hooks are installed. Thread-safe.
   static func prepare() { _ = isResolved }

@@ -143,8 +143,9 @@ struct TaskStatus {
   private let flags: UInt32
 
   init(of task: UnownedJob) {
-    flags = unsafeBitCast(task, to: UnsafeRawPointer.self)
-      .load(fromByteOffset: TaskABI.Task.status, as: UInt32.self)
+    let status = unsafeBitCast(task, to: UnsafeRawPointer.self) + TaskABI.Task.status
+    // A debug build calls `load(as:)`, which is generic, but not this.
+    flags = status.assumingMemoryBound(to: UInt32.self).pointee
   }
 
   var isCancelled: Bool { flags & TaskABI.Status.isCancelled != 0 }
@@ -200,8 +201,8 @@ struct TaskStatus {
   static func hasName(_ task: UnownedJob) -> Bool { has(TaskABI.JobFlags.hasName, task) }
 
   private static func has(_ flag: UInt32, _ task: UnownedJob) -> Bool {
-    unsafeBitCast(task, to: UnsafeRawPointer.self)
-      .load(fromByteOffset: TaskABI.Job.flags, as: UInt32.self) & flag != 0
+    let flags = unsafeBitCast(task, to: UnsafeRawPointer.self) + TaskABI.Job.flags
+    return flags.assumingMemoryBound(to: UInt32.self).pointee & flag != 0
   }
 
   /// Whether a task waits for an `async let` of its own that runs, is enqueued, or has just ended.

@@ -182,8 +182,7 @@ extension Duration {
   var roundedUpAfterReadingTheClockTwice: Duration {
     var unit: Int128 = 1_000_000_000_000
     while unit * 10_000 <= attoseconds { unit *= 10 }
-    let (quotient, remainder) = attoseconds.quotientAndRemainder(dividingBy: unit)
-    guard remainder > 0 else { return self }
-    return Duration(attoseconds: (quotient + 1) * unit)
+    let remainder = attoseconds % unit
+    return remainder > 0 ? Duration(attoseconds: attoseconds - remainder + unit) : self
   }
 }

@@ -23,9 +23,12 @@
     ) -> Bool {
       guard let task = UnownedTask.current ?? delayedTask(job), let owner = virtualOwner(of: task)
       else { return false }
-      var delay = clock.now.duration(to: instant()) as? Duration
-      if let measured = delay { delay = intendedDelay(measured, of: owner) }
-      return self.delay(job, of: task, by: delay, clock: clock, in: owner)
+      guard let kind = ClockKind(of: clock) else { return false }
+      // Both clocks of the runtime have these durations. A dynamic cast would take longer.
+      let measured = unsafeBitCast(clock.now.duration(to: instant()), to: Duration.self)
+      let delay = intendedDelay(measured, of: owner)
+      owner.enqueue(DelayedJob(job: job, task: task.job, delay: delay, clock: kind))
+      return true
     }
 
     /// Delays a job in virtual time, and returns `false` if its task's time is real.
@@ -34,22 +37,9 @@
     fileprivate static func delayVirtually<C: Clock>(
       _ job: UnownedJob, for delay: C.Duration, clock: C
     ) -> Bool {
-      guard let task = delayedTask(job) ?? UnownedTask.current, let owner = virtualOwner(of: task)
+      guard let task = delayedTask(job) ?? UnownedTask.current, let owner = virtualOwner(of: task),
+        let kind = ClockKind(of: clock), let delay = delay as? Duration
       else { return false }
-      return self.delay(job, of: task, by: delay as? Duration, clock: clock, in: owner)
-    }
-
-    private static func delay<C: Clock>(
-      _ job: UnownedJob, of task: UnownedTask, by delay: Duration?, clock: C,
-      in owner: TaskOwner
-    ) -> Bool {
-      guard let delay else { return false }
-      let kind: ClockKind
-      switch clock {
-      case is ContinuousClock: kind = .continuous
-      case is SuspendingClock: kind = .suspending
-      default: return false
-      }
       owner.enqueue(DelayedJob(job: job, task: task.job, delay: delay, clock: kind))
       return true
     }
@@ -69,6 +59,19 @@
 
     fileprivate static func enqueuedOnPool(_ job: UnownedJob) { jobEnqueued(job, on: .pool) }
     fileprivate static func enqueuedOnMain(_ job: UnownedJob) { jobEnqueued(job, on: .main) }
+  }
+
+  extension ClockKind {
+    /// `nil` if the runtime does not provide the clock.
+    fileprivate init?<C: Clock>(of clock: C) {
+      if C.self == ContinuousClock.self {
+        self = .continuous
+      } else if C.self == SuspendingClock.self {
+        self = .suspending
+      } else {
+        return nil
+      }
+    }
   }
 
   private struct SPIExecutorFactory: ExecutorFactory {

@@ -64,10 +64,16 @@ enum TestLibraries {
   private static var running: Library? {
     if SwiftTesting.isRunningThisTask { return .swiftTesting }
     if XCTest.hasCurrentTestCase == true { return .xcTest }
-    return library(
-      runBy: CommandLine.arguments,
-      isXCTestToBeAssumed: XCTest.isLoaded && XCTest.hasCurrentTestCase == nil)
+    if runByArguments.withXCTest == runByArguments.else { return runByArguments.else }
+    return XCTest.isLoaded && XCTest.hasCurrentTestCase == nil
+      ? runByArguments.withXCTest : runByArguments.else
   }
+
+  /// The library that the process's arguments tell, if XCTest is to be assumed, and else.
+  private static let runByArguments = (
+    withXCTest: library(runBy: CommandLine.arguments, isXCTestToBeAssumed: true),
+    else: library(runBy: CommandLine.arguments, isXCTestToBeAssumed: false)
+  )
 
   /// Returns the test library that a process with these arguments runs; `nil` if the arguments do not tell.
   static func library(runBy arguments: [String], isXCTestToBeAssumed: Bool) -> Library? {

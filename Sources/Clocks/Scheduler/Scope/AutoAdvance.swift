@@ -1,7 +1,8 @@
 import ClocksSupport
 
 /// The rule by which time moves in a scope, and the alarm that rings when nothing happens.
-struct AutoAdvance {
+struct AutoAdvance: ~Copyable {
+  private let isPassedByAddress = PassedByAddress()
   /// The purpose of an alarm, which rings if nothing happens in a scope for some real time.
   enum Reason {
     case pause

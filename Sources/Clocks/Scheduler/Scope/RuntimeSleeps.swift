@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// The tasks of a scope that sleep on the runtime's own clocks, or that an executor delays.
 ///
 /// The runtime provides the job that wakes a sleep at its deadline, but does not report that a sleep was
@@ -24,14 +26,24 @@ struct RuntimeSleeps: ~Copyable {
     }
   }
 
+  private struct Begun {
+    /// The retained task as a word.
+    var task: UInt
+    var sleep: Token
+  }
+
   private var entries = TaskTable<Entry>()
   /// The sleeps that began in the running job, or in the job that has just ended.
-  private var begun: [(task: RetainedTask, sleep: Token)] = []
+  private var begun = ScratchBuffer<Begun>()
   private var cancelledEarly: [UInt64] = []
+
+  deinit {
+    for index in 0..<begun.count { _ = RetainedTask(takingOver: begun[index].task) }
+  }
 
   /// Notes that a task begins to sleep. Returns the job of its previous sleep, if that job still has to run.
   mutating func begin(_ sleep: Token, of task: RetainedTask) -> ReadyJob? {
-    begun.append((task, sleep))
+    begun.append(Begun(task: task.asWord, sleep: sleep))
     return replace(task.id, by: .sleeping(sleep))
   }
 
@@ -62,16 +74,19 @@ struct RuntimeSleeps: ~Copyable {
   /// gone on yet, so the runtime's job has to wait: otherwise it might end the sleep without an error.
   ///
   /// - Returns: The cancelled tasks, which the caller releases without a lock; and jobs of their previous sleeps,
-  ///   which still have to run.
+  ///   which still have to run. `nil` if there is no cancelled task.
   mutating func endCancelled(
     on virtualClock: VirtualClock
-  ) -> (tasks: [RetainedTask], jobs: [ReadyJob]) {
-    var ended: (tasks: [RetainedTask], jobs: [ReadyJob]) = ([], [])
-    while let (task, sleep) = begun.popLast() {
+  ) -> (tasks: [RetainedTask], jobs: [ReadyJob])? {
+    var ended: (tasks: [RetainedTask], jobs: [ReadyJob])?
+    while begun.count > 0 {
+      let last = begun.remove(at: begun.count - 1)
+      let task = RetainedTask(takingOver: last.task)
       guard task.isCancelled else { continue }
-      ended.tasks.append(task)
-      guard case .job(let job) = virtualClock.sleeps.cancel(sleep) else { continue }
-      if let job = replace(task.id, by: .cancelledEarly(job)) { ended.jobs.append(job) }
+      if ended == nil { ended = ([], []) }
+      ended?.tasks.append(task)
+      guard case .job(let job) = virtualClock.sleeps.cancel(last.sleep) else { continue }
+      if let job = replace(task.id, by: .cancelledEarly(job)) { ended?.jobs.append(job) }
       cancelledEarly.append(task.id)
     }
     return ended

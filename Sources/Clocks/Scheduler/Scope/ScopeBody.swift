@@ -1,5 +1,8 @@
+import ClocksSupport
+
 /// The task that runs a scope's body, and what went wrong with it.
-struct ScopeBody {
+struct ScopeBody: ~Copyable {
+  private let isPassedByAddress = PassedByAddress()
   private enum Phase {
     case notBegun
     case running(RetainedTask)
