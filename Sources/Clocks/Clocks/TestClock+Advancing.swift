@@ -63,7 +63,9 @@ extension TestClock {
     line: UInt = #line, column: UInt = #column
   ) async {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    guard let advance = newAdvance(by: duration, at: callSite) else { return }
+    let actor = #isolation
+    let isOnActor = if case nil = actor { false } else { true }
+    guard let advance = newAdvance(by: duration, isOnActor: isOnActor, at: callSite) else { return }
     await scheduler.wait(advance)
     report(advance.runaway, by: "TestClock.advance(by:)", at: callSite)
   }
@@ -154,20 +156,27 @@ extension TestClock {
     return advance
   }
 
-  /// Returns an advance by a duration. If the duration is negative, records that and returns `nil`.
+  /// Returns an advance by a duration; `nil` if the duration is negative, which is recorded, or if time has moved already.
+  ///
+  /// Time moves immediately if nothing can run or wake before. If the caller is on an actor, this is not known: a task
+  /// may wait there for the caller to be suspended.
   ///
   /// This function is not asynchronous, so that it can be specialized.
   #if compiler(>=6.3)
     @specialized(where Duration == Swift.Duration)
   #endif
   @inline(never)
-  private func newAdvance(by duration: Duration, at callSite: CallSite) -> Advance? {
+  private func newAdvance(
+    by duration: Duration, isOnActor: Bool, at callSite: CallSite
+  ) -> Advance? {
     let given = virtualClock.key(for: duration)
     guard !virtualClock.sleeps.isLater(.zero, than: given) else {
       recordNegative(duration, at: callSite)
       return nil
     }
-    return newAdvance(.duration, given, as: "TestClock.advance(by:)", at: callSite)
+    let isOwn = admitCurrentTask(as: "TestClock.advance(by:)", at: callSite)
+    if !isOnActor, scheduler.movesTimeInJob(of: virtualClock, by: given) { return nil }
+    return Advance(virtualClock, isOwn: isOwn, .duration, given)
   }
 
   /// Separate from `newAdvance`, whose first instructions would otherwise look up the metadata of `Instant`.

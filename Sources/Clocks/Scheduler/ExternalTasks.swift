@@ -19,7 +19,10 @@ struct ExternalTasks: ~Copyable {
 
   /// Whether tasks have to be checked before the test counts as idle.
   @_transparent
-  var mustVerify: Bool { !isVerified && unverified.count > 0 }
+  var mustVerify: Bool { !isVerified && areAnyUnverified }
+
+  @_transparent
+  var areAnyUnverified: Bool { unverified.count > 0 }
 
   @_transparent
   var areOutstanding: Bool { external > 0 || running > 0 }

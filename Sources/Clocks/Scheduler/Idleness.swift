@@ -59,8 +59,17 @@ struct Idleness: ~Copyable {
 
   /// Whether the test is idle, provided that no task has become external unseen.
   @_transparent
-  var isQuiet: Bool {
-    mayStartJob && ready.isEmpty && !externalTasks.areOutstanding && dispatchedBlocks.count == 0
+  var isQuiet: Bool { mayStartJob && isNothingOutstanding }
+
+  /// Whether the test would be idle if the job had ended that the scheduler's thread runs now.
+  var isIdleApartFromJob: Bool {
+    guard case .acting = thread else { return false }
+    return externallyStartedJobs == 0 && isNothingOutstanding && !externalTasks.areAnyUnverified
+  }
+
+  @_transparent
+  private var isNothingOutstanding: Bool {
+    ready.isEmpty && !externalTasks.areOutstanding && dispatchedBlocks.count == 0
       && unreportedAbsences == 0 && !busyScopes.areAny
   }
 

@@ -114,6 +114,12 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     return action
   }
 
+  /// Moves a clock's time in a job of the current task, if nothing can run or wake before. Returns whether it does.
+  func movesTimeInJob(of virtualClock: VirtualClock, by duration: Duration) -> Bool {
+    guard usesFastWay, isRunningCurrentTask else { return false }
+    return changeWithoutThread { $0.moveTimeInJob(of: virtualClock, by: duration) }
+  }
+
   @inline(never)
   private func noteInParent(_ busyChange: Int) {
     parent?.change { $0.idleness.busyScopes.note(self, busyChange) }

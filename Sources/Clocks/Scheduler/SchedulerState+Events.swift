@@ -44,6 +44,21 @@ extension SchedulerState {
     runaway.testIsIdle()
   }
 
+  /// Moves a clock's time while a job runs, if the test is idle apart from that job and no sleep is due by then. Returns
+  /// whether it does.
+  ///
+  /// Does so only so often in one job. Then the job has to end, so that other tests run and the watchdog sees progress.
+  mutating func moveTimeInJob(of virtualClock: VirtualClock, by duration: Duration) -> Bool {
+    guard movesInJob < 64, scope == nil, !isObserved, idleWaiters.isEmpty,
+      idleness.isIdleApartFromJob
+    else { return false }
+    let target = virtualClock.instant(after: duration)
+    guard !virtualClock.sleeps.isAnyDue(by: target) else { return false }
+    virtualClock.move(to: target)
+    movesInJob += 1
+    return true
+  }
+
   mutating func append(observer: InstantObserver) {
     idleWaiters.append(observer: observer)
     runaway.testIsIdle()

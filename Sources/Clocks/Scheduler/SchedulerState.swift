@@ -30,6 +30,8 @@ struct SchedulerState: ~Copyable {
   var order = Order() {
     didSet { isObserved = listener != nil || order.chooser != nil }
   }
+  /// How often the running job has moved time.
+  var movesInJob = 0
   /// The candidates of the latest decision, kept for their memory.
   var keptCandidates = ScratchBuffer<Candidate>()
   /// Receives the test's events; `nil` nearly always. Set by `add` and `remove`.
@@ -190,6 +192,7 @@ struct SchedulerState: ~Copyable {
   mutating func endJob() {
     if isObserved, let task = activity.running?.task { note(.jobEnded(task: task)) }
     activity.jobHasEnded()
+    movesInJob = 0
   }
 
   // MARK: - When the test is idle
