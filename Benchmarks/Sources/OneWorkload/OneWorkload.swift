@@ -5,7 +5,7 @@ import Workloads
 /// Runs a workload once for Scripts/instructions, or repeatedly for Benchmarks/compare.
 ///
 /// The main thread only waits, in a way that callgrind supports. It does not support the wait of an
-/// asynchronous `main`.
+/// asynchronous `main`, which the workloads of the main actor need.
 @main
 struct OneWorkload: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -23,6 +23,7 @@ struct OneWorkload: ParsableCommand {
   func run() {
     let end = DispatchSemaphore(value: 0)
     Task.detached {
+      defer { if workload.usesMainThread { Self.exit() } }
       if time {
         print(await median())
       } else {
@@ -32,6 +33,7 @@ struct OneWorkload: ParsableCommand {
       }
       end.signal()
     }
+    if workload.usesMainThread { dispatchMain() }
     end.wait()
   }
 
@@ -67,6 +69,8 @@ enum Workload: String, ExpressibleByArgument, CaseIterable {
   case timeoutTask = "timeout-task"
   case hop = "hop-in-a-test"
   case hopOfStranger = "hop-of-no-test"
+  case mainHop = "main-hop-in-a-test"
+  case mainHopOfStranger = "main-hop-of-no-test"
   case strangers = "no-tests-task"
   case timeoutsStart = "live-timeouts-start"
   case timeoutsBytes = "live-timeouts-bytes"
@@ -86,6 +90,8 @@ enum Workload: String, ExpressibleByArgument, CaseIterable {
   var isMeasuredOnce: Bool {
     [.bytes, .floorBytes, .timeoutsBytes, .tasksBytes].contains(self)
   }
+
+  var usesMainThread: Bool { [.mainHop, .mainHopOfStranger].contains(self) }
 
   func run(_ count: Int) async -> Double {
     switch self {
@@ -107,6 +113,8 @@ enum Workload: String, ExpressibleByArgument, CaseIterable {
     case .timeoutTask: await Workloads.timeoutTask(count)
     case .hop: await Workloads.hopInATest(count)
     case .hopOfStranger: await Workloads.hopOfNoTest(count)
+    case .mainHop: await Workloads.mainHopInATest(count)
+    case .mainHopOfStranger: await Workloads.mainHopOfNoTest(count)
     case .strangers: await Workloads.strangersBesideAClock(count)
     case .timeoutsStart: await LiveTimeouts.timeouts(count, .start)
     case .timeoutsBytes: await LiveTimeouts.timeouts(count, .bytes)

@@ -152,6 +152,22 @@ extension Workloads {
     }
   }
 
+  /// Runs code on the main actor repeatedly, from a task of a scope: two hops and two changes of the thread.
+  public static func mainHopInATest(_ count: Int) async -> Double {
+    await nanoseconds(per: count) {
+      try? await withVirtualTime { _ in
+        for _ in 0..<count { await MainActor.run {} }
+      }
+    }
+  }
+
+  /// Runs code on the main actor repeatedly, from a task outside any test.
+  public static func mainHopOfNoTest(_ count: Int) async -> Double {
+    await nanoseconds(per: count) {
+      for _ in 0..<count { await MainActor.run {} }
+    }
+  }
+
   // MARK: - Timers and scopes
 
   /// Awaits ticks of a timer.

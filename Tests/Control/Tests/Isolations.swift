@@ -6,7 +6,7 @@ import Testing
   import Clocks
   import ClocksTestKit
 
-  private let inScope = VirtualTimeTrait.virtualTime
+  let inScope = VirtualTimeTrait.virtualTime
 
   private func afterASleep(_ body: @escaping @Sendable () async -> Void) async {
     let clock = TestClock()
@@ -18,9 +18,9 @@ import Testing
     await task.value
   }
 #else
-  private struct NoTrait: TestTrait {}
+  struct NoTrait: TestTrait {}
 
-  private let inScope = NoTrait()
+  let inScope = NoTrait()
 
   private func afterASleep(_ body: @escaping @Sendable () async -> Void) async {
     let task = Task {

@@ -125,3 +125,13 @@ private actor Account {
     }
   }
 }
+
+/// Like `MainActorHops`. In the bundle that is linked with the package, each case has a scope of virtual time.
+@Suite struct MainActorHopsInScopes {
+  @Test(inScope, arguments: 1...100) func alternate(_ number: Int) async {
+    for _ in 0..<50 {
+      await MainActor.run { MainActor.preconditionIsolated() }
+      await Task.yield()
+    }
+  }
+}
