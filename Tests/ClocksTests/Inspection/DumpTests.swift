@@ -214,7 +214,7 @@ private actor Store {
             Poller.pause()
             Poller.poll()
             closure #1 in DumpTests.withoutDebugInformationFunctionsAreNamed()
-        No lines: neither llvm-symbolizer nor addr2line was found.
+        No lines: \(Symbolizer.reason).
         """), "\(text)")
     let full = dump.symbols()
     for address in dump.functions {

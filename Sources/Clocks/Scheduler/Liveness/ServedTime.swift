@@ -4,8 +4,8 @@ import Synchronization
 /// Real time, less the time in which a busy machine kept the process waiting.
 ///
 /// On a busy machine a thread may come half a minute late, and a job that waits for it looks blocked. So the limits
-/// for what seems to hang are measured in served time. At most three quarters of real time are withheld, so each
-/// limit is reached: one of 30 seconds takes at most two minutes.
+/// for what seems to hang are measured in served time. At least a sixteenth of real time counts, so each limit is
+/// reached: one of 30 seconds takes at most eight minutes, and that only if the machine is busy all the time.
 struct ServedTime {
   private let start = RealTime(in: .zero)
   private let withheldBefore = Self.totalWithheld
@@ -56,7 +56,7 @@ struct MachineLoad {
       var share = isQuiet ? 1 : Double(run) / Double(max(1, run + waits.reduce(0, +)))
       if !isQuiet, !hasServedBlock { share = 0 }
       let served = Double(min(real, planned)) * share
-      return real - min(real, max(real / 4, UInt64(served)))
+      return real - min(real, max(real / 16, UInt64(served)))
     }
   }
 
