@@ -207,16 +207,21 @@ struct ConstraintMeaning {
     case .steps(let first, let second):
       let steps = failure.record.steps
       let time = details.steps[first].time.inSeconds
-      let (one, other) = (name(steps[first].task), name(steps[second].task))
+      let callbacks = [first, second].map { details.callbacks[steps[$0]] }
+      let names = zip([first, second], callbacks).map { step, callback in
+        callback.map { "\($0) (\(failure.tree.name(of: steps[step])))" } ?? name(steps[step].task)
+      }
+      let (one, other) = (names[0], names[1])
+      let sleep = callbacks.contains { $0 != nil } ? "delay" : "sleep"
       switch (steps[first].isWake, steps[second].isWake) {
       case (true, true):
         let late = details.steps[second].time.inSeconds
         return time == late
-          ? "the sleeps of \(one) and \(other) both end at \(time); that of \(one) ends first"
-          : "the sleep of \(one) ends at \(time), before that of \(other), which is late"
-      case (true, false): return "at \(time) the sleep of \(one) ends before \(other) goes on"
+          ? "the \(sleep)s of \(one) and \(other) both end at \(time); that of \(one) ends first"
+          : "the \(sleep) of \(one) ends at \(time), before that of \(other), which is late"
+      case (true, false): return "at \(time) the \(sleep) of \(one) ends before \(other) goes on"
       case (false, true):
-        return "at \(time) \(one) goes on before the sleep of \(other) ends, which is due"
+        return "at \(time) \(one) goes on before the \(sleep) of \(other) ends, which is due"
       case (false, false):
         let places = [first, second].map { place(details.steps[$0].functions) }
         // If turns on an actor have changed their order, `differences` explains more than this sentence.

@@ -185,6 +185,7 @@ struct Explanation {
     _ step: ScheduleStep, _ detail: StepDetails.Detail, _ symbols: Symbols
   ) -> String {
     let name = failure.tree.name(of: step)
+    if let callback = failure.details?.callbacks[step] { return "\(name) \(callback)" }
     if step.isWake { return "\(name) wakes" }
     let place = symbols.lineAndPlace(of: detail.functions).map { " \($0)" } ?? ""
     return name + (detail.isOnMain ? " on main" : "") + place

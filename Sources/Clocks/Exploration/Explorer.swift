@@ -10,6 +10,8 @@ final class Explorer: Chooser, @unchecked Sendable {
   private let tasks = WordTable()
   /// The step that ends each sleep, by the registration number of the sleep; `nil` if the sleep has ended.
   @exclusivity(unchecked) nonisolated(unsafe) private var wakes: [ScheduleStep?] = []
+  /// The step that begins each timed callback, by its registration number, which a sleep on another clock may have, too.
+  @exclusivity(unchecked) nonisolated(unsafe) private var callbacks: [UInt64: ScheduleStep] = [:]
   /// The candidates of the latest decision, kept so that the next decision reuses their memory.
   @exclusivity(unchecked) nonisolated(unsafe) private var steps = ScratchBuffer<ScheduleStep>()
   /// The number of each actor, by its address.
@@ -41,6 +43,7 @@ final class Explorer: Chooser, @unchecked Sendable {
     run.reset(plan, profile: profile)
     tasks.removeAll()
     wakes.removeAll(keepingCapacity: true)
+    callbacks.removeAll(keepingCapacity: true)
     actors.removeAll()
     running = nil
     described = nil
@@ -109,9 +112,17 @@ final class Explorer: Chooser, @unchecked Sendable {
     wakes[Int(number)] = run.nextWake(of: index(of: task))
   }
 
+  /// Names a timed callback like a sleep of code outside the test, before the callback can be a candidate.
+  func timedCallbackWaits(_ number: UInt64, _ name: String) {
+    let step = run.nextWake(of: TaskTree.outside)
+    callbacks[number] = step
+    details?.names(step, name)
+  }
+
   func sleepWakes(_ number: UInt64, of task: UInt64) {
-    run.wake(wake(of: number) ?? run.nextWake(of: TaskTree.outside))
-    if number < wakes.count { wakes[Int(number)] = nil }
+    let known = task == 0 ? callbacks.removeValue(forKey: number) : wake(of: number)
+    run.wake(known ?? run.nextWake(of: TaskTree.outside))
+    if task != 0, number < wakes.count { wakes[Int(number)] = nil }
     running = nil
     details?.wakes()
   }
@@ -149,7 +160,8 @@ final class Explorer: Chooser, @unchecked Sendable {
   }
 
   private func wake(of sleep: UInt64, _ task: UInt64) -> ScheduleStep {
-    wake(of: sleep) ?? ScheduleStep(.wake, of: index(of: task), 0)
+    (task == 0 ? callbacks[sleep] : wake(of: sleep))
+      ?? ScheduleStep(.wake, of: index(of: task), 0)
   }
 
   func choose(_ count: Int, for task: UInt64) -> Int {

@@ -21,6 +21,8 @@ final class StepDetails: @unchecked Sendable {
   private let virtualClock: VirtualClock
   nonisolated(unsafe) private(set) var steps: [Detail] = []
   nonisolated(unsafe) private(set) var names: [Int: String] = [:]
+  /// The names of timed callbacks, by the steps that begin them, for example `queue "legacy"`.
+  nonisolated(unsafe) private(set) var callbacks: [ScheduleStep: String] = [:]
   /// The descriptions of choices, by the names of the choices.
   nonisolated(unsafe) private(set) var choices: [ScheduleStep: String] = [:]
   /// The types of the actors that took part, in the order in which they were first drained.
@@ -79,6 +81,8 @@ final class StepDetails: @unchecked Sendable {
     if let choice { choices[choice] = text }
     if !steps.isEmpty { steps[steps.count - 1].choices.append(text) }
   }
+
+  func names(_ step: ScheduleStep, _ callback: String) { callbacks[step] = callback }
 
   func wakes() { steps.append(Detail(time: virtualClock.now)) }
 

@@ -83,6 +83,8 @@ protocol Chooser: AnyObject, Sendable {
   /// Returns why the run counts as a runaway, if a limit was passed since the last call.
   func newRunaway() -> Runaway?
   func sleepBegins(_ number: UInt64, of task: UInt64)
+  /// Notes that a timed callback waits in the queue of sleeps, where its task is 0.
+  func timedCallbackWaits(_ number: UInt64, _ name: String)
   func sleepWakes(_ number: UInt64, of task: UInt64)
   func asked(_ question: TaskOwner.NondeterminismSource)
 }
@@ -105,6 +107,7 @@ extension Chooser {
   func jobBegins(_ job: ReadyJob, at position: Int) {}
   func newRunaway() -> Runaway? { nil }
   func sleepBegins(_ number: UInt64, of task: UInt64) {}
+  func timedCallbackWaits(_ number: UInt64, _ name: String) {}
   func sleepWakes(_ number: UInt64, of task: UInt64) {}
   func asked(_ question: TaskOwner.NondeterminismSource) {}
 }

@@ -98,6 +98,40 @@ private final class NameLog: @unchecked Sendable {
     #expect(found.count == 1)
   }
 
+  /// Two delays on one queue have one deadline, so either may end first.
+  @Test(arguments: [false, true]) func aTokenNamesDelaysOnQueues(isThrown: Bool) async throws {
+    struct Late: Error {}
+    let operation: (VirtualTime) async throws -> Void = { _ in
+      let (queue, log) = (DispatchQueue(label: "legacy"), NameLog())
+      let deadline = DispatchTime.now() + 0.5
+      queue.asyncAfter(deadline: deadline) { log.append("first") }
+      queue.asyncAfter(deadline: deadline) { log.append("second") }
+      try await Task.sleep(for: .seconds(1))
+      if isThrown, log.names != ["first", "second"] { throw Late() }
+      #expect(log.names == ["first", "second"])
+    }
+    let text = try #require(
+      try await failures { try await withSchedules(100, operation: operation) }.first?.text)
+    #expect(text.contains("1 of 1 decisions matters; undo it and it passes:"), "\(text)")
+    #expect(
+      text.contains(
+        """
+          1~2 before 1~1
+            the delays of queue "legacy" (1~2) and queue "legacy" (1~1) both end at 0.5 s; that of queue \
+        "legacy" (1~2) ends first
+        """), "\(text)")
+    #expect(text.contains("1~2 queue \"legacy\""), "\(text)")
+    #expect(text.contains("(failed in 2 of 2 replays)"), "\(text)")
+    let token = try #require(text.firstMatch(of: /schedule\("(1:1~2<1~1:[0-9a-f]{4})"\)/)?.1)
+    let replayed = try await failures {
+      try await withSchedules(.schedule(String(token)), operation: operation)
+    }
+    #expect(replayed.count == 1)
+    #expect(replayed.first?.text.contains("is not the order that was recorded") == false)
+    // First in, first out it passes.
+    #expect(try await failures { try await withSchedules(1, operation: operation) } == [])
+  }
+
   @Test func anErrorIsReportedAndNotThrown() async throws {
     struct Boom: Error {}
     let found = try await failures {

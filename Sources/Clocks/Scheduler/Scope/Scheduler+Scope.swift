@@ -232,6 +232,7 @@ extension Scheduler {
       let sleep = virtualClock.sleeps.add(
         .work(callback), until: deadline, name: callback.name, details: details)
       state.scope?.timedCallbacks[ObjectIdentifier(callback)] = sleep
+      state.order.chooser?.timedCallbackWaits(sleep.number, callback.name)
       return virtualClock.takeFulfilledWaiters()
     }
     guard let fulfilled else { return false }
