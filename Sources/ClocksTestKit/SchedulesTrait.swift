@@ -47,10 +47,11 @@ public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
     let name = test.id.nameComponents
     let date = virtualTime(of: test)?.date
     let options = options(virtualTime(of: test))
-    await withoutActuallyEscaping(function) { function in
+    try await withoutActuallyEscaping(function) { function in
       // An abandoned run, which does not end, retains the function permanently.
       let holders = ClosureRetainBalance.countHolders(of: function)
-      _ = await runSchedules(
+      defer { holders.letGo(of: function) }
+      _ = try await runSchedules(
         count, seed: seed, slack: slack, bounds: bounds,
         testID: test.id.moduleName + "." + name.joined(separator: "/"), options: options,
         report: ScheduleReport(
@@ -64,7 +65,6 @@ public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
           if let date { time.date = date }
           try await function()
         })
-      holders.letGo(of: function)
     }
   }
 

@@ -80,6 +80,8 @@ struct Exploration {
     case failed(Failure, ScheduleSummary)
     /// Two runs of one schedule differ.
     case diverged(Divergence, ScheduleSummary)
+    /// A run has skipped the test by this error.
+    case skipped(any Error)
   }
 
   func callAsFunction(
@@ -113,6 +115,7 @@ struct Exploration {
       number.value = search.tried
       let outcome = await one(plan, profile: search.profile, operation)
       if Task.isCancelled { break }
+      if let skip = outcome.skip { return .skipped(skip) }
       if let finding = outcome.findings.first {
         ended?(search)
         let failure = await examine(finding, plan, number: search.tried, one, operation)

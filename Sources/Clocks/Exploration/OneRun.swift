@@ -9,6 +9,12 @@ struct RunOutcome: Sendable {
 
   var hasFailed: Bool { !findings.isEmpty }
 
+  /// The error by which the operation skips its test; `nil` if the test fails or is not skipped.
+  var skip: (any Error)? {
+    guard !hasFailed, let error, XCTest.isSkip(error) else { return nil }
+    return error
+  }
+
   /// The key of the first finding. Two runs with equal keys have failed in the same way.
   var key: String? { findings.first?.key }
 }
@@ -94,7 +100,7 @@ struct OneRun {
       let isFailure = outcome.findings.contains(where: \.isXCTest)
       if isFailure { recorder.deliver() } else { recorder.drop() }
     }
-    if let error = end.error, !outcome.hasFailed {
+    if let error = end.error, !outcome.hasFailed, outcome.skip == nil {
       let text = "the operation threw \(type(of: error)): \(error)"
       outcome.findings = [Finding(thrown: error, text: text)]
     }

@@ -23,10 +23,10 @@ package nonisolated(nonsending) func runSchedules(
   testID: String,
   options: ScopeOptions, report: ScheduleReport,
   operation: @escaping @Sendable (VirtualTime) async throws -> Void
-) async -> ScheduleSummary? {
+) async throws -> ScheduleSummary? {
   let request = ScheduleRequest(
     count: count, seed: seed, slack: slack, bounds: bounds, testID: testID)
-  return await ScheduledTest(
+  return try await ScheduledTest(
     request: request, options: options, origin: CallSite(), report: report
   ).run(operation)
 }
@@ -49,10 +49,11 @@ struct ScheduledTest {
     self.report = report
   }
 
-  /// Runs the operation and reports a failure. Returns the summary if there is no failure.
+  /// Runs the operation and reports a failure. Returns the summary if there is no failure. Throws only the error by
+  /// which the operation skips the test.
   func run(
     isolation: isolated (any Actor)? = #isolation, _ operation: @escaping OneRun.Operation
-  ) async -> ScheduleSummary? {
+  ) async throws -> ScheduleSummary? {
     let meaning: ScheduleRequest.Meaning
     do {
       meaning = try request.meaning()
@@ -75,7 +76,7 @@ struct ScheduledTest {
     NondeterminismHooks.redirect()
     RuntimeClocks.redirectForExplored()
     guard TestLibraries.isInSwiftTesting else {
-      return await runOutsideSwiftTesting(meaning, operation)
+      return try await runOutsideSwiftTesting(meaning, operation)
     }
     guard let install = IssueGates.install else {
       report.fail(
@@ -87,16 +88,22 @@ struct ScheduledTest {
     }
     // The current task is suspended while `install` runs, so only one task at a time uses these variables.
     nonisolated(unsafe) let operation = operation
-    nonisolated(unsafe) var summary: ScheduleSummary?
-    await install(gate) { summary = await run(isolation: isolation, meaning, operation) }
-    return summary
+    nonisolated(unsafe) var result: Result<ScheduleSummary?, any Error> = .success(nil)
+    await install(gate) {
+      do {
+        result = .success(try await run(isolation: isolation, meaning, operation))
+      } catch {
+        result = .failure(error)
+      }
+    }
+    return try result.get()
   }
 
   private func runOutsideSwiftTesting(
     isolation: isolated (any Actor)? = #isolation, _ meaning: ScheduleRequest.Meaning,
     _ operation: @escaping OneRun.Operation
-  ) async -> ScheduleSummary? {
-    guard TestLibraries.isXCTestRunning else { return await run(meaning, operation) }
+  ) async throws -> ScheduleSummary? {
+    guard TestLibraries.isXCTestRunning else { return try await run(meaning, operation) }
     let findings = gate.findings
     let isHeard = XCTestFailures.begin { text, file, line in
       findings.add(
@@ -114,15 +121,15 @@ struct ScheduledTest {
     // With XCTest, a run that fails is not repeated, so it must be recorded the first time.
     var test = self
     test.options.recording = .onTrial
-    return await test.run(meaning, operation)
+    return try await test.run(meaning, operation)
   }
 
   private func run(
     isolation: isolated (any Actor)? = #isolation, _ meaning: ScheduleRequest.Meaning,
     _ operation: @escaping OneRun.Operation
-  ) async -> ScheduleSummary? {
+  ) async throws -> ScheduleSummary? {
     if let token = meaning.token {
-      await replay(token, operation)
+      try await replay(token, operation)
       return nil
     }
     var exploration = Exploration(
@@ -145,6 +152,7 @@ struct ScheduledTest {
     exploration.ended = { search.add($0, after: start) }
     let outcome = await exploration(operation)
     gate.open()
+    if case .skipped(let error) = outcome { throw error }
     search.add(outcome)
     note(search)
     switch outcome {
@@ -157,6 +165,7 @@ struct ScheduledTest {
       if Environment.isVerbose { Terminal.writeLine("\(request.testID): \(summary)") }
       return summary
     case .diverged(let divergence, _): report.fail(Explanation.notDeterministic(divergence))
+    case .skipped: break
     case .failed(let failure, _):
       folder.add(failure.token)
       await show(failure, meaning, operation)
@@ -227,7 +236,7 @@ struct ScheduledTest {
   private func replay(
     isolation: isolated (any Actor)? = #isolation, _ text: String,
     _ operation: @escaping OneRun.Operation
-  ) async {
+  ) async throws {
     gate.open()
     var tree = TaskTree()
     let token: ScheduleToken
@@ -237,6 +246,7 @@ struct ScheduledTest {
       return report.fail("The schedule \"\(text)\" cannot be run: \(error.description)")
     }
     let (outcome, run) = await runOnce(token.plan, tree: tree, operation)
+    if let skip = outcome.skip { throw skip }
     if let error = outcome.error { report.failWithError(error, "Schedule \(text).") }
     for finding in outcome.findings
     where !finding.isIssue && !finding.isXCTest && !finding.key.hasPrefix("threw") {

@@ -38,7 +38,7 @@ enum SearchReports {
 
     mutating func add(_ outcome: Exploration.Outcome) {
       switch outcome {
-      case .passed: break
+      case .passed, .skipped: break
       case .failed(let found, _):
         (result, isComplete) = (.failed, false)
         failure = (found.number, found.finding.text, found.token)

@@ -68,7 +68,7 @@ public struct ScheduleCount: Hashable, Sendable {
 /// Issues of Swift Testing are visible if the test binary links ClocksTestKit.
 ///
 /// Cancellation of the caller cancels the current run and ends the search. Errors of the operation are
-/// reported, not thrown. O(schedules · the operation).
+/// reported, not thrown; only an `XCTSkip` is thrown, and skips the test. O(schedules · the operation).
 ///
 /// - Parameters:
 ///   - count: The schedules to run; by default up to 1,000, for at most two seconds.
@@ -108,7 +108,7 @@ public nonisolated(nonsending) func withSchedules(
       recordFailure("the operation threw \(type(of: $0)): \($0)\n\($1)", at: origin)
     },
     replayForm: { "try await withSchedules(.schedule(\"\($0)\")) { … }" })
-  return await ScheduledTest(request: request, options: options, origin: origin, report: report)
+  return try await ScheduledTest(request: request, options: options, origin: origin, report: report)
     .run(operation)
 }
 

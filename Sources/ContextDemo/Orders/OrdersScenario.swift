@@ -23,16 +23,16 @@ struct OrdersScenario: Scenario {
     }
     demo.log("search", "a cache that stores a picture after its download")
     let found = Findings()
-    await Self.search(.upTo(1_000), found, hasty)
+    try await Self.search(.upTo(1_000), found, hasty)
     for line in found.lines { demo.log("search", line) }
     guard let token = found.token else { throw NotFound() }
 
     let replayed = Findings()
-    await Self.search(.schedule(token), replayed, hasty)
+    try await Self.search(.schedule(token), replayed, hasty)
     for line in replayed.lines.prefix(1) { demo.log("replay", line) }
 
     demo.log("search", "a cache that also stores running downloads")
-    let summary = await Self.search(.upTo(2_000), Findings()) { time in
+    let summary = try await Self.search(.upTo(2_000), Findings()) { time in
       try await Self.requestTwice(CarefulPictureCache(clock: time.clock), on: time.clock)
     }
     if let summary { demo.log("search", "\(summary)") }
@@ -56,8 +56,8 @@ struct OrdersScenario: Scenario {
   private static func search(
     _ count: ScheduleCount, _ findings: Findings,
     _ operation: @escaping @Sendable (VirtualTime) async throws -> Void
-  ) async -> ScheduleSummary? {
-    await runSchedules(
+  ) async throws -> ScheduleSummary? {
+    try await runSchedules(
       count, seed: nil, slack: .zero, testID: "orders", options: .standard,
       report: ScheduleReport(
         fail: { findings.add($0) },

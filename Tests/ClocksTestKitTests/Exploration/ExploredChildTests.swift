@@ -183,6 +183,23 @@ import Testing
     #expect(lines("Schedule 3 of 100", child).count == 1)
   }
 
+  @Test(arguments: ["testSkips", "testSkipsInAReplay"]) func aSkipInXCTestIsNoFailure(
+    _ sample: String
+  ) async throws {
+    let child = try await run(sample)
+    #expect(child.exitCode == 0, "\(child.standardOutput)")
+    #expect(lines("Test skipped - Not on this machine.", child).count == 1)
+    #expect(lines("with 1 test skipped and 0 failures", child).count == 2)
+    #expect(lines("Schedule ", child) + lines(" error: ", child) == [])
+  }
+
+  @Test func aFailureBeforeASkipIsAFailure() async throws {
+    let child = try await run("testFailsAndSkips")
+    #expect(child.exitCode == 1)
+    #expect(lines("Test skipped", child) == [], "\(child.standardOutput)")
+    #expect(lines("failed - It fails first.", child).count == 1)
+  }
+
   @Test func aDeadlockInXCTestIsReportedOnce() async throws {
     let child = try await run("testDeadlock")
     let failures = lines("ExploredXCTests.swift:", child)

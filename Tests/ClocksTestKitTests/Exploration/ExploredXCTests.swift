@@ -58,6 +58,29 @@ final class ExploredXCTests: XCTestCase {
     }
   }
 
+  func testSkips() async throws {
+    try skipUnlessAskedFor()
+    try await withSchedules(100) { _ in
+      _ = await Self.race()
+      throw XCTSkip("Not on this machine.")
+    }
+    XCTFail("It goes on.")
+  }
+
+  func testSkipsInAReplay() async throws {
+    try skipUnlessAskedFor()
+    try await withSchedules(.schedule("1::0000")) { _ in throw XCTSkip("Not on this machine.") }
+  }
+
+  /// A failure before the skip is a failure.
+  func testFailsAndSkips() async throws {
+    try skipUnlessAskedFor()
+    try await withSchedules(100) { _ in
+      XCTFail("It fails first.")
+      throw XCTSkip("Not on this machine.")
+    }
+  }
+
   func testDeadlock() async throws {
     try skipUnlessAskedFor()
     try await withSchedules(100) { _ in

@@ -52,6 +52,7 @@ import Testing
       Issue.record("\(bug.name), corrected, fails: \(failure.finding.text) \(failure.token)")
     case .diverged(let divergence, _):
       Issue.record("\(bug.name), corrected, \(divergence.description)")
+    case .skipped(let error): Issue.record("\(bug.name), corrected, is skipped: \(error)")
     }
   }
 

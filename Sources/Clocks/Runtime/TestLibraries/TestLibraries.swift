@@ -265,6 +265,11 @@ enum XCTest {
     #endif
   }
 
+  /// Whether the error is an `XCTSkip`, by which a test ends without a failure.
+  static func isSkip(_ error: any Error) -> Bool {
+    String(reflecting: type(of: error)) == "XCTest.XCTSkip"
+  }
+
   /// Calls `XCTFail(_:file:line:)`. Returns whether it was found.
   static func fail(_ message: String, at callSite: CallSite) -> Bool {
     guard let fail else { return false }
