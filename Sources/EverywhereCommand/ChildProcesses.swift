@@ -5,7 +5,7 @@ struct ChildCommand {
   enum Output {
     case inherited
     case none
-    /// Standard output goes to a file, and standard error is inherited.
+    /// Standard output and standard error go to a file.
     case file(String)
   }
 
@@ -196,6 +196,7 @@ final class ChildProcesses {
     case .file(let path):
       posix_spawn_file_actions_addopen(
         &actions, STDOUT_FILENO, path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+      posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
     }
     var arguments = command.arguments.map { strdup($0) } + [nil]
     var environment = command.environment.map { strdup("\($0)=\($1)") } + [nil]

@@ -46,6 +46,10 @@ struct EverywhereCommand {
     let start = Date()
     let (code, first) = try runner.runCommand()
     var report = SuiteReport(options: options, realSeconds: Date().timeIntervalSince(start))
+    if let test = options.replayed?.test, first.tests[test] == nil {
+      throw Options.Problem.wrong(
+        "--replay names \(test), but the command has no such test that can run in virtual time.")
+    }
     guard !first.tests.isEmpty else {
       Self.fail(
         """

@@ -17,12 +17,14 @@ struct Options: Sendable {
 
       --orders N      run each test in N orders of its jobs; the first is first in, first out
       --seed S        the seed of the orders, or of the one order without --orders
-      --replay TOKEN  run one test in the order of a token from a report
-      --report FILE   write the report as JSON, too
+      --replay TOKEN  run one test, and no other, in the order of a token from a report
+      --report FILE   write the report as JSON, too: the seconds of a test are those of the first
+                      order; realSeconds at the end is how long COMMAND took in the first order
       --real TEST     run a test, a suite or a module in real time; may be repeated
       --only TEST     run nothing else in virtual time; may be repeated
 
-    Exits with the code of COMMAND; with --orders, with 1 if a test has failed in any order.
+    Exits with the code of COMMAND; with --orders, with 1 if a test has failed in any order; with
+    64 if an option is wrong or the test of a token is not there.
     """
 
   var orders = 1
@@ -91,36 +93,21 @@ struct Options: Sendable {
     }
   }
 
+  /// The test that is run alone, and its order.
+  var replayed: EverywhereToken? { replay.flatMap(EverywhereToken.init) }
+
   /// Returns the seed of a test's order in the first run; 0 is first in, first out.
   func firstSeed(of test: String) -> UInt64 {
-    guard let token = replay.flatMap(EverywhereToken.init) else {
-      return orders > 1 ? 0 : seed ?? 0
-    }
-    return token.test == test ? token.seed : 0
+    guard let replayed else { return orders > 1 ? 0 : seed ?? 0 }
+    return replayed.test == test ? replayed.seed : 0
   }
 
   /// Returns a sentence for each option that names no test of the suite.
   func problems(with tests: [String]) -> [String] {
     let patterns = real.map { ("--real", $0) } + only.map { ("--only", $0) }
-    var problems = patterns.compactMap { option, pattern in
+    return patterns.compactMap { option, pattern in
       tests.contains { EverywhereSettings.names(pattern, $0) }
         ? nil : "\(option) \(pattern) names no test that has run."
     }
-    if let token = replay.flatMap(EverywhereToken.init), !tests.contains(token.test) {
-      problems.append("--replay names \(token.test), which has not run.")
-    }
-    return problems
-  }
-
-  /// Whether the command is `swift test`, which builds the suite first.
-  var isSwiftTest: Bool {
-    command.count > 1 && command[0].split(separator: "/").last == "swift" && command[1] == "test"
-  }
-
-  /// Returns a word of a command as a shell reads it.
-  static func quoted(_ word: String) -> String {
-    let plain = word.allSatisfy { $0.isLetter || $0.isNumber || "-_./=:,@+".contains($0) }
-    return plain && !word.isEmpty
-      ? word : "'" + word.replacingOccurrences(of: "'", with: "'\\''") + "'"
   }
 }

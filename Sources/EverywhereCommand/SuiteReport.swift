@@ -102,17 +102,36 @@ struct SuiteReport {
     lines += section(.failed, baselineSeconds == nil ? "Failed" : "Failed in real time, too")
     let real = entries.filter { !$0.value.first.isVirtual && $0.value.first.open == 0 }.keys
       .sorted()
-    if !real.isEmpty {
-      lines.append("In real time:")
-      lines += real.map { name in
-        "  \(name)" + (entries[name]?.reasons.first.map { ": \($0)" } ?? "")
-      }
-    }
+    if !real.isEmpty { lines += ["In real time:"] + inRealTime(real) }
     if crashes > 0 { lines.append("\(crashes) processes crashed, or did not end.") }
     if !hasFailures, virtualSeconds > 0 {
-      lines.append("To keep it: depend on ClocksTestKit, and write @Suite(.virtualTime).")
+      lines.append("To keep it: \(advice)")
     }
     return lines.joined(separator: "\n")
+  }
+
+  /// The most tests in real time with one reason that are listed, and not only counted.
+  private static let mostListed = 3
+
+  /// Returns a line for each test, or for several tests with one reason.
+  private func inRealTime(_ tests: [String]) -> [String] {
+    let groups = Dictionary(grouping: tests) { entries[$0]?.reasons.first ?? "" }
+    return groups.sorted { $0.value[0] < $1.value[0] }.flatMap { reason, tests in
+      let text = reason.isEmpty ? "" : ": \(reason.replacing("runs in real time, ", with: ""))"
+      return tests.count > Self.mostListed && !reason.isEmpty
+        ? ["  \(tests.count) tests\(text)"] : tests.map { "  \($0)\(text)" }
+    }
+  }
+
+  /// How to keep virtual time without this command. Names of tests of Swift Testing, and no others, have parameters.
+  private var advice: String {
+    let isSwiftTesting = Set(entries.keys.map { $0.hasSuffix(")") })
+    if isSwiftTesting == [false] {
+      return "depend on Clocks, and write `try await withVirtualTime { … }` in the tests."
+    }
+    let trait = "depend on ClocksTestKit, and write @Suite(.virtualTime)"
+    return isSwiftTesting == [true]
+      ? "\(trait)." : "\(trait), and `try await withVirtualTime { … }` in the tests of XCTest."
   }
 
   /// The lines that list the places in the code that slept longest in the first order.
@@ -133,10 +152,10 @@ struct SuiteReport {
   }
 
   private var heading: String {
-    let passed = entries.values.count { $0.result == .passed }
-    var text = "clocks-everywhere: \(entries.count) tests, \(passed) passed"
-    if options.orders > 1 { text += " in each of \(runs) orders" }
-    text += "; \(Self.duration(realSeconds)) of real time"
+    let count = entries.count
+    var text = "clocks-everywhere: \(count) \(count == 1 ? "test" : "tests")"
+    if options.orders > 1 { text += " in \(runs) orders" }
+    text += ": \(results.joined(separator: ", ")); \(Self.duration(realSeconds)) of real time"
     if virtualSeconds >= 0.005 {
       text += ", and \(Self.duration(virtualSeconds)) of sleep for which nothing had to wait"
     }
@@ -147,6 +166,18 @@ struct SuiteReport {
         """
     }
     return text
+  }
+
+  /// How many tests have each result, for example `18 passed in all, 1 is order-dependent`.
+  private var results: [String] {
+    let counts = Dictionary(grouping: entries.values, by: \.result).mapValues(\.count)
+    let all = runs > 1 ? " in all" : ""
+    return [
+      counts[.passed].map { "\($0) passed\(all)" },
+      counts[.orderDependent].map { "\($0) \($0 == 1 ? "is" : "are") order-dependent" },
+      counts[.differs].map { "\($0) failed only in virtual time" },
+      counts[.failed].map { "\($0) failed" },
+    ].compactMap(\.self)
   }
 
   private func section(_ result: Entry.Result, _ title: String) -> [String] {

@@ -38,7 +38,8 @@ final class SuiteRunner {
         // Builds with all options of the command, and runs nothing.
         arguments: options.command + ["--skip", "."], environment: inherited,
         output: .file(output)))
-    // The output of a build that fails contains the compiler's errors. Other output says only that no test has run.
+    // The output of a build that fails contains the compiler's errors. Other output says only that no test has run, and
+    // warns of it.
     if code != 0, let text = FileManager.default.contents(atPath: output) {
       FileHandle.standardError.write(text)
     }
@@ -47,14 +48,11 @@ final class SuiteRunner {
 
   /// Runs the command itself, and returns its exit code and what its processes have recorded.
   func runCommand() throws -> (code: Int32, records: RunRecords) {
-    var command = options.command
-    if options.isSwiftTest, !command.contains("--skip-build") {
-      command.insert("--skip-build", at: 2)
-    }
     let seed = options.orders > 1 ? nil : options.seed
     let folder = try newFolder()
     let code = try children.run(
-      ChildCommand(arguments: command, environment: environment(folder, Order(seed: seed))))
+      ChildCommand(
+        arguments: options.commandOfSuite, environment: environment(folder, Order(seed: seed))))
     return (code, RunRecords(folder: folder))
   }
 

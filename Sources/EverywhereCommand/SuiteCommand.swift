@@ -1,0 +1,66 @@
+import Foundation
+
+/// The command that runs the suite: `swift test`, or a test bundle, with arguments.
+extension Options {
+  /// Whether the command is `swift test`, which builds the suite first.
+  var isSwiftTest: Bool {
+    command.count > 1 && command[0].split(separator: "/").last == "swift" && command[1] == "test"
+  }
+
+  /// The command, without the build, and with only one test if a token is replayed.
+  var commandOfSuite: [String] {
+    var command = replayed.map { self.command(for: $0.test) } ?? self.command
+    if isSwiftTest, !command.contains("--skip-build") { command.insert("--skip-build", at: 2) }
+    return command
+  }
+
+  /// Returns the command with a filter for one test, in place of its own filters.
+  private func command(for test: String) -> [String] {
+    // Names of tests of Swift Testing, and no others, end with parameters. A bundle that runs Swift Testing does not
+    // know the filters of XCTest, and would run all tests.
+    let isXCTest = !test.hasSuffix(")") && !command.contains("swift-testing")
+    var command = withoutFilters
+    if isSwiftTest {
+      // A library without a test that matches would write a warning.
+      command.append(isXCTest ? "--disable-swift-testing" : "--disable-xctest")
+    } else if isXCTest {
+      return command + [test]
+    }
+    // For Swift Testing, a test's place in its file comes after the name.
+    return command + ["--filter", "^\(Self.literal(test))(/|$)"]
+  }
+
+  /// The command without its filters: `swift test` and Swift Testing would also run what matches these.
+  private var withoutFilters: [String] {
+    var kept: [String] = Array(command.prefix(1))
+    var rest = command.dropFirst()
+    while let argument = rest.popFirst() {
+      if ["--filter", "--specifier", "-s"].contains(argument) {
+        _ = rest.popFirst()
+      } else if argument == "--testing-library" {
+        kept += [argument] + [rest.popFirst()].compactMap(\.self)
+      } else if !argument.hasPrefix("--filter="), !argument.hasPrefix("--specifier="),
+        // The tests that a bundle with XCTest is to run.
+        isSwiftTest || argument.hasPrefix("-") || kept.last?.hasPrefix("--") == true
+      {
+        kept.append(argument)
+      }
+    }
+    return kept
+  }
+
+  /// Returns a regular expression that matches only this text.
+  private static func literal(_ text: String) -> String {
+    text.reduce(into: "") { expression, character in
+      if #"\^$.|?*+()[]{}"#.contains(character) { expression.append("\\") }
+      expression.append(character)
+    }
+  }
+
+  /// Returns a word of a command as a shell reads it.
+  static func quoted(_ word: String) -> String {
+    let plain = word.allSatisfy { $0.isLetter || $0.isNumber || "-_./=:,@+".contains($0) }
+    return plain && !word.isEmpty
+      ? word : "'" + word.replacingOccurrences(of: "'", with: "'\\''") + "'"
+  }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import TestTraits
+import Testing
+
+/// What the command runs for a token, and what it says.
+extension EverywhereCommandTests {
+  private static let suite = "EverywhereTests.EverywhereSamples"
+
+  // MARK: - A token
+
+  @Test(.enabled(if: isBuilt)) func aTokenRunsOneTest() async throws {
+    let child = try await run(
+      ["--replay", "\(Self.suite)/onTheMainActor()@7"], filter: "EverywhereSamples")
+    #expect(child.exitCode == 0, "\(child.standardOutput)\(child.standardError)")
+    #expect(child.standardOutput.contains("\nclocks-everywhere: 1 test: 1 passed; "))
+    #expect(child.standardError.contains("Test run with 1 test in 1 suite passed"))
+
+    let xcTest = try await runXCTest(
+      ["--replay", "EverywhereTests.EverywhereXCTSamples/testWait@7"],
+      "EverywhereTests.EverywhereXCTSamples")
+    #expect(xcTest.exitCode == 0, "\(xcTest.standardOutput)\(xcTest.standardError)")
+    #expect(xcTest.standardOutput.contains("\nclocks-everywhere: 1 test: 1 passed; "))
+    #expect(xcTest.standardOutput.contains("Executed 1 test, "))
+  }
+
+  @Test(
+    .enabled(if: isBuilt),
+    arguments: ["\(suite)/onTheMain()@7", "\(suite)/sleep@7", "sleeps(_:)@7"])
+  func aTokenOfNoTestIsAnError(_ token: String) async throws {
+    let child = try await run(["--replay", token], filter: "EverywhereSamples")
+    #expect(child.exitCode == 64)
+    #expect(
+      child.standardError.lines(containing: "clocks-everywhere: ") == [
+        """
+        clocks-everywhere: --replay names \(token.dropLast(2)), but the command has no such test that can run in \
+        virtual time.
+        """
+      ])
+    #expect(!child.standardOutput.contains("clocks-everywhere: "), "\(child.standardOutput)")
+  }
+
+  /// Runs the command with a program that stands for `swift`. Returns the arguments of each of its calls, too.
+  private func runSwiftTest(
+    _ options: [String], _ arguments: [String]
+  ) async throws -> (child: ChildProcess, calls: [String]) {
+    try await withTemporaryPath { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let script = """
+        #!/bin/sh
+        echo "$@" >> '\(folder)/calls'
+        case " $* " in *' --skip-build '*) ;; *) echo 'warning: nothing matches' >&2; exit 0;; esac
+        exec '\(ChildProcess.testBundle)' --testing-library swift-testing --filter onTheMainActor
+        """
+      try script.write(toFile: "\(folder)/swift", atomically: true, encoding: .utf8)
+      try FileManager.default.setAttributes(
+        [.posixPermissions: 0o700], ofItemAtPath: "\(folder)/swift")
+      let child = try await ChildProcess.run(
+        Self.command, arguments: options + ["\(folder)/swift", "test"] + arguments,
+        environment: ["EVERYWHERE_SAMPLES": "1"])
+      let calls = try String(contentsOfFile: "\(folder)/calls", encoding: .utf8)
+      return (child, calls.split(separator: "\n").map(String.init))
+    }
+  }
+
+  @Test(.enabled(if: isBuilt)) func swiftTestRunsOneTestForAToken() async throws {
+    let (child, calls) = try await runSwiftTest(
+      ["--replay", "\(Self.suite)/onTheMainActor()@7"],
+      [
+        "--filter", "a", "-c", "release", "--filter=b", "-s", "c", "--specifier", "d", "--skip",
+        "e",
+      ])
+    #expect(child.exitCode == 0, "\(child.standardOutput)\(child.standardError)")
+    #expect(
+      calls == [
+        "test --filter a -c release --filter=b -s c --specifier d --skip e --skip .",
+        #"""
+        test --skip-build -c release --skip e --disable-xctest --filter \#
+        ^EverywhereTests\.EverywhereSamples/onTheMainActor\(\)(/|$)
+        """#,
+      ])
+    let xcTest = try await runSwiftTest(["--replay", "M.C/testIt@7"], [])
+    #expect(xcTest.child.exitCode == 64)
+    #expect(
+      xcTest.calls.last == #"test --skip-build --disable-swift-testing --filter ^M\.C/testIt(/|$)"#)
+  }
+
+  // MARK: - The build
+
+  /// `swift test` warns when the command only builds, and no test matches.
+  @Test(.enabled(if: isBuilt)) func theBuildWritesNothing() async throws {
+    let (child, calls) = try await runSwiftTest([], ["--quiet"])
+    #expect(child.exitCode == 0, "\(child.standardOutput)\(child.standardError)")
+    #expect(calls == ["test --quiet --skip .", "test --skip-build --quiet"])
+    #expect(!child.standardError.contains("warning"), "\(child.standardError)")
+  }
+
+  // MARK: - The report
+
+  @Test(.enabled(if: isBuilt)) func theHeadingCountsEachResult() async throws {
+    let one = try await run(["--orders", "8"], filter: "dependsOnTheOrder")
+    #expect(
+      one.standardOutput.contains(
+        "\nclocks-everywhere: 1 test in 8 orders: 1 is order-dependent; "), "\(one.standardOutput)")
+    let three = try await run(
+      ["--orders", "8"], filter: "EverywhereSamples/(dependsOnTheOrder|onTheMainActor|fails)")
+    #expect(
+      three.standardOutput.contains(
+        """
+
+        clocks-everywhere: 3 tests in 8 orders: 1 passed in all, 1 is order-dependent, 1 failed; \
+
+        """.dropLast()), "\(three.standardOutput)")
+  }
+
+  @Test(.enabled(if: isBuilt)) func testsWithOneReasonAreCounted() async throws {
+    let filter = "EverywhereSamples/(onTheMainActor|zipped|twoCollections|dictionary|pairs)"
+    let child = try await run(["--only", "onTheMainActor"], filter: filter)
+    #expect(
+      child.standardOutput.contains(
+        "\nIn real time:\n  4 tests: because --only names other tests\n"), "\(child.standardOutput)"
+    )
+    let few = try await run(["--real", "onTheMainActor"], filter: filter)
+    #expect(
+      few.standardOutput.contains(
+        "\nIn real time:\n  \(Self.suite)/onTheMainActor(): as --real asks\n"),
+      "\(few.standardOutput)")
+  }
+
+  @Test(.enabled(if: isBuilt)) func theAdviceFitsTheTestLibrary() async throws {
+    let child = try await run([], filter: "onTheMainActor")
+    #expect(
+      child.standardOutput.lines(containing: "To keep it") == [
+        "To keep it: depend on ClocksTestKit, and write @Suite(.virtualTime)."
+      ])
+    let xcTest = try await runXCTest([], "EverywhereTests.EverywhereXCTSamples/testWait")
+    #expect(
+      xcTest.standardOutput.lines(containing: "To keep it") == [
+        "To keep it: depend on Clocks, and write `try await withVirtualTime { … }` in the tests."
+      ])
+  }
+
+  private func runXCTest(_ options: [String], _ tests: String) async throws -> ChildProcess {
+    try await ChildProcess.run(
+      Self.command, arguments: options + [ChildProcess.testBundle, tests],
+      environment: ["EVERYWHERE_SAMPLES": "1"])
+  }
+}
