@@ -16,18 +16,22 @@ extension Options {
 
   /// Returns the command with a filter for one test, in place of its own filters.
   private func command(for test: String) -> [String] {
-    // Names of tests of Swift Testing, and no others, end with parameters. A bundle that runs Swift Testing does not
-    // know the filters of XCTest, and would run all tests.
-    let isXCTest = !test.hasSuffix(")") && !command.contains("swift-testing")
     var command = withoutFilters
     if isSwiftTest {
-      // A library without a test that matches would write a warning.
-      command.append(isXCTest ? "--disable-swift-testing" : "--disable-xctest")
-    } else if isXCTest {
+      // Names of tests of Swift Testing, and no others, end with parameters. The other library would write a warning
+      // that no test matches.
+      command.append(test.hasSuffix(")") ? "--disable-xctest" : "--disable-swift-testing")
+    } else if !bundleRunsSwiftTesting {
       return command + [test]
     }
     // For Swift Testing, a test's place in its file comes after the name.
     return command + ["--filter", "^\(Self.literal(test))(/|$)"]
+  }
+
+  /// Whether the command is a test bundle that runs Swift Testing, which takes filters. XCTest takes names of tests.
+  private var bundleRunsSwiftTesting: Bool {
+    command.contains("--testing-library=swift-testing")
+      || zip(command, command.dropFirst()).contains { $0 == ("--testing-library", "swift-testing") }
   }
 
   /// The command without its filters: `swift test` and Swift Testing would also run what matches these.

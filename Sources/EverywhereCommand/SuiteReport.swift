@@ -111,7 +111,7 @@ struct SuiteReport {
   }
 
   /// The most tests in real time with one reason that are listed, and not only counted.
-  private static let mostListed = 3
+  private static let mostListed = 2
 
   /// Returns a line for each test, or for several tests with one reason.
   private func inRealTime(_ tests: [String]) -> [String] {

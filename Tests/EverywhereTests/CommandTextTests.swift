@@ -102,7 +102,7 @@ extension EverywhereCommandTests {
       one.standardOutput.contains(
         "\nclocks-everywhere: 1 test in 8 orders: 1 is order-dependent; "), "\(one.standardOutput)")
     let three = try await run(
-      ["--orders", "8"], filter: "EverywhereSamples/(dependsOnTheOrder|onTheMainActor|fails)")
+      ["--orders", "8"], filter: "EverywhereSamples/(dependsOnTheOrder|namesAFile|fails)")
     #expect(
       three.standardOutput.contains(
         """
@@ -113,16 +113,16 @@ extension EverywhereCommandTests {
   }
 
   @Test(.enabled(if: isBuilt)) func testsWithOneReasonAreCounted() async throws {
-    let filter = "EverywhereSamples/(onTheMainActor|zipped|twoCollections|dictionary|pairs)"
+    let filter = "EverywhereSamples/(onTheMainActor|namesAFile|leavesATaskBehind|sleepsForNoTime)"
     let child = try await run(["--only", "onTheMainActor"], filter: filter)
     #expect(
       child.standardOutput.contains(
-        "\nIn real time:\n  4 tests: because --only names other tests\n"), "\(child.standardOutput)"
+        "\nIn real time:\n  3 tests: because --only names other tests\n"), "\(child.standardOutput)"
     )
-    let few = try await run(["--real", "onTheMainActor"], filter: filter)
+    let few = try await run(["--real", "leavesATaskBehind"], filter: filter)
     #expect(
       few.standardOutput.contains(
-        "\nIn real time:\n  \(Self.suite)/onTheMainActor(): as --real asks\n"),
+        "\nIn real time:\n  \(Self.suite)/leavesATaskBehind(): as --real asks\n"),
       "\(few.standardOutput)")
   }
 
