@@ -10,6 +10,7 @@ char *strerror(int number);
 int memcmp(const void *one, const void *other, size_t count);
 int strcmp(const char *one, const char *other);
 int strncmp(const char *one, const char *other, size_t count);
+char *strrchr(const char *text, int character);
 size_t strlen(const char *text);
 char *strstr(const char *text, const char *part);
 void free(void *memory);

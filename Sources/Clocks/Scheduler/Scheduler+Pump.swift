@@ -178,4 +178,15 @@ extension Scheduler {
     context.pointee.isInJob = false
     checkInvariants(after: place, on: job.executor, context)
   }
+
+  func verifyExternalTasks() {
+    _ = change { state in
+      let scope = state.scope
+      let (external, released) = state.idleness.externalTasks.verify(for: self) {
+        scope?.isHeldBack($0) ?? false
+      }
+      for index in 0..<external.count { state.taskBecameExternal(external[index]) }
+      return released
+    }
+  }
 }
