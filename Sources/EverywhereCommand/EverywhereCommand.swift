@@ -33,8 +33,9 @@ struct EverywhereCommand {
   /// Runs the command as often as needed, and returns the exit code.
   func run() throws -> Int32 {
     let children = ChildProcesses()
+    // The name is new: a command that was killed leaves its folder behind, and process ids are used again.
     let records = FileManager.default.temporaryDirectory
-      .appendingPathComponent("clocks-everywhere-\(getpid())")
+      .appendingPathComponent("clocks-everywhere-\(UUID())")
     try FileManager.default.createDirectory(at: records, withIntermediateDirectories: true)
     let clean = { _ = try? FileManager.default.removeItem(at: records) }
     defer { clean() }

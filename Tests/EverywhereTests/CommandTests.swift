@@ -95,6 +95,29 @@ import Testing
       ], environment: environment.merging(["EVERYWHERE_SAMPLES": "1"]) { $1 })
   }
 
+  /// The shell leaves records under its process id, which the command then has.
+  @Test(.enabled(if: isBuilt)) func recordsOfAnEndedCommandAreNotRead() async throws {
+    try await withTemporaryPath { folder in
+      let script = """
+        stale="$TMPDIR/clocks-everywhere-$$/1"
+        mkdir -p "$stale"
+        echo '{"process": ["/none"], "folder": "/none"}' > "$stale/1.jsonl"
+        echo '{"began": "none"}' >> "$stale/1.jsonl"
+        exec "$@"
+        """
+      let child = try await ChildProcess.run(
+        "/bin/sh",
+        arguments: [
+          "-c", script, "sh", Self.command, "--orders", "2", ChildProcess.testBundle,
+          "--testing-library", "swift-testing", "--filter", "EverywhereSamples/onTheMainActor",
+        ], environment: ["EVERYWHERE_SAMPLES": "1", "TMPDIR": folder])
+      #expect(child.exitCode == 0, "\(child.standardOutput)\(child.standardError)")
+      #expect(
+        child.standardOutput.contains("\nclocks-everywhere: 1 test in 2 orders: 1 passed in all"),
+        "\(child.standardOutput)")
+    }
+  }
+
   @Test(
     .enabled(if: isBuilt),
     arguments: [
