@@ -76,7 +76,7 @@ import Testing
     let seconds: [String: Double] = [
       "testAsync": 86_405, "testWait": 9, "testTimeout": 11, "testDispatch": 8,
       "testBlocksTheThread": 7, "testRunsTheRunLoop": 15, "testWaitsForRealWork": 5,
-      "testWaitsForASleepingThread": 5, "testTimer": 5, "testACallbackOfTheRunLoopSleeps": 10,
+      "testWaitsForASleepingThread": 5, "testTimer": 5.5, "testACallbackOfTheRunLoopSleeps": 10,
       "testRunsTheRunLoopUntilItIsStopped": 12, "testFails": 5,
     ]
     for (name, seconds) in seconds {
@@ -112,6 +112,26 @@ import Testing
       let seconds = isVirtual ? Double(tenths + 2) / 10 : 0
       #expect(record?.virtualSeconds.map(Self.withoutReadings) == seconds, "\(name)")
     }
+  }
+
+  @Test(
+    arguments: ["0", "1", "2", "3"]
+      + (ProcessInfo.processInfo.environment["CLOCKS_TESTS_QUIET_MACHINE"] == nil ? [] : ["real"]))
+  func timersOfRunLoopsAreVirtual(_ order: String) async throws {
+    let suite = "EverywhereTests.EverywhereXCTTimerSamples"
+    let isVirtual = order != "real"
+    let (records, child) = try await run(
+      suite, library: "xctest",
+      isVirtual ? ["CLOCKS_EVERYWHERE_SEED": order] : ["CLOCKS_EVERYWHERE": "real"])
+    #expect(child.exitCode == 0, "\(child.standardOutput)")
+    #expect(records.count == 14)
+    for (name, record) in records {
+      #expect(record.map(\.passed) == [true], "\(name): \(record)")
+      #expect(record.map(\.virtual) == [isVirtual], "\(name)")
+    }
+    // Most of the thread's half a second passes in real time, in which no virtual time passes.
+    let thread = records["\(suite)/testPredicateForAThread"]?.first?.virtualSeconds ?? 9
+    #expect(thread < 5)
   }
 
   @Test func namedTestsRunInRealTime() async throws {

@@ -201,6 +201,8 @@ struct TimeInRunLoops {
   private var depth = 0
   private var start: RealTime?
 
+  var isRunning: Bool { depth > 0 }
+
   mutating func begin() {
     if depth == 0 { start = RealTime(in: .zero) }
     depth += 1

@@ -19,9 +19,8 @@ enum NondeterminismHooks {
         CallTables.redirect([callSystem.entry], in: .library(library))
       }
       CallTables.redirect([makeUUID.entry], in: .library("libFoundationEssentials.so"))
-      for library in ["libdispatch.so", "libFoundation.so"] as [StaticString] {
-        CallTables.redirect([readClock.entry], in: .library(library))
-      }
+      CallTables.redirect([readClock.entry], in: .library("libdispatch.so"))
+      CallTables.redirect([RunLoopTimers.readClock.entry], in: .library("libFoundation.so"))
       CallTables.redirect(
         [readClock.entry, rand.entry, random.entry, drand48.entry, getrandom.entry], in: .program)
       return true
@@ -83,7 +82,7 @@ enum NondeterminismHooks {
     }
 
     private static let readClock: Interposed<ReadClock> = Interposed("clock_gettime") {
-      owner?.asked(.clock)
+      clockIsRead()
       return readClock.original($0, $1)
     }
 
@@ -109,6 +108,9 @@ enum NondeterminismHooks {
   #else
     private static let isRedirected = false
   #endif
+
+  /// Notes that the current thread reads the real time.
+  static func clockIsRead() { owner?.asked(.clock) }
 
   private static var owner: TaskOwner? {
     guard let context = ThreadContext.current, context.pointee.isInJob,

@@ -5,24 +5,25 @@ import Synchronization
 enum OutsideWork {
   /// The number of threads, apart from the main thread, those of Dispatch and those on which XCTest waits.
   private static let threads = Atomic(0)
-  /// Whether the process has used files or sockets through Dispatch, or has passed blocks to a run loop.
+  /// Whether the process has used files or sockets through Dispatch.
   private static let hasSources = Atomic(false)
 
-  /// Whether there may be such work, besides timers of run loops. Without it, time may jump immediately.
+  /// Whether there may be such work, besides real timers of run loops. Without it, time may jump immediately.
   ///
   /// A file, a socket or a child process that can end a wait has a thread, or a source of Dispatch.
   static var isPossible: Bool {
     threads.load(ordering: .relaxed) > 0 || hasSources.load(ordering: .relaxed)
+      || MainRunLoop.hasBlocks
   }
 
   static func threadBegins() { threads.add(1, ordering: .relaxed) }
   static func threadEnds() { threads.subtract(1, ordering: .relaxed) }
   static func sourceBegins() { hasSources.store(true, ordering: .relaxed) }
 
-  /// Whether the main run loop has a timer, or another thread runs or sleeps for some time. O(threads).
+  /// Whether the main run loop has a timer in real time, or another thread runs or sleeps for some time. O(threads).
   ///
   /// A thread that waits for a file, a socket or a lock does not count: most such threads wait forever.
-  static var isLikely: Bool { MainRunLoop.hasTimer || isAnyThreadBusy }
+  static var isLikely: Bool { MainRunLoop.hasRealTimer || isAnyThreadBusy }
 
   private static var isAnyThreadBusy: Bool {
     #if os(Linux) && canImport(Glibc)
@@ -95,7 +96,7 @@ enum OutsideWork {
   }
 }
 
-/// Foundation's run loops: `run` uses that of the current thread, `hasTimer` that of the main thread.
+/// Foundation's run loops: `run` uses that of the current thread, `hasRealTimer` that of the main thread.
 enum MainRunLoop {
   private typealias Run = @convention(c) (UnsafeRawPointer?, Double, Bool) -> Int32
   private typealias Get = @convention(c) () -> UnsafeRawPointer?
@@ -122,10 +123,19 @@ enum MainRunLoop {
 
   static func isMain(_ runLoop: UnsafeRawPointer?) -> Bool { runLoop == main?() }
 
-  static var hasTimer: Bool {
-    guard let main, let timer else { return false }
+  /// Whether the main run loop has a timer, and the owners have none.
+  static var hasRealTimer: Bool {
+    guard let main, let timer, RunLoopTimers.count.load(ordering: .relaxed) == 0 else {
+      return false
+    }
     return timer(main(), mode) > 0
   }
+
+  /// The number of blocks that have been passed to run loops and have not begun.
+  private static let blocks = Atomic(0)
+  static var hasBlocks: Bool { blocks.load(ordering: .relaxed) > 0 }
+  static func blockIsPassed() { blocks.add(1, ordering: .relaxed) }
+  static func blockBegins() { blocks.subtract(1, ordering: .relaxed) }
 
   // MARK: - Interrupting
 

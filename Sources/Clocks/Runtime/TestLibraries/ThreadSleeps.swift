@@ -60,6 +60,7 @@ import ClocksSupport
       )
       CallTables.redirect([uptime.entry], in: .library("libFoundation.so"))
       CallTables.redirect([signal.entry], in: .library("libswiftDispatch.so"))
+      RunLoopTimers.redirect()
     }
 
     private static let run: Interposed<@convention(c) () -> Void> = Interposed("CFRunLoopRun") {
@@ -68,12 +69,18 @@ import ClocksSupport
     }
 
     private typealias Perform =
-      @convention(c) (UnsafeRawPointer?, UnsafeRawPointer?, UnsafeRawPointer?) -> Void
+      @convention(c) (UnsafeRawPointer?, UnsafeRawPointer?, @escaping @convention(block) () -> Void)
+      -> Void
 
-    /// The block runs in a run loop, so it is work that no scheduler sees.
+    /// Until the block begins, it is work that no scheduler sees.
     private static let perform: Interposed<Perform> = Interposed("CFRunLoopPerformBlock") {
-      OutsideWork.sourceBegins()
-      perform.original($0, $1, $2)
+      runLoop, mode, block in
+      MainRunLoop.blockIsPassed()
+      perform.original(runLoop, mode) {
+        MainRunLoop.blockBegins()
+        block()
+      }
+      ThreadWaits.willPerform(in: runLoop)
     }
 
     private static let signal: Interposed<@convention(c) (OpaquePointer) -> Int> = Interposed(

@@ -5,25 +5,53 @@ import Synchronization
 extension ThreadWaits {
   /// Runs the run loop for at most `seconds` of virtual time, which take less real time.
   private func runLoop(_ seconds: Double, _ run: (Double) -> Int32) -> Int32 {
+    var isReady = RunLoopTimers.takeOverdue() || MainRunLoop.hasBlocks
+    while isReady {
+      RunLoopTimers.fire(run)
+      if isStopped.load(ordering: .relaxed) { return MainRunLoop.stopped }
+      isReady = RunLoopTimers.takeOverdue()
+    }
     let now = owner.virtualNow
     var deadline = saturatingSum(now, .seconds(max(0, min(seconds, 1e12))))
     let isSlice = seconds < 0.101 && !deadlines.isEmpty
     if isSlice { deadline = deadlines[deadlines.count - 1] }
     // XCTest waits for an async method for an unlimited time.
     let isEndless = deadline - now > .seconds(86_400 * 29)
-    let callback = isEndless ? nil : timeout(after: deadline - now)
     // While nothing else is pending, the wait may be for real work, and time must not jump to the timeout.
-    let isQuiet = owner.pendingCount <= Self.timeouts.load(ordering: .relaxed)
-    if quietSlices == 0 { quietSince = RealTime(in: .zero) }
-    let isHeld = callback != nil && isQuiet && mayBeForRealWork(until: deadline - now)
-    let real = isHeld && quietSlices == 0 ? 0.001 : 0.01
-    let result = paused(holdsTime: isHeld) { run(min(seconds, real)) }
+    let isQuiet =
+      owner.pendingCount
+      <= Self.timeouts.load(ordering: .relaxed) + RunLoopTimers.count.load(ordering: .relaxed)
+    let timers = RunLoopTimers.fired.load(ordering: .relaxed)
+    if quietSlices == 0 || timers != firedTimers { quietSince = RealTime(in: .zero) }
+    firedTimers = timers
+    let next = min(deadline - now, RunLoopTimers.delay(for: owner) ?? deadline - now)
+    let isHeld = !isEndless && isQuiet && mayBeForRealWork(until: next)
+    // Read after `isHeld`: the work may have stopped the run loop, and have ended.
+    if isSlice, isStopMissed.exchange(false, ordering: .sequentiallyConsistent) {
+      return MainRunLoop.stopped
+    }
+    let callback = isEndless ? nil : timeout(after: deadline - now)
+    // A run loop may miss the end of a much shorter slice, because its timer wakes nothing before it waits.
+    let real = seconds <= 0 ? 0 : isHeld && quietSlices == 0 ? 0.001 : 0.01
+    let result = paused(holdsTime: isHeld, inRunLoop: true) {
+      // A timer may have become due on the way here. It must not fire while the job is paused.
+      if RunLoopTimers.isAnyDue(dueInstant) { return MainRunLoop.timedOut }
+      slice = (RealTime(in: .seconds(real)), UInt64(real * 1e9))
+      defer { slice = nil }
+      return run(real)
+    }
     if let callback {
       owner.remove(callback)
       Self.timeouts.subtract(1, ordering: .relaxed)
     }
-    quietSlices = isQuiet && result == MainRunLoop.timedOut ? quietSlices + 1 : 0
-    return result
+    // A timer that has become due must not fire in the next pause.
+    let isDue = RunLoopTimers.isAnyDue(dueInstant)
+    if isDue {
+      RunLoopTimers.fire(run)
+      dueInstant.store(0, ordering: .sequentiallyConsistent)
+    }
+    quietSlices = isQuiet && (isDue || result == MainRunLoop.timedOut) ? quietSlices + 1 : 0
+    return isDue && isStopped.load(ordering: .relaxed) ? MainRunLoop.stopped : result
   }
 
   private func timeout(after delay: Duration) -> TimedCallback {
@@ -38,7 +66,7 @@ extension ThreadWaits {
   }
 
   private func mayBeForRealWork(until timeout: Duration) -> Bool {
-    guard owner.pausedWaits == .all, OutsideWork.isPossible || MainRunLoop.hasTimer else {
+    guard owner.pausedWaits == .all, OutsideWork.isPossible || MainRunLoop.hasRealTimer else {
       return false
     }
     if quietSlices < 12 { return true }
@@ -61,7 +89,7 @@ extension ThreadWaits {
   func runInnerLoop(_ seconds: Double, _ run: (Double) -> Int32) -> Int32 {
     begin()
     defer { end() }
-    let outer = isStopped.load(ordering: .relaxed)
+    let outer = isStopped.exchange(false, ordering: .relaxed)
     defer { isStopped.store(outer, ordering: .relaxed) }
     return runLoop(seconds, run)
   }
@@ -76,6 +104,25 @@ extension ThreadWaits {
   func waitWithoutSources() {
     guard !isMain else { return }
     _ = runLoop(0.1) { wake.wait(seconds: $0) ? MainRunLoop.stopped : MainRunLoop.timedOut }
+  }
+
+  // MARK: - Timers
+
+  /// Counts the job as running before the timer can fire.
+  func timerIsDue(at instant: UInt64) {
+    dueInstant.store(
+      max(instant, dueInstant.load(ordering: .relaxed)), ordering: .sequentiallyConsistent)
+    resume()
+  }
+
+  /// The present of the monotonic clock for the run loop, in nanoseconds.
+  ///
+  /// A timer that is due has fired at its instant. At the end of a slice, time has passed for the run loop, which
+  /// otherwise would not return.
+  func present(_ now: UInt64) -> UInt64 {
+    let present = max(now, dueInstant.load(ordering: .sequentiallyConsistent))
+    guard let slice, slice.end.hasPassed else { return present }
+    return present + slice.nanoseconds + 1000
   }
 
   // MARK: - XCTest's own queues
@@ -93,6 +140,7 @@ extension ThreadWaits {
       waits.deadlines.append(
         saturatingSum(waits.owner.virtualNow, delay - .milliseconds(250)))
       waits.quietSlices = 0
+      waits.isStopMissed.store(false, ordering: .sequentiallyConsistent)
       return true
     }
   #endif

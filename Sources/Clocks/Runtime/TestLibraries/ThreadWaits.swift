@@ -1,10 +1,6 @@
 import ClocksSupport
 import Synchronization
 
-#if os(Linux) && canImport(Glibc)
-  internal import CDispatch
-#endif
-
 /// An owner whose tasks run while one of its jobs waits and holds its thread.
 protocol PausableOwner: TaskOwner {
   var virtualNow: Duration { get }
@@ -159,6 +155,16 @@ final class ThreadWaits: @unchecked Sendable {
   static func willStop(_ runLoop: UnsafeRawPointer?) {
     guard let waits = lock.withLock({ all.last { $0.runLoop == runLoop } }) else { return }
     waits.isStopped.store(true, ordering: .relaxed)
+    if !waits.isInRunLoop.load(ordering: .sequentiallyConsistent) {
+      waits.isStopMissed.store(true, ordering: .sequentiallyConsistent)
+    }
+    waits.wakeUp()
+  }
+
+  /// Notes that a block was passed to a run loop. The thread runs it while its job counts as running.
+  static func willPerform(in runLoop: UnsafeRawPointer?) {
+    let waits = lock.withLock { all.last { $0.runLoop == runLoop } }
+    guard let waits, waits.isInRunLoop.load(ordering: .sequentiallyConsistent) else { return }
     waits.wakeUp()
   }
 
@@ -170,9 +176,16 @@ final class ThreadWaits: @unchecked Sendable {
     waits.resume()
   }
 
+  /// Returns the waits of an owner whose threads are in run loops, or on their way there or back.
+  static func inRunLoops(of owner: any PausableOwner) -> [ThreadWaits] {
+    lock.withLock {
+      all.filter { $0.owner === owner && $0.isInRunLoop.load(ordering: .sequentiallyConsistent) }
+    }
+  }
+
   // MARK: - Pauses
 
-  /// 0 while the job runs, 1 while it is paused, and 2 when it is about to continue.
+  /// 0 while the job runs, 1 while it is paused, 3 while it is being counted as running, and 2 from then on.
   private let phase = Atomic(0)
   /// The semaphore for which the method waits.
   private let semaphore = Atomic<UInt>(0)
@@ -180,10 +193,20 @@ final class ThreadWaits: @unchecked Sendable {
   ///
   /// Foundation forgets a stop that comes while a slice times out, or between two slices.
   let isStopped = Atomic(false)
+  /// Whether the run loop was stopped between two slices of a wait of XCTest.
+  let isStopMissed = Atomic(false)
   /// How many pauses are under way on the thread, one within another. The timeouts of the outer ones wait.
   let depth = Atomic(0)
   /// Whether the innermost pause keeps time from jumping.
   private var holdsTime = false
+  /// Whether the innermost pause is for a run loop.
+  let isInRunLoop = Atomic(false)
+  /// The instant of the timer that is due, in nanoseconds of the monotonic clock; 0 if none is.
+  let dueInstant = Atomic<UInt64>(0)
+  /// The slice of real time for which the thread runs its run loop; `nil` outside it.
+  var slice: (end: RealTime, nanoseconds: UInt64)?
+  /// How many timers had been due when the last slice ended.
+  var firedTimers = 0
   /// Ends the waits of a thread whose run loop has no sources.
   let wake = ThreadSemaphore()
 
@@ -194,8 +217,11 @@ final class ThreadWaits: @unchecked Sendable {
   ///
   /// A callback of the run loop may wait within a wait of the job. Then the job is resumed before it is
   /// paused for the inner wait. From the end of the inner wait to the end of the outer one, the job stays resumed.
-  func paused<Result>(holdsTime: Bool = false, _ wait: () -> Result) -> Result {
+  func paused<Result>(
+    holdsTime: Bool = false, inRunLoop: Bool = false, _ wait: () -> Result
+  ) -> Result {
     let outer = (isWaiting: phase.load(ordering: .sequentiallyConsistent) != 0, self.holdsTime)
+    let wasInRunLoop = isInRunLoop.exchange(inRunLoop, ordering: .sequentiallyConsistent)
     if outer.isWaiting { resume() }
     let isHeldBelow = below?.isCovered()
     depth.add(1, ordering: .relaxed)
@@ -206,6 +232,7 @@ final class ThreadWaits: @unchecked Sendable {
     context = nil
     let result = wait()
     resume()
+    isInRunLoop.store(wasInRunLoop, ordering: .sequentiallyConsistent)
     setHold(outer.1)
     phase.store(outer.isWaiting ? 2 : 0, ordering: .sequentiallyConsistent)
     depth.subtract(1, ordering: .relaxed)
@@ -233,11 +260,25 @@ final class ThreadWaits: @unchecked Sendable {
   }
 
   /// Counts the job as running before its thread wakes up, so that time does not move in between.
-  private func resume() {
-    guard
-      phase.compareExchange(expected: 1, desired: 2, ordering: .sequentiallyConsistent).exchanged
-    else { return }
-    owner.resume(job)
+  ///
+  /// Thread A may be about to count the job, because its wait is over, when thread B begins what wakes it. Thread B
+  /// waits for the count, because time may move when thread B returns.
+  func resume() {
+    let (isFirst, phase) = self.phase.compareExchange(
+      expected: 1, desired: 3, ordering: .sequentiallyConsistent)
+    if isFirst {
+      owner.resume(job)
+      self.phase.store(2, ordering: .sequentiallyConsistent)
+    } else if phase == 3 {
+      while self.phase.load(ordering: .sequentiallyConsistent) == 3 { Self.yieldThread() }
+    }
+  }
+
+  /// Lets other threads run, while this one waits for a thread that runs no code of the test.
+  static func yieldThread() {
+    #if os(Linux) && canImport(Glibc)
+      sched_yield()
+    #endif
   }
 
   func wakeUp() {
@@ -267,23 +308,4 @@ final class ThreadWaits: @unchecked Sendable {
     guard owner.enqueue(callback, after: duration) else { return }
     paused { end.wait() }
   }
-}
-
-/// A semaphore whose waits block the thread, unseen by the package's own hooks.
-final class ThreadSemaphore: Sendable {
-  #if os(Linux) && canImport(Glibc)
-    nonisolated(unsafe) private let semaphore = dispatch_semaphore_create(0)
-
-    func signal() { dispatch_semaphore_signal(semaphore) }
-    func wait() { _ = dispatch_semaphore_wait(semaphore, .max) }
-
-    /// Returns whether the semaphore was signalled in time.
-    func wait(seconds: Double) -> Bool {
-      dispatch_semaphore_wait(semaphore, dispatch_time(0, Int64(seconds * 1e9))) == 0
-    }
-  #else
-    func signal() {}
-    func wait() {}
-    func wait(seconds: Double) -> Bool { false }
-  #endif
 }

@@ -1,0 +1,216 @@
+import ClocksSupport
+import Synchronization
+
+#if os(Linux) && canImport(Glibc)
+  /// The timers of run loops, which fire in virtual time in a suite that was not written for it.
+  ///
+  /// For the next timer of a run loop, Foundation sets a timer of the kernel to an instant of the monotonic clock. Here
+  /// a timed callback takes its place. When that is due, the kernel's timer is set to the present, and the thread that
+  /// waits in the run loop counts as running. Foundation decides by the monotonic clock which timers fire, so that clock
+  /// is virtual, too. A run of a run loop still ends in real time: each run is a slice (see `ThreadWaits`).
+  ///
+  /// Source: `CFRunLoop.c` of swift-corelibs-foundation, as of Swift 6.3.
+  enum RunLoopTimers {
+    /// Must be called once, while the process has one thread.
+    static func redirect() {
+      CallTables.redirect(
+        [readClock.entry, set.entry, toDispatchTime.entry], in: .library("libFoundation.so"))
+    }
+
+    // MARK: - The monotonic clock
+
+    /// The owner whose virtual time the current thread reads; `nil` if it reads real time.
+    private static var owner: (any PausableOwner)? {
+      guard ThreadWaits.areSeen, let context = ThreadContext.current, context.pointee.isInJob,
+        let owner = ThreadContext.runningOwner as? any PausableOwner, owner.pausedWaits == .all
+      else { return nil }
+      return owner
+    }
+
+    /// The present of the monotonic clock for a thread of an owner, in nanoseconds.
+    private static func present(of owner: any PausableOwner) -> UInt64? {
+      guard let context = ThreadContext.current,
+        let reading = owner.reading(of: CLOCK_MONOTONIC, isDate: false)
+      else { return nil }
+      let now = reading.inNanoseconds &+ context.pointee.runLoops.nanoseconds
+      return context.pointee.waits?.present(now) ?? now
+    }
+
+    typealias ReadClock =
+      @convention(c) (clockid_t, UnsafeMutablePointer<timespec>) -> CInt
+
+    /// The function by which run loops read the monotonic clock.
+    static let readClock: Interposed<ReadClock> = Interposed("clock_gettime") {
+      guard $0 == CLOCK_MONOTONIC, let owner, let now = present(of: owner) else {
+        NondeterminismHooks.clockIsRead()
+        return readClock.original($0, $1)
+      }
+      $1.pointee = timespec(
+        tv_sec: Int(now / 1_000_000_000), tv_nsec: Int(now % 1_000_000_000))
+      return 0
+    }
+
+    /// A run loop limits its run by a timer of Dispatch, whose instant it computes from the monotonic clock.
+    private static let toDispatchTime: Interposed<@convention(c) (UInt64, Int64) -> UInt64> =
+      Interposed("dispatch_time") {
+        guard $0 == 1, let owner, let now = present(of: owner) else {
+          return toDispatchTime.original($0, $1)
+        }
+        let slice = ThreadContext.current?.pointee.waits?.slice
+        let delay = slice.map { Int64($0.nanoseconds) } ?? max(0, $1 - Int64(now))
+        return toDispatchTime.original(0, delay)
+      }
+
+    // MARK: - Timers
+
+    private struct Timer {
+      let owner: any PausableOwner
+      let callback: TimedCallback
+      /// The instant of the monotonic clock, in nanoseconds.
+      let instant: UInt64
+    }
+
+    /// Guards `timers`. Rank `leaf`.
+    private static let lock = Lock(.leaf)
+    /// The timers whose callbacks are pending, by their file descriptors.
+    nonisolated(unsafe) private static var timers: [CInt: Timer] = [:]
+    /// The number of timers whose callbacks are pending.
+    static let count = Atomic(0)
+    /// How many timers have been due.
+    static let fired = Atomic(0)
+    /// Whether a timer was due while no thread of its owner was in a run loop.
+    private static let isOverdue = Atomic(false)
+    /// The timer that was due last.
+    private static let lastDue = Atomic<CInt>(-1)
+
+    private typealias Set =
+      @convention(c) (
+        CInt, CInt, UnsafePointer<itimerspec>, UnsafeMutablePointer<itimerspec>?
+      ) -> CInt
+
+    private static let set: Interposed<Set> = Interposed("timerfd_settime") {
+      timer, flags, setting, former in
+      forget(timer)
+      let instant = setting.pointee.it_value.inNanoseconds
+      guard flags == absolute, instant > 0, let owner, let now = present(of: owner) else {
+        return set.original(timer, flags, setting, former)
+      }
+      let delay = instant > now ? instant - now : 0
+      guard ThreadContext.current?.pointee.runLoops.isRunning == false,
+        add(timer, Int64(clamping: delay), instant, owner)
+      else { return setReal(timer, delay) }
+      var never = itimerspec()
+      return set.original(timer, 0, &never, nil)
+    }
+
+    private static let absolute: CInt = 1
+
+    @discardableResult
+    private static func setReal(_ timer: CInt, _ delay: UInt64) -> CInt {
+      var setting = itimerspec()
+      // A delay of zero would stop the timer.
+      let delay = max(1, delay)
+      setting.it_value = timespec(
+        tv_sec: Int(delay / 1_000_000_000), tv_nsec: Int(delay % 1_000_000_000))
+      return set.original(timer, 0, &setting, nil)
+    }
+
+    /// Adds a callback for a timer, and returns whether the owner takes it.
+    private static func add(
+      _ timer: CInt, _ delay: Int64, _ instant: UInt64, _ owner: any PausableOwner
+    ) -> Bool {
+      let callback = TimedCallback("a timer of a run loop") {
+        isDue(timer, instant)
+      } handBack: { rest in
+        forget(timer)
+        setReal(timer, UInt64(max(0, rest / .nanoseconds(1))))
+      }
+      lock.withLock { timers[timer] = Timer(owner: owner, callback: callback, instant: instant) }
+      count.add(1, ordering: .relaxed)
+      // Foundation computes the delay from two dates in seconds, with an error of a tenth of a microsecond.
+      let microseconds = (delay + 500) / 1000
+      guard owner.enqueue(callback, after: .microseconds(microseconds)) else {
+        forget(timer)
+        return false
+      }
+      return true
+    }
+
+    @discardableResult
+    private static func take(_ timer: CInt) -> Timer? {
+      guard let taken = lock.withLock({ timers.removeValue(forKey: timer) }) else { return nil }
+      count.subtract(1, ordering: .relaxed)
+      return taken
+    }
+
+    private static func forget(_ timer: CInt) {
+      guard let taken = take(timer) else { return }
+      taken.owner.remove(taken.callback)
+    }
+
+    private static func isDue(_ timer: CInt, _ instant: UInt64) {
+      guard let taken = take(timer) else { return }
+      beginning.add(1, ordering: .sequentiallyConsistent)
+      fired.add(1, ordering: .relaxed)
+      let waiting = ThreadWaits.inRunLoops(of: taken.owner)
+      if waiting.isEmpty { isOverdue.store(true, ordering: .sequentiallyConsistent) }
+      // The threads count as running before a timer can fire, so that time does not move meanwhile.
+      for waits in waiting { waits.timerIsDue(at: instant) }
+      setReal(timer, 0)
+      lastDue.store(timer, ordering: .relaxed)
+      for waits in waiting { waits.wakeUp() }
+      beginning.subtract(1, ordering: .sequentiallyConsistent)
+    }
+
+    /// How many calls of `isDue` are under way. They run no code of the test, so a thread may wait for them.
+    private static let beginning = Atomic(0)
+
+    private static func awaitBeginning() {
+      while beginning.load(ordering: .sequentiallyConsistent) > 0 {
+        ThreadWaits.yieldThread()
+      }
+    }
+
+    /// Whether a timer is due that no thread has been told of. Called by a thread that is about to run its run loop.
+    static func takeOverdue() -> Bool {
+      awaitBeginning()
+      return isOverdue.exchange(false, ordering: .sequentiallyConsistent)
+    }
+
+    /// Whether a timer of the current thread's run loop is due, and the kernel's timer is set to fire.
+    static func isAnyDue(_ dueInstant: borrowing Atomic<UInt64>) -> Bool {
+      awaitBeginning()
+      return dueInstant.load(ordering: .sequentiallyConsistent) > 0
+        || isOverdue.load(ordering: .sequentiallyConsistent)
+    }
+
+    /// Runs the current thread's run loop until the timer that is due has fired. `run` handles one event.
+    ///
+    /// A timer of another thread's run loop stays ready, so the number of runs is limited.
+    static func fire(_ run: (Double) -> Int32) {
+      var timer = pollfd(fd: lastDue.load(ordering: .relaxed), events: Int16(POLLIN), revents: 0)
+      for _ in 0..<mostEvents {
+        _ = run(0)
+        if poll(&timer, 1, 0) != 1 { return }
+      }
+    }
+
+    private static let mostEvents = 16
+
+    /// The time to the next timer of an owner; `nil` if none is set.
+    static func delay(for owner: any PausableOwner) -> Duration? {
+      guard count.load(ordering: .relaxed) > 0,
+        let next = lock.withLock({
+          timers.values.lazy.filter { $0.owner === owner }.map(\.instant).min()
+        }), let now = present(of: owner)
+      else { return nil }
+      return .nanoseconds(Int64(clamping: next > now ? next - now : 0))
+    }
+  }
+
+  extension timespec {
+    fileprivate var inNanoseconds: UInt64 {
+      UInt64(max(0, tv_sec)) &* 1_000_000_000 &+ UInt64(max(0, tv_nsec))
+    }
+  }
+#endif

@@ -1,0 +1,22 @@
+#if os(Linux) && canImport(Glibc)
+  internal import CDispatch
+#endif
+
+/// A semaphore whose waits block the thread, unseen by the package's own hooks.
+final class ThreadSemaphore: Sendable {
+  #if os(Linux) && canImport(Glibc)
+    nonisolated(unsafe) private let semaphore = dispatch_semaphore_create(0)
+
+    func signal() { dispatch_semaphore_signal(semaphore) }
+    func wait() { _ = dispatch_semaphore_wait(semaphore, .max) }
+
+    /// Returns whether the semaphore was signalled in time.
+    func wait(seconds: Double) -> Bool {
+      dispatch_semaphore_wait(semaphore, dispatch_time(0, Int64(seconds * 1e9))) == 0
+    }
+  #else
+    func signal() {}
+    func wait() {}
+    func wait(seconds: Double) -> Bool { false }
+  #endif
+}

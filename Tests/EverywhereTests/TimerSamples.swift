@@ -1,0 +1,193 @@
+import Foundation
+import XCTest
+
+/// Timers of run loops, and what polls by them. Each test also passes in real time.
+final class EverywhereXCTTimerSamples: XCTestCase {
+  private final class Log: @unchecked Sendable {
+    private let lock = NSLock()
+    private var instants: [Date] = []
+
+    func add() { lock.withLock { instants.append(Date()) } }
+    var isEmpty: Bool { lock.withLock { instants.isEmpty } }
+    func tenths(since start: Date) -> [Int] {
+      lock.withLock { instants.map { Int(($0.timeIntervalSince(start) * 10).rounded()) } }
+    }
+  }
+
+  private static let isReal = ProcessInfo.processInfo.environment["CLOCKS_EVERYWHERE"] == "real"
+
+  private let log = Log()
+  private var start = Date()
+
+  override func setUp() {
+    guard runsSamples else { return }
+    start = Date()
+  }
+
+  override func invokeTest() {
+    if runsSamples { super.invokeTest() }
+  }
+
+  private func check(_ tenths: Int, line: UInt = #line) {
+    // In real time, a wait of XCTest notices its fulfillment up to a tenth of a second late.
+    XCTAssertEqual(
+      Date().timeIntervalSince(start), Double(tenths) / 10, accuracy: Self.isReal ? 0.19 : 0.011,
+      line: line)
+  }
+
+  private func expectLog() -> XCTNSPredicateExpectation {
+    XCTNSPredicateExpectation(predicate: NSPredicate { [log] _, _ in !log.isEmpty }, object: nil)
+  }
+
+  private func logLater() {
+    Task { [log] in
+      try await Task.sleep(for: .milliseconds(300))
+      log.add()
+    }
+  }
+
+  func testPredicate() {
+    logLater()
+    wait(for: [expectLog()], timeout: 5)
+    check(3)
+  }
+
+  @MainActor func testPredicateInAnAsyncTest() async {
+    logLater()
+    await fulfillment(of: [expectLog()], timeout: 5)
+    check(3)
+  }
+
+  @MainActor func testPredicateAndWaitForExpectations() {
+    DispatchQueue.global().asyncAfter(deadline: .now() + 0.3) { [log] in log.add() }
+    expectation(for: NSPredicate { [log] _, _ in !log.isEmpty }, evaluatedWith: nil)
+    waitForExpectations(timeout: 5)
+    check(3)
+  }
+
+  func testPredicateThatHolds() {
+    log.add()
+    wait(for: [expectLog()], timeout: 5)
+    check(0)
+  }
+
+  func testPredicateThatNeverHolds() {
+    XCTAssertEqual(XCTWaiter.wait(for: [expectLog()], timeout: 0.6), .timedOut)
+    check(6)
+  }
+
+  /// Nothing in virtual time says when the thread has ended.
+  func testPredicateForAThread() {
+    Thread.detachNewThread { [log] in
+      Thread.sleep(forTimeInterval: 0.3)
+      log.add()
+    }
+    wait(for: [expectLog()], timeout: 5)
+  }
+
+  func testTimersFireInOrder() {
+    let done = expectation(description: "fired")
+    let timers = [5, 2, 4].map { tenths in
+      Timer.scheduledTimer(withTimeInterval: Double(tenths) / 10, repeats: false) { [log] _ in
+        log.add()
+        if tenths == 5 { done.fulfill() }
+      }
+    }
+    wait(for: [done], timeout: 5)
+    XCTAssertEqual(log.tenths(since: start), [2, 4, 5])
+    XCTAssertTrue(timers.allSatisfy { !$0.isValid })
+    check(5)
+  }
+
+  func testTimersRepeat() {
+    let done = expectation(description: "fired")
+    done.expectedFulfillmentCount = 4
+    let timer = Timer.scheduledTimer(withTimeInterval: 0.2, repeats: true) { [log] _ in
+      log.add()
+      done.fulfill()
+    }
+    wait(for: [done], timeout: 5)
+    timer.invalidate()
+    XCTAssertEqual(log.tenths(since: start), [2, 4, 6, 8])
+    check(8)
+  }
+
+  /// A task sleeps and a timer is set, in turn.
+  func testATimerSetByABlock() {
+    let done = expectation(description: "fired")
+    DispatchQueue.main.asyncAfter(deadline: .now() + 0.2) { [log] in
+      log.add()
+      _ = Timer.scheduledTimer(withTimeInterval: 0.2, repeats: false) { _ in
+        log.add()
+        Task {
+          try await Task.sleep(for: .milliseconds(200))
+          log.add()
+          done.fulfill()
+        }
+      }
+    }
+    wait(for: [done], timeout: 5)
+    XCTAssertEqual(log.tenths(since: start), [2, 4, 6])
+    check(6)
+  }
+
+  func testATimerSetByATask() {
+    let done = expectation(description: "fired")
+    Task.detached { [log] in
+      try await Task.sleep(for: .milliseconds(100))
+      RunLoop.main.add(
+        Timer(fire: Date() + 0.2, interval: 0, repeats: false) { _ in
+          log.add()
+          done.fulfill()
+        }, forMode: .default)
+    }
+    wait(for: [done], timeout: 5)
+    XCTAssertEqual(log.tenths(since: start), [3])
+    check(3)
+  }
+
+  func testAnInvalidatedTimerDoesNotFire() {
+    let timer = Timer.scheduledTimer(withTimeInterval: 0.2, repeats: false) { [log] _ in log.add() }
+    DispatchQueue.main.asyncAfter(deadline: .now() + 0.1) { timer.invalidate() }
+    RunLoop.current.run(until: Date() + 0.4)
+    XCTAssertTrue(log.isEmpty)
+    check(4)
+  }
+
+  func testATimerIsMoved() {
+    let done = expectation(description: "fired")
+    let timer = Timer.scheduledTimer(withTimeInterval: 0.2, repeats: false) { [log] _ in
+      log.add()
+      done.fulfill()
+    }
+    timer.fireDate = start + 0.5
+    wait(for: [done], timeout: 5)
+    XCTAssertEqual(log.tenths(since: start), [5])
+    check(5)
+  }
+
+  /// The callback is a job of the test, so time does not move while it runs.
+  func testACallbackTakesRealTime() {
+    let done = expectation(description: "slept")
+    Task { [log] in
+      try await Task.sleep(for: .milliseconds(300))
+      log.add()
+      done.fulfill()
+    }
+    let timer = Timer.scheduledTimer(withTimeInterval: 0.2, repeats: false) { [log] _ in
+      let end = DispatchTime.now().uptimeNanoseconds + 20_000_000
+      while DispatchTime.now().uptimeNanoseconds < end {}
+      log.add()
+    }
+    wait(for: [done], timeout: 5)
+    timer.invalidate()
+    XCTAssertEqual(log.tenths(since: start), [2, 3])
+  }
+
+  /// A repeating timer that the test does not stop does not outlive the test.
+  func testATimerIsLeftBehind() {
+    _ = Timer.scheduledTimer(withTimeInterval: 0.2, repeats: true) { [log] _ in log.add() }
+    RunLoop.current.run(until: Date() + 0.5)
+    XCTAssertEqual(log.tenths(since: start), [2, 4])
+  }
+}
