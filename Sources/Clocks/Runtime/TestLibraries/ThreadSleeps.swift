@@ -75,12 +75,12 @@ import ClocksSupport
     /// Until the block begins, it is work that no scheduler sees.
     private static let perform: Interposed<Perform> = Interposed("CFRunLoopPerformBlock") {
       runLoop, mode, block in
-      MainRunLoop.blockIsPassed()
+      MainRunLoop.blockWillBePassed()
       perform.original(runLoop, mode) {
         MainRunLoop.blockBegins()
         block()
       }
-      ThreadWaits.willPerform(in: runLoop)
+      ThreadWaits.blockWasPassed(to: runLoop)
     }
 
     private static let signal: Interposed<@convention(c) (OpaquePointer) -> Int> = Interposed(

@@ -5,11 +5,10 @@ import Synchronization
 extension ThreadWaits {
   /// Runs the run loop for at most `seconds` of virtual time, which take less real time.
   private func runLoop(_ seconds: Double, _ run: (Double) -> Int32) -> Int32 {
-    var isReady = RunLoopTimers.takeOverdue() || MainRunLoop.hasBlocks
-    while isReady {
+    while RunLoopTimers.takeOverdue() || hasNewBlocks {
+      passedBlocks = MainRunLoop.passedBlocks.load(ordering: .sequentiallyConsistent)
       RunLoopTimers.fire(run)
       if isStopped.load(ordering: .relaxed) { return MainRunLoop.stopped }
-      isReady = RunLoopTimers.takeOverdue()
     }
     let now = owner.virtualNow
     var deadline = saturatingSum(now, .seconds(max(0, min(seconds, 1e12))))
@@ -34,8 +33,8 @@ extension ThreadWaits {
     // A run loop may miss the end of a much shorter slice, because its timer wakes nothing before it waits.
     let real = seconds <= 0 ? 0 : isHeld && quietSlices == 0 ? 0.001 : 0.01
     let result = paused(holdsTime: isHeld, inRunLoop: true) {
-      // A timer may have become due on the way here. It must not fire while the job is paused.
-      if RunLoopTimers.isAnyDue(dueInstant) { return MainRunLoop.timedOut }
+      // A timer may have become due, or a block been passed, on the way here. Neither must begin while the job is paused.
+      if RunLoopTimers.isAnyDue(dueInstant) || hasNewBlocks { return MainRunLoop.timedOut }
       slice = (RealTime(in: .seconds(real)), UInt64(real * 1e9))
       defer { slice = nil }
       return run(real)
@@ -52,6 +51,11 @@ extension ThreadWaits {
     }
     quietSlices = isQuiet && (isDue || result == MainRunLoop.timedOut) ? quietSlices + 1 : 0
     return isDue && isStopped.load(ordering: .relaxed) ? MainRunLoop.stopped : result
+  }
+
+  /// Whether a block was passed to a run loop, perhaps to this one, since this one was last run for blocks.
+  private var hasNewBlocks: Bool {
+    MainRunLoop.passedBlocks.load(ordering: .sequentiallyConsistent) != passedBlocks
   }
 
   private func timeout(after delay: Duration) -> TimedCallback {

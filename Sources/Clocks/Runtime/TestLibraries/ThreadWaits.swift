@@ -162,7 +162,8 @@ final class ThreadWaits: @unchecked Sendable {
   }
 
   /// Notes that a block was passed to a run loop. The thread runs it while its job counts as running.
-  static func willPerform(in runLoop: UnsafeRawPointer?) {
+  static func blockWasPassed(to runLoop: UnsafeRawPointer?) {
+    MainRunLoop.passedBlocks.add(1, ordering: .sequentiallyConsistent)
     let waits = lock.withLock { all.last { $0.runLoop == runLoop } }
     guard let waits, waits.isInRunLoop.load(ordering: .sequentiallyConsistent) else { return }
     waits.wakeUp()
@@ -207,6 +208,8 @@ final class ThreadWaits: @unchecked Sendable {
   var slice: (end: RealTime, nanoseconds: UInt64)?
   /// How many timers had been due when the last slice ended.
   var firedTimers = 0
+  /// How many blocks had been passed to run loops when the thread last ran its run loop for them.
+  var passedBlocks = 0
   /// Ends the waits of a thread whose run loop has no sources.
   let wake = ThreadSemaphore()
 
