@@ -140,7 +140,7 @@ enum TaskABI {
 ///
 /// May be used only if `isReadable` is true.
 struct TaskStatus {
-  private let flags: UInt32
+  let flags: UInt32
 
   init(of task: UnownedJob) {
     let status = unsafeBitCast(task, to: UnsafeRawPointer.self) + TaskABI.Task.status

@@ -21,10 +21,17 @@ enum ExternalTaskRegistry {
     /// lower numbers may still run the task.
     var quietSince: UInt64 = 0
     var wasOver = false
+    /// The status that said that the task runs or is enqueued; 0 if it said otherwise. Until the status changes, the
+    /// task cannot have returned.
+    var activeStatus: UInt32 = 0
+    /// The job that may still run the task, and its number. Until the job ends, or its thread runs another task, the
+    /// task cannot have returned.
+    var blocker: (job: RunningJob, number: UInt64)?
   }
 
   /// A running job: an actor drain, or a job of an unowned task.
   struct Running {
+    /// 0 after the job's end.
     fileprivate var number: UInt64 = 0
     /// The only task that runs in the job; 0 for an actor drain.
     fileprivate var task: UInt64 = 0
@@ -138,13 +145,23 @@ enum ExternalTaskRegistry {
   }
 
   /// Whether a task is not external any more, and no thread runs it.
+  ///
+  /// Begins with two comparisons that nearly always tell that the task has not returned.
   private static func isBack(_ entry: UnsafeMutablePointer<Entry>) -> Bool {
     let task = entry.pointee.task.job
-    guard !TaskStatus.isAboutToRun(task) else {
-      entry.pointee.quietSince = 0
+    let status = TaskStatus(of: task)
+    if entry.pointee.activeStatus != 0, entry.pointee.activeStatus == status.flags { return false }
+    if let (job, number) = entry.pointee.blocker, job.pointee.number == number,
+      mayRun(task, in: job)
+    {
       return false
     }
-    let status = TaskStatus(of: task)
+    entry.pointee.activeStatus = status.isActive ? status.flags : 0
+    guard !TaskStatus.isAboutToRun(task) else {
+      entry.pointee.quietSince = 0
+      entry.pointee.blocker = nil
+      return false
+    }
     // A task that has ended since the last check, or that prefers an executor, may have run again unseen.
     if entry.pointee.quietSince == 0
       || (!entry.pointee.wasOver && (status.isOver || status.hasPreference))
@@ -152,25 +169,30 @@ enum ExternalTaskRegistry {
       entry.pointee.quietSince = next
       entry.pointee.wasOver = status.isOver
     }
-    return !mayRun(task, inJobsBefore: entry.pointee.quietSince)
+    let blocker = firstJob(thatMayRun: task, before: entry.pointee.quietSince)
+    entry.pointee.blocker = blocker.map { ($0, $0.pointee.number) }
+    return blocker == nil
   }
 
-  /// Whether a job with a lower number than `limit` may run the task, whose status was read before.
+  /// Returns a job with a lower number than `limit` that may run the task, whose status was read before.
   @_transparent
-  private static func mayRun(_ task: UnownedJob, inJobsBefore limit: UInt64) -> Bool {
+  private static func firstJob(thatMayRun task: UnownedJob, before limit: UInt64) -> RunningJob? {
     // The threads' current tasks are read only after the task's status.
     atomicMemoryFence(ordering: .acquiring)
-    let id = taskID(of: task)
     var place = first
     while let job = place, job.pointee.number < limit {
-      if job.pointee.task == 0 {
-        guard job.pointee.thread?.isAnother(than: task) == true else { return true }
-      } else if job.pointee.task == id {
-        return true
-      }
+      if mayRun(task, in: job) { return job }
       place = job.pointee.next
     }
-    return false
+    return nil
+  }
+
+  /// Whether a running job may run the task.
+  @_transparent
+  private static func mayRun(_ task: UnownedJob, in job: RunningJob) -> Bool {
+    job.pointee.task == 0
+      ? job.pointee.thread?.isAnother(than: task) != true
+      : job.pointee.task == taskID(of: task)
   }
 
   /// Adds a task that may be external, and returns its number; `nil` if the task has returned already.
@@ -183,7 +205,7 @@ enum ExternalTaskRegistry {
       if !onlyOwnerCanTell, !TaskStatus.isAboutToRun(task.job) {
         quietSince = next
         // Nearly always the task has returned, so nothing is retained before this is known.
-        guard mayRun(task.job, inJobsBefore: next) else { return nil }
+        guard firstJob(thatMayRun: task.job, before: next) != nil else { return nil }
       }
       entries.append(
         Entry(
