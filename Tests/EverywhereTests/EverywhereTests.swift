@@ -134,6 +134,22 @@ import Testing
     #expect(thread < 5)
   }
 
+  /// XCTest makes the clocks of properties before the test has a scope.
+  @Test(arguments: [
+    ("EverywhereXCTClockSamples/testAClockOfTheTestCase", false),
+    ("EverywhereXCTModelSamples/testAClockOfAModel", false),
+    ("EverywhereXCTSetUpSamples/testAClockMadeInSetUp", true),
+  ])
+  func testsWithClocksInPropertiesRunInRealTime(_ test: String, isVirtual: Bool) async throws {
+    let (records, child) = try await run("EverywhereTests.\(test)", library: "xctest")
+    #expect(child.exitCode == 0, "\(child.standardOutput)")
+    let record = try #require(records["EverywhereTests.\(test)"]?.first)
+    #expect(record.passed == true && record.virtual == isVirtual)
+    let reason =
+      "runs in real time, because a property of the test holds a TestClock that was made before the test"
+    #expect(record.reasons == (isVirtual ? [] : [reason]))
+  }
+
   @Test func namedTestsRunInRealTime() async throws {
     let (records, child) = try await run(
       "leavesATaskBehind|onTheMainActor",

@@ -19,7 +19,7 @@ enum EverywhereXCTest {
         record?.end()
         record = nil
       })
-    let isReplaced = XCTestInvocation.replace { testCase, original in run(original) }
+    let isReplaced = XCTestInvocation.replace { testCase, original in run(testCase, original) }
     guard isSeen, isReplaced else {
       return Everywhere.warn("XCTest is of another version, so its tests run in real time.")
     }
@@ -28,10 +28,17 @@ enum EverywhereXCTest {
     #endif
   }
 
-  private static func run(_ original: () -> Void) {
+  private static func run(_ testCase: AnyObject, _ original: () -> Void) {
     guard let record, UnownedTask.currentID == nil, ThreadWaits.ofThread == nil,
       let plan = Everywhere.settings.plan(for: record)
     else { return original() }
+    if holdsTestClock(testCase, depth: 2) {
+      record.add(
+        reason: """
+          runs in real time, because a property of the test holds a TestClock that was made before the test
+          """)
+      return original()
+    }
     let isExplored = plan != .firstInFirstOut
     if isExplored { Everywhere.prepareForOrders() }
     var options = Everywhere.options(isExplored: isExplored, for: record)
@@ -47,5 +54,24 @@ enum EverywhereXCTest {
     record.note(time)
     // The explorer outlives the call of `change`, so that it is not released under the scheduler's lock.
     withExtendedLifetime(explorer) { time.scheduler.change { $0.order = Order() } }
+  }
+
+  /// Whether a value is a clock that was made before its test, or has such a clock in a property.
+  ///
+  /// Such a clock has a scheduler of its own, and cannot be used within a scope, which has another.
+  private static func holdsTestClock(_ value: Any, depth: Int) -> Bool {
+    if let clock = value as? TestClock<Duration> { return clock.scheduler.isProcessWide }
+    guard depth >= 0 else { return false }
+    var mirror: Mirror? = Mirror(reflecting: value)
+    while let current = mirror {
+      // An optional is a value around its content. A collection may be large.
+      let isOptional = current.displayStyle == .optional
+      for (_, child) in current.children.prefix(100)
+      where holdsTestClock(child, depth: isOptional ? depth : depth - 1) {
+        return true
+      }
+      mirror = current.superclassMirror
+    }
+    return false
   }
 }

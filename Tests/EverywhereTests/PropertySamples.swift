@@ -1,0 +1,44 @@
+import Clocks
+import Foundation
+import XCTest
+
+/// Test cases whose properties hold clocks. XCTest makes the properties before it runs any test.
+class EverywhereXCTPropertySamples: XCTestCase {
+  fileprivate final class Model: Sendable {
+    let clock: any Clock<Duration>
+
+    init(clock: any Clock<Duration>) { self.clock = clock }
+  }
+
+  override func invokeTest() {
+    if runsSamples { super.invokeTest() }
+  }
+
+  fileprivate func check(_ clock: TestClock<Duration>) async throws {
+    let task = Task { try await clock.sleep(for: .seconds(60)) }
+    await clock.advance(by: .seconds(60))
+    try await task.value
+  }
+}
+
+final class EverywhereXCTClockSamples: EverywhereXCTPropertySamples {
+  private let clock = TestClock()
+
+  func testAClockOfTheTestCase() async throws { try await check(clock) }
+}
+
+final class EverywhereXCTModelSamples: EverywhereXCTPropertySamples {
+  private var model: Model? = Model(clock: TestClock())
+
+  func testAClockOfAModel() async throws {
+    try await check(XCTUnwrap(model?.clock as? TestClock<Duration>))
+  }
+}
+
+final class EverywhereXCTSetUpSamples: EverywhereXCTPropertySamples {
+  private var clock: TestClock<Duration>?
+
+  override func setUp() { clock = TestClock() }
+
+  func testAClockMadeInSetUp() async throws { try await check(XCTUnwrap(clock)) }
+}
