@@ -12,7 +12,6 @@ import Synchronization
 enum ExternalTaskRegistry {
   private struct Entry {
     let task: RetainedTask
-    let id: UInt64
     let owner: TaskOwner
     let number: UInt64
     /// Whether only the owner can see the task's return.
@@ -69,40 +68,18 @@ enum ExternalTaskRegistry {
     }
   }
 
-  /// Notes that a job has ended, and then finds the tasks that have returned. O(external tasks).
-  ///
-  /// - Parameter isOfOneTask: Whether the job has run only its own task, which is no `async let`. Then no other task
-  ///   can have returned by the job's end, and no other is checked.
-  static func endJob(_ job: RunningJob, isOfOneTask: Bool = false) {
-    var back: Entry?
-    let mustLook = lock.withLock {
+  /// Notes that a job has ended, and then does what `look` does. O(external tasks).
+  static func endJob(_ job: RunningJob) {
+    let areAnyExternal = lock.withLock {
       let (previous, next) = (job.pointee.previous, job.pointee.next)
       if let previous { previous.pointee.next = next } else { first = next }
       if let next { next.pointee.previous = previous } else { last = previous }
+      job.pointee.number = 0
       job.pointee.next = unused
       unused = job
-      guard isOfOneTask else { return entries.count > 0 }
-      back = takeIfBack(job.pointee.task)
-      return false
+      return entries.count > 0
     }
-    if mustLook { look() }
-    if let back { back.owner.externalTaskReturned(back.task.id, back.number) }
-  }
-
-  /// Removes the entry of a task that is not external any more. Uses pointers, as `findBack` does.
-  private static func takeIfBack(_ task: UInt64) -> Entry? {
-    let count = entries.count
-    let place = entries.withUnsafeMutableBufferPointer { buffer -> Int? in
-      guard let entries = buffer.baseAddress else { return nil }
-      var index = 0
-      while index < count, entries[index].id != task || entries[index].onlyOwnerCanTell {
-        index += 1
-      }
-      return index < count && isBack(entries + index) ? index : nil
-    }
-    guard let place else { return nil }
-    entries.swapAt(place, count - 1)
-    return entries.removeLast()
+    if areAnyExternal { look() }
   }
 
   /// Finds the tasks that have returned, and notifies their owners. O(external tasks).
@@ -209,7 +186,7 @@ enum ExternalTaskRegistry {
       }
       entries.append(
         Entry(
-          task: task, id: task.id, owner: owner, number: number, onlyOwnerCanTell: onlyOwnerCanTell,
+          task: task, owner: owner, number: number, onlyOwnerCanTell: onlyOwnerCanTell,
           quietSince: quietSince, wasOver: quietSince != 0 && task.isOver))
       return number
     }

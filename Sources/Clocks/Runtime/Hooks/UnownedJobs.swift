@@ -215,7 +215,7 @@ extension RuntimeHooks {
       let task = UnownedTask(job: job).retainedIfReadable
       context.run { _ in run(job, on: executor) }
       if let task, TaskStatus(of: task.job).isOver { TestCaseMembership.letGo(ofEnded: id) }
-      ExternalTaskRegistry.endJob(running, isOfOneTask: task != nil)
+      ExternalTaskRegistry.endJob(running)
     }
     guard ready.isCounted || context.ownersAwaitingEnd.count > 0 else { return nil }
     return runJobs(of: context.ownersAwaitingEnd, after: ready)
