@@ -154,7 +154,7 @@ public final class TimedExpectation: Sendable {
         """
         \(name) expects to be called in a scope of virtual time, or to be given a clock.\
         \(comment.map { "\n\($0.rawValue)" } ?? "")
-        Write @Test(.virtualTime), or on: clock.
+        \(noClockRemedy)
         """, at: callSite)
       return nil
     }
@@ -252,3 +252,7 @@ extension Int {
   /// For example `1 time` or `2 times`.
   var times: String { self == 1 ? "1 time" : "\(self) times" }
 }
+
+/// What to do about an expectation that needs a clock and has none.
+let noClockRemedy =
+  "Write @Test(.virtualTime), run the test in withVirtualTime { … }, or pass on: clock."

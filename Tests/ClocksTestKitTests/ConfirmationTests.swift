@@ -161,7 +161,7 @@ import Testing
         confirmation(within:) expects to be called in a scope of virtual time, or to be given a \
         clock.
         ticks
-        Write @Test(.virtualTime), or on: clock.
+        Write @Test(.virtualTime), run the test in withVirtualTime { … }, or pass on: clock.
         """
       ])
   }

@@ -294,7 +294,7 @@ import Testing
             TimedExpectation.wait(within:) expects to be called in a scope of virtual time, or to \
             be given a clock.
             answer
-            Write @Test(.virtualTime), or on: clock.
+            Write @Test(.virtualTime), run the test in withVirtualTime { … }, or pass on: clock.
             """, line: line)
       ])
   }

@@ -186,6 +186,13 @@ import Testing
     }
   }
 
+  @Test func timeStandsStillWhileABlockWaitsWithALimit() async throws {
+    let (records, child) = try await run("waitsWithALimitOnAQueue")
+    #expect(child.exitCode == 0, "\(child.standardOutput)")
+    let record = try #require(records["\(Self.suite)/waitsWithALimitOnAQueue()"]?.first)
+    #expect(record.virtual == true && record.reasons == [])
+  }
+
   /// An order has 100,000 steps, because each takes memory; then the test goes on first in, first out.
   @Test func anOrderEndsWithoutAFailure() async throws {
     for seed in ["1", "2"] {

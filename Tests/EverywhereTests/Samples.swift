@@ -98,6 +98,28 @@ let runsSamples = ProcessInfo.processInfo.environment["EVERYWHERE_SAMPLES"] != n
     end.signal()
   }
 
+  /// The block's wait ends by itself, in real time, before virtual time may pass.
+  @Test func waitsWithALimitOnAQueue() async throws {
+    let end = DispatchSemaphore(value: 0)
+    let result = await withTaskGroup { group in
+      group.addTask {
+        await withCheckedContinuation { continuation in
+          DispatchQueue(label: "waiter").async {
+            _ = end.wait(timeout: .now() + 1.5)
+            continuation.resume(returning: "waited")
+          }
+        }
+      }
+      group.addTask {
+        try? await Task.sleep(for: .seconds(60))
+        return "slept"
+      }
+      defer { group.cancelAll() }
+      return await group.next()
+    }
+    #expect(result == "waited")
+  }
+
   @Test func fails() { #expect(Bool(false)) }
 
   /// The task that it leaves behind is not cancelled.

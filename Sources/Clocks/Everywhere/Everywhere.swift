@@ -47,6 +47,7 @@ package enum Everywhere {
     endWithCommand()
     // Tests may block threads, so Dispatch must start another thread whenever none is free.
     RuntimeHooks.threadIsBlocked()
+    Watchdog.checksOften = true
     EverywhereXCTest.begin()
   }
 

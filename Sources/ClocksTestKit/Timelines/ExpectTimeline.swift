@@ -126,7 +126,7 @@ private struct TimelineExpectation {
     guard let clock = clock ?? VirtualTime.current?.clock else {
       fail(
         "\(Self.name) expects to be called in a scope of virtual time, or to be given a clock.\n"
-          + "Write @Test(.virtualTime), or on: clock.")
+          + noClockRemedy)
       return false
     }
     guard step > .zero else {

@@ -55,7 +55,7 @@ public final class Probe<Element: Sendable>: Sendable {
     recordFailure(
       """
       Probe(_:on:) expects to be made in a scope of virtual time, or to be given a clock.
-      Write @Test(.virtualTime), or on: clock.
+      \(noClockRemedy)
       """, at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column))
   }
 
@@ -191,7 +191,7 @@ public final class Probe<Element: Sendable>: Sendable {
     within limit: Duration, expecting what: String, _ name: String, _ callSite: CallSite
   ) async -> (time: Duration, event: SequenceReader<Element>.Event)? {
     guard let clock, let reader else { return nil }
-    let name = "Probe.\(name)(within:)"
+    let name = name == "expectNext" ? "Probe.expectNext(_:within:)" : "Probe.\(name)(within:)"
     let outcome = await clock.follow(
       upTo: limit, isPaced: true, as: name, at: callSite, until: { self.hasEvent })
     let number = taken.withLock { number in
@@ -225,5 +225,31 @@ public final class Probe<Element: Sendable>: Sendable {
     case .end: "the sequence ended \(time)"
     case .error(let error): "it threw \(error) \(time)"
     }
+  }
+}
+
+extension Probe where Element: Equatable {
+  /// Expects that the next event is an element equal to `element`, within `limit` from now.
+  ///
+  /// The failure shows what came instead.
+  ///
+  /// ```swift
+  /// let probe = Probe(searches.debounce(for: .seconds(1), clock: clock))
+  /// await probe.expectNext("swift", within: .seconds(1))
+  /// ```
+  ///
+  /// - Returns: `false` if a failure was recorded.
+  @discardableResult
+  public nonisolated(nonsending) func expectNext(
+    _ element: Element, within limit: Duration,
+    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column
+  ) async -> Bool {
+    let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+    guard let event = await event(within: limit, expecting: "\(element)", "expectNext", callSite)
+    else { return false }
+    if case .value(let value) = event.event, value == element { return true }
+    unexpected(event, instead: "\(element) within \(limit)", callSite)
+    return false
   }
 }

@@ -35,6 +35,33 @@ import Testing
     #expect(time.now == .init(offset: .seconds(103)))
   }
 
+  @Test(.virtualTime) func anElementIsCompared() async throws {
+    let time = try #require(VirtualTime.current)
+    let probe = Probe(numbers(2))
+    #expect(await probe.expectNext(1, within: .seconds(1)))
+    #expect(time.now == .init(offset: .seconds(1)))
+    #expect(await probe.expectNext(2, within: .seconds(10)))
+    #expect(time.now == .init(offset: .seconds(2)))
+  }
+
+  @Test func anotherElementOrNoneIsShown() async throws {
+    let found = try await failures {
+      try await withVirtualTime { _ in
+        let probe = Probe(self.numbers(2))
+        #expect(await !probe.expectNext(7, within: .seconds(1)))
+        #expect(await !probe.expectNext(2, within: .milliseconds(1)))
+        #expect(await probe.expectNext(2, within: .seconds(1)))
+        #expect(await !probe.expectNext(3, within: .seconds(1)))
+      }
+    }
+    #expect(
+      found.map { $0.text.split(separator: "\n").first.map(String.init) } == [
+        "Expected 7 within 1.0 seconds, but 1 came 1.0 seconds after the probe was made.",
+        "Expected 2 within 0.001 seconds, but nothing came.",
+        "Expected 3 within 1.0 seconds, but the sequence ended 3.0 seconds after the probe was made.",
+      ])
+  }
+
   @Test(.virtualTime) func noEventIsLostBetweenTwoCalls() async throws {
     let probe = Probe(numbers(3))
     try await Task.sleep(for: .seconds(10))
@@ -139,7 +166,7 @@ import Testing
       found.map(\.text) == [
         """
         Probe(_:on:) expects to be made in a scope of virtual time, or to be given a clock.
-        Write @Test(.virtualTime), or on: clock.
+        Write @Test(.virtualTime), run the test in withVirtualTime { … }, or pass on: clock.
         """
       ])
   }

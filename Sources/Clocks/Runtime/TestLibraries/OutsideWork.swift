@@ -27,33 +27,47 @@ enum OutsideWork {
 
   private static var isAnyThreadBusy: Bool {
     #if os(Linux) && canImport(Glibc)
-      guard let folder = opendir("/proc/self/task") else { return false }
-      defer { closedir(folder) }
       let own = currentThread
+      return threadNumbers?.contains { $0 != own && isBusy($0) } ?? false
+    #else
+      return false
+    #endif
+  }
+
+  #if os(Linux) && canImport(Glibc)
+    /// The kernel's numbers of all threads of the process; `nil` if they cannot be read.
+    private static var threadNumbers: [pid_t]? {
+      guard let folder = opendir("/proc/self/task") else { return nil }
+      defer { closedir(folder) }
+      var numbers: [pid_t] = []
       while let entry = readdir(folder) {
         let name = withUnsafePointer(to: &entry.pointee.d_name) {
           $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
         }
-        guard let thread = pid_t(name), thread != own else { continue }
-        if isBusy(thread) { return true }
+        if let number = pid_t(name) { numbers.append(number) }
       }
-    #endif
-    return false
-  }
+      return numbers
+    }
+  #endif
 
   #if os(Linux) && canImport(Glibc)
-    /// The numbers of the system calls `nanosleep` and `clock_nanosleep`.
+    // Numbers of system calls, and of their variants.
     #if arch(x86_64)
+      /// `nanosleep` and `clock_nanosleep`.
       private static let sleeps = ["35", "230"]
+      /// `poll`, `select`, `accept` and `epoll_wait`.
+      private static let eventWaits = ["7", "23", "43", "232", "270", "271", "281", "288", "441"]
+      private static let epollWaits = ["232", "281", "441"]
+      /// `futex`: waits for a lock or a semaphore.
+      private static let lockWaits = ["202"]
+      /// `pause`, `rt_sigtimedwait` and `rt_sigsuspend`.
+      private static let signalWaits = ["34", "128", "130"]
     #else
       private static let sleeps = ["101", "115"]
-    #endif
-
-    /// The numbers of `poll`, `select`, `accept` and `epoll_wait`, and of their variants.
-    #if arch(x86_64)
-      private static let eventWaits = ["7", "23", "43", "232", "270", "271", "281", "288", "441"]
-    #else
       private static let eventWaits = ["22", "72", "73", "202", "242", "441"]
+      private static let epollWaits = ["22", "441"]
+      private static let lockWaits = ["98"]
+      private static let signalWaits = ["133", "137"]
     #endif
 
     private static func isBusy(_ thread: pid_t) -> Bool {
@@ -63,14 +77,35 @@ enum OutsideWork {
 
     /// Returns the number of the system call in which a thread is, or `running`.
     private static func systemCall(of thread: pid_t) -> String? {
-      let file = open("/proc/self/task/\(thread)/syscall", O_RDONLY | O_CLOEXEC)
-      guard file >= 0 else { return nil }
-      defer { close(file) }
-      var bytes = [UInt8](repeating: 0, count: 64)
-      let count = read(file, &bytes, bytes.count)
-      guard count > 0 else { return nil }
-      let text = String(decoding: bytes[..<count], as: UTF8.self)
-      return String(text.prefix { $0 != " " && $0 != "\n" })
+      systemCallWords(of: thread)?.first
+    }
+
+    /// Returns the number of the system call in which a thread is, and then the call's arguments.
+    private static func systemCallWords(of thread: pid_t) -> [String]? {
+      TextFile.read("/proc/self/task/\(thread)/syscall")
+        .map { $0.split { $0 == " " || $0 == "\n" }.map(String.init) }
+    }
+
+    /// Whether a thread waits, and nothing but another thread of this process or a timer can end the wait.
+    ///
+    /// - Parameter isOfBlock: Whether a block runs on the thread. Then a wait with a limit ends by itself. Idle threads
+    ///   of Dispatch wait with a limit, too.
+    private static func waitsWithinTheProcess(_ thread: pid_t, isOfBlock: Bool) -> Bool {
+      guard let words = systemCallWords(of: thread), let call = words.first else { return false }
+      // The fourth argument of `futex` is the address of the limit.
+      if lockWaits.contains(call) { return !isOfBlock || words.count > 4 && words[4] == "0x0" }
+      if signalWaits.contains(call) { return true }
+      guard epollWaits.contains(call), words.count > 1,
+        let set = Int(words[1].dropFirst(2), radix: 16),
+        let lines = TextFile.read("/proc/self/fdinfo/\(set)")
+      else { return false }
+      return lines.split(separator: "\n").filter { $0.hasPrefix("tfd:") }.allSatisfy { line in
+        guard let file = line.split(separator: " ").dropFirst().first else { return false }
+        var target = [CChar](repeating: 0, count: 32)
+        guard readlink("/proc/self/fd/\(file)", &target, 31) > 0 else { return false }
+        return strcmp(target, "anon_inode:[eventfd]") == 0
+          || strcmp(target, "anon_inode:[timerfd]") == 0
+      }
     }
 
     private static let getThread = RuntimeSymbol.function(
@@ -83,6 +118,26 @@ enum OutsideWork {
       getThread?() ?? 0
     #else
       0
+    #endif
+  }
+
+  /// Whether all blocks wait on behalf of no work outside: for events, or for what no other thread can bring about.
+  ///
+  /// A snapshot, without the present thread. O(threads of the process).
+  static func isOver(forBlocksOn threads: [Int32]) -> Bool {
+    if threads.allSatisfy(waitsForEvents) { return true }
+    #if os(Linux) && canImport(Glibc)
+      guard self.threads.load(ordering: .relaxed) <= 0, !MainRunLoop.hasBlocks,
+        let all = threadNumbers
+      else { return false }
+      let own = currentThread
+      return all.allSatisfy {
+        let isOfBlock = threads.contains($0)
+        return $0 == own || isOfBlock && waitsForEvents($0)
+          || waitsWithinTheProcess($0, isOfBlock: isOfBlock)
+      }
+    #else
+      return false
     #endif
   }
 

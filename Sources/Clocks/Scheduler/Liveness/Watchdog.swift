@@ -12,7 +12,9 @@ final class Watchdog: Sendable {
     let limit = Environment.blockedAfter
     XCTestFailures.observeStarts()
     // The interval is short, so that a report comes soon after the limit that its text states.
-    Self.scheduleNextCheck(limit, every: .seconds(limit.seconds / 40))
+    let interval = limit.seconds / 40
+    Self.scheduleNextCheck(
+      limit, every: .seconds(Self.checksOften ? min(interval, 0.25) : interval))
   }
 
   private static func scheduleNextCheck(_ limit: Duration, every interval: Duration) {
@@ -30,6 +32,11 @@ final class Watchdog: Sendable {
   }
 
   static func start() { _ = shared }
+
+  /// Whether tests were written for real time, so that the watchdog decides how long blocks keep time from jumping.
+  ///
+  /// Set at load, while the process has one thread.
+  nonisolated(unsafe) static var checksOften = false
 
   /// Used by the timer only.
   nonisolated(unsafe) private static var load = MachineLoad()
@@ -50,7 +57,7 @@ final class Watchdog: Sendable {
       if scheduler.scope != nil { scheduler.ran(for: served) }
       if let goesOn = scheduler.scope?.options.goesOnWithout {
         // The work may wait for the test: in a suite that was written for real time, that is no mistake.
-        let patience = scheduler.waitsForEventLoops ? Duration.milliseconds(200) : .seconds(5)
+        let patience = scheduler.waitsForNoWorkOutside ? Duration.milliseconds(200) : .seconds(5)
         if let absence = scheduler.newAbsence(after: min(limit, patience)) {
           goesOn(absence)
           scheduler.continueAfterAbsence()
@@ -145,15 +152,15 @@ extension Scheduler {
     return change { $0.findAbsence(after: limit, isAnyRunning: isAnyRunning) }.absence
   }
 
-  /// Whether the external work is nothing but blocks that wait for events. O(blocks).
+  /// Whether the external work is nothing but blocks that wait, and that no work outside the process can end.
   ///
-  /// That is the way of a server's loop, which lasts as long as the test.
-  var waitsForEventLoops: Bool {
+  /// That is the way of a server's loop, which lasts as long as the test. O(threads of the process).
+  var waitsForNoWorkOutside: Bool {
     let threads = change { state in
       state.idleness.externalTasks.areOutstanding
         ? nil : state.idleness.dispatchedBlocks.knownThreads
     }
-    return threads?.allSatisfy(OutsideWork.waitsForEvents) ?? false
+    return threads.map(OutsideWork.isOver) ?? false
   }
 
   func continueAfterAbsence() {
