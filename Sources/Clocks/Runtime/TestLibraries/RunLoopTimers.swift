@@ -213,4 +213,15 @@ import Synchronization
       UInt64(max(0, tv_sec)) &* 1_000_000_000 &+ UInt64(max(0, tv_nsec))
     }
   }
+#else
+  /// The timers of run loops, which fire in real time.
+  enum RunLoopTimers {
+    static let count = Atomic(0)
+    static let fired = Atomic(0)
+
+    static func takeOverdue() -> Bool { false }
+    static func isAnyDue(_ dueInstant: borrowing Atomic<UInt64>) -> Bool { false }
+    static func fire(_ run: (Double) -> Int32) { _ = run(0) }
+    static func delay(for owner: any PausableOwner) -> Duration? { nil }
+  }
 #endif
