@@ -184,6 +184,19 @@ final class EverywhereXCTTimerSamples: XCTestCase {
     XCTAssertEqual(log.tenths(since: start), [2, 3])
   }
 
+  /// Each block passes the next one, as long as the task sleeps.
+  func testBlocksPassBlocks() {
+    let done = expectation(description: "a block has seen that the task has slept")
+    let log = log
+    @Sendable func poll() {
+      if log.isEmpty { RunLoop.main.perform { poll() } } else { done.fulfill() }
+    }
+    logLater()
+    RunLoop.main.perform { poll() }
+    wait(for: [done], timeout: 5)
+    check(3)
+  }
+
   /// A repeating timer that the test does not stop does not outlive the test.
   func testATimerIsLeftBehind() {
     _ = Timer.scheduledTimer(withTimeInterval: 0.2, repeats: true) { [log] _ in log.add() }

@@ -5,7 +5,9 @@ import Synchronization
 extension ThreadWaits {
   /// Runs the run loop for at most `seconds` of virtual time, which take less real time.
   private func runLoop(_ seconds: Double, _ run: (Double) -> Int32) -> Int32 {
-    while RunLoopTimers.takeOverdue() || hasNewBlocks {
+    var rounds = 0
+    while rounds < Self.mostRounds, RunLoopTimers.takeOverdue() || hasNewBlocks {
+      rounds += 1
       passedBlocks = MainRunLoop.passedBlocks.load(ordering: .sequentiallyConsistent)
       RunLoopTimers.fire(run)
       if isStopped.load(ordering: .relaxed) { return MainRunLoop.stopped }
@@ -34,7 +36,9 @@ extension ThreadWaits {
     let real = seconds <= 0 ? 0 : isHeld && quietSlices == 0 ? 0.001 : 0.01
     let result = paused(holdsTime: isHeld, inRunLoop: true) {
       // A timer may have become due, or a block been passed, on the way here. Neither must begin while the job is paused.
-      if RunLoopTimers.isAnyDue(dueInstant) || hasNewBlocks { return MainRunLoop.timedOut }
+      if RunLoopTimers.isAnyDue(dueInstant) || rounds < Self.mostRounds && hasNewBlocks {
+        return MainRunLoop.timedOut
+      }
       slice = (RealTime(in: .seconds(real)), UInt64(real * 1e9))
       defer { slice = nil }
       return run(real)
@@ -52,6 +56,9 @@ extension ThreadWaits {
     quietSlices = isQuiet && (isDue || result == MainRunLoop.timedOut) ? quietSlices + 1 : 0
     return isDue && isStopped.load(ordering: .relaxed) ? MainRunLoop.stopped : result
   }
+
+  /// How often a run loop is run for blocks before time may move although there are more: each may pass another.
+  private static let mostRounds = 16
 
   /// Whether a block was passed to a run loop, perhaps to this one, since this one was last run for blocks.
   private var hasNewBlocks: Bool {
