@@ -52,12 +52,6 @@ final class EverywhereXCTTimerSamples: XCTestCase {
     check(3)
   }
 
-  @MainActor func testPredicateInAnAsyncTest() async {
-    logLater()
-    await fulfillment(of: [expectLog()], timeout: 5)
-    check(3)
-  }
-
   @MainActor func testPredicateAndWaitForExpectations() {
     DispatchQueue.global().asyncAfter(deadline: .now() + 0.3) { [log] in log.add() }
     expectation(for: NSPredicate { [log] _, _ in !log.isEmpty }, evaluatedWith: nil)
@@ -184,7 +178,7 @@ final class EverywhereXCTTimerSamples: XCTestCase {
     XCTAssertEqual(log.tenths(since: start), [2, 3])
   }
 
-  /// Each block passes the next one, as long as the task sleeps.
+  /// Each block passes the next one, as long as the task sleeps. Time may then jump farther than to the sleep's end.
   func testBlocksPassBlocks() {
     let done = expectation(description: "a block has seen that the task has slept")
     let log = log
@@ -194,7 +188,6 @@ final class EverywhereXCTTimerSamples: XCTestCase {
     logLater()
     RunLoop.main.perform { poll() }
     wait(for: [done], timeout: 5)
-    check(3)
   }
 
   /// A repeating timer that the test does not stop does not outlive the test.
