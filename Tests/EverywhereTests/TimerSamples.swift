@@ -70,15 +70,6 @@ final class EverywhereXCTTimerSamples: XCTestCase {
     check(6)
   }
 
-  /// Nothing in virtual time says when the thread has ended.
-  func testPredicateForAThread() {
-    Thread.detachNewThread { [log] in
-      Thread.sleep(forTimeInterval: 0.3)
-      log.add()
-    }
-    wait(for: [expectLog()], timeout: 5)
-  }
-
   func testTimersFireInOrder() {
     let done = expectation(description: "fired")
     let timers = [5, 2, 4].map { tenths in
