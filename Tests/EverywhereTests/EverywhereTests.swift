@@ -85,17 +85,31 @@ import Testing
     }
   }
 
-  /// The tests pass in any order. On a quiet machine, they pass in real time, too.
-  @Test(
-    arguments: ["0", "1", "2", "3"]
-      + (ProcessInfo.processInfo.environment["CLOCKS_TESTS_QUIET_MACHINE"] == nil ? [] : ["real"]))
-  func waitsInAsyncTestsLetOtherTasksRun(_ order: String) async throws {
-    let suite = "EverywhereTests.EverywhereXCTWaitSamples"
+  /// The orders in which samples pass. On a quiet machine, they pass in real time, too.
+  private static let orders =
+    ["0", "1", "2", "3"]
+    + (ProcessInfo.processInfo.environment["CLOCKS_TESTS_QUIET_MACHINE"] == nil ? [] : ["real"])
+
+  /// Runs samples of XCTest that pass in virtual time and in real time, and returns their virtual seconds by their names.
+  private func passing(_ suite: String, order: String) async throws -> [String: Double] {
+    let suite = "EverywhereTests.\(suite)"
     let isVirtual = order != "real"
     let (records, child) = try await run(
       suite, library: "xctest",
       isVirtual ? ["CLOCKS_EVERYWHERE_SEED": order] : ["CLOCKS_EVERYWHERE": "real"])
     #expect(child.exitCode == 0, "\(child.standardOutput)")
+    var seconds: [String: Double] = [:]
+    for (name, records) in records {
+      #expect(records.map(\.passed) == [true], "\(name): \(records)")
+      #expect(records.map(\.virtual) == [isVirtual] && records[0].reasons == [], "\(name)")
+      seconds[String(name.dropFirst(suite.count + 1))] = records[0].virtualSeconds
+    }
+    return seconds
+  }
+
+  @Test(arguments: orders)
+  func waitsInAsyncTestsLetOtherTasksRun(_ order: String) async throws {
+    let seconds = try await passing("EverywhereXCTWaitSamples", order: order)
     let tenths = [
       "testWaitForExpectations": 4, "testTheMainActorWaits": 5, "testTheMainActorTimesOut": 6,
       "testWaitsForItself": 6, "testAThreadOfThePoolWaits": 4, "testAThreadOfThePoolTimesOut": 6,
@@ -103,32 +117,23 @@ import Testing
       "testFulfillmentTimesOut": 6, "testATaskWaitsWhileTheTestWaits": 4,
       "testATaskBlocksItsThread": 4,
     ]
-    #expect(records.count == tenths.count)
-    for (name, tenths) in tenths {
-      let record = records["\(suite)/\(name)"]?.first
-      #expect(record?.passed == true, "\(name): \(record?.failures ?? [])")
-      #expect(record?.virtual == isVirtual && record?.reasons == [], "\(name)")
-      // `setUp` and `tearDown` wait for a tenth of a second each.
-      let seconds = isVirtual ? Double(tenths + 2) / 10 : 0
-      #expect(record?.virtualSeconds.map(Self.withoutReadings) == seconds, "\(name)")
-    }
+    // `setUp` and `tearDown` wait for a tenth of a second each.
+    #expect(
+      seconds.mapValues(Self.withoutReadings)
+        == tenths.mapValues { order == "real" ? 0 : Double($0 + 2) / 10 })
   }
 
-  @Test(
-    arguments: ["0", "1", "2", "3"]
-      + (ProcessInfo.processInfo.environment["CLOCKS_TESTS_QUIET_MACHINE"] == nil ? [] : ["real"]))
+  @Test func timersFromOutsideTestsAreVirtual() async throws {
+    let seconds = try await passing("EverywhereXCTOuterTimerSamples", order: "0")
+    #expect(seconds.mapValues(Self.withoutReadings) == ["testATimerOfTheSuiteFires": 3600])
+  }
+
+  @Test(arguments: orders)
   func timersOfRunLoopsAreVirtual(_ order: String) async throws {
-    let suite = "EverywhereTests.EverywhereXCTTimerSamples"
-    let isVirtual = order != "real"
-    let (records, child) = try await run(
-      suite, library: "xctest",
-      isVirtual ? ["CLOCKS_EVERYWHERE_SEED": order] : ["CLOCKS_EVERYWHERE": "real"])
-    #expect(child.exitCode == 0, "\(child.standardOutput)")
-    #expect(records.count == 13)
-    for (name, record) in records {
-      #expect(record.map(\.passed) == [true], "\(name): \(record)")
-      #expect(record.map(\.virtual) == [isVirtual], "\(name)")
-    }
+    let seconds = try await passing("EverywhereXCTTimerSamples", order: order)
+    #expect(seconds.count == 16)
+    // Most of the thread's half a second passes in real time, in which no virtual time passes.
+    #expect((seconds["testPredicateForAThread"] ?? 9) < 5)
   }
 
   /// XCTest makes the clocks of properties before the test has a scope.

@@ -52,6 +52,12 @@ final class EverywhereXCTTimerSamples: XCTestCase {
     check(3)
   }
 
+  @MainActor func testPredicateInAnAsyncTest() async {
+    logLater()
+    await fulfillment(of: [expectLog()], timeout: 5)
+    check(3)
+  }
+
   @MainActor func testPredicateAndWaitForExpectations() {
     DispatchQueue.global().asyncAfter(deadline: .now() + 0.3) { [log] in log.add() }
     expectation(for: NSPredicate { [log] _, _ in !log.isEmpty }, evaluatedWith: nil)
@@ -68,6 +74,15 @@ final class EverywhereXCTTimerSamples: XCTestCase {
   func testPredicateThatNeverHolds() {
     XCTAssertEqual(XCTWaiter.wait(for: [expectLog()], timeout: 0.6), .timedOut)
     check(6)
+  }
+
+  /// Nothing in virtual time says when the thread has ended.
+  func testPredicateForAThread() {
+    Thread.detachNewThread { [log] in
+      Thread.sleep(forTimeInterval: 0.3)
+      log.add()
+    }
+    wait(for: [expectLog()], timeout: 5)
   }
 
   func testTimersFireInOrder() {
@@ -151,6 +166,22 @@ final class EverywhereXCTTimerSamples: XCTestCase {
     check(5)
   }
 
+  /// The outer run of the run loop goes on after the inner one.
+  func testACallbackRunsTheRunLoop() {
+    let done = expectation(description: "fired")
+    let timers = [2, 4, 8].map { tenths in
+      Timer.scheduledTimer(withTimeInterval: Double(tenths) / 10, repeats: false) { [log] _ in
+        log.add()
+        if tenths == 2 { RunLoop.current.run(until: Date() + 0.4) }
+        if tenths == 8 { done.fulfill() }
+      }
+    }
+    wait(for: [done], timeout: 5)
+    XCTAssertEqual(log.tenths(since: start), [2, 4, 8])
+    XCTAssertTrue(timers.allSatisfy { !$0.isValid })
+    check(8)
+  }
+
   /// The callback is a job of the test, so time does not move while it runs.
   func testACallbackTakesRealTime() {
     let done = expectation(description: "slept")
@@ -169,7 +200,8 @@ final class EverywhereXCTTimerSamples: XCTestCase {
     XCTAssertEqual(log.tenths(since: start), [2, 3])
   }
 
-  /// Each block passes the next one, as long as the task sleeps. Time may then jump farther than to the sleep's end.
+  /// Each block passes the next one, as long as the task sleeps. Time moves although no thread is ever idle, so when the
+  /// last block runs is not exact.
   func testBlocksPassBlocks() {
     let done = expectation(description: "a block has seen that the task has slept")
     let log = log
@@ -186,5 +218,25 @@ final class EverywhereXCTTimerSamples: XCTestCase {
     _ = Timer.scheduledTimer(withTimeInterval: 0.2, repeats: true) { [log] _ in log.add() }
     RunLoop.current.run(until: Date() + 0.5)
     XCTAssertEqual(log.tenths(since: start), [2, 4])
+  }
+}
+
+/// A timer that is set before the test begins.
+final class EverywhereXCTOuterTimerSamples: XCTestCase {
+  nonisolated(unsafe) private static var hasFired = false
+
+  override class func setUp() {
+    guard runsSamples else { return }
+    _ = Timer.scheduledTimer(withTimeInterval: 3600, repeats: false) { _ in hasFired = true }
+  }
+
+  override func invokeTest() {
+    if runsSamples { super.invokeTest() }
+  }
+
+  func testATimerOfTheSuiteFires() {
+    let expectation = XCTNSPredicateExpectation(
+      predicate: NSPredicate { _, _ in Self.hasFired }, object: nil)
+    wait(for: [expectation], timeout: 7200)
   }
 }

@@ -14,7 +14,8 @@ import Synchronization
     /// Must be called once, while the process has one thread.
     static func redirect() {
       CallTables.redirect(
-        [readClock.entry, set.entry, toDispatchTime.entry], in: .library("libFoundation.so"))
+        [readClock.entry, set.entry, toDispatchTime.entry, wait.entry],
+        in: .library("libFoundation.so"))
     }
 
     // MARK: - The monotonic clock
@@ -45,8 +46,8 @@ import Synchronization
         NondeterminismHooks.clockIsRead()
         return readClock.original($0, $1)
       }
-      $1.pointee = timespec(
-        tv_sec: Int(now / 1_000_000_000), tv_nsec: Int(now % 1_000_000_000))
+      let waits = ThreadContext.current?.pointee.waits
+      $1.pointee = timespec(nanoseconds: waits?.slice?.reading(at: now) ?? now)
       return 0
     }
 
@@ -57,9 +58,25 @@ import Synchronization
           return toDispatchTime.original($0, $1)
         }
         let slice = ThreadContext.current?.pointee.waits?.slice
-        let delay = slice.map { Int64($0.nanoseconds) } ?? max(0, $1 - Int64(now))
-        return toDispatchTime.original(0, delay)
+        return toDispatchTime.original(
+          0, slice.map { Int64($0.nanoseconds) } ?? max(0, $1 - Int64(now)))
       }
+
+    private typealias Wait =
+      @convention(c) (
+        UnsafeMutableRawPointer?, nfds_t, UnsafePointer<timespec>?, UnsafeRawPointer?
+      ) -> CInt
+
+    /// Ends each wait of a run loop with its slice.
+    ///
+    /// That timer of Dispatch is not enough: a run loop ignores its wake-up if another event has just woken the run loop.
+    private static let wait: Interposed<Wait> = Interposed("ppoll") { files, count, limit, mask in
+      guard limit == nil, let slice = ThreadContext.current?.pointee.waits?.slice,
+        let left = slice.end.nanosecondsLeft
+      else { return wait.original(files, count, limit, mask) }
+      var rest = timespec(nanoseconds: left)
+      return wait.original(files, count, &rest, mask)
+    }
 
     // MARK: - Timers
 
@@ -74,6 +91,10 @@ import Synchronization
     private static let lock = Lock(.leaf)
     /// The timers whose callbacks are pending, by their file descriptors.
     nonisolated(unsafe) private static var timers: [CInt: Timer] = [:]
+    /// The instants for which timers of the main run loop are set in real time.
+    nonisolated(unsafe) private static var realTimers: [CInt: UInt64] = [:]
+    /// Whether `realTimers` has elements.
+    private static let hasRealTimers = Atomic(false)
     /// The number of timers whose callbacks are pending.
     static let count = Atomic(0)
     /// How many timers have been due.
@@ -93,6 +114,11 @@ import Synchronization
       forget(timer)
       let instant = setting.pointee.it_value.inNanoseconds
       guard flags == absolute, instant > 0, let owner, let now = present(of: owner) else {
+        if flags == absolute, instant > 0, ThreadWaits.areSeen,
+          MainRunLoop.isMain(MainRunLoop.ofThread)
+        {
+          noteReal(timer, instant)
+        }
         return set.original(timer, flags, setting, former)
       }
       let delay = instant > now ? instant - now : 0
@@ -109,9 +135,7 @@ import Synchronization
     private static func setReal(_ timer: CInt, _ delay: UInt64) -> CInt {
       var setting = itimerspec()
       // A delay of zero would stop the timer.
-      let delay = max(1, delay)
-      setting.it_value = timespec(
-        tv_sec: Int(delay / 1_000_000_000), tv_nsec: Int(delay % 1_000_000_000))
+      setting.it_value = timespec(nanoseconds: max(1, delay))
       return set.original(timer, 0, &setting, nil)
     }
 
@@ -123,6 +147,7 @@ import Synchronization
         isDue(timer, instant)
       } handBack: { rest in
         forget(timer)
+        noteReal(timer, instant)
         setReal(timer, UInt64(max(0, rest / .nanoseconds(1))))
       }
       lock.withLock { timers[timer] = Timer(owner: owner, callback: callback, instant: instant) }
@@ -136,6 +161,31 @@ import Synchronization
       return true
     }
 
+    private static func noteReal(_ timer: CInt, _ instant: UInt64) {
+      lock.withLock { realTimers[timer] = instant }
+      hasRealTimers.store(true, ordering: .relaxed)
+    }
+
+    /// Lets the timers that were set outside the test fire in the test's virtual time, too.
+    ///
+    /// Foundation sets the kernel's timer only if its next instant changes. As long as it is set for a timer from outside,
+    /// that of the test, which may be due soon after, would have no callback.
+    static func adopt(for owner: any PausableOwner) {
+      guard hasRealTimers.exchange(false, ordering: .relaxed), let now = present(of: owner) else {
+        return
+      }
+      let adopted = lock.withLock {
+        defer { realTimers = [:] }
+        return realTimers
+      }
+      for (timer, instant) in adopted {
+        let delay = instant > now ? instant - now : 0
+        guard add(timer, Int64(clamping: delay), instant, owner) else { continue }
+        var never = itimerspec()
+        _ = set.original(timer, 0, &never, nil)
+      }
+    }
+
     @discardableResult
     private static func take(_ timer: CInt) -> Timer? {
       guard let taken = lock.withLock({ timers.removeValue(forKey: timer) }) else { return nil }
@@ -144,6 +194,7 @@ import Synchronization
     }
 
     private static func forget(_ timer: CInt) {
+      lock.withLock { _ = realTimers.removeValue(forKey: timer) }
       guard let taken = take(timer) else { return }
       taken.owner.remove(taken.callback)
     }
@@ -167,7 +218,7 @@ import Synchronization
 
     private static func awaitBeginning() {
       while beginning.load(ordering: .sequentiallyConsistent) > 0 {
-        ThreadWaits.yieldThread()
+        JobPause.yieldThread()
       }
     }
 
@@ -212,6 +263,10 @@ import Synchronization
     fileprivate var inNanoseconds: UInt64 {
       UInt64(max(0, tv_sec)) &* 1_000_000_000 &+ UInt64(max(0, tv_nsec))
     }
+
+    fileprivate init(nanoseconds: UInt64) {
+      self.init(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+    }
   }
 #else
   /// The timers of run loops, which fire in real time.
@@ -219,6 +274,7 @@ import Synchronization
     static let count = Atomic(0)
     static let fired = Atomic(0)
 
+    static func adopt(for owner: any PausableOwner) {}
     static func takeOverdue() -> Bool { false }
     static func isAnyDue(_ dueInstant: borrowing Atomic<UInt64>) -> Bool { false }
     static func fire(_ run: (Double) -> Int32) { _ = run(0) }

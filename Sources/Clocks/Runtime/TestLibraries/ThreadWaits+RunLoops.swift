@@ -5,12 +5,13 @@ import Synchronization
 extension ThreadWaits {
   /// Runs the run loop for at most `seconds` of virtual time, which take less real time.
   private func runLoop(_ seconds: Double, _ run: (Double) -> Int32) -> Int32 {
+    if isMain, owner.pausedWaits == .all { RunLoopTimers.adopt(for: owner) }
     var rounds = 0
     while rounds < Self.mostRounds, RunLoopTimers.takeOverdue() || hasNewBlocks {
       rounds += 1
       passedBlocks = MainRunLoop.passedBlocks.load(ordering: .sequentiallyConsistent)
       RunLoopTimers.fire(run)
-      if isStopped.load(ordering: .relaxed) { return MainRunLoop.stopped }
+      if isStopped.load(ordering: .sequentiallyConsistent) { return MainRunLoop.stopped }
     }
     let now = owner.virtualNow
     var deadline = saturatingSum(now, .seconds(max(0, min(seconds, 1e12))))
@@ -32,15 +33,18 @@ extension ThreadWaits {
       return MainRunLoop.stopped
     }
     let callback = isEndless ? nil : timeout(after: deadline - now)
-    // A run loop may miss the end of a much shorter slice, because its timer wakes nothing before it waits.
     let real = seconds <= 0 ? 0 : isHeld && quietSlices == 0 ? 0.001 : 0.01
-    let result = paused(holdsTime: isHeld, inRunLoop: true) {
-      // A timer may have become due, or a block been passed, on the way here. Neither must begin while the job is paused.
-      if RunLoopTimers.isAnyDue(dueInstant) || rounds < Self.mostRounds && hasNewBlocks {
-        return MainRunLoop.timedOut
-      }
-      slice = (RealTime(in: .seconds(real)), UInt64(real * 1e9))
-      defer { slice = nil }
+    let isReady = { () -> Int32? in
+      if self.isStopped.load(ordering: .sequentiallyConsistent) { return MainRunLoop.stopped }
+      // Neither a timer nor a block must begin while the job is paused.
+      let isAnyReady =
+        RunLoopTimers.isAnyDue(self.dueInstant) || rounds < Self.mostRounds && self.hasNewBlocks
+      return isAnyReady ? MainRunLoop.timedOut : nil
+    }
+    let result = paused(holdsTime: isHeld, inRunLoop: true, unless: isReady) {
+      let outer = slice
+      defer { slice = outer }
+      slice = RunLoopSlice(seconds: real)
       return run(real)
     }
     if let callback {
@@ -54,7 +58,7 @@ extension ThreadWaits {
       dueInstant.store(0, ordering: .sequentiallyConsistent)
     }
     quietSlices = isQuiet && (isDue || result == MainRunLoop.timedOut) ? quietSlices + 1 : 0
-    return isDue && isStopped.load(ordering: .relaxed) ? MainRunLoop.stopped : result
+    return isDue && isStopped.load(ordering: .sequentiallyConsistent) ? MainRunLoop.stopped : result
   }
 
   /// How often a run loop is run for blocks before time may move although there are more: each may pass another.
@@ -126,14 +130,9 @@ extension ThreadWaits {
     resume()
   }
 
-  /// The present of the monotonic clock for the run loop, in nanoseconds.
-  ///
-  /// A timer that is due has fired at its instant. At the end of a slice, time has passed for the run loop, which
-  /// otherwise would not return.
+  /// The present of the monotonic clock for the run loop, in nanoseconds. A timer that is due has fired at its instant.
   func present(_ now: UInt64) -> UInt64 {
-    let present = max(now, dueInstant.load(ordering: .sequentiallyConsistent))
-    guard let slice, slice.end.hasPassed else { return present }
-    return present + slice.nanoseconds + 1000
+    max(now, dueInstant.load(ordering: .sequentiallyConsistent))
   }
 
   // MARK: - XCTest's own queues

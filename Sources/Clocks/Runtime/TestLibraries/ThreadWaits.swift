@@ -154,7 +154,7 @@ final class ThreadWaits: @unchecked Sendable {
   /// Notes that a run loop is stopped.
   static func willStop(_ runLoop: UnsafeRawPointer?) {
     guard let waits = lock.withLock({ all.last { $0.runLoop == runLoop } }) else { return }
-    waits.isStopped.store(true, ordering: .relaxed)
+    waits.isStopped.store(true, ordering: .sequentiallyConsistent)
     if !waits.isInRunLoop.load(ordering: .sequentiallyConsistent) {
       waits.isStopMissed.store(true, ordering: .sequentiallyConsistent)
     }
@@ -186,8 +186,7 @@ final class ThreadWaits: @unchecked Sendable {
 
   // MARK: - Pauses
 
-  /// 0 while the job runs, 1 while it is paused, 3 while it is being counted as running, and 2 from then on.
-  private let phase = Atomic(0)
+  private let pause = JobPause()
   /// The semaphore for which the method waits.
   private let semaphore = Atomic<UInt>(0)
   /// Whether the run loop was stopped in `runLoopWithoutEnd`.
@@ -205,7 +204,7 @@ final class ThreadWaits: @unchecked Sendable {
   /// The instant of the timer that is due, in nanoseconds of the monotonic clock; 0 if none is.
   let dueInstant = Atomic<UInt64>(0)
   /// The slice of real time for which the thread runs its run loop; `nil` outside it.
-  var slice: (end: RealTime, nanoseconds: UInt64)?
+  var slice: RunLoopSlice?
   /// How many timers had been due when the last slice ended.
   var firedTimers = 0
   /// How many blocks had been passed to run loops when the thread last ran its run loop for them.
@@ -213,31 +212,41 @@ final class ThreadWaits: @unchecked Sendable {
   /// Ends the waits of a thread whose run loop has no sources.
   let wake = ThreadSemaphore()
 
-  /// The job that is paused, or was last. Written before `phase` becomes 1.
+  /// The job that is paused, or was last. Written before `pause` begins.
   private var job = PausedJob()
 
   /// Runs `wait` while the scope's tasks run. Keeps time from jumping meanwhile if `holdsTime` is set.
   ///
   /// A callback of the run loop may wait within a wait of the job. Then the job is resumed before it is
   /// paused for the inner wait. From the end of the inner wait to the end of the outer one, the job stays resumed.
+  ///
+  /// - Parameter isReady: Returns a result if there is nothing to wait for. Then the job never counts as paused.
   func paused<Result>(
-    holdsTime: Bool = false, inRunLoop: Bool = false, _ wait: () -> Result
+    holdsTime: Bool = false, inRunLoop: Bool = false, unless isReady: () -> Result? = { nil },
+    _ wait: () -> Result
   ) -> Result {
-    let outer = (isWaiting: phase.load(ordering: .sequentiallyConsistent) != 0, self.holdsTime)
+    let isInWait = pause.hasBegun
+    let heldTime = self.holdsTime
     let wasInRunLoop = isInRunLoop.exchange(inRunLoop, ordering: .sequentiallyConsistent)
-    if outer.isWaiting { resume() }
+    if isInWait { resume() }
     let isHeldBelow = below?.isCovered()
     depth.add(1, ordering: .relaxed)
     setHold(holdsTime)
     job = PausedJob(task: UnownedTask.currentID ?? 0, takesMain: isMain && work == .job)
-    phase.store(1, ordering: .sequentiallyConsistent)
-    owner.pause(job, context)
-    context = nil
-    let result = wait()
+    pause.begin()
+    // Read after the pause has begun: thread B makes something ready, and then ends the pause of this thread.
+    let early = isReady()
+    if early == nil {
+      pause.countAsPaused {
+        owner.pause(job, context)
+        context = nil
+      }
+    }
+    let result = early ?? wait()
     resume()
     isInRunLoop.store(wasInRunLoop, ordering: .sequentiallyConsistent)
-    setHold(outer.1)
-    phase.store(outer.isWaiting ? 2 : 0, ordering: .sequentiallyConsistent)
+    setHold(heldTime)
+    pause.end(isInWait: isInWait)
     depth.subtract(1, ordering: .relaxed)
     if let isHeldBelow { below?.isUncovered(holdsTime: isHeldBelow) }
     return result
@@ -263,25 +272,8 @@ final class ThreadWaits: @unchecked Sendable {
   }
 
   /// Counts the job as running before its thread wakes up, so that time does not move in between.
-  ///
-  /// Thread A may be about to count the job, because its wait is over, when thread B begins what wakes it. Thread B
-  /// waits for the count, because time may move when thread B returns.
   func resume() {
-    let (isFirst, phase) = self.phase.compareExchange(
-      expected: 1, desired: 3, ordering: .sequentiallyConsistent)
-    if isFirst {
-      owner.resume(job)
-      self.phase.store(2, ordering: .sequentiallyConsistent)
-    } else if phase == 3 {
-      while self.phase.load(ordering: .sequentiallyConsistent) == 3 { Self.yieldThread() }
-    }
-  }
-
-  /// Lets other threads run, while this one waits for a thread that runs no code of the test.
-  static func yieldThread() {
-    #if os(Linux) && canImport(Glibc)
-      sched_yield()
-    #endif
+    pause.resume { owner.resume(job) }
   }
 
   func wakeUp() {

@@ -1,0 +1,75 @@
+import ClocksSupport
+import Synchronization
+
+/// How far the pause of a job is that holds its thread while it waits. Any thread may end the pause.
+struct JobPause: ~Copyable {
+  private enum Phase {
+    static let running = 0
+    /// The job is about to pause, and still counts as running.
+    static let beginning = 1
+    /// The job was woken while it was about to pause, and so does not.
+    static let woken = 2
+    /// The job is about to count as paused.
+    static let pausing = 3
+    static let paused = 4
+    /// The job is about to count as running again.
+    static let resuming = 5
+    /// The job counts as running again, and its thread is about to go on.
+    static let resumed = 6
+  }
+
+  private let phase = Atomic(Phase.running)
+
+  /// Whether the job's thread is in a wait.
+  var hasBegun: Bool { phase.load(ordering: .sequentiallyConsistent) != Phase.running }
+
+  func begin() {
+    phase.store(Phase.beginning, ordering: .sequentiallyConsistent)
+  }
+
+  /// Ends the pause on the job's thread.
+  ///
+  /// - Parameter isInWait: Whether the thread is still in an outer wait, during which the job stays resumed.
+  func end(isInWait: Bool) {
+    phase.store(isInWait ? Phase.resumed : Phase.running, ordering: .sequentiallyConsistent)
+  }
+
+  /// Calls `count`, which counts the job as paused, unless the job was woken since `begin`.
+  func countAsPaused(_ count: () -> Void) {
+    guard change(from: Phase.beginning, to: Phase.pausing) else { return }
+    count()
+    phase.store(Phase.paused, ordering: .sequentiallyConsistent)
+  }
+
+  /// Calls `count`, which counts the job as running again, if the job is paused. Keeps it from pausing if it has begun to.
+  ///
+  /// Thread A may be about to pause the job, or to count it because its wait is over, when thread B begins what wakes
+  /// it. Thread B waits until the job counts, because time may move when thread B returns.
+  func resume(_ count: () -> Void) {
+    while true {
+      switch phase.load(ordering: .sequentiallyConsistent) {
+      case Phase.beginning:
+        if change(from: Phase.beginning, to: Phase.woken) { return }
+      case Phase.paused:
+        guard change(from: Phase.paused, to: Phase.resuming) else { continue }
+        count()
+        return phase.store(Phase.resumed, ordering: .sequentiallyConsistent)
+      case Phase.pausing, Phase.resuming: Self.yieldThread()
+      default: return
+      }
+    }
+  }
+
+  private func change(from expected: Int, to desired: Int) -> Bool {
+    phase.compareExchange(
+      expected: expected, desired: desired, ordering: .sequentiallyConsistent
+    ).exchanged
+  }
+
+  /// Lets other threads run, while this one waits for a thread that runs no code of the test.
+  static func yieldThread() {
+    #if os(Linux) && canImport(Glibc)
+      sched_yield()
+    #endif
+  }
+}
