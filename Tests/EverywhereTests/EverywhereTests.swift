@@ -152,6 +152,17 @@ import Testing
     #expect(record.reasons == (isVirtual ? [] : [reason]))
   }
 
+  /// The test's thread runs the run loop, in slices, while a task of the test waits for a clock of another scheduler.
+  @Test func theProcessEndsIfATestIsStuckOnAStaticClock() async throws {
+    let (records, child) = try await run(
+      "EverywhereTests.EverywhereXCTStaticSamples", library: "xctest",
+      ["CLOCKS_BLOCKED_AFTER": "2"])
+    #expect(child.exitCode == 1 && records.isEmpty)
+    #expect(child.standardOutput.contains("and no task advances it"), "\(child.standardOutput)")
+    #expect(
+      child.standardOutput.contains("because only 1 stuck test is left"), "\(child.standardOutput)")
+  }
+
   @Test func namedTestsRunInRealTime() async throws {
     let (records, child) = try await run(
       "leavesATaskBehind|onTheMainActor",

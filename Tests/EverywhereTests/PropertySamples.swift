@@ -42,3 +42,15 @@ final class EverywhereXCTSetUpSamples: EverywhereXCTPropertySamples {
 
   func testAClockMadeInSetUp() async throws { try await check(XCTUnwrap(clock)) }
 }
+
+final class EverywhereXCTStaticSamples: EverywhereXCTPropertySamples {
+  private static let clock = TestClock()
+
+  override class func setUp() { if runsSamples { _ = clock } }
+
+  /// Each sleep that is ended before its deadline is followed by another one.
+  func testNothingMovesTheClock() async {
+    let start = Self.clock.now
+    while Self.clock.now == start { try? await Self.clock.sleep(for: .seconds(1)) }
+  }
+}

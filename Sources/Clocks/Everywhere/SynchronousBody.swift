@@ -78,6 +78,7 @@ extension Scheduler: PausableOwner {
     change { state in
       if context == nil {
         state.externallyStartedJobEnded()
+        state.scope?.pauses &+= 1
       } else {
         state.endJob()
         state.idleness.threadParks()

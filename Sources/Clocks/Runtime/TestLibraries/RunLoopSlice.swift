@@ -25,7 +25,8 @@ struct RunLoopSlice {
     return end.hasPassed ? present + 2 * Self.margin : present
   }
 
-  /// How far virtual time may move before the slice ends early, in nanoseconds: each reading of other code moves it a little.
-  /// Timers that are due in twice that time may fire at the end of a slice.
+  /// How far virtual time may move before a slice ends early, in nanoseconds.
+  ///
+  /// Each reading of other code moves time a little. Timers that are due in twice the margin may fire at the end of a slice.
   private static let margin: UInt64 = 10_000
 }

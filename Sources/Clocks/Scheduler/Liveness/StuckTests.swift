@@ -117,9 +117,11 @@ extension Scheduler {
     change { $0.leftJob || $0.activity.isRunningReportedJob($0.idleness) }
   }
 
-  /// Counts the jobs of the test. Constant once the test was cancelled: its later jobs are no progress.
+  /// Counts the jobs of the test, without pauses. Constant once the test was cancelled: its later jobs are no progress.
   fileprivate var progress: UInt64 {
-    change { $0.scope?.body.reportDelivered == true ? 0 : $0.activity.count }
+    change {
+      $0.scope?.body.reportDelivered == true ? 0 : $0.activity.count &- ($0.scope?.pauses ?? 0)
+    }
   }
 
   /// Whether it is known which test the scheduler works for.
@@ -134,7 +136,12 @@ extension Scheduler {
       state.testLifetime.unfinished + (state.scope?.body.task.map { [$0.id] } ?? [])
     }
     let users = isProcessWide ? TaskOwnership.shared.processWideUsers : []
-    return (tasks + users).contains { $0 > first } ? first : nil
+    if (tasks + users).contains(where: { $0 > first }) { return first }
+    // A task that belongs to another scheduler may sleep on a clock of this one.
+    let isAnySleeping = change {
+      $0.virtualClocks.contains { $0.sleepingTasks.contains { taskID(of: $0) > first } }
+    }
+    return isAnySleeping ? first : nil
   }
 
   /// Notes that a failure was recorded because the test does not go on.
