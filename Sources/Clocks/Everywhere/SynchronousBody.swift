@@ -76,12 +76,11 @@ extension Scheduler: PausableOwner {
   func pause(_ job: PausedJob, _ context: UnsafeMutablePointer<ThreadContext>?) {
     context?.pointee.ownersAwaitingEnd.append(self)
     change { state in
-      if context == nil {
+      if let number = context?.pointee.number {
+        state.startedJobPauses(on: number)
+      } else {
         state.externallyStartedJobEnded()
         state.scope?.pauses &+= 1
-      } else {
-        state.endJob()
-        state.idleness.threadParks()
       }
       if job.task != 0 { state.scope?.pausedTasks.insert(job.task) }
       if job.takesMain { state.idleness.isMainTaken = true }

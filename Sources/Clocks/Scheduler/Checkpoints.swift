@@ -44,7 +44,9 @@ extension Scheduler {
       isParked: true)
     var parked: ParkedThread?
     let mayDecide = changeWithoutThread { state in
-      guard state.order.chooser != nil, !state.isAbandoned else { return false }
+      guard state.order.chooser != nil, !state.isAbandoned,
+        !context.pointee.isOfPump || context.pointee.number == state.idleness.threadNumber
+      else { return false }
       state.makeReady(job)
       if !state.continuesParked(job) { parked = state.park(job) }
       return true
@@ -93,7 +95,7 @@ extension SchedulerState {
     guard let thread = scope?.parkedThreads.removeValue(forKey: job.taskID) else {
       preconditionFailure("A parked job has no thread.")
     }
-    idleness.threadResumes(thread.number)
+    idleness.threadResumes(thread.number, isMain: thread.isMain)
     activity.jobBegins(of: job.taskID)
     scope?.jobBegins(of: job.taskID)
     if listener != nil { note(.jobBegan(task: job.taskID, job.executor)) }

@@ -26,6 +26,8 @@ struct Idleness: ~Copyable {
   ///
   /// A thread is requested only when this is `none`, so a scheduler never has two threads.
   var thread = Thread.none
+  /// Whether the thread that acts is the main thread.
+  private(set) var isActingOnMain = false
 
   /// The number of the thread that acts. An abandoned thread has an earlier number, and decides nothing
   /// any more.
@@ -102,6 +104,12 @@ struct Idleness: ~Copyable {
     externallyStartedJobs = 0
   }
 
+  /// Notes that a thread begins to act. Returns its number.
+  mutating func threadBegins(on executor: ExecutorKind) -> Int {
+    isActingOnMain = executor == .main
+    return threadNumber
+  }
+
   /// Lets another thread act. Returns the number with which the current thread can act again.
   @discardableResult
   mutating func threadParks() -> Int {
@@ -113,7 +121,10 @@ struct Idleness: ~Copyable {
   }
 
   /// Lets a parked thread act in place of the current thread.
-  mutating func threadResumes(_ number: Int) { threadNumber = number }
+  mutating func threadResumes(_ number: Int, isMain: Bool) {
+    threadNumber = number
+    isActingOnMain = isMain
+  }
 
   /// Stops waiting for all external work. Returns the absence to report, and tasks to release without a
   /// lock.

@@ -45,7 +45,7 @@ extension Scheduler {
   ///
   /// Returns an unowned job that the last job has made ready, for the thread to run next.
   func pump(on executor: ExecutorKind, _ number: Int) -> ReadyJob? {
-    var context = ThreadContext(owner: self, isOfPump: true)
+    var context = ThreadContext(owner: self, isOfPump: true, number: number)
     context.run { context in
       threadMark.store(UInt(bitPattern: context), ordering: .relaxed)
       var turn = Turn(executor: executor)

@@ -137,7 +137,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
       let waited = start.nanosecondsSince
       let number = self.change { state in
         state.activity.waitedForThread(nanoseconds: waited)
-        return state.idleness.threadNumber
+        return state.idleness.threadBegins(on: executor)
       }
       if let job = self.pump(on: executor, number) { UnownedJobs.submit(job) }
     }
@@ -285,7 +285,9 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     let number: Int? = change { state in
       state.externallyStartedJobEnded()
       // Claims the thread before `change` does, so that the current thread goes on and no other is started.
-      return executor != nil && state.claimThread() != nil ? state.idleness.threadNumber : nil
+      return executor.flatMap {
+        state.claimThread() == nil ? nil : state.idleness.threadBegins(on: $0)
+      }
     }
     guard let number, let executor else { return nil }
     return pump(on: executor, number)

@@ -56,7 +56,10 @@ struct SchedulerState: ~Copyable {
     on executor: ExecutorKind, mayStay: Bool, thread number: Int = 0, runsWoken: Bool = false
   ) -> Action {
     // The thread was abandoned while it ran a job.
-    guard number == idleness.threadNumber else { return .rest(nil) }
+    guard number == idleness.threadNumber else {
+      parallelJobEnded(on: number)
+      return .rest(nil)
+    }
     // The calling thread runs no job now, so it does not keep the test from being idle.
     idleness.thread = .none
     endJob()

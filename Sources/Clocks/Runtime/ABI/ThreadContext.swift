@@ -43,6 +43,8 @@ struct ThreadContext {
 
   /// Whether this is the context of `Scheduler.pump`. No other code takes a kept job.
   var isOfPump = false
+  /// The `Idleness.threadNumber` of the thread; 0 if this is not the context of `Scheduler.pump`.
+  var number = 0
 
   var keepsNext = false
   var hasKept = false

@@ -118,7 +118,7 @@ extension ThreadWaits {
   /// Waits as a slice of `XCTWaiter` would if the thread's run loop had a source.
   func waitWithoutSources() {
     guard !isMain else { return }
-    _ = runLoop(0.1) { wake.wait(seconds: $0) ? MainRunLoop.stopped : MainRunLoop.timedOut }
+    _ = runInnerLoop(0.1) { wake.wait(seconds: $0) ? MainRunLoop.stopped : MainRunLoop.timedOut }
   }
 
   // MARK: - Timers

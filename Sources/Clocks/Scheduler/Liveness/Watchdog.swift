@@ -51,6 +51,11 @@ final class Watchdog: Sendable {
     let schedulers = all.filter { $0.change { !$0.isAbandoned } }
     let haveScopes = Set(schedulers.compactMap(\.parent).map(ObjectIdentifier.init))
     for scheduler in schedulers {
+      if let goesOn = scheduler.scope?.options.goesOnWithout,
+        scheduler.letOthersRun(after: min(limit, .seconds(5)))
+      {
+        goesOn(.parallelJob)
+      }
       if let blockage = scheduler.newBlockage(after: limit) {
         report(blockage.description(after: limit), of: scheduler) { scheduler.abort(blockage) }
       }

@@ -105,6 +105,8 @@ final class ScopeState {
   @exclusivity(unchecked) var parkedThreads: [UInt64: ParkedThread] = [:]
   /// The tasks whose jobs hold their threads while other jobs run.
   @exclusivity(unchecked) var pausedTasks: Set<UInt64> = []
+  /// The jobs beside which others run, by the numbers of their threads.
+  @exclusivity(unchecked) var parallelJobs: [Int: ParallelJob] = [:]
   /// How often an externally started job has paused. A thread pauses again and again while it waits in a run loop.
   @exclusivity(unchecked) var pauses: UInt64 = 0
   /// Reads where jobs begin; `nil` before there is an invariant, and in one of very many runs.

@@ -1,0 +1,48 @@
+// In a suite that was written for real time, a job may wait, without suspending, for what another task does. After some
+// time, other jobs run beside it. From then on, it counts like a block on a dispatch queue.
+
+/// A job that was running for so long that other jobs run beside it.
+struct ParallelJob {
+  /// The number by which the job counts as a block.
+  let block: UInt64
+  let isOnMain: Bool
+}
+
+extension Scheduler {
+  /// Lets ready jobs run beside a job that has held its thread for longer than `limit`. Returns whether there was one.
+  func letOthersRun(after limit: Duration) -> Bool {
+    guard change({ $0.makeJobParallel(after: limit) }) else { return false }
+    RuntimeHooks.threadIsBlocked()
+    return true
+  }
+}
+
+extension SchedulerState {
+  fileprivate mutating func makeJobParallel(after limit: Duration) -> Bool {
+    guard scope != nil, activity.running != nil, !idleness.ready.isEmpty,
+      activity.findBlockage(after: limit, idleness, othersWait: true) != nil
+    else { return false }
+    endJob()
+    let isOnMain = idleness.isActingOnMain
+    let number = idleness.threadParks()
+    let block = dispatchedBlockBegan(on: "a job that does not suspend")
+    scope?.parallelJobs[number] = ParallelJob(block: block, isOnMain: isOnMain)
+    if isOnMain { idleness.isMainTaken = true }
+    return true
+  }
+
+  /// Notes that the job on an abandoned thread has ended, or pauses.
+  @inline(never)
+  mutating func parallelJobEnded(on number: Int) {
+    guard let job = scope?.parallelJobs.removeValue(forKey: number) else { return }
+    dispatchedBlockEnded(job.block)
+    if job.isOnMain { idleness.isMainTaken = false }
+  }
+
+  /// Notes that a job of the scheduler pauses. From then on, it counts as externally started.
+  mutating func startedJobPauses(on number: Int) {
+    guard number == idleness.threadNumber else { return parallelJobEnded(on: number) }
+    endJob()
+    idleness.threadParks()
+  }
+}
