@@ -63,7 +63,7 @@ guarantee(
     "SchedulerStateTests|SeamTests|SchedulerTests",
     ("Idleness.mayStartJob", "externallyStartedJobs == 0 } else {", "true } else {"),
     ("SchedulerState.decide", "guard idleness.mayStartJob else { return .rest(nil) }", ""),
-    ("SchedulerState.next", "guard number == idleness.threadNumber else { return .rest(nil) }", ""),
+    ("SchedulerState.next", "guard number == idleness.threadNumber else {", "guard true else {"),
     ("SchedulerState.next", "case .move: idleness.thread = .requested",
      "case .move: idleness.thread = .none"),
     ("SchedulerState.claimNeededThread", "!idleness.ready.isEmpty", "false"),
