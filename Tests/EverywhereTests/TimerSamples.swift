@@ -182,6 +182,22 @@ final class EverywhereXCTTimerSamples: XCTestCase {
     check(8)
   }
 
+  /// The wait ends while a callback of its run loop sleeps.
+  func testACallbackSleepsWhenTheWaitEnds() {
+    let done = expectation(description: "slept")
+    Task {
+      try await Task.sleep(for: .milliseconds(300))
+      done.fulfill()
+    }
+    _ = Timer.scheduledTimer(withTimeInterval: 0.2, repeats: false) { [log] _ in
+      Thread.sleep(forTimeInterval: 0.4)
+      log.add()
+    }
+    wait(for: [done], timeout: 5)
+    XCTAssertEqual(log.tenths(since: start), [6])
+    check(6)
+  }
+
   /// The callback is a job of the test, so time does not move while it runs.
   func testACallbackTakesRealTime() {
     let done = expectation(description: "slept")

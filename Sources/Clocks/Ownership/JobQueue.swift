@@ -15,10 +15,10 @@ struct JobQueue: ~Copyable {
   private(set) var parked = 0
   /// The number of other jobs that run on the main thread only.
   private var onMain = 0
-  /// The number of jobs that cannot begin, because a paused job holds the main thread.
+  /// The number of jobs that cannot begin, because a paused or parallel job holds the main thread.
   private var withheld = 0
 
-  /// Whether a paused job holds the main thread.
+  /// Whether a paused or parallel job holds the main thread.
   var isMainTaken = false {
     didSet { withheld = isMainTaken ? onMain : 0 }
   }
@@ -27,6 +27,9 @@ struct JobQueue: ~Copyable {
 
   /// Whether no job can begin.
   var isEmpty: Bool { count == withheld }
+
+  /// Whether a job can begin although another one holds the main thread.
+  var isAnyOffMain: Bool { count > onMain }
 
   /// The position of the first job that can begin. Requires that there is one. O(withheld jobs).
   var first: Int {

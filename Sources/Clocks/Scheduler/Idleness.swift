@@ -16,7 +16,7 @@ struct Idleness: ~Copyable {
   var externalTasks = ExternalTasks()
   var dispatchedBlocks = DispatchedBlocks()
 
-  /// Whether a paused job holds the main thread. Then what needs that thread does not keep the test from being idle.
+  /// Whether a paused or parallel job holds the main thread. Then what needs that thread does not keep the test from being idle.
   var isMainTaken: Bool {
     get { ready.isMainTaken }
     set { (ready.isMainTaken, dispatchedBlocks.isMainTaken) = (newValue, newValue) }
@@ -24,7 +24,7 @@ struct Idleness: ~Copyable {
 
   /// While no thread holds the scheduler's lock, `none` means that the scheduler has no thread.
   ///
-  /// A thread is requested only when this is `none`, so a scheduler never has two threads.
+  /// A thread is requested only when this is `none`, so a scheduler never has two threads that act.
   var thread = Thread.none
   /// Whether the thread that acts is the main thread.
   private(set) var isActingOnMain = false
@@ -176,7 +176,7 @@ struct DispatchedBlocks {
   /// The number of blocks that can run. Kept apart from `labels`, because a dictionary is slow in a debug build.
   private(set) var count = 0
 
-  /// Whether a paused job holds the main thread, so that no block of the main queue can run.
+  /// Whether a paused or parallel job holds the main thread, so that no block of the main queue can run.
   fileprivate var isMainTaken = false {
     didSet { count = labels.values.count(where: canRun) }
   }

@@ -19,7 +19,7 @@ extension Scheduler {
     if isWanted { change { $0.order.chooser?.describe(text) } }
   }
 
-  /// Whether the current thread runs a job of this scheduler. Then no other job of the scheduler runs.
+  /// Whether the current thread runs a job of this scheduler. Then no other job runs, unless this one is parallel.
   var isInOwnJob: Bool {
     guard let context = ThreadContext.current else { return false }
     return context.pointee.isInJob && !context.pointee.isInCondition

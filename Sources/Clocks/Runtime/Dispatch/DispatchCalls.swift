@@ -184,14 +184,14 @@ enum DispatchCalls {
       guard let waits = ThreadWaits.ofMethod else {
         return dispatch_semaphore_wait(semaphore, instant)
       }
-      return waits.paused(on: semaphore) { dispatch_semaphore_wait(semaphore, instant) }
+      return waits.paused(on: semaphore, until: instant) { dispatch_semaphore_wait(semaphore, $0) }
     }
 
     private static let groupWait: Interposed<Wait> = Interposed("dispatch_group_wait") {
       group, instant in
       let instant = DispatchTimes.realInstant(instant)
       guard let waits = ThreadWaits.ofMethod else { return dispatch_group_wait(group, instant) }
-      return waits.paused(on: nil) { dispatch_group_wait(group, instant) }
+      return waits.paused(on: nil, until: instant) { dispatch_group_wait(group, $0) }
     }
 
     private static let itemWait: Interposed<Wait> = Interposed("dispatch_block_wait") {

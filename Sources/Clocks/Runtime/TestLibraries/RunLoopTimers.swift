@@ -69,7 +69,7 @@ import Synchronization
 
     /// Ends each wait of a run loop with its slice.
     ///
-    /// That timer of Dispatch is not enough: a run loop ignores its wake-up if another event has just woken the run loop.
+    /// The timer of Dispatch is not enough: a run loop ignores its wake-up if another event has just woken the run loop.
     private static let wait: Interposed<Wait> = Interposed("ppoll") { files, count, limit, mask in
       guard limit == nil, let slice = ThreadContext.current?.pointee.waits?.slice,
         let left = slice.end.nanosecondsLeft
@@ -143,13 +143,15 @@ import Synchronization
     private static func add(
       _ timer: CInt, _ delay: Int64, _ instant: UInt64, _ owner: any PausableOwner
     ) -> Bool {
+      let isMain = MainRunLoop.isMain(MainRunLoop.ofThread)
       let callback = TimedCallback("a timer of a run loop") {
         isDue(timer, instant)
       } handBack: { rest in
         forget(timer)
-        noteReal(timer, instant)
         setReal(timer, UInt64(max(0, rest / .nanoseconds(1))))
+        if isMain { noteReal(timer, instant) }
       }
+      forget(timer)
       lock.withLock { timers[timer] = Timer(owner: owner, callback: callback, instant: instant) }
       count.add(1, ordering: .relaxed)
       // Foundation computes the delay from two dates in seconds, with an error of a tenth of a microsecond.
@@ -174,13 +176,16 @@ import Synchronization
       guard hasRealTimers.exchange(false, ordering: .relaxed), let now = present(of: owner) else {
         return
       }
-      let adopted = lock.withLock {
-        defer { realTimers = [:] }
-        return realTimers
-      }
-      for (timer, instant) in adopted {
+      for timer in lock.withLock({ Array(realTimers.keys) }) {
+        // Another thread may have set the timer again meanwhile.
+        guard let instant = lock.withLock({ realTimers.removeValue(forKey: timer) }) else {
+          continue
+        }
         let delay = instant > now ? instant - now : 0
-        guard add(timer, Int64(clamping: delay), instant, owner) else { continue }
+        guard add(timer, Int64(clamping: delay), instant, owner) else {
+          noteReal(timer, instant)
+          continue
+        }
         var never = itimerspec()
         _ = set.original(timer, 0, &never, nil)
       }
@@ -216,7 +221,7 @@ import Synchronization
     /// How many calls of `isDue` are under way. They run no code of the test, so a thread may wait for them.
     private static let beginning = Atomic(0)
 
-    private static func awaitBeginning() {
+    static func awaitBeginning() {
       while beginning.load(ordering: .sequentiallyConsistent) > 0 {
         JobPause.yieldThread()
       }
@@ -275,6 +280,7 @@ import Synchronization
     static let fired = Atomic(0)
 
     static func adopt(for owner: any PausableOwner) {}
+    static func awaitBeginning() {}
     static func takeOverdue() -> Bool { false }
     static func isAnyDue(_ dueInstant: borrowing Atomic<UInt64>) -> Bool { false }
     static func fire(_ run: (Double) -> Int32) { _ = run(0) }

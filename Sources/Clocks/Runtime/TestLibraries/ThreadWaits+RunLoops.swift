@@ -41,10 +41,13 @@ extension ThreadWaits {
         RunLoopTimers.isAnyDue(self.dueInstant) || rounds < Self.mostRounds && self.hasNewBlocks
       return isAnyReady ? MainRunLoop.timedOut : nil
     }
+    var isSliceOver = false
     let result = paused(holdsTime: isHeld, inRunLoop: true, unless: isReady) {
       let outer = slice
       defer { slice = outer }
-      slice = RunLoopSlice(seconds: real)
+      let current = RunLoopSlice(seconds: real)
+      slice = current
+      defer { isSliceOver = current.end.hasPassed }
       return run(real)
     }
     if let callback {
@@ -57,7 +60,12 @@ extension ThreadWaits {
       RunLoopTimers.fire(run)
       dueInstant.store(0, ordering: .sequentiallyConsistent)
     }
-    quietSlices = isQuiet && (isDue || result == MainRunLoop.timedOut) ? quietSlices + 1 : 0
+    if !isQuiet || !isDue && result != MainRunLoop.timedOut {
+      quietSlices = 0
+    } else if isDue || isSliceOver {
+      // A slice that readings of clocks have ended early says nothing about work outside.
+      quietSlices += 1
+    }
     return isDue && isStopped.load(ordering: .sequentiallyConsistent) ? MainRunLoop.stopped : result
   }
 

@@ -155,8 +155,9 @@ final class ThreadWaits: @unchecked Sendable {
   static func willStop(_ runLoop: UnsafeRawPointer?) {
     guard let waits = lock.withLock({ all.last { $0.runLoop == runLoop } }) else { return }
     waits.isStopped.store(true, ordering: .sequentiallyConsistent)
-    if !waits.isInRunLoop.load(ordering: .sequentiallyConsistent) {
-      waits.isStopMissed.store(true, ordering: .sequentiallyConsistent)
+    // A thread in another wait, within the run loop or before it, looks at these when it comes to the run loop.
+    guard waits.isInRunLoop.load(ordering: .sequentiallyConsistent) else {
+      return waits.isStopMissed.store(true, ordering: .sequentiallyConsistent)
     }
     waits.wakeUp()
   }
@@ -228,6 +229,8 @@ final class ThreadWaits: @unchecked Sendable {
     let isInWait = pause.hasBegun
     let heldTime = self.holdsTime
     let wasInRunLoop = isInRunLoop.exchange(inRunLoop, ordering: .sequentiallyConsistent)
+    // A timer of the run loop that is becoming due may still take this wait for that of the run loop.
+    if !inRunLoop { RunLoopTimers.awaitBeginning() }
     if isInWait { resume() }
     let isHeldBelow = below?.isCovered()
     depth.add(1, ordering: .relaxed)
@@ -281,11 +284,14 @@ final class ThreadWaits: @unchecked Sendable {
     if isMain { MainRunLoop.interrupt() } else { wake.signal() }
   }
 
-  /// Runs `wait`, which waits for a semaphore, while the scope's tasks run.
-  func paused(on semaphore: OpaquePointer?, _ wait: () -> Int) -> Int {
+  /// Waits for a semaphore, or for a group, while the scope's tasks run. `wait` waits until an instant; 0 is now.
+  func paused(
+    on semaphore: OpaquePointer?, until instant: UInt64, _ wait: (UInt64) -> Int
+  ) -> Int {
     let outer = self.semaphore.exchange(UInt(bitPattern: semaphore), ordering: .relaxed)
     defer { self.semaphore.store(outer, ordering: .relaxed) }
-    return paused(wait)
+    let isReady = { wait(0) == 0 ? 0 : nil }
+    return paused(unless: isReady) { wait(instant) }
   }
 
   // MARK: - Sleeps

@@ -5,6 +5,7 @@
 struct ParallelJob {
   /// The number by which the job counts as a block.
   let block: UInt64
+  let task: UInt64
   let isOnMain: Bool
 }
 
@@ -19,14 +20,17 @@ extension Scheduler {
 
 extension SchedulerState {
   fileprivate mutating func makeJobParallel(after limit: Duration) -> Bool {
-    guard scope != nil, activity.running != nil, !idleness.ready.isEmpty,
+    let isOnMain = idleness.isActingOnMain
+    guard scope != nil, let task = activity.running?.task,
+      isOnMain ? idleness.ready.isAnyOffMain : !idleness.ready.isEmpty,
       activity.findBlockage(after: limit, idleness, othersWait: true) != nil
     else { return false }
     endJob()
-    let isOnMain = idleness.isActingOnMain
     let number = idleness.threadParks()
     let block = dispatchedBlockBegan(on: "a job that does not suspend")
-    scope?.parallelJobs[number] = ParallelJob(block: block, isOnMain: isOnMain)
+    scope?.parallelJobs[number] = ParallelJob(block: block, task: task, isOnMain: isOnMain)
+    // The job counts once, as a block: its task must not count as one that runs externally, too.
+    if task != 0 { scope?.pausedTasks.insert(task) }
     if isOnMain { idleness.isMainTaken = true }
     return true
   }
@@ -36,6 +40,7 @@ extension SchedulerState {
   mutating func parallelJobEnded(on number: Int) {
     guard let job = scope?.parallelJobs.removeValue(forKey: number) else { return }
     dispatchedBlockEnded(job.block)
+    scope?.pausedTasks.remove(job.task)
     if job.isOnMain { idleness.isMainTaken = false }
   }
 

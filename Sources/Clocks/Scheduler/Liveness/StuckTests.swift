@@ -114,7 +114,10 @@ extension Scheduler {
 
   /// Whether a job was reported because it holds its thread, and has not ended as far as is known.
   fileprivate var holdsThread: Bool {
-    change { $0.leftJob || $0.activity.isRunningReportedJob($0.idleness) }
+    change {
+      $0.leftJob || $0.scope?.parallelJobs.isEmpty == false
+        || $0.activity.isRunningReportedJob($0.idleness)
+    }
   }
 
   /// Counts the jobs of the test, without pauses. Constant once the test was cancelled: its later jobs are no progress.

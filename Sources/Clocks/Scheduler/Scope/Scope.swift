@@ -103,7 +103,7 @@ final class ScopeState {
   @exclusivity(unchecked) var endHandlers: [@Sendable () -> Void]? = []
   /// The parked threads, by the numbers of their tasks.
   @exclusivity(unchecked) var parkedThreads: [UInt64: ParkedThread] = [:]
-  /// The tasks whose jobs hold their threads while other jobs run.
+  /// The tasks whose jobs hold their threads while other jobs run: paused jobs, and parallel ones.
   @exclusivity(unchecked) var pausedTasks: Set<UInt64> = []
   /// The jobs beside which others run, by the numbers of their threads.
   @exclusivity(unchecked) var parallelJobs: [Int: ParallelJob] = [:]
