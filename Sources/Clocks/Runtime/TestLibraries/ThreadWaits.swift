@@ -297,7 +297,11 @@ final class ThreadWaits: @unchecked Sendable {
   // MARK: - Sleeps
 
   /// Blocks the thread for a virtual duration.
+  ///
+  /// Foundation sleeps again until its clock shows that the time is over. The rest may be less than a nanosecond, so a
+  /// sleep for no time takes some, too.
   func sleep(for duration: Duration) {
+    let duration = max(duration, .nanoseconds(1))
     let end = ThreadSemaphore()
     let begin: @Sendable () -> Void = { [self] in
       resume()
