@@ -27,27 +27,14 @@ enum OutsideWork {
 
   private static var isAnyThreadBusy: Bool {
     #if os(Linux) && canImport(Glibc)
-      isAnyOtherThread(isBusy)
+      let own = currentThread
+      return threadNumbers?.contains { $0 != own && isBusy($0) } ?? false
     #else
-      false
-    #endif
-  }
-
-  /// Whether another thread runs, or waits for a processor. O(threads).
-  static var isAnyThreadRunning: Bool {
-    #if os(Linux) && canImport(Glibc)
-      isAnyOtherThread { systemCall(of: $0) == "running" }
-    #else
-      false
+      return false
     #endif
   }
 
   #if os(Linux) && canImport(Glibc)
-    private static func isAnyOtherThread(_ condition: (pid_t) -> Bool) -> Bool {
-      let own = currentThread
-      return threadNumbers?.contains { $0 != own && condition($0) } ?? false
-    }
-
     /// The kernel's numbers of all threads of the process; `nil` if they cannot be read.
     private static var threadNumbers: [pid_t]? {
       guard let folder = opendir("/proc/self/task") else { return nil }

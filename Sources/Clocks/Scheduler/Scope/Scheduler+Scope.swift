@@ -286,12 +286,8 @@ extension Scheduler {
   }
 
   func alarmRings(_ number: Int) {
-    let isOutsideBusy =
-      scope?.options.pausesOnlyForOutside == true && OutsideWork.isPossible
-      && OutsideWork.isAnyThreadRunning
     let others: ScopeState.Others =
-      isThreadAwaitedInTest
-      ? .awaitThread : isOutsideBusy || Scheduler.isAnyBusy ? .areBusy : .areIdle
+      isThreadAwaitedInTest ? .awaitThread : Scheduler.isAnyBusy ? .areBusy : .areIdle
     perform(change { $0.alarmRings(number, others) })
   }
 

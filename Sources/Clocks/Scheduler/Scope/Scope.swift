@@ -165,9 +165,7 @@ final class ScopeState {
       return pace.setAlarm(.held, in: duration(of: .held), patience: 2)
     }
     if movesTime, isAwaited, pace.jumpsAfter != nil {
-      // While another thread runs, it may be about to go on with the test.
-      let patience = scope.options.pausesOnlyForOutside ? 30 : 0
-      return pace.setAlarm(.pause, in: duration(of: .pause), patience: patience)
+      return pace.setAlarm(.pause, in: duration(of: .pause), patience: 0)
     }
     return pace.setAlarm(.stuck, in: duration(of: .stuck), patience: 12)
   }
