@@ -77,7 +77,7 @@ package enum Everywhere {
 
   static func options(isExplored: Bool, for record: EverywhereRecord) -> ScopeOptions {
     var options = ScopeOptions.standard
-    options.goesOnWithout = { absence in record.add(reason: absence.reason) }
+    options.goesOnWithout = { reason in record.add(reason: reason) }
     // The suite was written for real time: it may wait for real work, and leave tasks behind.
     options.stuckAfter = Environment.blockedAfter * 2
     options.runningLimit = Environment.blockedAfter * 20

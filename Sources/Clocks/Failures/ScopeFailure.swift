@@ -223,16 +223,9 @@ struct Blockage: Sendable {
 struct Absence: Sendable {
   var tasks: [UInt64]
   var queues: [String] = []
-  /// Whether other tasks run beside a job that does not end.
-  var isOfParallelJob = false
-
-  static let parallelJob = Absence(tasks: [], isOfParallelJob: true)
 
   /// Why a test in a suite that was not written for virtual time may behave differently.
   var reason: String {
-    if isOfParallelJob {
-      return "a task holds its thread and does not suspend, so other tasks run at the same time"
-    }
     let names = Set(queues).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
     let work = queues.isEmpty ? "a task on an executor" : "work on the queue \(names)"
     return "time passes while \(work) goes on, which may be real work"

@@ -16,7 +16,8 @@ struct Idleness: ~Copyable {
   var externalTasks = ExternalTasks()
   var dispatchedBlocks = DispatchedBlocks()
 
-  /// Whether a paused or parallel job holds the main thread. Then what needs that thread does not keep the test from being idle.
+  /// Whether a paused or parallel job holds the main thread. Then what needs that thread does not keep the test from
+  /// being idle.
   var isMainTaken: Bool {
     get { ready.isMainTaken }
     set { (ready.isMainTaken, dispatchedBlocks.isMainTaken) = (newValue, newValue) }

@@ -1,13 +1,13 @@
 import ClocksSupport
 import Synchronization
 
-/// How far the pause of a job is that holds its thread while it waits. Any thread may end the pause.
+/// The pause of a job that waits and meanwhile holds its thread. Any thread may end the pause.
 struct JobPause: ~Copyable {
   private enum Phase {
     static let running = 0
     /// The job is about to pause, and still counts as running.
     static let beginning = 1
-    /// The job was woken while it was about to pause, and so does not.
+    /// The job was woken while it was about to pause. It still counts as running, and does not pause.
     static let woken = 2
     /// The job is about to count as paused.
     static let pausing = 3
@@ -41,7 +41,7 @@ struct JobPause: ~Copyable {
     phase.store(Phase.paused, ordering: .sequentiallyConsistent)
   }
 
-  /// Calls `count`, which counts the job as running again, if the job is paused. Keeps it from pausing if it has begun to.
+  /// Calls `count`, which counts the job as running again, if the job is paused. A job that is about to pause does not.
   ///
   /// Thread A may be about to pause the job, or to count it because its wait is over, when thread B begins what wakes
   /// it. Thread B waits until the job counts, because time may move when thread B returns.

@@ -27,6 +27,7 @@ struct RunLoopSlice {
 
   /// How far virtual time may move before a slice ends early, in nanoseconds.
   ///
-  /// Each reading of other code moves time a little, and the run loop notices when it wakes. Timers that are due in twice the margin may fire at the end of a slice.
+  /// Each reading of other code moves time a little, and the run loop notices when it wakes. Timers that are due in twice
+  /// the margin may fire at the end of a slice.
   private static let margin: UInt64 = 10_000
 }

@@ -87,13 +87,13 @@ import Synchronization
       let instant: UInt64
     }
 
-    /// Guards `timers`. Rank `leaf`.
+    /// Guards `timers` and `realTimers`. Rank `leaf`.
     private static let lock = Lock(.leaf)
     /// The timers whose callbacks are pending, by their file descriptors.
     nonisolated(unsafe) private static var timers: [CInt: Timer] = [:]
     /// The instants for which timers of the main run loop are set in real time.
     nonisolated(unsafe) private static var realTimers: [CInt: UInt64] = [:]
-    /// Whether `realTimers` has elements.
+    /// Whether `realTimers` may have elements.
     private static let hasRealTimers = Atomic(false)
     /// The number of timers whose callbacks are pending.
     static let count = Atomic(0)

@@ -1,8 +1,12 @@
 // In a suite that was written for real time, a job may wait, without suspending, for what another task does. After some
 // time, other jobs run beside it. From then on, it counts like a block on a dispatch queue.
 
-/// A job that was running for so long that other jobs run beside it.
+/// A job that has held its thread for so long that other jobs run beside it.
 struct ParallelJob {
+  /// Why a test with such a job may behave differently.
+  static let reason =
+    "a task holds its thread and does not suspend, so other tasks run at the same time"
+
   /// The number by which the job counts as a block.
   let block: UInt64
   let task: UInt64
@@ -19,6 +23,7 @@ extension Scheduler {
 }
 
 extension SchedulerState {
+  // While the job holds the main thread, no other job of the main thread can run beside it.
   fileprivate mutating func makeJobParallel(after limit: Duration) -> Bool {
     let isOnMain = idleness.isActingOnMain
     guard scope != nil, let task = activity.running?.task,

@@ -112,7 +112,7 @@ extension Scheduler {
     } && (holdsThread || change { !$0.isAbandoned })
   }
 
-  /// Whether a job was reported because it holds its thread, and has not ended as far as is known.
+  /// Whether a job holds its thread, as a parallel job or one that was reported, and has not ended as far as is known.
   fileprivate var holdsThread: Bool {
     change {
       $0.leftJob || $0.scope?.parallelJobs.isEmpty == false

@@ -54,7 +54,7 @@ final class Watchdog: Sendable {
       if let goesOn = scheduler.scope?.options.goesOnWithout,
         scheduler.letOthersRun(after: min(limit, .seconds(5)))
       {
-        goesOn(.parallelJob)
+        goesOn(ParallelJob.reason)
       }
       if let blockage = scheduler.newBlockage(after: limit) {
         report(blockage.description(after: limit), of: scheduler) { scheduler.abort(blockage) }
@@ -64,7 +64,7 @@ final class Watchdog: Sendable {
         // The work may wait for the test: in a suite that was written for real time, that is no mistake.
         let patience = scheduler.waitsForNoWorkOutside ? Duration.milliseconds(200) : .seconds(5)
         if let absence = scheduler.newAbsence(after: min(limit, patience)) {
-          goesOn(absence)
+          goesOn(absence.reason)
           scheduler.continueAfterAbsence()
         }
       } else if let absence = scheduler.newAbsence(after: limit, isAnyRunning: isAnyRunning) {

@@ -24,8 +24,9 @@ package struct ScopeOptions: Sendable {
   var notesSleepPlaces = false
   /// Whether an explored scope waits for work outside it. If not, such a wait counts as a deadlock.
   var waitsForOutside = false
-  /// Called when the test goes on without external work. If set, an absence is no failure.
-  var goesOnWithout: (@Sendable (Absence) -> Void)?
+  /// Called with a reason when the test goes on without external work, or beside a job that does not suspend. If set,
+  /// neither is a failure.
+  var goesOnWithout: (@Sendable (_ reason: String) -> Void)?
   var stuckAfter: Duration = .seconds(5)
   package var freezesDate = true
   /// How long `holding` may keep time from jumping, in real time, while the scope has nothing left but sleeps.
