@@ -516,3 +516,12 @@ guarantee(
     ("EverywhereSettings.plan", "return seed.map { EverywhereToken.plan(seed: $0, record) } ?? .firstInFirstOut",
      "return .firstInFirstOut"),
 )
+guarantee(
+    "Time stands still while a thread that the test has started runs, and the thread's clocks are real",
+    "PlainSuiteTests",
+    ("TestThread.run", "owner.workEnded(waits.block)", ""),
+    ("ThreadContext.isInRealTime", "return context.pointee.isOnQueue && !context.pointee.isInJob", "return false"),
+    ("ThreadWaits.testThreadBecomesJob", "owner.workEnded(block)", ""),
+    ("ThreadWaits.testThreadBecomesJob", "ThreadContext.current?.pointee.isInJob = true", ""),
+    ("ThreadWaits.testThreadBecomesBlock", "ThreadContext.current?.pointee.isInJob = false", ""),
+)

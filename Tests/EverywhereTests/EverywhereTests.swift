@@ -123,6 +123,24 @@ import Testing
         == tenths.mapValues { order == "real" ? 0 : Double($0 + 2) / 10 })
   }
 
+  @Test(arguments: orders)
+  func threadsThatTestsStart(_ order: String) async throws {
+    let seconds = try await passing("EverywhereXCTThreadSamples", order: order)
+    #expect(seconds.count == 10)
+  }
+
+  @Test func timePassesWhileAThreadServes() async throws {
+    let (records, child) = try await run(
+      "EverywhereTests.EverywhereXCTServerSamples", library: "xctest")
+    #expect(child.exitCode == 0, "\(child.standardOutput)")
+    let record = records.values.joined().first
+    #expect(record?.virtualSeconds.map(Self.withoutReadings) == 0.6)
+    #expect((record?.realSeconds ?? 9) < 5)
+    let thread = "a thread that the test has started"
+    #expect(
+      record?.reasons == ["time passes while \(thread) goes on, which may be real work"])
+  }
+
   @Test func timersFromOutsideTestsAreVirtual() async throws {
     let seconds = try await passing("EverywhereXCTOuterTimerSamples", order: "0")
     #expect(seconds.count == 1)

@@ -222,13 +222,18 @@ struct Blockage: Sendable {
 /// External work that has not come back for longer than the limit.
 struct Absence: Sendable {
   var tasks: [UInt64]
+  /// The labels of queues, and of what else counts as blocks.
   var queues: [String] = []
 
   /// Why a test in a suite that was not written for virtual time may behave differently.
   var reason: String {
-    let names = Set(queues).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
-    let work = queues.isEmpty ? "a task on an executor" : "work on the queue \(names)"
-    return "time passes while \(work) goes on, which may be real work"
+    let others: Set = [TaskOwner.threadLabel, TaskOwner.parallelJobLabel]
+    let names = Set(queues).subtracting(others).sorted().map { "\"\($0)\"" }
+    var work = others.intersection(queues).sorted()
+    if !names.isEmpty { work.append("work on the queue \(names.joined(separator: ", "))") }
+    if work.isEmpty { work = ["a task on an executor"] }
+    let goes = work.count == 1 ? "goes" : "go"
+    return "time passes while \(work.joined(separator: " and ")) \(goes) on, which may be real work"
   }
 
   func description(after limit: Duration) -> String {

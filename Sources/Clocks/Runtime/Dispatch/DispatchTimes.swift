@@ -15,7 +15,8 @@
     /// The owner of the current thread, if its time is virtual.
     @_transparent
     static var virtualOwner: TaskOwner? {
-      guard !TaskOwnership.shared.isEmpty, let owner = ThreadContext.runningOwner, owner.isVirtual
+      guard !TaskOwnership.shared.isEmpty, let owner = ThreadContext.runningOwner,
+        owner.isVirtual, !ThreadContext.isInRealTime
       else { return nil }
       return owner
     }
@@ -40,6 +41,8 @@
     }
 
     /// Returns the time from an owner's present to an instant, at least zero; `nil` if the instant never comes.
+    ///
+    /// On a thread that is in real time, the instant was computed from the real present.
     static func delay(until instant: UInt64, for owner: TaskOwner) -> Duration? {
       guard instant != never else { return nil }
       guard instant != now, instant != wallNow else { return .zero }
@@ -47,7 +50,7 @@
       let isDate = !isUptime && instant >> 62 & 1 == 1
       let value = isUptime ? instant : isDate ? 0 &- instant : instant & ~(1 << 63)
       let clock = isUptime ? CLOCK_MONOTONIC : isDate ? CLOCK_REALTIME : CLOCK_BOOTTIME
-      let present = read(clock, of: owner, isDate: isDate)
+      let present = read(clock, of: ThreadContext.isInRealTime ? nil : owner, isDate: isDate)
       return value > present ? .nanoseconds(Int64(clamping: value - present)) : .zero
     }
 

@@ -55,6 +55,7 @@ import ClocksSupport
       // Foundation may not be loaded.
       CallTables.redirect(entries.filter(\.isFound), in: .users)
       CallTables.redirect([createThread.entry], in: .usersBesides("libdispatch.so"))
+      CallTables.redirect([createFoundationThread.entry], in: .library("libFoundation.so"))
       CallTables.redirect(
         [createIO.entry, openIO.entry, read.entry, write.entry], in: .library("libswiftDispatch.so")
       )
@@ -99,27 +100,43 @@ import ClocksSupport
     private final class ThreadStart {
       let start: Start
       let argument: UnsafeMutableRawPointer?
+      let thread: TestThread?
 
-      init(_ start: Start, _ argument: UnsafeMutableRawPointer?) {
-        (self.start, self.argument) = (start, argument)
+      init(_ start: Start, _ argument: UnsafeMutableRawPointer?, on thread: TestThread?) {
+        (self.start, self.argument, self.thread) = (start, argument, thread)
+      }
+
+      func run() -> UnsafeMutableRawPointer? {
+        // A thread that calls `pthread_exit` counts as one that goes on.
+        defer { OutsideWork.threadEnds() }
+        guard let thread else { return start(argument) }
+        return thread.run { start(argument) }
       }
     }
 
     private static let createThread: Interposed<CreateThread> = Interposed("pthread_create") {
-      thread, attributes, start, argument in
+      create($0, $1, ThreadStart($2, $3, on: nil))
+    }
+
+    /// Called by Foundation's `Thread`.
+    private static let createFoundationThread: Interposed<CreateThread> = Interposed(
+      "pthread_create"
+    ) {
+      create($0, $1, ThreadStart($2, $3, on: TestThread()))
+    }
+
+    private static func create(
+      _ thread: UnsafeMutableRawPointer?, _ attributes: UnsafeRawPointer?, _ work: ThreadStart
+    ) -> CInt {
       OutsideWork.threadBegins()
-      let work = Unmanaged.passRetained(ThreadStart(start, argument))
+      let pointer = Unmanaged.passRetained(work)
       let result = createThread.original(
         thread, attributes,
-        { pointer in
-          guard let pointer else { return nil }
-          let work = Unmanaged<ThreadStart>.fromOpaque(pointer).takeRetainedValue()
-          // A thread that calls `pthread_exit` counts as one that goes on.
-          defer { OutsideWork.threadEnds() }
-          return work.start(work.argument)
-        }, work.toOpaque())
+        { $0.flatMap { Unmanaged<ThreadStart>.fromOpaque($0).takeRetainedValue().run() } },
+        pointer.toOpaque())
       if result != 0 {
-        work.release()
+        pointer.release()
+        work.thread?.end()
         OutsideWork.threadEnds()
       }
       return result
@@ -189,3 +206,23 @@ import ClocksSupport
       }
   }
 #endif
+
+extension ThreadWaits {
+  /// Blocks the thread for a virtual duration.
+  ///
+  /// Foundation sleeps again until its clock shows that the time is over. The rest may be less than a nanosecond, so a
+  /// sleep for no time takes some, too.
+  func sleep(for duration: Duration) {
+    let duration = max(duration, .nanoseconds(1))
+    let end = ThreadSemaphore()
+    let begin: @Sendable () -> Void = { [self] in
+      resume()
+      end.signal()
+    }
+    let callback = TimedCallback("a blocked thread", begin: begin) { rest in
+      RealTime(in: rest).schedule { end.signal() }
+    }
+    guard owner.enqueue(callback, after: duration) else { return }
+    paused { end.wait() }
+  }
+}

@@ -171,21 +171,4 @@ extension ThreadWaits {
     if isMain { MainRunLoop.endInterruptible() }
     end()
   }
-
-  /// Starts a thread on which XCTest waits on behalf of an owner. `start` runs its argument on the new thread.
-  static func startThread(
-    of owner: any PausableOwner, _ body: @escaping @Sendable () -> Void,
-    by start: (@escaping @Sendable () -> Void) -> Void
-  ) {
-    // The thread's work is counted before the current job ends, so that the scope is not idle in between.
-    owner.jobBegins()
-    start {
-      var context = ThreadContext(owner: owner, isInJob: true)
-      context.waits = ThreadWaits(owner, .thread)
-      OutsideWork.threadEnds()
-      context.run { _ in body() }
-      OutsideWork.threadBegins()
-      owner.externallyStartedJobEnded(on: nil)
-    }
-  }
 }

@@ -60,6 +60,8 @@ final class ThreadWaits: @unchecked Sendable {
     case job
     /// The wait of `fulfillment(of:)`, for which XCTest starts a thread.
     case thread
+    /// A thread that the test has started. It counts as a block on a queue, except while it waits in XCTest.
+    case testThread
   }
 
   /// Whether waits are seen. Set once, while the process has one thread.
@@ -81,7 +83,9 @@ final class ThreadWaits: @unchecked Sendable {
 
   /// The waits of the current thread if it may wait in virtual time now, and not only for expectations of XCTest.
   static var ofAnyKind: ThreadWaits? {
-    guard let waits = beginning, waits.owner.pausedWaits == .all else { return nil }
+    guard let waits = beginning, waits.owner.pausedWaits == .all,
+      waits.work != .testThread || waits.uses > 0
+    else { return nil }
     return waits
   }
 
@@ -141,14 +145,21 @@ final class ThreadWaits: @unchecked Sendable {
   /// How often `begin` was called without `end`.
   private var uses = 0
 
+  /// The number by which a thread of the test counts as a block.
+  var block: UInt64 = 0
+
   func begin() {
     uses += 1
-    if uses == 1 { Self.lock.withLock { Self.all.append(self) } }
+    guard uses == 1 else { return }
+    Self.lock.withLock { Self.all.append(self) }
+    if work == .testThread { testThreadBecomesJob() }
   }
 
   func end() {
     uses -= 1
-    if uses == 0 { Self.lock.withLock { Self.all.removeAll { $0 === self } } }
+    guard uses == 0 else { return }
+    Self.lock.withLock { Self.all.removeAll { $0 === self } }
+    if work == .testThread { testThreadBecomesBlock() }
   }
 
   /// Notes that a run loop is stopped.
@@ -292,25 +303,5 @@ final class ThreadWaits: @unchecked Sendable {
     defer { self.semaphore.store(outer, ordering: .relaxed) }
     let isReady = { wait(0) == 0 ? 0 : nil }
     return paused(unless: isReady) { wait(instant) }
-  }
-
-  // MARK: - Sleeps
-
-  /// Blocks the thread for a virtual duration.
-  ///
-  /// Foundation sleeps again until its clock shows that the time is over. The rest may be less than a nanosecond, so a
-  /// sleep for no time takes some, too.
-  func sleep(for duration: Duration) {
-    let duration = max(duration, .nanoseconds(1))
-    let end = ThreadSemaphore()
-    let begin: @Sendable () -> Void = { [self] in
-      resume()
-      end.signal()
-    }
-    let callback = TimedCallback("a blocked thread", begin: begin) { rest in
-      RealTime(in: rest).schedule { end.signal() }
-    }
-    guard owner.enqueue(callback, after: duration) else { return }
-    paused { end.wait() }
   }
 }

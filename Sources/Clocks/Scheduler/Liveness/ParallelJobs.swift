@@ -32,7 +32,7 @@ extension SchedulerState {
     else { return false }
     endJob()
     let number = idleness.threadParks()
-    let block = dispatchedBlockBegan(on: "a job that does not suspend")
+    let block = dispatchedBlockBegan(on: TaskOwner.parallelJobLabel)
     scope?.parallelJobs[number] = ParallelJob(block: block, task: task, isOnMain: isOnMain)
     // The job counts once, as a block: its task must not count as one that runs externally, too.
     if task != 0 { scope?.pausedTasks.insert(task) }

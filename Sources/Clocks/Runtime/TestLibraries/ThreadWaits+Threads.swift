@@ -1,0 +1,78 @@
+// Threads that wait in XCTest on behalf of a test.
+
+extension ThreadWaits {
+  /// Starts a thread on which XCTest waits on behalf of an owner. `start` runs its argument on the new thread.
+  static func startThread(
+    of owner: any PausableOwner, _ body: @escaping @Sendable () -> Void,
+    by start: (@escaping @Sendable () -> Void) -> Void
+  ) {
+    // The thread's work is counted before the current job ends, so that the scope is not idle in between.
+    owner.jobBegins()
+    var context = ThreadContext(createsThreadOfOwner: true)
+    context.run { _ in
+      start {
+        var context = ThreadContext(owner: owner, isInJob: true)
+        context.waits = ThreadWaits(owner, .thread)
+        OutsideWork.threadEnds()
+        context.run { _ in body() }
+        OutsideWork.threadBegins()
+        owner.externallyStartedJobEnded(on: nil)
+      }
+    }
+  }
+}
+
+/// A thread that a test starts, in a suite that was not written for virtual time.
+///
+/// The thread may do real work without an end, so it counts as a block on a queue, for which a test waits only as long
+/// as there is progress. It may also call `wait(for:)`, as in packages that have copied `fulfillment(of:)`. Then it counts
+/// as a job that is paused. From the thread's creation to its wait, and from the wait to what it does next, time must not
+/// move to the timeouts of the test, even if the thread has to wait for a processor.
+///
+/// Outside the waits of XCTest, the thread sleeps in real time, and its clocks are real.
+struct TestThread: Sendable {
+  private let owner: any PausableOwner
+  /// The number by which the thread counts as a block, until it waits in XCTest.
+  private let block: UInt64
+
+  /// Counts a thread before it is created. `nil` if the current thread works for no such test.
+  init?() {
+    guard let owner = ThreadContext.runningOwner as? any PausableOwner, owner.pausedWaits == .all,
+      ThreadContext.current?.pointee.createsThreadOfOwner != true
+    else { return nil }
+    self.owner = owner
+    block = owner.workBegan(on: TaskOwner.threadLabel)
+  }
+
+  /// Runs `body` on the thread.
+  func run<Result>(_ body: () -> Result) -> Result {
+    owner.workRuns(block)
+    let waits = ThreadWaits(owner, .testThread)
+    waits.block = block
+    var context = ThreadContext(owner: owner, isOnQueue: true, waits: waits)
+    var result: Result?
+    context.run { _ in result = body() }
+    owner.workEnded(waits.block)
+    return result!
+  }
+
+  /// Must be called if the thread was not created.
+  func end() { owner.workEnded(block) }
+}
+
+extension ThreadWaits {
+  func testThreadBecomesJob() {
+    owner.jobBegins()
+    owner.workEnded(block)
+    OutsideWork.threadEnds()
+    ThreadContext.current?.pointee.isInJob = true
+  }
+
+  func testThreadBecomesBlock() {
+    block = owner.workBegan(on: TaskOwner.threadLabel)
+    owner.workRuns(block)
+    OutsideWork.threadBegins()
+    ThreadContext.current?.pointee.isInJob = false
+    owner.externallyStartedJobEnded(on: nil)
+  }
+}
