@@ -525,3 +525,11 @@ guarantee(
     ("ThreadWaits.testThreadBecomesJob", "ThreadContext.current?.pointee.isInJob = true", ""),
     ("ThreadWaits.testThreadBecomesBlock", "ThreadContext.current?.pointee.isInJob = false", ""),
 )
+guarantee(
+    "A thread that waits for a semaphore keeps no time from jumping, and from its signal on it does",
+    "AwaitedSemaphoresTests|PlainSuiteTests",
+    ("AwaitedSemaphores.wait", "thread.owner.workEnded(thread.block)", ""),
+    ("AwaitedSemaphores.willSignal", "state.signals.append(state.owner.workBegan(on: TaskOwner.threadLabel))", ""),
+    ("AwaitedSemaphores.willSignal", ", state.signals.count < state.count", ""),
+    ("AwaitedSemaphores.waiterGoesOn", "state.signals.count > state.count", "false"),
+)

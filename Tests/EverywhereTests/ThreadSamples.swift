@@ -150,6 +150,42 @@ final class EverywhereXCTThreadSamples: XCTestCase, @unchecked Sendable {
     check(3)
   }
 
+  /// As in tests of semaphores: the threads wait until the test signals, and may wait forever.
+  func testThreadsWaitForSemaphores() async throws {
+    let (semaphore, never) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let done = expectation(description: "threads were signalled")
+    done.expectedFulfillmentCount = 3
+    Thread { never.wait() }.start()
+    async let other: Void? = try? await Task.sleep(for: .seconds(0.9))
+    for _ in 0..<3 {
+      Thread.detachNewThread {
+        semaphore.wait()
+        Self.work(milliseconds: 20)
+        done.fulfill()
+      }
+    }
+    try await Task.sleep(for: .milliseconds(200))
+    for _ in 0..<3 { semaphore.signal() }
+    await fulfillment(of: [done], timeout: 5)
+    check(2)
+    _ = await other
+    never.signal()
+  }
+
+  func testASignalBeforeAThreadWaits() async throws {
+    let semaphore = DispatchSemaphore(value: 0)
+    semaphore.signal()
+    let done = expectation(description: "the thread was signalled")
+    Thread.detachNewThread {
+      for _ in 0..<2 { semaphore.wait() }
+      done.fulfill()
+    }
+    try await Task.sleep(for: .milliseconds(200))
+    semaphore.signal()
+    await fulfillment(of: [done], timeout: 5)
+    check(2)
+  }
+
   func testATaskOfAThread() {
     let done = expectation(description: "a task of the thread")
     Thread.detachNewThread {

@@ -181,6 +181,11 @@ enum DispatchCalls {
     private static let semaphoreWait: Interposed<Wait> = Interposed("dispatch_semaphore_wait") {
       semaphore, instant in
       let instant = DispatchTimes.realInstant(instant)
+      if instant == DispatchTimes.never, let thread = ThreadWaits.ofTestThread {
+        return AwaitedSemaphores.wait(for: semaphore, on: thread) {
+          dispatch_semaphore_wait(semaphore, $0)
+        }
+      }
       guard let waits = ThreadWaits.ofMethod else {
         return dispatch_semaphore_wait(semaphore, instant)
       }

@@ -5,6 +5,8 @@ import Synchronization
 enum OutsideWork {
   /// The number of threads, apart from the main thread, those of Dispatch and those on which XCTest waits.
   private static let threads = Atomic(0)
+  /// The number of these threads that count as blocks of a test.
+  private static let testThreads = Atomic(0)
   /// Whether the process has used files or sockets through Dispatch.
   private static let hasSources = Atomic(false)
 
@@ -18,6 +20,8 @@ enum OutsideWork {
 
   static func threadBegins() { threads.add(1, ordering: .relaxed) }
   static func threadEnds() { threads.subtract(1, ordering: .relaxed) }
+  static func testThreadBegins() { testThreads.add(1, ordering: .relaxed) }
+  static func testThreadEnds() { testThreads.subtract(1, ordering: .relaxed) }
   static func sourceBegins() { hasSources.store(true, ordering: .relaxed) }
 
   /// Whether the main run loop has a timer in real time, or another thread runs or sleeps for some time. O(threads).
@@ -127,9 +131,8 @@ enum OutsideWork {
   static func isOver(forBlocksOn threads: [Int32]) -> Bool {
     if threads.allSatisfy(waitsForEvents) { return true }
     #if os(Linux) && canImport(Glibc)
-      guard self.threads.load(ordering: .relaxed) <= 0, !MainRunLoop.hasBlocks,
-        let all = threadNumbers
-      else { return false }
+      let unknown = self.threads.load(ordering: .relaxed) - testThreads.load(ordering: .relaxed)
+      guard unknown <= 0, !MainRunLoop.hasBlocks, let all = threadNumbers else { return false }
       let own = currentThread
       return all.allSatisfy {
         let isOfBlock = threads.contains($0)

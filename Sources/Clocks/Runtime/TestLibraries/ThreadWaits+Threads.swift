@@ -27,7 +27,8 @@ extension ThreadWaits {
 /// The thread may do real work without an end, so it counts as a block on a queue, for which a test waits only as long
 /// as there is progress. It may also call `wait(for:)`, as in packages that have copied `fulfillment(of:)`. Then it counts
 /// as a job that is paused. From the thread's creation to its wait, and from the wait to what it does next, time must not
-/// move to the timeouts of the test, even if the thread has to wait for a processor.
+/// move to the timeouts of the test, even if the thread has to wait for a processor. While it waits for a semaphore, it
+/// does not count (`AwaitedSemaphores`).
 ///
 /// Outside the waits of XCTest, the thread sleeps in real time, and its clocks are real.
 struct TestThread: Sendable {
@@ -46,9 +47,11 @@ struct TestThread: Sendable {
 
   /// Runs `body` on the thread.
   func run<Result>(_ body: () -> Result) -> Result {
-    owner.workRuns(block)
     let waits = ThreadWaits(owner, .testThread)
     waits.block = block
+    owner.workRuns(block)
+    OutsideWork.testThreadBegins()
+    defer { OutsideWork.testThreadEnds() }
     var context = ThreadContext(owner: owner, isOnQueue: true, waits: waits)
     var result: Result?
     context.run { _ in result = body() }
@@ -61,17 +64,29 @@ struct TestThread: Sendable {
 }
 
 extension ThreadWaits {
+  /// The current thread if a test has started it, and it does not wait in XCTest.
+  static var ofTestThread: ThreadWaits? {
+    guard let waits = ofThread, waits.work == .testThread, !waits.isInUse else { return nil }
+    return waits
+  }
+
+  func beginBlock() {
+    block = owner.workBegan(on: TaskOwner.threadLabel)
+    owner.workRuns(block)
+  }
+
   func testThreadBecomesJob() {
     owner.jobBegins()
     owner.workEnded(block)
+    OutsideWork.testThreadEnds()
     OutsideWork.threadEnds()
     ThreadContext.current?.pointee.isInJob = true
   }
 
   func testThreadBecomesBlock() {
-    block = owner.workBegan(on: TaskOwner.threadLabel)
-    owner.workRuns(block)
+    beginBlock()
     OutsideWork.threadBegins()
+    OutsideWork.testThreadBegins()
     ThreadContext.current?.pointee.isInJob = false
     owner.externallyStartedJobEnded(on: nil)
   }

@@ -84,7 +84,7 @@ final class ThreadWaits: @unchecked Sendable {
   /// The waits of the current thread if it may wait in virtual time now, and not only for expectations of XCTest.
   static var ofAnyKind: ThreadWaits? {
     guard let waits = beginning, waits.owner.pausedWaits == .all,
-      waits.work != .testThread || waits.uses > 0
+      waits.work != .testThread || waits.isInUse
     else { return nil }
     return waits
   }
@@ -144,6 +144,7 @@ final class ThreadWaits: @unchecked Sendable {
   static let timeouts = Atomic(0)
   /// How often `begin` was called without `end`.
   private var uses = 0
+  var isInUse: Bool { uses > 0 }
 
   /// The number by which a thread of the test counts as a block.
   var block: UInt64 = 0
@@ -181,9 +182,11 @@ final class ThreadWaits: @unchecked Sendable {
     waits.wakeUp()
   }
 
-  /// Notes that a semaphore is signalled, for which a test method may wait.
+  /// Notes that a semaphore is signalled, for which a test method, or a thread of the test, may wait.
   static func willResume(from semaphore: OpaquePointer) {
-    guard areSeen, let waits = lock.withLock({ all.first { $0.work == .method } }),
+    guard areSeen else { return }
+    AwaitedSemaphores.willSignal(semaphore)
+    guard let waits = lock.withLock({ all.first { $0.work == .method } }),
       waits.semaphore.load(ordering: .relaxed) == UInt(bitPattern: semaphore)
     else { return }
     waits.resume()

@@ -1,0 +1,119 @@
+#if os(Linux) && canImport(Glibc) && compiler(>=6.2)
+  import Dispatch
+  import Foundation
+  import Synchronization
+  import Testing
+
+  @testable import Clocks
+
+  @Suite struct AwaitedSemaphoresTests {
+    /// Counts the blocks that keep its time from jumping.
+    private final class Owner: TaskOwner, PausableOwner, @unchecked Sendable {
+      let blocks = Mutex((newest: UInt64(0), open: Set<UInt64>()))
+      var open: Set<UInt64> { blocks.withLock { $0.open } }
+
+      override func workBegan(on queue: String) -> UInt64 {
+        blocks.withLock {
+          $0.newest += 1
+          $0.open.insert($0.newest)
+          return $0.newest
+        }
+      }
+
+      override func workEnded(_ number: UInt64) {
+        let wasOpen = blocks.withLock { $0.open.remove(number) != nil }
+        #expect(wasOpen, "block \(number) has ended twice")
+      }
+
+      var virtualNow: Duration { .zero }
+      var pendingCount: Int { 0 }
+      var pausedWaits: PausedWaits { .all }
+      func pause(_ job: PausedJob, _ context: UnsafeMutablePointer<ThreadContext>?) {}
+      func resume(_ job: PausedJob) {}
+      func jobBegins() {}
+      func beginShortHold() {}
+      func endShortHold() {}
+    }
+
+    private let owner = Owner(isVirtual: true)
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    private var address: OpaquePointer {
+      OpaquePointer(Unmanaged.passUnretained(semaphore).toOpaque())
+    }
+
+    /// Waits as a thread of a test does. `block` is its number; `entering` is called before the thread blocks.
+    private func wait(_ block: UInt64, entering: () -> Void = {}) -> UInt64 {
+      let thread = ThreadWaits(owner, .testThread)
+      thread.block = block
+      let result = AwaitedSemaphores.wait(for: address, on: thread) {
+        if $0 != 0 { entering() }
+        return semaphore.wait(timeout: $0 == 0 ? .now() : .distantFuture) == .success ? 0 : 1
+      }
+      #expect(result == 0)
+      return thread.block
+    }
+
+    @Test func timeStandsStillFromTheSignalUntilTheThreadGoesOn() {
+      let block = wait(owner.workBegan(on: "")) {
+        #expect(owner.open == [])
+        AwaitedSemaphores.willSignal(address)
+        #expect(owner.open == [2])
+        semaphore.signal()
+      }
+      #expect(owner.open == [3] && block == 3)
+    }
+
+    @Test func anEarlierSignalDoesNotCount() {
+      AwaitedSemaphores.willSignal(address)
+      semaphore.signal()
+      #expect(wait(owner.workBegan(on: "")) == 1)
+      #expect(owner.open == [1])
+    }
+
+    @Test func aSignalThatNoKnownThreadTakes() {
+      let block = wait(owner.workBegan(on: "")) {
+        for _ in 0..<2 {
+          AwaitedSemaphores.willSignal(address)
+          semaphore.signal()
+        }
+        #expect(owner.open == [2])
+      }
+      #expect(owner.open == [block])
+      AwaitedSemaphores.willSignal(address)
+      #expect(owner.open == [block])
+      #expect(semaphore.wait(timeout: .now()) == .success)
+    }
+
+    @Test func eachSignalCountsUntilAThreadGoesOn() async {
+      let blocks = (1...4).map { _ in owner.workBegan(on: "") }
+      let waiting = DispatchSemaphore(value: 0)
+      let done = DispatchSemaphore(value: 0)
+      for block in blocks {
+        Thread.detachNewThread {
+          let number = wait(block) { waiting.signal() }
+          done.signal()
+          owner.workEnded(number)
+        }
+      }
+      await Self.onAThread { for _ in blocks { waiting.wait() } }
+      #expect(owner.open == [])
+      for _ in blocks {
+        AwaitedSemaphores.willSignal(address)
+        #expect(!owner.open.isEmpty)
+        semaphore.signal()
+      }
+      await Self.onAThread { for _ in blocks { done.wait() } }
+      while !owner.open.isEmpty { await Task.yield() }
+    }
+
+    private static func onAThread(_ body: @escaping @Sendable () -> Void) async {
+      await withCheckedContinuation { continuation in
+        Thread.detachNewThread {
+          body()
+          continuation.resume()
+        }
+      }
+    }
+  }
+#endif
