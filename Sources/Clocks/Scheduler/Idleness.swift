@@ -100,7 +100,8 @@ struct Idleness: ~Copyable {
 
   /// Abandons the running jobs: the test no longer waits for their ends.
   mutating func abandonRunning() {
-    threadParks()
+    // A thread that was requested runs no job yet. If another one were requested in its place, both would act.
+    if !isThreadRequested { threadParks() }
     abandonedExternalJobs += externallyStartedJobs
     externallyStartedJobs = 0
   }

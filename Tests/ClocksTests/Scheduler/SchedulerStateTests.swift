@@ -25,6 +25,16 @@ import Testing
     #expect(state.claimThread() == nil)
   }
 
+  @Test func anAbortLeavesARequestedThread() {
+    var state = SchedulerState()
+    state.jobIsReady(ReadyJob(of: 1, executor: .main), isFromOutside: false)
+    #expect(state.claimThread() == .main)
+    state.externallyStartedJobsBegan()
+    state.idleness.abandonRunning()
+    #expect(state.claimThread() == nil)
+    #expect(state.steps(on: .main) == ["run 1", "rest"])
+  }
+
   @Test func eachJobRunsOnItsExecutor() {
     var state = SchedulerState()
     state.jobIsReady(ReadyJob(of: 1, executor: .main), isFromOutside: false)
@@ -44,7 +54,7 @@ import Testing
     #expect(state.steps() == ["run 1", "rest"])
   }
 
-  @Test func nothingIsStartedBesideAVisitor() {
+  @Test func nothingIsStartedBesideAnExternallyStartedJob() {
     var state = SchedulerState()
     state.externallyStartedJobsBegan()
     state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
