@@ -511,19 +511,20 @@ guarantee(
     ("ThreadWaits.paused", "takesMain: isMain && work == .job", "takesMain: false"),
     ("ThreadWaits.startThread", "owner.jobBegins()", ""),
     ("ScopeState.isHeldBack", " || pausedTasks.contains(task)", ""),
-    ("DispatchedBlocks.canRun", "!isMainTaken || ", "true || "),
+    ("DispatchedBlocks.canRun", "isMainTaken && ", "false && "),
     ("ScopeState.passTime", "guard pace.mayPass, body.isRunning else { return false }", "return false"),
     ("EverywhereSettings.plan", "return seed.map { EverywhereToken.plan(seed: $0, record) } ?? .firstInFirstOut",
      "return .firstInFirstOut"),
 )
 guarantee(
-    "Time stands still while a thread that the test has started runs, and the thread's clocks are real",
+    "Time stands still while a thread that the test has started or a block runs, and moves while it sleeps",
     "PlainSuiteTests",
     ("TestThread.run", "owner.workEnded(waits.block)", ""),
-    ("ThreadContext.isInRealTime", "return context.pointee.isOnQueue && !context.pointee.isInJob", "return false"),
-    ("ThreadWaits.testThreadBecomesJob", "owner.workEnded(block)", ""),
-    ("ThreadWaits.testThreadBecomesJob", "ThreadContext.current?.pointee.isInJob = true", ""),
-    ("ThreadWaits.testThreadBecomesBlock", "ThreadContext.current?.pointee.isInJob = false", ""),
+    ("ThreadWaits.blockBecomesJob", "owner.workEnded(block)", ""),
+    ("ThreadWaits.jobBecomesBlock", "beginBlock()", ""),
+    ("DispatchedBlocks.canRun", "return pausedBlocks.isEmpty || pausedBlocks[label] == nil || threads[number] != nil",
+     "return true"),
+    ("ThreadWaits.ofBlock", "(waits.block, waits.label) = (number, queue)", "waits.label = queue"),
 )
 guarantee(
     "A thread that waits for a semaphore keeps no time from jumping, and from its signal on it does",

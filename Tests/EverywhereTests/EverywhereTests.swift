@@ -76,7 +76,7 @@ import Testing
     let seconds: [String: Double] = [
       "testAsync": 86_405, "testWait": 9, "testTimeout": 11, "testDispatch": 8,
       "testBlocksTheThread": 7, "testRunsTheRunLoop": 15, "testWaitsForRealWork": 5,
-      "testWaitsForASleepingThread": 5, "testTimer": 5.5, "testACallbackOfTheRunLoopSleeps": 10,
+      "testWaitsForABlockedThread": 5, "testTimer": 5.5, "testACallbackOfTheRunLoopSleeps": 10,
       "testRunsTheRunLoopUntilItIsStopped": 12, "testFails": 5,
     ]
     for (name, seconds) in seconds {
@@ -126,7 +126,20 @@ import Testing
   @Test(arguments: orders)
   func threadsThatTestsStart(_ order: String) async throws {
     let seconds = try await passing("EverywhereXCTThreadSamples", order: order)
-    #expect(seconds.count == 12)
+    #expect(seconds.count == 13)
+  }
+
+  @Test(arguments: orders)
+  func sleepsOfBlocksAreVirtual(_ order: String) async throws {
+    let seconds = try await passing("EverywhereXCTBlockSamples", order: order)
+    #expect(
+      seconds.mapValues(Self.withoutReadings)
+        == [
+          "testABlockSleeps": 0.3, "testBlocksSleepAtTheSameTime": 0.4,
+          "testBlocksSleepOneAfterAnother": 0.6, "testOperationsSleep": 0.4,
+          "testATimerBehindABlockThatSleeps": 0.3, "testABlockWaits": 0.3,
+          "testABlockSleepsWhileTasksDo": 0.7,
+        ].mapValues { order == "real" ? 0 : $0 })
   }
 
   @Test func timePassesWhileAThreadServes() async throws {

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import XCTest
 
 /// Threads that tests start. Each test also passes in real time.
@@ -123,27 +124,44 @@ final class EverywhereXCTThreadSamples: XCTestCase, @unchecked Sendable {
     check(6)
   }
 
-  /// Outside the waits of XCTest, a thread sleeps in real time, and its clocks show that.
-  func testAThreadSleepsInRealTime() {
+  func testAThreadSleeps() {
     let done = expectation(description: "the thread has slept")
-    Thread.detachNewThread {
-      let start = Date()
+    Thread.detachNewThread { [self] in
       let clock = ContinuousClock.now
       let uptime = DispatchTime.now().uptimeNanoseconds
-      Thread.sleep(forTimeInterval: 0.25)
-      XCTAssertGreaterThan(DispatchTime.now().uptimeNanoseconds - uptime, 240_000_000)
-      XCTAssertGreaterThan(Date().timeIntervalSince(start), 0.24)
-      XCTAssertGreaterThan(ContinuousClock.now - clock, .seconds(0.24))
+      Thread.sleep(forTimeInterval: 0.3)
+      check(3)
+      XCTAssertGreaterThan(ContinuousClock.now - clock, .seconds(0.29))
+      XCTAssertGreaterThan(DispatchTime.now().uptimeNanoseconds - uptime, 290_000_000)
       done.fulfill()
     }
     wait(for: [done], timeout: 5)
-    check(Self.isReal ? 3 : 0)
+    check(3)
+  }
+
+  private final class Flags: Sendable {
+    let isOver = Atomic(false)
+    let hasEnded = Atomic(false)
+  }
+
+  func testAThreadPolls() async throws {
+    let flags = Flags()
+    let thread = Thread {
+      while !flags.isOver.load(ordering: .sequentiallyConsistent) { usleep(10_000) }
+      flags.hasEnded.store(true, ordering: .sequentiallyConsistent)
+    }
+    thread.start()
+    try await Task.sleep(for: .milliseconds(300))
+    check(3)
+    flags.isOver.store(true, ordering: .sequentiallyConsistent)
+    try await Task.sleep(for: .milliseconds(100))
+    XCTAssertTrue(flags.hasEnded.load(ordering: .sequentiallyConsistent))
+    check(4)
   }
 
   func testABlockOfAThreadIsDelayed() {
     let done = expectation(description: "a block of the thread")
     Thread.detachNewThread {
-      Self.work(milliseconds: 40)
       DispatchQueue.global().asyncAfter(deadline: .now() + 0.3) { done.fulfill() }
     }
     wait(for: [done], timeout: 5)
@@ -195,6 +213,134 @@ final class EverywhereXCTThreadSamples: XCTestCase, @unchecked Sendable {
       }
     }
     wait(for: [done], timeout: 5)
+  }
+}
+
+/// Blocks that sleep on dispatch queues. Each test also passes in real time.
+final class EverywhereXCTBlockSamples: XCTestCase, @unchecked Sendable {
+  private static let isReal = ProcessInfo.processInfo.environment["CLOCKS_EVERYWHERE"] == "real"
+
+  private var start = Date()
+
+  override func setUp() {
+    guard runsSamples else { return }
+    start = Date()
+  }
+
+  override func invokeTest() {
+    if runsSamples { super.invokeTest() }
+  }
+
+  private func check(_ tenths: Int, line: UInt = #line) {
+    XCTAssertEqual(
+      Date().timeIntervalSince(start), Double(tenths) / 10, accuracy: Self.isReal ? 0.09 : 0.011,
+      line: line)
+  }
+
+  func testABlockSleeps() {
+    let done = expectation(description: "a block has slept")
+    DispatchQueue.global().async { [self] in
+      let (clock, uptime) = (ContinuousClock.now, DispatchTime.now().uptimeNanoseconds)
+      Thread.sleep(forTimeInterval: 0.3)
+      check(3)
+      XCTAssertGreaterThan(ContinuousClock.now - clock, .seconds(0.29))
+      XCTAssertGreaterThan(DispatchTime.now().uptimeNanoseconds - uptime, 290_000_000)
+      done.fulfill()
+    }
+    wait(for: [done], timeout: 5)
+  }
+
+  func testBlocksSleepAtTheSameTime() async {
+    let done = expectation(description: "blocks have slept")
+    done.expectedFulfillmentCount = 2
+    DispatchQueue.global().async { [self] in
+      usleep(200_000)
+      check(2)
+      done.fulfill()
+    }
+    DispatchQueue.global().async { [self] in
+      usleep(400_000)
+      check(4)
+      done.fulfill()
+    }
+    await fulfillment(of: [done], timeout: 5)
+  }
+
+  /// No block behind one that sleeps can begin, so none of them keeps time from moving.
+  func testBlocksSleepOneAfterAnother() async throws {
+    let queue = DispatchQueue(label: "serial")
+    let done = expectation(description: "blocks have slept")
+    for count in 1...3 {
+      queue.async { [self] in
+        Thread.sleep(forTimeInterval: 0.2)
+        check(2 * count)
+        if count == 3 { done.fulfill() }
+      }
+    }
+    try await Task.sleep(for: .milliseconds(300))
+    check(3)
+    await fulfillment(of: [done], timeout: 5)
+  }
+
+  func testOperationsSleep() async {
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let done = expectation(description: "operations have slept")
+    for count in 1...2 {
+      queue.addOperation { [self] in
+        Thread.sleep(forTimeInterval: 0.2)
+        check(2 * count)
+        if count == 2 { done.fulfill() }
+      }
+    }
+    await fulfillment(of: [done], timeout: 5)
+  }
+
+  func testATimerBehindABlockThatSleeps() async {
+    let queue = DispatchQueue(label: "serial, with a timer")
+    let timer = DispatchSource.makeTimerSource(queue: queue)
+    let done = expectation(description: "the timer has fired")
+    timer.schedule(deadline: .now() + 0.1)
+    timer.setEventHandler { [self] in
+      check(3)
+      done.fulfill()
+    }
+    timer.resume()
+    queue.async { Thread.sleep(forTimeInterval: 0.3) }
+    await fulfillment(of: [done], timeout: 5)
+    timer.cancel()
+  }
+
+  func testABlockWaits() async {
+    let slept = expectation(description: "a task has slept")
+    let done = expectation(description: "a block has waited")
+    Task {
+      try await Task.sleep(for: .milliseconds(300))
+      slept.fulfill()
+    }
+    DispatchQueue(label: "waits").async { [self] in
+      wait(for: [slept], timeout: 5)
+      if !Self.isReal { check(3) }
+      done.fulfill()
+    }
+    await fulfillment(of: [done], timeout: 5)
+  }
+
+  func testABlockSleepsWhileTasksDo() async throws {
+    let done = expectation(description: "a block has slept")
+    DispatchQueue.global().asyncAfter(deadline: .now() + 0.1) { [self] in
+      check(1)
+      for count in 2...4 {
+        Thread.sleep(forTimeInterval: 0.1)
+        check(count)
+      }
+      done.fulfill()
+    }
+    try await Task.sleep(for: .milliseconds(200))
+    check(2)
+    try await Task.sleep(for: .milliseconds(500))
+    check(7)
+    await fulfillment(of: [done], timeout: 5)
   }
 }
 

@@ -79,7 +79,7 @@ final class EverywhereXCTTimerSamples: XCTestCase {
   /// Nothing in virtual time says when the thread has ended.
   func testPredicateForAThread() {
     Thread.detachNewThread { [log] in
-      Thread.sleep(forTimeInterval: 0.3)
+      waitInRealTime(0.3)
       log.add()
     }
     wait(for: [expectLog()], timeout: 5)

@@ -98,4 +98,8 @@ extension Scheduler: PausableOwner {
   func jobBegins() { change { $0.externallyStartedJobsBegan() } }
   func beginShortHold() { beginHold() }
   func endShortHold() { endHold() }
+
+  func notePausedBlock(on queue: String, _ change: Int) {
+    self.change { $0.idleness.dispatchedBlocks.notePaused(on: queue, change) }
+  }
 }

@@ -180,22 +180,41 @@ struct DispatchedBlocks {
 
   /// Whether a paused or parallel job holds the main thread, so that no block of the main queue can run.
   fileprivate var isMainTaken = false {
-    didSet { count = labels.values.count(where: canRun) }
+    didSet { countAgain() }
   }
 
-  private func canRun(_ label: String) -> Bool { !isMainTaken || label != "com.apple.main-thread" }
+  /// How many blocks wait in virtual time on each queue, by its label. The blocks behind them cannot begin.
+  private var pausedBlocks: [String: Int] = [:]
+
+  /// Notes that a block on a queue begins to wait in virtual time (`change` is 1), or goes on (-1).
+  mutating func notePaused(on label: String, _ change: Int) {
+    // On a global queue, other blocks begin meanwhile.
+    guard !label.hasPrefix("com.apple.root.") else { return }
+    let number = pausedBlocks[label, default: 0] + change
+    pausedBlocks[label] = number == 0 ? nil : number
+    countAgain()
+  }
+
+  private mutating func countAgain() { count = labels.count { canRun($0.key, on: $0.value) } }
+
+  private func canRun(_ number: UInt64, on label: String) -> Bool {
+    if isMainTaken && label == "com.apple.main-thread" { return false }
+    return pausedBlocks.isEmpty || pausedBlocks[label] == nil || threads[number] != nil
+  }
 
   /// Notes that a block is on a queue; returns its number.
   mutating func begin(on label: String) -> UInt64 {
     newest += 1
     changes += 1
-    if canRun(label) { count += 1 }
+    if canRun(newest, on: label) { count += 1 }
     labels[newest] = label
     return newest
   }
 
   mutating func run(_ number: UInt64, on thread: Int32) {
-    if labels[number] != nil { threads[number] = thread }
+    guard labels[number] != nil else { return }
+    threads[number] = thread
+    if !pausedBlocks.isEmpty { countAgain() }
   }
 
   /// The threads of all blocks; `nil` if there is none, or if that of a block is not known.
@@ -210,8 +229,8 @@ struct DispatchedBlocks {
   /// Notes that a block has run, unless it was abandoned.
   mutating func end(_ number: UInt64) {
     changes += 1
+    if let label = labels.removeValue(forKey: number), canRun(number, on: label) { count -= 1 }
     threads[number] = nil
-    if let label = labels.removeValue(forKey: number), canRun(label) { count -= 1 }
   }
 
   /// Stops waiting for all blocks; returns the queues' labels in the order in which the blocks came.

@@ -33,6 +33,7 @@
       func jobBegins() {}
       func beginShortHold() {}
       func endShortHold() {}
+      func notePausedBlock(on queue: String, _ change: Int) {}
     }
 
     private let owner = Owner(isVirtual: true)

@@ -73,15 +73,7 @@ struct ThreadContext {
   var isInCondition = false
 
   /// Whether the job is a block on a dispatch queue, which runs in parallel with the owner's jobs.
-  ///
-  /// A thread that a test has started is like such a block, but in no job: it is in real time.
   var isOnQueue = false
-
-  /// Whether the current thread works for an owner, and its clocks are real.
-  static var isInRealTime: Bool {
-    guard let context = current else { return false }
-    return context.pointee.isOnQueue && !context.pointee.isInJob
-  }
 
   /// Returns whether `owner` started this job. Mutating, because a debug build would otherwise copy the context.
   @_transparent

@@ -15,8 +15,7 @@
     /// The owner of the current thread, if its time is virtual.
     @_transparent
     static var virtualOwner: TaskOwner? {
-      guard !TaskOwnership.shared.isEmpty, let owner = ThreadContext.runningOwner,
-        owner.isVirtual, !ThreadContext.isInRealTime
+      guard !TaskOwnership.shared.isEmpty, let owner = ThreadContext.runningOwner, owner.isVirtual
       else { return nil }
       return owner
     }
@@ -41,8 +40,6 @@
     }
 
     /// Returns the time from an owner's present to an instant, at least zero; `nil` if the instant never comes.
-    ///
-    /// On a thread that is in real time, the instant was computed from the real present.
     static func delay(until instant: UInt64, for owner: TaskOwner) -> Duration? {
       guard instant != never else { return nil }
       guard instant != now, instant != wallNow else { return .zero }
@@ -50,7 +47,7 @@
       let isDate = !isUptime && instant >> 62 & 1 == 1
       let value = isUptime ? instant : isDate ? 0 &- instant : instant & ~(1 << 63)
       let clock = isUptime ? CLOCK_MONOTONIC : isDate ? CLOCK_REALTIME : CLOCK_BOOTTIME
-      let present = read(clock, of: ThreadContext.isInRealTime ? nil : owner, isDate: isDate)
+      let present = read(clock, of: owner, isDate: isDate)
       return value > present ? .nanoseconds(Int64(clamping: value - present)) : .zero
     }
 

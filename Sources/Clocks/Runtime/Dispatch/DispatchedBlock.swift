@@ -82,7 +82,8 @@ import ClocksSupport
         count()
       }
       owner.workRuns(number)
-      DispatchedBlock.runBlock(of: owner) {
+      let waits = ThreadWaits.ofBlock(number, on: queueName, of: owner)
+      DispatchedBlock.runBlock(of: owner, waits) {
         block?()
         if let block, block.isItem { Notifications.itemHasRun(block.pointer) }
         // What the block retains is released on behalf of the test, too.
@@ -90,12 +91,14 @@ import ClocksSupport
         block = nil
       }
       if let group { Notifications.leave(group) }
-      owner.workEnded(number)
+      owner.workEnded(waits?.block ?? number)
     }
 
     /// Runs user code on behalf of an owner.
-    static func runBlock(of owner: TaskOwner, _ body: () -> Void) {
-      var context = ThreadContext(owner: owner, isInJob: true, isOnQueue: true)
+    static func runBlock(
+      of owner: TaskOwner, _ waits: ThreadWaits? = nil, _ body: () -> Void
+    ) {
+      var context = ThreadContext(owner: owner, isInJob: true, isOnQueue: true, waits: waits)
       context.run { _ in body() }
       guard !context.ownersAwaitingEnd.isEmpty else { return }
       ExternalTaskRegistry.look()

@@ -171,7 +171,7 @@ import ClocksSupport
     private static let uptime: Interposed<@convention(c) () -> Double> = Interposed(
       "CFGetSystemUptime"
     ) {
-      guard ThreadWaits.ofAnyKind != nil, let owner = ThreadContext.runningOwner,
+      guard ThreadWaits.ofSleeps != nil, let owner = ThreadContext.runningOwner,
         let reading = owner.reading(of: CLOCK_MONOTONIC, isDate: false)
       else { return uptime.original() }
       return Double(reading.tv_sec) + 1e-9 * Double(reading.tv_nsec)
@@ -182,37 +182,44 @@ import ClocksSupport
 
     private static let nanosleep: Interposed<Nanosleep> = Interposed("nanosleep") {
       duration, rest in
-      guard let waits = ThreadWaits.ofAnyKind, let duration else {
-        return nanosleep.original(duration, rest)
-      }
-      waits.sleep(
-        for: .seconds(duration.pointee.tv_sec) + .nanoseconds(duration.pointee.tv_nsec))
+      guard let waits = ThreadWaits.ofSleeps, let duration,
+        waits.sleep(
+          for: .seconds(duration.pointee.tv_sec) + .nanoseconds(duration.pointee.tv_nsec))
+      else { return nanosleep.original(duration, rest) }
       return 0
     }
 
     private static let usleep: Interposed<@convention(c) (CUnsignedInt) -> CInt> = Interposed(
       "usleep"
     ) {
-      guard let waits = ThreadWaits.ofAnyKind else { return usleep.original($0) }
-      waits.sleep(for: .microseconds(Int64($0)))
+      guard let waits = ThreadWaits.ofSleeps, waits.sleep(for: .microseconds(Int64($0))) else {
+        return usleep.original($0)
+      }
       return 0
     }
 
     private static let sleep: Interposed<@convention(c) (CUnsignedInt) -> CUnsignedInt> =
       Interposed("sleep") {
-        guard let waits = ThreadWaits.ofAnyKind else { return sleep.original($0) }
-        waits.sleep(for: .seconds(Int64($0)))
+        guard let waits = ThreadWaits.ofSleeps, waits.sleep(for: .seconds(Int64($0))) else {
+          return sleep.original($0)
+        }
         return 0
       }
   }
 #endif
 
 extension ThreadWaits {
-  /// Blocks the thread for a virtual duration.
+  /// The waits of the current thread if its sleeps are virtual.
+  static var ofSleeps: ThreadWaits? {
+    guard let waits = ofThread, waits.countsAsBlock else { return ofAnyKind }
+    return waits
+  }
+
+  /// Blocks the thread for a virtual duration. Returns `false` if the test is over, so that time is real.
   ///
   /// Foundation sleeps again until its clock shows that the time is over. The rest may be less than a nanosecond, so a
   /// sleep for no time takes some, too.
-  func sleep(for duration: Duration) {
+  func sleep(for duration: Duration) -> Bool {
     let duration = max(duration, .nanoseconds(1))
     let end = ThreadSemaphore()
     let begin: @Sendable () -> Void = { [self] in
@@ -222,7 +229,10 @@ extension ThreadWaits {
     let callback = TimedCallback("a blocked thread", begin: begin) { rest in
       RealTime(in: rest).schedule { end.signal() }
     }
-    guard owner.enqueue(callback, after: duration) else { return }
+    if countsAsBlock { self.begin() }
+    defer { if countsAsBlock { self.end() } }
+    guard owner.enqueue(callback, after: duration) else { return false }
     paused { end.wait() }
+    return true
   }
 }

@@ -25,12 +25,10 @@ extension ThreadWaits {
 /// A thread that a test starts, in a suite that was not written for virtual time.
 ///
 /// The thread may do real work without an end, so it counts as a block on a queue, for which a test waits only as long
-/// as there is progress. It may also call `wait(for:)`, as in packages that have copied `fulfillment(of:)`. Then it counts
-/// as a job that is paused. From the thread's creation to its wait, and from the wait to what it does next, time must not
+/// as there is progress. It may also sleep, or call `wait(for:)`, as in packages that have copied `fulfillment(of:)`. Then
+/// it counts as a job that is paused. From the thread's creation to its wait, and from the wait to what it does next, time must not
 /// move to the timeouts of the test, even if the thread has to wait for a processor. While it waits for a semaphore, it
 /// does not count (`AwaitedSemaphores`).
-///
-/// Outside the waits of XCTest, the thread sleeps in real time, and its clocks are real.
 struct TestThread: Sendable {
   private let owner: any PausableOwner
   /// The number by which the thread counts as a block, until it waits in XCTest.
@@ -52,7 +50,7 @@ struct TestThread: Sendable {
     owner.workRuns(block)
     OutsideWork.testThreadBegins()
     defer { OutsideWork.testThreadEnds() }
-    var context = ThreadContext(owner: owner, isOnQueue: true, waits: waits)
+    var context = ThreadContext(owner: owner, isInJob: true, isOnQueue: true, waits: waits)
     var result: Result?
     context.run { _ in result = body() }
     owner.workEnded(waits.block)
@@ -71,23 +69,37 @@ extension ThreadWaits {
   }
 
   func beginBlock() {
-    block = owner.workBegan(on: TaskOwner.threadLabel)
+    block = owner.workBegan(on: label)
     owner.workRuns(block)
   }
 
-  func testThreadBecomesJob() {
-    owner.jobBegins()
-    owner.workEnded(block)
-    OutsideWork.testThreadEnds()
-    OutsideWork.threadEnds()
-    ThreadContext.current?.pointee.isInJob = true
+  /// Begins the waits of a block on a queue; `nil` if it waits in real time. `number` is that of the block.
+  static func ofBlock(_ number: UInt64, on queue: String, of owner: TaskOwner) -> ThreadWaits? {
+    guard areSeen, let owner = owner as? any PausableOwner, owner.pausedWaits == .all,
+      !MainRunLoop.isMain(MainRunLoop.ofThread)
+    else { return nil }
+    let waits = ThreadWaits(owner, .block)
+    (waits.block, waits.label) = (number, queue)
+    return waits
   }
 
-  func testThreadBecomesBlock() {
+  func blockBecomesJob() {
+    owner.jobBegins()
+    if work == .block { owner.notePausedBlock(on: label, 1) }
+    owner.workEnded(block)
+    guard work == .testThread else { return }
+    OutsideWork.testThreadEnds()
+    OutsideWork.threadEnds()
+  }
+
+  func jobBecomesBlock() {
     beginBlock()
-    OutsideWork.threadBegins()
-    OutsideWork.testThreadBegins()
-    ThreadContext.current?.pointee.isInJob = false
+    if work == .block {
+      owner.notePausedBlock(on: label, -1)
+    } else {
+      OutsideWork.threadBegins()
+      OutsideWork.testThreadBegins()
+    }
     owner.externallyStartedJobEnded(on: nil)
   }
 }

@@ -19,6 +19,8 @@ protocol PausableOwner: TaskOwner {
   /// Keeps time from jumping, until `endShortHold`.
   func beginShortHold()
   func endShortHold()
+  /// Notes that a block on a queue begins to wait in virtual time (`change` is 1), or goes on (-1).
+  func notePausedBlock(on queue: String, _ change: Int)
 }
 
 /// A job that holds its thread while other jobs run.
@@ -60,8 +62,10 @@ final class ThreadWaits: @unchecked Sendable {
     case job
     /// The wait of `fulfillment(of:)`, for which XCTest starts a thread.
     case thread
-    /// A thread that the test has started. It counts as a block on a queue, except while it waits in XCTest.
+    /// A thread that the test has started. It counts as a block on a queue, except while it sleeps or waits in XCTest.
     case testThread
+    /// A block on a queue. Like a thread of the test, it counts as a block or as a job.
+    case block
   }
 
   /// Whether waits are seen. Set once, while the process has one thread.
@@ -84,7 +88,7 @@ final class ThreadWaits: @unchecked Sendable {
   /// The waits of the current thread if it may wait in virtual time now, and not only for expectations of XCTest.
   static var ofAnyKind: ThreadWaits? {
     guard let waits = beginning, waits.owner.pausedWaits == .all,
-      waits.work != .testThread || waits.isInUse
+      !waits.countsAsBlock || waits.isInUse
     else { return nil }
     return waits
   }
@@ -146,21 +150,25 @@ final class ThreadWaits: @unchecked Sendable {
   private var uses = 0
   var isInUse: Bool { uses > 0 }
 
-  /// The number by which a thread of the test counts as a block.
+  /// The number by which the thread counts as a block, outside its waits.
   var block: UInt64 = 0
+  /// The label with which it counts.
+  var label = TaskOwner.threadLabel
+  /// Whether the thread counts as a block outside its waits, and not as a job.
+  var countsAsBlock: Bool { work == .testThread || work == .block }
 
   func begin() {
     uses += 1
     guard uses == 1 else { return }
     Self.lock.withLock { Self.all.append(self) }
-    if work == .testThread { testThreadBecomesJob() }
+    if countsAsBlock { blockBecomesJob() }
   }
 
   func end() {
     uses -= 1
     guard uses == 0 else { return }
     Self.lock.withLock { Self.all.removeAll { $0 === self } }
-    if work == .testThread { testThreadBecomesBlock() }
+    if countsAsBlock { jobBecomesBlock() }
   }
 
   /// Notes that a run loop is stopped.
