@@ -135,7 +135,8 @@ import Testing
     #expect(
       seconds.mapValues(Self.withoutReadings)
         == [
-          "testABlockSleeps": 0.3, "testBlocksSleepAtTheSameTime": 0.4,
+          "testABlockSleeps": 0.3, "testABlockSleepsForNoTime": 0,
+          "testBlocksSleepAtTheSameTime": 0.4,
           "testBlocksSleepOneAfterAnother": 0.6, "testOperationsSleep": 0.4,
           "testATimerBehindABlockThatSleeps": 0.3, "testABlockWaits": 0.3,
           "testABlockSleepsWhileTasksDo": 0.7,

@@ -250,6 +250,29 @@ final class EverywhereXCTBlockSamples: XCTestCase, @unchecked Sendable {
     wait(for: [done], timeout: 5)
   }
 
+  private final class Flag: Sendable {
+    let isSet = Atomic(false)
+  }
+
+  /// As the locks of Foundation do until they are free. Time stands still, because the other block runs.
+  func testABlockSleepsForNoTime() async {
+    let flag = Flag()
+    let done = expectation(description: "blocks have run")
+    done.expectedFulfillmentCount = 2
+    DispatchQueue.global().async {
+      while !flag.isSet.load(ordering: .sequentiallyConsistent) {}
+      done.fulfill()
+    }
+    DispatchQueue.global().async {
+      sleep(0)
+      usleep(0)
+      flag.isSet.store(true, ordering: .sequentiallyConsistent)
+      done.fulfill()
+    }
+    await fulfillment(of: [done], timeout: 5)
+    if !Self.isReal { check(0) }
+  }
+
   func testBlocksSleepAtTheSameTime() async {
     let done = expectation(description: "blocks have slept")
     done.expectedFulfillmentCount = 2

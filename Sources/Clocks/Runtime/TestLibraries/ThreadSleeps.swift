@@ -53,8 +53,8 @@ import ClocksSupport
         perform.entry,
       ]
       // Foundation may not be loaded.
-      CallTables.redirect(entries.filter(\.isFound), in: .users)
-      CallTables.redirect([createThread.entry], in: .usersBesides("libdispatch.so"))
+      CallTables.redirect(
+        entries.filter(\.isFound) + [createThread.entry], in: .usersBesides("libdispatch.so"))
       CallTables.redirect([createFoundationThread.entry], in: .library("libFoundation.so"))
       CallTables.redirect(
         [createIO.entry, openIO.entry, read.entry, write.entry], in: .library("libswiftDispatch.so")
@@ -192,7 +192,8 @@ import ClocksSupport
     private static let usleep: Interposed<@convention(c) (CUnsignedInt) -> CInt> = Interposed(
       "usleep"
     ) {
-      guard let waits = ThreadWaits.ofSleeps, waits.sleep(for: .microseconds(Int64($0))) else {
+      guard $0 > 0, let waits = ThreadWaits.ofSleeps, waits.sleep(for: .microseconds(Int64($0)))
+      else {
         return usleep.original($0)
       }
       return 0
@@ -200,7 +201,8 @@ import ClocksSupport
 
     private static let sleep: Interposed<@convention(c) (CUnsignedInt) -> CUnsignedInt> =
       Interposed("sleep") {
-        guard let waits = ThreadWaits.ofSleeps, waits.sleep(for: .seconds(Int64($0))) else {
+        // The locks of Foundation sleep for no time until they are free.
+        guard $0 > 0, let waits = ThreadWaits.ofSleeps, waits.sleep(for: .seconds(Int64($0))) else {
           return sleep.original($0)
         }
         return 0
