@@ -138,7 +138,7 @@ import Testing
           "testABlockSleeps": 0.3, "testABlockSleepsForNoTime": 0,
           "testBlocksSleepAtTheSameTime": 0.4,
           "testBlocksSleepOneAfterAnother": 0.6, "testOperationsSleep": 0.4,
-          "testATimerBehindABlockThatSleeps": 0.3, "testABlockWaits": 0.3,
+          "testATimerBehindABlockThatSleeps": 0.5, "testABlockWaits": 0.3,
           "testABlockSleepsWhileTasksDo": 0.7,
         ].mapValues { order == "real" ? 0 : $0 })
   }

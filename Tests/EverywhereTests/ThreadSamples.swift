@@ -326,6 +326,8 @@ final class EverywhereXCTBlockSamples: XCTestCase, @unchecked Sendable {
     timer.schedule(deadline: .now() + 0.1)
     timer.setEventHandler { [self] in
       check(3)
+      usleep(200_000)
+      check(5)
       done.fulfill()
     }
     timer.resume()

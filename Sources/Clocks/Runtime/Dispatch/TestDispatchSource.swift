@@ -236,8 +236,10 @@ import ClocksSupport
           let number = begin()
           return number != 0 ? number : owner.workBegan(on: queueName)
         }
-        DispatchedBlock.runBlock(of: owner) { retained.block() }
-        owner.workEnded(number)
+        owner.workRuns(number)
+        let waits = ThreadWaits.ofBlock(number, on: queueName, of: owner)
+        DispatchedBlock.runBlock(of: owner, waits) { retained.block() }
+        owner.workEnded(waits?.block ?? number)
       }
     }
   }
