@@ -125,6 +125,14 @@ enum OutsideWork {
     #endif
   }
 
+  static var isMainThread: Bool {
+    #if os(Linux) && canImport(Glibc)
+      currentThread == getpid()
+    #else
+      false
+    #endif
+  }
+
   /// Whether all blocks wait on behalf of no work outside: for events, or for what no other thread can bring about.
   ///
   /// A snapshot, without the present thread. O(threads of the process).

@@ -73,10 +73,11 @@ extension ThreadWaits {
     owner.workRuns(block)
   }
 
-  /// Begins the waits of a block on a queue; `nil` if it waits in real time. `number` is that of the block.
+  /// Begins the waits of a block on a queue; `nil` if it waits in real time, as on the main thread. `number` is that of
+  /// the block.
   static func ofBlock(_ number: UInt64, on queue: String, of owner: TaskOwner) -> ThreadWaits? {
     guard areSeen, let owner = owner as? any PausableOwner, owner.pausedWaits == .all,
-      !MainRunLoop.isMain(MainRunLoop.ofThread)
+      !OutsideWork.isMainThread
     else { return nil }
     let waits = ThreadWaits(owner, .block)
     (waits.block, waits.label) = (number, queue)

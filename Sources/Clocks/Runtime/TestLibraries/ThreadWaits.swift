@@ -108,7 +108,8 @@ final class ThreadWaits: @unchecked Sendable {
 
   let work: Work
   let owner: any PausableOwner
-  private let runLoop = MainRunLoop.ofThread
+  /// The thread's run loop; `nil` for a block that has not waited, because Foundation would make one for its thread.
+  private var runLoop: UnsafeRawPointer?
   let isMain: Bool
   /// The waits of the test method within whose run loop the thread runs the job; `nil` if there is none.
   private let below: ThreadWaits?
@@ -126,8 +127,9 @@ final class ThreadWaits: @unchecked Sendable {
     _ owner: any PausableOwner, _ work: Work, _ context: UnsafeMutablePointer<ThreadContext>? = nil
   ) {
     (self.owner, self.work, self.context) = (owner, work, context)
-    isMain = MainRunLoop.isMain(runLoop)
-    let thread = runLoop
+    let thread = work == .block ? nil : MainRunLoop.ofThread
+    runLoop = thread
+    isMain = work != .block && MainRunLoop.isMain(thread)
     below = work == .job ? Self.lock.withLock { Self.all.last { $0.runLoop == thread } } : nil
   }
 
@@ -150,9 +152,8 @@ final class ThreadWaits: @unchecked Sendable {
   private var uses = 0
   var isInUse: Bool { uses > 0 }
 
-  /// The number by which the thread counts as a block, outside its waits.
+  /// The number and the label by which the thread counts as a block, outside its waits.
   var block: UInt64 = 0
-  /// The label with which it counts.
   var label = TaskOwner.threadLabel
   /// Whether the thread counts as a block outside its waits, and not as a job.
   var countsAsBlock: Bool { work == .testThread || work == .block }
@@ -160,6 +161,7 @@ final class ThreadWaits: @unchecked Sendable {
   func begin() {
     uses += 1
     guard uses == 1 else { return }
+    if runLoop == nil { runLoop = MainRunLoop.ofThread }
     Self.lock.withLock { Self.all.append(self) }
     if countsAsBlock { blockBecomesJob() }
   }
