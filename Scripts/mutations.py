@@ -522,7 +522,7 @@ guarantee(
     ("TestThread.run", "owner.workEnded(waits.block)", ""),
     ("ThreadWaits.blockBecomesJob", "owner.workEnded(block)", ""),
     ("ThreadWaits.jobBecomesBlock", "beginBlock()", ""),
-    ("DispatchedBlocks.canRun", "return pausedBlocks.isEmpty || pausedBlocks[label] == nil || threads[number] != nil",
+    ("DispatchedBlocks.canRun", "return pausedBlocks.isEmpty || pausedBlocks[block.label] == nil || block.thread != nil",
      "return true"),
     ("ThreadWaits.ofBlock", "(waits.block, waits.label) = (number, queue)", "waits.label = queue"),
 )

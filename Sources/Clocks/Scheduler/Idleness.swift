@@ -168,23 +168,28 @@ struct BusyScopes {
 }
 
 struct DispatchedBlocks {
-  /// The labels of the queues, by the numbers of the blocks.
-  private var labels: [UInt64: String] = [:]
-  /// The threads of blocks that run, by the numbers of the blocks, where they are known.
-  private var threads: [UInt64: Int32] = [:]
+  private struct Block {
+    /// The label of its queue.
+    let label: String
+    /// The thread on which it runs, where that is known.
+    var thread: Int32?
+  }
+
+  // Few variables are references, because each costs a reference count whenever the scheduler's state is read.
+  /// The blocks, by their numbers.
+  private var blocks: [UInt64: Block] = [:]
+  /// How many blocks wait in virtual time on each queue, by its label. The blocks behind them cannot begin.
+  private var pausedBlocks: [String: Int] = [:]
   private var newest: UInt64 = 0
   /// Counts the beginnings and ends of blocks: while this count stays the same, no block makes progress.
   private(set) var changes: UInt64 = 0
-  /// The number of blocks that can run. Kept apart from `labels`, because a dictionary is slow in a debug build.
+  /// The number of blocks that can run. Kept apart from `blocks`, because a dictionary is slow in a debug build.
   private(set) var count = 0
 
   /// Whether a paused or parallel job holds the main thread, so that no block of the main queue can run.
   fileprivate var isMainTaken = false {
     didSet { countAgain() }
   }
-
-  /// How many blocks wait in virtual time on each queue, by its label. The blocks behind them cannot begin.
-  private var pausedBlocks: [String: Int] = [:]
 
   /// Notes that a block on a queue begins to wait in virtual time (`change` is 1), or goes on (-1).
   mutating func notePaused(on label: String, _ change: Int) {
@@ -195,25 +200,26 @@ struct DispatchedBlocks {
     countAgain()
   }
 
-  private mutating func countAgain() { count = labels.count { canRun($0.key, on: $0.value) } }
+  private mutating func countAgain() { count = blocks.values.count(where: canRun) }
 
-  private func canRun(_ number: UInt64, on label: String) -> Bool {
-    if isMainTaken && label == "com.apple.main-thread" { return false }
-    return pausedBlocks.isEmpty || pausedBlocks[label] == nil || threads[number] != nil
+  private func canRun(_ block: Block) -> Bool {
+    if isMainTaken && block.label == "com.apple.main-thread" { return false }
+    return pausedBlocks.isEmpty || pausedBlocks[block.label] == nil || block.thread != nil
   }
 
   /// Notes that a block is on a queue; returns its number.
   mutating func begin(on label: String) -> UInt64 {
     newest += 1
     changes += 1
-    if canRun(newest, on: label) { count += 1 }
-    labels[newest] = label
+    let block = Block(label: label)
+    if canRun(block) { count += 1 }
+    blocks[newest] = block
     return newest
   }
 
   mutating func run(_ number: UInt64, on thread: Int32) {
-    guard labels[number] != nil else { return }
-    threads[number] = thread
+    guard blocks[number] != nil else { return }
+    blocks[number]?.thread = thread
     if !pausedBlocks.isEmpty { countAgain() }
   }
 
@@ -221,25 +227,22 @@ struct DispatchedBlocks {
   ///
   /// A block that has not begun has no thread. It may wait for another block of its queue.
   var knownThreads: [Int32]? {
-    let queues = Set(threads.keys.compactMap { labels[$0] })
-    guard !labels.isEmpty, labels.values.allSatisfy(queues.contains) else { return nil }
-    return Array(threads.values)
+    let queues = Set(blocks.values.filter { $0.thread != nil }.map(\.label))
+    guard !blocks.isEmpty, blocks.values.allSatisfy({ queues.contains($0.label) }) else {
+      return nil
+    }
+    return blocks.values.compactMap(\.thread)
   }
 
   /// Notes that a block has run, unless it was abandoned.
   mutating func end(_ number: UInt64) {
     changes += 1
-    if let label = labels.removeValue(forKey: number), canRun(number, on: label) { count -= 1 }
-    threads[number] = nil
+    if let block = blocks.removeValue(forKey: number), canRun(block) { count -= 1 }
   }
 
   /// Stops waiting for all blocks; returns the queues' labels in the order in which the blocks came.
   fileprivate mutating func abandon() -> [String] {
-    defer {
-      labels = [:]
-      threads = [:]
-      count = 0
-    }
-    return labels.sorted { $0.key < $1.key }.map(\.value)
+    defer { (blocks, count) = ([:], 0) }
+    return blocks.sorted { $0.key < $1.key }.map(\.value.label)
   }
 }
