@@ -3,27 +3,7 @@ import Synchronization
 import XCTest
 
 /// Threads that tests start. Each test also passes in real time.
-final class EverywhereXCTThreadSamples: XCTestCase, @unchecked Sendable {
-  private static let isReal = ProcessInfo.processInfo.environment["CLOCKS_EVERYWHERE"] == "real"
-
-  private var start = Date()
-
-  override func setUp() {
-    guard runsSamples else { return }
-    start = Date()
-  }
-
-  override func invokeTest() {
-    if runsSamples { super.invokeTest() }
-  }
-
-  private func check(_ tenths: Int, line: UInt = #line) {
-    // In real time, a wait of XCTest notices its fulfillment up to a tenth of a second late.
-    XCTAssertEqual(
-      Date().timeIntervalSince(start), Double(tenths) / 10, accuracy: Self.isReal ? 0.19 : 0.011,
-      line: line)
-  }
-
+final class EverywhereXCTThreadSamples: TimedSamples, @unchecked Sendable {
   /// Keeps a processor busy. The thread may be in virtual time, so this reads a clock that no test has.
   private static func work(milliseconds: Int) {
     var time = timespec()
@@ -217,26 +197,7 @@ final class EverywhereXCTThreadSamples: XCTestCase, @unchecked Sendable {
 }
 
 /// Blocks that sleep on dispatch queues. Each test also passes in real time.
-final class EverywhereXCTBlockSamples: XCTestCase, @unchecked Sendable {
-  private static let isReal = ProcessInfo.processInfo.environment["CLOCKS_EVERYWHERE"] == "real"
-
-  private var start = Date()
-
-  override func setUp() {
-    guard runsSamples else { return }
-    start = Date()
-  }
-
-  override func invokeTest() {
-    if runsSamples { super.invokeTest() }
-  }
-
-  private func check(_ tenths: Int, line: UInt = #line) {
-    XCTAssertEqual(
-      Date().timeIntervalSince(start), Double(tenths) / 10, accuracy: Self.isReal ? 0.09 : 0.011,
-      line: line)
-  }
-
+final class EverywhereXCTBlockSamples: TimedSamples, @unchecked Sendable {
   func testABlockSleeps() {
     let done = expectation(description: "a block has slept")
     DispatchQueue.global().async { [self] in
@@ -370,11 +331,7 @@ final class EverywhereXCTBlockSamples: XCTestCase, @unchecked Sendable {
 }
 
 /// Threads that do not end before the tests do. Each test also passes in real time.
-final class EverywhereXCTServerSamples: XCTestCase {
-  override func invokeTest() {
-    if runsSamples { super.invokeTest() }
-  }
-
+final class EverywhereXCTServerSamples: TimedSamples, @unchecked Sendable {
   /// Starts a thread that answers each byte with a byte, until the pipe is closed.
   private func startServer() -> (requests: FileHandle, answers: FileHandle) {
     let (requests, answers) = (Pipe(), Pipe())

@@ -2,7 +2,7 @@ import Foundation
 import XCTest
 
 /// Timers of run loops, and what polls by them. Each test also passes in real time.
-final class EverywhereXCTTimerSamples: XCTestCase {
+final class EverywhereXCTTimerSamples: TimedSamples, @unchecked Sendable {
   private final class Log: @unchecked Sendable {
     private let lock = NSLock()
     private var instants: [Date] = []
@@ -14,26 +14,7 @@ final class EverywhereXCTTimerSamples: XCTestCase {
     }
   }
 
-  private static let isReal = ProcessInfo.processInfo.environment["CLOCKS_EVERYWHERE"] == "real"
-
   private let log = Log()
-  private var start = Date()
-
-  override func setUp() {
-    guard runsSamples else { return }
-    start = Date()
-  }
-
-  override func invokeTest() {
-    if runsSamples { super.invokeTest() }
-  }
-
-  private func check(_ tenths: Int, line: UInt = #line) {
-    // In real time, a wait of XCTest notices its fulfillment up to a tenth of a second late.
-    XCTAssertEqual(
-      Date().timeIntervalSince(start), Double(tenths) / 10, accuracy: Self.isReal ? 0.19 : 0.011,
-      line: line)
-  }
 
   private func expectLog() -> XCTNSPredicateExpectation {
     XCTNSPredicateExpectation(predicate: NSPredicate { [log] _, _ in !log.isEmpty }, object: nil)

@@ -79,7 +79,7 @@ struct ThreadContext {
   @_transparent
   mutating func runsJob(of owner: TaskOwner) -> Bool { self.owner === owner && !isOnQueue }
 
-  /// Whether the thread creates one that counts as a job of an owner.
+  /// Whether the current thread is creating one that counts as a job of an owner.
   var createsThreadOfOwner = false
 
   var runLoops = TimeInRunLoops()

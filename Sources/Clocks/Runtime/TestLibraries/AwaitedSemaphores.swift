@@ -19,7 +19,7 @@ enum AwaitedSemaphores {
     [:]
   private static let areAny = Atomic(false)
 
-  /// Waits on a thread of a test. `wait` returns 0 if the semaphore was signalled, and tries only if its argument is 0.
+  /// Waits on a thread of a test. `wait` returns 0 if it has taken a signal. It blocks, unless its argument is 0.
   static func wait(
     for semaphore: OpaquePointer, on thread: ThreadWaits, _ wait: (UInt64) -> Int
   ) -> Int {
@@ -27,7 +27,7 @@ enum AwaitedSemaphores {
       waiters[semaphore, default: Waiters(owner: thread.owner)].count += 1
       areAny.store(true, ordering: .sequentiallyConsistent)
     }
-    // An earlier signal was not counted. Each later one is.
+    // A signal that came before this thread was registered was not counted, so there is no need to wait for it.
     var result = wait(0)
     if result != 0 {
       thread.owner.workEnded(thread.block)
@@ -42,7 +42,7 @@ enum AwaitedSemaphores {
     guard var state = waiters[semaphore] else { return }
     state.count -= 1
     if let signal = state.signals.popLast() { state.owner.workEnded(signal) }
-    // A thread that is not known may have taken a signal.
+    // Code that is not seen may have taken a signal. No thread is left that could go on by it.
     while state.signals.count > state.count, let signal = state.signals.popLast() {
       state.owner.workEnded(signal)
     }

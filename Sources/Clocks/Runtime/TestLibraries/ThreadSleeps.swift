@@ -56,6 +56,7 @@ import ClocksSupport
       CallTables.redirect(
         entries.filter(\.isFound) + [createThread.entry], in: .usersBesides("libdispatch.so"))
       CallTables.redirect([createFoundationThread.entry], in: .library("libFoundation.so"))
+      ThreadWaits.areSleepsSeen = true
       CallTables.redirect(
         [createIO.entry, openIO.entry, read.entry, write.entry], in: .library("libswiftDispatch.so")
       )
@@ -223,18 +224,18 @@ extension ThreadWaits {
   /// sleep for no time takes some, too.
   func sleep(for duration: Duration) -> Bool {
     let duration = max(duration, .nanoseconds(1))
-    let end = ThreadSemaphore()
-    let begin: @Sendable () -> Void = { [self] in
+    let signal = ThreadSemaphore()
+    let wakeUp: @Sendable () -> Void = { [self] in
       resume()
-      end.signal()
+      signal.signal()
     }
-    let callback = TimedCallback("a blocked thread", begin: begin) { rest in
-      RealTime(in: rest).schedule { end.signal() }
+    let callback = TimedCallback("a blocked thread", begin: wakeUp) { rest in
+      RealTime(in: rest).schedule { signal.signal() }
     }
-    if countsAsBlock { self.begin() }
-    defer { if countsAsBlock { self.end() } }
+    if countsAsBlock { begin() }
+    defer { if countsAsBlock { end() } }
     guard owner.enqueue(callback, after: duration) else { return false }
-    paused { end.wait() }
+    paused { signal.wait() }
     return true
   }
 }

@@ -1,4 +1,4 @@
-// Threads that wait in XCTest on behalf of a test.
+// Threads and blocks that wait on behalf of a test.
 
 extension ThreadWaits {
   /// Starts a thread on which XCTest waits on behalf of an owner. `start` runs its argument on the new thread.
@@ -31,7 +31,7 @@ extension ThreadWaits {
 /// semaphore, it does not count (`AwaitedSemaphores`).
 struct TestThread: Sendable {
   private let owner: any PausableOwner
-  /// The number by which the thread counts as a block, until it waits in XCTest.
+  /// The number by which the thread counts as a block, until it first waits.
   private let block: UInt64
 
   /// Counts a thread before it is created. `nil` if the current thread works for no such test.
@@ -44,17 +44,17 @@ struct TestThread: Sendable {
   }
 
   /// Runs `body` on the thread.
-  func run<Result>(_ body: () -> Result) -> Result {
+  func run(_ body: () -> UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     let waits = ThreadWaits(owner, .testThread)
     waits.block = block
     owner.workRuns(block)
     OutsideWork.testThreadBegins()
     defer { OutsideWork.testThreadEnds() }
     var context = ThreadContext(owner: owner, isInJob: true, isOnQueue: true, waits: waits)
-    var result: Result?
+    var result: UnsafeMutableRawPointer?
     context.run { _ in result = body() }
     owner.workEnded(waits.block)
-    return result!
+    return result
   }
 
   /// Must be called if the thread was not created.
@@ -62,21 +62,25 @@ struct TestThread: Sendable {
 }
 
 extension ThreadWaits {
-  /// The current thread if a test has started it, and it does not wait in XCTest.
+  /// The waits of the current thread if a test has started it, and it does not wait in XCTest.
   static var ofTestThread: ThreadWaits? {
     guard let waits = ofThread, waits.work == .testThread, !waits.isInUse else { return nil }
     return waits
   }
 
+  /// Counts the thread as a block again.
   func beginBlock() {
     block = owner.workBegan(on: label)
     owner.workRuns(block)
   }
 
+  /// Whether sleeps that block a thread are seen. Set once, while the process has one thread.
+  nonisolated(unsafe) static var areSleepsSeen = false
+
   /// Begins the waits of a block on a queue; `nil` if it waits in real time, as on the main thread. `number` is that of
   /// the block.
   static func ofBlock(_ number: UInt64, on queue: String, of owner: TaskOwner) -> ThreadWaits? {
-    guard areSeen, let owner = owner as? any PausableOwner, owner.pausedWaits == .all,
+    guard areSleepsSeen, let owner = owner as? any PausableOwner, owner.pausedWaits == .all,
       !OutsideWork.isMainThread
     else { return nil }
     let waits = ThreadWaits(owner, .block)
@@ -84,7 +88,9 @@ extension ThreadWaits {
     return waits
   }
 
+  /// Lets the thread count as a job, which can pause.
   func blockBecomesJob() {
+    // The job is counted first, so that the scope is not idle in between.
     owner.jobBegins()
     if work == .block { owner.notePausedBlock(on: label, 1) }
     owner.workEnded(block)
