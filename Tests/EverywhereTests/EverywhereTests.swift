@@ -143,6 +143,19 @@ import Testing
         ].mapValues { order == "real" ? 0 : $0 })
   }
 
+  @Test(arguments: orders)
+  func blocksOfTheMainQueueSleepInVirtualTime(_ order: String) async throws {
+    let seconds = try await passing("EverywhereXCTMainQueueSamples", order: order)
+    #expect(
+      seconds.mapValues(Self.withoutReadings)
+        == [
+          "testBlocksSleep": 0.4, "testABlockSleepsInAnAsyncTest": 0.4,
+          "testABlockDelaysTheMainThread": 0.3, "testABlockWaits": 0.5,
+          "testABlockRunsTheRunLoop": 0.5, "testABlockStartsATask": 0.4,
+          "testATaskOfTheMainThreadSleeps": 0.3, "testHandlersAndOperationsSleep": 0.4,
+        ].mapValues { order == "real" ? 0 : $0 })
+  }
+
   @Test func timePassesWhileAThreadServes() async throws {
     let (records, child) = try await run(
       "EverywhereTests.EverywhereXCTServerSamples", library: "xctest")

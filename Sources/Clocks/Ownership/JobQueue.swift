@@ -42,6 +42,14 @@ struct JobQueue: ~Copyable {
     isMainTaken && self[position].executor == .main && !self[position].isParked
   }
 
+  /// The tasks that cannot begin, because another job holds the main thread.
+  var withheldTasks: [UInt64] {
+    guard withheld > 0 else { return [] }
+    var tasks: [UInt64] = []
+    for position in 0..<count where isWithheld(position) { tasks.append(self[position].taskID) }
+    return tasks
+  }
+
   subscript(position: Int) -> ReadyJob {
     @_transparent get {
       precondition(position >= 0 && position < count)

@@ -1,6 +1,6 @@
 /// All that can keep a test from being idle. **Idle** is defined here and nowhere else.
 ///
-/// Only `SchedulerState.next`, `claimThread` and `threadParks` write `thread`. Every part writes its own counts.
+/// Only `SchedulerState.next` and the functions here write `thread`. Every part writes its own counts.
 struct Idleness: ~Copyable {
   /// What the scheduler's thread is doing. The scheduler requests a thread of the pool, or the main thread,
   /// when there is something to do.
@@ -20,13 +20,20 @@ struct Idleness: ~Copyable {
   /// being idle.
   var isMainTaken: Bool {
     get { ready.isMainTaken }
-    set { (ready.isMainTaken, dispatchedBlocks.isMainTaken) = (newValue, newValue) }
+    set {
+      (ready.isMainTaken, dispatchedBlocks.isMainTaken) = (newValue, newValue)
+      if newValue, isThreadRequested, isMainRequested { withdrawRequest() }
+    }
   }
 
   /// While no thread holds the scheduler's lock, `none` means that the scheduler has no thread.
   ///
   /// A thread is requested only when this is `none`, so a scheduler never has two threads that act.
   var thread = Thread.none
+  /// Whether the thread that is requested is the main thread.
+  private var isMainRequested = false
+  /// Counts the requests of the main thread that were withdrawn, and for which it has not come yet.
+  private var withdrawnRequests = 0
   /// Whether the thread that acts is the main thread.
   private(set) var isActingOnMain = false
 
@@ -104,6 +111,29 @@ struct Idleness: ~Copyable {
     if !isThreadRequested { threadParks() }
     abandonedExternalJobs += externallyStartedJobs
     externallyStartedJobs = 0
+  }
+
+  mutating func requestThread(on executor: ExecutorKind) {
+    thread = .requested
+    isMainRequested = executor == .main
+  }
+
+  /// Lets another thread act although the main thread was requested.
+  ///
+  /// The main thread comes when the job that holds it has ended, and then finds nothing to do.
+  private mutating func withdrawRequest() {
+    thread = .none
+    withdrawnRequests += 1
+  }
+
+  /// Notes that a thread that was requested has come. Returns the number with which it acts; `nil` if it must not act.
+  mutating func requestedThreadBegins(on executor: ExecutorKind) -> Int? {
+    // The main thread comes in the order of its requests.
+    if case .main = executor, withdrawnRequests > 0 {
+      withdrawnRequests -= 1
+      return nil
+    }
+    return threadBegins(on: executor)
   }
 
   /// Notes that a thread begins to act. Returns its number.

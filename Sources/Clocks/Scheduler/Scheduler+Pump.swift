@@ -181,9 +181,9 @@ extension Scheduler {
 
   func verifyExternalTasks() {
     _ = change { state in
-      let scope = state.scope
+      let (scope, withheld) = (state.scope, state.idleness.ready.withheldTasks)
       let (external, released) = state.idleness.externalTasks.verify(for: self) {
-        scope?.isHeldBack($0) ?? false
+        withheld.contains($0) || scope?.isHeldBack($0) ?? false
       }
       for index in 0..<external.count { state.taskBecameExternal(external[index]) }
       return released

@@ -137,9 +137,9 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
       let waited = start.nanosecondsSince
       let number = self.change { state in
         state.activity.waitedForThread(nanoseconds: waited)
-        return state.idleness.threadBegins(on: executor)
+        return state.idleness.requestedThreadBegins(on: executor)
       }
-      if let job = self.pump(on: executor, number) { UnownedJobs.submit(job) }
+      if let number, let job = self.pump(on: executor, number) { UnownedJobs.submit(job) }
     }
   }
 
@@ -234,9 +234,9 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   override func recheckExternalTasks() {
     _ = change { state in
-      let scope = state.scope
+      let (scope, withheld) = (state.scope, state.idleness.ready.withheldTasks)
       let returned = state.idleness.externalTasks.recheckAsyncLets {
-        scope?.isHeldBack($0) ?? false
+        withheld.contains($0) || scope?.isHeldBack($0) ?? false
       }
       for task in returned { state.taskReturned(task.id) }
       return returned

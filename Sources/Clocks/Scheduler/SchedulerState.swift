@@ -66,7 +66,7 @@ struct SchedulerState: ~Copyable {
     let action = decide(on: executor, mayStay: mayStay, runsWoken: runsWoken)
     switch action {
     case .rest: break
-    case .move: idleness.thread = .requested
+    case .move(let executor): idleness.requestThread(on: executor)
     case .verify: idleness.thread = .acting
     default:
       idleness.thread = .acting
@@ -105,11 +105,12 @@ struct SchedulerState: ~Copyable {
   @inline(never)
   private mutating func claimNeededThread() -> ExecutorKind? {
     guard !isAbandoned, !idleness.ready.isEmpty || (idleness.isQuiet && canAct) else { return nil }
-    idleness.thread = .requested
     // A parked job keeps its thread, which may be the main thread.
-    return idleness.ready.isEmpty || idleness.isMainTaken
-      || scope?.parkedThreads.isEmpty == false
+    let executor =
+      idleness.ready.isEmpty || idleness.isMainTaken || scope?.parkedThreads.isEmpty == false
       ? .pool : idleness.ready[0].executor
+    idleness.requestThread(on: executor)
+    return executor
   }
 
   /// Whether a thread has something to do when `Idleness.isQuiet` is true.

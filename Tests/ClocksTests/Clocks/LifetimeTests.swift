@@ -167,7 +167,7 @@ import Testing
     #expect(ownership.owner(ofReadyJob: 11, on: wide).owner === own)
     #expect(ownership.owner(ofReadyJob: 12, on: own).owner === own)
     #expect(ownership.unownedJobHasRun() === wide)
-    // Asleep again: the jobs for which it still waits are its visitors, and new ones are not.
+    // Asleep again: it still waits for jobs that began while it was awake, and for no new ones.
     isOver.add()
     #expect(ownership.owner(ofReadyJob: 5, on: nil).owner == nil)
     #expect(ownership.unownedJobWillRun())

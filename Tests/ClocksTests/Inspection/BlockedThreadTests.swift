@@ -47,7 +47,7 @@ import Testing
 private struct Signal {
   let semaphore = DispatchSemaphore(value: 0)
 
-  init(_ clock: TestClock<Duration>) { clock.scheduler.signalWhenGivenUp(semaphore) }
+  init(_ clock: TestClock<Duration>) { clock.scheduler.signalWhenAbandoned(semaphore) }
 
   func wait() { _ = semaphore.wait(timeout: .now() + 60) }
 }

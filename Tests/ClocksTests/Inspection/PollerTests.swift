@@ -215,7 +215,7 @@ private actor Screen {
     guard isAsked else { return }
     let clock = TestClock()
     let semaphore = DispatchSemaphore(value: 0)
-    clock.scheduler.signalWhenGivenUp(semaphore)
+    clock.scheduler.signalWhenAbandoned(semaphore)
     let journal = Journal()
     let writer = Task(name: "writer") { await journal.flush(semaphore) }
     let reader = Task(name: "reader") {}

@@ -33,7 +33,7 @@ import Testing
     #expect(idleness.isIdle == true)
   }
 
-  @Test func aVisitorThatWasGivenUpLeavesOnce() {
+  @Test func anAbandonedExternalJobEndsOnce() {
     var idleness = Idleness()
     idleness.externallyStartedJobsBegan(1)
     idleness.abandonRunning()
@@ -81,7 +81,7 @@ import Testing
     #expect([look(&activity), look(&activity)] == [nil, 8])
   }
 
-  @Test func aVisitorIsAJobWithoutATask() {
+  @Test func anExternallyStartedJobHasNoTask() {
     var activity = ProgressTracker()
     var idleness = Idleness()
     #expect(activity.findBlockage(after: .zero, idleness, othersWait: true) == nil)
@@ -116,13 +116,13 @@ import Testing
 
   // MARK: - What never comes to rest
 
-  @Test func aTaskIsBlamedAndNotANamelessJob() {
+  @Test func aRunawayIsATaskAndNotANamelessJob() {
     var guardian = RunawayGuard()
     guardian.limits = RunawayLimits(jobs: 2)
     #expect((1...2).map { _ in guardian.jobBegins(of: 0) == nil } == [true, true])
     #expect(guardian.jobBegins(of: 0) == nil)
     guard case .jobs(2, task: 9)? = guardian.jobBegins(of: 9) else {
-      Issue.record("no task is blamed")
+      Issue.record("no task is named")
       return
     }
     guard case .jobs(2, task: 0)? = guardian.jobBegins(of: 0) else {

@@ -56,7 +56,7 @@ import Testing
     let log = Log<Int>()
     let blocked = Task {
       // It waits for a task that could only run after it, until the test goes on without it.
-      clock.scheduler.waitUntilGivenUp()
+      clock.scheduler.waitUntilAbandoned()
     }
     Task { log.add(1) }
     await clock.settle()

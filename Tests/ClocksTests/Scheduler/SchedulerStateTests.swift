@@ -35,6 +35,41 @@ import Testing
     #expect(state.steps(on: .main) == ["run 1", "rest"])
   }
 
+  /// A block of the main queue sleeps while the main thread is requested.
+  @Test func aRequestOfTheMainThreadIsWithdrawnWhenAJobHoldsIt() {
+    var state = SchedulerState()
+    state.jobIsReady(ReadyJob(of: 1, executor: .main), isFromOutside: false)
+    #expect(state.claimThread() == .main)
+    state.idleness.isMainTaken = true
+    #expect(state.claimThread() == nil)
+    #expect(state.idleness.isIdle == true)
+    #expect(state.idleness.ready.withheldTasks == [1])
+    state.jobIsReady(ReadyJob(of: 2), isFromOutside: false)
+    #expect(state.claimThread() == .pool)
+    #expect(state.idleness.requestedThreadBegins(on: .pool) == 0)
+    #expect(state.steps() == ["run 2", "rest"])
+    state.idleness.isMainTaken = false
+    #expect(state.idleness.ready.withheldTasks == [])
+    #expect(state.claimThread() == .main)
+    // The main thread comes twice, and acts once.
+    #expect(state.idleness.requestedThreadBegins(on: .main) == nil)
+    #expect(state.idleness.requestedThreadBegins(on: .main) == 0)
+    #expect(state.steps(on: .main) == ["run 1", "rest"])
+    state.checkInvariants()
+  }
+
+  @Test func aRequestOfThePoolIsNotWithdrawn() {
+    var state = SchedulerState()
+    state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
+    #expect(state.claimThread() == .pool)
+    state.idleness.isMainTaken = true
+    #expect(state.claimThread() == nil)
+    #expect(state.idleness.requestedThreadBegins(on: .pool) == 0)
+    #expect(state.steps() == ["run 1", "rest"])
+    state.idleness.isMainTaken = false
+    #expect(state.idleness.requestedThreadBegins(on: .main) == 0)
+  }
+
   @Test func eachJobRunsOnItsExecutor() {
     var state = SchedulerState()
     state.jobIsReady(ReadyJob(of: 1, executor: .main), isFromOutside: false)
@@ -160,7 +195,7 @@ import Testing
     #expect(state.steps() == ["wake", "finish", "rest"])
   }
 
-  @Test func aThreadThatWasGivenUpDecidesNothingAnyMore() {
+  @Test func anAbandonedThreadDecidesNothing() {
     var state = SchedulerState()
     state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
     #expect(state.step() == "run 1")
@@ -172,7 +207,7 @@ import Testing
     // The job ends after all, and its thread asks what comes next.
     #expect(state.step(thread: 0) == "rest")
     #expect(state.step(thread: 1) == "run 2")
-    // The visitor leaves after all.
+    // The externally started job ends after all.
     state.externallyStartedJobEnded()
     state.checkInvariants()
     #expect(state.step(thread: 1) == "rest")

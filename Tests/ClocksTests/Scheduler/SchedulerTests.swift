@@ -78,18 +78,18 @@ import Testing
     #expect(isHome == true)
   }
 
-  @Test(.blocksAThread) func aVisitorThatComesWhileAJobRunsEndsBeforeTheNextJob() async {
+  @Test(.blocksAThread) func anExternallyStartedJobEndsBeforeTheNextJob() async {
     let log = Log<String>()
     let (clocks, giveClock) = AsyncStream<TestClock<Duration>>.makeStream()
     let gate = DispatchSemaphore(value: 0)
     // However many other tests wait for a thread, it comes before the job is reported that waits for it.
-    let visitor = await strangersTask(priority: .high) {
+    let external = await strangersTask(priority: .high) {
       for await clock in clocks {
         clock.scheduler.admitCurrentTask()
         gate.signal()
         // Time enough for the next job, if it did not wait.
         busy(for: 300)
-        log.add("the visitor has ended")
+        log.add("the externally started job has ended")
         return
       }
     }
@@ -100,8 +100,8 @@ import Testing
     }
     Task { log.add("the next job") }
     await clock.settle()
-    await visitor.value
-    #expect(log.all == ["the visitor has ended", "the next job"])
+    await external.value
+    #expect(log.all == ["the externally started job has ended", "the next job"])
   }
 
   @Test func anImmediateTaskThatAThreadResumesStaysTheTests() async throws {

@@ -16,6 +16,11 @@ struct JobPause: ~Copyable {
     static let resuming = 5
     /// The job counts as running again, and its thread is about to go on.
     static let resumed = 6
+    /// Another job waits on the same thread, in a callback of the job's wait. The job counts as paused.
+    static let covered = 7
+    /// Like `covered`. When the other job's wait is over, this job counts as running.
+    static let resumedWhileCovered = 8
+    static let runningWhileCovered = 9
   }
 
   private let phase = Atomic(Phase.running)
@@ -54,10 +59,39 @@ struct JobPause: ~Copyable {
         guard change(from: Phase.paused, to: Phase.resuming) else { continue }
         count()
         return phase.store(Phase.resumed, ordering: .sequentiallyConsistent)
+      case Phase.covered:
+        if change(from: Phase.covered, to: Phase.resumedWhileCovered) { return }
       case Phase.pausing, Phase.resuming: Self.yieldThread()
       default: return
       }
     }
+  }
+
+  /// Notes that another job begins to wait on the job's thread.
+  ///
+  /// The thread cannot go on, so if the job counts as running, this calls `count`, which counts it as paused.
+  func cover(_ count: () -> Void) {
+    while true {
+      switch phase.load(ordering: .sequentiallyConsistent) {
+      case Phase.running:
+        count()
+        return phase.store(Phase.runningWhileCovered, ordering: .sequentiallyConsistent)
+      case Phase.resumed, Phase.woken:
+        count()
+        return phase.store(Phase.resumedWhileCovered, ordering: .sequentiallyConsistent)
+      case Phase.paused:
+        if change(from: Phase.paused, to: Phase.covered) { return }
+      default: Self.yieldThread()
+      }
+    }
+  }
+
+  /// Notes that the other job's wait is over. Calls `count`, which counts the job as running, if it goes on.
+  func uncover(_ count: () -> Void) {
+    if change(from: Phase.covered, to: Phase.paused) { return }
+    let wasRunning = phase.load(ordering: .sequentiallyConsistent) == Phase.runningWhileCovered
+    count()
+    phase.store(wasRunning ? Phase.running : Phase.resumed, ordering: .sequentiallyConsistent)
   }
 
   private func change(from expected: Int, to desired: Int) -> Bool {

@@ -232,8 +232,9 @@ extension ThreadWaits {
     let callback = TimedCallback("a blocked thread", begin: wakeUp) { rest in
       RealTime(in: rest).schedule { signal.signal() }
     }
-    if countsAsBlock { begin() }
-    defer { if countsAsBlock { end() } }
+    let becomesJob = countsAsBlock && !isInUse
+    if becomesJob { blockBecomesJob() }
+    defer { if becomesJob { jobBecomesBlock() } }
     guard owner.enqueue(callback, after: duration) else { return false }
     paused { signal.wait() }
     return true

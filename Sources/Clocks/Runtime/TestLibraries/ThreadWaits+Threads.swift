@@ -80,8 +80,7 @@ extension ThreadWaits {
   /// Begins the waits of a block on a queue; `nil` if it waits in real time, as on the main thread. `number` is that of
   /// the block.
   static func ofBlock(_ number: UInt64, on queue: String, of owner: TaskOwner) -> ThreadWaits? {
-    guard areSleepsSeen, let owner = owner as? any PausableOwner, owner.pausedWaits == .all,
-      !OutsideWork.isMainThread
+    guard areSleepsSeen, let owner = owner as? any PausableOwner, owner.pausedWaits == .all
     else { return nil }
     let waits = ThreadWaits(owner, .block)
     (waits.block, waits.label) = (number, queue)

@@ -88,7 +88,7 @@ final class ThreadWaits: @unchecked Sendable {
   /// The waits of the current thread if it may wait in virtual time now, and not only for expectations of XCTest.
   static var ofAnyKind: ThreadWaits? {
     guard let waits = beginning, waits.owner.pausedWaits == .all,
-      !waits.countsAsBlock || waits.isInUse
+      !waits.countsAsBlock || waits.isInUse || waits.isMain
     else { return nil }
     return waits
   }
@@ -127,10 +127,11 @@ final class ThreadWaits: @unchecked Sendable {
     _ owner: any PausableOwner, _ work: Work, _ context: UnsafeMutablePointer<ThreadContext>? = nil
   ) {
     (self.owner, self.work, self.context) = (owner, work, context)
-    let thread = work == .block ? nil : MainRunLoop.ofThread
+    let thread = work == .block && !OutsideWork.isMainThread ? nil : MainRunLoop.ofThread
     runLoop = thread
-    isMain = work != .block && MainRunLoop.isMain(thread)
-    below = work == .job ? Self.lock.withLock { Self.all.last { $0.runLoop == thread } } : nil
+    isMain = thread != nil && MainRunLoop.isMain(thread)
+    let isWithin = work == .job || work == .block && isMain
+    below = isWithin ? Self.lock.withLock { Self.all.last { $0.runLoop == thread } } : nil
   }
 
   /// Runs a test method.
@@ -256,10 +257,10 @@ final class ThreadWaits: @unchecked Sendable {
     // A timer of the run loop that is becoming due may still take this wait for that of the run loop.
     if !inRunLoop { RunLoopTimers.awaitBeginning() }
     if isInWait { resume() }
-    let isHeldBelow = below?.isCovered()
+    let isHeldBelow = isInWait ? nil : below?.cover()
     depth.add(1, ordering: .relaxed)
     setHold(holdsTime)
-    job = PausedJob(task: UnownedTask.currentID ?? 0, takesMain: isMain && work == .job)
+    job = PausedJob(task: UnownedTask.currentID ?? 0, takesMain: isMain && work != .method)
     pause.begin()
     // Read after the pause has begun: thread B makes something ready, and then ends the pause of this thread.
     let early = isReady()
@@ -275,20 +276,21 @@ final class ThreadWaits: @unchecked Sendable {
     setHold(heldTime)
     pause.end(isInWait: isInWait)
     depth.subtract(1, ordering: .relaxed)
-    if let isHeldBelow { below?.isUncovered(holdsTime: isHeldBelow) }
+    if let isHeldBelow { below?.uncover(holdsTime: isHeldBelow) }
     return result
   }
 
-  /// Notes that an inner pause of another job begins. Returns whether the pause of this job has kept time from
-  /// jumping.
-  private func isCovered() -> Bool {
+  /// Notes that an inner pause of another job begins. Returns whether this pause has kept time from jumping.
+  private func cover() -> Bool {
     depth.add(1, ordering: .relaxed)
+    pause.cover { owner.pause(job, nil) }
     defer { setHold(false) }
     return holdsTime
   }
 
-  private func isUncovered(holdsTime isNeeded: Bool) {
+  private func uncover(holdsTime isNeeded: Bool) {
     setHold(isNeeded)
+    pause.uncover { owner.resume(job) }
     depth.subtract(1, ordering: .relaxed)
   }
 
@@ -299,9 +301,7 @@ final class ThreadWaits: @unchecked Sendable {
   }
 
   /// Counts the job as running before its thread wakes up, so that time does not move in between.
-  func resume() {
-    pause.resume { owner.resume(job) }
-  }
+  func resume() { pause.resume { owner.resume(job) } }
 
   func wakeUp() {
     resume()
