@@ -511,7 +511,7 @@ guarantee(
     ("ThreadWaits.leavesOut", " - .milliseconds(250)", ""),
     ("ThreadWaits.paused", "takesMain: isMain && work != .method", "takesMain: false"),
     ("Idleness.isMainTaken", "withdrawRequest() }", "}"),
-    ("ThreadWaits.cover", "pause.cover { owner.pause(job, nil) }", "pause.cover {}"),
+    ("ThreadWaits.cover", "pause.cover({ owner.pause(job, nil) }, endParallel)", "pause.cover({}, endParallel)"),
     ("Scheduler.verifyExternalTasks", "withheld.contains($0) || ", ""),
     ("ThreadWaits.startThread", "owner.jobBegins()", ""),
     ("ScopeState.isHeldBack", " || pausedTasks.contains(task)", ""),
@@ -529,6 +529,16 @@ guarantee(
     ("DispatchedBlocks.canRun", "return pausedBlocks.isEmpty || pausedBlocks[block.label] == nil || block.thread != nil",
      "return true"),
     ("ThreadWaits.ofBlock", "(waits.block, waits.label) = (number, queue)", "waits.label = queue"),
+)
+guarantee(
+    "A test goes on whose threads wait for each other, and is exact again when they do",
+    "PlainSuiteTests|JobPauseTests",
+    ("IdleProcess.look", "test.makeJobsParallel()", ""),
+    ("SchedulerState.letTimeMove", "idleness.dispatchedBlocks.areStalled = true", ""),
+    ("ThreadWaits.becomeParallel", "block = owner.workBegan(on: TaskOwner.parallelJobLabel)", "block = 0"),
+    ("ThreadWaits.endParallel", "owner.workEnded(block)", ""),
+    ("ThreadWaits.paused", "if context != nil { countsAsExternal() }", ""),
+    ("Scheduler.run", "context.pointee.waits?.jobEnds()", ""),
 )
 guarantee(
     "A thread that waits for a semaphore keeps no time from jumping, and from its signal on it does",

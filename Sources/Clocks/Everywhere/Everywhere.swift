@@ -23,7 +23,7 @@ package enum Everywhere {
         options(isExplored: false, for: record), at: CallSite(), record: report)
       defer { record.note(time) }
       return try await time.run { _ in
-        SleepPlaces.prepare()
+        testBegins()
         try await body()
       }
     }
@@ -35,7 +35,7 @@ package enum Everywhere {
     one.run.salt = settings.salt(for: record)
     let outcome = await one(plan) { time in
       defer { record.note(time) }
-      SleepPlaces.prepare()
+      testBegins()
       try await body()
     }
     for finding in outcome.findings where !finding.key.hasPrefix("threw") { report(finding.text) }
@@ -67,6 +67,11 @@ package enum Everywhere {
       // 1 is `PR_SET_PDEATHSIG`. The signal comes when the starting thread ends: the command's main thread.
       _ = RuntimeSymbol.function("prctl", as: Control.self)?(1, UInt(SIGKILL), 0, 0, 0)
     #endif
+  }
+
+  static func testBegins() {
+    SleepPlaces.prepare()
+    IdleProcess.testBegins()
   }
 
   static func prepareForOrders() {

@@ -49,7 +49,7 @@ enum EverywhereXCTest {
     explorer?.run.salt = Everywhere.settings.salt(for: record)
     explorer?.stepLimit = Everywhere.mostSteps
     let time = VirtualTime(options, at: CallSite(), chooser: explorer)
-    SleepPlaces.prepare()
+    Everywhere.testBegins()
     SynchronousBody.run(in: time, original)
     record.note(time)
     // The explorer outlives the call of `change`, so that it is not released under the scheduler's lock.

@@ -137,7 +137,7 @@ class TaskOwner: @unchecked Sendable {
   static let parallelJobLabel = "a task that does not suspend"
 
   /// Notes that a block begins to run on the current thread.
-  func workRuns(_ number: UInt64) {}
+  func workRuns(_ number: UInt64, on thread: Int32? = nil) {}
 
   /// Notes that a block has ended, or will never begin.
   func workEnded(_ number: UInt64) {}

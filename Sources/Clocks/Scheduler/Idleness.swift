@@ -232,13 +232,20 @@ struct DispatchedBlocks {
 
   private mutating func countAgain() { count = blocks.values.count(where: canRun) }
 
+  /// Whether time moves by one step although there are blocks: their threads wait for each other (`IdleProcess`).
+  var areStalled = false {
+    didSet { countAgain() }
+  }
+
   private func canRun(_ block: Block) -> Bool {
+    if areStalled { return false }
     if isMainTaken && block.label == "com.apple.main-thread" { return false }
     return pausedBlocks.isEmpty || pausedBlocks[block.label] == nil || block.thread != nil
   }
 
   /// Notes that a block is on a queue; returns its number.
   mutating func begin(on label: String) -> UInt64 {
+    if areStalled { areStalled = false }
     newest += 1
     changes += 1
     let block = Block(label: label)
@@ -253,6 +260,9 @@ struct DispatchedBlocks {
     if !pausedBlocks.isEmpty { countAgain() }
   }
 
+  /// The threads of the blocks that have begun.
+  var threads: [Int32] { blocks.values.compactMap(\.thread) }
+
   /// The threads of all blocks; `nil` if there is none, or if that of a block is not known.
   ///
   /// A block that has not begun has no thread. It may wait for another block of its queue.
@@ -266,6 +276,7 @@ struct DispatchedBlocks {
 
   /// Notes that a block has run, unless it was abandoned.
   mutating func end(_ number: UInt64) {
+    if areStalled { areStalled = false }
     changes += 1
     if let block = blocks.removeValue(forKey: number), canRun(block) { count -= 1 }
   }

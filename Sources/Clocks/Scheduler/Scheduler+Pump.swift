@@ -45,6 +45,9 @@ extension Scheduler {
   ///
   /// Returns an unowned job that the last job has made ready, for the thread to run next.
   func pump(on executor: ExecutorKind, _ number: Int) -> ReadyJob? {
+    if let scope, scope.options.pausesBlockedJobs {
+      scope.actingThread.store(OutsideWork.currentThread, ordering: .relaxed)
+    }
     var context = ThreadContext(owner: self, isOfPump: true, number: number)
     context.run { context in
       threadMark.store(UInt(bitPattern: context), ordering: .relaxed)
@@ -160,6 +163,7 @@ extension Scheduler {
     }
     guard context.pointee.ownersAwaitingEnd.count > 0 else { return ended }
     ExternalTaskRegistry.look()
+    context.pointee.waits?.jobEnds()
     for owner in context.pointee.ownersAwaitingEnd { owner.externallyStartedJobEnded(on: nil) }
     context.pointee.ownersAwaitingEnd = []
     return ended

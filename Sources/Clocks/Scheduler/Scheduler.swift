@@ -247,10 +247,10 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     change { $0.dispatchedBlockBegan(on: queue) }
   }
 
-  override func workRuns(_ number: UInt64) {
+  override func workRuns(_ number: UInt64, on thread: Int32? = nil) {
     // Only a suite that was written for real time is asked which threads wait for events.
     guard scope?.options.goesOnWithout != nil else { return }
-    let thread = OutsideWork.currentThread
+    let thread = thread ?? OutsideWork.currentThread
     change { $0.idleness.dispatchedBlocks.run(number, on: thread) }
   }
 

@@ -33,6 +33,24 @@ import Testing
     #expect(idleness.isIdle == true)
   }
 
+  /// Time moves by one step although there are blocks.
+  @Test func aTestIsIdleWhileItsBlocksAreStalled() {
+    var idleness = Idleness()
+    let block = idleness.dispatchedBlocks.begin(on: "queue")
+    idleness.dispatchedBlocks.areStalled = true
+    #expect(idleness.isIdle == true)
+    let other = idleness.dispatchedBlocks.begin(on: "queue")
+    #expect(idleness.dispatchedBlocks.count == 2)
+    idleness.dispatchedBlocks.areStalled = true
+    idleness.dispatchedBlocks.end(other)
+    #expect(idleness.dispatchedBlocks.count == 1)
+    idleness.dispatchedBlocks.areStalled = true
+    idleness.dispatchedBlocks.areStalled = false
+    #expect(idleness.isIdle == false)
+    idleness.dispatchedBlocks.end(block)
+    #expect(idleness.isIdle == true)
+  }
+
   @Test func anAbandonedExternalJobEndsOnce() {
     var idleness = Idleness()
     idleness.externallyStartedJobsBegan(1)

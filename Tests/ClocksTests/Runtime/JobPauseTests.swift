@@ -14,7 +14,7 @@ import Testing
     let pause = JobPause()
     let count = Count()
     #expect(pause.hasBegun == false)
-    pause.begin()
+    pause.begin {}
     #expect(pause.hasBegun == true && count.running == 1)
     pause.countAsPaused(count.pause)
     #expect(count.running == 0)
@@ -29,12 +29,12 @@ import Testing
   @Test func aJobThatIsWokenEarlyDoesNotPause() {
     let pause = JobPause()
     let count = Count()
-    pause.begin()
+    pause.begin {}
     pause.resume(count.resume)
     pause.countAsPaused(count.pause)
     #expect(count.running == 1)
     // Its thread runs callbacks meanwhile, which may wait.
-    pause.cover(count.pause)
+    pause.cover(count.pause, {})
     #expect(count.running == 0)
     pause.uncover(count.resume)
     pause.resume(count.resume)
@@ -46,10 +46,10 @@ import Testing
   func aCoveredJobCountsAsPaused(isWokenBefore: Bool, isWokenMeanwhile: Bool) {
     let pause = JobPause()
     let count = Count()
-    pause.begin()
+    pause.begin {}
     pause.countAsPaused(count.pause)
     if isWokenBefore { pause.resume(count.resume) }
-    pause.cover(count.pause)
+    pause.cover(count.pause, {})
     #expect(count.running == 0)
     if isWokenMeanwhile { pause.resume(count.resume) }
     #expect(count.running == 0)
@@ -61,10 +61,36 @@ import Testing
     #expect(pause.hasBegun == false)
   }
 
+  /// The job's thread waits in a way that is not seen.
+  @Test func aJobBecomesParallelOutsideItsWaits() {
+    let pause = JobPause()
+    let count = Count()
+    pause.becomeParallel(count.pause)
+    #expect(count.running == 0 && pause.hasBegun == false)
+    pause.becomeParallel(count.pause)
+    pause.resume(count.resume)
+    #expect(count.running == 0)
+    pause.endParallel(count.resume)
+    pause.endParallel(count.resume)
+    #expect(count.running == 1)
+    pause.becomeParallel(count.pause)
+    pause.begin(count.resume)
+    #expect(count.running == 1 && pause.hasBegun == true)
+    pause.becomeParallel(count.pause)
+    #expect(count.running == 1)
+    pause.end(isInWait: false)
+    // Another job that waits on the thread ends that, too.
+    pause.becomeParallel(count.pause)
+    pause.cover(count.pause, count.resume)
+    #expect(count.running == 0)
+    pause.uncover(count.resume)
+    #expect(count.running == 1 && pause.hasBegun == false)
+  }
+
   @Test func aRunningJobIsCovered() {
     let pause = JobPause()
     let count = Count()
-    pause.cover(count.pause)
+    pause.cover(count.pause, {})
     pause.resume(count.resume)
     #expect(count.running == 0)
     pause.uncover(count.resume)

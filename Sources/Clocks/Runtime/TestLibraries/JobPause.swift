@@ -21,15 +21,35 @@ struct JobPause: ~Copyable {
     /// Like `covered`. When the other job's wait is over, this job counts as running.
     static let resumedWhileCovered = 8
     static let runningWhileCovered = 9
+    /// The job counts as a block, although its thread is in no wait that is seen.
+    static let parallel = 10
   }
 
   private let phase = Atomic(Phase.running)
 
   /// Whether the job's thread is in a wait.
-  var hasBegun: Bool { phase.load(ordering: .sequentiallyConsistent) != Phase.running }
+  var hasBegun: Bool {
+    switch phase.load(ordering: .sequentiallyConsistent) {
+    case Phase.running, Phase.pausing, Phase.parallel: false
+    default: true
+    }
+  }
 
-  func begin() {
-    phase.store(Phase.beginning, ordering: .sequentiallyConsistent)
+  /// Begins a pause on the job's thread. Calls `countAsRunning` if the job counts as a block.
+  func begin(_ countAsRunning: () -> Void) {
+    while true {
+      switch phase.load(ordering: .sequentiallyConsistent) {
+      case Phase.running:
+        if change(from: Phase.running, to: Phase.beginning) { return }
+      case Phase.pausing: Self.yieldThread()
+      case Phase.parallel:
+        countAsRunning()
+        return phase.store(Phase.beginning, ordering: .sequentiallyConsistent)
+      default:
+        // The thread is in an outer wait, in which the job was resumed.
+        return phase.store(Phase.beginning, ordering: .sequentiallyConsistent)
+      }
+    }
   }
 
   /// Ends the pause on the job's thread.
@@ -67,13 +87,38 @@ struct JobPause: ~Copyable {
     }
   }
 
+  /// Calls `count`, which counts the job as a block, unless its thread is in a wait.
+  func becomeParallel(_ count: () -> Void) {
+    guard change(from: Phase.running, to: Phase.pausing) else { return }
+    count()
+    phase.store(Phase.parallel, ordering: .sequentiallyConsistent)
+  }
+
+  /// Calls `countAsRunning` if the job counts as a block. Called on the job's thread.
+  func endParallel(_ countAsRunning: () -> Void) {
+    while true {
+      switch phase.load(ordering: .sequentiallyConsistent) {
+      case Phase.parallel:
+        countAsRunning()
+        return phase.store(Phase.running, ordering: .sequentiallyConsistent)
+      case Phase.pausing: Self.yieldThread()
+      default: return
+      }
+    }
+  }
+
   /// Notes that another job begins to wait on the job's thread.
   ///
-  /// The thread cannot go on, so if the job counts as running, this calls `count`, which counts it as paused.
-  func cover(_ count: () -> Void) {
+  /// The thread cannot go on, so if the job counts as running, this calls `count`, which counts it as paused. If it
+  /// counts as a block, this calls `countAsRunning` before.
+  func cover(_ count: () -> Void, _ countAsRunning: () -> Void) {
     while true {
       switch phase.load(ordering: .sequentiallyConsistent) {
       case Phase.running:
+        guard change(from: Phase.running, to: Phase.runningWhileCovered) else { continue }
+        return count()
+      case Phase.parallel:
+        countAsRunning()
         count()
         return phase.store(Phase.runningWhileCovered, ordering: .sequentiallyConsistent)
       case Phase.resumed, Phase.woken:

@@ -125,9 +125,9 @@ enum OutsideWork {
     #endif
   }
 
-  static var isMainThread: Bool {
+  static func isMain(_ thread: Int32) -> Bool {
     #if os(Linux) && canImport(Glibc)
-      currentThread == getpid()
+      thread == getpid()
     #else
       false
     #endif
@@ -137,18 +137,34 @@ enum OutsideWork {
   ///
   /// A snapshot, without the present thread. O(threads of the process).
   static func isOver(forBlocksOn threads: [Int32]) -> Bool {
-    if threads.allSatisfy(waitsForEvents) { return true }
+    threads.allSatisfy(waitsForEvents)
+      || turnsIfAllWait(holders: Set(threads), paused: Set(ThreadWaits.pausedThreads)) != nil
+  }
+
+  /// Returns how often each thread of the process has run, if all wait for each other; `nil` if one may go on.
+  ///
+  /// - Parameters:
+  ///   - holders: The threads of the test's jobs and blocks. A wait with a limit ends by itself.
+  ///   - paused: The threads whose waits end in virtual time.
+  static func turnsIfAllWait(holders: Set<Int32>, paused: Set<Int32>) -> [Int32: UInt64]? {
     #if os(Linux) && canImport(Glibc)
-      let unknown = self.threads.load(ordering: .relaxed) - testThreads.load(ordering: .relaxed)
-      guard unknown <= 0, !MainRunLoop.hasBlocks, let all = threadNumbers else { return false }
+      let unknown = threads.load(ordering: .relaxed) - testThreads.load(ordering: .relaxed)
+      guard unknown <= 0, holders.allSatisfy({ waitsWithinTheProcess($0, isOfBlock: true) }),
+        let all = threadNumbers
+      else { return nil }
       let own = currentThread
-      return all.allSatisfy {
-        let isOfBlock = threads.contains($0)
-        return $0 == own || isOfBlock && waitsForEvents($0)
-          || waitsWithinTheProcess($0, isOfBlock: isOfBlock)
+      var turns: [Int32: UInt64] = [:]
+      for thread in all where !paused.contains(thread) {
+        guard thread == own || waitsWithinTheProcess(thread, isOfBlock: false) else { return nil }
+        // The fields are the time on a processor, the time in a processor's queue, and the number of turns.
+        let fields = TextFile.read("/proc/self/task/\(thread)/schedstat")?.split(separator: " ")
+        // A thread of Dispatch that waits for timers runs for the watchdog's.
+        let isForEvents = systemCall(of: thread).map(epollWaits.contains) == true
+        turns[thread] = isForEvents ? 0 : fields?.last.flatMap { UInt64($0.prefix { $0 != "\n" }) }
       }
+      return turns
     #else
-      return false
+      return nil
     #endif
   }
 

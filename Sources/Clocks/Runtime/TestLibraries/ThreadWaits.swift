@@ -109,8 +109,10 @@ final class ThreadWaits: @unchecked Sendable {
   let work: Work
   let owner: any PausableOwner
   /// The thread's run loop; `nil` for a block that has not waited, because Foundation would make one for its thread.
-  private var runLoop: UnsafeRawPointer?
+  private(set) var runLoop: UnsafeRawPointer?
   let isMain: Bool
+  /// The kernel's number of the thread; 0 if unknown.
+  let thread = OutsideWork.currentThread
   /// The waits of the test method within whose run loop the thread runs the job; `nil` if there is none.
   private let below: ThreadWaits?
   /// The context of a job that the scheduler has started; `nil` once the job counts as externally started.
@@ -127,26 +129,27 @@ final class ThreadWaits: @unchecked Sendable {
     _ owner: any PausableOwner, _ work: Work, _ context: UnsafeMutablePointer<ThreadContext>? = nil
   ) {
     (self.owner, self.work, self.context) = (owner, work, context)
-    let thread = work == .block && !OutsideWork.isMainThread ? nil : MainRunLoop.ofThread
-    runLoop = thread
-    isMain = thread != nil && MainRunLoop.isMain(thread)
+    isMain = OutsideWork.isMain(thread)
+    let loop = work == .block && !isMain ? nil : MainRunLoop.ofThread
+    runLoop = loop
     let isWithin = work == .job || work == .block && isMain
-    below = isWithin ? Self.lock.withLock { Self.all.last { $0.runLoop == thread } } : nil
+    below = isWithin ? Self.lock.withLock { Self.all.last { $0.runLoop == loop } } : nil
   }
 
   /// Runs a test method.
   func run(_ function: () -> Void) {
     begin()
     function()
+    jobEnds()
     end()
   }
 
   // MARK: - All threads that wait
 
   /// Guards `all`. Rank `leaf`.
-  private static let lock = Lock(.leaf)
+  static let lock = Lock(.leaf)
   /// The threads that may be woken, an inner wait of a thread after the outer one.
-  nonisolated(unsafe) private static var all: [ThreadWaits] = []
+  nonisolated(unsafe) static var all: [ThreadWaits] = []
   /// The number of waits whose timeouts are pending.
   static let timeouts = Atomic(0)
   /// How often `begin` was called without `end`.
@@ -174,47 +177,11 @@ final class ThreadWaits: @unchecked Sendable {
     if countsAsBlock { jobBecomesBlock() }
   }
 
-  /// Notes that a run loop is stopped.
-  static func willStop(_ runLoop: UnsafeRawPointer?) {
-    guard let waits = lock.withLock({ all.last { $0.runLoop == runLoop } }) else { return }
-    waits.isStopped.store(true, ordering: .sequentiallyConsistent)
-    // A thread in another wait, within the run loop or before it, looks at these when it comes to the run loop.
-    guard waits.isInRunLoop.load(ordering: .sequentiallyConsistent) else {
-      return waits.isStopMissed.store(true, ordering: .sequentiallyConsistent)
-    }
-    waits.wakeUp()
-  }
-
-  /// Notes that a block was passed to a run loop. The thread runs it while its job counts as running.
-  static func blockWasPassed(to runLoop: UnsafeRawPointer?) {
-    MainRunLoop.passedBlocks.add(1, ordering: .sequentiallyConsistent)
-    let waits = lock.withLock { all.last { $0.runLoop == runLoop } }
-    guard let waits, waits.isInRunLoop.load(ordering: .sequentiallyConsistent) else { return }
-    waits.wakeUp()
-  }
-
-  /// Notes that a semaphore is signalled, for which a test method, or a thread of the test, may wait.
-  static func willResume(from semaphore: OpaquePointer) {
-    guard areSeen else { return }
-    AwaitedSemaphores.willSignal(semaphore)
-    guard let waits = lock.withLock({ all.first { $0.work == .method } }),
-      waits.semaphore.load(ordering: .relaxed) == UInt(bitPattern: semaphore)
-    else { return }
-    waits.resume()
-  }
-
-  /// Returns the waits of an owner whose threads are in run loops, or on their way there or back.
-  static func inRunLoops(of owner: any PausableOwner) -> [ThreadWaits] {
-    lock.withLock {
-      all.filter { $0.owner === owner && $0.isInRunLoop.load(ordering: .sequentiallyConsistent) }
-    }
-  }
-
   // MARK: - Pauses
 
-  private let pause = JobPause()
+  let pause = JobPause()
   /// The semaphore for which the method waits.
-  private let semaphore = Atomic<UInt>(0)
+  let semaphore = Atomic<UInt>(0)
   /// Whether the run loop was stopped in `runLoopWithoutEnd`.
   ///
   /// Foundation forgets a stop that comes while a slice times out, or between two slices.
@@ -239,7 +206,7 @@ final class ThreadWaits: @unchecked Sendable {
   let wake = ThreadSemaphore()
 
   /// The job that is paused, or was last. Written before `pause` begins.
-  private var job = PausedJob()
+  var job = PausedJob()
 
   /// Runs `wait` while the scope's tasks run. Keeps time from jumping meanwhile if `holdsTime` is set.
   ///
@@ -260,13 +227,14 @@ final class ThreadWaits: @unchecked Sendable {
     let isHeldBelow = isInWait ? nil : below?.cover()
     depth.add(1, ordering: .relaxed)
     setHold(holdsTime)
+    pause.begin(endParallel)
     job = PausedJob(task: UnownedTask.currentID ?? 0, takesMain: isMain && work != .method)
-    pause.begin()
     // Read after the pause has begun: thread B makes something ready, and then ends the pause of this thread.
     let early = isReady()
     if early == nil {
       pause.countAsPaused {
         owner.pause(job, context)
+        if context != nil { countsAsExternal() }
         context = nil
       }
     }
@@ -283,7 +251,7 @@ final class ThreadWaits: @unchecked Sendable {
   /// Notes that an inner pause of another job begins. Returns whether this pause has kept time from jumping.
   private func cover() -> Bool {
     depth.add(1, ordering: .relaxed)
-    pause.cover { owner.pause(job, nil) }
+    pause.cover({ owner.pause(job, nil) }, endParallel)
     defer { setHold(false) }
     return holdsTime
   }

@@ -16,26 +16,42 @@ struct ParallelJob {
 extension Scheduler {
   /// Lets ready jobs run beside a job that has held its thread for longer than `limit`. Returns whether there was one.
   func letOthersRun(after limit: Duration) -> Bool {
-    guard change({ $0.makeJobParallel(after: limit) }) else { return false }
-    RuntimeHooks.threadIsBlocked()
+    guard change({ $0.findBlockage(after: limit) }) else { return false }
+    makeJobsParallel()
     return true
+  }
+
+  /// Lets ready jobs run, and time move, beside the jobs that hold their threads.
+  func makeJobsParallel() {
+    if change({ $0.makeJobParallel() }) { RuntimeHooks.threadIsBlocked() }
+    for job in ThreadWaits.holders(of: self) { job.becomeParallel() }
   }
 }
 
 extension SchedulerState {
-  // While the job holds the main thread, no other job of the main thread can run beside it.
-  fileprivate mutating func makeJobParallel(after limit: Duration) -> Bool {
+  /// Whether a job has held its thread for longer than `limit` while others, or sleeping tasks, wait.
+  fileprivate mutating func findBlockage(after limit: Duration) -> Bool {
+    guard let scope else { return false }
+    let othersWait = scope.isAwaited || mayOthersRun
+    return activity.findBlockage(after: limit, idleness, othersWait: othersWait) != nil
+  }
+
+  /// Whether a job is ready that can run beside the one that runs.
+  fileprivate var mayOthersRun: Bool {
+    // While the job holds the main thread, no other job of the main thread can run beside it.
+    idleness.isActingOnMain ? idleness.ready.isAnyOffMain : !idleness.ready.isEmpty
+  }
+
+  fileprivate mutating func makeJobParallel() -> Bool {
+    guard let scope, let task = activity.running?.task else { return false }
     let isOnMain = idleness.isActingOnMain
-    guard scope != nil, let task = activity.running?.task,
-      isOnMain ? idleness.ready.isAnyOffMain : !idleness.ready.isEmpty,
-      activity.findBlockage(after: limit, idleness, othersWait: true) != nil
-    else { return false }
     endJob()
     let number = idleness.threadParks()
     let block = dispatchedBlockBegan(on: TaskOwner.parallelJobLabel)
-    scope?.parallelJobs[number] = ParallelJob(block: block, task: task, isOnMain: isOnMain)
+    idleness.dispatchedBlocks.run(block, on: scope.scope.actingThread.load(ordering: .relaxed))
+    scope.parallelJobs[number] = ParallelJob(block: block, task: task, isOnMain: isOnMain)
     // The job counts once, as a block: its task must not count as one that runs externally, too.
-    if task != 0 { scope?.pausedTasks.insert(task) }
+    if task != 0 { scope.pausedTasks.insert(task) }
     if isOnMain { idleness.isMainTaken = true }
     return true
   }

@@ -67,6 +67,8 @@ final class Scope: Sendable {
   let options: ScopeOptions
   let start: SystemClocks
   let alarmClock = AlarmClock()
+  /// The kernel's number of the thread that acts, where paused jobs make a difference.
+  let actingThread = Atomic<Int32>(0)
   /// The public object that stands for the scope. Set before the scope has a task.
   nonisolated(unsafe) weak var face: AnyObject?
   /// Called when the body does not end after its problem was reported. From then on no job of the scope runs.
@@ -110,6 +112,8 @@ final class ScopeState {
   @exclusivity(unchecked) var parallelJobs: [Int: ParallelJob] = [:]
   /// How often an externally started job has paused. A thread pauses again and again while it waits in a run loop.
   @exclusivity(unchecked) var pauses: UInt64 = 0
+  /// How often the threads that hold the test have run, and since when they have not run again.
+  @exclusivity(unchecked) var held: (turns: UInt64, since: ServedTime)?
   /// Reads where jobs begin; `nil` before there is an invariant, and in one of very many runs.
   @exclusivity(unchecked) var placeReader: JobPlaceReader?
   /// Measures the sleeps by their places in the code; `nil` unless `notesSleepPlaces` is set.

@@ -1,0 +1,80 @@
+import ClocksSupport
+import Synchronization
+
+// The threads that wait, and what other threads do to them.
+extension ThreadWaits {
+  /// Notes that a run loop is stopped.
+  static func willStop(_ runLoop: UnsafeRawPointer?) {
+    guard let waits = lock.withLock({ all.last { $0.runLoop == runLoop } }) else { return }
+    waits.isStopped.store(true, ordering: .sequentiallyConsistent)
+    // A thread in another wait, within the run loop or before it, looks at these when it comes to the run loop.
+    guard waits.isInRunLoop.load(ordering: .sequentiallyConsistent) else {
+      return waits.isStopMissed.store(true, ordering: .sequentiallyConsistent)
+    }
+    waits.wakeUp()
+  }
+
+  /// Notes that a block was passed to a run loop. The thread runs it while its job counts as running.
+  static func blockWasPassed(to runLoop: UnsafeRawPointer?) {
+    MainRunLoop.passedBlocks.add(1, ordering: .sequentiallyConsistent)
+    let waits = lock.withLock { all.last { $0.runLoop == runLoop } }
+    guard let waits, waits.isInRunLoop.load(ordering: .sequentiallyConsistent) else { return }
+    waits.wakeUp()
+  }
+
+  /// Notes that a semaphore is signalled, for which a test method, or a thread of the test, may wait.
+  static func willResume(from semaphore: OpaquePointer) {
+    guard areSeen else { return }
+    AwaitedSemaphores.willSignal(semaphore)
+    guard let waits = lock.withLock({ all.first { $0.work == .method } }),
+      waits.semaphore.load(ordering: .relaxed) == UInt(bitPattern: semaphore)
+    else { return }
+    waits.resume()
+  }
+
+  /// Returns the waits of an owner whose threads are in run loops, or on their way there or back.
+  static func inRunLoops(of owner: any PausableOwner) -> [ThreadWaits] {
+    lock.withLock {
+      all.filter { $0.owner === owner && $0.isInRunLoop.load(ordering: .sequentiallyConsistent) }
+    }
+  }
+
+  /// The threads whose waits end in virtual time.
+  static var pausedThreads: [Int32] {
+    lock.withLock { (all + externalJobs).filter { $0.pause.hasBegun }.map(\.thread) }
+  }
+
+  // MARK: - Jobs that hold their threads
+
+  /// The jobs that the scheduler has started, and that have paused since. Guarded by `lock`.
+  @exclusivity(unchecked) nonisolated(unsafe) private static var externalJobs: [ThreadWaits] = []
+
+  /// Notes that the job counts as externally started from now on.
+  func countsAsExternal() { Self.lock.withLock { Self.externalJobs.append(self) } }
+
+  /// Notes that the job is about to end.
+  func jobEnds() {
+    Self.lock.withLock { Self.externalJobs.removeAll { $0 === self } }
+    pause.endParallel(endParallel)
+  }
+
+  /// Returns an owner's test method, and its jobs that count as externally started.
+  static func holders(of owner: any PausableOwner) -> [ThreadWaits] {
+    lock.withLock { all.filter { $0.work == .method } + externalJobs }.filter { $0.owner === owner }
+  }
+
+  /// Counts the job as a block, unless its thread is in a wait that is seen. Any thread may call this.
+  func becomeParallel() {
+    pause.becomeParallel {
+      job = PausedJob(task: job.task, takesMain: isMain)
+      block = owner.workBegan(on: TaskOwner.parallelJobLabel)
+      owner.workRuns(block, on: thread)
+      owner.pause(job, nil)
+    }
+  }
+
+  func endParallel() {
+    owner.resume(job)
+    owner.workEnded(block)
+  }
+}

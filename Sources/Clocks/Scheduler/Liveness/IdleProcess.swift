@@ -1,0 +1,119 @@
+import ClocksSupport
+import Synchronization
+
+/// Lets tests go on whose threads wait for what only virtual time can bring about.
+///
+/// A suite that was written for real time may block a thread in a way that is not seen as a wait: by a lock, a condition
+/// or `DispatchQueue.sync`. The job counts as running, so no other job begins and time stands still. But it may wait for
+/// another task, or for a block that sleeps. So while a test does not get on, this looks at the threads of the process.
+/// If all wait for each other, and none has run since the last look, the jobs that hold threads become parallel jobs,
+/// and time moves by one step. This goes on for five seconds while none of these threads runs. Then the watchdog lets
+/// time pass without them.
+enum IdleProcess {
+  /// The times between two looks: while all threads wait, while a test does not get on, and else.
+  private static let intervals = (
+    short: Duration.milliseconds(2), medium: Duration.milliseconds(10),
+    long: Duration.milliseconds(20)
+  )
+  private static let isLooking = Atomic(false)
+
+  /// What a look has found.
+  private struct Look {
+    /// The thread that has looked.
+    var thread: Int32 = 0
+    /// How often each thread had run; `nil` if some thread could go on.
+    var turns: [Int32: UInt64]?
+
+    /// Whether no thread has run between two looks, besides those that have looked.
+    func isSame(as earlier: Look) -> Bool {
+      guard let turns, let before = earlier.turns else { return false }
+      return turns.allSatisfy {
+        before[$0.key] == $0.value || $0.key == thread || $0.key == earlier.thread
+      }
+    }
+  }
+
+  /// Used by one look at a time.
+  nonisolated(unsafe) private static var last = Look()
+
+  /// Must be called when a test has begun.
+  static func testBegins() {
+    guard !isLooking.exchange(true, ordering: .sequentiallyConsistent) else { return }
+    scheduleLook(after: intervals.long)
+  }
+
+  private static func scheduleLook(after interval: Duration) {
+    RealTime(in: interval).schedule {
+      let tests = Self.tests
+      guard !tests.isEmpty else {
+        isLooking.store(false, ordering: .sequentiallyConsistent)
+        // A test may have begun meanwhile.
+        if !Self.tests.isEmpty { testBegins() }
+        return
+      }
+      scheduleLook(after: look(at: tests))
+    }
+  }
+
+  private static var tests: [Scheduler] { Scheduler.all.filter { $0.pausedWaits == .all } }
+
+  /// Returns the time to the next look.
+  private static func look(at tests: [Scheduler]) -> Duration {
+    let held = tests.filter { $0.changeWithoutThread { $0.isHeld } }
+    guard !held.isEmpty else {
+      last = Look()
+      return intervals.long
+    }
+    let paused = Set(ThreadWaits.pausedThreads)
+    let holders = Set(held.flatMap(\.holders)).subtracting(paused)
+    let turns = OutsideWork.turnsIfAllWait(holders: holders, paused: paused)
+    let look = Look(thread: OutsideWork.currentThread, turns: turns)
+    let isIdle = look.isSame(as: last)
+    last = look
+    guard let turns else { return intervals.medium }
+    guard isIdle else { return intervals.short }
+    for test in held {
+      let total = test.holders.reduce(0) { $0 &+ (turns[$1] ?? 0) }
+      guard test.changeWithoutThread({ $0.isPatient(total) }) else { continue }
+      test.makeJobsParallel()
+      test.change { $0.letTimeMove() }
+    }
+    return intervals.short
+  }
+}
+
+extension Scheduler {
+  /// The threads of the test's blocks, and of its jobs that run.
+  fileprivate var holders: [Int32] {
+    changeWithoutThread { $0.holders } + ThreadWaits.holders(of: self).map(\.thread)
+  }
+}
+
+extension SchedulerState {
+  /// Whether a thread keeps jobs, or sleeping tasks, waiting.
+  fileprivate var isHeld: Bool {
+    guard let scope, scope.body.isRunning, scope.isAwaited || !idleness.ready.isEmpty else {
+      return false
+    }
+    return !idleness.mayStartJob || idleness.dispatchedBlocks.count > 0
+  }
+
+  /// The threads of the test's blocks, and of the job that the scheduler's thread runs.
+  fileprivate var holders: [Int32] {
+    let blocks = idleness.dispatchedBlocks.threads
+    guard activity.running != nil, let scope else { return blocks }
+    return blocks + [scope.scope.actingThread.load(ordering: .relaxed)]
+  }
+
+  /// Whether one of the test's threads has run in the last five seconds. `turns` counts how often they have run.
+  fileprivate func isPatient(_ turns: UInt64) -> Bool {
+    guard let scope else { return false }
+    if scope.held?.turns != turns { scope.held = (turns, ServedTime()) }
+    return scope.held?.since.lasts(.seconds(5)) == false
+  }
+
+  fileprivate mutating func letTimeMove() {
+    guard idleness.mayStartJob, idleness.ready.isEmpty else { return }
+    idleness.dispatchedBlocks.areStalled = true
+  }
+}

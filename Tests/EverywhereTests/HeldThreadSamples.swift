@@ -1,0 +1,175 @@
+import Foundation
+import Synchronization
+import TestTraits
+import Testing
+import XCTest
+
+private final class Flag: Sendable {
+  private let value = Atomic(false)
+  var isSet: Bool { value.load(ordering: .sequentiallyConsistent) }
+  func set() { value.store(true, ordering: .sequentiallyConsistent) }
+  func spin() { while !isSet {} }
+}
+
+extension DispatchSemaphore {
+  /// `wait()` is not available in async functions.
+  fileprivate func block() { wait() }
+}
+
+/// Tests that hold their threads in waits that are not seen. Each test also passes in real time.
+final class EverywhereXCTHeldSamples: TimedSamples, @unchecked Sendable {
+  func testSync() {
+    let queue = DispatchQueue(label: "serial")
+    queue.async { Thread.sleep(forTimeInterval: 0.3) }
+    queue.sync { check(3) }
+    check(3)
+  }
+
+  func testBarrier() async throws {
+    let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
+    queue.async { Thread.sleep(forTimeInterval: 0.2) }
+    queue.async { Thread.sleep(forTimeInterval: 0.3) }
+    queue.sync(flags: .barrier) { check(3) }
+    check(3)
+    // The test is exact again.
+    async let other: Void? = try? await Task.sleep(for: .milliseconds(900))
+    try await Task.sleep(for: .milliseconds(200))
+    check(5)
+    _ = await other
+    check(12)
+  }
+
+  func testOperations() {
+    let queue = OperationQueue()
+    queue.addOperation { Thread.sleep(forTimeInterval: 0.3) }
+    queue.waitUntilAllOperationsAreFinished()
+    check(3)
+  }
+
+  func testWorkItem() {
+    let item = DispatchWorkItem { Thread.sleep(forTimeInterval: 0.3) }
+    DispatchQueue.global().async(execute: item)
+    item.wait()
+    check(3)
+  }
+
+  func testConditionOfATask() {
+    let (condition, flag) = (NSCondition(), Flag())
+    Task {
+      try await Task.sleep(for: .milliseconds(300))
+      flag.set()
+      condition.broadcast()
+    }
+    condition.lock()
+    while !flag.isSet { condition.wait() }
+    condition.unlock()
+    check(3)
+  }
+
+  func testConditionOfABlock() {
+    let (condition, flag) = (NSCondition(), Flag())
+    DispatchQueue.global().asyncAfter(deadline: .now() + 0.3) {
+      condition.lock()
+      flag.set()
+      condition.broadcast()
+      condition.unlock()
+    }
+    condition.lock()
+    while !flag.isSet { condition.wait() }
+    condition.unlock()
+    check(3)
+  }
+
+  func testLock() {
+    let (lock, flag) = (NSLock(), Flag())
+    DispatchQueue.global().async {
+      lock.withLock {
+        flag.set()
+        Thread.sleep(forTimeInterval: 0.3)
+      }
+    }
+    while !flag.isSet { usleep(1000) }
+    lock.withLock { check(3) }
+  }
+
+  /// The task's job counts as externally started, because it has slept.
+  func testLockInATask() async {
+    let (lock, flag) = (NSLock(), Flag())
+    DispatchQueue.global().async {
+      lock.withLock {
+        flag.set()
+        Thread.sleep(forTimeInterval: 0.3)
+      }
+    }
+    while !flag.isSet { usleep(1000) }
+    lock.withLock { check(3) }
+  }
+
+  func testSemaphoreOfATask() async {
+    let semaphore = DispatchSemaphore(value: 0)
+    Task {
+      try await Task.sleep(for: .milliseconds(300))
+      semaphore.signal()
+    }
+    semaphore.block()
+    check(3)
+  }
+
+  @MainActor
+  func testTheMainActorIsHeld() async {
+    let semaphore = DispatchSemaphore(value: 0)
+    let done = expectation(description: "the main actor is free")
+    Task { @MainActor in
+      check(3)
+      done.fulfill()
+    }
+    Task.detached {
+      try await Task.sleep(for: .milliseconds(300))
+      semaphore.signal()
+    }
+    semaphore.block()
+    check(3)
+    await fulfillment(of: [done], timeout: 5)
+  }
+}
+
+/// Synchronous tests with loops that do not wait. They pass in real time, where tasks run in parallel.
+final class EverywhereXCTSpinSamples: TimedSamples, @unchecked Sendable {
+  func testSpinsUntilATaskRuns() {
+    let flag = Flag()
+    Task { flag.set() }
+    flag.spin()
+  }
+
+  func testSpinsUntilATaskHasSlept() {
+    let flag = Flag()
+    Task {
+      try await Task.sleep(for: .milliseconds(300))
+      flag.set()
+    }
+    flag.spin()
+    if !Self.isReal { check(3) }
+  }
+
+  func testSpinsUntilABlockRuns() {
+    let flag = Flag()
+    DispatchQueue.global().asyncAfter(deadline: .now() + 0.3) { flag.set() }
+    flag.spin()
+    if !Self.isReal { check(3) }
+  }
+}
+
+/// Parallel tests that hold threads of the pool.
+@Suite(.enabled(if: runsSamples)) struct EverywhereHeldSamples {
+  @Test(arguments: 1...8) func waitsForATaskThatSleeps(_ count: Int) {
+    let start = ContinuousClock.now
+    let semaphore = DispatchSemaphore(value: 0)
+    Task {
+      for _ in 0..<count { try await Task.sleep(for: .seconds(600)) }
+      semaphore.signal()
+    }
+    semaphore.wait()
+    let time = ContinuousClock.now - start
+    #expect(time >= .seconds(600 * count) && time < .seconds(600 * count + 1))
+  }
+}
