@@ -533,12 +533,14 @@ guarantee(
 guarantee(
     "A test goes on whose threads wait for each other, and is exact again when they do",
     "PlainSuiteTests|JobPauseTests",
-    ("IdleProcess.look", "test.makeJobsParallel()", ""),
+    ("IdleProcess.look", "test.makeJobsParallel(job)", ""),
     ("SchedulerState.letTimeMove", "idleness.dispatchedBlocks.areStalled = true", ""),
     ("ThreadWaits.becomeParallel", "block = owner.workBegan(on: TaskOwner.parallelJobLabel)", "block = 0"),
     ("ThreadWaits.endParallel", "owner.workEnded(block)", ""),
     ("ThreadWaits.paused", "if context != nil { countsAsExternal() }", ""),
     ("Scheduler.run", "context.pointee.waits?.jobEnds()", ""),
+    ("LimitedWait.wait", "guard owner.enqueue(callback, after: delay)", "guard owner.enqueue(callback, after: delay * 2)"),
+    ("LimitedWait.mayEnd", "wait.wake.signal()", "_ = wait"),
 )
 guarantee(
     "A thread that waits for a semaphore keeps no time from jumping, and from its signal on it does",

@@ -12,8 +12,11 @@ private final class Flag: Sendable {
 }
 
 extension DispatchSemaphore {
-  /// `wait()` is not available in async functions.
+  // `wait` is not available in async functions.
   fileprivate func block() { wait() }
+  fileprivate func block(seconds: Double) -> DispatchTimeoutResult {
+    wait(timeout: .now() + seconds)
+  }
 }
 
 /// Tests that hold their threads in waits that are not seen. Each test also passes in real time.
@@ -115,6 +118,64 @@ final class EverywhereXCTHeldSamples: TimedSamples, @unchecked Sendable {
     check(3)
   }
 
+  func testALimitThatIsNotReached() {
+    let semaphore = DispatchSemaphore(value: 0)
+    Task {
+      try await Task.sleep(for: .milliseconds(300))
+      semaphore.signal()
+    }
+    XCTAssertEqual(semaphore.wait(timeout: .now() + 1), .success)
+    check(3)
+  }
+
+  func testALimitThatIsReached() async throws {
+    let (semaphore, flag) = (DispatchSemaphore(value: 0), Flag())
+    Task {
+      try await Task.sleep(for: .milliseconds(600))
+      flag.set()
+    }
+    XCTAssertEqual(semaphore.block(seconds: 0.4), .timedOut)
+    check(4)
+    XCTAssertFalse(flag.isSet)
+    try await Task.sleep(for: .milliseconds(300))
+    check(7)
+    XCTAssertTrue(flag.isSet)
+  }
+
+  func testLimitsOfBlocks() async {
+    let semaphore = DispatchSemaphore(value: 0)
+    let done = expectation(description: "blocks have waited")
+    done.expectedFulfillmentCount = 3
+    for seconds in [0.3, 0.6] {
+      DispatchQueue.global().async { [self] in
+        XCTAssertEqual(semaphore.block(seconds: seconds), seconds < 0.5 ? .timedOut : .success)
+        check(seconds < 0.5 ? 3 : 5)
+        done.fulfill()
+      }
+    }
+    DispatchQueue.global().asyncAfter(deadline: .now() + 0.5) {
+      semaphore.signal()
+      done.fulfill()
+    }
+    await fulfillment(of: [done], timeout: 5)
+  }
+
+  func testLimitsOfGroups() {
+    let group = DispatchGroup()
+    DispatchQueue.global().async(group: group) { Thread.sleep(forTimeInterval: 0.3) }
+    XCTAssertEqual(group.wait(timeout: .now() + 0.2), .timedOut)
+    check(2)
+    XCTAssertEqual(group.wait(timeout: .now() + 0.2), .success)
+    check(3)
+    group.enter()
+    Task {
+      try await Task.sleep(for: .milliseconds(200))
+      group.leave()
+    }
+    group.wait()
+    check(5)
+  }
+
   @MainActor
   func testTheMainActorIsHeld() async {
     let semaphore = DispatchSemaphore(value: 0)
@@ -161,6 +222,16 @@ final class EverywhereXCTSpinSamples: TimedSamples, @unchecked Sendable {
 
 /// Parallel tests that hold threads of the pool.
 @Suite(.enabled(if: runsSamples)) struct EverywhereHeldSamples {
+  @Test func waitsWithALimit() {
+    let semaphore = DispatchSemaphore(value: 0)
+    Task {
+      try await Task.sleep(for: .seconds(600))
+      semaphore.signal()
+    }
+    #expect(semaphore.wait(timeout: .now() + 300) == .timedOut)
+    #expect(semaphore.wait(timeout: .now() + 600) == .success)
+  }
+
   @Test(arguments: 1...8) func waitsForATaskThatSleeps(_ count: Int) {
     let start = ContinuousClock.now
     let semaphore = DispatchSemaphore(value: 0)

@@ -70,10 +70,6 @@ import Testing
     pause.becomeParallel(count.pause)
     pause.resume(count.resume)
     #expect(count.running == 0)
-    pause.endParallel(count.resume)
-    pause.endParallel(count.resume)
-    #expect(count.running == 1)
-    pause.becomeParallel(count.pause)
     pause.begin(count.resume)
     #expect(count.running == 1 && pause.hasBegun == true)
     pause.becomeParallel(count.pause)
@@ -84,6 +80,17 @@ import Testing
     pause.cover(count.pause, count.resume)
     #expect(count.running == 0)
     pause.uncover(count.resume)
+    #expect(count.running == 1 && pause.hasBegun == false)
+  }
+
+  @Test(arguments: [false, true]) func aJobThatEndsCountsAsRunning(isParallel: Bool) {
+    let pause = JobPause()
+    let count = Count()
+    if isParallel { pause.becomeParallel(count.pause) }
+    pause.jobEnds(count.resume)
+    // Its thread was seen waiting before, so this comes too late.
+    pause.becomeParallel(count.pause)
+    pause.jobEnds(count.resume)
     #expect(count.running == 1 && pause.hasBegun == false)
   }
 

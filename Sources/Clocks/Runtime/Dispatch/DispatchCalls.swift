@@ -180,23 +180,23 @@ enum DispatchCalls {
 
     private static let semaphoreWait: Interposed<Wait> = Interposed("dispatch_semaphore_wait") {
       semaphore, instant in
+      let wait = { dispatch_semaphore_wait(semaphore, $0) }
+      if let result = LimitedWait.wait(for: semaphore, until: instant, wait) { return result }
       let instant = DispatchTimes.realInstant(instant)
       if instant == DispatchTimes.never, let thread = ThreadWaits.ofTestThread {
-        return AwaitedSemaphores.wait(for: semaphore, on: thread) {
-          dispatch_semaphore_wait(semaphore, $0)
-        }
+        return AwaitedSemaphores.wait(for: semaphore, on: thread, wait)
       }
-      guard let waits = ThreadWaits.ofMethod else {
-        return dispatch_semaphore_wait(semaphore, instant)
-      }
-      return waits.paused(on: semaphore, until: instant) { dispatch_semaphore_wait(semaphore, $0) }
+      guard let waits = ThreadWaits.ofMethod else { return wait(instant) }
+      return waits.paused(on: semaphore, until: instant, wait)
     }
 
     private static let groupWait: Interposed<Wait> = Interposed("dispatch_group_wait") {
       group, instant in
+      let wait = { dispatch_group_wait(group, $0) }
+      if let result = LimitedWait.wait(for: group, until: instant, wait) { return result }
       let instant = DispatchTimes.realInstant(instant)
-      guard let waits = ThreadWaits.ofMethod else { return dispatch_group_wait(group, instant) }
-      return waits.paused(on: nil, until: instant) { dispatch_group_wait(group, $0) }
+      guard let waits = ThreadWaits.ofMethod else { return wait(instant) }
+      return waits.paused(on: group, until: instant, wait)
     }
 
     private static let itemWait: Interposed<Wait> = Interposed("dispatch_block_wait") {

@@ -137,6 +137,10 @@ import ClocksSupport
     static func leave(_ group: OpaquePointer) {
       lock.withLock {
         dispatch_group_leave(group)
+        if ThreadWaits.areSleepsSeen, dispatch_group_wait(group, 0) == 0 {
+          ThreadWaits.willResume(from: group)
+          LimitedWait.mayEnd(for: group)
+        }
         countIfEmpty(group)
       }
     }

@@ -23,6 +23,8 @@ struct JobPause: ~Copyable {
     static let runningWhileCovered = 9
     /// The job counts as a block, although its thread is in no wait that is seen.
     static let parallel = 10
+    /// The job is about to end, and does not wait any more.
+    static let over = 11
   }
 
   private let phase = Atomic(Phase.running)
@@ -30,7 +32,7 @@ struct JobPause: ~Copyable {
   /// Whether the job's thread is in a wait.
   var hasBegun: Bool {
     switch phase.load(ordering: .sequentiallyConsistent) {
-    case Phase.running, Phase.pausing, Phase.parallel: false
+    case Phase.running, Phase.pausing, Phase.parallel, Phase.over: false
     default: true
     }
   }
@@ -94,13 +96,15 @@ struct JobPause: ~Copyable {
     phase.store(Phase.parallel, ordering: .sequentiallyConsistent)
   }
 
-  /// Calls `countAsRunning` if the job counts as a block. Called on the job's thread.
-  func endParallel(_ countAsRunning: () -> Void) {
+  /// Notes that the job ends, on its thread. Calls `countAsRunning` if the job counts as a block.
+  func jobEnds(_ countAsRunning: () -> Void) {
     while true {
       switch phase.load(ordering: .sequentiallyConsistent) {
+      case Phase.running:
+        if change(from: Phase.running, to: Phase.over) { return }
       case Phase.parallel:
         countAsRunning()
-        return phase.store(Phase.running, ordering: .sequentiallyConsistent)
+        return phase.store(Phase.over, ordering: .sequentiallyConsistent)
       case Phase.pausing: Self.yieldThread()
       default: return
       }

@@ -87,9 +87,11 @@ import ClocksSupport
 
     private static let signal: Interposed<@convention(c) (OpaquePointer) -> Int> = Interposed(
       "dispatch_semaphore_signal"
-    ) {
-      ThreadWaits.willResume(from: $0)
-      return signal.original($0)
+    ) { semaphore in
+      AwaitedSemaphores.willSignal(semaphore)
+      ThreadWaits.willResume(from: semaphore)
+      defer { LimitedWait.mayEnd(for: semaphore) }
+      return signal.original(semaphore)
     }
 
     private typealias Start = @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?

@@ -22,12 +22,10 @@ extension ThreadWaits {
     waits.wakeUp()
   }
 
-  /// Notes that a semaphore is signalled, for which a test method, or a thread of the test, may wait.
-  static func willResume(from semaphore: OpaquePointer) {
-    guard areSeen else { return }
-    AwaitedSemaphores.willSignal(semaphore)
-    guard let waits = lock.withLock({ all.first { $0.work == .method } }),
-      waits.semaphore.load(ordering: .relaxed) == UInt(bitPattern: semaphore)
+  /// Notes that a semaphore is about to be signalled, or that a group has become empty, for which a method may wait.
+  static func willResume(from object: OpaquePointer) {
+    guard areSeen, let waits = lock.withLock({ all.first { $0.work == .method } }),
+      waits.semaphore.load(ordering: .relaxed) == UInt(bitPattern: object)
     else { return }
     waits.resume()
   }
@@ -55,7 +53,7 @@ extension ThreadWaits {
   /// Notes that the job is about to end.
   func jobEnds() {
     Self.lock.withLock { Self.externalJobs.removeAll { $0 === self } }
-    pause.endParallel(endParallel)
+    pause.jobEnds(endParallel)
   }
 
   /// Returns an owner's test method, and its jobs that count as externally started.

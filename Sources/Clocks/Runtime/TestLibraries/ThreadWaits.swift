@@ -180,7 +180,7 @@ final class ThreadWaits: @unchecked Sendable {
   // MARK: - Pauses
 
   let pause = JobPause()
-  /// The semaphore for which the method waits.
+  /// The semaphore, or the group, for which the method waits.
   let semaphore = Atomic<UInt>(0)
   /// Whether the run loop was stopped in `runLoopWithoutEnd`.
   ///
@@ -278,7 +278,7 @@ final class ThreadWaits: @unchecked Sendable {
 
   /// Waits for a semaphore, or for a group, while the scope's tasks run. `wait` waits until an instant; 0 is now.
   func paused(
-    on semaphore: OpaquePointer?, until instant: UInt64, _ wait: (UInt64) -> Int
+    on semaphore: OpaquePointer, until instant: UInt64, _ wait: (UInt64) -> Int
   ) -> Int {
     let outer = self.semaphore.exchange(UInt(bitPattern: semaphore), ordering: .relaxed)
     defer { self.semaphore.store(outer, ordering: .relaxed) }

@@ -60,6 +60,7 @@ enum IdleProcess {
   /// Returns the time to the next look.
   private static func look(at tests: [Scheduler]) -> Duration {
     let held = tests.filter { $0.changeWithoutThread { $0.isHeld } }
+    let jobs = held.map { $0.changeWithoutThread { $0.activity.running?.number } }
     guard !held.isEmpty else {
       last = Look()
       return intervals.long
@@ -72,10 +73,10 @@ enum IdleProcess {
     last = look
     guard let turns else { return intervals.medium }
     guard isIdle else { return intervals.short }
-    for test in held {
+    for (test, job) in zip(held, jobs) {
       let total = test.holders.reduce(0) { $0 &+ (turns[$1] ?? 0) }
       guard test.changeWithoutThread({ $0.isPatient(total) }) else { continue }
-      test.makeJobsParallel()
+      test.makeJobsParallel(job)
       test.change { $0.letTimeMove() }
     }
     return intervals.short

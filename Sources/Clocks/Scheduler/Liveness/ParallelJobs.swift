@@ -16,24 +16,26 @@ struct ParallelJob {
 extension Scheduler {
   /// Lets ready jobs run beside a job that has held its thread for longer than `limit`. Returns whether there was one.
   func letOthersRun(after limit: Duration) -> Bool {
-    guard change({ $0.findBlockage(after: limit) }) else { return false }
-    makeJobsParallel()
+    guard let number = change({ $0.findBlockage(after: limit) }) else { return false }
+    makeJobsParallel(number)
     return true
   }
 
   /// Lets ready jobs run, and time move, beside the jobs that hold their threads.
-  func makeJobsParallel() {
-    if change({ $0.makeJobParallel() }) { RuntimeHooks.threadIsBlocked() }
+  ///
+  /// - Parameter number: That of the job that the scheduler's thread runs; it may have ended meanwhile.
+  func makeJobsParallel(_ number: UInt64?) {
+    if let number, change({ $0.makeJobParallel(number) }) { RuntimeHooks.threadIsBlocked() }
     for job in ThreadWaits.holders(of: self) { job.becomeParallel() }
   }
 }
 
 extension SchedulerState {
-  /// Whether a job has held its thread for longer than `limit` while others, or sleeping tasks, wait.
-  fileprivate mutating func findBlockage(after limit: Duration) -> Bool {
-    guard let scope else { return false }
+  /// Returns the number of a job that has held its thread for longer than `limit` while others, or sleeping tasks, wait.
+  fileprivate mutating func findBlockage(after limit: Duration) -> UInt64? {
+    guard let scope else { return nil }
     let othersWait = scope.isAwaited || mayOthersRun
-    return activity.findBlockage(after: limit, idleness, othersWait: othersWait) != nil
+    return activity.findBlockage(after: limit, idleness, othersWait: othersWait)?.number
   }
 
   /// Whether a job is ready that can run beside the one that runs.
@@ -42,8 +44,9 @@ extension SchedulerState {
     idleness.isActingOnMain ? idleness.ready.isAnyOffMain : !idleness.ready.isEmpty
   }
 
-  fileprivate mutating func makeJobParallel() -> Bool {
-    guard let scope, let task = activity.running?.task else { return false }
+  fileprivate mutating func makeJobParallel(_ job: UInt64) -> Bool {
+    guard let scope, let running = activity.running, running.number == job else { return false }
+    let task = running.task
     let isOnMain = idleness.isActingOnMain
     endJob()
     let number = idleness.threadParks()
