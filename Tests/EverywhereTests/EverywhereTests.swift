@@ -164,7 +164,8 @@ import Testing
       "testSync": 3, "testBarrier": 12, "testOperations": 3, "testWorkItem": 3,
       "testConditionOfATask": 3, "testConditionOfABlock": 3, "testLock": 3, "testLockInATask": 3,
       "testSemaphoreOfATask": 3, "testTheMainActorIsHeld": 3, "testALimitThatIsNotReached": 3,
-      "testALimitThatIsReached": 7, "testLimitsOfBlocks": 5, "testLimitsOfGroups": 5,
+      "testALimitThatIsReached": 7, "testLimitsOfBlocks": 5, "testLimitsOfConditions": 3,
+      "testLimitsOfGroups": 5,
     ]
     #expect(
       seconds.mapValues(Self.withoutReadings)

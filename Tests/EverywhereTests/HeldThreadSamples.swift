@@ -160,6 +160,23 @@ final class EverywhereXCTHeldSamples: TimedSamples, @unchecked Sendable {
     await fulfillment(of: [done], timeout: 5)
   }
 
+  func testLimitsOfConditions() {
+    let (condition, flag) = (NSCondition(), Flag())
+    Task {
+      try await Task.sleep(for: .milliseconds(300))
+      flag.set()
+      condition.broadcast()
+    }
+    condition.lock()
+    XCTAssertFalse(condition.wait(until: Date() + 0.1))
+    check(1)
+    let end = Date() + 1
+    while !flag.isSet, condition.wait(until: end) {}
+    condition.unlock()
+    XCTAssertTrue(flag.isSet)
+    check(3)
+  }
+
   func testLimitsOfGroups() {
     let group = DispatchGroup()
     DispatchQueue.global().async(group: group) { Thread.sleep(forTimeInterval: 0.3) }

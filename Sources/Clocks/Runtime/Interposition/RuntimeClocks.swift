@@ -106,7 +106,7 @@ package enum RuntimeClocks {
     }
   }
 
-  /// The waits of Foundation, which take real time even in a scope.
+  /// The waits of Foundation, which take real time even in a scope, unless its suite was not written for virtual time.
   enum FoundationWaits {
     /// Redirects the waits of Foundation, so that each takes its full duration in real time.
     ///
@@ -154,6 +154,12 @@ package enum RuntimeClocks {
 
     private static let wait: Interposed<Wait> = Interposed("pthread_cond_timedwait") {
       condition, mutex, date in
+      if let present = virtualDate,
+        let result = ConditionWait.wait(
+          for: condition, mutex, until: date.pointee, from: present)
+      {
+        return result
+      }
       var real = realDate(date.pointee)
       return pthread_cond_timedwait(condition, mutex, &real)
     }

@@ -133,14 +133,6 @@ enum OutsideWork {
     #endif
   }
 
-  /// Whether all blocks wait on behalf of no work outside: for events, or for what no other thread can bring about.
-  ///
-  /// A snapshot, without the present thread. O(threads of the process).
-  static func isOver(forBlocksOn threads: [Int32]) -> Bool {
-    threads.allSatisfy(waitsForEvents)
-      || turnsIfAllWait(holders: Set(threads), paused: Set(ThreadWaits.pausedThreads)) != nil
-  }
-
   /// Returns how often each thread of the process has run, if all wait for each other; `nil` if one may go on.
   ///
   /// - Parameters:

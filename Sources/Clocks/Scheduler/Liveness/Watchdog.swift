@@ -62,7 +62,7 @@ final class Watchdog: Sendable {
       if scheduler.scope != nil { scheduler.ran(for: served) }
       if let goesOn = scheduler.scope?.options.goesOnWithout {
         // The work may wait for the test: in a suite that was written for real time, that is no mistake.
-        let patience = scheduler.waitsForNoWorkOutside ? Duration.milliseconds(200) : .seconds(5)
+        let patience = scheduler.waitsForEvents ? Duration.milliseconds(200) : .seconds(5)
         if let absence = scheduler.newAbsence(after: min(limit, patience)) {
           goesOn(absence.reason)
           scheduler.continueAfterAbsence()
@@ -157,15 +157,15 @@ extension Scheduler {
     return change { $0.findAbsence(after: limit, isAnyRunning: isAnyRunning) }.absence
   }
 
-  /// Whether the external work is nothing but blocks that wait, and that no work outside the process can end.
+  /// Whether the external work is nothing but blocks that wait for events of files, or for connections.
   ///
-  /// That is the way of a server's loop, which lasts as long as the test. O(threads of the process).
-  var waitsForNoWorkOutside: Bool {
+  /// That is the way of a server's loop, which lasts as long as the test.
+  var waitsForEvents: Bool {
     let threads = change { state in
       state.idleness.externalTasks.areOutstanding
         ? nil : state.idleness.dispatchedBlocks.knownThreads
     }
-    return threads.map(OutsideWork.isOver) ?? false
+    return threads?.allSatisfy(OutsideWork.waitsForEvents) ?? false
   }
 
   func continueAfterAbsence() {
