@@ -135,14 +135,15 @@ import ClocksSupport
     }
 
     static func leave(_ group: OpaquePointer) {
-      lock.withLock {
+      let wait = ThreadWaits.methodWait(for: group)
+      let isEmpty = lock.withLock {
         dispatch_group_leave(group)
-        if ThreadWaits.areSleepsSeen, dispatch_group_wait(group, 0) == 0 {
-          ThreadWaits.willResume(from: group)
-          LimitedWait.mayEnd(for: group)
-        }
         countIfEmpty(group)
+        return ThreadWaits.areSleepsSeen && dispatch_group_wait(group, 0) == 0
       }
+      guard isEmpty else { return }
+      LimitedWait.mayEnd(for: group)
+      wait?.awaitEnd()
     }
 
     private static func countIfEmpty(_ group: OpaquePointer) {

@@ -22,12 +22,32 @@ extension ThreadWaits {
     waits.wakeUp()
   }
 
-  /// Notes that a semaphore is about to be signalled, or that a group has become empty, for which a method may wait.
-  static func willResume(from object: OpaquePointer) {
-    guard areSeen, let waits = lock.withLock({ all.first { $0.work == .method } }),
-      waits.semaphore.load(ordering: .relaxed) == UInt(bitPattern: object)
-    else { return }
-    waits.resume()
+  /// Notes that a semaphore is about to be signalled, for which a test method may wait.
+  static func willResume(from semaphore: OpaquePointer) {
+    methodWait(for: semaphore)?.waits.resume()
+  }
+
+  /// A wait of a test method for a semaphore or a group.
+  struct MethodWait {
+    let waits: ThreadWaits
+    fileprivate let number: Int
+
+    /// Waits until the method counts as running again. Its wait must be over.
+    ///
+    /// The current thread keeps time from moving meanwhile.
+    func awaitEnd() {
+      while waits.endedWaits.load(ordering: .acquiring) == number { JobPause.yieldThread() }
+    }
+  }
+
+  /// Returns the wait of a test method for a semaphore or a group; `nil` if there is none.
+  static func methodWait(for object: OpaquePointer) -> MethodWait? {
+    guard areSeen, let waits = lock.withLock({ all.first { $0.work == .method } }) else {
+      return nil
+    }
+    let number = waits.endedWaits.load(ordering: .acquiring)
+    guard waits.semaphore.load(ordering: .relaxed) == UInt(bitPattern: object) else { return nil }
+    return MethodWait(waits: waits, number: number)
   }
 
   /// Returns the waits of an owner whose threads are in run loops, or on their way there or back.

@@ -182,6 +182,8 @@ final class ThreadWaits: @unchecked Sendable {
   let pause = JobPause()
   /// The semaphore, or the group, for which the method waits.
   let semaphore = Atomic<UInt>(0)
+  /// Counts the ended waits for semaphores and groups.
+  let endedWaits = Atomic(0)
   /// Whether the run loop was stopped in `runLoopWithoutEnd`.
   ///
   /// Foundation forgets a stop that comes while a slice times out, or between two slices.
@@ -281,7 +283,10 @@ final class ThreadWaits: @unchecked Sendable {
     on semaphore: OpaquePointer, until instant: UInt64, _ wait: (UInt64) -> Int
   ) -> Int {
     let outer = self.semaphore.exchange(UInt(bitPattern: semaphore), ordering: .relaxed)
-    defer { self.semaphore.store(outer, ordering: .relaxed) }
+    defer {
+      self.semaphore.store(outer, ordering: .relaxed)
+      endedWaits.add(1, ordering: .releasing)
+    }
     let isReady = { wait(0) == 0 ? 0 : nil }
     return paused(unless: isReady) { wait(instant) }
   }
