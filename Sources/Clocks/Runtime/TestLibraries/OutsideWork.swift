@@ -137,7 +137,7 @@ enum OutsideWork {
   ///
   /// - Parameters:
   ///   - holders: The threads of the test's jobs and blocks. A wait with a limit ends by itself.
-  ///   - paused: The threads whose waits end in virtual time.
+  ///   - paused: The threads whose waits end in virtual time. They may wake up in between.
   static func turnsIfAllWait(holders: Set<Int32>, paused: Set<Int32>) -> [Int32: UInt64]? {
     #if os(Linux) && canImport(Glibc)
       let unknown = threads.load(ordering: .relaxed) - testThreads.load(ordering: .relaxed)
@@ -146,7 +146,12 @@ enum OutsideWork {
       else { return nil }
       let own = currentThread
       var turns: [Int32: UInt64] = [:]
-      for thread in all where !paused.contains(thread) {
+      for thread in all {
+        guard !paused.contains(thread) else {
+          // It may be about to run a block of its run loop.
+          if systemCall(of: thread) == "running" { return nil }
+          continue
+        }
         guard thread == own || waitsWithinTheProcess(thread, isOfBlock: false) else { return nil }
         // The fields are the time on a processor, the time in a processor's queue, and the number of turns.
         let fields = TextFile.read("/proc/self/task/\(thread)/schedstat")?.split(separator: " ")
