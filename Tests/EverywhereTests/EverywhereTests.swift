@@ -161,7 +161,7 @@ import Testing
   func threadsThatAreHeldWaitInVirtualTime(_ order: String) async throws {
     let seconds = try await passing("EverywhereXCTHeldSamples", order: order)
     let tenths = [
-      "testSync": 3, "testBarrier": 12, "testOperations": 3, "testWorkItem": 3,
+      "testSync": 3, "testBarrier": 12, "testOperations": 3, "testWorkItem": 6,
       "testConditionOfATask": 3, "testConditionOfABlock": 3, "testLock": 3, "testLockInATask": 3,
       "testSemaphoreOfATask": 3, "testTheMainActorIsHeld": 3, "testALimitThatIsNotReached": 3,
       "testALimitThatIsReached": 7, "testLimitsOfBlocks": 5, "testLimitsOfConditions": 3,

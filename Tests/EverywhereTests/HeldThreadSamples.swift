@@ -52,8 +52,14 @@ final class EverywhereXCTHeldSamples: TimedSamples, @unchecked Sendable {
   func testWorkItem() {
     let item = DispatchWorkItem { Thread.sleep(forTimeInterval: 0.3) }
     DispatchQueue.global().async(execute: item)
-    item.wait()
+    XCTAssertEqual(item.wait(timeout: .now() + 0.2), .timedOut)
+    check(2)
+    XCTAssertEqual(item.wait(timeout: .now() + 0.2), .success)
     check(3)
+    let other = DispatchWorkItem { Thread.sleep(forTimeInterval: 0.3) }
+    DispatchQueue.global().async(execute: other)
+    other.wait()
+    check(6)
   }
 
   func testConditionOfATask() {

@@ -200,7 +200,10 @@ enum DispatchCalls {
     }
 
     private static let itemWait: Interposed<Wait> = Interposed("dispatch_block_wait") {
-      itemWait.original($0, DispatchTimes.realInstant($1))
+      item, instant in
+      let wait = { itemWait.original(item, $0) }
+      return LimitedWait.wait(for: item, until: instant, wait)
+        ?? wait(DispatchTimes.realInstant(instant))
     }
 
     private typealias Create =

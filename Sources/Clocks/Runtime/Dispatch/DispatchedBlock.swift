@@ -182,6 +182,7 @@ import ClocksSupport
         let count = (submittedItems[item] ?? 1) - 1
         submittedItems[item] = count == 0 ? nil : count
       }
+      LimitedWait.mayEnd(for: OpaquePointer(item))
     }
 
     /// Counts a block that begins now, even if it was not seen that its group is empty, or its item submitted.

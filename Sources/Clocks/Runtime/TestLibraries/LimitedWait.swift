@@ -1,71 +1,73 @@
 import ClocksSupport
 import Synchronization
 
-/// A wait for a semaphore or a group that ends at an instant of virtual time, in a suite that was not written for it.
-///
-/// The thread holds its job, or its block. If all threads of the process wait for each other, other jobs run and time
-/// moves (`IdleProcess`). So the thread does not wait for the object itself, with a limit in real time, but to be woken:
-/// when the object is signalled, and at the instant.
-final class LimitedWait: Sendable {
-  nonisolated(unsafe) private let object: OpaquePointer
-  private let isOver = Atomic(false)
-  private let wake = ThreadSemaphore()
-
-  /// Guards `all`. Rank `leaf`.
-  private static let lock = Lock(.leaf)
-  @exclusivity(unchecked) nonisolated(unsafe) private static var all: [LimitedWait] = []
-  private static let count = Atomic(0)
-
-  private init(for object: OpaquePointer) { self.object = object }
-
-  /// Waits for an object, and returns the result; `nil` if the current thread waits in another way.
+#if os(Linux) && canImport(Glibc)
+  /// A wait for a semaphore, a group or a work item that ends at an instant of virtual time, in a suite that was not written for it.
   ///
-  /// - Parameter wait: Returns 0 if the object is signalled. Its argument is an instant; 0 is now.
-  static func wait(
-    for object: OpaquePointer, until instant: UInt64, _ wait: (UInt64) -> Int
-  ) -> Int? {
-    guard ThreadWaits.areSleepsSeen, instant != DispatchTimes.now,
-      let owner = ThreadContext.runningOwner as? any PausableOwner, owner.pausedWaits == .all,
-      let delay = DispatchTimes.delay(until: instant, for: owner), delay > .zero
-    else { return nil }
-    let limited = LimitedWait(for: object)
-    limited.begin()
-    defer { limited.end() }
-    // A signal that comes from now on wakes the thread.
-    if wait(DispatchTimes.now) == 0 { return 0 }
-    let callback = TimedCallback("a wait with a limit") {
-      limited.limitIsReached()
-    } handBack: { rest in
-      RealTime(in: rest).schedule { limited.limitIsReached() }
+  /// The thread holds its job, or its block. If all threads of the process wait for each other, other jobs run and time
+  /// moves (`IdleProcess`). So the thread does not wait for the object itself, with a limit in real time, but to be woken:
+  /// when the object is signalled, and at the instant.
+  final class LimitedWait: Sendable {
+    nonisolated(unsafe) private let object: OpaquePointer
+    private let isOver = Atomic(false)
+    private let wake = ThreadSemaphore()
+
+    /// Guards `all`. Rank `leaf`.
+    private static let lock = Lock(.leaf)
+    @exclusivity(unchecked) nonisolated(unsafe) private static var all: [LimitedWait] = []
+    private static let count = Atomic(0)
+
+    private init(for object: OpaquePointer) { self.object = object }
+
+    /// Waits for an object, and returns the result; `nil` if the current thread waits in another way.
+    ///
+    /// - Parameter wait: Returns 0 if the object is signalled. Its argument is an instant; 0 is now.
+    static func wait(
+      for object: OpaquePointer, until instant: UInt64, _ wait: (UInt64) -> Int
+    ) -> Int? {
+      guard ThreadWaits.areSleepsSeen, instant != DispatchTimes.now,
+        let owner = ThreadContext.runningOwner as? any PausableOwner, owner.pausedWaits == .all,
+        let delay = DispatchTimes.delay(until: instant, for: owner), delay > .zero
+      else { return nil }
+      let limited = LimitedWait(for: object)
+      limited.begin()
+      defer { limited.end() }
+      // A signal that comes from now on wakes the thread.
+      if wait(DispatchTimes.now) == 0 { return 0 }
+      let callback = TimedCallback("a wait with a limit") {
+        limited.limitIsReached()
+      } handBack: { rest in
+        RealTime(in: rest).schedule { limited.limitIsReached() }
+      }
+      guard owner.enqueue(callback, after: delay) else { return nil }
+      defer { owner.remove(callback) }
+      while true {
+        limited.wake.wait()
+        let isOver = limited.isOver.load(ordering: .acquiring)
+        let result = wait(DispatchTimes.now)
+        if isOver || result == 0 { return result }
+      }
     }
-    guard owner.enqueue(callback, after: delay) else { return nil }
-    defer { owner.remove(callback) }
-    while true {
-      limited.wake.wait()
-      let isOver = limited.isOver.load(ordering: .acquiring)
-      let result = wait(DispatchTimes.now)
-      if isOver || result == 0 { return result }
+
+    private func begin() {
+      Self.lock.withLock { Self.all.append(self) }
+      Self.count.add(1, ordering: .sequentiallyConsistent)
+    }
+
+    private func end() {
+      Self.count.subtract(1, ordering: .sequentiallyConsistent)
+      Self.lock.withLock { Self.all.removeAll { $0 === self } }
+    }
+
+    private func limitIsReached() {
+      isOver.store(true, ordering: .releasing)
+      wake.signal()
+    }
+
+    /// Notes that an object was signalled, or that a group is empty. Another thread may have taken the signal.
+    static func mayEnd(for object: OpaquePointer) {
+      guard count.load(ordering: .sequentiallyConsistent) > 0 else { return }
+      for wait in lock.withLock({ all.filter { $0.object == object } }) { wait.wake.signal() }
     }
   }
-
-  private func begin() {
-    Self.lock.withLock { Self.all.append(self) }
-    Self.count.add(1, ordering: .sequentiallyConsistent)
-  }
-
-  private func end() {
-    Self.count.subtract(1, ordering: .sequentiallyConsistent)
-    Self.lock.withLock { Self.all.removeAll { $0 === self } }
-  }
-
-  private func limitIsReached() {
-    isOver.store(true, ordering: .releasing)
-    wake.signal()
-  }
-
-  /// Notes that an object was signalled, or that a group is empty. Another thread may have taken the signal.
-  static func mayEnd(for object: OpaquePointer) {
-    guard count.load(ordering: .sequentiallyConsistent) > 0 else { return }
-    for wait in lock.withLock({ all.filter { $0.object == object } }) { wait.wake.signal() }
-  }
-}
+#endif
