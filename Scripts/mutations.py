@@ -540,6 +540,7 @@ guarantee(
     ("ThreadWaits.paused", "if context != nil { countsAsExternal() }", ""),
     ("Scheduler.run", "context.pointee.waits?.jobEnds()", ""),
     ("LimitedWait.wait", "guard owner.enqueue(callback, after: delay)", "guard owner.enqueue(callback, after: delay * 2)"),
+    ("DispatchedBlocks.mayAnyBegin", '$0.label.hasPrefix("com.apple.root.") || ', ""),
     ("LimitedWait.mayEnd", "wait.wake.signal()", "_ = wait"),
 )
 guarantee(

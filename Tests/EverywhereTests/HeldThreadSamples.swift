@@ -166,6 +166,29 @@ final class EverywhereXCTHeldSamples: TimedSamples, @unchecked Sendable {
     await fulfillment(of: [done], timeout: 5)
   }
 
+  /// Dispatch starts a thread for the last block when it sees that the other threads are blocked.
+  func testABlockForWhichThereIsNoThread() {
+    let done = expectation(description: "all blocks have ended")
+    done.expectedFulfillmentCount = 8
+    let semaphore = DispatchSemaphore(value: 0)
+    for _ in 0..<7 {
+      DispatchQueue.global().async {
+        semaphore.wait()
+        done.fulfill()
+      }
+    }
+    DispatchQueue.global().async {
+      for _ in 0..<7 { semaphore.signal() }
+      done.fulfill()
+    }
+    Task {
+      try await Task.sleep(for: .seconds(600))
+      XCTFail("time has moved")
+    }
+    wait(for: [done], timeout: 300)
+    if !Self.isReal { check(0) }
+  }
+
   func testLimitsOfConditions() {
     let (condition, flag) = (NSCondition(), Flag())
     Task {

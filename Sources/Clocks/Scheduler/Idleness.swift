@@ -211,7 +211,7 @@ struct DispatchedBlocks {
   /// How many blocks wait in virtual time on each queue, by its label. The blocks behind them cannot begin.
   private var pausedBlocks: [String: Int] = [:]
   private var newest: UInt64 = 0
-  /// Counts the beginnings and ends of blocks: while this count stays the same, no block makes progress.
+  /// Counts the submissions, beginnings and ends of blocks: while this count stays the same, no block makes progress.
   private(set) var changes: UInt64 = 0
   /// The number of blocks that can run. Kept apart from `blocks`, because a dictionary is slow in a debug build.
   private(set) var count = 0
@@ -257,7 +257,20 @@ struct DispatchedBlocks {
   mutating func run(_ number: UInt64, on thread: Int32) {
     guard blocks[number] != nil else { return }
     blocks[number]?.thread = thread
+    changes += 1
     if !pausedBlocks.isEmpty { countAgain() }
+  }
+
+  /// Whether a block may begin that has not begun, although all threads wait: Dispatch may start a thread for it.
+  ///
+  /// The others are behind a block of their serial queue. The main thread shows itself whether it is about to run a block.
+  var mayAnyBegin: Bool {
+    let begun = Set(blocks.values.filter { $0.thread != nil }.map(\.label))
+    return blocks.values.contains {
+      $0.thread == nil && $0.label != "com.apple.main-thread"
+        && ($0.label.hasPrefix("com.apple.root.") || !begun.contains($0.label))
+        && pausedBlocks[$0.label] == nil
+    }
   }
 
   /// The threads of the blocks that have begun.

@@ -96,7 +96,8 @@ extension SchedulerState {
     guard let scope, scope.body.isRunning, scope.isAwaited || !idleness.ready.isEmpty else {
       return false
     }
-    return !idleness.mayStartJob || idleness.dispatchedBlocks.count > 0
+    return (!idleness.mayStartJob || idleness.dispatchedBlocks.count > 0)
+      && !idleness.dispatchedBlocks.mayAnyBegin
   }
 
   /// The threads of the test's blocks, and of the job that the scheduler's thread runs.
