@@ -534,7 +534,7 @@ guarantee(
     "A test goes on whose threads wait for each other, and is exact again when they do",
     "PlainSuiteTests|JobPauseTests",
     ("IdleProcess.look", "test.makeJobsParallel(job)", ""),
-    ("SchedulerState.letTimeMove", "idleness.dispatchedBlocks.areStalled = true", ""),
+    ("SchedulerState.letTimeMove", "idleness.dispatchedBlocks.areLeftOut = true", ""),
     ("ThreadWaits.becomeParallel", "block = owner.workBegan(on: TaskOwner.parallelJobLabel)", "block = 0"),
     ("ThreadWaits.endParallel", "owner.workEnded(block)", ""),
     ("ThreadWaits.paused", "if context != nil { countsAsExternal() }", ""),

@@ -177,6 +177,11 @@ final class TimedCallback: Sendable {
     self.begin = begin
     self.handBack = handBack
   }
+
+  /// Work that does the same in virtual and in real time.
+  convenience init(_ name: String, _ work: @escaping @Sendable () -> Void) {
+    self.init(name, begin: work) { RealTime(in: $0).schedule(work) }
+  }
 }
 
 /// The owner of clocks made where no test is known, such as the properties of an `XCTestCase`.

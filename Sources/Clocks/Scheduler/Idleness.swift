@@ -232,20 +232,20 @@ struct DispatchedBlocks {
 
   private mutating func countAgain() { count = blocks.values.count(where: canRun) }
 
-  /// Whether time moves by one step although there are blocks: their threads wait for each other (`IdleProcess`).
-  var areStalled = false {
+  /// Whether the blocks do not keep time from moving by one step, because the process is idle (`IdleProcess`).
+  var areLeftOut = false {
     didSet { countAgain() }
   }
 
   private func canRun(_ block: Block) -> Bool {
-    if areStalled { return false }
+    if areLeftOut { return false }
     if isMainTaken && block.label == "com.apple.main-thread" { return false }
     return pausedBlocks.isEmpty || pausedBlocks[block.label] == nil || block.thread != nil
   }
 
   /// Notes that a block is on a queue; returns its number.
   mutating func begin(on label: String) -> UInt64 {
-    if areStalled { areStalled = false }
+    if areLeftOut { areLeftOut = false }
     newest += 1
     changes += 1
     let block = Block(label: label)
@@ -261,16 +261,20 @@ struct DispatchedBlocks {
     if !pausedBlocks.isEmpty { countAgain() }
   }
 
-  /// Whether a block may begin that has not begun, although all threads wait: Dispatch may start a thread for it.
+  /// Whether Dispatch may still start a thread for a block that has not begun, although all threads wait.
   ///
-  /// The others are behind a block of their serial queue. The main thread shows itself whether it is about to run a block.
+  /// Dispatch does not if the block is behind another one of its serial queue, or if it is for the main thread.
   var mayAnyBegin: Bool {
-    let begun = Set(blocks.values.filter { $0.thread != nil }.map(\.label))
+    let begun = labelsOfBegun
     return blocks.values.contains {
       $0.thread == nil && $0.label != "com.apple.main-thread"
         && ($0.label.hasPrefix("com.apple.root.") || !begun.contains($0.label))
         && pausedBlocks[$0.label] == nil
     }
+  }
+
+  private var labelsOfBegun: Set<String> {
+    Set(blocks.values.filter { $0.thread != nil }.map(\.label))
   }
 
   /// The threads of the blocks that have begun.
@@ -280,7 +284,7 @@ struct DispatchedBlocks {
   ///
   /// A block that has not begun has no thread. It may wait for another block of its queue.
   var knownThreads: [Int32]? {
-    let queues = Set(blocks.values.filter { $0.thread != nil }.map(\.label))
+    let queues = labelsOfBegun
     guard !blocks.isEmpty, blocks.values.allSatisfy({ queues.contains($0.label) }) else {
       return nil
     }
@@ -289,7 +293,7 @@ struct DispatchedBlocks {
 
   /// Notes that a block has run, unless it was abandoned.
   mutating func end(_ number: UInt64) {
-    if areStalled { areStalled = false }
+    if areLeftOut { areLeftOut = false }
     changes += 1
     if let block = blocks.removeValue(forKey: number), canRun(block) { count -= 1 }
   }

@@ -34,18 +34,18 @@ import Testing
   }
 
   /// Time moves by one step although there are blocks.
-  @Test func aTestIsIdleWhileItsBlocksAreStalled() {
+  @Test func aTestIsIdleWhileItsBlocksAreLeftOut() {
     var idleness = Idleness()
     let block = idleness.dispatchedBlocks.begin(on: "queue")
-    idleness.dispatchedBlocks.areStalled = true
+    idleness.dispatchedBlocks.areLeftOut = true
     #expect(idleness.isIdle == true)
     let other = idleness.dispatchedBlocks.begin(on: "queue")
     #expect(idleness.dispatchedBlocks.count == 2)
-    idleness.dispatchedBlocks.areStalled = true
+    idleness.dispatchedBlocks.areLeftOut = true
     idleness.dispatchedBlocks.end(other)
     #expect(idleness.dispatchedBlocks.count == 1)
-    idleness.dispatchedBlocks.areStalled = true
-    idleness.dispatchedBlocks.areStalled = false
+    idleness.dispatchedBlocks.areLeftOut = true
+    idleness.dispatchedBlocks.areLeftOut = false
     #expect(idleness.isIdle == false)
     idleness.dispatchedBlocks.end(block)
     #expect(idleness.isIdle == true)

@@ -136,14 +136,12 @@ import ClocksSupport
 
     static func leave(_ group: OpaquePointer) {
       let wait = ThreadWaits.methodWait(for: group)
-      let isEmpty = lock.withLock {
+      lock.withLock {
         dispatch_group_leave(group)
         countIfEmpty(group)
-        return ThreadWaits.areSleepsSeen && dispatch_group_wait(group, 0) == 0
       }
-      guard isEmpty else { return }
       LimitedWait.mayEnd(for: group)
-      wait?.awaitEnd()
+      wait?.awaitEnd { dispatch_group_wait(group, 0) == 0 }
     }
 
     private static func countIfEmpty(_ group: OpaquePointer) {

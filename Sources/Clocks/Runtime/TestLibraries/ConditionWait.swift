@@ -36,11 +36,7 @@ import Synchronization
         - .seconds(present.tv_sec) - .nanoseconds(present.tv_nsec)
       guard delay > .zero else { return ETIMEDOUT }
       let wait = ConditionWait(for: condition)
-      let callback = TimedCallback("a wait with a limit") {
-        wait.limitIsReached()
-      } handBack: { rest in
-        RealTime(in: rest).schedule { wait.limitIsReached() }
-      }
+      let callback = TimedCallback("a wait with a limit") { wait.limitIsReached() }
       guard owner.enqueue(callback, after: delay) else { return nil }
       let result = pthread_cond_wait(condition, mutex)
       wait.end()

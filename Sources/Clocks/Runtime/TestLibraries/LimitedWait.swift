@@ -34,11 +34,7 @@ import Synchronization
       defer { limited.end() }
       // A signal that comes from now on wakes the thread.
       if wait(DispatchTimes.now) == 0 { return 0 }
-      let callback = TimedCallback("a wait with a limit") {
-        limited.limitIsReached()
-      } handBack: { rest in
-        RealTime(in: rest).schedule { limited.limitIsReached() }
-      }
+      let callback = TimedCallback("a wait with a limit") { limited.limitIsReached() }
       guard owner.enqueue(callback, after: delay) else { return nil }
       defer { owner.remove(callback) }
       while true {

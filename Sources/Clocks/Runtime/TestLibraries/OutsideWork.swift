@@ -98,7 +98,8 @@ enum OutsideWork {
       guard let words = systemCallWords(of: thread), let call = words.first else { return false }
       // The fourth argument of `futex` is the address of the limit.
       if lockWaits.contains(call) { return !isOfBlock || words.count > 4 && words[4] == "0x0" }
-      if signalWaits.contains(call) { return true }
+      // Such a wait may have a limit, too.
+      if signalWaits.contains(call) { return !isOfBlock }
       guard epollWaits.contains(call), words.count > 1,
         let set = Int(words[1].dropFirst(2), radix: 16),
         let lines = TextFile.read("/proc/self/fdinfo/\(set)")

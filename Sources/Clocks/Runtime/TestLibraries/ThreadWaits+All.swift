@@ -32,11 +32,14 @@ extension ThreadWaits {
     let waits: ThreadWaits
     fileprivate let number: Int
 
-    /// Waits until the method counts as running again. Its wait must be over.
+    /// Waits until the method counts as running again. The current thread keeps time from moving meanwhile.
     ///
-    /// The current thread keeps time from moving meanwhile.
-    func awaitEnd() {
-      while waits.endedWaits.load(ordering: .acquiring) == number { JobPause.yieldThread() }
+    /// - Parameter isOver: Returns whether the method's thread is about to go on. Another thread may enter the group
+    ///   before the method's thread has begun to wait for it.
+    func awaitEnd(while isOver: () -> Bool) {
+      while waits.endedWaits.load(ordering: .acquiring) == number, isOver() {
+        JobPause.yieldThread()
+      }
     }
   }
 

@@ -79,10 +79,9 @@ extension ThreadWaits {
 
   private func timeout(after delay: Duration) -> TimedCallback {
     let depth = depth.load(ordering: .relaxed) + 1
-    let end: @Sendable () -> Void = { [self] in
+    let callback = TimedCallback("run loop") { [self] in
       if self.depth.load(ordering: .relaxed) == depth { wakeUp() }
     }
-    let callback = TimedCallback("run loop", begin: end) { RealTime(in: $0).schedule(end) }
     Self.timeouts.add(1, ordering: .relaxed)
     _ = owner.enqueue(callback, after: delay)
     return callback

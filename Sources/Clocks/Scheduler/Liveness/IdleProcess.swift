@@ -5,12 +5,12 @@ import Synchronization
 ///
 /// A suite that was written for real time may block a thread in a way that is not seen as a wait: by a lock, a condition
 /// or `DispatchQueue.sync`. The job counts as running, so no other job begins and time stands still. But it may wait for
-/// another task, or for a block that sleeps. So while a test does not get on, this looks at the threads of the process.
+/// another task, or for a block that sleeps. So while a test makes no progress, this looks at the process's threads.
 /// If all wait for each other, and none has run since the last look, the jobs that hold threads become parallel jobs,
 /// and time moves by one step. This goes on for five seconds while none of these threads runs. Then the watchdog lets
 /// time pass without them.
 enum IdleProcess {
-  /// The times between two looks: while all threads wait, while a test does not get on, and else.
+  /// The times between two looks: while all threads wait, while a thread holds a test, and at other times.
   private static let intervals = (
     short: Duration.milliseconds(2), medium: Duration.milliseconds(10),
     long: Duration.milliseconds(20)
@@ -116,6 +116,6 @@ extension SchedulerState {
 
   fileprivate mutating func letTimeMove() {
     guard idleness.mayStartJob, idleness.ready.isEmpty else { return }
-    idleness.dispatchedBlocks.areStalled = true
+    idleness.dispatchedBlocks.areLeftOut = true
   }
 }
