@@ -30,6 +30,7 @@ guarantee(
     "Limits for what seems to hang are measured without the time in which the machine was busy",
     "ServedTimeTests|StuckTestsTests",
     ("ServedTime.lasts", "duration + withheldSince", "duration"),
+    ("ServedTime.lasts", "duration <= .zero || ", ""),
     ("Interval.withheld", "max(real / 16, UInt64(served))", "UInt64(served)"),
     ("Interval.withheld", "if !isQuiet, !hasServedBlock { share = 0 }", ""),
 )

@@ -43,6 +43,14 @@ import Testing
     #expect(served(real: 32_000, run: 0, waited: 0) == 2_000)
   }
 
+  /// The watchdog withholds an interval as a whole, also the part before the instant.
+  @Test func servedTimeNeverRunsBackwards() {
+    let instant = ServedTime()
+    ServedTime.withhold(10_000_000_000)
+    #expect(instant.lasts(.zero))
+    #expect(!instant.lasts(.nanoseconds(1)))
+  }
+
   /// In processes of their own, because they occupy all threads of Dispatch.
   @Test(arguments: [("waitsForWorkThatHasNoThread", "0.5", 0), ("waitsForever", "0.1", 1)])
   func aJobThatWaitsForAThreadIsNotBlocked(

@@ -41,7 +41,6 @@ import Testing
     #expect(awaited?.waiting == 1)
     #expect(clock.scheduler.newBlockage(after: .zero) == nil)
     await task.value
-    #expect(clock.scheduler.newBlockage(after: .zero) == nil)
   }
 }
 

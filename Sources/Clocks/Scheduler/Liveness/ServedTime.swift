@@ -16,7 +16,11 @@ struct ServedTime {
   var nanosecondsSince: UInt64 { start.nanosecondsSince }
 
   /// Whether at least `duration` of served time has passed since the instant.
-  func lasts(_ duration: Duration) -> Bool { start.lasts(duration + withheldSince) }
+  ///
+  /// Served time never runs backwards. Time that is withheld after the instant may have passed before it.
+  func lasts(_ duration: Duration) -> Bool {
+    duration <= .zero || start.lasts(duration + withheldSince)
+  }
 
   private var withheldSince: Duration { Self.withheld(since: withheldBefore) }
 
