@@ -18,8 +18,9 @@ struct SuiteReport {
     var failingSeed: UInt64?
     var failures: [String] = []
     var reasons: [String] = []
-    /// Whether the test passes in real time, if that is known.
-    var passesInRealTime: Bool?
+    /// What the test did in the repetition in real time, if that has run it.
+    var baseline: RunRecords.Test?
+    var passesInRealTime: Bool? { baseline?.hasPassed }
     /// Whether the failing order has failed again.
     var failsAgain: Bool?
 
@@ -73,7 +74,7 @@ struct SuiteReport {
 
   mutating func addBaseline(_ run: RunRecords) {
     baselineSeconds = run.realSeconds
-    for (name, test) in run.tests { entries[name]?.passesInRealTime = test.hasPassed }
+    for (name, test) in run.tests { entries[name]?.baseline = test }
   }
 
   mutating func addReplay(of name: String, _ run: RunRecords) {
@@ -100,6 +101,7 @@ struct SuiteReport {
     lines += section(.orderDependent, "Order-dependent: passes in some orders, and fails in others")
     lines += section(.differs, "Passes in real time, and fails in virtual time")
     lines += section(.failed, baselineSeconds == nil ? "Failed" : "Failed in real time, too")
+    lines += failuresOnlyInRealTime
     let real = entries.filter { !$0.value.first.isVirtual && $0.value.first.open == 0 }.keys
       .sorted()
     if !real.isEmpty { lines += ["In real time:"] + inRealTime(real) }
@@ -108,6 +110,20 @@ struct SuiteReport {
       lines.append("To keep it: \(advice)")
     }
     return lines.joined(separator: "\n")
+  }
+
+  private var failuresOnlyInRealTime: [String] {
+    let found = entries.filter { $0.value.failed == 0 && $0.value.passesInRealTime == false }
+    guard !found.isEmpty else { return [] }
+    return ["Passes in virtual time, and failed in the repetition in real time:"]
+      + found.sorted { $0.key < $1.key }.flatMap { name, entry in
+        ["  \(name)"] + Self.summary(of: entry.baseline?.failures.first)
+      }
+  }
+
+  /// Returns the first lines of a failure.
+  private static func summary(of failure: String?) -> [String] {
+    (failure?.split(separator: "\n").prefix(3) ?? []).map { "    \($0)" }
   }
 
   /// The most tests in real time with one reason that are listed, and not only counted.
@@ -187,10 +203,7 @@ struct SuiteReport {
       + found.flatMap { name, entry in
         var lines = ["  \(name)"]
         if runs > 1 { lines[0] += ": failed in \(entry.failed) of \(entry.passed + entry.failed)" }
-        if let failure = entry.failures.first {
-          lines.append(
-            "    " + failure.split(separator: "\n").prefix(3).joined(separator: "\n    "))
-        }
+        lines += Self.summary(of: entry.failures.first)
         lines += entry.reasons.map { "    \($0)" }
         if result == .orderDependent, let token = token(name, entry) {
           let command = ([token] + options.command).map(Options.quoted).joined(separator: " ")

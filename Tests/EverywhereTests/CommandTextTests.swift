@@ -112,6 +112,20 @@ extension EverywhereCommandTests {
         """.dropLast()), "\(three.standardOutput)")
   }
 
+  @Test(.enabled(if: isBuilt)) func aFailureInRealTimeAloneIsTold() async throws {
+    // The repetition in real time comes only if a test has failed.
+    let child = try await run([], filter: "EverywhereSamples/(fails|passesOnlyInVirtualTime)\\(")
+    let told = """
+      Passes in virtual time, and failed in the repetition in real time:
+        \(Self.suite)/passesOnlyInVirtualTime()
+          Expectation failed:
+      """
+    #expect(child.standardOutput.contains("\n\(told) "), "\(child.standardOutput)")
+    #expect(
+      child.standardOutput.contains("clocks-everywhere: 2 tests: 1 passed, 1 failed; "),
+      "\(child.standardOutput)")
+  }
+
   @Test(.enabled(if: isBuilt)) func testsWithOneReasonAreCounted() async throws {
     let filter = "EverywhereSamples/(onTheMainActor|namesAFile|leavesATaskBehind|sleepsForNoTime)"
     let child = try await run(["--only", "onTheMainActor"], filter: filter)

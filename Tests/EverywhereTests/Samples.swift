@@ -136,6 +136,10 @@ func waitInRealTime(_ seconds: Double) {
 
   @Test func fails() { #expect(Bool(false)) }
 
+  @Test func passesOnlyInVirtualTime() {
+    #expect(ProcessInfo.processInfo.environment["CLOCKS_EVERYWHERE"] != "real")
+  }
+
   /// The task that it leaves behind is not cancelled.
   @Test func leavesATaskBehind() async throws {
     Task {
