@@ -507,7 +507,7 @@ guarantee(
 
 guarantee(
     "Each test of a suite that does not ask for it runs in a scope of its own, with its waits",
-    "PlainSuiteTests",
+    "PlainSuiteTests|ProgressTrackerTests",
     ("ThreadWaits.wakeUp", "resume()", ""),
     ("ThreadWaits.leavesOut", " - .milliseconds(250)", ""),
     ("ThreadWaits.paused", "takesMain: isMain && work != .method", "takesMain: false"),
@@ -523,7 +523,7 @@ guarantee(
 )
 guarantee(
     "Time stands still while a thread that the test has started or a block runs, and moves while it sleeps",
-    "PlainSuiteTests",
+    "PlainSuiteTests|ProgressTrackerTests",
     ("TestThread.run", "owner.workEnded(waits.block)", ""),
     ("ThreadWaits.blockBecomesJob", "owner.workEnded(block)", ""),
     ("ThreadWaits.jobBecomesBlock", "beginBlock()", ""),
@@ -533,7 +533,7 @@ guarantee(
 )
 guarantee(
     "A test goes on whose threads wait for each other, and is exact again when they do",
-    "PlainSuiteTests|JobPauseTests",
+    "PlainSuiteTests|JobPauseTests|ThreadWaitsTests",
     ("IdleProcess.look", "test.makeJobsParallel(job)", ""),
     ("SchedulerState.letTimeMove", "idleness.dispatchedBlocks.areLeftOut = true", ""),
     ("ThreadWaits.becomeParallel", "block = owner.workBegan(on: TaskOwner.parallelJobLabel)", "block = 0"),

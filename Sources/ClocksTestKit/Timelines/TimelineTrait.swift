@@ -14,10 +14,11 @@ public import Testing
 /// }
 /// ```
 ///
-/// The trait records a scope of virtual time, or the clocks that the test makes. A recording contains tasks
-/// and their creators, jobs, sleeps, moves of time, and marks. The first failure of a test shows the end of
-/// the timeline as text, with a lane for each task. A picture (SVG) and the events for Perfetto and Chrome
-/// (JSON) are attached to the test; `swift test --attachments-path FOLDER` keeps them.
+/// The trait records a scope of virtual time, or the clocks that the test makes; without these, a failure says
+/// that there is no recording. A recording contains tasks and their creators, jobs, sleeps, moves of time, and
+/// marks. The first failure of a test shows the end of the timeline as text, with a lane for each task. A picture
+/// (SVG) and the events for Perfetto and Chrome (JSON) are attached to the test; `swift test --attachments-path
+/// FOLDER` keeps them.
 ///
 /// On a suite, the trait applies to each test in it, including those of inner suites. Each case of a
 /// parameterized test has a recording of its own.
@@ -90,13 +91,23 @@ private final class FailureExplanation: Sendable {
       $0.rawValue.contains(RecordedTimeline.explanationHeading)
     }
     if isExplained { isGiven.store(true, ordering: .relaxed) }
-    guard !isExplained, let explanation = request.timeline?.explanation(lines: lines),
-      !isGiven.exchange(true, ordering: .relaxed)
-    else { return issue }
+    guard !isExplained, let explanation, !isGiven.exchange(true, ordering: .relaxed) else {
+      return issue
+    }
     var issue = issue
     issue.comments.append(Comment(rawValue: explanation))
     return issue
   }
+
+  private var explanation: String? {
+    guard let timeline = request.timeline else { return Self.nothing }
+    return timeline.explanation(lines: lines)
+  }
+
+  private static let nothing = """
+    The trait `.timeline` has recorded nothing: the test has no virtual time, and has made no TestClock. \
+    Write `.virtualTime` beside it.
+    """
 }
 
 /// Attaches recordings to tests of Swift Testing.

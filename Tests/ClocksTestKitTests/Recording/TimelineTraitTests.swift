@@ -47,6 +47,21 @@ import Testing
       ])
   }
 
+  @Test func aTestWithoutAClockIsTold() async throws {
+    let found = try await run {
+      Issue.record("one")
+      Issue.record("two")
+    }
+    #expect(
+      found == [
+        """
+        one
+        The trait `.timeline` has recorded nothing: the test has no virtual time, and has made no TestClock. \
+        Write `.virtualTime` beside it.
+        """, "two",
+      ])
+  }
+
   @Test func aFailureHasAtMostAsManyLinesAsTheTraitAllows() async throws {
     let found = try await run(.timeline(lines: 5)) {
       try await withVirtualTime { time in
@@ -98,7 +113,12 @@ import Testing
   }
 
   @Test func aTestWithoutEventsHasNoTimeline() async throws {
-    #expect(try await run { Issue.record("plain") } == ["plain"])
+    let failures = try await run {
+      let clock = TestClock()
+      Issue.record("plain")
+      withExtendedLifetime(clock) {}
+    }
+    #expect(failures == ["plain"])
     #expect(
       try await run { try await withVirtualTime { _ in _ = Issue.record("plain") } } == ["plain"])
   }

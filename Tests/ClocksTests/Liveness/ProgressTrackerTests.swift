@@ -51,6 +51,43 @@ import Testing
     #expect(idleness.isIdle == true)
   }
 
+  /// While a job that pauses holds the main thread, no block of the main queue can run.
+  @Test func aTestIsIdleWhileItsBlocksWaitForTheMainThread() {
+    var idleness = Idleness()
+    let block = idleness.dispatchedBlocks.begin(on: "com.apple.main-thread")
+    #expect(idleness.isIdle == false)
+    idleness.isMainTaken = true
+    #expect(idleness.isIdle == true)
+    let second = idleness.dispatchedBlocks.begin(on: "com.apple.main-thread")
+    #expect(idleness.isIdle == true)
+    let other = idleness.dispatchedBlocks.begin(on: "queue")
+    #expect(idleness.dispatchedBlocks.count == 1)
+    idleness.dispatchedBlocks.end(other)
+    idleness.dispatchedBlocks.end(second)
+    #expect(idleness.isIdle == true)
+    idleness.isMainTaken = false
+    #expect(idleness.isIdle == false)
+    idleness.dispatchedBlocks.end(block)
+    #expect(idleness.isIdle == true)
+  }
+
+  /// Blocks of a serial queue cannot begin while one of its blocks waits in virtual time.
+  @Test func aTestIsIdleWhileItsBlocksWaitForAPausedOne() {
+    var idleness = Idleness()
+    let waiting = idleness.dispatchedBlocks.begin(on: "queue")
+    idleness.dispatchedBlocks.notePaused(on: "queue", 1)
+    #expect(idleness.isIdle == true)
+    idleness.dispatchedBlocks.notePaused(on: "queue", -1)
+    #expect(idleness.isIdle == false)
+    idleness.dispatchedBlocks.end(waiting)
+    // The blocks of a global queue run side by side.
+    let global = idleness.dispatchedBlocks.begin(on: "com.apple.root.default-qos")
+    idleness.dispatchedBlocks.notePaused(on: "com.apple.root.default-qos", 1)
+    #expect(idleness.isIdle == false)
+    idleness.dispatchedBlocks.end(global)
+    #expect(idleness.isIdle == true)
+  }
+
   @Test func anAbandonedExternalJobEndsOnce() {
     var idleness = Idleness()
     idleness.externallyStartedJobsBegan(1)

@@ -1,42 +1,12 @@
 #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
   import Dispatch
   import Foundation
-  import Synchronization
   import Testing
 
   @testable import Clocks
 
   @Suite struct AwaitedSemaphoresTests {
-    /// Counts the blocks that keep its time from jumping.
-    private final class Owner: TaskOwner, PausableOwner, @unchecked Sendable {
-      let blocks = Mutex((newest: UInt64(0), open: Set<UInt64>()))
-      var open: Set<UInt64> { blocks.withLock { $0.open } }
-
-      override func workBegan(on queue: String) -> UInt64 {
-        blocks.withLock {
-          $0.newest += 1
-          $0.open.insert($0.newest)
-          return $0.newest
-        }
-      }
-
-      override func workEnded(_ number: UInt64) {
-        let wasOpen = blocks.withLock { $0.open.remove(number) != nil }
-        #expect(wasOpen, "block \(number) has ended twice")
-      }
-
-      var virtualNow: Duration { .zero }
-      var pendingCount: Int { 0 }
-      var pausedWaits: PausedWaits { .all }
-      func pause(_ job: PausedJob, _ context: UnsafeMutablePointer<ThreadContext>?) {}
-      func resume(_ job: PausedJob) {}
-      func jobBegins() {}
-      func beginShortHold() {}
-      func endShortHold() {}
-      func notePausedBlock(on queue: String, _ change: Int) {}
-    }
-
-    private let owner = Owner(isVirtual: true)
+    private let owner = CountingOwner(isVirtual: true)
     private let semaphore = DispatchSemaphore(value: 0)
 
     private var address: OpaquePointer {
