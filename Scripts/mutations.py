@@ -510,7 +510,7 @@ guarantee(
     "PlainSuiteTests|ProgressTrackerTests",
     ("ThreadWaits.wakeUp", "resume()", ""),
     ("ThreadWaits.leavesOut", " - .milliseconds(250)", ""),
-    ("ThreadWaits.paused", "takesMain: isMain && work != .method", "takesMain: false"),
+    ("ThreadWaits.paused", "isMain && (work != .method || !inRunLoop)", "isMain && work != .method"),
     ("Idleness.isMainTaken", "withdrawRequest() }", "}"),
     ("ThreadWaits.cover", "pause.cover({ owner.pause(job, nil) }, endParallel)", "pause.cover({}, endParallel)"),
     ("Scheduler.verifyExternalTasks", "withheld.contains($0) || ", ""),
@@ -541,8 +541,13 @@ guarantee(
     ("ThreadWaits.paused", "if context != nil { countsAsExternal() }", ""),
     ("Scheduler.run", "context.pointee.waits?.jobEnds()", ""),
     ("LimitedWait.wait", "guard owner.enqueue(callback, after: delay)", "guard owner.enqueue(callback, after: delay * 2)"),
-    ("DispatchedBlocks.mayAnyBegin", '$0.label.hasPrefix("com.apple.root.") || ', ""),
+    ("DispatchedBlocks.mayAnyBegin", "ConcurrentQueues.contains($0.label) || ", ""),
     ("LimitedWait.mayEnd", "wait.wake.signal()", "_ = wait"),
+    ("LimitedWait.wait", "observe { limited.wake.signal() }", ""),
+    ("JobPause.becomeParallel", "(Phase.resumed, Phase.parallelInWait),", ""),
+    ("SchedulerState.startedJobPauses", "scope?.mustSetAlarm = true", ""),
+    ("ThreadWaits.testIsOver", "thread.standing = .outside", ""),
+    ("ConcurrentQueues.note", "_ = labels.insert(label)", ""),
 )
 guarantee(
     "A thread that waits for a semaphore keeps no time from jumping, and from its signal on it does",

@@ -173,6 +173,12 @@ import Testing
         == tenths.mapValues { order == "real" ? 0 : Double($0) / 10 })
   }
 
+  @Test(arguments: orders)
+  func waitsOfDifferentKindsMeet(_ order: String) async throws {
+    let seconds = try await passing("EverywhereXCTMixedSamples", order: order)
+    #expect(seconds.count == 17)
+  }
+
   @Test(arguments: ["", "1"]) func threadsOfThePoolAreHeld(_ seed: String) async throws {
     let (records, child) = try await run(
       "EverywhereHeldSamples", seed.isEmpty ? [:] : ["CLOCKS_EVERYWHERE_SEED": seed])
@@ -189,6 +195,21 @@ import Testing
     #expect(records.count == 3 && records.values.joined().allSatisfy { $0.passed == true })
     let reason = "a task holds its thread and does not suspend, so other tasks run at the same time"
     #expect(records.values.joined().allSatisfy { $0.reasons?.first == reason }, "\(records)")
+  }
+
+  @Test func timePassesWhileBlocksSpin() async throws {
+    let (records, child) = try await run(
+      "EverywhereTests.EverywhereXCTSpinningBlockSamples", library: "xctest")
+    #expect(child.exitCode == 0, "\(child.standardOutput)")
+    #expect(records.count == 1 && records.values.joined().allSatisfy { $0.passed == true })
+    #expect(
+      records.values.joined().map(\.reasons) == [
+        [
+          """
+          time passes while work on the queue "com.apple.root.utility-qos" goes on, which may be real work
+          """
+        ]
+      ])
   }
 
   @Test func timePassesWhileAThreadServes() async throws {

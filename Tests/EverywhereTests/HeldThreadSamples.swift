@@ -258,6 +258,22 @@ final class EverywhereXCTSpinSamples: TimedSamples, @unchecked Sendable {
   }
 }
 
+/// Blocks that occupy all threads of a global queue, while a task sleeps.
+final class EverywhereXCTSpinningBlockSamples: TimedSamples, @unchecked Sendable {
+  func testUtilityBlocksSpin() {
+    let (flag, done) = (Flag(), expectation(description: "slept"))
+    for _ in 0..<ProcessInfo.processInfo.activeProcessorCount {
+      DispatchQueue.global(qos: .utility).async { flag.spin() }
+    }
+    Task {
+      try await Task.sleep(for: .seconds(1))
+      flag.set()
+      done.fulfill()
+    }
+    wait(for: [done], timeout: 30)
+  }
+}
+
 /// Parallel tests that hold threads of the pool.
 @Suite(.enabled(if: runsSamples)) struct EverywhereHeldSamples {
   @Test func waitsWithALimit() {

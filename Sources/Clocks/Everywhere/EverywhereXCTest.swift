@@ -3,8 +3,23 @@ import ClocksSupport
 
 /// Runs each test of XCTest in a scope of its own, and records its result.
 enum EverywhereXCTest {
-  /// The record of the current test: XCTest runs one test at a time, on the main thread.
-  nonisolated(unsafe) private static var record: EverywhereRecord?
+  /// Guards `current`: XCTest runs one test at a time, on the main thread, but any thread may record a failure.
+  /// Rank `leaf`.
+  private static let lock = Lock(.leaf)
+  @exclusivity(unchecked) nonisolated(unsafe) private static var current: EverywhereRecord?
+
+  /// The record of the current test.
+  private static var record: EverywhereRecord? {
+    get { lock.withLock { current } }
+    set {
+      // The old record is released without the lock.
+      let old = lock.withLock {
+        defer { current = newValue }
+        return current
+      }
+      withExtendedLifetime(old) {}
+    }
+  }
 
   /// Prepares the process, before it has a second thread.
   static func begin() {

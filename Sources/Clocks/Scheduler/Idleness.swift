@@ -208,7 +208,7 @@ struct DispatchedBlocks {
   // Few variables are references, because each costs a reference count whenever the scheduler's state is read.
   /// The blocks, by their numbers.
   private var blocks: [UInt64: Block] = [:]
-  /// How many blocks wait in virtual time on each queue, by its label. The blocks behind them cannot begin.
+  /// How many blocks wait in virtual time on each serial queue, by its label. The blocks behind them cannot begin.
   private var pausedBlocks: [String: Int] = [:]
   private var newest: UInt64 = 0
   /// Counts the submissions, beginnings and ends of blocks: while this count stays the same, no block makes progress.
@@ -221,10 +221,8 @@ struct DispatchedBlocks {
     didSet { countAgain() }
   }
 
-  /// Notes that a block on a queue begins to wait in virtual time (`change` is 1), or goes on (-1).
+  /// Notes that a block on a serial queue begins to wait in virtual time (`change` is 1), or goes on (-1).
   mutating func notePaused(on label: String, _ change: Int) {
-    // On a global queue, other blocks begin meanwhile.
-    guard !label.hasPrefix("com.apple.root.") else { return }
     let number = pausedBlocks[label, default: 0] + change
     pausedBlocks[label] = number == 0 ? nil : number
     countAgain()
@@ -263,12 +261,13 @@ struct DispatchedBlocks {
 
   /// Whether Dispatch may still start a thread for a block that has not begun, although all threads wait.
   ///
-  /// Dispatch does not if the block is behind another one of its serial queue, or if it is for the main thread.
+  /// Dispatch does not if the block is behind another one of its serial queue, or if it is for the main thread. A signal
+  /// that counts as a block (`AwaitedSemaphores`) is none of Dispatch.
   var mayAnyBegin: Bool {
     let begun = labelsOfBegun
     return blocks.values.contains {
-      $0.thread == nil && $0.label != "com.apple.main-thread"
-        && ($0.label.hasPrefix("com.apple.root.") || !begun.contains($0.label))
+      $0.thread == nil && $0.label != "com.apple.main-thread" && $0.label != TaskOwner.threadLabel
+        && (ConcurrentQueues.contains($0.label) || !begun.contains($0.label))
         && pausedBlocks[$0.label] == nil
     }
   }

@@ -80,11 +80,6 @@ import Testing
     idleness.dispatchedBlocks.notePaused(on: "queue", -1)
     #expect(idleness.isIdle == false)
     idleness.dispatchedBlocks.end(waiting)
-    // The blocks of a global queue run side by side.
-    let global = idleness.dispatchedBlocks.begin(on: "com.apple.root.default-qos")
-    idleness.dispatchedBlocks.notePaused(on: "com.apple.root.default-qos", 1)
-    #expect(idleness.isIdle == false)
-    idleness.dispatchedBlocks.end(global)
     #expect(idleness.isIdle == true)
   }
 

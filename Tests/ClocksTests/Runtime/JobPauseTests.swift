@@ -22,7 +22,7 @@ import Testing
       pause.resume(count.resume)
       #expect(count.running == 1)
     }
-    pause.end(isInWait: false)
+    pause.end(isInWait: false, count.resume)
     #expect(pause.hasBegun == false)
   }
 
@@ -57,7 +57,7 @@ import Testing
     #expect(count.running == (isWokenBefore || isWokenMeanwhile ? 1 : 0))
     pause.resume(count.resume)
     #expect(count.running == 1)
-    pause.end(isInWait: false)
+    pause.end(isInWait: false, count.resume)
     #expect(pause.hasBegun == false)
   }
 
@@ -65,31 +65,62 @@ import Testing
   @Test func aJobBecomesParallelOutsideItsWaits() {
     let pause = JobPause()
     let count = Count()
-    pause.becomeParallel(count.pause)
+    #expect(pause.becomeParallel(count.pause) == true)
     #expect(count.running == 0 && pause.hasBegun == false)
-    pause.becomeParallel(count.pause)
+    #expect(pause.becomeParallel(count.pause) == false)
     pause.resume(count.resume)
     #expect(count.running == 0)
     pause.begin(count.resume)
     #expect(count.running == 1 && pause.hasBegun == true)
-    pause.becomeParallel(count.pause)
+    #expect(pause.becomeParallel(count.pause) == false)
     #expect(count.running == 1)
-    pause.end(isInWait: false)
+    pause.end(isInWait: false, count.resume)
     // Another job that waits on the thread ends that, too.
-    pause.becomeParallel(count.pause)
+    #expect(pause.becomeParallel(count.pause) == true)
     pause.cover(count.pause, count.resume)
     #expect(count.running == 0)
     pause.uncover(count.resume)
     #expect(count.running == 1 && pause.hasBegun == false)
   }
 
+  /// Within its wait, the thread runs a callback, or another thread has taken what it waits for.
+  @Test(arguments: [false, true]) func aJobBecomesParallelWithinItsWait(isWokenEarly: Bool) {
+    let pause = JobPause()
+    let count = Count()
+    func beginToWait() {
+      pause.begin(count.resume)
+      if isWokenEarly { pause.resume(count.resume) }
+      pause.countAsPaused(count.pause)
+      if !isWokenEarly { #expect(pause.becomeParallel(count.pause) == false) }
+      pause.resume(count.resume)
+      #expect(count.running == 1 && pause.isPaused == false)
+      #expect(pause.becomeParallel(count.pause) == true)
+      #expect(count.running == 0 && pause.hasBegun == true && pause.isPaused == false)
+    }
+    beginToWait()
+    pause.resume(count.resume)
+    #expect(count.running == 0)
+    // The callback waits.
+    beginToWait()
+    pause.end(isInWait: true, count.resume)
+    #expect(count.running == 1 && pause.hasBegun == true)
+    #expect(pause.becomeParallel(count.pause) == true)
+    // Another job waits in the callback.
+    pause.cover(count.pause, count.resume)
+    #expect(count.running == 0)
+    pause.uncover(count.resume)
+    #expect(count.running == 1 && pause.hasBegun == true)
+    pause.end(isInWait: false, count.resume)
+    #expect(count.running == 1 && pause.hasBegun == false)
+  }
+
   @Test(arguments: [false, true]) func aJobThatEndsCountsAsRunning(isParallel: Bool) {
     let pause = JobPause()
     let count = Count()
-    if isParallel { pause.becomeParallel(count.pause) }
+    if isParallel { #expect(pause.becomeParallel(count.pause) == true) }
     pause.jobEnds(count.resume)
     // Its thread was seen waiting before, so this comes too late.
-    pause.becomeParallel(count.pause)
+    #expect(pause.becomeParallel(count.pause) == false)
     pause.jobEnds(count.resume)
     #expect(count.running == 1 && pause.hasBegun == false)
   }

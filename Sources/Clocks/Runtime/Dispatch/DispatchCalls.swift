@@ -10,7 +10,7 @@
 // | `dispatch_after` | in virtual time, submits the block at its virtual instant |
 // | `dispatch_source_…`, `dispatch_resume` and so on | counts registrations and handlers; fires timers at their virtual instants |
 // | `dispatch_time`, `dispatch_walltime` | reads the virtual clock if the caller's time is virtual |
-// | `dispatch_semaphore_wait`, `dispatch_group_wait`, `dispatch_block_wait` | waits in real time |
+// | `dispatch_semaphore_wait`, `dispatch_group_wait`, `dispatch_block_wait` | waits in real time, or until a virtual limit |
 //
 // Foundation's operation queues use the Swift library, so their blocks are seen, too. Code that calls libdispatch
 // directly is not seen: the Swift runtime, Foundation's run loops, code in C, and this package.
@@ -202,7 +202,14 @@ enum DispatchCalls {
     private static let itemWait: Interposed<Wait> = Interposed("dispatch_block_wait") {
       item, instant in
       let wait = { itemWait.original(item, $0) }
-      return LimitedWait.wait(for: item, until: instant, wait)
+      // An item may be performed without a queue.
+      let observe = { (itemHasRun: @escaping @Sendable () -> Void) in
+        let block = HandedBlock { itemHasRun() }
+        let queue = InternalDispatch.globalQueue(.utility, isBlocked: true)
+        itemNotify.original(UnsafeRawPointer(item), queue, block.pointer)
+        block.release()
+      }
+      return LimitedWait.wait(for: item, until: instant, observe: observe, wait)
         ?? wait(DispatchTimes.realInstant(instant))
     }
 

@@ -43,6 +43,7 @@ import ClocksSupport
 
     private func count() {
       guard number == 0 else { return }
+      if ThreadWaits.areSleepsSeen { ConcurrentQueues.note(queue) }
       number = owner.workBegan(on: queueName)
       if let block, block.isItem { Notifications.itemWasSubmitted(block.pointer) }
     }

@@ -248,8 +248,8 @@ extension RealTime {
     // A 32-bit `Int` could not hold three seconds.
     let delay = Int64(clamping: nanosecondsLeft)
     #if os(Linux)
-      // Does not use the default class, because tests may block its threads.
-      let queue = InternalDispatch.globalQueue(.utility, isBlocked: false)
+      // The queue has threads even if blocks of tests occupy all others.
+      let queue = InternalDispatch.globalQueue(.utility, isBlocked: true)
       dispatch_after_f(dispatch_time(0, delay), queue, InternalWork.retained(body)) {
         InternalWork.run($0)
       }

@@ -14,7 +14,7 @@ struct JobPause: ~Copyable {
     static let paused = 4
     /// The job is about to count as running again.
     static let resuming = 5
-    /// The job counts as running again, and its thread is about to go on.
+    /// The job counts as running again. Its thread is about to go on, or runs a callback within the wait.
     static let resumed = 6
     /// Another job waits on the same thread, in a callback of the job's wait. The job counts as paused.
     static let covered = 7
@@ -23,8 +23,11 @@ struct JobPause: ~Copyable {
     static let runningWhileCovered = 9
     /// The job counts as a block, although its thread is in no wait that is seen.
     static let parallel = 10
+    /// Like `parallel`, within a wait in which the job was resumed: in a callback, or because another thread has taken
+    /// what the job waited for.
+    static let parallelInWait = 11
     /// The job is about to end, and does not wait any more.
-    static let over = 11
+    static let over = 12
   }
 
   private let phase = Atomic(Phase.running)
@@ -37,6 +40,14 @@ struct JobPause: ~Copyable {
     }
   }
 
+  /// Whether the job counts as paused.
+  var isPaused: Bool {
+    switch phase.load(ordering: .sequentiallyConsistent) {
+    case Phase.beginning, Phase.pausing, Phase.paused, Phase.resuming, Phase.covered: true
+    default: false
+    }
+  }
+
   /// Begins a pause on the job's thread. Calls `countAsRunning` if the job counts as a block.
   func begin(_ countAsRunning: () -> Void) {
     while true {
@@ -44,21 +55,30 @@ struct JobPause: ~Copyable {
       case Phase.running:
         if change(from: Phase.running, to: Phase.beginning) { return }
       case Phase.pausing: Self.yieldThread()
-      case Phase.parallel:
+      case Phase.parallel, Phase.parallelInWait:
         countAsRunning()
         return phase.store(Phase.beginning, ordering: .sequentiallyConsistent)
-      default:
+      case let resumed:
         // The thread is in an outer wait, in which the job was resumed.
-        return phase.store(Phase.beginning, ordering: .sequentiallyConsistent)
+        if change(from: resumed, to: Phase.beginning) { return }
       }
     }
   }
 
-  /// Ends the pause on the job's thread.
+  /// Ends the pause on the job's thread. Calls `countAsRunning` if the job counts as a block.
   ///
   /// - Parameter isInWait: Whether the thread is still in an outer wait, during which the job stays resumed.
-  func end(isInWait: Bool) {
-    phase.store(isInWait ? Phase.resumed : Phase.running, ordering: .sequentiallyConsistent)
+  func end(isInWait: Bool, _ countAsRunning: () -> Void) {
+    let next = isInWait ? Phase.resumed : Phase.running
+    while true {
+      switch phase.load(ordering: .sequentiallyConsistent) {
+      case Phase.pausing: Self.yieldThread()
+      case Phase.parallelInWait:
+        countAsRunning()
+        return phase.store(next, ordering: .sequentiallyConsistent)
+      case let resumed: if change(from: resumed, to: next) { return }
+      }
+    }
   }
 
   /// Calls `count`, which counts the job as paused, unless the job was woken since `begin`.
@@ -89,11 +109,17 @@ struct JobPause: ~Copyable {
     }
   }
 
-  /// Calls `count`, which counts the job as a block, unless its thread is in a wait.
-  func becomeParallel(_ count: () -> Void) {
-    guard change(from: Phase.running, to: Phase.pausing) else { return }
-    count()
-    phase.store(Phase.parallel, ordering: .sequentiallyConsistent)
+  /// Calls `count`, which counts the job as a block, if it counts as running. Returns whether it does.
+  func becomeParallel(_ count: () -> Void) -> Bool {
+    for (running, parallel) in [
+      (Phase.running, Phase.parallel), (Phase.resumed, Phase.parallelInWait),
+      (Phase.woken, Phase.parallelInWait),
+    ] where change(from: running, to: Phase.pausing) {
+      count()
+      phase.store(parallel, ordering: .sequentiallyConsistent)
+      return true
+    }
+    return false
   }
 
   /// Notes that the job ends, on its thread. Calls `countAsRunning` if the job counts as a block.
@@ -125,7 +151,11 @@ struct JobPause: ~Copyable {
         countAsRunning()
         count()
         return phase.store(Phase.runningWhileCovered, ordering: .sequentiallyConsistent)
-      case Phase.resumed, Phase.woken:
+      case let resumed where resumed == Phase.resumed || resumed == Phase.woken:
+        guard change(from: resumed, to: Phase.resumedWhileCovered) else { continue }
+        return count()
+      case Phase.parallelInWait:
+        countAsRunning()
         count()
         return phase.store(Phase.resumedWhileCovered, ordering: .sequentiallyConsistent)
       case Phase.paused:

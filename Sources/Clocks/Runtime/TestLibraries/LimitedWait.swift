@@ -21,9 +21,12 @@ import Synchronization
 
     /// Waits for an object, and returns the result; `nil` if the current thread waits in another way.
     ///
-    /// - Parameter wait: Returns 0 if the object is signalled. Its argument is an instant; 0 is now.
+    /// - Parameters:
+    ///   - observe: Lets a function be called when the object is signalled, for objects whose signals are not all seen.
+    ///   - wait: Returns 0 if the object is signalled. Its argument is an instant; 0 is now.
     static func wait(
-      for object: OpaquePointer, until instant: UInt64, _ wait: (UInt64) -> Int
+      for object: OpaquePointer, until instant: UInt64,
+      observe: (@escaping @Sendable () -> Void) -> Void = { _ in }, _ wait: (UInt64) -> Int
     ) -> Int? {
       guard ThreadWaits.areSleepsSeen, instant != DispatchTimes.now,
         let owner = ThreadContext.runningOwner as? any PausableOwner, owner.pausedWaits == .all,
@@ -34,6 +37,7 @@ import Synchronization
       defer { limited.end() }
       // A signal that comes from now on wakes the thread.
       if wait(DispatchTimes.now) == 0 { return 0 }
+      observe { limited.wake.signal() }
       let callback = TimedCallback("a wait with a limit") { limited.limitIsReached() }
       guard owner.enqueue(callback, after: delay) else { return nil }
       defer { owner.remove(callback) }

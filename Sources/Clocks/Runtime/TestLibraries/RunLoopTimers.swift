@@ -59,7 +59,7 @@ import Synchronization
         }
         let slice = ThreadContext.current?.pointee.waits?.slice
         return toDispatchTime.original(
-          0, slice.map { Int64($0.nanoseconds) } ?? max(0, $1 - Int64(now)))
+          0, slice.map { Int64($0.nanoseconds) } ?? max(0, $1 - Int64(clamping: now)))
       }
 
     private typealias Wait =

@@ -7,6 +7,8 @@ final class ThreadSemaphore: Sendable {
   #if os(Linux) && canImport(Glibc)
     nonisolated(unsafe) private let semaphore = dispatch_semaphore_create(0)
 
+    deinit { DispatchObject.release(semaphore) }
+
     func signal() { dispatch_semaphore_signal(semaphore) }
     func wait() { _ = dispatch_semaphore_wait(semaphore, .max) }
 

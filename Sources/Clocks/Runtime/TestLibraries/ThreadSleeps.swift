@@ -174,10 +174,21 @@ import ClocksSupport
     private static let uptime: Interposed<@convention(c) () -> Double> = Interposed(
       "CFGetSystemUptime"
     ) {
-      guard ThreadWaits.ofSleeps != nil, let owner = ThreadContext.runningOwner,
-        let reading = owner.reading(of: CLOCK_MONOTONIC, isDate: false)
+      guard let waits = ThreadWaits.ofThread ?? ThreadWaits.ofSleeps else {
+        return uptime.original()
+      }
+      if let end = waits.takeEndOfSleep() { return end }
+      guard waits === ThreadWaits.ofSleeps, let owner = ThreadContext.runningOwner,
+        let reading = seconds(of: owner)
       else { return uptime.original() }
-      return Double(reading.tv_sec) + 1e-9 * Double(reading.tv_nsec)
+      return reading
+    }
+
+    /// The present of `uptime` in virtual time; `nil` if the owner's time is real.
+    fileprivate static func seconds(of owner: TaskOwner) -> Double? {
+      owner.reading(of: CLOCK_MONOTONIC, isDate: false).map {
+        Double($0.tv_sec) + 1e-9 * Double($0.tv_nsec)
+      }
     }
 
     private typealias Nanosleep =
@@ -225,13 +236,15 @@ extension ThreadWaits {
   /// Foundation sleeps again until its clock shows that the time is over. The rest may be less than a nanosecond, so a
   /// sleep for no time takes some, too.
   func sleep(for duration: Duration) -> Bool {
+    guard !owner.isOver else { return false }
     let duration = max(duration, .nanoseconds(1))
     let signal = ThreadSemaphore()
     let wakeUp: @Sendable () -> Void = { [self] in
       resume()
       signal.signal()
     }
-    let callback = TimedCallback("a blocked thread", begin: wakeUp) { rest in
+    let callback = TimedCallback("a blocked thread", begin: wakeUp) { [self] rest in
+      endOfSleep = end(after: rest)
       RealTime(in: rest).schedule { signal.signal() }
     }
     let becomesJob = countsAsBlock && !isInUse
@@ -240,5 +253,21 @@ extension ThreadWaits {
     guard owner.enqueue(callback, after: duration) else { return false }
     paused { signal.wait() }
     return true
+  }
+
+  /// Returns, once, the instant of virtual time until which a sleep would have lasted that went on in real time.
+  ///
+  /// Virtual time may have been ahead of real time, and Foundation would sleep again for the difference.
+  func takeEndOfSleep() -> Double? {
+    defer { endOfSleep = nil }
+    return endOfSleep
+  }
+
+  private func end(after rest: Duration) -> Double? {
+    #if os(Linux) && canImport(Glibc)
+      ThreadSleeps.seconds(of: owner).map { $0 + rest.seconds }
+    #else
+      nil
+    #endif
   }
 }

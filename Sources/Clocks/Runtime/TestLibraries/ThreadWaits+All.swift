@@ -62,7 +62,7 @@ extension ThreadWaits {
 
   /// The threads whose waits end in virtual time.
   static var pausedThreads: [Int32] {
-    lock.withLock { (all + externalJobs).filter { $0.pause.hasBegun }.map(\.thread) }
+    lock.withLock { (all + externalJobs).filter { $0.pause.isPaused }.map(\.thread) }
   }
 
   // MARK: - Jobs that hold their threads
@@ -84,8 +84,8 @@ extension ThreadWaits {
     lock.withLock { all.filter { $0.work == .method } + externalJobs }.filter { $0.owner === owner }
   }
 
-  /// Counts the job as a block, unless its thread is in a wait that is seen. Any thread may call this.
-  func becomeParallel() {
+  /// Counts the job as a block, unless it counts as paused. Any thread may call this. Returns whether it does.
+  func becomeParallel() -> Bool {
     pause.becomeParallel {
       job = PausedJob(task: job.task, takesMain: isMain)
       block = owner.workBegan(on: TaskOwner.parallelJobLabel)

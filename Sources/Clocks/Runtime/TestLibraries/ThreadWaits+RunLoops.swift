@@ -15,8 +15,9 @@ extension ThreadWaits {
     }
     let now = owner.virtualNow
     var deadline = saturatingSum(now, .seconds(max(0, min(seconds, 1e12))))
-    let isSlice = seconds < 0.101 && !deadlines.isEmpty
-    if isSlice { deadline = deadlines[deadlines.count - 1] }
+    // A callback within a slice may run the run loop for as short a time.
+    let isSlice = seconds < 0.101 && deadlines.last?.uses == uses - 1
+    if isSlice, let wait = deadlines.last { deadline = wait.end }
     // XCTest waits for an async method for an unlimited time.
     let isEndless = deadline - now > .seconds(86_400 * 29)
     // While nothing else is pending, the wait may be for real work, and time must not jump to the timeout.
@@ -154,8 +155,8 @@ extension ThreadWaits {
         DispatchTimes.delay(until: instant, for: waits.owner) ?? .seconds(86_400 * 365)
       waits.begin()
       if waits.isMain { MainRunLoop.beginInterruptible() }
-      waits.deadlines.append(
-        saturatingSum(waits.owner.virtualNow, delay - .milliseconds(250)))
+      let end = saturatingSum(waits.owner.virtualNow, delay - .milliseconds(250))
+      waits.deadlines.append((end, waits.uses))
       waits.quietSlices = 0
       waits.isStopMissed.store(false, ordering: .sequentiallyConsistent)
       return true

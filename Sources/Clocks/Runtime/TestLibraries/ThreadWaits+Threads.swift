@@ -1,3 +1,5 @@
+import ClocksSupport
+
 // Threads and blocks that wait on behalf of a test.
 
 extension ThreadWaits {
@@ -48,8 +50,8 @@ struct TestThread: Sendable {
     let waits = ThreadWaits(owner, .testThread)
     waits.block = block
     owner.workRuns(block)
-    OutsideWork.testThreadBegins()
-    defer { OutsideWork.testThreadEnds() }
+    waits.threadBegins()
+    defer { waits.threadEnds() }
     var context = ThreadContext(owner: owner, isInJob: true, isOnQueue: true, waits: waits)
     var result: UnsafeMutableRawPointer?
     context.run { _ in result = body() }
@@ -77,13 +79,13 @@ extension ThreadWaits {
   /// Whether sleeps that block a thread are seen. Set once, while the process has one thread.
   nonisolated(unsafe) static var areSleepsSeen = false
 
-  /// Begins the waits of a block on a queue; `nil` if it waits in real time, as on the main thread. `number` is that of
-  /// the block.
+  /// Begins the waits of a block on a queue; `nil` if it waits in real time. `number` is that of the block.
   static func ofBlock(_ number: UInt64, on queue: String, of owner: TaskOwner) -> ThreadWaits? {
     guard areSleepsSeen, let owner = owner as? any PausableOwner, owner.pausedWaits == .all
     else { return nil }
     let waits = ThreadWaits(owner, .block)
     (waits.block, waits.label) = (number, queue)
+    waits.isOnConcurrentQueue = ConcurrentQueues.contains(queue)
     return waits
   }
 
@@ -91,21 +93,75 @@ extension ThreadWaits {
   func blockBecomesJob() {
     // The job is counted first, so that the scope is not idle in between.
     owner.jobBegins()
-    if work == .block { owner.notePausedBlock(on: label, 1) }
+    if work == .block, !isOnConcurrentQueue { owner.notePausedBlock(on: label, 1) }
     owner.workEnded(block)
-    guard work == .testThread else { return }
-    OutsideWork.testThreadEnds()
-    OutsideWork.threadEnds()
+    if work == .testThread { changeStanding(from: .ofTest, to: .asleep) }
   }
 
   func jobBecomesBlock() {
     beginBlock()
     if work == .block {
-      owner.notePausedBlock(on: label, -1)
+      if !isOnConcurrentQueue { owner.notePausedBlock(on: label, -1) }
     } else {
-      OutsideWork.threadBegins()
-      OutsideWork.testThreadBegins()
+      changeStanding(from: .asleep, to: .ofTest)
     }
     owner.externallyStartedJobEnded(on: nil)
+  }
+
+  // MARK: - Threads that outlive their tests
+
+  /// How a thread that a test has started counts.
+  enum Standing {
+    /// As a block of the test.
+    case ofTest
+    /// As a job of the test, which pauses.
+    case asleep
+    /// As outside work, because its test is over. Other tests may wait for it.
+    case outside
+  }
+
+  /// Guards `testThreads` and their `standing`. Rank `leaf`.
+  private static let testThreadsLock = Lock(.leaf)
+  @exclusivity(unchecked) nonisolated(unsafe) private static var testThreads: [ThreadWaits] = []
+
+  fileprivate func threadBegins() {
+    OutsideWork.testThreadBegins()
+    Self.testThreadsLock.withLock { Self.testThreads.append(self) }
+  }
+
+  fileprivate func threadEnds() {
+    Self.testThreadsLock.withLock {
+      Self.testThreads.removeAll { $0 === self }
+      if standing == .ofTest { OutsideWork.testThreadEnds() }
+    }
+  }
+
+  private func changeStanding(from expected: Standing, to next: Standing) {
+    Self.testThreadsLock.withLock {
+      guard standing == expected else { return }
+      standing = next
+      if next == .ofTest {
+        OutsideWork.threadBegins()
+        OutsideWork.testThreadBegins()
+      } else {
+        OutsideWork.testThreadEnds()
+        OutsideWork.threadEnds()
+      }
+    }
+  }
+
+  /// Notes that a test is over: the threads that it leaves behind count as outside work.
+  static func testIsOver(of owner: TaskOwner) {
+    guard areSleepsSeen else { return }
+    testThreadsLock.withLock {
+      for thread in testThreads where thread.owner === owner {
+        switch thread.standing {
+        case .ofTest: OutsideWork.testThreadEnds()
+        case .asleep: OutsideWork.threadBegins()
+        case .outside: break
+        }
+        thread.standing = .outside
+      }
+    }
   }
 }

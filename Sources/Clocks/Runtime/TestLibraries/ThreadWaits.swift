@@ -117,8 +117,8 @@ final class ThreadWaits: @unchecked Sendable {
   private let below: ThreadWaits?
   /// The context of a job that the scheduler has started; `nil` once the job counts as externally started.
   private var context: UnsafeMutablePointer<ThreadContext>?
-  /// The deadlines of the waits of XCTest that are under way, the innermost last.
-  var deadlines: [Duration] = []
+  /// The deadlines of the waits of XCTest that are under way, the innermost last, and `uses` when each wait had begun.
+  var deadlines: [(end: Duration, uses: Int)] = []
   /// Counts the slices in a row in which nothing was pending but timeouts.
   var quietSlices = 0
   /// When the first of these slices began.
@@ -153,7 +153,7 @@ final class ThreadWaits: @unchecked Sendable {
   /// The number of waits whose timeouts are pending.
   static let timeouts = Atomic(0)
   /// How often `begin` was called without `end`.
-  private var uses = 0
+  private(set) var uses = 0
   var isInUse: Bool { uses > 0 }
 
   /// The number and the label by which the thread counts as a block, outside its waits.
@@ -161,6 +161,10 @@ final class ThreadWaits: @unchecked Sendable {
   var label = TaskOwner.threadLabel
   /// Whether the thread counts as a block outside its waits, and not as a job.
   var countsAsBlock: Bool { work == .testThread || work == .block }
+  /// How the thread counts if a test has started it. Guarded by `testThreadsLock`.
+  var standing = Standing.ofTest
+  /// Whether the blocks behind this one on its queue can begin while it waits.
+  var isOnConcurrentQueue = false
 
   func begin() {
     uses += 1
@@ -207,6 +211,9 @@ final class ThreadWaits: @unchecked Sendable {
   /// Ends the waits of a thread whose run loop has no sources.
   let wake = ThreadSemaphore()
 
+  /// When a sleep would have ended that goes on in real time, because the test is over. Written before the thread wakes.
+  var endOfSleep: Double?
+
   /// The job that is paused, or was last. Written before `pause` begins.
   var job = PausedJob()
 
@@ -230,7 +237,9 @@ final class ThreadWaits: @unchecked Sendable {
     depth.add(1, ordering: .relaxed)
     setHold(holdsTime)
     pause.begin(endParallel)
-    job = PausedJob(task: UnownedTask.currentID ?? 0, takesMain: isMain && work != .method)
+    // A run loop of the method runs jobs of the main thread, and other waits of the method do not.
+    let takesMain = isMain && (work != .method || !inRunLoop)
+    job = PausedJob(task: UnownedTask.currentID ?? 0, takesMain: takesMain)
     // Read after the pause has begun: thread B makes something ready, and then ends the pause of this thread.
     let early = isReady()
     if early == nil {
@@ -244,7 +253,7 @@ final class ThreadWaits: @unchecked Sendable {
     resume()
     isInRunLoop.store(wasInRunLoop, ordering: .sequentiallyConsistent)
     setHold(heldTime)
-    pause.end(isInWait: isInWait)
+    pause.end(isInWait: isInWait, endParallel)
     depth.subtract(1, ordering: .relaxed)
     if let isHeldBelow { below?.uncover(holdsTime: isHeldBelow) }
     return result

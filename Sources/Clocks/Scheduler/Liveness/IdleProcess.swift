@@ -65,7 +65,9 @@ enum IdleProcess {
       last = Look()
       return intervals.long
     }
-    let paused = Set(ThreadWaits.pausedThreads)
+    // A paused thread may run a block, or a job, within its run loop.
+    let running = Set(held.flatMap { $0.changeWithoutThread { $0.holders } })
+    let paused = Set(ThreadWaits.pausedThreads).subtracting(running)
     let holders = Set(held.flatMap(\.holders)).subtracting(paused)
     let turns = OutsideWork.turnsIfAllWait(holders: holders, paused: paused)
     let look = Look(thread: OutsideWork.currentThread, turns: turns)
@@ -117,5 +119,6 @@ extension SchedulerState {
   fileprivate mutating func letTimeMove() {
     guard idleness.mayStartJob, idleness.ready.isEmpty else { return }
     idleness.dispatchedBlocks.areLeftOut = true
+    scope?.mustSetAlarm = true
   }
 }

@@ -17,16 +17,25 @@ extension Scheduler {
   /// Lets ready jobs run beside a job that has held its thread for longer than `limit`. Returns whether there was one.
   func letOthersRun(after limit: Duration) -> Bool {
     guard let number = change({ $0.findBlockage(after: limit) }) else { return false }
-    makeJobsParallel(number)
-    return true
+    if makeJobsParallel(number) { return true }
+    // The job goes on to hold its thread, and is reported when the watchdog's own limit has passed.
+    change { $0.activity.blockageWasNotReported() }
+    return false
   }
 
   /// Lets ready jobs run, and time move, beside the jobs that hold their threads.
   ///
   /// - Parameter number: That of the job that the scheduler's thread runs; it may have ended meanwhile.
-  func makeJobsParallel(_ number: UInt64?) {
-    if let number, change({ $0.makeJobParallel(number) }) { RuntimeHooks.threadIsBlocked() }
-    for job in ThreadWaits.holders(of: self) { job.becomeParallel() }
+  /// - Returns: Whether a job has become parallel.
+  @discardableResult
+  func makeJobsParallel(_ number: UInt64?) -> Bool {
+    var isAny = false
+    if let number, change({ $0.makeJobParallel(number) }) {
+      RuntimeHooks.threadIsBlocked()
+      isAny = true
+    }
+    for job in ThreadWaits.holders(of: self) where job.becomeParallel() { isAny = true }
+    return isAny
   }
 }
 
@@ -73,5 +82,6 @@ extension SchedulerState {
     guard number == idleness.threadNumber else { return parallelJobEnded(on: number) }
     endJob()
     idleness.threadParks()
+    scope?.mustSetAlarm = true
   }
 }

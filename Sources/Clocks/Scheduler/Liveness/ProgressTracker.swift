@@ -68,6 +68,8 @@ struct ProgressTracker {
     return Self.isDue(&blockage, running.number, after: limit) ? running : nil
   }
 
+  mutating func blockageWasNotReported() { blockage?.isReported = false }
+
   /// Returns the job that has held its thread for longer than `limit`. Called only while no other job waits.
   mutating func findLoneJob(
     after limit: Duration, _ idleness: borrowing Idleness

@@ -83,6 +83,10 @@ extension Scheduler {
     isVirtual = false
     isOver = true
     change { $0.scope?.end() }
+    ThreadWaits.testIsOver(of: self)
+    // Other threads may have added these since the leftovers were ended.
+    handBackDelayedWork()
+    if scope?.options.keepsLeftovers == true { handBackSleeps() }
   }
 
   /// If something has gone wrong, inspects the scope's tasks. Called before they are cancelled.
@@ -220,11 +224,12 @@ extension Scheduler {
 
   /// Takes over a callback, which begins when the scope's time has moved by `delay`. Returns whether it does.
   ///
-  /// Returns `false` during a `holding` without a deadline, because the held operation may wait for the callback.
+  /// Returns `false` when the scope is over, and during a `holding` without a deadline, because the held operation may
+  /// wait for the callback.
   func begin(_ callback: TimedCallback, after delay: Duration) -> Bool {
     guard let scope else { return false }
     let fulfilled: [SleepsWaiter]? = change { state in
-      guard state.scope?.pace.unlimitedHolds == 0 else { return nil }
+      guard state.scope?.isOver == false, state.scope?.pace.unlimitedHolds == 0 else { return nil }
       let virtualClock = scope.virtualClock
       let deadline = saturatingSum(virtualClock.now, delay)
       let details = SleepQueue.Details(
