@@ -82,10 +82,10 @@ extension Scheduler {
   func closeScope() {
     isVirtual = false
     isOver = true
-    change { $0.scope?.end() }
+    let areAnyLeft = change { $0.scope?.end() ?? false }
     ThreadWaits.testIsOver(of: self)
     // Other threads may have added these since the leftovers were ended.
-    handBackDelayedWork()
+    if areAnyLeft { handBackDelayedWork() }
     if scope?.options.keepsLeftovers == true { handBackSleeps() }
   }
 

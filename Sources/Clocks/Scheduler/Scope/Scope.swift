@@ -278,7 +278,11 @@ final class ScopeState {
   /// How long jobs have run, in real time, since the scope began or a problem was last noted.
   @exclusivity(unchecked) private var runningTime = Duration.zero
 
-  func end() { isOver = true }
+  /// Closes the scope. Returns whether timed callbacks are left.
+  func end() -> Bool {
+    isOver = true
+    return !timedCallbacks.isEmpty
+  }
 
   /// Notes where the tasks wait. The body is about to be cancelled.
   func noteProblem(_ dump: TaskDump?, _ text: String) {
