@@ -110,19 +110,6 @@ final class EverywhereXCTMixedSamples: TimedSamples, @unchecked Sendable {
 
   // MARK: - A resumed thread waits again
 
-  func testABlockOfTheRunLoopWaitsWithALimit() {
-    let done = expectation(description: "waited")
-    Task {
-      try await Task.sleep(for: .milliseconds(200))
-      RunLoop.main.perform { [self] in
-        XCTAssertEqual(DispatchSemaphore(value: 0).wait(timeout: .now() + 0.3), .timedOut)
-        check(5)
-        done.fulfill()
-      }
-    }
-    wait(for: [done], timeout: 5)
-  }
-
   func testATimerWaitsForALock() {
     let (done, lock) = (expectation(description: "waited"), NSLock())
     let isHeld = DispatchSemaphore(value: 0)
