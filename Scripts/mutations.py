@@ -538,6 +538,7 @@ guarantee(
     ("SchedulerState.letTimeMove", "idleness.dispatchedBlocks.areLeftOut = true", ""),
     ("ThreadWaits.becomeParallel", "block = owner.workBegan(on: TaskOwner.parallelJobLabel)", "block = 0"),
     ("ThreadWaits.endParallel", "owner.workEnded(block)", ""),
+    ("ThreadWaits.becomeParallel", "setHold(false)", ""),
     ("ThreadWaits.paused", "if context != nil { countsAsExternal() }", ""),
     ("Scheduler.run", "context.pointee.waits?.jobEnds()", ""),
     ("LimitedWait.wait", "guard owner.enqueue(callback, after: delay)", "guard owner.enqueue(callback, after: delay * 2)"),

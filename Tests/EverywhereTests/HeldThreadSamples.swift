@@ -4,7 +4,7 @@ import TestTraits
 import Testing
 import XCTest
 
-private final class Flag: Sendable {
+final class Flag: Sendable {
   private let value = Atomic(false)
   var isSet: Bool { value.load(ordering: .sequentiallyConsistent) }
   func set() { value.store(true, ordering: .sequentiallyConsistent) }

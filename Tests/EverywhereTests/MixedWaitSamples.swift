@@ -1,17 +1,5 @@
 import Foundation
-import Synchronization
 import XCTest
-
-private final class Flag: Sendable {
-  private let value = Atomic(false)
-  var isSet: Bool { value.load(ordering: .sequentiallyConsistent) }
-  func set() { value.store(true, ordering: .sequentiallyConsistent) }
-}
-
-extension DispatchSemaphore {
-  // `wait` is not available in async functions.
-  fileprivate func block() { wait() }
-}
 
 /// A thread of the process that outlives the tests that use it.
 private final class Worker: @unchecked Sendable {
@@ -110,6 +98,35 @@ final class EverywhereXCTMixedSamples: TimedSamples, @unchecked Sendable {
 
   // MARK: - A resumed thread waits again
 
+  private func passBlock(tenths: Int, _ done: XCTestExpectation) {
+    RunLoop.main.perform { [self] in
+      XCTAssertEqual(DispatchSemaphore(value: 0).wait(timeout: .now() + 0.3), .timedOut)
+      check(tenths)
+      done.fulfill()
+    }
+  }
+
+  func testABlockOfTheRunLoopWaitsWithALimit() {
+    let done = expectation(description: "waited")
+    Task {
+      try await Task.sleep(for: .milliseconds(200))
+      passBlock(tenths: 5, done)
+    }
+    wait(for: [done], timeout: 5)
+  }
+
+  /// The other thread may be outside work, so the wait of the method keeps time from jumping.
+  func testABlockOfTheRunLoopWaitsBesideAThread() {
+    besideAThread { _ in
+      let done = expectation(description: "waited")
+      DispatchQueue.global().async { [self] in
+        waitInRealTime(0.05)
+        passBlock(tenths: 3, done)
+      }
+      wait(for: [done], timeout: 5)
+    }
+  }
+
   func testATimerWaitsForALock() {
     let (done, lock) = (expectation(description: "waited"), NSLock())
     let isHeld = DispatchSemaphore(value: 0)
@@ -206,19 +223,6 @@ final class EverywhereXCTMixedSamples: TimedSamples, @unchecked Sendable {
     }
     queue.async { begun.fulfill() }
     wait(for: [begun], timeout: 2)
-  }
-
-  func testTwoQueuesWithOneLabel() {
-    let done = expectation(description: "the other queue")
-    let (one, two) = (DispatchQueue(label: "q"), DispatchQueue(label: "q"))
-    let begun = DispatchSemaphore(value: 0)
-    one.async {
-      begun.signal()
-      Thread.sleep(forTimeInterval: 2)
-    }
-    begun.wait()
-    two.async { done.fulfill() }
-    wait(for: [done], timeout: 1)
   }
 
   // MARK: - Work items and run loops

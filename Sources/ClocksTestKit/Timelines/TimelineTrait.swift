@@ -100,11 +100,11 @@ private final class FailureExplanation: Sendable {
   }
 
   private var explanation: String? {
-    guard let timeline = request.timeline else { return Self.nothing }
+    guard let timeline = request.timeline else { return Self.noRecording }
     return timeline.explanation(lines: lines)
   }
 
-  private static let nothing = """
+  private static let noRecording = """
     The trait `.timeline` has recorded nothing: the test has no virtual time, and has made no TestClock. \
     Write `.virtualTime` beside it.
     """

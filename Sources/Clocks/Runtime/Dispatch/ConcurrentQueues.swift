@@ -6,9 +6,8 @@ import ClocksSupport
 
 /// The dispatch queues whose blocks run side by side, by their labels.
 ///
-/// While a block of such a queue waits, those behind it can begin. A label does not tell which kind of queue it names, but
-/// the class of the queue does. A queue counts as serial if another queue of the process with its label is concurrent,
-/// but no more than that is known.
+/// While a block of such a queue waits, those behind it can begin. The class of a queue tells whether it is concurrent, and
+/// is read when a block is submitted. A serial queue counts as concurrent if a concurrent one has the same label.
 enum ConcurrentQueues {
   /// Guards `labels`. Rank `leaf`.
   private static let lock = Lock(.leaf)

@@ -40,7 +40,7 @@ struct JobPause: ~Copyable {
     }
   }
 
-  /// Whether the job counts as paused.
+  /// Whether the job counts as paused, or its count is about to change to that or from that.
   var isPaused: Bool {
     switch phase.load(ordering: .sequentiallyConsistent) {
     case Phase.beginning, Phase.pausing, Phase.paused, Phase.resuming, Phase.covered: true

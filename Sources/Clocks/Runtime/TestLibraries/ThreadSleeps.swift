@@ -174,11 +174,8 @@ import ClocksSupport
     private static let uptime: Interposed<@convention(c) () -> Double> = Interposed(
       "CFGetSystemUptime"
     ) {
-      guard let waits = ThreadWaits.ofThread ?? ThreadWaits.ofSleeps else {
-        return uptime.original()
-      }
-      if let end = waits.takeEndOfSleep() { return end }
-      guard waits === ThreadWaits.ofSleeps, let owner = ThreadContext.runningOwner,
+      if let end = ThreadWaits.ofThread?.takeEndOfSleep() { return end }
+      guard ThreadWaits.ofSleeps != nil, let owner = ThreadContext.runningOwner,
         let reading = seconds(of: owner)
       else { return uptime.original() }
       return reading

@@ -90,6 +90,8 @@ extension ThreadWaits {
       job = PausedJob(task: job.task, takesMain: isMain)
       block = owner.workBegan(on: TaskOwner.parallelJobLabel)
       owner.workRuns(block, on: thread)
+      // A callback holds the thread within a wait that keeps time from jumping.
+      setHold(false)
       owner.pause(job, nil)
     }
   }

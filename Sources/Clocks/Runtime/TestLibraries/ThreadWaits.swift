@@ -197,7 +197,7 @@ final class ThreadWaits: @unchecked Sendable {
   /// How many pauses are under way on the thread, one within another. The timeouts of the outer ones wait.
   let depth = Atomic(0)
   /// Whether the innermost pause keeps time from jumping.
-  private var holdsTime = false
+  private let holdsTime = Atomic(false)
   /// Whether the innermost pause is for a run loop.
   let isInRunLoop = Atomic(false)
   /// The instant of the timer that is due, in nanoseconds of the monotonic clock; 0 if none is.
@@ -228,7 +228,7 @@ final class ThreadWaits: @unchecked Sendable {
     _ wait: () -> Result
   ) -> Result {
     let isInWait = pause.hasBegun
-    let heldTime = self.holdsTime
+    let heldTime = self.holdsTime.load(ordering: .relaxed)
     let wasInRunLoop = isInRunLoop.exchange(inRunLoop, ordering: .sequentiallyConsistent)
     // A timer of the run loop that is becoming due may still take this wait for that of the run loop.
     if !inRunLoop { RunLoopTimers.awaitBeginning() }
@@ -263,8 +263,7 @@ final class ThreadWaits: @unchecked Sendable {
   private func cover() -> Bool {
     depth.add(1, ordering: .relaxed)
     pause.cover({ owner.pause(job, nil) }, endParallel)
-    defer { setHold(false) }
-    return holdsTime
+    return setHold(false)
   }
 
   private func uncover(holdsTime isNeeded: Bool) {
@@ -273,10 +272,13 @@ final class ThreadWaits: @unchecked Sendable {
     depth.subtract(1, ordering: .relaxed)
   }
 
-  private func setHold(_ isNeeded: Bool) {
-    if isNeeded, !holdsTime { owner.beginShortHold() }
-    if !isNeeded, holdsTime { owner.endShortHold() }
-    holdsTime = isNeeded
+  /// Returns whether the pause has kept time from jumping so far. Any thread may call this.
+  @discardableResult
+  func setHold(_ isNeeded: Bool) -> Bool {
+    let wasHeld = holdsTime.exchange(isNeeded, ordering: .sequentiallyConsistent)
+    if isNeeded, !wasHeld { owner.beginShortHold() }
+    if !isNeeded, wasHeld { owner.endShortHold() }
+    return wasHeld
   }
 
   /// Counts the job as running before its thread wakes up, so that time does not move in between.

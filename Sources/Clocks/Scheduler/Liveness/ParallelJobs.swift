@@ -14,7 +14,7 @@ struct ParallelJob {
 }
 
 extension Scheduler {
-  /// Lets ready jobs run beside a job that has held its thread for longer than `limit`. Returns whether there was one.
+  /// Lets ready jobs run beside a job that has held its thread for longer than `limit`. Returns whether one does now.
   func letOthersRun(after limit: Duration) -> Bool {
     guard let number = change({ $0.findBlockage(after: limit) }) else { return false }
     if makeJobsParallel(number) { return true }
