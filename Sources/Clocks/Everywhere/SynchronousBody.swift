@@ -99,7 +99,7 @@ extension Scheduler: PausableOwner {
   func beginShortHold() { beginHold() }
   func endShortHold() { endHold() }
 
-  func notePausedBlock(on queue: String, _ change: Int) {
+  func notePausedBlock(on queue: BlockQueue, _ change: Int) {
     self.change { $0.idleness.dispatchedBlocks.notePaused(on: queue, change) }
   }
 }

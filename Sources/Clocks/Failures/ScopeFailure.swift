@@ -227,7 +227,7 @@ struct Absence: Sendable {
 
   /// Why a test in a suite that was not written for virtual time may behave differently.
   var reason: String {
-    let others: Set = [TaskOwner.threadLabel, TaskOwner.parallelJobLabel]
+    let others = Set([BlockQueue.thread, .parallelJob].map(\.label))
     let names = Set(queues).subtracting(others).sorted().map { "\"\($0)\"" }
     var work = others.intersection(queues).sorted()
     if !names.isEmpty { work.append("work on the queue \(names.joined(separator: ", "))") }

@@ -199,8 +199,7 @@ struct BusyScopes {
 
 struct DispatchedBlocks {
   private struct Block {
-    /// The label of its queue.
-    let label: String
+    let queue: BlockQueue
     /// The thread on which it runs, where that is known.
     var thread: Int32?
   }
@@ -208,8 +207,8 @@ struct DispatchedBlocks {
   // Few variables are references, because each costs a reference count whenever the scheduler's state is read.
   /// The blocks, by their numbers.
   private var blocks: [UInt64: Block] = [:]
-  /// How many blocks wait in virtual time on each serial queue, by its label. The blocks behind them cannot begin.
-  private var pausedBlocks: [String: Int] = [:]
+  /// How many blocks wait in virtual time on each serial queue. The blocks behind them cannot begin.
+  private var pausedBlocks: [BlockQueue: Int] = [:]
   private var newest: UInt64 = 0
   /// Counts the submissions, beginnings and ends of blocks: while this count stays the same, no block makes progress.
   private(set) var changes: UInt64 = 0
@@ -221,10 +220,11 @@ struct DispatchedBlocks {
     didSet { countAgain() }
   }
 
-  /// Notes that a block on a serial queue begins to wait in virtual time (`change` is 1), or goes on (-1).
-  mutating func notePaused(on label: String, _ change: Int) {
-    let number = pausedBlocks[label, default: 0] + change
-    pausedBlocks[label] = number == 0 ? nil : number
+  /// Notes that a block begins to wait in virtual time (`change` is 1), or goes on (-1).
+  mutating func notePaused(on queue: BlockQueue, _ change: Int) {
+    if queue.isConcurrent { return }
+    let number = pausedBlocks[queue, default: 0] + change
+    pausedBlocks[queue] = number == 0 ? nil : number
     countAgain()
   }
 
@@ -237,16 +237,16 @@ struct DispatchedBlocks {
 
   private func canRun(_ block: Block) -> Bool {
     if areLeftOut { return false }
-    if isMainTaken && block.label == "com.apple.main-thread" { return false }
-    return pausedBlocks.isEmpty || pausedBlocks[block.label] == nil || block.thread != nil
+    if isMainTaken && block.queue.isMain { return false }
+    return pausedBlocks.isEmpty || pausedBlocks[block.queue] == nil || block.thread != nil
   }
 
   /// Notes that a block is on a queue; returns its number.
-  mutating func begin(on label: String) -> UInt64 {
+  mutating func begin(on queue: BlockQueue) -> UInt64 {
     if areLeftOut { areLeftOut = false }
     newest += 1
     changes += 1
-    let block = Block(label: label)
+    let block = Block(queue: queue)
     if canRun(block) { count += 1 }
     blocks[newest] = block
     return newest
@@ -264,16 +264,15 @@ struct DispatchedBlocks {
   /// Dispatch does not if the block is behind another one of its serial queue, or if it is for the main thread. A signal
   /// that counts as a block (`AwaitedSemaphores`) is none of Dispatch.
   var mayAnyBegin: Bool {
-    let begun = labelsOfBegun
+    let begun = begunQueues
     return blocks.values.contains {
-      $0.thread == nil && $0.label != "com.apple.main-thread" && $0.label != TaskOwner.threadLabel
-        && (ConcurrentQueues.contains($0.label) || !begun.contains($0.label))
-        && pausedBlocks[$0.label] == nil
+      $0.thread == nil && !$0.queue.isMain && $0.queue != .thread
+        && ($0.queue.isConcurrent || !begun.contains($0.queue)) && pausedBlocks[$0.queue] == nil
     }
   }
 
-  private var labelsOfBegun: Set<String> {
-    Set(blocks.values.filter { $0.thread != nil }.map(\.label))
+  private var begunQueues: Set<BlockQueue> {
+    Set(blocks.values.filter { $0.thread != nil }.map(\.queue))
   }
 
   /// The threads of the blocks that have begun.
@@ -283,8 +282,8 @@ struct DispatchedBlocks {
   ///
   /// A block that has not begun has no thread. It may wait for another block of its queue.
   var knownThreads: [Int32]? {
-    let queues = labelsOfBegun
-    guard !blocks.isEmpty, blocks.values.allSatisfy({ queues.contains($0.label) }) else {
+    let queues = begunQueues
+    guard !blocks.isEmpty, blocks.values.allSatisfy({ queues.contains($0.queue) }) else {
       return nil
     }
     return blocks.values.compactMap(\.thread)
@@ -300,6 +299,6 @@ struct DispatchedBlocks {
   /// Stops waiting for all blocks; returns the queues' labels in the order in which the blocks came.
   fileprivate mutating func abandon() -> [String] {
     defer { (blocks, count) = ([:], 0) }
-    return blocks.sorted { $0.key < $1.key }.map(\.value.label)
+    return blocks.sorted { $0.key < $1.key }.map(\.value.queue.label)
   }
 }

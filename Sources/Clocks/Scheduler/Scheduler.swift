@@ -243,7 +243,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     }
   }
 
-  override func workBegan(on queue: String) -> UInt64 {
+  override func workBegan(on queue: BlockQueue) -> UInt64 {
     change { $0.dispatchedBlockBegan(on: queue) }
   }
 

@@ -75,11 +75,11 @@ extension SchedulerState {
     scope?.mustSetAlarm = true
   }
 
-  mutating func dispatchedBlockBegan(on label: String) -> UInt64 {
+  mutating func dispatchedBlockBegan(on queue: BlockQueue) -> UInt64 {
     scope?.pace.somethingHappens()
     // The block runs in parallel with the test's jobs.
     if let chooser = order.chooser { chooser.asked(.outsideWork) }
-    return idleness.dispatchedBlocks.begin(on: label)
+    return idleness.dispatchedBlocks.begin(on: queue)
   }
 
   mutating func dispatchedBlockEnded(_ number: UInt64) {

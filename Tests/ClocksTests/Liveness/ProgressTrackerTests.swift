@@ -24,7 +24,7 @@ import Testing
     #expect(idleness.isIdle == false)
     #expect(idleness.mayStartJob == false)
     idleness.externallyStartedJobEnded()
-    let block = idleness.dispatchedBlocks.begin(on: "queue")
+    let block = idleness.dispatchedBlocks.begin(on: BlockQueue(label: "queue"))
     #expect(idleness.isIdle == false)
     #expect(idleness.mayStartJob == true)
     idleness.dispatchedBlocks.end(block)
@@ -36,10 +36,10 @@ import Testing
   /// Time moves by one step although there are blocks.
   @Test func aTestIsIdleWhileItsBlocksAreLeftOut() {
     var idleness = Idleness()
-    let block = idleness.dispatchedBlocks.begin(on: "queue")
+    let block = idleness.dispatchedBlocks.begin(on: BlockQueue(label: "queue"))
     idleness.dispatchedBlocks.areLeftOut = true
     #expect(idleness.isIdle == true)
-    let other = idleness.dispatchedBlocks.begin(on: "queue")
+    let other = idleness.dispatchedBlocks.begin(on: BlockQueue(label: "queue"))
     #expect(idleness.dispatchedBlocks.count == 2)
     idleness.dispatchedBlocks.areLeftOut = true
     idleness.dispatchedBlocks.end(other)
@@ -54,13 +54,13 @@ import Testing
   /// While a job that pauses holds the main thread, no block of the main queue can run.
   @Test func aTestIsIdleWhileItsBlocksWaitForTheMainThread() {
     var idleness = Idleness()
-    let block = idleness.dispatchedBlocks.begin(on: "com.apple.main-thread")
+    let block = idleness.dispatchedBlocks.begin(on: BlockQueue(label: "com.apple.main-thread"))
     #expect(idleness.isIdle == false)
     idleness.isMainTaken = true
     #expect(idleness.isIdle == true)
-    let second = idleness.dispatchedBlocks.begin(on: "com.apple.main-thread")
+    let second = idleness.dispatchedBlocks.begin(on: BlockQueue(label: "com.apple.main-thread"))
     #expect(idleness.isIdle == true)
-    let other = idleness.dispatchedBlocks.begin(on: "queue")
+    let other = idleness.dispatchedBlocks.begin(on: BlockQueue(label: "queue"))
     #expect(idleness.dispatchedBlocks.count == 1)
     idleness.dispatchedBlocks.end(other)
     idleness.dispatchedBlocks.end(second)
@@ -74,10 +74,10 @@ import Testing
   /// Blocks of a serial queue cannot begin while one of its blocks waits in virtual time.
   @Test func aTestIsIdleWhileItsBlocksWaitForAPausedOne() {
     var idleness = Idleness()
-    let waiting = idleness.dispatchedBlocks.begin(on: "queue")
-    idleness.dispatchedBlocks.notePaused(on: "queue", 1)
+    let waiting = idleness.dispatchedBlocks.begin(on: BlockQueue(label: "queue"))
+    idleness.dispatchedBlocks.notePaused(on: BlockQueue(label: "queue"), 1)
     #expect(idleness.isIdle == true)
-    idleness.dispatchedBlocks.notePaused(on: "queue", -1)
+    idleness.dispatchedBlocks.notePaused(on: BlockQueue(label: "queue"), -1)
     #expect(idleness.isIdle == false)
     idleness.dispatchedBlocks.end(waiting)
     #expect(idleness.isIdle == true)

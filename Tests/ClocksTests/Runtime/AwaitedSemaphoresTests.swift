@@ -26,7 +26,7 @@
     }
 
     @Test func timeStandsStillFromTheSignalUntilTheThreadGoesOn() {
-      let block = wait(owner.workBegan(on: "")) {
+      let block = wait(owner.workBegan(on: .thread)) {
         #expect(owner.open == [])
         AwaitedSemaphores.willSignal(address)
         #expect(owner.open == [2])
@@ -38,12 +38,12 @@
     @Test func anEarlierSignalDoesNotCount() {
       AwaitedSemaphores.willSignal(address)
       semaphore.signal()
-      #expect(wait(owner.workBegan(on: "")) == 1)
+      #expect(wait(owner.workBegan(on: .thread)) == 1)
       #expect(owner.open == [1])
     }
 
     @Test func aSignalThatNoKnownThreadTakes() {
-      let block = wait(owner.workBegan(on: "")) {
+      let block = wait(owner.workBegan(on: .thread)) {
         for _ in 0..<2 {
           AwaitedSemaphores.willSignal(address)
           semaphore.signal()
@@ -57,7 +57,7 @@
     }
 
     @Test func eachSignalCountsUntilAThreadGoesOn() async {
-      let blocks = (1...4).map { _ in owner.workBegan(on: "") }
+      let blocks = (1...4).map { _ in owner.workBegan(on: .thread) }
       let waiting = DispatchSemaphore(value: 0)
       let done = DispatchSemaphore(value: 0)
       for block in blocks {

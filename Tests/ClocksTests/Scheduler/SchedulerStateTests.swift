@@ -107,7 +107,7 @@ import Testing
 
   @Test func readyJobsRunWhileExternalWorkIsOutstandingButTheTestIsNotIdle() {
     var state = SchedulerState()
-    let block = state.dispatchedBlockBegan(on: "queue")
+    let block = state.dispatchedBlockBegan(on: BlockQueue(label: "queue"))
     state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
     state.append(waiter())
     #expect(state.claimThread() == .pool)
@@ -399,7 +399,7 @@ import Testing
   @Test func aScopeThatIsStuckWhenABlockHasRunSetsTheAlarm() {
     var state = SchedulerState(scope: Scope(ScopeOptions()))
     state.beginBody()
-    let block = state.dispatchedBlockBegan(on: "queue")
+    let block = state.dispatchedBlockBegan(on: BlockQueue(label: "queue"))
     #expect(state.step() == "rest")
     #expect(state.claimThread() == nil)
     state.dispatchedBlockEnded(block)
@@ -458,7 +458,7 @@ import Testing
         state.externallyStartedJobEnded()
         model.externallyStartedJobs -= 1
       case 4:
-        blocks.append(state.dispatchedBlockBegan(on: "queue"))
+        blocks.append(state.dispatchedBlockBegan(on: BlockQueue(label: "queue")))
         model.away += 1
       case 5 where model.away > 0:
         state.dispatchedBlockEnded(blocks.removeFirst())

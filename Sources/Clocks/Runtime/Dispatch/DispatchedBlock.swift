@@ -9,6 +9,7 @@ import ClocksSupport
   final class DispatchedBlock: @unchecked Sendable {
     let owner: TaskOwner
     private let queue: OpaquePointer
+    private let blockQueue: BlockQueue
     private var block: HandedBlock?
     private let isBarrier: Bool
     private let group: OpaquePointer?
@@ -24,6 +25,7 @@ import ClocksSupport
     ) {
       self.owner = owner
       self.queue = queue
+      blockQueue = BlockQueue(queue)
       let block = HandedBlock(retaining: block)
       self.block = block
       self.isBarrier = isBarrier || block.isBarrier
@@ -39,12 +41,11 @@ import ClocksSupport
       group.map(DispatchObject.release)
     }
 
-    var queueName: String { DispatchObject.label(of: queue) }
+    var queueName: String { blockQueue.label }
 
     private func count() {
       guard number == 0 else { return }
-      if ThreadWaits.areSleepsSeen { ConcurrentQueues.note(queue) }
-      number = owner.workBegan(on: queueName)
+      number = owner.workBegan(on: blockQueue)
       if let block, block.isItem { Notifications.itemWasSubmitted(block.pointer) }
     }
 
@@ -72,7 +73,7 @@ import ClocksSupport
 
     /// Requires the lock of `Notifications`.
     fileprivate func countNotification() {
-      if number == 0 { number = owner.workBegan(on: queueName) }
+      if number == 0 { number = owner.workBegan(on: blockQueue) }
     }
 
     fileprivate func run() {
@@ -83,7 +84,7 @@ import ClocksSupport
         count()
       }
       owner.workRuns(number)
-      let waits = ThreadWaits.ofBlock(number, on: queueName, of: owner)
+      let waits = ThreadWaits.ofBlock(number, on: blockQueue, of: owner)
       DispatchedBlock.runBlock(of: owner, waits) {
         block?()
         if let block, block.isItem { Notifications.itemHasRun(block.pointer) }

@@ -14,7 +14,7 @@ import ClocksSupport
     private let source: OpaquePointer
     let isTimer: Bool
     private let owner: TaskOwner
-    private let queueName: String
+    private let queue: BlockQueue
     /// Guards the variables below. Rank `dispatchSource`: owners' locks are taken under it, and no user code runs.
     private let lock = Lock(.dispatchSource)
 
@@ -49,7 +49,7 @@ import ClocksSupport
       self.isTimer = isTimer
       isRegistrationDue = !isTimer
       self.owner = owner
-      queueName = queue.map(DispatchObject.label) ?? "a source's"
+      self.queue = queue.map(BlockQueue.init) ?? BlockQueue(label: "a source's", isConcurrent: true)
     }
 
     deinit { lock.destroy() }
@@ -117,7 +117,7 @@ import ClocksSupport
     private func countCancelHandler() {
       guard isCancelHandlerDue else { return }
       isCancelHandlerDue = false
-      cancelling = owner.workBegan(on: queueName)
+      cancelling = owner.workBegan(on: queue)
     }
 
     private func forgetNext() {
@@ -143,10 +143,10 @@ import ClocksSupport
     }
 
     private func goOn() {
-      if isRegistrationDue { registering = owner.workBegan(on: queueName) }
+      if isRegistrationDue { registering = owner.workBegan(on: queue) }
       if isDue {
         isDue = false
-        fired = owner.workBegan(on: queueName)
+        fired = owner.workBegan(on: queue)
       }
       wait()
     }
@@ -155,10 +155,11 @@ import ClocksSupport
       guard let next, let delay = DispatchTimes.delay(until: next, for: owner) else { return }
       guard delay > .zero else { return fire() }
       let work = TimedCallback(
-        "timer on queue \"\(queueName)\"", begin: { [weak self] in self?.timeHasCome() },
+        "timer on queue \"\(queue.label)\"", begin: { [weak self] in self?.timeHasCome() },
         handBack: { [weak self] delay in
           guard let self else { return }
-          lock.withLock { self.waitInRealTime(for: delay) }
+          // A source that is over may have been freed.
+          lock.withLock { if !self.isOver { self.waitInRealTime(for: delay) } }
         })
       pending = work
       if !owner.enqueue(work, after: delay) { waitInRealTime(for: delay) }
@@ -181,7 +182,7 @@ import ClocksSupport
         return next
       }
       if hasHandler {
-        if fired == 0 { fired = owner.workBegan(on: queueName) }
+        if fired == 0 { fired = owner.workBegan(on: queue) }
         dispatch_source_set_timer(source, DispatchTimes.now, DispatchTimes.never, 0)
       }
       wait()
@@ -234,10 +235,10 @@ import ClocksSupport
       return HandedBlock { [self] in
         let number = lock.withLock {
           let number = begin()
-          return number != 0 ? number : owner.workBegan(on: queueName)
+          return number != 0 ? number : owner.workBegan(on: queue)
         }
         owner.workRuns(number)
-        let waits = ThreadWaits.ofBlock(number, on: queueName, of: owner)
+        let waits = ThreadWaits.ofBlock(number, on: queue, of: owner)
         DispatchedBlock.runBlock(of: owner, waits) { retained.block() }
         owner.workEnded(waits?.block ?? number)
       }

@@ -54,7 +54,7 @@ enum AwaitedSemaphores {
     guard areAny.load(ordering: .sequentiallyConsistent) else { return }
     lock.withLock {
       guard var state = waiters[semaphore], state.signals.count < state.count else { return }
-      state.signals.append(state.owner.workBegan(on: TaskOwner.threadLabel))
+      state.signals.append(state.owner.workBegan(on: .thread))
       waiters[semaphore] = state
     }
   }

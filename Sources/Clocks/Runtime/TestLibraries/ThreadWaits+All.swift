@@ -88,7 +88,7 @@ extension ThreadWaits {
   func becomeParallel() -> Bool {
     pause.becomeParallel {
       job = PausedJob(task: job.task, takesMain: isMain)
-      block = owner.workBegan(on: TaskOwner.parallelJobLabel)
+      block = owner.workBegan(on: .parallelJob)
       owner.workRuns(block, on: thread)
       // A callback holds the thread within a wait that keeps time from jumping.
       setHold(false)

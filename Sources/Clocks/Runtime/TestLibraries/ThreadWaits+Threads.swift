@@ -42,7 +42,7 @@ struct TestThread: Sendable {
       ThreadContext.current?.pointee.createsThreadOfOwner != true
     else { return nil }
     self.owner = owner
-    block = owner.workBegan(on: TaskOwner.threadLabel)
+    block = owner.workBegan(on: .thread)
   }
 
   /// Runs `body` on the thread.
@@ -72,7 +72,7 @@ extension ThreadWaits {
 
   /// Counts the thread as a block again.
   func beginBlock() {
-    block = owner.workBegan(on: label)
+    block = owner.workBegan(on: queue)
     owner.workRuns(block)
   }
 
@@ -80,12 +80,11 @@ extension ThreadWaits {
   nonisolated(unsafe) static var areSleepsSeen = false
 
   /// Begins the waits of a block on a queue; `nil` if it waits in real time. `number` is that of the block.
-  static func ofBlock(_ number: UInt64, on queue: String, of owner: TaskOwner) -> ThreadWaits? {
+  static func ofBlock(_ number: UInt64, on queue: BlockQueue, of owner: TaskOwner) -> ThreadWaits? {
     guard areSleepsSeen, let owner = owner as? any PausableOwner, owner.pausedWaits == .all
     else { return nil }
     let waits = ThreadWaits(owner, .block)
-    (waits.block, waits.label) = (number, queue)
-    waits.isOnConcurrentQueue = ConcurrentQueues.contains(queue)
+    (waits.block, waits.queue) = (number, queue)
     return waits
   }
 
@@ -93,7 +92,7 @@ extension ThreadWaits {
   func blockBecomesJob() {
     // The job is counted first, so that the scope is not idle in between.
     owner.jobBegins()
-    if work == .block, !isOnConcurrentQueue { owner.notePausedBlock(on: label, 1) }
+    if work == .block { owner.notePausedBlock(on: queue, 1) }
     owner.workEnded(block)
     if work == .testThread { changeStanding(from: .ofTest, to: .asleep) }
   }
@@ -101,7 +100,7 @@ extension ThreadWaits {
   func jobBecomesBlock() {
     beginBlock()
     if work == .block {
-      if !isOnConcurrentQueue { owner.notePausedBlock(on: label, -1) }
+      owner.notePausedBlock(on: queue, -1)
     } else {
       changeStanding(from: .asleep, to: .ofTest)
     }

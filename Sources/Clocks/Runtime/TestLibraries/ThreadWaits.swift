@@ -20,7 +20,7 @@ protocol PausableOwner: TaskOwner {
   func beginShortHold()
   func endShortHold()
   /// Notes that a block on a queue begins to wait in virtual time (`change` is 1), or goes on (-1).
-  func notePausedBlock(on queue: String, _ change: Int)
+  func notePausedBlock(on queue: BlockQueue, _ change: Int)
 }
 
 /// A job that holds its thread while other jobs run.
@@ -156,15 +156,13 @@ final class ThreadWaits: @unchecked Sendable {
   private(set) var uses = 0
   var isInUse: Bool { uses > 0 }
 
-  /// The number and the label by which the thread counts as a block, outside its waits.
+  /// The number and the queue by which the thread counts as a block, outside its waits.
   var block: UInt64 = 0
-  var label = TaskOwner.threadLabel
+  var queue = BlockQueue.thread
   /// Whether the thread counts as a block outside its waits, and not as a job.
   var countsAsBlock: Bool { work == .testThread || work == .block }
   /// How the thread counts if a test has started it. Guarded by `testThreadsLock`.
   var standing = Standing.ofTest
-  /// Whether the blocks behind this one on its queue can begin while it waits.
-  var isOnConcurrentQueue = false
 
   func begin() {
     uses += 1

@@ -59,7 +59,7 @@ extension SchedulerState {
     let isOnMain = idleness.isActingOnMain
     endJob()
     let number = idleness.threadParks()
-    let block = dispatchedBlockBegan(on: TaskOwner.parallelJobLabel)
+    let block = dispatchedBlockBegan(on: .parallelJob)
     idleness.dispatchedBlocks.run(block, on: scope.scope.actingThread.load(ordering: .relaxed))
     scope.parallelJobs[number] = ParallelJob(block: block, task: task, isOnMain: isOnMain)
     // The job counts once, as a block: its task must not count as one that runs externally, too.
