@@ -529,7 +529,7 @@ guarantee(
     ("ThreadWaits.jobBecomesBlock", "beginBlock()", ""),
     ("DispatchedBlocks.canRun", "return pausedBlocks.isEmpty || pausedBlocks[block.queue] == nil || block.thread != nil",
      "return true"),
-    ("ThreadWaits.ofBlock", "(waits.block, waits.queue) = (number, queue)", "waits.label = queue"),
+    ("ThreadWaits.ofBlock", "(waits.block, waits.queue) = (number, queue)", "waits.queue = queue"),
 )
 guarantee(
     "A test goes on whose threads wait for each other, and is exact again when they do",

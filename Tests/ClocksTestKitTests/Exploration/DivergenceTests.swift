@@ -62,7 +62,9 @@ private func tasks(_ count: Int) async {
 
   // MARK: - From outside
 
-  /// Waits for external work whose duration differs from run to run.
+  private static let starts = Atomic(0)
+
+  /// Waits for external work whose duration differs from run to run, on a busy machine, too.
   private func outside(_ start: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) async
     -> Divergence?
   {
@@ -72,7 +74,14 @@ private func tasks(_ count: Int) async {
         for _ in 0..<2 {
           group.addTask {
             await time.holding {
-              await withCheckedContinuation { continuation in start { continuation.resume() } }
+              await withCheckedContinuation { continuation in
+                let number = Self.starts.add(1, ordering: .relaxed).newValue
+                start {
+                  // Of two tasks, the second one is slow in one run, and the first one in the next.
+                  if [2, 3].contains(number % 4) { usleep(2_000) }
+                  continuation.resume()
+                }
+              }
             }
             await box.add(1)
           }
