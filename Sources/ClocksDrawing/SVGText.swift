@@ -189,7 +189,7 @@ extension String {
     }
   }
 
-  var quoted: String {
+  package var quoted: String {
     let text = replacing { scalar in
       switch scalar {
       case "\"": return "\\\""

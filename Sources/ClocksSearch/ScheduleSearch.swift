@@ -76,8 +76,8 @@ package final class ScheduleSearch {
   /// The plans with which the search begins, in reverse order.
   private var known: [Plan]
   private var delayed: ArraySlice<ScheduleStep> = []
-  private var reversals = Queue<Reversal>()
-  private var prefixes = Queue<[UInt32]>()
+  private var reversals: ArraySlice<Reversal> = []
+  private var prefixes: ArraySlice<[UInt32]> = []
   /// Whether the search tries all orders.
   package private(set) var isComplete = false
   /// Whether the search has skipped an order.
@@ -285,30 +285,5 @@ package final class ScheduleSearch {
     if isComplete && !hasGaps && prefixes.isEmpty { return .allOrders }
     if limits.reversals != nil && reversals.isEmpty { return .allReversals }
     return hasNoNewClass ? .noNewClass : .count
-  }
-}
-
-/// A queue, first in, first out, in amortized O(1).
-private struct Queue<Element: Sendable>: Sendable {
-  private var elements: [Element] = []
-  private var head = 0
-
-  var isEmpty: Bool { head == elements.count }
-  var count: Int { elements.count - head }
-
-  // Transparent, because otherwise a debug build would call a generic function.
-  @_transparent
-  mutating func append(_ element: Element) { elements.append(element) }
-
-  mutating func popFirst() -> Element? {
-    guard head < elements.count else { return nil }
-    defer {
-      head += 1
-      if head >= 64, head * 2 >= elements.count {
-        elements.removeFirst(head)
-        head = 0
-      }
-    }
-    return elements[head]
   }
 }

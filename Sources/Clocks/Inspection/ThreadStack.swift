@@ -103,21 +103,11 @@ struct ThreadStack {
 
     /// The stack pointers of the threads that are blocked.
     private static func ends() -> [UInt] {
-      guard let folder = opendir("/proc/self/task") else { return [] }
-      defer { closedir(folder) }
-      var ends: [UInt] = []
-      while let entry = readdir(folder) {
-        let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-          String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-        }
-        guard Int(name) != nil else { continue }
+      ProcFileSystem.numbers(in: "/proc/self/task").compactMap { name in
         // The file has `running`, or the call, its six arguments, the stack pointer and the program counter.
         let fields = (TextFile.read("/proc/self/task/\(name)/syscall") ?? "").split(separator: " ")
-        guard fields.count >= 3, let end = UInt(fields[fields.count - 2].dropFirst(2), radix: 16)
-        else { continue }
-        ends.append(end)
+        return fields.count >= 3 ? UInt(fields[fields.count - 2].dropFirst(2), radix: 16) : nil
       }
-      return ends
     }
   #endif
 }

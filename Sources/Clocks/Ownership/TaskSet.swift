@@ -21,8 +21,6 @@ struct TaskSet {
     latest = (number, chunks.removeValue(forKey: number) ?? empty)
   }
 
-  var isEmpty: Bool { latest == nil && chunks.isEmpty }
-
   func contains(_ id: UInt64) -> Bool {
     let number = id >> Self.chunkBits
     if let latest, latest.number == number { return Self.contains(latest.words, id) }
@@ -32,15 +30,6 @@ struct TaskSet {
 
   private static func contains(_ words: [UInt64], _ id: UInt64) -> Bool {
     words[word(of: id)] & 1 << (id & 63) != 0
-  }
-
-  mutating func remove(_ id: UInt64) {
-    let number = id >> Self.chunkBits
-    if latest?.number == number {
-      latest!.words[Self.word(of: id)] &= ~(1 << (id & 63))
-    } else {
-      chunks[number]?[Self.word(of: id)] &= ~(1 << (id & 63))
-    }
   }
 
   /// Removes all chunks whose last id is at most `id`. O(chunks).

@@ -1,3 +1,5 @@
+import ClocksDrawing
+
 /// A value in a JSON document.
 enum JSONValue: Sendable {
   case text(String)
@@ -11,26 +13,13 @@ enum JSONValue: Sendable {
 
   var json: String {
     switch self {
-    case .text(let text): Self.quoted(text)
+    case .text(let text): text.quoted
     case .number(let number): number.isFinite ? "\(number)" : "0"
     case .integer(let number): "\(number)"
     case .flag(let flag): "\(flag)"
     case .list(let values): "[" + values.map(\.json).joined(separator: ",") + "]"
     case .object(let fields):
-      "{" + fields.map { "\(Self.quoted($0.0)):\($0.1.json)" }.joined(separator: ",") + "}"
+      "{" + fields.map { "\($0.0.quoted):\($0.1.json)" }.joined(separator: ",") + "}"
     }
-  }
-
-  private static func quoted(_ text: String) -> String {
-    var result = "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"", "\\": result += "\\\(scalar)"
-      case "\n": result += "\\n"
-      case _ where scalar.value < 32: result += " "
-      default: result.unicodeScalars.append(scalar)
-      }
-    }
-    return result + "\""
   }
 }

@@ -14,12 +14,14 @@
   ///
   /// Source: `Test+Macro.swift` of Swift Testing, as of Swift 6.3.
   enum TestDeclarations {
+    // The compiler passes each word of the tuple as a parameter of its own.
+    private typealias Words = (
+      UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt,
+      UInt, UInt, UInt, UInt, UInt
+    )
+
     private struct Declare {
-      var call:
-        (
-          UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt,
-          UInt, UInt, UInt, UInt, UInt
-        ) -> Test
+      var call: (Words) -> Test
     }
 
     /// Symbols for tests without arguments, with a dictionary, a collection, a collection of pairs, two
@@ -88,42 +90,11 @@
     }
 
     private static var replacements: [UnsafeRawPointer] {
-      let functions: [Declare] = [
-        Declare {
-          withTrait(
-            0, $0, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-            $19)
-        },
-        Declare {
-          withTrait(
-            1, $0, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-            $19)
-        },
-        Declare {
-          withTrait(
-            2, $0, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-            $19)
-        },
-        Declare {
-          withTrait(
-            3, $0, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-            $19)
-        },
-        Declare {
-          withTrait(
-            4, $0, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-            $19)
-        },
-        Declare {
-          withTrait(
-            5, $0, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-            $19)
-        },
-        Declare {
-          withTrait(
-            6, $0, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-            $19)
-        },
+      // A function without a context cannot capture its number.
+      let functions = [
+        Declare { withTrait(0, $0) }, Declare { withTrait(1, $0) }, Declare { withTrait(2, $0) },
+        Declare { withTrait(3, $0) }, Declare { withTrait(4, $0) }, Declare { withTrait(5, $0) },
+        Declare { withTrait(6, $0) },
       ]
       return functions.map {
         unsafeBitCast($0, to: (code: UnsafeRawPointer, context: UnsafeRawPointer?).self).code
@@ -131,32 +102,20 @@
     }
 
     /// Calls the original function with the added trait before the other traits.
-    private static func withTrait(
-      _ number: Int, _ a0: UInt, _ a1: UInt, _ a2: UInt, _ a3: UInt, _ a4: UInt, _ a5: UInt,
-      _ a6: UInt, _ a7: UInt, _ a8: UInt, _ a9: UInt, _ a10: UInt, _ a11: UInt, _ a12: UInt,
-      _ a13: UInt, _ a14: UInt, _ a15: UInt, _ a16: UInt, _ a17: UInt, _ a18: UInt, _ a19: UInt
-    ) -> Test {
-      var words = (
-        a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19
-      )
+    private static func withTrait(_ number: Int, _ words: Words) -> Test {
+      var words = words
       let original = originals[number].call
       if number == names.count - 1 {
         let traits = [trait! as any SuiteTrait] + unsafeBitCast(words.3, to: [any SuiteTrait].self)
         return withExtendedLifetime(traits) {
           words.3 = unsafeBitCast(traits, to: UInt.self)
-          return original(
-            words.0, words.1, words.2, words.3, words.4, words.5, words.6, words.7, words.8,
-            words.9, words.10, words.11, words.12, words.13, words.14, words.15, words.16, words.17,
-            words.18, words.19)
+          return original(words)
         }
       }
       let traits = [trait! as any TestTrait] + unsafeBitCast(words.6, to: [any TestTrait].self)
       return withExtendedLifetime(traits) {
         words.6 = unsafeBitCast(traits, to: UInt.self)
-        return original(
-          words.0, words.1, words.2, words.3, words.4, words.5, words.6, words.7, words.8, words.9,
-          words.10, words.11, words.12, words.13, words.14, words.15, words.16, words.17, words.18,
-          words.19)
+        return original(words)
       }
     }
   }

@@ -41,20 +41,10 @@ enum OutsideWork {
   #if os(Linux) && canImport(Glibc)
     /// The kernel's numbers of all threads of the process; `nil` if they cannot be read.
     private static var threadNumbers: [pid_t]? {
-      guard let folder = opendir("/proc/self/task") else { return nil }
-      defer { closedir(folder) }
-      var numbers: [pid_t] = []
-      while let entry = readdir(folder) {
-        let name = withUnsafePointer(to: &entry.pointee.d_name) {
-          $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-        }
-        if let number = pid_t(name) { numbers.append(number) }
-      }
-      return numbers
+      let names = ProcFileSystem.numbers(in: "/proc/self/task")
+      return names.isEmpty ? nil : names.compactMap { pid_t($0) }
     }
-  #endif
 
-  #if os(Linux) && canImport(Glibc)
     // Numbers of system calls, and of their variants.
     #if arch(x86_64)
       /// `nanosleep` and `clock_nanosleep`.
