@@ -85,8 +85,6 @@ public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock,
 
   private static var sleepsPerYield: Int { 100 }
 
-  deinit { lock.destroy() }
-
   /// The clock's time: the latest deadline of any sleep. It never moves backwards. O(1).
   public var now: Instant { lock.withLock { latest } }
 

@@ -22,7 +22,7 @@ public enum LockRank: UInt, Sendable {
   /// understand the latter and would report races in every test suite that uses this package.
   ///
   /// Public, because the compiler does not inline package functions across modules.
-  public struct Lock: @unchecked Sendable {
+  public struct Lock: ~Copyable, @unchecked Sendable {
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
     #if DEBUG && CHECK_LOCK_RANKS
       @usableFromInline let rank: LockRank?
@@ -38,8 +38,7 @@ public enum LockRank: UInt, Sendable {
       #endif
     }
 
-    /// Frees the lock. Called once, when no thread holds it.
-    public func destroy() {
+    deinit {
       pthread_mutex_destroy(mutex)
       mutex.deallocate()
     }

@@ -19,7 +19,7 @@
   import Synchronization
 
   /// A lock for systems without POSIX threads. Ranks are not checked there.
-  public struct Lock: @unchecked Sendable {
+  public struct Lock: ~Copyable, @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<Mutex<Void>>
 
     /// - Parameter rank: Has no effect.
@@ -28,8 +28,7 @@
       mutex.initialize(to: Mutex(()))
     }
 
-    /// Frees the lock. Called once, when no thread holds it.
-    public func destroy() {
+    deinit {
       mutex.deinitialize(count: 1)
       mutex.deallocate()
     }

@@ -17,7 +17,7 @@
   /// understand the latter, and would report races in every test suite that uses this module.
   ///
   /// `Clocks` has a lock of its own. This module is for production, so it does not import `Clocks`.
-  struct Guarded<Value>: @unchecked Sendable {
+  struct Guarded<Value>: ~Copyable, @unchecked Sendable {
     private struct Cell {
       var mutex = pthread_mutex_t()
       var value: Value
@@ -31,8 +31,7 @@
       pthread_mutex_init(&cell.pointee.mutex, nil)
     }
 
-    /// Frees the value and the mutex. Must be called once, when no other thread can use them.
-    func destroy() {
+    deinit {
       pthread_mutex_destroy(&cell.pointee.mutex)
       cell.deinitialize(count: 1)
       cell.deallocate()
@@ -52,7 +51,7 @@
   }
 #else
   /// A value and the mutex that guards it, for systems without POSIX threads: Windows and WebAssembly.
-  struct Guarded<Value>: @unchecked Sendable {
+  struct Guarded<Value>: ~Copyable, @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<Mutex<Void>>
     private let value: UnsafeMutablePointer<Value>
 
@@ -63,8 +62,7 @@
       self.value.initialize(to: value)
     }
 
-    /// Frees the value and the mutex. Must be called once, when no other thread can use them.
-    func destroy() {
+    deinit {
       mutex.deinitialize(count: 1)
       mutex.deallocate()
       value.deinitialize(count: 1)

@@ -21,8 +21,6 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
     super.init(inside: outer)
   }
 
-  deinit { state.destroy() }
-
   /// Returns a deadline that is `timeout` from now, or `nil` if it never passes or an outer
   /// deadline passes first.
   @_specialize(where C == ContinuousClock)

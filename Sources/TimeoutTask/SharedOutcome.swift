@@ -85,20 +85,14 @@ struct OutcomeState {
 ///
 /// Nothing here depends on the type of the result. The owner keeps the result while tasks wait for
 /// it.
-struct SharedOutcome: Sendable {
+struct SharedOutcome: ~Copyable, Sendable {
   /// While the lock of `state` is held, no continuation is resumed, no task cancelled and no clock called.
   private let state = Guarded(OutcomeState())
 
   let endsWithLastWaiter: Bool
 
-  /// Frees the state. Must be called once, when no other thread can use it.
-  ///
-  /// Returns the address of the result, if there is one.
-  func destroy() -> UnsafeMutableRawPointer? {
-    let outcome = state.withoutLock.outcome
-    state.destroy()
-    return try? outcome?.get()
-  }
+  /// The address of the result, if there is one. Requires that no other thread can use the state.
+  var placeOfResult: UnsafeMutableRawPointer? { try? state.withoutLock.outcome?.get() }
 
   /// Stores the timer and the work. Returns `false` if an outcome has won already.
   func keep(_ running: Running) -> Bool {

@@ -69,8 +69,6 @@ final class SharedTimers: @unchecked Sendable {
     self.sleep = sleep
   }
 
-  deinit { state.destroy() }
-
   /// The number of deadlines in the heap.
   var count: Int { state.withLock { $0.heap.count } }
 

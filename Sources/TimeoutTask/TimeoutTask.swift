@@ -166,7 +166,7 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   }
 
   deinit {
-    guard let place = outcome.destroy()?.assumingMemoryBound(to: Success.self) else { return }
+    guard let place = outcome.placeOfResult?.assumingMemoryBound(to: Success.self) else { return }
     place.deinitialize(count: 1)
     place.deallocate()
   }

@@ -8,8 +8,6 @@ package final class Log<Entry: Sendable>: Sendable {
 
   package init() {}
 
-  deinit { lock.destroy() }
-
   package func add(_ entry: Entry) {
     lock.withLock { entries.append(entry) }
   }

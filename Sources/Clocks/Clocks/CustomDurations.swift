@@ -10,8 +10,6 @@ final class CustomDurationTable<Value: DurationProtocol>: CustomDurations {
   /// The value of each key, whose attoseconds are the index.
   nonisolated(unsafe) private var values: [Value] = [.zero]
 
-  deinit { lock.destroy() }
-
   func key(for value: Value) -> Swift.Duration {
     lock.withLock {
       values.append(value)

@@ -20,8 +20,6 @@ package final class EverywhereRecord: Sendable {
   private let lock = Lock(.leaf)
   nonisolated(unsafe) private var state = State()
 
-  deinit { lock.destroy() }
-
   package init(_ name: String, arguments: String = "") {
     (self.name, self.arguments) = (name, arguments)
     EverywhereRecords.write([("began", .text(name)), ("arguments", .text(arguments))])

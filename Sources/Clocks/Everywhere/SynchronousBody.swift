@@ -47,8 +47,6 @@ final class MainThreadWait: Sendable {
   nonisolated(unsafe) private var isOver = false
   private let semaphore = ThreadSemaphore()
 
-  deinit { lock.destroy() }
-
   func end() {
     lock.withLock { isOver = true }
     semaphore.signal()

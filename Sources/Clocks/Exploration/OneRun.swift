@@ -151,8 +151,6 @@ final class Findings: Sendable {
   private let lock = Lock(.leaf)
   nonisolated(unsafe) private var findings: [Finding] = []
 
-  deinit { lock.destroy() }
-
   func add(_ finding: Finding) { lock.withLock { findings.append(finding) } }
 
   /// Adds a report of the scope.
@@ -203,8 +201,6 @@ package final class IssueGate: Sendable {
   let findings = Findings()
 
   init() {}
-
-  deinit { lock.destroy() }
 
   /// Adds a failure to the findings. Returns whether the test library receives it, and with which explanation.
   package func handle(key: String, text: String) -> Verdict {

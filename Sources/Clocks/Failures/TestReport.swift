@@ -57,7 +57,6 @@ final class TestContext: Sendable {
   deinit {
     // Without work the task ends immediately.
     next?.run()
-    lock.destroy()
   }
 
   /// Runs `report` on the current thread, because all other threads may be blocked.

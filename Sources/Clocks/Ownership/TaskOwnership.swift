@@ -36,8 +36,6 @@ final class TaskOwnership: Sendable {
   /// Whether there ever was an explored owner. Read without the lock.
   private let explored = Atomic(false)
 
-  deinit { lock.destroy() }
-
   /// Whether there is no owner, so that no look-up is needed. O(1), without the lock.
   @inline(__always)
   var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }

@@ -39,7 +39,6 @@ final class Recorder: EventListener {
   }
 
   // The delivery is not called here: the thread that frees a recorder may hold a scheduler's lock.
-  deinit { lock.destroy() }
 
   /// Passes the recording to its receiver, once.
   func deliver() {

@@ -28,8 +28,6 @@ package final class TimelineRequest: Sendable {
     self.delivery = delivery
   }
 
-  deinit { lock.destroy() }
-
   /// Runs `operation` with the request in force. A scope around the call is recorded, too.
   package func run(_ operation: () async throws -> Void) async rethrows {
     Self.count.add(1, ordering: .relaxed)

@@ -71,7 +71,6 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   deinit {
     state.listener?.isOver()
     _ = state.liveTasks.removeAll()
-    lock.destroy()
   }
 
   /// Reads or changes the state, and then starts a thread if one is needed.

@@ -179,8 +179,6 @@ final class SleepsWaiter: Sendable {
 
   init(count: Int) { self.count = count }
 
-  deinit { lock.destroy() }
-
   func succeed() { end(.success(())) }
 
   func fail(_ error: any Error) { end(.failure(error)) }

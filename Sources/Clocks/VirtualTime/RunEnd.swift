@@ -54,8 +54,6 @@ final class RunEnd: @unchecked Sendable {
   nonisolated(unsafe) private var continuation: UnsafeContinuation<Void, Never>?
   nonisolated(unsafe) private var task: Task<Void, Never>?
 
-  deinit { lock.destroy() }
-
   func finish(isLeft: Bool) {
     let continuation = lock.withLock {
       self.isLeft = isLeft

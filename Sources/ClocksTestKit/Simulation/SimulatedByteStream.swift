@@ -42,8 +42,6 @@ final class SimulatedByteStream: Sendable {
     links = SimulatedLinks(names: ["bytes"], in: time, reorders: false)
   }
 
-  deinit { lock.destroy() }
-
   /// Whether the sender has sent the end.
   var hasFinished: Bool { lock.withLock { isFinished } }
 

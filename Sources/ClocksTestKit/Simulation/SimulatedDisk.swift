@@ -82,8 +82,6 @@ public final class SimulatedDisk<Value: Sendable>: Sendable {
     if let node = self.node { nodes.onCrash(of: node) { [weak self] in self?.crash() } }
   }
 
-  deinit { lock.destroy() }
-
   private var presentLife: Int {
     get throws {
       guard let node else { throw UnknownNodeError(node: name) }

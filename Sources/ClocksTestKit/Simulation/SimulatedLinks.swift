@@ -64,8 +64,6 @@ final class SimulatedLinks: Sendable {
     links = names.map { _ in Link() }
   }
 
-  deinit { lock.destroy() }
-
   /// Delivers a parcel after `delay`. If the links keep the order, it arrives after all earlier parcels of its link.
   ///
   /// Each parcel has a task, so that a search chooses the order of parcels that are due at one instant. If the links

@@ -88,7 +88,6 @@ public final class SimulatedNetwork<Message: Sendable>: Sendable {
     for arrivals in arrivals {
       for inbox in arrivals.inboxes { inbox.continuation.finish() }
     }
-    lock.destroy()
   }
 
   // MARK: - Messages

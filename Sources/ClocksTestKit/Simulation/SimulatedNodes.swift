@@ -69,8 +69,6 @@ final class SimulatedNodes: Sendable {
     time.whenBodyReturns { [weak self] in self?.end() }
   }
 
-  deinit { lock.destroy() }
-
   /// Returns the number of a node; for an unknown name, records a failure and returns `nil`.
   func index(of name: String, in function: String, at callSite: CallSite) -> Int? {
     if let index = indices[name] { return index }

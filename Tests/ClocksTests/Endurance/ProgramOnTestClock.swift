@@ -63,8 +63,6 @@ private final class Performance: Sendable {
     self.isScope = isScope
   }
 
-  deinit { lock.destroy() }
-
   /// An actor to be on.
   actor Place {
     func perform(_ steps: [Program.Step], of task: Int, in performance: Performance) async {

@@ -321,8 +321,6 @@ private final class Meeting: Sendable {
   nonisolated(unsafe) private var continuation: UnsafeContinuation<Void, Never>?
   private let attendance = AsyncStream<Void>.makeStream()
 
-  deinit { lock.destroy() }
-
   func wait() async {
     await withUnsafeContinuation { continuation in
       lock.withLock { self.continuation = continuation }

@@ -14,8 +14,6 @@ import Testing
     }
     private let state = Guarded(State())
 
-    deinit { state.destroy() }
-
     var now: Int64 {
       get { state.withLock { $0.now } }
       set { state.withLock { $0.now = newValue } }

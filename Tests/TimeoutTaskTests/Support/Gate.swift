@@ -7,8 +7,6 @@ final class Gate: Sendable {
   /// The waiting tasks; `nil` once the gate is open.
   private let waiting = Guarded<[UnsafeContinuation<Void, Never>]?>([])
 
-  deinit { waiting.destroy() }
-
   nonisolated(nonsending) func pass() async {
     await withUnsafeContinuation { continuation in
       let isOpen = waiting.withLock { waiting in

@@ -20,8 +20,6 @@ final class HandFiredClock: Clock, Sendable {
     self.willCancel = willCancel
   }
 
-  deinit { state.destroy() }
-
   var isSleeping: Bool {
     state.withLock { if case .sleeping = $0 { true } else { false } }
   }

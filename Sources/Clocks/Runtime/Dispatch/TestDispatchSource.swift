@@ -52,8 +52,6 @@ import ClocksSupport
       self.queue = queue.map(BlockQueue.init) ?? BlockQueue(label: "a source's", isConcurrent: true)
     }
 
-    deinit { lock.destroy() }
-
     private var runs: Bool { isActive && suspensions == 0 && !isOver }
 
     /// Does the work of `dispatch_source_set_timer` in virtual time, and returns whether time is virtual.

@@ -80,8 +80,6 @@ final class AlarmClock: Sendable {
   /// Called with the number when the clock rings. Assigned before the first call of `set`.
   nonisolated(unsafe) var ring: @Sendable (_ number: Int) -> Void = { _ in }
 
-  deinit { lock.destroy() }
-
   /// Sets the clock to ring after `duration`, and not earlier. Replaces the previous setting. O(1).
   func set(_ number: Int, in duration: Duration) {
     let due = RealTime(in: duration)
