@@ -49,7 +49,7 @@ extension Swift.Duration {
   package static var longestSleep: Self { .seconds(Int64.max / 2) }
 }
 
-/// Returns the duration, or the longest sleep if it is a longer `Swift.Duration`.
+/// Returns the duration. A `Swift.Duration` is limited to `longestSleep`.
 package func boundedByLongestSleep<D: DurationProtocol>(_ duration: D) -> D {
   guard D.self == Swift.Duration.self else { return duration }
   return min(duration, unsafeBitCast(Swift.Duration.longestSleep, to: D.self))

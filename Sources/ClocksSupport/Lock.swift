@@ -10,7 +10,7 @@ public enum LockRank: UInt, Sendable {
   case externalTasks
   case taskOwnership
   case issueGate
-  /// No lock is taken under one of this rank.
+  /// While a thread holds a lock of this rank, it takes no other lock.
   case leaf
 }
 

@@ -33,7 +33,7 @@ struct EverywhereTrait: TestTrait, SuiteTrait, TestScoping {
     guard !Self.isInside, let testCase else { return try await function() }
     let record = EverywhereRecord(
       ([test.id.moduleName + "."] + [test.id.nameComponents.joined(separator: "/")]).joined(),
-      arguments: test.isParameterized ? Self.arguments(of: testCase) : "")
+      arguments: test.isParameterized ? TimelineAttachments.arguments(of: testCase) : "")
     defer { record.end() }
     let location = test.sourceLocation
     let handler = IssueHandlingTrait.compactMapIssues { issue in
@@ -57,18 +57,5 @@ struct EverywhereTrait: TestTrait, SuiteTrait, TestScoping {
         }
       }
     }
-  }
-
-  /// Returns descriptions of a test case's arguments, by reflection: the test library has no function for
-  /// them.
-  private static func arguments(of testCase: Test.Case) -> String {
-    func values(_ value: Any) -> [String] {
-      Mirror(reflecting: value).children.flatMap { child in
-        child.label == "value"
-          ? [String(describing: child.value)]
-          : child.label == "parameter" ? [] : values(child.value)
-      }
-    }
-    return values(testCase).joined(separator: ", ")
   }
 }

@@ -73,7 +73,9 @@ struct EverywhereCommand {
       let seeds = Set(report.orderDependent.map(\.seed)).sorted()
       for (seed, run) in zip(seeds, try runner.replay(first, seeds: seeds)) {
         for test in report.orderDependent where test.seed == seed {
-          report.addReplay(of: test.name, run)
+          let again =
+            test.mayBeCutOff ? try runner.replay(first, test: test.name, seed: seed) : run
+          report.addReplay(of: test.name, again, isAlone: test.mayBeCutOff)
         }
       }
     }

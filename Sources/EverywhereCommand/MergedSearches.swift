@@ -45,7 +45,8 @@ struct MergedSearches {
   mutating func add(_ data: Data) throws {
     let report = try JSONDecoder().decode(Report.self, from: data)
     guard report.version == 1 else {
-      throw Problem(description: "it is of version \(report.version), and this command knows 1")
+      throw Problem(
+        description: "its format has version \(report.version), and this command reads version 1")
     }
     let known = reports[report.test]?[report.shard]
     guard known.map({ $0.date <= report.date }) ?? true else { return }

@@ -21,6 +21,9 @@ struct RunRecords: Sendable {
     var open = 0
     /// The failures so far, for the case that a test case does not end.
     var early: [String] = []
+    /// Whether its process ended while the test ran, and that is its only failure. Another test may be the cause.
+    var isOnlyCutOff: Bool { open > 0 && failures == [Self.cutOff] }
+    static let cutOff = "The process ended while this test ran."
   }
 
   private(set) var processes: [Process] = []
@@ -76,10 +79,10 @@ struct RunRecords: Sendable {
       if let name = line.failed { tests[name, default: Test()].early += line.failures ?? [] }
       if let name = line.name { add(line, to: &tests[name, default: Test()]) }
     }
-    // A test that did not end has crashed its process, or hung until the process was ended.
+    // A test without an end was running when its process crashed, or when the process was ended.
     for (name, test) in tests where test.open > 0 {
       tests[name]?.hasPassed = false
-      tests[name]?.failures += test.early + ["The process ended before the test."]
+      tests[name]?.failures += test.early + [Test.cutOff]
     }
   }
 

@@ -16,7 +16,7 @@ extension Options {
 
   /// Returns the command with a filter for one test, in place of its own filters.
   private func command(for test: String) -> [String] {
-    var command = withoutFilters
+    var command = Self.withoutFilters(command, isSwiftTest: isSwiftTest)
     if isSwiftTest {
       // Names of tests of Swift Testing, and no others, end with parameters. The other library would write a warning
       // that no test matches.
@@ -24,18 +24,31 @@ extension Options {
     } else if !bundleRunsSwiftTesting {
       return command + [test]
     }
-    // For Swift Testing, a test's place in its file comes after the name.
-    return command + ["--filter", "^\(Self.literal(test))(/|$)"]
+    return command + Self.filter(for: test)
+  }
+
+  /// Returns the arguments of a process that runs one test of Swift Testing.
+  static func arguments(_ arguments: [String], for test: String) -> [String] {
+    withoutFilters(arguments, isSwiftTest: false) + filter(for: test)
+  }
+
+  /// For Swift Testing, a test's place in its file comes after the name.
+  private static func filter(for test: String) -> [String] {
+    ["--filter", "^\(literal(test))(/|$)"]
   }
 
   /// Whether the command is a test bundle that runs Swift Testing, which takes filters. XCTest takes names of tests.
-  private var bundleRunsSwiftTesting: Bool {
-    command.contains("--testing-library=swift-testing")
-      || zip(command, command.dropFirst()).contains { $0 == ("--testing-library", "swift-testing") }
+  private var bundleRunsSwiftTesting: Bool { Self.runsSwiftTesting(command) }
+
+  static func runsSwiftTesting(_ arguments: [String]) -> Bool {
+    arguments.contains("--testing-library=swift-testing")
+      || zip(arguments, arguments.dropFirst()).contains {
+        $0 == ("--testing-library", "swift-testing")
+      }
   }
 
   /// The command without its filters: `swift test` and Swift Testing would also run what matches these.
-  private var withoutFilters: [String] {
+  private static func withoutFilters(_ command: [String], isSwiftTest: Bool) -> [String] {
     var kept: [String] = Array(command.prefix(1))
     var rest = command.dropFirst()
     while let argument = rest.popFirst() {

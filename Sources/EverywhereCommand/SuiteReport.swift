@@ -17,12 +17,16 @@ struct SuiteReport {
     /// The first seed with which the test has failed; 0 is first in, first out.
     var failingSeed: UInt64?
     var failures: [String] = []
+    /// Whether the test has failed first only because its process ended.
+    var mayBeCutOff = false
     var reasons: [String] = []
     /// What the test did in the repetition in real time, if that has run it.
     var baseline: RunRecords.Test?
     var passesInRealTime: Bool? { baseline?.hasPassed }
     /// Whether the failing order has failed again.
     var failsAgain: Bool?
+    /// Whether the process ended while the test ran, and the test does not fail alone in that order.
+    var isCutOff = false
 
     enum Result: String {
       case passed
@@ -34,6 +38,7 @@ struct SuiteReport {
 
     var result: Result {
       if failed == 0 { return .passed }
+      if isCutOff { return .failed }
       if passed > 0 && failsAgain != false { return .orderDependent }
       return passesInRealTime == true ? .differs : .failed
     }
@@ -46,9 +51,11 @@ struct SuiteReport {
   var hasFailures: Bool { crashes > 0 || entries.values.contains { $0.failed > 0 } }
 
   /// The tests that pass in some orders and fail in others, each with a seed with which it fails.
-  var orderDependent: [(name: String, seed: UInt64)] {
+  ///
+  /// A test of Swift Testing whose process ended has to be repeated alone: another test may be the cause.
+  var orderDependent: [(name: String, seed: UInt64, mayBeCutOff: Bool)] {
     entries.filter { $0.value.passed > 0 && $0.value.failed > 0 }.sorted { $0.key < $1.key }
-      .compactMap { entry in entry.value.failingSeed.map { (entry.key, $0) } }
+      .compactMap { name, entry in entry.failingSeed.map { (name, $0, entry.mayBeCutOff) } }
   }
 
   mutating func add(_ run: RunRecords) {
@@ -63,6 +70,7 @@ struct SuiteReport {
         if entry.failingSeed == nil {
           entry.failingSeed = run.seed ?? options.firstSeed(of: name)
           entry.failures = test.failures
+          entry.mayBeCutOff = test.isOnlyCutOff && name.hasSuffix(")")
         }
       }
       for reason in test.reasons where !entry.reasons.contains(reason) {
@@ -77,12 +85,15 @@ struct SuiteReport {
     for (name, test) in run.tests { entries[name]?.baseline = test }
   }
 
-  mutating func addReplay(of name: String, _ run: RunRecords) {
+  /// - Parameter isAlone: Whether the run had no other test, because the process ended with several tests under way.
+  mutating func addReplay(of name: String, _ run: RunRecords, isAlone: Bool) {
     entries[name]?.failsAgain = run.tests[name]?.hasPassed == false
-    if entries[name]?.failsAgain == false {
-      entries[name]?.reasons.append(
-        "does not fail again in the order in which it failed: it depends on more than the order")
-    }
+    guard entries[name]?.failsAgain == false else { return }
+    entries[name]?.isCutOff = isAlone
+    entries[name]?.reasons.append(
+      isAlone
+        ? "does not fail alone in that order: another test may have ended the process"
+        : "does not fail again in the order in which it failed: it depends on more than the order")
   }
 
   private func token(_ name: String, _ entry: Entry) -> String? {
@@ -100,14 +111,24 @@ struct SuiteReport {
     lines += sleepers
     lines += section(.orderDependent, "Order-dependent: passes in some orders, and fails in others")
     lines += section(.differs, "Passes in real time, and fails in virtual time")
-    lines += section(.failed, baselineSeconds == nil ? "Failed" : "Failed in real time, too")
+    lines += section(.failed, baselineSeconds == nil ? "Failed" : "Failed in real time, too") {
+      !$0.isCutOff && (baselineSeconds == nil || $0.baseline != nil)
+    }
+    lines += section(.failed, "The process ended while these tests ran") { $0.isCutOff }
+    lines += section(
+      .failed, "Failed, and missing in the repetition in real time, which ended early"
+    ) {
+      !$0.isCutOff && baselineSeconds != nil && $0.baseline == nil
+    }
     lines += failuresOnlyInRealTime
     let real = entries.filter { !$0.value.first.isVirtual && $0.value.first.open == 0 }.keys
       .sorted()
     if !real.isEmpty { lines += ["In real time:"] + inRealTime(real) }
-    if crashes > 0 { lines.append("\(crashes) processes crashed, or did not end.") }
+    if crashes > 0 {
+      lines.append("\(crashes) \(crashes == 1 ? "process" : "processes") crashed, or did not end.")
+    }
     if !hasFailures, virtualSeconds > 0 {
-      lines.append("To keep it: \(advice)")
+      lines.append("To use virtual time without this command: \(advice)")
     }
     return lines.joined(separator: "\n")
   }
@@ -139,7 +160,7 @@ struct SuiteReport {
     }
   }
 
-  /// How to keep virtual time without this command. Names of tests of Swift Testing, and no others, have parameters.
+  /// How to keep virtual time without this command. Only the names of tests of Swift Testing end with a parenthesis.
   private var advice: String {
     let isSwiftTesting = Set(entries.keys.map { $0.hasSuffix(")") })
     if isSwiftTesting == [false] {
@@ -173,7 +194,7 @@ struct SuiteReport {
     if options.orders > 1 { text += " in \(runs) orders" }
     text += ": \(results.joined(separator: ", ")); \(Self.duration(realSeconds)) of real time"
     if virtualSeconds >= 0.005 {
-      text += ", and \(Self.duration(virtualSeconds)) of sleep for which nothing had to wait"
+      text += ", and \(Self.duration(virtualSeconds)) of virtual time"
     }
     if let baselineSeconds {
       text += """
@@ -196,8 +217,11 @@ struct SuiteReport {
     ].compactMap(\.self)
   }
 
-  private func section(_ result: Entry.Result, _ title: String) -> [String] {
-    let found = entries.filter { $0.value.result == result }.sorted { $0.key < $1.key }
+  private func section(
+    _ result: Entry.Result, _ title: String, where isListed: (Entry) -> Bool = { _ in true }
+  ) -> [String] {
+    let found = entries.filter { $0.value.result == result && isListed($0.value) }
+      .sorted { $0.key < $1.key }
     guard !found.isEmpty else { return [] }
     return ["\(title):"]
       + found.flatMap { name, entry in

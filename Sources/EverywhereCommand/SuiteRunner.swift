@@ -27,7 +27,8 @@ final class SuiteRunner {
   /// Builds the suite without preloading the library, which the tools of the build do not need.
   func build() throws -> Int32 {
     guard FileManager.default.fileExists(atPath: library) else {
-      EverywhereCommand.fail("\(library) is missing: build the package with `swift build`")
+      EverywhereCommand.fail(
+        "\(library) is missing: run `swift build -c release` where this command was built")
       return 1
     }
     guard options.isSwiftTest, !options.command.contains("--skip-build") else { return 0 }
@@ -60,6 +61,8 @@ final class SuiteRunner {
     var seed: UInt64?
     var isReal = false
     var replays = true
+    /// The only test of Swift Testing to run.
+    var test: String?
   }
 
   private func newFolder() throws -> URL {
@@ -93,7 +96,8 @@ final class SuiteRunner {
     -> [RunRecords]
   {
     let folders = try orders.map { _ in try newFolder() }
-    let processes = first.processes
+    let test = orders.first?.test
+    let processes = first.processes.filter { test == nil || Options.runsSwiftTesting($0.arguments) }
     var crashes = orders.map { _ in 0 }
     var left = orders.map { _ in processes.count }
     try children.run(
@@ -102,8 +106,9 @@ final class SuiteRunner {
       command: { number in
         let (run, process) = number.quotientAndRemainder(dividingBy: processes.count)
         let real = orders[run].isReal ? 2 * first.virtualSeconds : 0
+        let arguments = processes[process].arguments
         return ChildCommand(
-          arguments: processes[process].arguments,
+          arguments: orders[run].test.map { Options.arguments(arguments, for: $0) } ?? arguments,
           environment: environment(folders[run], orders[run]), folder: processes[process].folder,
           output: .none, limit: 60 + 20 * first.realSeconds + real)
       },
@@ -144,6 +149,11 @@ final class SuiteRunner {
   /// Repeats the orders of some seeds, to tell whether the tests that failed in them fail again.
   func replay(_ first: RunRecords, seeds: [UInt64]) throws -> [RunRecords] {
     try self.repeat(first, seeds.map { Order(seed: $0) })
+  }
+
+  /// Repeats one test of Swift Testing in the order of a seed.
+  func replay(_ first: RunRecords, test: String, seed: UInt64) throws -> RunRecords {
+    try self.repeat(first, [Order(seed: seed, test: test)])[0]
   }
 }
 

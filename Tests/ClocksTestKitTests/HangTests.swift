@@ -75,10 +75,10 @@ import Testing
 @Suite struct TraitHangTests {
   private static let blocked = """
     A job of task # has held its thread for more than 0.5 seconds of real time, and the rest of the \
-    test waits for it. A test's tasks run one at a time, so a thread that is blocked until another task has \
-    run (by a semaphore, a lock, a synchronous wait) stays blocked: await it instead. Or it is a loop \
-    that never suspends: one that swallows its cancellation (`while true { try? await clock.sleep(…) }`) \
-    becomes that when it is cancelled. The test goes on without it.
+    test waits for it. A test's tasks run one at a time, so a job that blocks its thread (by a \
+    semaphore, a lock, a synchronous wait) until another task has run waits forever: await the other task \
+    instead. Or the job runs a loop that never suspends. `while true { try? await clock.sleep(…) }` becomes \
+    such a loop when its task is cancelled: write `try`. The test goes on without the job.
     It is 3.0 seconds. Pending sleeps: none
     """
 
@@ -98,8 +98,8 @@ import Testing
   private static let cancelled = "Caught error: CancellationError()"
 
   private static let neverIdles = """
-    withVirtualTime expects that no task is left when its operation returns, but at 0.0 seconds task # runs \
-    on, and never becomes idle: it yields in an endless loop.
+    withVirtualTime expects that no task is left when its operation returns, but at 0.0 seconds task # still \
+    runs: it yields in an endless loop.
     Await the task or cancel it before the operation returns.
     """
 

@@ -108,8 +108,8 @@ enum WayToSleep: CaseIterable {
       found.map(\.text) == [
         """
         Time jumped 30.0 seconds, to 30.0 seconds, because nothing of the test could run. If it waited \
-        for real work, a socket or a thread, put that into `time.holding { … }`. Waiting for a \
-        continuation since before: task # "fetch".
+        for real work, a socket or a thread, put that into `time.holding { … }`. These tasks have \
+        waited for a continuation since before the jump: task # "fetch".
         """
       ])
   }

@@ -167,7 +167,7 @@ import Testing
     let line = try #require(
       child.standardOutput.lines(containing: "EverywhereSamples.sleeps(_:) at ").first)
     #expect(line.hasPrefix("  6 h 0 min  EverywhereSamples.sleeps(_:) at Samples.swift:"))
-    #expect(child.standardOutput.contains("and 6 h 0 min of sleep for which nothing had to wait"))
+    #expect(child.standardOutput.contains("and 6 h 0 min of virtual time"))
     #expect(!child.standardError.contains("clocks-everywhere:"))
   }
 
@@ -194,21 +194,34 @@ import Testing
     #expect(!child.standardOutput.contains("In real time:"))
   }
 
-  #if compiler(>=6.2)
-    /// A name with spaces and quotation marks is one word of the command that replays it.
-    @Test(.enabled(if: isBuilt)) func namesAreQuoted() async throws {
-      let child = try await run(["--orders", "8"], filter: "prüft")
-      #expect(child.exitCode == 1, "\(child.standardOutput)")
-      let line = try #require(child.standardOutput.lines(containing: "Replay: ").first)
-      let command = try #require(line.split(separator: "clocks-everywhere ").last)
-      let replay = try await ChildProcess.run(
-        "/bin/sh", arguments: ["-c", "'\(Self.command)' \(command)"],
-        environment: ["EVERYWHERE_SAMPLES": "1"])
-      #expect(replay.exitCode == 1, "\(command)\n\(replay.standardError)")
-      #expect(!replay.standardError.contains("clocks-everywhere:"))
-      #expect(replay.standardOutput.contains("Order-dependent: "), "\(replay.standardOutput)")
-    }
-  #endif
+  /// Of two tests that run when their process crashes, only one depends on the order.
+  @Test(.enabled(if: isBuilt)) func aTestDoesNotFailBecauseAnotherOneCrashes() async throws {
+    let child = try await run(
+      ["--orders", "6"], filter: "endsItsProcess|runsMeanwhile",
+      ["EVERYWHERE_MISBEHAVES": "crash"])
+    #expect(child.exitCode == 1, "\(child.standardError)")
+    let lines = child.standardOutput.split(separator: "\n").map(String.init)
+    let replays = lines.filter { $0.contains("Replay: ") }
+    #expect(replays.count == 1 && replays[0].contains("endsItsProcessInSomeOrders()@"), "\(lines)")
+    #expect(lines.contains("The process ended while these tests ran:"))
+    #expect(
+      lines.contains(
+        "    does not fail alone in that order: another test may have ended the process"))
+  }
+
+  /// A name with spaces and quotation marks is one word of the command that replays it.
+  @Test(.enabled(if: isBuilt)) func namesAreQuoted() async throws {
+    let child = try await run(["--orders", "8"], filter: "prüft")
+    #expect(child.exitCode == 1, "\(child.standardOutput)")
+    let line = try #require(child.standardOutput.lines(containing: "Replay: ").first)
+    let command = try #require(line.split(separator: "clocks-everywhere ").last)
+    let replay = try await ChildProcess.run(
+      "/bin/sh", arguments: ["-c", "'\(Self.command)' \(command)"],
+      environment: ["EVERYWHERE_SAMPLES": "1"])
+    #expect(replay.exitCode == 1, "\(command)\n\(replay.standardError)")
+    #expect(!replay.standardError.contains("clocks-everywhere:"))
+    #expect(replay.standardOutput.contains("Order-dependent: "), "\(replay.standardOutput)")
+  }
 
   /// The process of a test that never ends, however the command ends.
   @Test(

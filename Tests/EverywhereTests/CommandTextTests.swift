@@ -143,13 +143,13 @@ extension EverywhereCommandTests {
   @Test(.enabled(if: isBuilt)) func theAdviceFitsTheTestLibrary() async throws {
     let child = try await run([], filter: "onTheMainActor")
     #expect(
-      child.standardOutput.lines(containing: "To keep it") == [
-        "To keep it: depend on ClocksTestKit, and write @Suite(.virtualTime)."
+      child.standardOutput.lines(containing: "To use virtual time without this command") == [
+        "To use virtual time without this command: depend on ClocksTestKit, and write @Suite(.virtualTime)."
       ])
     let xcTest = try await runXCTest([], "EverywhereTests.EverywhereXCTSamples/testWait")
     #expect(
-      xcTest.standardOutput.lines(containing: "To keep it") == [
-        "To keep it: depend on Clocks, and write `try await withVirtualTime { … }` in the tests."
+      xcTest.standardOutput.lines(containing: "To use virtual time without this command") == [
+        "To use virtual time without this command: depend on Clocks, and write `try await withVirtualTime { … }` in the tests."
       ])
   }
 

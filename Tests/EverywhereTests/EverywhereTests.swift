@@ -179,6 +179,27 @@ import Testing
     #expect(seconds.count == 17)
   }
 
+  @Test(arguments: orders)
+  func blocksThatCannotBeginKeepNoTimeFromPassing(_ order: String) async throws {
+    let seconds = try await passing("EverywhereXCTQueueSamples", order: order)
+    let tenths = [
+      "testASuspendedQueue": 4, "testAQueueIsSuspendedTwice": 3,
+      "testABarrierBehindABlockThatSleeps": 5, "testABlockBehindASyncThatSleeps": 3,
+      "testABlockBehindASyncThatWaits": 3, "testABlockOfTheMainQueueWaitsBesideAThread": 3,
+      "testTheMainActorWaitsBesideAThread": 3, "testACallbackOfAThreadWaitsWithALimit": 4,
+      "testATimerOfAThreadRepeats": 9, "testPolls": 0, "testABlockSignalsAgainAndAgain": 0,
+    ]
+    #expect(
+      seconds.mapValues(Self.withoutReadings)
+        == tenths.mapValues { order == "real" ? 0 : Double($0) / 10 })
+  }
+
+  @Test func aSyncOnTheMainQueueSleepsInVirtualTime() async throws {
+    let (records, child) = try await run("EverywhereQueueSamples")
+    #expect(child.exitCode == 0, "\(child.standardOutput)")
+    #expect(records.values.joined().compactMap(\.virtualSeconds).map(Self.withoutReadings) == [0.3])
+  }
+
   @Test(arguments: ["", "1"]) func threadsOfThePoolAreHeld(_ seed: String) async throws {
     let (records, child) = try await run(
       "EverywhereHeldSamples", seed.isEmpty ? [:] : ["CLOCKS_EVERYWHERE_SEED": seed])
@@ -192,7 +213,7 @@ import Testing
       "EverywhereTests.EverywhereXCTSpinSamples", library: "xctest",
       ["CLOCKS_EVERYWHERE_SEED": order, "CLOCKS_BLOCKED_AFTER": "1"])
     #expect(child.exitCode == 0, "\(child.standardOutput)")
-    #expect(records.count == 3 && records.values.joined().allSatisfy { $0.passed == true })
+    #expect(records.count == 4 && records.values.joined().allSatisfy { $0.passed == true })
     let reason = "a task holds its thread and does not suspend, so other tasks run at the same time"
     #expect(records.values.joined().allSatisfy { $0.reasons?.first == reason }, "\(records)")
   }

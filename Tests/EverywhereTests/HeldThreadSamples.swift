@@ -256,6 +256,20 @@ final class EverywhereXCTSpinSamples: TimedSamples, @unchecked Sendable {
     flag.spin()
     if !Self.isReal { check(3) }
   }
+
+  /// A job that has slept is no longer one of the scheduler's own.
+  func testATaskThatHasSleptSpins() async {
+    let flag = Flag()
+    Task.detached {
+      try await Task.sleep(for: .milliseconds(300))
+      flag.set()
+    }
+    await Task.detached {
+      usleep(1_000)
+      flag.spin()
+    }.value
+    if !Self.isReal { check(3) }
+  }
 }
 
 /// Blocks that occupy all threads of a global queue, while a task sleeps.

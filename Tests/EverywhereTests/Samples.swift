@@ -169,14 +169,36 @@ func waitInRealTime(_ seconds: Double) {
     await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
   }
 
+  // MARK: - A process that ends in some orders
+
+  private static let (isOtherRunning, isOver) = (Flag(), Flag())
+
+  @Test(.enabled(if: misbehaves == "crash")) func endsItsProcessInSomeOrders() async {
+    // A yield would change the test's order.
+    for _ in 0..<10_000_000 where !Self.isOtherRunning.isSet {}
+    actor Log {
+      var entries: [Int] = []
+      func add(_ entry: Int) { entries.append(entry) }
+    }
+    let log = Log()
+    await withTaskGroup { group in
+      for entry in 1...2 { group.addTask { await log.add(entry) } }
+    }
+    if await log.entries != [1, 2] { kill(getpid(), SIGKILL) }
+    Self.isOver.set()
+  }
+
+  @Test(.enabled(if: misbehaves == "crash")) func runsMeanwhile() async {
+    Self.isOtherRunning.set()
+    for _ in 0..<100_000 where !Self.isOver.isSet { await Task.yield() }
+  }
+
   @Test(.enabled(if: misbehaves == "exit")) func exits() {
     #expect(Bool(false), "this comes before the end")
     exit(0)
   }
 
-  #if compiler(>=6.2)
-    @Test func `it's "order-dependent" – prüft`() async { await dependsOnTheOrder() }
-  #endif
+  @Test func `it's "order-dependent" – prüft`() async { await dependsOnTheOrder() }
 
   /// Polls without a sleep, until another task has slept.
   @Test func pollsByYielding() async {

@@ -64,7 +64,7 @@ package enum Everywhere {
     #if os(Linux)
       typealias Control = @convention(c) (CInt, UInt, UInt, UInt, UInt) -> CInt
       guard Environment.everywhereParent == getppid() else { return }
-      // 1 is `PR_SET_PDEATHSIG`. The signal comes when the starting thread ends: the command's main thread.
+      // 1 is `PR_SET_PDEATHSIG`: a signal when the thread that started this process ends, the command's main thread.
       _ = RuntimeSymbol.function("prctl", as: Control.self)?(1, UInt(SIGKILL), 0, 0, 0)
     #endif
   }

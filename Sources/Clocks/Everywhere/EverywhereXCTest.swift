@@ -79,7 +79,7 @@ enum EverywhereXCTest {
     guard depth >= 0 else { return false }
     var mirror: Mirror? = Mirror(reflecting: value)
     while let current = mirror {
-      // An optional is a value around its content. A collection may be large.
+      // The content of an optional has the depth of the optional. Of a large collection, only a part is searched.
       let isOptional = current.displayStyle == .optional
       for (_, child) in current.children.prefix(100)
       where holdsTestClock(child, depth: isOptional ? depth : depth - 1) {

@@ -41,7 +41,7 @@ final class SynchronousBody: Sendable {
   }
 }
 
-/// The end of a scope's work, for which the main thread waits.
+/// An event in a scope for which the main thread waits: the body can begin, or the scope is over.
 final class MainThreadWait: Sendable {
   private let lock = Lock(.leaf)
   nonisolated(unsafe) private var isOver = false
@@ -77,8 +77,7 @@ extension Scheduler: PausableOwner {
       if let number = context?.pointee.number {
         state.startedJobPauses(on: number)
       } else {
-        state.externallyStartedJobEnded()
-        state.scope?.pauses &+= 1
+        state.externallyStartedJobPauses(isProgress: !job.isInRunLoop)
       }
       if job.task != 0 { state.scope?.pausedTasks.insert(job.task) }
       if job.takesMain { state.idleness.isMainTaken = true }
@@ -97,7 +96,7 @@ extension Scheduler: PausableOwner {
   func beginShortHold() { beginHold() }
   func endShortHold() { endHold() }
 
-  func notePausedBlock(on queue: BlockQueue, _ change: Int) {
-    self.change { $0.idleness.dispatchedBlocks.notePaused(on: queue, change) }
+  func noteStop(_ stop: BlockQueue.Stop, of queue: BlockQueue, _ change: Int) {
+    self.change { $0.idleness.dispatchedBlocks.noteStop(stop, of: queue, change) }
   }
 }

@@ -50,8 +50,8 @@ enum ClockFailure {
   ) -> String {
     """
     \(name) was called by a task of another test than the one that made the clock, at \
-    \(origin.fileID):\(origin.line). The tests' tasks run side by side, so neither can know when the \
-    other's have run as far as they can. Make a clock in each test; one in a static or global \
+    \(origin.fileID):\(origin.line). The two tests run in parallel, so neither can know when the \
+    tasks of the other have run as far as they can. Make a clock in each test; one in a static or global \
     variable is shared by all of them.
     It is \(now). Pending sleeps: \(pending.isEmpty ? "none" : "\n" + pending.listed)
     """
@@ -63,9 +63,9 @@ enum ClockFailure {
   ) -> String {
     """
     \(name) was called in a test that uses another clock already, the one made at \
-    \(other.fileID):\(other.line). This one was made outside the test and apart from that one, at \
-    \(origin.fileID):\(origin.line), so each has a scheduler of its own, and neither can know when tasks \
-    that sleep on both have run as far as they can. Make both in the test; or together, as in \
+    \(other.fileID):\(other.line). This one was made outside the test, in another place \
+    (\(origin.fileID):\(origin.line)), so the clocks have different schedulers, and neither clock can wait for \
+    the tasks of the other. Make both clocks in the test, or both in one expression, as in \
     `static let clocks = (TestClock(), TestClock())`.
     It is \(now). Pending sleeps: \(pending.isEmpty ? "none" : "\n" + pending.listed)
     """
@@ -74,8 +74,8 @@ enum ClockFailure {
   static func shared(_ origin: CallSite, by count: Int) -> String {
     """
     The clock made at \(origin.fileID):\(origin.line) is used by \(count) test cases at the same time. \
-    Each moves it before the tasks of the others have run as far as they can, so no time that is read \
-    there is certain. Make a clock in each test; one in a static or global variable is for tests that \
+    Each moves it while tasks of the others still run, so the times that they read are not \
+    certain. Make a clock in each test; one in a static or global variable is for tests that \
     run one after another (`@Suite(.serialized)`).
     """
   }

@@ -30,8 +30,8 @@ enum ScopeProblem: Sendable {
         """
         : """
         withVirtualTime is stuck at \(now): for \(duration) of real time nothing could run, and \
-        no task has moved time, which does not move by itself here. The operation has been \
-        cancelled. Pending sleeps:
+        no task has moved time. With `autoAdvance: false`, time does not move by itself: call \
+        `time.advance(by:)`, or leave the option out. The operation has been cancelled. Pending sleeps:
         \(pending.listed)
         """
     case .deadlock(let pending):
@@ -43,8 +43,9 @@ enum ScopeProblem: Sendable {
         test, put that into `time.holding { … }`.)
         """
         : """
-        A deadlock at \(now): nothing can run, the test is not finished, and no task moves time, which \
-        does not move by itself here. Pending sleeps:
+        A deadlock at \(now): nothing can run, the test is not finished, and no task moves time. With \
+        `autoAdvance: false`, time does not move by itself: call `time.advance(by:)`, or leave the option \
+        out. Pending sleeps:
         \(pending.listed)
         """
     case .held(let duration, let pending):
@@ -124,16 +125,16 @@ enum LeftoverFailure {
   static func neverIdles(_ task: UInt64, now: String) -> String {
     """
     withVirtualTime expects that no task is left when its operation returns, but at \(now) task \
-    #\(task) runs on, and never becomes idle: it yields in an endless loop.
+    #\(task) still runs: it yields in an endless loop.
     Await the task or cancel it before the operation returns.
     """
   }
 
   static func ignoresCancellation(_ task: UInt64) -> String {
     """
-    withVirtualTime has cancelled task #\(task), which ran on when its operation had returned, but it \
-    never becomes idle: its endless loop does not check `Task.isCancelled`, or `try?` hides that its \
-    sleeps throw. It stays suspended from now on.
+    withVirtualTime has cancelled task #\(task), which still ran when its operation returned, but the task does \
+    not end: its loop does not check `Task.isCancelled`, or `try?` hides that its sleeps throw. Repair the \
+    loop. The task stays suspended from now on.
     """
   }
 
@@ -164,8 +165,8 @@ enum SkippedWaitNote {
     let shown = tasks.count > 3 ? tasks.prefix(3) + ["\(tasks.count - 3) more"] : tasks[...]
     return """
       Time jumped \(jump), to \(end), because nothing of the test could run. If it waited for real \
-      work, a socket or a thread, put that into `time.holding { … }`. Waiting for a continuation since \
-      before: \(shown.joined(separator: ", ")).
+      work, a socket or a thread, put that into `time.holding { … }`. These tasks have waited for a \
+      continuation since before the jump: \(shown.joined(separator: ", ")).
       """
   }
 }
@@ -194,10 +195,10 @@ struct Blockage: Sendable {
     guard let waiting else { return ofLoneJob(after: limit) }
     return """
       \(job) has held its thread for more than \(limit) of real time, and the rest of the test waits \
-      for it\(ready(waiting)). A test's tasks run one at a time, so a thread that is blocked until \
-      another task has run (by a semaphore, a lock, a synchronous wait) stays blocked: await it \
-      instead. Or it is a loop that never suspends: one that swallows its cancellation (`while true \
-      { try? await clock.sleep(…) }`) becomes that when it is cancelled. The test goes on without it.
+      for it\(ready(waiting)). A test's tasks run one at a time, so a job that blocks its thread (by a \
+      semaphore, a lock, a synchronous wait) until another task has run waits forever: await the other \
+      task instead. Or the job runs a loop that never suspends. `while true { try? await clock.sleep(…) }` \
+      becomes such a loop when its task is cancelled: write `try`. The test goes on without the job.
 
       """
   }
@@ -246,8 +247,8 @@ struct Absence: Sendable {
       The test has waited for \(limit) of real time for work that it has submitted to \
       \(Set(queues).count == 1 ? "a dispatch queue" : "dispatch queues") and that has not ended: \
       \(names). Either the queue is suspended, or it is busy for another test, or the work blocks its \
-      thread. Work that waits for time to move never ends, because time waits for the work. Work that \
-      is to go on as long as the test belongs on a thread. The test goes on without waiting for it.
+      thread. Work that waits for time to move never ends, because time waits for the work. Run work \
+      that lasts as long as the test on a thread of its own. The test goes on without waiting for it.
 
       """
   }
@@ -258,7 +259,7 @@ struct Absence: Sendable {
       The test has waited for \(limit) of real time for \(tasks.count == 1 ? "a task" : "tasks") \
       that an actor or an executor has not run to the end: \(names). Either the actor is busy \
       for another test, or a thread of the executor is blocked, or the executor runs its jobs only on \
-      demand, and nothing demands it. The test goes on without waiting for \
+      demand: then let it run them before the test awaits an advance. The test goes on without waiting for \
       \(tasks.count == 1 ? "it" : "them").
 
       """
@@ -289,8 +290,8 @@ struct Standstill: Sendable {
   private func ofSleeps(after limit: Duration) -> String {
     """
     Nothing has happened in the test for \(limit) of real time, tasks sleep on one of its clocks, and \
-    no task advances it: call `await clock.advance(by:)`, before the test awaits what the time is \
-    to bring about; or let time move by itself, with `withVirtualTime`.
+    no task advances it: call `await clock.advance(by:)`, before the test awaits the result; \
+    or let time move by itself, with `withVirtualTime`.
     Pending sleeps:
     \(sleeps.flatMap { $0() }.listed)
     """

@@ -140,8 +140,8 @@ enum CapabilityNote {
   static func note(_ selfTest: SchedulingSelfTest) -> String? {
     if let place = selfTest.otherCopy {
       return """
-        Note: another copy of Clocks, in \(place), sees the tasks of tests instead of this one. This failure \
-        may have no other cause.
+        Note: another copy of Clocks, in \(place), sees the tasks of tests instead of this one. That alone \
+        may be the cause of this failure.
         """
     }
     guard !selfTest.missing.isEmpty else { return nil }

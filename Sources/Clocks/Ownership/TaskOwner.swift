@@ -130,7 +130,7 @@ class TaskOwner: @unchecked Sendable {
   func sleepsInRealTime(_ task: UInt64, for delay: Duration) {}
 
   /// Notes that a block is on a dispatch queue, or runs there. Returns a number for `workEnded`, never 0.
-  func workBegan(on queue: BlockQueue) -> UInt64 { 1 }
+  func workBegan(on queue: BlockQueue, isBarrier: Bool = false) -> UInt64 { 1 }
 
   /// Notes that a block begins to run on the current thread.
   func workRuns(_ number: UInt64, on thread: Int32? = nil) {}
@@ -225,19 +225,4 @@ struct ProcessWideOwner {
     externallyStartedJobs -= 1
     return owner
   }
-}
-
-/// A dispatch queue, or what else the blocks of a test run on.
-struct BlockQueue: Hashable, Sendable {
-  let label: String
-  /// The address of a dispatch queue, which tells queues with one label apart; 0 if there is none.
-  var address: UInt = 0
-  /// Whether the blocks run side by side. While such a block waits, those behind it can begin.
-  var isConcurrent = false
-
-  var isMain: Bool { label == "com.apple.main-thread" }
-
-  // In suites that were not written for virtual time, these count as blocks on queues.
-  static let thread = BlockQueue(label: "a thread that the test has started")
-  static let parallelJob = BlockQueue(label: "a task that does not suspend")
 }

@@ -84,8 +84,8 @@ extension ScopeOptions {
 
 extension Scheduler {
   var recorder: Recorder? {
-    // The first comparison avoids the cast where there is no listener.
-    change { $0.listener == nil ? nil : $0.listener(Recorder.self) }
+    // The cast is avoided where there is no listener.
+    change { $0.listener }.flatMap { $0 as? Recorder }
   }
 
   /// Whether requests for recordings of whole tests apply to this scheduler. A refusal by `.never` is noted.
@@ -165,8 +165,8 @@ extension Scheduler {
     let recorder = Recorder(
       title, limit: limit, lines: lines, startingAt: start, delivery: delivery)
     return change { state in
-      guard state.listener(Recorder.self) == nil else { return nil }
-      state.add(recorder)
+      guard state.listener == nil else { return nil }
+      state.listener = recorder
       return recorder
     }
   }

@@ -1,9 +1,5 @@
 import ClocksSupport
 
-#if canImport(Dispatch)
-  import Dispatch
-#endif
-
 /// A thread that waits within a job, while other jobs of the scheduler run on another thread.
 ///
 /// So a job is split in two without a suspension. The thread keeps its stack, its locks and its actor; the runtime
@@ -15,21 +11,9 @@ final class ParkedThread: Sendable {
   /// The `Idleness.threadNumber` of the thread while it runs jobs of the scheduler.
   let number: Int
   let isMain: Bool
+  let isResumed = ThreadSemaphore()
 
   init(number: Int, isMain: Bool) { (self.number, self.isMain) = (number, isMain) }
-
-  #if canImport(Dispatch)
-    private let isResumed = DispatchSemaphore(value: 0)
-
-    func wait() { isResumed.wait() }
-
-    func resume() { isResumed.signal() }
-  #else
-    // No thread is parked, because without hooks no scheduler is explored.
-    func wait() { fatalError("Clocks: a thread cannot wait for another one here.") }
-
-    func resume() {}
-  #endif
 }
 
 extension Scheduler {
@@ -56,7 +40,7 @@ extension Scheduler {
       // The scheduler needs another thread, because this one stays occupied.
       RuntimeHooks.threadIsBlocked()
       change { _ in }
-      parked.wait()
+      parked.isResumed.wait()
       threadMark.store(UInt(bitPattern: context), ordering: .relaxed)
     }
     describeDecision { "checkpoint \"\(name)\"" }

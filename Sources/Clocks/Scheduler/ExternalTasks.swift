@@ -9,7 +9,7 @@ struct ExternalTasks: ~Copyable {
   private var entries = TaskTable<Entry>()
   private var unverified = ScratchBuffer<UInt64>()
   private var awaitingAsyncLets: [UInt64] = []
-  /// Whether the unverified tasks were checked since one of them could have become external.
+  /// Whether the unverified tasks were checked after the last moment at which one could have become external.
   private var isVerified = true
   private(set) var external = 0
   private(set) var running = 0
@@ -63,7 +63,7 @@ struct ExternalTasks: ~Copyable {
     replace(old, of: id, by: entry)
   }
 
-  /// Notes that a user executor runs a job of a task now. Returns whether it runs no other job of the task.
+  /// Notes that a job of a task begins on a user executor. Returns whether no other job of the task runs on one.
   mutating func externalJobBegan(_ task: RetainedTask) -> Bool {
     noteMayRunExternally(task, mayHaveRun: true, hasAsyncLets: false)
     let old = entries[task.id]
@@ -76,7 +76,7 @@ struct ExternalTasks: ~Copyable {
     return entry.runs == 1
   }
 
-  /// Notes that a user executor has run a job of a task. Returns whether it runs no other job of the task.
+  /// Notes that a job of a task has ended on a user executor. Returns whether no other job of the task runs on one.
   mutating func externalJobEnded(_ id: UInt64) -> Bool {
     isVerified = false
     let old = entries[id]

@@ -108,7 +108,7 @@ extension Scheduler {
       continuation.resume()
       context.pointee.endWaking()
     case .resume(let thread):
-      thread.resume()
+      thread.isResumed.signal()
       return false
     case .begin(let work):
       work.begin()

@@ -242,8 +242,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     }
   }
 
-  override func workBegan(on queue: BlockQueue) -> UInt64 {
-    change { $0.dispatchedBlockBegan(on: queue) }
+  override func workBegan(on queue: BlockQueue, isBarrier: Bool) -> UInt64 {
+    change { $0.dispatchedBlockBegan(on: queue, isBarrier: isBarrier) }
   }
 
   override func workRuns(_ number: UInt64, on thread: Int32? = nil) {

@@ -69,17 +69,20 @@ extension SchedulerState {
     idleness.externallyStartedJobsBegan(count)
   }
 
-  mutating func externallyStartedJobEnded() {
+  mutating func externallyStartedJobEnded() { externallyStartedJobPauses(isProgress: true) }
+
+  /// - Parameter isProgress: `false` for a thread that pauses again and again while it waits in a run loop.
+  mutating func externallyStartedJobPauses(isProgress: Bool) {
     idleness.externallyStartedJobEnded()
-    activity.externallyStartedJobEnded()
+    if isProgress { activity.externallyStartedJobEnded() }
     scope?.mustSetAlarm = true
   }
 
-  mutating func dispatchedBlockBegan(on queue: BlockQueue) -> UInt64 {
+  mutating func dispatchedBlockBegan(on queue: BlockQueue, isBarrier: Bool = false) -> UInt64 {
     scope?.pace.somethingHappens()
     // The block runs in parallel with the test's jobs.
     if let chooser = order.chooser { chooser.asked(.outsideWork) }
-    return idleness.dispatchedBlocks.begin(on: queue)
+    return idleness.dispatchedBlocks.begin(on: queue, isBarrier: isBarrier)
   }
 
   mutating func dispatchedBlockEnded(_ number: UInt64) {
@@ -212,29 +215,6 @@ extension SchedulerState {
     if hasWoken, let removed = trace.removed { sleepWoke(removed.number, of: removed.task) }
   }
 
-  // MARK: - Listeners
-
-  /// All listeners, in the order in which they were added.
-  private var listeners: [any EventListener] {
-    guard let listener else { return [] }
-    return (listener as? EventListeners)?.all ?? [listener]
-  }
-
-  mutating func add(_ listener: any EventListener) { listen(listeners + [listener]) }
-
-  mutating func remove(_ listener: any EventListener) {
-    listen(listeners.filter { $0 !== listener })
-  }
-
-  func listener<Kind: EventListener>(_ kind: Kind.Type) -> Kind? {
-    for case let listener as Kind in listeners { return listener }
-    return nil
-  }
-
-  private mutating func listen(_ listeners: [any EventListener]) {
-    listener = listeners.count > 1 ? EventListeners(listeners) : listeners.first
-  }
-
   /// Stops the program if something is out of order; for tests.
   func checkInvariants() {
     idleness.checkInvariants()
@@ -282,22 +262,4 @@ extension EventListener {
   func see(_ task: UnownedJob, _ id: UInt64) {}
   func isOver() {}
   var explanation: String? { nil }
-}
-
-/// Passes each event to several listeners. Immutable, so it may be used without a lock.
-private final class EventListeners: EventListener {
-  let all: [any EventListener]
-
-  init(_ all: [any EventListener]) { self.all = all }
-
-  func hear(_ event: SchedulerEvent) { for listener in all { listener.hear(event) } }
-
-  func see(_ task: UnownedJob, _ id: UInt64) { for listener in all { listener.see(task, id) } }
-
-  func isOver() { for listener in all { listener.isOver() } }
-
-  var explanation: String? {
-    let explanations = all.compactMap(\.explanation)
-    return explanations.isEmpty ? nil : explanations.joined(separator: "\n")
-  }
 }

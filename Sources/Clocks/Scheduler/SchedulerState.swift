@@ -34,7 +34,7 @@ struct SchedulerState: ~Copyable {
   var movesInJob = 0
   /// The candidates of the latest decision, kept for their memory.
   var keptCandidates = ScratchBuffer<Candidate>()
-  /// Receives the test's events; `nil` nearly always. Set by `add` and `remove`.
+  /// Receives the test's events; `nil` nearly always.
   var listener: (any EventListener)? {
     didSet { isObserved = listener != nil || order.chooser != nil }
   }

@@ -19,7 +19,7 @@ import ClocksSupport
       return reading
     }
 
-    var sinceEpoch: Duration { .seconds(realTime.tv_sec) + .nanoseconds(realTime.tv_nsec) }
+    var sinceEpoch: Duration { realTime.duration }
 
     /// The readings `duration` later, with the date moved by `dateOffset` as well.
     func advanced(by duration: Duration, andDateBy dateOffset: Duration = .zero) -> SystemClocks {
@@ -53,6 +53,20 @@ import ClocksSupport
       let sum = tv_sec + Int(seconds) + carry
       return timespec(
         tv_sec: sum < Int.max / 2 ? sum : Int.max / 2, tv_nsec: nanoseconds - carry * 1_000_000_000)
+    }
+
+    var duration: Duration { .seconds(tv_sec) + .nanoseconds(tv_nsec) }
+
+    /// The whole duration in nanoseconds; clamped to the range of `Int`.
+    var nanoseconds: Int {
+      let (product, overflow) = tv_sec.multipliedReportingOverflow(by: 1_000_000_000)
+      guard !overflow else { return tv_sec < 0 ? .min : .max }
+      let (sum, isOver) = product.addingReportingOverflow(tv_nsec)
+      return isOver ? .max : sum
+    }
+
+    init(nanoseconds: Int) {
+      self.init(tv_sec: nanoseconds / 1_000_000_000, tv_nsec: nanoseconds % 1_000_000_000)
     }
 
     private static let farthest = Duration.seconds(Int.max / 2)

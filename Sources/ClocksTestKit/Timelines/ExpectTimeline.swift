@@ -114,7 +114,7 @@ private struct TimelineExpectation {
   let clock: TestClock<Duration>?
   let callSite: CallSite
   let isKnown: (Character) -> Bool
-  /// Returns the symbol of the value that a text of the diagram means. Several texts may mean equal values.
+  /// Returns the symbol for a text of the diagram. Texts that stand for equal values have one symbol.
   let canonical: (String) -> String
 
   private static let name = "expectTimeline(of:_:every:)"

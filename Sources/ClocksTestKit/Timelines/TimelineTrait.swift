@@ -136,12 +136,12 @@ enum TimelineAttachments {
   static func name(_ test: Test, _ testCase: Test.Case?) -> String {
     let name = test.id.nameComponents.joined(separator: ".")
     guard let testCase, testCase.isParameterized else { return name }
-    let arguments = argumentDescriptions(of: testCase)
-    return arguments.isEmpty ? name : "\(name) \(arguments.joined(separator: ", "))"
+    let arguments = arguments(of: testCase)
+    return arguments.isEmpty ? name : "\(name) \(arguments)"
   }
 
   /// Returns the arguments of a case as far as reflection finds them. The test library has no function for that.
-  private static func argumentDescriptions(of testCase: Test.Case) -> [String] {
+  static func arguments(of testCase: Test.Case) -> String {
     func values(_ value: Any, depth: Int) -> [String] {
       guard depth < 8 else { return [] }
       let mirror = Mirror(reflecting: value)
@@ -155,6 +155,6 @@ enum TimelineAttachments {
         child.label == "body" ? [] : values(child.value, depth: depth + 1)
       }
     }
-    return values(testCase, depth: 0)
+    return values(testCase, depth: 0).joined(separator: ", ")
   }
 }

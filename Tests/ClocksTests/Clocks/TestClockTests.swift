@@ -354,8 +354,8 @@ import Testing
       failures.all == [
         """
         TestClock.sleep(until:) was called by a task of another test than the one that made the \
-        clock, at ClocksTests/TestClockTests.swift:\(line). The tests' tasks run side by side, so \
-        neither can know when the other's have run as far as they can. Make a clock in each test; \
+        clock, at ClocksTests/TestClockTests.swift:\(line). The two tests run in parallel, so \
+        neither can know when the tasks of the other have run as far as they can. Make a clock in each test; \
         one in a static or global variable is shared by all of them.
         It is 0.0 seconds. Pending sleeps: none
         """
@@ -391,10 +391,10 @@ import Testing
       failures.all == [
         """
         TestClock.advance(by:) was called in a test that uses another clock already, the one made at \
-        ClocksTests/TestClockTests.swift:\(line + 1). This one was made outside the test and apart \
-        from that one, at ClocksTests/TestClockTests.swift:\(line), so each has a scheduler of its \
-        own, and neither can know when tasks that sleep on both have run as far as they can. Make \
-        both in the test; or together, as in `static let clocks = (TestClock(), TestClock())`.
+        ClocksTests/TestClockTests.swift:\(line + 1). This one was made outside the test, in \
+        another place (ClocksTests/TestClockTests.swift:\(line)), so the clocks have different \
+        schedulers, and neither clock can wait for the tasks of the other. Make both clocks in the \
+        test, or both in one expression, as in `static let clocks = (TestClock(), TestClock())`.
         It is 0.0 seconds. Pending sleeps: none
         """
       ])

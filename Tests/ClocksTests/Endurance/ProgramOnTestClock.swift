@@ -72,14 +72,14 @@ private final class Performance: Sendable {
 
   func perform(_ program: Program, _ way: Program.Way) async -> ProgramLog {
     clock.scheduler.usesFastWay = way != .general
-    if way != .unobserved { clock.scheduler.change { $0.add(jobs) } }
+    if way != .unobserved { clock.scheduler.change { $0.listener = jobs } }
     await perform(program.root.steps, of: 0)
     repeat {
       for stream in streams { stream.continuation.finish() }
       await clock.run()
       note(Event.epilogue, of: 0, 0)
     } while lock.withLock { unfinished > 0 }
-    clock.scheduler.change { $0.remove(jobs) }
+    clock.scheduler.change { $0.listener = nil }
     clock.checkInvariants()
     return ProgramLog(events: events.all, jobs: jobs.all)
   }

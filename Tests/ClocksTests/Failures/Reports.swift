@@ -22,29 +22,29 @@ enum Reports {
 
   static let blocked = """
     A job of task # has held its thread for more than 0.5 seconds of real time, and the rest of the \
-    test waits for it. A test's tasks run one at a time, so a thread that is blocked until another task has \
-    run (by a semaphore, a lock, a synchronous wait) stays blocked: await it instead. Or it is a loop \
-    that never suspends: one that swallows its cancellation (`while true { try? await clock.sleep(…) }`) \
-    becomes that when it is cancelled. The test goes on without it.
+    test waits for it. A test's tasks run one at a time, so a job that blocks its thread (by a \
+    semaphore, a lock, a synchronous wait) until another task has run waits forever: await the other task \
+    instead. Or the job runs a loop that never suspends. `while true { try? await clock.sleep(…) }` becomes \
+    such a loop when its task is cancelled: write `try`. The test goes on without the job.
     """
 
   static let blockedInScope = blocked + "\nIt is 3.0 seconds. Pending sleeps: none"
 
   static let neverIdles = """
-    withVirtualTime expects that no task is left when its operation returns, but at 0.0 seconds task # runs \
-    on, and never becomes idle: it yields in an endless loop.
+    withVirtualTime expects that no task is left when its operation returns, but at 0.0 seconds task # still \
+    runs: it yields in an endless loop.
     Await the task or cancel it before the operation returns.
     """
 
   static let ignoresCancellation = """
-    withVirtualTime has cancelled task #, which ran on when its operation had returned, but it never becomes \
-    idle: its endless loop does not check `Task.isCancelled`, or `try?` hides that its sleeps throw. It stays \
-    suspended from now on.
+    withVirtualTime has cancelled task #, which still ran when its operation returned, but the task does not \
+    end: its loop does not check `Task.isCancelled`, or `try?` hides that its sleeps throw. Repair the loop. \
+    The task stays suspended from now on.
     """
 
   static let forgottenAdvance = """
     Nothing has happened in the test for 0.5 seconds of real time, tasks sleep on one of its clocks, and no \
-    task advances it: call `await clock.advance(by:)`, before the test awaits what the time is to bring about; or \
+    task advances it: call `await clock.advance(by:)`, before the test awaits the result; or \
     let time move by itself, with `withVirtualTime`.
     Pending sleeps:
       - until 1.0 seconds, since 0.0 seconds, task #, on TestClock
@@ -52,8 +52,8 @@ enum Reports {
     """
 
   static let shared = """
-    is used by 2 test cases at the same time. Each moves it before the tasks of the others have run as far as they can, so no \
-    time that is read there is certain. Make a clock in each test; one in a static or global variable is for \
+    is used by 2 test cases at the same time. Each moves it while tasks of the others still run, so the times \
+    that they read are not certain. Make a clock in each test; one in a static or global variable is for \
     tests that run one after another (`@Suite(.serialized)`).
     """
 }

@@ -94,7 +94,7 @@ import Testing
       let clock = UnimplementedClock(name: "network")
       _ = clock.now
     },
-    "withVirtualTime has cancelled task #…, which ran on …": report {
+    "withVirtualTime has cancelled task #…, which still ran …": report {
       try await withVirtualTime { time in
         let end = RealTime(in: .seconds(600))
         time.scheduler.change { $0.runaway.limits.jobs = 1_000 }

@@ -75,9 +75,9 @@ import Testing
   @Test func aTestIsIdleWhileItsBlocksWaitForAPausedOne() {
     var idleness = Idleness()
     let waiting = idleness.dispatchedBlocks.begin(on: BlockQueue(label: "queue"))
-    idleness.dispatchedBlocks.notePaused(on: BlockQueue(label: "queue"), 1)
+    idleness.dispatchedBlocks.noteStop(.ofAll, of: BlockQueue(label: "queue"), 1)
     #expect(idleness.isIdle == true)
-    idleness.dispatchedBlocks.notePaused(on: BlockQueue(label: "queue"), -1)
+    idleness.dispatchedBlocks.noteStop(.ofAll, of: BlockQueue(label: "queue"), -1)
     #expect(idleness.isIdle == false)
     idleness.dispatchedBlocks.end(waiting)
     #expect(idleness.isIdle == true)

@@ -24,8 +24,8 @@ import XCTest
         + "\(StandingTests.line):",
       """
       Nothing has happened in the test for 0.2 seconds of real time, tasks sleep on one of its clocks, \
-      and no task advances it: call `await clock.advance(by:)`, before the test awaits what the time \
-      is to bring about; or let time move by itself, with `withVirtualTime`.
+      and no task advances it: call `await clock.advance(by:)`, before the test awaits the result; \
+      or let time move by itself, with `withVirtualTime`.
       """,
       "  - until 3.0 seconds, since 0.0 seconds, task \"first\" (#",
       "  - until 7.0 seconds, since 2.0 seconds, task #",

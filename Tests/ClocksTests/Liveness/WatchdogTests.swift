@@ -19,8 +19,8 @@ import Testing
       """
       has held its thread for more than 0.1 seconds of real time, and the rest of the test waits \
       for it: \
-      1 job is ready. A test's tasks run one at a time, so a thread that is blocked until another \
-      task has run (by a semaphore, a lock, a synchronous wait) stays blocked: await it instead.
+      1 job is ready. A test's tasks run one at a time, so a job that blocks its thread (by a semaphore, a \
+      lock, a synchronous wait) until another task has run waits forever: await the other task instead.
       """,
     ]
     for text in expected { #expect(output.contains(text), "\(output)") }

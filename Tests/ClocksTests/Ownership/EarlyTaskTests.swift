@@ -48,7 +48,7 @@ import Testing
     #expect(TestCaseMembership.isTestCase(try #require(UnownedTask.currentID)))
   }
 
-  #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
+  #if os(Linux) && canImport(Glibc)
     /// It is known when its task comes to the door, and not only when its maker goes on: that may be later than
     /// its first job begins.
     @Test(arguments: [false, true]) func aTestCaseIsKnownBeforeItsFirstJob(hasOwner: Bool) {

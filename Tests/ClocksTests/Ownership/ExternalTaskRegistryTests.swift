@@ -76,7 +76,7 @@ import Testing
     let clock = TestClock()
     let (task, handle) = try await sleepingTask(on: clock)
     let events = Events()
-    clock.scheduler.change { $0.add(events) }
+    clock.scheduler.change { $0.listener = events }
 
     let job = ExternalTaskRegistry.beginJob(of: handle.id)
     clock.scheduler.noteMayRunExternally(UnownedTask(job: handle.job))

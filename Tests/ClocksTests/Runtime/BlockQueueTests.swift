@@ -1,4 +1,4 @@
-#if os(Linux) && canImport(Glibc) && compiler(>=6.2)
+#if os(Linux) && canImport(Glibc)
   import CDispatch
   import Testing
 
@@ -28,7 +28,7 @@
         withQueue { other in
           #expect(paused.label == other.label)
           var idleness = Idleness()
-          idleness.dispatchedBlocks.notePaused(on: paused, 1)
+          idleness.dispatchedBlocks.noteStop(.ofAll, of: paused, 1)
           let waiting = idleness.dispatchedBlocks.begin(on: paused)
           #expect(idleness.isIdle == true)
           let ready = idleness.dispatchedBlocks.begin(on: other)
@@ -39,13 +39,58 @@
       }
     }
 
-    @Test func blocksGoOnBesideAPausedOneOfAConcurrentQueue() {
+    /// A barrier, and what is behind it, cannot begin.
+    @Test func blocksOfAConcurrentQueueGoOnBesideAPausedOne() {
       withQueue(isConcurrent: true) { queue in
-        var idleness = Idleness()
-        idleness.dispatchedBlocks.notePaused(on: queue, 1)
-        let ready = idleness.dispatchedBlocks.begin(on: queue)
-        #expect(idleness.isIdle == false)
-        idleness.dispatchedBlocks.end(ready)
+        var blocks = DispatchedBlocks()
+        blocks.noteStop(queue.stop(by: false), of: queue, 1)
+        let ready = blocks.begin(on: queue)
+        #expect(blocks.count == 1 && blocks.mayAnyBegin)
+        let barrier = blocks.begin(on: queue, isBarrier: true)
+        let last = blocks.begin(on: queue)
+        #expect(blocks.count == 1)
+        blocks.end(ready)
+        #expect(blocks.count == 0 && !blocks.mayAnyBegin)
+        blocks.noteStop(queue.stop(by: false), of: queue, -1)
+        #expect(blocks.count == 2 && blocks.mayAnyBegin)
+        blocks.run(barrier, on: 1)
+        #expect(blocks.count == 2 && !blocks.mayAnyBegin)
+        // The barrier begins to wait.
+        blocks.noteStop(queue.stop(by: true), of: queue, 1)
+        blocks.end(barrier)
+        #expect(blocks.count == 0)
+        blocks.noteStop(queue.stop(by: true), of: queue, -1)
+        #expect(blocks.count == 1)
+        blocks.end(last)
+        #expect(blocks.count == 0)
+      }
+    }
+
+    @Test func aBlockBehindASyncCanRunAndCannotBegin() {
+      withQueue { queue in
+        var blocks = DispatchedBlocks()
+        blocks.noteStop(.sync, of: queue, 1)
+        let block = blocks.begin(on: queue)
+        #expect(blocks.count == 1 && !blocks.mayAnyBegin)
+        blocks.noteStop(.sync, of: queue, -1)
+        #expect(blocks.count == 1 && blocks.mayAnyBegin)
+        blocks.end(block)
+        #expect(blocks.count == 0)
+      }
+    }
+
+    @Test func anAbandonedBlockCountsWhenItBegins() {
+      withQueue { queue in
+        var blocks = DispatchedBlocks()
+        let (first, second) = (blocks.begin(on: queue), blocks.begin(on: queue))
+        #expect(blocks.abandon() == ["one label", "one label"])
+        #expect(blocks.count == 0 && blocks.abandon() == [])
+        blocks.run(second, on: 1)
+        #expect(blocks.count == 1 && blocks.threads == [1])
+        blocks.end(first)
+        #expect(blocks.count == 1)
+        blocks.end(second)
+        #expect(blocks.count == 0)
       }
     }
   }

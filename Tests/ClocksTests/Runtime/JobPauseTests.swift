@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Clocks
@@ -112,6 +113,37 @@ import Testing
     #expect(count.running == 1 && pause.hasBegun == true)
     pause.end(isInWait: false, count.resume)
     #expect(count.running == 1 && pause.hasBegun == false)
+  }
+
+  @Test func aThreadOfABlockBecomesParallelOnlyWhileItCountsAsAJob() {
+    let pause = JobPause(isOfBlock: true)
+    let count = Count()
+    for _ in 0..<2 {
+      #expect(pause.becomeParallel(count.pause) == false)
+      pause.jobBegins()
+      #expect(pause.becomeParallel(count.pause) == true && count.running == 0)
+      pause.jobEnds(count.resume)
+      #expect(count.running == 1)
+    }
+  }
+
+  /// The thread asks, in a callback of its wait, while another thread lets its job become parallel.
+  @Test func aThreadInAWaitStaysInItWhileItsJobBecomesParallel() async {
+    final class Job: Sendable {
+      let pause = JobPause()
+    }
+    let job = Job()
+    job.pause.begin {}
+    job.pause.countAsPaused {}
+    job.pause.resume {}
+    let hasBegun = await withCheckedContinuation { continuation in
+      let isParallel = job.pause.becomeParallel {
+        Thread.detachNewThread { continuation.resume(returning: job.pause.hasBegun) }
+        Thread.sleep(forTimeInterval: 0.01)
+      }
+      #expect(isParallel)
+    }
+    #expect(hasBegun)
   }
 
   @Test(arguments: [false, true]) func aJobThatEndsCountsAsRunning(isParallel: Bool) {

@@ -1,4 +1,4 @@
-#if os(Linux) && canImport(Glibc) && compiler(>=6.2)
+#if os(Linux) && canImport(Glibc)
   import Synchronization
   import Testing
 
@@ -11,7 +11,7 @@
     var open: Set<UInt64> { blocks.withLock { $0.open } }
     var runningJobs: Int { jobs.load(ordering: .relaxed) }
 
-    override func workBegan(on queue: BlockQueue) -> UInt64 {
+    override func workBegan(on queue: BlockQueue, isBarrier: Bool = false) -> UInt64 {
       blocks.withLock {
         $0.newest += 1
         $0.open.insert($0.newest)
@@ -34,7 +34,7 @@
     func jobBegins() { jobs.add(1, ordering: .relaxed) }
     func beginShortHold() {}
     func endShortHold() {}
-    func notePausedBlock(on queue: BlockQueue, _ change: Int) {}
+    func noteStop(_ stop: BlockQueue.Stop, of queue: BlockQueue, _ change: Int) {}
   }
 
   @Suite struct ThreadWaitsTests {

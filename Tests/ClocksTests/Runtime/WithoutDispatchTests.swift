@@ -7,7 +7,7 @@ import Testing
 /// A process in which work on dispatch queues cannot be seen.
 @Suite struct WithoutDispatchTests {
   @Test func thisProcessSeesDispatchQueues() {
-    #if os(Linux) && compiler(>=6.2)
+    #if os(Linux)
       #expect(SchedulerCapability.selfTest.seesDispatch)
       #expect(SchedulerCapability.missing == [])
     #else
@@ -23,7 +23,7 @@ import Testing
     #expect(child.standardOutput.contains("without: [\"work on dispatch queues\"]"))
   }
 
-  #if os(Linux) && compiler(>=6.2)
+  #if os(Linux)
     @Test func aLibraryThatDoesNotCallAllFunctionsStaysUnchanged() {
       #expect(!DispatchCalls.redirectAll(in: "libc.so.6"))
       #expect(!DispatchCalls.redirectAll(in: "libThatDoesNotExist.so"))

@@ -9,7 +9,7 @@ import Testing
   @Test(.repeated(200)) func everyRunExecutesTheSameJobs() async throws {
     let clock = TestClock()
     let jobs = JobLog()
-    clock.scheduler.change { $0.add(jobs) }
+    clock.scheduler.change { $0.listener = jobs }
     let counter = Counter()
     let (stream, source) = AsyncStream<Int>.makeStream()
 
@@ -40,7 +40,7 @@ import Testing
     for _ in 0..<3 { await clock.advance(by: .seconds(1)) }
     source.finish()
     await clock.settle()
-    clock.scheduler.change { $0.remove(jobs) }
+    clock.scheduler.change { $0.listener = nil }
 
     let log = jobs.all
     #expect(log.count > 100)

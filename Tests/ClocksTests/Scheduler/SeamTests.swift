@@ -94,12 +94,12 @@ import Testing
     let (chooser, events) = (sleepsFirst, Events())
     clock.scheduler.change {
       $0.order.chooser = chooser
-      $0.add(events)
+      $0.listener = events
     }
     await clock.advance(by: .seconds(1))
     clock.scheduler.change {
       $0.order.chooser = nil
-      $0.remove(events)
+      $0.listener = nil
     }
     let (first, second) = (ids.all[0], ids.all[1])
     #expect(
@@ -163,7 +163,7 @@ import Testing
     // From here on the scheduler runs each job of this task, and sees it end. It did not start the first one.
     await clock.settle()
     let events = Events()
-    clock.scheduler.change { $0.add(events) }
+    clock.scheduler.change { $0.listener = events }
     let me = try #require(UnownedTask.currentID)
     let ids = Log<UInt64>()
     let sleeper = Task {
@@ -174,7 +174,7 @@ import Testing
     await clock.advance(by: .seconds(1))
     sleeper.cancel()
     await clock.settle()
-    clock.scheduler.change { $0.remove(events) }
+    clock.scheduler.change { $0.listener = nil }
     let task = try #require(ids.all.first)
     #expect(
       events.log.all == [
@@ -206,9 +206,9 @@ import Testing
   @Test func jumpsOfAScopeAreEvents() async throws {
     let events = Events()
     try await withVirtualTime { time in
-      time.scheduler.change { $0.add(events) }
+      time.scheduler.change { $0.listener = events }
       try await time.clock.sleep(for: .seconds(3))
-      time.scheduler.change { $0.remove(events) }
+      time.scheduler.change { $0.listener = nil }
     }
     let moves = events.log.all.filter { if case .timeMoved = $0 { true } else { false } }
     #expect(moves == [.timeMoved(to: .seconds(3))])
@@ -227,7 +227,7 @@ import Testing
     let task = await Self.externalTask()
     let events = Events()
     let scheduler = Scheduler(origin: .here())
-    scheduler.change { $0.add(events) }
+    scheduler.change { $0.listener = events }
     scheduler.externalJobBegan(task.job)
     scheduler.externalJobBegan(task.job)
     #expect(events.log.all == [.taskBecameExternal(task.id)])

@@ -489,8 +489,9 @@ private final class Box<Value>: @unchecked Sendable {
     #expect(failures.all.count == 1)
     #expect(
       failures.all.first?.contains(
-        "no task has moved time, which does not move by itself here. The operation has been "
-          + "cancelled. Pending sleeps:\n  - until 3.0 seconds, since 0.0 seconds, task #") == true)
+        "no task has moved time. With `autoAdvance: false`, time does not move by itself: call "
+          + "`time.advance(by:)`, or leave the option out. The operation has been cancelled. "
+          + "Pending sleeps:\n  - until 3.0 seconds, since 0.0 seconds, task #") == true)
   }
 
   @Test func aTimerThatNeverEndsIsAFailure() async throws {

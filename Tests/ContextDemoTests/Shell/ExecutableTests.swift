@@ -270,7 +270,7 @@ import Testing
   }
 
   // Debug builds only: the optimizer removes some hops between actors.
-  #if os(Linux) && DEBUG && compiler(>=6.2)
+  #if os(Linux) && DEBUG
     @Test(arguments: [("music-search", 5), ("timeout-service", 1)])
     func picturesInDocsAreUpToDate(_ name: String, attempts: Int) async throws {
       let file = try temporaryFile("picture.svg")

@@ -23,7 +23,7 @@ struct StatusProbe: Sendable {
   ///
   /// Cancellation and names are never listed, because functions of the runtime return them, too.
   var missing: [String] {
-    #if os(Linux) && compiler(>=6.2) && _pointerBitWidth(_64)
+    #if os(Linux) && _pointerBitWidth(_64)
       guard readsStatus else { return ["whether a task is over"] }
       var missing: [String] = []
       if !readsPreferences { missing.append("tasks that prefer an executor") }
@@ -38,7 +38,7 @@ struct StatusProbe: Sendable {
   }
 
   private init() {
-    #if os(Linux) && compiler(>=6.2) && _pointerBitWidth(_64)
+    #if os(Linux) && _pointerBitWidth(_64)
       let version = RuntimeSymbol.address(of: "_swift_concurrency_debug_internal_layout_version")
       guard version?.load(as: UInt32.self) == 1,
         #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *)
@@ -51,7 +51,7 @@ struct StatusProbe: Sendable {
     #endif
   }
 
-  #if os(Linux) && compiler(>=6.2) && _pointerBitWidth(_64)
+  #if os(Linux) && _pointerBitWidth(_64)
     @available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *)
     private mutating func compare(with plain: UnownedJob) {
       let name = "a task of the layout probe"

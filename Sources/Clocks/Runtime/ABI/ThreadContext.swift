@@ -231,7 +231,7 @@ struct CurrentTaskSlot {
 
   /// The variable of the current thread; `nil` if its address is not known.
   static var ofThread: CurrentTaskSlot? {
-    #if os(Linux) && canImport(Glibc) && compiler(>=6.2) && _pointerBitWidth(_64)
+    #if os(Linux) && canImport(Glibc) && _pointerBitWidth(_64)
       guard let distance,
         let place = UnsafePointer<UInt>(bitPattern: UInt(pthread_self()) &+ distance)
       else { return nil }
@@ -247,7 +247,7 @@ struct CurrentTaskSlot {
     return running != 0 && running != unsafeBitCast(task, to: UInt.self)
   }
 
-  #if os(Linux) && canImport(Glibc) && compiler(>=6.2) && _pointerBitWidth(_64)
+  #if os(Linux) && canImport(Glibc) && _pointerBitWidth(_64)
     /// The distance of the variable from the beginning of the thread's own data.
     ///
     /// The distance is equal in all threads, because the runtime's library was loaded when the program began. It is

@@ -33,11 +33,9 @@ struct UnownedTask: Sendable {
 
   static var currentName: String? {
     if let current, current.isKnownToBeNameless { return nil }
-    #if compiler(>=6.2)
-      if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
-        return Task.name
-      }
-    #endif
+    if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
+      return Task.name
+    }
     return nil
   }
 
@@ -67,17 +65,15 @@ struct UnownedTask: Sendable {
 
   /// An id that is greater than those of all tasks so far and smaller than those of all later tasks.
   static func newestID() -> UInt64 {
-    #if compiler(>=6.2)
-      if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
-        // An immediate task runs on this thread and is never enqueued; only its id matters. The task is
-        // registered nowhere, because the thread captures jobs while it creates the task.
-        var id: UInt64 = 0
-        _ = ThreadContext.capturingNextJob {
-          id = taskID(of: unsafeBitCast(Task.immediate {}, to: UnownedJob.self))
-        }
-        return id
+    if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
+      // An immediate task runs on this thread and is never enqueued; only its id matters. The task is
+      // registered nowhere, because the thread captures jobs while it creates the task.
+      var id: UInt64 = 0
+      _ = ThreadContext.capturingNextJob {
+        id = taskID(of: unsafeBitCast(Task.immediate {}, to: UnownedJob.self))
       }
-    #endif
+      return id
+    }
     return currentID ?? 0
   }
 

@@ -1,6 +1,6 @@
 import ClocksSupport
 
-#if os(Linux) && canImport(Glibc) && compiler(>=6.2)
+#if os(Linux) && canImport(Glibc)
   internal import CDispatch
 
   extension BlockQueue {
@@ -8,16 +8,22 @@ import ClocksSupport
     init(_ queue: OpaquePointer) {
       self.init(
         label: DispatchObject.label(of: queue), address: UInt(bitPattern: queue),
-        isConcurrent: Self.concurrentClasses.contains(Self.classOfObject(queue)))
+        isConcurrent: Self.classes.concurrent.contains(Self.classOfObject(queue)))
     }
 
-    /// The classes of concurrent queues; empty if serial queues have the same class.
-    private static let concurrentClasses: [UInt] = {
+    /// Whether an object of libdispatch is a queue that can be suspended.
+    static func canBeSuspended(_ object: OpaquePointer) -> Bool {
+      ([classes.serial] + classes.concurrent).contains(classOfObject(object))
+    }
+
+    /// The classes of serial queues and of concurrent ones; `concurrent` is empty if they are the same.
+    private static let classes: (serial: UInt, concurrent: [UInt]) = {
       let serial = dispatch_queue_create(nil, nil)
       let concurrent = dispatch_queue_create(nil, concurrentAttribute)
       defer { [serial, concurrent].forEach(DispatchObject.release) }
-      let classes = [concurrent, dispatch_get_global_queue(0, 0)].map(classOfObject)
-      return classes.contains(classOfObject(serial)) ? [] : classes
+      let ofSerial = classOfObject(serial)
+      let ofConcurrent = [concurrent, dispatch_get_global_queue(0, 0)].map(classOfObject)
+      return (ofSerial, ofConcurrent.contains(ofSerial) ? [] : ofConcurrent)
     }()
 
     /// The first word of an object of libdispatch is the address of its class.
@@ -28,6 +34,41 @@ import ClocksSupport
     /// `DISPATCH_QUEUE_CONCURRENT`, which is a macro.
     private static var concurrentAttribute: OpaquePointer? {
       RuntimeSymbol.address(of: "_dispatch_queue_attr_concurrent").map { OpaquePointer($0) }
+    }
+  }
+
+  /// The queues that tests have suspended.
+  enum SuspendedQueues {
+    private struct Suspension {
+      let queue: BlockQueue
+      weak var owner: (any PausableOwner)?
+    }
+
+    /// Guards `suspensions`. Rank `leaf`.
+    private static let lock = Lock(.leaf)
+    @exclusivity(unchecked) nonisolated(unsafe) private static var suspensions:
+      [OpaquePointer: [Suspension]] = [:]
+
+    static func wasSuspended(_ object: OpaquePointer) {
+      guard ThreadWaits.areSleepsSeen, BlockQueue.canBeSuspended(object),
+        let owner = DispatchCalls.owner as? any PausableOwner, owner.pausedWaits == .all
+      else { return }
+      let suspension = Suspension(queue: BlockQueue(object), owner: owner)
+      lock.withLock { suspensions[object, default: []].append(suspension) }
+      owner.noteStop(.ofAll, of: suspension.queue, 1)
+    }
+
+    static func willResume(_ object: OpaquePointer) {
+      guard ThreadWaits.areSleepsSeen, let suspension = lock.withLock({ remove(object) }) else {
+        return
+      }
+      suspension.owner?.noteStop(.ofAll, of: suspension.queue, -1)
+    }
+
+    private static func remove(_ object: OpaquePointer) -> Suspension? {
+      let suspension = suspensions[object]?.popLast()
+      if suspensions[object]?.isEmpty == true { suspensions[object] = nil }
+      return suspension
     }
   }
 #endif

@@ -19,7 +19,7 @@
 
 import ClocksSupport
 
-#if os(Linux) && canImport(Glibc) && compiler(>=6.2)
+#if os(Linux) && canImport(Glibc)
   internal import CDispatch
 #endif
 
@@ -29,7 +29,7 @@ enum DispatchCalls {
 
   /// Redirects the calls, where that is possible. Called once, while the hooks are installed.
   static func redirect() {
-    #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
+    #if os(Linux) && canImport(Glibc)
       areSeen =
         Environment.seesDispatch && HandedBlock.isReadable && DispatchTimes.areReadable
         && DispatchObject.areFound && timerType != nil && redirectAll(in: "libswiftDispatch.so")
@@ -37,7 +37,7 @@ enum DispatchCalls {
   }
 }
 
-#if os(Linux) && canImport(Glibc) && compiler(>=6.2)
+#if os(Linux) && canImport(Glibc)
   extension DispatchCalls {
     /// Redirects the calls of a library if it calls all of the functions. Returns whether they were redirected.
     static func redirectAll(in library: StaticString) -> Bool {
@@ -85,7 +85,9 @@ enum DispatchCalls {
 
     private static let barrierSync: Interposed<Async> = Interposed("dispatch_barrier_sync") {
       queue, block in
-      run(block, on: queue, by: dispatch_barrier_sync_f) { barrierSync.original(queue, block) }
+      run(block, on: queue, isBarrier: true, by: dispatch_barrier_sync_f) {
+        barrierSync.original(queue, block)
+      }
     }
 
     private static let after: Interposed<After> = Interposed("dispatch_after") {
@@ -107,19 +109,17 @@ enum DispatchCalls {
 
     /// Runs a block synchronously and on behalf of the test, even if another thread runs it.
     private static func run(
-      _ block: UnsafeRawPointer, on queue: OpaquePointer,
+      _ block: UnsafeRawPointer, on queue: OpaquePointer, isBarrier: Bool = false,
       by function: (OpaquePointer, UnsafeMutableRawPointer?, dispatch_function_t) -> Void,
       original: () -> Void
     ) {
       let handed = HandedBlock(block)
       guard let owner, !handed.isItem else { return original() }
-      var awaited = (block: handed, owner: owner)
+      var awaited = SyncBlock(
+        block: handed, queue: BlockQueue(queue), isBarrier: isBarrier, owner: owner)
       withUnsafeMutablePointer(to: &awaited) { pointer in
         function(queue, pointer) {
-          let awaited = $0!.assumingMemoryBound(to: (block: HandedBlock, owner: TaskOwner).self)
-            .pointee
-          guard ThreadContext.current == nil else { return awaited.block() }
-          DispatchedBlock.runBlock(of: awaited.owner) { awaited.block() }
+          $0!.assumingMemoryBound(to: SyncBlock.self).pointee.run()
         }
       }
     }
@@ -293,12 +293,14 @@ enum DispatchCalls {
 
     private static let resume: Interposed<OfObject> = Interposed("dispatch_resume") {
       DispatchSourceRegistry.find($0)?.resume()
+      SuspendedQueues.willResume($0)
       resume.original($0)
     }
 
     private static let suspend: Interposed<OfObject> = Interposed("dispatch_suspend") {
       DispatchSourceRegistry.find($0)?.suspend()
       suspend.original($0)
+      SuspendedQueues.wasSuspended($0)
     }
 
     private static let cancel: Interposed<OfObject> = Interposed("dispatch_source_cancel") {

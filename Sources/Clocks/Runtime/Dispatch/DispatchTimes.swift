@@ -1,4 +1,4 @@
-#if os(Linux) && canImport(Glibc) && compiler(>=6.2)
+#if os(Linux) && canImport(Glibc)
   import ClocksSupport
   internal import CDispatch
 
@@ -56,7 +56,7 @@
       guard instant != now, instant != never, let owner = virtualOwner,
         let delay = delay(until: instant, for: owner)
       else { return instant }
-      return dispatch_time(now, delay.wholeNanoseconds)
+      return delay > .zero ? dispatch_time(now, delay.wholeNanoseconds) : now
     }
 
     static func read(
@@ -70,7 +70,7 @@
       }
       // Dispatch treats instants that are more than 146 years away as its distant future.
       guard reading.tv_sec < latest else { return UInt64(latest) * 1_000_000_000 }
-      return UInt64(max(0, reading.tv_sec)) * 1_000_000_000 + UInt64(reading.tv_nsec)
+      return UInt64(max(0, reading.nanoseconds))
     }
 
     /// Whether instants have the known representation.

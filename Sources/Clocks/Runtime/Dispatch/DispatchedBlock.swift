@@ -1,6 +1,6 @@
 import ClocksSupport
 
-#if os(Linux) && canImport(Glibc) && compiler(>=6.2)
+#if os(Linux) && canImport(Glibc)
   internal import CDispatch
 
   /// A block that a test has submitted to a dispatch queue, and that runs on behalf of the test.
@@ -45,7 +45,7 @@ import ClocksSupport
 
     private func count() {
       guard number == 0 else { return }
-      number = owner.workBegan(on: blockQueue)
+      number = owner.workBegan(on: blockQueue, isBarrier: isBarrier)
       if let block, block.isItem { Notifications.itemWasSubmitted(block.pointer) }
     }
 
@@ -84,7 +84,7 @@ import ClocksSupport
         count()
       }
       owner.workRuns(number)
-      let waits = ThreadWaits.ofBlock(number, on: blockQueue, of: owner)
+      let waits = ThreadWaits.ofBlock(number, on: blockQueue, isBarrier: isBarrier, of: owner)
       DispatchedBlock.runBlock(of: owner, waits) {
         block?()
         if let block, block.isItem { Notifications.itemHasRun(block.pointer) }
@@ -105,6 +105,27 @@ import ClocksSupport
       guard !context.ownersAwaitingEnd.isEmpty else { return }
       ExternalTaskRegistry.look()
       for owner in context.ownersAwaitingEnd { owner.externallyStartedJobEnded(on: nil) }
+    }
+  }
+
+  /// A block that a test has passed to `DispatchQueue.sync`, which runs it on behalf of the test, even on another thread.
+  struct SyncBlock {
+    let block: HandedBlock
+    let queue: BlockQueue
+    let isBarrier: Bool
+    let owner: TaskOwner
+
+    func run() {
+      guard ThreadContext.current == nil else {
+        guard let waits = ThreadWaits.ofSync else { return block() }
+        return waits.runSync(on: queue, isBarrier: isBarrier) { block() }
+      }
+      // The block runs on another thread: that of the main queue.
+      let number = owner.workBegan(on: queue, isBarrier: isBarrier)
+      owner.workRuns(number)
+      let waits = ThreadWaits.ofBlock(number, on: queue, isBarrier: isBarrier, of: owner)
+      DispatchedBlock.runBlock(of: owner, waits) { block() }
+      owner.workEnded(waits?.block ?? number)
     }
   }
 

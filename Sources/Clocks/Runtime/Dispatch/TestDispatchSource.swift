@@ -1,6 +1,6 @@
 import ClocksSupport
 
-#if os(Linux) && canImport(Glibc) && compiler(>=6.2)
+#if os(Linux) && canImport(Glibc)
   import Synchronization
   internal import CDispatch
 

@@ -126,7 +126,7 @@ extension SchedulingSelfTest {
     var unverified = StatusProbe.here.missing
     // The strategy `hook` redirects no calls. The jobs that it does not see are already in `missingJobs`.
     if strategy != .hook {
-      #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
+      #if os(Linux) && canImport(Glibc)
         if !TaskCreation.isSeen { unverified.append("the creation of tasks") }
         if !TaskCreation.seesAsyncLets { unverified.append("the creation of async let tasks") }
         if TaskCreation.isSeen, CustomExecutor.serialKind == nil {

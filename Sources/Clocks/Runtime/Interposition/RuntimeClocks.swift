@@ -138,7 +138,7 @@ package enum RuntimeClocks {
         guard let context = ThreadContext.current, virtualDate != nil else {
           return runLoop.original(mode, seconds, returnsAfterOneSource)
         }
-        if let waits = ThreadWaits.ofXCTest ?? ThreadWaits.ofAnyKind {
+        if let waits = ThreadWaits.ofXCTest ?? ThreadWaits.ofRunLoop {
           return waits.runInnerLoop(seconds) { runLoop.original(mode, $0, returnsAfterOneSource) }
         }
         context.pointee.runLoops.begin()
@@ -188,20 +188,6 @@ package enum RuntimeClocks {
         context.pointee.isInJob
       else { return nil }
       return ThreadContext.runningOwner?.reading(of: CLOCK_REALTIME, isDate: true)
-    }
-  }
-
-  extension timespec {
-    /// The nanoseconds since 1970; clamped to the range of `Int`.
-    fileprivate var nanoseconds: Int {
-      let (product, overflow) = tv_sec.multipliedReportingOverflow(by: 1_000_000_000)
-      guard !overflow else { return tv_sec < 0 ? .min : .max }
-      let (sum, isOver) = product.addingReportingOverflow(tv_nsec)
-      return isOver ? .max : sum
-    }
-
-    fileprivate init(nanoseconds: Int) {
-      self.init(tv_sec: nanoseconds / 1_000_000_000, tv_nsec: nanoseconds % 1_000_000_000)
     }
   }
 

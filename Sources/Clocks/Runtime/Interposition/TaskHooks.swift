@@ -13,7 +13,7 @@ enum TaskCreation {
 
   /// Redirects the calls, and those of `JobRuns`, where that is possible. Called once, while the hooks are installed.
   static func redirect() {
-    #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
+    #if os(Linux) && canImport(Glibc)
       guard TaskStatus.isReadable else { return }
       // All in one pass, because each reads all call tables of the process.
       let entries = [createTask.entry, beginAsyncLet.entry] + JobRuns.entries
@@ -71,7 +71,8 @@ enum TaskCreation {
 
 /// The jobs that custom executors run.
 enum JobRuns {
-  /// Whether all three functions exist, and this module's calls of one of them were redirected.
+  /// Whether custom executors' jobs are seen: the runtime has the three functions of `entries`, and this module's calls
+  /// of `swift_job_run` were redirected.
   ///
   /// Written when the hooks are installed, and by tests.
   nonisolated(unsafe) static var areSeen = false
@@ -85,7 +86,7 @@ enum JobRuns {
   /// Runs a job that a scheduler has started, or that is unowned, as the runtime does.
   @_transparent
   static func runKnown(_ job: UnownedJob, on executor: UnownedSerialExecutor) {
-    #if os(Linux) && canImport(Glibc) && compiler(>=6.2)
+    #if os(Linux) && canImport(Glibc)
       if let originalRun {
         return unsafeBitCast(originalRun, to: RunJob.self)(job, executor)
       }
@@ -128,7 +129,7 @@ enum JobRuns {
   }
 }
 
-#if os(Linux) && canImport(Glibc) && compiler(>=6.2)
+#if os(Linux) && canImport(Glibc)
   struct MadeTask {
     var task: UnownedJob
     var context: UnsafeRawPointer?

@@ -31,9 +31,7 @@ import Synchronization
       guard ThreadWaits.areSleepsSeen,
         let owner = ThreadContext.runningOwner as? any PausableOwner, owner.pausedWaits == .all
       else { return nil }
-      let delay =
-        Duration.seconds(date.tv_sec) + .nanoseconds(date.tv_nsec)
-        - .seconds(present.tv_sec) - .nanoseconds(present.tv_nsec)
+      let delay = date.duration - present.duration
       guard delay > .zero else { return ETIMEDOUT }
       let wait = ConditionWait(for: condition)
       let callback = TimedCallback("a wait with a limit") { wait.limitIsReached() }

@@ -26,17 +26,24 @@ struct JobPause: ~Copyable {
     /// Like `parallel`, within a wait in which the job was resumed: in a callback, or because another thread has taken
     /// what the job waited for.
     static let parallelInWait = 11
-    /// The job is about to end, and does not wait any more.
+    /// There is no job: it is about to end, or its thread counts as a block.
     static let over = 12
   }
 
-  private let phase = Atomic(Phase.running)
+  private let phase: Atomic<Int>
+
+  /// - Parameter isOfBlock: Whether the thread counts as a block until `jobBegins`.
+  init(isOfBlock: Bool = false) { phase = Atomic(isOfBlock ? Phase.over : Phase.running) }
 
   /// Whether the job's thread is in a wait.
   var hasBegun: Bool {
-    switch phase.load(ordering: .sequentiallyConsistent) {
-    case Phase.running, Phase.pausing, Phase.parallel, Phase.over: false
-    default: true
+    while true {
+      switch phase.load(ordering: .sequentiallyConsistent) {
+      case Phase.running, Phase.parallel, Phase.over: return false
+      // Another thread lets the job become parallel.
+      case Phase.pausing: Self.yieldThread()
+      default: return true
+      }
     }
   }
 
@@ -88,10 +95,10 @@ struct JobPause: ~Copyable {
     phase.store(Phase.paused, ordering: .sequentiallyConsistent)
   }
 
-  /// Calls `count`, which counts the job as running again, if the job is paused. A job that is about to pause does not.
+  /// Calls `count`, which counts the job as running again, if the job is paused. A job that is about to pause goes on.
   ///
-  /// Thread A may be about to pause the job, or to count it because its wait is over, when thread B begins what wakes
-  /// it. Thread B waits until the job counts, because time may move when thread B returns.
+  /// Thread A may be about to count the job as paused, or as running, when thread B calls this function. Thread B waits
+  /// until thread A has counted it, because time may move when thread B returns.
   func resume(_ count: () -> Void) {
     while true {
       switch phase.load(ordering: .sequentiallyConsistent) {
@@ -121,6 +128,9 @@ struct JobPause: ~Copyable {
     }
     return false
   }
+
+  /// Notes that the thread counts as a job from now on, on that thread.
+  func jobBegins() { phase.store(Phase.running, ordering: .sequentiallyConsistent) }
 
   /// Notes that the job ends, on its thread. Calls `countAsRunning` if the job counts as a block.
   func jobEnds(_ countAsRunning: () -> Void) {

@@ -33,7 +33,7 @@ import Synchronization
       guard let context = ThreadContext.current,
         let reading = owner.reading(of: CLOCK_MONOTONIC, isDate: false)
       else { return nil }
-      let now = reading.inNanoseconds &+ context.pointee.runLoops.nanoseconds
+      let now = UInt64(max(0, reading.nanoseconds)) &+ context.pointee.runLoops.nanoseconds
       return context.pointee.waits?.present(now) ?? now
     }
 
@@ -47,7 +47,8 @@ import Synchronization
         return readClock.original($0, $1)
       }
       let waits = ThreadContext.current?.pointee.waits
-      $1.pointee = timespec(nanoseconds: waits?.slice?.reading(at: now) ?? now)
+      $1.pointee = timespec(
+        nanoseconds: Int(clamping: waits?.slice?.reading(at: now) ?? now))
       return 0
     }
 
@@ -74,7 +75,7 @@ import Synchronization
       guard limit == nil, let slice = ThreadContext.current?.pointee.waits?.slice,
         let left = slice.end.nanosecondsLeft
       else { return wait.original(files, count, limit, mask) }
-      var rest = timespec(nanoseconds: left)
+      var rest = timespec(nanoseconds: Int(clamping: left))
       return wait.original(files, count, &rest, mask)
     }
 
@@ -112,7 +113,7 @@ import Synchronization
     private static let set: Interposed<Set> = Interposed("timerfd_settime") {
       timer, flags, setting, former in
       forget(timer)
-      let instant = setting.pointee.it_value.inNanoseconds
+      let instant = UInt64(max(0, setting.pointee.it_value.nanoseconds))
       guard flags == absolute, instant > 0, let owner, let now = present(of: owner) else {
         if flags == absolute, instant > 0, ThreadWaits.areSeen,
           MainRunLoop.isMain(MainRunLoop.ofThread)
@@ -135,7 +136,7 @@ import Synchronization
     private static func setReal(_ timer: CInt, _ delay: UInt64) -> CInt {
       var setting = itimerspec()
       // A delay of zero would stop the timer.
-      setting.it_value = timespec(nanoseconds: max(1, delay))
+      setting.it_value = timespec(nanoseconds: Int(clamping: max(1, delay)))
       return set.original(timer, 0, &setting, nil)
     }
 
@@ -261,16 +262,6 @@ import Synchronization
         }), let now = present(of: owner)
       else { return nil }
       return .nanoseconds(Int64(clamping: next > now ? next - now : 0))
-    }
-  }
-
-  extension timespec {
-    fileprivate var inNanoseconds: UInt64 {
-      UInt64(max(0, tv_sec)) &* 1_000_000_000 &+ UInt64(max(0, tv_nsec))
-    }
-
-    fileprivate init(nanoseconds: UInt64) {
-      self.init(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
     }
   }
 #else

@@ -1,5 +1,7 @@
 #if os(Linux) && canImport(Glibc)
   internal import CDispatch
+#elseif canImport(Dispatch)
+  import Dispatch
 #endif
 
 /// A semaphore whose waits block the thread, unseen by the package's own hooks.
@@ -16,9 +18,16 @@ final class ThreadSemaphore: Sendable {
     func wait(seconds: Double) -> Bool {
       dispatch_semaphore_wait(semaphore, dispatch_time(0, Int64(seconds * 1e9))) == 0
     }
+  #elseif canImport(Dispatch)
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    func signal() { semaphore.signal() }
+    func wait() { semaphore.wait() }
+    func wait(seconds: Double) -> Bool { semaphore.wait(timeout: .now() + seconds) == .success }
   #else
+    // No thread waits, because without hooks no scheduler is explored, and no job is paused.
     func signal() {}
-    func wait() {}
+    func wait() { fatalError("Clocks: a thread cannot wait for another one here.") }
     func wait(seconds: Double) -> Bool { false }
   #endif
 }

@@ -44,7 +44,10 @@ import ClocksSupport
     }
   }
 
-  /// The functions that block a thread for a duration, which is virtual in suites not written for virtual time.
+  /// The functions by which threads sleep, and those that begin work outside the scope.
+  ///
+  /// Only suites that were not written for virtual time need them: their threads sleep in virtual time, and work outside
+  /// may end a wait.
   enum ThreadSleeps {
     /// Must be called once, while the process has one thread.
     static func redirect() {
@@ -66,7 +69,7 @@ import ClocksSupport
     }
 
     private static let run: Interposed<@convention(c) () -> Void> = Interposed("CFRunLoopRun") {
-      guard let waits = ThreadWaits.ofAnyKind else { return run.original() }
+      guard let waits = ThreadWaits.ofRunLoop else { return run.original() }
       waits.runLoopWithoutEnd()
     }
 
@@ -89,9 +92,12 @@ import ClocksSupport
       "dispatch_semaphore_signal"
     ) { semaphore in
       AwaitedSemaphores.willSignal(semaphore)
-      ThreadWaits.willResume(from: semaphore)
-      defer { LimitedWait.mayEnd(for: semaphore) }
-      return signal.original(semaphore)
+      let isResumed = ThreadWaits.resume(from: semaphore)
+      let result = signal.original(semaphore)
+      // The method may have begun to wait between the first look and the signal.
+      if !isResumed { _ = ThreadWaits.resume(from: semaphore) }
+      LimitedWait.mayEnd(for: semaphore)
+      return result
     }
 
     private typealias Start = @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
@@ -194,8 +200,7 @@ import ClocksSupport
     private static let nanosleep: Interposed<Nanosleep> = Interposed("nanosleep") {
       duration, rest in
       guard let waits = ThreadWaits.ofSleeps, let duration,
-        waits.sleep(
-          for: .seconds(duration.pointee.tv_sec) + .nanoseconds(duration.pointee.tv_nsec))
+        waits.sleep(for: duration.pointee.duration)
       else { return nanosleep.original(duration, rest) }
       return 0
     }

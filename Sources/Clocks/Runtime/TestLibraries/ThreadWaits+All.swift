@@ -22,9 +22,11 @@ extension ThreadWaits {
     waits.wakeUp()
   }
 
-  /// Notes that a semaphore is about to be signalled, for which a test method may wait.
-  static func willResume(from semaphore: OpaquePointer) {
-    methodWait(for: semaphore)?.waits.resume()
+  /// Notes that a semaphore is about to be signalled, or was signalled. Returns whether the test method waits for it.
+  static func resume(from semaphore: OpaquePointer) -> Bool {
+    guard let wait = methodWait(for: semaphore) else { return false }
+    wait.waits.resume()
+    return true
   }
 
   /// A wait of a test method for a semaphore or a group.
@@ -79,9 +81,18 @@ extension ThreadWaits {
     pause.jobEnds(endParallel)
   }
 
-  /// Returns an owner's test method, and its jobs that count as externally started.
+  /// Returns an owner's test method, its jobs that count as externally started, and the waits of its other threads.
   static func holders(of owner: any PausableOwner) -> [ThreadWaits] {
-    lock.withLock { all.filter { $0.work == .method } + externalJobs }.filter { $0.owner === owner }
+    lock.withLock { all.filter { $0.work != .job } + externalJobs }.filter { $0.owner === owner }
+  }
+
+  /// Lets time move although `threads` are in waits that keep it from jumping: in its run loop, each runs a block or a
+  /// job that does not end.
+  static func endHolds(of owner: any PausableOwner, on threads: [Int32]) {
+    let waits = lock.withLock {
+      all.filter { $0.owner === owner && threads.contains($0.thread) }
+    }
+    for wait in waits { wait.setHold(false) }
   }
 
   /// Counts the job as a block, unless it counts as paused. Any thread may call this. Returns whether it does.

@@ -96,12 +96,22 @@ extension ThreadWaits {
     return !quietSince.lasts(timeout) && OutsideWork.isLikely
   }
 
+  /// The waits of the current thread if its run loops wait in virtual time.
+  static var ofRunLoop: ThreadWaits? {
+    ofAnyKind ?? ofTestThread.flatMap { $0.owner.isOver ? nil : $0 }
+  }
+
   /// Runs the run loop until it is stopped, or has nothing to wait for.
   func runLoopWithoutEnd() {
-    begin()
+    begin(isInRunLoop: true)
     defer { end() }
     isStopped.store(false, ordering: .relaxed)
     while true {
+      // A thread may outlive its test.
+      if owner.isOver {
+        MainRunLoop.run(seconds: 1e10, returnsAfterOneSource: false)
+        return
+      }
       let result = runLoop(1e10) { MainRunLoop.run(seconds: $0, returnsAfterOneSource: false) }
       if isStopped.exchange(false, ordering: .relaxed) { return }
       if result == MainRunLoop.finished || result == MainRunLoop.stopped { return }
@@ -110,7 +120,7 @@ extension ThreadWaits {
 
   /// Runs a run loop within the run loop of the job. A stop ends only the inner run loop.
   func runInnerLoop(_ seconds: Double, _ run: (Double) -> Int32) -> Int32 {
-    begin()
+    begin(isInRunLoop: true)
     defer { end() }
     let outer = isStopped.exchange(false, ordering: .relaxed)
     defer { isStopped.store(outer, ordering: .relaxed) }

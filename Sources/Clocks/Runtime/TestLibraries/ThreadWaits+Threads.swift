@@ -17,6 +17,7 @@ extension ThreadWaits {
         context.waits = ThreadWaits(owner, .thread)
         OutsideWork.threadEnds()
         context.run { _ in body() }
+        context.waits?.jobEnds()
         OutsideWork.threadBegins()
         owner.externallyStartedJobEnded(on: nil)
       }
@@ -72,7 +73,7 @@ extension ThreadWaits {
 
   /// Counts the thread as a block again.
   func beginBlock() {
-    block = owner.workBegan(on: queue)
+    block = owner.workBegan(on: queue, isBarrier: queue.isConcurrent && stop == .ofAll)
     owner.workRuns(block)
   }
 
@@ -80,27 +81,39 @@ extension ThreadWaits {
   nonisolated(unsafe) static var areSleepsSeen = false
 
   /// Begins the waits of a block on a queue; `nil` if it waits in real time. `number` is that of the block.
-  static func ofBlock(_ number: UInt64, on queue: BlockQueue, of owner: TaskOwner) -> ThreadWaits? {
+  static func ofBlock(
+    _ number: UInt64, on queue: BlockQueue, isBarrier: Bool = false, of owner: TaskOwner
+  ) -> ThreadWaits? {
     guard areSleepsSeen, let owner = owner as? any PausableOwner, owner.pausedWaits == .all
     else { return nil }
     let waits = ThreadWaits(owner, .block)
-    (waits.block, waits.queue) = (number, queue)
+    (waits.block, waits.queue, waits.stop) = (number, queue, queue.stop(by: isBarrier))
+    return waits
+  }
+
+  /// The waits of a thread that runs the block of a `DispatchQueue.sync`.
+  static var ofSync: ThreadWaits? {
+    guard areSleepsSeen, let waits = beginning, waits.owner.pausedWaits == .all else { return nil }
     return waits
   }
 
   /// Lets the thread count as a job, which can pause.
-  func blockBecomesJob() {
+  ///
+  /// - Parameter isOutsideWork: Whether a thread that the test has started still counts as outside work, too.
+  func blockBecomesJob(isOutsideWork: Bool = false) {
     // The job is counted first, so that the scope is not idle in between.
     owner.jobBegins()
-    if work == .block { owner.notePausedBlock(on: queue, 1) }
+    pause.jobBegins()
+    if work == .block { owner.noteStop(stop, of: queue, 1) }
     owner.workEnded(block)
-    if work == .testThread { changeStanding(from: .ofTest, to: .asleep) }
+    if work == .testThread, !isOutsideWork { changeStanding(from: .ofTest, to: .asleep) }
   }
 
   func jobBecomesBlock() {
+    pause.jobEnds(endParallel)
     beginBlock()
     if work == .block {
-      owner.notePausedBlock(on: queue, -1)
+      owner.noteStop(stop, of: queue, -1)
     } else {
       changeStanding(from: .asleep, to: .ofTest)
     }

@@ -1,55 +1,16 @@
 import ClocksSupport
 import Synchronization
 
-/// An owner whose tasks run while one of its jobs waits and holds its thread.
-protocol PausableOwner: TaskOwner {
-  var virtualNow: Duration { get }
-  /// The number of sleeps and timed callbacks that are pending.
-  var pendingCount: Int { get }
-  var pausedWaits: PausedWaits { get }
-
-  /// Lets other jobs run while the current job waits.
-  ///
-  /// - Parameter context: Given if the scheduler has started the job. From then on, it counts as externally started.
-  func pause(_ job: PausedJob, _ context: UnsafeMutablePointer<ThreadContext>?)
-  /// Notes that a paused job continues, as an externally started job. Any thread may call this.
-  func resume(_ job: PausedJob)
-  /// Notes that an externally started job begins on another thread.
-  func jobBegins()
-  /// Keeps time from jumping, until `endShortHold`.
-  func beginShortHold()
-  func endShortHold()
-  /// Notes that a block on a queue begins to wait in virtual time (`change` is 1), or goes on (-1).
-  func notePausedBlock(on queue: BlockQueue, _ change: Int)
-}
-
-/// A job that holds its thread while other jobs run.
-struct PausedJob {
-  /// The id of the job's task; 0 if it has none.
-  var task: UInt64 = 0
-  /// Whether no other job can run on the main thread meanwhile.
-  var takesMain = false
-}
-
-/// The waits that pause a job of a scope. All others hold the job's thread in real time.
-enum PausedWaits {
-  case none
-  case ofXCTest
-  /// Also run loops and sleeps that block a thread. The suite was not written for virtual time, so a wait may be for
-  /// real work.
-  case all
-}
-
 /// The waits of one thread within a job, which occupies the thread meanwhile.
 ///
 /// Each wait pauses the job. `XCTWaiter` runs the run loop in slices of a tenth of a second until, by the system's
-/// date, its timeout has passed. It also submits a watchdog for a quarter of a second after that. This package
-/// drops the watchdog. The watchdog's instant shows the wait's deadline, which all slices use. In a thread whose run
-/// loop has no sources, a slice takes no time; there, this package waits for the end of the wait.
+/// date, its timeout has passed. It also submits a watchdog for a quarter of a second after that. This package drops
+/// the watchdog, and computes the wait's deadline from the watchdog's instant. If the thread's run loop has no sources,
+/// a slice returns immediately. Then this package itself waits for the end of the wait.
 ///
 /// The thread may wait for another thread or a socket, which no scheduler sees. So in a suite that was not written
 /// for virtual time (`PausedWaits.all`), a wait times out only after some slices of real time in which nothing else
-/// was pending, unless there can be no such work (`OutsideWork.isPossible`). As long as a thread or a timer of the run
+/// was pending, unless no outside work is possible (`OutsideWork.isPossible`). As long as a thread or a timer of the run
 /// loop may end the wait, the timeout passes in real time. The number of slices is a guess.
 ///
 /// Source: `XCTWaiter.swift` and `WaiterManager.swift` of swift-corelibs-xctest, as of Swift 6.3.
@@ -129,6 +90,7 @@ final class ThreadWaits: @unchecked Sendable {
     _ owner: any PausableOwner, _ work: Work, _ context: UnsafeMutablePointer<ThreadContext>? = nil
   ) {
     (self.owner, self.work, self.context) = (owner, work, context)
+    pause = JobPause(isOfBlock: work == .testThread || work == .block)
     isMain = OutsideWork.isMain(thread)
     let loop = work == .block && !isMain ? nil : MainRunLoop.ofThread
     runLoop = loop
@@ -159,17 +121,26 @@ final class ThreadWaits: @unchecked Sendable {
   /// The number and the queue by which the thread counts as a block, outside its waits.
   var block: UInt64 = 0
   var queue = BlockQueue.thread
+  /// How often in a row the method has looked at a semaphore or a group without waiting for it.
+  private var polls = 0
+  /// After so many looks, the method may wait for time to move.
+  private static let mostPolls = 10_000
+  /// What the thread's block keeps from beginning while it waits.
+  var stop = BlockQueue.Stop.ofAll
+  /// The queues of the calls of `DispatchQueue.sync` that the thread is in, and what each keeps from beginning.
+  private var syncs: [(stop: BlockQueue.Stop, queue: BlockQueue)] = []
   /// Whether the thread counts as a block outside its waits, and not as a job.
   var countsAsBlock: Bool { work == .testThread || work == .block }
   /// How the thread counts if a test has started it. Guarded by `testThreadsLock`.
   var standing = Standing.ofTest
 
-  func begin() {
+  /// - Parameter isInRunLoop: Whether the wait is for a run loop of the test's own, which may wait for real work.
+  func begin(isInRunLoop: Bool = false) {
     uses += 1
     guard uses == 1 else { return }
     if runLoop == nil { runLoop = MainRunLoop.ofThread }
     Self.lock.withLock { Self.all.append(self) }
-    if countsAsBlock { blockBecomesJob() }
+    if countsAsBlock { blockBecomesJob(isOutsideWork: isInRunLoop) }
   }
 
   func end() {
@@ -179,9 +150,18 @@ final class ThreadWaits: @unchecked Sendable {
     if countsAsBlock { jobBecomesBlock() }
   }
 
+  /// Runs the block of a `DispatchQueue.sync`.
+  func runSync(on queue: BlockQueue, isBarrier: Bool, _ block: () -> Void) {
+    syncs.append((queue.stop(by: isBarrier), queue))
+    owner.noteStop(.sync, of: queue, 1)
+    block()
+    owner.noteStop(.sync, of: queue, -1)
+    syncs.removeLast()
+  }
+
   // MARK: - Pauses
 
-  let pause = JobPause()
+  let pause: JobPause
   /// The semaphore, or the group, for which the method waits.
   let semaphore = Atomic<UInt>(0)
   /// Counts the ended waits for semaphores and groups.
@@ -237,10 +217,12 @@ final class ThreadWaits: @unchecked Sendable {
     pause.begin(endParallel)
     // A run loop of the method runs jobs of the main thread, and other waits of the method do not.
     let takesMain = isMain && (work != .method || !inRunLoop)
-    job = PausedJob(task: UnownedTask.currentID ?? 0, takesMain: takesMain)
+    job = PausedJob(
+      task: UnownedTask.currentID ?? 0, takesMain: takesMain, isInRunLoop: inRunLoop)
     // Read after the pause has begun: thread B makes something ready, and then ends the pause of this thread.
     let early = isReady()
     if early == nil {
+      for sync in syncs { owner.noteStop(sync.stop, of: sync.queue, 1) }
       pause.countAsPaused {
         owner.pause(job, context)
         if context != nil { countsAsExternal() }
@@ -249,6 +231,7 @@ final class ThreadWaits: @unchecked Sendable {
     }
     let result = early ?? wait()
     resume()
+    if early == nil { for sync in syncs { owner.noteStop(sync.stop, of: sync.queue, -1) } }
     isInRunLoop.store(wasInRunLoop, ordering: .sequentiallyConsistent)
     setHold(heldTime)
     pause.end(isInWait: isInWait, endParallel)
@@ -297,6 +280,9 @@ final class ThreadWaits: @unchecked Sendable {
       endedWaits.add(1, ordering: .releasing)
     }
     let isReady = { wait(0) == 0 ? 0 : nil }
-    return paused(unless: isReady) { wait(instant) }
+    polls = instant == 0 ? polls + 1 : 0
+    return paused(holdsTime: instant == 0 && polls < Self.mostPolls, unless: isReady) {
+      wait(instant)
+    }
   }
 }

@@ -66,7 +66,7 @@ enum IdleProcess {
       return intervals.long
     }
     // A paused thread may run a block, or a job, within its run loop.
-    let running = Set(held.flatMap { $0.changeWithoutThread { $0.holders } })
+    let running = Set(held.flatMap(\.heldThreads))
     let paused = Set(ThreadWaits.pausedThreads).subtracting(running)
     let holders = Set(held.flatMap(\.holders)).subtracting(paused)
     let turns = OutsideWork.turnsIfAllWait(holders: holders, paused: paused)
@@ -78,7 +78,9 @@ enum IdleProcess {
     for (test, job) in zip(held, jobs) {
       let total = test.holders.reduce(0) { $0 &+ (turns[$1] ?? 0) }
       guard test.changeWithoutThread({ $0.isPatient(total) }) else { continue }
+      let threads = test.heldThreads
       test.makeJobsParallel(job)
+      ThreadWaits.endHolds(of: test, on: threads)
       test.change { $0.letTimeMove() }
     }
     return intervals.short
@@ -87,9 +89,10 @@ enum IdleProcess {
 
 extension Scheduler {
   /// The threads of the test's blocks, and of its jobs that run.
-  fileprivate var holders: [Int32] {
-    changeWithoutThread { $0.holders } + ThreadWaits.holders(of: self).map(\.thread)
-  }
+  fileprivate var holders: [Int32] { heldThreads + ThreadWaits.holders(of: self).map(\.thread) }
+
+  /// The threads of the test's blocks, and of the job that the scheduler's thread runs.
+  var heldThreads: [Int32] { changeWithoutThread { $0.heldThreads } }
 }
 
 extension SchedulerState {
@@ -102,8 +105,7 @@ extension SchedulerState {
       && !idleness.dispatchedBlocks.mayAnyBegin
   }
 
-  /// The threads of the test's blocks, and of the job that the scheduler's thread runs.
-  fileprivate var holders: [Int32] {
+  fileprivate var heldThreads: [Int32] {
     let blocks = idleness.dispatchedBlocks.threads
     guard activity.running != nil, let scope else { return blocks }
     return blocks + [scope.scope.actingThread.load(ordering: .relaxed)]

@@ -16,11 +16,8 @@ struct ParallelJob {
 extension Scheduler {
   /// Lets ready jobs run beside a job that has held its thread for longer than `limit`. Returns whether one does now.
   func letOthersRun(after limit: Duration) -> Bool {
-    guard let number = change({ $0.findBlockage(after: limit) }) else { return false }
-    if makeJobsParallel(number) { return true }
-    // The job goes on to hold its thread, and is reported when the watchdog's own limit has passed.
-    change { $0.activity.blockageWasNotReported() }
-    return false
+    guard let number = change({ $0.findParallelJob(after: limit) }) else { return false }
+    return makeJobsParallel(number)
   }
 
   /// Lets ready jobs run, and time move, beside the jobs that hold their threads.
@@ -41,10 +38,10 @@ extension Scheduler {
 
 extension SchedulerState {
   /// Returns the number of a job that has held its thread for longer than `limit` while others, or sleeping tasks, wait.
-  fileprivate mutating func findBlockage(after limit: Duration) -> UInt64? {
+  fileprivate mutating func findParallelJob(after limit: Duration) -> UInt64? {
     guard let scope else { return nil }
-    let othersWait = scope.isAwaited || mayOthersRun
-    return activity.findBlockage(after: limit, idleness, othersWait: othersWait)?.number
+    let mayOthersRun = scope.isAwaited || mayOthersRun
+    return activity.findParallelJob(after: limit, idleness, mayOthersRun: mayOthersRun)
   }
 
   /// Whether a job is ready that can run beside the one that runs.

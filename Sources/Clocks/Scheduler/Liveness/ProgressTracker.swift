@@ -20,6 +20,8 @@ struct ProgressTracker {
   private(set) var nanosecondsWithoutThread: UInt64 = 0
   /// The job that ran when the watchdog last looked, while other jobs waited for it.
   private var blockage: Watched?
+  /// The job that ran when the watchdog last looked, while other jobs could have run beside it.
+  private var parallel: Watched?
   /// The job that ran when the watchdog last looked, while no other job waited for it.
   private var loneJob: Watched?
   /// The idleness that the watchdog found when it last looked, with pending sleeps.
@@ -68,7 +70,17 @@ struct ProgressTracker {
     return Self.isDue(&blockage, running.number, after: limit) ? running : nil
   }
 
-  mutating func blockageWasNotReported() { blockage?.isReported = false }
+  /// Returns, again and again, the job that has held its thread for longer than `limit` while others can run beside it.
+  mutating func findParallelJob(
+    after limit: Duration, _ idleness: borrowing Idleness, mayOthersRun: Bool
+  ) -> UInt64? {
+    guard mayOthersRun, let running = running(idleness) else {
+      parallel = nil
+      return nil
+    }
+    defer { parallel?.isReported = false }
+    return Self.isDue(&parallel, running.number, after: limit) ? running.number : nil
+  }
 
   /// Returns the job that has held its thread for longer than `limit`. Called only while no other job waits.
   mutating func findLoneJob(

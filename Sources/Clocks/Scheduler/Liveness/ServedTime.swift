@@ -65,7 +65,7 @@ struct MachineLoad {
   }
 
   private var since = RealTime(in: .zero)
-  /// How long the interval should have been so far.
+  /// The sum of the durations that were planned since `since`.
   private var planned = Duration.zero
   private var run = Self.processorTime
   /// How long each thread has waited for a processor.
@@ -124,7 +124,7 @@ struct MachineLoad {
     private static func reading(of clock: clockid_t) -> UInt64 {
       var reading = timespec()
       clock_gettime(clock, &reading)
-      return UInt64(reading.tv_sec) * 1_000_000_000 + UInt64(reading.tv_nsec)
+      return UInt64(reading.nanoseconds)
     }
   #else
     /// The processor time is not known, so each interval counts as long as it was planned.

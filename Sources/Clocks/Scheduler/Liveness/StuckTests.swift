@@ -120,11 +120,9 @@ extension Scheduler {
     }
   }
 
-  /// Counts the jobs of the test, without pauses. Constant once the test was cancelled: its later jobs are no progress.
+  /// Counts the jobs of the test. Constant once the test was cancelled: its later jobs are no progress.
   fileprivate var progress: UInt64 {
-    change {
-      $0.scope?.body.reportDelivered == true ? 0 : $0.activity.count &- ($0.scope?.pauses ?? 0)
-    }
+    change { $0.scope?.body.reportDelivered == true ? 0 : $0.activity.count }
   }
 
   /// Whether it is known which test the scheduler works for.

@@ -63,8 +63,10 @@ final class Watchdog: Sendable {
       if let goesOn = scheduler.scope?.options.goesOnWithout {
         // The work may wait for the test: in a suite that was written for real time, that is no mistake.
         let patience = scheduler.waitsForEvents ? Duration.milliseconds(200) : .seconds(5)
+        let threads = scheduler.heldThreads
         if let absence = scheduler.newAbsence(after: min(limit, patience)) {
           goesOn(absence.reason)
+          ThreadWaits.endHolds(of: scheduler, on: threads)
           scheduler.continueAfterAbsence()
         }
       } else if let absence = scheduler.newAbsence(after: limit, isAnyRunning: isAnyRunning) {

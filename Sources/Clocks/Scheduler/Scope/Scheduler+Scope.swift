@@ -49,7 +49,7 @@ extension Scheduler {
     var inner = [self]
     while let scheduler = inner.last {
       if let isLeft = scheduler.scope?.isLeft {
-        for scheduler in inner { scheduler.change { $0.abandon() }?.resume() }
+        for scheduler in inner { scheduler.change { $0.abandon() }?.isResumed.signal() }
         return isLeft()
       }
       guard let parent = scheduler.parent else { return }

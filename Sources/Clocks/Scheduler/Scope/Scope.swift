@@ -110,8 +110,6 @@ final class ScopeState {
   @exclusivity(unchecked) var pausedTasks: Set<UInt64> = []
   /// The jobs beside which others run, by the numbers of their threads.
   @exclusivity(unchecked) var parallelJobs: [Int: ParallelJob] = [:]
-  /// How often an externally started job has paused. A thread pauses again and again while it waits in a run loop.
-  @exclusivity(unchecked) var pauses: UInt64 = 0
   /// How often the threads that hold the test have run, and since when they have not run again.
   @exclusivity(unchecked) var held: (turns: UInt64, since: ServedTime)?
   /// Reads where jobs begin; `nil` before there is an invariant, and in one of very many runs.
@@ -161,7 +159,7 @@ final class ScopeState {
   @inline(never)
   func sleepWasCancelled(of task: UInt64) { skippedWait?.forget(task) }
 
-  /// `isAwaited` says whether a task waits for time to move.
+  /// Returns the alarm to set now, if any. `isAwaited`: whether a sleep or an observer waits for time to move.
   func setAlarm(isAwaited: Bool) -> Action.Alarm? {
     mustSetAlarm = false
     guard body.isRunning else { return nil }

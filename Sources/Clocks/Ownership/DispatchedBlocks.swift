@@ -1,0 +1,190 @@
+/// The blocks of a test on dispatch queues. The test is not idle while one of them can run.
+struct DispatchedBlocks {
+  private struct Block {
+    let queue: BlockQueue
+    let isBarrier: Bool
+    /// The thread on which it runs, where that is known.
+    var thread: Int32?
+    /// Whether the test does not wait for it any more. It counts again if it begins after that.
+    var isAbandoned = false
+  }
+
+  /// How often something keeps the blocks of a queue from beginning.
+  private struct Stops {
+    /// A block of a serial queue, a barrier or a `sync` waits in virtual time, or the queue is suspended.
+    var all = 0
+    /// Another block of a concurrent queue waits in virtual time, so barriers and what is behind them cannot begin.
+    var barriers = 0
+    /// A `sync` runs. It may still end, so the blocks behind it can run.
+    var syncs = 0
+  }
+
+  /// What the blocks of one queue are doing.
+  private struct Summary {
+    var isAnyRunning = false
+    var isBarrierRunning = false
+    /// The number of the first barrier that has not begun.
+    var firstBarrier = UInt64.max
+  }
+
+  // Few variables are references, because each costs a reference count whenever the scheduler's state is read.
+  /// The blocks, by their numbers.
+  private var blocks: [UInt64: Block] = [:]
+  private var stops: [BlockQueue: Stops] = [:]
+  private var newest: UInt64 = 0
+  /// Counts the submissions, beginnings and ends of blocks: while this count stays the same, no block makes progress.
+  private(set) var changes: UInt64 = 0
+  /// The number of blocks that can run. Kept apart from `blocks`, because a dictionary is slow in a debug build.
+  private(set) var count = 0
+
+  /// Whether a paused or parallel job holds the main thread, so that no block of the main queue can run.
+  var isMainTaken = false {
+    didSet { countAgain() }
+  }
+
+  /// Whether the blocks do not keep time from moving by one step, because the process is idle (`IdleProcess`).
+  var areLeftOut = false {
+    didSet { countAgain() }
+  }
+
+  /// Notes that something begins to keep the blocks of a queue from beginning (`change` is 1), or no longer does (-1).
+  mutating func noteStop(_ stop: BlockQueue.Stop, of queue: BlockQueue, _ change: Int) {
+    var stops = stops[queue] ?? Stops()
+    switch stop {
+    case .ofAll: stops.all += change
+    case .ofBarriers: stops.barriers += change
+    case .sync: stops.syncs += change
+    }
+    let isOver = stops.all == 0 && stops.barriers == 0 && stops.syncs == 0
+    self.stops[queue] = isOver ? nil : stops
+    countAgain()
+  }
+
+  private mutating func countAgain() {
+    let summaries = stops.isEmpty ? [:] : summaries
+    count = blocks.count { canRun($0.key, $0.value, summaries) }
+  }
+
+  /// O(blocks).
+  private var summaries: [BlockQueue: Summary] {
+    var summaries: [BlockQueue: Summary] = [:]
+    for (number, block) in blocks {
+      var summary = summaries[block.queue] ?? Summary()
+      if block.thread != nil {
+        summary.isAnyRunning = true
+        if block.isBarrier { summary.isBarrierRunning = true }
+      } else if block.isBarrier {
+        summary.firstBarrier = min(summary.firstBarrier, number)
+      }
+      summaries[block.queue] = summary
+    }
+    return summaries
+  }
+
+  private func canRun(
+    _ number: UInt64, _ block: Block, _ summaries: [BlockQueue: Summary]
+  ) -> Bool {
+    if areLeftOut || block.isAbandoned { return false }
+    if isMainTaken && block.queue.isMain { return false }
+    return block.thread != nil || !isStopped(number, block, summaries)
+  }
+
+  private func isStopped(
+    _ number: UInt64, _ block: Block, _ summaries: [BlockQueue: Summary]
+  ) -> Bool {
+    guard !stops.isEmpty, let stop = stops[block.queue] else { return false }
+    return stop.all > 0
+      || stop.barriers > 0 && summaries[block.queue].map { $0.firstBarrier <= number } ?? false
+  }
+
+  /// Notes that a block is on a queue; returns its number.
+  mutating func begin(on queue: BlockQueue, isBarrier: Bool = false) -> UInt64 {
+    if areLeftOut { areLeftOut = false }
+    newest += 1
+    changes += 1
+    blocks[newest] = Block(queue: queue, isBarrier: isBarrier)
+    if stops.isEmpty, !isMainTaken { count += 1 } else { countAgain() }
+    return newest
+  }
+
+  mutating func run(_ number: UInt64, on thread: Int32) {
+    guard var block = blocks[number] else { return }
+    let isAbandoned = block.isAbandoned
+    (block.thread, block.isAbandoned) = (thread, false)
+    blocks[number] = block
+    changes += 1
+    if isAbandoned || !stops.isEmpty { countAgain() }
+  }
+
+  /// Whether Dispatch may still start a thread for a block that has not begun, although all threads wait.
+  ///
+  /// Dispatch does not if the block is behind another one, or for the main thread. A signal that counts as a block
+  /// (`AwaitedSemaphores`) is none of Dispatch. O(blocks).
+  var mayAnyBegin: Bool {
+    let summaries = summaries
+    return blocks.contains { number, block in
+      guard block.thread == nil, !block.isAbandoned, !block.queue.isMain, block.queue != .thread,
+        !isStopped(number, block, summaries), stops[block.queue].map({ $0.syncs == 0 }) ?? true,
+        let summary = summaries[block.queue]
+      else { return false }
+      return block.queue.isConcurrent && !block.isBarrier
+        ? !summary.isBarrierRunning && number < summary.firstBarrier : !summary.isAnyRunning
+    }
+  }
+
+  private var awaited: some Collection<Block> { blocks.values.lazy.filter { !$0.isAbandoned } }
+
+  /// The threads of the blocks that have begun.
+  var threads: [Int32] { awaited.compactMap(\.thread) }
+
+  /// The threads of all blocks; `nil` if there is none, or if that of a block is not known.
+  ///
+  /// A block that has not begun has no thread. It may wait for another block of its queue.
+  var knownThreads: [Int32]? {
+    let queues = Set(awaited.filter { $0.thread != nil }.map(\.queue))
+    guard !awaited.isEmpty, awaited.allSatisfy({ queues.contains($0.queue) }) else { return nil }
+    return threads
+  }
+
+  /// Notes that a block has run.
+  mutating func end(_ number: UInt64) {
+    if areLeftOut { areLeftOut = false }
+    changes += 1
+    guard let block = blocks.removeValue(forKey: number), !block.isAbandoned else { return }
+    if stops.isEmpty, !isMainTaken { count -= 1 } else { countAgain() }
+  }
+
+  /// Stops waiting for all blocks; returns the queues' labels in the order in which the blocks came.
+  mutating func abandon() -> [String] {
+    let labels = blocks.filter { !$0.value.isAbandoned }.sorted { $0.key < $1.key }
+      .map(\.value.queue.label)
+    for number in blocks.keys { blocks[number]?.isAbandoned = true }
+    count = 0
+    return labels
+  }
+}
+
+/// A dispatch queue, or what else the blocks of a test run on.
+struct BlockQueue: Hashable, Sendable {
+  let label: String
+  /// The address of a dispatch queue, which tells queues with one label apart; 0 if there is none.
+  var address: UInt = 0
+  /// Whether the blocks run side by side. While such a block waits, those behind it can begin.
+  var isConcurrent = false
+
+  /// What keeps the blocks of a queue from beginning.
+  enum Stop: Sendable {
+    case ofAll
+    case ofBarriers
+    case sync
+  }
+
+  /// What a block of the queue that waits keeps from beginning.
+  func stop(by isBarrier: Bool) -> Stop { isConcurrent && !isBarrier ? .ofBarriers : .ofAll }
+
+  var isMain: Bool { label == "com.apple.main-thread" }
+
+  // In suites that were not written for virtual time, these count as blocks on queues.
+  static let thread = BlockQueue(label: "a thread that the test has started")
+  static let parallelJob = BlockQueue(label: "a task that does not suspend")
+}

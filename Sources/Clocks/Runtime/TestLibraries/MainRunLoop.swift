@@ -1,0 +1,93 @@
+import ClocksSupport
+import Synchronization
+
+/// Foundation's run loops: `run` uses that of the current thread, `hasRealTimer` that of the main thread.
+enum MainRunLoop {
+  private typealias Run = @convention(c) (UnsafeRawPointer?, Double, Bool) -> Int32
+  private typealias Get = @convention(c) () -> UnsafeRawPointer?
+  private typealias GetTimer = @convention(c) (UnsafeRawPointer?, UnsafeRawPointer?) -> Double
+
+  private static let run = RuntimeSymbol.function("CFRunLoopRunInMode", as: Run.self)
+  private static let main = RuntimeSymbol.function("CFRunLoopGetMain", as: Get.self)
+  private static let current = RuntimeSymbol.function("CFRunLoopGetCurrent", as: Get.self)
+  private static let timer = RuntimeSymbol.function(
+    "CFRunLoopGetNextTimerFireDate", as: GetTimer.self)
+  nonisolated(unsafe) private static let mode = RuntimeSymbol.address(of: "kCFRunLoopDefaultMode")?
+    .load(as: UnsafeRawPointer.self)
+
+  /// Runs the current thread's run loop. Returns why it has ended, as a `CFRunLoopRunResult`.
+  @discardableResult
+  static func run(seconds: Double, returnsAfterOneSource: Bool = true) -> Int32 {
+    run?(mode, seconds, returnsAfterOneSource) ?? finished
+  }
+
+  /// `kCFRunLoopRunFinished`, `kCFRunLoopRunStopped` and `kCFRunLoopRunTimedOut`.
+  static let (finished, stopped, timedOut) = (Int32(1), Int32(2), Int32(3))
+
+  static var ofThread: UnsafeRawPointer? { current?() }
+
+  static func isMain(_ runLoop: UnsafeRawPointer?) -> Bool { runLoop == main?() }
+
+  /// Whether the main run loop has a timer, and the owners have none.
+  static var hasRealTimer: Bool {
+    guard let main, let timer, RunLoopTimers.count.load(ordering: .relaxed) == 0 else {
+      return false
+    }
+    return timer(main(), mode) > 0
+  }
+
+  /// The number of blocks that have been passed to run loops and have not begun.
+  private static let blocks = Atomic(0)
+  static var hasBlocks: Bool { blocks.load(ordering: .relaxed) > 0 }
+  /// How many blocks have been passed to run loops.
+  static let passedBlocks = Atomic(0)
+
+  static func blockWillBePassed() { blocks.add(1, ordering: .relaxed) }
+  static func blockBegins() { blocks.subtract(1, ordering: .relaxed) }
+
+  // MARK: - Interrupting
+
+  private typealias CreateSource =
+    @convention(c) (UnsafeRawPointer?, Int, UnsafeRawPointer) -> UnsafeRawPointer?
+  private typealias UseSource =
+    @convention(c) (UnsafeRawPointer?, UnsafeRawPointer?, UnsafeRawPointer?) -> Void
+  private typealias UseOne = @convention(c) (UnsafeRawPointer?) -> Void
+
+  private static let signal = RuntimeSymbol.function("CFRunLoopSourceSignal", as: UseOne.self)
+  private static let wakeUp = RuntimeSymbol.function("CFRunLoopWakeUp", as: UseOne.self)
+
+  private static let add = RuntimeSymbol.function("CFRunLoopAddSource", as: UseSource.self)
+  private static let remove = RuntimeSymbol.function("CFRunLoopRemoveSource", as: UseSource.self)
+
+  /// A source whose handler does nothing. A run loop that waits for one source ends with it.
+  nonisolated(unsafe) private static let source: UnsafeRawPointer? = {
+    guard let create = RuntimeSymbol.function("CFRunLoopSourceCreate", as: CreateSource.self) else {
+      return nil
+    }
+    let handler: @convention(c) (UnsafeMutableRawPointer?) -> Void = { _ in }
+    // `CFRunLoopSourceContext`: nine words that may be zero, and the handler.
+    var context = [Int](repeating: 0, count: 9) + [unsafeBitCast(handler, to: Int.self)]
+    return create(nil, 0, &context)
+  }()
+
+  /// How many waits of the main thread may be interrupted. Only that thread uses this.
+  nonisolated(unsafe) private static var interruptible = 0
+
+  /// Lets `interrupt` end a run of the main run loop, until `endInterruptible`. Without sources, it would not wait.
+  static func beginInterruptible() {
+    interruptible += 1
+    if interruptible == 1 { add?(main?(), source, mode) }
+  }
+
+  static func endInterruptible() {
+    interruptible -= 1
+    if interruptible == 0 { remove?(main?(), source, mode) }
+  }
+
+  /// Ends the present run of the main run loop, or else the next one. Unlike a stop, this is never forgotten.
+  static func interrupt() {
+    guard let source, let main = main?() else { return }
+    signal?(source)
+    wakeUp?(main)
+  }
+}

@@ -1,0 +1,39 @@
+/// An owner whose tasks run while one of its jobs waits and holds its thread.
+protocol PausableOwner: TaskOwner {
+  var virtualNow: Duration { get }
+  /// The number of sleeps and timed callbacks that are pending.
+  var pendingCount: Int { get }
+  var pausedWaits: PausedWaits { get }
+
+  /// Lets other jobs run while the current job waits.
+  ///
+  /// - Parameter context: Given if the scheduler has started the job. From then on, it counts as externally started.
+  func pause(_ job: PausedJob, _ context: UnsafeMutablePointer<ThreadContext>?)
+  /// Notes that a paused job continues, as an externally started job. Any thread may call this.
+  func resume(_ job: PausedJob)
+  /// Notes that an externally started job begins on another thread.
+  func jobBegins()
+  /// Keeps time from jumping, until `endShortHold`.
+  func beginShortHold()
+  func endShortHold()
+  /// Notes that something begins to keep the blocks of a queue from beginning (`change` is 1), or no longer does (-1).
+  func noteStop(_ stop: BlockQueue.Stop, of queue: BlockQueue, _ change: Int)
+}
+
+/// A job that holds its thread while other jobs run.
+struct PausedJob {
+  /// The id of the job's task; 0 if it has none.
+  var task: UInt64 = 0
+  /// Whether no other job can run on the main thread meanwhile.
+  var takesMain = false
+  var isInRunLoop = false
+}
+
+/// The waits that pause a job of a scope. All others hold the job's thread in real time.
+enum PausedWaits {
+  case none
+  case ofXCTest
+  /// Also run loops and sleeps that block a thread. The suite was not written for virtual time, so a wait may be for
+  /// real work.
+  case all
+}

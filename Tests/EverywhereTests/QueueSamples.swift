@@ -1,0 +1,173 @@
+import Foundation
+import Testing
+import XCTest
+
+/// Blocks that cannot begin, or that hold a thread in a wait. Each test also passes in real time.
+final class EverywhereXCTQueueSamples: TimedSamples, @unchecked Sendable {
+  // MARK: - Blocks that cannot begin
+
+  func testASuspendedQueue() async throws {
+    let (queue, flag) = (DispatchQueue(label: "suspended"), Flag())
+    queue.suspend()
+    queue.async { flag.set() }
+    try await Task.sleep(for: .milliseconds(200))
+    XCTAssertFalse(flag.isSet)
+    queue.resume()
+    try await Task.sleep(for: .milliseconds(200))
+    XCTAssertTrue(flag.isSet)
+    check(4)
+  }
+
+  func testAQueueIsSuspendedTwice() {
+    let queue = DispatchQueue(label: "suspended", attributes: .concurrent)
+    let done = expectation(description: "block")
+    queue.suspend()
+    queue.suspend()
+    queue.async { [self] in
+      check(3)
+      done.fulfill()
+    }
+    queue.resume()
+    DispatchQueue.global().asyncAfter(deadline: .now() + 0.3) { queue.resume() }
+    wait(for: [done], timeout: 5)
+    check(3)
+  }
+
+  func testABarrierBehindABlockThatSleeps() {
+    let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
+    let done = expectation(description: "barrier")
+    let last = expectation(description: "behind the barrier")
+    queue.async { Thread.sleep(forTimeInterval: 0.3) }
+    queue.async(flags: .barrier) { [self] in
+      check(3)
+      Thread.sleep(forTimeInterval: 0.2)
+      done.fulfill()
+    }
+    queue.async { [self] in
+      check(5)
+      last.fulfill()
+    }
+    wait(for: [done, last], timeout: 5)
+    check(5)
+  }
+
+  func testABlockBehindASyncThatSleeps() {
+    let (queue, done) = (DispatchQueue(label: "serial"), expectation(description: "block"))
+    queue.sync {
+      queue.async { done.fulfill() }
+      Thread.sleep(forTimeInterval: 0.3)
+    }
+    wait(for: [done], timeout: 5)
+    check(3)
+  }
+
+  func testABlockBehindASyncThatWaits() {
+    let (queue, done) = (DispatchQueue(label: "serial"), expectation(description: "block"))
+    let lock = NSLock()
+    let isHeld = DispatchSemaphore(value: 0)
+    DispatchQueue.global().async {
+      lock.withLock {
+        isHeld.signal()
+        Thread.sleep(forTimeInterval: 0.3)
+      }
+    }
+    isHeld.wait()
+    queue.sync {
+      queue.async { done.fulfill() }
+      lock.withLock {}
+    }
+    wait(for: [done], timeout: 5)
+    check(3)
+  }
+
+  // MARK: - Blocks and callbacks that hold a thread
+
+  /// The other thread may be outside work, so the wait of the method keeps time from jumping.
+  private func besideAThread(_ body: (XCTestExpectation) -> Void) {
+    let (never, done) = (DispatchSemaphore(value: 0), expectation(description: "waited"))
+    Thread { never.wait() }.start()
+    body(done)
+    wait(for: [done], timeout: 5)
+    never.signal()
+  }
+
+  private func waitWithALimit(_ done: XCTestExpectation) {
+    XCTAssertEqual(DispatchSemaphore(value: 0).wait(timeout: .now() + 0.3), .timedOut)
+    check(3)
+    done.fulfill()
+  }
+
+  func testABlockOfTheMainQueueWaitsBesideAThread() {
+    besideAThread { done in DispatchQueue.main.async { self.waitWithALimit(done) } }
+  }
+
+  func testTheMainActorWaitsBesideAThread() {
+    besideAThread { done in Task { @MainActor in self.waitWithALimit(done) } }
+  }
+
+  func testACallbackOfAThreadWaitsWithALimit() {
+    let (fired, done) = (XCTestExpectation(description: "fired"), expectation(description: "done"))
+    Thread.detachNewThread {
+      _ = Timer.scheduledTimer(withTimeInterval: 0.1, repeats: false) { _ in
+        XCTAssertEqual(DispatchSemaphore(value: 0).wait(timeout: .now() + 0.3), .timedOut)
+        fired.fulfill()
+      }
+      XCTAssertEqual(XCTWaiter.wait(for: [fired], timeout: 2), .completed)
+      done.fulfill()
+    }
+    wait(for: [done], timeout: 5)
+    check(4)
+  }
+
+  func testATimerOfAThreadRepeats() {
+    let done = expectation(description: "three times")
+    done.expectedFulfillmentCount = 3
+    done.assertForOverFulfill = false
+    Thread.detachNewThread {
+      let timer = Timer.scheduledTimer(withTimeInterval: 0.3, repeats: true) { _ in done.fulfill() }
+      RunLoop.current.run(until: Date() + 1.2)
+      timer.invalidate()
+    }
+    wait(for: [done], timeout: 3)
+    check(9)
+  }
+
+  // MARK: - Waits that must not let time pass
+
+  func testPolls() {
+    let semaphore = DispatchSemaphore(value: 0)
+    let task = Task { try await Task.sleep(for: .seconds(100)) }
+    for _ in 0..<1_000 { XCTAssertEqual(semaphore.wait(timeout: .now()), .timedOut) }
+    task.cancel()
+    check(0)
+  }
+
+  func testABlockSignalsAgainAndAgain() {
+    let semaphore = DispatchSemaphore(value: 0)
+    let task = Task { try await Task.sleep(for: .seconds(100)) }
+    for _ in 0..<1_000 {
+      DispatchQueue.global().async { semaphore.signal() }
+      semaphore.wait()
+    }
+    task.cancel()
+    check(0)
+  }
+}
+
+@Suite(.enabled(if: runsSamples)) struct EverywhereQueueSamples {
+  @Test func aSyncOnTheMainQueueSleeps() async {
+    let start = Date()
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        DispatchQueue.main.sync {
+          let begin = Date()
+          Thread.sleep(forTimeInterval: 0.3)
+          #expect(Date().timeIntervalSince(begin) >= 0.3)
+        }
+        continuation.resume()
+      }
+    }
+    let time = Date().timeIntervalSince(start)
+    #expect(time >= 0.3 && time < 0.5)
+  }
+}
