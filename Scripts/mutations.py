@@ -543,7 +543,7 @@ guarantee(
     ("DispatchedBlocks.mayAnyBegin", "block.queue.isConcurrent && !block.isBarrier", "false"),
     ("DispatchedBlocks.mayAnyBegin", "stops[block.queue].map({ $0.syncs == 0 }) ?? true", "true"),
     ("DispatchedBlocks.isStopped", "stop.barriers > 0 && ", "false && "),
-    ("DispatchedBlocks.run", "if isAbandoned || !stops.isEmpty { countAgain() }", "if !stops.isEmpty { countAgain() }"),
+    ("DispatchedBlocks.run", "if isAbandoned || stop(of: block.queue) != nil { countAgain() }", "if stop(of: block.queue) != nil { countAgain() }"),
     ("SuspendedQueues.wasSuspended", "owner.noteStop(.ofAll, of: suspension.queue, 1)", ""),
     ("SuspendedQueues.willResume", "suspension.owner?.noteStop(.ofAll, of: suspension.queue, -1)", ""),
     ("ThreadWaits.paused", "for sync in syncs { owner.noteStop(sync.stop, of: sync.queue, 1) }", ""),

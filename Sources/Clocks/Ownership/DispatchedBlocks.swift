@@ -17,6 +17,9 @@ struct DispatchedBlocks {
     var barriers = 0
     /// A `sync` runs. It may still end, so the blocks behind it can run.
     var syncs = 0
+
+    /// Whether a block that is submitted cannot begin, as far as that is known without the others.
+    var areAny: Bool { all > 0 || barriers > 0 }
   }
 
   /// What the blocks of one queue are doing.
@@ -31,6 +34,8 @@ struct DispatchedBlocks {
   /// The blocks, by their numbers.
   private var blocks: [UInt64: Block] = [:]
   private var stops: [BlockQueue: Stops] = [:]
+  /// The number of queues whose blocks, or barriers, cannot begin. Most tests have none.
+  private var stoppedQueues = 0
   private var newest: UInt64 = 0
   /// Counts the submissions, beginnings and ends of blocks: while this count stays the same, no block makes progress.
   private(set) var changes: UInt64 = 0
@@ -50,18 +55,20 @@ struct DispatchedBlocks {
   /// Notes that something begins to keep the blocks of a queue from beginning (`change` is 1), or no longer does (-1).
   mutating func noteStop(_ stop: BlockQueue.Stop, of queue: BlockQueue, _ change: Int) {
     var stops = stops[queue] ?? Stops()
+    if stops.areAny { stoppedQueues -= 1 }
     switch stop {
     case .ofAll: stops.all += change
     case .ofBarriers: stops.barriers += change
     case .sync: stops.syncs += change
     }
-    let isOver = stops.all == 0 && stops.barriers == 0 && stops.syncs == 0
-    self.stops[queue] = isOver ? nil : stops
-    countAgain()
+    if stops.areAny { stoppedQueues += 1 }
+    self.stops[queue] = stops.areAny || stops.syncs > 0 ? stops : nil
+    if stop != .sync { countAgain() }
   }
 
+  /// O(blocks).
   private mutating func countAgain() {
-    let summaries = stops.isEmpty ? [:] : summaries
+    let summaries = stoppedQueues == 0 ? [:] : summaries
     count = blocks.count { canRun($0.key, $0.value, summaries) }
   }
 
@@ -92,7 +99,7 @@ struct DispatchedBlocks {
   private func isStopped(
     _ number: UInt64, _ block: Block, _ summaries: [BlockQueue: Summary]
   ) -> Bool {
-    guard !stops.isEmpty, let stop = stops[block.queue] else { return false }
+    guard let stop = stop(of: block.queue) else { return false }
     return stop.all > 0
       || stop.barriers > 0 && summaries[block.queue].map { $0.firstBarrier <= number } ?? false
   }
@@ -103,8 +110,23 @@ struct DispatchedBlocks {
     newest += 1
     changes += 1
     blocks[newest] = Block(queue: queue, isBarrier: isBarrier)
-    if stops.isEmpty, !isMainTaken { count += 1 } else { countAgain() }
+    countChanges(by: 1, on: queue)
     return newest
+  }
+
+  /// Counts a block of a queue that has come (`change` is 1), or has ended; 0 stands for the end of an abandoned one.
+  private mutating func countChanges(by change: Int, on queue: BlockQueue) {
+    if let stop = stop(of: queue) {
+      // A block that comes to a stopped queue cannot begin.
+      if change < 1 || stop.all == 0 { countAgain() }
+    } else if !(isMainTaken && queue.isMain) {
+      count += change
+    }
+  }
+
+  private func stop(of queue: BlockQueue) -> Stops? {
+    guard stoppedQueues > 0, let stop = stops[queue], stop.areAny else { return nil }
+    return stop
   }
 
   mutating func run(_ number: UInt64, on thread: Int32) {
@@ -113,7 +135,7 @@ struct DispatchedBlocks {
     (block.thread, block.isAbandoned) = (thread, false)
     blocks[number] = block
     changes += 1
-    if isAbandoned || !stops.isEmpty { countAgain() }
+    if isAbandoned || stop(of: block.queue) != nil { countAgain() }
   }
 
   /// Whether Dispatch may still start a thread for a block that has not begun, although all threads wait.
@@ -150,8 +172,15 @@ struct DispatchedBlocks {
   mutating func end(_ number: UInt64) {
     if areLeftOut { areLeftOut = false }
     changes += 1
-    guard let block = blocks.removeValue(forKey: number), !block.isAbandoned else { return }
-    if stops.isEmpty, !isMainTaken { count -= 1 } else { countAgain() }
+    guard let block = blocks.removeValue(forKey: number) else { return }
+    countChanges(by: block.isAbandoned ? 0 : -1, on: block.queue)
+  }
+
+  /// Stops the program if the count is wrong; for tests.
+  func checkInvariants() {
+    var copy = self
+    copy.countAgain()
+    precondition(copy.count == count, "\(count) blocks count, and \(copy.count) can run")
   }
 
   /// Stops waiting for all blocks; returns the queues' labels in the order in which the blocks came.
@@ -171,6 +200,10 @@ struct BlockQueue: Hashable, Sendable {
   var address: UInt = 0
   /// Whether the blocks run side by side. While such a block waits, those behind it can begin.
   var isConcurrent = false
+
+  func hash(into hasher: inout Hasher) {
+    if address == 0 { hasher.combine(label) } else { hasher.combine(address) }
+  }
 
   /// What keeps the blocks of a queue from beginning.
   enum Stop: Sendable {

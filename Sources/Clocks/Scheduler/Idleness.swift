@@ -178,6 +178,7 @@ struct Idleness: ~Copyable {
     precondition(unreportedAbsences >= 0, "more absences were reported than found")
     ready.checkInvariants()
     externalTasks.checkInvariants()
+    dispatchedBlocks.checkInvariants()
   }
 }
 

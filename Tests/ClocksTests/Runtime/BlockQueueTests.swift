@@ -1,5 +1,6 @@
 #if os(Linux) && canImport(Glibc)
   import CDispatch
+  import ClocksSearch
   import Testing
 
   @testable import Clocks
@@ -76,6 +77,44 @@
         #expect(blocks.count == 1 && blocks.mayAnyBegin)
         blocks.end(block)
         #expect(blocks.count == 0)
+      }
+    }
+
+    @Test(arguments: 1...200) func theCountFollowsEachChange(_ seed: UInt64) {
+      var random = Mixer(seed: seed)
+      let queues =
+        [BlockQueue(label: "com.apple.main-thread")]
+        + (1...2).map { BlockQueue(label: "s", address: $0) }
+        + (3...4).map { BlockQueue(label: "c", address: $0, isConcurrent: true) }
+      var blocks = DispatchedBlocks()
+      var open: [UInt64] = []
+      var stops: [(BlockQueue.Stop, BlockQueue)] = []
+      for _ in 0..<60 {
+        let queue = queues[Int.random(in: 0..<queues.count, using: &random)]
+        switch Int.random(in: 0..<9, using: &random) {
+        case 0, 1, 2:
+          open.append(
+            blocks.begin(on: queue, isBarrier: Int.random(in: 0..<3, using: &random) == 0))
+        case 3: if let block = open.randomElement(using: &random) { blocks.run(block, on: 1) }
+        case 4, 5:
+          if let index = open.indices.randomElement(using: &random) {
+            blocks.end(open.remove(at: index))
+          }
+        case 6:
+          let stop = [BlockQueue.Stop.ofAll, .ofBarriers, .sync][
+            Int.random(in: 0..<3, using: &random)]
+          blocks.noteStop(stop, of: queue, 1)
+          stops.append((stop, queue))
+        case 7:
+          if let (stop, queue) = stops.popLast() { blocks.noteStop(stop, of: queue, -1) }
+        default:
+          switch Int.random(in: 0..<3, using: &random) {
+          case 0: blocks.isMainTaken.toggle()
+          case 1: blocks.areLeftOut.toggle()
+          default: _ = blocks.abandon()
+          }
+        }
+        blocks.checkInvariants()
       }
     }
 
