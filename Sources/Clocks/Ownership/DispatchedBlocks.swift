@@ -193,6 +193,15 @@ struct DispatchedBlocks {
   }
 }
 
+/// The queue of a `DispatchQueue.sync` that is under way.
+struct SyncQueue {
+  let queue: BlockQueue
+  /// What keeps the queue's other blocks from beginning while the thread waits.
+  let stop: BlockQueue.Stop
+  /// The call of `sync` around this one on the same thread.
+  let outer: UnsafePointer<SyncQueue>?
+}
+
 /// A dispatch queue, or what else the blocks of a test run on.
 struct BlockQueue: Hashable, Sendable {
   let label: String

@@ -87,6 +87,9 @@ struct ThreadContext {
   /// The thread's waits in virtual time; `nil` before the first one.
   var waits: ThreadWaits?
 
+  /// The innermost `DispatchQueue.sync` that runs on the thread, in suites that were not written for virtual time.
+  var sync: UnsafePointer<SyncQueue>?
+
   /// The context of the current thread; `nil` if its job did not pass through the hooks.
   @_transparent
   static var current: UnsafeMutablePointer<ThreadContext>? {

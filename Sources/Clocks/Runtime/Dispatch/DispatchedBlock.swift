@@ -116,11 +116,23 @@ import ClocksSupport
     let owner: TaskOwner
 
     func run() {
-      guard ThreadContext.current == nil else {
-        guard let waits = ThreadWaits.ofSync else { return block() }
-        return waits.runSync(on: queue, isBarrier: isBarrier) { block() }
+      guard let context = ThreadContext.current else { return runOnOtherThread() }
+      guard ThreadWaits.areSleepsSeen, let owner = owner as? any PausableOwner,
+        owner.pausedWaits == .all
+      else { return block() }
+      owner.noteStop(.sync, of: queue, 1)
+      let outer = context.pointee.sync
+      var sync = SyncQueue(queue: queue, stop: queue.stop(by: isBarrier), outer: outer)
+      withUnsafePointer(to: &sync) {
+        context.pointee.sync = $0
+        block()
+        context.pointee.sync = outer
       }
-      // The block runs on another thread: that of the main queue.
+      owner.noteStop(.sync, of: queue, -1)
+    }
+
+    /// The block of the main queue, for which another thread waits.
+    private func runOnOtherThread() {
       let number = owner.workBegan(on: queue, isBarrier: isBarrier)
       owner.workRuns(number)
       let waits = ThreadWaits.ofBlock(number, on: queue, isBarrier: isBarrier, of: owner)

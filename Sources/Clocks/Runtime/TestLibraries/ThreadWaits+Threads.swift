@@ -91,12 +91,6 @@ extension ThreadWaits {
     return waits
   }
 
-  /// The waits of a thread that runs the block of a `DispatchQueue.sync`.
-  static var ofSync: ThreadWaits? {
-    guard areSleepsSeen, let waits = beginning, waits.owner.pausedWaits == .all else { return nil }
-    return waits
-  }
-
   /// Lets the thread count as a job, which can pause.
   ///
   /// - Parameter isOutsideWork: Whether a thread that the test has started still counts as outside work, too.

@@ -127,8 +127,6 @@ final class ThreadWaits: @unchecked Sendable {
   private static let mostPolls = 10_000
   /// What the thread's block keeps from beginning while it waits.
   var stop = BlockQueue.Stop.ofAll
-  /// The queues of the calls of `DispatchQueue.sync` that the thread is in, and what each keeps from beginning.
-  private var syncs: [(stop: BlockQueue.Stop, queue: BlockQueue)] = []
   /// Whether the thread counts as a block outside its waits, and not as a job.
   var countsAsBlock: Bool { work == .testThread || work == .block }
   /// How the thread counts if a test has started it. Guarded by `testThreadsLock`.
@@ -148,15 +146,6 @@ final class ThreadWaits: @unchecked Sendable {
     guard uses == 0 else { return }
     Self.lock.withLock { Self.all.removeAll { $0 === self } }
     if countsAsBlock { jobBecomesBlock() }
-  }
-
-  /// Runs the block of a `DispatchQueue.sync`.
-  func runSync(on queue: BlockQueue, isBarrier: Bool, _ block: () -> Void) {
-    syncs.append((queue.stop(by: isBarrier), queue))
-    owner.noteStop(.sync, of: queue, 1)
-    block()
-    owner.noteStop(.sync, of: queue, -1)
-    syncs.removeLast()
   }
 
   // MARK: - Pauses
@@ -222,7 +211,7 @@ final class ThreadWaits: @unchecked Sendable {
     // Read after the pause has begun: thread B makes something ready, and then ends the pause of this thread.
     let early = isReady()
     if early == nil {
-      for sync in syncs { owner.noteStop(sync.stop, of: sync.queue, 1) }
+      noteSyncs(1)
       pause.countAsPaused {
         owner.pause(job, context)
         if context != nil { countsAsExternal() }
@@ -231,13 +220,22 @@ final class ThreadWaits: @unchecked Sendable {
     }
     let result = early ?? wait()
     resume()
-    if early == nil { for sync in syncs { owner.noteStop(sync.stop, of: sync.queue, -1) } }
+    if early == nil { noteSyncs(-1) }
     isInRunLoop.store(wasInRunLoop, ordering: .sequentiallyConsistent)
     setHold(heldTime)
     pause.end(isInWait: isInWait, endParallel)
     depth.subtract(1, ordering: .relaxed)
     if let isHeldBelow { below?.uncover(holdsTime: isHeldBelow) }
     return result
+  }
+
+  /// Notes that the thread begins to wait within calls of `DispatchQueue.sync` (`change` is 1), or goes on (-1).
+  private func noteSyncs(_ change: Int) {
+    var next = ThreadContext.current?.pointee.sync
+    while let sync = next?.pointee {
+      owner.noteStop(sync.stop, of: sync.queue, change)
+      next = sync.outer
+    }
   }
 
   /// Notes that an inner pause of another job begins. Returns whether this pause has kept time from jumping.
