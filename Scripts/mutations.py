@@ -555,7 +555,7 @@ guarantee(
     ("JobPause.hasBegun", "case Phase.pausing: Self.yieldThread()", "case Phase.pausing: return false"),
     ("JobPause.init", "isOfBlock ? Phase.over : Phase.running", "Phase.running"),
     ("ThreadWaits.jobBecomesBlock", "pause.jobEnds(endParallel)", ""),
-    ("SyncBlock.runOnOtherThread", "let waits = ThreadWaits.ofBlock(number, on: queue, isBarrier: isBarrier, of: owner)", "let waits: ThreadWaits? = nil"),
+    ("DispatchedBlock.runCounted", "let waits = ThreadWaits.ofBlock(number, on: queue, isBarrier: isBarrier, of: owner)", "let waits: ThreadWaits? = nil"),
     ("LimitedWait.mayEnd", "wait.wake.signal()", "_ = wait"),
     ("LimitedWait.wait", "observe { limited.wake.signal() }", ""),
     ("JobPause.becomeParallel", "(Phase.resumed, Phase.parallelInWait),", ""),

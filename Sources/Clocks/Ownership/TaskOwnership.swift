@@ -143,6 +143,11 @@ final class TaskOwnership: Sendable {
 
   func knownOwner(of id: UInt64) -> TaskOwner? { isEmpty ? nil : lock.withLock { owners[id] } }
 
+  /// Whether the task is known to belong to an owner, or to none.
+  func isKnown(_ id: UInt64) -> Bool {
+    lock.withLock { owners[id] != nil || unowned.contains(id) }
+  }
+
   /// The task's owner, or else the process-wide owner if it is awake. O(1).
   func owner(of id: UInt64) -> TaskOwner? {
     lock.withLock { owners[id] ?? processWide?.ownerIfAwake }

@@ -6,7 +6,7 @@
 // | `dispatch_async`, `dispatch_barrier_async`, `dispatch_group_async` | counts the block until it has run |
 // | `dispatch_group_notify`, `dispatch_block_notify` | counts the block as soon as it can begin |
 // | `dispatch_group_leave` | finds out whether the group is empty |
-// | `dispatch_sync`, `dispatch_barrier_sync` | runs the block on behalf of the test, even on another thread |
+// | `dispatch_sync`, `dispatch_barrier_sync`, `dispatch_apply` | runs the block on behalf of the test, even on another thread |
 // | `dispatch_after` | in virtual time, submits the block at its virtual instant |
 // | `dispatch_source_…`, `dispatch_resume` and so on | counts registrations and handlers; fires timers at their virtual instants |
 // | `dispatch_time`, `dispatch_walltime` | reads the virtual clock if the caller's time is virtual |
@@ -60,7 +60,7 @@ enum DispatchCalls {
     private typealias After = @convention(c) (UInt64, OpaquePointer, UnsafeRawPointer) -> Void
 
     private static var blocks: [CallTables.Entry] {
-      [async.entry, barrierAsync.entry, sync.entry, barrierSync.entry, after.entry]
+      [async.entry, barrierAsync.entry, sync.entry, barrierSync.entry, after.entry, apply.entry]
     }
 
     private static let async: Interposed<Async> = Interposed("dispatch_async") { queue, block in
@@ -121,6 +121,23 @@ enum DispatchCalls {
         function(queue, pointer) {
           $0!.assumingMemoryBound(to: SyncBlock.self).pointee.run()
         }
+      }
+    }
+
+    private typealias Apply = @convention(c) (Int, OpaquePointer?, UnsafeRawPointer) -> Void
+
+    /// `concurrentPerform`: the iterations run on the calling thread, and on others.
+    private static let apply: Interposed<Apply> = Interposed("dispatch_apply") {
+      iterations, queue, block in
+      guard let owner = owner(of: block) else { return apply.original(iterations, queue, block) }
+      let all = BlockQueue(label: "concurrentPerform", isConcurrent: true)
+      let iteration: @convention(block) (Int) -> Void = { number in
+        let run = { HandedBlock(block)(number) }
+        guard ThreadContext.current == nil else { return run() }
+        DispatchedBlock.runCounted(on: all, of: owner, run)
+      }
+      withExtendedLifetime(iteration) {
+        apply.original(iterations, queue, unsafeBitCast(iteration, to: UnsafeRawPointer.self))
       }
     }
 
@@ -211,106 +228,6 @@ enum DispatchCalls {
       }
       return LimitedWait.wait(for: item, until: instant, observe: observe, wait)
         ?? wait(DispatchTimes.realInstant(instant))
-    }
-
-    private typealias Create =
-      @convention(c) (UnsafeRawPointer, UInt, UInt, OpaquePointer?) -> OpaquePointer?
-    private typealias SetTimer = @convention(c) (OpaquePointer, UInt64, UInt64, UInt64) -> Void
-    private typealias SetHandler = @convention(c) (OpaquePointer, UnsafeRawPointer?) -> Void
-
-    private static var sources: [CallTables.Entry] {
-      [
-        sourceCreate.entry, setTimer.entry, setHandler.entry, setCancelHandler.entry,
-        setRegistrationHandler.entry,
-      ]
-    }
-
-    nonisolated(unsafe) fileprivate static let timerType = UnsafeRawPointer(
-      RuntimeSymbol.address(of: "_dispatch_source_type_timer"))
-
-    private static let sourceCreate: Interposed<Create> = Interposed("dispatch_source_create") {
-      type, handle, mask, queue in
-      let source = sourceCreate.original(type, handle, mask, queue)
-      if type != timerType { OutsideWork.sourceBegins() }
-      guard let source, let owner else { return source }
-      let isTimer = type == timerType
-      let known = TestDispatchSource(source, isTimer: isTimer, on: queue, of: owner)
-      DispatchSourceRegistry.add(known, for: source)
-      if !isTimer { setRegistrationHandler(of: source, known.registrationHandler(nil)) }
-      return source
-    }
-
-    private static let setTimer: Interposed<SetTimer> = Interposed("dispatch_source_set_timer") {
-      source, start, interval, leeway in
-      if DispatchSourceRegistry.find(source)?.set(start, interval) == true { return }
-      dispatch_source_set_timer(source, start, interval, leeway)
-    }
-
-    private static let setHandler: Interposed<SetHandler> = Interposed(
-      "dispatch_source_set_event_handler"
-    ) { source, block in
-      let known = DispatchSourceRegistry.find(source)
-      if let known, let block, !known.isTimer, HandedBlock(block).isOfLibrary {
-        DispatchSourceRegistry.remove(source)?.wasReleased()
-        return setHandler.original(source, block)
-      }
-      let replacement = known?.handler(block)
-      setHandler.original(source, known == nil ? block : replacement?.pointer)
-      replacement?.release()
-    }
-
-    private static let setRegistrationHandler: Interposed<SetHandler> = Interposed(
-      "dispatch_source_set_registration_handler"
-    ) { source, block in
-      guard let known = DispatchSourceRegistry.find(source) else {
-        return setRegistrationHandler.original(source, block)
-      }
-      setRegistrationHandler(of: source, known.registrationHandler(block))
-    }
-
-    private static func setRegistrationHandler(of source: OpaquePointer, _ block: HandedBlock?) {
-      setRegistrationHandler.original(source, block?.pointer)
-      block?.release()
-    }
-
-    private static let setCancelHandler: Interposed<SetHandler> = Interposed(
-      "dispatch_source_set_cancel_handler"
-    ) { source, block in
-      let known = DispatchSourceRegistry.find(source)
-      let replacement = known?.cancelHandler(block)
-      setCancelHandler.original(source, known == nil ? block : replacement?.pointer)
-      replacement?.release()
-    }
-
-    private static var sourceStates: [CallTables.Entry] {
-      [activate.entry, resume.entry, suspend.entry, cancel.entry, release.entry]
-    }
-
-    private static let activate: Interposed<OfObject> = Interposed("dispatch_activate") {
-      DispatchSourceRegistry.find($0)?.activate()
-      activate.original($0)
-    }
-
-    private static let resume: Interposed<OfObject> = Interposed("dispatch_resume") {
-      DispatchSourceRegistry.find($0)?.resume()
-      SuspendedQueues.willResume($0)
-      resume.original($0)
-    }
-
-    private static let suspend: Interposed<OfObject> = Interposed("dispatch_suspend") {
-      DispatchSourceRegistry.find($0)?.suspend()
-      suspend.original($0)
-      SuspendedQueues.wasSuspended($0)
-    }
-
-    private static let cancel: Interposed<OfObject> = Interposed("dispatch_source_cancel") {
-      DispatchSourceRegistry.find($0)?.cancel()
-      cancel.original($0)
-    }
-
-    private static let release: Interposed<OfObject> = Interposed("dispatch_release") {
-      DispatchSourceRegistry.remove($0)?.wasReleased()
-      release.original($0)
     }
   }
 #endif

@@ -96,6 +96,17 @@ import ClocksSupport
       owner.workEnded(waits?.block ?? number)
     }
 
+    /// Runs user code for which a thread of a test waits, on another thread.
+    static func runCounted(
+      on queue: BlockQueue, isBarrier: Bool = false, of owner: TaskOwner, _ body: () -> Void
+    ) {
+      let number = owner.workBegan(on: queue, isBarrier: isBarrier)
+      owner.workRuns(number)
+      let waits = ThreadWaits.ofBlock(number, on: queue, isBarrier: isBarrier, of: owner)
+      runBlock(of: owner, waits, body)
+      owner.workEnded(waits?.block ?? number)
+    }
+
     /// Runs user code on behalf of an owner.
     static func runBlock(
       of owner: TaskOwner, _ waits: ThreadWaits? = nil, _ body: () -> Void
@@ -131,13 +142,9 @@ import ClocksSupport
       owner.noteStop(.sync, of: queue, -1)
     }
 
-    /// The block of the main queue, for which another thread waits.
+    /// The block runs on the main thread.
     private func runOnOtherThread() {
-      let number = owner.workBegan(on: queue, isBarrier: isBarrier)
-      owner.workRuns(number)
-      let waits = ThreadWaits.ofBlock(number, on: queue, isBarrier: isBarrier, of: owner)
-      DispatchedBlock.runBlock(of: owner, waits) { block() }
-      owner.workEnded(waits?.block ?? number)
+      DispatchedBlock.runCounted(on: queue, isBarrier: isBarrier, of: owner) { block() }
     }
   }
 

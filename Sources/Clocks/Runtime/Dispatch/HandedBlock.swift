@@ -8,6 +8,7 @@
   /// (`struct dispatch_block_private_data_s` of libdispatch). `isReadable` probes that layout.
   struct HandedBlock {
     private typealias Invoke = @convention(c) (UnsafeRawPointer) -> Void
+    private typealias InvokeIteration = @convention(c) (UnsafeRawPointer, Int) -> Void
 
     /// The address of the block, which identifies a work item.
     let pointer: UnsafeRawPointer
@@ -26,6 +27,11 @@
     func release() { Self.letGo(pointer) }
 
     func callAsFunction() { unsafeBitCast(code, to: Invoke.self)(pointer) }
+
+    /// Calls a block that has the number of an iteration as its parameter.
+    func callAsFunction(_ iteration: Int) {
+      unsafeBitCast(code, to: InvokeIteration.self)(pointer, iteration)
+    }
 
     private var code: UnsafeRawPointer {
       pointer.load(fromByteOffset: 16, as: UnsafeRawPointer.self)

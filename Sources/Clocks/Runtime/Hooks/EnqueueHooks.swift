@@ -136,6 +136,7 @@ extension RuntimeHooks {
   static func virtualOwner(of task: UnownedTask) -> TaskOwner? {
     guard !TaskOwnership.shared.isEmpty else { return nil }
     let running = ThreadContext.runningOwner
+    CreationsOnActors.awaitEnd(of: task.id)
     let owner =
       task.id == UnownedTask.currentID
       ? running : TaskOwnership.shared.owner(ofReadyJob: task.id, on: running).owner

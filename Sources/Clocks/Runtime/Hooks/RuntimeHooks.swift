@@ -106,6 +106,7 @@ enum RuntimeHooks {
       let id = taskID(of: job)
       if let context, id != 0 { context.pointee.arrivedTask = id }
       let running = ThreadContext.owner(on: context)
+      CreationsOnActors.awaitEnd(of: id)
       var (owner, isNew) = ownership.owner(ofReadyJob: id, on: running)
       if owner !== running, let running, ownership.adopt(leftover: id, of: owner, by: running) {
         (owner, isNew) = (running, true)
@@ -147,6 +148,7 @@ extension ThreadContext {
     }
     let owner = context.pointee.owner
     guard let task = UnownedTask.currentID, task != context.pointee.taskID else { return owner }
+    CreationsOnActors.awaitEnd(of: task)
     return TaskOwnership.shared.owner(of: task, on: owner)
   }
 }

@@ -78,30 +78,32 @@ struct CustomExecutor: Equatable {
     (object, table, self.isSerial) = (words.object, words.table & ~7, isSerial)
   }
 
-  /// The executor that gets the first job of a task with these options; `nil` for the default executor or a
-  /// default actor.
+  /// What gets the first job of a task.
+  enum First {
+    case custom(CustomExecutor)
+    case defaultActor
+    case pool
+  }
+
+  /// Returns what gets the first job of a task with these options.
   ///
   /// A serial executor takes precedence over one that the task prefers.
-  init?(in options: UnsafeRawPointer) {
+  static func first(in options: UnsafeRawPointer) -> First {
     var found: CustomExecutor?
     var next: UnsafeRawPointer? = options
     while let option = next?.load(as: Hops.Preference.self) {
-      if option.kind == Self.serialKind {
+      if option.kind == serialKind {
         let words = unsafeBitCast(option.executor, to: (UInt, UInt).self)
         let executor = CustomExecutor(words, isSerial: true)
         // Neither a default actor nor the default executor has a table.
-        if executor.table != 0 {
-          self = executor
-          return
-        }
-        if words.0 != 0 { return nil }
+        if executor.table != 0 { return .custom(executor) }
+        if words.0 != 0 { return .defaultActor }
       } else if Hops.kind != 0, option.kind == Hops.kind {
         found = CustomExecutor(option.executor)
       }
       next = option.next
     }
-    guard let found else { return nil }
-    self = found
+    return found.map(First.custom) ?? .pool
   }
 
   func enqueue(_ job: UnownedJob) {

@@ -105,9 +105,11 @@ enum JobRuns {
   ) {
     guard !TaskOwnership.shared.isEmpty else { return body() }
     let id = taskID(of: job)
-    let owner = id == 0 ? ThreadContext.runningOwner : owner(of: job, id)
-    if owner == nil, id != 0, CreationsOnExecutors.postpone(job, on: executor, or: other) {
-      return
+    var owner = id == 0 ? ThreadContext.runningOwner : owner(of: job, id)
+    if owner == nil, id != 0 {
+      if CreationsOnExecutors.postpone(job, on: executor, or: other) { return }
+      // Another thread may have registered the task, and ended its creation, since the first look.
+      owner = self.owner(of: job, id)
     }
     let drain = id == 0 ? ExternalTaskRegistry.beginJob() : nil
     if id != 0 { owner?.externalJobBegan(job) }
@@ -149,7 +151,11 @@ enum JobRuns {
 
     private static let createTask: Interposed<Create> = Interposed("swift_task_create") {
       flags, options, type, function, context in
-      if let executor = customExecutor(options) {
+      switch firstExecutor(options) {
+      case .pool: return create(flags, options, type, function, context)
+      case .defaultActor:
+        return CreationsOnActors.during { create(flags, options, type, function, context) }
+      case .custom(let executor):
         let creation = CreationsOnExecutors.begin(executor)
         let made = createTask.original(flags, options, type, function, context)
         // The id is read before the task's postponed job is enqueued, because the task may end after that.
@@ -158,6 +164,13 @@ enum JobRuns {
         CreationsOnExecutors.end(creation, of: id)
         return made
       }
+    }
+
+    @_transparent
+    private static func create(
+      _ flags: UInt, _ options: UnsafeRawPointer?, _ type: UnsafeRawPointer?,
+      _ function: UnsafeRawPointer?, _ context: UnsafeRawPointer?
+    ) -> MadeTask {
       let made =
         seesHops(options)
         ? Hops.withPreference(options) { createTask.original(flags, $0, type, function, context) }
@@ -166,13 +179,13 @@ enum JobRuns {
       return made
     }
 
-    /// The user executor on which a task with these options begins, if the current thread creates it for an owner.
+    /// Where a task with these options begins, if the current thread creates it for an owner.
     @_transparent
-    private static func customExecutor(_ options: UnsafeRawPointer?) -> CustomExecutor? {
-      guard let options, !TaskOwnership.shared.isEmpty,
-        let executor = CustomExecutor(in: options)
-      else { return nil }
-      return creator == nil ? nil : executor
+    private static func firstExecutor(_ options: UnsafeRawPointer?) -> CustomExecutor.First {
+      guard let options, !TaskOwnership.shared.isEmpty else { return .pool }
+      let first = CustomExecutor.first(in: options)
+      if case .pool = first { return .pool }
+      return creator == nil ? .pool : first
     }
 
     /// For calls by Swift Testing, which creates a task for each test case.

@@ -1,0 +1,58 @@
+import ClocksSupport
+import Synchronization
+
+/// The unfinished creations of owned tasks that begin on a default actor.
+///
+/// Thread A creates a task. The runtime puts the first job into the actor's queue before the creation returns. Thread B,
+/// which runs for another test, may take that job out of the queue before thread A has registered the task. Then the
+/// task would count as one of the other test. So thread B waits until the creation has ended.
+enum CreationsOnActors {
+  /// Guards the variables below. Rank `leaf`.
+  private static let lock = Lock(.leaf)
+  @exclusivity(unchecked) nonisolated(unsafe) private static var creations:
+    [(number: UInt64, thread: Int32)] = []
+  @exclusivity(unchecked) nonisolated(unsafe) private static var newest: UInt64 = 0
+  private static let count = Atomic(0)
+
+  /// Runs the creation of a task and its registration.
+  static func during<Result>(_ make: () -> Result) -> Result {
+    let thread = OutsideWork.currentThread
+    let number = lock.withLock {
+      newest += 1
+      creations.append((newest, thread))
+      count.store(creations.count, ordering: .sequentiallyConsistent)
+      return newest
+    }
+    defer {
+      lock.withLock {
+        creations.removeAll { $0.number == number }
+        count.store(creations.count, ordering: .sequentiallyConsistent)
+      }
+    }
+    return make()
+  }
+
+  /// Waits until an unknown task is registered, if other threads create tasks now.
+  @_transparent
+  static func awaitEnd(of task: UInt64) {
+    if count.load(ordering: .sequentiallyConsistent) > 0 { awaitEndOfAny(of: task) }
+  }
+
+  /// A creation runs no code of a test, so it ends soon.
+  ///
+  /// The wait is limited, because a thread may hold a lock here that the creation needs. A thread that creates a task
+  /// itself does not wait.
+  @inline(never)
+  private static func awaitEndOfAny(of task: UInt64) {
+    guard task != 0, !TaskOwnership.shared.isKnown(task) else { return }
+    let thread = OutsideWork.currentThread
+    let last = lock.withLock { creations.contains { $0.thread == thread } ? 0 : newest }
+    var yields = 0
+    while yields < mostYields, lock.withLock({ creations.contains { $0.number <= last } }) {
+      JobPause.yieldThread()
+      yields += 1
+    }
+  }
+
+  private static let mostYields = 10_000
+}

@@ -1,0 +1,41 @@
+import ClocksTestKit
+import Dispatch
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Clocks
+
+@globalActor private actor Shared { static let shared = Shared() }
+
+/// Work of a test that begins on a thread that runs for another test, or for none.
+@Suite struct ForeignThreadTests {
+  /// The thread of another test takes a task out of the actor's queue while the task is created.
+  @Test(.virtualTime, arguments: 0..<8)
+  func tasksOnASharedActorBelongToTheirTest(_: Int) async throws {
+    let mine = try VirtualTime.required
+    for round in 1...500 {
+      try await Task { @Shared in
+        #expect(VirtualTime.current === mine)
+        try await Task.sleep(for: .seconds(1))
+      }.value
+      #expect(mine.now == .seconds(round))
+    }
+  }
+
+  #if os(Linux) && canImport(Glibc)
+    @Test(.virtualTime) func iterationsBelongToTheTest() async throws {
+      DispatchQueue.concurrentPerform(iterations: 8) { _ in
+        usleep(2_000)
+        Task {
+          try await Task.sleep(for: .seconds(1))
+          Self.ended.add(1, ordering: .relaxed)
+        }
+      }
+      try await Task.sleep(for: .seconds(2))
+      #expect(Self.ended.load(ordering: .relaxed) == 8)
+    }
+
+    private static let ended = Atomic(0)
+  #endif
+}
