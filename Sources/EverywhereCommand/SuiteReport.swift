@@ -85,7 +85,9 @@ struct SuiteReport {
     for (name, test) in run.tests { entries[name]?.baseline = test }
   }
 
-  /// - Parameter isAlone: Whether the run had no other test, because the process ended with several tests under way.
+  /// Notes whether a test fails again in the order in which it failed.
+  ///
+  /// - Parameter isAlone: Whether the run had no other test.
   mutating func addReplay(of name: String, _ run: RunRecords, isAlone: Bool) {
     entries[name]?.failsAgain = run.tests[name]?.hasPassed == false
     guard entries[name]?.failsAgain == false else { return }

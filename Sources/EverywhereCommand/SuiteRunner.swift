@@ -61,8 +61,6 @@ final class SuiteRunner {
     var seed: UInt64?
     var isReal = false
     var replays = true
-    /// The only test of Swift Testing to run.
-    var test: String?
   }
 
   private func newFolder() throws -> URL {
@@ -92,11 +90,12 @@ final class SuiteRunner {
   }
 
   /// Repeats the processes of a run in some orders, and returns the records of each order.
-  private func `repeat`(_ first: RunRecords, _ orders: [Order], isShown: Bool = false) throws
-    -> [RunRecords]
-  {
+  ///
+  /// - Parameter test: The only test to run, one of Swift Testing; `nil` to run all.
+  private func `repeat`(
+    _ first: RunRecords, _ orders: [Order], only test: String? = nil, isShown: Bool = false
+  ) throws -> [RunRecords] {
     let folders = try orders.map { _ in try newFolder() }
-    let test = orders.first?.test
     let processes = first.processes.filter { test == nil || Options.runsSwiftTesting($0.arguments) }
     var crashes = orders.map { _ in 0 }
     var left = orders.map { _ in processes.count }
@@ -108,7 +107,7 @@ final class SuiteRunner {
         let real = orders[run].isReal ? 2 * first.virtualSeconds : 0
         let arguments = processes[process].arguments
         return ChildCommand(
-          arguments: orders[run].test.map { Options.arguments(arguments, for: $0) } ?? arguments,
+          arguments: test.map { Options.arguments(arguments, for: $0) } ?? arguments,
           environment: environment(folders[run], orders[run]), folder: processes[process].folder,
           output: .none, limit: 60 + 20 * first.realSeconds + real)
       },
@@ -153,7 +152,7 @@ final class SuiteRunner {
 
   /// Repeats one test of Swift Testing in the order of a seed.
   func replay(_ first: RunRecords, test: String, seed: UInt64) throws -> RunRecords {
-    try self.repeat(first, [Order(seed: seed, test: test)])[0]
+    try self.repeat(first, [Order(seed: seed)], only: test)[0]
   }
 }
 

@@ -257,7 +257,7 @@ final class EverywhereXCTSpinSamples: TimedSamples, @unchecked Sendable {
     if !Self.isReal { check(3) }
   }
 
-  /// A job that has slept is no longer one of the scheduler's own.
+  /// A job that has slept counts as externally started.
   func testATaskThatHasSleptSpins() async {
     let flag = Flag()
     Task.detached {

@@ -19,6 +19,11 @@ func waitInRealTime(_ seconds: Double) {
   sem_timedwait(&semaphore, &end)
 }
 
+private actor Log {
+  var entries: [Int] = []
+  func add(_ entry: Int) { entries.append(entry) }
+}
+
 @Suite(.enabled(if: runsSamples)) struct EverywhereSamples {
   @Test(arguments: 1...3) func sleeps(_ hours: Int) async throws {
     let start = ContinuousClock.now
@@ -88,10 +93,6 @@ func waitInRealTime(_ seconds: Double) {
 
   /// Passes first in, first out, and fails in some other orders.
   @Test func dependsOnTheOrder() async {
-    actor Log {
-      var entries: [Int] = []
-      func add(_ entry: Int) { entries.append(entry) }
-    }
     let log = Log()
     await withTaskGroup { group in
       for entry in 1...3 { group.addTask { await log.add(entry) } }
@@ -176,10 +177,6 @@ func waitInRealTime(_ seconds: Double) {
   @Test(.enabled(if: misbehaves == "crash")) func endsItsProcessInSomeOrders() async {
     // A yield would change the test's order.
     for _ in 0..<10_000_000 where !Self.isOtherRunning.isSet {}
-    actor Log {
-      var entries: [Int] = []
-      func add(_ entry: Int) { entries.append(entry) }
-    }
     let log = Log()
     await withTaskGroup { group in
       for entry in 1...2 { group.addTask { await log.add(entry) } }

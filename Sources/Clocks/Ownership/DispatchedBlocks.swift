@@ -18,7 +18,7 @@ struct DispatchedBlocks {
     /// A `sync` runs. It may still end, so the blocks behind it can run.
     var syncs = 0
 
-    /// Whether a block that is submitted cannot begin, as far as that is known without the others.
+    /// Whether anything but a running `sync` keeps blocks from beginning.
     var areAny: Bool { all > 0 || barriers > 0 }
   }
 
@@ -114,7 +114,7 @@ struct DispatchedBlocks {
     return newest
   }
 
-  /// Counts a block of a queue that has come (`change` is 1), or has ended; 0 stands for the end of an abandoned one.
+  /// Counts a block that has come to a queue (`change` is 1) or has ended (-1), or an abandoned one that has ended (0).
   private mutating func countChanges(by change: Int, on queue: BlockQueue) {
     if let stop = stop(of: queue) {
       // A block that comes to a stopped queue cannot begin.
@@ -129,6 +129,7 @@ struct DispatchedBlocks {
     return stop
   }
 
+  /// Notes that a block begins to run on a thread. If it was abandoned, it counts again.
   mutating func run(_ number: UInt64, on thread: Int32) {
     guard var block = blocks[number] else { return }
     let isAbandoned = block.isAbandoned

@@ -94,7 +94,7 @@ import ClocksSupport
       AwaitedSemaphores.willSignal(semaphore)
       let isResumed = ThreadWaits.resume(from: semaphore)
       let result = signal.original(semaphore)
-      // The method may have begun to wait between the first look and the signal.
+      // The method may have begun to wait after the first look, and before the signal.
       if !isResumed { _ = ThreadWaits.resume(from: semaphore) }
       LimitedWait.mayEnd(for: semaphore)
       return result

@@ -86,8 +86,9 @@ extension ThreadWaits {
     lock.withLock { all.filter { $0.work != .job } + externalJobs }.filter { $0.owner === owner }
   }
 
-  /// Lets time move although `threads` are in waits that keep it from jumping: in its run loop, each runs a block or a
-  /// job that does not end.
+  /// Lets time move although `threads` are in waits that keep it from jumping.
+  ///
+  /// Each of these threads runs, within its wait, a block or a job that does not end.
   static func endHolds(of owner: any PausableOwner, on threads: [Int32]) {
     let waits = lock.withLock {
       all.filter { $0.owner === owner && threads.contains($0.thread) }

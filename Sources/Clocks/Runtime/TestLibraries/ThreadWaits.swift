@@ -121,10 +121,6 @@ final class ThreadWaits: @unchecked Sendable {
   /// The number and the queue by which the thread counts as a block, outside its waits.
   var block: UInt64 = 0
   var queue = BlockQueue.thread
-  /// How often in a row the method has looked at a semaphore or a group without waiting for it.
-  private var polls = 0
-  /// After so many looks, the method may wait for time to move.
-  private static let mostPolls = 10_000
   /// What the thread's block keeps from beginning while it waits.
   var stop = BlockQueue.Stop.ofAll
   /// Whether the thread counts as a block outside its waits, and not as a job.
@@ -153,6 +149,11 @@ final class ThreadWaits: @unchecked Sendable {
   let pause: JobPause
   /// The semaphore, or the group, for which the method waits.
   let semaphore = Atomic<UInt>(0)
+  /// How often in a row the method has looked at a semaphore or a group without waiting for it.
+  private var polls = 0
+  /// After so many looks, the method may wait for time to move: a loop that looks again would never end. The number is a
+  /// guess.
+  private static let mostPolls = 10_000
   /// Counts the ended waits for semaphores and groups.
   let endedWaits = Atomic(0)
   /// Whether the run loop was stopped in `runLoopWithoutEnd`.
