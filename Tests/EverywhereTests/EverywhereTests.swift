@@ -183,7 +183,7 @@ import Testing
   func blocksThatCannotBeginKeepNoTimeFromPassing(_ order: String) async throws {
     let seconds = try await passing("EverywhereXCTQueueSamples", order: order)
     let tenths = [
-      "testASuspendedQueue": 4, "testAQueueIsSuspendedTwice": 3,
+      "testASuspendedQueue": 4, "testAQueueIsSuspendedTwice": 3, "testAnInactiveQueue": 4,
       "testABarrierBehindABlockThatSleeps": 5, "testABlockBehindASyncThatSleeps": 3,
       "testABlockBehindASyncThatWaits": 3, "testABlockOfTheMainQueueWaitsBesideAThread": 3,
       "testTheMainActorWaitsBesideAThread": 3, "testACallbackOfAThreadWaitsWithALimit": 4,
@@ -198,6 +198,11 @@ import Testing
     let (records, child) = try await run("EverywhereQueueSamples")
     #expect(child.exitCode == 0, "\(child.standardOutput)")
     #expect(records.values.joined().compactMap(\.virtualSeconds).map(Self.withoutReadings) == [0.3])
+  }
+
+  @Test func iterationsSleepInVirtualTime() async throws {
+    let (_, child) = try await run("EverywhereIterationSamples")
+    #expect(child.exitCode == 0, "\(child.standardOutput)")
   }
 
   @Test(arguments: ["", "1"]) func threadsOfThePoolAreHeld(_ seed: String) async throws {

@@ -33,6 +33,17 @@ final class EverywhereXCTQueueSamples: TimedSamples, @unchecked Sendable {
     check(3)
   }
 
+  func testAnInactiveQueue() async throws {
+    let (queue, flag) = (DispatchQueue(label: "inactive", attributes: .initiallyInactive), Flag())
+    queue.async { flag.set() }
+    try await Task.sleep(for: .milliseconds(200))
+    XCTAssertFalse(flag.isSet)
+    queue.activate()
+    try await Task.sleep(for: .milliseconds(200))
+    XCTAssertTrue(flag.isSet)
+    check(4)
+  }
+
   func testABarrierBehindABlockThatSleeps() {
     let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
     let done = expectation(description: "barrier")
@@ -169,5 +180,15 @@ final class EverywhereXCTQueueSamples: TimedSamples, @unchecked Sendable {
     }
     let time = Date().timeIntervalSince(start)
     #expect(time >= 0.3 && time < 0.5)
+  }
+}
+
+@Suite(.enabled(if: runsSamples)) struct EverywhereIterationSamples {
+  /// Dispatch may run both iterations on one thread.
+  @Test func iterationsSleep() {
+    let start = Date()
+    DispatchQueue.concurrentPerform(iterations: 2) { _ in Thread.sleep(forTimeInterval: 600) }
+    let time = Date().timeIntervalSince(start)
+    #expect((600..<601).contains(time) || (1200..<1201).contains(time))
   }
 }

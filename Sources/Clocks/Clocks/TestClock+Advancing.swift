@@ -307,3 +307,11 @@ package enum FollowOutcome: Sendable {
   /// A failure was recorded.
   case failed
 }
+
+extension Scheduler {
+  /// Moves a clock's time in a job of the current task, if nothing can run or wake before. Returns whether it does.
+  fileprivate func movesTimeInJob(of virtualClock: VirtualClock, by duration: Duration) -> Bool {
+    guard usesFastWay, isRunningCurrentTask else { return false }
+    return changeWithoutThread { $0.moveTimeInJob(of: virtualClock, by: duration) }
+  }
+}

@@ -95,8 +95,4 @@ extension Scheduler: PausableOwner {
   func jobBegins() { change { $0.externallyStartedJobsBegan() } }
   func beginShortHold() { beginHold() }
   func endShortHold() { endHold() }
-
-  func noteStop(_ stop: BlockQueue.Stop, of queue: BlockQueue, _ change: Int) {
-    self.change { $0.idleness.dispatchedBlocks.noteStop(stop, of: queue, change) }
-  }
 }

@@ -3,7 +3,7 @@ struct DispatchedBlocks {
   private struct Block {
     let queue: BlockQueue
     let isBarrier: Bool
-    /// The thread on which it runs, where that is known.
+    /// The thread on which it runs, 0 if that is not known; `nil` until the block begins.
     var thread: Int32?
     /// Whether the test does not wait for it any more. It counts again if it begins after that.
     var isAbandoned = false
@@ -227,7 +227,8 @@ struct BlockQueue: Hashable, Sendable {
 
   var isMain: Bool { label == "com.apple.main-thread" }
 
-  // In suites that were not written for virtual time, these count as blocks on queues.
+  // These count as blocks on queues, the last two in suites that were not written for virtual time.
+  static let isolatedDeinit = BlockQueue(label: "isolated deinit", isConcurrent: true)
   static let thread = BlockQueue(label: "a thread that the test has started")
   static let parallelJob = BlockQueue(label: "a task that does not suspend")
 }

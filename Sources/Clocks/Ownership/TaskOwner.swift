@@ -138,6 +138,9 @@ class TaskOwner: @unchecked Sendable {
   /// Notes that a block has ended, or will never begin.
   func workEnded(_ number: UInt64) {}
 
+  /// Notes that something begins to keep the blocks of a queue from beginning (`change` is 1), or no longer does (-1).
+  func noteStop(_ stop: BlockQueue.Stop, of queue: BlockQueue, _ change: Int) {}
+
   /// Takes over a timed callback, if the owner is virtual, and returns whether it does.
   ///
   /// During a `holding` without a deadline, a delay is a part of the held operation, and is not taken over.

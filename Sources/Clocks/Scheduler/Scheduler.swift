@@ -113,12 +113,6 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     return action
   }
 
-  /// Moves a clock's time in a job of the current task, if nothing can run or wake before. Returns whether it does.
-  func movesTimeInJob(of virtualClock: VirtualClock, by duration: Duration) -> Bool {
-    guard usesFastWay, isRunningCurrentTask else { return false }
-    return changeWithoutThread { $0.moveTimeInJob(of: virtualClock, by: duration) }
-  }
-
   @inline(never)
   private func noteInParent(_ busyChange: Int) {
     parent?.change { $0.idleness.busyScopes.note(self, busyChange) }
@@ -248,12 +242,16 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   override func workRuns(_ number: UInt64, on thread: Int32? = nil) {
     // Only a suite that was written for real time is asked which threads wait for events.
-    guard scope?.options.goesOnWithout != nil else { return }
-    let thread = thread ?? OutsideWork.currentThread
+    let needsThread = scope?.options.goesOnWithout != nil
+    let thread = thread ?? (needsThread ? OutsideWork.currentThread : 0)
     change { $0.idleness.dispatchedBlocks.run(number, on: thread) }
   }
 
   override func workEnded(_ number: UInt64) { change { $0.dispatchedBlockEnded(number) } }
+
+  override func noteStop(_ stop: BlockQueue.Stop, of queue: BlockQueue, _ change: Int) {
+    self.change { $0.idleness.dispatchedBlocks.noteStop(stop, of: queue, change) }
+  }
 
   override func enqueue(_ work: TimedCallback, after delay: Duration) -> Bool {
     begin(work, after: delay)

@@ -80,8 +80,8 @@ extension SchedulerState {
 
   mutating func dispatchedBlockBegan(on queue: BlockQueue, isBarrier: Bool = false) -> UInt64 {
     scope?.pace.somethingHappens()
-    // The block runs in parallel with the test's jobs.
-    if let chooser = order.chooser { chooser.asked(.outsideWork) }
+    // The block runs in parallel with the test's jobs. A deinit does only if a thread of another test runs it.
+    if queue != .isolatedDeinit, let chooser = order.chooser { chooser.asked(.outsideWork) }
     return idleness.dispatchedBlocks.begin(on: queue, isBarrier: isBarrier)
   }
 

@@ -12,12 +12,11 @@ import Testing
     let hasBegun = Tally()
 
     init() {
-      queue.suspend()
-      let (queue, hasBegun) = (queue, hasBegun)
+      let (held, hasBegun) = (HeldQueue(queue), hasBegun)
       Thread.detachNewThread {
         usleep(50_000)
         hasBegun.add()
-        queue.resume()
+        held.release()
       }
     }
   }

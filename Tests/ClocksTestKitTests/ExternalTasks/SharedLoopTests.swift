@@ -22,14 +22,6 @@ private actor Bus {
   }
 }
 
-private final class Tally: Sendable {
-  private let count = Mutex(0)
-
-  func add() { count.withLock { $0 += 1 } }
-
-  var value: Int { count.withLock { $0 } }
-}
-
 /// A loop that an earlier test has started belongs to the next test that resumes it.
 @Suite(.serialized) struct SharedLoopTests {
   private struct Late: Error {}

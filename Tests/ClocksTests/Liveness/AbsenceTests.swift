@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import TestTraits
 import Testing
 
 @testable import Clocks
@@ -46,10 +47,10 @@ private actor Waiting {
   }
 
   /// A report names blocks that do not run by their queue.
-  @Test func workOnASuspendedQueue() async throws {
+  @Test func workOnAHeldQueue() async throws {
     let clock = TestClock()
-    let queue = DispatchQueue(label: "suspended")
-    queue.suspend()
+    let queue = DispatchQueue(label: "held")
+    let held = HeldQueue(queue)
     let runs = Log<Int>()
     queue.async { runs.add(1) }
     let settled = Task { await clock.settle() }
@@ -66,11 +67,11 @@ private actor Waiting {
     }
     await settled.value
     #expect(absences.all.map(\.tasks) == [[]])
-    #expect(absences.all.map(\.queues) == [["suspended"]])
-    #expect(absences.all.first?.description(after: .seconds(30)).contains("\"suspended\"") == true)
+    #expect(absences.all.map(\.queues) == [["held"]])
+    #expect(absences.all.first?.description(after: .seconds(30)).contains("\"held\"") == true)
     #expect(runs.all == [])
     // The end of abandoned work changes nothing. The scheduler still waits for other work.
-    queue.resume()
+    held.release()
     queue.async { runs.add(2) }
     await clock.advance(by: .seconds(1))
     #expect(runs.all == [1, 2])
@@ -85,14 +86,14 @@ private actor Waiting {
   /// Work for which no task waits is not reported, however long it takes.
   @Test func workForWhichNoTaskWaits() async throws {
     let clock = TestClock()
-    let queue = DispatchQueue(label: "suspended")
-    queue.suspend()
+    let queue = DispatchQueue(label: "held")
+    let held = HeldQueue(queue)
     queue.async {}
     for _ in 0..<5 {
       #expect(clock.scheduler.newAbsence(after: .milliseconds(1))?.queues == nil)
       usleep(2000)
     }
-    queue.resume()
+    held.release()
     await clock.settle()
   }
 }

@@ -8,8 +8,11 @@
   final class CountingOwner: TaskOwner, PausableOwner, @unchecked Sendable {
     private let blocks = Mutex((newest: UInt64(0), open: Set<UInt64>()))
     private let jobs = Atomic(0)
+    private let stops = Mutex([BlockQueue: Int]())
     var open: Set<UInt64> { blocks.withLock { $0.open } }
     var runningJobs: Int { jobs.load(ordering: .relaxed) }
+    /// For each queue, the number of things that keep its blocks from beginning; `nil` for a queue that never had any.
+    func stops(of queue: BlockQueue) -> Int? { stops.withLock { $0[queue] } }
 
     override func workBegan(on queue: BlockQueue, isBarrier: Bool = false) -> UInt64 {
       blocks.withLock {
@@ -34,7 +37,13 @@
     func jobBegins() { jobs.add(1, ordering: .relaxed) }
     func beginShortHold() {}
     func endShortHold() {}
-    func noteStop(_ stop: BlockQueue.Stop, of queue: BlockQueue, _ change: Int) {}
+    override func externallyStartedJobEnded(on executor: ExecutorKind?) -> ReadyJob? {
+      jobs.subtract(1, ordering: .relaxed)
+      return nil
+    }
+    override func noteStop(_ stop: BlockQueue.Stop, of queue: BlockQueue, _ change: Int) {
+      stops.withLock { $0[queue, default: 0] += change }
+    }
   }
 
   @Suite struct ThreadWaitsTests {
@@ -56,6 +65,38 @@
       #expect(owner.open.isEmpty && owner.runningJobs == 1)
       #expect(!waits.becomeParallel())
       #expect(owner.open.isEmpty && owner.runningJobs == 1)
+    }
+
+    /// A block that sleeps is a job meanwhile, which may be taken for one that does not suspend.
+    @Test func aBlockThatBecomesAJobIsABlockAgain() {
+      let waits = ThreadWaits(owner, .block)
+      waits.block = owner.workBegan(on: .thread)
+      waits.blockBecomesJob()
+      #expect(owner.open.isEmpty && owner.runningJobs == 1)
+      #expect(waits.becomeParallel())
+      #expect(owner.open == [2] && owner.runningJobs == 0)
+      waits.jobBecomesBlock()
+      #expect(owner.open == [3] && owner.runningJobs == 0)
+      #expect(!waits.becomeParallel())
+    }
+
+    @Test func aThreadThatWaitsInCallsOfSyncStopsTheirQueues() {
+      owner.jobBegins()
+      let queues = ["outer", "inner"].map { BlockQueue(label: $0) }
+      var context = ThreadContext(owner: owner)
+      var outer = SyncQueue(queue: queues[0], stop: .ofAll, outer: nil)
+      withUnsafePointer(to: &outer) { outer in
+        var inner = SyncQueue(queue: queues[1], stop: .ofBarriers, outer: outer)
+        withUnsafePointer(to: &inner) { inner in
+          context.sync = inner
+          context.run { _ in
+            ThreadWaits(owner, .method).paused {
+              #expect(queues.map { owner.stops(of: $0) } == [1, 1])
+            }
+          }
+        }
+      }
+      #expect(queues.map { owner.stops(of: $0) } == [0, 0])
     }
   }
 #endif

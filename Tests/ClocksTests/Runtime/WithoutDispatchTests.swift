@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import TestTraits
 import Testing
 
 @testable import Clocks
@@ -41,12 +42,12 @@ import Testing
       let real = DispatchTime.now()
       try await Task.sleep(for: .seconds(3600))
       #expect(DispatchTime.now() < real + 3600)
-      let suspended = DispatchQueue(label: "suspended")
-      suspended.suspend()
-      suspended.async {}
+      let queue = DispatchQueue(label: "held")
+      let held = HeldQueue(queue)
+      queue.async {}
       // The scheduler does not wait for blocks that it does not see.
       await time.settle()
-      suspended.resume()
+      held.release()
       #expect(time.now.offset == .seconds(3600))
     }
   }

@@ -37,11 +37,11 @@ import ClocksSupport
     }
   }
 
-  /// The queues that tests have suspended.
+  /// The queues that tests have suspended, or have made inactive.
   enum SuspendedQueues {
     private struct Suspension {
       let queue: BlockQueue
-      weak var owner: (any PausableOwner)?
+      weak var owner: TaskOwner?
     }
 
     /// Guards `suspensions`. Rank `leaf`.
@@ -50,18 +50,28 @@ import ClocksSupport
       [OpaquePointer: [Suspension]] = [:]
 
     static func wasSuspended(_ object: OpaquePointer) {
-      guard ThreadWaits.areSleepsSeen, BlockQueue.canBeSuspended(object),
-        let owner = DispatchCalls.owner as? any PausableOwner, owner.pausedWaits == .all
-      else { return }
+      guard let owner = DispatchCalls.owner, BlockQueue.canBeSuspended(object) else { return }
       let suspension = Suspension(queue: BlockQueue(object), owner: owner)
       lock.withLock { suspensions[object, default: []].append(suspension) }
       owner.noteStop(.ofAll, of: suspension.queue, 1)
     }
 
-    static func willResume(_ object: OpaquePointer) {
-      guard ThreadWaits.areSleepsSeen, let suspension = lock.withLock({ remove(object) }) else {
-        return
+    /// Returns the queue, which a test has just made.
+    static func wasMade(
+      _ queue: OpaquePointer?, attribute: OpaquePointer?
+    ) -> OpaquePointer? {
+      // An attribute that is already inactive stays the same.
+      if let queue, let attribute,
+        dispatch_queue_attr_make_initially_inactive(attribute) == attribute
+      {
+        wasSuspended(queue)
       }
+      return queue
+    }
+
+    /// Notes that a suspended queue is about to be resumed, or an inactive one activated.
+    static func willResume(_ object: OpaquePointer) {
+      guard let suspension = lock.withLock({ remove(object) }) else { return }
       suspension.owner?.noteStop(.ofAll, of: suspension.queue, -1)
     }
 

@@ -80,6 +80,7 @@ import ClocksSupport
 
     private static let activate: Interposed<OfObject> = Interposed("dispatch_activate") {
       DispatchSourceRegistry.find($0)?.activate()
+      SuspendedQueues.willResume($0)
       activate.original($0)
     }
 

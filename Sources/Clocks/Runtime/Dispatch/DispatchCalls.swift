@@ -8,7 +8,8 @@
 // | `dispatch_group_leave` | finds out whether the group is empty |
 // | `dispatch_sync`, `dispatch_barrier_sync`, `dispatch_apply` | runs the block on behalf of the test, even on another thread |
 // | `dispatch_after` | in virtual time, submits the block at its virtual instant |
-// | `dispatch_source_…`, `dispatch_resume` and so on | counts registrations and handlers; fires timers at their virtual instants |
+// | `dispatch_queue_create…`, `dispatch_suspend`, `dispatch_resume`, `dispatch_activate` | finds out whether blocks of the queue can begin |
+// | `dispatch_source_…` | counts registrations and handlers; fires timers at their virtual instants |
 // | `dispatch_time`, `dispatch_walltime` | reads the virtual clock if the caller's time is virtual |
 // | `dispatch_semaphore_wait`, `dispatch_group_wait`, `dispatch_block_wait` | waits in real time, or until a virtual limit |
 //
@@ -41,7 +42,7 @@ enum DispatchCalls {
   extension DispatchCalls {
     /// Redirects the calls of a library if it calls all of the functions. Returns whether they were redirected.
     static func redirectAll(in library: StaticString) -> Bool {
-      let all = blocks + groups + waits + times + sources + sourceStates
+      let all = queues + blocks + groups + waits + times + sources + sourceStates
       return CallTables.calls(all, in: library) && CallTables.redirect(all, in: .library(library))
     }
 
@@ -55,6 +56,21 @@ enum DispatchCalls {
       guard let owner, !HandedBlock(block).isOfLibrary else { return nil }
       return owner
     }
+
+    private typealias Create =
+      @convention(c) (UnsafePointer<CChar>?, OpaquePointer?) -> OpaquePointer?
+    private typealias CreateWithTarget =
+      @convention(c) (UnsafePointer<CChar>?, OpaquePointer?, OpaquePointer?) -> OpaquePointer?
+
+    private static var queues: [CallTables.Entry] { [create.entry, createWithTarget.entry] }
+
+    private static let create: Interposed<Create> = Interposed("dispatch_queue_create") {
+      SuspendedQueues.wasMade(create.original($0, $1), attribute: $1)
+    }
+
+    private static let createWithTarget: Interposed<CreateWithTarget> = Interposed(
+      "dispatch_queue_create_with_target"
+    ) { SuspendedQueues.wasMade(createWithTarget.original($0, $1, $2), attribute: $1) }
 
     private typealias Async = @convention(c) (OpaquePointer, UnsafeRawPointer) -> Void
     private typealias After = @convention(c) (UInt64, OpaquePointer, UnsafeRawPointer) -> Void

@@ -101,6 +101,14 @@ import ClocksSupport
       on queue: BlockQueue, isBarrier: Bool = false, of owner: TaskOwner, _ body: () -> Void
     ) {
       let number = owner.workBegan(on: queue, isBarrier: isBarrier)
+      run(number, on: queue, isBarrier: isBarrier, of: owner, body)
+    }
+
+    /// Runs user code that counts as a block.
+    static func run(
+      _ number: UInt64, on queue: BlockQueue, isBarrier: Bool = false, of owner: TaskOwner,
+      _ body: () -> Void
+    ) {
       owner.workRuns(number)
       let waits = ThreadWaits.ofBlock(number, on: queue, isBarrier: isBarrier, of: owner)
       runBlock(of: owner, waits, body)

@@ -87,7 +87,7 @@ extension RuntimeHooks {
     return true
   }
 
-  private static func isMainExecutor(_ executor: UnownedSerialExecutor) -> Bool {
+  static func isMainExecutor(_ executor: UnownedSerialExecutor) -> Bool {
     ExecutorWords(executor).object == ExecutorWords(mainReference).object
   }
 

@@ -16,7 +16,8 @@ enum TaskCreation {
     #if os(Linux) && canImport(Glibc)
       guard TaskStatus.isReadable else { return }
       // All in one pass, because each reads all call tables of the process.
-      let entries = [createTask.entry, beginAsyncLet.entry] + JobRuns.entries
+      let entries =
+        [createTask.entry, beginAsyncLet.entry] + JobRuns.entries + [IsolatedDeinits.entry]
       let seen = CallTables.redirectEach(entries, in: .users)
       (isSeen, seesAsyncLets) = (seen.contains(0), seen.contains(1))
       JobRuns.areSeen = seen.contains(2)

@@ -16,8 +16,6 @@ protocol PausableOwner: TaskOwner {
   /// Keeps time from jumping, until `endShortHold`.
   func beginShortHold()
   func endShortHold()
-  /// Notes that something begins to keep the blocks of a queue from beginning (`change` is 1), or no longer does (-1).
-  func noteStop(_ stop: BlockQueue.Stop, of queue: BlockQueue, _ change: Int)
 }
 
 /// A job that holds its thread while other jobs run.

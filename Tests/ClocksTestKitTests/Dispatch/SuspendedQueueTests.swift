@@ -1,0 +1,78 @@
+import Clocks
+import ClocksTestKit
+import Foundation
+import TestTraits
+import Testing
+
+/// Blocks on a queue that is suspended or inactive keep no test waiting, until the queue is resumed.
+@Suite struct SuspendedQueueTests {
+  private let begun = Tally()
+
+  private func submit(to queue: DispatchQueue) {
+    for number in 0..<3 {
+      queue.async(flags: number == 1 ? .barrier : []) {
+        usleep(1_000)
+        begun.add()
+      }
+    }
+  }
+
+  @Test(.repeated(8)) func aSuspendedQueueKeepsNoAdvanceWaiting() async {
+    let clock = TestClock()
+    let queue = DispatchQueue(label: "downloads", attributes: .concurrent)
+    for round in 1...5 {
+      queue.suspend()
+      queue.suspend()
+      submit(to: queue)
+      await clock.advance(by: .seconds(1))
+      queue.resume()
+      await clock.advance(by: .seconds(1))
+      #expect(begun.value == (round - 1) * 3)
+      queue.resume()
+      await clock.settle()
+      #expect(begun.value == round * 3)
+    }
+  }
+
+  @Test(.repeated(8), .virtualTime, arguments: [false, true])
+  func aQueueIsActivatedLater(_ hasTarget: Bool) async throws {
+    let queue = DispatchQueue(
+      label: "startup", attributes: [.concurrent, .initiallyInactive],
+      target: hasTarget ? .global() : nil)
+    submit(to: queue)
+    try await Task.sleep(for: .seconds(60))
+    #expect(begun.value == 0)
+    queue.activate()
+    try await Task.sleep(for: .seconds(60))
+    #expect(begun.value == 3)
+    #expect(VirtualTime.current?.now == .seconds(120))
+  }
+
+  /// The block that runs still counts, and so does what it starts.
+  @Test(.repeated(8), .virtualTime) func aBlockSuspendsItsOwnQueue() async throws {
+    let time = try VirtualTime.required
+    let queue = DispatchQueue(label: "serial")
+    let (begun, ended) = (begun, Tally())
+    queue.async {
+      queue.suspend()
+      usleep(5_000)
+      Task {
+        try await Task.sleep(for: .seconds(2))
+        #expect(begun.value == 0)
+        queue.resume()
+      }
+      ended.add()
+    }
+    submit(to: queue)
+    await time.settle()
+    #expect(ended.value == 1)
+    try await Task.sleep(for: .seconds(3))
+    #expect(begun.value == 3)
+  }
+
+  @Test(.virtualTime) func aTestLeavesAnInactiveQueueBehind() async throws {
+    submit(to: DispatchQueue(label: "never", attributes: .initiallyInactive))
+    try await Task.sleep(for: .seconds(1))
+    #expect(begun.value == 0)
+  }
+}

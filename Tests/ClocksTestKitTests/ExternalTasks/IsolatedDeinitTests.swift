@@ -1,0 +1,136 @@
+import Clocks
+import ClocksTestKit
+import Foundation
+import TestTraits
+import Testing
+
+/// A thread that begins each job late.
+private final class SlowThread: SerialExecutor {
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    let executor = asUnownedSerialExecutor()
+    Thread.detachNewThread {
+      usleep(1_000)
+      job.runSynchronously(on: executor)
+    }
+  }
+}
+
+@globalActor private actor OnThread {
+  static let shared = OnThread()
+  static let executor = SlowThread()
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor {
+    Self.executor.asUnownedSerialExecutor()
+  }
+}
+
+@globalActor private actor Shared {
+  static let shared = Shared()
+
+  func work() { usleep(1_000) }
+}
+
+@OnThread private final class Session {
+  let ended: @Sendable () -> Void
+
+  nonisolated init(ended: @escaping @Sendable () -> Void) { self.ended = ended }
+
+  isolated deinit {
+    OnThread.assertIsolated()
+    ended()
+  }
+}
+
+@Shared private final class Subscription {
+  let ended: @Sendable () -> Void
+
+  nonisolated init(ended: @escaping @Sendable () -> Void) { self.ended = ended }
+
+  isolated deinit {
+    Shared.assertIsolated()
+    ended()
+  }
+}
+
+@globalActor private actor Alone {
+  static let shared = Alone()
+
+  func work() {}
+}
+
+@Alone private final class Lease {
+  let ended: @Sendable () -> Void
+
+  nonisolated init(ended: @escaping @Sendable () -> Void) { self.ended = ended }
+
+  isolated deinit { ended() }
+}
+
+/// The clock waits for deinits that run where no task of the test does.
+@Suite struct IsolatedDeinitTests {
+  @Test(.repeated(20)) func onAnExecutor() async throws {
+    let clock = TestClock()
+    let seen = Tally()
+    for round in 1...5 {
+      Task {
+        let session = Session { seen.add() }
+        try await clock.sleep(for: .seconds(1))
+        withExtendedLifetime(session) {}
+      }
+      await clock.advance(by: .seconds(1))
+      #expect(seen.value == round)
+    }
+  }
+
+  @Test(.repeated(20), .virtualTime) func aTaskThatADeinitCreates() async throws {
+    let time = try VirtualTime.required
+    let seen = Tally()
+    do {
+      let session = Session {
+        Task {
+          try await Task.sleep(for: .seconds(60))
+          seen.add()
+        }
+      }
+      try await Task.sleep(for: .seconds(1))
+      withExtendedLifetime(session) {}
+    }
+    try await Task.sleep(for: .seconds(61))
+    #expect(seen.value == 1)
+    #expect(time.now == .seconds(62))
+  }
+
+  /// Most of the time, the actor is busy with other tests.
+  @Test(.repeated(24)) func onAnActorThatTestsShare() async throws {
+    let clock = TestClock()
+    let seen = Tally()
+    for round in 1...10 {
+      Task {
+        let subscription = Subscription { seen.add() }
+        try await clock.sleep(for: .seconds(1))
+        withExtendedLifetime(subscription) {}
+      }
+      Task {
+        try await clock.sleep(for: .seconds(1))
+        await Shared.shared.work()
+      }
+      await clock.advance(by: .seconds(1))
+      #expect(seen.value == round)
+    }
+  }
+
+  @Test(.schedules(20)) func inEachSchedule() async throws {
+    let seen = Tally()
+    let task = Task {
+      let lease = Lease { seen.add() }
+      try await Task.sleep(for: .seconds(1))
+      withExtendedLifetime(lease) {}
+    }
+    async let work: Void = Alone.shared.work()
+    try await task.value
+    await work
+    await VirtualTime.current?.settle()
+    #expect(seen.value == 1)
+  }
+}
