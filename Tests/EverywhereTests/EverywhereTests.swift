@@ -200,6 +200,34 @@ import Testing
     #expect(records.values.joined().compactMap(\.virtualSeconds).map(Self.withoutReadings) == [0.3])
   }
 
+  @Test(arguments: orders)
+  func jobsThatHoldAnExecutorSleepInVirtualTime(_ order: String) async throws {
+    let seconds = try await passing("EverywhereXCTExecutorSamples", order: order)
+    let tenths = [
+      "testAnActorOnAQueueSleeps": 3, "testAnActorOnAThreadSleeps": 9,
+      "testAnActorOnAThreadThatIsLeftSleeps": 9, "testAnActorSleepsBeforeItsNextJob": 4,
+      "testTwoJobsOfAnActorSleep": 6, "testTheMainActorSleepsBeforeItsNextJob": 3,
+    ]
+    #expect(
+      seconds.mapValues(Self.withoutReadings)
+        == tenths.mapValues { order == "real" ? 0 : Double($0) / 10 })
+  }
+
+  @Test(arguments: orders)
+  func aThreadThatWaitsForEventsKeepsNoTimeFromMoving(_ order: String) async throws {
+    let seconds = try await passing("EverywhereXCTProcessSamples", order: order)
+    #expect(seconds.count == 3)
+  }
+
+  @Test(arguments: ["0", "1", "2"])
+  func theMainActorSleepsInVirtualTime(_ order: String) async throws {
+    let (records, child) = try await run(
+      "EverywhereMainActorSamples", ["CLOCKS_EVERYWHERE_SEED": order])
+    #expect(child.exitCode == 0, "\(child.standardOutput)")
+    let seconds = records.values.joined().compactMap(\.virtualSeconds)
+    #expect(seconds.map(Self.withoutReadings) == [600, 600, 600])
+  }
+
   @Test func iterationsSleepInVirtualTime() async throws {
     let (_, child) = try await run("EverywhereIterationSamples")
     #expect(child.exitCode == 0, "\(child.standardOutput)")

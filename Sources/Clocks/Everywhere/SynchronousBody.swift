@@ -79,7 +79,10 @@ extension Scheduler: PausableOwner {
       } else {
         state.externallyStartedJobPauses(isProgress: !job.isInRunLoop)
       }
-      if job.task != 0 { state.scope?.pausedTasks.insert(job.task) }
+      if job.task != 0 {
+        state.scope?.pausedTasks.insert(job.task)
+        state.idleness.externalTasks.setPaused(true, job.task)
+      }
       if job.takesMain { state.idleness.isMainTaken = true }
     }
   }
@@ -88,6 +91,7 @@ extension Scheduler: PausableOwner {
     change { state in
       state.externallyStartedJobsBegan()
       state.scope?.pausedTasks.remove(job.task)
+      if job.task != 0 { state.idleness.externalTasks.setPaused(false, job.task) }
       if job.takesMain { state.idleness.isMainTaken = false }
     }
   }

@@ -139,20 +139,20 @@ struct DispatchedBlocks {
     if isAbandoned || stop(of: block.queue) != nil { countAgain() }
   }
 
-  /// Whether Dispatch may still start a thread for a block that has not begun, although all threads wait.
+  /// The first block for which Dispatch may still start a thread, although all threads wait; `nil` if there is none.
   ///
   /// Dispatch does not if the block is behind another one, or for the main thread. A signal that counts as a block
   /// (`AwaitedSemaphores`) is none of Dispatch. O(blocks).
-  var mayAnyBegin: Bool {
+  var firstThatMayBegin: UInt64? {
     let summaries = summaries
-    return blocks.contains { number, block in
+    return blocks.filter { number, block in
       guard block.thread == nil, !block.isAbandoned, !block.queue.isMain, block.queue != .thread,
         !isStopped(number, block, summaries), stops[block.queue].map({ $0.syncs == 0 }) ?? true,
         let summary = summaries[block.queue]
       else { return false }
       return block.queue.isConcurrent && !block.isBarrier
         ? !summary.isBarrierRunning && number < summary.firstBarrier : !summary.isAnyRunning
-    }
+    }.keys.min()
   }
 
   private var awaited: some Collection<Block> { blocks.values.lazy.filter { !$0.isAbandoned } }
@@ -227,8 +227,9 @@ struct BlockQueue: Hashable, Sendable {
 
   var isMain: Bool { label == "com.apple.main-thread" }
 
-  // These count as blocks on queues, the last two in suites that were not written for virtual time.
+  // These count as blocks on queues, all but the first in suites that were not written for virtual time.
   static let isolatedDeinit = BlockQueue(label: "isolated deinit", isConcurrent: true)
   static let thread = BlockQueue(label: "a thread that the test has started")
+  static let executor = BlockQueue(label: "a custom executor", isConcurrent: true)
   static let parallelJob = BlockQueue(label: "a task that does not suspend")
 }

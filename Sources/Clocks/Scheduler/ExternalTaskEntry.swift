@@ -26,6 +26,8 @@ extension ExternalTasks {
     /// Whether the task has begun an `async let`. If so, the task is checked until it is over.
     var hasAsyncLets = false
     var runs = 0
+    /// Whether the task's job waits in virtual time, and holds its thread meanwhile.
+    var isPaused = false
     /// Whether a recording shows that the task has become external, and so has to show its return.
     var isSeenExternal = false
 
@@ -42,6 +44,12 @@ extension ExternalTasks {
     }
 
     var isExternal: Bool { absence != 0 }
+
+    /// Whether the test waits for the task to return.
+    var isOutstanding: Bool { isExternal && !isPaused }
+
+    /// Whether the test waits for a job of the task.
+    var isRunning: Bool { runs > 0 && !isPaused }
 
     /// Whether the status of the task alone tells whether it is external.
     var isSettled: Bool { !mayHaveRun && !hasAsyncLets && runs == 0 }

@@ -25,7 +25,10 @@ struct ExternalTasks: ~Copyable {
   var areAnyUnverified: Bool { unverified.count > 0 }
 
   @_transparent
-  var areOutstanding: Bool { external > 0 || running > 0 }
+  var areOutstanding: Bool { (external > 0 || running > 0) && !areLeftOut }
+
+  /// Whether the tasks do not keep time from moving by one step, because the process is idle (`IdleProcess`).
+  var areLeftOut = false
 
   /// Whether the arrival of a job has to be passed to `jobArrived`.
   @_transparent
@@ -33,8 +36,9 @@ struct ExternalTasks: ~Copyable {
 
   /// Replaces an entry. Only this function writes entries, so that the counts agree with them.
   private mutating func replace(_ old: Entry, of id: UInt64, by new: Entry) {
-    external += (new.isExternal ? 1 : 0) - (old.isExternal ? 1 : 0)
-    running += (new.runs > 0 ? 1 : 0) - (old.runs > 0 ? 1 : 0)
+    areLeftOut = false
+    external += (new.isOutstanding ? 1 : 0) - (old.isOutstanding ? 1 : 0)
+    running += (new.isRunning ? 1 : 0) - (old.isRunning ? 1 : 0)
     stopped += (new.state == .stopped ? 1 : 0) - (old.state == .stopped ? 1 : 0)
     if new.isNone { entries.remove(id) } else { entries.set(id, to: new) }
   }
@@ -85,6 +89,15 @@ struct ExternalTasks: ~Copyable {
     entry.runs -= 1
     replace(old, of: id, by: entry)
     return entry.runs == 0
+  }
+
+  /// Notes that a job that holds its thread begins to wait in virtual time, or goes on.
+  mutating func setPaused(_ isPaused: Bool, _ id: UInt64) {
+    let old = entries[id]
+    guard old.isPaused != isPaused, old.isExternal || old.runs > 0 else { return }
+    var entry = old
+    entry.isPaused = isPaused
+    replace(old, of: id, by: entry)
   }
 
   enum Arrival: Equatable {
@@ -291,8 +304,8 @@ struct ExternalTasks: ~Copyable {
     let tasks = Set(all.filter { $0.state == .unverified }.compactMap(\.task?.id))
     precondition(tasks == Set(unverified.all), "an unverified task that is not checked")
     precondition(tasks.count == unverified.count, "a task that is checked twice")
-    precondition(external == all.count(where: \.isExternal), "miscounted external tasks")
-    precondition(running == all.count { $0.runs > 0 }, "miscounted running tasks")
+    precondition(external == all.count(where: \.isOutstanding), "miscounted external tasks")
+    precondition(running == all.count(where: \.isRunning), "miscounted running tasks")
     precondition(stopped == all.count { $0.state == .stopped }, "miscounted stopped tasks")
     let awaiting = all.filter { if case .awaitingAsyncLet = $0.state { true } else { false } }
     precondition(

@@ -67,6 +67,17 @@ struct Idleness: ~Copyable {
 
   mutating func questionIsAnswered() { isAsked = false }
 
+  /// Lets time move by one step, whatever blocks and external tasks there are.
+  mutating func leaveOutParallelWork() {
+    dispatchedBlocks.areLeftOut = true
+    externalTasks.areLeftOut = true
+  }
+
+  mutating func countEverything() {
+    if dispatchedBlocks.areLeftOut { dispatchedBlocks.areLeftOut = false }
+    externalTasks.areLeftOut = false
+  }
+
   /// Whether the test is idle, provided that no task has become external unseen.
   @_transparent
   var isQuiet: Bool { mayStartJob && isNothingOutstanding }

@@ -249,7 +249,7 @@ struct SchedulerState: ~Copyable {
     scope!.sleepPlaces?.timeJumps(on: virtualClock)
     guard let sleeper = virtualClock.popEarliest(dueBy: nil, order) else { return .rest(nil) }
     scope!.timeHasJumped()
-    if idleness.dispatchedBlocks.areLeftOut { idleness.dispatchedBlocks.areLeftOut = false }
+    idleness.countEverything()
     if isObserved {
       noteTime(since: before, (virtualClock.time, virtualClock.sleeps.removed), hasWoken: true)
     }

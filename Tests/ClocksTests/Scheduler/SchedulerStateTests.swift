@@ -553,7 +553,7 @@ extension SchedulerState {
   }
 
   /// The body of a scope begins; any task will do.
-  fileprivate func beginBody() {
+  func beginBody() {
     scope?.body.begin(UnownedTask(job: unsafeBitCast(Task {}, to: UnownedJob.self)).handle)
   }
 }

@@ -45,6 +45,8 @@ struct ThreadContext {
   var isOfPump = false
   /// The `Idleness.threadNumber` of the thread; 0 if this is not the context of `Scheduler.pump`.
   var number = 0
+  /// Whether the scheduler runs jobs of the main actor on this thread.
+  var isOnMain = false
 
   var keepsNext = false
   var hasKept = false

@@ -115,10 +115,28 @@ enum JobRuns {
     let drain = id == 0 ? ExternalTaskRegistry.beginJob() : nil
     if id != 0 { owner?.externalJobBegan(job) }
     var context = ThreadContext(owner: owner, taskID: id, isInJob: true)
-    context.run { _ in body() }
+    withWaits(of: owner) { waits in
+      context.waits = waits
+      context.run { _ in body() }
+    }
     if id != 0 { owner?.externalJobEnded(id) }
     for owner in context.ownersAwaitingEnd { owner.externallyStartedJobEnded(on: nil) }
     if let drain { ExternalTaskRegistry.endJob(drain) } else { ExternalTaskRegistry.look() }
+  }
+
+  /// Passes the waits by which sleeps of the thread are virtual, in a suite that was written for real time.
+  ///
+  /// Such a thread counts as a block, unless it runs a block, or a job, of the owner already.
+  private static func withWaits(of owner: TaskOwner?, _ body: (ThreadWaits?) -> Void) {
+    #if os(Linux) && canImport(Glibc)
+      guard ThreadWaits.areSleepsSeen, let owner = owner as? any PausableOwner,
+        owner.pausedWaits == .all
+      else { return body(nil) }
+      if ThreadContext.current?.pointee.owner === owner { return body(ThreadWaits.ofThread) }
+      DispatchedBlock.runCounted(on: .executor, of: owner) { body(ThreadWaits.ofThread) }
+    #else
+      body(nil)
+    #endif
   }
 
   /// The owner of a task. A child that is not registered yet belongs to the owner of its parent.

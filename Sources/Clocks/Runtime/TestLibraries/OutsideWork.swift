@@ -5,8 +5,6 @@ import Synchronization
 enum OutsideWork {
   /// The number of threads, apart from the main thread, those of Dispatch and those on which XCTest waits.
   private static let threads = Atomic(0)
-  /// The number of these threads that count as blocks of a test.
-  private static let testThreads = Atomic(0)
   /// Whether the process has used files or sockets through Dispatch.
   private static let hasSources = Atomic(false)
 
@@ -18,10 +16,21 @@ enum OutsideWork {
       || MainRunLoop.hasBlocks
   }
 
+  /// Guards `outsideThreads`. Rank `leaf`.
+  private static let lock = Lock(.leaf)
+  /// The numbers of the threads that no test has started.
+  @exclusivity(unchecked) nonisolated(unsafe) private static var outsideThreads: Set<Int32> = []
+
+  /// Notes that the current thread belongs to no test (`isOutside`), or no longer does, or ends.
+  static func setOutside(_ isOutside: Bool) {
+    let thread = currentThread
+    lock.withLock {
+      if isOutside { outsideThreads.insert(thread) } else { outsideThreads.remove(thread) }
+    }
+  }
+
   static func threadBegins() { threads.add(1, ordering: .relaxed) }
   static func threadEnds() { threads.subtract(1, ordering: .relaxed) }
-  static func testThreadBegins() { testThreads.add(1, ordering: .relaxed) }
-  static func testThreadEnds() { testThreads.subtract(1, ordering: .relaxed) }
   static func sourceBegins() { hasSources.store(true, ordering: .relaxed) }
 
   /// Whether the main run loop has a timer in real time, or another thread runs or sleeps for some time. O(threads).
@@ -52,6 +61,10 @@ enum OutsideWork {
       /// `poll`, `select`, `accept` and `epoll_wait`.
       private static let eventWaits = ["7", "23", "43", "232", "270", "271", "281", "288", "441"]
       private static let epollWaits = ["232", "281", "441"]
+      /// For each wait for events, the position of its limit among the arguments. `accept` has none.
+      private static let limits = [
+        "7": 3, "23": 5, "43": 0, "232": 4, "270": 5, "271": 3, "281": 4, "288": 0, "441": 4,
+      ]
       /// `futex`: waits for a lock or a semaphore.
       private static let lockWaits = ["202"]
       /// `pause`, `rt_sigtimedwait` and `rt_sigsuspend`.
@@ -60,6 +73,7 @@ enum OutsideWork {
       private static let sleeps = ["101", "115"]
       private static let eventWaits = ["22", "72", "73", "202", "242", "441"]
       private static let epollWaits = ["22", "441"]
+      private static let limits = ["22": 4, "72": 5, "73": 3, "202": 0, "242": 0, "441": 4]
       private static let lockWaits = ["98"]
       private static let signalWaits = ["133", "137"]
     #endif
@@ -103,6 +117,16 @@ enum OutsideWork {
       }
     }
 
+    /// Whether a thread that belongs to no test waits, and only another thread or an event can end the wait.
+    private static func waitsForever(_ thread: pid_t) -> Bool {
+      guard let words = systemCallWords(of: thread), let call = words.first else { return false }
+      if lockWaits.contains(call) { return words.count > 4 && words[4] == "0x0" }
+      guard let position = limits[call], words.count > position else { return false }
+      // A pointer to the limit, or a number of milliseconds, which is an `Int32`.
+      return position == 0 || words[position] == "0x0" && !["7", "232", "281", "22"].contains(call)
+        || words[position].hasSuffix("ffffffff")
+    }
+
     private static let getThread = RuntimeSymbol.function(
       "gettid", as: (@convention(c) () -> pid_t).self)
   #endif
@@ -124,31 +148,47 @@ enum OutsideWork {
     #endif
   }
 
+  /// How often threads have run.
+  struct Turns {
+    var ofAll: [Int32: UInt64] = [:]
+    /// The sum for the threads that belong to no test; `nil` if there are none.
+    var ofOutside: UInt64?
+  }
+
   /// Returns how often each thread of the process has run, if all wait for each other; `nil` if one may go on.
+  ///
+  /// A thread that belongs to no test may also wait for events.
   ///
   /// - Parameters:
   ///   - holders: The threads of the test's jobs and blocks. A wait with a limit ends by itself.
   ///   - paused: The threads whose waits end in virtual time. They may wake up in between.
-  static func turnsIfAllWait(holders: Set<Int32>, paused: Set<Int32>) -> [Int32: UInt64]? {
+  static func turnsIfAllWait(holders: Set<Int32>, paused: Set<Int32>) -> Turns? {
     #if os(Linux) && canImport(Glibc)
-      let unknown = threads.load(ordering: .relaxed) - testThreads.load(ordering: .relaxed)
-      guard unknown <= 0, holders.allSatisfy({ waitsWithinTheProcess($0, isOfBlock: true) }),
+      guard holders.allSatisfy({ waitsWithinTheProcess($0, isOfBlock: true) }),
         let all = threadNumbers
       else { return nil }
       let own = currentThread
-      var turns: [Int32: UInt64] = [:]
+      let outside = lock.withLock { outsideThreads }.union(ThreadWaits.outsideThreads)
+      var turns = Turns()
       for thread in all {
         guard !paused.contains(thread) else {
           // It may be about to run a block of its run loop.
           if systemCall(of: thread) == "running" { return nil }
           continue
         }
-        guard thread == own || waitsWithinTheProcess(thread, isOfBlock: false) else { return nil }
+        let isOutside = outside.contains(thread)
+        guard
+          thread == own
+            || (isOutside
+              ? waitsForever(thread) : waitsWithinTheProcess(thread, isOfBlock: false))
+        else { return nil }
         // The fields are the time on a processor, the time in a processor's queue, and the number of turns.
         let fields = TextFile.read("/proc/self/task/\(thread)/schedstat")?.split(separator: " ")
         // A thread of Dispatch that waits for timers runs for the watchdog's.
         let isForEvents = systemCall(of: thread).map(epollWaits.contains) == true
-        turns[thread] = isForEvents ? 0 : fields?.last.flatMap { UInt64($0.prefix { $0 != "\n" }) }
+        let number = fields?.last.flatMap { UInt64($0.prefix { $0 != "\n" }) }
+        turns.ofAll[thread] = isForEvents && !isOutside ? 0 : number
+        if isOutside { turns.ofOutside = (turns.ofOutside ?? 0) &+ (number ?? 0) }
       }
       return turns
     #else

@@ -118,7 +118,11 @@ import ClocksSupport
       func run() -> UnsafeMutableRawPointer? {
         // A thread that calls `pthread_exit` counts as one that goes on.
         defer { OutsideWork.threadEnds() }
-        guard let thread else { return start(argument) }
+        guard let thread else {
+          OutsideWork.setOutside(true)
+          defer { OutsideWork.setOutside(false) }
+          return start(argument)
+        }
         return thread.run { start(argument) }
       }
     }

@@ -99,7 +99,7 @@ extension ThreadWaits {
   /// Counts the job as a block, unless it counts as paused. Any thread may call this. Returns whether it does.
   func becomeParallel() -> Bool {
     pause.becomeParallel {
-      job = PausedJob(task: job.task, takesMain: isMain)
+      job = PausedJob(task: job.task, takesMain: holdsMain)
       block = owner.workBegan(on: .parallelJob)
       owner.workRuns(block, on: thread)
       // A callback holds the thread within a wait that keeps time from jumping.

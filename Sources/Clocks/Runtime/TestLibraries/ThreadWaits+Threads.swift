@@ -16,6 +16,7 @@ extension ThreadWaits {
         var context = ThreadContext(owner: owner, isInJob: true)
         context.waits = ThreadWaits(owner, .thread)
         OutsideWork.threadEnds()
+        OutsideWork.setOutside(false)
         context.run { _ in body() }
         context.waits?.jobEnds()
         OutsideWork.threadBegins()
@@ -131,28 +132,23 @@ extension ThreadWaits {
   @exclusivity(unchecked) nonisolated(unsafe) private static var testThreads: [ThreadWaits] = []
 
   fileprivate func threadBegins() {
-    OutsideWork.testThreadBegins()
     Self.testThreadsLock.withLock { Self.testThreads.append(self) }
   }
 
   fileprivate func threadEnds() {
-    Self.testThreadsLock.withLock {
-      Self.testThreads.removeAll { $0 === self }
-      if standing == .ofTest { OutsideWork.testThreadEnds() }
-    }
+    Self.testThreadsLock.withLock { Self.testThreads.removeAll { $0 === self } }
+  }
+
+  /// The threads that have outlived their tests.
+  static var outsideThreads: [Int32] {
+    testThreadsLock.withLock { testThreads.filter { $0.standing == .outside }.map(\.thread) }
   }
 
   private func changeStanding(from expected: Standing, to next: Standing) {
     Self.testThreadsLock.withLock {
       guard standing == expected else { return }
       standing = next
-      if next == .ofTest {
-        OutsideWork.threadBegins()
-        OutsideWork.testThreadBegins()
-      } else {
-        OutsideWork.testThreadEnds()
-        OutsideWork.threadEnds()
-      }
+      if next == .ofTest { OutsideWork.threadBegins() } else { OutsideWork.threadEnds() }
     }
   }
 
@@ -161,11 +157,7 @@ extension ThreadWaits {
     guard areSleepsSeen else { return }
     testThreadsLock.withLock {
       for thread in testThreads where thread.owner === owner {
-        switch thread.standing {
-        case .ofTest: OutsideWork.testThreadEnds()
-        case .asleep: OutsideWork.threadBegins()
-        case .outside: break
-        }
+        if thread.standing == .asleep { OutsideWork.threadBegins() }
         thread.standing = .outside
       }
     }

@@ -72,6 +72,17 @@ final class ThreadWaits: @unchecked Sendable {
   /// The thread's run loop; `nil` for a block that has not waited, because Foundation would make one for its thread.
   private(set) var runLoop: UnsafeRawPointer?
   let isMain: Bool
+  private let isJobOnMain: Bool
+  /// Whether the thread keeps other jobs from the main actor, and other blocks from the main queue, while it waits.
+  ///
+  /// In a process whose main thread has ended (`dispatchMain`), any thread may run these.
+  var holdsMain: Bool {
+    switch work {
+    case .job: isJobOnMain
+    case .block: queue.isMain
+    case .method, .thread, .testThread: isMain
+    }
+  }
   /// The kernel's number of the thread; 0 if unknown.
   let thread = OutsideWork.currentThread
   /// The waits of the test method within whose run loop the thread runs the job; `nil` if there is none.
@@ -92,6 +103,7 @@ final class ThreadWaits: @unchecked Sendable {
     (self.owner, self.work, self.context) = (owner, work, context)
     pause = JobPause(isOfBlock: work == .testThread || work == .block)
     isMain = OutsideWork.isMain(thread)
+    isJobOnMain = context?.pointee.isOnMain == true
     let loop = work == .block && !isMain ? nil : MainRunLoop.ofThread
     runLoop = loop
     let isWithin = work == .job || work == .block && isMain
@@ -206,7 +218,7 @@ final class ThreadWaits: @unchecked Sendable {
     setHold(holdsTime)
     pause.begin(endParallel)
     // A run loop of the method runs jobs of the main thread, and other waits of the method do not.
-    let takesMain = isMain && (work != .method || !inRunLoop)
+    let takesMain = holdsMain && (work != .method || !inRunLoop)
     job = PausedJob(
       task: UnownedTask.currentID ?? 0, takesMain: takesMain, isInRunLoop: inRunLoop)
     // Read after the pause has begun: thread B makes something ready, and then ends the pause of this thread.

@@ -22,19 +22,28 @@ enum IdleProcess {
     /// The thread that has looked.
     var thread: Int32 = 0
     /// How often each thread had run; `nil` if some thread could go on.
-    var turns: [Int32: UInt64]?
+    var turns: OutsideWork.Turns?
 
     /// Whether no thread has run between two looks, besides those that have looked.
     func isSame(as earlier: Look) -> Bool {
       guard let turns, let before = earlier.turns else { return false }
-      return turns.allSatisfy {
-        before[$0.key] == $0.value || $0.key == thread || $0.key == earlier.thread
+      return turns.ofAll.allSatisfy {
+        before.ofAll[$0.key] == $0.value || $0.key == thread || $0.key == earlier.thread
       }
     }
   }
 
   /// Used by one look at a time.
   nonisolated(unsafe) private static var last = Look()
+  /// How often the threads that belong to no test had run, and since when they have not.
+  nonisolated(unsafe) private static var outside: (turns: UInt64, since: ServedTime)?
+
+  /// Whether the threads that belong to no test may still wait for an event that comes soon. The limit is a guess.
+  private static func mayOutsideAct(_ turns: OutsideWork.Turns) -> Bool {
+    guard let turns = turns.ofOutside else { return false }
+    if outside?.turns != turns { outside = (turns, ServedTime()) }
+    return outside?.since.lasts(.milliseconds(200)) == false
+  }
 
   /// Must be called when a test has begun.
   static func testBegins() {
@@ -75,9 +84,12 @@ enum IdleProcess {
     last = look
     guard let turns else { return intervals.medium }
     guard isIdle else { return intervals.short }
+    guard !mayOutsideAct(turns) else { return intervals.medium }
     for (test, job) in zip(held, jobs) {
-      let total = test.holders.reduce(0) { $0 &+ (turns[$1] ?? 0) }
-      guard test.changeWithoutThread({ $0.isPatient(total) }) else { continue }
+      let total = test.holders.reduce(0) { $0 &+ (turns.ofAll[$1] ?? 0) }
+      guard
+        test.changeWithoutThread({ $0.isPatient(total) && !$0.awaitsThreadOfDispatch() })
+      else { continue }
       let threads = test.heldThreads
       test.makeJobsParallel(job)
       ThreadWaits.endHolds(of: test, on: threads)
@@ -97,12 +109,27 @@ extension Scheduler {
 
 extension SchedulerState {
   /// Whether a thread keeps jobs, or sleeping tasks, waiting.
-  fileprivate var isHeld: Bool {
+  var isHeld: Bool {
     guard let scope, scope.body.isRunning, scope.isAwaited || !idleness.ready.isEmpty else {
       return false
     }
-    return (!idleness.mayStartJob || idleness.dispatchedBlocks.count > 0)
-      && !idleness.dispatchedBlocks.mayAnyBegin
+    return !idleness.mayStartJob || idleness.dispatchedBlocks.count > 0
+      || idleness.externalTasks.areOutstanding
+  }
+
+  /// Whether, in real time, Dispatch would have a thread for a waiting block before the next sleep ends.
+  ///
+  /// Dispatch has as many threads for concurrent queues as there are processors. While these wait, it starts another
+  /// one each second.
+  mutating func awaitsThreadOfDispatch() -> Bool {
+    guard let scope, let block = idleness.dispatchedBlocks.firstThatMayBegin else { return false }
+    guard idleness.ready.isEmpty else { return true }
+    let virtualClock = scope.virtualClock
+    if scope.blockWithoutThread?.number != block {
+      scope.blockWithoutThread = (block, virtualClock.now)
+    }
+    let since = scope.blockWithoutThread?.since ?? virtualClock.now
+    return !virtualClock.sleeps.isAnyDue(by: since + .seconds(1))
   }
 
   fileprivate var heldThreads: [Int32] {
@@ -118,9 +145,9 @@ extension SchedulerState {
     return scope.held?.since.lasts(.seconds(5)) == false
   }
 
-  fileprivate mutating func letTimeMove() {
+  mutating func letTimeMove() {
     guard idleness.mayStartJob, idleness.ready.isEmpty else { return }
-    idleness.dispatchedBlocks.areLeftOut = true
+    idleness.leaveOutParallelWork()
     scope?.mustSetAlarm = true
   }
 }

@@ -112,6 +112,8 @@ final class ScopeState {
   @exclusivity(unchecked) var parallelJobs: [Int: ParallelJob] = [:]
   /// How often the threads that hold the test have run, and since when they have not run again.
   @exclusivity(unchecked) var held: (turns: UInt64, since: ServedTime)?
+  /// The first block for which Dispatch had no thread, and since when it was the first.
+  @exclusivity(unchecked) var blockWithoutThread: (number: UInt64, since: Duration)?
   /// Reads where jobs begin; `nil` before there is an invariant, and in one of very many runs.
   @exclusivity(unchecked) var placeReader: JobPlaceReader?
   /// Measures the sleeps by their places in the code; `nil` unless `notesSleepPlaces` is set.

@@ -1,0 +1,83 @@
+import Testing
+
+@testable import Clocks
+
+/// When time may move by a step although blocks and external tasks are outstanding.
+@Suite struct IdleProcessTests {
+  private let scope = Scope(ScopeOptions())
+  private var virtualClock: VirtualClock { scope.virtualClock }
+
+  private func state() -> SchedulerState {
+    let state = SchedulerState(scope: scope)
+    state.beginBody()
+    return state
+  }
+
+  private func sleep(until deadline: Duration) {
+    _ = virtualClock.sleeps.add(
+      .job(ReadyJob(of: 1)), until: deadline,
+      details: .init(registered: .zero, clock: .continuous))
+  }
+
+  private func awaits(_ state: inout SchedulerState) -> Bool { state.awaitsThreadOfDispatch() }
+
+  /// In real time, Dispatch starts a thread for it after at most a second.
+  @Test func aBlockForWhichThereIsNoThreadHoldsTimeForASecond() {
+    var state = state()
+    let global = BlockQueue(label: "global", isConcurrent: true)
+    let (first, second) = (
+      state.dispatchedBlockBegan(on: global), state.dispatchedBlockBegan(on: global)
+    )
+    sleep(until: .milliseconds(1_500))
+    #expect(awaits(&state) == true)
+    sleep(until: .milliseconds(900))
+    #expect(awaits(&state) == false)
+    virtualClock.move(to: .milliseconds(600))
+    #expect(awaits(&state) == false)
+    _ = virtualClock.popEarliest(dueBy: nil, state.order)
+    #expect(awaits(&state) == true, "the first second ends before the sleep")
+    state.idleness.dispatchedBlocks.run(first, on: 1)
+    #expect(awaits(&state) == false, "the second block is the first one since 0.9 s")
+    state.jobIsReady(ReadyJob(of: 2), isFromOutside: false)
+    #expect(awaits(&state) == true, "time need not move for the job that is ready")
+    state.idleness.dispatchedBlocks.run(second, on: 2)
+    #expect(awaits(&state) == false)
+  }
+
+  /// The numbers of blocks and of external tasks that keep time from moving.
+  private func outstanding(_ state: borrowing SchedulerState) -> [Int] {
+    [state.idleness.dispatchedBlocks.count, state.idleness.externalTasks.areOutstanding ? 1 : 0]
+  }
+
+  @Test func aStepLeavesOutParallelWorkOnce() {
+    var state = state()
+    let task = UnownedTask(job: unsafeBitCast(Task {}, to: UnownedJob.self)).handle
+    let block = state.dispatchedBlockBegan(on: BlockQueue(label: "queue"))
+    _ = state.idleness.externalTasks.externalJobBegan(task)
+    for deadline in 1...2 { sleep(until: .seconds(deadline)) }
+    #expect(outstanding(state) == [1, 1])
+    state.letTimeMove()
+    #expect(outstanding(state) == [0, 0])
+    _ = state.jump()
+    #expect(outstanding(state) == [1, 1])
+    state.dispatchedBlockEnded(block)
+    state.idleness.externalTasks.checkInvariants()
+  }
+
+  /// The job of a task on a custom executor sleeps.
+  @Test func aTaskWhoseJobIsPausedIsNotOutstanding() {
+    let task = UnownedTask(job: unsafeBitCast(Task {}, to: UnownedJob.self)).handle
+    var external = ExternalTasks()
+    external.setPaused(true, task.id)
+    _ = external.externalJobBegan(task)
+    #expect(external.areOutstanding == true)
+    external.setPaused(true, task.id)
+    #expect(external.areOutstanding == false)
+    external.checkInvariants()
+    external.setPaused(false, task.id)
+    #expect(external.areOutstanding == true)
+    _ = external.externalJobEnded(task.id)
+    #expect(external.areOutstanding == false)
+    external.checkInvariants()
+  }
+}
