@@ -81,6 +81,7 @@ final class SuiteRunner {
     #endif
     environment["CLOCKS_EVERYWHERE"] = order.isReal ? "real" : "1"
     environment["CLOCKS_EVERYWHERE_RECORDS"] = folder.path
+    environment["CLOCKS_EVERYWHERE_RECORDER"] = nil
     environment["CLOCKS_EVERYWHERE_PARENT"] = "\(getpid())"
     environment["CLOCKS_EVERYWHERE_SEED"] = order.seed.map { "\($0)" }
     environment["CLOCKS_EVERYWHERE_REPLAY"] = order.replays ? options.replay : nil

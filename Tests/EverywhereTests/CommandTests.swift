@@ -194,6 +194,15 @@ import Testing
     #expect(!child.standardOutput.contains("In real time:"))
   }
 
+  @Test(.enabled(if: isBuilt)) func aTestInAChildProcessIsNoTestOfTheSuite() async throws {
+    let child = try await run(
+      [], filter: "startsATestProcess", ["EVERYWHERE_MISBEHAVES": "child"])
+    #expect(child.exitCode == 0, "\(child.standardOutput)")
+    #expect(
+      child.standardOutput.contains("clocks-everywhere: 1 test: 1 passed"),
+      "\(child.standardOutput)")
+  }
+
   /// Of two tests that run when their process crashes, only one depends on the order.
   @Test(.enabled(if: isBuilt)) func aTestDoesNotFailBecauseAnotherOneCrashes() async throws {
     let child = try await run(

@@ -42,6 +42,11 @@ import Testing
     (seconds * 100).rounded() / 100
   }
 
+  /// The virtual seconds of tests; none in real time.
+  private static func seconds(of tenths: [String: Int], _ order: String) -> [String: Double] {
+    tenths.mapValues { order == "real" ? 0 : Double($0) / 10 }
+  }
+
   @Test func eachTestCaseHasAScope() async throws {
     let (records, child) = try await run("EverywhereSamples")
     #expect(child.exitCode == 1, "\(child.standardOutput)")
@@ -168,9 +173,7 @@ import Testing
       "testABlockForWhichThereIsNoThread": 0,
       "testLimitsOfGroups": 5,
     ]
-    #expect(
-      seconds.mapValues(Self.withoutReadings)
-        == tenths.mapValues { order == "real" ? 0 : Double($0) / 10 })
+    #expect(seconds.mapValues(Self.withoutReadings) == Self.seconds(of: tenths, order))
   }
 
   @Test(arguments: orders)
@@ -189,9 +192,7 @@ import Testing
       "testTheMainActorWaitsBesideAThread": 3, "testACallbackOfAThreadWaitsWithALimit": 4,
       "testATimerOfAThreadRepeats": 9, "testPolls": 0, "testABlockSignalsAgainAndAgain": 0,
     ]
-    #expect(
-      seconds.mapValues(Self.withoutReadings)
-        == tenths.mapValues { order == "real" ? 0 : Double($0) / 10 })
+    #expect(seconds.mapValues(Self.withoutReadings) == Self.seconds(of: tenths, order))
   }
 
   @Test func aSyncOnTheMainQueueSleepsInVirtualTime() async throws {
@@ -208,9 +209,26 @@ import Testing
       "testAnActorOnAThreadThatIsLeftSleeps": 9, "testAnActorSleepsBeforeItsNextJob": 4,
       "testTwoJobsOfAnActorSleep": 6, "testTheMainActorSleepsBeforeItsNextJob": 3,
     ]
-    #expect(
-      seconds.mapValues(Self.withoutReadings)
-        == tenths.mapValues { order == "real" ? 0 : Double($0) / 10 })
+    #expect(seconds.mapValues(Self.withoutReadings) == Self.seconds(of: tenths, order))
+  }
+
+  @Test(arguments: orders)
+  func whatLibrariesCallIsPartOfTheTest(_ order: String) async throws {
+    let seconds = try await passing("EverywhereXCTLibrarySamples", order: order)
+    let tenths = [
+      "testAStubThatAnswersImmediately": 1, "testAStubThatAnswersLater": 3,
+      "testAStubAndATimeout": 3, "testARunLoopInABlock": 2, "testNotificationsOfAnItem": 3,
+    ]
+    #expect(seconds.mapValues(Self.withoutReadings) == Self.seconds(of: tenths, order))
+  }
+
+  @Test(arguments: orders)
+  func jobsRunAsAHookOfOtherCodeSays(_ order: String) async throws {
+    let seconds = try await passing("EverywhereXCTHookSamples", order: order)
+    let tenths = [
+      "testAChildOfEachJobRunsInOrder": 3, "testATaskThatTheMethodAwaits": 3, "testNothing": 0,
+    ]
+    #expect(seconds.mapValues(Self.withoutReadings) == Self.seconds(of: tenths, order))
   }
 
   @Test(arguments: orders)

@@ -1,5 +1,6 @@
 import CoreFoundation
 import Foundation
+import TestTraits
 import Testing
 import XCTest
 
@@ -188,6 +189,13 @@ private actor Log {
   @Test(.enabled(if: misbehaves == "crash")) func runsMeanwhile() async {
     Self.isOtherRunning.set()
     for _ in 0..<100_000 where !Self.isOver.isSet { await Task.yield() }
+  }
+
+  /// The child process ends during a test, as it should.
+  @Test(.enabled(if: misbehaves == "child")) func startsATestProcess() async throws {
+    let child = try await ChildProcess.runTests(
+      "EverywhereSamples/exits", environment: ["EVERYWHERE_MISBEHAVES": "exit"])
+    #expect(child.standardOutput.contains("this comes before the end"))
   }
 
   @Test(.enabled(if: misbehaves == "exit")) func exits() {

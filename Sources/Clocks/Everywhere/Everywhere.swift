@@ -48,6 +48,10 @@ package enum Everywhere {
     // Tests may block threads, so Dispatch must start another thread whenever none is free.
     RuntimeHooks.threadIsBlocked()
     Watchdog.checksOften = true
+    EverywhereRecords.begin()
+    #if os(Linux) && canImport(Glibc)
+      RuntimeClocks.redirectProgram()
+    #endif
     EverywhereXCTest.begin()
   }
 

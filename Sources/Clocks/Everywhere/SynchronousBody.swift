@@ -30,7 +30,8 @@ final class SynchronousBody: Sendable {
         body.main.end()
       }
     }
-    begun.waitBlocking()
+    // Other code may have let all jobs run on the main thread, as `withMainSerialExecutor` does.
+    if JobHook.ofOtherCode == nil { begun.waitBlocking() } else { begun.wait() }
     context = ThreadContext(owner: time.scheduler, isInJob: true)
     let waits = ThreadWaits(time.scheduler, .method)
     context.waits = waits

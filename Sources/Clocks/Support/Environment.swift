@@ -54,6 +54,16 @@ package enum Environment {
   /// The process ID of the command.
   package static let everywhereParent = text("CLOCKS_EVERYWHERE_PARENT").flatMap(Int32.init)
 
+  /// The test process that has started this process; `nil` if none has.
+  static let everywhereRecorder = text("CLOCKS_EVERYWHERE_RECORDER")
+
+  /// Sets `everywhereRecorder` in the processes that this process starts.
+  static func beginRecording() {
+    #if !canImport(CRT) && !canImport(WASILibc)
+      setenv("CLOCKS_EVERYWHERE_RECORDER", "\(getpid())", 1)
+    #endif
+  }
+
   private static func lines(_ name: String) -> [String] {
     text(name)?.split(separator: "\n").map(String.init) ?? []
   }

@@ -77,6 +77,9 @@ struct ThreadContext {
   /// Whether the job is a block on a dispatch queue, which runs in parallel with the owner's jobs.
   var isOnQueue = false
 
+  /// Whether the block is one of `URLSession`, whose own timers take real time.
+  var isOfNetworking = false
+
   /// Returns whether `owner` started this job. Mutating, because a debug build would otherwise copy the context.
   @_transparent
   mutating func runsJob(of owner: TaskOwner) -> Bool { self.owner === owner && !isOnQueue }

@@ -24,7 +24,9 @@ import ClocksSupport
       type, handle, mask, queue in
       let source = sourceCreate.original(type, handle, mask, queue)
       if type != timerType { OutsideWork.sourceBegins() }
-      guard let source, let owner else { return source }
+      guard let source, let owner, ThreadContext.current?.pointee.isOfNetworking != true else {
+        return source
+      }
       let isTimer = type == timerType
       let known = TestDispatchSource(source, isTimer: isTimer, on: queue, of: owner)
       DispatchSourceRegistry.add(known, for: source)
@@ -42,7 +44,7 @@ import ClocksSupport
       "dispatch_source_set_event_handler"
     ) { source, block in
       let known = DispatchSourceRegistry.find(source)
-      if let known, let block, !known.isTimer, HandedBlock(block).isOfLibrary {
+      if let known, let block, !known.isTimer, HandedBlock(block).library != nil {
         DispatchSourceRegistry.remove(source)?.wasReleased()
         return setHandler.original(source, block)
       }

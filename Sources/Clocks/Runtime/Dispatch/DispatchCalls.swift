@@ -53,7 +53,7 @@ enum DispatchCalls {
 
     @_transparent
     private static func owner(of block: UnsafeRawPointer) -> TaskOwner? {
-      guard let owner, !HandedBlock(block).isOfLibrary else { return nil }
+      guard let owner, HandedBlock(block).library != .ofTests else { return nil }
       return owner
     }
 
@@ -109,7 +109,7 @@ enum DispatchCalls {
     private static let after: Interposed<After> = Interposed("dispatch_after") {
       instant, queue, block in
       if ThreadWaits.leavesOut(workOn: queue, at: instant) { return }
-      guard instant != DispatchTimes.never, let owner = owner(of: block) else {
+      guard instant != DispatchTimes.never, let owner, HandedBlock(block).library == nil else {
         return after.original(instant, queue, block)
       }
       let work = DispatchedBlock(block, on: queue, of: owner)

@@ -46,7 +46,6 @@ import ClocksSupport
     private func count() {
       guard number == 0 else { return }
       number = owner.workBegan(on: blockQueue, isBarrier: isBarrier)
-      if let block, block.isItem { Notifications.itemWasSubmitted(block.pointer) }
     }
 
     func submit() {
@@ -77,15 +76,11 @@ import ClocksSupport
     }
 
     fileprivate func run() {
-      if isNotification {
-        Notifications.begin(self)
-        if let block, block.isItem { Notifications.itemWasSubmitted(block.pointer) }
-      } else {
-        count()
-      }
+      if isNotification { Notifications.begin(self) } else { count() }
       owner.workRuns(number)
       let waits = ThreadWaits.ofBlock(number, on: blockQueue, isBarrier: isBarrier, of: owner)
-      DispatchedBlock.runBlock(of: owner, waits) {
+      let isOfNetworking = block?.library == .networking
+      DispatchedBlock.runBlock(of: owner, waits, isOfNetworking: isOfNetworking) {
         block?()
         if let block, block.isItem { Notifications.itemHasRun(block.pointer) }
         // What the block retains is released on behalf of the test, too.
@@ -117,9 +112,11 @@ import ClocksSupport
 
     /// Runs user code on behalf of an owner.
     static func runBlock(
-      of owner: TaskOwner, _ waits: ThreadWaits? = nil, _ body: () -> Void
+      of owner: TaskOwner, _ waits: ThreadWaits? = nil, isOfNetworking: Bool = false,
+      _ body: () -> Void
     ) {
-      var context = ThreadContext(owner: owner, isInJob: true, isOnQueue: true, waits: waits)
+      var context = ThreadContext(
+        owner: owner, isInJob: true, isOnQueue: true, isOfNetworking: isOfNetworking, waits: waits)
       context.run { _ in body() }
       guard !context.ownersAwaitingEnd.isEmpty else { return }
       ExternalTaskRegistry.look()
@@ -166,12 +163,9 @@ import ClocksSupport
     /// The blocks that wait for each group that is not empty.
     @exclusivity(unchecked) nonisolated(unsafe) private static var ofGroups:
       [OpaquePointer: [DispatchedBlock]] = [:]
-    /// For each work item that is not on a queue yet, the blocks that begin when it has run.
+    /// For each work item that has not run yet, the blocks that begin when it has.
     @exclusivity(unchecked) nonisolated(unsafe) private static var ofItems:
       [UnsafeRawPointer: [DispatchedBlock]] = [:]
-    /// How many times each item is on a queue.
-    @exclusivity(unchecked) nonisolated(unsafe) private static var submittedItems:
-      [UnsafeRawPointer: Int] = [:]
 
     /// Submits a block when a group is empty.
     static func add(_ work: DispatchedBlock, on queue: OpaquePointer, to group: OpaquePointer) {
@@ -207,7 +201,7 @@ import ClocksSupport
       by notify: (UnsafeRawPointer) -> Void
     ) {
       lock.withLock {
-        if HandedBlock(item).hasRun || submittedItems[item] != nil {
+        if HandedBlock(item).hasRun {
           work.countNotification()
         } else {
           ofItems[item, default: []].append(work)
@@ -218,22 +212,15 @@ import ClocksSupport
       block.release()
     }
 
-    static func itemWasSubmitted(_ item: UnsafeRawPointer) {
-      lock.withLock {
-        submittedItems[item, default: 0] += 1
-        for work in ofItems.removeValue(forKey: item) ?? [] { work.countNotification() }
-      }
-    }
-
+    /// Counts the blocks that begin now. Must be called before the item itself no longer counts.
     static func itemHasRun(_ item: UnsafeRawPointer) {
       lock.withLock {
-        let count = (submittedItems[item] ?? 1) - 1
-        submittedItems[item] = count == 0 ? nil : count
+        for work in ofItems.removeValue(forKey: item) ?? [] { work.countNotification() }
       }
       LimitedWait.mayEnd(for: OpaquePointer(item))
     }
 
-    /// Counts a block that begins now, even if it was not seen that its group is empty, or its item submitted.
+    /// Counts a block that begins now, even if it was not seen that its group is empty, or that its item has run.
     static func begin(_ work: DispatchedBlock) {
       lock.withLock {
         for (group, waiting) in ofGroups { forget(work, waiting) { ofGroups[group] = $0 } }

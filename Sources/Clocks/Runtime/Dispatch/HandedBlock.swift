@@ -55,20 +55,33 @@
     nonisolated(unsafe) private static let itemCode: UnsafeRawPointer? =
       RuntimeSymbol.address(of: "_dispatch_block_special_invoke")?.load(as: UnsafeRawPointer.self)
 
-    /// Whether the block's code is in a library that works for all tests, or that measures a test's real time.
-    var isOfLibrary: Bool {
+    /// The libraries whose blocks are told from those of tests.
+    enum Library: Sendable {
+      /// XCTest or Swift Testing, which measure a test's real time.
+      case ofTests
+      /// `URLSession`. Its blocks call protocols and delegates of a test, and its own timers take real time.
+      case networking
+    }
+
+    /// The library that has the block's code; `nil` for all others.
+    var library: Library? {
       let block = isItem ? pointer.load(fromByteOffset: 72, as: UnsafeRawPointer.self) : pointer
       let code = HandedBlock(block).code
       // `Dl_info` of the C library
       var found: (file: UInt, base: UInt, symbol: UInt, address: UInt) = (0, 0, 0, 0)
-      return Self.findImage(code, &found) != 0 && Self.libraries.contains(found.base)
+      return Self.findImage(code, &found) == 0 ? nil : Self.libraries[found.base]
     }
 
-    /// The base addresses of the libraries whose blocks do not count.
-    private static let libraries: Set<UInt> = Set(
-      (["libFoundationNetworking.so", "libXCTest.so", "libTesting.so"] as [StaticString]).flatMap {
-        LoadedImage.all(named: $0).map(\.base)
-      })
+    /// The libraries, by their base addresses.
+    private static let libraries: [UInt: Library] = {
+      let names: [(StaticString, Library)] = [
+        ("libFoundationNetworking.so", .networking), ("libXCTest.so", .ofTests),
+        ("libTesting.so", .ofTests),
+      ]
+      return names.reduce(into: [:]) { libraries, name in
+        for image in LoadedImage.all(named: name.0) { libraries[image.base] = name.1 }
+      }
+    }()
 
     private typealias Copy = @convention(c) (UnsafeRawPointer) -> UnsafeMutableRawPointer
     private typealias CopyClosure =

@@ -44,6 +44,11 @@ extension RuntimeHooks {
     isAtLoad = false
   }
 
+  /// Whether `PatchedDefaultExecutor` is only preferred by tasks, and is not the default executor.
+  ///
+  /// Written when the hooks are installed.
+  nonisolated(unsafe) private(set) static var isOnlyPreferred = false
+
   /// Whether the hooks are being installed at load. Only the thread that runs initializers writes this.
   nonisolated(unsafe) private static var isAtLoad = false
 
@@ -52,6 +57,7 @@ extension RuntimeHooks {
     ThreadContext.prepare()
     RuntimeFunctions.prepare()
     let strategy = OtherCopy.keepsHooks(isAtLoad) ? .none : install(by: HookStrategy.preferred)
+    JobHook.wasInstalled()
     TaskStatus.prepare()
     if strategy != .none && strategy != .hook {
       TaskCreation.redirect()
@@ -115,6 +121,7 @@ extension RuntimeHooks {
         replaceExecutors()
         // The runtime never calls these hooks, because our executor can sleep. But other libraries read them.
         setDelayHooks()
+        isOnlyPreferred = true
         return .spi
       }
     #endif
@@ -131,19 +138,33 @@ extension RuntimeHooks {
 }
 
 /// The hook for jobs on the default executor, which other code, such as an event loop, may set after this package.
-private enum JobHook {
+enum JobHook {
+  typealias Hook = @convention(thin) (UnownedJob, @convention(thin) (UnownedJob) -> Void) -> Void
+
   nonisolated(unsafe) private static let slot = RuntimeSymbol.address(
     of: "swift_task_enqueueGlobal_hook")?
     .assumingMemoryBound(to: UInt.self)
+  /// The hook after this package's were installed.
+  private static let installed = Atomic<UInt>(0)
+
+  static func wasInstalled() { installed.store(now, ordering: .releasing) }
+
+  /// The hook if other code has set it; else `nil`.
+  static var ofOtherCode: Hook? {
+    let hook = now
+    guard hook != 0, hook != installed.load(ordering: .acquiring) else { return nil }
+    return unsafeBitCast(UnsafeRawPointer(bitPattern: hook), to: Hook?.self)
+  }
+
   /// The hook at the last self-test.
   private static let known = Atomic<UInt>(0)
 
-  static var now: UInt { slot?.pointee ?? 0 }
+  fileprivate static var now: UInt { slot?.pointee ?? 0 }
 
-  static func remember(_ hook: UInt) { known.store(hook, ordering: .releasing) }
+  fileprivate static func remember(_ hook: UInt) { known.store(hook, ordering: .releasing) }
 
   /// Whether the hook has changed since the last self-test.
-  static var hasChanged: Bool {
+  fileprivate static var hasChanged: Bool {
     slot.map { $0.pointee != known.load(ordering: .acquiring) } ?? false
   }
 }

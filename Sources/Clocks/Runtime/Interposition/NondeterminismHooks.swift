@@ -21,8 +21,9 @@ enum NondeterminismHooks {
       CallTables.redirect([makeUUID.entry], in: .library("libFoundationEssentials.so"))
       CallTables.redirect([readClock.entry], in: .library("libdispatch.so"))
       CallTables.redirect([RunLoopTimers.readClock.entry], in: .library("libFoundation.so"))
+      let clocks = RuntimeClocks.isProgramVirtual ? [] : [readClock.entry]
       CallTables.redirect(
-        [readClock.entry, rand.entry, random.entry, drand48.entry, getrandom.entry], in: .program)
+        clocks + [rand.entry, random.entry, drand48.entry, getrandom.entry], in: .program)
       return true
     }()
 

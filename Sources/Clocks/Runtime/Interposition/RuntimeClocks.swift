@@ -78,6 +78,42 @@ package enum RuntimeClocks {
     private typealias ReadClock =
       @convention(c) (clockid_t, UnsafeMutablePointer<timespec>) -> CInt
 
+    /// Makes the test bundle itself read virtual time, in a suite that was not written for it.
+    ///
+    /// A bundle that contains this package reads real time, because the package does. Must be called once, while the
+    /// process has one thread.
+    static func redirectProgram() {
+      guard LoadedImage.ofThisModule?.base != LoadedImage.all.first?.base else { return }
+      CallTables.redirectEach(
+        [readDate.entry, readTimeOfDay.entry, readSeconds.entry], in: .program)
+      isProgramVirtual = true
+    }
+
+    private static let readTimeOfDay:
+      Interposed<
+        @convention(c) (UnsafeMutablePointer<timeval>?, UnsafeMutableRawPointer?) -> CInt
+      > = Interposed("gettimeofday") { result, _ in
+        let date = date
+        result?.pointee = timeval(tv_sec: date.tv_sec, tv_usec: date.tv_nsec / 1_000)
+        return 0
+      }
+
+    private static let readSeconds:
+      Interposed<@convention(c) (UnsafeMutablePointer<time_t>?) -> time_t> = Interposed("time") {
+        let seconds = date.tv_sec
+        $0?.pointee = seconds
+        return seconds
+      }
+
+    private static var date: timespec {
+      var date = timespec()
+      _ = read(CLOCK_REALTIME, isDate: true, into: &date)
+      return date
+    }
+
+    /// Whether the test bundle reads virtual time.
+    nonisolated(unsafe) private(set) static var isProgramVirtual = false
+
     private static let readRuntimeClock: Interposed<ReadClock> = Interposed("clock_gettime") {
       read($0, isDate: false, into: $1)
     }

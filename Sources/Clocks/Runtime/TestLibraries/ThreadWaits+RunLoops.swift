@@ -98,7 +98,11 @@ extension ThreadWaits {
 
   /// The waits of the current thread if its run loops wait in virtual time.
   static var ofRunLoop: ThreadWaits? {
-    ofAnyKind ?? ofTestThread.flatMap { $0.owner.isOver ? nil : $0 }
+    if let waits = ofAnyKind { return waits }
+    guard let waits = ofThread, waits.countsAsBlock, !waits.isInUse, !waits.owner.isOver else {
+      return nil
+    }
+    return waits
   }
 
   /// Runs the run loop until it is stopped, or has nothing to wait for.

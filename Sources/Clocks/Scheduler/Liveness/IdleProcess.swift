@@ -12,7 +12,7 @@ import Synchronization
 enum IdleProcess {
   /// The times between two looks: while all threads wait, while a thread holds a test, and at other times.
   private static let intervals = (
-    short: Duration.milliseconds(2), medium: Duration.milliseconds(10),
+    short: Duration.milliseconds(1), medium: Duration.milliseconds(10),
     long: Duration.milliseconds(20)
   )
   private static let isLooking = Atomic(false)
@@ -23,6 +23,17 @@ enum IdleProcess {
     var thread: Int32 = 0
     /// How often each thread had run; `nil` if some thread could go on.
     var turns: OutsideWork.Turns?
+
+    init() {}
+
+    init(at tests: [Scheduler]) {
+      // A paused thread may run a block, or a job, within its run loop.
+      let running = Set(tests.flatMap(\.heldThreads))
+      let paused = Set(ThreadWaits.pausedThreads).subtracting(running)
+      let holders = Set(tests.flatMap(\.holders)).subtracting(paused)
+      thread = OutsideWork.currentThread
+      turns = OutsideWork.turnsIfAllWait(holders: holders, paused: paused)
+    }
 
     /// Whether no thread has run between two looks, besides those that have looked.
     func isSame(as earlier: Look) -> Bool {
@@ -69,29 +80,30 @@ enum IdleProcess {
   /// Returns the time to the next look.
   private static func look(at tests: [Scheduler]) -> Duration {
     let held = tests.filter { $0.changeWithoutThread { $0.isHeld } }
-    let jobs = held.map { $0.changeWithoutThread { $0.activity.running?.number } }
+    let progress = held.map { $0.changeWithoutThread { $0.progress } }
     guard !held.isEmpty else {
       last = Look()
       return intervals.long
     }
-    // A paused thread may run a block, or a job, within its run loop.
-    let running = Set(held.flatMap(\.heldThreads))
-    let paused = Set(ThreadWaits.pausedThreads).subtracting(running)
-    let holders = Set(held.flatMap(\.holders)).subtracting(paused)
-    let turns = OutsideWork.turnsIfAllWait(holders: holders, paused: paused)
-    let look = Look(thread: OutsideWork.currentThread, turns: turns)
-    let isIdle = look.isSame(as: last)
-    last = look
-    guard let turns else { return intervals.medium }
+    var isIdle = false
+    // A look takes some time, and other threads may run meanwhile. Two equal looks show that none has.
+    for _ in 0..<2 where !isIdle {
+      let look = Look(at: held)
+      isIdle = look.isSame(as: last)
+      last = look
+    }
+    guard let turns = last.turns else { return intervals.medium }
     guard isIdle else { return intervals.short }
     guard !mayOutsideAct(turns) else { return intervals.medium }
-    for (test, job) in zip(held, jobs) {
+    for (test, before) in zip(held, progress) {
       let total = test.holders.reduce(0) { $0 &+ (turns.ofAll[$1] ?? 0) }
       guard
-        test.changeWithoutThread({ $0.isPatient(total) && !$0.awaitsThreadOfDispatch() })
+        test.changeWithoutThread({
+          $0.progress == before && $0.isPatient(total) && !$0.awaitsThreadOfDispatch()
+        })
       else { continue }
       let threads = test.heldThreads
-      test.makeJobsParallel(job)
+      test.makeJobsParallel(before.job)
       ThreadWaits.endHolds(of: test, on: threads)
       test.change { $0.letTimeMove() }
     }
@@ -136,6 +148,20 @@ extension SchedulerState {
     let blocks = idleness.dispatchedBlocks.threads
     guard activity.running != nil, let scope else { return blocks }
     return blocks + [scope.scope.actingThread.load(ordering: .relaxed)]
+  }
+
+  /// While this stays the same, no job, no block and no external task has begun or ended.
+  fileprivate struct Progress: Equatable {
+    let job: UInt64?
+    let blocks: UInt64
+    let externalTasks: UInt64
+  }
+
+  /// Dispatch may start a thread between a look and the step of time that follows from it.
+  fileprivate var progress: Progress {
+    Progress(
+      job: activity.running?.number, blocks: idleness.dispatchedBlocks.changes,
+      externalTasks: idleness.externalTasks.changes)
   }
 
   /// Whether one of the test's threads has run in the last five seconds. `turns` counts how often they have run.
