@@ -110,7 +110,7 @@ struct SuiteReport {
 
   var text: String {
     var lines = ["", heading]
-    lines += sleepers
+    lines += sleepers + slowTests
     lines += section(.orderDependent, "Order-dependent: passes in some orders, and fails in others")
     lines += section(.differs, "Passes in real time, and fails in virtual time")
     lines += section(.failed, baselineSeconds == nil ? "Failed" : "Failed in real time, too") {
@@ -187,6 +187,22 @@ struct SuiteReport {
     return ["Most time slept:"]
       + seconds.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(5).map {
         "  \(Self.duration($0.value))  \($0.key)"
+      }
+  }
+
+  /// The passing tests that took longest in real time, although they ran in virtual time, and why, where that is known.
+  private var slowTests: [String] {
+    let found = entries.filter {
+      $0.value.failed == 0 && $0.value.first.isVirtual && $0.value.first.realSeconds >= 1
+    }
+    guard !found.isEmpty else { return [] }
+    let slowest = found.sorted {
+      ($1.value.first.realSeconds, $0.key) < ($0.value.first.realSeconds, $1.key)
+    }
+    return ["Took more than a second of real time:"]
+      + slowest.prefix(5).flatMap { name, entry in
+        ["  \(Self.duration(entry.first.realSeconds))  \(name)"]
+          + entry.reasons.map { "    \($0)" }
       }
   }
 

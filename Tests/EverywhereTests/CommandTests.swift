@@ -203,6 +203,17 @@ import Testing
       "\(child.standardOutput)")
   }
 
+  @Test(.enabled(if: isBuilt)) func theReportSaysWhyATestIsSlow() async throws {
+    let child = try await run([], filter: "anotherTaskEndsTheLoop")
+    #expect(child.exitCode == 0, "\(child.standardOutput)")
+    let lines = child.standardOutput.split(separator: "\n").map(String.init)
+    let title = try #require(lines.firstIndex(of: "Took more than a second of real time:"))
+    #expect(lines[title + 1].hasSuffix("/anotherTaskEndsTheLoop()"))
+    #expect(
+      lines[title + 2]
+        == "    a task holds its thread and does not suspend, so other tasks run at the same time")
+  }
+
   /// Of two tests that run when their process crashes, only one depends on the order.
   @Test(.enabled(if: isBuilt)) func aTestDoesNotFailBecauseAnotherOneCrashes() async throws {
     let child = try await run(

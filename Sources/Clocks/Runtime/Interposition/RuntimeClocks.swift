@@ -84,7 +84,7 @@ package enum RuntimeClocks {
     /// process has one thread.
     static func redirectProgram() {
       guard LoadedImage.ofThisModule?.base != LoadedImage.all.first?.base else { return }
-      CallTables.redirectEach(
+      _ = CallTables.redirectEach(
         [readDate.entry, readTimeOfDay.entry, readSeconds.entry], in: .program)
       isProgramVirtual = true
     }
