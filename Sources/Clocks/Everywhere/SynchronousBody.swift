@@ -72,6 +72,14 @@ extension Scheduler: PausableOwner {
     return scope.options.pausesBlockedJobs ? .all : .ofXCTest
   }
 
+  func isOnMain(_ number: Int) -> Bool {
+    change { state in
+      // A parallel job runs on an earlier thread.
+      number == state.idleness.threadNumber
+        ? state.idleness.isActingOnMain : state.scope?.parallelJobs[number]?.isOnMain ?? false
+    }
+  }
+
   func pause(_ job: PausedJob, _ context: UnsafeMutablePointer<ThreadContext>?) {
     context?.pointee.ownersAwaitingEnd.append(self)
     change { state in

@@ -48,8 +48,7 @@ extension Scheduler {
     if let scope, scope.options.pausesBlockedJobs {
       scope.actingThread.store(OutsideWork.currentThread, ordering: .relaxed)
     }
-    var context = ThreadContext(
-      owner: self, isOfPump: true, number: number, isOnMain: executor == .main)
+    var context = ThreadContext(owner: self, isOfPump: true, number: number)
     context.run { context in
       threadMark.store(UInt(bitPattern: context), ordering: .relaxed)
       var turn = Turn(executor: executor)

@@ -1,3 +1,5 @@
+import ClocksSupport
+import Foundation
 import Testing
 
 @testable import Clocks
@@ -42,6 +44,22 @@ import Testing
     #expect(awaits(&state) == true, "time need not move for the job that is ready")
     state.idleness.dispatchedBlocks.run(second, on: 2)
     #expect(awaits(&state) == false)
+  }
+
+  /// The threads of blocks that sleep do not run, and new ones begin.
+  @Test func theLimitOfAHeldTestBeginsAgainWithEachBlock() throws {
+    var state = state()
+    func since() throws -> UInt64 { try #require(state.scope?.held).since.nanosecondsSince }
+    var isPatient = state.isPatient(1)
+    usleep(2_000)
+    isPatient = isPatient && state.isPatient(1)
+    #expect(try since() >= 2_000_000)
+    _ = state.dispatchedBlockBegan(on: BlockQueue(label: "queue"))
+    let begin = RealTime(in: .zero)
+    isPatient = isPatient && state.isPatient(1)
+    let time = try since()
+    #expect(time <= begin.nanosecondsSince)
+    #expect(isPatient)
   }
 
   /// The numbers of blocks and of external tasks that keep time from moving.

@@ -30,6 +30,7 @@
     var virtualNow: Duration { .zero }
     var pendingCount: Int { 0 }
     var pausedWaits: PausedWaits { .all }
+    func isOnMain(_ number: Int) -> Bool { false }
     func pause(_ job: PausedJob, _ context: UnsafeMutablePointer<ThreadContext>?) {
       jobs.subtract(1, ordering: .relaxed)
     }

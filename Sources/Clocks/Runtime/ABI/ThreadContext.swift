@@ -45,8 +45,6 @@ struct ThreadContext {
   var isOfPump = false
   /// The `Idleness.threadNumber` of the thread; 0 if this is not the context of `Scheduler.pump`.
   var number = 0
-  /// Whether the scheduler runs jobs of the main actor on this thread.
-  var isOnMain = false
 
   var keepsNext = false
   var hasKept = false
@@ -61,6 +59,8 @@ struct ThreadContext {
     case learning
     /// The thread creates a task that gets a preferred executor, to test whether its hops are seen.
     case preferring
+    /// The thread runs a block of `URLSession`, whose own timers take real time.
+    case networking
   }
 
   var purpose = Purpose.nothing
@@ -76,9 +76,6 @@ struct ThreadContext {
 
   /// Whether the job is a block on a dispatch queue, which runs in parallel with the owner's jobs.
   var isOnQueue = false
-
-  /// Whether the block is one of `URLSession`, whose own timers take real time.
-  var isOfNetworking = false
 
   /// Returns whether `owner` started this job. Mutating, because a debug build would otherwise copy the context.
   @_transparent

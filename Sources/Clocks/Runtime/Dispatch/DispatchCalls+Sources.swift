@@ -24,9 +24,8 @@ import ClocksSupport
       type, handle, mask, queue in
       let source = sourceCreate.original(type, handle, mask, queue)
       if type != timerType { OutsideWork.sourceBegins() }
-      guard let source, let owner, ThreadContext.current?.pointee.isOfNetworking != true else {
-        return source
-      }
+      guard let source, let owner else { return source }
+      if case .networking = ThreadContext.current?.pointee.purpose { return source }
       let isTimer = type == timerType
       let known = TestDispatchSource(source, isTimer: isTimer, on: queue, of: owner)
       DispatchSourceRegistry.add(known, for: source)

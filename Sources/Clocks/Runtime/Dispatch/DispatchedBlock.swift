@@ -79,8 +79,9 @@ import ClocksSupport
       if isNotification { Notifications.begin(self) } else { count() }
       owner.workRuns(number)
       let waits = ThreadWaits.ofBlock(number, on: blockQueue, isBarrier: isBarrier, of: owner)
-      let isOfNetworking = block?.library == .networking
-      DispatchedBlock.runBlock(of: owner, waits, isOfNetworking: isOfNetworking) {
+      let purpose: ThreadContext.Purpose =
+        block?.library == .networking ? .networking : .nothing
+      DispatchedBlock.runBlock(of: owner, waits, for: purpose) {
         block?()
         if let block, block.isItem { Notifications.itemHasRun(block.pointer) }
         // What the block retains is released on behalf of the test, too.
@@ -112,11 +113,12 @@ import ClocksSupport
 
     /// Runs user code on behalf of an owner.
     static func runBlock(
-      of owner: TaskOwner, _ waits: ThreadWaits? = nil, isOfNetworking: Bool = false,
+      of owner: TaskOwner, _ waits: ThreadWaits? = nil,
+      for purpose: ThreadContext.Purpose = .nothing,
       _ body: () -> Void
     ) {
       var context = ThreadContext(
-        owner: owner, isInJob: true, isOnQueue: true, isOfNetworking: isOfNetworking, waits: waits)
+        owner: owner, purpose: purpose, isInJob: true, isOnQueue: true, waits: waits)
       context.run { _ in body() }
       guard !context.ownersAwaitingEnd.isEmpty else { return }
       ExternalTaskRegistry.look()

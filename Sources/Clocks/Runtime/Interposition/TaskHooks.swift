@@ -45,7 +45,7 @@ enum TaskCreation {
     case .learning:
       Hops.learn(from: options)
       CustomExecutor.learn(from: options)
-    case .nothing, .testCase, nil: break
+    case .nothing, .testCase, .networking, nil: break
     }
     // The first condition is cheap, and nearly always false.
     return TaskOwnership.shared.isAnyExplored && creator?.isExplored == true

@@ -5,6 +5,11 @@ protocol PausableOwner: TaskOwner {
   var pendingCount: Int { get }
   var pausedWaits: PausedWaits { get }
 
+  /// Whether a thread that runs the owner's jobs runs those of the main actor.
+  ///
+  /// - Parameter number: The `ThreadContext.number` of the thread.
+  func isOnMain(_ number: Int) -> Bool
+
   /// Lets other jobs run while the current job waits.
   ///
   /// - Parameter context: Given if the scheduler has started the job. From then on, it counts as externally started.

@@ -103,7 +103,7 @@ final class ThreadWaits: @unchecked Sendable {
     (self.owner, self.work, self.context) = (owner, work, context)
     pause = JobPause(isOfBlock: work == .testThread || work == .block)
     isMain = OutsideWork.isMain(thread)
-    isJobOnMain = context?.pointee.isOnMain == true
+    isJobOnMain = context.map { owner.isOnMain($0.pointee.number) } ?? false
     let loop = work == .block && !isMain ? nil : MainRunLoop.ofThread
     runLoop = loop
     let isWithin = work == .job || work == .block && isMain

@@ -49,6 +49,9 @@ enum IdleProcess {
   /// How often the threads that belong to no test had run, and since when they have not.
   nonisolated(unsafe) private static var outside: (turns: UInt64, since: ServedTime)?
 
+  /// How many looks come soon although a thread runs. After a step of time, most threads run only for a moment.
+  nonisolated(unsafe) private static var quickLooks = 0
+
   /// Whether the threads that belong to no test may still wait for an event that comes soon. The limit is a guess.
   private static func mayOutsideAct(_ turns: OutsideWork.Turns) -> Bool {
     guard let turns = turns.ofOutside else { return false }
@@ -92,7 +95,11 @@ enum IdleProcess {
       isIdle = look.isSame(as: last)
       last = look
     }
-    guard let turns = last.turns else { return intervals.medium }
+    guard let turns = last.turns else {
+      guard quickLooks > 0 else { return intervals.medium }
+      quickLooks -= 1
+      return intervals.short
+    }
     guard isIdle else { return intervals.short }
     guard !mayOutsideAct(turns) else { return intervals.medium }
     for (test, before) in zip(held, progress) {
@@ -106,6 +113,7 @@ enum IdleProcess {
       test.makeJobsParallel(before.job)
       ThreadWaits.endHolds(of: test, on: threads)
       test.change { $0.letTimeMove() }
+      quickLooks = 20
     }
     return intervals.short
   }
@@ -164,9 +172,12 @@ extension SchedulerState {
       externalTasks: idleness.externalTasks.changes)
   }
 
-  /// Whether one of the test's threads has run in the last five seconds. `turns` counts how often they have run.
-  fileprivate func isPatient(_ turns: UInt64) -> Bool {
+  /// Whether one of the test's threads has run in the last five seconds, or a block has begun or ended.
+  ///
+  /// - Parameter turns: How often the threads have run.
+  func isPatient(_ turns: UInt64) -> Bool {
     guard let scope else { return false }
+    let turns = turns &+ idleness.dispatchedBlocks.changes
     if scope.held?.turns != turns { scope.held = (turns, ServedTime()) }
     return scope.held?.since.lasts(.seconds(5)) == false
   }

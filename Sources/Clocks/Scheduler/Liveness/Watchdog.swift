@@ -52,7 +52,7 @@ final class Watchdog: Sendable {
     let haveScopes = Set(schedulers.compactMap(\.parent).map(ObjectIdentifier.init))
     for scheduler in schedulers {
       if let goesOn = scheduler.scope?.options.goesOnWithout,
-        scheduler.letOthersRun(after: min(limit, .seconds(5)))
+        scheduler.letOthersRun(after: min(limit, .seconds(1)))
       {
         goesOn(ParallelJob.reason)
       }
