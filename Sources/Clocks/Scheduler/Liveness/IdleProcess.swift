@@ -7,8 +7,8 @@ import Synchronization
 /// or `DispatchQueue.sync`. The job counts as running, so no other job begins and time stands still. But it may wait for
 /// another task, or for a block that sleeps. So while a test makes no progress, this looks at the process's threads.
 /// If all wait for each other, and none has run since the last look, the jobs that hold threads become parallel jobs,
-/// and time moves by one step. This goes on for five seconds while none of these threads runs. Then the watchdog lets
-/// time pass without them.
+/// and time moves by one step. This goes on for five seconds while none of these threads runs, and no block begins or ends.
+/// Then the watchdog lets time pass without them.
 enum IdleProcess {
   /// The times between two looks: while all threads wait, while a thread holds a test, and at other times.
   private static let intervals = (
