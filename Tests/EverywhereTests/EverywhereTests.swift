@@ -222,7 +222,12 @@ import Testing
     #expect(seconds.mapValues(Self.withoutReadings) == Self.seconds(of: tenths, order))
   }
 
-  @Test(arguments: orders)
+  /// With another strategy, the jobs of a test in such an order do not pass through hooks of other code.
+  private static let hookOrders =
+    ProcessInfo.processInfo.environment["CLOCKS_DOOR", default: "spi"] == "spi"
+    ? orders : ["real", "0"]
+
+  @Test(arguments: hookOrders)
   func jobsRunAsAHookOfOtherCodeSays(_ order: String) async throws {
     let seconds = try await passing("EverywhereXCTHookSamples", order: order)
     let tenths = [
