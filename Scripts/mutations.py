@@ -562,7 +562,6 @@ guarantee(
     ("DispatchCalls.owner", "HandedBlock(block).library != .ofTests", "HandedBlock(block).library == nil"),
     ("ThreadWaits.ofRunLoop", "waits.countsAsBlock, !waits.isInUse", "waits.work == .testThread, !waits.isInUse"),
     ("EverywhereRecords.begin", "Environment.everywhereRecorder != nil", "false"),
-    ("IdleProcess.look", "$0.progress == before && ", ""),
     ("SchedulerState.isPatient", "&+ idleness.dispatchedBlocks.changes", "&+ 0"),
     ("SuspendedQueues.willResume", "suspension.owner?.noteStop(.ofAll, of: suspension.queue, -1)", ""),
     ("ThreadWaits.noteSyncs", "owner.noteStop(sync.stop, of: sync.queue, change)", ""),
