@@ -563,6 +563,7 @@ guarantee(
     ("ThreadWaits.ofRunLoop", "waits.countsAsBlock, !waits.isInUse", "waits.work == .testThread, !waits.isInUse"),
     ("EverywhereRecords.begin", "Environment.everywhereRecorder != nil", "false"),
     ("SchedulerState.isPatient", "&+ idleness.dispatchedBlocks.changes", "&+ 0"),
+    ("OutsideWork.waitsForever", "watchedFiles(words)?.allSatisfy { !isArmedTimer($0) } ?? false", "true"),
     ("SuspendedQueues.willResume", "suspension.owner?.noteStop(.ofAll, of: suspension.queue, -1)", ""),
     ("ThreadWaits.noteSyncs", "owner.noteStop(sync.stop, of: sync.queue, change)", ""),
     ("ThreadWaits.holders", "all.filter { $0.work != .job } + externalJobs", "all.filter { $0.work == .method } + externalJobs"),

@@ -1,43 +1,10 @@
 import Foundation
+import TestTraits
 import Testing
 import XCTest
 
-private final class QueueExecutor: SerialExecutor {
-  private let queue = DispatchQueue(label: "executor")
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    let executor = asUnownedSerialExecutor()
-    queue.async { job.runSynchronously(on: executor) }
-  }
-}
-
-/// A thread that outlives the test that has started it.
-private final class ThreadExecutor: SerialExecutor, @unchecked Sendable {
-  static let shared = ThreadExecutor()
-  private let condition = NSCondition()
-  private var jobs: [UnownedJob] = []
-
-  init() {
-    Thread.detachNewThread { [self] in
-      while true {
-        condition.lock()
-        while jobs.isEmpty { condition.wait() }
-        let job = jobs.removeFirst()
-        condition.unlock()
-        job.runSynchronously(on: asUnownedSerialExecutor())
-      }
-    }
-  }
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    condition.withLock {
-      jobs.append(job)
-      condition.signal()
-    }
-  }
-}
+/// Its thread outlives the test that has started it.
+private let loop = LoopExecutor()
 
 private actor Worker {
   private let executor: any SerialExecutor
@@ -68,7 +35,7 @@ final class EverywhereXCTExecutorSamples: TimedSamples, @unchecked Sendable {
   }
 
   private func checkThread() async {
-    let worker = Worker(on: ThreadExecutor.shared)
+    let worker = Worker(on: loop)
     await worker.work()
     async let other: Void = worker.work()
     await worker.work()
@@ -107,6 +74,50 @@ final class EverywhereXCTExecutorSamples: TimedSamples, @unchecked Sendable {
   }
 }
 
+/// A thread that no test has started, and that waits for a timer of the kernel as event loops do.
+private enum KernelTimer {
+  private typealias Create = @convention(c) (CInt, CInt) -> CInt
+  private typealias Set =
+    @convention(c) (CInt, CInt, UnsafePointer<itimerspec>?, UnsafeMutablePointer<itimerspec>?) ->
+    CInt
+  private typealias CreateSet = @convention(c) (CInt) -> CInt
+  private typealias Control = @convention(c) (CInt, CInt, CInt, UnsafeRawPointer) -> CInt
+  private typealias Wait = @convention(c) (CInt, UnsafeMutableRawPointer, CInt, CInt) -> CInt
+
+  private static func function<Function>(_ name: String, as type: Function.Type) -> Function {
+    unsafeBitCast(dlsym(dlopen(nil, RTLD_NOW), name)!, to: type)
+  }
+
+  private final class Work {
+    let set: CInt
+    let action: () -> Void
+
+    init(_ set: CInt, _ action: @escaping () -> Void) { (self.set, self.action) = (set, action) }
+  }
+
+  static func fire(after nanoseconds: Int, _ action: @escaping @Sendable () -> Void) {
+    let timer = function("timerfd_create", as: Create.self)(CLOCK_MONOTONIC, 0)
+    var time = itimerspec()
+    time.it_value.tv_nsec = nanoseconds
+    _ = function("timerfd_settime", as: Set.self)(timer, 0, &time, nil)
+    let set = function("epoll_create1", as: CreateSet.self)(0)
+    // `struct epoll_event`: 1 is `EPOLLIN`. Adding a file is operation 1.
+    let event: [UInt32] = [1, 0, 0, 0]
+    _ = function("epoll_ctl", as: Control.self)(set, 1, timer, event)
+    var thread = pthread_t()
+    let work = Unmanaged.passRetained(Work(set, action)).toOpaque()
+    pthread_create(
+      &thread, nil,
+      {
+        let work = Unmanaged<Work>.fromOpaque($0!).takeRetainedValue()
+        var events = [UInt32](repeating: 0, count: 4)
+        _ = KernelTimer.function("epoll_wait", as: Wait.self)(work.set, &events, 1, -1)
+        work.action()
+        return nil
+      }, work)
+  }
+}
+
 /// A thread that waits for events keeps no time from moving. Foundation starts two for child processes.
 final class EverywhereXCTProcessSamples: TimedSamples, @unchecked Sendable {
   func test1Process() throws {
@@ -127,7 +138,14 @@ final class EverywhereXCTProcessSamples: TimedSamples, @unchecked Sendable {
     check(3)
   }
 
-  func test3GroupOfAThreadThatSleeps() {
+  /// The thread acts when its timer fires, in real time, and not before.
+  func test3AThreadThatWaitsForATimerOfTheKernel() {
+    let done = DispatchSemaphore(value: 0)
+    KernelTimer.fire(after: 600_000_000) { done.signal() }
+    XCTAssertEqual(done.wait(timeout: .now() + 5), .success)
+  }
+
+  func test4SemaphoreOfAThreadThatSleeps() {
     let done = DispatchSemaphore(value: 0)
     Thread.detachNewThread {
       Thread.sleep(forTimeInterval: 0.3)

@@ -2,6 +2,7 @@ import Clocks
 import ClocksTestKit
 import Dispatch
 import Foundation
+import TestTraits
 import Testing
 
 /// A task executor over a dispatch queue.
@@ -25,43 +26,6 @@ private final class ThreadForEach: TaskExecutor {
     let job = UnownedJob(job)
     let executor = asUnownedTaskExecutor()
     Thread.detachNewThread { job.runSynchronously(on: executor) }
-  }
-}
-
-/// A serial executor over a dispatch queue.
-private final class QueueExecutor: SerialExecutor {
-  private let queue = DispatchQueue(label: "serial")
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    let executor = asUnownedSerialExecutor()
-    queue.async { job.runSynchronously(on: executor) }
-  }
-}
-
-/// An event loop: one thread that runs the jobs of its queue.
-private final class LoopExecutor: SerialExecutor, @unchecked Sendable {
-  private let condition = NSCondition()
-  private var jobs: [UnownedJob] = []
-
-  init() {
-    Thread.detachNewThread { [self] in
-      while true {
-        condition.lock()
-        while jobs.isEmpty { condition.wait() }
-        let job = jobs.removeFirst()
-        condition.unlock()
-        job.runSynchronously(on: asUnownedSerialExecutor())
-      }
-    }
-  }
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    condition.withLock {
-      jobs.append(job)
-      condition.signal()
-    }
   }
 }
 

@@ -61,7 +61,7 @@ import ClocksSupport
       _ queue: OpaquePointer?, attribute: OpaquePointer?
     ) -> OpaquePointer? {
       // An attribute that is already inactive stays the same.
-      if let queue, let attribute,
+      if let queue, let attribute, DispatchCalls.owner != nil,
         dispatch_queue_attr_make_initially_inactive(attribute) == attribute
       {
         wasSuspended(queue)

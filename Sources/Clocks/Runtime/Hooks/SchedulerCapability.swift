@@ -133,6 +133,7 @@ extension SchedulingSelfTest {
           unverified.append("tasks that begin on a serial executor")
         }
         if !JobRuns.areSeen { unverified.append("jobs of custom executors") }
+        if !IsolatedDeinits.areSeen { unverified.append("isolated deinits") }
         if seesMainActor, !Self.knowsActor { unverified.append("on which actor a task runs") }
       #endif
       unverified += RuntimeClocks.missing

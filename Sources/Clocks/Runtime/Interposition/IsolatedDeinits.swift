@@ -12,6 +12,9 @@
 
     static var entry: CallTables.Entry { deinitOnExecutor.entry }
 
+    /// Whether the runtime has the function. The compiler emits calls of it, so its parameters are fixed.
+    static var areSeen: Bool { entry.isFound }
+
     private static let deinitOnExecutor: Interposed<DeinitOnExecutor> = Interposed(
       "swift_task_deinitOnExecutor"
     ) { object, body, executor, flags in

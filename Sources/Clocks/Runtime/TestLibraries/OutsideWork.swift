@@ -54,6 +54,23 @@ enum OutsideWork {
       return names.isEmpty ? nil : names.compactMap { pid_t($0) }
     }
 
+    /// How a system call gets the limit of its wait. The numbers are positions among its arguments.
+    private enum Limit {
+      case none
+      case pointer(Int)
+      case milliseconds(Int)
+
+      func mayBeReached(_ words: [String]) -> Bool {
+        switch self {
+        case .none: false
+        case .pointer(let position): words.count <= position || words[position] != "0x0"
+        // -1, in 32 or 64 bits
+        case .milliseconds(let position):
+          words.count <= position || !words[position].hasSuffix("ffffffff")
+        }
+      }
+    }
+
     // Numbers of system calls, and of their variants.
     #if arch(x86_64)
       /// `nanosleep` and `clock_nanosleep`.
@@ -62,8 +79,10 @@ enum OutsideWork {
       private static let eventWaits = ["7", "23", "43", "232", "270", "271", "281", "288", "441"]
       private static let epollWaits = ["232", "281", "441"]
       /// For each wait for events, the position of its limit among the arguments. `accept` has none.
-      private static let limits = [
-        "7": 3, "23": 5, "43": 0, "232": 4, "270": 5, "271": 3, "281": 4, "288": 0, "441": 4,
+      private static let limits: [String: Limit] = [
+        "7": .milliseconds(3), "23": .pointer(5), "43": .none, "232": .milliseconds(4),
+        "270": .pointer(5), "271": .pointer(3), "281": .milliseconds(4), "288": .none,
+        "441": .pointer(4),
       ]
       /// `futex`: waits for a lock or a semaphore.
       private static let lockWaits = ["202"]
@@ -73,7 +92,10 @@ enum OutsideWork {
       private static let sleeps = ["101", "115"]
       private static let eventWaits = ["22", "72", "73", "202", "242", "441"]
       private static let epollWaits = ["22", "441"]
-      private static let limits = ["22": 4, "72": 5, "73": 3, "202": 0, "242": 0, "441": 4]
+      private static let limits: [String: Limit] = [
+        "22": .milliseconds(4), "72": .pointer(5), "73": .pointer(3), "202": .none, "242": .none,
+        "441": .pointer(4),
+      ]
       private static let lockWaits = ["98"]
       private static let signalWaits = ["133", "137"]
     #endif
@@ -101,31 +123,51 @@ enum OutsideWork {
     private static func waitsWithinTheProcess(_ thread: pid_t, isOfBlock: Bool) -> Bool {
       guard let words = systemCallWords(of: thread), let call = words.first else { return false }
       // The fourth argument of `futex` is the address of the limit.
-      if lockWaits.contains(call) { return !isOfBlock || words.count > 4 && words[4] == "0x0" }
+      if lockWaits.contains(call) { return !isOfBlock || !Limit.pointer(4).mayBeReached(words) }
       // Such a wait may have a limit, too.
       if signalWaits.contains(call) { return !isOfBlock }
-      guard epollWaits.contains(call), words.count > 1,
-        let set = Int(words[1].dropFirst(2), radix: 16),
-        let lines = TextFile.read("/proc/self/fdinfo/\(set)")
-      else { return false }
-      return lines.split(separator: "\n").filter { $0.hasPrefix("tfd:") }.allSatisfy { line in
-        guard let file = line.split(separator: " ").dropFirst().first else { return false }
-        var target = [CChar](repeating: 0, count: 32)
-        guard readlink("/proc/self/fd/\(file)", &target, 31) > 0 else { return false }
-        return strcmp(target, "anon_inode:[eventfd]") == 0
-          || strcmp(target, "anon_inode:[timerfd]") == 0
-      }
+      guard epollWaits.contains(call) else { return false }
+      return watchedFiles(words)?.allSatisfy { [eventFile, timerFile].contains($0.kind) } ?? false
     }
 
     /// Whether a thread that belongs to no test waits, and only another thread or an event can end the wait.
     private static func waitsForever(_ thread: pid_t) -> Bool {
       guard let words = systemCallWords(of: thread), let call = words.first else { return false }
-      if lockWaits.contains(call) { return words.count > 4 && words[4] == "0x0" }
-      guard let position = limits[call], words.count > position else { return false }
-      // A pointer to the limit, or a number of milliseconds, which is an `Int32`.
-      return position == 0 || words[position] == "0x0" && !["7", "232", "281", "22"].contains(call)
-        || words[position].hasSuffix("ffffffff")
+      if lockWaits.contains(call) { return !Limit.pointer(4).mayBeReached(words) }
+      guard let limit = limits[call], !limit.mayBeReached(words) else { return false }
+      guard epollWaits.contains(call) else { return true }
+      return watchedFiles(words)?.allSatisfy { !isArmedTimer($0) } ?? false
     }
+
+    /// A file that a thread in `epoll_wait` watches.
+    private struct WatchedFile {
+      let number: Substring
+      let kind: String
+    }
+
+    /// Returns the files that a thread watches in such a call; `nil` if they cannot be read.
+    private static func watchedFiles(_ words: [String]) -> [WatchedFile]? {
+      guard words.count > 1, let set = Int(words[1].dropFirst(2), radix: 16),
+        let lines = TextFile.read("/proc/self/fdinfo/\(set)")
+      else { return nil }
+      return lines.split(separator: "\n").filter { $0.hasPrefix("tfd:") }.map { line in
+        let number = line.split(separator: " ").dropFirst().first ?? ""
+        var kind = [CChar](repeating: 0, count: 32)
+        let length = readlink("/proc/self/fd/\(number)", &kind, 31)
+        return WatchedFile(number: number, kind: length > 0 ? string(kind) : "")
+      }
+    }
+
+    private static func string(_ characters: [CChar]) -> String {
+      String(decoding: characters.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    private static func isArmedTimer(_ file: WatchedFile) -> Bool {
+      file.kind == timerFile
+        && TextFile.read("/proc/self/fdinfo/\(file.number)")?.contains("it_value: (0, 0)") != true
+    }
+
+    private static let (eventFile, timerFile) = ("anon_inode:[eventfd]", "anon_inode:[timerfd]")
 
     private static let getThread = RuntimeSymbol.function(
       "gettid", as: (@convention(c) () -> pid_t).self)
