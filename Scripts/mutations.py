@@ -38,7 +38,8 @@ guarantee(
 guarantee(
     "A lost wake-up is reported, and a wait for a thread, a process or a timer is not",
     "StuckTestsTests",
-    ("SchedulerState.findStandstill", " && !realSleeps.areUnderWay", ""),
+    ("Scheduler.newStandstill", "RealSleeps.areUnderWay(of: self) || ", ""),
+    ("Sleep.isUnderWay", "!status.isCancelled && ", ""),
     ("MachineLoad.mayOutsideAct", "guard haveNoChildren, ", "guard "),
 )
 

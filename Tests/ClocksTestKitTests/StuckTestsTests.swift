@@ -23,6 +23,18 @@ enum Stuck {
     await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
   }
 
+  static func sleepsInATask() async throws {
+    let (stream, source) = AsyncStream<Void>.makeStream()
+    Task {
+      try await Task.sleep(for: .seconds(4))
+      source.finish()
+    }
+    try await Task.sleep(for: .milliseconds(20))
+    let clock = TestClock()
+    await clock.settle()
+    for await _ in stream {}
+  }
+
   private final class Tasks: @unchecked Sendable { var all: [Task<Void, Never>] = [] }
 
   static func waitsInACircle() async {
@@ -144,6 +156,18 @@ enum Stuck {
     await Stuck.losesContinuation()
   }
 
+  @Test func losesContinuationAfterACancelledSleep() async {
+    guard Stuck.isAsked else { return }
+    let task = Task {
+      try? await Task.sleep(for: .seconds(1_000))
+      await Stuck.losesContinuation()
+    }
+    let clock = TestClock()
+    await clock.settle()
+    task.cancel()
+    await task.value
+  }
+
   @Test func forgetsAClock() async {
     guard Stuck.isAsked else { return }
     await Stuck.readsAStreamThatAForgottenClockFeeds(TestClock())
@@ -174,6 +198,11 @@ enum Stuck {
     await withCheckedContinuation { continuation in
       DispatchQueue.global().asyncAfter(deadline: .now() + 4) { continuation.resume() }
     }
+  }
+
+  /// The sleep begins before the test has a clock.
+  @Test func slowInATaskOlderThanTheClock() async throws {
+    if Stuck.isAsked { try await Stuck.sleepsInATask() }
   }
 
   @Test func waitsForAProcess() async throws {
@@ -220,6 +249,22 @@ final class StuckXCTests: XCTestCase {
 
   func test2IsSlow() async throws {
     if Stuck.isAsked { try await Task.sleep(for: .seconds(3)) }
+  }
+
+  func test3IsSlowInATaskOlderThanTheClock() async throws {
+    if Stuck.isAsked { try await Stuck.sleepsInATask() }
+  }
+
+  func test4IsSlowInATask() async {
+    guard Stuck.isAsked else { return }
+    let clock = TestClock()
+    await clock.settle()
+    await withCheckedContinuation { continuation in
+      Task {
+        try await Task.sleep(for: .seconds(4))
+        continuation.resume()
+      }
+    }
   }
 }
 
@@ -287,6 +332,7 @@ final class StuckXCTests: XCTestCase {
     ("blocksWithAClock", "StuckExamples.blocksWithAClock()"),
     ("spinsWithAClock", "has held its thread"), ("forgetsAClock", "no task advances it"),
     ("losesContinuationWithAClock", "a wake-up that was lost"),
+    ("losesContinuationAfterACancelledSleep", "a wake-up that was lost"),
   ])
   func theProcessEndsWhenOnlyAStuckTestIsLeft(_ test: String, report: String) async throws {
     let child = try await run("StuckExamples.*/\(test)\\(")
@@ -314,6 +360,11 @@ final class StuckXCTests: XCTestCase {
     }
   }
 
+  @Test func aSleepThatIsOlderThanTheClockIsWaitedFor() async throws {
+    let child = try await run("StuckExamples.*/slowInATaskOlderThanTheClock\\(")
+    #expect(child.exitCode == 0, "\(child)")
+  }
+
   @Test func aVariableKeepsTheProcess() async throws {
     let child = try await run("StuckExamples.*/blocks\\(", alarm: 5, keepsProcess: true)
     #expect(child.exitCode == SIGALRM, "\(child)")
@@ -330,8 +381,11 @@ final class StuckXCTests: XCTestCase {
     #expect(output.contains("\(Self.end) 1 stuck test is left."), "\(output)")
   }
 
-  @Test func aSlowTestOfXCTestIsWaitedFor() async throws {
-    let tests = ["test1LeavesASleepBehind", "test2IsSlow"]
+  @Test(arguments: [
+    ["test1LeavesASleepBehind", "test2IsSlow"], ["test3IsSlowInATaskOlderThanTheClock"],
+    ["test4IsSlowInATask"],
+  ])
+  func aSlowTestOfXCTestIsWaitedFor(_ tests: [String]) async throws {
     let child = try await run(
       tests.map { "ClocksTestKitTests.StuckXCTests/\($0)" }.joined(separator: ","),
       library: "xctest")

@@ -174,7 +174,7 @@ extension TestClock {
       abort { clock in
         SleepArrivalError(
           expected: count, pendingSleeps: clock.pendingSleeps.map(\.description), timeout: timeout,
-          realSleeps: clock.scheduler.change { $0.realSleeps.lines })
+          realSleeps: RealSleeps.lines(of: clock.scheduler))
       }
     }
     try await withTaskCancellationHandler {

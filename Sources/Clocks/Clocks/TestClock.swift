@@ -265,7 +265,7 @@ extension TestClock {
 
   /// A note for a failure if tasks of the test sleep in real time, probably because the clock was not injected.
   package var noteOnRealSleeps: String? {
-    let lines = scheduler.change { $0.realSleeps.lines }
+    let lines = RealSleeps.lines(of: scheduler)
     return lines.isEmpty ? nil : "In the test " + RealSleeps.note(lines)
   }
 

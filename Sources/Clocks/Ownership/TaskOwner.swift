@@ -127,8 +127,6 @@ class TaskOwner: @unchecked Sendable {
 
   func taskWasCreated(_ task: UnownedJob) {}
 
-  func sleepsInRealTime(_ task: UInt64, for delay: Duration) {}
-
   /// Notes that a block is on a dispatch queue, or runs there. Returns a number for `workEnded`, never 0.
   func workBegan(on queue: BlockQueue, isBarrier: Bool = false) -> UInt64 { 1 }
 

@@ -259,12 +259,6 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   override func remove(_ work: TimedCallback) { takeOut(work) }
 
-  override func sleepsInRealTime(_ task: UInt64, for delay: Duration) {
-    // The clock is read without the lock, because it may be interposed.
-    let end = RealTime(in: delay)
-    change { $0.realSleeps.begin(task, until: end) }
-  }
-
   override func taskWasCreated(_ task: UnownedJob) {
     let handle = UnownedTask(job: task).retainedIfReadable
     // Tasks are released without the lock. They are pruned here, because an immediate task may end without a job that

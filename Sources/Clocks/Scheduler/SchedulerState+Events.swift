@@ -20,8 +20,6 @@ extension SchedulerState {
       }
       scope.pace.somethingHappens()
       if isFromOutside { idleWaiters.jobCameFromOutside() }
-    } else if realSleeps.areAny {
-      realSleeps.end(job.taskID)
     }
     makeReady(job, isFromOutside: isFromOutside)
   }

@@ -12,7 +12,6 @@ struct SchedulerState: ~Copyable {
   var runaway = RunawayGuard()
   var activity = ProgressTracker()
   var testLifetime = TestLifetime()
-  var realSleeps = RealSleeps()
   /// The virtual clocks of the test, apart from that of a scope.
   var clocks = ClockRegistry()
   /// The state that a scope adds; `nil` unless the test's time is virtual throughout.

@@ -148,6 +148,8 @@ struct TaskStatus {
     flags = status.assumingMemoryBound(to: UInt32.self).pointee
   }
 
+  init(flags: UInt32) { self.flags = flags }
+
   var isCancelled: Bool { flags & TaskABI.Status.isCancelled != 0 }
 
   var isRunning: Bool { flags & TaskABI.Status.isRunning != 0 && !isOver }
@@ -245,7 +247,7 @@ struct TaskStatus {
   // Stored copies for code that runs for each job: reading a lazy constant costs more than reading the status.
 
   @exclusivity(unchecked) nonisolated(unsafe) private(set) static var isKnownToBeReadable = false
-  @exclusivity(unchecked) nonisolated(unsafe) fileprivate static var readsCancellation = false
+  @exclusivity(unchecked) nonisolated(unsafe) private(set) static var readsCancellation = false
   @exclusivity(unchecked) nonisolated(unsafe) fileprivate static var readsNames = false
   /// The bit that `hasPreference` tests; 0 if the layout probe has not verified the bit.
   @exclusivity(unchecked) nonisolated(unsafe) private static var preference: UInt32 = 0

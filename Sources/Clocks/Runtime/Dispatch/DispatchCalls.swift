@@ -119,7 +119,7 @@ enum DispatchCalls {
         "queue \"\(work.queueName)\"", begin: { work.submit() },
         handBack: { work.submit(after: $0.wholeNanoseconds) })
       if owner.isVirtual, owner.enqueue(callback, after: delay) { return }
-      owner.sleepsInRealTime(0, for: delay)
+      RealSleeps.begin(blockOf: owner, for: delay)
       callback.handBack(delay)
     }
 

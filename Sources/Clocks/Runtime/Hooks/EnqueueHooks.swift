@@ -153,12 +153,9 @@ extension RuntimeHooks {
     return true
   }
 
-  /// Notifies the owner of a task, if there is one, that the task sleeps in real time.
-  static func noteRealSleep(_ job: UnownedJob, for delay: @autoclosure () -> Duration?) {
-    guard !TaskOwnership.shared.isEmpty, let task = UnownedTask.current ?? delayedTask(job),
-      let owner = TaskOwnership.shared.knownOwner(of: task.id), let delay = delay()
-    else { return }
-    owner.sleepsInRealTime(task.id, for: delay)
+  static func noteRealSleep(_ job: UnownedJob, for delay: Duration?) {
+    guard let task = UnownedTask.current ?? delayedTask(job), let delay else { return }
+    RealSleeps.begin(task, for: delay)
   }
 
   /// Captures an unowned job that is to run later, if the thread captures its next job.

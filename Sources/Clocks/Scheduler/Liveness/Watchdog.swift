@@ -196,9 +196,10 @@ extension Scheduler {
           after: limit, isAnyBusy: isAnyBusy, hasScope: hasScope, mayBeLost: mayBeLost)
     }
     guard let found, found.sleeps.isEmpty else { return found }
-    guard change({ $0.activity.isProcessBusySinceStandstill }) || MachineLoad.mayOutsideAct else {
-      return found
-    }
+    guard
+      RealSleeps.areUnderWay(of: self) || change({ $0.activity.isProcessBusySinceStandstill })
+        || MachineLoad.mayOutsideAct
+    else { return found }
     // Something outside may still wake the test, so the limit begins again.
     change { $0.activity.standstillMayEnd() }
     return nil
@@ -254,7 +255,7 @@ extension SchedulerState {
     let isWaiting =
       isIdle && !virtualClocks.contains(where: \.isAwaitingSleeps)
       && (virtualClocks.contains(where: \.hasSleeps)
-        || mayBeLost && !isReported && scope == nil && !realSleeps.areUnderWay)
+        || mayBeLost && !isReported && scope == nil)
     let isFound = activity.findStandstill(after: limit, isWaiting: isWaiting, isAnyBusy: isAnyBusy)
     return isFound
       ? Standstill(sleeps: virtualClocks.filter(\.hasSleeps).map(\.pendingLines)) : nil
