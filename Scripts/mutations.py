@@ -38,7 +38,7 @@ guarantee(
 guarantee(
     "A lost wake-up is reported, and a wait for a thread, a process or a timer is not",
     "StuckTestsTests",
-    ("Scheduler.newStandstill", "RealSleeps.areUnderWay(of: self) || ", ""),
+    ("Scheduler.newStandstill", "RealSleeps.mayWake(self) || ", ""),
     ("Sleep.isUnderWay", "!status.isCancelled && ", ""),
     ("MachineLoad.mayOutsideAct", "guard haveNoChildren, ", "guard "),
 )

@@ -23,16 +23,23 @@ enum Stuck {
     await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
   }
 
-  static func sleepsInATask() async throws {
+  /// Waits for what `start` has begun, which is older than the test's clock.
+  static func waits(
+    for start: (AsyncStream<Void>.Continuation) -> Void
+  ) async throws {
     let (stream, source) = AsyncStream<Void>.makeStream()
-    Task {
-      try await Task.sleep(for: .seconds(4))
-      source.finish()
-    }
+    start(source)
     try await Task.sleep(for: .milliseconds(20))
     let clock = TestClock()
     await clock.settle()
     for await _ in stream {}
+  }
+
+  static func finishInATask(_ source: AsyncStream<Void>.Continuation) {
+    Task {
+      try await Task.sleep(for: .seconds(4))
+      source.finish()
+    }
   }
 
   private final class Tasks: @unchecked Sendable { var all: [Task<Void, Never>] = [] }
@@ -200,9 +207,32 @@ enum Stuck {
     }
   }
 
-  /// The sleep begins before the test has a clock.
-  @Test func slowInATaskOlderThanTheClock() async throws {
-    if Stuck.isAsked { try await Stuck.sleepsInATask() }
+  @Test func waitsForAnOlderTask() async throws {
+    if Stuck.isAsked { try await Stuck.waits(for: Stuck.finishInATask) }
+  }
+
+  /// The task belongs to no test.
+  @Test func waitsForAnOlderTaskOfAThread() async throws {
+    guard Stuck.isAsked else { return }
+    try await Stuck.waits { source in Thread.detachNewThread { Stuck.finishInATask(source) } }
+  }
+
+  @Test func waitsForAnOlderBlock() async throws {
+    guard Stuck.isAsked else { return }
+    try await Stuck.waits { source in
+      DispatchQueue.global().asyncAfter(deadline: .now() + 4) { source.finish() }
+    }
+  }
+
+  @Test func waitsForAnOlderTimer() async throws {
+    guard Stuck.isAsked else { return }
+    let timer = DispatchSource.makeTimerSource()
+    try await Stuck.waits { source in
+      timer.setEventHandler { source.finish() }
+      timer.schedule(deadline: .now() + 4)
+      timer.activate()
+    }
+    timer.cancel()
   }
 
   @Test func waitsForAProcess() async throws {
@@ -251,8 +281,8 @@ final class StuckXCTests: XCTestCase {
     if Stuck.isAsked { try await Task.sleep(for: .seconds(3)) }
   }
 
-  func test3IsSlowInATaskOlderThanTheClock() async throws {
-    if Stuck.isAsked { try await Stuck.sleepsInATask() }
+  func test3WaitsForAnOlderTask() async throws {
+    if Stuck.isAsked { try await Stuck.waits(for: Stuck.finishInATask) }
   }
 
   func test4IsSlowInATask() async {
@@ -360,8 +390,12 @@ final class StuckXCTests: XCTestCase {
     }
   }
 
-  @Test func aSleepThatIsOlderThanTheClockIsWaitedFor() async throws {
-    let child = try await run("StuckExamples.*/slowInATaskOlderThanTheClock\\(")
+  @Test(arguments: [
+    "waitsForAnOlderTask", "waitsForAnOlderTaskOfAThread", "waitsForAnOlderBlock",
+    "waitsForAnOlderTimer",
+  ])
+  func whatIsOlderThanTheClockIsWaitedFor(_ test: String) async throws {
+    let child = try await run("StuckExamples.*/\(test)\\(")
     #expect(child.exitCode == 0, "\(child)")
   }
 
@@ -382,7 +416,7 @@ final class StuckXCTests: XCTestCase {
   }
 
   @Test(arguments: [
-    ["test1LeavesASleepBehind", "test2IsSlow"], ["test3IsSlowInATaskOlderThanTheClock"],
+    ["test1LeavesASleepBehind", "test2IsSlow"], ["test3WaitsForAnOlderTask"],
     ["test4IsSlowInATask"],
   ])
   func aSlowTestOfXCTestIsWaitedFor(_ tests: [String]) async throws {

@@ -35,7 +35,9 @@ import ClocksSupport
 
     private static let setTimer: Interposed<SetTimer> = Interposed("dispatch_source_set_timer") {
       source, start, interval, leeway in
-      if DispatchSourceRegistry.find(source)?.set(start, interval) == true { return }
+      let known = DispatchSourceRegistry.find(source)
+      if known?.set(start, interval) == true { return }
+      RealSleeps.begin(blockAt: start, of: known?.owner)
       dispatch_source_set_timer(source, start, interval, leeway)
     }
 

@@ -109,7 +109,11 @@ enum DispatchCalls {
     private static let after: Interposed<After> = Interposed("dispatch_after") {
       instant, queue, block in
       if ThreadWaits.leavesOut(workOn: queue, at: instant) { return }
-      guard instant != DispatchTimes.never, let owner, HandedBlock(block).library == nil else {
+      guard instant != DispatchTimes.never, HandedBlock(block).library == nil else {
+        return after.original(instant, queue, block)
+      }
+      guard let owner else {
+        RealSleeps.begin(blockAt: instant, of: nil)
         return after.original(instant, queue, block)
       }
       let work = DispatchedBlock(block, on: queue, of: owner)
@@ -119,7 +123,7 @@ enum DispatchCalls {
         "queue \"\(work.queueName)\"", begin: { work.submit() },
         handBack: { work.submit(after: $0.wholeNanoseconds) })
       if owner.isVirtual, owner.enqueue(callback, after: delay) { return }
-      RealSleeps.begin(blockOf: owner, for: delay)
+      RealSleeps.begin(blockAt: instant, of: owner)
       callback.handBack(delay)
     }
 

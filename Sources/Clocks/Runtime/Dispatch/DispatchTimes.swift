@@ -39,8 +39,8 @@
       return dispatch_walltime(&date, delta)
     }
 
-    /// Returns the time from an owner's present to an instant, at least zero; `nil` if the instant never comes.
-    static func delay(until instant: UInt64, for owner: TaskOwner) -> Duration? {
+    /// Returns the time from an owner's present, or from the real one, to an instant, at least zero; `nil` if the instant never comes.
+    static func delay(until instant: UInt64, for owner: TaskOwner?) -> Duration? {
       guard instant != never else { return nil }
       guard instant != now, instant != wallNow else { return .zero }
       let isUptime = instant >> 63 == 0

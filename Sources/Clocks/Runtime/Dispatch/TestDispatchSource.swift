@@ -13,7 +13,7 @@ import ClocksSupport
   final class TestDispatchSource: @unchecked Sendable {
     private let source: OpaquePointer
     let isTimer: Bool
-    private let owner: TaskOwner
+    let owner: TaskOwner
     private let queue: BlockQueue
     /// Guards the variables below. Rank `dispatchSource`: owners' locks are taken under it, and no user code runs.
     private let lock = Lock(.dispatchSource)

@@ -2,8 +2,8 @@ import ClocksSupport
 
 /// The sleeps on the runtime's clocks, in real time, of all tasks of the process, and the blocks that begin in real time.
 ///
-/// While a test has such a sleep, none of its wake-ups counts as lost. The sleep may have begun before the test had a
-/// clock, so the sleeps of unowned tasks are noted, too.
+/// While such a sleep may wake up a test, none of the test's wake-ups counts as lost. The sleep may have begun before the
+/// test had a clock, so those of unowned tasks are noted, too.
 enum RealSleeps {
   private struct Sleep {
     /// When the sleep ends unless the task is cancelled.
@@ -12,7 +12,7 @@ enum RealSleeps {
     let task: UInt64
     /// The task's address. The task is not retained, so the memory may belong to another object.
     let address: UInt
-    /// The owner of a block.
+    /// The owner of a block, if there is one.
     let owner: ObjectIdentifier?
 
     /// Whether the sleep has not ended.
@@ -31,11 +31,15 @@ enum RealSleeps {
       #endif
     }
 
-    func belongs(to other: TaskOwner) -> Bool {
-      guard task != 0 else { return owner == ObjectIdentifier(other) }
-      guard TaskOwnership.shared.owner(of: task) === other else { return false }
+    /// Whether the sleep may wake up a test of `other`: it is no sleep of another test, as far as is known.
+    func mayWake(_ other: TaskOwner) -> Bool {
+      guard task != 0 else { return owner == nil || owner == ObjectIdentifier(other) }
+      let isOfEarlierTest = task <= XCTestFailures.newestTaskAtStart ?? 0
+      guard let owner = TaskOwnership.shared.owner(of: task) else {
+        return !isOfEarlierTest && !TestCaseMembership.isMember(task)
+      }
       // The process-wide owner owns tasks of earlier tests, too.
-      return task > (XCTestFailures.newestTaskAtStart ?? 0)
+      return owner === other && !isOfEarlierTest
     }
   }
 
@@ -53,10 +57,15 @@ enum RealSleeps {
         owner: nil))
   }
 
-  /// Notes that a block of an owner is to begin later. Amortized O(1).
-  static func begin(blockOf owner: TaskOwner, for delay: Duration) {
-    add(Sleep(end: RealTime(in: delay), task: 0, address: 0, owner: ObjectIdentifier(owner)))
-  }
+  #if os(Linux) && canImport(Glibc)
+    /// Notes that a block is to begin at an instant of Dispatch. Amortized O(1).
+    static func begin(blockAt instant: UInt64, of owner: TaskOwner?) {
+      guard let delay = DispatchTimes.delay(until: instant, for: owner) else { return }
+      add(
+        Sleep(
+          end: RealTime(in: delay), task: 0, address: 0, owner: owner.map(ObjectIdentifier.init)))
+    }
+  #endif
 
   private static func add(_ sleep: Sleep) {
     lock.withLock {
@@ -67,17 +76,17 @@ enum RealSleeps {
     }
   }
 
-  private static func underWay(of owner: TaskOwner) -> [Sleep] {
-    lock.withLock { sleeps }.filter { $0.belongs(to: owner) && $0.isUnderWay }
+  /// Whether a sleep, or a block that is to begin, may wake up a test of the owner. O(sleeps).
+  static func mayWake(_ owner: TaskOwner) -> Bool {
+    lock.withLock { sleeps }.contains { $0.mayWake(owner) && $0.isUnderWay }
   }
-
-  /// Whether a task of the owner sleeps, or one of its blocks is to begin. O(sleeps).
-  static func areUnderWay(of owner: TaskOwner) -> Bool { !underWay(of: owner).isEmpty }
 
   /// The owner's tasks that sleep, for example `task #12 for 0.9 seconds more`, in the order of their creation. O(sleeps).
   static func lines(of owner: TaskOwner) -> [String] {
-    let tasks = underWay(of: owner).filter { $0.task != 0 }.sorted { $0.task < $1.task }
-    return tasks.compactMap { sleep in
+    let tasks = lock.withLock { sleeps }.filter {
+      $0.task != 0 && TaskOwnership.shared.owner(of: $0.task) === owner && $0.isUnderWay
+    }
+    return tasks.sorted { $0.task < $1.task }.compactMap { sleep in
       guard let left = sleep.end.nanosecondsLeft, left > 0 else { return nil }
       let tenths = (Double(left) / 1e8).rounded(.up) / 10
       return "task #\(sleep.task) for \(tenths) seconds more"

@@ -48,6 +48,9 @@ enum TestCaseMembership {
 
   static func isTestCase(_ id: UInt64) -> Bool { lock.withLock { testCases.contains(id) } }
 
+  /// Whether a task is known to belong to a test case without an owner.
+  static func isMember(_ id: UInt64) -> Bool { lock.withLock { testCase(of: id) != nil } }
+
   /// The tasks that run test cases and that no owner has adopted. Some may be over.
   static var unowned: [RetainedTask] {
     lock.withLock { members.all.map(\.task).filter { testCases.contains($0.id) }.map(\.handle) }

@@ -197,7 +197,7 @@ extension Scheduler {
     }
     guard let found, found.sleeps.isEmpty else { return found }
     guard
-      RealSleeps.areUnderWay(of: self) || change({ $0.activity.isProcessBusySinceStandstill })
+      RealSleeps.mayWake(self) || change({ $0.activity.isProcessBusySinceStandstill })
         || MachineLoad.mayOutsideAct
     else { return found }
     // Something outside may still wake the test, so the limit begins again.
