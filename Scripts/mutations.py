@@ -29,7 +29,7 @@ def guarantee(text, likely, *entries):
 guarantee(
     "Limits for what seems to hang are measured without the time in which the machine was busy",
     "ServedTimeTests|StuckTestsTests",
-    ("ServedTime.lasts", "duration + withheldSince", "duration"),
+    ("ServedTime.lasts", "duration + Self.withheld(since: withheldBefore)", "duration"),
     ("ServedTime.lasts", "duration <= .zero || ", ""),
     ("Interval.withheld", "max(real / 16, UInt64(served))", "UInt64(served)"),
     ("Interval.withheld", "if !isQuiet, !hasServedBlock { share = 0 }", ""),
@@ -248,12 +248,12 @@ guarantee(
 guarantee(
     "The watchdog reports a blocked thread or a test at a standstill once, and ends the wait",
     "WatchdogTests|StandstillTests|ProgressTrackerTests|HangTests",
-    ("ProgressTracker.findBlockage", "guard othersWait, let running", "guard let running"),
+    ("ProgressTracker.findBlockage", "othersWait ? running(idleness) : nil", "running(idleness)"),
     ("ProgressTracker.isDue", "guard !found.isReported, found.since", "guard found.since"),
     ("SchedulerState.abortJob", "guard activity.isRunning(number, idleness) else { return }", ""),
     ("SchedulerState.findStandstill", " && idleWaiters.isEmpty", ""),
     ("TestLifetime.areOver", "tasks.allSatisfy(", "tasks.contains(where: "),
-    ("Watchdog.check", "{ scheduler.abort(blockage) }", "{}"),
+    ("Watchdog.check", "scheduler.abort(blockage)", ""),
 )
 guarantee(
     "Each problem is reported once, to the test that it belongs to, before its scope ends",

@@ -111,8 +111,8 @@ extension SchedulerState {
   }
 
   /// Does nothing while the test is not idle: a new alarm is set when the test is idle again.
-  mutating func alarmRings(_ number: Int, _ others: ScopeState.Others) -> ScopeState.AlarmOutcome {
-    guard idleness.isIdle, let scope else { return .nothing }
+  mutating func alarmRings(_ number: Int, _ others: ScopeState.Others) -> Action? {
+    guard idleness.isIdle, let scope else { return nil }
     return scope.alarmRings(number, others)
   }
 
@@ -137,22 +137,16 @@ extension SchedulerState {
       return end(waiter, reason)
     }
     guard let scope else { return nil }
-    switch scope.body.abort(.runaway(reason), culprit: culprit?.task) {
-    case .report(let problem): return .report(problem)
-    case .leave: return .leave
-    case .cancel: return scope.body.toCancel.isEmpty ? nil : .cancel(scope.body.takeToCancel())
-    }
+    return scope.body.abort(.runaway(reason), culprit: culprit?.task)
+      ?? (scope.body.toCancel.isEmpty ? nil : .cancel(scope.body.takeToCancel()))
   }
 
   /// Cancels the body of an explored scope that is deadlocked. If that was done before, reports the first problem.
   @inline(never)
   mutating func endDeadlock() -> Action {
     guard let scope else { return .rest(nil) }
-    switch scope.body.abort(.deadlock(pending: scope.virtualClock.pendingLines)) {
-    case .report(let problem): return .report(problem)
-    case .leave: return .leave
-    case .cancel: return .cancel(scope.body.takeToCancel())
-    }
+    return scope.body.abort(.deadlock(pending: scope.virtualClock.pendingLines))
+      ?? .cancel(scope.body.takeToCancel())
   }
 
   /// Leaves the test: from now on none of its jobs runs. Returns the main thread, if it is parked.

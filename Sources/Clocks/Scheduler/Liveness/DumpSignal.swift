@@ -6,37 +6,29 @@ import Synchronization
 #endif
 
 /// Writes the task dumps of all tests to standard error at each signal that `CLOCKS_DUMP_SIGNAL` names.
-final class DumpSignal: Sendable {
-  private static let shared = DumpSignal()
-
+enum DumpSignal {
   private static let count = Atomic<Int>(0)
 
   static var written: Int { count.load(ordering: .relaxed) }
 
-  static func start() { _ = shared }
+  static func start() { _ = source }
 
   #if !canImport(CRT) && !canImport(WASILibc)
     /// Stored only to keep the source alive.
-    nonisolated(unsafe) private let source: (any DispatchSourceSignal)?
-
-    private init() {
-      guard let number = Environment.dumpSignal else {
-        source = nil
-        return
-      }
+    nonisolated(unsafe) private static let source = Environment.dumpSignal.map { number in
       // The signal is ignored, because its default action would end the process. The source still receives it.
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(
         signal: number, queue: .global(qos: .userInitiated))
       source.setEventHandler {
-        writeToStandardError(Self.text)
-        Self.count.add(1, ordering: .relaxed)
+        writeToStandardError(text)
+        count.add(1, ordering: .relaxed)
       }
       source.activate()
-      self.source = source
+      return source
     }
   #else
-    private init() {}
+    private static let source: Void = ()
   #endif
 
   private static var text: String {

@@ -63,34 +63,25 @@ struct ProgressTracker {
   mutating func findBlockage(
     after limit: Duration, _ idleness: borrowing Idleness, othersWait: Bool
   ) -> (number: UInt64, task: UInt64)? {
-    guard othersWait, let running = running(idleness) else {
-      blockage = nil
-      return nil
-    }
-    return Self.isDue(&blockage, running.number, after: limit) ? running : nil
+    let running = othersWait ? running(idleness) : nil
+    return Self.isDue(&blockage, running?.number, after: limit) ? running : nil
   }
 
   /// Returns, again and again, the job that has held its thread for longer than `limit` while others can run beside it.
   mutating func findParallelJob(
     after limit: Duration, _ idleness: borrowing Idleness, mayOthersRun: Bool
   ) -> UInt64? {
-    guard mayOthersRun, let running = running(idleness) else {
-      parallel = nil
-      return nil
-    }
+    let number = mayOthersRun ? running(idleness)?.number : nil
     defer { parallel?.isReported = false }
-    return Self.isDue(&parallel, running.number, after: limit) ? running.number : nil
+    return Self.isDue(&parallel, number, after: limit) ? number : nil
   }
 
   /// Returns the job that has held its thread for longer than `limit`. Called only while no other job waits.
   mutating func findLoneJob(
     after limit: Duration, _ idleness: borrowing Idleness
   ) -> (number: UInt64, task: UInt64)? {
-    guard let running = running(idleness) else {
-      loneJob = nil
-      return nil
-    }
-    return Self.isDue(&loneJob, running.number, after: limit) ? running : nil
+    let running = running(idleness)
+    return Self.isDue(&loneJob, running?.number, after: limit) ? running : nil
   }
 
   /// Whether external work has been outstanding for longer than `limit` without progress.
@@ -100,11 +91,7 @@ struct ProgressTracker {
   ///   - isAnyRunning: Whether another test has something to run, such as an actor that the external task
   ///     awaits.
   mutating func findAbsence(after limit: Duration, changes: UInt64?, isAnyRunning: Bool) -> Bool {
-    guard let changes, !isAnyRunning else {
-      absence = nil
-      return false
-    }
-    return Self.isDue(&absence, changes, after: limit)
+    Self.isDue(&absence, isAnyRunning ? nil : changes, after: limit)
   }
 
   /// Whether nothing has happened in the test for longer than `limit`, although tasks sleep.
@@ -112,11 +99,7 @@ struct ProgressTracker {
   /// - Parameter isAnyBusy: Whether another test has something to run: this test may wait for an actor
   ///   that both use, so it gets more time.
   mutating func findStandstill(after limit: Duration, isWaiting: Bool, isAnyBusy: Bool) -> Bool {
-    guard isWaiting else {
-      standstill = nil
-      return false
-    }
-    return Self.isDue(&standstill, count, after: limit, isPatient: isAnyBusy)
+    Self.isDue(&standstill, isWaiting ? count : nil, after: limit, isPatient: isAnyBusy)
   }
 
   /// Whether the process has used more than 2% of a processor since the standstill was found.
@@ -130,11 +113,16 @@ struct ProgressTracker {
   /// Begins the limit of a standstill again.
   mutating func standstillMayEnd() { standstill = nil }
 
-  /// Returns, once, whether `number` has stayed the same for longer than `limit`. If `isPatient`, the limit
-  /// begins again a few times.
+  /// Returns, once, whether `number` has stayed the same for longer than `limit`.
+  ///
+  /// A `number` of `nil` ends the watch. If `isPatient`, the limit begins again a few times.
   private static func isDue(
-    _ watched: inout Watched?, _ number: UInt64, after limit: Duration, isPatient: Bool = false
+    _ watched: inout Watched?, _ number: UInt64?, after limit: Duration, isPatient: Bool = false
   ) -> Bool {
+    guard let number else {
+      watched = nil
+      return false
+    }
     guard let found = watched, found.number == number else {
       watched = Watched(number: number)
       return false

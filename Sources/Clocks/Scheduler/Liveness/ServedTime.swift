@@ -19,10 +19,8 @@ struct ServedTime {
   ///
   /// Served time never runs backwards. Time that is withheld after the instant may have passed before it.
   func lasts(_ duration: Duration) -> Bool {
-    duration <= .zero || start.lasts(duration + withheldSince)
+    duration <= .zero || start.lasts(duration + Self.withheld(since: withheldBefore))
   }
-
-  private var withheldSince: Duration { Self.withheld(since: withheldBefore) }
 
   static var totalWithheld: UInt64 { withheld.load(ordering: .relaxed) }
 

@@ -5,17 +5,16 @@ import ClocksSupport
 /// If a job blocks its thread, a test sleeps on a clock that no task advances, or external work never returns, then
 /// the test itself runs nothing. So a timer checks all schedulers regularly, and reports problems in their tests.
 /// When only tests are left that were reported and do not end, the watchdog ends the process (`StuckTests`).
-final class Watchdog: Sendable {
-  static let shared = Watchdog()
+enum Watchdog {
+  static func start() { _ = hasStarted }
 
-  private init() {
+  private static let hasStarted: Void = {
     let limit = Environment.blockedAfter
     XCTestFailures.observeStarts()
     // The interval is short, so that a report comes soon after the limit that its text states.
     let interval = limit.seconds / 40
-    Self.scheduleNextCheck(
-      limit, every: .seconds(Self.checksOften ? min(interval, 0.25) : interval))
-  }
+    scheduleNextCheck(limit, every: .seconds(checksOften ? min(interval, 0.25) : interval))
+  }()
 
   private static func scheduleNextCheck(_ limit: Duration, every interval: Duration) {
     RealTime(in: interval).schedule {
@@ -30,8 +29,6 @@ final class Watchdog: Sendable {
       scheduleNextCheck(limit, every: interval)
     }
   }
-
-  static func start() { _ = shared }
 
   /// Whether tests were written for real time, so that the watchdog decides how long blocks keep time from jumping.
   ///
@@ -57,7 +54,9 @@ final class Watchdog: Sendable {
         goesOn(ParallelJob.reason)
       }
       if let blockage = scheduler.newBlockage(after: limit) {
-        report(blockage.description(after: limit), of: scheduler) { scheduler.abort(blockage) }
+        report(blockage.description(after: limit) + scheduler.scopeDescription, of: scheduler) {
+          scheduler.abort(blockage)
+        }
       }
       if scheduler.scope != nil { scheduler.ran(for: served) }
       if let goesOn = scheduler.scope?.options.goesOnWithout {
@@ -70,7 +69,7 @@ final class Watchdog: Sendable {
           scheduler.continueAfterAbsence()
         }
       } else if let absence = scheduler.newAbsence(after: limit, isAnyRunning: isAnyRunning) {
-        report(absence.description(after: limit), of: scheduler) {
+        report(absence.description(after: limit) + scheduler.scopeDescription, of: scheduler) {
           scheduler.continueAfterAbsence()
         }
       }
@@ -89,8 +88,7 @@ final class Watchdog: Sendable {
   private static func report(
     _ failure: String, of scheduler: Scheduler, _ goOn: @escaping @Sendable () -> Void
   ) {
-    let description =
-      (failure + scheduler.scopeDescription).with(scheduler.dumpTasks()) + scheduler.explanation
+    let description = failure.with(scheduler.dumpTasks()) + scheduler.explanation
     scheduler.report.runInTest {
       scheduler.report.record(description)
       scheduler.noteReport()
@@ -102,19 +100,13 @@ final class Watchdog: Sendable {
     _ standstill: Standstill, of scheduler: Scheduler, after limit: Duration
   ) {
     let description = standstill.description(after: limit)
-    let dump = scheduler.dumpTasks()
-    let explanation = scheduler.explanation
     guard TestLibraries.isTestProcess, scheduler.isTestKnown else {
       // No failure is recorded: the test may be over while another test takes long, or a program waits without a
       // test.
-      return warn(description.with(dump), at: scheduler.report.origin)
+      return warn(description.with(scheduler.dumpTasks()), at: scheduler.report.origin)
     }
     let remedy = standstill.sleeps.isEmpty ? "" : "\n" + Standstill.sleepsEnd
-    scheduler.report.runInTest {
-      scheduler.report.record((description + remedy).with(dump) + explanation)
-      scheduler.noteReport()
-      scheduler.cancelAllSleeps()
-    }
+    report(description + remedy, of: scheduler) { scheduler.cancelAllSleeps() }
   }
 }
 

@@ -19,7 +19,7 @@ struct AutoAdvance: ~Copyable {
   /// Counts the operations under `holding` that no deadline ends.
   var unlimitedHolds = 0
   /// Whether nothing has happened since the alarm for a pause rang.
-  private var pauseIsOver = false
+  var pauseIsOver = false
   /// The purpose of the alarm that was set last; `nil` if something has happened since.
   private var alarm: (number: Int, reason: Reason, patience: Int, withheld: UInt64)?
   private var alarms = 0
@@ -57,8 +57,6 @@ struct AutoAdvance: ~Copyable {
     guard let alarm, alarm.number == number else { return nil }
     return (alarm.reason, alarm.patience, ServedTime.withheld(since: alarm.withheld))
   }
-
-  mutating func endPause() { pauseIsOver = true }
 
   /// Stops the program if a count is wrong; for tests.
   func checkInvariants() {

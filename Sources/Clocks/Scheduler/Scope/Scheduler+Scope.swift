@@ -1,20 +1,6 @@
 import ClocksSupport
 
 extension Scheduler {
-  /// Notes that the current task runs the body. Each job of that task restarts the counting of wakes.
-  func beginScope() {
-    guard let task = UnownedTask.current?.handle else { return }
-    change { state in
-      state.scope?.body.begin(task)
-      state.runaway.rootTask = task.id
-    }
-  }
-
-  /// Notes that the body has returned: time does not jump any more. Returns what went wrong.
-  func endScope() -> ScopeProblem? {
-    change { $0.scope?.body.end() }?.problem
-  }
-
   nonisolated(nonsending) func waitForReport() async {
     if change({ $0.scope?.body.isDone() ?? true }) { return }
     await withUnsafeContinuation { waiter in
@@ -64,17 +50,17 @@ extension Scheduler {
         guard let scope = state.scope,
           scope.isRunning(on: state.idleness.thread, progress: state.activity.count),
           !state.activity.isRunningReportedJob(state.idleness)
-        else { return .nothing }
+        else { return nil }
         return scope.ran(for: duration)
       })
   }
 
-  private func perform(_ outcome: ScopeState.AlarmOutcome) {
-    switch outcome {
-    case .nothing: break
-    case .again(let alarm): setAlarm(alarm)
+  private func perform(_ action: Action?) {
+    switch action {
+    case .rest(let alarm?): setAlarm(alarm)
     case .report(let problem): reportOverdue(problem)
     case .leave: leave()
+    default: break
     }
   }
 
@@ -82,10 +68,10 @@ extension Scheduler {
   func closeScope() {
     isVirtual = false
     isOver = true
-    let areAnyLeft = change { $0.scope?.end() ?? false }
+    change { $0.scope?.isOver = true }
     ThreadWaits.testIsOver(of: self)
     // Other threads may have added these since the leftovers were ended.
-    if areAnyLeft { handBackDelayedWork() }
+    handBackDelayedWork()
     if scope?.options.keepsLeftovers == true { handBackSleeps() }
   }
 
@@ -102,10 +88,12 @@ extension Scheduler {
 
   /// Returns the text of a failure. `isOverdue` says whether the body was cancelled and has not returned.
   func describe(_ problem: ScopeProblem, isOverdue: Bool = false) -> String {
-    let (now, dump) = change {
-      ($0.scope?.body.problemTime ?? $0.scope?.virtualClock.now ?? .zero, $0.scope?.body.dump)
+    let (now, isReady, dump) = change {
+      (
+        $0.scope?.body.problemTime ?? $0.scope?.virtualClock.now ?? .zero,
+        $0.scope?.body.hadReadyTask == true, $0.scope?.body.dump
+      )
     }
-    let isReady = change { $0.scope?.body.hadReadyTask == true }
     let text = problem.description(at: "\(now)", hasReadyTask: isReady)
     return (isOverdue ? text + "\n" + ScopeProblem.isOverdue : text) + (dump ?? "") + explanation
   }
@@ -194,10 +182,7 @@ extension Scheduler {
   }
 
   /// A line for each pending sleep of the scope, in wake order.
-  var pendingLines: [String] {
-    guard let virtualClock = scope?.virtualClock else { return [] }
-    return change { _ in virtualClock.pendingLines }()
-  }
+  var pendingLines: [String] { change { $0.scope?.virtualClock.pendingLines }?() ?? [] }
 
   func cancelSleepingTasks() {
     guard let virtualClock = scope?.virtualClock else { return }
@@ -258,32 +243,34 @@ extension Scheduler {
     }
   }
 
+  /// Lets the pending timed callbacks begin in real time, after the rest of their delays.
   func handBackDelayedWork() {
-    guard let virtualClock = scope?.virtualClock else { return }
-    let callbacks: [(callback: TimedCallback, delay: Duration)] = change { state in
-      let deadlines = Dictionary(
-        virtualClock.sleeps.pending.map { ($0.number, $0.deadline) }, uniquingKeysWith: { $1 })
-      defer { state.scope?.timedCallbacks = [:] }
-      return (state.scope?.timedCallbacks ?? [:]).values.compactMap { token in
-        guard case .work(let callback) = virtualClock.sleeps.cancel(token) else { return nil }
-        return (callback, (deadlines[token.number] ?? virtualClock.now) - virtualClock.now)
-      }
+    change { $0.scope?.timedCallbacks = [:] }
+    for case (.work(let callback), let delay) in takeSleeps(where: { $0 == .dispatch }) {
+      callback.handBack(delay)
     }
-    for (callback, delay) in callbacks { callback.handBack(delay) }
   }
 
   /// Lets the pending un-injected sleeps end in real time, after the rest of their durations.
   func handBackSleeps() {
-    guard let virtualClock = scope?.virtualClock else { return }
-    let jobs: [(job: ReadyJob, delay: Duration)] = change { _ in
+    for case (.job(let job), let delay) in takeSleeps(where: { $0 != .dispatch && $0 != .test }) {
+      RuntimeHooks.runElsewhere(job.job, after: delay)
+    }
+  }
+
+  /// Removes the pending sleeps on some clocks, and returns them with the time that was left. O(n²).
+  private func takeSleeps(
+    where isOnClock: (ClockKind) -> Bool
+  ) -> [(sleeper: Sleeper, rest: Duration)] {
+    guard let virtualClock = scope?.virtualClock else { return [] }
+    return change { _ in
       virtualClock.sleeps.pending.compactMap { sleep in
-        guard sleep.details.clock != .dispatch,
-          case .job(let job) = virtualClock.sleeps.remove(sleep.number)
-        else { return nil }
-        return (job, sleep.deadline - virtualClock.now)
+        guard isOnClock(sleep.details.clock) else { return nil }
+        return virtualClock.sleeps.remove(sleep.number).map {
+          ($0, sleep.deadline - virtualClock.now)
+        }
       }
     }
-    for (job, delay) in jobs { RuntimeHooks.runElsewhere(job.job, after: delay) }
   }
 
   func setAlarm(_ alarm: Action.Alarm) {

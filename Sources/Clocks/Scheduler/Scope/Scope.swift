@@ -182,15 +182,6 @@ final class ScopeState {
       && (pace.jumpsAfter == nil || virtualClock.sleeps.count == 0)
   }
 
-  enum AlarmOutcome {
-    case nothing
-    case again(Action.Alarm)
-    /// Report the problem now, because the body does not end although it was cancelled.
-    case report(ScopeProblem)
-    /// Leave the body, because it does not end although all tasks were cancelled.
-    case leave
-  }
-
   /// What happens outside the scope when its alarm rings.
   enum Others {
     case areIdle
@@ -200,27 +191,28 @@ final class ScopeState {
     case awaitThread
   }
 
-  /// Returns what follows from an alarm that rings while the scheduler is idle.
-  func alarmRings(_ number: Int, _ others: Others) -> AlarmOutcome {
-    guard let (reason, patience, withheld) = pace.purpose(ofAlarm: number) else { return .nothing }
+  /// Returns what follows from an alarm that rings while the scheduler is idle; `nil` for nothing.
+  func alarmRings(_ number: Int, _ others: Others) -> Action? {
+    guard let (reason, patience, withheld) = pace.purpose(ofAlarm: number) else { return nil }
+    let limit = duration(of: reason)
     if others == .awaitThread || (others == .areBusy && patience > 0) {
       let left = others == .awaitThread ? patience : patience - 1
-      return .again(pace.setAlarm(reason, in: duration(of: reason), patience: left))
+      return .rest(pace.setAlarm(reason, in: limit, patience: left))
     }
-    if reason != .pause, withheld > duration(of: reason) / 100 {
-      return .again(pace.setAlarm(reason, in: withheld, patience: patience))
+    if reason != .pause, withheld > limit / 100 {
+      return .rest(pace.setAlarm(reason, in: withheld, patience: patience))
     }
     // Since the alarm was set, a thread outside the scope may have begun a `holding`.
-    guard reason == .held || pace.holds == 0 else { return .nothing }
+    guard reason == .held || pace.holds == 0 else { return nil }
     pace.somethingHappens()
     switch reason {
     case .pause:
-      pace.endPause()
-      return .nothing
+      pace.pauseIsOver = true
+      return nil
     case .stuck:
-      return outcome(.stuck(after: scope.options.stuckAfter, pending: virtualClock.pendingLines))
+      return body.abort(.stuck(after: limit, pending: virtualClock.pendingLines))
     case .held:
-      return outcome(.held(after: scope.options.heldFor, pending: virtualClock.pendingLines))
+      return body.abort(.held(after: limit, pending: virtualClock.pendingLines))
     }
   }
 
@@ -229,14 +221,6 @@ final class ScopeState {
     case .pause: pace.jumpsAfter ?? .zero
     case .stuck: scope.options.stuckAfter
     case .held: scope.options.heldFor
-    }
-  }
-
-  private func outcome(_ problem: ScopeProblem) -> AlarmOutcome {
-    switch body.abort(problem) {
-    case .cancel: .nothing
-    case .report(let problem): .report(problem)
-    case .leave: .leave
     }
   }
 
@@ -274,15 +258,9 @@ final class ScopeState {
   }
 
   /// Whether the scope is closed. Then its leftovers live in real time.
-  @exclusivity(unchecked) private(set) var isOver = false
+  @exclusivity(unchecked) var isOver = false
   /// How long jobs have run, in real time, since the scope began or a problem was last noted.
   @exclusivity(unchecked) private var runningTime = Duration.zero
-
-  /// Closes the scope. Returns whether timed callbacks are left.
-  func end() -> Bool {
-    isOver = true
-    return !timedCallbacks.isEmpty
-  }
 
   /// Notes where the tasks wait. The body is about to be cancelled.
   func noteProblem(_ dump: TaskDump?, _ text: String) {
@@ -306,15 +284,14 @@ final class ScopeState {
     }
   }
 
-  /// Notes that jobs have run for some time. Returns what follows.
-  func ran(for duration: Duration) -> AlarmOutcome {
-    guard body.isRunning, !body.isBeingDumped else { return .nothing }
+  /// Notes that jobs have run for some time. Returns what follows; `nil` for nothing.
+  func ran(for duration: Duration) -> Action? {
+    guard body.isRunning, !body.isBeingDumped else { return nil }
     runningTime += duration
     let limit = scope.options.runningLimit
     // The body is cancelled after its tasks were inspected. After that, jobs may run for `stuckAfter` more.
-    let isCancelled = body.problem != nil && !body.lacksDump
-    guard runningTime >= (isCancelled ? scope.options.stuckAfter : limit) else { return .nothing }
+    guard runningTime >= (body.dump == nil ? limit : scope.options.stuckAfter) else { return nil }
     runningTime = .zero
-    return outcome(.tooLong(limit, pending: virtualClock.pendingLines))
+    return body.abort(.tooLong(limit, pending: virtualClock.pendingLines))
   }
 }

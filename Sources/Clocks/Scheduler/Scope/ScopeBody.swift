@@ -57,29 +57,22 @@ struct ScopeBody: ~Copyable {
     return (isReported ? nil : problem, takeToCancel() + [task])
   }
 
-  /// What follows from a problem.
-  enum Consequence {
-    /// Cancel the tasks in `toCancel`.
-    case cancel
-    /// Report the first problem now: the body was cancelled before, and has not returned.
-    case report(ScopeProblem)
-    /// Leave the body: the problem was reported before, and all tasks were cancelled.
-    case leave
-  }
-
-  /// Cancels the body. Returns what follows.
-  mutating func abort(_ problem: ScopeProblem, culprit: RetainedTask? = nil) -> Consequence {
+  /// Notes a problem, and that the body has to be cancelled. Returns what follows besides; `nil` for nothing.
+  ///
+  /// If the body was cancelled before and has not returned, the first problem has to be reported. If it was reported
+  /// before, and all tasks were cancelled, the body has to be left.
+  mutating func abort(_ problem: ScopeProblem, culprit: RetainedTask? = nil) -> Action? {
     if let culprit { toCancel.append(culprit) }
     if let task { toCancel.append(task) }
     guard let first = self.problem else {
       self.problem = problem
-      return .cancel
+      return nil
     }
     switch report {
     case .notDue:
       report = .due(waiter: nil)
       return .report(first)
-    case .due: return .cancel
+    case .due: return nil
     case .delivered: return .leave
     }
   }
@@ -144,8 +137,6 @@ struct ScopeBody: ~Copyable {
   var isBeingDumped: Bool {
     if case .underWay = tasksAtProblem { true } else { false }
   }
-
-  var lacksDump: Bool { problem != nil && dump == nil }
 }
 
 /// Notices that time has jumped while a task of a scope waited for work outside the scope.
