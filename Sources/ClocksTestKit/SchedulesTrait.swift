@@ -45,8 +45,10 @@ public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
     }
     let location = test.sourceLocation
     let name = test.id.nameComponents
-    let date = virtualTime(of: test)?.date
-    let options = options(virtualTime(of: test))
+    let virtualTime = test.traits.lazy.compactMap { $0 as? VirtualTimeTrait }.last
+    var options = virtualTime?.options ?? .standard
+    options.jumpsAfter = nil
+    options.stuckAfter = ScopeOptions.standard.stuckAfter
     try await withoutActuallyEscaping(function) { function in
       // An abandoned run, which does not end, retains the function permanently.
       let holders = ClosureRetainBalance.countHolders(of: function)
@@ -62,7 +64,7 @@ public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
           replayForm: { "@Test(.schedule(\"\($0)\"))" }
         ),
         operation: { time in
-          if let date { time.date = date }
+          if let date = virtualTime?.date { time.date = date }
           try await function()
         })
     }
@@ -72,20 +74,6 @@ public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
     guard let trait = trait as? SchedulesTrait else { return true }
     return trait.count == count && trait.seed == seed && trait.slack == slack
       && trait.bounds == bounds
-  }
-
-  private func virtualTime(of test: Test) -> VirtualTimeTrait? {
-    test.traits.lazy.compactMap { $0 as? VirtualTimeTrait }.last
-  }
-
-  private func options(_ trait: VirtualTimeTrait?) -> ScopeOptions {
-    var options = ScopeOptions.standard
-    guard let trait else { return options }
-    options.autoAdvance = trait.autoAdvance
-    options.leftoverSleepsFail = trait.leftoverSleeps == .fail
-    options.freezesDate = trait.freezesDate
-    options.runningLimit = trait.runningLimit
-    return options
   }
 }
 

@@ -28,12 +28,7 @@ public import Testing
 /// A test that is isolated to the main actor runs on the main actor. Time limits of Swift Testing count real
 /// time.
 public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
-  var autoAdvance: Bool
-  var jumpsAfter: Duration?
-  var leftoverSleeps: VirtualTime.LeftoverSleeps
-  var stuckAfter: Duration
-  var freezesDate: Bool
-  var runningLimit: Duration
+  let options: ScopeOptions
   var date: Date?
 
   /// Whether the trait applies to nested suites: `true`.
@@ -58,9 +53,7 @@ public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
       let holders = ClosureRetainBalance.countHolders(of: function)
       defer { holders.letGo(of: function) }
       try await withVirtualTimeUnlessStuck(
-        autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
-        stuckAfter: stuckAfter, freezesDate: freezesDate, runningLimit: runningLimit,
-        report: { Issue.record(Comment(rawValue: $0), sourceLocation: location) },
+        options, report: { Issue.record(Comment(rawValue: $0), sourceLocation: location) },
         operation: { time in
           if let date { time.date = date }
           try await withNotesOnFailures(in: time, for: test, testCase, function)
@@ -88,8 +81,9 @@ extension Trait where Self == VirtualTimeTrait {
     freezesDate: Bool = true, runningLimit: Duration = .seconds(60)
   ) -> Self {
     VirtualTimeTrait(
-      autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
-      stuckAfter: stuckAfter, freezesDate: freezesDate, runningLimit: runningLimit)
+      options: ScopeOptions(
+        autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
+        stuckAfter: stuckAfter, freezesDate: freezesDate, runningLimit: runningLimit))
   }
 
   /// Runs each test in a scope in which all time is virtual. The scope begins at a date.
@@ -106,8 +100,10 @@ extension Trait where Self == VirtualTimeTrait {
     leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel, stuckAfter: Duration = .seconds(5),
     runningLimit: Duration = .seconds(60)
   ) -> Self {
-    VirtualTimeTrait(
+    var trait = virtualTime(
       autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
-      stuckAfter: stuckAfter, freezesDate: true, runningLimit: runningLimit, date: date)
+      stuckAfter: stuckAfter, runningLimit: runningLimit)
+    trait.date = date
+    return trait
   }
 }

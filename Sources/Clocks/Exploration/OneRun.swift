@@ -59,11 +59,6 @@ struct OneRun {
     isolation: isolated (any Actor)? = #isolation, _ plan: Plan, profile: Profile = Profile(),
     details: Bool = false, _ operation: @escaping Operation
   ) async -> RunOutcome {
-    // The time of an outer scope does not jump during the run.
-    let outer = VirtualTime.current
-    outer?.scheduler.beginHold()
-    defer { outer?.scheduler.endHold() }
-
     let findings = findings
     // The first use of `Hops.missing` creates tasks, which must not belong to the run.
     _ = Hops.missing
@@ -74,33 +69,16 @@ struct OneRun {
     let scheduler = time.scheduler
     let scope = scheduler.scope!
     explorer.details = details ? StepDetails(scope.virtualClock) : nil
-    let end = RunEnd()
-    scope.isLeft = { end.finish(isLeft: true) }
     scope.crashed = crashed
     scope.invariantFails = { findings.add(scopeReport: $0, at: $1) }
-    nonisolated(unsafe) let operation = operation
-    let body: @isolated(any) () async -> Void = {
-      _ = isolation
-      await time.begin()
-      do {
-        try await operation(time)
-      } catch {
-        end.error = error
-      }
-      await end.stopIfLeft()
-      await time.end()
-      end.finish(isLeft: false)
-    }
-    // The current task is suspended until the body ends, so only one task at a time uses the operation.
-    let sendable = unsafeBitCast(body, to: (@Sendable @isolated(any) () async -> Void).self)
-    await end.wait(for: sendable, in: scheduler)
+    let error = await time.runUnlessStuck(operation)
     scheduler.change { $0.order = Order() }
-    var outcome = RunOutcome(findings: findings.take(), error: end.error, details: explorer.details)
+    var outcome = RunOutcome(findings: findings.take(), error: error, details: explorer.details)
     if case .onTrial = options.recording, let recorder = scheduler.recorder {
       let isFailure = outcome.findings.contains(where: \.isXCTest)
       if isFailure { recorder.deliver() } else { recorder.drop() }
     }
-    if let error = end.error, !outcome.hasFailed, outcome.skip == nil {
+    if let error, !outcome.hasFailed, outcome.skip == nil {
       let text = "the operation threw \(type(of: error)): \(error)"
       outcome.findings = [Finding(thrown: error, text: text)]
     }

@@ -5,41 +5,49 @@ import ClocksSupport
 /// If the operation does not end after it was reported and cancelled, it is abandoned, and the function
 /// returns.
 package func withVirtualTimeUnlessStuck(
-  autoAdvance: Bool, jumpsAfter: Duration?, leftoverSleeps: VirtualTime.LeftoverSleeps,
-  stuckAfter: Duration, freezesDate: Bool, runningLimit: Duration,
-  report: @escaping @Sendable (String) -> Void,
+  _ options: ScopeOptions, report: @escaping @Sendable (String) -> Void,
   operation: @escaping @Sendable (VirtualTime) async throws -> Void
 ) async throws {
-  let options = ScopeOptions(
-    autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleepsFail: leftoverSleeps == .fail,
-    stuckAfter: stuckAfter, freezesDate: freezesDate, runningLimit: runningLimit)
-  try await VirtualTime(options, at: CallSite(), record: report).runUnlessStuck(operation)
+  let error = await VirtualTime(options, at: CallSite(), record: report).runUnlessStuck { time in
+    do {
+      try await operation(time)
+    } catch {
+      time.noteError()
+      throw error
+    }
+  }
+  if let error { throw error }
 }
 
 extension VirtualTime {
-  fileprivate func runUnlessStuck(
-    _ operation: @escaping @Sendable (VirtualTime) async throws -> Void
-  ) async throws {
-    // The time of the outer scope does not jump while the inner one runs.
+  /// Runs an operation in a new task of the scope, and abandons that task if it does not end. Returns its error.
+  func runUnlessStuck(
+    isolation: isolated (any Actor)? = #isolation,
+    _ operation: @escaping (VirtualTime) async throws -> Void
+  ) async -> (any Error)? {
+    // The time of an outer scope does not jump meanwhile.
     let outer = VirtualTime.current
     outer?.scheduler.beginHold()
     defer { outer?.scheduler.endHold() }
     let end = RunEnd()
     scheduler.scope?.isLeft = { end.finish(isLeft: true) }
-    let body: @Sendable () async -> Void = {
+    nonisolated(unsafe) let operation = operation
+    let body: @isolated(any) () async -> Void = {
+      _ = isolation
       await self.begin()
       do {
         try await operation(self)
       } catch {
-        self.noteError()
         end.error = error
       }
       await end.stopIfLeft()
       await self.end()
       end.finish(isLeft: false)
     }
-    await end.wait(for: body, in: scheduler)
-    if let error = end.error { throw error }
+    // The current task is suspended until the body ends, so only one task at a time uses the operation.
+    let sendable = unsafeBitCast(body, to: (@Sendable @isolated(any) () async -> Void).self)
+    await end.wait(for: sendable, in: scheduler)
+    return end.error
   }
 }
 

@@ -74,7 +74,7 @@ public nonisolated(nonsending) func withVirtualTime<Result>(
   operation: nonisolated(nonsending) (VirtualTime) async throws -> Result
 ) async throws -> Result {
   let options = ScopeOptions(
-    autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleepsFail: leftoverSleeps == .fail,
+    autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
     stuckAfter: stuckAfter, freezesDate: freezesDate, runningLimit: runningLimit)
   let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
   return try await VirtualTime(options, at: callSite).run(operation)
@@ -98,6 +98,17 @@ public nonisolated(nonsending) func withVirtualTime<Result>(
     stuckAfter: stuckAfter, freezesDate: freezesDate, runningLimit: runningLimit,
     fileID: fileID, filePath: filePath, line: line, column: column
   ) { _ in try await operation() }
+}
+
+extension ScopeOptions {
+  package init(
+    autoAdvance: Bool, jumpsAfter: Duration?, leftoverSleeps: VirtualTime.LeftoverSleeps,
+    stuckAfter: Duration, freezesDate: Bool, runningLimit: Duration
+  ) {
+    self.init(
+      autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleepsFail: leftoverSleeps == .fail,
+      stuckAfter: stuckAfter, freezesDate: freezesDate, runningLimit: runningLimit)
+  }
 }
 
 extension VirtualTime {

@@ -5,11 +5,11 @@ import Synchronization
 package struct ScopeOptions: Sendable {
   package static var standard: Self { Self() }
 
-  package var autoAdvance = true
-  var jumpsAfter: Duration?
+  var autoAdvance = true
+  package var jumpsAfter: Duration?
   /// Whether `jumpsAfter` matters only while work outside the scope is possible.
   var pausesOnlyForOutside = false
-  package var leftoverSleepsFail = false
+  var leftoverSleepsFail = false
   /// Whether tasks that outlive the scope continue their sleeps in real time, instead of being cancelled.
   var keepsLeftovers = false
   /// Whether time follows real time once very many jobs have run and the scope was never idle: a task may poll.
@@ -27,13 +27,13 @@ package struct ScopeOptions: Sendable {
   /// Called with a reason when the test goes on without external work, or beside a job that does not suspend. If set,
   /// neither is a failure.
   var goesOnWithout: (@Sendable (_ reason: String) -> Void)?
-  var stuckAfter: Duration = .seconds(5)
-  package var freezesDate = true
+  package var stuckAfter: Duration = .seconds(5)
+  var freezesDate = true
   /// How long `holding` may keep time from jumping, in real time, while the scope has nothing left but sleeps.
   var heldFor = Environment.blockedAfter
   var limits = RunawayLimits()
   /// How long the scope's jobs may run, in real time.
-  package var runningLimit: Duration = .seconds(60)
+  var runningLimit: Duration = .seconds(60)
   /// Whether every hop of the scope's tasks is seen, so that a deadlock is known immediately.
   var isExplored = false
   var recording = RecordingMode.asAskedFor
