@@ -74,7 +74,7 @@ public nonisolated(nonsending) func confirmation<Result>(
     at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column), body)
 }
 
-private nonisolated(nonsending) func confirm<Result>(
+nonisolated(nonsending) func confirm<Result>(
   _ expectation: TimedExpectation, within limit: Duration, on clock: TestClock<Duration>?,
   at callSite: CallSite,
   _ body: nonisolated(nonsending) (TimedExpectation) async throws -> Result

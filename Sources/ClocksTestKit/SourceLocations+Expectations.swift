@@ -10,10 +10,7 @@ extension TimedExpectation {
   public nonisolated(nonsending) func wait(
     within limit: Duration, on clock: TestClock<Duration>? = nil, sourceLocation: SourceLocation
   ) async -> Duration? {
-    let site = CallSite(sourceLocation)
-    return await wait(
-      within: limit, on: clock, fileID: site.fileID, filePath: site.filePath, line: site.line,
-      column: site.column)
+    await wait(within: limit, on: clock, at: CallSite(sourceLocation))
   }
 
   /// Expects the count of events within `limit`, on a clock with custom durations.
@@ -22,10 +19,7 @@ extension TimedExpectation {
   public nonisolated(nonsending) func wait<OtherDuration>(
     within limit: OtherDuration, on clock: TestClock<OtherDuration>, sourceLocation: SourceLocation
   ) async -> OtherDuration? {
-    let site = CallSite(sourceLocation)
-    return await wait(
-      within: limit, on: clock, fileID: site.fileID, filePath: site.filePath, line: site.line,
-      column: site.column)
+    await follow(clock, within: limit, at: CallSite(sourceLocation))
   }
 }
 
@@ -103,10 +97,9 @@ public nonisolated(nonsending) func confirmation<Result>(
   on clock: TestClock<Duration>? = nil, sourceLocation: SourceLocation,
   _ body: nonisolated(nonsending) (TimedExpectation) async throws -> Result
 ) async rethrows -> Result {
-  let site = CallSite(sourceLocation)
-  return try await confirmation(
-    comment, expectedCount: expectedCount, within: limit, on: clock, fileID: site.fileID,
-    filePath: site.filePath, line: site.line, column: site.column, body)
+  try await confirm(
+    TimedExpectation(comment, ExpectedCount(expectedCount)), within: limit, on: clock,
+    at: CallSite(sourceLocation), body)
 }
 
 /// Expects a range of confirmations while `body` runs and within a virtual time after it.
@@ -117,10 +110,9 @@ public nonisolated(nonsending) func confirmation<Result>(
   on clock: TestClock<Duration>? = nil, sourceLocation: SourceLocation,
   _ body: nonisolated(nonsending) (TimedExpectation) async throws -> Result
 ) async rethrows -> Result {
-  let site = CallSite(sourceLocation)
-  return try await confirmation(
-    comment, expectedCount: expectedCount, within: limit, on: clock, fileID: site.fileID,
-    filePath: site.filePath, line: site.line, column: site.column, body)
+  try await confirm(
+    TimedExpectation(comment, ExpectedCount(expectedCount)), within: limit, on: clock,
+    at: CallSite(sourceLocation), body)
 }
 
 /// Checks that a sequence does what a diagram shows: which values arrive when, and how it ends.
@@ -195,10 +187,8 @@ public nonisolated(nonsending) func withSchedules(
   function: StaticString = #function,
   @_implicitSelfCapture operation: @escaping (VirtualTime) async throws -> Void
 ) async throws -> ScheduleSummary? {
-  let site = CallSite(sourceLocation)
-  return try await withSchedules(
+  try await withSchedules(
     .upTo(count), seed: seed, slack: slack, faults: faults, stalls: stalls, upTo: upTo,
-    explores: explores, leftoverSleeps: leftoverSleeps, fileID: site.fileID,
-    filePath: site.filePath, line: site.line, column: site.column, function: function,
-    operation: operation)
+    explores: explores, leftoverSleeps: leftoverSleeps, sourceLocation: sourceLocation,
+    function: function, operation: operation)
 }

@@ -126,29 +126,21 @@ extension VirtualTime {
   public nonisolated(nonsending) func settle(
     sourceLocation: SourceLocation
   ) async {
-    let site = CallSite(sourceLocation)
-    await settle(
-      fileID: site.fileID, filePath: site.filePath, line: site.line, column: site.column)
+    await clock.settle(sourceLocation: sourceLocation)
   }
 
   /// Moves time forward by `duration`.
   public nonisolated(nonsending) func advance(
     by duration: Duration, sourceLocation: SourceLocation
   ) async {
-    let site = CallSite(sourceLocation)
-    await advance(
-      by: duration, fileID: site.fileID, filePath: site.filePath, line: site.line,
-      column: site.column)
+    await clock.advance(by: duration, sourceLocation: sourceLocation)
   }
 
   /// Moves time forward to `deadline`.
   public nonisolated(nonsending) func advance(
     to deadline: Instant, sourceLocation: SourceLocation
   ) async {
-    let site = CallSite(sourceLocation)
-    await advance(
-      to: deadline, fileID: site.fileID, filePath: site.filePath, line: site.line,
-      column: site.column)
+    await clock.advance(to: deadline, sourceLocation: sourceLocation)
   }
 
   /// Moves time forward to the next deadline.
@@ -156,9 +148,7 @@ extension VirtualTime {
   public nonisolated(nonsending) func advanceToNextSleep(
     sourceLocation: SourceLocation
   ) async -> Instant? {
-    let site = CallSite(sourceLocation)
-    return await advanceToNextSleep(
-      fileID: site.fileID, filePath: site.filePath, line: site.line, column: site.column)
+    await clock.advanceToNextSleep(sourceLocation: sourceLocation)
   }
 
   /// Moves time forward until `condition` holds, but not beyond `limit`.
@@ -167,10 +157,7 @@ extension VirtualTime {
     upTo limit: Duration, until condition: nonisolated(nonsending) () async throws -> Bool,
     sourceLocation: SourceLocation
   ) async rethrows -> Bool {
-    let site = CallSite(sourceLocation)
-    return try await advance(
-      upTo: limit, until: condition, fileID: site.fileID, filePath: site.filePath, line: site.line,
-      column: site.column)
+    try await clock.advance(upTo: limit, until: condition, sourceLocation: sourceLocation)
   }
 
   /// Expects that `condition` holds at some time within `limit`.
@@ -179,10 +166,8 @@ extension VirtualTime {
     within limit: Duration, _ comment: Comment? = nil, sourceLocation: SourceLocation,
     _ condition: nonisolated(nonsending) () async throws -> Bool
   ) async rethrows -> Duration? {
-    let site = CallSite(sourceLocation)
-    return try await eventually(
-      within: limit, comment, fileID: site.fileID, filePath: site.filePath, line: site.line,
-      column: site.column, condition)
+    try await clock.eventually(
+      within: limit, comment, sourceLocation: sourceLocation, condition)
   }
 
   /// Expects that `condition` does not hold at any time within `limit`.
@@ -191,9 +176,6 @@ extension VirtualTime {
     within limit: Duration, _ comment: Comment? = nil, sourceLocation: SourceLocation,
     _ condition: nonisolated(nonsending) () async throws -> Bool
   ) async rethrows -> Bool {
-    let site = CallSite(sourceLocation)
-    return try await never(
-      within: limit, comment, fileID: site.fileID, filePath: site.filePath, line: site.line,
-      column: site.column, condition)
+    try await clock.never(within: limit, comment, sourceLocation: sourceLocation, condition)
   }
 }

@@ -126,8 +126,9 @@ public final class TimedExpectation: Sendable {
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
   ) async -> Duration? {
-    let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    return await wait(within: limit, on: clock, as: "TimedExpectation.wait(within:)", at: callSite)
+    await wait(
+      within: limit, on: clock,
+      at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column))
   }
 
   /// Waits as the other `wait(within:on:)` does, on a clock with custom durations.
@@ -138,16 +139,15 @@ public final class TimedExpectation: Sendable {
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
   ) async -> OtherDuration? {
-    let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    return await follow(
-      clock, within: limit, as: "TimedExpectation.wait(within:)", at: callSite)
+    await follow(
+      clock, within: limit,
+      at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column))
   }
-
-  // MARK: - How
 
   /// Waits until the outcome is decided. Moves `clock`, or the clock of the current scope if `clock` is `nil`.
   nonisolated(nonsending) func wait(
-    within limit: Duration, on clock: TestClock<Duration>?, as name: String, at callSite: CallSite
+    within limit: Duration, on clock: TestClock<Duration>?, as name: String = "TimedExpectation.wait(within:)",
+    at callSite: CallSite
   ) async -> Duration? {
     guard let clock = clock ?? VirtualTime.current?.clock else {
       recordFailure(
@@ -161,8 +161,8 @@ public final class TimedExpectation: Sendable {
     return await follow(clock, within: limit, as: name, at: callSite)
   }
 
-  private nonisolated(nonsending) func follow<AnyDuration>(
-    _ clock: TestClock<AnyDuration>, within limit: AnyDuration, as name: String,
+  nonisolated(nonsending) func follow<AnyDuration>(
+    _ clock: TestClock<AnyDuration>, within limit: AnyDuration, as name: String = "TimedExpectation.wait(within:)",
     at callSite: CallSite
   ) async -> AnyDuration? {
     let start = clock.now
@@ -181,14 +181,11 @@ public final class TimedExpectation: Sendable {
         "\(summary(of: limit)), but the task was cancelled after \(time), with \(seen.times).",
         at: callSite)
       return nil
-    case .holds where !expectedCount.contains(seen):
-      clock.fail("\(summary(of: limit)), but it was \(seen.times) after \(time).", at: callSite)
-      return nil
-    case .limitReached where !expectedCount.contains(seen):
-      clock.fail("\(summary(of: limit)), but it was \(seen.times).", at: callSite)
-      return nil
     case .holds, .limitReached:
-      return time
+      guard !expectedCount.contains(seen) else { return time }
+      let end = outcome == .holds ? " after \(time)" : ""
+      clock.fail("\(summary(of: limit)), but it was \(seen.times)\(end).", at: callSite)
+      return nil
     }
   }
 

@@ -1,6 +1,5 @@
 import Clocks
 import ClocksSupport
-import Synchronization
 
 /// Checks that a sequence does what a diagram shows: which values arrive when, and how the sequence ends.
 ///
@@ -88,26 +87,6 @@ public nonisolated(nonsending) func expectTimeline<Elements: AsyncSequence & Sen
   return await expectation.check(sequence, isExpected) { String(describing: $0) }
 }
 
-/// Cancels a reader at an instant. Its task wakes before all sleeps that began later and have the same deadline.
-private final class EarlyCancellation: Sendable {
-  let reader = Mutex<SequenceReader<String>?>(nil)
-  private let countAtCancellation = Mutex<Int?>(nil)
-
-  /// The number of events that preceded the cancellation; `nil` before the cancellation.
-  var count: Int? { countAtCancellation.withLock { $0 } }
-
-  func at(_ instant: TestClock<Duration>.Instant, on clock: TestClock<Duration>) -> Task<
-    Void, Never
-  > {
-    Task(name: "expectTimeline cancels") {
-      guard (try? await clock.sleep(until: instant)) != nil else { return }
-      let reader = reader.withLock { $0 }
-      countAtCancellation.withLock { $0 = reader?.count }
-      reader?.cancel()
-    }
-  }
-}
-
 private struct TimelineExpectation {
   let diagram: String
   let step: Duration
@@ -140,16 +119,22 @@ private struct TimelineExpectation {
       fail("\(Self.name) does not understand the diagram: \(error)")
       return false
     }
-    let cancellation = EarlyCancellation()
-    // The timer begins to sleep before the reader, so that the timer wakes first.
-    let timer = parsed.earlyCancellation.map { cancellation.at(clock.now + step * $0, on: clock) }
-    defer { timer?.cancel() }
-    let reader = SequenceReader(
-      sequence, on: clock, named: "expectTimeline", convert: symbol)
-    defer { reader.close() }
-    cancellation.reader.withLock { $0 = reader }
+    let reader = SequenceReader<String>(on: clock)
+    // The timer wakes before all sleeps with the same deadline, because it begins to sleep before the reader begins.
+    let timer = parsed.earlyCancellation.map { number in
+      let instant = clock.now + step * number
+      return Task(name: "expectTimeline cancels") {
+        if (try? await clock.sleep(until: instant)) != nil { reader.cancel() }
+      }
+    }
+    reader.read(sequence, named: "expectTimeline", convert: symbol)
+    defer {
+      timer?.cancel()
+      reader.close()
+    }
     guard await read(reader, parsed, clock) else { return false }
-    let events = events(reader, parsed, isExpected, before: cancellation.count)
+    let events = events(
+      reader, parsed, isExpected, before: timer == nil ? nil : reader.countAtCancellation)
     guard let difference = DiagramDifference(parsed, events, every: step) else { return true }
     clock.fail(
       "The sequence does not do what the diagram says: \(difference.first).\n"

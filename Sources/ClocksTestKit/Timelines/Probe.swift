@@ -48,7 +48,8 @@ public final class Probe<Element: Sendable>: Sendable {
     let clock = clock ?? VirtualTime.current?.clock
     self.clock = clock
     if let clock {
-      reader = SequenceReader(sequence, on: clock, named: "Probe", convert: { $0 })
+      reader = SequenceReader(on: clock)
+      reader?.read(sequence, named: "Probe", convert: { $0 })
       return
     }
     reader = nil
@@ -58,8 +59,6 @@ public final class Probe<Element: Sendable>: Sendable {
       \(noClockRemedy)
       """, at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column))
   }
-
-  // MARK: - Expectations
 
   /// Expects an element within `limit` from now, and returns it.
   ///
@@ -71,12 +70,9 @@ public final class Probe<Element: Sendable>: Sendable {
     line: UInt = #line, column: UInt = #column
   ) async -> Element? {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    guard let event = await event(within: limit, expecting: "an element", "next", callSite) else {
-      return nil
+    return await take("an element", within: limit, as: "next(within:)", callSite) {
+      if case .value(let value) = $0.event { value } else { nil }
     }
-    if case .value(let value) = event.event { return value }
-    unexpected(event, instead: "an element within \(limit)", callSite)
-    return nil
   }
 
   /// Checks that nothing arrives within `duration` from now: no element, no end and no error.
@@ -96,8 +92,8 @@ public final class Probe<Element: Sendable>: Sendable {
       upTo: duration, isPaced: true, as: "Probe.expectNothing(for:)", at: callSite,
       until: { self.hasEvent })
     guard !hasEvent else {
-      let event = reader.events[taken.withLock { $0 }]
-      unexpected(event, instead: "nothing for \(duration)", callSite)
+      let event = Self.description(of: reader.events[taken.withLock { $0 }])
+      clock.fail("Expected nothing for \(duration), but \(event).", at: callSite)
       return false
     }
     if outcome == .cancelled {
@@ -117,12 +113,9 @@ public final class Probe<Element: Sendable>: Sendable {
     line: UInt = #line, column: UInt = #column
   ) async -> Duration? {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    guard
-      let event = await event(within: limit, expecting: "the end", "expectEnd", callSite)
-    else { return nil }
-    if case .end = event.event { return event.time }
-    unexpected(event, instead: "the end within \(limit)", callSite)
-    return nil
+    return await take("the end", within: limit, as: "expectEnd(within:)", callSite) {
+      if case .end = $0.event { $0.time } else { nil }
+    }
   }
 
   /// Expects that the sequence throws an error within `limit` from now, without another element, and returns it.
@@ -135,12 +128,9 @@ public final class Probe<Element: Sendable>: Sendable {
     line: UInt = #line, column: UInt = #column
   ) async -> (any Error)? {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    guard
-      let event = await event(within: limit, expecting: "an error", "expectError", callSite)
-    else { return nil }
-    if case .error(let error) = event.event { return error }
-    unexpected(event, instead: "an error within \(limit)", callSite)
-    return nil
+    return await take("an error", within: limit, as: "expectError(within:)", callSite) {
+      if case .error(let error) = $0.event { error } else { nil }
+    }
   }
 
   /// Cancels the task that reads, and checks that every event was taken.
@@ -180,45 +170,38 @@ public final class Probe<Element: Sendable>: Sendable {
   /// Cancels the task that reads. The events that follow can be expected as usual. O(1).
   public func cancel() { reader?.cancel() }
 
-  // MARK: - Implementation
-
   private var hasEvent: Bool {
     guard let reader else { return false }
     return reader.count > taken.withLock { $0 }
   }
 
-  private nonisolated(nonsending) func event(
-    within limit: Duration, expecting what: String, _ name: String, _ callSite: CallSite
-  ) async -> (time: Duration, event: SequenceReader<Element>.Event)? {
+  /// Takes the next event, and expects that it is the one for which `match` returns a value.
+  private nonisolated(nonsending) func take<Result>(
+    _ expected: String, within limit: Duration, as name: String, _ callSite: CallSite,
+    _ match: (SequenceReader<Element>.TimedEvent) -> Result?
+  ) async -> Result? {
     guard let clock, let reader else { return nil }
-    let name = name == "expectNext" ? "Probe.expectNext(_:within:)" : "Probe.\(name)(within:)"
+    let name = "Probe.\(name)"
     let outcome = await clock.follow(
       upTo: limit, isPaced: true, as: name, at: callSite, until: { self.hasEvent })
     let number = taken.withLock { number in
       defer { if reader.count > number { number += 1 } }
       return number
     }
-    if reader.count > number, outcome != .failed { return reader.events[number] }
+    let event = reader.count > number ? reader.events[number] : nil
+    if outcome != .failed, let result = event.flatMap(match) { return result }
     switch outcome {
-    case .holds, .failed: break
-    case .limitReached:
-      clock.fail("Expected \(what) within \(limit), but nothing came.", at: callSite)
-    case .cancelled:
-      clock.fail("\(name) was cancelled before \(what) came.", at: callSite)
+    case .failed: break
+    case .cancelled where event == nil:
+      clock.fail("\(name) was cancelled before \(expected) came.", at: callSite)
+    default:
+      let came = event.map(Self.description) ?? "nothing came"
+      clock.fail("Expected \(expected) within \(limit), but \(came).", at: callSite)
     }
     return nil
   }
 
-  private func unexpected(
-    _ event: (time: Duration, event: SequenceReader<Element>.Event), instead expected: String,
-    _ callSite: CallSite
-  ) {
-    clock?.fail("Expected \(expected), but \(Self.description(of: event)).", at: callSite)
-  }
-
-  private static func description(
-    of event: (time: Duration, event: SequenceReader<Element>.Event)
-  ) -> String {
+  private static func description(of event: SequenceReader<Element>.TimedEvent) -> String {
     let time = "\(event.time) after the probe was made"
     return switch event.event {
     case .value(let value): "\(value) came \(time)"
@@ -246,10 +229,8 @@ extension Probe where Element: Equatable {
     line: UInt = #line, column: UInt = #column
   ) async -> Bool {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    guard let event = await event(within: limit, expecting: "\(element)", "expectNext", callSite)
-    else { return false }
-    if case .value(let value) = event.event, value == element { return true }
-    unexpected(event, instead: "\(element) within \(limit)", callSite)
-    return false
+    return await take("\(element)", within: limit, as: "expectNext(_:within:)", callSite) {
+      if case .value(element) = $0.event { true } else { nil }
+    } ?? false
   }
 }

@@ -9,8 +9,13 @@ final class SequenceReader<Value: Sendable>: Sendable {
     case error(any Error)
   }
 
+  /// An event, and the time since the reader was made.
+  typealias TimedEvent = (time: Duration, event: Event)
+
   private struct State {
-    var events: [(time: Duration, event: Event)] = []
+    var events: [TimedEvent] = []
+    /// The number of events that preceded the first cancellation; `nil` before it.
+    var countAtCancellation: Int?
     /// Whether further events are ignored.
     var isClosed = false
   }
@@ -20,24 +25,19 @@ final class SequenceReader<Value: Sendable>: Sendable {
   private let clock: TestClock<Duration>
   private let start: TestClock<Duration>.Instant
 
+  init(on clock: TestClock<Duration>) {
+    self.clock = clock
+    start = clock.now
+  }
+
   /// Begins to read. The first value is requested when the current task suspends.
   ///
   /// - Parameter convert: Returns the value that is noted for an element.
-  init<Elements: AsyncSequence & SendableMetatype>(
-    _ elements: sending Elements, on clock: TestClock<Duration>, named name: String,
+  func read<Elements: AsyncSequence & SendableMetatype>(
+    _ elements: sending Elements, named name: String,
     convert: sending @escaping (Elements.Element) -> Value
   ) where Elements.AsyncIterator: SendableMetatype {
-    self.clock = clock
-    start = clock.now
-    let work = read(elements, convert, name)
-    task.withLock { $0 = work }
-  }
-
-  private func read<Elements: AsyncSequence & SendableMetatype>(
-    _ elements: sending Elements, _ convert: sending @escaping (Elements.Element) -> Value,
-    _ name: String
-  ) -> Task<Void, Never> where Elements.AsyncIterator: SendableMetatype {
-    Task(name: name) { [weak self] in
+    let work = Task(name: name) { [weak self] in
       do {
         for try await element in elements { self?.note(.value(convert(element))) }
         self?.note(.end)
@@ -45,6 +45,7 @@ final class SequenceReader<Value: Sendable>: Sendable {
         self?.note(.error(error))
       }
     }
+    task.withLock { $0 = work }
   }
 
   deinit { task.withLock { $0 }?.cancel() }
@@ -57,12 +58,16 @@ final class SequenceReader<Value: Sendable>: Sendable {
     }
   }
 
-  /// The events so far, with the times since the reader was made.
-  var events: [(time: Duration, event: Event)] { state.withLock { $0.events } }
+  var events: [TimedEvent] { state.withLock { $0.events } }
 
   var count: Int { state.withLock { $0.events.count } }
 
-  func cancel() { task.withLock { $0 }?.cancel() }
+  var countAtCancellation: Int? { state.withLock { $0.countAtCancellation } }
+
+  func cancel() {
+    state.withLock { $0.countAtCancellation = $0.countAtCancellation ?? $0.events.count }
+    task.withLock { $0 }?.cancel()
+  }
 
   /// Cancels the task. Further events are ignored.
   func close() {
