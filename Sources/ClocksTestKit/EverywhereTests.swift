@@ -6,16 +6,12 @@ package enum EverywhereTests {
   /// Prepares the process, before it has a second thread. Only the first call has an effect.
   package static func begin() { _ = hasBegun }
 
-  private static let hasBegun: Bool = {
+  private static let hasBegun: Void = {
     #if os(Linux) && canImport(Glibc)
-      let seesTests = TestDeclarations.add(EverywhereTrait())
-      if !seesTests {
+      if !TestDeclarations.add(EverywhereTrait()) {
         Everywhere.warn("Swift Testing is of another version, so its tests run in real time.")
       }
       Everywhere.begin()
-      return true
-    #else
-      return false
     #endif
   }()
 }
@@ -32,7 +28,7 @@ struct EverywhereTrait: TestTrait, SuiteTrait, TestScoping {
   ) async throws {
     guard !Self.isInside, let testCase else { return try await function() }
     let record = EverywhereRecord(
-      ([test.id.moduleName + "."] + [test.id.nameComponents.joined(separator: "/")]).joined(),
+      test.id.moduleName + "." + test.id.nameComponents.joined(separator: "/"),
       arguments: test.isParameterized ? TimelineAttachments.arguments(of: testCase) : "")
     defer { record.end() }
     let location = test.sourceLocation

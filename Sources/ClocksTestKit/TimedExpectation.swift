@@ -146,8 +146,8 @@ public final class TimedExpectation: Sendable {
 
   /// Waits until the outcome is decided. Moves `clock`, or the clock of the current scope if `clock` is `nil`.
   nonisolated(nonsending) func wait(
-    within limit: Duration, on clock: TestClock<Duration>?, as name: String = "TimedExpectation.wait(within:)",
-    at callSite: CallSite
+    within limit: Duration, on clock: TestClock<Duration>?,
+    as name: String = "TimedExpectation.wait(within:)", at callSite: CallSite
   ) async -> Duration? {
     guard let clock = clock ?? VirtualTime.current?.clock else {
       recordFailure(
@@ -162,8 +162,8 @@ public final class TimedExpectation: Sendable {
   }
 
   nonisolated(nonsending) func follow<AnyDuration>(
-    _ clock: TestClock<AnyDuration>, within limit: AnyDuration, as name: String = "TimedExpectation.wait(within:)",
-    at callSite: CallSite
+    _ clock: TestClock<AnyDuration>, within limit: AnyDuration,
+    as name: String = "TimedExpectation.wait(within:)", at callSite: CallSite
   ) async -> AnyDuration? {
     let start = clock.now
     // The count when the condition was last evaluated. `count` may be higher, if another task has moved time since.

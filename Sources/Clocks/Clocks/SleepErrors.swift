@@ -60,13 +60,8 @@ public struct SleepArrivalError: Error, Hashable, Sendable, CustomStringConverti
   }
 
   private var remedy: String {
-    guard !realSleeps.isEmpty else {
-      return """
-        Make sure that the work outside reaches its sleep on this clock, or allow it more time.
-        """
-    }
-    return """
-      But in the test \(RealSleeps.note(realSleeps))
-      """
+    realSleeps.isEmpty
+      ? "Make sure that the work outside reaches its sleep on this clock, or allow it more time."
+      : "But in the test \(RealSleeps.note(realSleeps))"
   }
 }

@@ -150,7 +150,8 @@ extension TestClock {
   private nonisolated(nonsending) func advance(
     _ aim: AdvanceAim, _ given: Swift.Duration, as name: String, at callSite: CallSite
   ) async -> Advance {
-    let advance = newAdvance(aim, given, as: name, at: callSite)
+    let isOwn = admitCurrentTask(as: name, at: callSite)
+    let advance = Advance(virtualClock, isOwn: isOwn, aim, given)
     await scheduler.wait(advance)
     report(advance.runaway, by: name, at: callSite)
     return advance
@@ -185,13 +186,6 @@ extension TestClock {
     recordFailure(
       ClockFailure.negativeDuration(
         "\(duration)", in: publicName("TestClock.advance(by:)"), now: "\(now)"), at: callSite)
-  }
-
-  @inline(__always)
-  private func newAdvance(
-    _ aim: AdvanceAim, _ given: Swift.Duration, as name: String, at callSite: CallSite
-  ) -> Advance {
-    Advance(virtualClock, isOwn: admitCurrentTask(as: name, at: callSite), aim, given)
   }
 
   /// Returns the public name of a method, for failures: a method of `VirtualTime` if this is a scope's clock.

@@ -111,22 +111,12 @@ extension SimulatedNetwork {
     line: UInt = #line, column: UInt = #column
   ) {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    var parts: [[Int]] = []
-    for group in groups {
-      var part: [Int] = []
-      for node in group {
-        guard let index = nodes.index(of: node, in: "partition(_:)", at: callSite) else { return }
-        part.append(index)
-      }
-      parts.append(part)
+    let areKnown = groups.joined().allSatisfy {
+      nodes.index(of: $0, in: "partition(_:)", at: callSite) != nil
     }
-    nodes.time.mark("partition \(groups)")
-    nodes.part(parts)
+    if areKnown { nodes.part(groups) }
   }
 
   /// Ends the partition: all nodes have contact. O(1).
-  public func heal() {
-    nodes.time.mark("partition ends")
-    nodes.heal()
-  }
+  public func heal() { nodes.heal() }
 }

@@ -95,11 +95,6 @@ final class SimulatedNodes: Sendable {
 
   func isRunning(_ node: Int) -> Bool { lock.withLock { nodes[node].runs } }
 
-  /// Returns whether a node runs and has not crashed since a life began.
-  func isRunning(_ node: Int, life: Int) -> Bool {
-    lock.withLock { nodes[node].runs && nodes[node].crashes == life }
-  }
-
   /// Returns the present life of `receiver`; `nil` if it has crashed, or if it has no contact with `sender`.
   func reachableLife(of receiver: Int, from sender: Int) -> Int? {
     lock.withLock {
@@ -113,13 +108,17 @@ final class SimulatedNodes: Sendable {
   }
 
   /// Parts the nodes; those that are in no group form one more group.
-  func part(_ groups: [[Int]]) {
-    var groups = groups.map { Set($0) }
-    groups.append(Set(names.indices.filter { node in !groups.contains { $0.contains(node) } }))
-    lock.withLock { self.groups = groups }
+  func part(_ groups: [[String]]) {
+    time.mark("partition \(groups)")
+    let parts = groups.map { Set($0.compactMap { indices[$0] }) }
+    let rest = Set(names.indices).subtracting(parts.joined())
+    lock.withLock { self.groups = parts + [rest] }
   }
 
-  func heal() { lock.withLock { groups = nil } }
+  func heal() {
+    time.mark("partition ends")
+    lock.withLock { groups = nil }
+  }
 
   // MARK: - Lives
 
@@ -132,12 +131,12 @@ final class SimulatedNodes: Sendable {
   /// - Parameter disconnect: Ends the connections of the node, before its tasks are cancelled.
   func crash(_ node: Int, disconnect: () -> Void) {
     let ended: Node? = lock.withLock {
-      guard nodes[node].runs else { return nil }
-      let node = (index: node, before: nodes[node])
-      nodes[node.index].runs = false
-      nodes[node.index].crashes += 1
-      nodes[node.index].tasks = []
-      return node.before
+      let before = nodes[node]
+      guard before.runs else { return nil }
+      nodes[node].runs = false
+      nodes[node].crashes += 1
+      nodes[node].tasks = []
+      return before
     }
     guard let ended else { return }
     time.mark("crash of \(ended.name)")
@@ -213,7 +212,10 @@ final class SimulatedNodes: Sendable {
   }
 
   private func programFailed(with error: any Error, in life: Life, at callSite: CallSite) {
-    guard isRunning(life.node, life: life.number), !lock.withLock({ isOver }) else { return }
+    let isOfPresentLife = lock.withLock {
+      nodes[life.node].runs && nodes[life.node].crashes == life.number && !isOver
+    }
+    guard isOfPresentLife else { return }
     recordFailure(
       """
       The program of the node "\(names[life.node])" threw \(type(of: error)): \(error)

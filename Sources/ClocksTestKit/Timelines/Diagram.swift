@@ -29,7 +29,7 @@ struct Diagram: Hashable, Sendable {
   }
 
   /// The events at each step.
-  private(set) var steps: [[Symbol]] = []
+  let steps: [[Symbol]]
 
   /// The step at which the reader is cancelled, if there is one.
   var cancellation: Int? { steps.firstIndex { $0.contains(.cancellation) } }
@@ -55,22 +55,18 @@ struct Diagram: Hashable, Sendable {
     }
   }
 
-  /// - Parameter isKnown: Returns whether there is a value for a character.
-  init(_ text: String, isKnown: @escaping (Character) -> Bool = { _ in true }) throws(Problem) {
-    var parser = DiagramParser(text, isKnown: isKnown)
+  /// Reads a diagram.
+  ///
+  /// - Parameters:
+  ///   - isKnown: Returns whether there is a value for a character.
+  ///   - canonical: Returns the text by which the diagram represents a value. Equal values have one such text.
+  init(
+    _ text: String, isKnown: @escaping (Character) -> Bool = { _ in true },
+    canonical: @escaping (String) -> String = { $0 }
+  ) throws(Problem) {
+    var parser = DiagramParser(text, isKnown, canonical)
     try parser.parse()
     steps = parser.steps
-  }
-
-  /// Returns the diagram with other texts for its values.
-  func mapValues(_ transform: (String) -> String) -> Diagram {
-    var diagram = self
-    diagram.steps = steps.map { symbols in
-      symbols.map { symbol in
-        if case .value(let value) = symbol { .value(transform(value)) } else { symbol }
-      }
-    }
-    return diagram
   }
 }
 
@@ -78,6 +74,7 @@ private struct DiagramParser {
   private let text: String
   private let characters: [Character]
   private let isKnown: (Character) -> Bool
+  private let canonical: (String) -> String
   private var position = 0
   private(set) var steps: [[Diagram.Symbol]] = []
   /// The open group and the position of its beginning.
@@ -85,9 +82,13 @@ private struct DiagramParser {
   /// The latest symbol that is not a value. It restricts the symbols that may follow.
   private var end: Diagram.Symbol?
 
-  init(_ text: String, isKnown: @escaping (Character) -> Bool) {
+  init(
+    _ text: String, _ isKnown: @escaping (Character) -> Bool,
+    _ canonical: @escaping (String) -> String
+  ) {
     self.text = text
     self.isKnown = isKnown
+    self.canonical = canonical
     characters = Array(text)
   }
 
@@ -122,7 +123,7 @@ private struct DiagramParser {
       throw problem("\(String(reflecting: String(character))) has no meaning in a diagram")
     default:
       guard isKnown(character) else { throw problem("there is no value for \"\(character)\"") }
-      try add(.value(String(character)))
+      try add(.value(canonical(String(character))))
     }
   }
 
@@ -131,7 +132,7 @@ private struct DiagramParser {
     guard let close = characters[(start + 1)...].firstIndex(of: "'") else {
       throw problem("the value that begins here has no end: a ' is missing")
     }
-    try add(.value(String(characters[(start + 1)..<close])))
+    try add(.value(canonical(String(characters[(start + 1)..<close]))))
     position = close
   }
 
@@ -221,21 +222,18 @@ struct DiagramDifference {
   ///   - step: The length of a step; positive.
   init?(_ diagram: Diagram, _ events: [Event], every step: Duration) {
     var actual = [[Symbol]](repeating: [], count: diagram.steps.count)
-    var offGrid: Event?
+    var offGrid: (index: Int, event: Event)?
     for event in events {
       let index = Self.index(of: event.time, every: step, last: diagram.steps.count - 1)
       actual[index].append(event.symbol)
-      if offGrid == nil, event.time != step * index { offGrid = event }
+      if offGrid == nil, event.time != step * index { offGrid = (index, event) }
     }
     var difference = zip(diagram.steps, actual).enumerated()
       .first { !Self.isSame($0.element.0, $0.element.1) }?.offset
     var words: String?
-    if let offGrid {
-      let index = Self.index(of: offGrid.time, every: step, last: diagram.steps.count - 1)
-      if index <= difference ?? index {
-        difference = index
-        words = "\(offGrid.symbol.words) came at \(offGrid.time.inSeconds), between two steps"
-      }
+    if let (index, event) = offGrid, index <= difference ?? index {
+      difference = index
+      words = "\(event.symbol.words) came at \(event.time.inSeconds), between two steps"
     }
     guard let difference else { return nil }
     first =

@@ -114,7 +114,7 @@ private struct TimelineExpectation {
     }
     let parsed: Diagram
     do {
-      parsed = try Diagram(diagram, isKnown: isKnown).mapValues(canonical)
+      parsed = try Diagram(diagram, isKnown: isKnown, canonical: canonical)
     } catch {
       fail("\(Self.name) does not understand the diagram: \(error)")
       return false
@@ -177,40 +177,33 @@ private struct TimelineExpectation {
     before countAtCancellation: Int?
   ) -> [DiagramDifference.Event] {
     let cancelled = parsed.cancellation.map { step * $0 }
-    var events: [DiagramDifference.Event] = []
-    var noted = reader.events[...]
-    func take(while isWanted: (Duration, Bool) -> Bool) {
-      while let (time, event) = noted.first {
-        let isValue = if case .value = event { true } else { false }
-        guard isWanted(time, isValue) else { return }
-        noted = noted.dropFirst()
+    var events = reader.events.map { time, event in
+      let symbol: Diagram.Symbol =
         switch event {
-        case .value(let value): events.append(.init(time: time, symbol: .value(value)))
-        case .end: events.append(.init(time: time, symbol: .end))
+        case .value(let value): .value(value)
+        case .end: .end
         case .error(let error):
-          let isExpected = isExpected(error) || (time == cancelled && error is CancellationError)
-          events.append(
-            .init(time: time, symbol: .error(isExpected: isExpected, "\(error)")))
+          .error(
+            isExpected: isExpected(error) || (time == cancelled && error is CancellationError),
+            "\(error)")
         }
-      }
+      return DiagramDifference.Event(time: time, symbol: symbol)
     }
-    if let cancelled {
-      // At the instant of the cancellation, values precede the cancellation, unless it was an early one. The
-      // end of the sequence follows the cancellation.
-      take { time, isValue in
-        if let countAtCancellation { return events.count < countAtCancellation }
-        return time < cancelled || (time == cancelled && isValue)
-      }
-      if parsed.saysEndAfterCancellation {
-        events.append(.init(time: cancelled, symbol: .cancellation))
-      } else {
-        let hasEnded = noted.first.map { $0.time == cancelled } ?? false
-        events.append(
-          .init(time: cancelled, symbol: hasEnded ? .cancellation : .ignoredCancellation))
-        if hasEnded { noted = noted.dropFirst() }
-      }
+    guard let cancelled else { return events }
+    // At the instant of the cancellation, values precede the cancellation, unless it was an early one. The end of the
+    // sequence follows the cancellation.
+    let place =
+      countAtCancellation
+      ?? events.prefix { event in
+        if case .value = event.symbol { event.time <= cancelled } else { event.time < cancelled }
+      }.count
+    if parsed.saysEndAfterCancellation {
+      events.insert(.init(time: cancelled, symbol: .cancellation), at: place)
+    } else if place < events.count, events[place].time == cancelled {
+      events[place].symbol = .cancellation
+    } else {
+      events.insert(.init(time: cancelled, symbol: .ignoredCancellation), at: place)
     }
-    take { _, _ in true }
     return events
   }
 

@@ -100,14 +100,14 @@ private final class FailureExplanation: Sendable {
   }
 
   private var explanation: String? {
-    guard let timeline = request.timeline else { return Self.noRecording }
+    guard let timeline = request.timeline else {
+      return """
+        The trait `.timeline` has recorded nothing: the test has no virtual time, and has made no TestClock. \
+        Write `.virtualTime` beside it.
+        """
+    }
     return timeline.explanation(lines: lines)
   }
-
-  private static let noRecording = """
-    The trait `.timeline` has recorded nothing: the test has no virtual time, and has made no TestClock. \
-    Write `.virtualTime` beside it.
-    """
 }
 
 /// Attaches recordings to tests of Swift Testing.

@@ -21,7 +21,9 @@ enum DumpSignal {
       let source = DispatchSource.makeSignalSource(
         signal: number, queue: .global(qos: .userInitiated))
       source.setEventHandler {
-        writeToStandardError(text)
+        let text = text(of: Scheduler.all)
+        writeToStandardError(
+          text.isEmpty ? "No test has a clock or a scope of virtual time.\n" : text)
         count.add(1, ordering: .relaxed)
       }
       source.activate()
@@ -30,11 +32,6 @@ enum DumpSignal {
   #else
     private static let source: Void = ()
   #endif
-
-  private static var text: String {
-    let text = text(of: Scheduler.all)
-    return text.isEmpty ? "No test has a clock or a scope of virtual time.\n" : text
-  }
 
   /// Returns the task dumps of these tests.
   static func text(of schedulers: [Scheduler]) -> String {

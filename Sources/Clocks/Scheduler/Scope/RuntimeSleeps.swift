@@ -7,22 +7,17 @@ import ClocksSupport
 struct RuntimeSleeps: ~Copyable {
   typealias Token = SleepQueue.Token
 
-  private struct Entry: TaskTableEntry {
-    enum State {
-      case none
-      /// The token may name a sleep that has ended; cancelling such a sleep has no effect.
-      case sleeping(Token)
-      /// The task is ready, but its executor delays its job.
-      case delayed(Token)
-      /// The task was cancelled before it was suspended, and goes on. The runtime's job still has to run.
-      case cancelledEarly(ReadyJob)
-    }
-
-    static var none: Self { Self(state: .none) }
-    var state: State
+  private enum Entry: TaskTableEntry {
+    case none
+    /// The token may name a sleep that has ended; cancelling such a sleep has no effect.
+    case sleeping(Token)
+    /// The task is ready, but its executor delays its job.
+    case delayed(Token)
+    /// The task was cancelled before it was suspended, and goes on. The runtime's job still has to run.
+    case cancelledEarly(ReadyJob)
 
     var isNone: Bool {
-      if case .none = state { true } else { false }
+      if case .none = self { true } else { false }
     }
   }
 
@@ -52,16 +47,16 @@ struct RuntimeSleeps: ~Copyable {
     replace(task, by: .delayed(delay))
   }
 
-  private mutating func replace(_ task: UInt64, by state: Entry.State) -> ReadyJob? {
-    let old = entries[task].state
-    entries.set(task, to: Entry(state: state))
+  private mutating func replace(_ task: UInt64, by entry: Entry) -> ReadyJob? {
+    let old = entries[task]
+    entries.set(task, to: entry)
     guard case .cancelledEarly(let job) = old else { return nil }
     cancelledEarly.removeAll { $0 == task }
     return job
   }
 
   func isDelayed(_ task: UInt64) -> Bool {
-    if case .delayed = entries[task].state { true } else { false }
+    if case .delayed = entries[task] { true } else { false }
   }
 
   @_transparent
@@ -97,7 +92,7 @@ struct RuntimeSleeps: ~Copyable {
   /// If the sleep is pending, only a cancellation can have made the task ready. The job has nothing more to do, so
   /// it runs now and not at the deadline.
   mutating func taskBecameReady(_ id: UInt64, on virtualClock: VirtualClock) -> ReadyJob? {
-    switch entries.remove(id).state {
+    switch entries.remove(id) {
     case .none, .delayed:
       return nil
     case .cancelledEarly(let job):
@@ -115,7 +110,7 @@ struct RuntimeSleeps: ~Copyable {
 
   /// Returns the delayed job of a cancelled task, if there is one: the cancellation itself does not make it ready.
   mutating func endDelay(of task: UInt64, on virtualClock: VirtualClock) -> ReadyJob? {
-    guard case .delayed(let delay) = entries[task].state else { return nil }
+    guard case .delayed(let delay) = entries[task] else { return nil }
     entries.remove(task)
     guard case .job(let job) = virtualClock.sleeps.cancel(delay) else { return nil }
     return job
@@ -125,7 +120,7 @@ struct RuntimeSleeps: ~Copyable {
   mutating func takeCancelledEarly() -> [ReadyJob] {
     defer { cancelledEarly = [] }
     return cancelledEarly.compactMap {
-      if case .cancelledEarly(let job) = entries.remove($0).state { job } else { nil }
+      if case .cancelledEarly(let job) = entries.remove($0) { job } else { nil }
     }
   }
 }
