@@ -83,8 +83,6 @@ public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock,
   /// The number of sleeps since the last yield. Guarded by `lock`.
   nonisolated(unsafe) private var sleepsSinceYield = 0
 
-  private static var sleepsPerYield: Int { 100 }
-
   /// The clock's time: the latest deadline of any sleep. It never moves backwards. O(1).
   public var now: Instant { lock.withLock { latest } }
 
@@ -107,7 +105,7 @@ public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock,
     let mustYield = lock.withLock {
       latest = max(latest, deadline)
       sleepsSinceYield += 1
-      guard sleepsSinceYield == Self.sleepsPerYield else { return false }
+      guard sleepsSinceYield == 100 else { return false }
       sleepsSinceYield = 0
       return true
     }

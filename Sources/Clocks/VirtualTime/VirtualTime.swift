@@ -229,11 +229,8 @@ extension VirtualTime: CustomDebugStringConvertible {
   ///
   /// - Parameter isTimeout: Whether the failure is a timeout.
   package func noteOnFailure(afterTimeout isTimeout: Bool) -> String? {
-    noteOnSkippedWait(afterTimeout: isTimeout) ?? noteOnDueSleeps
-  }
-
-  /// A note on sleeps that end at this instant and have not woken yet. The test may expect that they have.
-  private var noteOnDueSleeps: String? {
+    if let note = noteOnSkippedWait(afterTimeout: isTimeout) { return note }
+    // The test may expect that sleeps which end at this instant have woken.
     let lines = scheduler.change { $0.scope?.virtualClock.dueLines }?() ?? []
     return lines.isEmpty ? nil : DueSleepsNote.text(lines)
   }

@@ -24,8 +24,6 @@ final class SimulatedByteStream: Sendable {
   nonisolated(unsafe) private var ending: Ending?
   /// Whether the sender has sent the end. Guarded by `lock`.
   nonisolated(unsafe) private var isFinished = false
-  /// Whether the loss of the connection was sent. Guarded by `lock`.
-  nonisolated(unsafe) private var isLossSent = false
   /// Reads that wait for bytes. Guarded by `lock`.
   nonisolated(unsafe) private var readers: [CheckedContinuation<Void, Never>] = []
 
@@ -41,23 +39,9 @@ final class SimulatedByteStream: Sendable {
   /// Whether the reader knows that the connection is lost.
   var isLost: Bool { lock.withLock { ending == .lost } }
 
-  /// Sends a segment. It arrives after `delay`, and after all segments before it. Only a loss can follow an end, and
-  /// nothing follows a loss.
+  /// Sends a segment. It arrives after `delay`, and after all segments before it.
   func send(_ segment: Segment, for delay: Duration) {
-    let isSent = lock.withLock {
-      let (wasFinished, wasLost) = (isFinished, isLossSent)
-      switch segment {
-      case .bytes: return !wasFinished && !wasLost
-      case .end:
-        isFinished = true
-        return !wasFinished && !wasLost
-      case .loss:
-        // A loss follows even an end: the end does not tell the reader that the other direction is lost, too.
-        isLossSent = true
-        return !wasLost
-      }
-    }
-    guard isSent else { return }
+    if case .end = segment { lock.withLock { isFinished = true } }
     links.carry(over: 0, for: delay) { self.arrive(segment) }
   }
 
@@ -72,6 +56,7 @@ final class SimulatedByteStream: Sendable {
       switch segment {
       case .bytes(let bytes): if ending == nil { arrived += bytes }
       case .end: ending = ending ?? .finished
+      // A loss follows even an end: the end does not tell the reader that the other direction is lost, too.
       case .loss: ending = .lost
       }
     }

@@ -2,7 +2,6 @@ import ClocksSupport
 
 extension Scheduler {
   nonisolated(nonsending) func waitForReport() async {
-    if change({ $0.scope?.body.isDone() ?? true }) { return }
     await withUnsafeContinuation { waiter in
       if change({ $0.scope?.body.isDone(waiter) ?? true }) { waiter.resume() }
     }
