@@ -250,7 +250,7 @@ guarantee(
     "WatchdogTests|StandstillTests|ProgressTrackerTests|HangTests",
     ("ProgressTracker.findBlockage", "othersWait ? running(idleness) : nil", "running(idleness)"),
     ("ProgressTracker.isDue", "guard !found.isReported, found.since", "guard found.since"),
-    ("SchedulerState.abortJob", "guard activity.isRunning(number, idleness) else { return }", ""),
+    ("Scheduler.abort", "guard state.activity.isRunning(blockage.number, state.idleness) else { return }", ""),
     ("SchedulerState.findStandstill", " && idleWaiters.isEmpty", ""),
     ("TestLifetime.areOver", "tasks.allSatisfy(", "tasks.contains(where: "),
     ("Watchdog.check", "scheduler.abort(blockage)", ""),

@@ -118,13 +118,16 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
     scheduler.retain()
     self.scheduler = scheduler
     self.virtualClock = virtualClock
-    scheduler.add(virtualClock)
+    if virtualClock !== scheduler.scope?.virtualClock {
+      scheduler.change { $0.clocks.add(virtualClock) }
+    }
     scheduler.addMaker(to: virtualClock.users)
     scheduler.recordIfAskedFor()
   }
 
   deinit {
-    scheduler.remove(virtualClock)
+    // The clock is released without the lock.
+    _ = scheduler.change { $0.clocks.remove(virtualClock) }
     scheduler.release()
   }
 

@@ -75,7 +75,7 @@ import XCTest
   @Test func aTestStandsStillOnlyIfSomethingSleepsAndNothingElseHappens() async {
     let scheduler = Scheduler(origin: .here())
     let virtualClock = VirtualClock(now: .zero)
-    scheduler.add(virtualClock)
+    scheduler.change { $0.clocks.add(virtualClock) }
     func look(_ times: Int, isAnyBusy: Bool = false, hasScope: Bool = false) -> [Bool] {
       (0..<times).map { _ in
         scheduler.newStandstill(after: .zero, isAnyBusy: isAnyBusy, hasScope: hasScope) != nil

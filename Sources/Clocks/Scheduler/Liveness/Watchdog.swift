@@ -137,18 +137,31 @@ extension Scheduler {
   func abort(_ blockage: Blockage) {
     RuntimeHooks.threadIsBlocked()
     if blockage.waiting == nil { return leave() }
-    change { $0.abortJob(blockage.number) }
+    change { state in
+      guard state.activity.isRunning(blockage.number, state.idleness) else { return }
+      state.activity.jobHasEnded()
+      state.idleness.abandonRunning()
+    }
   }
 
   /// Returns the external work that has made no progress for longer than `limit`, if the test waits for it.
-  /// O(external tasks).
   ///
-  /// The test no longer waits for that work. It waits for `continueAfterAbsence` instead, so that the test does
+  /// Tasks that have only ended, or begun to sleep, do not count. O(external tasks). The test no longer waits for that work. It waits for `continueAfterAbsence` instead, so that the test does
   /// not end before the report.
   func newAbsence(after limit: Duration, isAnyRunning: Bool = false) -> Absence? {
     // An external task may have returned unseen.
     ExternalTaskRegistry.look()
-    return change { $0.findAbsence(after: limit, isAnyRunning: isAnyRunning) }.absence
+    let found: (absence: Absence?, released: [RetainedTask]) = change { state in
+      let changes =
+        state.idleness.externalTasks.changes &+ state.idleness.dispatchedBlocks.changes
+      guard
+        state.activity.findAbsence(
+          after: limit, changes: state.isExternalWorkMissed ? changes : nil,
+          isAnyRunning: isAnyRunning)
+      else { return (nil, []) }
+      return state.idleness.abandonExternalWork()
+    }
+    return found.absence
   }
 
   /// Whether the external work is nothing but blocks that wait for events of files, or for connections.
@@ -181,11 +194,8 @@ extension Scheduler {
     mayBeLost: Bool = false
   ) -> Standstill? {
     let found = change {
-      // A test that is over waits for nothing, even if its tasks sleep.
-      $0.testLifetime.areOver
-        ? nil
-        : $0.findStandstill(
-          after: limit, isAnyBusy: isAnyBusy, hasScope: hasScope, mayBeLost: mayBeLost)
+      $0.findStandstill(
+        after: limit, isAnyBusy: isAnyBusy, hasScope: hasScope, mayBeLost: mayBeLost)
     }
     guard let found, found.sleeps.isEmpty else { return found }
     guard
@@ -216,16 +226,6 @@ extension Scheduler {
     }
   }
 
-  func add(_ virtualClock: VirtualClock) {
-    guard virtualClock !== scope?.virtualClock else { return }
-    change { $0.clocks.add(virtualClock) }
-  }
-
-  func remove(_ virtualClock: VirtualClock) {
-    // The clock is released without the lock.
-    _ = change { $0.clocks.remove(virtualClock) }
-  }
-
   var scopeDescription: String {
     guard let virtualClock = scope?.virtualClock else { return "" }
     let (now, lines) = change { _ in (virtualClock.now, virtualClock.pendingLines) }
@@ -240,6 +240,8 @@ extension SchedulerState {
   fileprivate mutating func findStandstill(
     after limit: Duration, isAnyBusy: Bool, hasScope: Bool, mayBeLost: Bool
   ) -> Standstill? {
+    // A test that is over waits for nothing, even if its tasks sleep.
+    guard !testLifetime.areOver else { return nil }
     let isIdle =
       idleness.askWhetherIdle() && idleWaiters.isEmpty && (scope?.isOver ?? true) && !hasScope
     let virtualClocks = isIdle ? virtualClocks : []
@@ -253,31 +255,13 @@ extension SchedulerState {
       ? Standstill(sleeps: virtualClocks.filter(\.hasSleeps).map(\.pendingLines)) : nil
   }
 
-  /// Returns external work without progress, except tasks that have only ended or begun to sleep.
-  fileprivate mutating func findAbsence(
-    after limit: Duration, isAnyRunning: Bool
-  ) -> (absence: Absence?, released: [RetainedTask]) {
-    let changes = idleness.externalTasks.changes &+ idleness.dispatchedBlocks.changes
-    guard
-      activity.findAbsence(
-        after: limit, changes: isExternalWorkMissed ? changes : nil, isAnyRunning: isAnyRunning)
-    else { return (nil, []) }
-    return idleness.abandonExternalWork()
-  }
-
   /// Whether the test cannot go on without its external work, as far as that is known.
-  private var isExternalWorkMissed: Bool {
+  fileprivate var isExternalWorkMissed: Bool {
     if !idleWaiters.isEmpty || scope?.isOver == false {
       return idleness.externalTasks.areOutstanding || idleness.dispatchedBlocks.count > 0
     }
     // While tasks are external, no standstill is found. So their absence counts if a task sleeps on a clock.
     return idleness.externalTasks.running > 0
       || (idleness.externalTasks.external > 0 && virtualClocks.contains(where: \.hasSleeps))
-  }
-
-  fileprivate mutating func abortJob(_ number: UInt64) {
-    guard activity.isRunning(number, idleness) else { return }
-    activity.jobHasEnded()
-    idleness.abandonRunning()
   }
 }

@@ -21,7 +21,7 @@ struct AutoAdvance: ~Copyable {
   /// Whether nothing has happened since the alarm for a pause rang.
   var pauseIsOver = false
   /// The purpose of the alarm that was set last; `nil` if something has happened since.
-  private var alarm: (number: Int, reason: Reason, patience: Int, withheld: UInt64)?
+  private(set) var alarm: (number: Int, reason: Reason, patience: Int, withheld: UInt64)?
   private var alarms = 0
 
   init(autoAdvance: Bool, jumpsAfter: Duration?) {
@@ -49,13 +49,6 @@ struct AutoAdvance: ~Copyable {
     alarms += 1
     alarm = (alarms, reason, patience, ServedTime.totalWithheld)
     return Action.Alarm(number: alarms, duration: duration)
-  }
-
-  /// Returns the purpose of an alarm, and the real time withheld since it was set; `nil` if something has happened
-  /// since then.
-  func purpose(ofAlarm number: Int) -> (reason: Reason, patience: Int, withheld: Duration)? {
-    guard let alarm, alarm.number == number else { return nil }
-    return (alarm.reason, alarm.patience, ServedTime.withheld(since: alarm.withheld))
   }
 
   /// Stops the program if a count is wrong; for tests.

@@ -193,7 +193,9 @@ final class ScopeState {
 
   /// Returns what follows from an alarm that rings while the scheduler is idle; `nil` for nothing.
   func alarmRings(_ number: Int, _ others: Others) -> Action? {
-    guard let (reason, patience, withheld) = pace.purpose(ofAlarm: number) else { return nil }
+    guard let alarm = pace.alarm, alarm.number == number else { return nil }
+    let (reason, patience) = (alarm.reason, alarm.patience)
+    let withheld = ServedTime.withheld(since: alarm.withheld)
     let limit = duration(of: reason)
     if others == .awaitThread || (others == .areBusy && patience > 0) {
       let left = others == .awaitThread ? patience : patience - 1
