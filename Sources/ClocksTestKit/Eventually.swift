@@ -52,15 +52,15 @@ extension TestClock {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     let name = publicName("TestClock.eventually(within:)")
     let start = now
-    switch try await follow(
+    let outcome = try await follow(
       upTo: limit, isPaced: true, as: name, at: callSite, until: condition)
-    {
+    let time = start.duration(to: now)
+    switch outcome {
     case .holds:
-      return start.duration(to: now)
+      return time
     case .limitReached:
       fail("The condition did not hold at any time within \(limit).", comment, at: callSite)
     case .cancelled:
-      let time = start.duration(to: now)
       fail(
         """
         \(name) expects the condition to hold at some time within \(limit), but the task was \
@@ -103,18 +103,17 @@ extension TestClock {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     let name = publicName("TestClock.never(within:)")
     let start = now
-    switch try await follow(
+    let outcome = try await follow(
       upTo: limit, isPaced: true, as: name, at: callSite, until: condition)
-    {
+    let time = start.duration(to: now)
+    switch outcome {
     case .holds:
-      let time = start.duration(to: now)
       fail(
         "The condition held after \(time), but should not at any time within \(limit).", comment,
         at: callSite)
     case .limitReached:
       return true
     case .cancelled:
-      let time = start.duration(to: now)
       fail(
         """
         \(name) expects that the condition does not hold at any time within \(limit), but the task \

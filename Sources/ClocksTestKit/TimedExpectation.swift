@@ -149,15 +149,7 @@ public final class TimedExpectation: Sendable {
     within limit: Duration, on clock: TestClock<Duration>?,
     as name: String = "TimedExpectation.wait(within:)", at callSite: CallSite
   ) async -> Duration? {
-    guard let clock = clock ?? VirtualTime.current?.clock else {
-      recordFailure(
-        """
-        \(name) expects to be called in a scope of virtual time, or to be given a clock.\
-        \(comment.map { "\n\($0.rawValue)" } ?? "")
-        \(noClockRemedy)
-        """, at: callSite)
-      return nil
-    }
+    guard let clock = clockToMove(clock, for: name, comment, at: callSite) else { return nil }
     return await follow(clock, within: limit, as: name, at: callSite)
   }
 
@@ -250,6 +242,16 @@ extension Int {
   var times: String { self == 1 ? "1 time" : "\(self) times" }
 }
 
-/// What to do about an expectation that needs a clock and has none.
-let noClockRemedy =
-  "Write @Test(.virtualTime), run the test in withVirtualTime { … }, or pass on: clock."
+/// Returns `clock`, or else that of the current scope. Records a failure if there is none.
+func clockToMove(
+  _ clock: TestClock<Duration>?, for name: String, _ comment: Comment? = nil, at callSite: CallSite
+) -> TestClock<Duration>? {
+  if let clock = clock ?? VirtualTime.current?.clock { return clock }
+  recordFailure(
+    """
+    \(name) expects to be called in a scope of virtual time, or to be given a clock.\
+    \(comment.map { "\n\($0.rawValue)" } ?? "")
+    Write @Test(.virtualTime), run the test in withVirtualTime { … }, or pass on: clock.
+    """, at: callSite)
+  return nil
+}

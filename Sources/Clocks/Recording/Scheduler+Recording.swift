@@ -15,7 +15,7 @@ package final class TimelineRequest: Sendable {
   static var isAnyInForce: Bool { count.load(ordering: .relaxed) > 0 }
 
   let limit: Int
-  let lines: Int
+  package let lines: Int
   /// Receives each recording when its test, or scope, is over.
   let delivery: @Sendable (RecordedTimeline) -> Void
   private let lock = Lock(.leaf)

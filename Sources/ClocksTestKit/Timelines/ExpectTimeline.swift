@@ -102,12 +102,7 @@ private struct TimelineExpectation {
     _ sequence: sending Elements, _ isExpected: (any Error) -> Bool,
     _ symbol: sending @escaping (Elements.Element) -> String
   ) async -> Bool where Elements.AsyncIterator: SendableMetatype {
-    guard let clock = clock ?? VirtualTime.current?.clock else {
-      fail(
-        "\(Self.name) expects to be called in a scope of virtual time, or to be given a clock.\n"
-          + noClockRemedy)
-      return false
-    }
+    guard let clock = clockToMove(clock, for: Self.name, at: callSite) else { return false }
     guard step > .zero else {
       fail("\(Self.name) expects a positive step, but got \(step). Nothing was read.")
       return false

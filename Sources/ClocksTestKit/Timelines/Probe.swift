@@ -45,19 +45,10 @@ public final class Probe<Element: Sendable>: Sendable {
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
   ) where Elements.Element == Element, Elements.AsyncIterator: SendableMetatype {
-    let clock = clock ?? VirtualTime.current?.clock
-    self.clock = clock
-    if let clock {
-      reader = SequenceReader(on: clock)
-      reader?.read(sequence, named: "Probe", convert: { $0 })
-      return
-    }
-    reader = nil
-    recordFailure(
-      """
-      Probe(_:on:) expects to be made in a scope of virtual time, or to be given a clock.
-      \(noClockRemedy)
-      """, at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column))
+    let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+    self.clock = clockToMove(clock, for: "Probe(_:on:)", at: callSite)
+    reader = self.clock.map { SequenceReader(on: $0) }
+    reader?.read(sequence, named: "Probe", convert: { $0 })
   }
 
   /// Expects an element within `limit` from now, and returns it.

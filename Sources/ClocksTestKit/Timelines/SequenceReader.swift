@@ -16,12 +16,11 @@ final class SequenceReader<Value: Sendable>: Sendable {
     var events: [TimedEvent] = []
     /// The number of events that preceded the first cancellation; `nil` before it.
     var countAtCancellation: Int?
-    /// Whether further events are ignored.
     var isClosed = false
+    var task: Task<Void, Never>?
   }
 
   private let state = Mutex(State())
-  private let task = Mutex<Task<Void, Never>?>(nil)
   private let clock: TestClock<Duration>
   private let start: TestClock<Duration>.Instant
 
@@ -45,10 +44,10 @@ final class SequenceReader<Value: Sendable>: Sendable {
         self?.note(.error(error))
       }
     }
-    task.withLock { $0 = work }
+    state.withLock { $0.task = work }
   }
 
-  deinit { task.withLock { $0 }?.cancel() }
+  deinit { state.withLock { $0.task }?.cancel() }
 
   private func note(_ event: Event) {
     let time = start.duration(to: clock.now)
@@ -65,8 +64,11 @@ final class SequenceReader<Value: Sendable>: Sendable {
   var countAtCancellation: Int? { state.withLock { $0.countAtCancellation } }
 
   func cancel() {
-    state.withLock { $0.countAtCancellation = $0.countAtCancellation ?? $0.events.count }
-    task.withLock { $0 }?.cancel()
+    let task = state.withLock { state in
+      state.countAtCancellation = state.countAtCancellation ?? state.events.count
+      return state.task
+    }
+    task?.cancel()
   }
 
   /// Cancels the task. Further events are ignored.

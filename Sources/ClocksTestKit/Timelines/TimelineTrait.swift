@@ -44,7 +44,7 @@ public struct TimelineTrait: TestTrait, SuiteTrait, TestScoping {
     let request = TimelineRequest(limit: events, lines: lines) {
       TimelineAttachments.attach($0, inTraceFolder: true)
     }
-    let explanation = FailureExplanation(request, lines: lines)
+    let explanation = FailureExplanation(request)
     try await request.run {
       try await IssueHandlingTrait.compactMapIssues { explanation.add(to: $0) }
         .provideScope(for: test, testCase: testCase) {
@@ -76,13 +76,9 @@ extension Trait where Self == TimelineTrait {
 /// Adds the timeline to the first failure of a test.
 private final class FailureExplanation: Sendable {
   private let request: TimelineRequest
-  private let lines: Int
   private let isGiven = Atomic(false)
 
-  init(_ request: TimelineRequest, lines: Int) {
-    self.request = request
-    self.lines = lines
-  }
+  init(_ request: TimelineRequest) { self.request = request }
 
   func add(to issue: Issue) -> Issue {
     guard issue.isFailure else { return issue }
@@ -106,7 +102,7 @@ private final class FailureExplanation: Sendable {
         Write `.virtualTime` beside it.
         """
     }
-    return timeline.explanation(lines: lines)
+    return timeline.explanation(lines: request.lines)
   }
 }
 

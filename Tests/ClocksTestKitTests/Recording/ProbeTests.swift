@@ -165,7 +165,7 @@ import Testing
     #expect(
       found.map(\.text) == [
         """
-        Probe(_:on:) expects to be made in a scope of virtual time, or to be given a clock.
+        Probe(_:on:) expects to be called in a scope of virtual time, or to be given a clock.
         Write @Test(.virtualTime), run the test in withVirtualTime { … }, or pass on: clock.
         """
       ])

@@ -143,7 +143,14 @@ extension Scheduler {
         tolerance: nil)
       let sleep = virtualClock.sleeps.add(
         .job(job), until: deadline, name: name, details: details)
-      if let over = state.beginRuntimeSleep(sleep, of: taskID, handle) { state.makeReady(over) }
+      let over: ReadyJob?
+      if let handle {
+        over = state.scope?.runtimeSleeps.begin(sleep, of: handle)
+      } else {
+        state.idleness.externalTasks.mayHaveChanged()
+        over = state.scope?.runtimeSleeps.beginDelay(sleep, of: taskID)
+      }
+      if let over { state.makeReady(over) }
       if state.isObserved { state.sleepBegan(sleep.number, of: taskID, until: deadline) }
       guard virtualClock.isAwaited else { return ([], nil) }
       let news =
@@ -291,15 +298,4 @@ extension Scheduler {
   }
 
   private var outermost: Scheduler { parent?.outermost ?? self }
-}
-
-extension SchedulerState {
-  /// Notes that a task sleeps if `handle` is given, and otherwise that an executor delays the task.
-  fileprivate mutating func beginRuntimeSleep(
-    _ sleep: SleepQueue.Token, of task: UInt64, _ handle: RetainedTask?
-  ) -> ReadyJob? {
-    if let handle { return scope?.runtimeSleeps.begin(sleep, of: handle) }
-    idleness.externalTasks.mayHaveChanged()
-    return scope?.runtimeSleeps.beginDelay(sleep, of: task)
-  }
 }
