@@ -227,15 +227,14 @@ extension VirtualTime {
       scheduler.handBackDelayedWork()
       return scheduler.handBackSleeps()
     }
-    let fails = scheduler.scope?.options.leftoverSleepsFail == true
+    var mustReport = scheduler.scope?.options.leftoverSleepsFail == true
     // A task that does not become idle now is abandoned, so a lower limit suffices.
     scheduler.change { $0.runaway.limits.jobs = min($0.runaway.limits.jobs, 100_000) }
     var cancelled: Set<UInt64> = []
-    var isReported = false
     for round in 0...100 {
       if let neverIdles = await scheduler.settleUnlessNeverIdle() {
-        if fails, !isReported {
-          isReported = true
+        if mustReport {
+          mustReport = false
           record(LeftoverFailure.neverIdles(neverIdles.id, now: "\(now)"))
         }
         if cancelled.insert(neverIdles.id).inserted {
@@ -254,8 +253,8 @@ extension VirtualTime {
       let pending = scheduler.pendingLines
       guard !pending.isEmpty else { return }
       guard round < 100 else { return record(LeftoverFailure.endless(pending: pending)) }
-      if fails, !isReported {
-        isReported = true
+      if mustReport {
+        mustReport = false
         record(LeftoverFailure.asleep(now: "\(now)", pending: pending))
       }
       scheduler.cancelSleepingTasks()

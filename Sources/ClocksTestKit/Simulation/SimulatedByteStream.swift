@@ -33,7 +33,6 @@ final class SimulatedByteStream: Sendable {
     links = SimulatedLinks(names: ["bytes"], in: time, reorders: false)
   }
 
-  /// Whether the sender has sent the end.
   var hasFinished: Bool { lock.withLock { isFinished } }
 
   /// Whether the reader knows that the connection is lost.

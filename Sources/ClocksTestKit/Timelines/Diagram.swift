@@ -15,7 +15,6 @@ struct Diagram: Hashable, Sendable {
     case ignoredCancellation
   }
 
-  /// A mistake in a diagram.
   struct Problem: Error, Hashable, CustomStringConvertible {
     var diagram: String
     /// The index of the wrong character.
@@ -28,7 +27,6 @@ struct Diagram: Hashable, Sendable {
     }
   }
 
-  /// The events at each step.
   let steps: [[Symbol]]
 
   /// The step at which the reader is cancelled, if there is one.

@@ -33,7 +33,6 @@ enum DumpSignal {
     private static let source: Void = ()
   #endif
 
-  /// Returns the task dumps of these tests.
   static func text(of schedulers: [Scheduler]) -> String {
     schedulers.sorted { "\($0.report.origin)" < "\($1.report.origin)" }.map { scheduler in
       let origin = scheduler.report.origin

@@ -66,7 +66,6 @@ struct MachineLoad {
   /// The sum of the durations that were planned since `since`.
   private var planned = Duration.zero
   private var run = Self.processorTime
-  /// How long each thread has waited for a processor.
   private var waits = Self.waits
   /// Is true when Dispatch has started a thread for the block that was submitted last.
   private static let hasServedBlock = Atomic(true)
