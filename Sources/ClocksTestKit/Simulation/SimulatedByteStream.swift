@@ -14,6 +14,11 @@ final class SimulatedByteStream: Sendable {
     case lost
   }
 
+  private struct Reader {
+    let number: Int
+    let continuation: CheckedContinuation<Void, Never>
+  }
+
   private let time: VirtualTime
   private let splits: Bool
   private let links: SimulatedLinks
@@ -24,8 +29,12 @@ final class SimulatedByteStream: Sendable {
   nonisolated(unsafe) private var ending: Ending?
   /// Whether the sender has sent the end. Guarded by `lock`.
   nonisolated(unsafe) private var isFinished = false
+  /// Whether the loss of the connection was sent. Guarded by `lock`.
+  nonisolated(unsafe) private var isLossSent = false
   /// Reads that wait for bytes. Guarded by `lock`.
-  nonisolated(unsafe) private var readers: [CheckedContinuation<Void, Never>] = []
+  nonisolated(unsafe) private var readers: [Reader] = []
+  /// Guarded by `lock`.
+  nonisolated(unsafe) private var reads = 0
 
   init(in time: VirtualTime, splits: Bool) {
     self.time = time
@@ -33,14 +42,29 @@ final class SimulatedByteStream: Sendable {
     links = SimulatedLinks(names: ["bytes"], in: time, reorders: false)
   }
 
+  /// Whether the sender has sent the end.
   var hasFinished: Bool { lock.withLock { isFinished } }
 
   /// Whether the reader knows that the connection is lost.
   var isLost: Bool { lock.withLock { ending == .lost } }
 
-  /// Sends a segment. It arrives after `delay`, and after all segments before it.
+  /// Sends a segment. It arrives after `delay`, and after all segments before it. Only a loss can follow an end, and
+  /// nothing follows a loss.
   func send(_ segment: Segment, for delay: Duration) {
-    if case .end = segment { lock.withLock { isFinished = true } }
+    let isSent = lock.withLock {
+      let (wasFinished, wasLost) = (isFinished, isLossSent)
+      switch segment {
+      case .bytes: return !wasFinished && !wasLost
+      case .end:
+        isFinished = true
+        return !wasFinished && !wasLost
+      case .loss:
+        // A loss follows even an end: the end does not tell the reader that the other direction is lost, too.
+        isLossSent = true
+        return !wasLost
+      }
+    }
+    guard isSent else { return }
     links.carry(over: 0, for: delay) { self.arrive(segment) }
   }
 
@@ -51,24 +75,16 @@ final class SimulatedByteStream: Sendable {
   }
 
   private func arrive(_ segment: Segment) {
-    lock.withLock {
+    let woken = lock.withLock {
       switch segment {
       case .bytes(let bytes): if ending == nil { arrived += bytes }
       case .end: ending = ending ?? .finished
-      // A loss follows even an end: the end does not tell the reader that the other direction is lost, too.
       case .loss: ending = .lost
       }
-    }
-    wakeReaders()
-  }
-
-  /// Lets all reads check again what has arrived, and whether their tasks are cancelled.
-  private func wakeReaders() {
-    let woken = lock.withLock {
       defer { readers = [] }
       return readers
     }
-    for reader in woken { reader.resume() }
+    for reader in woken { reader.continuation.resume() }
   }
 
   /// Waits until bytes have arrived, and returns some of them; `nil` after the end.
@@ -98,19 +114,27 @@ final class SimulatedByteStream: Sendable {
     }
   }
 
-  /// Waits until something arrives, or the task of a read is cancelled.
+  /// Waits until something arrives, or the task is cancelled.
   private func arrival() async {
+    let number = lock.withLock {
+      reads += 1
+      return reads
+    }
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let waits = lock.withLock {
           guard arrived.isEmpty, ending == nil, !Task.isCancelled else { return false }
-          readers.append(continuation)
+          readers.append(Reader(number: number, continuation: continuation))
           return true
         }
         if !waits { continuation.resume() }
       }
     } onCancel: {
-      wakeReaders()
+      let reader = lock.withLock { () -> Reader? in
+        guard let place = readers.firstIndex(where: { $0.number == number }) else { return nil }
+        return readers.remove(at: place)
+      }
+      reader?.continuation.resume()
     }
   }
 }

@@ -31,10 +31,23 @@ final class SimulatedLinks: Sendable {
   /// Delivers what the parcel contains.
   typealias Parcel = @Sendable () -> Void
 
+  /// The parcels on their way over one link, in the order in which they arrive.
   private struct Link {
-    /// The parcels on their way over the link, in the order in which they arrive.
-    var parcels: [Parcel] = []
+    var parcels: [Parcel?] = []
+    /// The number of parcels at the beginning of `parcels` that have arrived.
+    var arrived = 0
     var lastArrival = VirtualTime.Instant()
+
+    mutating func next() -> Parcel {
+      let parcel = parcels[arrived]!
+      parcels[arrived] = nil
+      arrived += 1
+      if arrived == parcels.count {
+        parcels = []
+        arrived = 0
+      }
+      return parcel
+    }
   }
 
   let names: [String]
@@ -68,7 +81,7 @@ final class SimulatedLinks: Sendable {
       // The sleep is cancelled when the scope ends; then nothing arrives any more.
       let hasSlept = (try? await clock.sleep(until: arrival)) != nil
       // The parcel is removed even if it is not delivered: otherwise it would retain its receiver, and so the link.
-      let next = reorders ? parcel : lock.withLock { links[link].parcels.removeFirst() }
+      let next = reorders ? parcel : lock.withLock { links[link].next() }
       if hasSlept { next() }
     }
   }

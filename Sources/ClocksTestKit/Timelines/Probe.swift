@@ -175,20 +175,22 @@ public final class Probe<Element: Sendable>: Sendable {
     let name = "Probe.\(name)"
     let outcome = await clock.follow(
       upTo: limit, isPaced: true, as: name, at: callSite, until: { self.hasEvent })
+    guard outcome != .failed else { return nil }
     let number = taken.withLock { number in
       defer { if reader.count > number { number += 1 } }
       return number
     }
-    let event = reader.count > number ? reader.events[number] : nil
-    if outcome != .failed, let result = event.flatMap(match) { return result }
-    switch outcome {
-    case .failed: break
-    case .cancelled where event == nil:
-      clock.fail("\(name) was cancelled before \(expected) came.", at: callSite)
-    default:
-      let came = event.map(Self.description) ?? "nothing came"
-      clock.fail("Expected \(expected) within \(limit), but \(came).", at: callSite)
+    guard reader.count > number else {
+      clock.fail(
+        outcome == .cancelled
+          ? "\(name) was cancelled before \(expected) came."
+          : "Expected \(expected) within \(limit), but nothing came.", at: callSite)
+      return nil
     }
+    let event = reader.events[number]
+    if let result = match(event) { return result }
+    let came = Self.description(of: event)
+    clock.fail("Expected \(expected) within \(limit), but \(came).", at: callSite)
     return nil
   }
 
