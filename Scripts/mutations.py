@@ -181,8 +181,8 @@ guarantee(
     "The end of a clock or of an owner releases everything that is registered for it",
     "OwnershipTests|TaskTableTests|LifetimeTests",
     ("TestClock.deinit", "scheduler.release()", ""),
-    ("TaskOwnership.release", "owners.remove(registration.tasks[index], of: owner)", "_ = index"),
-    ("TaskOwnership.release", "guard registration.clocks == 0 else { return }", ""),
+    ("TaskOwnership.release", "owners.remove(tasks[index], of: owner)", "_ = index"),
+    ("TaskOwnership.release", "guard owner.registration.clocks == 0 else { return false }", ""),
     ("TaskTable.removeBlock", ">= (next &- place) & mask", "< 0"),
     ("TaskSet.contains", "& 1 << (id & 63) != 0", "!= 0"),
 )

@@ -44,10 +44,7 @@ struct JobQueue: ~Copyable {
 
   /// The tasks that cannot begin, because another job holds the main thread.
   var withheldTasks: [UInt64] {
-    guard withheld > 0 else { return [] }
-    var tasks: [UInt64] = []
-    for position in 0..<count where isWithheld(position) { tasks.append(self[position].taskID) }
-    return tasks
+    withheld == 0 ? [] : (0..<count).filter { isWithheld($0) }.map { self[$0].taskID }
   }
 
   subscript(position: Int) -> ReadyJob {
@@ -66,12 +63,7 @@ struct JobQueue: ~Copyable {
 
   /// The jobs that are tasks and have not begun, in their order. O(n).
   var tasks: [UnownedJob] {
-    var tasks: [UnownedJob] = []
-    for position in 0..<count
-    where self[position].taskID != 0 && !self[position].isParked {
-      tasks.append(self[position].job)
-    }
-    return tasks
+    (0..<count).map { self[$0] }.filter { $0.taskID != 0 && !$0.isParked }.map(\.job)
   }
 
   @_transparent

@@ -63,8 +63,8 @@ class TaskOwner: @unchecked Sendable {
   /// Whether each hop of the owner's tasks to an actor and back has to be seen.
   final let isExplored: Bool
 
-  /// The owner's registration, guarded by the lock of `TaskOwnership`; `nil` while the owner has none.
-  @exclusivity(unchecked) nonisolated(unsafe) final var registration: OwnerRegistration?
+  /// Guarded by the lock of `TaskOwnership`.
+  @exclusivity(unchecked) nonisolated(unsafe) final var registration = OwnerRegistration()
 
   init(isVirtual: Bool, isExplored: Bool = false) {
     virtual = Atomic(isVirtual)
@@ -147,15 +147,16 @@ class TaskOwner: @unchecked Sendable {
   func remove(_ work: TimedCallback) {}
 }
 
-/// An entry in the table of owners, guarded by the lock of `TaskOwnership`.
-final class OwnerRegistration {
-  let owner: TaskOwner
-  @exclusivity(unchecked) var clocks = 0
+/// What `TaskOwnership` knows of an owner.
+struct OwnerRegistration {
+  /// The number of the owner's clocks. Only an owner that has clocks is registered.
+  var clocks = 0
   /// The newest task when the owner was registered; `.max` until known. The owner owns older tasks only if claimed.
-  @exclusivity(unchecked) var watermark: UInt64 = .max
-  @exclusivity(unchecked) var tasks: [UInt64] = []
+  var watermark: UInt64 = .max
+  /// Some of the tasks may have been transferred to another owner.
+  var tasks: [UInt64] = []
 
-  init(owner: TaskOwner) { self.owner = owner }
+  var exists: Bool { @_transparent get { clocks > 0 } }
 }
 
 /// Work that is to begin at an instant of an owner's virtual time.
@@ -225,5 +226,33 @@ struct ProcessWideOwner {
     guard externallyStartedJobs > unownedJobs else { return nil }
     externallyStartedJobs -= 1
     return owner
+  }
+}
+
+/// The tasks that outlived the clocks of their tests: the loop of a shared object, for example.
+///
+/// The tasks are not retained, and their ends are not seen.
+struct LeftoverTasks {
+  /// Returns whether the test of a task is over.
+  typealias TestIsOver = @Sendable () -> Bool
+
+  private static let limit = 4_096
+
+  private var tests: [UInt64: TestIsOver] = [:]
+
+  var isEmpty: Bool { tests.isEmpty }
+
+  /// Adds tasks, and forgets the older half of all if there are too many. Returns what is to be released without a
+  /// lock. Amortized O(tasks).
+  mutating func add(_ tasks: [UInt64], _ testIsOver: @escaping TestIsOver) -> [TestIsOver] {
+    for task in tasks { tests[task] = testIsOver }
+    guard tests.count > Self.limit else { return [] }
+    return tests.keys.sorted().prefix(tests.count / 2).compactMap { tests.removeValue(forKey: $0) }
+  }
+
+  /// Removes a task, unless its test still runs. Returns what the caller releases without a lock.
+  mutating func removeIfTestOver(_ task: UInt64) -> TestIsOver? {
+    guard tests[task]?() == true else { return nil }
+    return tests.removeValue(forKey: task)
   }
 }

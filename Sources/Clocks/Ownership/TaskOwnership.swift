@@ -13,10 +13,10 @@ final class TaskOwnership: Sendable {
 
   /// Guards everything below, and makes every access exclusive. Rank `taskOwnership`: no lock is taken under it.
   private let lock = Lock(.taskOwnership)
-  /// Invariant: every owner here is also in `registrations`, which keeps it alive.
+  /// Invariant: every owner here is also in `registered`, which keeps it alive.
   @exclusivity(unchecked) nonisolated(unsafe) private var owners = OwnerTable()
-  @exclusivity(unchecked) nonisolated(unsafe) private var registrations:
-    [ObjectIdentifier: OwnerRegistration] = [:]
+  @exclusivity(unchecked) nonisolated(unsafe) private var registered:
+    [ObjectIdentifier: TaskOwner] = [:]
   /// The owner of clocks made outside any task, where no test cases are known.
   @exclusivity(unchecked) nonisolated(unsafe) private var processWide: ProcessWideOwner?
   /// Whether there is a process-wide owner. Read without the lock, written under it.
@@ -53,25 +53,20 @@ final class TaskOwnership: Sendable {
 
   /// Returns whether the watermark is unknown. If threads A and B register one owner concurrently, both set one.
   private func addClock(to owner: TaskOwner) -> Bool {
-    let registration = owner.registration ?? register(owner)
-    registration.clocks += 1
-    return registration.watermark == .max
-  }
-
-  private func register(_ owner: TaskOwner) -> OwnerRegistration {
-    let registration = OwnerRegistration(owner: owner)
-    owner.registration = registration
-    registrations[ObjectIdentifier(owner)] = registration
-    // `count` is stored before the newest task is determined: a task that was not seen, because there was no owner,
-    // must not be newer than the watermark.
-    count.store(registrations.count, ordering: .sequentiallyConsistent)
-    if owner.isExplored { explored.store(true, ordering: .relaxed) }
-    return registration
+    owner.registration.clocks += 1
+    if owner.registration.clocks == 1 {
+      registered[ObjectIdentifier(owner)] = owner
+      // `count` is stored before the newest task is determined: a task that was not seen, because there was no owner,
+      // must not be newer than the watermark.
+      count.store(registered.count, ordering: .sequentiallyConsistent)
+      if owner.isExplored { explored.store(true, ordering: .relaxed) }
+    }
+    return owner.registration.watermark == .max
   }
 
   private func setWatermark(of owner: TaskOwner, _ newestTask: () -> UInt64) {
     let newest = newestTask()
-    lock.withLock { owner.registration?.watermark = newest }
+    lock.withLock { owner.registration.watermark = newest }
   }
 
   /// Balances one `retain`; with the last one, removes the owner and its entries. O(tasks of the owner).
@@ -80,19 +75,17 @@ final class TaskOwnership: Sendable {
   @discardableResult
   func release(_ owner: TaskOwner) -> Bool {
     // Freed outside the lock.
-    var removed: OwnerRegistration?
     var removedProcessWide: ProcessWideOwner?
     defer { withExtendedLifetime(removedProcessWide) {} }
-    lock.withLock {
-      let registration = owner.registration!
-      registration.clocks -= 1
-      guard registration.clocks == 0 else { return }
-      removed = registration
-      owner.registration = nil
-      registrations[ObjectIdentifier(owner)] = nil
-      for index in 0..<registration.tasks.count {
+    return lock.withLock {
+      owner.registration.clocks -= 1
+      guard owner.registration.clocks == 0 else { return false }
+      let tasks = owner.registration.tasks
+      owner.registration = OwnerRegistration()
+      registered[ObjectIdentifier(owner)] = nil
+      for index in 0..<tasks.count {
         // Does nothing for a task that was transferred to another owner.
-        owners.remove(registration.tasks[index], of: owner)
+        owners.remove(tasks[index], of: owner)
       }
       if processWide?.owner === owner {
         removedProcessWide = processWide
@@ -100,13 +93,13 @@ final class TaskOwnership: Sendable {
         hasProcessWide.store(false, ordering: .relaxed)
       }
       if ofThreads === owner { ofThreads = nil }
-      if registrations.isEmpty {
+      if registered.isEmpty {
         owners.removeAll()
-        unowned.removeAll()
+        unowned = TaskSet()
       }
-      count.store(registrations.count, ordering: .relaxed)
+      count.store(registered.count, ordering: .relaxed)
+      return true
     }
-    return removed != nil
   }
 
   /// Returns the process-wide owner, registered for one more clock. Calls `make` if there is none.
@@ -118,7 +111,7 @@ final class TaskOwnership: Sendable {
         hasProcessWide.store(true, ordering: .relaxed)
       }
       // The process-wide owner owns every task that has no other owner, however old.
-      if addClock(to: owner) { owner.registration?.watermark = 0 }
+      if addClock(to: owner) { owner.registration.watermark = 0 }
       return owner
     }
   }
@@ -137,7 +130,7 @@ final class TaskOwnership: Sendable {
   /// The tasks that use clocks of the process-wide owner and are not over.
   var processWideUsers: [UInt64] { lock.withLock { processWide?.liveUsers ?? [] } }
 
-  var registeredOwners: [TaskOwner] { lock.withLock { registrations.values.map(\.owner) } }
+  var registeredOwners: [TaskOwner] { lock.withLock { Array(registered.values) } }
 
   // MARK: - Tasks
 
@@ -196,13 +189,16 @@ final class TaskOwnership: Sendable {
   func owner(ofReadyJob id: UInt64, on running: TaskOwner?) -> (owner: TaskOwner?, isNew: Bool) {
     lock.withLock {
       // An actor drain is not a task, so it is not registered. It runs for the owner that started it.
-      guard id != 0 else { return (registered(running) ?? processWide?.ownerIfAwake, false) }
+      guard id != 0 else {
+        let owner = running?.registration.exists == true ? running : processWide?.ownerIfAwake
+        return (owner, false)
+      }
       if let owner = owners[id] { return (owner, false) }
       if unowned.contains(id) { return (processWide?.ownerIfAwake, false) }
-      if let running, let registration = running.registration {
+      if let running, running.registration.exists {
         if running === processWide?.owner { return (running, false) }
         // A task older than the owner is being resumed here, not started.
-        guard id > registration.watermark else { return (processWide?.ownerIfAwake, false) }
+        guard id > running.registration.watermark else { return (processWide?.ownerIfAwake, false) }
         register(id, of: running)
         return (running, true)
       }
@@ -213,11 +209,11 @@ final class TaskOwnership: Sendable {
   }
 
   /// Notes tasks that outlive the clocks of their test.
-  func leave(_ tasks: [UInt64], of test: LeftoverTasks.Test) {
+  func leave(_ tasks: [UInt64], _ testIsOver: @escaping LeftoverTasks.TestIsOver) {
     // Released without the lock.
     let forgotten = lock.withLock {
       hasLeftovers.store(true, ordering: .relaxed)
-      return leftovers.add(tasks, of: test)
+      return leftovers.add(tasks, testIsOver)
     }
     withExtendedLifetime(forgotten) {}
   }
@@ -234,10 +230,10 @@ final class TaskOwnership: Sendable {
     }
     guard id != 0, hasLeftovers.load(ordering: .relaxed), !owner.isOver else { return false }
     // Released without the lock.
-    var test: LeftoverTasks.Test?
+    var test: LeftoverTasks.TestIsOver?
     defer { withExtendedLifetime(test) {} }
     return lock.withLock {
-      guard owner.registration != nil, owners[id] == nil else { return false }
+      guard owner.registration.exists, owners[id] == nil else { return false }
       test = leftovers.removeIfTestOver(id)
       guard test != nil else { return false }
       hasLeftovers.store(!leftovers.isEmpty, ordering: .relaxed)
@@ -246,22 +242,18 @@ final class TaskOwnership: Sendable {
     }
   }
 
-  private func registered(_ owner: TaskOwner?) -> TaskOwner? {
-    owner?.registration == nil ? nil : owner
-  }
-
   private func register(_ id: UInt64, of owner: TaskOwner) {
     // The process-wide owner has no entries.
-    guard owner !== processWide?.owner, let registration = owner.registration else { return }
+    guard owner !== processWide?.owner, owner.registration.exists else { return }
     owners.set(id, to: owner)
-    registration.tasks.append(id)
+    owner.registration.tasks.append(id)
   }
 
   /// Marks a task as unowned, so that a test that resumes it later does not adopt it by mistake.
   private func registerUnowned(_ id: UInt64) {
     unowned.insert(id)
     guard unowned.chunkCount > unownedLimit else { return }
-    let oldest = registrations.values.lazy.map(\.watermark).min() ?? .max
+    let oldest = registered.values.lazy.map(\.registration.watermark).min() ?? .max
     // While a watermark is unknown, a task that is newer may be marked already, so no chunk is removed.
     if oldest != .max { unowned.removeChunks(upTo: oldest) }
     unownedLimit = max(8, unowned.chunkCount * 2)
@@ -295,7 +287,7 @@ final class TaskOwnership: Sendable {
   }
 
   var census: (owners: Int, tasks: Int) {
-    lock.withLock { (registrations.count, owners.count) }
+    lock.withLock { (registered.count, owners.count) }
   }
 
   var unownedBytes: Int { lock.withLock { unowned.chunkCount * 512 } }
@@ -303,9 +295,9 @@ final class TaskOwnership: Sendable {
   /// Stops the program if an invariant does not hold. O(tasks).
   func checkInvariants() {
     lock.withLock {
-      precondition(count.load(ordering: .relaxed) == registrations.count, "miscounted owners")
-      precondition(registrations.values.allSatisfy { $0.clocks > 0 }, "an owner without a clock")
-      if let processWide { precondition(registered(processWide.owner) != nil, "a lost owner") }
+      precondition(count.load(ordering: .relaxed) == registered.count, "miscounted owners")
+      precondition(registered.values.allSatisfy(\.registration.exists), "an owner without a clock")
+      if let processWide { precondition(processWide.owner.registration.exists, "a lost owner") }
       owners.checkInvariants()
     }
   }

@@ -39,8 +39,6 @@ struct TaskSet {
     if let latest, !isYounger(latest.number) { self.latest = nil }
   }
 
-  mutating func removeAll() { self = TaskSet() }
-
   /// The number of chunks; each takes 512 bytes.
   var chunkCount: Int { chunks.count + (latest == nil ? 0 : 1) }
 

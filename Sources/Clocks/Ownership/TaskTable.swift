@@ -27,15 +27,20 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
 
   init() {}
 
-  deinit { Self.free(blocks, known, entries, length) }
+  private init(length: Int) {
+    self.length = length
+    blocks = .allocate(capacity: length)
+    blocks.initialize(repeating: 0, count: length)
+    known = .allocate(capacity: length)
+    known.initialize(repeating: 0, count: length)
+    entries = .allocate(capacity: length << Int(Self.blockBits))
+    entries.initialize(repeating: .none, count: length << Int(Self.blockBits))
+  }
 
-  private static func free(
-    _ blocks: UnsafeMutablePointer<UInt64>?, _ known: UnsafeMutablePointer<UInt8>?,
-    _ entries: UnsafeMutablePointer<Entry>?, _ length: Int
-  ) {
+  deinit {
     blocks?.deallocate()
     known?.deallocate()
-    entries?.deinitialize(count: length << Int(blockBits))
+    entries?.deinitialize(count: length << Int(Self.blockBits))
     entries?.deallocate()
   }
 
@@ -189,26 +194,18 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
   }
 
   private mutating func grow() {
-    let old = (blocks: blocks, known: known, entries: entries, length: length)
-    length = length == 0 ? 4 : length * 2
-    blocks = .allocate(capacity: length)
-    blocks.initialize(repeating: 0, count: length)
-    known = .allocate(capacity: length)
-    known.initialize(repeating: 0, count: length)
-    entries = .allocate(capacity: length << Int(Self.blockBits))
-    entries.initialize(repeating: .none, count: length << Int(Self.blockBits))
-    guard let oldBlocks = old.blocks, let oldKnown = old.known, let oldEntries = old.entries else {
-      return
-    }
-    for place in 0..<old.length where oldBlocks[place] != 0 {
-      let new = emptyPlace(for: oldBlocks[place])
-      blocks[new] = oldBlocks[place]
-      known[new] = oldKnown[place]
+    var larger = TaskTable(length: max(4, length * 2))
+    for place in 0..<length where blocks[place] != 0 {
+      let new = larger.emptyPlace(for: blocks[place])
+      larger.blocks[new] = blocks[place]
+      larger.known[new] = known[place]
       for slot in 0..<Self.blockLength {
-        entries[new << Int(Self.blockBits) | slot] = oldEntries[place << Int(Self.blockBits) | slot]
+        larger.entries[new << Int(Self.blockBits) | slot] =
+          entries[place << Int(Self.blockBits) | slot]
       }
     }
-    Self.free(oldBlocks, oldKnown, oldEntries, old.length)
+    (larger.usedBlocks, larger.count) = (usedBlocks, count)
+    self = larger
   }
 
   /// Stops the program if an invariant does not hold. O(n); for tests.
@@ -237,24 +234,14 @@ protocol TaskTableEntry {
 
 typealias OwnerTable = TaskTable<OwnerMark>
 
-/// An owner as one word: its address, or 0 for none.
-struct OwnerMark: TaskTableEntry, Equatable {
-  static let none = OwnerMark(word: 0)
+/// An owner, which is not retained.
+struct OwnerMark: TaskTableEntry {
+  static let none = OwnerMark(owner: nil)
 
-  private let word: UInt
+  unowned(unsafe) let owner: TaskOwner?
 
-  var isNone: Bool { word == 0 }
-
-  private init(word: UInt) { self.word = word }
-
-  init(_ owner: TaskOwner) {
-    word = UInt(bitPattern: Unmanaged.passUnretained(owner).toOpaque())
-  }
-
-  var owner: TaskOwner? {
-    guard let pointer = UnsafeRawPointer(bitPattern: word) else { return nil }
-    return Unmanaged<TaskOwner>.fromOpaque(pointer).takeUnretainedValue()
-  }
+  // The word is compared, because reading `owner` would retain it.
+  var isNone: Bool { unsafeBitCast(self, to: UInt.self) == 0 }
 }
 
 extension OwnerTable {
@@ -263,10 +250,9 @@ extension OwnerTable {
     return mark.owner
   }
 
-  /// Sets the owner of a task. The owner is not retained. Expected O(1), amortized.
-  mutating func set(_ id: UInt64, to owner: TaskOwner) { set(id, to: OwnerMark(owner)) }
+  mutating func set(_ id: UInt64, to owner: TaskOwner) { set(id, to: OwnerMark(owner: owner)) }
 
   mutating func remove(_ id: UInt64, of owner: TaskOwner) {
-    if self[id] == OwnerMark(owner) { remove(id) }
+    if self[id] === owner { remove(id) }
   }
 }

@@ -109,7 +109,7 @@ extension Scheduler {
     guard let test, !left.isEmpty else { return }
     let tasks = left.filter { id in !test.contains { $0.id == id } }
     guard !tasks.isEmpty else { return }
-    TaskOwnership.shared.leave(tasks, of: LeftoverTasks.Test { test.allSatisfy(\.isOver) })
+    TaskOwnership.shared.leave(tasks) { test.allSatisfy(\.isOver) }
   }
 
   /// Whether the scheduler has started the job that the current task runs, so that it owns the task.

@@ -15,9 +15,6 @@ import Testing
     // Back to a chunk that is not the latest one.
     set.insert(127)
     #expect(around.filter(set.contains) == [0, 63, 64, 127, 4_095, 4_096, 1_000_000])
-    set.removeAll()
-    #expect(around.filter(set.contains) == [])
-    #expect(set.chunkCount == 0)
   }
 
   @Test func removesOnlyChunksThatHaveEnded() {
