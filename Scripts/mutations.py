@@ -225,7 +225,7 @@ guarantee(
     ("JobRuns.owner", "guard StatusProbe.here.readsChildren,", "guard !StatusProbe.here.readsChildren,"),
     ("CreationsOnExecutors.postpone", "($0.executor == executor || $0.executor == other) &&", "false &&"),
     ("CreationsOnExecutors.end", "taskID(of: postponed.job) == task || isLast &&", "isLast &&"),
-    ("CustomExecutor.learn", "serialKind = option.kind", "_ = option.kind"),
+    ("CustomExecutor.learn", "TaskOption.kind(of: executor, in: options) ?? serialKind", "serialKind"),
     ("CreationsOnExecutors.end", "for (job, executor) in jobs { executor.enqueue(job) }", "_ = jobs"),
 )
 guarantee(
@@ -556,7 +556,7 @@ guarantee(
     ("JobRuns.withWaits", "return body(ThreadWaits.ofThread)", "return body(nil)"),
     ("JobRuns.withWaits", "DispatchedBlock.runCounted(on: .executor, of: owner) { body(ThreadWaits.ofThread) }", "body(nil)"),
     ("SynchronousBody.run", "JobHook.ofOtherCode == nil", "true"),
-    ("RuntimeHooks.hopEnqueued", "isOnlyPreferred, let hook", "false, let hook"),
+    ("PatchedDefaultExecutor.enqueue", "RuntimeHooks.isOnlyPreferred, let hook", "false, let hook"),
     ("Notifications.itemHasRun", "work.countNotification()", "_ = work"),
     ("DispatchCalls.owner", "HandedBlock(block).library != .ofTests", "HandedBlock(block).library == nil"),
     ("ThreadWaits.ofRunLoop", "waits.countsAsBlock, !waits.isInUse", "waits.work == .testThread, !waits.isInUse"),

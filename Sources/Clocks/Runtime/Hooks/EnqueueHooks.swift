@@ -14,7 +14,7 @@ import ClocksSupport
 // Hooks are `@convention(thin)`: the runtime calls them by Swift's calling convention, without a context.
 
 extension RuntimeHooks {
-  private typealias EnqueueHook =
+  typealias EnqueueHook =
     @convention(thin) (UnownedJob, @convention(thin) (UnownedJob) -> Void) -> Void
   private typealias DelayHook =
     @convention(thin) (UInt64, UnownedJob, @convention(thin) (UInt64, UnownedJob) -> Void) -> Void
@@ -27,7 +27,7 @@ extension RuntimeHooks {
   private typealias IsMain = @convention(thin) (UnownedSerialExecutor) -> Bool
   private typealias IsMainHook = @convention(thin) (UnownedSerialExecutor, IsMain) -> Bool
 
-  private static func slot<Hook>(_ name: String, of _: Hook.Type) -> UnsafeMutablePointer<Hook>? {
+  static func slot<Hook>(_ name: String, of _: Hook.Type) -> UnsafeMutablePointer<Hook>? {
     RuntimeSymbol.address(of: "swift_task_\(name)_hook")?.assumingMemoryBound(to: Hook.self)
   }
 
@@ -35,7 +35,7 @@ extension RuntimeHooks {
     guard let enqueue = slot("enqueueGlobal", of: EnqueueHook?.self), setDelayHooks() else {
       return false
     }
-    if UnsafeRawPointer(enqueue).load(as: UInt.self) != 0 {
+    if JobHook.now != 0 {
       let text = """
         warning: another library has set the runtime's hook for jobs. The hook strategy of Clocks needs that \
         hook, so this process no longer calls the other library's.
@@ -99,7 +99,7 @@ extension RuntimeHooks {
   /// Delays the job that ends a `Task.sleep(nanoseconds:)`.
   private static func delay(_ job: UnownedJob, by delay: Duration) {
     // The runtime measures this delay by the clock that also runs while the system sleeps.
-    if delayVirtually(job, by: delay, clock: .continuous) { return }
+    if delayVirtually(job, of: sleeper(job), .continuous, { _ in delay }) { return }
     runElsewhere(job, after: delay)
   }
 
@@ -111,9 +111,7 @@ extension RuntimeHooks {
     readClock(&now.seconds, &now.nanoseconds, clock)
     let left = Duration(deadline) - Duration(now)
     let kind: ClockKind = clock == 1 ? .continuous : .suspending
-    if delayVirtually(job, by: intendedDelay(left, of: ThreadContext.runningOwner), clock: kind) {
-      return
-    }
+    if delayVirtually(job, of: sleeper(job), kind, { intendedDelay(left, of: $0) }) { return }
     runElsewhere(job, after: left)
   }
 }
@@ -143,18 +141,25 @@ extension RuntimeHooks {
     return owner?.isVirtual == true ? owner : nil
   }
 
+  /// Returns the task whose sleep a job ends: the current one, if the runtime delays the job.
+  static func sleeper(_ job: UnownedJob) -> UnownedTask? { UnownedTask.current ?? delayedTask(job) }
+
   /// Delays a job in virtual time, and returns `false` if the waiting task's time is real.
+  ///
+  /// - Parameters:
+  ///   - clock: `nil` if the runtime does not provide the clock.
+  ///   - delay: Returns the delay, for the owner of the task.
   static func delayVirtually(
-    _ job: UnownedJob, by delay: @autoclosure () -> Duration, clock: ClockKind
+    _ job: UnownedJob, of task: UnownedTask?, _ clock: ClockKind?, _ delay: (TaskOwner) -> Duration?
   ) -> Bool {
-    guard let task = UnownedTask.current ?? delayedTask(job), let owner = virtualOwner(of: task)
+    guard let task, let owner = virtualOwner(of: task), let clock, let delay = delay(owner)
     else { return false }
-    owner.enqueue(DelayedJob(job: job, task: task.job, delay: delay(), clock: clock))
+    owner.enqueue(DelayedJob(job: job, task: task.job, delay: delay, clock: clock))
     return true
   }
 
   static func noteRealSleep(_ job: UnownedJob, for delay: Duration?) {
-    guard let task = UnownedTask.current ?? delayedTask(job), let delay else { return }
+    guard let task = sleeper(job), let delay else { return }
     RealSleeps.begin(task, for: delay)
   }
 

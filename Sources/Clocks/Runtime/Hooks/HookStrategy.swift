@@ -69,14 +69,14 @@ extension RuntimeHooks {
 
   static var selfTest: SchedulingSelfTest {
     install()
-    return selfTestLock.withLock { laterSelfTest } ?? firstSelfTest
+    return knownSelfTest ?? firstSelfTest
   }
 
   private static let firstSelfTest: SchedulingSelfTest = {
     let strategy = installed
     JobHook.remember(JobHook.now)
     let selfTest = SchedulingSelfTest(strategy)
-    isTested.store(true, ordering: .releasing)
+    selfTestLock.withLock { latestSelfTest = selfTest }
     warnOfWhatIsMissing(in: selfTest)
     return selfTest
   }()
@@ -91,7 +91,7 @@ extension RuntimeHooks {
     let selfTest = SchedulingSelfTest(installed)
     let isFirst = selfTestLock.withLock {
       guard JobHook.hasChanged else { return false }
-      laterSelfTest = selfTest
+      latestSelfTest = selfTest
       JobHook.remember(hook)
       return true
     }
@@ -99,15 +99,11 @@ extension RuntimeHooks {
   }
 
   private static let selfTestLock = Lock(.leaf)
-  /// The latest self-test after the first. Guarded by `selfTestLock`.
-  nonisolated(unsafe) private static var laterSelfTest: SchedulingSelfTest?
+  /// Guarded by `selfTestLock`.
+  nonisolated(unsafe) private static var latestSelfTest: SchedulingSelfTest?
 
   /// The self-test, if it has run already.
-  static var knownSelfTest: SchedulingSelfTest? {
-    isTested.load(ordering: .acquiring) ? selfTest : nil
-  }
-
-  private static let isTested = Atomic(false)
+  static var knownSelfTest: SchedulingSelfTest? { selfTestLock.withLock { latestSelfTest } }
 
   /// The failure text of tests that use a clock of this copy, if another copy of this module has the hooks.
   static var failureOfOtherCopy: String? { firstSelfTest.otherCopy.map(OtherCopy.failure) }
@@ -139,27 +135,23 @@ extension RuntimeHooks {
 
 /// The hook for jobs on the default executor, which other code, such as an event loop, may set after this package.
 enum JobHook {
-  typealias Hook = @convention(thin) (UnownedJob, @convention(thin) (UnownedJob) -> Void) -> Void
-
-  nonisolated(unsafe) private static let slot = RuntimeSymbol.address(
-    of: "swift_task_enqueueGlobal_hook")?
-    .assumingMemoryBound(to: UInt.self)
+  nonisolated(unsafe) private static let slot = RuntimeHooks.slot("enqueueGlobal", of: UInt.self)
   /// The hook after this package's were installed.
   private static let installed = Atomic<UInt>(0)
 
   static func wasInstalled() { installed.store(now, ordering: .releasing) }
 
   /// The hook if other code has set it; else `nil`.
-  static var ofOtherCode: Hook? {
+  static var ofOtherCode: RuntimeHooks.EnqueueHook? {
     let hook = now
     guard hook != 0, hook != installed.load(ordering: .acquiring) else { return nil }
-    return unsafeBitCast(UnsafeRawPointer(bitPattern: hook), to: Hook?.self)
+    return unsafeBitCast(UnsafeRawPointer(bitPattern: hook), to: RuntimeHooks.EnqueueHook?.self)
   }
 
   /// The hook at the last self-test.
   private static let known = Atomic<UInt>(0)
 
-  fileprivate static var now: UInt { slot?.pointee ?? 0 }
+  static var now: UInt { slot?.pointee ?? 0 }
 
   fileprivate static func remember(_ hook: UInt) { known.store(hook, ordering: .releasing) }
 
@@ -211,15 +203,12 @@ enum OtherCopy {
   }
 
   static func failure(_ place: String) -> String {
-    text(have: place, other: OtherCopy.placeOfThis)
-  }
-
-  private static var placeOfThis: String {
     #if os(Linux)
-      LoadedImage.ofThisModule.map(place) ?? "another image"
+      let this = LoadedImage.ofThisModule
     #else
-      "another image"
+      let this: LoadedImage? = nil
     #endif
+    return text(have: place, other: this.map(Self.place) ?? "another image")
   }
 
   private static func text(have owner: String, other: String) -> String {

@@ -8,12 +8,6 @@
 /// Source: `swift_task_switch` and `DefaultActorImpl` in the Swift runtime (`Actor.cpp`), and the records of
 /// options in `TaskOptions.h`, as of Swift 6.3.1.
 enum Hops {
-  struct Preference {
-    var kind: UInt
-    var next: UnsafeRawPointer?
-    var executor: UnownedTaskExecutor
-  }
-
   /// The kind of the option that names a preferred executor, as the compiler writes it; 0 before it is known.
   @exclusivity(unchecked) nonisolated(unsafe) private(set) static var kind: UInt = 0
 
@@ -28,19 +22,15 @@ enum Hops {
   ) -> Made {
     // The task releases the executor when it is over.
     _ = Unmanaged.passRetained(executor)
-    var preference = Preference(
-      kind: kind, next: options, executor: executor.asUnownedTaskExecutor())
+    var preference = TaskOption(
+      kind: kind, next: options, executor: ExecutorWords(executor.asUnownedTaskExecutor()))
     return withUnsafePointer(to: &preference) { make(UnsafeRawPointer($0)) }
   }
 
   /// Reads the kind from the options of a task that is created with our preference.
   static func learn(from options: UnsafeRawPointer?) {
-    let wanted = unsafeBitCast(executor.asUnownedTaskExecutor(), to: (UInt, UInt).self)
-    var next = options
-    while let option = next?.load(as: Preference.self) {
-      if unsafeBitCast(option.executor, to: (UInt, UInt).self) == wanted { kind = option.kind }
-      next = option.next
-    }
+    let executor = ExecutorWords(executor.asUnownedTaskExecutor())
+    kind = TaskOption.kind(of: executor, in: options) ?? kind
   }
 
   /// Learns the kind. Called once, after the creation of tasks was redirected.
@@ -116,6 +106,23 @@ enum Hops {
   private static func use(_ first: Int, _ second: Int) { withExtendedLifetime((first, second)) {} }
 }
 
+/// An option with which a task is created, and that names an executor.
+struct TaskOption {
+  var kind: UInt
+  var next: UnsafeRawPointer?
+  var executor: ExecutorWords
+
+  /// Returns the kind of the option that names `executor`; `nil` if there is none.
+  static func kind(of executor: ExecutorWords, in options: UnsafeRawPointer?) -> UInt? {
+    var next = options
+    while let option = next?.load(as: TaskOption.self) {
+      if option.executor.reference == executor.reference { return option.kind }
+      next = option.next
+    }
+    return nil
+  }
+}
+
 /// A job that runs all jobs that are queued on one actor. It can be read only before it runs.
 struct ActorDrain {
   let actor: ObjectIdentifier
@@ -142,13 +149,7 @@ struct ActorDrain {
 
   /// The jobs in the queue, the latest first. O(n).
   var jobs: [UnownedJob] {
-    var jobs: [UnownedJob] = []
-    var next = latest
-    while let job = next {
-      jobs.append(job)
-      next = Self.job(before: job)
-    }
-    return jobs
+    latest.map { Array(sequence(first: $0, next: Self.job)) } ?? []
   }
 
   var latest: UnownedJob? {

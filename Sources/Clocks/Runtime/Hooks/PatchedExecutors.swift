@@ -19,16 +19,11 @@ extension RuntimeHooks {
 final class PatchedDefaultExecutor: TaskExecutor {
   func enqueue(_ job: UnownedJob) { RuntimeHooks.jobEnqueued(job, on: .pool) }
 
-  func enqueue(_ job: consuming ExecutorJob) { RuntimeHooks.hopEnqueued(UnownedJob(job)) }
-}
-
-extension RuntimeHooks {
-  /// Takes a job of a task that prefers this package's executor, so that its every hop is seen.
-  ///
-  /// Without that preference, the runtime would pass the job to the hook.
-  fileprivate static func hopEnqueued(_ job: UnownedJob) {
-    guard isOnlyPreferred, let hook = JobHook.ofOtherCode else {
-      return jobEnqueued(job, on: .pool)
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    // Without the task's preference, the runtime would pass the job to the hook.
+    guard RuntimeHooks.isOnlyPreferred, let hook = JobHook.ofOtherCode else {
+      return RuntimeHooks.jobEnqueued(job, on: .pool)
     }
     hook(job) { RuntimeHooks.jobEnqueued($0, on: .pool) }
   }

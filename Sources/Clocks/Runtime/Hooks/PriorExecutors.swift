@@ -1,10 +1,5 @@
 import ClocksSupport
 
-#if os(Linux)
-  internal import CDispatch
-  import Dispatch
-#endif
-
 /// The two words by which the runtime refers to an executor: an object and the table of its methods.
 struct ExecutorWords: Equatable {
   var object: UInt
@@ -12,14 +7,20 @@ struct ExecutorWords: Equatable {
 
   init(_ executor: UnownedSerialExecutor) { self = unsafeBitCast(executor, to: Self.self) }
 
+  init(_ executor: UnownedTaskExecutor) { self = unsafeBitCast(executor, to: Self.self) }
+
   // Without the cast to the argument's own type, the compiler would open the existential and pass only one
   // word.
   init(_ executor: any TaskExecutor) {
     self = unsafeBitCast(executor as any TaskExecutor, to: Self.self)
   }
 
-  /// The table, without the low bits, in which the runtime keeps flags.
-  var methods: UnsafeMutablePointer<UInt>? { UnsafeMutablePointer(bitPattern: table & ~7) }
+  /// The words of a reference to the executor: without the runtime's flags, which are the low bits of the table.
+  var reference: ExecutorWords {
+    var words = self
+    words.table &= ~7
+    return words
+  }
 }
 
 /// The executors from before the hooks were installed, which still run unowned jobs.
@@ -44,18 +45,10 @@ enum PriorExecutors {
   }()
 
   /// The main actor's executor, if it is a Swift object, as it is since Swift 6.2.
-  private static var mainExecutor: (any SerialExecutor)? {
-    var words = ExecutorWords(main)
-    words.table &= ~7
+  fileprivate static var mainExecutor: (any SerialExecutor)? {
+    let words = ExecutorWords(main).reference
     guard words.object != 0, words.table != 0 else { return nil }
     return unsafeBitCast(words, to: (any SerialExecutor).self)
-  }
-
-  fileprivate static func enqueue(_ job: UnownedJob, on executor: ExecutorKind) {
-    switch executor {
-    case .pool: pool.enqueue(ExecutorJob(job))
-    case .main: mainExecutor?.enqueue(ExecutorJob(job))
-    }
   }
 }
 
@@ -69,7 +62,9 @@ extension RuntimeHooks {
   static func runElsewhere(_ job: UnownedJob, on executor: ExecutorKind, for yielder: UInt64 = 0) {
     guard PriorExecutors.areDispatch else {
       if yielder != 0 { TestCaseMembership.forgetYield(of: yielder) }
-      return PriorExecutors.enqueue(job, on: executor)
+      if executor == .pool { return PriorExecutors.pool.enqueue(ExecutorJob(job)) }
+      PriorExecutors.mainExecutor?.enqueue(ExecutorJob(job))
+      return
     }
     let isCounted = TaskOwnership.shared.unownedJobWillRun()
     UnownedJobs.submit(
@@ -117,8 +112,8 @@ extension RuntimeHooks {
     // A custom executor must keep its methods, or it would not receive the unowned jobs.
     guard
       PriorExecutors.areDispatch,
-      let prior = ExecutorWords(MainActor.sharedUnownedExecutor).methods,
-      let replacement = ExecutorWords(mainReference).methods
+      let prior = methods(of: MainActor.sharedUnownedExecutor),
+      let replacement = methods(of: mainReference)
     else { return false }
     let methods = 2...4
     return ProtectedMemory.write(
@@ -127,5 +122,9 @@ extension RuntimeHooks {
     ) { _ in
       for method in methods { prior[method] = replacement[method] }
     }
+  }
+
+  private static func methods(of executor: UnownedSerialExecutor) -> UnsafeMutablePointer<UInt>? {
+    UnsafeMutablePointer(bitPattern: ExecutorWords(executor).reference.table)
   }
 }

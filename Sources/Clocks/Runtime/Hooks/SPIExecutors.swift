@@ -14,36 +14,6 @@
     fileprivate static let priorMain: any MainExecutor = MainActor.executor
     fileprivate static let priorScheduling = PriorExecutors.pool as? any SchedulingExecutor
 
-    /// Delays a job in virtual time, and returns `false` if the waiting task's time is real.
-    ///
-    /// The runtime calls this to end a sleep of the current task. A custom executor that delays its jobs
-    /// calls it with the job of another task.
-    fileprivate static func delayVirtually<C: Clock>(
-      _ job: UnownedJob, until instant: @autoclosure () -> C.Instant, clock: C
-    ) -> Bool {
-      guard let task = UnownedTask.current ?? delayedTask(job), let owner = virtualOwner(of: task)
-      else { return false }
-      guard let kind = ClockKind(of: clock) else { return false }
-      // Both clocks of the runtime have these durations. A dynamic cast would take longer.
-      let measured = unsafeBitCast(clock.now.duration(to: instant()), to: Duration.self)
-      let delay = intendedDelay(measured, of: owner)
-      owner.enqueue(DelayedJob(job: job, task: task.job, delay: delay, clock: kind))
-      return true
-    }
-
-    /// Delays a job in virtual time, and returns `false` if its task's time is real.
-    ///
-    /// The runtime never calls this. Custom executors that delay their jobs do.
-    fileprivate static func delayVirtually<C: Clock>(
-      _ job: UnownedJob, for delay: C.Duration, clock: C
-    ) -> Bool {
-      guard let task = delayedTask(job) ?? UnownedTask.current, let owner = virtualOwner(of: task),
-        let kind = ClockKind(of: clock), let delay = delay as? Duration
-      else { return false }
-      owner.enqueue(DelayedJob(job: job, task: task.job, delay: delay, clock: kind))
-      return true
-    }
-
     /// Passes an unowned job on with its delay: to the prior executor, or to Dispatch if that executor cannot sleep.
     fileprivate static func passOn<D: DurationProtocol>(
       _ job: UnownedJob, after delay: @autoclosure () -> D,
@@ -89,21 +59,33 @@
 
     func enqueue(_ job: consuming ExecutorJob) { RuntimeHooks.enqueuedOnPool(UnownedJob(job)) }
 
+    /// The runtime never calls this. Custom executors that delay their jobs do.
     func enqueue<C: Clock>(
       _ job: consuming ExecutorJob, after delay: C.Duration, tolerance: C.Duration?, clock: C
     ) {
       let job = UnownedJob(job)
-      if RuntimeHooks.delayVirtually(job, for: delay, clock: clock) { return }
+      let task = RuntimeHooks.delayedTask(job) ?? UnownedTask.current
+      let kind = ClockKind(of: clock)
+      if RuntimeHooks.delayVirtually(job, of: task, kind, { _ in delay as? Duration }) { return }
       RuntimeHooks.passOn(job, after: delay) {
         $0.enqueue(ExecutorJob($1), after: delay, tolerance: tolerance, clock: clock)
       }
     }
 
+    /// The runtime calls this to end a sleep of the current task. A custom executor that delays its jobs
+    /// calls it with the job of another task.
     func enqueue<C: Clock>(
       _ job: consuming ExecutorJob, at instant: C.Instant, tolerance: C.Duration?, clock: C
     ) {
       let job = UnownedJob(job)
-      if RuntimeHooks.delayVirtually(job, until: instant, clock: clock) { return }
+      let isVirtual = RuntimeHooks.delayVirtually(
+        job, of: RuntimeHooks.sleeper(job), ClockKind(of: clock)
+      ) { owner in
+        // Both clocks of the runtime have these durations. A dynamic cast would take longer.
+        let delay = unsafeBitCast(clock.now.duration(to: instant), to: Duration.self)
+        return RuntimeHooks.intendedDelay(delay, of: owner)
+      }
+      if isVirtual { return }
       RuntimeHooks.passOn(job, after: clock.now.duration(to: instant)) {
         $0.enqueue(ExecutorJob($1), at: instant, tolerance: tolerance, clock: clock)
       }

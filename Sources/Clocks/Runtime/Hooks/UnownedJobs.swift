@@ -101,15 +101,9 @@ final class UnownedJobs: @unchecked Sendable {
   @exclusivity(unchecked) private var isAwaited = false
   private let queue: InternalDispatch.Queue
 
-  convenience init(priority: Int) {
-    self.init(priority: priority, InternalDispatch.cooperativeQueue(priority))
-  }
-
-  private init(
-    priority: Int, _ queue: InternalDispatch.Queue
-  ) {
+  init(priority: Int, _ queue: InternalDispatch.Queue? = nil) {
     self.priority = priority
-    self.queue = queue
+    self.queue = queue ?? InternalDispatch.cooperativeQueue(priority)
   }
 
   static func submit(_ job: ReadyJob) { of(job).submit(job) }
@@ -197,7 +191,6 @@ extension RuntimeHooks {
   ///
   /// - Parameter ready: The job, as `UnownedJobs` has it.
   /// - Returns: A job that the thread may run next; only if the executor is the pool.
-  @discardableResult
   static func runUnowned(_ ready: ReadyJob) -> ReadyJob? {
     let (job, executor) = (ready.job, ready.executor)
     let id = taskID(of: job)

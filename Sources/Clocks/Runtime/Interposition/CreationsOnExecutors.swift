@@ -61,21 +61,19 @@ enum CreationsOnExecutors {
 
 /// A user executor: a serial executor, or a task executor that tasks prefer.
 struct CustomExecutor: Equatable {
-  private let object: UInt
-  private let table: UInt
+  private let reference: ExecutorWords
   private let isSerial: Bool
 
   init(_ executor: UnownedTaskExecutor) {
-    self.init(unsafeBitCast(executor, to: (UInt, UInt).self), isSerial: false)
+    self.init(reference: ExecutorWords(executor).reference, isSerial: false)
   }
 
   init(_ executor: UnownedSerialExecutor) {
-    self.init(unsafeBitCast(executor, to: (UInt, UInt).self), isSerial: true)
+    self.init(reference: ExecutorWords(executor).reference, isSerial: true)
   }
 
-  /// The two words of an unowned executor are those of a reference to the executor, except for the runtime's flags.
-  private init(_ words: (object: UInt, table: UInt), isSerial: Bool) {
-    (object, table, self.isSerial) = (words.object, words.table & ~7, isSerial)
+  private init(reference: ExecutorWords, isSerial: Bool) {
+    (self.reference, self.isSerial) = (reference, isSerial)
   }
 
   /// What gets the first job of a task.
@@ -91,15 +89,14 @@ struct CustomExecutor: Equatable {
   static func first(in options: UnsafeRawPointer) -> First {
     var found: CustomExecutor?
     var next: UnsafeRawPointer? = options
-    while let option = next?.load(as: Hops.Preference.self) {
+    while let option = next?.load(as: TaskOption.self) {
+      let executor = option.executor.reference
       if option.kind == serialKind {
-        let words = unsafeBitCast(option.executor, to: (UInt, UInt).self)
-        let executor = CustomExecutor(words, isSerial: true)
         // Neither a default actor nor the default executor has a table.
-        if executor.table != 0 { return .custom(executor) }
-        if words.0 != 0 { return .defaultActor }
+        if executor.table != 0 { return .custom(Self(reference: executor, isSerial: true)) }
+        if executor.object != 0 { return .defaultActor }
       } else if Hops.kind != 0, option.kind == Hops.kind {
-        found = CustomExecutor(option.executor)
+        found = Self(reference: executor, isSerial: false)
       }
       next = option.next
     }
@@ -108,9 +105,9 @@ struct CustomExecutor: Equatable {
 
   func enqueue(_ job: UnownedJob) {
     if isSerial {
-      unsafeBitCast((object, table), to: (any SerialExecutor).self).enqueue(ExecutorJob(job))
+      unsafeBitCast(reference, to: (any SerialExecutor).self).enqueue(ExecutorJob(job))
     } else if #available(macOS 15.0, iOS 18.0, tvOS 18.0, watchOS 11.0, visionOS 2.0, *) {
-      unsafeBitCast((object, table), to: (any TaskExecutor).self).enqueue(ExecutorJob(job))
+      unsafeBitCast(reference, to: (any TaskExecutor).self).enqueue(ExecutorJob(job))
     }
   }
 }
@@ -128,13 +125,8 @@ extension CustomExecutor {
 
   /// Reads the kind from the options of a task that is created on `LearningActor`.
   static func learn(from options: UnsafeRawPointer?) {
-    let wanted = CustomExecutor(LearningActor.executor.asUnownedSerialExecutor())
-    var next = options
-    while let option = next?.load(as: Hops.Preference.self) {
-      let words = unsafeBitCast(option.executor, to: (UInt, UInt).self)
-      if CustomExecutor(words, isSerial: true) == wanted { serialKind = option.kind }
-      next = option.next
-    }
+    let executor = ExecutorWords(LearningActor.executor.asUnownedSerialExecutor())
+    serialKind = TaskOption.kind(of: executor, in: options) ?? serialKind
   }
 }
 
