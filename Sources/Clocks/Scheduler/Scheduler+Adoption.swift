@@ -233,18 +233,18 @@ extension Scheduler {
   /// O(members) for the first task of a test case, and O(1) for each later one.
   private func adoptTestCase(of task: UInt64) {
     guard TestCaseMembership.isOn else { return }
-    TestCaseMembership.adopt(task, by: self) { member in
+    TestCaseMembership.adopt(task, by: self) { member, isTestCase, hasYielded in
       change { state in
-        state.liveTasks.insert(member.task)
-        if member.task.id != task {
+        state.liveTasks.insert(member)
+        if member.id != task {
           // A job of the member may be running.
           state.idleness.externalTasks.noteMayRunExternally(
-            member.task, mayHaveRun: true, hasAsyncLets: false)
-          if member.hasYielded, state.idleness.externalTasks.externalJobBegan(member.task) {
-            state.taskBecameExternal(member.task.id)
+            member, mayHaveRun: true, hasAsyncLets: false)
+          if hasYielded, state.idleness.externalTasks.externalJobBegan(member) {
+            state.taskBecameExternal(member.id)
           }
         }
-        return member.isTestCase ? state.testLifetime.add(user: member.task) : []
+        return isTestCase ? state.testLifetime.add(user: member) : []
       }
     }
   }

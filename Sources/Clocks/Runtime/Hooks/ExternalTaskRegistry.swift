@@ -203,6 +203,4 @@ enum ExternalTaskRegistry {
 
   /// Whether a job runs that may be executing an external task.
   static var mayRunTasks: Bool { lock.withLock { first != nil } }
-
-  static var count: Int { lock.withLock { entries.count } }
 }

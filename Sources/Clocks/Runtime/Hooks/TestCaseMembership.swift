@@ -111,7 +111,12 @@ enum TestCaseMembership {
   /// - Parameters:
   ///   - id: The id of a task that belongs to `owner` already, and whose test case is transferred.
   ///   - take: Called for each task in order of creation, under the lock. Returns tasks to release without the lock.
-  static func adopt(_ id: UInt64, by owner: TaskOwner, _ take: (Adopted) -> [RetainedTask]) {
+  ///   - isTestCase: Whether the task runs the test case.
+  ///   - hasYielded: Whether a job without a task will resume the task. The owner is notified when that job has run.
+  static func adopt(
+    _ id: UInt64, by owner: TaskOwner,
+    _ take: (RetainedTask, _ isTestCase: Bool, _ hasYielded: Bool) -> [RetainedTask]
+  ) {
     var over: [RetainedTask] = []
     let adopted: [RetainedTask] = lock.withLock {
       guard let testCase = testCase(of: id), TaskOwnership.shared.claim(testCase, for: owner) else {
@@ -122,22 +127,12 @@ enum TestCaseMembership {
       return adopted.compactMap { member in
         guard let task = members.remove(member.task.id).takenOver else { return nil }
         if TaskOwnership.shared.claim(task.id, for: owner) {
-          over += take(
-            Adopted(
-              task: task, isTestCase: task.id == testCase, hasYielded: member.yields > 0))
+          over += take(task, task.id == testCase, member.yields > 0)
         }
         return task
       }
     }
     withExtendedLifetime((adopted, over)) {}
-  }
-
-  struct Adopted {
-    var task: RetainedTask
-    /// Whether the task runs the test case.
-    var isTestCase: Bool
-    /// Whether a job without a task will resume the task. The owner is notified when that job has run.
-    var hasYielded: Bool
   }
 
   /// Notes that the current task has enqueued a job without a task. If the current task was adopted meanwhile,
@@ -180,6 +175,4 @@ enum TestCaseMembership {
   static func adopter(of id: UInt64) -> TaskOwner? {
     isOn && id != 0 ? TaskOwnership.shared.knownOwner(of: id) : nil
   }
-
-  static var count: Int { lock.withLock { members.count } }
 }
