@@ -43,7 +43,7 @@ import ClocksSupport
 
   extension timespec {
     /// The reading `duration` later, in whole nanoseconds, saturating.
-    fileprivate func advanced(by duration: Duration) -> timespec {
+    func advanced(by duration: Duration) -> timespec {
       // The components are used, because in a debug build `Int128` arithmetic calls slow generic functions.
       guard duration < Self.farthest else { return timespec(tv_sec: Int.max / 2, tv_nsec: 0) }
       guard duration > Self.earliest else { return timespec(tv_sec: -Int.max / 2, tv_nsec: 0) }

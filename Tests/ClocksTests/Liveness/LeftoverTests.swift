@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Clocks
@@ -53,7 +54,7 @@ import Testing
   }
 
   @Test func clocksDoNotGoBackInAScopeWithinAScope() async throws {
-    guard RuntimeClocks.areRedirected else { return }
+    guard RuntimeClocks.isForAll.load(ordering: .relaxed) else { return }
     try await withVirtualTime { _ in
       try await Task.sleep(for: .seconds(3600))
       let outer = (ContinuousClock.now, SuspendingClock.now, Date())

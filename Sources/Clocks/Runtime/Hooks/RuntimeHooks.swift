@@ -268,7 +268,8 @@ extension RealTime {
 }
 
 #if os(Linux)
-  private final class InternalWork {
+  /// A closure that is passed through a function of C or of the runtime, as a pointer.
+  final class InternalWork {
     private let body: @Sendable () -> Void
 
     private init(_ body: @escaping @Sendable () -> Void) { self.body = body }

@@ -139,7 +139,8 @@ package enum RuntimeSymbol {
           let relocation = next
           next += 1
           guard relocation.pointee.holdsAddress else { continue }
-          let name = names + Int(symbols[relocation.pointee.symbolIndex].name)
+          let symbol = Int(truncatingIfNeeded: relocation.pointee.info &>> 32)
+          let name = names + Int(symbols[symbol].name)
           guard begins[Int(UInt8(bitPattern: name.pointee))] else { continue }
           var number = 0
           while number < count, strcmp(name, wanted[number]) != 0 { number += 1 }
@@ -155,10 +156,7 @@ package enum RuntimeSymbol {
     }
   }
 
-  // In this file, so that the compiler inlines the two properties without optimization, too.
   extension ELF.Relocation {
-    @_transparent fileprivate var symbolIndex: Int { Int(truncatingIfNeeded: info &>> 32) }
-
     /// Whether the word holds the address of a function or a variable, and nothing else:
     /// `R_…_GLOB_DAT` and `R_…_JUMP_SLOT`.
     @_transparent fileprivate var holdsAddress: Bool {

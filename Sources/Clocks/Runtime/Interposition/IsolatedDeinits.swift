@@ -22,24 +22,9 @@
       guard !TaskOwnership.shared.isEmpty, let owner = ThreadContext.runningOwner,
         !RuntimeHooks.isMainExecutor(executor)
       else { return deinitOnExecutor.original(object, body, executor, flags) }
-      let pending = Pending(object: object, body: body, owner: owner)
-      deinitOnExecutor.original(
-        Unmanaged.passRetained(pending).toOpaque(),
-        { Unmanaged<Pending>.fromOpaque($0).takeRetainedValue().run() }, executor, flags)
-    }
-
-    private final class Pending {
-      private let object: UnsafeMutableRawPointer
-      private let body: Deinit
-      private let owner: TaskOwner
-      private let number: UInt64
-
-      init(object: UnsafeMutableRawPointer, body: Deinit, owner: TaskOwner) {
-        (self.object, self.body, self.owner) = (object, body, owner)
-        number = owner.workBegan(on: .isolatedDeinit)
-      }
-
-      func run() {
+      let number = owner.workBegan(on: .isolatedDeinit)
+      nonisolated(unsafe) let (object, body) = (object, body)
+      let work = InternalWork.retained {
         if ThreadContext.runningOwner === owner {
           body(object)
           return owner.workEnded(number)
@@ -47,6 +32,7 @@
         owner.asked(.outsideWork)
         DispatchedBlock.run(number, on: .isolatedDeinit, of: owner) { body(object) }
       }
+      deinitOnExecutor.original(work, { InternalWork.run($0) }, executor, flags)
     }
   }
 #endif

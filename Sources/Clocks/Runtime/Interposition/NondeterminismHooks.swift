@@ -28,8 +28,6 @@ enum NondeterminismHooks {
     }()
 
     private typealias Fill = @convention(thin) (UnsafeMutableRawPointer, Int) -> Void
-    private typealias ReadClock =
-      @convention(c) (clockid_t, UnsafeMutablePointer<timespec>) -> CInt
     private typealias FillBuffer =
       @convention(c) (UnsafeMutableRawPointer?, Int, CUnsignedInt) -> Int
     private typealias MakeUUID = @convention(c) (UnsafeMutableRawPointer) -> Void
@@ -82,7 +80,8 @@ enum NondeterminismHooks {
       bytes[8] = bytes[8] & 0x3F | 0x80
     }
 
-    private static let readClock: Interposed<ReadClock> = Interposed("clock_gettime") {
+    private static let readClock: Interposed<RuntimeClocks.ReadClock> = Interposed("clock_gettime")
+    {
       clockIsRead()
       return readClock.original($0, $1)
     }

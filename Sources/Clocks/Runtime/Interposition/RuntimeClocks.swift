@@ -23,23 +23,16 @@ import Synchronization
 package enum RuntimeClocks {
   static func areVirtual(for owner: TaskOwner?) -> Bool {
     guard let owner, owner.isExplored || isForAll.load(ordering: .relaxed) else { return false }
-    return redirected.load(ordering: .relaxed)
-  }
-
-  /// Whether the clocks are redirected in every scope.
-  static var areRedirected: Bool {
-    redirected.load(ordering: .relaxed) && isForAll.load(ordering: .relaxed)
+    return redirected.clocks
   }
 
   /// The reads that are real although every scope should read virtual time, in words.
   static var missing: [String] {
     guard isForAll.load(ordering: .relaxed) else { return [] }
-    return (redirected.load(ordering: .relaxed) ? [] : ["reads of ContinuousClock"])
-      + (datesRedirected.load(ordering: .relaxed) ? [] : ["reads of Date"])
+    return (redirected.clocks ? [] : ["reads of ContinuousClock"])
+      + (redirected.dates ? [] : ["reads of Date"])
   }
 
-  private static let redirected = Atomic(false)
-  private static let datesRedirected = Atomic(false)
   /// Whether every scope reads virtual time, and not only explored ones. Set at load; later only tests change it.
   static let isForAll = Atomic(false)
 
@@ -58,24 +51,23 @@ package enum RuntimeClocks {
   /// Redirects the clocks in explored scopes. Only the first call has an effect. Thread-safe.
   ///
   /// Deadlines that are computed from real time would differ from run to run.
-  static func redirectForExplored() { _ = isDone }
+  static func redirectForExplored() { _ = redirected }
 
-  private static let isDone: Bool = {
+  private static let redirected: (clocks: Bool, dates: Bool) = {
     #if os(Linux) && canImport(Glibc)
-      let isRedirected = CallTables.redirect(
-        [readRuntimeClock.entry], in: .library("libswift_Concurrency.so"))
-      redirected.store(isRedirected, ordering: .relaxed)
-      datesRedirected.store(
-        CallTables.redirect([readDate.entry], in: .library("libFoundationEssentials.so")),
-        ordering: .relaxed)
+      (
+        CallTables.redirect([readRuntimeClock.entry], in: .library("libswift_Concurrency.so")),
+        CallTables.redirect([readDate.entry], in: .library("libFoundationEssentials.so"))
+      )
+    #else
+      (false, false)
     #endif
-    return true
   }()
 }
 
 #if os(Linux) && canImport(Glibc)
   extension RuntimeClocks {
-    private typealias ReadClock =
+    typealias ReadClock =
       @convention(c) (clockid_t, UnsafeMutablePointer<timespec>) -> CInt
 
     /// Makes the test bundle itself read virtual time, in a suite that was not written for it.
@@ -214,8 +206,8 @@ package enum RuntimeClocks {
       guard let virtualDate else { return date }
       var now = timespec()
       clock_gettime(CLOCK_REALTIME, &now)
-      let ahead = virtualDate.nanoseconds.subtractingSaturated(now.nanoseconds)
-      return timespec(nanoseconds: max(0, date.nanoseconds.subtractingSaturated(ahead)))
+      let real = date.duration - virtualDate.duration + now.duration
+      return timespec().advanced(by: max(.zero, real))
     }
 
     /// The virtual date of the current thread; `nil` if the thread reads the real date.
@@ -224,13 +216,6 @@ package enum RuntimeClocks {
         context.pointee.isInJob
       else { return nil }
       return ThreadContext.runningOwner?.reading(of: CLOCK_REALTIME, isDate: true)
-    }
-  }
-
-  extension Int {
-    fileprivate func subtractingSaturated(_ other: Int) -> Int {
-      let (difference, overflow) = subtractingReportingOverflow(other)
-      return overflow ? (other > 0 ? .min : .max) : difference
     }
   }
 #endif

@@ -37,11 +37,8 @@ import Synchronization
       return context.pointee.waits?.present(now) ?? now
     }
 
-    typealias ReadClock =
-      @convention(c) (clockid_t, UnsafeMutablePointer<timespec>) -> CInt
-
     /// The function by which run loops read the monotonic clock.
-    static let readClock: Interposed<ReadClock> = Interposed("clock_gettime") {
+    static let readClock: Interposed<RuntimeClocks.ReadClock> = Interposed("clock_gettime") {
       guard $0 == CLOCK_MONOTONIC, let owner, let now = present(of: owner) else {
         NondeterminismHooks.clockIsRead()
         return readClock.original($0, $1)
