@@ -68,7 +68,8 @@ extension RuntimeHooks {
     }
     atDeadline.pointee = {
       seconds, nanoseconds, _, _, clock, job, _ in
-      RuntimeHooks.delay(job, until: (seconds, nanoseconds), clock: clock)
+      let deadline: Duration = .seconds(seconds) + .nanoseconds(nanoseconds)
+      RuntimeHooks.delay(job, until: deadline, clock: clock)
     }
     return true
   }
@@ -104,21 +105,13 @@ extension RuntimeHooks {
   }
 
   /// Delays the job that ends any other sleep on the runtime's clocks.
-  private static func delay(
-    _ job: UnownedJob, until deadline: (seconds: Int64, nanoseconds: Int64), clock: CInt
-  ) {
-    var now: (seconds: Int64, nanoseconds: Int64) = (0, 0)
-    readClock(&now.seconds, &now.nanoseconds, clock)
-    let left = Duration(deadline) - Duration(now)
+  private static func delay(_ job: UnownedJob, until deadline: Duration, clock: CInt) {
+    var (seconds, nanoseconds): (Int64, Int64) = (0, 0)
+    readClock(&seconds, &nanoseconds, clock)
+    let left = deadline - .seconds(seconds) - .nanoseconds(nanoseconds)
     let kind: ClockKind = clock == 1 ? .continuous : .suspending
     if delayVirtually(job, of: sleeper(job), kind, { intendedDelay(left, of: $0) }) { return }
     runElsewhere(job, after: left)
-  }
-}
-
-extension Duration {
-  fileprivate init(_ reading: (seconds: Int64, nanoseconds: Int64)) {
-    self = .seconds(reading.seconds) + .nanoseconds(reading.nanoseconds)
   }
 }
 

@@ -57,10 +57,10 @@ enum RuntimeHooks {
     InternalDispatch.submit(body, to: executor == .main ? InternalDispatch.mainQueue : pool)
   }
 
-  /// Makes Dispatch start another thread for a job if none is free. Called when a job occupies its thread for long.
+  /// From now on, starts another thread for a job if none is free. Called when a job occupies its thread for long.
   static func threadIsBlocked() {
     InternalDispatch.isPoolBlocked.store(true, ordering: .relaxed)
-    UnownedJobs.threadIsBlocked()
+    for jobs in UnownedJobs.ofPool { jobs.useMoreThreads() }
   }
 
   #if canImport(Dispatch)

@@ -26,9 +26,6 @@
       noteRealSleep(job, for: delay() as? Duration)
       prior(priorScheduling, job)
     }
-
-    fileprivate static func enqueuedOnPool(_ job: UnownedJob) { jobEnqueued(job, on: .pool) }
-    fileprivate static func enqueuedOnMain(_ job: UnownedJob) { jobEnqueued(job, on: .main) }
   }
 
   extension ClockKind {
@@ -55,9 +52,11 @@
   // the object.
 
   private final class SPIDefaultExecutor: TaskExecutor, SchedulingExecutor {
-    func enqueue(_ job: UnownedJob) { RuntimeHooks.enqueuedOnPool(job) }
+    func enqueue(_ job: UnownedJob) { RuntimeHooks.jobEnqueued(job, on: .pool) }
 
-    func enqueue(_ job: consuming ExecutorJob) { RuntimeHooks.enqueuedOnPool(UnownedJob(job)) }
+    func enqueue(_ job: consuming ExecutorJob) {
+      RuntimeHooks.jobEnqueued(UnownedJob(job), on: .pool)
+    }
 
     /// The runtime never calls this. Custom executors that delay their jobs do.
     func enqueue<C: Clock>(
@@ -93,7 +92,9 @@
   }
 
   private final class SPIMainExecutor: MainExecutor {
-    func enqueue(_ job: consuming ExecutorJob) { RuntimeHooks.enqueuedOnMain(UnownedJob(job)) }
+    func enqueue(_ job: consuming ExecutorJob) {
+      RuntimeHooks.jobEnqueued(UnownedJob(job), on: .main)
+    }
 
     func run() throws { try RuntimeHooks.priorMain.run() }
 

@@ -34,17 +34,12 @@ final class UnownedJobs: @unchecked Sendable {
     return all[priority < highestPriority ? priority : highestPriority]
   }
 
-  private static var buffer: UnsafeMutableBufferPointer<UnownedJobs> {
+  static var ofPool: UnsafeMutableBufferPointer<UnownedJobs> {
     UnsafeMutableBufferPointer(start: all, count: highestPriority + 1)
   }
 
   static var isAnyWaiting: Bool {
-    buffer.contains { jobs in jobs.lock.withLock { !jobs.waiting.isEmpty } }
-  }
-
-  /// From now on, runs jobs on additional threads if no thread is free. Called when a job occupies its thread for long.
-  static func threadIsBlocked() {
-    for jobs in buffer { jobs.useMoreThreads() }
+    ofPool.contains { jobs in jobs.lock.withLock { !jobs.waiting.isEmpty } }
   }
 
   func useMoreThreads() {
@@ -58,7 +53,7 @@ final class UnownedJobs: @unchecked Sendable {
   /// Runs `body` once each unowned job that now runs, or waits for a thread, has ended.
   static func afterPresentJobs(_ body: @escaping @Sendable () -> Void) {
     let ends = CountedEnds(count: highestPriority + 2, body)
-    for jobs in buffer { jobs.wait(for: ends) }
+    for jobs in ofPool { jobs.wait(for: ends) }
     ofMainThread.wait(for: ends)
   }
 

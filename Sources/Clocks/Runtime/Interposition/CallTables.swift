@@ -42,23 +42,19 @@ package enum RuntimeSymbol {
       /// A library, by the beginning of its file name.
       case library(StaticString)
       case program
-      /// The program and all libraries except those of the Swift runtime.
-      case users
-      /// Like `users`, without one more library.
-      case usersBesides(StaticString)
+      /// The program and all libraries except those of the Swift runtime, and except one more.
+      case users(besides: StaticString = "libswiftCore")
 
       fileprivate var images: [LoadedImage] {
         switch self {
-        case .library(let name): return LoadedImage.all(named: name)
-        case .program: return Array(LoadedImage.all.prefix(1))
-        case .users: return Callers.usersBesides("libswiftCore").images
-        case .usersBesides(let library):
-          let all = LoadedImage.all
-          return all.prefix(1)
-            + all.dropFirst().filter {
-              !$0.isNamed("libswift_Concurrency") && !$0.isNamed("libswiftCore")
-                && !$0.isNamed(library)
-            }
+        case .library(let name): LoadedImage.all(named: name)
+        case .program: Array(LoadedImage.all.prefix(1))
+        case .users(let library):
+          // The program has an empty name.
+          LoadedImage.all.filter {
+            !$0.isNamed("libswift_Concurrency") && !$0.isNamed("libswiftCore")
+              && !$0.isNamed(library)
+          }
         }
       }
     }

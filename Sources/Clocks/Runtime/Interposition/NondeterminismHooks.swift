@@ -13,7 +13,7 @@ enum NondeterminismHooks {
   #if os(Linux) && canImport(Glibc)
     private static let isRedirected: Bool = {
       guard fill.entry.isFound else { return false }
-      CallTables.redirect([fill.entry], in: .users)
+      CallTables.redirect([fill.entry], in: .users())
       originalSystemCall = callSystem.found
       for library in ["libswiftCore.so", "libFoundationEssentials.so"] as [StaticString] {
         CallTables.redirect([callSystem.entry], in: .library(library))

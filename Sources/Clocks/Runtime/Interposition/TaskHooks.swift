@@ -18,7 +18,7 @@ enum TaskCreation {
       // All in one pass, because each reads all call tables of the process.
       let entries =
         [createTask.entry, beginAsyncLet.entry] + JobRuns.entries + [IsolatedDeinits.entry]
-      let seen = CallTables.redirectEach(entries, in: .users)
+      let seen = CallTables.redirectEach(entries, in: .users())
       (isSeen, seesAsyncLets) = (seen.contains(0), seen.contains(1))
       JobRuns.areSeen = seen.contains(2)
       CallTables.redirect([createTestCase.entry], in: .library("libTesting.so"))
@@ -228,15 +228,9 @@ enum JobRuns {
       guard let context = ThreadContext.current else {
         var made: MadeTask?
         var context = ThreadContext()
-        context.run { made = makeTestCase(in: $0, make) }
+        context.run { _ in made = makeTestCase(make) }
         return made!
       }
-      return makeTestCase(in: context, make)
-    }
-
-    private static func makeTestCase(
-      in context: UnsafeMutablePointer<ThreadContext>, _ make: () -> MadeTask
-    ) -> MadeTask {
       let purpose = context.pointee.purpose
       context.pointee.purpose = .testCase
       context.pointee.arrivedTask = 0

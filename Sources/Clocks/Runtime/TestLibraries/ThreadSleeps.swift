@@ -57,7 +57,7 @@ import ClocksSupport
       ]
       // Foundation may not be loaded.
       CallTables.redirect(
-        entries.filter(\.isFound) + [createThread.entry], in: .usersBesides("libdispatch.so"))
+        entries.filter(\.isFound) + [createThread.entry], in: .users(besides: "libdispatch.so"))
       CallTables.redirect([createFoundationThread.entry], in: .library("libFoundation.so"))
       ThreadWaits.areSleepsSeen = true
       CallTables.redirect(

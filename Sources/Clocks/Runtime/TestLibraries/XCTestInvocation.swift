@@ -31,7 +31,8 @@ enum XCTestInvocation {
       code = words.code
       self.replacement = replacement
       CallTables.redirect(
-        [.init(name: symbol, replacement: UnsafeRawPointer(words.code), isFound: true)], in: .users)
+        [.init(name: symbol, replacement: UnsafeRawPointer(words.code), isFound: true)],
+        in: .users())
       return withExtendedLifetime((closure, object)) { true }
     #else
       return false
