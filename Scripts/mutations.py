@@ -327,7 +327,7 @@ guarantee(
     ("Scheduler.waitForCurrentJob", "context.pointee.ownersAwaitingEnd.append(self)", ""),
     ("Scheduler.run", "context.pointee.ownersAwaitingEnd = []", ""),
     ("Scheduler.run", "isInJob = true", "isInJob = false"),
-    ("RuntimeHooks.runJobs", "kept = waiting.externallyStartedJobEnded(on: executor)", "_ = waiting"),
+    ("RuntimeHooks.runJobs", "owners.last?.externallyStartedJobEnded(on: ready.executor)", "ReadyJob?.none"),
     ("SPIDefaultExecutor.enqueue", "after: delay, tolerance", "after: .zero, tolerance"),
     ("RetainedTask.isOver", "TaskStatus(of: job).isOver", "false"),
     ("RetainedTask.cancel", "task.cancel()", ""),
@@ -514,7 +514,7 @@ guarantee(
     ("Scheduler.verifyExternalTasks", "withheld.contains($0) || ", ""),
     ("ThreadWaits.startThread", "owner.jobBegins()", ""),
     ("ScopeState.isHeldBack", " || pausedTasks.contains(task)", ""),
-    ("DispatchedBlocks.canRun", "isMainTaken && ", "false && "),
+    ("DispatchedBlocks.countAgain", "isMainTaken && ", "false && "),
     ("ScopeState.passTime", "guard pace.mayPass, body.isRunning else { return false }", "return false"),
     ("EverywhereSettings.plan", "return seed.map { EverywhereToken.plan(seed: $0, record) } ?? .firstInFirstOut",
      "return .firstInFirstOut"),
@@ -525,7 +525,7 @@ guarantee(
     ("TestThread.run", "owner.workEnded(waits.block)", ""),
     ("ThreadWaits.blockBecomesJob", "owner.workEnded(block)", ""),
     ("ThreadWaits.jobBecomesBlock", "beginBlock()", ""),
-    ("DispatchedBlocks.canRun", "return block.thread != nil || !isStopped(number, block, summaries)", "return true"),
+    ("DispatchedBlocks.countAgain", "return block.thread != nil || !isStopped(number, block, summaries)", "return true"),
     ("ThreadWaits.ofBlock", "(waits.block, waits.queue, waits.stop) = (number, queue, queue.stop(by: isBarrier))", "(waits.queue, waits.stop) = (queue, queue.stop(by: isBarrier))"),
 )
 guarantee(

@@ -31,7 +31,6 @@ struct DispatchedBlocks {
   }
 
   // Few variables are references, because each costs a reference count whenever the scheduler's state is read.
-  /// The blocks, by their numbers.
   private var blocks: [UInt64: Block] = [:]
   private var stops: [BlockQueue: Stops] = [:]
   /// The number of queues whose blocks, or barriers, cannot begin. Most tests have none.
@@ -52,7 +51,6 @@ struct DispatchedBlocks {
     didSet { countAgain() }
   }
 
-  /// Notes that something begins to keep the blocks of a queue from beginning (`change` is 1), or no longer does (-1).
   mutating func noteStop(_ stop: BlockQueue.Stop, of queue: BlockQueue, _ change: Int) {
     var stops = stops[queue] ?? Stops()
     if stops.areAny { stoppedQueues -= 1 }
@@ -69,10 +67,12 @@ struct DispatchedBlocks {
   /// O(blocks).
   private mutating func countAgain() {
     let summaries = stoppedQueues == 0 ? [:] : summaries
-    count = blocks.count { canRun($0.key, $0.value, summaries) }
+    count = blocks.count { number, block in
+      if areLeftOut || block.isAbandoned || isMainTaken && block.queue.isMain { return false }
+      return block.thread != nil || !isStopped(number, block, summaries)
+    }
   }
 
-  /// O(blocks).
   private var summaries: [BlockQueue: Summary] {
     var summaries: [BlockQueue: Summary] = [:]
     for (number, block) in blocks {
@@ -86,14 +86,6 @@ struct DispatchedBlocks {
       summaries[block.queue] = summary
     }
     return summaries
-  }
-
-  private func canRun(
-    _ number: UInt64, _ block: Block, _ summaries: [BlockQueue: Summary]
-  ) -> Bool {
-    if areLeftOut || block.isAbandoned { return false }
-    if isMainTaken && block.queue.isMain { return false }
-    return block.thread != nil || !isStopped(number, block, summaries)
   }
 
   private func isStopped(
@@ -169,7 +161,6 @@ struct DispatchedBlocks {
     return threads
   }
 
-  /// Notes that a block has run.
   mutating func end(_ number: UInt64) {
     if areLeftOut { areLeftOut = false }
     changes += 1

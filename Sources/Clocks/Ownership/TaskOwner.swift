@@ -208,12 +208,12 @@ struct ProcessWideOwner {
 
   /// Wakes the owner for one more task. Returns how many more jobs the owner waits for.
   ///
-  /// - Parameter outdated: Receives users that are over, which the caller frees without the lock.
+  /// - Parameter outdated: Receives the previous users, some of which the caller frees without the lock.
   mutating func wake(_ user: User, _ outdated: inout [User]) -> Int {
     if users.contains(where: { $0.task == user.task }) { return 0 }
-    let isAwake = ownerIfAwake != nil
-    outdated = users.filter { $0.isOver() }
-    users.removeAll { $0.isOver() }
+    outdated = users
+    users = users.filter { !$0.isOver() }
+    let isAwake = !users.isEmpty
     if users.count < Self.mostUsers { users.append(user) }
     guard !isAwake else { return 0 }
     defer { externallyStartedJobs = unownedJobs }

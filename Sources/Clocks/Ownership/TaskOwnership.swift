@@ -8,8 +8,14 @@ import Synchronization
 final class TaskOwnership: Sendable {
   static let shared = TaskOwnership()
 
-  /// The number of registered owners. Read without the lock, written under it.
+  // Read without the lock, written under it.
+
+  /// The number of registered owners.
   private let count = Atomic<Int>(0)
+  private let hasProcessWide = Atomic(false)
+  private let hasLeftovers = Atomic(false)
+  /// Whether there ever was an explored owner.
+  private let explored = Atomic(false)
 
   /// Guards everything below, and makes every access exclusive. Rank `taskOwnership`: no lock is taken under it.
   private let lock = Lock(.taskOwnership)
@@ -19,8 +25,6 @@ final class TaskOwnership: Sendable {
     [ObjectIdentifier: TaskOwner] = [:]
   /// The owner of clocks made outside any task, where no test cases are known.
   @exclusivity(unchecked) nonisolated(unsafe) private var processWide: ProcessWideOwner?
-  /// Whether there is a process-wide owner. Read without the lock, written under it.
-  private let hasProcessWide = Atomic(false)
   /// The owner of clocks made outside any task, where test cases are known; it owns the tasks that use these
   /// clocks.
   @exclusivity(unchecked) nonisolated(unsafe) private var ofThreads: TaskOwner?
@@ -28,13 +32,7 @@ final class TaskOwnership: Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) private var unowned = TaskSet()
   /// The number of chunks in `unowned` above which outdated chunks are dropped.
   @exclusivity(unchecked) nonisolated(unsafe) private var unownedLimit = 8
-
   @exclusivity(unchecked) nonisolated(unsafe) private var leftovers = LeftoverTasks()
-  /// Whether there are leftovers. Read without the lock, written under it.
-  private let hasLeftovers = Atomic(false)
-
-  /// Whether there ever was an explored owner. Read without the lock.
-  private let explored = Atomic(false)
 
   /// Whether there is no owner, so that no look-up is needed. O(1), without the lock.
   @inline(__always)

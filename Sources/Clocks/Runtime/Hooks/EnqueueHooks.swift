@@ -113,11 +113,9 @@ extension RuntimeHooks {
     if delayVirtually(job, of: sleeper(job), kind, { intendedDelay(left, of: $0) }) { return }
     runElsewhere(job, after: left)
   }
-}
 
-// The runtime ends an un-injected sleep by a job that it enqueues with a delay.
+  // The runtime ends an un-injected sleep by a job that it enqueues with a delay.
 
-extension RuntimeHooks {
   /// Returns the task that a job belongs to; `nil` for an actor drain.
   static func delayedTask(_ job: UnownedJob) -> UnownedTask? {
     taskID(of: job) == 0 ? nil : UnownedTask(job: job)

@@ -76,9 +76,7 @@ extension RuntimeHooks {
     noteRealSleep(job, for: delay)
     RealTime(in: delay).schedule { runElsewhere(job, on: .pool) }
   }
-}
 
-extension RuntimeHooks {
   /// Replaces the default executor where the runtime stores it, and returns whether that worked.
   ///
   /// The runtime's library keeps the executor in two neighbouring words without an exported name. A public

@@ -212,17 +212,13 @@ extension RuntimeHooks {
   /// Runs jobs of the owners that waited for the end of an unowned job. Returns a job as `runUnowned` does.
   @inline(never)
   private static func runJobs(of owners: [TaskOwner], after ready: ReadyJob) -> ReadyJob? {
-    let executor = ready.executor
     let waiting = ready.isCounted ? TaskOwnership.shared.unownedJobHasRun() : nil
-    var kept: ReadyJob?
-    if !owners.isEmpty {
-      ExternalTaskRegistry.look()
-      for owner in owners.dropLast() { owner.externallyStartedJobEnded(on: nil) }
-      // The thread has nothing else to do, so it runs the jobs of the last owner.
-      kept = owners.last?.externallyStartedJobEnded(on: waiting == nil ? executor : nil)
-    }
-    if let waiting { kept = waiting.externallyStartedJobEnded(on: executor) }
-    guard executor != .pool, let job = kept else { return kept }
+    if !owners.isEmpty { ExternalTaskRegistry.look() }
+    let owners = owners + (waiting.map { [$0] } ?? [])
+    for owner in owners.dropLast() { owner.externallyStartedJobEnded(on: nil) }
+    // The thread has nothing else to do, so it runs the jobs of the last owner.
+    let kept = owners.last?.externallyStartedJobEnded(on: ready.executor)
+    guard ready.executor != .pool, let job = kept else { return kept }
     UnownedJobs.submit(job)
     return nil
   }

@@ -110,9 +110,7 @@ struct CustomExecutor: Equatable {
       unsafeBitCast(reference, to: (any TaskExecutor).self).enqueue(ExecutorJob(job))
     }
   }
-}
 
-extension CustomExecutor {
   /// The kind of the option with a task's serial executor, as the compiler writes it; `nil` before it is known.
   @exclusivity(unchecked) nonisolated(unsafe) private(set) static var serialKind: UInt?
 
