@@ -22,7 +22,6 @@ struct DispatchedBlocks {
     var areAny: Bool { all > 0 || barriers > 0 }
   }
 
-  /// What the blocks of one queue are doing.
   private struct Summary {
     var isAnyRunning = false
     var isBarrierRunning = false

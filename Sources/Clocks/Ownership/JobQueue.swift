@@ -4,16 +4,14 @@ import ClocksSupport
 /// function for each use of an Array.
 struct JobQueue: ~Copyable {
   private let isPassedByAddress = PassedByAddress()
-  /// The slots of jobs; as many as `capacity` says.
   private var slots: UnsafeMutablePointer<ReadyJob>?
   /// A power of two or zero, so that a position wraps with a mask.
   private var capacity = 0
   private var head = 0
   /// The number of jobs, which are in consecutive slots, from `head` on.
   private(set) var count = 0
-  /// The number of parked jobs.
   private(set) var parked = 0
-  /// The number of other jobs that run on the main thread only.
+  /// The number of jobs that are not parked and run on the main thread only.
   private var onMain = 0
   /// The number of jobs that cannot begin, because a paused or parallel job holds the main thread.
   private var withheld = 0

@@ -125,7 +125,6 @@ final class TaskOwnership: Sendable {
     return owner
   }
 
-  /// The tasks that use clocks of the process-wide owner and are not over.
   var processWideUsers: [UInt64] { lock.withLock { processWide?.liveUsers ?? [] } }
 
   var registeredOwners: [TaskOwner] { lock.withLock { Array(registered.values) } }

@@ -142,6 +142,12 @@ extension ThreadContext {
   @_transparent
   static var runningOwner: TaskOwner? { owner(on: ThreadContext.current) }
 
+  /// The owner on whose behalf a job runs on the current thread; `nil` between jobs.
+  static var ownerOfJob: TaskOwner? {
+    guard let context = ThreadContext.current, context.pointee.isInJob else { return nil }
+    return owner(on: context)
+  }
+
   static func owner(on context: UnsafeMutablePointer<ThreadContext>?) -> TaskOwner? {
     guard let context else {
       return UnownedTask.currentID.flatMap { TaskOwnership.shared.owner(of: $0) }

@@ -30,14 +30,9 @@
 
   extension ClockKind {
     /// `nil` if the runtime does not provide the clock.
-    fileprivate init?<C: Clock>(of clock: C) {
-      if C.self == ContinuousClock.self {
-        self = .continuous
-      } else if C.self == SuspendingClock.self {
-        self = .suspending
-      } else {
-        return nil
-      }
+    fileprivate static func of<C: Clock>(_: C) -> ClockKind? {
+      if C.self == ContinuousClock.self { return .continuous }
+      return C.self == SuspendingClock.self ? .suspending : nil
     }
   }
 
@@ -64,7 +59,7 @@
     ) {
       let job = UnownedJob(job)
       let task = RuntimeHooks.delayedTask(job) ?? UnownedTask.current
-      let kind = ClockKind(of: clock)
+      let kind = ClockKind.of(clock)
       if RuntimeHooks.delayVirtually(job, of: task, kind, { _ in delay as? Duration }) { return }
       RuntimeHooks.passOn(job, after: delay) {
         $0.enqueue(ExecutorJob($1), after: delay, tolerance: tolerance, clock: clock)
@@ -78,7 +73,7 @@
     ) {
       let job = UnownedJob(job)
       let isVirtual = RuntimeHooks.delayVirtually(
-        job, of: RuntimeHooks.sleeper(job), ClockKind(of: clock)
+        job, of: RuntimeHooks.sleeper(job), ClockKind.of(clock)
       ) { owner in
         // Both clocks of the runtime have these durations. A dynamic cast would take longer.
         let delay = unsafeBitCast(clock.now.duration(to: instant), to: Duration.self)

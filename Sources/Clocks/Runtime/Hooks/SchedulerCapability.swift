@@ -71,12 +71,10 @@ public struct SchedulingSelfTest: Hashable, Sendable, CustomStringConvertible {
   static let dispatch = ["work on dispatch queues"]
 
   private var missingJobs: [String] {
-    var missing: [String] = []
-    if !seesTasks { missing.append("tasks") }
-    if !seesMainActor { missing.append("the main actor") }
-    if !seesYields { missing.append("Task.yield") }
-    if !seesSleeps { missing.append("un-injected sleeps") }
-    return missing
+    [
+      (seesTasks, "tasks"), (seesMainActor, "the main actor"), (seesYields, "Task.yield"),
+      (seesSleeps, "un-injected sleeps"),
+    ].filter { !$0.0 }.map(\.1)
   }
 
   /// The capability, the hook strategy and what is not seen, in one line.

@@ -57,7 +57,6 @@ final class UnownedJobs: @unchecked Sendable {
     ofMainThread.wait(for: ends)
   }
 
-  /// Calls `body` when as many ends as expected were counted.
   private final class CountedEnds: Sendable {
     private let missing: Atomic<Int>
     private let body: @Sendable () -> Void
@@ -88,7 +87,6 @@ final class UnownedJobs: @unchecked Sendable {
   @exclusivity(unchecked) private var isQueueBlocked = false
   /// Counts the jobs that have begun. A job's number is the value of this count when it begins.
   @exclusivity(unchecked) private var begun: UInt64 = 0
-  /// The numbers of the jobs that run.
   @exclusivity(unchecked) private var running = ScratchBuffer<UInt64>()
   /// What is to be counted when all jobs have ended whose numbers are at most `last`.
   @exclusivity(unchecked) private var awaited: [(last: UInt64, ends: CountedEnds)] = []

@@ -113,10 +113,7 @@ enum NondeterminismHooks {
   static func clockIsRead() { owner?.asked(.clock) }
 
   private static var owner: TaskOwner? {
-    guard let context = ThreadContext.current, context.pointee.isInJob,
-      let owner = ThreadContext.runningOwner, owner.isExplored
-    else { return nil }
-    return owner
+    ThreadContext.ownerOfJob.flatMap { $0.isExplored ? $0 : nil }
   }
 }
 

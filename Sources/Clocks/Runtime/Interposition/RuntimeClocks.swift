@@ -118,10 +118,7 @@ package enum RuntimeClocks {
     private static func read(
       _ clock: clockid_t, isDate: Bool, into result: UnsafeMutablePointer<timespec>
     ) -> CInt {
-      guard
-        let context = ThreadContext.current, context.pointee.isInJob,
-        let owner = ThreadContext.runningOwner, areVirtual(for: owner)
-      else {
+      guard let owner = ThreadContext.ownerOfJob, areVirtual(for: owner) else {
         // Does not call the original, because `NondeterminismHooks` may redirect this call, to report it.
         return clock_gettime(clock, result)
       }
@@ -212,10 +209,8 @@ package enum RuntimeClocks {
 
     /// The virtual date of the current thread; `nil` if the thread reads the real date.
     private static var virtualDate: timespec? {
-      guard !TaskOwnership.shared.isEmpty, let context = ThreadContext.current,
-        context.pointee.isInJob
-      else { return nil }
-      return ThreadContext.runningOwner?.reading(of: CLOCK_REALTIME, isDate: true)
+      if TaskOwnership.shared.isEmpty { return nil }
+      return ThreadContext.ownerOfJob?.reading(of: CLOCK_REALTIME, isDate: true)
     }
   }
 #endif
