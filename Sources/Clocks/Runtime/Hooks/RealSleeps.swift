@@ -9,11 +9,11 @@ enum RealSleeps {
     /// When the sleep ends unless the task is cancelled.
     let end: RealTime
     /// 0 for a block.
-    let task: UInt64
+    var task: UInt64 = 0
     /// The task's address. The task is not retained, so the memory may belong to another object.
-    let address: UInt
+    var address: UInt = 0
     /// The owner of a block, if there is one.
-    let owner: ObjectIdentifier?
+    var owner: ObjectIdentifier?
 
     /// Whether the sleep has not ended.
     var isUnderWay: Bool {
@@ -51,19 +51,15 @@ enum RealSleeps {
 
   /// Notes that a task begins to sleep. Amortized O(1).
   static func begin(_ task: UnownedTask, for delay: Duration) {
-    add(
-      Sleep(
-        end: RealTime(in: delay), task: task.id, address: unsafeBitCast(task.job, to: UInt.self),
-        owner: nil))
+    let address = unsafeBitCast(task.job, to: UInt.self)
+    add(Sleep(end: RealTime(in: delay), task: task.id, address: address))
   }
 
   #if os(Linux) && canImport(Glibc)
     /// Notes that a block is to begin at an instant of Dispatch. Amortized O(1).
     static func begin(blockAt instant: UInt64, of owner: TaskOwner?) {
       guard let delay = DispatchTimes.delay(until: instant, for: owner) else { return }
-      add(
-        Sleep(
-          end: RealTime(in: delay), task: 0, address: 0, owner: owner.map(ObjectIdentifier.init)))
+      add(Sleep(end: RealTime(in: delay), owner: owner.map(ObjectIdentifier.init)))
     }
   #endif
 
