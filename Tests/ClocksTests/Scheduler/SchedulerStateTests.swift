@@ -286,7 +286,7 @@ import Testing
     #expect(state.step() == "rest, alarm 1 in 5.0 seconds")
     var number = 1
     for _ in 1...12 {
-      guard case .again(let alarm) = state.alarmRings(number, .areBusy) else {
+      guard case .rest(let alarm?) = state.alarmRings(number, .areBusy) else {
         Issue.record("it has lost its patience")
         return
       }
