@@ -15,7 +15,7 @@ enum RealSleeps {
     /// The owner of a block, if there is one.
     var owner: ObjectIdentifier?
 
-    /// Whether the sleep has not ended.
+    /// Whether the sleep has not ended. It is noted before the task is suspended.
     var isUnderWay: Bool {
       guard !end.hasPassed else { return false }
       #if os(Linux)
@@ -25,7 +25,7 @@ enum RealSleeps {
         guard let copy = MemoryCopy(of: address, size: TaskABI.Task.size), copy.taskID == task
         else { return false }
         let status = TaskStatus(flags: copy.half(TaskABI.Task.status))
-        return !status.isCancelled && !status.isActive && !status.isOver
+        return !status.isCancelled && !status.isOver
       #else
         return true
       #endif
