@@ -362,9 +362,9 @@ guarantee(
 guarantee(
     "A failing order is replayed, made small, and kept only if it is the same failure",
     "ScheduleSearchTests|TokenFolderTests|ScheduleTokenTests|WithSchedulesTests|DivergenceTests",
-    ("ScheduleShrinker.leaveOutEach", "constraints = fewer\n        needed = 0", "needed += 1\n        index += 1"),
-    ("ScheduleShrinker.leaveOutEach", "constraints = fewer\n        needed = 0", "constraints = fewer"),
-    ("ScheduleShrinker.shrink", "if sharper == constraints", "if true"),
+    ("ScheduleShrinker.leaveOutEach", "await attempt(test, { $0[keyPath: parts].remove(at: index) })", "runs < 0"),
+    ("ScheduleShrinker.leaveOutEach", "needed = 0", "needed += 0"),
+    ("ScheduleShrinker.shrink", "if (constraints, choices) == known", "if true"),
     ("Exploration.examine", "outcome.key == finding.key ?", "outcome.hasFailed ?"),
     ("Exploration.callAsFunction", "search.tried == 2, let first", "search.tried == 0, let first"),
     ("TokenFolder.add", "guard !known.contains(token) else { return }", ""),
@@ -380,12 +380,12 @@ guarantee(
     ("ScheduleRun.stall", "stalls < bounds.stalls ?", "true ?"),
     ("ScheduleRun.stall", "decided = nil", ""),
     ("ScheduleRun.decide", "|| name.isStep", ""),
-    ("ScheduleShrinker.reduceChoices", "await leaveOut(constraints, test) { $0.isFault }", ""),
+    ("ScheduleShrinker.reduceChoices", "await leaveOut(test) { $0.isFault }", ""),
     ("ScheduleSearch.expand", "{ hasGaps = true }", "{}"),
     ("Scheduler.judge", "guard !holds, remove(invariant) else { return }", "guard !holds else { return }"),
     ("Scheduler.isInOwnJob", " && !context.pointee.isInCondition", ""),
     ("Scheduler.leave", "{ scheduler.change { $0.abandon() }?.isResumed.signal() }", "{ _ = scheduler.change { $0.abandon() } }"),
-    ("ScheduleShrinker.reduceChoices", "await reduce(at: index, constraints, test)", ""),
+    ("ScheduleShrinker.reduceChoices", "await reduce(at: index, test)", "_ = index"),
     ("Strikes.init", "mixer.below(min(most, range) + 1)", "mixer.below(most + 1)"),
 )
 guarantee(

@@ -21,153 +21,167 @@ package struct ScheduleShrinker {
   package private(set) var runs = 0
   /// Whether runs have shown that the failure needs each choice and each constraint.
   package private(set) var isMinimal = false
-  /// The choices with which the failure remains, as few as possible.
-  package internal(set) var choices: [Choice] = []
-  /// Whether runs have shown that the failure needs each of these choices.
-  var areChoicesMinimal = true
+  /// The choices and constraints with which the failure remains, as few as are known.
+  package private(set) var choices: [Choice] = []
+  private var constraints: [Constraint] = []
 
   package init(deadline: RealTime) { self.deadline = deadline }
 
-  var mayGoOn: Bool { runs < limit && !(runs > 50 && deadline.hasPassed) }
+  private var mayGoOn: Bool { runs < limit && !(runs > 50 && deadline.hasPassed) }
 
   /// Returns as few constraints as possible. With them and with `choices`, the failure of the recorded run remains.
   package nonisolated(nonsending) mutating func shrink(
     _ record: RunRecord, _ test: Test
   ) async -> [Constraint] {
-    var constraints = record.constraints
-    choices = record.choices
-    await reduceChoices(constraints, test)
-    if constraints.isEmpty {
-      isMinimal = areChoicesMinimal
-      return []
-    }
-    if choices.isEmpty, constraints.count > 3, let one = await oneInstead(of: constraints, test) {
+    (choices, constraints) = (record.choices, record.constraints)
+    isMinimal = await reduceChoices(test)
+    if constraints.isEmpty { return [] }
+    if choices.isEmpty, constraints.count > 3, let one = await oneInstead(test) {
       constraints = one
     } else {
-      constraints = await essential(constraints, test)
+      await leaveOutUnnecessary(test)
     }
-    // A constraint with an earlier first step may make another one unnecessary, so both steps are repeated.
+    // A constraint with an earlier first step may make another part unnecessary, so all steps are repeated.
     while true {
-      constraints = await leaveOutEach(constraints, test)
-      let sharper = await sharpen(constraints, test)
-      let known = choices
-      if !known.isEmpty { await reduceChoices(sharper, test) }
-      if sharper == constraints, choices == known {
-        isMinimal = isMinimal && (choices.isEmpty || areChoicesMinimal)
-        return constraints
-      }
-      constraints = sharper
-      isMinimal = constraints.count + choices.count <= 1
+      isMinimal = await leaveOutEach(\.constraints, test)
+      let known = (constraints, choices)
+      await sharpen(test)
+      isMinimal = await reduceChoices(test) && isMinimal
+      if (constraints, choices) == known { return constraints }
     }
   }
 
-  /// Returns the necessary constraints, provided that additional constraints never prevent the failure.
-  ///
-  /// The shortest prefix with which the failure comes ends with a necessary constraint. That constraint is kept,
-  /// and the search goes on before it, until the kept constraints are enough.
-  private nonisolated(nonsending) mutating func essential(
-    _ all: [Constraint], _ test: Test
-  ) async -> [Constraint] {
-    var needed: [Constraint] = []
-    var rest = all[...]
-    while mayGoOn {
-      if await fails(needed, test) { return needed }
-      guard !rest.isEmpty else { break }
-      var (low, high) = (1, rest.count)
-      while low < high, mayGoOn {
-        let middle = (low + high) / 2
-        if await fails(Array(rest.prefix(middle)) + needed, test) {
-          high = middle
-        } else {
-          low = middle + 1
-        }
-      }
-      guard low == high else { break }
-      needed.insert(rest[rest.startIndex + high - 1], at: 0)
-      rest = rest.prefix(high - 1)
-    }
-    // A limit was reached. As far as is known, the failure remains with `rest` and `needed`.
-    let known = Array(rest) + needed
-    return known.count < all.count ? (await fails(known, test) ? known : all) : all
+  /// Runs the schedule after a change, which is undone unless the failure remains. Returns whether it remains.
+  @discardableResult
+  private nonisolated(nonsending) mutating func attempt(
+    _ test: Test, _ change: (inout Self) -> Void
+  ) async -> Bool {
+    let known = (constraints, choices)
+    change(&self)
+    if await run(test) != nil { return true }
+    (constraints, choices) = known
+    return false
   }
 
-  /// Delays one step in each run, as long as possible. Returns the constraints of a failing run with at most one.
-  private nonisolated(nonsending) mutating func oneInstead(
-    of constraints: [Constraint], _ test: Test
-  ) async -> [Constraint]? {
-    for constraint in constraints.prefix(8) where mayGoOn {
-      runs += 1
-      guard let record = await test(.delay(constraint.second)) else { continue }
-      let found = record.constraints
-      if found.count <= 1 { return found }
-    }
-    return nil
+  private nonisolated(nonsending) mutating func run(_ test: Test) async -> RunRecord? {
+    runs += 1
+    return await test(.constraints(constraints, choices: choices))
   }
 
-  /// Removes each constraint without which the failure remains, until the failure needs every constraint left.
-  private nonisolated(nonsending) mutating func leaveOutEach(
-    _ constraints: [Constraint], _ test: Test
-  ) async -> [Constraint] {
-    var constraints = constraints
-    var index = 0
-    // The number of constraints that were found necessary since the last removal.
-    var needed = 0
-    while needed < constraints.count, constraints.count + choices.count > 1 {
-      guard mayGoOn else { return constraints }
-      var fewer = constraints
-      fewer.remove(at: index)
-      if await fails(fewer, test) {
-        constraints = fewer
+  /// Removes each part without which the failure remains. Returns whether the failure is seen to need the rest.
+  private nonisolated(nonsending) mutating func leaveOutEach<Part>(
+    _ parts: WritableKeyPath<Self, [Part]>, _ test: Test
+  ) async -> Bool {
+    // The number of parts that were found necessary since the last removal.
+    var (needed, index) = (0, 0)
+    while needed < self[keyPath: parts].count, constraints.count + choices.count > 1 {
+      guard mayGoOn else { return false }
+      if await attempt(test, { $0[keyPath: parts].remove(at: index) }) {
         needed = 0
       } else {
         needed += 1
         index += 1
       }
-      if index >= constraints.count { index = 0 }
+      if index >= self[keyPath: parts].count { index = 0 }
     }
-    isMinimal = true
-    return constraints
+    return true
+  }
+
+  // MARK: - Constraints
+
+  /// Finds the necessary constraints, provided that additional constraints never prevent the failure.
+  ///
+  /// The shortest prefix with which the failure comes ends with a necessary constraint. That constraint is kept,
+  /// and the search goes on before it, until the kept constraints are enough.
+  private nonisolated(nonsending) mutating func leaveOutUnnecessary(_ test: Test) async {
+    var needed: [Constraint] = []
+    var rest = constraints[...]
+    while mayGoOn {
+      if await attempt(test, { $0.constraints = needed }) || rest.isEmpty { return }
+      var (low, high) = (1, rest.count)
+      while low < high, mayGoOn {
+        let middle = (low + high) / 2
+        if await attempt(test, { $0.constraints = rest.prefix(middle) + needed }) {
+          high = middle
+        } else {
+          low = middle + 1
+        }
+      }
+      needed.insert(rest[rest.startIndex + high - 1], at: 0)
+      rest = rest.prefix(high - 1)
+    }
+  }
+
+  /// Delays one step in each run, as long as possible. Returns the constraints of a failing run with at most one.
+  private nonisolated(nonsending) mutating func oneInstead(_ test: Test) async -> [Constraint]? {
+    for constraint in constraints.prefix(8) where mayGoOn {
+      runs += 1
+      if let found = await test(.delay(constraint.second))?.constraints, found.count <= 1 {
+        return found
+      }
+    }
+    return nil
   }
 
   /// Gives each constraint the earliest first step with which the failure remains.
-  private nonisolated(nonsending) mutating func sharpen(
-    _ constraints: [Constraint], _ test: Test
-  ) async -> [Constraint] {
-    var constraints = constraints
+  private nonisolated(nonsending) mutating func sharpen(_ test: Test) async {
     for index in constraints.indices where mayGoOn {
-      guard let record = await run(constraints, test) else { continue }
-      var candidates = record.skippedByAll(of: constraints[index].second)
+      guard let record = await run(test) else { continue }
+      let candidates = record.skippedByAll(of: constraints[index].second)
       guard let last = candidates.firstIndex(of: constraints[index].first) else { continue }
-      candidates = Array(candidates[...last])
-      var (low, high) = (0, candidates.count - 1)
+      var (low, high) = (0, last)
       while low < high, mayGoOn {
         let middle = (low + high) / 2
-        var sharper = constraints
-        sharper[index].first = candidates[middle]
-        if await fails(sharper, test) { high = middle } else { low = middle + 1 }
+        if await attempt(test, { $0.constraints[index].first = candidates[middle] }) {
+          high = middle
+        } else {
+          low = middle + 1
+        }
       }
-      // If the limit was reached, the known constraint stays.
-      if low == high { constraints[index].first = candidates[high] }
     }
-    return constraints
   }
 
-  private nonisolated(nonsending) mutating func fails(
-    _ constraints: [Constraint], _ test: Test
-  ) async -> Bool {
-    await run(constraints, test) != nil
+  // MARK: - Choices
+
+  /// Reduces the choices while the failure remains. Returns whether the failure is seen to need the rest.
+  ///
+  /// There are fewer faults, then fewer other choices, and then smaller options.
+  private nonisolated(nonsending) mutating func reduceChoices(_ test: Test) async -> Bool {
+    await leaveOut(test) { $0.isFault }
+    await leaveOut(test) { !$0.isFault }
+    for index in choices.indices where choices[index].index > 1 { await reduce(at: index, test) }
+    // A smaller option may make another choice unnecessary.
+    return await leaveOutEach(\.choices, test)
   }
 
-  private nonisolated(nonsending) mutating func run(
-    _ constraints: [Constraint], _ test: Test
-  ) async -> RunRecord? {
-    await run(constraints, choices, test)
+  /// Removes choices while the failure remains: tries all together, then halves, quarters, and so on, then each one.
+  private nonisolated(nonsending) mutating func leaveOut(
+    _ test: Test, _ isAsked: (Choice) -> Bool
+  ) async {
+    var size = choices.count(where: isAsked)
+    while size > 0 {
+      // Begins at the end, because the test may need the earlier choices just to reach the point of failure.
+      var asked = choices.filter(isAsked)
+      while !asked.isEmpty, mayGoOn {
+        let part = asked.suffix(size)
+        asked.removeLast(part.count)
+        await attempt(test) { $0.choices.removeAll(where: part.contains) }
+      }
+      size = size == 1 ? 0 : (size + 1) / 2
+    }
   }
 
-  nonisolated(nonsending) mutating func run(
-    _ constraints: [Constraint], _ choices: [Choice], _ test: Test
-  ) async -> RunRecord? {
-    runs += 1
-    return await test(.constraints(constraints, choices: choices))
+  /// Gives a choice a smaller option with which the failure remains, if one is found.
+  private nonisolated(nonsending) mutating func reduce(at index: Int, _ test: Test) async {
+    // Begins with option 1: option 0 is no choice, and removing the choice was tried.
+    var low = 1
+    // The smallest options are tried one by one, because not every option above a failing option fails.
+    while low < min(choices[index].index, 9), mayGoOn {
+      if await !attempt(test, { $0.choices[index].index = low }) { low += 1 }
+    }
+    while low < choices[index].index, mayGoOn {
+      let middle = low + (choices[index].index - low) / 2
+      if await !attempt(test, { $0.choices[index].index = middle }) { low = middle + 1 }
+    }
   }
 }
