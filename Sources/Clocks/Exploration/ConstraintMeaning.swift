@@ -15,9 +15,7 @@ struct ConstraintMeaning {
     var task: Int
     var functions: [UInt]
     /// The number of the turn among those of its task.
-    var number = 0
-    /// The number, from 1, of this turn among the task's turns with equal functions on the actor, and their count.
-    var time = (1, of: 1)
+    var number: Int
 
     func isBefore(_ other: Turn) -> Bool { position < other.position }
   }
@@ -29,6 +27,7 @@ struct ConstraintMeaning {
   }
 
   private let failure: Exploration.Failure
+  private var turns: [Turn] = []
   /// For each constraint, a sentence that explains it, or `nil`.
   private(set) var texts: [String?]
   /// Sentences on other pairs of turns on one actor, whose order was the opposite in the run that passed.
@@ -43,30 +42,21 @@ struct ConstraintMeaning {
     guard let details = failure.details, details.steps.count == failure.record.steps.count else {
       return
     }
-    let turns = Self.turns(details, failure.record)
-    let meanings = failure.constraints.map { meaning(of: $0, turns) }
-    let reversals = reversals(turns, besides: meanings)
-    var functions = meanings.reduce(into: Set<UInt>()) { functions, meaning in
-      switch meaning {
-      case .between(let first, let other, let second):
-        for turn in [first, other, second] { functions.formUnion(turn.functions) }
-      case .reaches(let first, let second):
-        for turn in [first, second] { functions.formUnion(turn.functions) }
-      case .steps(let first, let second):
-        for step in [first, second] { functions.formUnion(details.steps[step].functions) }
-      case nil: break
-      }
-    }
-    for case .reaches(let first, let second) in reversals {
-      for turn in [first, second] { functions.formUnion(turn.functions) }
-    }
+    turns = Self.turns(details, failure.record)
+    let meanings = failure.constraints.map(meaning)
+    let reversals = reversals(besides: meanings)
+    var functions: [UInt] = []
     for meaning in meanings + reversals {
       let turns = Self.turns(of: meaning)
+      functions += turns.flatMap(\.functions)
       steps.formUnion(turns.map(\.position.step))
       tasks.formUnion(turns.map(\.task))
-      if case .steps(let first, let second) = meaning { steps.formUnion([first, second]) }
+      if case .steps(let first, let second) = meaning {
+        functions += details.steps[first].functions + details.steps[second].functions
+        steps.formUnion([first, second])
+      }
     }
-    let symbols = Symbols(of: functions, in: details.images)
+    let symbols = Symbols(of: functions, in: details.reader.images)
     differences = reversals.compactMap { text($0, details, symbols) }
     texts = meanings.map { meaning in meaning.flatMap { text($0, details, symbols) } }
   }
@@ -84,35 +74,29 @@ struct ConstraintMeaning {
   private static let mostTurns = 2_000
 
   /// Returns pairs of turns on one actor whose order was the opposite in the run that passed.
-  private func reversals(_ turns: [Turn], besides meanings: [Meaning?]) -> [Meaning] {
+  private func reversals(besides meanings: [Meaning?]) -> [Meaning] {
     guard let passing = failure.passing, turns.count <= Self.mostTurns,
       passing.details.steps.count == passing.record.steps.count
     else { return [] }
-    struct Name: Hashable { var task, number: Int }
-    struct Pair: Hashable { var first, second, actor: Int }
     let passed = Self.turns(passing.details, passing.record)
     let places = Dictionary(
-      passed.enumerated().map { (Name(task: $1.task, number: $1.number), $0) },
-      uniquingKeysWith: { first, _ in first })
+      uniqueKeysWithValues: passed.enumerated().map { ([$1.task, $1.number], $0) })
     /// Returns the index of the same turn in the run that passed; `nil` if that turn continued other functions.
     func place(_ turn: Turn) -> Int? {
-      let place = places[Name(task: turn.task, number: turn.number)]
-      return place.flatMap { passed[$0].functions == turn.functions ? $0 : nil }
-    }
-    var known: Set<Pair> = []
-    for meaning in meanings {
-      switch meaning {
-      case .between(_, let first, let second), .reaches(let first, let second):
-        known.insert(Pair(first: first.task, second: second.task, actor: first.actor))
-      case .steps, nil: break
+      places[[turn.task, turn.number]].flatMap {
+        passed[$0].functions == turn.functions ? $0 : nil
       }
+    }
+    func pair(_ first: Turn, _ second: Turn) -> [Int] { [first.task, second.task, first.actor] }
+    var known: Set<[Int]> = []
+    for turns in meanings.map(Self.turns(of:)) where !turns.isEmpty {
+      known.insert(pair(turns[turns.count - 2], turns[turns.count - 1]))
     }
     var found: [Meaning] = []
     for (index, second) in turns.enumerated() {
       guard let late = place(second) else { continue }
       for first in turns[..<index] where first.actor == second.actor && first.task != second.task {
-        guard let early = place(first), late < early,
-          known.insert(Pair(first: first.task, second: second.task, actor: first.actor)).inserted
+        guard let early = place(first), late < early, known.insert(pair(first, second)).inserted
         else { continue }
         found.append(.reaches(first, second))
       }
@@ -124,39 +108,21 @@ struct ConstraintMeaning {
     var turns: [Turn] = []
     var counts: [Int: Int] = [:]
     for (index, detail) in details.steps.enumerated() {
-      if let actor = detail.actor {
-        for (place, queued) in detail.queue.enumerated() {
-          turns.append(
-            Turn(
-              position: (index, place), actor: actor, task: queued.task, functions: queued.functions
-            ))
-        }
-      } else if detail.isOnMain {
+      let onMain = [(task: record.steps[index].task, functions: detail.functions)]
+      let queue = detail.actor != nil ? detail.queue : detail.isOnMain ? onMain : []
+      for (place, queued) in queue.enumerated() {
+        let number = counts[queued.task, default: 0]
+        counts[queued.task] = number + 1
         turns.append(
           Turn(
-            position: (index, 0), actor: -1, task: record.steps[index].task,
-            functions: detail.functions))
+            position: (index, place), actor: detail.actor ?? -1, task: queued.task,
+            functions: queued.functions, number: number))
       }
     }
-    struct Place: Hashable {
-      var task, actor: Int
-      var functions: [UInt]
-    }
-    func place(_ turn: Turn) -> Place {
-      Place(task: turn.task, actor: turn.actor, functions: turn.functions)
-    }
-    var times: [Place: Int] = [:]
-    for index in turns.indices {
-      turns[index].number = counts[turns[index].task, default: 0]
-      counts[turns[index].task, default: 0] += 1
-      times[place(turns[index]), default: 0] += 1
-      turns[index].time.0 = times[place(turns[index]), default: 0]
-    }
-    for index in turns.indices { turns[index].time.of = times[place(turns[index]), default: 1] }
     return turns
   }
 
-  private func meaning(of constraint: Constraint, _ turns: [Turn]) -> Meaning? {
+  private func meaning(of constraint: Constraint) -> Meaning? {
     let record = failure.record
     guard let first = record.steps.firstIndex(of: constraint.first),
       let second = record.steps.firstIndex(of: constraint.second)
@@ -189,9 +155,13 @@ struct ConstraintMeaning {
     }
     func place(_ functions: [UInt]) -> String { symbols.placeWithLine(of: functions) ?? "" }
     func place(_ turn: Turn) -> String {
-      place(turn.functions)
-        + (turn.time.of > 1 && !turn.functions.isEmpty
-          ? " (\(Self.ordinal(turn.time.0)) of \(turn.time.of) times)" : "")
+      let equal = turns.filter {
+        $0.task == turn.task && $0.actor == turn.actor && $0.functions == turn.functions
+      }
+      let number = equal.count { !turn.isBefore($0) }
+      return place(turn.functions)
+        + (equal.count > 1 && !turn.functions.isEmpty
+          ? " (\(Self.ordinal(number)) of \(equal.count) times)" : "")
     }
     switch meaning {
     case .between(let first, let other, let second):

@@ -52,16 +52,18 @@ struct Explanation {
 
   /// Describes a constraint, for example `b.1 before a.3`; if wanted, with the names of those tasks that have one.
   private func sentence(_ constraint: Constraint, withNames: Bool) -> String {
-    let tree = failure.tree
-    guard withNames else {
-      return tree.name(of: constraint.first) + " before " + tree.name(of: constraint.second)
+    let (first, second) = (constraint.first, constraint.second)
+    let tasks = first.task == second.task ? [first.task] : [first.task, second.task]
+    return failure.tree.name(of: first) + " before " + failure.tree.name(of: second)
+      + (withNames ? names(of: tasks) : "")
+  }
+
+  /// Returns for example `   (a is "writer")`; an empty text if none of the tasks has a name.
+  private func names(of tasks: [Int]) -> String {
+    let names = tasks.compactMap { task in
+      failure.details?.names[task].map { "\(failure.tree.name(of: task)) is \"\($0)\"" }
     }
-    let named = [constraint.first, constraint.second].compactMap { step in
-      failure.details?.names[step.task].map { "\(tree.name(of: step.task)) is \"\($0)\"" }
-    }
-    let names = named.count == 2 && named[0] == named[1] ? [named[0]] : named
-    return tree.name(of: constraint.first) + " before " + tree.name(of: constraint.second)
-      + (names.isEmpty ? "" : "   (\(names.joined(separator: ", ")))")
+    return names.isEmpty ? "" : "   (\(names.joined(separator: ", ")))"
   }
 
   /// Describes a choice, for example `a.2 chose 3 of 1…5`: task `a` got option 3 in its step 2.
@@ -72,10 +74,7 @@ struct Explanation {
     let place =
       step.map { failure.tree.name(of: failure.record.steps[$0]) }
       ?? failure.tree.name(of: choice.name)
-    let name = failure.details?.names[choice.name.task].map {
-      "   (\(failure.tree.name(of: choice.name.task)) is \"\($0)\")"
-    }
-    return "\(place) \(text)\(name ?? "")"
+    return "\(place) \(text)\(names(of: [choice.name.task]))"
   }
 
   private func words(for choice: Choice) -> String {
@@ -123,31 +122,25 @@ struct Explanation {
       let shown = all.prefix(1) + mentioned.prefix(Self.mostOfQueue - 2)
       return (Array(shown), all.count - shown.count)
     }
-    var lanes: [String] = []
-    var laneOfTask: [Int: Int] = [:]
-    func order(_ task: Int) -> String { task == TaskTree.test ? "" : failure.tree.name(of: task) }
     let tasks = Set(
-      shown.flatMap { [record.steps[$0].task] + queue(details.steps[$0]).shown.map(\.task) })
-    for task in tasks.sorted(by: { order($0) < order($1) }) {
-      laneOfTask[task] = lanes.count
-      lanes.append(laneName(task, details))
-    }
-    var laneOfActor: [Int: Int] = [:]
-    for index in shown {
-      guard let actor = details.steps[index].actor, laneOfActor[actor] == nil,
-        !hidden.contains(actor)
-      else { continue }
-      laneOfActor[actor] = lanes.count
-      lanes.append(details.name(ofActor: actor))
-    }
+      shown.flatMap { [record.steps[$0].task] + queue(details.steps[$0]).shown.map(\.task) }
+    ).sorted { failure.tree.name(of: $0) < failure.tree.name(of: $1) }
+    let actors = Set(shown.compactMap { details.steps[$0].actor }).subtracting(hidden).sorted()
+    let laneOfTask = Dictionary(uniqueKeysWithValues: zip(tasks, 0...))
+    let laneOfActor = Dictionary(uniqueKeysWithValues: zip(actors, tasks.count...))
+    var table = LaneTable(
+      lanes: tasks.map { failure.tree.label(of: $0, name: details.names[$0]) }
+        + actors.map(details.name))
     let decisive = decisiveSteps
     let decided = Dictionary(
       record.decisions.enumerated().filter {
         $0.element.chosen != 0 && decisive.contains($0.element.step)
       }.map { ($0.element.step, $0.offset + 1) }, uniquingKeysWith: { first, _ in first })
     // A run records only addresses, because symbols are slow to look up.
-    let symbols = Symbols(of: functions(of: shown.map { details.steps[$0] }), in: details.images)
-    var table = LaneTable(lanes: lanes)
+    let functions = shown.map { details.steps[$0] }.flatMap {
+      $0.functions + $0.queue.flatMap(\.functions)
+    }
+    let symbols = Symbols(of: functions, in: details.reader.images)
     for index in shown {
       let step = record.steps[index]
       let detail = details.steps[index]
@@ -177,10 +170,6 @@ struct Explanation {
     return table.lines(width: 118, limit: Self.mostRows + 6)
   }
 
-  private func laneName(_ task: Int, _ details: StepDetails) -> String {
-    failure.tree.label(of: task, name: details.names[task])
-  }
-
   private func cell(
     _ step: ScheduleStep, _ detail: StepDetails.Detail, _ symbols: Symbols
   ) -> String {
@@ -190,13 +179,6 @@ struct Explanation {
     let place = symbols.lineAndPlace(of: detail.functions).map { " \($0)" } ?? ""
     return name + (detail.isOnMain ? " on main" : "") + place
       + detail.choices.map { " \($0)" }.joined(separator: ",")
-  }
-
-  private func functions(of details: [StepDetails.Detail]) -> Set<UInt> {
-    details.reduce(into: []) { functions, detail in
-      functions.formUnion(detail.functions)
-      for queued in detail.queue { functions.formUnion(queued.functions) }
-    }
   }
 
   /// The numbers of the steps that the constraints name, and of those in which the failure's choices were made.

@@ -30,15 +30,9 @@ final class StepDetails: @unchecked Sendable {
   nonisolated(unsafe) private var numbers: [ObjectIdentifier: Int] = [:]
   /// The number of the step after which the first invariant fails.
   nonisolated(unsafe) private(set) var failingStep: Int?
-  let images = CodeImages()
-  private let reading = TaskLayoutProbe.here
-  /// `nil` if the layout of tasks is unknown.
-  nonisolated(unsafe) private var reader: TaskReader?
+  let reader = JobPlaceReader()
 
-  init(_ virtualClock: VirtualClock) {
-    self.virtualClock = virtualClock
-    reader = reading.reader(images)
-  }
+  init(_ virtualClock: VirtualClock) { self.virtualClock = virtualClock }
 
   /// Notes a job that is about to run. `index` returns the index of a task, by the id of the task.
   func begins(_ job: ReadyJob, of task: Int?, index: (UInt64) -> Int?) {
@@ -46,11 +40,11 @@ final class StepDetails: @unchecked Sendable {
     // The task of a parked job is running, so it cannot be read.
     if job.taskID != 0, !job.isParked {
       if let task, names[task] == nil { names[task] = UnownedTask(job: job.job).name }
-      detail.functions = functions(of: job.job)
+      detail.functions = reader.functions(of: job.job)
     } else if let drain = ActorDrain(job.job) {
       detail.actor = number(of: drain)
       detail.queue = drain.jobs.reversed().compactMap { job in
-        index(taskID(of: job)).map { ($0, functions(of: job)) }
+        index(taskID(of: job)).map { ($0, reader.functions(of: job)) }
       }
     }
     detail.isOnMain = job.executor == .main
@@ -85,8 +79,4 @@ final class StepDetails: @unchecked Sendable {
   func names(_ step: ScheduleStep, _ callback: String) { callbacks[step] = callback }
 
   func wakes() { steps.append(Detail(time: virtualClock.now)) }
-
-  private func functions(of task: UnownedJob) -> [UInt] {
-    reader?.read(unsafeBitCast(task, to: UInt.self)).map { reading.cut($0).functions } ?? []
-  }
 }
