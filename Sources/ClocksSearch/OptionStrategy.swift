@@ -47,25 +47,18 @@ struct OptionStrategy {
     stallsOfRun = Strikes(&mixer, points: profile.stallPoints, atMost: bounds.stalls)
   }
 
-  func lists(_ name: ScheduleStep) -> Bool {
-    guard case .listed(let choices) = kind else { return false }
-    for index in 0..<choices.count where choices[index].name.bits == name.bits { return true }
-    return false
+  /// Returns the number of the option that the plan lists for a decision; `nil` if the plan does not name it.
+  func listed(_ name: ScheduleStep) -> Int? {
+    guard case .listed(let choices) = kind else { return nil }
+    for index in 0..<choices.count where choices[index].name.bits == name.bits {
+      return choices[index].index
+    }
+    return nil
   }
 
   var listsStalls: Bool {
     guard case .listed(let choices) = kind else { return false }
-    for index in 0..<choices.count where choices[index].isStall { return true }
-    return false
-  }
-
-  /// Returns the nanoseconds by which the listed choices delay a step; `nil` if they do not list the step.
-  func delay(of step: ScheduleStep) -> Int? {
-    guard case .listed(let choices) = kind else { return nil }
-    for index in 0..<choices.count where choices[index].name.bits == step.bits {
-      return choices[index].index
-    }
-    return nil
+    return choices.contains(where: \.isStall)
   }
 
   /// Whether a stall comes at this point of a random run.
@@ -77,11 +70,7 @@ struct OptionStrategy {
   /// Returns the number of one of `count` options, 2 or more.
   mutating func choose(_ count: Int, for name: ScheduleStep) -> Int {
     switch kind {
-    case .listed(let choices):
-      for index in 0..<choices.count where choices[index].name.bits == name.bits {
-        return min(choices[index].index, count - 1)
-      }
-      return 0
+    case .listed: return min(listed(name) ?? 0, count - 1)
     case .last: return name.kind == .choice ? count - 1 : 0
     case .random:
       if name.kind == .fault { return faults.strikes(&mixer) ? 1 : 0 }

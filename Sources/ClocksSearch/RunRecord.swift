@@ -118,13 +118,7 @@ package struct RunRecord: Sendable {
       }
       if count > 4 * limit { break }
     }
-    var nearest: [Constraint] = []
-    for distance in 0..<found.count {
-      for index in 0..<found[distance].count where nearest.count < limit {
-        nearest.append(found[distance][index])
-      }
-    }
-    return nearest
+    return Array(found.joined().prefix(limit))
   }
 
   /// Returns a constraint for each step that could have come in the place of another step. O(candidates).
@@ -178,16 +172,7 @@ package struct RunRecord: Sendable {
 
 /// The first place at which two runs of one schedule differ, and a likely cause.
 package struct Divergence: Sendable {
-  /// How often a run used each source of nondeterminism.
-  package struct Witnesses: Sendable, Equatable {
-    package var clockReadings = 0
-    package var randomReadings = 0
-    package var outsideWork = 0
-
-    package init() {}
-  }
-
-  package enum Suspect: Sendable, Equatable {
+  package enum Suspect: Sendable, Hashable {
     /// The step that something outside the test made ready; `nil` if not known.
     case outside(String?)
     case earlierRun
@@ -232,10 +217,14 @@ package struct Divergence: Sendable {
   package let found: String
   package let suspect: Suspect
 
-  /// - Parameter more: More runs, which show whether only the first run differs from the others.
+  /// Compares two runs of one schedule.
+  ///
+  /// - Parameters:
+  ///   - more: More runs, which show whether only the first run differs from the others.
+  ///   - used: The sources of nondeterminism that the second run has used.
   package init(
     _ first: RunRecord, _ second: RunRecord, _ more: [RunRecord], tree: TaskTree,
-    _ witnesses: Witnesses
+    used: Set<Suspect>
   ) {
     let step = first.divergence(from: second) ?? 0
     let sides = [first, second].map { record in
@@ -262,17 +251,17 @@ package struct Divergence: Sendable {
     }.first
     if let arrival {
       suspect = .outside(tree.name(of: arrival.job))
-    } else if witnesses.outsideWork == 0, !more.isEmpty,
+    } else if !used.contains(.outside(nil)), !more.isEmpty,
       more.allSatisfy({ $0.divergence(from: second) == nil })
     {
       // The condition requires that no work outside the test was seen: by chance, such work could have taken the same
       // time in all later runs.
       suspect = .earlierRun
-    } else if witnesses.randomReadings > 0 {
+    } else if used.contains(.randomness) {
       suspect = .randomness
-    } else if witnesses.outsideWork > 0 || first.arrivals.count + second.arrivals.count > 0 {
+    } else if used.contains(.outside(nil)) || first.arrivals.count + second.arrivals.count > 0 {
       suspect = .outside(nil)
-    } else if witnesses.clockReadings > 0 {
+    } else if used.contains(.realTime) {
       suspect = .realTime
     } else {
       suspect = .addresses

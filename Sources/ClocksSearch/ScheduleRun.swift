@@ -12,9 +12,9 @@ package final class ScheduleRun {
   @exclusivity(unchecked) package private(set) var record = RunRecord()
   @exclusivity(unchecked) private var strategy: Strategy
   /// The step limit of `Profile.longest`.
-  @exclusivity(unchecked) private var longest: Int
+  @exclusivity(unchecked) private var longest = Int.max
   /// The ready steps, in the order in which they became ready.
-  @exclusivity(unchecked) private var readySteps = ScratchBuffer<ScheduleStep>()
+  @exclusivity(unchecked) private(set) var readySteps = ScratchBuffer<ScheduleStep>()
   @exclusivity(unchecked) private var readyCauses = ScratchBuffer<Int32>()
   /// The latest decision, until its step begins. Until then `choose` returns the same step again.
   @exclusivity(unchecked) private var decided: ScheduleStep?
@@ -52,22 +52,19 @@ package final class ScheduleRun {
 
   /// - Parameter tree: The tree that contains the tasks of the plan.
   package init(
-    _ plan: Plan = .firstInFirstOut, tree: TaskTree = TaskTree(), profile: Profile = Profile(),
-    bounds: Bounds = Bounds()
+    _ plan: Plan = .firstInFirstOut, tree: TaskTree = TaskTree(), bounds: Bounds = Bounds()
   ) {
     self.tree = tree
     self.bounds = bounds
-    strategy = Strategy(plan, profile: profile, bounds: bounds)
-    stallsArePossible = bounds.stalls > 0 || strategy.listsStalls
-    longest = profile.longest
-    counts = Array(repeating: Counts(), count: tree.count)
+    strategy = Strategy(plan, profile: Profile(), bounds: bounds)
+    reset(plan)
   }
 
   package func reset(_ plan: Plan, profile: Profile = Profile()) {
     strategy = Strategy(plan, profile: profile, bounds: bounds)
     faults = 0
     stalls = 0
-    stallsArePossible = bounds.stalls > 0 || strategy.listsStalls
+    stallsArePossible = bounds.stalls > 0 || strategy.options.listsStalls
     wakesEarly = false
     asked = nil
     longest = profile.longest
@@ -86,9 +83,6 @@ package final class ScheduleRun {
   package var stepCount: Int { record.steps.count }
 
   package var decisionCount: Int { record.decisions.count }
-
-  /// The ready steps. O(n); the engine does not need it.
-  package var ready: [ScheduleStep] { readySteps.all }
 
   package func readyStep(at position: Int) -> ScheduleStep { readySteps[position] }
 
@@ -228,7 +222,7 @@ package final class ScheduleRun {
     counts[task].faults += 1
     let name = ScheduleStep(.fault, of: task, Int(counts[task].faults))
     // A replay lists its faults, and does not know the bounds.
-    let isPossible = faults < bounds.faults || strategy.lists(name)
+    let isPossible = faults < bounds.faults || strategy.options.listed(name) != nil
     guard decide(name, isPossible ? 2 : 1) == 1 else { return false }
     faults += 1
     return true
@@ -237,7 +231,7 @@ package final class ScheduleRun {
   /// Returns how early a sleep may wake while jobs are ready; `nil` if it may not wake early.
   package func stallLimit(of step: ScheduleStep) -> Duration? {
     // A replay lists its stalls, and does not know the bounds.
-    if strategy.lists(step) { return .seconds(Int64.max) }
+    if strategy.options.listed(step) != nil { return .seconds(Int64.max) }
     return stalls < bounds.stalls ? bounds.stallTime : nil
   }
 
@@ -249,7 +243,7 @@ package final class ScheduleRun {
     let step = readySteps[position]
     guard asked != step else { return nil }
     asked = step
-    let listed = strategy.delay(of: step)
+    let listed = strategy.options.listed(step)
     let length = listed ?? (stalls < bounds.stalls ? bounds.wholeNanoseconds : 0)
     guard length > 0, decide(step, 2, unit: length) == 1 else { return nil }
     stalls += 1
@@ -262,7 +256,7 @@ package final class ScheduleRun {
     let drawn = draw(for: task)
     counts[task].numbers += 1
     let name = ScheduleStep(.random, of: task, Int(counts[task].numbers))
-    guard bounds.exploresRandomness || strategy.lists(name) else { return drawn }
+    guard bounds.exploresRandomness || strategy.options.listed(name) != nil else { return drawn }
     return ExploredRandomness.number(decide(name, ExploredRandomness.options), drawn: drawn)
   }
 

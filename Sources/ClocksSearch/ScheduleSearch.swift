@@ -67,8 +67,6 @@ package final class ScheduleSearch {
   private let limits: Limits
   package private(set) var tried = 0
   package private(set) var coverage = Coverage()
-  /// The hashes of the orders of the runs.
-  package var orders: Set<UInt64> { coverage.orders }
   /// The number of classes that were first seen in the last tenth of the schedules.
   package var newClasses: Int { coverage.classes(after: tried - tried / 10) }
   package private(set) var profile = Profile()
@@ -160,10 +158,9 @@ package final class ScheduleSearch {
         reversals.append(
           Reversal(constraints: constraints, choices: choices + [others[index]], last: nil))
       }
-      guard index < found.count, !Self.contains(constraints, found[index]),
-        !choices.isEmpty || mine(constraints, found[index])
-      else { continue }
-      reversals.append(Reversal(constraints: constraints, choices: choices, last: found[index]))
+      guard index < found.count, !Self.contains(constraints, found[index]) else { continue }
+      let reversal = Reversal(constraints: constraints, choices: choices, last: found[index])
+      if isMine(reversal) { reversals.append(reversal) }
     }
   }
 
@@ -200,12 +197,17 @@ package final class ScheduleSearch {
       }.prefix(most / 2))
   }
 
-  /// Whether this shard tries the reversal. Shards divide up the reversals that consist of a single choice.
+  /// Whether this shard tries the reversal. Shards divide up those that consist of a single choice or constraint.
   private func isMine(_ reversal: Reversal) -> Bool {
-    guard limits.shard.count > 1, reversal.constraints.isEmpty, reversal.choices.count == 1 else {
+    guard limits.shard.count > 1, reversal.constraints.isEmpty else { return true }
+    let hash: UInt64
+    if let last = reversal.last, reversal.choices.isEmpty {
+      hash = Mixer.mix(last.first.bits, last.second.bits)
+    } else if reversal.last == nil, reversal.choices.count == 1 {
+      hash = Mixer.mix(reversal.choices[0].name.bits, UInt64(reversal.choices[0].index))
+    } else {
       return true
     }
-    let hash = Mixer.mix(reversal.choices[0].name.bits, UInt64(reversal.choices[0].index))
     return hash % UInt64(limits.shard.count) == UInt64(limits.shard.index)
   }
 
@@ -217,13 +219,6 @@ package final class ScheduleSearch {
       return true
     }
     return false
-  }
-
-  /// Whether this shard adds the constraint. Shards divide up the first constraints of a schedule.
-  private func mine(_ constraints: [Constraint], _ constraint: Constraint) -> Bool {
-    guard limits.shard.count > 1, constraints.isEmpty else { return true }
-    let hash = Mixer.mix(constraint.first.bits, constraint.second.bits)
-    return hash % UInt64(limits.shard.count) == UInt64(limits.shard.index)
   }
 
   /// Chooses the kind of search by the first run.
@@ -285,5 +280,30 @@ package final class ScheduleSearch {
     if isComplete && !hasGaps && prefixes.isEmpty { return .allOrders }
     if limits.reversals != nil && reversals.isEmpty { return .allReversals }
     return hasNoNewClass ? .noNewClass : .count
+  }
+}
+
+/// Reports the progress of a search about once a second.
+package struct ProgressMeter {
+  private let report: ((String) -> Void)?
+  private let pause: Duration
+  private let start = RealTime(in: .zero)
+  private var next: RealTime
+
+  package init(every pause: Duration = .seconds(1), report: ((String) -> Void)?) {
+    self.report = report
+    self.pause = pause
+    next = RealTime(in: pause)
+  }
+
+  package mutating func ran(_ search: ScheduleSearch) {
+    guard let report, search.tried & 0xF == 0, next.hasPassed else { return }
+    next = RealTime(in: pause)
+    let seconds = max(Double(start.nanosecondsSince) / 1e9, 0.001)
+    report(
+      """
+      \(search.tried.grouped) schedules, \(search.coverage.orders.count.grouped) orders in \
+      \(search.coverage.classes.count.grouped) classes, \(Int(Double(search.tried) / seconds).grouped) a second
+      """)
   }
 }

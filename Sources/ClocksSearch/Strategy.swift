@@ -81,9 +81,9 @@ struct Strategy {
   private let draws = WordTable()
   /// How often each constraint has delayed its second step.
   private var kept: [Int] = []
-  private var isMet: [Bool] = []
-  private let constraints: [Constraint]
-  private var options: OptionStrategy
+  private(set) var isMet: [Bool] = []
+  private var constraints: [Constraint] = []
+  private(set) var options: OptionStrategy
 
   /// The most times that a constraint delays its second step: the first step may depend on the second.
   private static let patience = 1_000
@@ -95,7 +95,6 @@ struct Strategy {
     options = OptionStrategy(plan, profile, bounds)
     self.profile = profile
     mixer = Mixer(seed: 0)
-    var constraints: [Constraint] = []
     switch plan {
     case .constraints(let wanted, _): constraints = wanted
     case .random(let seed), .partialOrder(let seed): mixer = Mixer(seed: seed)
@@ -108,15 +107,9 @@ struct Strategy {
       falls.sort(by: >)
     case .delay, .newestFirst, .prefix: break
     }
-    self.constraints = constraints
-    if !constraints.isEmpty {
-      kept = Array(repeating: 0, count: constraints.count)
-      isMet = Array(repeating: false, count: constraints.count)
-    }
+    kept = Array(repeating: 0, count: constraints.count)
+    isMet = Array(repeating: false, count: constraints.count)
   }
-
-  /// The constraints whose first step has not run.
-  var unmet: [Constraint] { constraints.indices.filter { !isMet[$0] }.map { constraints[$0] } }
 
   /// Subtracts the weight of a new task from the remaining weight of its parent.
   ///
@@ -167,7 +160,8 @@ struct Strategy {
     let last = candidates.count - 1
     switch plan {
     case .delay, .prefix: return choose(among: candidates)
-    case .constraints where options.lists(candidates[last]): return choose(among: candidates)
+    case .constraints where options.listed(candidates[last]) != nil:
+      return choose(among: candidates)
     default:
       // Stalls are spread over the run: otherwise the first points of the run would use them up.
       if options.stalls() { return last }
@@ -213,14 +207,6 @@ struct Strategy {
     }
     return options.choose(count, for: name)
   }
-
-  var listsStalls: Bool { options.listsStalls }
-
-  /// Returns the nanoseconds by which the plan delays a step; `nil` if it does not name the step.
-  func delay(of step: ScheduleStep) -> Int? { options.delay(of: step) }
-
-  /// Whether the plan names this decision.
-  func lists(_ name: ScheduleStep) -> Bool { options.lists(name) }
 
   private mutating func firstFree(_ candidates: borrowing ScratchBuffer<ScheduleStep>) -> Int {
     search: for index in 0..<candidates.count {

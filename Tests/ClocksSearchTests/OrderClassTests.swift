@@ -52,7 +52,7 @@ import Testing
   func countsThePartialOrders(tasks: [[[Int]]], orders: Int, classes: Int) {
     let search = search(tasks)
     #expect(search.end == .allOrders)
-    #expect(search.orders.count == orders)
+    #expect(search.coverage.orders.count == orders)
     #expect(search.coverage.classes.count == classes)
   }
 
@@ -87,9 +87,9 @@ import Testing
     let search = search([[[]], [[]], [[]]], .init(count: .max, seed: 1, reversals: 1))
     #expect(search.end == .allReversals)
     // First in, first out, and 1 before 0, 2 before 0, 2 before 1.
-    #expect(search.orders.count == 4)
+    #expect(search.coverage.orders.count == 4)
     let both = self.search([[[]], [[]], [[]]], .init(count: .max, seed: 1, reversals: 2))
-    #expect(both.orders.count == 6)
+    #expect(both.coverage.orders.count == 6)
     #expect(both.coverage.classes.count == 1)
   }
 }

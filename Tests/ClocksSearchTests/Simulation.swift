@@ -2,6 +2,11 @@ import ClocksSupport
 
 @testable import ClocksSearch
 
+extension ScheduleRun {
+  /// The ready steps. O(n).
+  var ready: [ScheduleStep] { readySteps.all }
+}
+
 /// A program of tasks that consist of steps, run without the engine.
 struct Simulation {
   /// The steps of each task.

@@ -9,10 +9,8 @@ import Synchronization
 /// The report allocates memory and writes a file, which a signal handler may not do: if the crash has damaged the
 /// allocator, or interrupted it, the report is lost. An alarm ends the process if the report does not return.
 enum CrashHandler {
-  /// Installs the handler. Required before a run whose scope has a `crashed` closure. Thread-safe.
-  static func install() { _ = isInstalled }
-
-  private static let isInstalled: Bool = {
+  /// Installs the handler when it is first read: before a run whose scope has a `crashed` closure. Thread-safe.
+  static let installed: Void = {
     #if os(Linux) && canImport(Glibc)
       var action = sigaction()
       action.sa_flags = SA_SIGINFO | CInt(truncatingIfNeeded: UInt(SA_NODEFER))
@@ -25,9 +23,6 @@ enum CrashHandler {
         previous.append(old)
       }
       for signal in signals { sigaction(signal, &action, nil) }
-      return true
-    #else
-      return false
     #endif
   }()
 

@@ -16,16 +16,11 @@ struct Exploration {
   /// The tree that contains the tasks of the known schedules.
   var tree = TaskTree()
   /// Receives the progress of the search about once a second.
-  var progress: ((ScheduleProgress) -> Void)?
+  var progress: ((String) -> Void)?
   /// Receives the search at its end, before the schedule of a failure is shrunk.
   var ended: ((ScheduleSearch) -> Void)?
   /// Receives the schedule in which the process crashes.
   var crashed: (@Sendable (Crash) -> Void)?
-
-  /// The number of the current schedule, in a form that a signal handler can read.
-  private final class Number: @unchecked Sendable {
-    nonisolated(unsafe) var value = 0
-  }
 
   struct Crash: Sendable {
     var signal: CInt
@@ -77,9 +72,9 @@ struct Exploration {
 
   enum Outcome {
     case passed(ScheduleSummary)
-    case failed(Failure, ScheduleSummary)
+    case failed(Failure)
     /// Two runs of one schedule differ.
-    case diverged(Divergence, ScheduleSummary)
+    case diverged(Divergence)
     /// A run has skipped the test by this error.
     case skipped(any Error)
   }
@@ -90,46 +85,42 @@ struct Exploration {
     var one = OneRun(
       options: options, origin: origin, findings: gate.findings, tree: tree, bounds: limits.bounds)
     let run = one.run
-    let number = Number()
+    let search = ScheduleSearch(limits, known: known.map(\.plan))
     if let crashed {
-      CrashHandler.install()
+      _ = CrashHandler.installed
       let known = 3..<3 + known.count
-      // Only the thread that crashes writes the record, so its signal handler may read it.
-      nonisolated(unsafe) let run = run
+      // Only the thread that crashes writes the record, and the search waits for it, so its signal handler may read both.
+      nonisolated(unsafe) let (run, search) = (run, search)
       one.crashed = { signal in
         let token = ScheduleToken(
           choices: run.record.choices, constraints: run.record.constraints, trace: run.record.check)
         crashed(
           Crash(
-            signal: signal, number: number.value, token: token.text(run.tree),
-            isKnown: known.contains(number.value)))
+            signal: signal, number: search.tried, token: token.text(run.tree),
+            isKnown: known.contains(search.tried)))
       }
     }
     let deadline = time.map { RealTime(in: $0) }
-    let search = ScheduleSearch(limits, known: known.map(\.plan))
     var first: RunRecord?
     var progress = ProgressMeter(report: progress)
     var isOverTime = false
     gate.close()
     while let plan = search.next() {
-      number.value = search.tried
       let outcome = await one(plan, profile: search.profile, operation)
       if Task.isCancelled { break }
       if let skip = outcome.skip { return .skipped(skip) }
       if let finding = outcome.findings.first {
         ended?(search)
-        let failure = await examine(finding, plan, number: search.tried, one, operation)
-        return .failed(failure, summary(search, isOverTime: false))
+        return .failed(await examine(finding, plan, number: search.tried, one, operation))
       }
       if search.tried == 1 {
         first = run.record
       } else if search.tried == 2, let first, first.divergence(from: run.record) != nil {
         ended?(search)
-        let (second, witnesses) = (run.record, one.witnesses)
+        let (second, used) = (run.record, one.explorer.used)
         var more: [RunRecord] = []
         for number in 1...4 { more.append(await rerun(plan, one, number, operation)) }
-        let divergence = Divergence(first, second, more, tree: run.tree, witnesses)
-        return .diverged(divergence, summary(search, isOverTime: false))
+        return .diverged(Divergence(first, second, more, tree: run.tree, used: used))
       }
       search.note(run.record, tasks: run.tree.count)
       progress.ran(search)
@@ -139,11 +130,11 @@ struct Exploration {
       }
     }
     ended?(search)
-    return .passed(summary(search, isOverTime: isOverTime))
-  }
-
-  private func summary(_ search: ScheduleSearch, isOverTime: Bool) -> ScheduleSummary {
-    ScheduleSummary(search, end: isOverTime ? .time : search.end, limits: limits, time: time)
+    return .passed(
+      ScheduleSummary(
+        schedules: search.tried, orders: search.coverage.orders.count,
+        classes: search.coverage.classes.count, newClasses: search.newClasses,
+        end: isOverTime ? .time : search.end, limits: limits, time: time))
   }
 
   /// Runs a schedule once more while other memory is in use, so that its objects get different addresses.
@@ -201,7 +192,8 @@ struct Exploration {
     failure.record = records[1]
     failure.tree = run.tree
     if records[0].divergence(from: records[1]) != nil {
-      failure.divergence = Divergence(records[0], records[1], [], tree: run.tree, one.witnesses)
+      failure.divergence = Divergence(
+        records[0], records[1], [], tree: run.tree, used: one.explorer.used)
     }
     return failure
   }

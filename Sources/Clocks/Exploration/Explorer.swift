@@ -22,7 +22,8 @@ final class Explorer: Chooser, @unchecked Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) var details: StepDetails?
   /// The decision within a step that the next description is about; `nil` if it is about none.
   @exclusivity(unchecked) nonisolated(unsafe) private var described: ScheduleStep?
-  @exclusivity(unchecked) nonisolated(unsafe) private(set) var witnesses = Divergence.Witnesses()
+  /// The sources of nondeterminism that the run has used.
+  @exclusivity(unchecked) nonisolated(unsafe) private(set) var used: Set<Divergence.Suspect> = []
   /// The number of steps of the longest run that has ended; `nil` if none has.
   @exclusivity(unchecked) nonisolated(unsafe) private var mostSteps: Int?
   /// The number of steps after which the run counts as a runaway: far more than any earlier run had.
@@ -47,7 +48,7 @@ final class Explorer: Chooser, @unchecked Sendable {
     actors.removeAll()
     running = nil
     described = nil
-    witnesses = .init()
+    used = []
   }
 
   func taskWasCreated(_ task: UInt64) {
@@ -137,9 +138,9 @@ final class Explorer: Chooser, @unchecked Sendable {
 
   func asked(_ question: TaskOwner.NondeterminismSource) {
     switch question {
-    case .clock: witnesses.clockReadings += 1
-    case .number: witnesses.randomReadings += 1
-    case .outsideWork: witnesses.outsideWork += 1
+    case .clock: used.insert(.realTime)
+    case .number: used.insert(.randomness)
+    case .outsideWork: used.insert(.outside(nil))
     }
   }
 

@@ -30,7 +30,7 @@ struct OneRun {
   let run: ScheduleRun
   /// Receives the signal if a job of a run crashes.
   var crashed: (@Sendable (CInt) -> Void)?
-  private let explorer: Explorer
+  let explorer: Explorer
   /// The system clocks at the beginning of each run.
   private let start = SystemClocks()
 
@@ -51,8 +51,6 @@ struct OneRun {
     explorer = Explorer(run)
     if let stepLimit { explorer.stepLimit = stepLimit }
   }
-
-  var witnesses: Divergence.Witnesses { explorer.witnesses }
 
   /// Runs the operation by a plan, in a new task, and abandons that task if it does not end.
   func callAsFunction(
@@ -93,22 +91,6 @@ struct Finding: Sendable {
   /// Where the test states the invariant that fails.
   var site: CallSite?
 
-  init(key: String, text: String, site: CallSite? = nil) {
-    (self.key, self.text, self.site) = (key, text, site)
-  }
-
-  /// Creates the finding of a thrown error.
-  ///
-  /// The key has the error's type, code and text, without words that contain digits: numbers and addresses may
-  /// differ from run to run.
-  init(thrown error: any Error, text: String) {
-    let words = "\(error)".split(whereSeparator: \.isWhitespace).filter {
-      !$0.contains(where: \.isNumber)
-    }
-    key = Self.thrownPrefix + "\(type(of: error)) \(error._code) " + words.joined(separator: " ")
-    self.text = text
-  }
-
   var isIssue: Bool { key.hasPrefix(IssueGate.keyPrefix) }
 
   private static let thrownPrefix = "threw "
@@ -123,6 +105,20 @@ struct Finding: Sendable {
 
   /// Whether XCTest has recorded the failure. XCTest cannot be kept from recording it.
   var isXCTest: Bool { key.hasPrefix(Self.xcTestPrefix) }
+}
+
+extension Finding {
+  /// Creates the finding of a thrown error.
+  ///
+  /// The key has the error's type, code and text, without words that contain digits: numbers and addresses may
+  /// differ from run to run.
+  init(thrown error: any Error, text: String) {
+    let words = "\(error)".split(whereSeparator: \.isWhitespace).filter {
+      !$0.contains(where: \.isNumber)
+    }
+    key = Self.thrownPrefix + "\(type(of: error)) \(error._code) " + words.joined(separator: " ")
+    self.text = text
+  }
 }
 
 final class Findings: Sendable {

@@ -16,23 +16,18 @@ public struct ExploredSources: OptionSet, Hashable, Sendable {
   public static let randomness = Self(rawValue: 1)
 }
 
-/// The parameters of a search that bound what may happen in a schedule.
-package struct ScheduleBounds: Hashable, Sendable {
-  var faults = 0
-  var stalls = 0
-  var stallTime = Duration.zero
-  var explores: ExploredSources = []
+package typealias ScheduleBounds = Bounds
 
-  init() {}
-
+extension ScheduleBounds {
   package init(faults: Int, stalls: Int, upTo: Duration, explores: ExploredSources) {
+    self.init()
     self.faults = faults
     self.stalls = stalls
     stallTime = upTo
-    self.explores = explores
+    exploresRandomness = explores.contains(.randomness)
   }
 
-  func meaning(for count: ScheduleCount) throws(ScheduleRequest.Problem) -> Bounds {
+  func checked(for count: ScheduleCount) throws(ScheduleRequest.Problem) -> Self {
     if faults < 0 {
       throw .init(
         description: """
@@ -55,18 +50,13 @@ package struct ScheduleBounds: Hashable, Sendable {
           `stalls: 1, upTo: .seconds(1)`.
           """)
     }
-    if case .exhaustive = count.kind, stalls > 0 || !explores.isEmpty {
+    if case .exhaustive = count.kind, stalls > 0 || exploresRandomness {
       throw .init(
         description: """
           `.exhaustive(reversals:)` cannot try all stalls or all random numbers. Use a number of schedules with \
           `stalls:` and `explores:`.
           """)
     }
-    var bounds = Bounds()
-    bounds.faults = faults
-    bounds.stalls = stalls
-    bounds.stallTime = stallTime
-    bounds.exploresRandomness = explores.contains(.randomness)
-    return bounds
+    return self
   }
 }

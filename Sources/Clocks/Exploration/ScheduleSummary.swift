@@ -19,16 +19,6 @@ public struct ScheduleSummary: Hashable, Sendable, CustomStringConvertible {
   public let description: String
 
   init(
-    _ search: ScheduleSearch, end: ScheduleSearch.End, limits: ScheduleSearch.Limits,
-    time: Duration?
-  ) {
-    self.init(
-      schedules: search.tried, orders: search.orders.count,
-      classes: search.coverage.classes.count, newClasses: search.newClasses, end: end,
-      limits: limits, time: time)
-  }
-
-  init(
     schedules: Int, orders: Int, classes: Int, newClasses new: Int, end: ScheduleSearch.End,
     limits: ScheduleSearch.Limits, time: Duration?
   ) {

@@ -138,10 +138,14 @@ struct ScheduledTest {
     exploration.known = folder.tokens(in: &exploration.tree)
     if request.variables.count != nil, Terminal.isStandardErrorOne {
       exploration.progress = { [testID = request.testID] in
-        Terminal.writeLine("\(testID): \($0.text)")
+        Terminal.writeLine("\(testID): \($0)")
       }
     }
-    let note = noteForReport(meaning.limits.shard)
+    let note: @Sendable (SearchReports.Search) -> Void = {
+      [request, shard = meaning.limits.shard] in
+      guard let folder = request.variables.reportsFolder else { return }
+      SearchReports.add($0, of: request.testID, shard, to: folder)
+    }
     exploration.crashed = { [testID = request.testID, replayForm = report.replayForm] crash in
       if !crash.isKnown { folder.add(crash.token) }
       note(SearchReports.Search(crash))
@@ -164,23 +168,13 @@ struct ScheduledTest {
       }
       if Environment.isVerbose { Terminal.writeLine("\(request.testID): \(summary)") }
       return summary
-    case .diverged(let divergence, _): report.fail(Explanation.notDeterministic(divergence))
+    case .diverged(let divergence): report.fail(Explanation.notDeterministic(divergence))
     case .skipped: break
-    case .failed(let failure, _):
+    case .failed(let failure):
       folder.add(failure.token)
       await show(failure, meaning, operation)
     }
     return nil
-  }
-
-  /// Returns a function that adds a search to the report of its test, if there is a folder for reports.
-  private func noteForReport(
-    _ shard: ScheduleSearch.Shard
-  ) -> @Sendable (SearchReports.Search) -> Void {
-    let (folder, testID) = (request.variables.reportsFolder, request.testID)
-    return { search in
-      if let folder { SearchReports.add(search, of: testID, shard, to: folder) }
-    }
   }
 
   /// Runs the shrunk schedule once more, and lets its issues pass to the test library.
@@ -249,7 +243,7 @@ struct ScheduledTest {
     if let skip = outcome.skip { throw skip }
     if let error = outcome.error { report.failWithError(error, "Schedule \(text).") }
     for finding in outcome.findings
-    where !finding.isIssue && !finding.isXCTest && !finding.key.hasPrefix("threw") {
+    where !finding.isIssue && !finding.isXCTest && !finding.isThrown {
       fail(finding, finding.text + "\nSchedule \(text).")
     }
     guard !outcome.hasFailed else { return }

@@ -39,10 +39,10 @@ enum SearchReports {
     mutating func add(_ outcome: Exploration.Outcome) {
       switch outcome {
       case .passed, .skipped: break
-      case .failed(let found, _):
+      case .failed(let found):
         (result, isComplete) = (.failed, false)
         failure = (found.number, found.finding.text, found.token)
-      case .diverged(let divergence, _):
+      case .diverged(let divergence):
         (result, isComplete) = (.diverged, false)
         failure = (schedules, Explanation.notDeterministic(divergence), "")
       }

@@ -234,7 +234,7 @@ struct ScheduleRequest: Sendable {
     }
     var limits = ScheduleSearch.Limits(count: Self.standardCount, seed: try seedOfSearch())
     limits.shard = try shard()
-    limits.bounds = try bounds.meaning(for: count)
+    limits.bounds = try bounds.checked(for: count)
     switch count.kind {
     case .token(let token): return Meaning(limits: limits, token: token)
     case .exhaustive(let reversals):

@@ -31,7 +31,7 @@ private actor Counter {
   private func failure(
     _ limits: ScheduleSearch.Limits, _ operation: @escaping Exploration.Operation
   ) async throws -> Exploration.Failure {
-    guard case .failed(let failure, _) = await explore(limits, operation) else { throw Wrong() }
+    guard case .failed(let failure) = await explore(limits, operation) else { throw Wrong() }
     return failure
   }
 

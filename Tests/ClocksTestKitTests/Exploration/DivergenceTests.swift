@@ -39,7 +39,7 @@ private func tasks(_ count: Int) async {
       let exploration = Exploration(
         limits: .init(count: 2, seed: 1), time: nil, options: options, origin: CallSite(),
         gate: IssueGate())
-      if case .diverged(let divergence, _) = await exploration(operation) { return divergence }
+      if case .diverged(let divergence) = await exploration(operation) { return divergence }
     }
     return nil
   }

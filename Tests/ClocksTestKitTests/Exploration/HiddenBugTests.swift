@@ -100,9 +100,9 @@ import Testing
       origin: CallSite(), gate: IssueGate())
     switch await exploration(bug.corrected) {
     case .passed(let summary): #expect(summary.orders > 0)
-    case .failed(let failure, _):
+    case .failed(let failure):
       Issue.record("\(bug.name), corrected, fails: \(failure.finding.text) \(failure.token)")
-    case .diverged(let divergence, _):
+    case .diverged(let divergence):
       Issue.record("\(bug.name), corrected, \(divergence.description)")
     case .skipped(let error): Issue.record("\(bug.name), corrected, is skipped: \(error)")
     }

@@ -22,7 +22,7 @@ import Testing
     var numbers: [Int] = []
     for bug in KnownBug.all {
       let outcome = await exploration(.init(count: 200, seed: Mixer.hash(bug.name)))(bug.buggy)
-      guard case .failed(let failure, _) = outcome else {
+      guard case .failed(let failure) = outcome else {
         Issue.record("\(bug.name) is not found")
         continue
       }
@@ -48,9 +48,9 @@ import Testing
     let count = Environment.schedules.flatMap { Int($0) } ?? 100
     switch await exploration(.init(count: count, seed: Mixer.hash(bug.name)))(bug.corrected) {
     case .passed(let summary): #expect(summary.orders > 0)
-    case .failed(let failure, _):
+    case .failed(let failure):
       Issue.record("\(bug.name), corrected, fails: \(failure.finding.text) \(failure.token)")
-    case .diverged(let divergence, _):
+    case .diverged(let divergence):
       Issue.record("\(bug.name), corrected, \(divergence.description)")
     case .skipped(let error): Issue.record("\(bug.name), corrected, is skipped: \(error)")
     }
@@ -72,7 +72,7 @@ import Testing
       for bug in KnownBug.all {
         let found = await exploration(.init(count: 200, seed: Mixer.hash(bug.name)))(bug.buggy)
         var numbers: [Int?] = []
-        if case .failed(let failure, _) = found { numbers.append(failure.number) }
+        if case .failed(let failure) = found { numbers.append(failure.number) }
         for plan in kinds { numbers.append(await firstFailure(of: bug, plan)) }
         let cells = [bug.name] + numbers.map { $0.map(String.init) ?? "-" }
         #expect(guide.contains("| " + cells.joined(separator: " | ") + " |"))

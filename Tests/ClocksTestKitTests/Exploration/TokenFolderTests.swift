@@ -68,7 +68,7 @@ private actor RenewedToken {
     var exploration = Exploration(
       limits: .init(count: 1_000, seed: 1), time: nil, options: options, origin: CallSite(),
       gate: IssueGate())
-    guard case .failed(let first, _) = await exploration(RenewedToken.renewTwice) else {
+    guard case .failed(let first) = await exploration(RenewedToken.renewTwice) else {
       Issue.record("The bug is not found.")
       return
     }
@@ -77,7 +77,7 @@ private actor RenewedToken {
       let folder = TokenFolder(path, testID: "test")
       folder.add(first.token)
       exploration.known = folder.tokens(in: &exploration.tree)
-      guard case .failed(let second, _) = await exploration(RenewedToken.renewTwice) else {
+      guard case .failed(let second) = await exploration(RenewedToken.renewTwice) else {
         Issue.record("The bug is not found again.")
         return
       }
