@@ -158,26 +158,16 @@ extension History {
 
   /// Returns the last steps as lines of text: a lane for each task, virtual time on the left.
   package func lanes(width: Int = 100, limit: Int = 40) -> [String] {
-    let shown = steps.suffix(max(limit, 3))
-    let used = Set(shown.flatMap { [$0.task, $0.by].compactMap(\.self) }).sorted()
-    let places = Dictionary(uniqueKeysWithValues: used.enumerated().map { ($1, $0) })
-    var table = LaneTable(lanes: used.map { tasks[$0].label })
-    table.rows = shown.map { step in row(step, places) }
-    table.hiddenRows = missingEvents + earlierSteps + steps.count - shown.count
+    var table = LaneTable(lanes: tasks.map(\.label), rows: steps.map(row))
+    table.hiddenRows = missingEvents + earlierSteps
     return table.lines(width: width, limit: limit)
   }
 
-  private func row(_ step: Step, _ places: [Int: Int]) -> LaneTable.Row {
-    var row = LaneTable.Row(time: step.time.inSeconds)
-    guard let lane = step.task.flatMap({ places[$0] }) else {
-      row.remark = words(step.kind)
-      return row
-    }
-    row.cells[lane] = words(step.kind)
-    if let other = step.by.flatMap({ places[$0] }), other != lane {
-      row.arrow = .init(from: other, to: lane)
-    }
-    return row
+  private func row(_ step: Step) -> LaneTable.Row {
+    let time = step.time.inSeconds
+    guard let task = step.task else { return .init(time: time, remark: words(step.kind)) }
+    let other = step.by.flatMap { $0 == task ? nil : $0 }
+    return .init(time: time, [task: words(step.kind)], arrow: other.map { ($0, task) })
   }
 
   private func words(_ kind: Step.Kind) -> String {

@@ -11,27 +11,18 @@ import ClocksSupport
 ///
 /// Texts that do not fit are cut with an ellipsis, and lanes without room share the last one. Characters
 /// that would upset a terminal are replaced. Wide characters count as two columns.
-package struct LaneTable: Hashable, Sendable {
-  /// An arrow from one lane to another, in the row of an event.
-  package struct Arrow: Hashable, Sendable {
-    package var from: Int
-    package var to: Int
-
-    package init(from: Int, to: Int) {
-      self.from = from
-      self.to = to
-    }
-  }
-
-  package struct Row: Hashable, Sendable {
+package struct LaneTable: Sendable {
+  package struct Row: Sendable {
     package var time: String
     package var cells: [Int: String]
-    package var arrow: Arrow?
+    /// An arrow from one lane to another.
+    package var arrow: (from: Int, to: Int)?
     /// The text to the right of all lanes.
     package var remark: String
 
     package init(
-      time: String, _ cells: [Int: String] = [:], arrow: Arrow? = nil, remark: String = ""
+      time: String, _ cells: [Int: String] = [:], arrow: (from: Int, to: Int)? = nil,
+      remark: String = ""
     ) {
       self.time = time
       self.cells = cells
@@ -75,9 +66,8 @@ extension LaneTable.Row {
     Self(time: time.printable, cells.mapValues(\.printable), arrow: arrow, remark: remark.printable)
   }
 
-  fileprivate func mentions(_ lane: Int) -> Bool {
-    cells[lane] != nil || arrow?.from == lane || arrow?.to == lane
-  }
+  /// The lanes in which something happens.
+  fileprivate var lanes: Set<Int> { Set(cells.keys).union(arrow.map { [$0.from, $0.to] } ?? []) }
 
   /// The columns that are kept free behind a lane's text for the beginning of an arrow.
   fileprivate func roomForArrow(in lane: Int) -> Int {
@@ -105,7 +95,7 @@ private struct LaneLayout {
     remarkWidth = min(remark, width / 3)
     let room = width - timeWidth - (remark == 0 ? 0 : remarkWidth + Self.gap)
 
-    let used = lanes.indices.filter { lane in rows.contains { $0.mentions(lane) } }
+    let used = Set(rows.flatMap(\.lanes)).filter(lanes.indices.contains).sorted()
     let most = max(1, room / (Self.narrowest + Self.gap))
     let kept = used.count <= most ? used : Self.busiest(used, in: rows, most - 1)
     (names, self.rows) = Self.fold(lanes, rows, into: kept, isComplete: kept.count == used.count)
@@ -114,7 +104,7 @@ private struct LaneLayout {
 
   /// Returns the lanes with the most events, in the order of `lanes`.
   private static func busiest(_ lanes: [Int], in rows: [Row], _ count: Int) -> [Int] {
-    let counted = lanes.map { lane in (lane, rows.count { $0.mentions(lane) }) }
+    let counted = lanes.map { lane in (lane, rows.count { $0.lanes.contains(lane) }) }
     return counted.sorted { ($1.1, $0.0) < ($0.1, $1.0) }.prefix(count).map(\.0).sorted()
   }
 
@@ -135,7 +125,7 @@ private struct LaneLayout {
         folded.cells[place] = folded.cells[place].map { "\($0), \(text)" } ?? text
       }
       if let arrow = row.arrow, let from = place(arrow.from), let to = place(arrow.to), from != to {
-        folded.arrow = .init(from: from, to: to)
+        folded.arrow = (from, to)
       }
       return folded
     }
@@ -185,7 +175,7 @@ private struct LaneLayout {
   }
 
   /// Draws an arrow between two lanes, from behind the left lane's text to before the right lane.
-  private func draw(_ arrow: LaneTable.Arrow, _ row: Row, _ line: inout TextLine) {
+  private func draw(_ arrow: (from: Int, to: Int), _ row: Row, _ line: inout TextLine) {
     let (left, right) = (min(arrow.from, arrow.to), max(arrow.from, arrow.to))
     let text = row.cells[left].map { $0.cut(to: widths[left] - row.roomForArrow(in: left)).columns }
     let isToTheRight = arrow.from == left

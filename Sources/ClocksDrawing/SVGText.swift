@@ -196,8 +196,7 @@ extension String {
       case "\\": return "\\\\"
       case "\n": return "\\n"
       case _ where scalar.value < 0x20 || scalar.value == 0x7F:
-        let digits = String(scalar.value, radix: 16)
-        return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        return "\\u" + String(0x10000 + scalar.value, radix: 16).dropFirst()
       default: return nil
       }
     }

@@ -210,16 +210,21 @@ private struct PictureLegend {
   private struct Entry {
     var sign: String
     var words: String
-    var x = 0.0
-    var row = 0
+    var x: Double
+    var row: Int
   }
 
-  private var entries: [Entry] = []
   private static let rowHeight = 20.0
+  private let width: Double
+  private var entries: [Entry] = []
+  /// The place of the next entry.
+  private var x = 20.0
+  private var row = 0
 
   var height: Double { Double((entries.last?.row ?? -1) + 1) * Self.rowHeight + 8 }
 
   init(_ picture: TimelinePicture, width: Double) {
+    self.width = width
     let history = picture.history
     if history.jobs.contains(where: { $0.actor == nil }) { add("job", "a job") }
     for actor in picture.actorsInUse { add("job a\(actor % 8)", history.actors[actor]) }
@@ -233,25 +238,16 @@ private struct PictureLegend {
     if picture.hasWords, links.contains(.resumed) { add("resumed", "resumes it") }
     if picture.hasWords, links.contains(.cancelled) { add("cancelled", "cancels it") }
     if !history.marks.isEmpty { add("mark", "mark") }
-    place(in: width)
   }
 
   private mutating func add(_ sign: String, _ words: String) {
-    entries.append(Entry(sign: sign, words: words))
-  }
-
-  private mutating func place(in width: Double) {
-    var (x, row) = (20.0, 0)
-    for index in entries.indices {
-      let room = 20 + min(entries[index].words.printable.room(size: 11), 240) + 18
-      if x + room > width - 10, x > 20 {
-        x = 20
-        row += 1
-      }
-      entries[index].x = x
-      entries[index].row = row
-      x += room
+    let room = 20 + min(words.printable.room(size: 11), 240) + 18
+    if x + room > width - 10, x > 20 {
+      x = 20
+      row += 1
     }
+    entries.append(Entry(sign: sign, words: words, x: x, row: row))
+    x += room
   }
 
   func draw(_ text: inout SVGText, y start: Double) {

@@ -36,13 +36,12 @@ package struct TraceEvents {
     }
     for span in history.spans {
       let length = #""dur":\#(span.end.time.since(span.begin.time).inMicroseconds),"#
-      if span.kind == .external {
-        add("X", span.task, span.begin, "external", "external", length)
-      } else {
-        add(
-          "X", span.task, span.begin, "sleep", "sleep", length,
-          args: [("until", span.deadline?.inSeconds.quoted), ("end", "\(span.kind)".quoted)])
-      }
+      let isSleep = span.kind != .external
+      let kind = isSleep ? "sleep" : "external"
+      let end = isSleep ? "\(span.kind)".quoted : nil
+      add(
+        "X", span.task, span.begin, kind, kind, length,
+        args: [("until", span.deadline?.inSeconds.quoted), ("end", end)])
     }
     for (number, link) in history.links.enumerated() {
       add("s", link.from, link.at, "\(link.kind)", "link", #""id":\#(number),"#)
@@ -76,8 +75,7 @@ extension Duration {
     let nanoseconds = attoseconds / 1_000_000_000
     let (whole, rest) = nanoseconds.magnitude.quotientAndRemainder(dividingBy: 1_000)
     let sign = nanoseconds < 0 ? "-" : ""
-    guard rest != 0 else { return "\(sign)\(whole)" }
-    let digits = String(rest)
-    return "\(sign)\(whole)." + String(repeating: "0", count: 3 - digits.count) + digits
+    // The thousand keeps the zeros at the beginning of the digits.
+    return "\(sign)\(whole)" + (rest == 0 ? "" : "." + String(1_000 + rest).dropFirst())
   }
 }

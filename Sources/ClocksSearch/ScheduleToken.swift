@@ -44,10 +44,9 @@ package struct ScheduleToken: Hashable, Sendable {
   package var plan: Plan { .constraints(constraints, choices: choices) }
 
   package func text(_ tree: TaskTree) -> String {
-    let digits = String(trace, radix: 16)
     let parts = choices.map(tree.name) + constraints.map(tree.name)
     return "\(choices.isEmpty ? Self.oldest : Self.version):" + parts.joined(separator: ",") + ":"
-      + String(repeating: "0", count: 4 - digits.count) + digits
+      + String(0x10000 + Int(trace), radix: 16).dropFirst()
   }
 
   /// Reads a token, and adds its tasks to the tree. O(length).

@@ -9,11 +9,11 @@ import Testing
   private let cache = LaneTable(
     lanes: ["\"a\"", "\"b\"", "ImageCache"],
     rows: [
-      Row(time: "0 s", [0: "image(for:)", 2: "miss"], arrow: .init(from: 0, to: 2)),
+      Row(time: "0 s", [0: "image(for:)", 2: "miss"], arrow: (0, 2)),
       Row(
-        time: "0 s", [1: "image(for:)", 2: "miss"], arrow: .init(from: 1, to: 2),
+        time: "0 s", [1: "image(for:)", 2: "miss"], arrow: (1, 2),
         remark: "◀ decision 17"),
-      Row(time: "1 s", [0: "stores", 2: "store"], arrow: .init(from: 0, to: 2)),
+      Row(time: "1 s", [0: "stores", 2: "store"], arrow: (0, 2)),
     ])
 
   @Test func rowsStandInLanes() {
@@ -30,8 +30,8 @@ import Testing
     let table = LaneTable(
       lanes: ["test", "poller", "cache"],
       rows: [
-        Row(time: "0 s", [0: "resumed", 2: "has it"], arrow: .init(from: 2, to: 0)),
-        Row(time: "1 s", [2: "wakes"], arrow: .init(from: 2, to: 1)),
+        Row(time: "0 s", [0: "resumed", 2: "has it"], arrow: (2, 0)),
+        Row(time: "1 s", [2: "wakes"], arrow: (2, 1)),
       ])
     #expect(
       table.lines() == [
@@ -45,7 +45,7 @@ import Testing
     let table = LaneTable(
       lanes: ["a", "b", "c"],
       rows: [
-        Row(time: "0 s", [0: "sends", 1: "sees", 2: "gets it"], arrow: .init(from: 0, to: 2)),
+        Row(time: "0 s", [0: "sends", 1: "sees", 2: "gets it"], arrow: (0, 2)),
         Row(time: "1 s", [1: "wide enough"]),
       ])
     #expect(
@@ -75,7 +75,7 @@ import Testing
   @Test func cellsOfMissingLanesAreLeftOut() {
     let table = LaneTable(
       lanes: ["a"],
-      rows: [Row(time: "0 s", [0: "x", 7: "y", -1: "z"], arrow: .init(from: 0, to: 7))])
+      rows: [Row(time: "0 s", [0: "x", 7: "y", -1: "z"], arrow: (0, 7))])
     #expect(table.lines() == ["time  a", "0 s   x"])
   }
 
@@ -86,7 +86,7 @@ import Testing
     var rows = (0..<60).map { number in
       Row(
         time: "\(number).123456789 s", [number % 9: String(repeating: "語", count: number)],
-        arrow: .init(from: number % 9, to: number % 4),
+        arrow: (number % 9, number % 4),
         remark: String(repeating: "!", count: number))
     }
     rows[59].cells[8] = "both"
@@ -104,8 +104,8 @@ import Testing
       rows: [
         Row(
           time: "0 s", [0: "says something that is rather long", 1: "and gets it"],
-          arrow: .init(from: 0, to: 1)),
-        Row(time: "1 s", [1: "ok"], arrow: .init(from: 1, to: 0)),
+          arrow: (0, 1)),
+        Row(time: "1 s", [1: "ok"], arrow: (1, 0)),
       ])
     #expect(
       table.lines(width: 44) == [
@@ -118,8 +118,8 @@ import Testing
   @Test func lanesWithoutRoomShareTheLast() {
     let rows =
       (0..<6).map { Row(time: "0 s", [$0: "starts"]) } + [
-        Row(time: "1 s", [1: "wakes"], arrow: .init(from: 5, to: 1)),
-        Row(time: "1 s", [3: "wakes", 4: "wakes"], arrow: .init(from: 3, to: 4)),
+        Row(time: "1 s", [1: "wakes"], arrow: (5, 1)),
+        Row(time: "1 s", [3: "wakes", 4: "wakes"], arrow: (3, 4)),
         Row(time: "2 s", [5: "ends"]),
       ]
     let table = LaneTable(lanes: (0..<6).map { "task \($0)" }, rows: rows)

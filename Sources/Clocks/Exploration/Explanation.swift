@@ -160,7 +160,7 @@ struct Explanation {
         let from = laneOfTask[queued.task] ?? lane
         let name = failure.tree.name(of: queued.task)
         if place > 0 { row = LaneTable.Row(time: row.time, [from: name]) }
-        row.arrow = .init(from: from, to: to)
+        row.arrow = (from, to)
         row.cells[to] =
           name + (symbols.lineAndPlace(of: queued.functions).map { " \($0)" } ?? "")
         table.rows.append(row)
