@@ -47,12 +47,9 @@ extension RunRecord {
       guard let name = decision.choice, !choices.contains(where: { $0.name == name }) else {
         continue
       }
-      if decision.count - 1 <= most {
-        for index in 1..<decision.count { others.append(Choice(name, index * decision.unit)) }
-      } else {
-        // Takes evenly spread options, including the last one.
-        for part in 1...most { others.append(Choice(name, (decision.count - 1) * part / most)) }
-      }
+      // Takes evenly spread options, including the last one.
+      let (last, taken) = (decision.count - 1, min(decision.count - 1, most))
+      for part in 1...taken { others.append(Choice(name, last * part / taken * decision.unit)) }
     }
     return others
   }
@@ -157,20 +154,15 @@ extension TaskTree {
   mutating func choice(named name: Substring) -> Choice? {
     if let mark = name.firstIndex(of: "^") {
       let length = name[name.index(after: mark)...]
-      guard let step = step(named: name[..<mark]) else { return nil }
+      guard let step = step(named: name[..<mark]), step.isStep else { return nil }
       if step.isWake { return length.isEmpty ? Choice(step, 1) : nil }
       return StallLength.nanoseconds(length).map { Choice(step, $0) }
     }
-    let kinds: [Character: ScheduleStep.Kind] = ["?": .choice, "!": .fault, "%": .random]
-    guard let end = name.firstIndex(where: { kinds[$0] != nil }), let kind = kinds[name[end]],
-      let task = task(named: name[..<end])
+    let sides = name.split(separator: "=", omittingEmptySubsequences: false)
+    guard let step = step(named: sides[0]), !step.isStep,
+      sides.count == (step.kind == .fault ? 1 : 2)
     else { return nil }
-    let sides = name[name.index(after: end)...].split(
-      separator: "=", omittingEmptySubsequences: false)
-    guard sides.count == (kind == .fault ? 1 : 2), let number = Self.number(sides[0]), number > 0
-    else { return nil }
-    let step = ScheduleStep(kind, of: task, number)
-    if kind == .fault { return Choice(step, 1) }
+    if step.kind == .fault { return Choice(step, 1) }
     guard sides[1].allSatisfy({ $0.isASCII && $0.isNumber }), let index = Int(sides[1]), index > 0
     else { return nil }
     return Choice(step, index)

@@ -1,13 +1,5 @@
 /// The part of a strategy that makes the decisions within steps, and that decides when a stall comes.
 struct OptionStrategy {
-  private enum Kind {
-    /// The listed choices, and the first option where no choice is listed.
-    case listed([Choice])
-    /// The last option, no fault and no stall.
-    case last
-    case random
-  }
-
   /// The points at which faults strike, or at which stalls come.
   private struct Strikes {
     /// The numbers of the points that are struck; `nil` if each point is struck with the same probability.
@@ -29,27 +21,22 @@ struct OptionStrategy {
     }
   }
 
-  private var kind: Kind
+  private let plan: Plan
   private var mixer: Mixer
   private var faults: Strikes
   private var stallsOfRun: Strikes
 
   init(_ plan: Plan, _ profile: Profile, _ bounds: Bounds) {
+    self.plan = plan
     // The options have their own mixer, so that the random order does not depend on them.
-    switch plan {
-    case .constraints(_, let choices): (kind, mixer) = (.listed(choices), Mixer(seed: 0))
-    case .delay, .prefix: (kind, mixer) = (.listed([]), Mixer(seed: 0))
-    case .newestFirst: (kind, mixer) = (.last, Mixer(seed: 0))
-    case .random(let seed), .uniform(let seed), .priorities(let seed, _), .partialOrder(let seed):
-      (kind, mixer) = (.random, Mixer(seed: ~seed))
-    }
+    mixer = Mixer(seed: ~(plan.seed ?? 0))
     faults = Strikes(&mixer, points: profile.faultPoints, atMost: bounds.faults)
     stallsOfRun = Strikes(&mixer, points: profile.stallPoints, atMost: bounds.stalls)
   }
 
   /// Returns the number of the option that the plan lists for a decision; `nil` if the plan does not name it.
   func listed(_ name: ScheduleStep) -> Int? {
-    guard case .listed(let choices) = kind else { return nil }
+    guard case .constraints(_, let choices) = plan else { return nil }
     for index in 0..<choices.count where choices[index].name.bits == name.bits {
       return choices[index].index
     }
@@ -57,22 +44,22 @@ struct OptionStrategy {
   }
 
   var listsStalls: Bool {
-    guard case .listed(let choices) = kind else { return false }
+    guard case .constraints(_, let choices) = plan else { return false }
     return choices.contains(where: \.isStall)
   }
 
   /// Whether a stall comes at this point of a random run.
   mutating func stalls() -> Bool {
-    guard case .random = kind else { return false }
-    return stallsOfRun.strikes(&mixer)
+    plan.seed != nil && stallsOfRun.strikes(&mixer)
   }
 
   /// Returns the number of one of `count` options, 2 or more.
   mutating func choose(_ count: Int, for name: ScheduleStep) -> Int {
-    switch kind {
-    case .listed: return min(listed(name) ?? 0, count - 1)
-    case .last: return name.kind == .choice ? count - 1 : 0
-    case .random:
+    switch plan {
+    case .constraints, .delay, .prefix: return min(listed(name) ?? 0, count - 1)
+    // The last option, no fault and no stall.
+    case .newestFirst: return name.kind == .choice ? count - 1 : 0
+    case .random, .uniform, .priorities, .partialOrder:
       if name.kind == .fault { return faults.strikes(&mixer) ? 1 : 0 }
       if name.isStep { return stallsOfRun.strikes(&mixer) ? 1 : 0 }
       // The ends of a long range are more probable than the rest.

@@ -148,18 +148,20 @@ package struct RunRecord: Sendable {
 
   /// Returns the profile of the run for strategies. O(steps).
   func profile(tasks: Int) -> Profile {
-    var weights = [Int](repeating: 0, count: tasks)
-    for step in steps { weights[step.task] += 1 }
+    var profile = Profile()
+    profile.steps = steps.count
+    profile.faultPoints = faultPoints
+    profile.stallPoints = stallPoints
+    profile.weights = Array(repeating: 0, count: tasks)
+    for step in steps { profile.weights[step.task] += 1 }
     // Goes in reverse, so that the weight of a task is complete before it is added to that of its parent.
-    for (task, parent) in created.reversed() { weights[Int(parent)] += weights[Int(task)] }
-    let masks = masks
-    let touched = WordTable()
-    for index in steps.indices where masks[index] != 0 {
-      touched.set(steps[index].bits, to: masks[index])
+    for (task, parent) in created.reversed() {
+      profile.weights[Int(parent)] += profile.weights[Int(task)]
     }
-    return Profile(
-      steps: steps.count, weights: weights, touched: touched, faultPoints: faultPoints,
-      stallPoints: stallPoints)
+    for (step, mask) in zip(steps, masks) where mask != 0 {
+      profile.touched.set(step.bits, to: mask)
+    }
+    return profile
   }
 
   /// Returns the number of the first step at which two runs differ, or `nil` if they are equal.

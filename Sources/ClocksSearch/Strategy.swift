@@ -25,6 +25,15 @@ package enum Plan: Hashable, Sendable {
 
   package static let firstInFirstOut = Plan.constraints([])
 
+  /// The seed of a plan by which a run is random.
+  var seed: UInt64? {
+    switch self {
+    case .random(let seed), .uniform(let seed), .priorities(let seed, _), .partialOrder(let seed):
+      seed
+    case .constraints, .delay, .newestFirst, .prefix: nil
+    }
+  }
+
   package var name: String {
     switch self {
     case .constraints(let constraints, let choices):
@@ -46,21 +55,12 @@ package struct Profile: Sendable {
   /// The weight of each task.
   var weights: [Int] = []
   /// The actors that each step touches, by the bits of the step, with one bit for each actor.
-  let touched: WordTable
+  let touched = WordTable()
   /// The number of points at which a fault could strike, and at which a stall could come.
   var faultPoints = 0
   var stallPoints = 0
 
-  package init(
-    steps: Int = 0, weights: [Int] = [], touched: WordTable = WordTable(),
-    faultPoints: Int = 0, stallPoints: Int = 0
-  ) {
-    self.steps = steps
-    self.weights = weights
-    self.touched = touched
-    self.faultPoints = faultPoints
-    self.stallPoints = stallPoints
-  }
+  package init() {}
 
   /// Step limit after which a run falls back to first in, first out: a loop is probably waiting for a step
   /// that the strategy keeps delaying.
@@ -94,18 +94,14 @@ struct Strategy {
     self.plan = plan
     options = OptionStrategy(plan, profile, bounds)
     self.profile = profile
-    mixer = Mixer(seed: 0)
+    mixer = Mixer(seed: plan.seed ?? 0)
     switch plan {
     case .constraints(let wanted, _): constraints = wanted
-    case .random(let seed), .partialOrder(let seed): mixer = Mixer(seed: seed)
-    case .uniform(let seed):
-      mixer = Mixer(seed: seed)
-      values = profile.weights
-    case .priorities(let seed, let depth):
-      mixer = Mixer(seed: seed)
+    case .uniform: values = profile.weights
+    case .priorities(_, let depth):
       for _ in 1..<max(1, depth) { falls.append(mixer.below(max(1, profile.steps))) }
       falls.sort(by: >)
-    case .delay, .newestFirst, .prefix: break
+    case .delay, .newestFirst, .prefix, .random, .partialOrder: break
     }
     kept = Array(repeating: 0, count: constraints.count)
     isMet = Array(repeating: false, count: constraints.count)

@@ -141,18 +141,17 @@ package struct TaskTree: Sendable {
   }
 
   package func name(of step: ScheduleStep) -> String {
-    let task = name(of: step.task)
+    let mark = Self.marks.first { $0.value == step.kind }?.key ?? "."
+    let sign = step.kind == .drain ? "@" : step.kind == .other ? "+" : ""
     let part = step.part > 1 ? "\(step.part)" : ""
-    switch step.kind {
-    case .job: return "\(task).\(step.number)"
-    case .drain: return "\(task).\(step.number)@\(part)"
-    case .wake: return "\(task)~\(step.number)"
-    case .other: return "\(task).\(step.number)+\(part)"
-    case .choice: return "\(task)?\(step.number)"
-    case .fault: return "\(task)!\(step.number)"
-    case .random: return "\(task)%\(step.number)"
-    }
+    return "\(name(of: step.task))\(mark)\(step.number)\(sign)\(part)"
   }
+
+  /// The characters between a task and a number. A drain or another job of the runtime has the mark of a job, and a sign
+  /// behind the number.
+  private static let marks: [Character: ScheduleStep.Kind] = [
+    ".": .job, "~": .wake, "?": .choice, "!": .fault, "%": .random,
+  ]
 
   func name(of constraint: Constraint) -> String {
     "\(name(of: constraint.first))<\(name(of: constraint.second))"
@@ -162,27 +161,25 @@ package struct TaskTree: Sendable {
   mutating func constraint(named name: Substring) -> Constraint? {
     let sides = name.split(separator: "<", omittingEmptySubsequences: false)
     guard sides.count == 2, let first = step(named: sides[0]), let second = step(named: sides[1]),
-      first != second
+      first.isStep, second.isStep, first != second
     else { return nil }
     return Constraint(first: first, second: second)
   }
 
+  /// Returns the step or the decision within a step with this name, or `nil` if the name is malformed.
   mutating func step(named name: Substring) -> ScheduleStep? {
-    guard let end = name.firstIndex(where: { $0 == "." || $0 == "~" }),
-      let task = task(named: name[..<end])
+    guard let end = name.firstIndex(where: { Self.marks[$0] != nil }),
+      let kind = Self.marks[name[end]], let task = task(named: name[..<end])
     else { return nil }
     let rest = name[name.index(after: end)...]
     let digits = rest.prefix { $0.isASCII && $0.isNumber }
     guard let number = Self.number(digits) else { return nil }
     let tail = rest[digits.endIndex...]
-    if name[end] == "~" {
-      return tail.isEmpty && number > 0 ? ScheduleStep(.wake, of: task, number) : nil
-    }
     guard let sign = tail.first else {
-      return number > 0 ? ScheduleStep(.job, of: task, number) : nil
+      return number > 0 ? ScheduleStep(kind, of: task, number) : nil
     }
     let part = tail.dropFirst().isEmpty ? 1 : Self.number(tail.dropFirst()) ?? 0
-    guard part > 0, part <= 0xFFF else { return nil }
+    guard kind == .job, part > 0, part <= 0xFFF else { return nil }
     switch sign {
     case "@": return ScheduleStep(.drain, of: task, number, part: part)
     case "+": return ScheduleStep(.other, of: task, number, part: part)
@@ -190,14 +187,14 @@ package struct TaskTree: Sendable {
     }
   }
 
-  static func number(_ digits: Substring) -> Int? {
+  private static func number(_ digits: Substring) -> Int? {
     guard digits.count <= 7, let number = Int(digits), number >= 0, number <= 0xFF_FFFF else {
       return nil
     }
     return number
   }
 
-  mutating func task(named name: Substring) -> Int? {
+  private mutating func task(named name: Substring) -> Int? {
     if name == "0" { return Self.test }
     if name == "1" { return Self.outside }
     var task = name.first == "1" ? Self.outside : Self.test
