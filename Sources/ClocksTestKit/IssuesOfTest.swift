@@ -22,7 +22,7 @@ func registerSwiftTesting() {
     guard issue.isFailure else { return issue }
     let place = issue.sourceLocation.map { "\($0.fileID):\($0.line):\($0.column)" } ?? ""
     let kind = "\(issue.kind)".prefix { $0 != ":" && $0 != "\n" }
-    switch gate.handle(key: "\(IssueGate.keyPrefix)\(place) \(kind)", text: "\(issue)") {
+    switch gate.handle(key: "\(place) \(kind)", text: "\(issue)") {
     case .isKept: return nil
     case .passes: return issue
     case .passesWith(let explanation):

@@ -3,8 +3,6 @@ import ClocksSupport
 
 /// Runs an operation in many schedules, and shrinks the schedule of the first failure.
 struct Exploration {
-  typealias Operation = OneRun.Operation
-
   let limits: ScheduleSearch.Limits
   /// The limit of real time; `nil` if only the number of schedules is limited.
   let time: Duration?
@@ -39,8 +37,8 @@ struct Exploration {
     /// The number of the schedule in which the failure came first.
     let number: Int
     let plan: Plan
-    var constraints: [Constraint] = []
-    var choices: [Choice] = []
+    var constraints: [Constraint]
+    var choices: [Choice]
     /// The last run with these constraints.
     var record: RunRecord
     var details: StepDetails?
@@ -60,6 +58,8 @@ struct Exploration {
       self.number = number
       self.plan = plan
       record = run.record
+      constraints = run.record.constraints
+      choices = run.record.choices
       tree = run.tree
     }
 
@@ -80,7 +80,7 @@ struct Exploration {
   }
 
   func callAsFunction(
-    isolation: isolated (any Actor)? = #isolation, _ operation: @escaping Operation
+    isolation: isolated (any Actor)? = #isolation, _ operation: @escaping OneRun.Operation
   ) async -> Outcome {
     var one = OneRun(
       options: options, origin: origin, findings: gate.findings, tree: tree, bounds: limits.bounds)
@@ -104,7 +104,6 @@ struct Exploration {
     var first: RunRecord?
     var progress = ProgressMeter(report: progress)
     var isOverTime = false
-    gate.close()
     while let plan = search.next() {
       let outcome = await one(plan, profile: search.profile, operation)
       if Task.isCancelled { break }
@@ -140,7 +139,7 @@ struct Exploration {
   /// Runs a schedule once more while other memory is in use, so that its objects get different addresses.
   private func rerun(
     isolation: isolated (any Actor)? = #isolation, _ plan: Plan, _ one: OneRun, _ number: Int,
-    _ operation: @escaping Operation
+    _ operation: @escaping OneRun.Operation
   ) async -> RunRecord {
     let ballast = (1...16).flatMap { size in
       (0..<number * size).map { _ in [UInt8](repeating: 0, count: size * 16) }
@@ -153,26 +152,19 @@ struct Exploration {
   /// Shrinks the failure of the last run, and replays it.
   private func examine(
     isolation: isolated (any Actor)? = #isolation, _ finding: Finding, _ plan: Plan, number: Int,
-    _ one: OneRun, _ operation: @escaping Operation
+    _ one: OneRun, _ operation: @escaping OneRun.Operation
   ) async -> Failure {
     let run = one.run
     let failure = Failure(finding, number: number, plan: plan, in: run)
-    if finding.isXCTest || finding.tookLong {
-      failure.constraints = run.record.constraints
-      failure.choices = run.record.choices
-      return failure
-    }
+    if finding.kind == .xcTest || finding.tookLong { return failure }
     nonisolated(unsafe) let operation = operation
     var shrinker = ScheduleShrinker(deadline: RealTime(in: shrinkingTime))
-    if run.record.decisions.contains(where: { $0.chosen != 0 }) {
-      failure.constraints = await shrinker.shrink(run.record) { plan in
-        let outcome = await one(isolation: isolation, plan, operation)
-        return outcome.key == finding.key ? run.record : nil
-      }
-      failure.choices = shrinker.choices
+    failure.constraints = await shrinker.shrink(run.record) { plan in
+      let outcome = await one(isolation: isolation, plan, operation)
+      return outcome.key == finding.key ? run.record : nil
     }
-    failure.isMinimal =
-      shrinker.isMinimal || failure.constraints.isEmpty && failure.choices.isEmpty
+    failure.choices = shrinker.choices
+    failure.isMinimal = shrinker.isMinimal
     failure.shrinkRuns = shrinker.runs
 
     if !failure.constraints.isEmpty {

@@ -73,7 +73,7 @@ struct OneRun {
     scheduler.change { $0.order = Order() }
     var outcome = RunOutcome(findings: findings.take(), error: error, details: explorer.details)
     if case .onTrial = options.recording, let recorder = scheduler.recorder {
-      let isFailure = outcome.findings.contains(where: \.isXCTest)
+      let isFailure = outcome.findings.contains { $0.kind == .xcTest }
       if isFailure { recorder.deliver() } else { recorder.drop() }
     }
     if let error, !outcome.hasFailed, outcome.skip == nil {
@@ -85,26 +85,26 @@ struct OneRun {
 }
 
 struct Finding: Sendable {
-  /// The kind and the place of the failure, which are equal in all runs in which the same failure comes.
+  enum Kind {
+    /// A report of the scope.
+    case report
+    /// An issue of a test library, which passes through the gate.
+    case issue
+    /// The error that the operation threw.
+    case thrown
+    /// A failure that XCTest has recorded, and cannot be kept from recording.
+    case xcTest
+  }
+
+  var kind = Kind.report
+  /// What the failure is and where, which are equal in all runs in which the same failure comes.
   var key: String
   var text: String
   /// Where the test states the invariant that fails.
   var site: CallSite?
 
-  var isIssue: Bool { key.hasPrefix(IssueGate.keyPrefix) }
-
-  private static let thrownPrefix = "threw "
-
-  /// Whether the finding is the error that the operation threw.
-  var isThrown: Bool { key.hasPrefix(Self.thrownPrefix) }
-
-  static let xcTestPrefix = "xctest "
-
   /// Whether the failure came after a limit of real time, so that repeating it would take as long again.
-  var tookLong: Bool { !isIssue && text.contains(" of real time") }
-
-  /// Whether XCTest has recorded the failure. XCTest cannot be kept from recording it.
-  var isXCTest: Bool { key.hasPrefix(Self.xcTestPrefix) }
+  var tookLong: Bool { kind != .issue && text.contains(" of real time") }
 }
 
 extension Finding {
@@ -116,7 +116,8 @@ extension Finding {
     let words = "\(error)".split(whereSeparator: \.isWhitespace).filter {
       !$0.contains(where: \.isNumber)
     }
-    key = Self.thrownPrefix + "\(type(of: error)) \(error._code) " + words.joined(separator: " ")
+    kind = .thrown
+    key = "\(type(of: error)) \(error._code) " + words.joined(separator: " ")
     self.text = text
   }
 }
@@ -160,42 +161,28 @@ package final class IssueGate: Sendable {
     case passesWith(String)
   }
 
-  private enum Mode {
-    case closed
-    case open
-    /// The first issue with this key passes with the explanation.
-    case explaining(String, key: String)
-  }
-
-  /// The prefix of the keys of a test library's issues.
-  package static let keyPrefix = "issue "
-
   private let lock = Lock(.issueGate)
-  nonisolated(unsafe) private var mode = Mode.closed
+  nonisolated(unsafe) private var isOpen = false
+  /// The explanation with which the first issue with this key passes.
+  nonisolated(unsafe) private var explanation: (text: String, key: String)?
   let findings = Findings()
 
   init() {}
 
   /// Adds a failure to the findings. Returns whether the test library receives it, and with which explanation.
   package func handle(key: String, text: String) -> Verdict {
-    findings.add(Finding(key: key, text: text))
+    findings.add(Finding(kind: .issue, key: key, text: text))
     return lock.withLock {
-      switch mode {
-      case .closed: return .isKept
-      case .open: return .passes
-      case .explaining(let explanation, let wanted):
-        guard key == wanted else { return .passes }
-        mode = .open
-        return .passesWith(explanation)
-      }
+      guard isOpen else { return .isKept }
+      guard let explanation, explanation.key == key else { return .passes }
+      self.explanation = nil
+      return .passesWith(explanation.text)
     }
   }
 
-  func close() { lock.withLock { mode = .closed } }
-
   /// Lets issues pass. The first issue with the key passes with the explanation.
-  func open(with explanation: String? = nil, key: String = "") {
-    lock.withLock { mode = explanation.map { .explaining($0, key: key) } ?? .open }
+  func open(with explanation: (text: String, key: String)? = nil) {
+    lock.withLock { (isOpen, self.explanation) = (true, explanation) }
   }
 }
 

@@ -20,15 +20,13 @@ package struct ScheduleReport: Sendable {
 /// Runs a test case as `withSchedules` does, for a test kit that reports in its own way.
 package nonisolated(nonsending) func runSchedules(
   _ count: ScheduleCount, seed: Int?, slack: Duration, bounds: ScheduleBounds = .init(),
-  testID: String,
-  options: ScopeOptions, report: ScheduleReport,
-  operation: @escaping @Sendable (VirtualTime) async throws -> Void
+  testID: String, options: ScopeOptions, origin: CallSite = CallSite(), report: ScheduleReport,
+  operation: @escaping (VirtualTime) async throws -> Void
 ) async throws -> ScheduleSummary? {
   let request = ScheduleRequest(
     count: count, seed: seed, slack: slack, bounds: bounds, testID: testID)
-  return try await ScheduledTest(
-    request: request, options: options, origin: CallSite(), report: report
-  ).run(operation)
+  return try await ScheduledTest(request: request, options: options, origin: origin, report: report)
+    .run(operation)
 }
 
 /// A test that runs in many schedules, from its request to its report.
@@ -107,7 +105,7 @@ struct ScheduledTest {
     let findings = gate.findings
     let isHeard = XCTestFailures.begin { text, file, line in
       findings.add(
-        Finding(key: "\(Finding.xcTestPrefix)\(file):\(line)", text: "\(file):\(line): \(text)"))
+        Finding(kind: .xcTest, key: "\(file):\(line)", text: "\(file):\(line): \(text)"))
     }
     defer { XCTestFailures.end() }
     guard isHeard else {
@@ -152,7 +150,7 @@ struct ScheduledTest {
       writeToStandardError(Explanation.crashed(crash, in: testID, replay: replayForm(crash.token)))
     }
     let start = RealTime(in: .zero)
-    var search = SearchReports.Search(result: .passed)
+    var search = SearchReports.Search()
     exploration.ended = { search.add($0, after: start) }
     let outcome = await exploration(operation)
     gate.open()
@@ -164,7 +162,7 @@ struct ScheduledTest {
       if options.wasToBeRecorded {
         // The timeline of a test that passes is the timeline of a run first in, first out.
         let (outcome, _) = await runOnce(.firstInFirstOut, operation)
-        for finding in outcome.findings where !finding.isIssue { fail(finding, finding.text) }
+        for finding in outcome.findings where finding.kind != .issue { fail(finding, finding.text) }
       }
       if Environment.isVerbose { Terminal.writeLine("\(request.testID): \(summary)") }
       return summary
@@ -186,19 +184,21 @@ struct ScheduledTest {
       failure: failure, limits: meaning.limits, replayForm: report.replayForm
     ).text
     // XCTest has recorded the failure already.
-    guard !failure.finding.isXCTest else { return report.fail(explanation) }
+    guard failure.finding.kind != .xcTest else { return report.fail(explanation) }
     guard !failure.finding.tookLong else {
       return report.fail(failure.finding.text + "\n" + explanation)
     }
-    gate.open(with: explanation, key: failure.finding.key)
+    gate.open(with: (explanation, failure.finding.key))
     let (outcome, _) = await runOnce(
       failure.schedule, tree: failure.tree,
       stepLimit: max(10_000, 2 * failure.record.steps.count), operation)
-    if let error = outcome.error, failure.finding.isThrown, outcome.key == failure.finding.key {
+    if let error = outcome.error, failure.finding.kind == .thrown,
+      outcome.key == failure.finding.key
+    {
       report.failWithError(error, explanation)
     } else if let finding = outcome.findings.first(where: { $0.key == failure.finding.key }) {
       // If the finding is an issue, it has passed the gate with the explanation.
-      if !finding.isIssue { fail(finding, finding.text + "\n" + explanation) }
+      if finding.kind != .issue { fail(finding, finding.text + "\n" + explanation) }
     } else {
       report.fail(
         """
@@ -242,8 +242,7 @@ struct ScheduledTest {
     let (outcome, run) = await runOnce(token.plan, tree: tree, operation)
     if let skip = outcome.skip { throw skip }
     if let error = outcome.error { report.failWithError(error, "Schedule \(text).") }
-    for finding in outcome.findings
-    where !finding.isIssue && !finding.isXCTest && !finding.isThrown {
+    for finding in outcome.findings where finding.kind == .report {
       fail(finding, finding.text + "\nSchedule \(text).")
     }
     guard !outcome.hasFailed else { return }

@@ -99,17 +99,17 @@ public nonisolated(nonsending) func withSchedules(
   var options = ScopeOptions()
   options.leftoverSleepsFail = leftoverSleeps == .fail
   let origin = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-  var request = ScheduleRequest(
-    count: count, seed: seed, slack: slack, testID: "\(fileID) \(function)")
-  request.bounds = .init(faults: faults, stalls: stalls, upTo: upTo, explores: explores)
   let report = ScheduleReport(
     fail: { recordFailure($0, at: origin) },
     failWithError: {
       recordFailure("the operation threw \(type(of: $0)): \($0)\n\($1)", at: origin)
     },
     replayForm: { "try await withSchedules(.schedule(\"\($0)\")) { … }" })
-  return try await ScheduledTest(request: request, options: options, origin: origin, report: report)
-    .run(operation)
+  return try await runSchedules(
+    count, seed: seed, slack: slack,
+    bounds: .init(faults: faults, stalls: stalls, upTo: upTo, explores: explores),
+    testID: "\(fileID) \(function)", options: options, origin: origin, report: report,
+    operation: operation)
 }
 
 /// Runs `operation` in up to `count` orders of its jobs.
@@ -279,18 +279,21 @@ struct ScheduleRequest: Sendable {
     }
   }
 
+  private func read<Value>(
+    _ variable: Environment.Variable, _ text: String?, _ parse: (String) -> Value?
+  ) throws(Problem) -> Value? {
+    guard let text else { return nil }
+    if let value = parse(text) { return value }
+    throw Problem(description: variable.problem(with: text))
+  }
+
   private func countOfEnvironment() throws(Problem) -> Int? {
-    guard let text = variables.count else { return nil }
-    if let count = Environment.count(from: text) { return count }
-    throw Problem(description: Environment.Variable.schedules.problem(with: text))
+    try read(.schedules, variables.count, Environment.count)
   }
 
   private func seedOfSearch() throws(Problem) -> UInt64 {
-    if let text = variables.seed {
-      if text == "random" { return UInt64.random(in: .min ... .max) }
-      if let seed = Environment.seed(from: text) { return seed }
-      throw Problem(description: Environment.Variable.seed.problem(with: text))
-    }
+    if variables.seed == "random" { return UInt64.random(in: .min ... .max) }
+    if let seed = try read(.seed, variables.seed, Environment.seed) { return seed }
     guard let seed else { return Mixer.hash(testID) }
     guard seed >= 0 else {
       throw Problem(description: "`seed:` is a number from 0 to \(Int.max); it is \(seed).")
@@ -299,11 +302,8 @@ struct ScheduleRequest: Sendable {
   }
 
   private func shard() throws(Problem) -> ScheduleSearch.Shard {
-    guard let text = variables.shard else { return .whole }
-    guard let (number, count) = Environment.shard(from: text) else {
-      throw Problem(description: Environment.Variable.shard.problem(with: text))
-    }
-    return .init(index: number - 1, count: count)
+    let shard = try read(.shard, variables.shard, Environment.shard)
+    return shard.map { .init(index: $0.0 - 1, count: $0.1) } ?? .whole
   }
 }
 

@@ -17,7 +17,7 @@ private actor Counter {
 @Suite struct ChoiceTests {
   /// Explores without a test library, and returns the failure.
   private func explore(
-    _ limits: ScheduleSearch.Limits, _ operation: @escaping Exploration.Operation
+    _ limits: ScheduleSearch.Limits, _ operation: @escaping OneRun.Operation
   ) async -> Exploration.Outcome {
     var options = ScopeOptions()
     options.isExplored = true
@@ -29,7 +29,7 @@ private actor Counter {
   private struct Wrong: Error {}
 
   private func failure(
-    _ limits: ScheduleSearch.Limits, _ operation: @escaping Exploration.Operation
+    _ limits: ScheduleSearch.Limits, _ operation: @escaping OneRun.Operation
   ) async throws -> Exploration.Failure {
     guard case .failed(let failure) = await explore(limits, operation) else { throw Wrong() }
     return failure
