@@ -82,8 +82,6 @@ package final class ScheduleRun {
 
   package var stepCount: Int { record.steps.count }
 
-  package var decisionCount: Int { record.decisions.count }
-
   package func readyStep(at position: Int) -> ScheduleStep { readySteps[position] }
 
   /// Whether `stallLimit` or `stall` may return a duration. If not, they need not be called.

@@ -53,17 +53,6 @@ package final class ScheduleSearch {
   private static let mostReversals = 10_000
   private static let patienceForClasses = 1_000
 
-  /// The constraints and choices of a new order, and one more constraint or choice.
-  private struct Reversal {
-    var constraints: [Constraint]
-    var choices: [Choice]
-    var last: Constraint?
-
-    var plan: Plan {
-      .constraints(last.map { constraints + [$0] } ?? constraints, choices: choices)
-    }
-  }
-
   private let limits: Limits
   package private(set) var tried = 0
   package private(set) var coverage = Coverage()
@@ -74,7 +63,8 @@ package final class ScheduleSearch {
   /// The plans with which the search begins, in reverse order.
   private var known: [Plan]
   private var delayed: ArraySlice<ScheduleStep> = []
-  private var reversals: ArraySlice<Reversal> = []
+  /// The constraints and choices of new orders, each with one more constraint or choice.
+  private var reversals: ArraySlice<Plan> = []
   private var prefixes: ArraySlice<[UInt32]> = []
   /// Whether the search tries all orders.
   package private(set) var isComplete = false
@@ -104,7 +94,7 @@ package final class ScheduleSearch {
 
   private func nextPlan() -> Plan? {
     if let plan = known.popLast() { return plan }
-    guard limits.reversals == nil else { return reversals.popFirst()?.plan }
+    guard limits.reversals == nil else { return reversals.popFirst() }
     if isComplete, end == .allOrders { return nil }
     turn += 1
     // Two of five plans are systematic, if any is left. If the search will try all orders, all plans are systematic.
@@ -118,7 +108,7 @@ package final class ScheduleSearch {
     let isDelay = turn % 2 == 1
     if isDelay, let step = delayed.popFirst() { return .delay(step) }
     if isComplete, let choices = prefixes.popFirst() { return .prefix(choices) }
-    if let reversal = reversals.popFirst() { return reversal.plan }
+    if let reversal = reversals.popFirst() { return reversal }
     return delayed.popFirst().map(Plan.delay)
   }
 
@@ -155,11 +145,10 @@ package final class ScheduleSearch {
     // Choices and constraints alternate, because there may be many of either.
     for index in 0..<max(found.count, others.count) {
       if index < others.count {
-        reversals.append(
-          Reversal(constraints: constraints, choices: choices + [others[index]], last: nil))
+        reversals.append(.constraints(constraints, choices: choices + [others[index]]))
       }
-      guard index < found.count, !Self.contains(constraints, found[index]) else { continue }
-      let reversal = Reversal(constraints: constraints, choices: choices, last: found[index])
+      guard index < found.count, !constraints.contains(found[index]) else { continue }
+      let reversal = Plan.constraints(constraints + [found[index]], choices: choices)
       if isMine(reversal) { reversals.append(reversal) }
     }
   }
@@ -184,41 +173,27 @@ package final class ScheduleSearch {
     guard limits.reversals == nil else {
       return record.otherChoices(than: choices).filter { other in
         // Several orders lead to the same choices, which are tried once.
-        let all = Reversal(
-          constraints: constraints,
-          choices: (choices + [other]).sorted { $0.name.bits < $1.name.bits })
-        return isMine(all) && triedChoices.insert(all.plan).inserted
+        let all = Plan.constraints(
+          constraints, choices: (choices + [other]).sorted { $0.name.bits < $1.name.bits })
+        return isMine(all) && triedChoices.insert(all).inserted
       }
     }
     guard choices.count < 8 else { return [] }
     return Array(
       record.otherChoices(than: choices, most: 8).filter { other in
-        isMine(Reversal(constraints: constraints, choices: choices + [other]))
+        isMine(.constraints(constraints, choices: choices + [other]))
       }.prefix(most / 2))
   }
 
   /// Whether this shard tries the reversal. Shards divide up those that consist of a single choice or constraint.
-  private func isMine(_ reversal: Reversal) -> Bool {
-    guard limits.shard.count > 1, reversal.constraints.isEmpty else { return true }
-    let hash: UInt64
-    if let last = reversal.last, reversal.choices.isEmpty {
-      hash = Mixer.mix(last.first.bits, last.second.bits)
-    } else if reversal.last == nil, reversal.choices.count == 1 {
-      hash = Mixer.mix(reversal.choices[0].name.bits, UInt64(reversal.choices[0].index))
-    } else {
-      return true
-    }
+  private func isMine(_ reversal: Plan) -> Bool {
+    guard limits.shard.count > 1, case .constraints(let constraints, let choices) = reversal,
+      constraints.count + choices.count == 1
+    else { return true }
+    let hash =
+      constraints.first.map { Mixer.mix($0.first.bits, $0.second.bits) }
+      ?? Mixer.mix(choices[0].name.bits, UInt64(choices[0].index))
     return hash % UInt64(limits.shard.count) == UInt64(limits.shard.index)
-  }
-
-  private static func contains(_ constraints: [Constraint], _ other: Constraint) -> Bool {
-    for index in 0..<constraints.count
-    where constraints[index].first.bits == other.first.bits
-      && constraints[index].second.bits == other.second.bits
-    {
-      return true
-    }
-    return false
   }
 
   /// Chooses the kind of search by the first run.

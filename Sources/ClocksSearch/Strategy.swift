@@ -223,29 +223,26 @@ struct Strategy {
     case .newestFirst: candidates.count - 1
     case .random: mixer.below(candidates.count)
     case .uniform: chooseByWeight(candidates)
-    case .priorities: chooseByPriority(candidates)
-    case .partialOrder: chooseByDraw(candidates)
+    case .priorities, .partialOrder: chooseByPriority(candidates)
     case .constraints, .delay, .prefix: 0
     }
   }
 
   private mutating func chooseByPriority(_ candidates: borrowing ScratchBuffer<ScheduleStep>) -> Int
   {
-    var best = 0
-    for index in 1..<candidates.count
-    where priority(of: candidates[best].task) < priority(of: candidates[index].task) {
-      best = index
+    var (best, highest) = (0, priority(of: candidates[0]))
+    for index in 1..<candidates.count {
+      let priority = priority(of: candidates[index])
+      if highest < priority { (best, highest) = (index, priority) }
     }
     return best
   }
 
-  private mutating func chooseByDraw(_ candidates: borrowing ScratchBuffer<ScheduleStep>) -> Int {
-    var best = (index: 0, drawn: drawn(candidates[0]))
-    for index in 1..<candidates.count {
-      let drawn = drawn(candidates[index])
-      if best.drawn < drawn { best = (index, drawn) }
-    }
-    return best.index
+  private mutating func priority(of step: ScheduleStep) -> Int {
+    if case .priorities = plan { return priority(of: step.task) }
+    if let drawn = draws[step.bits] { return Int(truncatingIfNeeded: drawn >> 1) }
+    draws.set(step.bits, to: mixer.next())
+    return priority(of: step)
   }
 
   private mutating func chooseByWeight(_ candidates: borrowing ScratchBuffer<ScheduleStep>) -> Int {
@@ -267,12 +264,5 @@ struct Strategy {
   private mutating func priority(of task: Int) -> Int {
     while values.count <= task { values.append(Int(truncatingIfNeeded: mixer.next() >> 2)) }
     return values[task]
-  }
-
-  private mutating func drawn(_ step: ScheduleStep) -> UInt64 {
-    if let drawn = draws[step.bits] { return drawn }
-    let drawn = mixer.next()
-    draws.set(step.bits, to: drawn)
-    return drawn
   }
 }

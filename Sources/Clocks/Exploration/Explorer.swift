@@ -20,8 +20,6 @@ final class Explorer: Chooser, @unchecked Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) private var running: Int?
   /// Details of the steps, if a report needs them.
   @exclusivity(unchecked) nonisolated(unsafe) var details: StepDetails?
-  /// The decision within a step that the next description is about; `nil` if it is about none.
-  @exclusivity(unchecked) nonisolated(unsafe) private var described: ScheduleStep?
   /// The sources of nondeterminism that the run has used.
   @exclusivity(unchecked) nonisolated(unsafe) private(set) var used: Set<Divergence.Suspect> = []
   /// The number of steps of the longest run that has ended; `nil` if none has.
@@ -47,7 +45,6 @@ final class Explorer: Chooser, @unchecked Sendable {
     callbacks.removeAll(keepingCapacity: true)
     actors.removeAll()
     running = nil
-    described = nil
     used = []
   }
 
@@ -166,20 +163,11 @@ final class Explorer: Chooser, @unchecked Sendable {
   }
 
   func choose(_ count: Int, for task: UInt64) -> Int {
-    let decisions = run.decisionCount
-    defer { noteDecision(after: decisions) }
-    return run.choose(count, for: index(of: task))
+    run.choose(count, for: index(of: task))
   }
 
   func faultStrikes(for task: UInt64) -> Bool {
-    let decisions = run.decisionCount
-    defer { noteDecision(after: decisions) }
-    return run.faultStrikes(for: index(of: task))
-  }
-
-  /// Notes which decision the next description is about. A choice of a single option is no decision.
-  private func noteDecision(after count: Int) {
-    described = run.decisionCount > count ? run.record.decisions[count].choice : nil
+    run.faultStrikes(for: index(of: task))
   }
 
   var latestStep: String? { run.record.steps.last.map(run.tree.name) }
@@ -189,8 +177,7 @@ final class Explorer: Chooser, @unchecked Sendable {
   var wantsDescriptions: Bool { details != nil }
 
   func describe(_ text: String) {
-    details?.describe(text, described)
-    described = nil
+    details?.describe(text, run.record.decisions.last?.choice)
   }
 
   /// Returns the name of the task's lane; `nil` if the lanes of this run are not shown, or the task is not known.

@@ -34,12 +34,7 @@ struct OneRun {
   /// The system clocks at the beginning of each run.
   private let start = SystemClocks()
 
-  /// Prepares for runs that come one after the other.
-  ///
-  /// - Parameters:
-  ///   - tree: The tree that contains the tasks of the plans.
-  ///   - bounds: What the runs may do besides choosing an order.
-  ///   - stepLimit: The number of steps after which the first run counts as a runaway; by default, 400,000.
+  /// - Parameter stepLimit: The number of steps after which the first run counts as a runaway; by default, 400,000.
   init(
     options: ScopeOptions, origin: CallSite, findings: Findings, tree: TaskTree = TaskTree(),
     bounds: Bounds = Bounds(), stepLimit: Int? = nil

@@ -70,9 +70,14 @@ final class StepDetails: @unchecked Sendable {
     return "\(type) #\(actors[...number].count { $0 == type })"
   }
 
-  /// Adds a text to the current step. `choice` is the choice that the text describes; `nil` if it describes none.
-  func describe(_ text: String, _ choice: ScheduleStep?) {
-    if let choice { choices[choice] = text }
+  /// Adds a text to the current step.
+  ///
+  /// - Parameter decision: The latest decision. Each choice and each fault that strikes is described immediately, so a
+  ///   further text, such as that of a checkpoint, is about no decision.
+  func describe(_ text: String, _ decision: ScheduleStep?) {
+    if let decision, decision.kind == .choice || decision.kind == .fault, choices[decision] == nil {
+      choices[decision] = text
+    }
     if !steps.isEmpty { steps[steps.count - 1].choices.append(text) }
   }
 
