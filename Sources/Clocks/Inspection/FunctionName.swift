@@ -43,7 +43,7 @@ struct FunctionName: Hashable, Sendable {
 
   private mutating func stripPrefixes(_ rest: inout Substring) {
     while true {
-      if rest.first == "(", let end = rest.range(of: " resume partial function for "),
+      if rest.first == "(", let end = rest.firstRange(of: " resume partial function for "),
         rest[..<end.lowerBound].dropFirst().prefix(while: \.isNumber).count > 0
       {
         rest = rest[end.upperBound...]
@@ -54,7 +54,7 @@ struct FunctionName: Hashable, Sendable {
         rest = rest.dropFirst(thunk.count)
       } else if let kind = Self.specializations.first(where: rest.hasPrefix) {
         rest = rest.dropFirst(kind.count)
-        guard let end = rest.range(of: " of ", outsideOfBrackets: true) else { return }
+        guard let end = rest.rangeOutsideOfBrackets(of: " of ") else { return }
         rest = rest[end.upperBound...]
       } else {
         return
@@ -65,7 +65,7 @@ struct FunctionName: Hashable, Sendable {
   /// Splits the name of a closure into its own part and the function around it.
   private static func closure(_ text: Substring) -> (kind: String, inner: Substring)? {
     let prefix = ["closure #", "implicit closure #", "autoclosure #"].first(where: text.hasPrefix)
-    guard let prefix, let end = text.range(of: " in ", outsideOfBrackets: true) else { return nil }
+    guard let prefix, let end = text.rangeOutsideOfBrackets(of: " in ") else { return nil }
     let number = text.dropFirst(prefix.count).prefix(while: \.isNumber)
     let kind = prefix == "autoclosure #" ? "implicit closure #" : prefix
     return (kind + number, text[end.upperBound...])
@@ -106,7 +106,7 @@ struct FunctionName: Hashable, Sendable {
   /// Takes one name from the text: `inner`, or `(inner in _1A2B3C)` if it is private to a file.
   private static func part(_ rest: inout Substring) -> String? {
     if rest.first == "(" {
-      guard let end = rest.range(of: " in _"), let close = rest.firstIndex(of: ")"),
+      guard let end = rest.firstRange(of: " in _"), let close = rest.firstIndex(of: ")"),
         end.upperBound < close
       else { return nil }
       let name = rest[..<end.lowerBound].dropFirst()
@@ -126,7 +126,7 @@ struct FunctionName: Hashable, Sendable {
     }
     rest = rest.dropFirst(2).drop(while: \.isNumber)
     text += rest.firstIndex(of: "(").map { Self.labels(rest[$0...]) } ?? "()"
-    guard let end = rest.range(of: " in ", outsideOfBrackets: true) else { return }
+    guard let end = rest.rangeOutsideOfBrackets(of: " in ") else { return }
     let outer = FunctionName(demangled: String(rest[end.upperBound...]))
     module = outer.module
     isThunk = isThunk || outer.isThunk
@@ -165,12 +165,7 @@ extension Substring {
 
   fileprivate func dropBrackets() -> Substring { dropFirst(bracketsCount) }
 
-  fileprivate func range(of text: String) -> Range<Index>? {
-    indices.first { self[$0...].hasPrefix(text) }.map { $0..<index($0, offsetBy: text.count) }
-  }
-
-  /// The first occurrence of a text outside of brackets.
-  fileprivate func range(of text: String, outsideOfBrackets: Bool) -> Range<Index>? {
+  fileprivate func rangeOutsideOfBrackets(of text: String) -> Range<Index>? {
     var rest = self
     while let character = rest.first {
       if rest.hasPrefix(text) {
@@ -188,7 +183,7 @@ extension Substring {
   fileprivate func split(outsideOfBracketsAt separator: String) -> [Substring] {
     var parts: [Substring] = []
     var rest = self
-    while let end = rest.range(of: separator, outsideOfBrackets: true) {
+    while let end = rest.rangeOutsideOfBrackets(of: separator) {
       parts.append(rest[..<end.lowerBound])
       rest = rest[end.upperBound...]
     }

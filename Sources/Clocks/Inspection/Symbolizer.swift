@@ -42,12 +42,8 @@ enum Symbolizer {
   /// Returns the symbols and lines of places; `nil` if no tool is found, or all fail.
   ///
   /// O(size of the debug information), some 50 ms.
-  ///
-  /// - Parameter library: The path of the runtime. In a toolchain, `llvm-symbolizer` is found from this path.
-  static func meanings(
-    of places: [CodePlace], runtime library: String?
-  ) -> [CodePlace: Meaning]? {
-    for tool in tools(library) where !lock.withLock({ silent.contains(tool.path) }) {
+  static func meanings(of places: [CodePlace]) -> [CodePlace: Meaning]? {
+    for tool in tools where !lock.withLock({ silent.contains(tool.path) }) {
       if let meanings = meanings(of: places, tool) { return meanings }
       _ = lock.withLock { silent.insert(tool.path) }
     }
@@ -108,12 +104,12 @@ enum Symbolizer {
   }
 
   /// One installed tool of each kind, in the order in which they are tried.
-  private static func tools(_ library: String?) -> [Tool] {
+  private static var tools: [Tool] {
     #if os(Linux)
       let folders = Environment.path.split(separator: ":").map(String.init)
-      // usr/lib/swift/linux/libswiftCore.so is the library, usr/bin/llvm-symbolizer the tool.
-      let toolchain = library.map {
-        "/" + $0.split(separator: "/").dropLast(4).joined(separator: "/") + "/bin"
+      // In a toolchain, usr/lib/swift/linux/libswiftCore.so is the runtime, usr/bin/llvm-symbolizer the tool.
+      let toolchain = LoadedImage.all(named: "libswiftCore").first.map {
+        "/" + $0.path.split(separator: "/").dropLast(4).joined(separator: "/") + "/bin"
       }
       let places =
         ([toolchain].compactMap(\.self) + folders).map { ($0 + "/llvm-symbolizer", false) }

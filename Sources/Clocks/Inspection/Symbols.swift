@@ -43,9 +43,7 @@ struct Symbols {
       places[address] = CodePlace(path: image.path, address: address - image.base)
     }
     guard !places.isEmpty else { return }
-    let runtime = images.path(ofFileBeginningWith: "libswiftCore")
-    let meanings =
-      usesTool ? Symbolizer.meanings(of: Array(Set(places.values)), runtime: runtime) : nil
+    let meanings = usesTool ? Symbolizer.meanings(of: Array(Set(places.values))) : nil
     if meanings == nil { lacksTool = true }
     var tables: [String: SymbolTable?] = [:]
     for (address, place) in places {
@@ -62,42 +60,35 @@ struct Symbols {
     }
   }
 
-  /// The name of the user's innermost function, or the line of a closure; `nil` if not known.
-  func place(of functions: [UInt]) -> String? {
+  /// The name, if it is no closure, and the line of the user's innermost function; `nil` if none is known.
+  private func innermost(_ functions: [UInt]) -> (name: String?, line: Int?)? {
     for case let frame? in functions.map({ frames[$0] }) {
       guard let function = frame.function, function.isOfUser else { continue }
-      guard function.isClosure else { return function.nameAlone }
-      return frame.line.map { "line \($0.line)" } ?? "a closure"
+      return (function.isClosure ? nil : function.nameAlone, frame.line?.line)
     }
     return nil
+  }
+
+  /// The name of the user's innermost function, or the line of a closure; `nil` if not known.
+  func place(of functions: [UInt]) -> String? {
+    innermost(functions).map { name, line in name ?? line.map { "line \($0)" } ?? "a closure" }
   }
 
   /// The line and the name of the user's innermost function, for example `line 20 image(for:)`; `nil` if not known.
   ///
   /// The line comes first, so that it remains if the text is cut.
   func lineAndPlace(of functions: [UInt]) -> String? {
-    for case let frame? in functions.map({ frames[$0] }) {
-      guard let function = frame.function, function.isOfUser else { continue }
-      let name = function.isClosure ? nil : function.nameAlone
-      guard let line = frame.line else { return name ?? "a closure" }
-      return "line \(line.line)" + (name.map { " \($0)" } ?? "")
+    innermost(functions).map { name, line in
+      let words = [line.map { "line \($0)" }, name].compactMap(\.self)
+      return words.isEmpty ? "a closure" : words.joined(separator: " ")
     }
-    return nil
   }
 
   /// The place of the user's innermost function, for example ` at line 20` or ` in image(for:), line 20`.
   func placeWithLine(of functions: [UInt]) -> String? {
-    for case let frame? in functions.map({ frames[$0] }) {
-      guard let function = frame.function, function.isOfUser else { continue }
-      guard !function.isClosure else { return frame.line.map { " at line \($0.line)" } }
-      return " in " + function.nameAlone + (frame.line.map { ", line \($0.line)" } ?? "")
-    }
-    return nil
-  }
-
-  /// Returns whether the source line of at least one of these addresses is known.
-  func knowsLines(of addresses: some Sequence<UInt>) -> Bool {
-    addresses.contains { frames[$0]?.line != nil }
+    guard let (name, line) = innermost(functions) else { return nil }
+    guard let name else { return line.map { " at line \($0)" } }
+    return " in " + name + (line.map { ", line \($0)" } ?? "")
   }
 }
 

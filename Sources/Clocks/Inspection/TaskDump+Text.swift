@@ -70,7 +70,7 @@ private struct TaskDumpWriter {
       notes.append("Not known on this runtime: \(dump.missing.joined(separator: ", ")).")
     }
     let addresses = dump.functions
-    if !addresses.isEmpty, !symbols.knowsLines(of: addresses) {
+    if !addresses.isEmpty, !addresses.contains(where: { symbols.frames[$0]?.line != nil }) {
       notes.append(
         symbols.lacksTool
           ? "No lines: \(Symbolizer.reason)."

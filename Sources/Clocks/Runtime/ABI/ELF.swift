@@ -4,45 +4,29 @@ import ClocksSupport
 
 /// The structures of 64-bit, little-endian ELF files, as they are in a file and in memory.
 enum ELF {
-  /// `Elf64_Ehdr`
-  struct Header {
+  /// Offsets in the header of a file (`Elf64_Ehdr`), in bytes.
+  enum Header {
     /// The first six bytes: `\u{7F}ELF`, 64 bits, little-endian.
     static let expectedIdentification: UInt64 = 0x0102_464C_457F
     static let identificationMask: UInt64 = 0xFFFF_FFFF_FFFF
 
-    var identification: UInt64
-    var padding: UInt64
-    var type: UInt16
-    var machine: UInt16
-    var version: UInt32
-    var entry: UInt
-    var segmentsOffset: UInt
-    var sectionsOffset: UInt
-    var flags: UInt32
-    var headerSize: UInt16
-    var segmentSize: UInt16
-    var segmentCount: UInt16
-    var sectionSize: UInt16
-    var sectionCount: UInt16
-    var namesIndex: UInt16
+    static let sectionsOffset: UInt = 40
+    static let sectionCount: UInt = 60
   }
 
   /// A part of a file as it is loaded into memory (`Elf64_Phdr`).
   struct Segment {
-    /// `PT_…`
-    struct Kind: Equatable {
-      var number: UInt32
+    // Kinds (`PT_…`)
+    static let load: UInt32 = 1
+    static let dynamicSection: UInt32 = 2
+    static let threadData: UInt32 = 7
+    static let readOnlyLater: UInt32 = 0x6474_E552
 
-      static let load = Kind(number: 1)
-      static let dynamicSection = Kind(number: 2)
-      static let threadData = Kind(number: 7)
-      static let readOnlyLater = Kind(number: 0x6474_E552)
-    }
-
+    // Flags (`PF_…`)
     static let isExecutable: UInt32 = 1
     static let isWritable: UInt32 = 2
 
-    var kind: Kind
+    var kind: UInt32
     var flags: UInt32
     var offset: UInt
     var address: UInt
@@ -50,6 +34,8 @@ enum ELF {
     var sizeInFile: UInt
     var size: UInt
     var alignment: UInt
+
+    var addresses: Range<UInt> { address..<address + size }
   }
 
   /// A part of a file as tools see it (`Elf64_Shdr`).
@@ -89,21 +75,19 @@ enum ELF {
   /// One fact that the dynamic linker needs, as a tag and a value (`Elf64_Dyn`).
   struct DynamicEntry {
     /// `DT_…`
-    struct Tag {
-      var number: Int
-
-      static let end = Tag(number: 0)
-      static let callRelocationsSize = Tag(number: 2)
-      static let names = Tag(number: 5)
-      static let symbols = Tag(number: 6)
-      static let relocations = Tag(number: 7)
-      static let relocationsSize = Tag(number: 8)
-      static let callRelocations = Tag(number: 23)
+    enum Tag: Int {
+      case callRelocationsSize = 2
+      case names = 5
+      case symbols = 6
+      case relocations = 7
+      case relocationsSize = 8
+      case callRelocations = 23
       /// The number of relocations without a symbol, which come first (`DT_RELACOUNT`).
-      static let relativeRelocationsCount = Tag(number: 0x6FFF_FFF9)
+      case relativeRelocationsCount = 0x6FFF_FFF9
     }
 
-    var tag: Tag
+    /// A `Tag` or another number; 0 after the last entry.
+    var tag: Int
     var value: UInt
   }
 
@@ -121,69 +105,49 @@ enum ELF {
 ///
 /// Files without debug information have the table, too, unless it was stripped.
 final class SymbolTable {
-  private struct Function {
-    var range: Range<UInt>
-    var nameOffset: UInt
-  }
-
   private let file: MappedFile
-  private let header: ELF.Header
-  private lazy var functions = readFunctions()
+  private let symbols: UnsafeBufferPointer<ELF.Symbol>
+  /// The offset of the symbols' names in the file.
+  private let names: UInt
+  private lazy var functions = symbols.filter { $0.isFunction && $0.value != 0 }
+    .sorted { $0.value < $1.value }
 
-  /// `nil` if the file has another format, or cannot be read.
+  /// `nil` if the file has another format or no symbols, or cannot be read.
   init?(path: String) {
-    guard let file = MappedFile(path), let header = file.load(0, as: ELF.Header.self),
-      header.identification & ELF.Header.identificationMask == ELF.Header.expectedIdentification
+    guard let file = MappedFile(path),
+      let beginning = file.values(at: 0, size: 8, as: UInt64.self).first,
+      beginning & ELF.Header.identificationMask == ELF.Header.expectedIdentification,
+      let offset = file.values(at: ELF.Header.sectionsOffset, size: 8, as: UInt.self).first,
+      let count = file.values(at: ELF.Header.sectionCount, size: 2, as: UInt16.self).first
     else { return nil }
-    (self.file, self.header) = (file, header)
+    let size = UInt(count) * UInt(MemoryLayout<ELF.Section>.stride)
+    let sections = file.values(at: offset, size: size, as: ELF.Section.self)
+    guard
+      let table = sections.first(where: { $0.type == ELF.Section.symbols })
+        ?? sections.first(where: { $0.type == ELF.Section.dynamicSymbols }),
+      table.link < sections.count
+    else { return nil }
+    self.file = file
+    symbols = file.values(at: table.offset, size: table.size, as: ELF.Symbol.self)
+    names = sections[Int(table.link)].offset
   }
 
   /// The symbol of the function at an address in the file. O(log n); the first time O(n log n).
   func symbol(at address: UInt) -> String? {
-    let next = functions.partitioned { $0.range.lowerBound <= address }
-    guard next > 0, functions[next - 1].range.contains(address) else { return nil }
-    return file.text(at: functions[next - 1].nameOffset)
+    let next = functions.partitioned { $0.value <= address }
+    guard next > 0, case let function = functions[next - 1],
+      address - function.value < max(function.size, 1)
+    else { return nil }
+    return file.text(at: names &+ UInt(function.name))
   }
 
   /// Returns whether the file has a symbol of this name. O(symbols).
   func contains(_ name: String) -> Bool {
-    guard let (symbols, names) = symbolSections else { return false }
-    return name.withCString { wanted in
-      for index in 0..<symbols.size / UInt(MemoryLayout<ELF.Symbol>.stride) {
-        let offset = symbols.offset &+ index * UInt(MemoryLayout<ELF.Symbol>.stride)
-        guard let symbol = file.load(offset, as: ELF.Symbol.self) else { break }
-        if symbol.value != 0, file.isText(at: names.offset &+ UInt(symbol.name), equalTo: wanted) {
-          return true
-        }
+    name.withCString { wanted in
+      symbols.contains {
+        $0.value != 0 && file.isText(at: names &+ UInt($0.name), equalTo: wanted)
       }
-      return false
     }
-  }
-
-  private var symbolSections: (symbols: ELF.Section, names: ELF.Section)? {
-    let sections = (0..<UInt(header.sectionCount)).compactMap {
-      file.load(header.sectionsOffset &+ $0 * UInt(header.sectionSize), as: ELF.Section.self)
-    }
-    guard
-      let symbols = sections.first(where: { $0.type == ELF.Section.symbols })
-        ?? sections.first(where: { $0.type == ELF.Section.dynamicSymbols }),
-      symbols.link < sections.count
-    else { return nil }
-    return (symbols, sections[Int(symbols.link)])
-  }
-
-  private func readFunctions() -> [Function] {
-    guard let (symbols, names) = symbolSections else { return [] }
-    var functions: [Function] = []
-    for index in 0..<symbols.size / UInt(MemoryLayout<ELF.Symbol>.stride) {
-      let offset = symbols.offset &+ index * UInt(MemoryLayout<ELF.Symbol>.stride)
-      guard let symbol = file.load(offset, as: ELF.Symbol.self) else { break }
-      let (end, isGarbage) = symbol.value.addingReportingOverflow(max(symbol.size, 1))
-      guard symbol.isFunction, symbol.value != 0, !isGarbage else { continue }
-      functions.append(
-        Function(range: symbol.value..<end, nameOffset: names.offset &+ UInt(symbol.name)))
-    }
-    return functions.sorted { $0.range.lowerBound < $1.range.lowerBound }
   }
 }
 
@@ -212,11 +176,15 @@ private final class MappedFile {
     #endif
   }
 
-  func load<Value: BitwiseCopyable>(_ offset: UInt, as: Value.Type) -> Value? {
-    guard offset < bytes.count, bytes.count - Int(offset) >= MemoryLayout<Value>.size else {
-      return nil
+  /// The values in a part of the file, without those beyond its end; none if they are not aligned.
+  func values<Value: BitwiseCopyable>(
+    at offset: UInt, size: UInt, as type: Value.Type
+  ) -> UnsafeBufferPointer<Value> {
+    guard offset < bytes.count, offset % UInt(MemoryLayout<Value>.alignment) == 0 else {
+      return UnsafeBufferPointer(start: nil, count: 0)
     }
-    return bytes.loadUnaligned(fromByteOffset: Int(offset), as: Value.self)
+    return UnsafeRawBufferPointer(rebasing: bytes[Int(offset)...].prefix(Int(clamping: size)))
+      .bindMemory(to: type)
   }
 
   /// Returns whether the bytes at an offset are those of `text`, with the zero byte that ends it.
@@ -231,4 +199,25 @@ private final class MappedFile {
     guard offset < bytes.count else { return "" }
     return String(decoding: bytes[Int(offset)...].prefix { $0 != 0 }, as: UTF8.self)
   }
+}
+
+/// Whether this copy of the package is the one that installs its hooks.
+package enum OwnCopy {
+  /// Whether this copy is in a library while the program contains another copy, which installs the hooks.
+  ///
+  /// In a library O(symbols of the program), else O(1).
+  package static let standsBack: Bool = {
+    #if os(Linux) && canImport(Glibc) && _pointerBitWidth(_64)
+      guard let program = LoadedImage.all.first else { return false }
+      let here = UInt(bitPattern: unsafeBitCast(marker, to: UnsafeRawPointer?.self))
+      if program.code.contains(where: { $0.contains(here) }) { return false }
+      return SymbolTable(path: "/proc/self/exe")?.contains(name) ?? false
+    #else
+      return false
+    #endif
+  }()
+
+  /// The symbol of the metadata accessor of `RuntimeHooks`, which no other package has.
+  private static let name = "$s6Clocks12RuntimeHooksOMa"
+  private static let marker: @convention(c) () -> Void = {}
 }

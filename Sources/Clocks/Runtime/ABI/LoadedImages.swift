@@ -77,10 +77,7 @@ struct LoadedImage {
     static func containing(_ type: AnyObject.Type) -> LoadedImage? {
       let address = unsafeBitCast(type, to: UInt.self)
       return all.first { image in
-        image.segments.contains {
-          $0.kind == .load && address &- image.base >= $0.address
-            && address &- image.base < $0.address + $0.size
-        }
+        image.segments(ELF.Segment.load).contains { $0.addresses.contains(address &- image.base) }
       }
     }
 
@@ -128,18 +125,18 @@ struct LoadedImage {
     }
 
     var code: [Range<UInt>] {
-      segments.filter { $0.kind == .load && $0.flags & ELF.Segment.isExecutable != 0 }
+      segments(ELF.Segment.load).filter { $0.flags & ELF.Segment.isExecutable != 0 }
         .map { base + $0.address..<base + $0.address + $0.size }
     }
+
+    private func segments(_ kind: UInt32) -> [ELF.Segment] { segments.filter { $0.kind == kind } }
 
     /// The image's variables. If the linker makes the beginning of a segment read-only (`PT_GNU_RELRO`), that
     /// part is left out.
     var writableData: [UnsafeMutableRawBufferPointer] {
-      let locked = segments.first { $0.kind == .readOnlyLater }.map {
-        $0.address..<$0.address + $0.size
-      }
-      return segments.compactMap { segment in
-        guard segment.kind == .load, segment.flags & ELF.Segment.isWritable != 0 else { return nil }
+      let locked = segments(ELF.Segment.readOnlyLater).first?.addresses
+      return segments(ELF.Segment.load).compactMap { segment in
+        guard segment.flags & ELF.Segment.isWritable != 0 else { return nil }
         let end = segment.address + segment.size
         var first = segment.address
         if let locked, locked.contains(first) { first = min(locked.upperBound, end) }
@@ -156,7 +153,7 @@ struct LoadedImage {
     var readOnlyData: [Range<UInt>] {
       #if !canImport(CRT) && !canImport(WASILibc)
         let pageMask = ~(UInt(getpagesize()) - 1)
-        return segments.filter { $0.kind == .readOnlyLater }.compactMap { segment in
+        return segments(ELF.Segment.readOnlyLater).compactMap { segment in
           // `_dl_protect_relro` of the GNU C library computes the pages in this way, too.
           let start = (base + segment.address) & pageMask
           let end = (base + segment.address + segment.size) & pageMask
@@ -169,7 +166,7 @@ struct LoadedImage {
 
     /// The image's thread-local variables on the current thread; `nil` if there are none.
     var threadVariables: UnsafeBufferPointer<UInt>? {
-      guard let threadData, let segment = segments.first(where: { $0.kind == .threadData }) else {
+      guard let threadData, let segment = segments(ELF.Segment.threadData).first else {
         return nil
       }
       return UnsafeBufferPointer(
@@ -181,8 +178,9 @@ struct LoadedImage {
     /// Loops over pointers, because each test process calls this some hundred times at load, mostly without optimization.
     func dynamicValue(_ tag: ELF.DynamicEntry.Tag) -> UInt? {
       guard var entry = dynamicSection else { return nil }
-      while entry.pointee.tag.number != ELF.DynamicEntry.Tag.end.number {
-        if entry.pointee.tag.number == tag.number { return entry.pointee.value }
+      let tag = tag.rawValue
+      while entry.pointee.tag != 0 {
+        if entry.pointee.tag == tag { return entry.pointee.value }
         entry += 1
       }
       return nil
@@ -198,7 +196,7 @@ struct LoadedImage {
       guard var segment = segments.baseAddress else { return nil }
       let end = segment + segments.count
       while segment < end {
-        if segment.pointee.kind.number == ELF.Segment.Kind.dynamicSection.number {
+        if segment.pointee.kind == ELF.Segment.dynamicSection {
           return UnsafePointer(bitPattern: base + segment.pointee.address)
         }
         segment += 1
@@ -250,10 +248,6 @@ struct CodeImages: Sendable {
     let next = images.partitioned { $0.range.upperBound <= address }
     guard next < images.count, images[next].range.contains(address) else { return nil }
     return images[next]
-  }
-
-  func path(ofFileBeginningWith name: String) -> String? {
-    images.first { $0.name.hasPrefix(name) }?.path
   }
 
   #if os(Linux) && _pointerBitWidth(_64)

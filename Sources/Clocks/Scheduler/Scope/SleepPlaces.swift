@@ -50,10 +50,8 @@ package final class SleepPlaces {
 
   /// Returns the function and the line of the innermost user code at each place. O(debug information).
   package static func names(of places: [[String]]) -> [String] {
-    let library = CodeImages().path(ofFileBeginningWith: "libswiftCore")
     let parsed = places.map { $0.map(codePlace) }
-    let meanings = Symbolizer.meanings(
-      of: Array(Set(parsed.joined().compactMap(\.self))), runtime: library)
+    let meanings = Symbolizer.meanings(of: Array(Set(parsed.joined().compactMap(\.self))))
     return zip(places, parsed).map { texts, codes in
       guard let first = texts.first, codes.contains(where: { $0 != nil }) else {
         return texts.first ?? "unknown code"
