@@ -26,7 +26,7 @@ package enum UsageFailure {
       line += " The test run fails: link the test target with Clocks, and the test itself does."
       failAtExit
     }
-    _ = writeText(line + "\n", to: STDERR_FILENO)
+    Terminal.writeLine(line)
   }
 
   private static let failAtExit: Void = { _ = atexit { _exit(EXIT_FAILURE) } }()

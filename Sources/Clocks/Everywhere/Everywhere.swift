@@ -57,7 +57,7 @@ package enum Everywhere {
 
   /// Writes a warning that the process does not run as requested.
   package static func warn(_ text: String) {
-    writeToStandardError("clocks-everywhere: \(text)\n")
+    Terminal.writeLine("clocks-everywhere: \(text)")
   }
 
   /// The number of steps after which a test goes on first in, first out, because each step of an order takes memory.

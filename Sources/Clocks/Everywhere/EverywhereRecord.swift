@@ -95,7 +95,7 @@ enum EverywhereRecords {
       let path = "\(folder)/\(getpid()).jsonl"
       let file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
       guard file >= 0 else {
-        writeToStandardError("error: cannot write \(path): \(String(cString: strerror(errno)))\n")
+        Terminal.writeLine("error: cannot write \(path): \(String(cString: strerror(errno)))")
         return nil
       }
       let program: [(String, JSONValue)] = [

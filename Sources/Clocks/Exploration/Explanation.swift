@@ -248,7 +248,6 @@ struct Explanation {
       \(testID): schedule \(crash.number.grouped) (\(passed.grouped) passed) ends the process with signal \
       \(crash.signal). The schedule is not reduced.
       Replay: \(replay)
-
       """
   }
 

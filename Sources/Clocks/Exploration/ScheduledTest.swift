@@ -147,7 +147,7 @@ struct ScheduledTest {
     exploration.crashed = { [testID = request.testID, replayForm = report.replayForm] crash in
       if !crash.isKnown { folder.add(crash.token) }
       note(SearchReports.Search(crash))
-      writeToStandardError(Explanation.crashed(crash, in: testID, replay: replayForm(crash.token)))
+      Terminal.writeLine(Explanation.crashed(crash, in: testID, replay: replayForm(crash.token)))
     }
     let start = RealTime(in: .zero)
     var search = SearchReports.Search()

@@ -30,9 +30,12 @@ final class StepDetails: @unchecked Sendable {
   nonisolated(unsafe) private var numbers: [ObjectIdentifier: Int] = [:]
   /// The number of the step after which the first invariant fails.
   nonisolated(unsafe) private(set) var failingStep: Int?
-  let reader = JobPlaceReader()
+  let reader: TaskReader
 
-  init(_ virtualClock: VirtualClock) { self.virtualClock = virtualClock }
+  init(_ virtualClock: VirtualClock) {
+    self.virtualClock = virtualClock
+    reader = TaskReader(CodeImages())
+  }
 
   /// Notes a job that is about to run. `index` returns the index of a task, by the id of the task.
   func begins(_ job: ReadyJob, of task: Int?, index: (UInt64) -> Int?) {

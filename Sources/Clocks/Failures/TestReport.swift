@@ -30,22 +30,23 @@ struct TestReport: Sendable {
 
 /// Lets another thread record a failure on behalf of a test.
 ///
-/// A test library knows by a task-local value which test a failure belongs to. So the context keeps one unstarted
-/// task that has inherited the test's values. When that task starts, it first makes the next one.
+/// A test library knows by a task-local value which test a failure belongs to. So the context keeps one task that
+/// was not started, and that has inherited the test's values. When that task starts, it first makes the next one.
 final class TestContext: Sendable {
   private final class Reporter: @unchecked Sendable {
     /// Set before the task starts, or never.
     var work: (@Sendable () -> Void)?
-    private var task: UnstartedTask?
+    /// The first job of the task.
+    private var job: UnownedJob?
 
     /// Returns `nil` where tasks cannot be captured.
     init?() {
       // The task retains the reporter until the task has run. Every such task is run, so no reporter leaks.
-      task = UnstartedTask { [self] in work?() }
-      if task == nil { return nil }
+      job = ThreadContext.capturingNextJob { Task { [self] in work?() } }
+      if job == nil { return nil }
     }
 
-    func run() { task?.runHere() }
+    func run() { job.map { RuntimeHooks.run($0, on: .pool) } }
   }
 
   private let lock = Lock(.leaf)
@@ -86,15 +87,14 @@ package func recordFailure(_ message: String, at callSite: CallSite) {
   let message = message.withCapabilityNote
   let delivery = TestLibraries.deliver(message, at: callSite)
   if delivery == .delivered { return }
-  writeToStandardError("\(callSite.filePath):\(callSite.line): error: \(message)\n")
+  Terminal.writeLine("\(callSite.filePath):\(callSite.line): error: \(message)")
   guard case .lost(let library) = delivery else { return }
-  writeToStandardError(
+  Terminal.writeLine(
     """
     error: This process runs tests with \(library.rawValue), but Clocks has not found its function that records \
     a failure, so the failure above cannot reach its test. The process ends with code 1, because the test \
     would pass. Use a version of Clocks that knows this version of \(library.rawValue)\
     \(library == .swiftTesting ? ", or link ClocksTestKit to the test" : "").
-
     """)
   fflush(nil)
   _exit(1)
@@ -102,8 +102,8 @@ package func recordFailure(_ message: String, at callSite: CallSite) {
 
 /// Writes a warning to standard error: something may be wrong in a test that is not known.
 func warn(_ message: String, at callSite: CallSite) {
-  writeToStandardError(
-    "\(callSite.filePath):\(callSite.line): warning: \(message.withCapabilityNote)\n")
+  Terminal.writeLine(
+    "\(callSite.filePath):\(callSite.line): warning: \(message.withCapabilityNote)")
 }
 
 extension UsageFailure {
@@ -111,52 +111,36 @@ extension UsageFailure {
   static func reportToTests() { setReporter { recordFailure($0, at: $1) } }
 }
 
-/// Writes a warning if the process runs tests of which not everything can be seen.
-///
-/// Failures that this package records carry the same note; a failed expectation of the test does not.
-/// Unseen dispatched blocks alone are no reason to warn: they are seen on Linux only.
-func warnOfWhatIsMissing(in selfTest: SchedulingSelfTest) {
-  guard selfTest.otherCopy == nil, selfTest.missing != SchedulingSelfTest.dispatch,
-    TestLibraries.isTestProcess, let note = CapabilityNote.note(selfTest)
-  else { return }
-  writeToStandardError("warning: \(note.dropFirst("Note: ".count))\n")
-}
+extension SchedulingSelfTest {
+  /// Writes a warning if the process runs tests of which not everything can be seen.
+  ///
+  /// Failures that this package records carry the same note; a failed expectation of the test does not.
+  /// Unseen dispatched blocks alone are no reason to warn: they are seen on Linux only.
+  func warnOfWhatIsMissing() {
+    guard otherCopy == nil, missing != Self.dispatch, TestLibraries.isTestProcess, let note
+    else { return }
+    Terminal.writeLine("warning: \(note.dropFirst("Note: ".count))")
+  }
 
-func recordFailure(
-  _ message: String, fileID: StaticString, filePath: StaticString, line: UInt, column: UInt
-) {
-  let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-  recordFailure(message, at: callSite)
-}
-
-/// Writes the text in one piece, so that no line of another thread comes in between.
-func writeToStandardError(_ text: String) { _ = writeText(text, to: STDERR_FILENO) }
-
-/// The note that each failure carries in a process in which not everything of a test can be seen.
-enum CapabilityNote {
-  /// The note of this process; `nil` if everything is seen, or the hooks are not installed yet.
-  static var ofThisProcess: String? { RuntimeHooks.knownSelfTest.flatMap(note) }
-
-  static func note(_ selfTest: SchedulingSelfTest) -> String? {
-    if let place = selfTest.otherCopy {
+  /// The note that each failure carries in a process in which not everything of a test can be seen.
+  fileprivate var note: String? {
+    if let place = otherCopy {
       return """
         Note: another copy of Clocks, in \(place), sees the tasks of tests instead of this one. That alone \
         may be the cause of this failure.
         """
     }
-    guard !selfTest.missing.isEmpty else { return nil }
+    guard !missing.isEmpty else { return nil }
     return """
-      Note: this process has the capability \(selfTest.capability) (hook strategy \
-      \(selfTest.strategy)), so a test clock cannot see: \
-      \(selfTest.missing.joined(separator: ", ")). A test that uses what is not seen may fail for \
-      that reason alone.
+      Note: this process has the capability \(capability) (hook strategy \(strategy)), so a test clock cannot \
+      see: \(missing.joined(separator: ", ")). A test that uses what is not seen may fail for that reason alone.
       """
   }
 }
 
 extension String {
-  /// The text of a failure, with the note of this process if it has one.
+  /// The text of a failure, with the note of this process if it has one and the hooks are installed.
   var withCapabilityNote: String {
-    CapabilityNote.ofThisProcess.map { self + "\n" + $0 } ?? self
+    (RuntimeHooks.knownSelfTest?.note).map { self + "\n" + $0 } ?? self
   }
 }

@@ -136,31 +136,24 @@ struct JobPlace {
     guard let reader else { return }
     if job.taskID != 0 {
       name = UnownedTask(job: job.job).name
-      functions = [reader.functions(of: job.job)]
+      functions = [reader.reader.functions(of: job.job)]
     } else if reader.knowsActors, let drain = ActorDrain(job.job) {
       actor = drain.typeName
-      functions = drain.jobs.reversed().map(reader.functions)
+      functions = drain.jobs.reversed().map(reader.reader.functions)
     }
   }
 }
 
 /// Reads where jobs begin. Used on the scheduler's thread only.
 final class JobPlaceReader: @unchecked Sendable {
-  let images = CodeImages()
-  private let reading = TaskLayoutProbe.here
-  private var reader: TaskReader?
+  let reader = TaskReader(CodeImages())
   let knowsActors: Bool
 
   init() {
-    reader = reading.reader(images)
     // The first use of `Hops.missing` creates tasks, which must not belong to the test.
     var knowsActors = false
     ThreadContext.withoutContext { knowsActors = Hops.missing == nil }
     self.knowsActors = knowsActors
-  }
-
-  func functions(of task: UnownedJob) -> [UInt] {
-    reader?.read(unsafeBitCast(task, to: UInt.self)).map { reading.cut($0).functions } ?? []
   }
 }
 
@@ -253,7 +246,7 @@ extension Scheduler {
       ?? "of " + (place.task == 0 ? "the runtime" : "task \(TaskLabel.of(place.task, place.name))")
     var text = "after " + (step.map { "step \($0) \(job)" } ?? "a job \(job)")
     guard let reader else { return text }
-    let symbols = Symbols(of: Set(place.functions.flatMap(\.self)), in: reader.images)
+    let symbols = Symbols(of: Set(place.functions.flatMap(\.self)), in: reader.reader.images)
     let places = place.functions.compactMap(symbols.place)
     if !places.isEmpty { text += ", which began in \(places.joined(separator: ", "))" }
     return text

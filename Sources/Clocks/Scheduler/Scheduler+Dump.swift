@@ -22,17 +22,12 @@ extension Scheduler {
   /// a microsecond for each word that is read. The scheduler's lock is held all the while.
   func dumpTasks() -> TaskDump {
     // Read without the lock, because the first use of the probe creates tasks.
-    let reading = TaskLayoutProbe.here
-    let images = CodeImages()
-    let reader = reading.reader(images)
+    let reader = TaskReader(CodeImages())
     let asking = UnownedTask.current?.id
     // The tasks are retained until they were read.
     let kept = tasks
     var (entries, running, sleeps) = change { state in
-      var walk = reader.map { TaskWalk($0, reading) }
-      walk?.visit(state.knownTasks)
-      walk?.visit(kept.map(\.job))
-      var entries = walk?.entries ?? []
+      var entries = reader.entries(from: state.knownTasks + kept.map(\.job))
       if let chooser = state.order.chooser {
         for index in entries.indices {
           let task = entries[index].task
@@ -47,7 +42,7 @@ extension Scheduler {
     // The user's code describes instants, so it is called without the lock.
     let texts = sleeps.flatMap { $0() }
     sleeps = []
-    if reader == nil {
+    if reader.layout.metadata == nil {
       // The tasks cannot be read from memory, but their sleeps are known.
       entries = texts.map { id, name, _ in
         TaskDump.Entry(task: TaskSnapshot(address: 0, id: id, name: name, state: .suspended))
@@ -59,22 +54,22 @@ extension Scheduler {
       entries[index].asks = id == asking
       if entries[index].task.state == .suspended { entries[index].sleep = sleepOfTask[id] }
     }
-    if let running, running != asking { addThread(ofTask: running, to: &entries, images) }
-    return TaskDump(entries, missing: reading.missing, images: images)
+    if let running, running != asking { addThread(ofTask: running, to: &entries, reader) }
+    return TaskDump(entries, missing: reader.layout.missing, images: reader.images)
   }
 
   /// Adds the call stack of the thread that runs a task's job, if that thread is blocked.
   ///
   /// - Parameter id: The task; 0 if the thread runs an actor drain.
   private func addThread(
-    ofTask id: UInt64, to entries: inout [TaskDump.Entry], _ images: CodeImages
+    ofTask id: UInt64, to entries: inout [TaskDump.Entry], _ reader: TaskReader
   ) {
     let mark = threadMark.load(ordering: .relaxed)
-    let thread = ThreadStack(ofThreadAt: mark, in: images)
+    let thread = ThreadStack(ofThreadAt: mark, in: reader.images)
     // The busy actors that this thread may occupy, and for which other tasks wait.
     let held = Set(
       entries.compactMap { entry -> UInt? in
-        guard case .executor(let actor) = entry.task.dependency, TaskLayoutProbe.here.isBusy(actor),
+        guard case .executor(let actor) = entry.task.dependency, reader.layout.isBusy(actor),
           thread.mentions(actor)
         else { return nil }
         return actor
@@ -98,7 +93,7 @@ extension SchedulerState {
   /// The tasks of the test that are in memory as long as the lock is held: they sleep, are ready, run
   /// the scope's body, or have made a clock.
   ///
-  /// The other tasks are found by `TaskWalk`, which starts from these.
+  /// The other tasks are found by `TaskReader.entries(from:)`, which starts from these.
   fileprivate var knownTasks: [UnownedJob] {
     var tasks = virtualClocks.flatMap(\.sleepingTasks)
     tasks += idleness.ready.tasks
@@ -108,34 +103,27 @@ extension SchedulerState {
   }
 }
 
-/// Goes from a task to the tasks that it waits for, and to its children.
-private struct TaskWalk {
-  private(set) var entries: [TaskDump.Entry] = []
-  private var seen: Set<UInt> = []
-  private var reader: TaskReader
-  private let reading: TaskLayoutProbe
+extension TaskReader {
   /// A limit, because memory that is read while it changes may refer to any number of tasks.
-  private static let most = 1_000_000
+  private static let mostTasks = 1_000_000
 
-  init(_ reader: TaskReader, _ reading: TaskLayoutProbe) {
-    self.reader = reader
-    self.reading = reading
-  }
-
-  mutating func visit(_ tasks: [UnownedJob]) {
+  /// Inspects tasks, the tasks that they wait for, and their children.
+  fileprivate func entries(from tasks: [UnownedJob]) -> [TaskDump.Entry] {
+    var entries: [TaskDump.Entry] = []
+    var seen: Set<UInt> = []
     var addresses = tasks.map { unsafeBitCast($0, to: UInt.self) }
-    while let address = addresses.popLast(), entries.count < Self.most {
-      guard seen.insert(address).inserted, let found = reader.read(address) else { continue }
-      let task = reading.cut(found)
-      guard task.state != .over else { continue }
+    while let address = addresses.popLast(), entries.count < Self.mostTasks {
+      guard seen.insert(address).inserted, let task = read(address), task.state != .over
+      else { continue }
       var entry = TaskDump.Entry(task: task)
       addresses += task.children
       switch task.dependency {
       case .task(let other): addresses.append(other)
-      case .executor(let identity): entry.actor = reader.actorName(identity)
+      case .executor(let identity): entry.actor = actorName(identity)
       case .continuation, .group, nil: break
       }
       entries.append(entry)
     }
+    return entries
   }
 }

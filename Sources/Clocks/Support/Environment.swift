@@ -174,7 +174,7 @@ extension Environment {
     guard !variables.isEmpty else { return }
     let (errors, warnings) = problems(of: variables)
     for text in errors.map({ "error: " + $0 }) + warnings.map({ "warning: " + $0 }) {
-      writeToStandardError(text + "\n")
+      Terminal.writeLine(text)
     }
     if !errors.isEmpty { _exit(2) }
   }

@@ -1,3 +1,4 @@
+import ClocksSupport
 import Foundation
 import Testing
 import XCTest
@@ -54,8 +55,8 @@ enum DeliberateFailures: String {
   /// Records a failure at an invented place, which does not move when this file is edited.
   static func fail() {
     Clocks.recordFailure(
-      "The sea is not wet.", fileID: "Sea/Waves.swift", filePath: "/Sea/Waves.swift", line: 42,
-      column: 7)
+      "The sea is not wet.",
+      at: CallSite(fileID: "Sea/Waves.swift", filePath: "/Sea/Waves.swift", line: 42, column: 7))
   }
 }
 

@@ -7,11 +7,7 @@ import Testing
 /// The issues that Swift Testing records for failures. `RecordFailureXCTests` checks XCTest.
 @Suite struct RecordFailureTests {
   @Test func failureReachesSwiftTestingAtTheCallersLine() async throws {
-    let issues = try await recordedIssues {
-      recordFailure(
-        "The sea is not wet.", fileID: "Sea/Waves.swift", filePath: "/Sea/Waves.swift",
-        line: 42, column: 7)
-    }
+    let issues = try await recordedIssues { DeliberateFailures.fail() }
     #expect(issues == [seaIsNotWet])
   }
 
@@ -25,7 +21,8 @@ import Testing
 
   @Test func placeThatSwiftTestingWouldStopAtIsMadeAPlace() async throws {
     let issues = try await recordedIssues {
-      recordFailure("Lost.", fileID: "Waves.swift", filePath: "/Sea", line: 0, column: .max)
+      recordFailure(
+        "Lost.", at: CallSite(fileID: "Waves.swift", filePath: "/Sea", line: 0, column: .max))
     }
     let place = SourceLocation(
       fileID: "Unknown/Waves.swift", filePath: "/Sea", line: 1, column: .max)
@@ -98,11 +95,7 @@ import Testing
 
   @Test(.unless(.exitTestsHaveOtherTexts)) func failureOfAnExitTestReachesItsParent() async throws {
     let issues = try await recordedIssues {
-      await #expect(processExitsWith: .success) {
-        recordFailure(
-          "The sea is not wet.", fileID: "Sea/Waves.swift", filePath: "/Sea/Waves.swift",
-          line: 42, column: 7)
-      }
+      await #expect(processExitsWith: .success) { DeliberateFailures.fail() }
     }
     #expect(issues == [seaIsNotWet])
   }

@@ -1,3 +1,4 @@
+import ClocksSupport
 import Foundation
 import Testing
 
@@ -151,8 +152,7 @@ import Testing
   @Test func aFailureSaysWhatIsNotSeen() async throws {
     let clock = TestClock()
     let issues = try await recordedIssues {
-      recordFailure(
-        "Sea is not wet.", fileID: #fileID, filePath: #filePath, line: #line, column: #column)
+      recordFailure("Sea is not wet.", at: CallSite())
       await clock.advance(by: .seconds(-1))
     }
     let errors: [any Error] = [

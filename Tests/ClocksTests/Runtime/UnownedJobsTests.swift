@@ -17,12 +17,12 @@ import Testing
     let begun = Tally()
     let mayEnd = DispatchSemaphore(value: 0)
     for _ in 0..<(cores * 2) {
-      let task = try #require(
-        UnstartedTask {
-          begun.add()
-          mayEnd.wait()
-        })
-      Self.jobs.submit(ReadyJob(job: task.job, taskID: 0, executor: .pool))
+      let body: @Sendable () -> Void = {
+        begun.add()
+        mayEnd.wait()
+      }
+      let job = ThreadContext.capturingNextJob { Task { body() } }
+      Self.jobs.submit(ReadyJob(job: try #require(job), taskID: 0, executor: .pool))
     }
     // Other tests use threads of Dispatch, too.
     while begun.value < cores { try await Task.sleep(for: .milliseconds(1)) }

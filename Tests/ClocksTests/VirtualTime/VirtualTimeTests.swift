@@ -134,11 +134,12 @@ private final class Box<Value>: @unchecked Sendable {
     let log = Log<String>()
     try await withVirtualTime(autoAdvance: false) { time in
       let scheduler = time.clock.scheduler
-      let held = try #require(UnstartedTask { log.add("the sleep's job has run") })
+      let captured = ThreadContext.capturingNextJob { Task { log.add("the sleep's job has run") } }
+      let held = try #require(captured)
       let sleeper = Task {
         let task = UnownedTask.current!
         scheduler.enqueue(
-          DelayedJob(job: held.job, task: task.job, delay: .seconds(1), clock: .continuous))
+          DelayedJob(job: held, task: task.job, delay: .seconds(1), clock: .continuous))
         withUnsafeCurrentTask { $0?.cancel() }
         #expect(time.clock.pendingSleeps.map(\.deadline.offset) == [.seconds(1)])
       }

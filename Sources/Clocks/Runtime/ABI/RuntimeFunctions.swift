@@ -12,15 +12,12 @@ enum RuntimeFunctions {
   @exclusivity(unchecked) nonisolated(unsafe) private static var removeHandler:
     UnsafeMutableRawPointer?
 
-  /// Must be called before the hooks are installed. Thread-safe.
-  static func prepare() { _ = isResolved }
-
-  private static let isResolved: Bool = {
+  /// Called once, before the hooks are installed.
+  static func prepare() {
     getCurrent = RuntimeSymbol.address(of: "swift_task_getCurrent")
     addHandler = RuntimeSymbol.address(of: "swift_task_addCancellationHandler")
     removeHandler = RuntimeSymbol.address(of: "swift_task_removeCancellationHandler")
-    return true
-  }()
+  }
 
   /// The current task; `nil` outside any task.
   @_transparent
@@ -115,28 +112,19 @@ enum CurrentActor {
     var implementation: UInt
   }
 
-  /// A Swift function value without a context, as its two words.
-  private struct Function {
-    var code: UnsafeMutableRawPointer
-    var context: UnsafeRawPointer?
-  }
-
-  private struct GetExecutor { var call: () -> Executor }
-
-  nonisolated(unsafe) private static let getExecutor: GetExecutor? = {
+  private static let getExecutor: (@convention(thin) () -> Executor)? = {
     #if canImport(Darwin)
       // On arm64e function pointers must be signed, and this code cannot sign them.
       nil
     #else
-      RuntimeSymbol.address(of: "swift_task_getCurrentExecutor").map {
-        unsafeBitCast(Function(code: $0), to: GetExecutor.self)
-      }
+      RuntimeSymbol.function(
+        "swift_task_getCurrentExecutor", as: (@convention(thin) () -> Executor).self)
     #endif
   }()
 
   /// The type of the actor, or of its custom executor; `nil` if there is no actor, or its type is not known. O(1).
   static var type: AnyObject.Type? {
-    guard let type = typeOfObject(getExecutor?.call().identity) else { return nil }
+    guard let type = typeOfObject(getExecutor?().identity) else { return nil }
     return type == mainExecutor ? MainActor.self : type
   }
 

@@ -255,18 +255,15 @@ struct TaskStatus {
   /// The function in which a task resumes after `Task.yield`; 0 if the layout probe has not found it.
   @exclusivity(unchecked) nonisolated(unsafe) private(set) static var yieldFunction: UInt = 0
 
-  /// Must be called before the hooks are used. Thread-safe.
-  static func prepare() { _ = isPrepared }
-
-  private static let isPrepared: Bool = {
+  /// Called once, before the hooks are used.
+  static func prepare() {
     let probe = StatusProbe.here
     isKnownToBeReadable = probe.readsStatus
     readsCancellation = probe.readsCancellation
     readsNames = probe.readsNames
     preference = probe.readsPreferences ? TaskABI.Status.hasPreference : 0
     yieldFunction = probe.yieldFunction
-    return true
-  }()
+  }
 }
 
 extension UnownedTask {

@@ -83,7 +83,9 @@ struct StatusProbe: Sendable {
       readsAsyncLets =
         readsKind && !TaskStatus(of: plain).has(TaskABI.Status.hasDependency)
         && TaskStatus.findsActiveAsyncLet(awaitedBy: task)
-        && TaskStatus.findsAsyncLetAboutToRun(below: unsafeBitCast(task, to: UInt.self)) {
+        && TaskStatus.findsAsyncLetAboutToRun(
+          below: MemoryCopy(ofTask: unsafeBitCast(task, to: UInt.self))
+        ) {
           $0 != taskID(of: child)
         }
       let wasActive = TaskStatus(of: child).isActive && !TaskStatus(of: task).isActive
@@ -154,10 +156,10 @@ struct TaskLayoutProbe: Sendable {
   ///
   /// The first use runs the probe, in some ten microseconds. The caller must hold no lock.
   static var here: TaskLayoutProbe {
-    RuntimeHooks.knownSelfTest == nil ? TaskLayoutProbe(isTried: false) : tried
+    RuntimeHooks.knownSelfTest == nil ? TaskLayoutProbe() : tried
   }
 
-  private static let tried = TaskLayoutProbe(isTried: true)
+  private static let tried = probed()
 
   var missing: [String] {
     var missing: [String] = []
@@ -166,19 +168,6 @@ struct TaskLayoutProbe: Sendable {
     if !readsCallStacks { missing.append("where it waits") }
     if !readsActors { missing.append("which actors are busy") }
     return missing
-  }
-
-  func reader(_ images: CodeImages) -> TaskReader? {
-    metadata.map { TaskReader(images, metadata: $0) }
-  }
-
-  /// Removes the parts of a snapshot that could not be verified.
-  func cut(_ snapshot: TaskSnapshot) -> TaskSnapshot {
-    var snapshot = snapshot
-    if !readsDependencies { snapshot.dependency = nil }
-    if !readsChildren { (snapshot.children, snapshot.parent) = ([], nil) }
-    if !readsCallStacks { snapshot.functions = [] }
-    return snapshot
   }
 
   /// Whether a thread runs on the default actor at an address, as far as that can be read.
@@ -199,42 +188,45 @@ struct TaskLayoutProbe: Sendable {
 
   private static func canReadActors() -> Bool {
     let actor = PlantedActor()
-    let isSeen = JobResult(false)
+    nonisolated(unsafe) var isSeen = false
     let task = ThreadContext.capturingNextJob {
-      Task.detached { isSeen.value = await actor.findsItselfBusy() }
+      Task.detached { isSeen = await actor.findsItselfBusy() }
     }
     guard let task, !isBusy(actor.address) else { return false }
     ThreadContext.runToEnd(task)
-    return isSeen.value && !isBusy(actor.address)
+    return isSeen && !isBusy(actor.address)
   }
 
-  private init(isTried: Bool) {
+  private static func probed() -> TaskLayoutProbe {
     #if os(Linux) && _pointerBitWidth(_64)
-      guard isTried, RuntimeHooks.knownSelfTest?.seesTasks == true, let planted = PlantedTasks()
-      else { return }
+      guard RuntimeHooks.knownSelfTest?.seesTasks == true, let planted = PlantedTasks()
+      else { return TaskLayoutProbe() }
       defer { planted.end() }
       let awaiting = unsafeBitCast(planted.awaiting, to: UInt.self)
-      guard
-        let word = ProcessMemory.words(at: awaiting, count: 1)?[0], word != 0,
-        var reader = Optional(TaskReader(CodeImages(), metadata: word)),
-        let first = reader.read(awaiting), first.state == .suspended,
+      let unverified = TaskLayoutProbe(
+        metadata: ProcessMemory.words(at: awaiting, count: 1)?[0], readsDependencies: true,
+        readsChildren: true, readsCallStacks: true)
+      let reader = TaskReader(CodeImages(), unverified)
+      guard let first = reader.read(awaiting), first.state == .suspended,
         first.id == taskID(of: unsafeBitCast(planted.awaiting, to: UnownedJob.self))
-      else { return }
-      metadata = word
-      readsActors = Self.canReadActors()
+      else { return TaskLayoutProbe() }
       let second = reader.read(unsafeBitCast(planted.awaitingTask, to: UInt.self))
       let parent = reader.read(unsafeBitCast(planted.awaitingGroup, to: UInt.self))
       let child = (parent?.children.first).flatMap { reader.read($0) }
-      readsDependencies =
+      var probe = TaskLayoutProbe(metadata: unverified.metadata, readsActors: canReadActors())
+      probe.readsDependencies =
         first.dependency == .continuation && second?.dependency == .task(awaiting)
         && parent?.dependency.map { if case .group = $0 { true } else { false } } == true
-      readsChildren =
+      probe.readsChildren =
         parent?.children.count == 1 && child?.parent == parent?.address
         && child?.state == .enqueued && first.children.isEmpty && first.parent == nil
       // Every task ends in the same function of the runtime, so the outermost functions must be equal.
-      readsCallStacks =
+      probe.readsCallStacks =
         first.functions.count >= 2 && first.functions.last == second?.functions.last
         && first.functions.last == parent?.functions.last && first.functions != second?.functions
+      return probe
+    #else
+      return TaskLayoutProbe()
     #endif
   }
 }
@@ -244,13 +236,13 @@ private struct PlantedTasks {
   let awaiting: Task<Void, Never>
   let awaitingTask: Task<Void, Never>
   let awaitingGroup: Task<Void, Never>
-  private let continuation: JobResult<UnsafeContinuation<Void, Never>?>
+  private let continuation: UnsafeContinuation<Void, Never>?
   private let child: UnownedJob
 
   /// `nil` where tasks do not pass through the hooks.
   init?() {
-    let continuation = JobResult<UnsafeContinuation<Void, Never>?>(nil)
-    let awaiting = Self.make { await withUnsafeContinuation { continuation.value = $0 } }
+    nonisolated(unsafe) var continuation: UnsafeContinuation<Void, Never>?
+    let awaiting = Self.make { await withUnsafeContinuation { continuation = $0 } }
     let awaitingTask = Self.make { await awaiting.task.value }
     let awaitingGroup = Self.make { await withTaskGroup(of: Void.self) { $0.addTask {} } }
     for made in [awaiting, awaitingTask] { made.job.map(ThreadContext.runToEnd) }
@@ -263,7 +255,7 @@ private struct PlantedTasks {
 
   func end() {
     ThreadContext.runToEnd(child)
-    ThreadContext.capturingNextJob { continuation.value?.resume() }.map(ThreadContext.runToEnd)
+    ThreadContext.capturingNextJob { continuation?.resume() }.map(ThreadContext.runToEnd)
   }
 
   /// Makes a task; the job is `nil` if it was not captured.

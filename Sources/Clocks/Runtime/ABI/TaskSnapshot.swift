@@ -45,21 +45,21 @@ struct TaskSnapshot: Sendable {
 /// Reads snapshots of tasks, one at a time. Requires the scheduler's lock.
 struct TaskReader {
   let images: CodeImages
-  private var task = MemoryCopy(size: TaskABI.Task.size)
-  private var record = MemoryCopy(size: TaskABI.Record.size)
-  private var fragment = MemoryCopy(size: TaskABI.ChildFragment.size)
-  private var frame = MemoryCopy(size: TaskABI.Context.size)
-  /// The first word of every task.
-  private let metadata: UInt
+  /// What is read; the rest of a snapshot stays empty.
+  let layout: TaskLayoutProbe
 
   private static let mostFunctions = 256
-  private static let mostRecords = 1_000
   /// Ends the walk along a circular list, which can only be garbage.
   private static let mostChildren = 1_000_000
 
-  init(_ images: CodeImages, metadata: UInt) {
+  init(_ images: CodeImages, _ layout: TaskLayoutProbe = .here) {
     self.images = images
-    self.metadata = metadata
+    self.layout = layout
+  }
+
+  /// The functions with which a task continues, the innermost first; none if they cannot be read.
+  func functions(of task: UnownedJob) -> [UInt] {
+    read(unsafeBitCast(task, to: UInt.self))?.functions ?? []
   }
 
   /// The name of the actor or executor at an address. Requires that a task waits for its turn on it.
@@ -81,30 +81,33 @@ struct TaskReader {
     MainActor.sharedUnownedExecutor, to: (UInt, UInt).self
   ).0
 
-  mutating func read(_ address: UInt) -> TaskSnapshot? {
-    guard task.fill(from: address), task[TaskABI.Job.metadata] == metadata,
-      task.half(TaskABI.Job.flags) & TaskABI.JobFlags.kindMask == TaskABI.JobFlags.task
+  /// Returns `nil` if no task is at the address, or nothing can be read.
+  func read(_ address: UInt) -> TaskSnapshot? {
+    guard let before = MemoryCopy(ofTask: address),
+      before[TaskABI.Job.metadata] == layout.metadata,
+      before.half(TaskABI.Job.flags) & TaskABI.JobFlags.kindMask == TaskABI.JobFlags.task
     else { return nil }
-    let before = task
-    let flags = before.half(TaskABI.Job.flags)
     var found = TaskSnapshot(
       address: address, id: before.taskID, state: Self.state(before.half(TaskABI.Task.status)))
-    if flags & TaskABI.JobFlags.isChild != 0 {
-      guard fragment.fill(from: address + UInt(TaskABI.Task.size)) else { return nil }
-      found.parent = fragment[TaskABI.ChildFragment.parent]
+    if before.half(TaskABI.Job.flags) & TaskABI.JobFlags.isChild != 0 {
+      guard let fragment = Self.fragment(of: address) else { return nil }
+      if layout.readsChildren { found.parent = fragment[TaskABI.ChildFragment.parent] }
     }
-    guard found.state == .suspended || found.state == .enqueued else {
-      if flags & TaskABI.JobFlags.hasName != 0 {
-        found.name = name(among: before[TaskABI.Task.records])
-      }
+    let isAtRest = found.state == .suspended || found.state == .enqueued
+    guard isAtRest || before.half(TaskABI.Job.flags) & TaskABI.JobFlags.hasName != 0 else {
       return found
     }
-    let isRead = readRecords(before[TaskABI.Task.records], into: &found)
-    readFunctions(
-      before[TaskABI.Job.resumeFunction], before[TaskABI.Task.resumeContext], into: &found)
+    // The records of a running task may change meanwhile. Then no name is found, or at worst another text.
+    let records = before.records
+    found.name = records?.first { $0.kind == TaskABI.Record.Kind.name }
+      .flatMap { ProcessMemory.text(at: $0[TaskABI.Record.content]) }
+    guard isAtRest else { return found }
+    for record in records ?? [] { read(record, into: &found) }
+    if layout.readsCallStacks { readFunctions(before, into: &found) }
+    if !layout.readsDependencies { found.dependency = nil }
     // A task that was resumed meanwhile has another status, other records or another context.
-    guard task.fill(from: address) else { return nil }
-    guard isRead, Self.isSame(before, task) else {
+    guard let after = MemoryCopy(ofTask: address) else { return nil }
+    guard records != nil, Self.isSame(before, after) else {
       return TaskSnapshot(
         address: address, id: found.id, name: found.name, state: .running, parent: found.parent)
     }
@@ -128,57 +131,32 @@ struct TaskReader {
     return status & TaskABI.Status.isEnqueued != 0 ? .enqueued : .suspended
   }
 
-  /// Reads the status records, and returns whether that was possible.
-  private mutating func readRecords(_ first: UInt, into found: inout TaskSnapshot) -> Bool {
-    var address = first
-    for _ in 0..<Self.mostRecords {
-      guard address != 0 else { return true }
-      guard record.fill(from: address) else { return false }
-      let next = record[TaskABI.Record.next]
-      let content = record[TaskABI.Record.content]
-      switch record[TaskABI.Record.kind] & TaskABI.Record.kindMask {
-      case TaskABI.Record.Kind.dependency: found.dependency = dependency
-      case TaskABI.Record.Kind.childTask, TaskABI.Record.Kind.taskGroup:
-        readChildren(content, into: &found)
-      case TaskABI.Record.Kind.name: found.name = ProcessMemory.text(at: content)
-      default: break
-      }
-      address = next
-    }
-    return false
-  }
-
-  /// The name of a running task.
-  ///
-  /// The records may change meanwhile. Then no name is found, or at worst another text.
-  private mutating func name(among first: UInt) -> String? {
-    var address = first
-    for _ in 0..<16 {
-      guard address != 0, record.fill(from: address) else { return nil }
-      if record[TaskABI.Record.kind] & TaskABI.Record.kindMask == TaskABI.Record.Kind.name {
-        return ProcessMemory.text(at: record[TaskABI.Record.content])
-      }
-      address = record[TaskABI.Record.next]
-    }
-    return nil
-  }
-
-  /// The dependency in the record that was read last.
-  private var dependency: TaskSnapshot.Dependency? {
+  private func read(_ record: MemoryCopy, into found: inout TaskSnapshot) {
     let content = record[TaskABI.Record.content]
-    return switch record.half(TaskABI.Record.dependencyKind) {
-    case TaskABI.Record.Dependency.task: .task(content)
-    case TaskABI.Record.Dependency.continuation: .continuation
-    case TaskABI.Record.Dependency.taskGroup: .group(content)
-    case TaskABI.Record.Dependency.executor: .executor(content)
-    default: nil
+    switch record.kind {
+    case TaskABI.Record.Kind.dependency:
+      found.dependency =
+        switch record.half(TaskABI.Record.dependencyKind) {
+        case TaskABI.Record.Dependency.task: .task(content)
+        case TaskABI.Record.Dependency.continuation: .continuation
+        case TaskABI.Record.Dependency.taskGroup: .group(content)
+        case TaskABI.Record.Dependency.executor: .executor(content)
+        default: nil
+        }
+    case TaskABI.Record.Kind.childTask, TaskABI.Record.Kind.taskGroup:
+      if layout.readsChildren { readChildren(content, into: &found) }
+    default: break
     }
   }
 
-  private mutating func readChildren(_ first: UInt, into found: inout TaskSnapshot) {
+  private static func fragment(of child: UInt) -> MemoryCopy? {
+    MemoryCopy(of: child + UInt(TaskABI.Task.size), size: TaskABI.ChildFragment.size)
+  }
+
+  private func readChildren(_ first: UInt, into found: inout TaskSnapshot) {
     var child = first
     while child != 0, found.children.count < Self.mostChildren {
-      guard fragment.fill(from: child + UInt(TaskABI.Task.size)),
+      guard let fragment = Self.fragment(of: child),
         fragment[TaskABI.ChildFragment.parent] == found.address
       else { return }
       found.children.append(child)
@@ -186,13 +164,12 @@ struct TaskReader {
     }
   }
 
-  private mutating func readFunctions(
-    _ resume: UInt, _ context: UInt, into found: inout TaskSnapshot
-  ) {
+  private func readFunctions(_ task: MemoryCopy, into found: inout TaskSnapshot) {
+    let resume = task[TaskABI.Job.resumeFunction]
     guard images.image(of: resume) != nil else { return }
     found.functions.append(resume)
-    var context = context
-    while context != 0, frame.fill(from: context) {
+    var context = task[TaskABI.Task.resumeContext]
+    while context != 0, let frame = MemoryCopy(of: context, size: TaskABI.Context.size) {
       context = frame[TaskABI.Context.parent]
       let function = frame[TaskABI.Context.resumeParent]
       guard images.image(of: function) != nil else { return }
@@ -210,19 +187,16 @@ struct TaskReader {
 
 /// A copy of some memory, read by offsets in bytes.
 struct MemoryCopy {
-  private var words: [UInt]
+  private let words: [UInt]
 
-  init(size: Int) { words = [UInt](repeating: 0, count: size / MemoryLayout<UInt>.size) }
-
-  /// Returns `nil` if the memory cannot be read.
+  /// `nil` if the memory cannot be read.
   init?(of address: UInt, size: Int) {
-    self.init(size: size)
-    guard fill(from: address) else { return nil }
+    let words = ProcessMemory.words(at: address, count: size / MemoryLayout<UInt>.size)
+    guard let words else { return nil }
+    self.words = words
   }
 
-  mutating func fill(from address: UInt) -> Bool {
-    words.withUnsafeMutableBytes { ProcessMemory.read(address, into: $0) }
-  }
+  init?(ofTask address: UInt) { self.init(of: address, size: TaskABI.Task.size) }
 
   subscript(_ offset: Int) -> UInt { words[offset / MemoryLayout<UInt>.size] }
 
@@ -232,6 +206,25 @@ struct MemoryCopy {
 
   /// The task's id, if this is a copy of a task.
   var taskID: UInt64 { UInt64(half(TaskABI.Job.id)) | UInt64(half(TaskABI.Task.upperID)) << 32 }
+
+  /// The status records of the task, the innermost first; `nil` if one cannot be read.
+  ///
+  /// Each nested cancellation handler or task group adds a record, so a longer list can only be garbage.
+  var records: [MemoryCopy]? {
+    var records: [MemoryCopy] = []
+    var next = self[TaskABI.Task.records]
+    while next != 0 {
+      guard records.count < 10_000,
+        let record = MemoryCopy(of: next, size: TaskABI.Record.size)
+      else { return nil }
+      records.append(record)
+      next = record[TaskABI.Record.next]
+    }
+    return records
+  }
+
+  /// The kind, if this is a copy of a status record.
+  var kind: UInt { self[TaskABI.Record.kind] & TaskABI.Record.kindMask }
 }
 
 /// Memory of this process that may have been freed. A read of unmapped memory fails, without any other effect.

@@ -101,7 +101,7 @@ struct ThreadContext {
 
   @_transparent
   mutating func run(_ body: (UnsafeMutablePointer<ThreadContext>) -> Void) {
-    let key = Self.key ?? Self.prepared()
+    let key = Self.key ?? Self.prepare()
     let outer = threadValue(key)
     withUnsafeMutablePointer(to: &self) { pointer in
       setThreadValue(key, pointer)
@@ -110,9 +110,9 @@ struct ThreadContext {
     }
   }
 
-  /// Runs `body` as in a job that began before the hooks were installed; for tests.
+  /// Runs `body` as in a job that began before the hooks were installed.
   static func withoutContext(_ body: () -> Void) {
-    let key = Self.key ?? Self.prepared()
+    let key = Self.key ?? Self.prepare()
     let outer = threadValue(key)
     setThreadValue(key, nil)
     body()
@@ -125,10 +125,8 @@ struct ThreadContext {
   @exclusivity(unchecked) nonisolated(unsafe) private static var key: ThreadKey?
 
   /// Creates the key. Must be called before the hooks are installed. Thread-safe.
-  static func prepare() { _ = prepared() }
-
-  @inline(never)
-  private static func prepared() -> ThreadKey { madeKey }
+  @discardableResult @inline(never)
+  static func prepare() -> ThreadKey { madeKey }
 
   private static let madeKey: ThreadKey = {
     guard let made = makeThreadKey() else {
@@ -181,28 +179,6 @@ extension ThreadContext {
     var next: UnownedJob? = job
     while let job = next { next = capturingNextJob { RuntimeHooks.run(job, on: .pool) } }
   }
-}
-
-/// A result that a captured job sets, for the thread that runs the job to its end.
-final class JobResult<Value>: @unchecked Sendable {
-  var value: Value
-
-  init(_ value: Value) { self.value = value }
-}
-
-/// A task whose first job was captured before it ran. The job must be run once.
-struct UnstartedTask: Sendable {
-  let job: UnownedJob
-
-  /// Makes a task with the task-local values of the current one, and does not start it.
-  ///
-  /// Where tasks do not pass through the hooks, the task starts, and the result is `nil`.
-  init?(_ body: @escaping @Sendable () -> Void) {
-    guard let job = ThreadContext.capturingNextJob({ Task { body() } }) else { return nil }
-    self.job = job
-  }
-
-  func runHere() { RuntimeHooks.run(job, on: .pool) }
 }
 
 /// The real time that a job has spent in run loops, which may be nested.

@@ -36,12 +36,11 @@ extension RuntimeHooks {
       return false
     }
     if JobHook.now != 0 {
-      let text = """
+      Terminal.writeLine(
+        """
         warning: another library has set the runtime's hook for jobs. The hook strategy of Clocks needs that \
         hook, so this process no longer calls the other library's.
-
-        """
-      _ = writeText(text, to: STDERR_FILENO)
+        """)
     }
     _ = (poolExecutor, mainExecutor, mainReference)
     enqueue.pointee = { job, _ in RuntimeHooks.jobEnqueued(job, on: .pool) }

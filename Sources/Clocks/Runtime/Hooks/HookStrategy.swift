@@ -77,7 +77,7 @@ extension RuntimeHooks {
     JobHook.remember(JobHook.now)
     let selfTest = SchedulingSelfTest(strategy)
     selfTestLock.withLock { latestSelfTest = selfTest }
-    warnOfWhatIsMissing(in: selfTest)
+    selfTest.warnOfWhatIsMissing()
     return selfTest
   }()
 
@@ -95,7 +95,7 @@ extension RuntimeHooks {
       JobHook.remember(hook)
       return true
     }
-    if isFirst { warnOfWhatIsMissing(in: selfTest) }
+    if isFirst { selfTest.warnOfWhatIsMissing() }
   }
 
   private static let selfTestLock = Lock(.leaf)
@@ -197,7 +197,7 @@ enum OtherCopy {
       guard let image else { return false }
       guard isAtLoad, LoadedImage.ofThisModule?.path.isEmpty == true else { return true }
       let text = text(have: "the program", other: place(of: image))
-      _ = writeText("warning: \(text)\n", to: STDERR_FILENO)
+      Terminal.writeLine("warning: \(text)")
     #endif
     return false
   }

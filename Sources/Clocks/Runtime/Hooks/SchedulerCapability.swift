@@ -141,12 +141,12 @@ extension SchedulingSelfTest {
 
   /// Whether the actor of a running task can be read. Requires that jobs on the main actor are seen.
   private static var knowsActor: Bool {
-    let found = JobResult<AnyObject.Type?>(nil)
+    nonisolated(unsafe) var found: AnyObject.Type?
     let job = ThreadContext.capturingNextJob {
-      Task.detached { @MainActor @Sendable in found.value = CurrentActor.type }
+      Task.detached { @MainActor @Sendable in found = CurrentActor.type }
     }
     job.map { RuntimeHooks.run($0, on: .main) }
-    return found.value == MainActor.self
+    return found == MainActor.self
   }
 
   /// Returns whether the job that ends a suspension reaches the hooks.

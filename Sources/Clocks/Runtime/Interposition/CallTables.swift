@@ -14,7 +14,7 @@ package enum RuntimeSymbol {
     #endif
   }
 
-  /// - Parameter type: The exact type of the function, `@convention(c)`.
+  /// - Parameter type: The exact type of the function, `@convention(c)` or `@convention(thin)`.
   static func function<Function>(_ name: String, as type: Function.Type) -> Function? {
     address(of: name).map { unsafeBitCast($0, to: type) }
   }

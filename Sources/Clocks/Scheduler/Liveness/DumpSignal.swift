@@ -22,8 +22,8 @@ enum DumpSignal {
         signal: number, queue: .global(qos: .userInitiated))
       source.setEventHandler {
         let text = text(of: Scheduler.all)
-        writeToStandardError(
-          text.isEmpty ? "No test has a clock or a scope of virtual time.\n" : text)
+        Terminal.writeLine(
+          text.isEmpty ? "No test has a clock or a scope of virtual time." : text)
         count.add(1, ordering: .relaxed)
       }
       source.activate()
@@ -37,7 +37,7 @@ enum DumpSignal {
     schedulers.sorted { "\($0.report.origin)" < "\($1.report.origin)" }.map { scheduler in
       let origin = scheduler.report.origin
       let kind = scheduler.scope == nil ? "The test with the clock" : "The scope of virtual time"
-      return "\(kind) made at \(origin.fileID):\(origin.line)\n\(scheduler.dumpText)\n"
-    }.joined(separator: "\n")
+      return "\(kind) made at \(origin.fileID):\(origin.line)\n\(scheduler.dumpText)"
+    }.joined(separator: "\n\n")
   }
 }

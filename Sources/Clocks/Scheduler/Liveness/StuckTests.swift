@@ -42,7 +42,8 @@ enum StuckTests {
   ///
   /// Tasks may change while they are read, so one answer may be wrong. The caller asks many times.
   private static func awaitedTasks(ifAllAreOf stuck: [Scheduler]) -> [UInt64]? {
-    guard var reader = TaskLayoutProbe.here.reader(CodeImages()) else { return nil }
+    let reader = TaskReader(CodeImages())
+    guard reader.layout.readsChildren, reader.layout.readsDependencies else { return nil }
     // The tasks are retained until they were read.
     let known = TestCaseMembership.unowned + stuck.flatMap(\.tasks)
     defer { withExtendedLifetime(known) {} }
@@ -81,14 +82,13 @@ enum StuckTests {
 
   private static func endProcess(_ stuck: [Scheduler], after limit: Duration) -> Never {
     let tests = stuck.count == 1 ? "1 stuck test is" : "\(stuck.count) stuck tests are"
-    writeToStandardError(
+    Terminal.writeLine(
       """
       error: The process ends with exit code 1, because only \(tests) left. The failures were reported, \
       and for \(limit) of real time nothing has happened since. CLOCKS_KEEP_PROCESS=1 keeps the process, \
       for a debugger.
 
       \(DumpSignal.text(of: stuck))
-
       """)
     // A function that is called at exit may wait for a lock that a stuck test holds.
     RealTime(in: .seconds(5)).schedule { _exit(1) }

@@ -12,7 +12,7 @@ package final class SleepPlaces {
   }
 
   private static let images = CodeImages()
-  private lazy var reader = TaskLayoutProbe.here.reader(Self.images)
+  private lazy var reader = TaskReader(Self.images)
   private var times: [Place: Duration] = [:]
 
   /// Called in a scope and without a lock, because the first call creates tasks.
@@ -21,10 +21,7 @@ package final class SleepPlaces {
   /// Notes that time is about to jump to the earliest deadline. O(depth of the call stack of the sleep).
   func timeJumps(on virtualClock: VirtualClock) {
     guard let sleep = virtualClock.sleeps.first, sleep.deadline > virtualClock.now else { return }
-    let snapshot = sleep.details.task.flatMap {
-      reader?.read(unsafeBitCast($0.job, to: UInt.self))
-    }
-    let functions = snapshot.map { TaskLayoutProbe.here.cut($0).functions } ?? []
+    let functions = sleep.details.task.map { reader.functions(of: $0.job) } ?? []
     let place =
       functions.isEmpty
       ? Place.callback(sleep.taskName ?? "a task that is not known")
