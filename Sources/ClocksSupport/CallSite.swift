@@ -18,7 +18,7 @@ package struct CallSite: Sendable {
   /// Creates a call site from texts that are not literals. O(their length).
   package init(dynamicFileID fileID: String, filePath: String, line: Int, column: Int) {
     self.init(
-      fileID: PermanentTexts.shared.text(fileID), filePath: PermanentTexts.shared.text(filePath),
+      fileID: PermanentTexts.text(fileID), filePath: PermanentTexts.text(filePath),
       line: UInt(clamping: line), column: UInt(clamping: column))
   }
 }
@@ -26,14 +26,12 @@ package struct CallSite: Sendable {
 /// Texts that live as long as the process, one for each file that a call site names.
 ///
 /// With static texts, a call site is a plain value, so that noting one costs nothing when no failure follows.
-private final class PermanentTexts: Sendable {
-  static let shared = PermanentTexts()
-
-  private let lock = Lock(.leaf)
+private enum PermanentTexts {
+  private static let lock = Lock(.leaf)
   /// Guarded by `lock`.
-  nonisolated(unsafe) private var texts: [String: StaticString] = [:]
+  nonisolated(unsafe) private static var texts: [String: StaticString] = [:]
 
-  func text(_ text: String) -> StaticString {
+  static func text(_ text: String) -> StaticString {
     lock.withLock {
       if let known = texts[text] { return known }
       let bytes = Array(text.utf8)

@@ -56,28 +56,6 @@
       return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
     }
   }
-
-  extension TextFile {
-    /// Replaces a file. On Windows, readers may find no file for a moment.
-    package static func write(_ text: String, to path: String) throws(WriteError) {
-      // WebAssembly has no process numbers.
-      let temporary = "\(path).\(String(UInt64.random(in: 0 ... .max), radix: 36)).part"
-      guard let file = fopen(temporary, "wb") else { throw error(path) }
-      var text = text
-      let isWritten = text.withUTF8 { fwrite($0.baseAddress, 1, $0.count, file) == $0.count }
-      var problem = isWritten ? nil : error(path)
-      if fclose(file) != 0, problem == nil { problem = error(path) }
-      #if canImport(CRT)
-        // There, `rename` fails if the file exists.
-        if problem == nil { remove(path) }
-      #endif
-      if problem == nil, rename(temporary, path) != 0 { problem = error(path) }
-      if let problem {
-        remove(temporary)
-        throw problem
-      }
-    }
-  }
 #endif
 
 // A thread key stands for a pointer of which each thread has its own. The functions are public and transparent, so that

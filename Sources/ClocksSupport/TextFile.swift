@@ -8,23 +8,40 @@ package enum TextFile {
     package var description: String { "cannot write \(path): \(reason)" }
   }
 
-  #if !canImport(CRT) && !canImport(WASILibc)
-    /// Replaces a file. Readers see the old file or the new one, never a part of it.
-    package static func write(_ text: String, to path: String) throws(WriteError) {
-      // A pipe or a device is written in place.
-      var status = stat()
-      let isSpecial = stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
-      let temporary = isSpecial ? path : "\(path).\(getpid()).part"
-      let file = open(temporary, isSpecial ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC, 0o666)
-      guard file >= 0 else { throw error(path) }
-      var problem = writeText(text, to: file) ? nil : error(path)
-      if close(file) != 0, problem == nil { problem = error(path) }
-      if !isSpecial {
-        if problem == nil, rename(temporary, path) != 0 { problem = error(path) }
-        if problem != nil { unlink(temporary) }
-      }
-      if let problem { throw problem }
+  /// Replaces a file. Readers see the old file or the new one, never a part of it.
+  ///
+  /// On Windows, they may find no file for a moment.
+  package static func write(_ text: String, to path: String) throws(WriteError) {
+    // A pipe or a device is written in place.
+    let temporary = isSpecial(path) ? path : "\(path).\(processName).part"
+    guard let file = fopen(temporary, "wb") else { throw error(path) }
+    var text = text
+    let isWritten = text.withUTF8 { fwrite($0.baseAddress, 1, $0.count, file) == $0.count }
+    var problem = isWritten ? nil : error(path)
+    if fclose(file) != 0, problem == nil { problem = error(path) }
+    if temporary != path {
+      #if canImport(CRT)
+        // There, `rename` fails if the file exists.
+        if problem == nil { remove(path) }
+      #endif
+      if problem == nil, rename(temporary, path) != 0 { problem = error(path) }
+      if problem != nil { remove(temporary) }
     }
+    if let problem { throw problem }
+  }
+
+  #if canImport(CRT) || canImport(WASILibc)
+    private static func isSpecial(_ path: String) -> Bool { false }
+
+    // WebAssembly has no process numbers.
+    private static var processName: String { String(UInt64.random(in: 0 ... .max), radix: 36) }
+  #else
+    private static func isSpecial(_ path: String) -> Bool {
+      var status = stat()
+      return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
+    }
+
+    private static var processName: String { "\(getpid())" }
   #endif
 
   /// Makes a folder and its parents.
@@ -37,7 +54,7 @@ package enum TextFile {
     }
   }
 
-  static func error(_ path: String) -> WriteError {
+  private static func error(_ path: String) -> WriteError {
     WriteError(path: path, reason: String(cString: strerror(errno)))
   }
 }
@@ -81,20 +98,19 @@ package enum Terminal {
   package static let isStandardErrorOne = isatty(STDERR_FILENO) == 1
 
   /// Writes a line in one call, so that lines of other threads do not mix with it.
-  package static func writeLine(_ text: String) { _ = writeText(text + "\n", to: STDERR_FILENO) }
+  package static func writeLine(_ text: String) { writeText(text + "\n", to: STDERR_FILENO) }
 }
 
-/// Writes a text in one call where the system allows it. Returns whether the whole text was written.
-package func writeText(_ text: String, to file: Int32) -> Bool {
+/// Writes a text in one call where the system allows it.
+package func writeText(_ text: String, to file: Int32) {
   var text = text
-  return text.withUTF8 { bytes in
+  text.withUTF8 { bytes in
     var rest = UnsafeRawBufferPointer(bytes)
     while !rest.isEmpty {
       let written = write(file, rest.baseAddress!, rest.count)
       if written < 0 && errno == EINTR { continue }
-      guard written > 0 else { return false }
+      guard written > 0 else { return }
       rest = UnsafeRawBufferPointer(rebasing: rest[written...])
     }
-    return true
   }
 }

@@ -9,9 +9,7 @@ package final class WordTable: @unchecked Sendable {
   @exclusivity(unchecked) private var values: UnsafeMutablePointer<UInt64>
   /// The number of places, a power of two.
   @exclusivity(unchecked) private var length = 32
-  @exclusivity(unchecked) private var used = 0
-
-  package var count: Int { used }
+  @exclusivity(unchecked) package private(set) var count = 0
 
   package init() {
     keys = .allocate(capacity: length)
@@ -33,11 +31,11 @@ package final class WordTable: @unchecked Sendable {
   package func set(_ key: UInt64, to value: UInt64) {
     var place = place(of: key)
     if keys[place] == 0 {
-      if used * 2 >= length {
+      if count * 2 >= length {
         grow()
         place = self.place(of: key)
       }
-      used += 1
+      count += 1
       keys[place] = key + 1
     }
     values[place] = value
@@ -45,8 +43,8 @@ package final class WordTable: @unchecked Sendable {
 
   /// Removes all keys, and keeps the memory. O(places).
   package func removeAll() {
-    if used > 0 { keys.update(repeating: 0, count: length) }
-    used = 0
+    if count > 0 { keys.update(repeating: 0, count: length) }
+    count = 0
   }
 
   /// Returns the place of a key, or the place for it.

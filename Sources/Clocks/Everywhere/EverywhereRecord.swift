@@ -101,7 +101,7 @@ enum EverywhereRecords {
       let program: [(String, JSONValue)] = [
         ("process", .texts(CommandLine.arguments)), ("folder", .text(workingFolder)),
       ]
-      _ = writeText(line(program), to: file)
+      writeText(line(program), to: file)
       return file
     #else
       // No command collects records there.
@@ -123,6 +123,6 @@ enum EverywhereRecords {
 
   static func write(_ fields: [(String, JSONValue)]) {
     guard let file else { return }
-    _ = writeText(line(fields), to: file)
+    writeText(line(fields), to: file)
   }
 }

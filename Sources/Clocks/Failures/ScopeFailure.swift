@@ -152,16 +152,20 @@ enum LeftoverFailure {
   }
 }
 
-/// A note in a failure of a scope whose time has jumped while a task may have waited for work outside the scope.
-enum SkippedWaitNote {
-  static func certain(_ task: String, slept jump: Duration, to end: Duration) -> String {
+/// Notes in failures of a scope.
+enum ScopeNote {
+  /// Time has jumped while a task waited for work outside the scope.
+  static func skippedWait(_ task: String, slept jump: Duration, to end: Duration) -> String {
     """
     Time jumped \(jump), to \(end), while \(task) waited for work outside the scope, a socket or a \
     thread: nothing of the test could run. Put that work into `time.holding { … }`.
     """
   }
 
-  static func possible(_ tasks: [String], slept jump: Duration, to end: Duration) -> String {
+  /// Time has jumped while one of these tasks may have waited for work outside the scope.
+  static func possiblySkippedWait(_ tasks: [String], slept jump: Duration, to end: Duration)
+    -> String
+  {
     let shown = tasks.count > 3 ? tasks.prefix(3) + ["\(tasks.count - 3) more"] : tasks[...]
     return """
       Time jumped \(jump), to \(end), because nothing of the test could run. If it waited for real \
@@ -169,10 +173,8 @@ enum SkippedWaitNote {
       continuation since before the jump: \(shown.joined(separator: ", ")).
       """
   }
-}
 
-enum DueSleepsNote {
-  static func text(_ sleeps: [String]) -> String {
+  static func dueSleeps(_ sleeps: [String]) -> String {
     """
     \(sleeps.count == 1 ? "1 sleep ends" : "\(sleeps.count) sleeps end") at this very instant, and \
     \(sleeps.count == 1 ? "has" : "have") not woken yet:
@@ -192,31 +194,26 @@ struct Blockage: Sendable {
   var waiting: Int?
 
   func description(after limit: Duration) -> String {
-    guard let waiting else { return ofLoneJob(after: limit) }
+    let job = task == 0 ? "A job" : "A job of task #\(task)"
+    guard let waiting else {
+      return """
+        \(job) has held its thread for more than \(limit) of real time, and nothing else happens in the \
+        test. Either the thread is blocked (by a semaphore, a lock, a synchronous wait), or it runs a loop that never \
+        suspends; virtual time does not move meanwhile. Await what it waits for. If it is real work that \
+        takes so long, allow more with CLOCKS_BLOCKED_AFTER.
+
+        """
+    }
+    let ready =
+      waiting == 0 ? "" : waiting == 1 ? ": 1 job is ready" : ": \(waiting) jobs are ready"
     return """
       \(job) has held its thread for more than \(limit) of real time, and the rest of the test waits \
-      for it\(ready(waiting)). A test's tasks run one at a time, so a job that blocks its thread (by a \
+      for it\(ready). A test's tasks run one at a time, so a job that blocks its thread (by a \
       semaphore, a lock, a synchronous wait) until another task has run waits forever: await the other \
       task instead. Or the job runs a loop that never suspends. `while true { try? await clock.sleep(…) }` \
       becomes such a loop when its task is cancelled: write `try`. The test goes on without the job.
 
       """
-  }
-
-  private func ready(_ waiting: Int) -> String {
-    waiting == 0 ? "" : waiting == 1 ? ": 1 job is ready" : ": \(waiting) jobs are ready"
-  }
-
-  private var job: String { task == 0 ? "A job" : "A job of task #\(task)" }
-
-  private func ofLoneJob(after limit: Duration) -> String {
-    """
-    \(job) has held its thread for more than \(limit) of real time, and nothing else happens in the \
-    test. Either the thread is blocked (by a semaphore, a lock, a synchronous wait), or it runs a loop that never \
-    suspends; virtual time does not move meanwhile. Await what it waits for. If it is real work that \
-    takes so long, allow more with CLOCKS_BLOCKED_AFTER.
-
-    """
   }
 }
 
@@ -275,25 +272,19 @@ struct Standstill: Sendable {
   static let sleepsEnd = "They throw a CancellationError now, so that the test can end."
 
   func description(after limit: Duration) -> String {
-    sleeps.isEmpty ? Self.ofLostWakeUp(after: limit) : ofSleeps(after: limit)
-  }
+    sleeps.isEmpty
+      ? """
+      Nothing has happened in the process for \(limit) of real time, and the test is not over. Its tasks wait for \
+      each other, or for a wake-up that was lost, such as a continuation that no code resumes. If it is real work \
+      that takes so long, allow more with CLOCKS_BLOCKED_AFTER.
 
-  private static func ofLostWakeUp(after limit: Duration) -> String {
-    """
-    Nothing has happened in the process for \(limit) of real time, and the test is not over. Its tasks wait for \
-    each other, or for a wake-up that was lost, such as a continuation that no code resumes. If it is real work \
-    that takes so long, allow more with CLOCKS_BLOCKED_AFTER.
-
-    """
-  }
-
-  private func ofSleeps(after limit: Duration) -> String {
-    """
-    Nothing has happened in the test for \(limit) of real time, tasks sleep on one of its clocks, and \
-    no task advances it: call `await clock.advance(by:)`, before the test awaits the result; \
-    or let time move by itself, with `withVirtualTime`.
-    Pending sleeps:
-    \(sleeps.flatMap { $0() }.listed)
-    """
+      """
+      : """
+      Nothing has happened in the test for \(limit) of real time, tasks sleep on one of its clocks, and \
+      no task advances it: call `await clock.advance(by:)`, before the test awaits the result; \
+      or let time move by itself, with `withVirtualTime`.
+      Pending sleeps:
+      \(sleeps.flatMap { $0() }.listed)
+      """
   }
 }

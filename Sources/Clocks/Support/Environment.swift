@@ -6,9 +6,7 @@ import ClocksSupport
 /// not accepted.
 package enum Environment {
   static let blockedAfter = Duration.seconds(
-    value(of: .blockedAfter).flatMap(seconds(from:)) ?? standardSeconds)
-
-  private static let standardSeconds = 30.0
+    value(of: .blockedAfter).flatMap(seconds(from:)) ?? 30)
 
   static let hookStrategy = value(of: .hookStrategy)
 
@@ -70,20 +68,16 @@ package enum Environment {
 
   /// Whether Xcode has told the process to load a test bundle.
   static var namesTestBundle: Bool {
-    value("XCTestConfigurationFilePath") != nil || value("XCTestBundlePath") != nil
+    getenv("XCTestConfigurationFilePath") != nil || getenv("XCTestBundlePath") != nil
   }
 
-  static var path: String { value("PATH") ?? "" }
+  static var path: String { text("PATH") ?? "" }
 
-  /// The variable's value, or `nil` if it is empty.
   private static func value(of variable: Variable) -> String? { text(variable.name) }
 
+  /// A variable's value, or `nil` if it is empty.
   private static func text(_ name: String) -> String? {
-    value(name).flatMap { $0.isEmpty ? nil : $0 }
-  }
-
-  private static func value(_ name: String) -> String? {
-    getenv(name).map { String(cString: $0) }
+    getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
   }
 
   #if !canImport(CRT) && !canImport(WASILibc)

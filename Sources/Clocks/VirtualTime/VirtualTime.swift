@@ -232,7 +232,7 @@ extension VirtualTime: CustomDebugStringConvertible {
     if let note = noteOnSkippedWait(afterTimeout: isTimeout) { return note }
     // The test may expect that sleeps which end at this instant have woken.
     let lines = scheduler.change { $0.scope?.virtualClock.dueLines }?() ?? []
-    return lines.isEmpty ? nil : DueSleepsNote.text(lines)
+    return lines.isEmpty ? nil : ScopeNote.dueSleeps(lines)
   }
 
   /// Returns a note for a failure of the test if time may have jumped during external work; else `nil`.
@@ -241,7 +241,7 @@ extension VirtualTime: CustomDebugStringConvertible {
   ///   continuation since before the jump suffices. Otherwise the skipped external wait must be certain.
   package func noteOnSkippedWait(afterTimeout isTimeout: Bool) -> String? {
     if let found = scheduler.change({ $0.scope?.skippedWait?.first }) {
-      return SkippedWaitNote.certain(
+      return ScopeNote.skippedWait(
         "task " + TaskLabel.of(found.task, found.name), slept: found.jump.length, to: found.jump.end
       )
     }
@@ -254,7 +254,7 @@ extension VirtualTime: CustomDebugStringConvertible {
     }
     let skipped = zip(waiting, jumps).compactMap { task, jump in jump.map { (task, $0) } }
     guard let longest = skipped.map(\.1).max(by: { $0.length < $1.length }) else { return nil }
-    return SkippedWaitNote.possible(
+    return ScopeNote.possiblySkippedWait(
       skipped.map { "task " + TaskLabel.of($0.0.id, $0.0.name) }, slept: longest.length,
       to: longest.end)
   }
