@@ -74,13 +74,7 @@ public enum LockRank: UInt, Sendable {
   #if DEBUG && CHECK_LOCK_RANKS
     /// The ranks of the locks that the current thread holds, a bit for each.
     @usableFromInline enum HeldLocks {
-      private static let key: pthread_key_t = {
-        var key = pthread_key_t()
-        guard pthread_key_create(&key, nil) == 0 else {
-          fatalError("Clocks: this process has used up all its thread-specific keys.")
-        }
-        return key
-      }()
+      private static let key = makeThreadKey()
 
       @usableFromInline static func willLock(_ rank: LockRank?) {
         guard let rank else { return }

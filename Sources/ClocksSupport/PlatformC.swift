@@ -61,16 +61,18 @@
 // A thread key stands for a pointer of which each thread has its own. The functions are public and transparent, so that
 // even a debug build calls only the C library.
 
+private let noKeyIsLeft = "Clocks: this process has used up all its thread-specific keys."
+
 #if canImport(CRT)
   import WinSDK
 
   public typealias ThreadKey = DWORD
 
-  /// Returns `nil` if the process has used up all its keys.
-  package func makeThreadKey() -> ThreadKey? {
+  package func makeThreadKey() -> ThreadKey {
     let key = TlsAlloc()
     // `TLS_OUT_OF_INDEXES`
-    return key == .max ? nil : key
+    guard key != .max else { fatalError(noKeyIsLeft) }
+    return key
   }
 
   package func threadValue(_ key: ThreadKey) -> UnsafeMutableRawPointer? { TlsGetValue(key) }
@@ -84,7 +86,7 @@
   /// The values of the keys. Swift's tasks have one thread there, so the values need no lock.
   nonisolated(unsafe) private var threadValues: [UnsafeMutableRawPointer?] = []
 
-  package func makeThreadKey() -> ThreadKey? {
+  package func makeThreadKey() -> ThreadKey {
     threadValues.append(nil)
     return threadValues.count - 1
   }
@@ -97,10 +99,10 @@
 #else
   public typealias ThreadKey = pthread_key_t
 
-  /// Returns `nil` if the process has used up all its keys.
-  package func makeThreadKey() -> ThreadKey? {
+  package func makeThreadKey() -> ThreadKey {
     var key = pthread_key_t()
-    return pthread_key_create(&key, nil) == 0 ? key : nil
+    guard pthread_key_create(&key, nil) == 0 else { fatalError(noKeyIsLeft) }
+    return key
   }
 
   @_transparent

@@ -9,6 +9,8 @@ struct FunctionName: Hashable, Sendable {
   private(set) var isThunk = false
   private(set) var isClosure = false
 
+  init(_ symbol: String) { self.init(demangled: RuntimeFunctions.demangled(symbol)) }
+
   /// - Parameter demangled: The name as `swift_demangle` returns it.
   init(demangled: String) {
     var rest = Substring(demangled)

@@ -20,7 +20,7 @@ struct CodePlace: Hashable, Sendable {
 /// only through an SPI, and adds a library to every test bundle.
 enum Symbolizer {
   struct Meaning: Sendable {
-    var symbol: String?
+    var function: FunctionName?
     var line: SourceLine?
   }
 
@@ -59,7 +59,7 @@ enum Symbolizer {
       for (index, place) in some.enumerated() where 2 * index + 1 < lines.count {
         let symbol = lines[2 * index]
         meanings[place] = Meaning(
-          symbol: symbol.isEmpty || symbol.first == "?" ? nil : String(symbol),
+          function: symbol.isEmpty || symbol.first == "?" ? nil : FunctionName(String(symbol)),
           line: sourceLine(lines[2 * index + 1]))
       }
     }

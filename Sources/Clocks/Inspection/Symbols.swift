@@ -47,16 +47,13 @@ struct Symbols {
     if meanings == nil { lacksTool = true }
     var tables: [String: SymbolTable?] = [:]
     for (address, place) in places {
-      var symbol = meanings?[place]?.symbol
+      frames[address]?.function = meanings?[place]?.function
+      frames[address]?.line = meanings?[place]?.line
       if meanings == nil {
         let table = tables[place.path] ?? SymbolTable(path: place.path)
         tables[place.path] = .some(table)
-        symbol = table?.symbol(at: place.address)
+        frames[address]?.function = table?.symbol(at: place.address).map { FunctionName($0) }
       }
-      frames[address]?.function = symbol.map {
-        FunctionName(demangled: RuntimeFunctions.demangled($0))
-      }
-      frames[address]?.line = meanings?[place]?.line
     }
   }
 

@@ -40,14 +40,13 @@ extension String {
 private struct TaskDumpWriter {
   private let dump: TaskDump
   private let symbols: Symbols
-  private let roots: [Int]
-  private let children: [Int: [Int]]
+  private let children: [Int?: [Int]]
   private let running: [TaskDump.Entry]
 
   init(_ dump: TaskDump, _ symbols: Symbols) {
     self.dump = dump
     self.symbols = symbols
-    (roots, children) = dump.tree
+    children = dump.tree
     running = dump.entries.filter { $0.task.state == .running && !$0.asks }
   }
 
@@ -79,7 +78,7 @@ private struct TaskDumpWriter {
     return notes
   }
 
-  func lines(frames: Int) -> [String] { lines(roots, depth: 0, frames: frames) }
+  func lines(frames: Int) -> [String] { lines(below: nil, depth: 0, frames: frames) }
 
   /// The parts that tasks must have in common to be listed together.
   private struct Likeness: Hashable {
@@ -95,19 +94,10 @@ private struct TaskDumpWriter {
       children: (children[index] ?? []).map(likeness))
   }
 
-  private func lines(_ indices: [Int], depth: Int, frames: Int) -> [String] {
-    var groups: [[Int]] = []
-    var places: [Likeness: Int] = [:]
-    for index in indices {
-      let likeness = likeness(index)
-      if let place = places[likeness] {
-        groups[place].append(index)
-      } else {
-        places[likeness] = groups.count
-        groups.append([index])
-      }
-    }
-    return groups.flatMap { group(of: $0, depth: depth, frames: frames) }
+  private func lines(below parent: Int?, depth: Int, frames: Int) -> [String] {
+    let groups = Dictionary(grouping: children[parent] ?? [], by: likeness).values
+    return groups.sorted { $0[0] < $1[0] }
+      .flatMap { group(of: $0, depth: depth, frames: frames) }
   }
 
   /// The lines of tasks that are alike. Of the children, only those of the first task are listed.
@@ -124,7 +114,7 @@ private struct TaskDumpWriter {
         + state(first, isOneOfMany: true) + sleeps(indices)
     }
     return [line] + stack(first, most: frames).map { indent + "    " + $0 }
-      + lines(children[indices[0]] ?? [], depth: depth + 1, frames: frames)
+      + lines(below: indices[0], depth: depth + 1, frames: frames)
   }
 
   /// Describes the first of several tasks' sleeps, and says whether other sleeps differ from it.

@@ -44,18 +44,12 @@ struct TaskDump: Sendable {
 
   func entry(at address: UInt) -> Entry? { places[address].map { entries[$0] } }
 
-  /// The indices of the tasks whose parents are not in the dump, and those of the children of each task.
-  var tree: (roots: [Int], children: [Int: [Int]]) {
-    var roots: [Int] = []
-    var children: [Int: [Int]] = [:]
-    for (index, entry) in entries.enumerated() {
-      if let parent = entry.task.parent.flatMap({ places[$0] }), parent != index {
-        children[parent, default: []].append(index)
-      } else {
-        roots.append(index)
-      }
+  /// The indices of the children of each task; for `nil`, those of the tasks whose parents are not in the dump.
+  var tree: [Int?: [Int]] {
+    Dictionary(grouping: entries.indices) { index in
+      let parent = entries[index].task.parent.flatMap { places[$0] }
+      return parent == index ? nil : parent
     }
-    return (roots, children)
   }
 
   /// The circles of tasks in which each waits for the next one. O(tasks + children).

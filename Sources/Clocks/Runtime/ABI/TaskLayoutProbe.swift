@@ -40,9 +40,7 @@ struct StatusProbe: Sendable {
   private init() {
     #if os(Linux) && _pointerBitWidth(_64)
       let version = RuntimeSymbol.address(of: "_swift_concurrency_debug_internal_layout_version")
-      guard version?.load(as: UInt32.self) == 1,
-        #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *)
-      else { return }
+      guard version?.load(as: UInt32.self) == 1 else { return }
       let task = Task.immediate {}
       let plain = unsafeBitCast(task, to: UnownedJob.self)
       let status = TaskStatus(of: plain)
@@ -52,7 +50,6 @@ struct StatusProbe: Sendable {
   }
 
   #if os(Linux) && _pointerBitWidth(_64)
-    @available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *)
     private mutating func compare(with plain: UnownedJob) {
       let name = "a task of the layout probe"
       nonisolated(unsafe) var made: Task<Void, Never>?
@@ -95,7 +92,6 @@ struct StatusProbe: Sendable {
     }
 
     /// Compares two tasks that yield in different functions with one that awaits a continuation instead.
-    @available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *)
     private mutating func findYieldFunction() {
       let first = Self.resumeFunction { await Task.yield() }
       let second = Self.resumeFunction {
@@ -111,7 +107,6 @@ struct StatusProbe: Sendable {
     }
 
     /// Returns the function in which a task resumes after its first suspension, which another job ends.
-    @available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *)
     private static func resumeFunction(of body: @escaping @Sendable () async -> Void) -> UInt? {
       nonisolated(unsafe) var made: Task<Void, Never>?
       let captured = ThreadContext.capturingNextJob {

@@ -129,9 +129,7 @@ struct ThreadContext {
   static func prepare() -> ThreadKey { madeKey }
 
   private static let madeKey: ThreadKey = {
-    guard let made = makeThreadKey() else {
-      fatalError("Clocks: this process has used up all its thread-specific keys.")
-    }
+    let made = makeThreadKey()
     key = made
     return made
   }()
@@ -252,9 +250,7 @@ struct CurrentTaskSlot {
     /// The distances of those words in this thread's variables that hold the current task whenever there is one.
     private static func candidates() -> [UInt] {
       let runtime = LoadedImage.all(named: "libswift_Concurrency").first
-      guard let found = runtime?.threadVariables,
-        #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *)
-      else { return [] }
+      guard let found = runtime?.threadVariables else { return [] }
       nonisolated(unsafe) let variables = found
       let start = UInt(bitPattern: variables.baseAddress) &- UInt(pthread_self())
       var places = Set(variables.indices)

@@ -54,9 +54,8 @@ package final class SleepPlaces {
         return texts.first ?? "unknown code"
       }
       for code in codes.compactMap(\.self) {
-        guard let meaning = meanings?[code], let symbol = meaning.symbol else { continue }
-        let function = FunctionName(demangled: RuntimeFunctions.demangled(symbol))
-        guard function.isOfUser else { continue }
+        guard let meaning = meanings?[code], let function = meaning.function, function.isOfUser
+        else { continue }
         return function.text + (meaning.line.map { " at \($0.file):\($0.line)" } ?? "")
       }
       return meanings == nil ? "code at \(first)" : "a library"
