@@ -80,7 +80,7 @@ guarantee(
     ("ExternalTaskRegistry.isBack", "guard !TaskStatus.isAboutToRun(task) else", "guard true else"),
     ("TaskStatus.isAboutToRun", "yieldFunction != 0", "false"),
     ("ExternalTasks.externalState", "if entry.hasAsyncLets,", "if false,"),
-    ("ExternalTasks.externalState", "|| TaskStatus.hasAsyncLetAboutToRun(task.job, isHeldBack: isHeldBack)", ""),
+    ("TaskStatus.hasActiveAsyncLet", "return !TaskStatus(of: task).isActive", "return false && !TaskStatus(of: task).isActive"),
     ("TaskOwnership.adopt", "guard test != nil else { return false }", "guard false else { return false }"),
     ("TaskOwnership.adopt", "guard prior.isOver, !owner.isOver else", "guard false else"),
     ("ExternalTasks.externalState", "guard entry.mayHaveRun || ", "guard "),

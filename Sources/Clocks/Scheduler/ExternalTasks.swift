@@ -233,8 +233,7 @@ struct ExternalTasks: ~Copyable {
     for id in awaitingAsyncLets {
       let entry = entries[id]
       guard let task = entry.task, !TaskStatus(of: task.job).isActive,
-        !TaskStatus.awaitsActiveAsyncLet(task.job, isHeldBack: isHeldBack),
-        !TaskStatus.hasAsyncLetAboutToRun(task.job, isHeldBack: isHeldBack)
+        !TaskStatus.hasActiveAsyncLet(task.job, isHeldBack: isHeldBack)
       else { continue }
       ExternalTaskRegistry.remove(entry.absence)
       taskReturned(id, entry)
@@ -248,10 +247,7 @@ struct ExternalTasks: ~Copyable {
   private func externalState(
     of entry: Entry, _ task: RetainedTask, _ owner: TaskOwner, _ isHeldBack: (UInt64) -> Bool
   ) -> State? {
-    if entry.hasAsyncLets,
-      TaskStatus.awaitsActiveAsyncLet(task.job, isHeldBack: isHeldBack)
-        || TaskStatus.hasAsyncLetAboutToRun(task.job, isHeldBack: isHeldBack)
-    {
+    if entry.hasAsyncLets, TaskStatus.hasActiveAsyncLet(task.job, isHeldBack: isHeldBack) {
       return ExternalTaskRegistry.add(task, of: owner, onlyOwnerCanTell: true)
         .map { .awaitingAsyncLet(absence: $0) }
     }

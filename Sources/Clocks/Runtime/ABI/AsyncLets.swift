@@ -1,17 +1,52 @@
+import Synchronization
+
 extension TaskStatus {
-  /// Returns whether an `async let` of a suspended task, or one nested in such an `async let`, is about to run.
+  /// Returns whether a task awaits an active `async let`, or has one, perhaps nested, that is about to run.
   ///
-  /// The task may be sleeping instead of awaiting the `async let`. Requires the scheduler's lock. Another thread may
-  /// still resume the task, so all memory is read through `ProcessMemory`: two system calls for each `async let`.
+  /// Requires the scheduler's lock.
   ///
   /// - Parameter isHeldBack: Returns whether the task with this id only seems to run, or to be about to.
-  static func hasAsyncLetAboutToRun(_ task: UnownedJob, isHeldBack: (UInt64) -> Bool) -> Bool {
-    guard StatusProbe.here.readsAsyncLets, !TaskStatus(of: task).isActive else { return false }
-    return findsAsyncLetAboutToRun(
-      below: MemoryCopy(ofTask: unsafeBitCast(task, to: UInt.self)), isHeldBack: isHeldBack)
+  static func hasActiveAsyncLet(_ task: UnownedJob, isHeldBack: (UInt64) -> Bool) -> Bool {
+    guard StatusProbe.here.readsAsyncLets else { return false }
+    if findsActiveAsyncLet(awaitedBy: task, isHeldBack: isHeldBack) { return true }
+    return !TaskStatus(of: task).isActive
+      && findsAsyncLetAboutToRun(
+        below: MemoryCopy(ofTask: unsafeBitCast(task, to: UInt.self)), isHeldBack: isHeldBack)
   }
 
-  /// Reads the records even if the layout probe has not verified their layout.
+  // The functions below read the records even if the layout probe has not verified their layout.
+
+  /// Returns whether a suspended task awaits an `async let` of its own that runs, is enqueued, or has just ended.
+  ///
+  /// While the scheduler's lock is held, no job of the task starts, so the `async let` stays in memory.
+  static func findsActiveAsyncLet(
+    awaitedBy task: UnownedJob, isHeldBack: (UInt64) -> Bool = { _ in false }
+  ) -> Bool {
+    let memory = unsafeBitCast(task, to: UnsafeRawPointer.self)
+    let before = memory.load(fromByteOffset: TaskABI.Task.status, as: UInt32.self)
+    let active = TaskABI.Status.isRunning | TaskABI.Status.isEnqueued | TaskABI.Status.isOver
+    guard before & TaskABI.Status.hasDependency != 0, before & active == 0,
+      let record = memory.load(fromByteOffset: TaskABI.Task.records, as: UnsafeRawPointer?.self)
+    else { return false }
+    let kind = record.load(fromByteOffset: TaskABI.Record.dependencyKind, as: UInt32.self)
+    let awaited = record.load(fromByteOffset: TaskABI.Record.content, as: UnownedJob?.self)
+    atomicMemoryFence(ordering: .acquiring)
+    // If the status has changed, another thread has resumed the task, whose job is about to reach
+    // the hooks.
+    guard
+      memory.load(fromByteOffset: TaskABI.Task.status, as: UInt32.self) == before,
+      record.load(fromByteOffset: TaskABI.Record.dependencyKind, as: UInt32.self) == kind
+    else { return true }
+    guard kind == TaskABI.Record.Dependency.task, let awaited, isAsyncLet(awaited)
+    else { return false }
+    let status = TaskStatus(of: awaited)
+    return status.isActive && !isHeldBack(taskID(of: awaited)) || status.isOver
+  }
+
+  /// Returns whether an `async let` of a suspended task, or one nested in such an `async let`, is about to run.
+  ///
+  /// The task may be sleeping instead of awaiting the `async let`. Another thread may still resume the task, so all
+  /// memory is read through `ProcessMemory`: two system calls for each `async let`.
   static func findsAsyncLetAboutToRun(
     below task: MemoryCopy?, depth: Int = 0, isHeldBack: (UInt64) -> Bool
   ) -> Bool {

@@ -1,6 +1,3 @@
-import ClocksSupport
-import Synchronization
-
 // Every offset, bit and mask of the runtime's jobs, tasks and actors that this package relies on.
 // Offsets are in bytes, for 64 bits. The runtime has no functions for what is read here; debuggers
 // rely on the same layout.
@@ -205,40 +202,6 @@ struct TaskStatus {
   private static func has(_ flag: UInt32, _ task: UnownedJob) -> Bool {
     let flags = unsafeBitCast(task, to: UnsafeRawPointer.self) + TaskABI.Job.flags
     return flags.assumingMemoryBound(to: UInt32.self).pointee & flag != 0
-  }
-
-  /// Whether a task waits for an `async let` of its own that runs, is enqueued, or has just ended.
-  ///
-  /// Requires the scheduler's lock: while it is held, no job of the task starts, so the `async let` stays in memory.
-  static func awaitsActiveAsyncLet(
-    _ task: UnownedJob, isHeldBack: (UInt64) -> Bool
-  ) -> Bool {
-    StatusProbe.here.readsAsyncLets && findsActiveAsyncLet(awaitedBy: task, isHeldBack: isHeldBack)
-  }
-
-  /// Reads the records even if the layout probe has not verified their layout.
-  static func findsActiveAsyncLet(
-    awaitedBy task: UnownedJob, isHeldBack: (UInt64) -> Bool = { _ in false }
-  ) -> Bool {
-    let memory = unsafeBitCast(task, to: UnsafeRawPointer.self)
-    let before = memory.load(fromByteOffset: TaskABI.Task.status, as: UInt32.self)
-    let active = TaskABI.Status.isRunning | TaskABI.Status.isEnqueued | TaskABI.Status.isOver
-    guard before & TaskABI.Status.hasDependency != 0, before & active == 0,
-      let record = memory.load(fromByteOffset: TaskABI.Task.records, as: UnsafeRawPointer?.self)
-    else { return false }
-    let kind = record.load(fromByteOffset: TaskABI.Record.dependencyKind, as: UInt32.self)
-    let awaited = record.load(fromByteOffset: TaskABI.Record.content, as: UnownedJob?.self)
-    atomicMemoryFence(ordering: .acquiring)
-    // If the status has changed, another thread has resumed the task, whose job is about to reach
-    // the hooks.
-    guard
-      memory.load(fromByteOffset: TaskABI.Task.status, as: UInt32.self) == before,
-      record.load(fromByteOffset: TaskABI.Record.dependencyKind, as: UInt32.self) == kind
-    else { return true }
-    guard kind == TaskABI.Record.Dependency.task, let awaited, isAsyncLet(awaited)
-    else { return false }
-    let status = TaskStatus(of: awaited)
-    return status.isActive && !isHeldBack(taskID(of: awaited)) || status.isOver
   }
 
   /// Whether a task's status, and whether it is an `async let`, can be read. The first use runs the probe.

@@ -1,5 +1,3 @@
-import ClocksSupport
-
 /// Which bits of a task's status and flags are where `TaskABI` says.
 ///
 /// The probe compares a plain task with one that has a name, prefers an executor, is cancelled and awaits an
