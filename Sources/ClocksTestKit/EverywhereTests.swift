@@ -41,7 +41,10 @@ struct EverywhereTrait: TestTrait, SuiteTrait, TestScoping {
       try await handler.provideScope(for: test, testCase: testCase) {
         try await withoutActuallyEscaping(function) { function in
           do {
-            if isOwn { return try await function() }
+            if isOwn {
+              record.noteOwnScope()
+              return try await function()
+            }
             let report: @Sendable (String) -> Void = {
               Issue.record(Comment(rawValue: $0), sourceLocation: location)
             }

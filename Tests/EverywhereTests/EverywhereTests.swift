@@ -67,6 +67,24 @@ import Testing
     #expect(records.values.joined().allSatisfy { $0.virtual == true })
   }
 
+  @Test func aTestWithTheTraitRunsInVirtualTime() async throws {
+    let (records, child) = try await run("EverywhereTraitSamples/hasItsOwnScope")
+    #expect(child.exitCode == 0, "\(child.standardOutput)")
+    #expect(records.values.joined().map(\.virtual) == [true])
+  }
+
+  @Test func aStuckTestIsAdvisedToRunInRealTime() async throws {
+    let (records, child) = try await run(
+      "EverywhereTraitSamples/losesAContinuation", ["CLOCKS_BLOCKED_AFTER": "0.5"])
+    #expect(child.exitCode == 1, "\(child.standardOutput)")
+    let failures = records.values.joined().flatMap { $0.failures ?? [] }
+    #expect(failures.count == 1)
+    #expect(
+      failures.first?.contains("The test is stuck at 0.0 seconds of virtual time: for 1.0 seconds")
+        == true, "\(failures)")
+    #expect(failures.first?.contains("`--real`") == true, "\(failures)")
+  }
+
   @Test func testsOfXCTestHaveScopes() async throws {
     let (records, child) = try await run(
       "EverywhereTests.EverywhereXCTSamples", library: "xctest")

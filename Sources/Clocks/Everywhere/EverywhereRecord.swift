@@ -43,6 +43,9 @@ package final class EverywhereRecord: Sendable {
     }
   }
 
+  /// Notes that the test has a scope of its own, by its trait.
+  package func noteOwnScope() { lock.withLock { state.isVirtual = true } }
+
   package func add(reason: String) {
     lock.withLock { if !state.reasons.contains(reason) { state.reasons.append(reason) } }
   }

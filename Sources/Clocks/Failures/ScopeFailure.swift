@@ -10,9 +10,30 @@ enum ScopeProblem: Sendable {
   case tooLong(Duration, pending: @Sendable () -> [String])
   case runaway(Runaway)
 
-  /// - Parameter hasReadyTask: Whether a task was ready again when the tasks were inspected.
-  func description(at now: String, hasReadyTask: Bool = false) -> String {
+  /// Returns the text of the failure.
+  ///
+  /// - Parameters:
+  ///   - hasReadyTask: Whether a task was ready again when the tasks were inspected.
+  ///   - isUnedited: Whether the test was not written for virtual time.
+  func description(
+    at now: String, hasReadyTask: Bool = false, isUnedited: Bool = false
+  ) -> String {
     switch self {
+    case .stuck(let duration, _) where isUnedited:
+      return """
+        The test is stuck at \(now) of virtual time: for \(duration) of real time nothing could run, no sleep \
+        was pending, and the test was not finished. Either its tasks wait for each other, or for a wake-up \
+        that was lost, or they wait for work that is not seen: then run the test in real time, with \
+        `--real`. The test has been cancelled.
+        """
+    case .tooLong(let limit, let pending) where isUnedited:
+      let pending = pending()
+      return """
+        The test has run for more than \(limit) of real time, and it is \(now) of virtual time. A loop that \
+        waits for what never comes, or a heartbeat that no task ends, goes on forever in virtual time. To run \
+        the test in real time, use `--real`. The test has been cancelled. Pending sleeps:\
+        \(pending.isEmpty ? " none" : "\n" + pending.listed)
+        """
     case .deadlock where hasReadyTask:
       return """
         A deadlock at \(now), unless work outside the test ends it: nothing of the test could run and the test \
@@ -64,6 +85,12 @@ enum ScopeProblem: Sendable {
         virtual time: end it, wait for less, or allow more with `runningLimit:`. The operation has \
         been cancelled. Pending sleeps:\
         \(pending.isEmpty ? " none" : "\n" + pending.listed)
+        """
+    case .runaway(.wakes(let count)):
+      return """
+        withVirtualTime gave up at \(now), because the test does not become idle: \(count) sleeps have \
+        woken. Either a task that sleeps in an endless loop does not end: cancel it. Or the test waits for \
+        something else, which never comes, while that loop goes on. The operation has been cancelled.
         """
     case .runaway(let reason):
       return """

@@ -68,8 +68,11 @@ private struct TaskDumpWriter {
     if !dump.missing.isEmpty {
       notes.append("Not known on this runtime: \(dump.missing.joined(separator: ", ")).")
     }
-    let addresses = dump.functions
-    if !addresses.isEmpty, !addresses.contains(where: { symbols.frames[$0]?.line != nil }) {
+    let frames = dump.functions.compactMap { symbols.frames[$0] }
+    // Not all frames of libraries have lines.
+    if frames.contains(where: { $0.function?.isOfUser != false }),
+      frames.allSatisfy({ $0.line == nil })
+    {
       notes.append(
         symbols.lacksTool
           ? "No lines: \(Symbolizer.reason)."

@@ -513,8 +513,9 @@ private final class Box<Value>: @unchecked Sendable {
       failures.all.map(\.withoutDump) == [
         """
         withVirtualTime gave up at 1000.0 seconds, because the test does not become idle: 1000 \
-        sleeps have woken. A task that sleeps in an endless loop never ends by itself: cancel it, \
-        or advance by less. The operation has been cancelled.
+        sleeps have woken. Either a task that sleeps in an endless loop does not end: cancel it. Or the \
+        test waits for something else, which never comes, while that loop goes on. The operation has \
+        been cancelled.
         """
       ])
   }

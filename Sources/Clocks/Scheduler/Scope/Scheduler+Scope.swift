@@ -93,7 +93,8 @@ extension Scheduler {
         $0.scope?.body.hadReadyTask == true, $0.scope?.body.dump
       )
     }
-    let text = problem.description(at: "\(now)", hasReadyTask: isReady)
+    let text = problem.description(
+      at: "\(now)", hasReadyTask: isReady, isUnedited: scope?.options.goesOnWithout != nil)
     return (isOverdue ? text + "\n" + ScopeProblem.isOverdue : text) + (dump ?? "") + explanation
   }
 
