@@ -112,7 +112,7 @@ guarantee(
     ("IdleWaiters.first", "if let advance = advances.first { return moveSeveralClocks ? firstInStep : advance }",
      ""),
     ("IdleWaiters.first", "!($0.isPaced && scopeMovesTime)", "!$0.isPaced"),
-    ("IdleWaiters.append", "return settles.append(waiter)", "advances.append(waiter)"),
+    ("IdleWaiters.append", "settles.append(waiter)", "advances.append(waiter)"),
 )
 guarantee(
     "Clocks that are advanced together move in step",
@@ -152,8 +152,8 @@ guarantee(
     "An advance ends exactly at its target, and time never goes back",
     "TestClockTests|SemanticsTests|AdvanceUntilTests|SchedulerStateTests",
     ("Advance.takeSleeper", "virtualClock.move(to: target)", ""),
-    ("Advance.begin", "virtualClock.isFuture($0) ? $0 : start", "$0"),
-    ("Advance.begin", "target = virtualClock.instant(after: given)", "target = given"),
+    ("Advance.targetFromNow", "virtualClock.isFuture($0) ? $0 : virtualClock.now", "$0"),
+    ("Advance.targetFromNow", "virtualClock.instant(after: duration)", "duration"),
     ("VirtualClockObserver.isBehind", " || virtualClock.sleeps.isLater(virtualClock.now, than: known)", ""),
     ("VirtualClockObserver.takeSleeper", "isBehind ? virtualClock.now : limit", "limit"),
 )
@@ -392,7 +392,7 @@ guarantee(
     "A recording tells each event once, and only of runs that count",
     "RecordedScheduleTests|WithSchedulesTests|TimelineTraitTests",
     ("Scheduler.endRecording", "if !isOnTrial { recorder", "do { recorder"),
-    ("SchedulerState.noteTime", "trace.now != before", "trace.now == before"),
+    ("SchedulerState.noteTime", "now != before", "now == before"),
 )
 
 # --- ClocksTestKit

@@ -60,6 +60,7 @@ public enum Troubleshooting {
   public static let quotesOfBuilds: Set = [
     "multiple packages ('…', 'swift-test-clocks') declare targets with a conflicting name: 'Clocks' …",
     "This process contains two copies of Clocks, one in … and one in …",
+    "type 'any Clock<Duration>' cannot conform to 'Clock'",
   ]
 
   /// The headings that quote no text: each describes a symptom.

@@ -94,7 +94,7 @@ extension TestClock {
           "\(deadline)", in: publicName("TestClock.advance(to:)"), now: "\(now)"), at: callSite)
     }
     let target = virtualClock.key(for: deadline.offset)
-    _ = await advance(.instant, target, as: "TestClock.advance(to:)", at: callSite)
+    _ = await advance(.instant(target), as: "TestClock.advance(to:)", at: callSite)
   }
 
   /// Moves the clock's time forward to the next deadline, wakes the sleeps that are due, and runs the
@@ -109,7 +109,7 @@ extension TestClock {
   ) async -> Instant? {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     let advance = await advance(
-      .nextDeadline, .zero, as: "TestClock.advanceToNextSleep()", at: callSite)
+      .nextDeadline, as: "TestClock.advanceToNextSleep()", at: callSite)
     return advance.target.map(instant)
   }
 
@@ -136,7 +136,7 @@ extension TestClock {
   ) async {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     let run = await advance(
-      .lastDeadline(limit: RealTime(in: timeout)), .zero, as: "TestClock.run()", at: callSite)
+      .lastDeadline(limit: RealTime(in: timeout)), as: "TestClock.run()", at: callSite)
     guard run.ranOutOfTime else { return }
     recordFailure(
       ClockFailure.endlessRun(
@@ -148,10 +148,10 @@ extension TestClock {
 
   /// Queues an advance and waits for its end.
   private nonisolated(nonsending) func advance(
-    _ aim: AdvanceAim, _ given: Swift.Duration, as name: String, at callSite: CallSite
+    _ aim: AdvanceAim, as name: String, at callSite: CallSite
   ) async -> Advance {
     let isOwn = admitCurrentTask(as: name, at: callSite)
-    let advance = Advance(virtualClock, isOwn: isOwn, aim, given)
+    let advance = Advance(virtualClock, isOwn: isOwn, aim)
     await scheduler.wait(advance)
     report(advance.runaway, by: name, at: callSite)
     return advance
@@ -177,7 +177,7 @@ extension TestClock {
     }
     let isOwn = admitCurrentTask(as: "TestClock.advance(by:)", at: callSite)
     if !isOnActor, scheduler.movesTimeInJob(of: virtualClock, by: given) { return nil }
-    return Advance(virtualClock, isOwn: isOwn, .duration, given)
+    return Advance(virtualClock, isOwn: isOwn, .duration(given))
   }
 
   /// Separate from `newAdvance`, whose first instructions would otherwise look up the metadata of `Instant`.

@@ -2,8 +2,9 @@ import ClocksSupport
 
 /// The instant to which an `Advance` moves time.
 enum AdvanceAim {
-  case duration
-  case instant
+  /// The instant at which so much time has passed since the first turn.
+  case duration(Duration)
+  case instant(Duration)
   /// To the first deadline, if there is one.
   case nextDeadline
   /// Until no sleep is pending, or the limit has passed.
@@ -14,7 +15,6 @@ enum AdvanceAim {
 final class Advance: IdleWaiter {
   fileprivate let virtualClock: VirtualClock
   private let aim: AdvanceAim
-  private let given: Duration
   @exclusivity(unchecked) private var hasBegun = false
   /// The target; `nil` before the first turn, and if there is none.
   @exclusivity(unchecked) private(set) var target: Duration?
@@ -27,12 +27,9 @@ final class Advance: IdleWaiter {
   /// The total time for which the scheduler had waited for a thread before the first turn, in nanoseconds.
   @exclusivity(unchecked) private var waitedAtStart: UInt64 = 0
 
-  init(
-    _ virtualClock: VirtualClock, isOwn: Bool, _ aim: AdvanceAim, _ given: Duration = .zero
-  ) {
+  init(_ virtualClock: VirtualClock, isOwn: Bool, _ aim: AdvanceAim) {
     self.virtualClock = virtualClock
     self.aim = aim
-    self.given = given
     super.init(.advance, isOwn: isOwn)
   }
 
@@ -51,12 +48,19 @@ final class Advance: IdleWaiter {
     hasBegun = true
     waitedAtStart = nanosecondsWithoutThread
     start = virtualClock.now
+    target = targetFromNow
+  }
+
+  /// The target if the first turn is now.
+  private var targetFromNow: Duration? {
     switch aim {
-    case .duration: target = virtualClock.instant(after: given)
-    case .instant: target = given
+    case .duration(let duration): virtualClock.instant(after: duration)
+    case .instant(let instant): instant
     case .nextDeadline:
-      target = virtualClock.sleeps.earliestDeadline.map { virtualClock.isFuture($0) ? $0 : start }
-    case .lastDeadline: break
+      virtualClock.sleeps.earliestDeadline.map {
+        virtualClock.isFuture($0) ? $0 : virtualClock.now
+      }
+    case .lastDeadline: nil
     }
   }
 
@@ -77,17 +81,7 @@ final class Advance: IdleWaiter {
     return sleeper
   }
 
-  override var movedClock: AnyObject? { virtualClock }
-
-  override func appendDueSleeps(to candidates: inout ScratchBuffer<Candidate>) {
-    virtualClock.appendDueSleeps(to: &candidates)
-  }
-
-  override func takeDueSleeper(_ number: UInt64) -> Sleeper? { virtualClock.sleeps.remove(number) }
-
-  override var trace: (now: Duration?, removed: (number: UInt64, task: UInt64)?) {
-    virtualClock.trace
-  }
+  override var movedClock: VirtualClock? { virtualClock }
 }
 
 // Here advances of different clocks are under way together. Time passes equally fast on all clocks, so that their
@@ -98,13 +92,7 @@ extension Advance {
 
   /// The instant of the next wake, or of the advance's end if no wake comes before it.
   private var nextInstant: Duration {
-    let end: Duration? =
-      switch aim {
-      case _ where hasBegun: target
-      case .duration: saturatingSum(virtualClock.now, given)
-      case .instant: given
-      case .nextDeadline, .lastDeadline: nil
-      }
+    let end = hasBegun ? target : targetFromNow
     let deadline = virtualClock.sleeps.earliestDeadline
     let next = end.map { min($0, deadline ?? $0) } ?? deadline ?? virtualClock.now
     return max(next, virtualClock.now)
@@ -161,7 +149,13 @@ extension IdleWaiters {
 /// Waits until something happens on a virtual clock, and until everything at that instant has happened.
 ///
 /// Moves time to the next deadline, or to the limit, unless another wait moves time first.
-final class VirtualClockObserver: InstantObserver {
+final class VirtualClockObserver: IdleWaiter {
+  /// Whether the observer waits until time may jump, in a scope with auto-advance. Elsewhere it moves time.
+  let isPaced: Bool
+  /// The value of `IdleWaiters.jobsFromOutside` when the observing task last looked.
+  let jobsFromOutside: UInt64
+  /// Whether to look although time has not moved: the task was cancelled, or a job came from outside.
+  @exclusivity(unchecked) var mustLook = false
   /// The number of sleeps that this observer has woken.
   @exclusivity(unchecked) private(set) var wakes = 0
 
@@ -177,10 +171,12 @@ final class VirtualClockObserver: InstantObserver {
     self.virtualClock = virtualClock
     self.known = known
     limit = end
-    super.init(isOwn: isOwn, isPaced: isPaced, jobsFromOutside: jobsFromOutside)
+    self.isPaced = isPaced
+    self.jobsFromOutside = jobsFromOutside
+    super.init(.observe, isOwn: isOwn)
   }
 
-  override var isBehind: Bool {
+  var isBehind: Bool {
     guard let known else { return true }
     return mustLook || wakes > 0 || virtualClock.sleeps.isLater(virtualClock.now, than: known)
   }
@@ -195,13 +191,5 @@ final class VirtualClockObserver: InstantObserver {
     return nil
   }
 
-  override func appendDueSleeps(to candidates: inout ScratchBuffer<Candidate>) {
-    virtualClock.appendDueSleeps(to: &candidates)
-  }
-
-  override func takeDueSleeper(_ number: UInt64) -> Sleeper? { virtualClock.sleeps.remove(number) }
-
-  override var trace: (now: Duration?, removed: (number: UInt64, task: UInt64)?) {
-    virtualClock.trace
-  }
+  override var movedClock: VirtualClock? { virtualClock }
 }

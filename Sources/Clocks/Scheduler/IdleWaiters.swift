@@ -39,34 +39,8 @@ class IdleWaiter {
 
   final var end: Action { .finish(continuation.unsafelyUnwrapped, isOwn: isOwn) }
 
-  /// Appends the sleeps that are due now on the virtual clock that the waiter moves.
-  func appendDueSleeps(to candidates: inout ScratchBuffer<Candidate>) {}
-
-  func takeDueSleeper(_ number: UInt64) -> Sleeper? { nil }
-
   /// The virtual clock that the waiter moves.
-  var movedClock: AnyObject? { nil }
-
-  /// The time that the waiter moves, and the sleep that it removed last.
-  var trace: (now: Duration?, removed: (number: UInt64, task: UInt64)?) { (nil, nil) }
-}
-
-/// A wait that looks at each instant at which something happens.
-class InstantObserver: IdleWaiter {
-  /// Whether the observer waits until time may jump, in a scope with auto-advance. Elsewhere it moves time.
-  let isPaced: Bool
-  /// The value of `IdleWaiters.jobsFromOutside` when the observing task last looked.
-  let jobsFromOutside: UInt64
-  /// Whether to look although time has not moved: the task was cancelled, or a job came from outside.
-  @exclusivity(unchecked) var mustLook = false
-
-  init(isOwn: Bool, isPaced: Bool, jobsFromOutside: UInt64) {
-    self.isPaced = isPaced
-    self.jobsFromOutside = jobsFromOutside
-    super.init(.observe, isOwn: isOwn)
-  }
-
-  var isBehind: Bool { mustLook }
+  var movedClock: VirtualClock? { nil }
 }
 
 /// The waits for the scheduler to be idle, and their order.
@@ -78,23 +52,25 @@ struct IdleWaiters: ~Copyable {
   private(set) var advances = WaiterQueue()
   /// Whether some of `advances` move different clocks. Then these clocks move in step.
   private(set) var moveSeveralClocks = false
-  private(set) var observers: [InstantObserver] = []
+  private(set) var observers: [VirtualClockObserver] = []
   /// Counts jobs that something outside the scope made ready; 0 outside scopes.
   private(set) var jobsFromOutside: UInt64 = 0
 
   var isEmpty: Bool { settles.isEmpty && advances.isEmpty && observers.count == 0 }
 
   mutating func append(_ waiter: IdleWaiter) {
-    if case .settle = waiter.kind { return settles.append(waiter) }
-    if let first = advances.first, first.movedClock !== waiter.movedClock {
-      moveSeveralClocks = true
+    switch waiter.kind {
+    case .settle: settles.append(waiter)
+    case .advance:
+      if let first = advances.first, first.movedClock !== waiter.movedClock {
+        moveSeveralClocks = true
+      }
+      advances.append(waiter)
+    case .observe:
+      let observer = unsafeDowncast(waiter, to: VirtualClockObserver.self)
+      if observer.jobsFromOutside != jobsFromOutside { observer.mustLook = true }
+      observers.append(observer)
     }
-    advances.append(waiter)
-  }
-
-  mutating func append(observer: InstantObserver) {
-    if observer.jobsFromOutside != jobsFromOutside { observer.mustLook = true }
-    observers.append(observer)
   }
 
   /// Removes a waiter that came first. O(1); O(n) with n observers.
@@ -211,7 +187,7 @@ extension Scheduler {
     await withTaskCancellationHandler {
       await withUnsafeContinuation { continuation in
         observer.continuation = continuation
-        change { $0.append(observer: observer) }
+        change { $0.append(observer) }
       }
     } onCancel: {
       change { _ in observer.mustLook = true }
@@ -225,17 +201,14 @@ extension Scheduler {
     return waiter.runaway
   }
 
-  /// Suspends the current task until the scheduler is idle. If the wait is aborted, returns the task that caused
-  /// this.
-  nonisolated(nonsending) func settleUnlessNeverIdle() async -> RetainedTask? {
+  /// Suspends the current task until the scheduler is idle, and resumes it as a task of the scheduler.
+  ///
+  /// Returns the task that caused the wait to be aborted; `nil` if it was not.
+  @discardableResult
+  nonisolated(nonsending) func settleAsOwn() async -> RetainedTask? {
     let waiter = IdleWaiter(isOwn: true)
     await wait(waiter)
     return waiter.culprit
-  }
-
-  /// Suspends the current task until the scheduler is idle, and resumes it as a task of the scheduler.
-  nonisolated(nonsending) func settleAsOwn() async {
-    await wait(IdleWaiter(isOwn: true))
   }
 
   /// Ends a sleep with an error. `isOwn` says whether the scheduler owns the sleeping task.

@@ -35,7 +35,7 @@ extension SchedulerState {
     else { return false }
     let before = isObserved ? virtualClock.time : nil
     virtualClock.move(to: virtualClock.instant(after: length))
-    if isObserved { noteTime(since: before, (virtualClock.time, nil), hasWoken: false) }
+    if isObserved { noteTime(since: before, on: virtualClock, hasWoken: false) }
     return true
   }
 
@@ -49,36 +49,32 @@ extension SchedulerState {
   /// The sleep to which time may jump in a stall; `nil` if there is none.
   private var earlySleep: Candidate? {
     guard mayStall, let scope, let chooser = order.chooser,
-      let deadline = scope.virtualClock.sleeps.earliestDeadline,
-      let sleep = scope.virtualClock.sleeps.earliest
+      let sleep = scope.virtualClock.sleeps.first,
+      let limit = chooser.stallLimit(of: sleep.number, task: sleep.details.taskID),
+      sleep.deadline - scope.virtualClock.now <= limit
     else { return nil }
-    let task = sleep.task?.id ?? 0
-    guard let limit = chooser.stallLimit(of: sleep.number, task: task),
-      deadline - scope.virtualClock.now <= limit
-    else { return nil }
-    return .early(number: sleep.number, task: task)
+    return .early(number: sleep.number, task: sleep.details.taskID)
   }
 
   /// Appends the sleeps that are due now on the virtual clock that the next turn moves.
   private func appendDueSleeps(to candidates: inout ScratchBuffer<Candidate>) {
     // The usual case. It has to be fast, because this function is called for each job.
     if idleWaiters.isEmpty, let scope, !scope.virtualClock.isAnyDue { return }
-    switch turn {
-    case .waiter(let waiter): waiter.appendDueSleeps(to: &candidates)
-    case .jump: scope!.virtualClock.appendDueSleeps(to: &candidates)
-    case .cancellation, nil: break
-    }
+    clockOfTurn?.appendDueSleeps(to: &candidates)
   }
 
   mutating func wakeDueSleep(_ number: UInt64, of task: UInt64) -> Action? {
-    let sleeper: Sleeper?
-    switch turn {
-    case .waiter(let waiter): sleeper = waiter.takeDueSleeper(number)
-    case .jump: sleeper = scope!.virtualClock.sleeps.remove(number)
-    case .cancellation, nil: sleeper = nil
-    }
-    guard let sleeper else { return nil }
+    guard let sleeper = clockOfTurn?.sleeps.remove(number) else { return nil }
     sleepWoke(number, of: task)
     return wake(sleeper)
+  }
+
+  /// The virtual clock that the next turn moves.
+  private var clockOfTurn: VirtualClock? {
+    switch turn {
+    case .waiter(let waiter): waiter.movedClock
+    case .jump: scope!.virtualClock
+    case .cancellation, nil: nil
+    }
   }
 }

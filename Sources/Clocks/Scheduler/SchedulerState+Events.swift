@@ -57,11 +57,6 @@ extension SchedulerState {
     return true
   }
 
-  mutating func append(observer: InstantObserver) {
-    idleWaiters.append(observer: observer)
-    runaway.testIsIdle()
-  }
-
   /// Notes that the test has running jobs that the scheduler did not start.
   mutating func externallyStartedJobsBegan(_ count: Int = 1) {
     idleness.externallyStartedJobsBegan(count)
@@ -198,13 +193,14 @@ extension SchedulerState {
     scope?.sleepWasCancelled(of: sleep.task)
   }
 
+  /// Notes that the time of a clock was `before`, and whether a sleep was removed because it wakes.
   @inline(never)
-  func noteTime(
-    since before: Duration?,
-    _ trace: (now: Duration?, removed: (number: UInt64, task: UInt64)?), hasWoken: Bool
-  ) {
-    if trace.now != before { note(.timeMoved(to: trace.now)) }
-    if hasWoken, let removed = trace.removed { sleepWoke(removed.number, of: removed.task) }
+  func noteTime(since before: Duration?, on virtualClock: VirtualClock?, hasWoken: Bool) {
+    let now = virtualClock?.time
+    if now != before { note(.timeMoved(to: now)) }
+    if hasWoken, let removed = virtualClock?.sleeps.removed {
+      sleepWoke(removed.number, of: removed.task)
+    }
   }
 
   /// Stops the program if something is out of order; for tests.

@@ -226,13 +226,13 @@ struct SchedulerState: ~Copyable {
   @_transparent
   private mutating func serve(_ waiter: IdleWaiter, runsWoken: Bool) -> Action {
     if case .advance = waiter.kind, let reason = runaway.tooManyWakes { return end(waiter, reason) }
-    let before = isObserved ? waiter.trace.now : nil
+    let before = isObserved ? waiter.movedClock?.time : nil
     let waited = activity.nanosecondsWithoutThread
     let sleeper =
       idleWaiters.moveSeveralClocks
       ? idleWaiters.takeSleeperInStep(waiter, order, nanosecondsWithoutThread: waited)
       : waiter.takeSleeper(order, nanosecondsWithoutThread: waited)
-    if isObserved { noteTime(since: before, waiter.trace, hasWoken: sleeper != nil) }
+    if isObserved { noteTime(since: before, on: waiter.movedClock, hasWoken: sleeper != nil) }
     guard let sleeper else { return end(waiter) }
     if runsWoken, case .continuation(let continuation, true) = sleeper, mayRunWoken {
       return wakeAndRun(continuation)
@@ -249,9 +249,7 @@ struct SchedulerState: ~Copyable {
     guard let sleeper = virtualClock.popEarliest(dueBy: nil, order) else { return .rest(nil) }
     scope!.timeHasJumped()
     idleness.countEverything()
-    if isObserved {
-      noteTime(since: before, (virtualClock.time, virtualClock.sleeps.removed), hasWoken: true)
-    }
+    if isObserved { noteTime(since: before, on: virtualClock, hasWoken: true) }
     return wake(sleeper)
   }
 

@@ -138,11 +138,8 @@ struct SleepQueue: ~Copyable {
 
   /// The pending sleeps in wake order. O(n log n).
   var pending: [Pending] {
-    var entries: [Entry] = []
-    entries.reserveCapacity(count)
-    for position in 0..<count { entries.append(heap[position]) }
-    entries.sort { comesFirst($0, $1) }
-    return entries.map { pending($0) }
+    UnsafeBufferPointer(start: heap, count: count).sorted { comesFirst($0, $1) }
+      .map { pending($0) }
   }
 
   /// Removes the sleep with this number and returns its sleeper, if the sleep is pending. O(n).
@@ -150,10 +147,6 @@ struct SleepQueue: ~Copyable {
     var position = 0
     while position < count, heap[position].number != number { position += 1 }
     return position < count ? remove(at: position) : nil
-  }
-
-  var earliest: (number: UInt64, task: UnownedTask?)? {
-    count > 0 ? (heap[0].number, details[Int(heap[0].slot)].task) : nil
   }
 
   /// The sleep with the earliest deadline. O(1).

@@ -86,9 +86,6 @@ final class VirtualClock: Sendable {
   /// Removes all sleeps and returns what was to happen at their deadlines, in wake order.
   func removeAllSleeps() -> [Sleeper] { (0..<sleeps.count).map { _ in sleeps.popEarliest() } }
 
-  /// The present, and the sleep that was removed last, for a listener of wakes.
-  var trace: (now: Duration?, removed: (number: UInt64, task: UInt64)?) { (time, sleeps.removed) }
-
   /// Adds a listener. Returns the number by which it is removed.
   func add(_ listener: @escaping Listener) -> UInt64 {
     nextWaiter += 1

@@ -232,7 +232,7 @@ extension VirtualTime {
     scheduler.change { $0.runaway.limits.jobs = min($0.runaway.limits.jobs, 100_000) }
     var cancelled: Set<UInt64> = []
     for round in 0...100 {
-      if let neverIdles = await scheduler.settleUnlessNeverIdle() {
+      if let neverIdles = await scheduler.settleAsOwn() {
         if mustReport {
           mustReport = false
           record(LeftoverFailure.neverIdles(neverIdles.id, now: "\(now)"))

@@ -8,15 +8,15 @@ import Testing
 
   private func observer(
     after known: Duration? = .zero, isPaced: Bool = false, jobsFromOutside: UInt64 = 0
-  ) -> InstantObserver {
+  ) -> VirtualClockObserver {
     VirtualClockObserver(
       virtualClock, isOwn: true, isPaced: isPaced, after: known, jobsFromOutside: jobsFromOutside,
       upTo: .seconds(9))
   }
 
   @Test func eachKindOfWaiterCounts() {
-    let advance = Advance(virtualClock, isOwn: true, .instant, .zero)
-    for waiter in [IdleWaiter(isOwn: true), advance] {
+    let advance = Advance(virtualClock, isOwn: true, .instant(.zero))
+    for waiter in [IdleWaiter(isOwn: true), advance, observer()] {
       var requests = IdleWaiters()
       #expect(requests.isEmpty == true)
       requests.append(waiter)
@@ -24,23 +24,17 @@ import Testing
       requests.remove(waiter)
       #expect(requests.isEmpty == true)
     }
-    var requests = IdleWaiters()
-    let observer = observer()
-    requests.append(observer: observer)
-    #expect(requests.isEmpty == false)
-    requests.remove(observer)
-    #expect(requests.isEmpty == true)
   }
 
   @Test func theOrderAmongThoseWhoWait() {
     var requests = IdleWaiters()
     let settle = IdleWaiter(isOwn: true)
-    let advance = Advance(virtualClock, isOwn: true, .instant, .zero)
+    let advance = Advance(virtualClock, isOwn: true, .instant(.zero))
     let (behind, ahead) = (observer(after: nil), observer())
-    requests.append(observer: ahead)
+    requests.append(ahead)
     requests.append(advance)
     requests.append(settle)
-    requests.append(observer: behind)
+    requests.append(behind)
     for waiter in [behind, settle, advance, ahead] {
       #expect(requests.first(scopeMovesTime: true) === waiter)
       requests.remove(waiter)
@@ -51,10 +45,10 @@ import Testing
   @Test func onlyPacedObserversWaitForTheScope() {
     var requests = IdleWaiters()
     let (paced, free) = (observer(isPaced: true), observer())
-    requests.append(observer: paced)
+    requests.append(paced)
     #expect(requests.first(scopeMovesTime: true) == nil)
     #expect(requests.first(scopeMovesTime: false) === paced)
-    requests.append(observer: free)
+    requests.append(free)
     #expect(requests.first(scopeMovesTime: true) === free)
     #expect(requests.first(scopeMovesTime: false) === paced)
   }
@@ -62,15 +56,15 @@ import Testing
   @Test func whatComesFromOutsideIsLookedAtAlsoByWhomItMissed() {
     var requests = IdleWaiters()
     let there = observer()
-    requests.append(observer: there)
+    requests.append(there)
     #expect(!there.mustLook)
     requests.jobCameFromOutside()
     #expect(requests.jobsFromOutside == 1)
     #expect(there.mustLook)
     #expect(there.isBehind)
     let (missed, seen) = (observer(), observer(jobsFromOutside: 1))
-    requests.append(observer: missed)
-    requests.append(observer: seen)
+    requests.append(missed)
+    requests.append(seen)
     #expect(missed.mustLook)
     #expect(!seen.mustLook)
   }

@@ -149,7 +149,7 @@ import Testing
     let virtualClock = VirtualClock(now: .zero)
     for second in 1...2 { sleep(on: virtualClock, until: .seconds(second)) }
     state.append(advance(virtualClock, to: .seconds(2)))
-    state.append(observer: observer(virtualClock, after: .zero))
+    state.append(observer(virtualClock, after: .zero))
     #expect(state.step() == "wake")
     #expect(state.step() == "finish another's")
     #expect(virtualClock.now == .seconds(1))
@@ -225,11 +225,7 @@ import Testing
         state.jobIsReady(ReadyJob(of: 5), isFromOutside: false)
         #expect(state.step() == "run 5")
       }
-      if let observer = waiter as? InstantObserver {
-        state.append(observer: observer)
-      } else {
-        state.append(waiter)
-      }
+      state.append(waiter)
       for _ in 1...3 {
         state.jobIsReady(ReadyJob(of: 5), isFromOutside: false)
         #expect(state.step() == "run 5")
@@ -360,7 +356,7 @@ import Testing
     let scope = Scope(ScopeOptions(jumpsAfter: .seconds(1)))
     var state = SchedulerState(scope: scope)
     state.beginBody()
-    state.append(observer: observer(scope.virtualClock, after: .zero, isPaced: true))
+    state.append(observer(scope.virtualClock, after: .zero, isPaced: true))
     #expect(state.step() == "rest, alarm 1 in 1.0 seconds")
     _ = state.alarmRings(1, .areIdle)
     #expect(state.step() == "finish another's")
@@ -381,7 +377,7 @@ import Testing
     var state = SchedulerState(scope: scope)
     state.beginBody()
     let observer = observer(scope.virtualClock, after: .zero, isPaced: true)
-    state.append(observer: observer)
+    state.append(observer)
     let task = Task {}
     let job = ReadyJob(job: unsafeBitCast(task, to: UnownedJob.self), taskID: 5, executor: .pool)
     state.jobIsReady(job, isFromOutside: false)
@@ -499,14 +495,14 @@ import Testing
   }
 
   private func advance(_ virtualClock: VirtualClock, to target: Duration) -> IdleWaiter {
-    let advance = Advance(virtualClock, isOwn: true, .instant, target)
+    let advance = Advance(virtualClock, isOwn: true, .instant(target))
     advance.continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, Never>.self)
     return advance
   }
 
   private func observer(
     _ virtualClock: VirtualClock, after known: Duration, isPaced: Bool = false
-  ) -> InstantObserver {
+  ) -> VirtualClockObserver {
     let observer = VirtualClockObserver(
       virtualClock, isOwn: false, isPaced: isPaced, after: known, jobsFromOutside: 0,
       upTo: .seconds(9))

@@ -252,11 +252,11 @@ final class ScopeState {
   /// Returns the task of the earliest sleep if it was reported that the body does not end. The caller then cancels
   /// the task before its sleep wakes.
   func taskToCancel() -> RetainedTask? {
-    guard body.reportDelivered, let (number, task) = virtualClock.sleeps.earliest,
-      number != cancelledSleep
+    guard body.reportDelivered, let sleep = virtualClock.sleeps.first,
+      sleep.number != cancelledSleep
     else { return nil }
-    cancelledSleep = number
-    return task?.handle
+    cancelledSleep = sleep.number
+    return sleep.details.task?.handle
   }
 
   /// Whether the scope is closed. Then its leftovers live in real time.
