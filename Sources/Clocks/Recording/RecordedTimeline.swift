@@ -10,7 +10,7 @@ public struct RecordedTimeline: Sendable {
   /// The name of the test.
   public var title: String
 
-  private let events: EventStore
+  let events: EventStore
   private let context: RecordingContext
 
   init(title: String, events: EventStore, _ context: RecordingContext) {

@@ -4,8 +4,8 @@ import ClocksSupport
 /// Records what happens in a test.
 ///
 /// An event costs a lock, a comparison and 40 bytes; names and drawings are made when they are requested.
-/// Memory is bounded: the earliest events are dropped.
-final class Recorder: EventListener {
+/// Memory is bounded: the earliest events are dropped. A scheduler holds its lock while it calls `record` and `see`.
+final class Recorder: Sendable {
   /// The number of events that are kept by default: some 40 MB.
   static let standardLimit = 1_000_000
   private static let mostNames = 100_000
@@ -78,11 +78,10 @@ final class Recorder: EventListener {
     }
   }
 
-  // A test without a scope is over when its last clock is gone.
-  func isOver() { deliver() }
-
+  /// The text that is added to a failure of the test, if any.
   var explanation: String? { timeline.explanation(lines: lines) }
 
+  /// Notes the name of a task that does not run yet.
   func see(_ task: UnownedJob, _ id: UInt64) {
     let name = UnownedTask(job: task).name
     lock.withLock {
@@ -91,26 +90,19 @@ final class Recorder: EventListener {
     }
   }
 
-  func hear(_ event: SchedulerEvent) {
+  /// Adds an event, and the actor on which the current task makes it.
+  func record(_ event: RecordedEvent) {
     lock.withLock {
-      switch event {
-      case .taskCreated(let task, let creator):
-        events.append(RecordedEvent(.created, actor: currentActor(), task: task, other: creator))
-      case .jobEnqueued(let task, let resumer, _):
-        let actor = resumer == 0 ? 0 : currentActor()
-        events.append(RecordedEvent(.enqueued, actor: actor, task: task, other: resumer))
-      case .jobBegan(let task, let executor):
-        events.append(RecordedEvent(.began, actor: executor == .main ? 1 : 0, task: task))
-      case .jobEnded(let task): events.append(RecordedEvent(.ended, task: task))
-      case .sleepRegistered(_, let task, let deadline):
-        lookUpName(of: task)
-        events.append(RecordedEvent(.slept, actor: currentActor(), task: task, time: deadline))
-      case .sleepWoken(_, let task): events.append(RecordedEvent(.woken, task: task))
-      case .sleepCancelled(_, let task): events.append(RecordedEvent(.cancelled, task: task))
-      case .timeMoved(let time): events.append(RecordedEvent(.timeMoved, time: time))
-      case .taskBecameExternal(let task): events.append(RecordedEvent(.becameExternal, task: task))
-      case .taskReturned(let task): events.append(RecordedEvent(.returned, task: task))
+      var event = event
+      switch event.kind {
+      case .created: event.actor = currentActor()
+      case .enqueued where event.other != 0: event.actor = currentActor()
+      case .slept:
+        lookUpName(of: event.task)
+        event.actor = currentActor()
+      default: break
       }
+      events.append(event)
     }
   }
 

@@ -1,4 +1,51 @@
+import ClocksSupport
+
+/// A thread that waits within a job, while other jobs of the scheduler run on another thread.
+///
+/// So a job is split in two without a suspension. The thread keeps its stack, its locks and its actor; the runtime
+/// sees one job that takes long. No job of that actor begins meanwhile, because the actor is not idle.
+///
+/// In a run that is left, the thread waits permanently, because no job of such a run goes on. Only the main thread is
+/// resumed, because other tests need it.
+final class ParkedThread: Sendable {
+  /// The `Idleness.threadNumber` of the thread while it runs jobs of the scheduler.
+  let number: Int
+  let isMain: Bool
+  let isResumed = ThreadSemaphore()
+
+  init(number: Int, isMain: Bool) { (self.number, self.isMain) = (number, isMain) }
+}
+
 extension Scheduler {
+  /// Lets the chooser decide whether other jobs run before the rest of the current one.
+  func checkpoint(_ name: String) {
+    // A job that has paused no longer runs on the scheduler's thread.
+    guard isExplored, isInOwnJob, let task = UnownedTask.current,
+      let context = ThreadContext.current, context.pointee.ownersAwaitingEnd.isEmpty
+    else { return }
+    let job = ReadyJob(
+      job: task.job, taskID: task.id, executor: RuntimeHooks.isOnMainQueue ? .main : .pool,
+      isParked: true)
+    var parked: ParkedThread?
+    let mayDecide = changeWithoutThread { state in
+      guard state.order.chooser != nil, !state.isAbandoned,
+        !context.pointee.isOfPump || context.pointee.number == state.idleness.threadNumber
+      else { return false }
+      state.makeReady(job)
+      if !state.continuesParked(job) { parked = state.park(job) }
+      return true
+    }
+    guard mayDecide else { return }
+    if let parked {
+      // The scheduler needs another thread, because this one stays occupied.
+      RuntimeHooks.threadIsBlocked()
+      change { _ in }
+      parked.isResumed.wait()
+      threadMark.store(UInt(bitPattern: context), ordering: .relaxed)
+    }
+    describeDecision { "checkpoint \"\(name)\"" }
+  }
+
   /// Asks the chooser for a decision in the current task; `nil` if the current thread runs no job of an explored
   /// scope.
   func decide<Result>(_ ask: (any Chooser, UInt64) -> Result) -> Result? {
@@ -10,10 +57,10 @@ extension Scheduler {
   ///
   /// The text is made without the lock, because `text` calls the user's code.
   func describeDecision(_ text: () -> String) {
-    let isRecorded = recorder != nil
-    guard isRecorded || isExplored, isInOwnJob else { return }
+    guard isInOwnJob else { return }
+    let recorder = recorder
     let isWanted = isExplored && change { $0.order.chooser?.wantsDescriptions == true }
-    guard isRecorded || isWanted else { return }
+    guard recorder != nil || isWanted else { return }
     let text = text()
     recorder?.mark(text)
     if isWanted { change { $0.order.chooser?.describe(text) } }
@@ -24,5 +71,43 @@ extension Scheduler {
     guard let context = ThreadContext.current else { return false }
     return context.pointee.isInJob && !context.pointee.isInCondition
       && context.pointee.runsJob(of: self)
+  }
+}
+
+extension SchedulerState {
+  /// Begins the rest of the current job if it comes next. Returns whether the thread goes on with it.
+  fileprivate mutating func continuesParked(_ job: ReadyJob) -> Bool {
+    guard let chooser = order.chooser, !chooser.isRunaway else { return false }
+    let position = idleness.ready.count - 1
+    if position > 0 || mayOfferSleep {
+      guard case .job(position, _, _) = firstCandidate() else { return false }
+    }
+    _ = idleness.ready.remove(at: position)
+    chooser.jobBegins(job, at: position)
+    return true
+  }
+
+  fileprivate mutating func park(_ job: ReadyJob) -> ParkedThread {
+    endJob()
+    let thread = ParkedThread(number: idleness.threadParks(), isMain: job.executor == .main)
+    scope?.parkedThreads[job.taskID] = thread
+    return thread
+  }
+
+  /// Lets a parked job go on. From then on its thread runs the test's jobs, and the current one no longer does.
+  mutating func resumeParked(at position: Int) -> Action {
+    let job = idleness.ready.remove(at: position)
+    if let chooser = order.chooser { chooser.jobBegins(job, at: position) }
+    let reason = runaway.jobBegins(of: job.taskID) ?? order.chooser?.newRunaway()
+    if let reason, let action = abort(reason, because: job) {
+      makeReady(job)
+      return action
+    }
+    guard let thread = scope?.parkedThreads.removeValue(forKey: job.taskID) else {
+      preconditionFailure("A parked job has no thread.")
+    }
+    idleness.threadResumes(thread.number, isMain: thread.isMain)
+    _ = start(job)
+    return .resume(thread)
   }
 }

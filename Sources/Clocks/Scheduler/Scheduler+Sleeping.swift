@@ -97,7 +97,7 @@ extension Scheduler {
         return nil
       }
       guard let sleeper = virtualClock.sleeps.cancel(token) else { return nil }
-      if let removed = virtualClock.sleeps.removed { state.sleepWasCancelled(removed) }
+      if let removed = virtualClock.sleeps.removed { state.sleepWasCancelled(of: removed.task) }
       return sleeper
     }
     guard case .continuation(let continuation, let isOwn) = sleeper else { return }

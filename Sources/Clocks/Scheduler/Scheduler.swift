@@ -1,3 +1,4 @@
+import ClocksDrawing
 import ClocksSupport
 import Synchronization
 
@@ -69,7 +70,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   }
 
   deinit {
-    state.listener?.isOver()
+    // A test without a scope is over when its last clock is gone.
+    state.recorder?.deliver()
     _ = state.liveTasks.removeAll()
   }
 
@@ -148,7 +150,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
         // A task that resumes another task as it ends is no longer current, but its job still runs on this thread.
         let creator = UnownedTask.currentID ?? ThreadContext.current?.pointee.taskID ?? 0
         if isNew { state.taskWasCreated(job.job, by: creator, isSuspended: true) }
-        state.note(.jobEnqueued(task: job.taskID, by: creator, job.executor))
+        state.note(RecordedEvent(.enqueued, task: job.taskID, other: creator))
       }
       state.jobIsReady(job, isFromOutside: isFromOutside, isFromOutsideTest: isFromOutsideTest)
     }

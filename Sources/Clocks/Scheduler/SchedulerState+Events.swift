@@ -1,3 +1,5 @@
+import ClocksDrawing
+
 extension SchedulerState {
   /// Takes a job that has become ready. The other arguments say whether something outside the scope, or outside
   /// the whole test, made it ready.
@@ -27,7 +29,7 @@ extension SchedulerState {
   /// Takes the job of a task that the scheduler's thread has just resumed. Amortized O(1).
   @_transparent
   mutating func take(_ job: ReadyJob) {
-    if isObserved { note(.jobEnqueued(task: job.taskID, by: 0, job.executor)) }
+    if isObserved { note(RecordedEvent(.enqueued, task: job.taskID)) }
     jobIsReady(job, isFromOutside: false)
   }
 
@@ -86,12 +88,12 @@ extension SchedulerState {
   }
 
   func taskBecameExternal(_ task: UInt64) {
-    if listener != nil { note(.taskBecameExternal(task)) }
+    if recorder != nil { note(RecordedEvent(.becameExternal, task: task)) }
   }
 
   func taskReturned(_ task: UInt64, wasSeenExternal: Bool = true) {
     scope?.mustSetAlarm = true
-    if wasSeenExternal, listener != nil { note(.taskReturned(task)) }
+    if wasSeenExternal, recorder != nil { note(RecordedEvent(.returned, task: task)) }
   }
 
   /// Returns 1 if the scope has become busy since the last call, -1 if it is idle again, and else 0.
@@ -162,42 +164,40 @@ extension SchedulerState {
   // MARK: - Notifications
 
   @_transparent
-  func note(_ event: SchedulerEvent) { listener?.hear(event) }
+  func note(_ event: RecordedEvent) { recorder?.record(event) }
 
-  /// Notes that a task was created. If `isSuspended`, it has not begun to run, and the listener may inspect it.
+  /// Notes that a task was created. If `isSuspended`, it has not begun to run, so its name can be read.
   @inline(never)
   func taskWasCreated(_ task: UnownedJob, by creator: UInt64, isSuspended: Bool) {
     let id = taskID(of: task)
     order.chooser?.taskWasCreated(id)
-    note(.taskCreated(id, by: creator))
-    if isSuspended { listener?.see(task, id) }
+    note(RecordedEvent(.created, task: id, other: creator))
+    if isSuspended { recorder?.see(task, id) }
   }
 
   /// Notes that a sleep has begun; the deadline is `nil` if the clock's durations are of a custom type.
   @inline(never)
   func sleepBegan(_ number: UInt64, of task: UInt64, until deadline: Duration?) {
     order.chooser?.sleepBegins(number, of: task)
-    if listener != nil {
-      note(.sleepRegistered(number: number, task: task, until: deadline))
-    }
+    if recorder != nil { note(RecordedEvent(.slept, task: task, time: deadline)) }
   }
 
   @inline(never)
   func sleepWoke(_ number: UInt64, of task: UInt64) {
     order.chooser?.sleepWakes(number, of: task)
-    note(.sleepWoken(number: number, task: task))
+    note(RecordedEvent(.woken, task: task))
   }
 
-  func sleepWasCancelled(_ sleep: (number: UInt64, task: UInt64)) {
-    if listener != nil { note(.sleepCancelled(number: sleep.number, task: sleep.task)) }
-    scope?.sleepWasCancelled(of: sleep.task)
+  func sleepWasCancelled(of task: UInt64) {
+    if recorder != nil { note(RecordedEvent(.cancelled, task: task)) }
+    scope?.sleepWasCancelled(of: task)
   }
 
   /// Notes that the time of a clock was `before`, and whether a sleep was removed because it wakes.
   @inline(never)
   func noteTime(since before: Duration?, on virtualClock: VirtualClock?, hasWoken: Bool) {
     let now = virtualClock?.time
-    if now != before { note(.timeMoved(to: now)) }
+    if now != before { note(RecordedEvent(.timeMoved, time: now)) }
     if hasWoken, let removed = virtualClock?.sleeps.removed {
       sleepWoke(removed.number, of: removed.task)
     }
@@ -210,44 +210,4 @@ extension SchedulerState {
     scope?.pace.checkInvariants()
     scope?.virtualClock.sleeps.checkInvariants()
   }
-}
-
-/// An event in a test. Tasks are named by their numbers; 0 stands for no task.
-enum SchedulerEvent: Hashable, Sendable {
-  case taskCreated(UInt64, by: UInt64)
-  /// A job has become ready; `by` is the task that ran on the thread that made it ready.
-  case jobEnqueued(task: UInt64, by: UInt64, ExecutorKind)
-  case jobBegan(task: UInt64, ExecutorKind)
-  case jobEnded(task: UInt64)
-  /// A task has begun to sleep. The deadline is `nil` if the clock's durations are of a custom type.
-  case sleepRegistered(number: UInt64, task: UInt64, until: Duration?)
-  case sleepWoken(number: UInt64, task: UInt64)
-  case sleepCancelled(number: UInt64, task: UInt64)
-  /// Time has moved. The time is `nil` if the clock's durations are of a custom type.
-  case timeMoved(to: Duration?)
-  case taskBecameExternal(UInt64)
-  case taskReturned(UInt64)
-}
-
-/// Receives the events of a scheduler and its clocks, in their order.
-///
-/// A listener is called while the scheduler's lock is held, unless stated otherwise. So it runs no user code and
-/// calls no function of the scheduler. Without a listener, an event costs a comparison with `nil`.
-protocol EventListener: AnyObject, Sendable {
-  func hear(_ event: SchedulerEvent)
-
-  /// Receives a task that is seen for the first time and does not run yet.
-  func see(_ task: UnownedJob, _ id: UInt64)
-
-  /// Notes that the scheduler is freed, and no more events come. Called without a lock.
-  func isOver()
-
-  /// The text that the listener adds to a failure of the test, if any. Called without a lock.
-  var explanation: String? { get }
-}
-
-extension EventListener {
-  func see(_ task: UnownedJob, _ id: UInt64) {}
-  func isOver() {}
-  var explanation: String? { nil }
 }

@@ -1,3 +1,4 @@
+import ClocksDrawing
 import ClocksSupport
 
 /// All that a scheduler knows, and its decisions on what comes next.
@@ -27,17 +28,17 @@ struct SchedulerState: ~Copyable {
   /// The value of `XCTestFailures.newestTaskAtStart` when `isReported` was set; `nil` if no XCTest test was known.
   var xcTestOfReport: UInt64?
   var order = Order() {
-    didSet { isObserved = listener != nil || order.chooser != nil }
+    didSet { isObserved = recorder != nil || order.chooser != nil }
   }
   /// How often the running job has moved time.
   var movesInJob = 0
   /// The candidates of the latest decision, kept for their memory.
   var keptCandidates = ScratchBuffer<Candidate>()
-  /// Receives the test's events; `nil` nearly always.
-  var listener: (any EventListener)? {
-    didSet { isObserved = listener != nil || order.chooser != nil }
+  /// Records the test's events; `nil` nearly always.
+  var recorder: Recorder? {
+    didSet { isObserved = recorder != nil || order.chooser != nil }
   }
-  /// Whether there is a listener or a chooser. Stored, because a debug build retains both to compare them with `nil`.
+  /// Whether there is a recorder or a chooser. Stored, because a debug build retains both to compare them with `nil`.
   private(set) var isObserved = false
 
   init(scope: Scope? = nil) {
@@ -185,15 +186,17 @@ struct SchedulerState: ~Copyable {
   }
 
   @_transparent
-  private mutating func start(_ job: ReadyJob) -> Action {
+  mutating func start(_ job: ReadyJob) -> Action {
     activity.jobBegins(of: job.taskID)
     scope?.jobBegins(of: job.taskID)
-    if isObserved { note(.jobBegan(task: job.taskID, job.executor)) }
+    if isObserved {
+      note(RecordedEvent(.began, actor: job.executor == .main ? 1 : 0, task: job.taskID))
+    }
     return .run(job)
   }
 
   mutating func endJob() {
-    if isObserved, let task = activity.running?.task { note(.jobEnded(task: task)) }
+    if isObserved, let task = activity.running?.task { note(RecordedEvent(.ended, task: task)) }
     activity.jobHasEnded()
     movesInJob = 0
   }

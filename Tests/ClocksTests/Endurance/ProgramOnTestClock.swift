@@ -49,7 +49,7 @@ private final class Performance: Sendable {
   /// Whether time is virtual throughout.
   let isScope: Bool
   let events = Log<Event>()
-  let jobs = JobLog()
+  let recorder = Recorder()
   let streams = (0..<Program.streams).map { _ in AsyncStream<Int>.makeStream() }
   let places = (0..<Program.places).map { _ in Place() }
 
@@ -72,16 +72,16 @@ private final class Performance: Sendable {
 
   func perform(_ program: Program, _ way: Program.Way) async -> ProgramLog {
     clock.scheduler.usesFastWay = way != .general
-    if way != .unobserved { clock.scheduler.change { $0.listener = jobs } }
+    if way != .unobserved { clock.scheduler.change { $0.recorder = recorder } }
     await perform(program.root.steps, of: 0)
     repeat {
       for stream in streams { stream.continuation.finish() }
       await clock.run()
       note(Event.epilogue, of: 0, 0)
     } while lock.withLock { unfinished > 0 }
-    clock.scheduler.change { $0.listener = nil }
+    clock.scheduler.change { $0.recorder = nil }
     clock.checkInvariants()
-    return ProgramLog(events: events.all, jobs: jobs.all)
+    return ProgramLog(events: events.all, jobs: recorder.jobs)
   }
 
   private func note(_ step: Int, of task: Int, _ result: Int) {

@@ -66,17 +66,12 @@ import Testing
     try await task.value
   }
 
-  private final class Events: EventListener {
-    let log = Log<SchedulerEvent>()
-    func hear(_ event: SchedulerEvent) { log.add(event) }
-  }
-
   /// How often a suspended task is waited for depends on other tests, so a recording has no trace of it.
   @Test func theReturnOfASuspendedTaskIsNotRecorded() async throws {
     let clock = TestClock()
     let (task, handle) = try await sleepingTask(on: clock)
-    let events = Events()
-    clock.scheduler.change { $0.listener = events }
+    let recorder = Recorder()
+    clock.scheduler.change { $0.recorder = recorder }
 
     let job = ExternalTaskRegistry.beginJob(of: handle.id)
     clock.scheduler.noteMayRunExternally(UnownedTask(job: handle.job))
@@ -85,12 +80,7 @@ import Testing
     ExternalTaskRegistry.endJob(job)
     await clock.settle()
     #expect(clock.scheduler.change { $0.idleness.externalTasks.external } == 0)
-    let changes = events.log.all.filter {
-      switch $0 {
-      case .taskBecameExternal, .taskReturned: true
-      default: false
-      }
-    }
+    let changes = recorder.events.filter { $0.kind == .becameExternal || $0.kind == .returned }
     #expect(changes == [])
 
     await clock.advance(by: .seconds(1))

@@ -80,7 +80,7 @@ struct RecordingTests {
           return ""
         }())
       #expect(time.recordedTimeline == nil)
-      #expect(time.scheduler.change { $0.listener } == nil)
+      #expect(time.scheduler.change { $0.recorder } == nil)
     }
   }
 
@@ -207,7 +207,7 @@ struct RecordingTests {
     await Task.detached {
       let clock = TestClock()
       let recorder = Recorder("t") { continuation.yield($0.lanes()) }
-      clock.scheduler.change { $0.listener = recorder }
+      clock.scheduler.change { $0.recorder = recorder }
       clock.mark("one")
     }.value
     // The scheduler is freed after the last job that it runs.
@@ -218,7 +218,7 @@ struct RecordingTests {
     let delivered = Log<String>()
     let clock = TestClock()
     let recorder = Recorder("t") { delivered.add($0.title) }
-    clock.scheduler.change { $0.listener = recorder }
+    clock.scheduler.change { $0.recorder = recorder }
     #expect(delivered.all == [])
     recorder.deliver()
     recorder.deliver()

@@ -8,8 +8,8 @@ import Testing
 
   @Test(.repeated(200)) func everyRunExecutesTheSameJobs() async throws {
     let clock = TestClock()
-    let jobs = JobLog()
-    clock.scheduler.change { $0.listener = jobs }
+    let recorder = Recorder()
+    clock.scheduler.change { $0.recorder = recorder }
     let counter = Counter()
     let (stream, source) = AsyncStream<Int>.makeStream()
 
@@ -40,9 +40,9 @@ import Testing
     for _ in 0..<3 { await clock.advance(by: .seconds(1)) }
     source.finish()
     await clock.settle()
-    clock.scheduler.change { $0.listener = nil }
+    clock.scheduler.change { $0.recorder = nil }
 
-    let log = jobs.all
+    let log = recorder.jobs
     #expect(log.count > 100)
     Self.firstRun.add(log)
     #expect(log == Self.firstRun.all[0])

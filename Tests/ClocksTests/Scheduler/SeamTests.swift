@@ -1,3 +1,4 @@
+import ClocksDrawing
 import ClocksSupport
 import Dispatch
 import Foundation
@@ -91,15 +92,15 @@ import Testing
       }
     }
     await clock.settle()
-    let (chooser, events) = (sleepsFirst, Events())
+    let (chooser, recorder) = (sleepsFirst, Recorder())
     clock.scheduler.change {
       $0.order.chooser = chooser
-      $0.listener = events
+      $0.recorder = recorder
     }
     await clock.advance(by: .seconds(1))
     clock.scheduler.change {
       $0.order.chooser = nil
-      $0.listener = nil
+      $0.recorder = nil
     }
     let (first, second) = (ids.all[0], ids.all[1])
     #expect(
@@ -111,8 +112,7 @@ import Testing
           .job(position: 1, task: second, executor: .pool),
         ],
       ])
-    let woken = events.log.all.filter { if case .sleepWoken = $0 { true } else { false } }
-    #expect(woken == [.sleepWoken(number: 0, task: first), .sleepWoken(number: 1, task: second)])
+    #expect(recorder.events.filter { $0.kind == .woken }.map(\.task) == [first, second])
   }
 
   @Test func aChooserMayWakeASleepThatIsDueInAScopeBeforeAReadyJobRuns() async throws {
@@ -153,17 +153,12 @@ import Testing
 
   // MARK: - What happens
 
-  private final class Events: EventListener {
-    let log = Log<SchedulerEvent>()
-    func hear(_ event: SchedulerEvent) { log.add(event) }
-  }
-
   @Test func anObserverIsToldWhatHappensInOrder() async throws {
     let clock = TestClock()
     // From here on the scheduler runs each job of this task, and sees it end. It did not start the first one.
     await clock.settle()
-    let events = Events()
-    clock.scheduler.change { $0.listener = events }
+    let recorder = Recorder()
+    clock.scheduler.change { $0.recorder = recorder }
     let me = try #require(UnownedTask.currentID)
     let ids = Log<UInt64>()
     let sleeper = Task {
@@ -174,44 +169,44 @@ import Testing
     await clock.advance(by: .seconds(1))
     sleeper.cancel()
     await clock.settle()
-    clock.scheduler.change { $0.listener = nil }
+    clock.scheduler.change { $0.recorder = nil }
     let task = try #require(ids.all.first)
     #expect(
-      events.log.all == [
-        .taskCreated(task, by: me),
-        .jobEnqueued(task: task, by: me, .pool),
-        .jobEnded(task: me),
-        .jobBegan(task: task, .pool),
-        .sleepRegistered(number: 0, task: task, until: .seconds(1)),
-        .jobEnded(task: task),
-        .timeMoved(to: .seconds(1)),
-        .sleepWoken(number: 0, task: task),
-        .jobEnqueued(task: task, by: 0, .pool),
-        .jobBegan(task: task, .pool),
-        .sleepRegistered(number: 1, task: task, until: .seconds(6)),
-        .jobEnded(task: task),
+      recorder.events == [
+        .init(.created, task: task, other: me),
+        .init(.enqueued, task: task, other: me),
+        .init(.ended, task: me),
+        .init(.began, task: task),
+        .init(.slept, task: task, time: .seconds(1)),
+        .init(.ended, task: task),
+        .init(.timeMoved, time: .seconds(1)),
+        .init(.woken, task: task),
+        .init(.enqueued, task: task),
+        .init(.began, task: task),
+        .init(.slept, task: task, time: .seconds(6)),
+        .init(.ended, task: task),
         // This task goes on after the advance: its job ends when it waits again.
-        .jobEnqueued(task: me, by: 0, .pool),
-        .jobBegan(task: me, .pool),
-        .sleepCancelled(number: 1, task: task),
-        .jobEnqueued(task: task, by: me, .pool),
-        .jobEnded(task: me),
-        .jobBegan(task: task, .pool),
-        .jobEnded(task: task),
-        .jobEnqueued(task: me, by: 0, .pool),
-        .jobBegan(task: me, .pool),
+        .init(.enqueued, task: me),
+        .init(.began, task: me),
+        .init(.cancelled, task: task),
+        .init(.enqueued, task: task, other: me),
+        .init(.ended, task: me),
+        .init(.began, task: task),
+        .init(.ended, task: task),
+        .init(.enqueued, task: me),
+        .init(.began, task: me),
       ])
   }
 
   @Test func jumpsOfAScopeAreEvents() async throws {
-    let events = Events()
+    let recorder = Recorder()
     try await withVirtualTime { time in
-      time.scheduler.change { $0.listener = events }
+      time.scheduler.change { $0.recorder = recorder }
       try await time.clock.sleep(for: .seconds(3))
-      time.scheduler.change { $0.listener = nil }
+      time.scheduler.change { $0.recorder = nil }
     }
-    let moves = events.log.all.filter { if case .timeMoved = $0 { true } else { false } }
-    #expect(moves == [.timeMoved(to: .seconds(3))])
+    let moves = recorder.events.filter { $0.kind == .timeMoved }
+    #expect(moves == [.init(.timeMoved, time: .seconds(3))])
   }
 
   // MARK: - Work that is away
@@ -225,19 +220,20 @@ import Testing
 
   @Test func anObserverIsToldWhichTaskBecameExternalAndReturned() async {
     let task = await Self.externalTask()
-    let events = Events()
+    let recorder = Recorder()
     let scheduler = Scheduler(origin: .here())
-    scheduler.change { $0.listener = events }
+    scheduler.change { $0.recorder = recorder }
     scheduler.externalJobBegan(task.job)
     scheduler.externalJobBegan(task.job)
-    #expect(events.log.all == [.taskBecameExternal(task.id)])
+    #expect(recorder.events == [.init(.becameExternal, task: task.id)])
     #expect(scheduler.change { $0.idleness.isQuiet } == false)
     scheduler.externalJobEnded(task.id)
-    #expect(events.log.all == [.taskBecameExternal(task.id)])
+    #expect(recorder.events == [.init(.becameExternal, task: task.id)])
     scheduler.externalJobEnded(task.id)
-    #expect(events.log.all == [.taskBecameExternal(task.id), .taskReturned(task.id)])
+    #expect(
+      recorder.events == [.init(.becameExternal, task: task.id), .init(.returned, task: task.id)])
     scheduler.externalJobEnded(task.id)
-    #expect(events.log.all.count == 2)
+    #expect(recorder.events.count == 2)
   }
 
   @Test func idlenessWaitsForAnExternalTaskAndReadyJobsDoNot() async {

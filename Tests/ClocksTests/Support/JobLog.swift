@@ -1,22 +1,24 @@
+import ClocksDrawing
+
 @testable import Clocks
 
-/// A log of the jobs that a scheduler runs.
-///
-/// An entry has the number of the job's task in the order of appearance, and the executor kind. So runs can be
-/// compared although their tasks have different ids.
-final class JobLog: EventListener {
-  private let jobs = Log<(task: UInt64, executor: ExecutorKind)>()
-
-  func hear(_ event: SchedulerEvent) {
-    if case .jobBegan(let task, let executor) = event { jobs.add((task, executor)) }
+extension Recorder {
+  var events: [RecordedEvent] {
+    var all: [RecordedEvent] = []
+    timeline.events.forEachEvent { all.append($0) }
+    return all
   }
 
-  var all: [String] {
+  /// The jobs that have begun.
+  ///
+  /// An entry has the number of the job's task in the order of appearance, and the executor kind. So runs can be
+  /// compared although their tasks have different ids.
+  var jobs: [String] {
     var numbers: [UInt64: Int] = [0: 0]
-    return jobs.all.map { job in
+    return events.filter { $0.kind == .began }.map { job in
       let number = numbers[job.task] ?? numbers.count
       numbers[job.task] = number
-      return "\(number) \(job.executor)"
+      return "\(number) \(job.actor == 1 ? ExecutorKind.main : .pool)"
     }
   }
 }

@@ -208,7 +208,7 @@ extension Scheduler {
   }
 
   var explanation: String {
-    change { $0.listener }?.explanation.map { "\n" + $0 } ?? ""
+    recorder?.explanation.map { "\n" + $0 } ?? ""
   }
 
   /// Ends all sleeps of the test before their deadlines.

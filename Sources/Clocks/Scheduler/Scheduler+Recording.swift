@@ -83,10 +83,7 @@ extension ScopeOptions {
 }
 
 extension Scheduler {
-  var recorder: Recorder? {
-    // The cast is avoided where there is no listener.
-    change { $0.listener }.flatMap { $0 as? Recorder }
-  }
+  var recorder: Recorder? { change { $0.recorder } }
 
   /// Whether requests for recordings of whole tests apply to this scheduler. A refusal by `.never` is noted.
   private var mayBeRecorded: Bool {
@@ -165,8 +162,8 @@ extension Scheduler {
     let recorder = Recorder(
       title, limit: limit, lines: lines, startingAt: start, delivery: delivery)
     return change { state in
-      guard state.listener == nil else { return nil }
-      state.listener = recorder
+      guard state.recorder == nil else { return nil }
+      state.recorder = recorder
       return recorder
     }
   }
