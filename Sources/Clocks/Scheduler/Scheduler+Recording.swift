@@ -112,14 +112,12 @@ extension Scheduler {
 
   @inline(never)
   private func beginRecordingIfAskedFor() {
-    let recorder: Recorder?
-    if let request = TimelineRequest.current {
-      recorder = beginRecording(by: request)
-    } else if let folder = Environment.traceFolder, mayBeRecorded {
-      recorder = beginRecording(into: folder)
-    } else {
-      return
-    }
+    let recorder =
+      if let request = TimelineRequest.current {
+        beginRecording(by: request)
+      } else {
+        Environment.traceFolder.flatMap(beginRecording(into:))
+      }
     if scope == nil { recorder?.beginTest() }
   }
 
@@ -135,6 +133,7 @@ extension Scheduler {
 
   /// Begins to record for the folder of `CLOCKS_TRACE`.
   private func beginRecording(into folder: String) -> Recorder? {
+    guard mayBeRecorded else { return nil }
     let origin = report.origin
     let isOnTrial = isOnTrial
     let recorder = beginRecording(limit: Recorder.standardLimit) { timeline in
@@ -183,8 +182,8 @@ enum TraceFolder {
   private static let lock = Lock(.leaf)
   /// The file names that were used in this process, each with the number of its last copy.
   nonisolated(unsafe) private static var given: [String: Int] = [:]
-  nonisolated(unsafe) private static var unfinished: [WeakRecorder]?
-  nonisolated(unsafe) private static var hasWarned = false
+  nonisolated(unsafe) private static var unfinished: [WeakRecorder] = []
+  private static let hasWarned = Atomic(false)
   #if canImport(Dispatch)
     /// The group that each recording enters when it is to be delivered at exit, and leaves when it is delivered.
     private static let undelivered = DispatchGroup()
@@ -199,11 +198,8 @@ enum TraceFolder {
       try TextFile.write(timeline.traceEvents, to: path + ".json")
     } catch {
       // One warning is enough: the cause is probably the same for all files.
-      let isFirst = lock.withLock {
-        defer { hasWarned = true }
-        return !hasWarned
-      }
-      if isFirst { warn("\(Environment.Variable.traceFolder.name): \(error)", at: origin) }
+      guard !hasWarned.exchange(true, ordering: .relaxed) else { return }
+      warn("\(Environment.Variable.traceFolder.name): \(error)", at: origin)
     }
   }
 
@@ -229,22 +225,20 @@ enum TraceFolder {
     #if canImport(Dispatch)
       undelivered.enter()
     #endif
-    let isFirst = lock.withLock {
-      defer {
-        var known = unfinished ?? []
-        if known.count > 64 { known.removeAll { $0.recorder == nil } }
-        unfinished = known + [WeakRecorder(recorder: recorder)]
-      }
-      return unfinished == nil
+    lock.withLock {
+      if unfinished.count > 64 { unfinished.removeAll { $0.recorder == nil } }
+      unfinished.append(WeakRecorder(recorder: recorder))
     }
-    guard isFirst else { return }
-    atexit {
-      let known = TraceFolder.lock.withLock { TraceFolder.unfinished } ?? []
-      for entry in known { entry.recorder?.deliver() }
-      #if canImport(Dispatch)
-        _ = TraceFolder.undelivered.wait(timeout: .now() + .seconds(10))
-      #endif
+    _ = atExit
+  }
+
+  private static let atExit = atexit {
+    for entry in TraceFolder.lock.withLock({ TraceFolder.unfinished }) {
+      entry.recorder?.deliver()
     }
+    #if canImport(Dispatch)
+      _ = TraceFolder.undelivered.wait(timeout: .now() + .seconds(10))
+    #endif
   }
 
   static func hasDelivered() {
