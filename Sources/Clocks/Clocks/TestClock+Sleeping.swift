@@ -164,7 +164,7 @@ extension TestClock {
     // Neither the timeout nor the cancellation handler keeps the clock alive.
     let abort = { @Sendable [weak self, weak waiter] (error: (TestClock) -> any Error) in
       guard let self, let waiter else { return }
-      let isWaiting = self.scheduler.change { _ in self.virtualClock.remove(waiter) != nil }
+      let isWaiting = self.scheduler.change { _ in self.virtualClock.remove(waiter) }
       if isWaiting { waiter.fail(error(self)) }
     }
     let isIdle = { @Sendable [weak self] in

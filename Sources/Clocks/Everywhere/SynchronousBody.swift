@@ -23,7 +23,7 @@ final class SynchronousBody: Sendable {
         await withUnsafeContinuation { continuation in
           body.continuation = continuation
           // The main thread's job is counted before this job ends, so that the scope is not idle in between.
-          time.scheduler.change { $0.externallyStartedJobsBegan() }
+          time.scheduler.change { $0.idleness.externallyStartedJobsBegan() }
           begun.end()
         }
         await time.end()
@@ -86,7 +86,7 @@ extension Scheduler: PausableOwner {
       if let number = context?.pointee.number {
         state.startedJobPauses(on: number)
       } else {
-        state.externallyStartedJobPauses(isProgress: !job.isInRunLoop)
+        state.externallyStartedJobEnded(isProgress: !job.isInRunLoop)
       }
       if job.task != 0 {
         state.scope?.pausedTasks.insert(job.task)
@@ -98,14 +98,14 @@ extension Scheduler: PausableOwner {
 
   func resume(_ job: PausedJob) {
     change { state in
-      state.externallyStartedJobsBegan()
+      state.idleness.externallyStartedJobsBegan()
       state.scope?.pausedTasks.remove(job.task)
       if job.task != 0 { state.idleness.externalTasks.setPaused(false, job.task) }
       if job.takesMain { state.idleness.isMainTaken = false }
     }
   }
 
-  func jobBegins() { change { $0.externallyStartedJobsBegan() } }
+  func jobBegins() { change { $0.idleness.externallyStartedJobsBegan() } }
   func beginShortHold() { beginHold() }
   func endShortHold() { endHold() }
 }

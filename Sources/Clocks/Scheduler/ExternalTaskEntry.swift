@@ -51,11 +51,9 @@ extension ExternalTasks {
     /// Whether the test waits for a job of the task.
     var isRunning: Bool { runs > 0 && !isPaused }
 
-    /// Whether the status of the task alone tells whether it is external.
-    var isSettled: Bool { !mayHaveRun && !hasAsyncLets && runs == 0 }
-
-    var isSuspendedWithPreference: Bool {
-      guard let task else { return false }
+    /// Whether the status of the task alone tells that it is not external, and that it may become external.
+    var isSettled: Bool {
+      guard !mayHaveRun, !hasAsyncLets, runs == 0, let task else { return false }
       let status = TaskStatus(of: task.job)
       return status.hasPreference && !status.isActive && !status.isOver
     }

@@ -35,8 +35,9 @@ struct ExternalTasks: ~Copyable {
   var areArrivalsAwaited: Bool { external > 0 || stopped > 0 }
 
   /// Replaces an entry. Only this function writes entries, so that the counts agree with them.
-  private mutating func replace(_ old: Entry, of id: UInt64, by new: Entry) {
+  private mutating func replace(_ id: UInt64, by new: Entry) {
     areLeftOut = false
+    let old = entries[id]
     external += (new.isOutstanding ? 1 : 0) - (old.isOutstanding ? 1 : 0)
     running += (new.isRunning ? 1 : 0) - (old.isRunning ? 1 : 0)
     stopped += (new.state == .stopped ? 1 : 0) - (old.state == .stopped ? 1 : 0)
@@ -50,8 +51,7 @@ struct ExternalTasks: ~Copyable {
   mutating func noteMayRunExternally(_ task: RetainedTask, mayHaveRun: Bool, hasAsyncLets: Bool) {
     isVerified = false
     let id = task.id
-    let old = entries[id]
-    var entry = old
+    var entry = entries[id]
     switch entry.state {
     case .abandoned, .stopped:
       return
@@ -64,40 +64,37 @@ struct ExternalTasks: ~Copyable {
     }
     if mayHaveRun { entry.mayHaveRun = true }
     if hasAsyncLets { entry.hasAsyncLets = true }
-    replace(old, of: id, by: entry)
+    replace(id, by: entry)
   }
 
   /// Notes that a job of a task begins on a user executor. Returns whether no other job of the task runs on one.
   mutating func externalJobBegan(_ task: RetainedTask) -> Bool {
     noteMayRunExternally(task, mayHaveRun: true, hasAsyncLets: false)
-    let old = entries[task.id]
+    var entry = entries[task.id]
     // An abandoned or stopped task has no `task` in its entry.
-    guard old.task != nil else { return false }
+    guard entry.task != nil else { return false }
     changes += 1
-    var entry = old
     entry.runs += 1
-    replace(old, of: task.id, by: entry)
+    replace(task.id, by: entry)
     return entry.runs == 1
   }
 
   /// Notes that a job of a task has ended on a user executor. Returns whether no other job of the task runs on one.
   mutating func externalJobEnded(_ id: UInt64) -> Bool {
     isVerified = false
-    let old = entries[id]
-    guard old.runs > 0 else { return false }
-    var entry = old
+    var entry = entries[id]
+    guard entry.runs > 0 else { return false }
     entry.runs -= 1
-    replace(old, of: id, by: entry)
+    replace(id, by: entry)
     return entry.runs == 0
   }
 
   /// Notes that a job that holds its thread begins to wait in virtual time, or goes on.
   mutating func setPaused(_ isPaused: Bool, _ id: UInt64) {
-    let old = entries[id]
-    guard old.isPaused != isPaused, old.isExternal || old.runs > 0 else { return }
-    var entry = old
+    var entry = entries[id]
+    guard entry.isPaused != isPaused, entry.isExternal || entry.runs > 0 else { return }
     entry.isPaused = isPaused
-    replace(old, of: id, by: entry)
+    replace(id, by: entry)
   }
 
   enum Arrival: Equatable {
@@ -132,26 +129,26 @@ struct ExternalTasks: ~Copyable {
     if case .awaitingAsyncLet = old.state { awaitingAsyncLets.removeAll { $0 == id } }
     guard let task = old.task else { return }
     let isActive = TaskStatus(of: task.job).isActive
-    guard mayBecomeExternal(old) || old.runs > 0 else { return replace(old, of: id, by: .none) }
+    guard mayBecomeExternal(old) || old.runs > 0 else { return replace(id, by: .none) }
     var entry = old
     entry.become(.unverified)
     // What the task did before is known by now.
     entry.mayHaveRun = isActive
     entry.isSeenExternal = false
-    replace(old, of: id, by: entry)
+    replace(id, by: entry)
     unverified.append(id)
     if isActive { isVerified = false }
   }
 
   /// Lets no job of a task run any more. The caller retains the task.
   mutating func stop(_ id: UInt64) {
-    let old = entries[id]
-    if old.absence != 0 { ExternalTaskRegistry.remove(old.absence) }
+    let absence = entries[id].absence
+    if absence != 0 { ExternalTaskRegistry.remove(absence) }
     unverified.removeAll(where: { $0 == id })
     awaitingAsyncLets.removeAll { $0 == id }
     var entry = Entry()
     entry.become(.stopped)
-    replace(old, of: id, by: entry)
+    replace(id, by: entry)
   }
 
   /// Finds the unverified tasks that are external, and forgets the tasks that cannot become external.
@@ -172,36 +169,32 @@ struct ExternalTasks: ~Copyable {
     for index in 0..<unverified.count {
       let id = unverified[index]
       // In an explored test each task comes here at each check, and nearly none has changed.
-      if areAllBack, let entry = entries.address(of: id), entry.pointee.isSettled,
-        entry.pointee.isSuspendedWithPreference
-      {
+      if areAllBack, let entry = entries.address(of: id), entry.pointee.isSettled {
         unverified[kept] = id
         kept += 1
         continue
       }
-      let old = entries[id]
-      guard let task = old.task else { continue }
-      if old.runs > 0 {
+      var entry = entries[id]
+      guard let task = entry.task else { continue }
+      if entry.runs > 0 {
         unverified[kept] = id
         kept += 1
-      } else if !isHeldBack(id), let state = externalState(of: old, task, owner, isHeldBack) {
-        var entry = old
+      } else if !isHeldBack(id), let state = externalState(of: entry, task, owner, isHeldBack) {
         entry.become(state)
         if case .awaitingAsyncLet = state { awaitingAsyncLets.append(id) }
         changes += 1
         entry.isSeenExternal = isSeenExternal(state, task)
         if entry.isSeenExternal { external.append(id) }
-        replace(old, of: id, by: entry)
-      } else if mayBecomeExternal(old) {
-        if old.mayHaveRun {
-          var entry = old
+        replace(id, by: entry)
+      } else if mayBecomeExternal(entry) {
+        if entry.mayHaveRun {
           entry.mayHaveRun = false
-          replace(old, of: id, by: entry)
+          replace(id, by: entry)
         }
         unverified[kept] = id
         kept += 1
       } else {
-        replace(old, of: id, by: .none)
+        replace(id, by: .none)
         released.append(task)
       }
     }
@@ -282,7 +275,7 @@ struct ExternalTasks: ~Copyable {
         entry.task = nil
         entry.runs = 0
       }
-      replace(old, of: task.id, by: entry)
+      replace(task.id, by: entry)
       released.append(task)
     }
     unverified.removeAll { entries[$0].state != .unverified }

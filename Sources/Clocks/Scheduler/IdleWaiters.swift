@@ -21,7 +21,8 @@ class IdleWaiter {
   let isOwn: Bool
   /// The task that waits. Set before the waiter is handed to the scheduler.
   @exclusivity(unchecked) var continuation: UnsafeContinuation<Void, Never>?
-  @exclusivity(unchecked) private(set) var runaway: Runaway?
+  /// Why the test never becomes idle, so that the wait ended.
+  @exclusivity(unchecked) var runaway: Runaway?
   @exclusivity(unchecked) var culprit: RetainedTask?
   /// The next waiter in the same queue.
   @exclusivity(unchecked) fileprivate var next: IdleWaiter?
@@ -33,11 +34,6 @@ class IdleWaiter {
 
   /// Removes the next sleep to wake and moves time to its deadline. If there is none, moves time to the target.
   func takeSleeper(_ order: Order, nanosecondsWithoutThread: UInt64) -> Sleeper? { nil }
-
-  /// Notes that the test never becomes idle, so that the wait ends.
-  final func abort(_ reason: Runaway) { runaway = reason }
-
-  final var end: Action { .finish(continuation.unsafelyUnwrapped, isOwn: isOwn) }
 
   /// The virtual clock that the waiter moves.
   var movedClock: VirtualClock? { nil }
@@ -76,7 +72,7 @@ struct IdleWaiters: ~Copyable {
   /// Removes a waiter that came first. O(1); O(n) with n observers.
   mutating func remove(_ waiter: IdleWaiter) {
     switch waiter.kind {
-    case .settle: settles.removeFirst()
+    case .settle: settles.remove(waiter)
     case .advance:
       advances.remove(waiter)
       if advances.isEmpty { moveSeveralClocks = false }
@@ -136,19 +132,12 @@ struct WaiterQueue: ~Copyable {
     last = waiter
   }
 
-  /// Removes a waiter. O(1) if it is the first, else O(n).
+  /// Removes a waiter of the queue. O(1) if it is the first, else O(n).
   mutating func remove(_ waiter: IdleWaiter) {
-    if first === waiter { return removeFirst() }
-    guard let before = all.first(where: { $0.next === waiter }) else { return }
-    before.next = waiter.next
-    waiter.next = nil
+    let before = first === waiter ? nil : all.first { $0.next === waiter }
+    if let before { before.next = waiter.next } else { first = waiter.next }
     if last === waiter { last = before }
-  }
-
-  mutating func removeFirst() {
-    let removed = first
-    first = removed?.next
-    removed?.next = nil
+    waiter.next = nil
   }
 }
 

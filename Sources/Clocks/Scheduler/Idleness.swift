@@ -55,7 +55,7 @@ struct Idleness: ~Copyable {
   var isIdle: Bool { isQuiet && !externalTasks.mustVerify }
 
   /// Whether `askWhetherIdle` was called while tasks were unverified, so that these have to be checked.
-  private(set) var isAsked = false
+  var isAsked = false
 
   /// Returns whether the test is idle, for a caller that asks again later: the watchdog, or an alarm.
   ///
@@ -64,8 +64,6 @@ struct Idleness: ~Copyable {
     isAsked = isQuiet && externalTasks.mustVerify
     return isIdle
   }
-
-  mutating func questionIsAnswered() { isAsked = false }
 
   /// Lets time move by one step, whatever blocks and external tasks there are.
   mutating func leaveOutParallelWork() {
@@ -110,7 +108,7 @@ struct Idleness: ~Copyable {
   /// Counts the externally started jobs that were abandoned. Their ends change nothing.
   private var abandonedExternalJobs = 0
 
-  mutating func externallyStartedJobsBegan(_ count: Int) { externallyStartedJobs += count }
+  mutating func externallyStartedJobsBegan(_ count: Int = 1) { externallyStartedJobs += count }
 
   mutating func externallyStartedJobEnded() {
     if abandonedExternalJobs > 0 { abandonedExternalJobs -= 1 } else { externallyStartedJobs -= 1 }

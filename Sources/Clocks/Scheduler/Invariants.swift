@@ -127,12 +127,11 @@ struct JobPlace {
   /// The type of the actor that is drained.
   var actor: String?
   /// The functions with which each task continues, the innermost first.
-  var functions: [[UInt]]
+  var functions: [[UInt]] = []
 
   /// Called before the job runs, because a task that runs cannot be read.
   init(_ job: ReadyJob, _ reader: JobPlaceReader?) {
     task = job.taskID
-    functions = []
     guard let reader else { return }
     if job.taskID != 0 {
       name = UnownedTask(job: job.job).name
@@ -171,10 +170,6 @@ extension Scheduler {
     hasInvariants.store(true, ordering: .releasing)
   }
 
-  func place(of job: ReadyJob) -> JobPlace {
-    JobPlace(job, change { $0.scope?.placeReader })
-  }
-
   /// Checks the invariants between two jobs, on the scheduler's thread.
   @inline(never)
   func checkInvariants(
@@ -210,24 +205,29 @@ extension Scheduler {
     }
   }
 
-  private func judge(_ invariant: Invariants.Invariant, _ holds: Bool, after place: JobPlace?) {
+  /// Records the failure of an invariant, unless it holds, or may still become true. `isEnd`: at the end of the scope.
+  private func judge(
+    _ invariant: Invariants.Invariant, _ holds: Bool, after place: JobPlace?, isEnd: Bool = false
+  ) {
+    let isDecided =
+      switch invariant.kind {
+      case .always: !holds
+      // The end of the job that states the invariant is step 0.
+      case .eventually(let limit): holds || invariant.steps > limit
+      }
+    guard isEnd || isDecided && remove(invariant), !holds else { return }
     switch invariant.kind {
     case .always:
-      guard !holds, remove(invariant) else { return }
-      fail(
-        invariant, "always(\"\(invariant.name)\") does not hold at \(timeText), \(text(place)).")
+      let place = isEnd ? "at the end" : text(place)
+      fail(invariant, "always(\"\(invariant.name)\") does not hold at \(timeText), \(place).")
     case .eventually(let limit):
-      if holds {
-        _ = remove(invariant)
-      } else if invariant.steps > limit, remove(invariant) {
-        // The end of the job that states the invariant is step 0.
-        fail(
-          invariant,
-          """
-          eventually("\(invariant.name)") has not become true within \(limit) steps: it is false at \(timeText), \
-          \(text(place)).
-          """)
-      }
+      let state =
+        isEnd
+        ? "the scope ends at \(timeText), after \(invariant.steps)"
+        : "it is false at \(timeText), \(text(place))"
+      fail(
+        invariant,
+        "eventually(\"\(invariant.name)\") has not become true within \(limit) steps: \(state).")
     }
   }
 
@@ -276,18 +276,7 @@ extension Scheduler {
         // If work outside the test or the actor's executor occupies the actor, the condition counts as true.
         case .onActor(let condition): condition.holdsNow() ?? true
         }
-      if holds { continue }
-      switch invariant.kind {
-      case .always:
-        fail(invariant, "always(\"\(invariant.name)\") does not hold at \(timeText), at the end.")
-      case .eventually(let limit):
-        fail(
-          invariant,
-          """
-          eventually("\(invariant.name)") has not become true within \(limit) steps: the scope ends at \
-          \(timeText), after \(invariant.steps).
-          """)
-      }
+      judge(invariant, holds, after: nil, isEnd: true)
     }
   }
 }

@@ -169,7 +169,7 @@ extension Scheduler {
     let externallyStartedJobs = TaskOwnership.shared.wake(
       self, for: (task, { user?.isOver ?? false }))
     guard externallyStartedJobs > 0 else { return }
-    change { $0.externallyStartedJobsBegan(externallyStartedJobs) }
+    change { $0.idleness.externallyStartedJobsBegan(externallyStartedJobs) }
   }
 
   /// The scheduler of the current task, unless it is this scheduler or belongs to a scope within the test.
@@ -209,10 +209,10 @@ extension Scheduler {
   func waitForCurrentJob() {
     if let context = ThreadContext.current {
       context.pointee.ownersAwaitingEnd.append(self)
-      change { $0.externallyStartedJobsBegan() }
+      change { $0.idleness.externallyStartedJobsBegan() }
     } else if RuntimeHooks.isOnMainQueue {
       // The job began before the hooks were installed. It ends before the main thread runs its next job.
-      change { $0.externallyStartedJobsBegan() }
+      change { $0.idleness.externallyStartedJobsBegan() }
       RuntimeHooks.startThread(on: .main) {
         if let job = self.externallyStartedJobEnded(on: .main) { UnownedJobs.submit(job) }
       }

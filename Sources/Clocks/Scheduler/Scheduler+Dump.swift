@@ -41,7 +41,6 @@ extension Scheduler {
     withExtendedLifetime(kept) {}
     // The user's code describes instants, so it is called without the lock.
     let texts = sleeps.flatMap { $0() }
-    sleeps = []
     if reader.layout.metadata == nil {
       // The tasks cannot be read from memory, but their sleeps are known.
       entries = texts.map { id, name, _ in
@@ -97,7 +96,7 @@ extension SchedulerState {
   fileprivate var knownTasks: [UnownedJob] {
     var tasks = virtualClocks.flatMap(\.sleepingTasks)
     tasks += idleness.ready.tasks
-    tasks += testLifetime.all
+    tasks += testLifetime.tasks.map(\.job)
     if let body = scope?.body.task { tasks.append(body.job) }
     return tasks
   }

@@ -176,7 +176,7 @@ extension Scheduler {
   private func runBetweenChecks(
     _ job: ReadyJob, _ context: UnsafeMutablePointer<ThreadContext>
   ) {
-    let place = place(of: job)
+    let place = JobPlace(job, change { $0.scope?.placeReader })
     context.pointee.isInJob = true
     RuntimeHooks.run(job.job, job.taskID, on: job.executor)
     context.pointee.isInJob = false

@@ -79,14 +79,13 @@ extension Scheduler {
     of sleep: ClockSleep, _ number: UInt64?, _ task: UnownedTask, _ name: String?
   ) {
     guard let number else { return }
-    let (news, fulfilled) = change { _ in
-      let pending = SleepQueue.Pending(
-        deadline: sleep.deadline, number: number, taskName: name, details: sleep.details(of: task))
-      let news = SleepNews(sleep: pending, listeners: sleep.virtualClock.listeners)
-      return (news, sleep.virtualClock.takeFulfilledWaiters())
+    let notify = change { _ in
+      sleep.virtualClock.news(
+        of: SleepQueue.Pending(
+          deadline: sleep.deadline, number: number, taskName: name,
+          details: sleep.details(of: task)))
     }
-    news.tell()
-    for waiter in fulfilled { waiter.succeed() }
+    notify()
   }
 
   private func cancel(_ sleep: ClockSleep, at place: inout Place) {

@@ -35,29 +35,22 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   /// Whether the test has stated an invariant in the scope, and the scope has not ended.
   let hasInvariants = Atomic(false)
 
-  /// - Parameter isTestKnown: Whether the current task belongs to the test.
-  init(origin: CallSite, isTestKnown: Bool = false, isProcessWide: Bool = false) {
-    self.isProcessWide = isProcessWide
-    state = SchedulerState()
-    scope = nil
-    parent = nil
-    report = TestReport(at: origin, isTestKnown: isTestKnown)
-    super.init(isVirtual: false)
-  }
-
-  /// Creates the scheduler of a scope. If there is a `chooser`, it decides what comes first.
+  /// - Parameters:
+  ///   - isTestKnown: Whether the current task belongs to the test.
+  ///   - chooser: Decides what comes first in a scope.
   init(
-    _ scope: Scope, origin: CallSite, record: (@Sendable (String) -> Void)? = nil,
+    _ scope: Scope? = nil, origin: CallSite, isTestKnown: Bool = false,
+    isProcessWide: Bool = false, record: (@Sendable (String) -> Void)? = nil,
     chooser: (any Chooser)? = nil
   ) {
     state = SchedulerState(scope: scope)
     self.scope = scope
-    isProcessWide = false
-    parent = Scheduler.ofThread
-    // The exploration itself reports the failures of an explored scope.
-    report = TestReport(at: origin, isTestKnown: !scope.options.isExplored, record: record)
-    state.order = Order(chooser: chooser, slack: scope.options.slack)
-    super.init(isVirtual: true, isExplored: scope.options.isExplored)
+    self.isProcessWide = isProcessWide
+    parent = scope == nil ? nil : Scheduler.ofThread
+    report = TestReport(at: origin, isTestKnown: isTestKnown, record: record)
+    if let scope { state.order = Order(chooser: chooser, slack: scope.options.slack) }
+    super.init(isVirtual: scope != nil, isExplored: scope?.options.isExplored == true)
+    guard let scope else { return }
     // A weak reference to the scheduler would make each retain and release four times as expensive. So the
     // alarm, which rings rarely, searches for the scheduler.
     let alarmClock = ObjectIdentifier(scope.alarmClock)

@@ -59,15 +59,8 @@ extension SchedulerState {
     return true
   }
 
-  /// Notes that the test has running jobs that the scheduler did not start.
-  mutating func externallyStartedJobsBegan(_ count: Int = 1) {
-    idleness.externallyStartedJobsBegan(count)
-  }
-
-  mutating func externallyStartedJobEnded() { externallyStartedJobPauses(isProgress: true) }
-
   /// - Parameter isProgress: `false` for a thread that pauses again and again while it waits in a run loop.
-  mutating func externallyStartedJobPauses(isProgress: Bool) {
+  mutating func externallyStartedJobEnded(isProgress: Bool = true) {
     idleness.externallyStartedJobEnded()
     if isProgress { activity.externallyStartedJobEnded() }
     scope?.mustSetAlarm = true

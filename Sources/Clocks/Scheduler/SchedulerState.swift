@@ -83,7 +83,7 @@ struct SchedulerState: ~Copyable {
     if !idleness.ready.isEmpty { return startJob(on: executor, mayStay: mayStay) }
     guard idleness.isQuiet else { return .rest(nil) }
     if mustVerify {
-      idleness.questionIsAnswered()
+      idleness.isAsked = false
       return .verify
     }
     runaway.testIsIdle()
@@ -285,9 +285,9 @@ struct SchedulerState: ~Copyable {
   }
 
   mutating func end(_ waiter: IdleWaiter, _ reason: Runaway? = nil) -> Action {
-    if let reason { waiter.abort(reason) }
+    waiter.runaway = reason
     idleWaiters.remove(waiter)
     runaway.waitEnds()
-    return waiter.end
+    return .finish(waiter.continuation.unsafelyUnwrapped, isOwn: waiter.isOwn)
   }
 }

@@ -81,13 +81,12 @@ struct LiveTasks: ~Copyable {
 
 /// The tasks by which a test is known to be over: the tasks that made its clocks, or else the tasks that use them.
 struct TestLifetime {
-  private var tasks: [RetainedTask] = []
-  private(set) var isKnown = false
+  private(set) var tasks: [RetainedTask] = []
+
+  var isKnown: Bool { !tasks.isEmpty }
 
   /// Whether at least one task is known, and all of them are over.
   var areOver: Bool { isKnown && tasks.allSatisfy(\.isOver) }
-
-  var all: [UnownedJob] { tasks.map(\.job) }
 
   /// The tasks; `nil` if none is known.
   var known: [RetainedTask]? { isKnown ? tasks : nil }
@@ -96,9 +95,7 @@ struct TestLifetime {
 
   /// Adds the task that makes a clock. Returns tasks to release without a lock.
   mutating func add(maker task: RetainedTask?) -> [RetainedTask] {
-    guard let task else { return [] }
-    isKnown = true
-    return tasks.add(task)
+    task.map { tasks.add($0) } ?? []
   }
 
   /// Adds a child task that uses a clock, if the tasks that made the clocks are over or unknown.

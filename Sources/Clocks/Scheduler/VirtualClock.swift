@@ -11,10 +11,15 @@ final class VirtualClock: Sendable {
 
   @exclusivity(unchecked) nonisolated(unsafe) var now: Duration
   @exclusivity(unchecked) nonisolated(unsafe) var sleeps: SleepQueue
-  @exclusivity(unchecked) nonisolated(unsafe) private(set) var waiters: [UInt64: SleepsWaiter] = [:]
-  @exclusivity(unchecked) nonisolated(unsafe) private var nextWaiter: UInt64 = 0
+  /// The waits for sleeps, in order of arrival.
+  @exclusivity(unchecked) nonisolated(unsafe) private(set) var waiters: [SleepsWaiter] = [] {
+    didSet { isAwaited = !waiters.isEmpty || !listeners.isEmpty }
+  }
   /// The listeners, by numbers that grow in order of arrival.
-  @exclusivity(unchecked) nonisolated(unsafe) private(set) var listeners: [UInt64: Listener] = [:]
+  @exclusivity(unchecked) nonisolated(unsafe) private var listeners: [UInt64: Listener] = [:] {
+    didSet { isAwaited = !waiters.isEmpty || !listeners.isEmpty }
+  }
+  @exclusivity(unchecked) nonisolated(unsafe) private var lastListener: UInt64 = 0
   /// Whether a waiter or a listener has to be notified of each sleep that is registered.
   @exclusivity(unchecked) nonisolated(unsafe) private(set) var isAwaited = false
 
@@ -88,41 +93,47 @@ final class VirtualClock: Sendable {
 
   /// Adds a listener. Returns the number by which it is removed.
   func add(_ listener: @escaping Listener) -> UInt64 {
-    nextWaiter += 1
-    listeners[nextWaiter] = listener
-    isAwaited = true
-    return nextWaiter
+    lastListener += 1
+    listeners[lastListener] = listener
+    return lastListener
   }
 
   /// Removes a listener and returns it, so that the caller can release it without the lock.
-  func removeListener(_ number: UInt64) -> Listener? {
-    defer { isAwaited = !waiters.isEmpty || !listeners.isEmpty }
-    return listeners.removeValue(forKey: number)
-  }
+  func removeListener(_ number: UInt64) -> Listener? { listeners.removeValue(forKey: number) }
 
   /// Adds a waiter for sleeps, unless enough are pending. Returns whether it was added.
   func add(_ waiter: SleepsWaiter) -> Bool {
     guard sleeps.count < waiter.count else { return false }
-    nextWaiter += 1
-    waiter.number = nextWaiter
-    waiters[nextWaiter] = waiter
-    isAwaited = true
+    waiters.append(waiter)
     return true
   }
 
-  func remove(_ waiter: SleepsWaiter) -> SleepsWaiter? {
-    defer { isAwaited = !waiters.isEmpty || !listeners.isEmpty }
-    return waiters.removeValue(forKey: waiter.number)
+  /// Removes a waiter. Returns `false` if it was removed before.
+  func remove(_ waiter: SleepsWaiter) -> Bool {
+    guard let index = waiters.firstIndex(where: { $0 === waiter }) else { return false }
+    waiters.remove(at: index)
+    return true
   }
 
   /// Removes the waiters for which enough sleeps are pending, and returns them in order of arrival.
   func takeFulfilledWaiters() -> [SleepsWaiter] {
-    guard !waiters.isEmpty else { return [] }
     let count = sleeps.count
-    let fulfilled = waiters.filter { $0.value.count <= count }
-    for number in fulfilled.keys { waiters.removeValue(forKey: number) }
-    isAwaited = !waiters.isEmpty || !listeners.isEmpty
-    return fulfilled.sorted { $0.key < $1.key }.map(\.value)
+    defer { waiters.removeAll { $0.count <= count } }
+    return waiters.filter { $0.count <= count }
+  }
+
+  /// Returns a function that tells of a sleep that was registered: it notifies listeners and ends waits.
+  ///
+  /// The caller calls it without a lock.
+  ///
+  /// - Parameter sleep: The sleep; `nil` if the listeners are not notified.
+  func news(of sleep: SleepQueue.Pending?) -> () -> Void {
+    let listeners = sleep == nil ? [] : listeners.sorted { $0.key < $1.key }
+    let fulfilled = takeFulfilledWaiters()
+    return {
+      if let sleep { for (_, listener) in listeners { listener(sleep) } }
+      for waiter in fulfilled { waiter.succeed() }
+    }
   }
 }
 
@@ -146,23 +157,10 @@ enum Sleeper: Sendable {
   case work(TimedCallback)
 }
 
-/// A sleep that has just been registered, and the listeners to notify of it.
-struct SleepNews {
-  let sleep: SleepQueue.Pending
-  let listeners: [UInt64: VirtualClock.Listener]
-
-  /// Notifies the listeners in order of arrival. The caller holds no lock.
-  func tell() {
-    for (_, listener) in listeners.sorted(by: { $0.key < $1.key }) { listener(sleep) }
-  }
-}
-
 /// A call of `waitForSleeps(atLeast:)`. The code that removes it from `VirtualClock.waiters` ends it, exactly once.
 final class SleepsWaiter: Sendable {
   /// The number of pending sleeps that ends the wait.
   let count: Int
-  /// The waiter's key in the `waiters` of its virtual clock; 0 before the waiter is added.
-  nonisolated(unsafe) var number: UInt64 = 0
 
   /// Guards `state`. Rank `leaf`.
   private let lock = Lock(.leaf)
@@ -201,13 +199,8 @@ final class SleepsWaiter: Sendable {
   }
 }
 
-/// Describes the sleeps of tasks.
-typealias SleepTexts = @Sendable () -> [(task: UInt64, name: String?, text: String)]
-
 // Texts of sleeps. Custom durations are described by the user's code, so the closures are called without the lock.
 extension VirtualClock {
-  var isAwaitingSleeps: Bool { !waiters.isEmpty }
-
   /// A line for each pending sleep, in wake order.
   var pendingLines: @Sendable () -> [String] {
     { [sleeps = sleeps.pending] in sleeps.map(self.line) }
@@ -220,7 +213,8 @@ extension VirtualClock {
 
   var sleepingTasks: [UnownedJob] { sleeps.pending.compactMap(\.details.task?.job) }
 
-  var sleepTexts: SleepTexts {
+  /// Descriptions of the sleeps of tasks.
+  var sleepTexts: @Sendable () -> [(task: UInt64, name: String?, text: String)] {
     { [sleeps = sleeps.pending] in
       sleeps.map {
         let text = "until \(self.description(of: $0.deadline)) on \($0.details.clock.rawValue)"
@@ -232,20 +226,15 @@ extension VirtualClock {
   /// For example `until 3.0 seconds, since 1.0 seconds, task "poll" (#42), on ContinuousClock`.
   func line(of sleep: SleepQueue.Pending) -> String {
     let since = description(of: sleep.details.registered)
-    return "until \(description(of: sleep.deadline)), since \(since), \(sleep.sleeper)"
+    let times = "until \(description(of: sleep.deadline)), since \(since)"
+    let (name, id) = (sleep.taskName, sleep.details.taskID)
+    if sleep.details.clock == .dispatch { return "\(times), \(name ?? "a queue")" }
+    let task = name.map { "task \"\($0)\" (#\(id))" } ?? "task #\(id)"
+    return "\(times), \(task), on \(sleep.details.clock.rawValue)"
   }
 
   private func description(of instant: Duration) -> String {
     custom?.description(of: instant) ?? "\(instant)"
-  }
-}
-
-extension SleepQueue.Pending {
-  fileprivate var sleeper: String {
-    if details.clock == .dispatch { return taskName ?? "a queue" }
-    let id = details.taskID
-    let task = taskName.map { "task \"\($0)\" (#\(id))" } ?? "task #\(id)"
-    return "\(task), on \(details.clock.rawValue)"
   }
 }
 

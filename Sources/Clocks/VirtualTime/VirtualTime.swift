@@ -63,7 +63,9 @@ public final class VirtualTime: Sendable {
     Watchdog.start()
     DumpSignal.start()
     let scope = Scope(options, startingAt: start ?? Scheduler.running?.systemClocks)
-    scheduler = Scheduler(scope, origin: origin, record: record, chooser: chooser)
+    // The exploration itself reports the failures of an explored scope.
+    scheduler = Scheduler(
+      scope, origin: origin, isTestKnown: !options.isExplored, record: record, chooser: chooser)
     clock = TestClock(scheduler, scope.virtualClock, at: origin)
     scope.face = self
   }

@@ -20,7 +20,7 @@ import Testing
       #expect(idleness.mayStartJob == false)
     }
     idleness.thread = .none
-    idleness.externallyStartedJobsBegan(1)
+    idleness.externallyStartedJobsBegan()
     #expect(idleness.isIdle == false)
     #expect(idleness.mayStartJob == false)
     idleness.externallyStartedJobEnded()
@@ -85,11 +85,11 @@ import Testing
 
   @Test func anAbandonedExternalJobEndsOnce() {
     var idleness = Idleness()
-    idleness.externallyStartedJobsBegan(1)
+    idleness.externallyStartedJobsBegan()
     idleness.abandonRunning()
     #expect(idleness.externallyStartedJobs == 0)
     #expect(idleness.threadNumber == 1)
-    idleness.externallyStartedJobsBegan(1)
+    idleness.externallyStartedJobsBegan()
     idleness.externallyStartedJobEnded()
     #expect(idleness.externallyStartedJobs == 1)
     idleness.externallyStartedJobEnded()
@@ -135,7 +135,7 @@ import Testing
     var activity = ProgressTracker()
     var idleness = Idleness()
     #expect(activity.findBlockage(after: .zero, idleness, othersWait: true) == nil)
-    idleness.externallyStartedJobsBegan(1)
+    idleness.externallyStartedJobsBegan()
     #expect(activity.findBlockage(after: .zero, idleness, othersWait: true) == nil)
     let found = activity.findBlockage(after: .zero, idleness, othersWait: true)
     #expect(found?.task == 0)

@@ -97,7 +97,7 @@ import XCTest
         #expect(look(3) == [false, true, false])
         somethingHappens()
         #expect(look(6, isAnyBusy: true) == [false, false, false, false, true, false])
-        scheduler.change { $0.externallyStartedJobsBegan() }
+        scheduler.change { $0.idleness.externallyStartedJobsBegan() }
         #expect(look(3) == [false, false, false])
         scheduler.change { $0.idleness.externallyStartedJobEnded() }
         #expect(look(2) == [false, true])

@@ -76,7 +76,7 @@ import Testing
     for position in 0..<100 {
       #expect(queue.first === waiters[position])
       #expect(queue.all.count == 100 - position)
-      queue.removeFirst()
+      queue.remove(waiters[position])
     }
     #expect(queue.first == nil)
     queue.append(waiters[3])

@@ -29,7 +29,7 @@ import Testing
     var state = SchedulerState()
     state.jobIsReady(ReadyJob(of: 1, executor: .main), isFromOutside: false)
     #expect(state.claimThread() == .main)
-    state.externallyStartedJobsBegan()
+    state.idleness.externallyStartedJobsBegan()
     state.idleness.abandonRunning()
     #expect(state.claimThread() == nil)
     #expect(state.steps(on: .main) == ["run 1", "rest"])
@@ -91,7 +91,7 @@ import Testing
 
   @Test func nothingIsStartedBesideAnExternallyStartedJob() {
     var state = SchedulerState()
-    state.externallyStartedJobsBegan()
+    state.idleness.externallyStartedJobsBegan()
     state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
     state.append(waiter())
     #expect(state.claimThread() == nil)
@@ -199,7 +199,7 @@ import Testing
     var state = SchedulerState()
     state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
     #expect(state.step() == "run 1")
-    state.externallyStartedJobsBegan()
+    state.idleness.externallyStartedJobsBegan()
     state.jobIsReady(ReadyJob(of: 2), isFromOutside: false)
     #expect(state.claimThread() == nil)
     state.idleness.abandonRunning()
@@ -333,7 +333,7 @@ import Testing
     var state = SchedulerState(scope: Scope(ScopeOptions()))
     state.beginBody()
     #expect(state.step() == "rest, alarm 1 in 5.0 seconds")
-    state.externallyStartedJobsBegan()
+    state.idleness.externallyStartedJobsBegan()
     _ = state.alarmRings(1, .areIdle)
     #expect(state.scope?.body.toCancel.count == 0)
     state.externallyStartedJobEnded()
@@ -448,7 +448,7 @@ import Testing
         state.jobIsReady(ReadyJob(of: UInt64(step)), isFromOutside: false)
         model.ready += 1
       case 2:
-        state.externallyStartedJobsBegan()
+        state.idleness.externallyStartedJobsBegan()
         model.externallyStartedJobs += 1
       case 3 where model.externallyStartedJobs > 0:
         state.externallyStartedJobEnded()

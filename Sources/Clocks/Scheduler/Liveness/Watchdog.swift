@@ -247,7 +247,7 @@ extension SchedulerState {
     let virtualClocks = isIdle ? virtualClocks : []
     // A test that calls `waitForSleeps` waits for work outside the test.
     let isWaiting =
-      isIdle && !virtualClocks.contains(where: \.isAwaitingSleeps)
+      isIdle && !virtualClocks.contains { !$0.waiters.isEmpty }
       && (virtualClocks.contains(where: \.hasSleeps)
         || mayBeLost && !isReported && scope == nil)
     let isFound = activity.findStandstill(after: limit, isWaiting: isWaiting, isAnyBusy: isAnyBusy)

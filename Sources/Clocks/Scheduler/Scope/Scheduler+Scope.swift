@@ -132,12 +132,12 @@ extension Scheduler {
       // The task runs in an actor drain that works for another test.
       taskMayRunExternally(delayed.task)
     }
-    let (fulfilled, news): ([SleepsWaiter], SleepNews?) = change { state in
+    let notify: (() -> Void)? = change { state in
       let virtualClock = scope.virtualClock
       let deadline = saturatingSum(virtualClock.now, delayed.delay)
       guard deadline > virtualClock.now else {
         state.jobIsReady(job, isFromOutside: false)
-        return ([], nil)
+        return nil
       }
       let details = SleepQueue.Details(
         registered: virtualClock.now, task: task, taskID: taskID, clock: delayed.clock,
@@ -153,17 +153,13 @@ extension Scheduler {
       }
       if let over { state.makeReady(over) }
       if state.isObserved { state.sleepBegan(sleep.number, of: taskID, until: deadline) }
-      guard virtualClock.isAwaited else { return ([], nil) }
-      let news =
-        isDelay
-        ? nil
-        : SleepNews(
-          sleep: .init(deadline: deadline, number: sleep.number, taskName: name, details: details),
-          listeners: virtualClock.listeners)
-      return (virtualClock.takeFulfilledWaiters(), news)
+      guard virtualClock.isAwaited else { return nil }
+      return virtualClock.news(
+        of: isDelay
+          ? nil
+          : .init(deadline: deadline, number: sleep.number, taskName: name, details: details))
     }
-    news?.tell()
-    for waiter in fulfilled { waiter.succeed() }
+    notify?()
   }
 
   /// The present readings of the system's clocks for the scope's tasks; `nil` if the tasks see real time.
