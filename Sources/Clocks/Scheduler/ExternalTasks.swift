@@ -48,7 +48,9 @@ struct ExternalTasks: ~Copyable {
   mutating func mayHaveChanged() { isVerified = false }
 
   /// Notes that a task may be external, or may become external before the scheduler runs a job of it.
-  mutating func noteMayRunExternally(_ task: RetainedTask, mayHaveRun: Bool, hasAsyncLets: Bool) {
+  mutating func noteMayRunExternally(
+    _ task: RetainedTask, mayHaveRun: Bool = true, hasAsyncLets: Bool = false
+  ) {
     isVerified = false
     let id = task.id
     var entry = entries[id]
@@ -69,7 +71,7 @@ struct ExternalTasks: ~Copyable {
 
   /// Notes that a job of a task begins on a user executor. Returns whether no other job of the task runs on one.
   mutating func externalJobBegan(_ task: RetainedTask) -> Bool {
-    noteMayRunExternally(task, mayHaveRun: true, hasAsyncLets: false)
+    noteMayRunExternally(task)
     var entry = entries[task.id]
     // An abandoned or stopped task has no `task` in its entry.
     guard entry.task != nil else { return false }
@@ -142,8 +144,7 @@ struct ExternalTasks: ~Copyable {
 
   /// Lets no job of a task run any more. The caller retains the task.
   mutating func stop(_ id: UInt64) {
-    let absence = entries[id].absence
-    if absence != 0 { ExternalTaskRegistry.remove(absence) }
+    ExternalTaskRegistry.remove(entries[id].absence)
     unverified.removeAll(where: { $0 == id })
     awaitingAsyncLets.removeAll { $0 == id }
     var entry = Entry()
@@ -266,7 +267,7 @@ struct ExternalTasks: ~Copyable {
     var released: [RetainedTask] = []
     for old in entries.all {
       guard let task = old.task, old.isExternal || old.runs > 0 else { continue }
-      if old.absence != 0 { ExternalTaskRegistry.remove(old.absence) }
+      ExternalTaskRegistry.remove(old.absence)
       var entry = Entry()
       if old.runs > 0 || TaskStatus.isAboutToRun(task.job) || old.hasAsyncLets {
         ids.append(task.id)

@@ -30,11 +30,9 @@ struct Idleness: ~Copyable {
   ///
   /// A thread is requested only when this is `none`, so a scheduler never has two threads that act.
   var thread = Thread.none
-  /// Whether the thread that is requested is the main thread.
   private var isMainRequested = false
   /// Counts the requests of the main thread that were withdrawn, and for which it has not come yet.
   private var withdrawnRequests = 0
-  /// Whether the thread that acts is the main thread.
   private(set) var isActingOnMain = false
 
   /// The number of the thread that acts. An abandoned thread has an earlier number, and decides nothing
@@ -191,7 +189,6 @@ struct Idleness: ~Copyable {
   }
 }
 
-/// The scopes within a test that are not idle.
 struct BusyScopes {
   private var counts: [ObjectIdentifier: Int] = [:]
   /// Kept apart from `counts`, because a dictionary is slow in a debug build.

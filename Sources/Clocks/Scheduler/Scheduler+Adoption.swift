@@ -238,8 +238,7 @@ extension Scheduler {
         state.liveTasks.insert(member)
         if member.id != task {
           // A job of the member may be running.
-          state.idleness.externalTasks.noteMayRunExternally(
-            member, mayHaveRun: true, hasAsyncLets: false)
+          state.idleness.externalTasks.noteMayRunExternally(member)
           if hasYielded, state.idleness.externalTasks.externalJobBegan(member) {
             state.taskBecameExternal(member.id)
           }
@@ -262,8 +261,7 @@ extension Scheduler {
     guard let id = UnownedTask.currentID, TestCaseMembership.isTestCase(id),
       let task = RetainedTask.current
     else { return }
-    let (shared, over) = change { _ in users.add(task) }
-    withExtendedLifetime(over) {}
+    let (shared, _) = change { _ in users.add(task) }
     if let shared { report.record(ClockFailure.shared(report.origin, by: shared)) }
   }
 
@@ -275,8 +273,8 @@ extension Scheduler {
 
   /// The scheduler's tasks that are not over, in the order in which they were made. O(n log n).
   var tasks: [RetainedTask] {
-    let over = change { $0.liveTasks.removeEnded() }
-    withExtendedLifetime(over) {}
-    return change { $0.liveTasks.all }.filter { TaskOwnership.shared.owner(of: $0.id) === self }
+    // The tasks that are over are released without the lock.
+    let (_, all) = change { ($0.liveTasks.removeEnded(), $0.liveTasks.all) }
+    return all.filter { TaskOwnership.shared.owner(of: $0.id) === self }
   }
 }

@@ -77,14 +77,12 @@ extension Scheduler {
     let place =
       running.first { entries[$0].task.id == id }
       ?? (id == 0 && running.count == 1 ? running[0] : nil)
-    guard let place else {
-      // The task is not among the tasks that were found.
-      let task = TaskSnapshot(address: 0, id: id, state: .running)
-      entries.append(TaskDump.Entry(task: task, thread: thread.functions, holds: held))
-      return
+    // The task may not be among the tasks that were found.
+    if place == nil {
+      entries.append(TaskDump.Entry(task: TaskSnapshot(address: 0, id: id, state: .running)))
     }
-    entries[place].thread = thread.functions
-    entries[place].holds = held
+    entries[place ?? entries.count - 1].thread = thread.functions
+    entries[place ?? entries.count - 1].holds = held
   }
 }
 

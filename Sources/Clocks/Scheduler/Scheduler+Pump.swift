@@ -1,6 +1,5 @@
 /// What a scheduler does next: `SchedulerState` decides it, and `Scheduler.perform` does it.
 enum Action {
-  /// Runs a job.
   case run(ReadyJob)
   /// Resumes a task whose sleep has woken. `isOwn` says whether the task belongs to the scheduler.
   case wake(UnsafeContinuation<Void, any Error>, isOwn: Bool)

@@ -174,15 +174,11 @@ extension Scheduler {
 
 /// The folder of `CLOCKS_TRACE`, into which tests write their timelines.
 enum TraceFolder {
-  private struct WeakRecorder {
-    weak var recorder: Recorder?
-  }
-
   /// Guards the properties below. Rank `leaf`.
   private static let lock = Lock(.leaf)
   /// The file names that were used in this process, each with the number of its last copy.
   nonisolated(unsafe) private static var given: [String: Int] = [:]
-  nonisolated(unsafe) private static var unfinished: [WeakRecorder] = []
+  nonisolated(unsafe) private static var unfinished: [@Sendable () -> Recorder?] = []
   private static let hasWarned = Atomic(false)
   #if canImport(Dispatch)
     /// The group that each recording enters when it is to be delivered at exit, and leaves when it is delivered.
@@ -226,16 +222,14 @@ enum TraceFolder {
       undelivered.enter()
     #endif
     lock.withLock {
-      if unfinished.count > 64 { unfinished.removeAll { $0.recorder == nil } }
-      unfinished.append(WeakRecorder(recorder: recorder))
+      if unfinished.count > 64 { unfinished.removeAll { $0() == nil } }
+      unfinished.append { [weak recorder] in recorder }
     }
     _ = atExit
   }
 
   private static let atExit = atexit {
-    for entry in TraceFolder.lock.withLock({ TraceFolder.unfinished }) {
-      entry.recorder?.deliver()
-    }
+    for recorder in TraceFolder.lock.withLock({ TraceFolder.unfinished }) { recorder()?.deliver() }
     #if canImport(Dispatch)
       _ = TraceFolder.undelivered.wait(timeout: .now() + .seconds(10))
     #endif

@@ -27,7 +27,6 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   /// Only tests of this package change this, before a task sleeps.
   @exclusivity(unchecked) nonisolated(unsafe) var usesFastWay =
     Environment.usesFastWay && RuntimeFunctions.haveHandlers
-  /// Whether this is the process-wide owner.
   let isProcessWide: Bool
   /// An address on the stack of the thread that acts, or acted last: the frames of jobs are below it.
   let threadMark = Atomic<UInt>(0)
@@ -65,7 +64,6 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   deinit {
     // A test without a scope is over when its last clock is gone.
     state.recorder?.deliver()
-    _ = state.liveTasks.removeAll()
   }
 
   /// Reads or changes the state, and then starts a thread if one is needed.
@@ -156,9 +154,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
         let number = change({ $0.order.chooser?.draw(for: task, isNumber: bytes.count == 8) })
       else { return false }
       withUnsafeBytes(of: number) {
-        for (index, byte) in $0.prefix(bytes.count - start).enumerated() {
-          bytes[start + index] = byte
-        }
+        UnsafeMutableRawBufferPointer(rebasing: bytes[start...])
+          .copyBytes(from: $0.prefix(bytes.count - start))
       }
     }
     return true
@@ -281,8 +278,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 }
 
 extension Scheduler {
-  /// Notes that a task, which is in memory, may run externally. `mayHaveRun` says whether it may have done so
-  /// already.
+  /// Notes that a task, which is in memory, may run externally, or may have done so.
   func noteMayRunExternally(
     _ task: UnownedTask, mayHaveRun: Bool = true, hasAsyncLets: Bool = false
   ) {

@@ -145,18 +145,17 @@ struct SchedulerState: ~Copyable {
 
   @inline(never)
   private mutating func startChosen(on executor: ExecutorKind, mayStay: Bool) -> Action {
-    if idleness.ready.count == 1, !mayOfferSleep {
-      return startJob(at: 0, on: executor, mayStay: mayStay)
+    var position = 0
+    if idleness.ready.count > 1 || mayOfferSleep {
+      switch firstCandidate() {
+      case .job(let chosen, _, _): position = chosen
+      case .sleep(let number, let task):
+        if let action = wakeDueSleep(number, of: task) { return action }
+      case .early: return jump()
+      case nil: break
+      }
     }
-    switch firstCandidate() {
-    case .job(let position, _, _):
-      return startJob(at: position, on: executor, mayStay: mayStay)
-    case .sleep(let number, let task):
-      if let action = wakeDueSleep(number, of: task) { return action }
-    case .early: return jump()
-    case nil: break
-    }
-    return startJob(at: 0, on: executor, mayStay: mayStay)
+    return startJob(at: position, on: executor, mayStay: mayStay)
   }
 
   @_transparent

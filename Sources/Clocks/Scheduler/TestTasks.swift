@@ -11,6 +11,8 @@ struct LiveTasks: ~Copyable {
 
   var count: Int { tasks.count }
 
+  deinit { tasks.visitAll { _ = $0.takenOver } }
+
   @_transparent
   mutating func insert(_ task: RetainedTask) {
     let word = task.asWord
@@ -40,14 +42,6 @@ struct LiveTasks: ~Copyable {
     let removed = over.compactMap { remove($0.id) }
     limit = max(256, tasks.count * 2)
     return removed
-  }
-
-  /// Removes all tasks. Called before the table is freed, because freeing the table does not release its tasks. O(n).
-  mutating func removeAll() -> [RetainedTask] {
-    defer { tasks.removeAll() }
-    var released: [RetainedTask] = []
-    tasks.visitAll { if let task = $0.takenOver { released.append(task) } }
-    return released
   }
 
   /// The tasks, in the order in which they were created. O(n log n).

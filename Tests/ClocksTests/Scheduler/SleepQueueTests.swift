@@ -12,7 +12,7 @@ import Testing
     queue.add(.job(.none), until: .seconds(1), details: details)
     queue.add(.job(.none), until: .seconds(1), details: details, as: reserved)
     #expect(queue.pending.map(\.number) == [0, 1])
-    #expect(queue.earliest?.number == reserved)
+    #expect(queue.first?.number == reserved)
     queue.checkInvariants()
   }
 
