@@ -298,6 +298,53 @@ final class StuckXCTests: XCTestCase {
   }
 }
 
+/// The task that makes the clock is over before the test begins.
+final class StuckSetUpXCTests: XCTestCase {
+  private var clock: TestClock<Duration>!
+  private let property = TestClock()
+
+  override func setUp() async throws { clock = TestClock() }
+
+  func testForgetsToAdvance() async throws {
+    if Stuck.isAsked { try await clock.sleep(for: .seconds(1)) }
+  }
+
+  func testAdvancesTooLittle() async throws {
+    guard Stuck.isAsked else { return }
+    let task = Task { [clock] in try await clock?.sleep(for: .seconds(2)) }
+    await clock.advance(by: .seconds(1))
+    try await task.value
+  }
+
+  func testLosesContinuation() async {
+    guard Stuck.isAsked else { return }
+    await clock.settle()
+    await Stuck.losesContinuation()
+  }
+
+  func testOnceMore1ForgetsALocalClock() async throws {
+    if Stuck.isAsked { try await TestClock().sleep(for: .seconds(1)) }
+  }
+
+  func testOnceMore2ForgetsTheProperty() async throws {
+    if Stuck.isAsked { try await property.sleep(for: .seconds(1)) }
+  }
+
+  func testOnceMore3LosesContinuation() async {
+    guard Stuck.isAsked else { return }
+    await property.settle()
+    await Stuck.losesContinuation()
+  }
+
+  func testLosesContinuationAfterASleep() async throws {
+    guard Stuck.isAsked else { return }
+    let task = Task { [clock] in try await clock?.sleep(for: .seconds(1)) }
+    await clock.advance(by: .seconds(1))
+    try await task.value
+    await Stuck.losesContinuation()
+  }
+}
+
 @Suite struct StuckScheduleExamples {
   @Test(.schedules) func pollsInAllOrders() async throws {
     guard Stuck.isAsked else { return }
@@ -413,6 +460,35 @@ final class StuckXCTests: XCTestCase {
     #expect(child.exitCode == 1, "\(output)")
     #expect(output.contains("error: StuckXCTests.\(test) : failed"), "\(output)")
     #expect(output.contains("\(Self.end) 1 stuck test is left."), "\(output)")
+  }
+
+  @Test(arguments: [
+    ("testForgetsToAdvance", "no task advances it"),
+    ("testAdvancesTooLittle", "no task advances it"),
+    ("testLosesContinuation", "a wake-up that was lost"),
+    ("testLosesContinuationAfterASleep", "a wake-up that was lost"),
+  ])
+  func aTestThatUsesAClockOfItsSetUpIsReported(_ test: String, report: String) async throws {
+    let child = try await run("ClocksTestKitTests.StuckSetUpXCTests/\(test)", library: "xctest")
+    let output = child.standardOutput
+    #expect(child.exitCode == 1, "\(output)")
+    #expect(output.contains("error: StuckSetUpXCTests.\(test) : failed"), "\(output)")
+    #expect(output.contains(report), "\(output)")
+  }
+
+  @Test func eachStuckTestOfXCTestIsReported() async throws {
+    let tests = [
+      "testOnceMore1ForgetsALocalClock", "testOnceMore2ForgetsTheProperty",
+      "testOnceMore3LosesContinuation",
+    ]
+    let child = try await run(
+      tests.map { "ClocksTestKitTests.StuckSetUpXCTests/\($0)" }.joined(separator: ","),
+      library: "xctest")
+    let output = child.standardOutput
+    #expect(child.exitCode == 1, "\(output)")
+    for test in tests {
+      #expect(output.contains("error: StuckSetUpXCTests.\(test) : failed"), "\(output)")
+    }
   }
 
   @Test(arguments: [

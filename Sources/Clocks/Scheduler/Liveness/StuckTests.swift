@@ -106,10 +106,19 @@ extension Scheduler {
   /// Whether a failure was recorded because the test does not go on, and the test has not ended. An abandoned test
   /// counts only while it holds a thread.
   fileprivate var isStuck: Bool {
-    change { state in
-      state.isReported && !state.testLifetime.areOver
-        && (state.scope?.body.isRunning ?? true)
-    } && (holdsThread || change { !$0.isAbandoned })
+    change { $0.isReported && ($0.scope?.body.isRunning ?? true) } && !isTestOver
+      && (holdsThread || change { !$0.isAbandoned })
+  }
+
+  /// Whether the test is over. In XCTest, the task that makes a clock in `setUp` is over before the test begins.
+  var isTestOver: Bool {
+    change { $0.testLifetime.areOver } && !(isProcessWide && currentXCTest != nil)
+  }
+
+  /// Whether a failure was recorded because the current test does not go on.
+  var wasReported: Bool {
+    let (isReported, test) = change { ($0.isReported, $0.xcTestOfReport) }
+    return isReported && (!isProcessWide || test == currentXCTest)
   }
 
   /// Whether a job holds its thread, as a parallel job or one that was reported, and has not ended as far as is known.

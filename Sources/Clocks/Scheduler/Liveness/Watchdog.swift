@@ -76,7 +76,7 @@ enum Watchdog {
       let hasScope = haveScopes.contains(ObjectIdentifier(scheduler))
       if let standstill = scheduler.newStandstill(
         after: limit, isAnyBusy: isAnyBusy, hasScope: hasScope,
-        mayBeLost: scheduler.isTestKnown)
+        mayBeLost: scheduler.isTestKnown && !scheduler.wasReported)
       {
         report(standstill, of: scheduler, after: limit)
       }
@@ -188,11 +188,13 @@ extension Scheduler {
   ///
   /// - Parameters:
   ///   - hasScope: Whether a scope is under way within the test. A scope's own alarm rings when nothing happens.
-  ///   - mayBeLost: Whether a wake-up may be lost, because the test is known.
+  ///   - mayBeLost: Whether a wake-up may be lost, because the test is known and was not reported.
   func newStandstill(
     after limit: Duration, isAnyBusy: Bool = false, hasScope: Bool = false,
     mayBeLost: Bool = false
   ) -> Standstill? {
+    // A test that is over waits for nothing, even if its tasks sleep.
+    guard !isTestOver else { return nil }
     let found = change {
       $0.findStandstill(
         after: limit, isAnyBusy: isAnyBusy, hasScope: hasScope, mayBeLost: mayBeLost)
@@ -240,8 +242,6 @@ extension SchedulerState {
   fileprivate mutating func findStandstill(
     after limit: Duration, isAnyBusy: Bool, hasScope: Bool, mayBeLost: Bool
   ) -> Standstill? {
-    // A test that is over waits for nothing, even if its tasks sleep.
-    guard !testLifetime.areOver else { return nil }
     let isIdle =
       idleness.askWhetherIdle() && idleWaiters.isEmpty && (scope?.isOver ?? true) && !hasScope
     let virtualClocks = isIdle ? virtualClocks : []
@@ -249,7 +249,7 @@ extension SchedulerState {
     let isWaiting =
       isIdle && !virtualClocks.contains { !$0.waiters.isEmpty }
       && (virtualClocks.contains(where: \.hasSleeps)
-        || mayBeLost && !isReported && scope == nil)
+        || mayBeLost && scope == nil)
     let isFound = activity.findStandstill(after: limit, isWaiting: isWaiting, isAnyBusy: isAnyBusy)
     return isFound
       ? Standstill(sleeps: virtualClocks.filter(\.hasSleeps).map(\.pendingLines)) : nil
