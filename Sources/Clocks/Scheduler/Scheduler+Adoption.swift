@@ -49,6 +49,7 @@ extension Scheduler {
       }
       // The current thread runs a dispatched block of a test.
       scheduler.retain()
+      scheduler.noteClockInScope()
       return scheduler
     }
     let known = running ?? scheduler(TaskOwnership.shared.owner(of: task))
@@ -61,6 +62,7 @@ extension Scheduler {
     }
     let scheduler = known ?? Scheduler(origin: origin, isTestKnown: true)
     scheduler.retain()
+    scheduler.noteClockInScope()
     // The task is claimed even if the current thread already runs for the scheduler: the scheduler's first clocks may
     // have been freed, and with them the entries of its tasks.
     _ = TaskOwnership.shared.claim(task, for: scheduler)
@@ -73,6 +75,10 @@ extension Scheduler {
       }
     }
     return scheduler
+  }
+
+  private func noteClockInScope() {
+    if scope != nil { change { $0.scope?.hasTestClock = true } }
   }
 
   /// Notes that the current task makes a clock: the test is not over before the task.

@@ -178,7 +178,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   override func timePassesWithReading() {
     guard let scope, scope.options.timePerReading.attoseconds > 0 else { return }
     change { state in
-      guard state.scope?.movesTime == true else { return }
+      guard let current = state.scope, current.movesTime, !current.hasTestClock else { return }
       let virtualClock = scope.virtualClock
       virtualClock.move(to: virtualClock.instant(after: scope.options.timePerReading))
     }

@@ -118,6 +118,8 @@ final class ScopeState {
   @exclusivity(unchecked) var placeReader: JobPlaceReader?
   /// Measures the sleeps by their places in the code; `nil` unless `notesSleepPlaces` is set.
   let sleepPlaces: SleepPlaces?
+  /// Whether the test has made a clock in the scope. It may expect exact times, so readings take no time any more.
+  @exclusivity(unchecked) var hasTestClock = false
   /// Whether to set the alarm when the test is next idle, even if no job runs before: external work may have ended.
   @exclusivity(unchecked) var mustSetAlarm = false
 
