@@ -126,10 +126,12 @@ package struct EverywhereSettings: Sendable {
       record.add(reason: "runs in real time, because --only names other tests")
       return nil
     }
-    if let replay {
-      return replay.test == record.name ? replay.plan(for: record) : .firstInFirstOut
-    }
-    return seed.map { EverywhereToken.plan(seed: $0, record) } ?? .firstInFirstOut
+    if let replay, replay.test != record.name { return .firstInFirstOut }
+    // Seed 0 is first in, first out.
+    guard let seed = replay?.seed ?? seed, seed != 0 else { return .firstInFirstOut }
+    var mixer = Mixer(seed: seed ^ record.hash)
+    let own = mixer.next()
+    return seed.isMultiple(of: 2) ? .partialOrder(seed: own) : .random(seed: own)
   }
 
   /// Returns a number that differs between test cases and between orders, and is the same in a replay.
@@ -163,15 +165,5 @@ package struct EverywhereToken: Sendable {
       return nil
     }
     (test, self.seed) = (String(text[..<at]), seed)
-  }
-
-  func plan(for record: EverywhereRecord) -> Plan { Self.plan(seed: seed, record) }
-
-  /// Returns the order of a test case. Seed 0 is first in, first out.
-  static func plan(seed: UInt64, _ record: EverywhereRecord) -> Plan {
-    guard seed != 0 else { return .firstInFirstOut }
-    var mixer = Mixer(seed: seed ^ record.hash)
-    let own = mixer.next()
-    return seed.isMultiple(of: 2) ? .partialOrder(seed: own) : .random(seed: own)
   }
 }

@@ -13,11 +13,8 @@ enum EverywhereXCTest {
     get { lock.withLock { current } }
     set {
       // The old record is released without the lock.
-      let old = lock.withLock {
-        defer { current = newValue }
-        return current
-      }
-      withExtendedLifetime(old) {}
+      var other = newValue
+      lock.withLock { swap(&current, &other) }
     }
   }
 

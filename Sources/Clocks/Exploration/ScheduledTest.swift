@@ -73,7 +73,7 @@ struct ScheduledTest {
     Hashing.ignoreAddresses()
     NondeterminismHooks.redirect()
     RuntimeClocks.redirectForExplored()
-    guard TestLibraries.isInSwiftTesting else {
+    guard SwiftTesting.isRunningThisTask else {
       return try await runOutsideSwiftTesting(meaning, operation)
     }
     guard let install = IssueGates.install else {

@@ -49,9 +49,6 @@ enum TestLibraries {
     }
   }
 
-  /// Whether the current task belongs to a Swift Testing test.
-  static var isInSwiftTesting: Bool { SwiftTesting.isRunningThisTask }
-
   static var isXCTestRunning: Bool { running == .xcTest }
 
   static var isTestProcess: Bool { running != nil }
@@ -162,14 +159,10 @@ enum SwiftTesting {
   nonisolated(unsafe) static var recordSymbol =
     "$s7Testing5IssueV6record_14sourceLocationAcA7CommentVSg_AA06SourceE0VtFZ"
 
-  private struct Calls {
-    var record: SwiftFunction
-    var makeComment: SwiftFunction
-    var makeSourceLocation: SwiftFunction
-    var issue: Any.Type
-    var comment: Any.Type
-    var sourceLocation: Any.Type
-  }
+  private typealias Calls = (
+    record: SwiftFunction, makeComment: SwiftFunction, makeSourceLocation: SwiftFunction,
+    issue: Any.Type, comment: Any.Type, sourceLocation: Any.Type
+  )
 
   private static var calls: Calls? {
     guard
@@ -181,9 +174,7 @@ enum SwiftTesting {
       let comment = _typeByName("7Testing7CommentV"),
       let sourceLocation = _typeByName("7Testing14SourceLocationV")
     else { return nil }
-    return Calls(
-      record: record, makeComment: makeComment, makeSourceLocation: makeSourceLocation,
-      issue: issue, comment: comment, sourceLocation: sourceLocation)
+    return (record, makeComment, makeSourceLocation, issue, comment, sourceLocation)
   }
 
   /// Calls `Issue.record(_:sourceLocation:)`. Returns `false` if the process has no such function.

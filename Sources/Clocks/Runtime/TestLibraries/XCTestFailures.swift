@@ -7,9 +7,10 @@ import ClocksSupport
 enum XCTestFailures {
   typealias Listener = @Sendable (_ text: String, _ file: String, _ line: Int) -> Void
 
-  private static let lock = Lock(.leaf)
-  nonisolated(unsafe) private static var listener: Listener?
-  /// The id of the newest task when a test last began or ended. Guarded by the lock, like `listener`.
+  /// Guards the two variables below. Rank `leaf`.
+  fileprivate static let lock = Lock(.leaf)
+  nonisolated(unsafe) fileprivate static var listener: Listener?
+  /// The id of the newest task when a test last began or ended.
   nonisolated(unsafe) private static var newestTask: UInt64 = 0
 
   /// Begins to observe the starts of tests, if XCTest runs.
@@ -46,10 +47,6 @@ enum XCTestFailures {
   ) -> Bool {
     suite = (willStart, didFail, didFinish)
     return isObserved
-  }
-
-  fileprivate static func note(_ text: String, _ file: String, _ line: Int) {
-    lock.withLock { listener }?(text, file, line)
   }
 
   #if os(Linux)
@@ -101,7 +98,7 @@ enum XCTestFailures {
       _ testCase: AnyObject, didFailWithDescription description: String, inFile file: String?,
       atLine line: Int
     ) {
-      XCTestFailures.note(description, file ?? "", line)
+      XCTestFailures.lock.withLock { XCTestFailures.listener }?(description, file ?? "", line)
       XCTestFailures.suite?.didFail("\(file ?? ""):\(line): \(description)")
     }
 

@@ -40,14 +40,10 @@ extension SchedulerState {
   /// Returns the number of a job that has held its thread for longer than `limit` while others, or sleeping tasks, wait.
   fileprivate mutating func findParallelJob(after limit: Duration) -> UInt64? {
     guard let scope else { return nil }
-    let mayOthersRun = scope.isAwaited || mayOthersRun
-    return activity.findParallelJob(after: limit, idleness, mayOthersRun: mayOthersRun)
-  }
-
-  /// Whether a job is ready that can run beside the one that runs.
-  fileprivate var mayOthersRun: Bool {
     // While the job holds the main thread, no other job of the main thread can run beside it.
-    idleness.isActingOnMain ? idleness.ready.isAnyOffMain : !idleness.ready.isEmpty
+    let isAnyReady = idleness.isActingOnMain ? idleness.ready.isAnyOffMain : !idleness.ready.isEmpty
+    return activity.findParallelJob(
+      after: limit, idleness, mayOthersRun: scope.isAwaited || isAnyReady)
   }
 
   fileprivate mutating func makeJobParallel(_ job: UInt64) -> Bool {
