@@ -4,30 +4,24 @@ import ClocksSupport
 ///
 /// A task of the scope stands for the body. While the function runs, the main thread counts as an externally
 /// started job. While the main thread waits, that job is paused, so the scope's tasks run and time moves.
-final class SynchronousBody: Sendable {
-  private let scheduler: Scheduler
-  private let main = MainThreadWait()
-  /// A thread of the scope sets this before it signals `begun`. The main thread reads it only after that signal.
-  nonisolated(unsafe) private var continuation: UnsafeContinuation<Void, Never>?
-
-  private init(_ scheduler: Scheduler) { self.scheduler = scheduler }
-
+enum SynchronousBody {
   /// Runs `function`, and returns when the scope is over.
   static func run(in time: VirtualTime, _ function: () -> Void) {
-    let body = SynchronousBody(time.scheduler)
-    let begun = MainThreadWait()
+    let (begun, over) = (MainThreadWait(), MainThreadWait())
+    // A thread of the scope sets this before it signals `begun`. The main thread reads it only after that signal.
+    nonisolated(unsafe) var end: UnsafeContinuation<Void, Never>?
     var context = ThreadContext(owner: time.scheduler)
     context.run { _ in
       Task { @concurrent in
         await time.begin()
         await withUnsafeContinuation { continuation in
-          body.continuation = continuation
+          end = continuation
           // The main thread's job is counted before this job ends, so that the scope is not idle in between.
-          time.scheduler.change { $0.idleness.externallyStartedJobsBegan() }
+          time.scheduler.jobBegins()
           begun.end()
         }
         await time.end()
-        body.main.end()
+        over.end()
       }
     }
     // Other code may have let all jobs run on the main thread, as `withMainSerialExecutor` does.
@@ -35,21 +29,23 @@ final class SynchronousBody: Sendable {
     context = ThreadContext(owner: time.scheduler, isInJob: true)
     let waits = ThreadWaits(time.scheduler, .method)
     context.waits = waits
-    context.run { _ in waits.run(function) }
-    body.continuation?.resume()
+    context.run { _ in
+      waits.begin()
+      function()
+      waits.jobEnds()
+      waits.end()
+    }
+    end?.resume()
     time.scheduler.externallyStartedJobEnded(on: nil)
-    body.main.wait()
+    over.wait()
   }
 }
 
 /// An event in a scope for which the main thread waits: the body can begin, or the scope is over.
-final class MainThreadWait: Sendable {
-  private let lock = Lock(.leaf)
-  nonisolated(unsafe) private var isOver = false
+private final class MainThreadWait: Sendable {
   private let semaphore = ThreadSemaphore()
 
   func end() {
-    lock.withLock { isOver = true }
     semaphore.signal()
     RuntimeHooks.startThread(on: .main) {}
   }
@@ -59,7 +55,7 @@ final class MainThreadWait: Sendable {
 
   /// Waits in the run loop, because jobs of the scope may need the main thread.
   func wait() {
-    while !lock.withLock({ isOver }) { MainRunLoop.run(seconds: 0.01) }
+    while !semaphore.wait(seconds: 0) { MainRunLoop.run(seconds: 0.01) }
   }
 }
 
@@ -106,6 +102,4 @@ extension Scheduler: PausableOwner {
   }
 
   func jobBegins() { change { $0.idleness.externallyStartedJobsBegan() } }
-  func beginShortHold() { beginHold() }
-  func endShortHold() { endHold() }
 }

@@ -30,12 +30,18 @@
     private static var sockets: Set<String> {
       var sockets: Set<String> = []
       for file in numbers(in: "/proc/self/fd") where Int(file)! > 2 {
-        var target = [CChar](repeating: 0, count: 32)
-        guard readlink("/proc/self/fd/\(file)", &target, 31) > 0 else { continue }
-        let name = target.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+        let name = target(of: "/proc/self/fd/\(file)")
         if name.hasPrefix("socket:") { sockets.insert(name) }
       }
       return sockets
+    }
+
+    /// Returns the target of a symbolic link; an empty text if it cannot be read.
+    static func target(of path: String) -> String {
+      var target = [CChar](repeating: 0, count: 4096)
+      let length = readlink(path, &target, target.count)
+      return String(
+        decoding: target.prefix(max(length, 0)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
   }
 #endif

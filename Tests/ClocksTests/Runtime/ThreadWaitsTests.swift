@@ -36,8 +36,8 @@
     }
     func resume(_ job: PausedJob) { jobBegins() }
     func jobBegins() { jobs.add(1, ordering: .relaxed) }
-    func beginShortHold() {}
-    func endShortHold() {}
+    func beginHold(isUnlimited: Bool) {}
+    func endHold(isUnlimited: Bool) {}
     override func externallyStartedJobEnded(on executor: ExecutorKind?) -> ReadyJob? {
       jobs.subtract(1, ordering: .relaxed)
       return nil

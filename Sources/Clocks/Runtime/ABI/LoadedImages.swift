@@ -251,12 +251,7 @@ struct CodeImages: Sendable {
   }
 
   #if os(Linux) && _pointerBitWidth(_64)
-    private static let program: String = {
-      var path = [CChar](repeating: 0, count: 4096)
-      let length = readlink("/proc/self/exe", &path, path.count)
-      return String(
-        decoding: path.prefix(max(length, 0)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }()
+    private static let program = ProcFileSystem.target(of: "/proc/self/exe")
   #endif
 }
 

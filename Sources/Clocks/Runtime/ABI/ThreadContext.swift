@@ -61,6 +61,8 @@ struct ThreadContext {
     case preferring
     /// The thread runs a block of `URLSession`, whose own timers take real time.
     case networking
+    /// The thread creates one that counts as a job of the owner.
+    case threadOfOwner
   }
 
   var purpose = Purpose.nothing
@@ -80,9 +82,6 @@ struct ThreadContext {
   /// Returns whether `owner` started this job. Mutating, because a debug build would otherwise copy the context.
   @_transparent
   mutating func runsJob(of owner: TaskOwner) -> Bool { self.owner === owner && !isOnQueue }
-
-  /// Whether the current thread is creating one that counts as a job of an owner.
-  var createsThreadOfOwner = false
 
   var runLoops = TimeInRunLoops()
 

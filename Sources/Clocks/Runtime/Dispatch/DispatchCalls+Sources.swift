@@ -13,7 +13,8 @@ import ClocksSupport
     static var sources: [CallTables.Entry] {
       [
         sourceCreate.entry, setTimer.entry, setHandler.entry, setCancelHandler.entry,
-        setRegistrationHandler.entry,
+        setRegistrationHandler.entry, activate.entry, resume.entry, suspend.entry, cancel.entry,
+        release.entry,
       ]
     }
 
@@ -29,7 +30,9 @@ import ClocksSupport
       let isTimer = type == timerType
       let known = TestDispatchSource(source, isTimer: isTimer, on: queue, of: owner)
       DispatchSourceRegistry.add(known, for: source)
-      if !isTimer { setRegistrationHandler(of: source, known.registrationHandler(nil)) }
+      if !isTimer {
+        known.setRegistrationHandler(nil) { setRegistrationHandler.original(source, $0) }
+      }
       return source
     }
 
@@ -44,14 +47,14 @@ import ClocksSupport
     private static let setHandler: Interposed<SetHandler> = Interposed(
       "dispatch_source_set_event_handler"
     ) { source, block in
-      let known = DispatchSourceRegistry.find(source)
-      if let known, let block, !known.isTimer, HandedBlock(block).library != nil {
+      guard let known = DispatchSourceRegistry.find(source) else {
+        return setHandler.original(source, block)
+      }
+      if let block, !known.isTimer, HandedBlock(block).library != nil {
         DispatchSourceRegistry.remove(source)?.wasReleased()
         return setHandler.original(source, block)
       }
-      let replacement = known?.handler(block)
-      setHandler.original(source, known == nil ? block : replacement?.pointer)
-      replacement?.release()
+      known.setHandler(block) { setHandler.original(source, $0) }
     }
 
     private static let setRegistrationHandler: Interposed<SetHandler> = Interposed(
@@ -60,25 +63,16 @@ import ClocksSupport
       guard let known = DispatchSourceRegistry.find(source) else {
         return setRegistrationHandler.original(source, block)
       }
-      setRegistrationHandler(of: source, known.registrationHandler(block))
-    }
-
-    private static func setRegistrationHandler(of source: OpaquePointer, _ block: HandedBlock?) {
-      setRegistrationHandler.original(source, block?.pointer)
-      block?.release()
+      known.setRegistrationHandler(block) { setRegistrationHandler.original(source, $0) }
     }
 
     private static let setCancelHandler: Interposed<SetHandler> = Interposed(
       "dispatch_source_set_cancel_handler"
     ) { source, block in
-      let known = DispatchSourceRegistry.find(source)
-      let replacement = known?.cancelHandler(block)
-      setCancelHandler.original(source, known == nil ? block : replacement?.pointer)
-      replacement?.release()
-    }
-
-    static var sourceStates: [CallTables.Entry] {
-      [activate.entry, resume.entry, suspend.entry, cancel.entry, release.entry]
+      guard let known = DispatchSourceRegistry.find(source) else {
+        return setCancelHandler.original(source, block)
+      }
+      known.setCancelHandler(block) { setCancelHandler.original(source, $0) }
     }
 
     private static let activate: Interposed<OfObject> = Interposed("dispatch_activate") {

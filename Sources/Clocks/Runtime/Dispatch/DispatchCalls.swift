@@ -33,7 +33,7 @@ enum DispatchCalls {
     #if os(Linux) && canImport(Glibc)
       areSeen =
         Environment.seesDispatch && HandedBlock.isReadable && DispatchTimes.areReadable
-        && DispatchObject.areFound && timerType != nil && redirectAll(in: "libswiftDispatch.so")
+        && timerType != nil && redirectAll(in: "libswiftDispatch.so")
     #endif
   }
 }
@@ -42,7 +42,13 @@ enum DispatchCalls {
   extension DispatchCalls {
     /// Redirects the calls of a library if it calls all of the functions. Returns whether they were redirected.
     static func redirectAll(in library: StaticString) -> Bool {
-      let all = queues + blocks + groups + waits + times + sources + sourceStates
+      let all =
+        sources + [
+          create.entry, createWithTarget.entry, async.entry, barrierAsync.entry, sync.entry,
+          barrierSync.entry, after.entry, apply.entry, groupAsync.entry, groupNotify.entry,
+          groupLeave.entry, itemNotify.entry, semaphoreWait.entry, groupWait.entry, itemWait.entry,
+          time.entry, wallTime.entry,
+        ]
       return CallTables.calls(all, in: library) && CallTables.redirect(all, in: .library(library))
     }
 
@@ -62,8 +68,6 @@ enum DispatchCalls {
     private typealias CreateWithTarget =
       @convention(c) (UnsafePointer<CChar>?, OpaquePointer?, OpaquePointer?) -> OpaquePointer?
 
-    private static var queues: [CallTables.Entry] { [create.entry, createWithTarget.entry] }
-
     private static let create: Interposed<Create> = Interposed("dispatch_queue_create") {
       SuspendedQueues.wasMade(create.original($0, $1), attribute: $1)
     }
@@ -74,10 +78,6 @@ enum DispatchCalls {
 
     private typealias Async = @convention(c) (OpaquePointer, UnsafeRawPointer) -> Void
     private typealias After = @convention(c) (UInt64, OpaquePointer, UnsafeRawPointer) -> Void
-
-    private static var blocks: [CallTables.Entry] {
-      [async.entry, barrierAsync.entry, sync.entry, barrierSync.entry, after.entry, apply.entry]
-    }
 
     private static let async: Interposed<Async> = Interposed("dispatch_async") { queue, block in
       guard let owner = owner(of: block) else { return async.original(queue, block) }
@@ -96,14 +96,12 @@ enum DispatchCalls {
       {
         return waits.runManaging { sync.original(queue, block) }
       }
-      run(block, on: queue, by: dispatch_sync_f) { sync.original(queue, block) }
+      run(block, on: queue, by: sync.original)
     }
 
     private static let barrierSync: Interposed<Async> = Interposed("dispatch_barrier_sync") {
       queue, block in
-      run(block, on: queue, isBarrier: true, by: dispatch_barrier_sync_f) {
-        barrierSync.original(queue, block)
-      }
+      run(block, on: queue, isBarrier: true, by: barrierSync.original)
     }
 
     private static let after: Interposed<After> = Interposed("dispatch_after") {
@@ -127,21 +125,17 @@ enum DispatchCalls {
       callback.handBack(delay)
     }
 
-    /// Runs a block synchronously and on behalf of the test, even if another thread runs it.
     private static func run(
       _ block: UnsafeRawPointer, on queue: OpaquePointer, isBarrier: Bool = false,
-      by function: (OpaquePointer, UnsafeMutableRawPointer?, dispatch_function_t) -> Void,
-      original: () -> Void
+      by original: Async
     ) {
       let handed = HandedBlock(block)
-      guard let owner, !handed.isItem else { return original() }
-      var awaited = SyncBlock(
-        block: handed, queue: BlockQueue(queue), isBarrier: isBarrier, owner: owner)
-      withUnsafeMutablePointer(to: &awaited) { pointer in
-        function(queue, pointer) {
-          $0!.assumingMemoryBound(to: SyncBlock.self).pointee.run()
-        }
+      guard let owner, !handed.isItem else { return original(queue, block) }
+      let blockQueue = BlockQueue(queue)
+      let body = {
+        DispatchedBlock.runSync(handed, on: blockQueue, isBarrier: isBarrier, of: owner)
       }
+      HandedBlock.withBlock(body) { original(queue, $0) }
     }
 
     private typealias Apply = @convention(c) (Int, OpaquePointer?, UnsafeRawPointer) -> Void
@@ -166,10 +160,6 @@ enum DispatchCalls {
     private typealias ForItem =
       @convention(c) (UnsafeRawPointer, OpaquePointer, UnsafeRawPointer) -> Void
     typealias OfObject = @convention(c) (OpaquePointer) -> Void
-
-    private static var groups: [CallTables.Entry] {
-      [groupAsync.entry, groupNotify.entry, groupLeave.entry, itemNotify.entry]
-    }
 
     private static let groupAsync: Interposed<ForGroup> = Interposed("dispatch_group_async") {
       group, queue, block in
@@ -198,8 +188,6 @@ enum DispatchCalls {
       Notifications.add(work, on: queue, toItem: item) { itemNotify.original(item, queue, $0) }
     }
 
-    private static var times: [CallTables.Entry] { [time.entry, wallTime.entry] }
-
     private static let time: Interposed<@convention(c) (UInt64, Int64) -> UInt64> = Interposed(
       "dispatch_time"
     ) { DispatchTimes.time($0, $1) }
@@ -211,29 +199,29 @@ enum DispatchCalls {
 
     private typealias Wait = @convention(c) (OpaquePointer, UInt64) -> Int
 
-    private static var waits: [CallTables.Entry] {
-      [semaphoreWait.entry, groupWait.entry, itemWait.entry]
-    }
-
     private static let semaphoreWait: Interposed<Wait> = Interposed("dispatch_semaphore_wait") {
       semaphore, instant in
-      let wait = { dispatch_semaphore_wait(semaphore, $0) }
-      if let result = LimitedWait.wait(for: semaphore, until: instant, wait) { return result }
-      let instant = DispatchTimes.realInstant(instant)
-      if instant == DispatchTimes.never, let thread = ThreadWaits.ofTestThread {
-        return AwaitedSemaphores.wait(for: semaphore, on: thread, wait)
+      let block = { dispatch_semaphore_wait(semaphore, $0) }
+      if instant == DispatchTimes.never, let thread = ThreadWaits.ofThread,
+        thread.work == .testThread, !thread.isInUse
+      {
+        return AwaitedSemaphores.wait(for: semaphore, on: thread, block)
       }
-      guard let waits = ThreadWaits.ofMethod else { return wait(instant) }
-      return waits.paused(on: semaphore, until: instant, wait)
+      return wait(for: semaphore, until: instant, block)
     }
 
     private static let groupWait: Interposed<Wait> = Interposed("dispatch_group_wait") {
       group, instant in
-      let wait = { dispatch_group_wait(group, $0) }
-      if let result = LimitedWait.wait(for: group, until: instant, wait) { return result }
+      wait(for: group, until: instant) { dispatch_group_wait(group, $0) }
+    }
+
+    private static func wait(
+      for object: OpaquePointer, until instant: UInt64, _ wait: (UInt64) -> Int
+    ) -> Int {
+      if let result = LimitedWait.wait(for: object, until: instant, wait) { return result }
       let instant = DispatchTimes.realInstant(instant)
-      guard let waits = ThreadWaits.ofMethod else { return wait(instant) }
-      return waits.paused(on: group, until: instant, wait)
+      guard let waits = ThreadWaits.ofThread, waits.work == .method else { return wait(instant) }
+      return waits.paused(on: object, until: instant, wait)
     }
 
     private static let itemWait: Interposed<Wait> = Interposed("dispatch_block_wait") {
@@ -241,10 +229,10 @@ enum DispatchCalls {
       let wait = { itemWait.original(item, $0) }
       // An item may be performed without a queue.
       let observe = { (itemHasRun: @escaping @Sendable () -> Void) in
-        let block = HandedBlock { itemHasRun() }
         let queue = InternalDispatch.globalQueue(.utility, isBlocked: true)
-        itemNotify.original(UnsafeRawPointer(item), queue, block.pointer)
-        block.release()
+        HandedBlock.withBlock(itemHasRun) {
+          itemNotify.original(UnsafeRawPointer(item), queue, $0)
+        }
       }
       return LimitedWait.wait(for: item, until: instant, observe: observe, wait)
         ?? wait(DispatchTimes.realInstant(instant))

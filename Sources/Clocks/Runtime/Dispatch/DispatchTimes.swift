@@ -15,8 +15,7 @@
     /// The owner of the current thread, if its time is virtual.
     @_transparent
     static var virtualOwner: TaskOwner? {
-      guard !TaskOwnership.shared.isEmpty, let owner = ThreadContext.runningOwner, owner.isVirtual
-      else { return nil }
+      guard let owner = DispatchCalls.owner, owner.isVirtual else { return nil }
       return owner
     }
 

@@ -10,11 +10,11 @@ import ClocksSupport
     let owner: TaskOwner
     private let queue: OpaquePointer
     private let blockQueue: BlockQueue
-    private var block: HandedBlock?
+    private var block: HandedBlock.Block
     private let isBarrier: Bool
     private let group: OpaquePointer?
     /// The owner's number for the block; 0 until the block counts.
-    fileprivate var number: UInt64 = 0
+    private var number: UInt64 = 0
     /// Whether the block waits for a group or a work item. If so, the lock of `Notifications` guards `number`.
     private let isNotification: Bool
 
@@ -26,9 +26,9 @@ import ClocksSupport
       self.owner = owner
       self.queue = queue
       blockQueue = BlockQueue(queue)
-      let block = HandedBlock(retaining: block)
-      self.block = block
-      self.isBarrier = isBarrier || block.isBarrier
+      let handed = HandedBlock(block)
+      self.block = handed.retained
+      self.isBarrier = isBarrier || handed.isBarrier && !isNotification
       self.group = group
       self.isNotification = isNotification
       DispatchObject.retain(queue)
@@ -36,60 +36,49 @@ import ClocksSupport
     }
 
     deinit {
-      block?.release()
       DispatchObject.release(queue)
       group.map(DispatchObject.release)
     }
 
     var queueName: String { blockQueue.label }
 
-    private func count() {
-      guard number == 0 else { return }
-      number = owner.workBegan(on: blockQueue, isBarrier: isBarrier)
+    fileprivate func count() {
+      if number == 0 { number = owner.workBegan(on: blockQueue, isBarrier: isBarrier) }
     }
 
     func submit() {
       count()
-      let pointer = Unmanaged.passRetained(self).toOpaque()
-      if isBarrier {
-        dispatch_barrier_async_f(queue, pointer) { DispatchedBlock.run($0) }
-      } else {
-        dispatch_async_f(queue, pointer) { DispatchedBlock.run($0) }
-      }
+      let submit = isBarrier ? dispatch_barrier_async_f : dispatch_async_f
+      submit(queue, retained) { DispatchedBlock.run($0) }
     }
 
     /// Submits the block to its queue after real time has passed. The block counts when it begins.
     func submit(after nanoseconds: Int64) {
-      let pointer = Unmanaged.passRetained(self).toOpaque()
-      dispatch_after_f(dispatch_time(0, nanoseconds), queue, pointer) { DispatchedBlock.run($0) }
+      dispatch_after_f(dispatch_time(0, nanoseconds), queue, retained) { DispatchedBlock.run($0) }
     }
+
+    /// The argument of `run`.
+    fileprivate var retained: UnsafeMutableRawPointer { Unmanaged.passRetained(self).toOpaque() }
 
     /// - Parameter pointer: A retained `DispatchedBlock`.
-    static func run(_ pointer: UnsafeMutableRawPointer?) {
-      guard let pointer else { return }
-      Unmanaged<DispatchedBlock>.fromOpaque(pointer).takeRetainedValue().run()
-    }
-
-    /// Requires the lock of `Notifications`.
-    fileprivate func countNotification() {
-      if number == 0 { number = owner.workBegan(on: blockQueue) }
+    fileprivate static func run(_ pointer: UnsafeMutableRawPointer?) {
+      Unmanaged<DispatchedBlock>.fromOpaque(pointer!).takeRetainedValue().run()
     }
 
     fileprivate func run() {
       if isNotification { Notifications.begin(self) } else { count() }
-      owner.workRuns(number)
-      let waits = ThreadWaits.ofBlock(number, on: blockQueue, isBarrier: isBarrier, of: owner)
-      let purpose: ThreadContext.Purpose =
-        block?.library == .networking ? .networking : .nothing
-      DispatchedBlock.runBlock(of: owner, waits, for: purpose) {
-        block?()
-        if let block, block.isItem { Notifications.itemHasRun(block.pointer) }
+      let handed = HandedBlock(unsafeBitCast(block, to: UnsafeRawPointer.self))
+      let isNetworking = handed.library == .networking
+      DispatchedBlock.run(
+        number, on: blockQueue, isBarrier: isBarrier, of: owner,
+        for: isNetworking ? .networking : .nothing
+      ) {
+        block()
+        if handed.isItem { Notifications.itemHasRun(handed.pointer) }
         // What the block retains is released on behalf of the test, too.
-        block?.release()
-        block = nil
+        block = {}
+        if let group { Notifications.leave(group) }
       }
-      if let group { Notifications.leave(group) }
-      owner.workEnded(waits?.block ?? number)
     }
 
     /// Runs user code for which a thread of a test waits, on another thread.
@@ -103,41 +92,26 @@ import ClocksSupport
     /// Runs user code that counts as a block.
     static func run(
       _ number: UInt64, on queue: BlockQueue, isBarrier: Bool = false, of owner: TaskOwner,
-      _ body: () -> Void
+      for purpose: ThreadContext.Purpose = .nothing, _ body: () -> Void
     ) {
       owner.workRuns(number)
       let waits = ThreadWaits.ofBlock(number, on: queue, isBarrier: isBarrier, of: owner)
-      runBlock(of: owner, waits, body)
-      owner.workEnded(waits?.block ?? number)
-    }
-
-    /// Runs user code on behalf of an owner.
-    static func runBlock(
-      of owner: TaskOwner, _ waits: ThreadWaits? = nil,
-      for purpose: ThreadContext.Purpose = .nothing,
-      _ body: () -> Void
-    ) {
       var context = ThreadContext(
         owner: owner, purpose: purpose, isInJob: true, isOnQueue: true, waits: waits)
       context.run { _ in body() }
-      guard !context.ownersAwaitingEnd.isEmpty else { return }
-      ExternalTaskRegistry.look()
+      if !context.ownersAwaitingEnd.isEmpty { ExternalTaskRegistry.look() }
       for owner in context.ownersAwaitingEnd { owner.externallyStartedJobEnded(on: nil) }
+      owner.workEnded(waits?.block ?? number)
     }
-  }
 
-  /// A block that a test has passed to `DispatchQueue.sync`, which runs it on behalf of the test, even on another thread.
-  struct SyncBlock {
-    let block: HandedBlock
-    let queue: BlockQueue
-    let isBarrier: Bool
-    let owner: TaskOwner
-
-    func run() {
-      guard let context = ThreadContext.current else { return runOnOtherThread() }
-      guard ThreadWaits.areSleepsSeen, let owner = owner as? any PausableOwner,
-        owner.pausedWaits == .all
-      else { return block() }
+    /// Runs a block of `DispatchQueue.sync`. A block of the main queue runs on another thread than the test.
+    static func runSync(
+      _ block: HandedBlock, on queue: BlockQueue, isBarrier: Bool, of owner: TaskOwner
+    ) {
+      guard let context = ThreadContext.current else {
+        return runCounted(on: queue, isBarrier: isBarrier, of: owner) { block() }
+      }
+      guard owner.pausingAll != nil else { return block() }
       owner.noteStop(.sync, of: queue, 1)
       let outer = context.pointee.sync
       var sync = SyncQueue(queue: queue, stop: queue.stop(by: isBarrier), outer: outer)
@@ -148,34 +122,24 @@ import ClocksSupport
       }
       owner.noteStop(.sync, of: queue, -1)
     }
-
-    /// The block runs on the main thread.
-    private func runOnOtherThread() {
-      DispatchedBlock.runCounted(on: queue, isBarrier: isBarrier, of: owner) { block() }
-    }
   }
 
   /// The blocks that begin when a group is empty, or when a work item has run.
   ///
   /// A block does not count until then, because the group or item may itself wait for time to move.
   enum Notifications {
-    /// Guards the variables below, and the numbers of their blocks. Rank `dispatchNotifications`: owners' locks are
-    /// taken under it, and no user code runs.
+    /// Guards `waiting`, and the numbers of its blocks. Rank `dispatchNotifications`: owners' locks are taken under it,
+    /// and no user code runs.
     private static let lock = Lock(.dispatchNotifications)
-    /// The blocks that wait for each group that is not empty.
-    @exclusivity(unchecked) nonisolated(unsafe) private static var ofGroups:
+    /// The blocks that wait for each group that is not empty, and for each work item that has not run yet.
+    @exclusivity(unchecked) nonisolated(unsafe) private static var waiting:
       [OpaquePointer: [DispatchedBlock]] = [:]
-    /// For each work item that has not run yet, the blocks that begin when it has.
-    @exclusivity(unchecked) nonisolated(unsafe) private static var ofItems:
-      [UnsafeRawPointer: [DispatchedBlock]] = [:]
 
     /// Submits a block when a group is empty.
     static func add(_ work: DispatchedBlock, on queue: OpaquePointer, to group: OpaquePointer) {
       lock.withLock {
-        ofGroups[group, default: []].append(work)
-        dispatch_group_notify_f(group, queue, Unmanaged.passRetained(work).toOpaque()) {
-          DispatchedBlock.run($0)
-        }
+        waiting[group, default: []].append(work)
+        dispatch_group_notify_f(group, queue, work.retained) { DispatchedBlock.run($0) }
         countIfEmpty(group)
       }
     }
@@ -187,12 +151,17 @@ import ClocksSupport
         countIfEmpty(group)
       }
       LimitedWait.mayEnd(for: group)
-      wait?.awaitEnd { dispatch_group_wait(group, 0) == 0 }
+      if let (waits, number) = wait {
+        waits.awaitEnd(ofWait: number) { dispatch_group_wait(group, 0) == 0 }
+      }
     }
 
     private static func countIfEmpty(_ group: OpaquePointer) {
-      guard ofGroups[group] != nil, dispatch_group_wait(group, 0) == 0 else { return }
-      for work in ofGroups.removeValue(forKey: group) ?? [] { work.countNotification() }
+      if waiting[group] != nil, dispatch_group_wait(group, 0) == 0 { countAll(group) }
+    }
+
+    private static func countAll(_ object: OpaquePointer) {
+      for work in waiting.removeValue(forKey: object) ?? [] { work.count() }
     }
 
     /// Submits a block when a work item has run.
@@ -204,49 +173,36 @@ import ClocksSupport
     ) {
       lock.withLock {
         if HandedBlock(item).hasRun {
-          work.countNotification()
+          work.count()
         } else {
-          ofItems[item, default: []].append(work)
+          waiting[OpaquePointer(item), default: []].append(work)
         }
       }
-      let block = HandedBlock { work.run() }
-      notify(block.pointer)
-      block.release()
+      HandedBlock.withBlock({ work.run() }, notify)
     }
 
     /// Counts the blocks that begin now. Must be called before the item itself no longer counts.
     static func itemHasRun(_ item: UnsafeRawPointer) {
-      lock.withLock {
-        for work in ofItems.removeValue(forKey: item) ?? [] { work.countNotification() }
-      }
+      lock.withLock { countAll(OpaquePointer(item)) }
       LimitedWait.mayEnd(for: OpaquePointer(item))
     }
 
     /// Counts a block that begins now, even if it was not seen that its group is empty, or that its item has run.
     static func begin(_ work: DispatchedBlock) {
       lock.withLock {
-        for (group, waiting) in ofGroups { forget(work, waiting) { ofGroups[group] = $0 } }
-        for (item, waiting) in ofItems { forget(work, waiting) { ofItems[item] = $0 } }
-        work.countNotification()
+        for (object, blocks) in waiting where blocks.contains(where: { $0 === work }) {
+          waiting[object] = blocks.count == 1 ? nil : blocks.filter { $0 !== work }
+        }
+        work.count()
       }
-    }
-
-    private static func forget(
-      _ work: DispatchedBlock, _ waiting: [DispatchedBlock], _ store: ([DispatchedBlock]?) -> Void
-    ) {
-      let rest = waiting.filter { $0 !== work }
-      if rest.count < waiting.count { store(rest.isEmpty ? nil : rest) }
     }
   }
 
   /// The functions that Dispatch has for all of its objects.
   enum DispatchObject {
+    // These functions are used only after `HandedBlock.isReadable` has found them.
     static let retain = function("dispatch_retain")
     static let release = function("dispatch_release")
-
-    static let areFound = ["dispatch_retain", "dispatch_release"].allSatisfy {
-      RuntimeSymbol.address(of: $0) != nil
-    }
 
     static func label(of queue: OpaquePointer) -> String {
       String(cString: dispatch_queue_get_label(queue))

@@ -7,24 +7,29 @@
   /// The block of a `DispatchWorkItem` also holds what Dispatch knows of the item
   /// (`struct dispatch_block_private_data_s` of libdispatch). `isReadable` probes that layout.
   struct HandedBlock {
+    typealias Block = @convention(block) () -> Void
     private typealias Invoke = @convention(c) (UnsafeRawPointer) -> Void
     private typealias InvokeIteration = @convention(c) (UnsafeRawPointer, Int) -> Void
 
     /// The address of the block, which identifies a work item.
     let pointer: UnsafeRawPointer
 
-    /// Retains the block until `release`.
-    init(retaining block: UnsafeRawPointer) { pointer = UnsafeRawPointer(Self.copy(block)) }
-
-    /// Makes a block of a closure, valid until `release`.
-    init(_ body: @escaping @convention(block) () -> Void) {
-      pointer = UnsafeRawPointer(Self.copyClosure(body))
-    }
-
     /// Refers to a block that the caller keeps in memory.
     init(_ block: UnsafeRawPointer) { pointer = block }
 
-    func release() { Self.letGo(pointer) }
+    /// Passes a closure to `use` as a block, which is valid until `use` returns.
+    static func withBlock<Result>(
+      _ closure: @escaping Block, _ use: (UnsafeRawPointer) -> Result
+    ) -> Result {
+      withExtendedLifetime(closure) { use(unsafeBitCast(closure, to: UnsafeRawPointer.self)) }
+    }
+
+    /// The block, which Swift keeps in memory. Not optional anywhere: the runtime (6.3) has no metadata of such a type.
+    var retained: Block {
+      let copied = Self.copy(pointer)
+      defer { Self.release(copied) }
+      return unsafeBitCast(copied, to: Block.self)
+    }
 
     func callAsFunction() { unsafeBitCast(code, to: Invoke.self)(pointer) }
 
@@ -83,35 +88,35 @@
       }
     }()
 
-    private typealias Copy = @convention(c) (UnsafeRawPointer) -> UnsafeMutableRawPointer
-    private typealias CopyClosure =
-      @convention(c) (@convention(block) () -> Void) -> UnsafeMutableRawPointer
+    private typealias Copy = @convention(c) (UnsafeRawPointer) -> UnsafeRawPointer
     private typealias Release = @convention(c) (UnsafeRawPointer) -> Void
     private typealias FindImage = @convention(c) (UnsafeRawPointer, UnsafeMutableRawPointer) -> CInt
     private typealias CreateItem = @convention(c) (UInt, UnsafeRawPointer) -> UnsafeRawPointer?
 
     // These functions are used only after `isReadable` has found all of them.
     private static let copy = RuntimeSymbol.function("_Block_copy", as: Copy.self)!
-    private static let copyClosure = RuntimeSymbol.function("_Block_copy", as: CopyClosure.self)!
-    private static let letGo = RuntimeSymbol.function("_Block_release", as: Release.self)!
+    private static let release = RuntimeSymbol.function("_Block_release", as: Release.self)!
     private static let findImage = RuntimeSymbol.function("dladdr", as: FindImage.self)!
 
     /// Whether blocks and work items have the known layout.
     static let isReadable: Bool = {
-      let names = ["_Block_copy", "_Block_release", "dladdr"]
+      let names = [
+        "_Block_copy", "_Block_release", "dladdr", "dispatch_retain", "dispatch_release",
+      ]
       guard names.allSatisfy({ RuntimeSymbol.address(of: $0) != nil }), itemCode != nil,
         let create = RuntimeSymbol.function("dispatch_block_create", as: CreateItem.self)
       else { return false }
       nonisolated(unsafe) var runs = 0
-      let inner = HandedBlock { runs += 1 }
-      defer { inner.release() }
-      guard let item = create(1, inner.pointer).map({ HandedBlock($0) }) else { return false }
-      defer { item.release() }
-      guard item.isItem, item.isBarrier, !item.hasRun, !inner.isItem else { return false }
-      let kept = item.pointer.load(fromByteOffset: 72, as: UnsafeRawPointer.self)
-      guard HandedBlock(kept).code == inner.code else { return false }
-      item()
-      return runs == 1 && item.hasRun
+      return withBlock({ runs += 1 }) { block in
+        let inner = HandedBlock(block)
+        guard let item = create(1, block).map({ HandedBlock($0) }) else { return false }
+        defer { release(item.pointer) }
+        guard item.isItem, item.isBarrier, !item.hasRun, !inner.isItem else { return false }
+        let kept = item.pointer.load(fromByteOffset: 72, as: UnsafeRawPointer.self)
+        guard HandedBlock(kept).code == inner.code else { return false }
+        item()
+        return runs == 1 && item.hasRun
+      }
     }()
   }
 #endif

@@ -104,12 +104,12 @@ import ClocksSupport
     private func end() {
       isOver = true
       forgetNext()
-      forgetRegistration()
+      stopCounting(&registering)
     }
 
-    private func forgetRegistration() {
-      if registering != 0 { owner.workEnded(registering) }
-      registering = 0
+    private func stopCounting(_ number: inout UInt64) {
+      if number != 0 { owner.workEnded(number) }
+      number = 0
     }
 
     private func countCancelHandler() {
@@ -122,8 +122,7 @@ import ClocksSupport
       stopWaiting()
       next = nil
       isDue = false
-      if fired != 0 { owner.workEnded(fired) }
-      fired = 0
+      stopCounting(&fired)
     }
 
     private func stopWaiting() {
@@ -133,11 +132,9 @@ import ClocksSupport
 
     private func pause() {
       stopWaiting()
-      forgetRegistration()
-      guard fired != 0 else { return }
-      owner.workEnded(fired)
-      fired = 0
-      isDue = true
+      stopCounting(&registering)
+      if fired != 0 { isDue = true }
+      stopCounting(&fired)
     }
 
     private func goOn() {
@@ -194,60 +191,53 @@ import ClocksSupport
       dispatch_source_set_timer(source, start, interval ?? DispatchTimes.never, 0)
     }
 
-    /// Returns the block that replaces an event handler; the caller releases it.
-    func handler(_ block: UnsafeRawPointer?) -> HandedBlock? {
+    /// Sets a handler of the source, or none, by calling a function of Dispatch.
+    typealias Setter = (UnsafeRawPointer?) -> Void
+
+    func setHandler(_ block: UnsafeRawPointer?, by set: Setter) {
       lock.withLock { hasHandler = block != nil }
-      return replacement(for: block) { [self] in
+      replace(block, by: set) { [self] in
         defer { (fired, isDue) = (0, false) }
         return fired
       }
     }
 
-    /// Returns a registration handler that runs `block`, the test's own handler, if there is one.
-    func registrationHandler(_ block: UnsafeRawPointer?) -> HandedBlock? {
+    /// Sets a registration handler that runs `block`, the test's own handler, if there is one.
+    func setRegistrationHandler(_ block: UnsafeRawPointer?, by set: Setter) {
       if block != nil { lock.withLock { isRegistrationDue = true } }
-      let nothing = HandedBlock {}
-      defer { nothing.release() }
-      return replacement(for: block ?? nothing.pointer) { [self] in
+      let begin = { [self] in
         defer { (registering, isRegistrationDue) = (0, false) }
         return registering
       }
+      let nothing = {}
+      HandedBlock.withBlock(nothing) { replace(block ?? $0, by: set, begin: begin) }
     }
 
-    func cancelHandler(_ block: UnsafeRawPointer?) -> HandedBlock? {
+    func setCancelHandler(_ block: UnsafeRawPointer?, by set: Setter) {
       lock.withLock { hasCancelHandler = block != nil }
-      return replacement(for: block) { [self] in
+      replace(block, by: set) { [self] in
         isCancelHandlerDue = false
         return cancelling
       }
     }
 
-    /// Returns a block that runs another block on behalf of the test, and counts like a dispatched block.
+    /// Sets a block that runs another block on behalf of the test, and counts like a dispatched block.
     ///
     /// - Parameter begin: Returns the owner's number for the work if it counts already, else 0. Called under the lock.
-    private func replacement(
-      for block: UnsafeRawPointer?, begin: @escaping () -> UInt64
-    ) -> HandedBlock? {
-      guard let block else { return nil }
-      let retained = RetainedBlock(block)
-      return HandedBlock { [self] in
+    private func replace(
+      _ block: UnsafeRawPointer?, by set: Setter, begin: @escaping () -> UInt64
+    ) {
+      guard let block else { return set(nil) }
+      let body = HandedBlock(block).retained
+      let replacement = { [self] in
         let number = lock.withLock {
           let number = begin()
           return number != 0 ? number : owner.workBegan(on: queue)
         }
-        owner.workRuns(number)
-        let waits = ThreadWaits.ofBlock(number, on: queue, of: owner)
-        DispatchedBlock.runBlock(of: owner, waits) { retained.block() }
-        owner.workEnded(waits?.block ?? number)
+        DispatchedBlock.run(number, on: queue, of: owner) { body() }
       }
+      HandedBlock.withBlock(replacement, set)
     }
-  }
-
-  /// A block that is retained as long as this object lives.
-  private final class RetainedBlock {
-    let block: HandedBlock
-    init(_ block: UnsafeRawPointer) { self.block = HandedBlock(retaining: block) }
-    deinit { block.release() }
   }
 
   extension DispatchTimes {

@@ -49,7 +49,7 @@ enum CreationsOnActors {
     let last = lock.withLock { creations.contains { $0.thread == thread } ? 0 : newest }
     var yields = 0
     while yields < mostYields, lock.withLock({ creations.contains { $0.number <= last } }) {
-      JobPause.yieldThread()
+      yieldThread()
       yields += 1
     }
   }

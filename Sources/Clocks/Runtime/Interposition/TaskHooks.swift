@@ -45,7 +45,7 @@ enum TaskCreation {
     case .learning:
       Hops.learn(from: options)
       CustomExecutor.learn(from: options)
-    case .nothing, .testCase, .networking, nil: break
+    case .nothing, .testCase, .networking, .threadOfOwner, nil: break
     }
     // The first condition is cheap, and nearly always false.
     return TaskOwnership.shared.isAnyExplored && creator?.isExplored == true
@@ -129,9 +129,7 @@ enum JobRuns {
   /// Such a thread counts as a block, unless it runs a block, or a job, of the owner already.
   private static func withWaits(of owner: TaskOwner?, _ body: (ThreadWaits?) -> Void) {
     #if os(Linux) && canImport(Glibc)
-      guard ThreadWaits.areSleepsSeen, let owner = owner as? any PausableOwner,
-        owner.pausedWaits == .all
-      else { return body(nil) }
+      guard let owner = owner?.pausingAll else { return body(nil) }
       if ThreadContext.current?.pointee.owner === owner { return body(ThreadWaits.ofThread) }
       DispatchedBlock.runCounted(on: .executor, of: owner) { body(ThreadWaits.ofThread) }
     #else

@@ -1,5 +1,4 @@
 import ClocksSupport
-import Synchronization
 
 #if os(Linux) && canImport(Glibc)
   /// A wait of Foundation for a condition that ends at an instant of virtual time, in a suite that was not written for it.
@@ -8,16 +7,12 @@ import Synchronization
   /// of virtual time the condition is broadcast, until the thread goes on. Other threads that wait for the condition may
   /// wake up, too. POSIX allows that.
   final class ConditionWait: Sendable {
-    private enum Phase {
-      static let waiting = 0
-      static let broadcasting = 1
-      /// The thread goes on, so the condition may be destroyed.
-      static let over = 2
-    }
-
     nonisolated(unsafe) private let condition: UnsafeMutablePointer<pthread_cond_t>
-    private let phase = Atomic(Phase.waiting)
-    private let isLimitReached = Atomic(false)
+    /// Guards the variables below. Rank `leaf`.
+    private let lock = Lock(.leaf)
+    nonisolated(unsafe) private var isLimitReached = false
+    /// Whether the thread goes on, so that the condition may be destroyed.
+    nonisolated(unsafe) private var isOver = false
 
     private init(for condition: UnsafeMutablePointer<pthread_cond_t>) {
       self.condition = condition
@@ -28,40 +23,29 @@ import Synchronization
       for condition: UnsafeMutablePointer<pthread_cond_t>,
       _ mutex: UnsafeMutablePointer<pthread_mutex_t>, until date: timespec, from present: timespec
     ) -> CInt? {
-      guard ThreadWaits.areSleepsSeen,
-        let owner = ThreadContext.runningOwner as? any PausableOwner, owner.pausedWaits == .all
-      else { return nil }
+      guard let owner = ThreadContext.runningOwner?.pausingAll else { return nil }
       let delay = date.duration - present.duration
       guard delay > .zero else { return ETIMEDOUT }
       let wait = ConditionWait(for: condition)
-      let callback = TimedCallback("a wait with a limit") { wait.limitIsReached() }
+      let callback = TimedCallback("a wait with a limit") { wait.broadcast() }
       guard owner.enqueue(callback, after: delay) else { return nil }
       let result = pthread_cond_wait(condition, mutex)
-      wait.end()
+      let isLimitReached = wait.lock.withLock {
+        wait.isOver = true
+        return wait.isLimitReached
+      }
       owner.remove(callback)
-      return wait.isLimitReached.load(ordering: .acquiring) ? ETIMEDOUT : result
-    }
-
-    private func limitIsReached() {
-      isLimitReached.store(true, ordering: .releasing)
-      broadcast()
+      return isLimitReached ? ETIMEDOUT : result
     }
 
     /// The thread may not wait yet when the condition is first broadcast.
     private func broadcast() {
-      guard change(from: Phase.waiting, to: Phase.broadcasting) else { return }
-      pthread_cond_broadcast(condition)
-      phase.store(Phase.waiting, ordering: .releasing)
-      RealTime(in: .milliseconds(1)).schedule { self.broadcast() }
-    }
-
-    private func end() {
-      while !change(from: Phase.waiting, to: Phase.over) { JobPause.yieldThread() }
-    }
-
-    private func change(from expected: Int, to desired: Int) -> Bool {
-      phase.compareExchange(expected: expected, desired: desired, ordering: .acquiringAndReleasing)
-        .exchanged
+      let isOver = lock.withLock {
+        isLimitReached = true
+        if !self.isOver { pthread_cond_broadcast(condition) }
+        return self.isOver
+      }
+      if !isOver { RealTime(in: .milliseconds(1)).schedule { self.broadcast() } }
     }
   }
 #endif

@@ -15,7 +15,6 @@ import Synchronization
     /// Guards `all`. Rank `leaf`.
     private static let lock = Lock(.leaf)
     @exclusivity(unchecked) nonisolated(unsafe) private static var all: [LimitedWait] = []
-    private static let count = Atomic(0)
 
     private init(for object: OpaquePointer) { self.object = object }
 
@@ -28,13 +27,12 @@ import Synchronization
       for object: OpaquePointer, until instant: UInt64,
       observe: (@escaping @Sendable () -> Void) -> Void = { _ in }, _ wait: (UInt64) -> Int
     ) -> Int? {
-      guard ThreadWaits.areSleepsSeen, instant != DispatchTimes.now,
-        let owner = ThreadContext.runningOwner as? any PausableOwner, owner.pausedWaits == .all,
+      guard instant != DispatchTimes.now, let owner = ThreadContext.runningOwner?.pausingAll,
         let delay = DispatchTimes.delay(until: instant, for: owner), delay > .zero
       else { return nil }
       let limited = LimitedWait(for: object)
-      limited.begin()
-      defer { limited.end() }
+      lock.withLock { all.append(limited) }
+      defer { lock.withLock { all.removeAll { $0 === limited } } }
       // A signal that comes from now on wakes the thread.
       if wait(DispatchTimes.now) == 0 { return 0 }
       observe { limited.wake.signal() }
@@ -49,16 +47,6 @@ import Synchronization
       }
     }
 
-    private func begin() {
-      Self.lock.withLock { Self.all.append(self) }
-      Self.count.add(1, ordering: .sequentiallyConsistent)
-    }
-
-    private func end() {
-      Self.count.subtract(1, ordering: .sequentiallyConsistent)
-      Self.lock.withLock { Self.all.removeAll { $0 === self } }
-    }
-
     private func limitIsReached() {
       isOver.store(true, ordering: .releasing)
       wake.signal()
@@ -66,7 +54,7 @@ import Synchronization
 
     /// Notes that an object was signalled, or that a group is empty. Another thread may have taken the signal.
     static func mayEnd(for object: OpaquePointer) {
-      guard count.load(ordering: .sequentiallyConsistent) > 0 else { return }
+      guard ThreadWaits.areSleepsSeen else { return }
       for wait in lock.withLock({ all.filter { $0.object == object } }) { wait.wake.signal() }
     }
   }

@@ -30,9 +30,7 @@ enum MainRunLoop {
 
   /// Whether the main run loop has a timer, and the owners have none.
   static var hasRealTimer: Bool {
-    guard let main, let timer, RunLoopTimers.count.load(ordering: .relaxed) == 0 else {
-      return false
-    }
+    guard let main, let timer, RunLoopTimers.count == 0 else { return false }
     return timer(main(), mode) > 0
   }
 

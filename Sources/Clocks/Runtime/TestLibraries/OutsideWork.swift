@@ -33,25 +33,25 @@ enum OutsideWork {
   static func threadEnds() { threads.subtract(1, ordering: .relaxed) }
   static func sourceBegins() { hasSources.store(true, ordering: .relaxed) }
 
-  /// Whether the main run loop has a timer in real time, or another thread runs or sleeps for some time. O(threads).
+  /// Whether another thread runs or sleeps for some time. O(threads).
   ///
   /// A thread that waits for a file, a socket or a lock does not count: most such threads wait forever.
-  static var isLikely: Bool { MainRunLoop.hasRealTimer || isAnyThreadBusy }
-
-  private static var isAnyThreadBusy: Bool {
+  static var isAnyThreadBusy: Bool {
     #if os(Linux) && canImport(Glibc)
       let own = currentThread
-      return threadNumbers?.contains { $0 != own && isBusy($0) } ?? false
+      return threadNumbers.contains { thread in
+        let call = systemCall(of: thread).first ?? ""
+        return thread != own && (call == "running" || sleeps.contains(call))
+      }
     #else
       return false
     #endif
   }
 
   #if os(Linux) && canImport(Glibc)
-    /// The kernel's numbers of all threads of the process; `nil` if they cannot be read.
-    private static var threadNumbers: [pid_t]? {
-      let names = ProcFileSystem.numbers(in: "/proc/self/task")
-      return names.isEmpty ? nil : names.compactMap { pid_t($0) }
+    /// The kernel's numbers of all threads of the process; none if they cannot be read.
+    private static var threadNumbers: [pid_t] {
+      ProcFileSystem.numbers(in: "/proc/self/task").compactMap { pid_t($0) }
     }
 
     /// How a system call gets the limit of its wait. The numbers are positions among its arguments.
@@ -75,10 +75,9 @@ enum OutsideWork {
     #if arch(x86_64)
       /// `nanosleep` and `clock_nanosleep`.
       private static let sleeps = ["35", "230"]
-      /// `poll`, `select`, `accept` and `epoll_wait`.
-      private static let eventWaits = ["7", "23", "43", "232", "270", "271", "281", "288", "441"]
+      /// `epoll_wait`.
       private static let epollWaits = ["232", "281", "441"]
-      /// For each wait for events, the position of its limit among the arguments. `accept` has none.
+      /// For `poll`, `select`, `accept` and `epoll_wait`, where the limit is among the arguments.
       private static let limits: [String: Limit] = [
         "7": .milliseconds(3), "23": .pointer(5), "43": .none, "232": .milliseconds(4),
         "270": .pointer(5), "271": .pointer(3), "281": .milliseconds(4), "288": .none,
@@ -90,7 +89,6 @@ enum OutsideWork {
       private static let signalWaits = ["34", "128", "130"]
     #else
       private static let sleeps = ["101", "115"]
-      private static let eventWaits = ["22", "72", "73", "202", "242", "441"]
       private static let epollWaits = ["22", "441"]
       private static let limits: [String: Limit] = [
         "22": .milliseconds(4), "72": .pointer(5), "73": .pointer(3), "202": .none, "242": .none,
@@ -100,71 +98,57 @@ enum OutsideWork {
       private static let signalWaits = ["133", "137"]
     #endif
 
-    private static func isBusy(_ thread: pid_t) -> Bool {
-      guard let call = systemCall(of: thread) else { return false }
-      return call == "running" || sleeps.contains(call)
+    /// Returns the number of the system call in which a thread is, or `running`, and the call's arguments.
+    private static func systemCall(of thread: pid_t) -> [String] {
+      words(of: thread, in: "syscall")
     }
 
-    /// Returns the number of the system call in which a thread is, or `running`.
-    private static func systemCall(of thread: pid_t) -> String? {
-      systemCallWords(of: thread)?.first
+    private static func words(of thread: pid_t, in file: String) -> [String] {
+      let text = TextFile.read("/proc/self/task/\(thread)/\(file)") ?? ""
+      return text.split { $0 == " " || $0 == "\n" }.map(String.init)
     }
 
-    /// Returns the number of the system call in which a thread is, and then the call's arguments.
-    private static func systemCallWords(of thread: pid_t) -> [String]? {
-      TextFile.read("/proc/self/task/\(thread)/syscall")
-        .map { $0.split { $0 == " " || $0 == "\n" }.map(String.init) }
-    }
-
-    /// Whether a thread waits, and nothing but another thread of this process or a timer can end the wait.
+    /// Whether a system call waits, and nothing but another thread of this process or a timer can end the wait.
     ///
     /// - Parameter isOfBlock: Whether a block runs on the thread. Then a wait with a limit ends by itself. Idle threads
     ///   of Dispatch wait with a limit, too.
-    private static func waitsWithinTheProcess(_ thread: pid_t, isOfBlock: Bool) -> Bool {
-      guard let words = systemCallWords(of: thread), let call = words.first else { return false }
+    private static func waitsWithinTheProcess(_ words: [String], isOfBlock: Bool) -> Bool {
+      guard let call = words.first else { return false }
       // The fourth argument of `futex` is the address of the limit.
       if lockWaits.contains(call) { return !isOfBlock || !Limit.pointer(4).mayBeReached(words) }
       // Such a wait may have a limit, too.
       if signalWaits.contains(call) { return !isOfBlock }
       guard epollWaits.contains(call) else { return false }
-      return watchedFiles(words)?.allSatisfy { [eventFile, timerFile].contains($0.kind) } ?? false
+      let kinds = watchedFiles(words)?.map(kind)
+      return kinds?.allSatisfy([eventFile, timerFile].contains) ?? false
     }
 
-    /// Whether a thread that belongs to no test waits, and only another thread or an event can end the wait.
-    private static func waitsForever(_ thread: pid_t) -> Bool {
-      guard let words = systemCallWords(of: thread), let call = words.first else { return false }
+    /// Whether a call of a thread that belongs to no test waits, and only a thread or an event can end it.
+    private static func waitsForever(_ words: [String]) -> Bool {
+      guard let call = words.first else { return false }
       if lockWaits.contains(call) { return !Limit.pointer(4).mayBeReached(words) }
       guard let limit = limits[call], !limit.mayBeReached(words) else { return false }
       guard epollWaits.contains(call) else { return true }
       return watchedFiles(words)?.allSatisfy { !isArmedTimer($0) } ?? false
     }
 
-    /// A file that a thread in `epoll_wait` watches.
-    private struct WatchedFile {
-      let number: Substring
-      let kind: String
-    }
-
-    /// Returns the files that a thread watches in such a call; `nil` if they cannot be read.
-    private static func watchedFiles(_ words: [String]) -> [WatchedFile]? {
+    /// Returns the numbers of the files that a thread watches in `epoll_wait`; `nil` if they cannot be read.
+    private static func watchedFiles(_ words: [String]) -> [Substring]? {
       guard words.count > 1, let set = Int(words[1].dropFirst(2), radix: 16),
         let lines = TextFile.read("/proc/self/fdinfo/\(set)")
       else { return nil }
-      return lines.split(separator: "\n").filter { $0.hasPrefix("tfd:") }.map { line in
-        let number = line.split(separator: " ").dropFirst().first ?? ""
-        var kind = [CChar](repeating: 0, count: 32)
-        let length = readlink("/proc/self/fd/\(number)", &kind, 31)
-        return WatchedFile(number: number, kind: length > 0 ? string(kind) : "")
+      return lines.split(separator: "\n").filter { $0.hasPrefix("tfd:") }.map {
+        $0.split(separator: " ").dropFirst().first ?? ""
       }
     }
 
-    private static func string(_ characters: [CChar]) -> String {
-      String(decoding: characters.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    private static func kind(of file: Substring) -> String {
+      ProcFileSystem.target(of: "/proc/self/fd/\(file)")
     }
 
-    private static func isArmedTimer(_ file: WatchedFile) -> Bool {
-      file.kind == timerFile
-        && TextFile.read("/proc/self/fdinfo/\(file.number)")?.contains("it_value: (0, 0)") != true
+    private static func isArmedTimer(_ file: Substring) -> Bool {
+      kind(of: file) == timerFile
+        && TextFile.read("/proc/self/fdinfo/\(file)")?.contains("it_value: (0, 0)") != true
     }
 
     private static let (eventFile, timerFile) = ("anon_inode:[eventfd]", "anon_inode:[timerfd]")
@@ -206,29 +190,29 @@ enum OutsideWork {
   ///   - paused: The threads whose waits end in virtual time. They may wake up in between.
   static func turnsIfAllWait(holders: Set<Int32>, paused: Set<Int32>) -> Turns? {
     #if os(Linux) && canImport(Glibc)
-      guard holders.allSatisfy({ waitsWithinTheProcess($0, isOfBlock: true) }),
-        let all = threadNumbers
+      guard holders.allSatisfy({ waitsWithinTheProcess(systemCall(of: $0), isOfBlock: true) })
       else { return nil }
+      let all = threadNumbers
+      guard !all.isEmpty else { return nil }
       let own = currentThread
       let outside = lock.withLock { outsideThreads }.union(ThreadWaits.outsideThreads)
       var turns = Turns()
       for thread in all {
+        let call = systemCall(of: thread)
         guard !paused.contains(thread) else {
           // It may be about to run a block of its run loop.
-          if systemCall(of: thread) == "running" { return nil }
+          if call.first == "running" { return nil }
           continue
         }
         let isOutside = outside.contains(thread)
         guard
           thread == own
-            || (isOutside
-              ? waitsForever(thread) : waitsWithinTheProcess(thread, isOfBlock: false))
+            || (isOutside ? waitsForever(call) : waitsWithinTheProcess(call, isOfBlock: false))
         else { return nil }
         // The fields are the time on a processor, the time in a processor's queue, and the number of turns.
-        let fields = TextFile.read("/proc/self/task/\(thread)/schedstat")?.split(separator: " ")
+        let number = words(of: thread, in: "schedstat").last.flatMap(UInt64.init)
         // A thread of Dispatch that waits for timers runs for the watchdog's.
-        let isForEvents = systemCall(of: thread).map(epollWaits.contains) == true
-        let number = fields?.last.flatMap { UInt64($0.prefix { $0 != "\n" }) }
+        let isForEvents = epollWaits.contains(call.first ?? "")
         turns.ofAll[thread] = isForEvents && !isOutside ? 0 : number
         if isOutside { turns.ofOutside = (turns.ofOutside ?? 0) &+ (number ?? 0) }
       }
@@ -241,7 +225,7 @@ enum OutsideWork {
   /// Whether a thread waits for events of several files, or for a connection.
   @Sendable static func waitsForEvents(_ thread: Int32) -> Bool {
     #if os(Linux) && canImport(Glibc)
-      systemCall(of: thread).map(eventWaits.contains) ?? false
+      limits[systemCall(of: thread).first ?? ""] != nil
     #else
       false
     #endif

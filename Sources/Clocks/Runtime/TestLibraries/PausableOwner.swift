@@ -18,9 +18,19 @@ protocol PausableOwner: TaskOwner {
   func resume(_ job: PausedJob)
   /// Notes that an externally started job begins on another thread.
   func jobBegins()
-  /// Keeps time from jumping, until `endShortHold`.
-  func beginShortHold()
-  func endShortHold()
+  /// Keeps time from jumping, until `endHold`.
+  func beginHold(isUnlimited: Bool)
+  func endHold(isUnlimited: Bool)
+}
+
+extension TaskOwner {
+  /// The owner if all waits of its jobs are seen and pause these jobs.
+  var pausingAll: (any PausableOwner)? {
+    guard ThreadWaits.areSleepsSeen, let owner = self as? any PausableOwner,
+      owner.pausedWaits == .all
+    else { return nil }
+    return owner
+  }
 }
 
 /// A job that holds its thread while other jobs run.

@@ -22,10 +22,8 @@ import Synchronization
 
     /// The owner whose virtual time the current thread reads; `nil` if it reads real time.
     private static var owner: (any PausableOwner)? {
-      guard ThreadWaits.areSeen, let context = ThreadContext.current, context.pointee.isInJob,
-        let owner = ThreadContext.runningOwner as? any PausableOwner, owner.pausedWaits == .all
-      else { return nil }
-      return owner
+      ThreadContext.current?.pointee.isInJob == true
+        ? ThreadContext.runningOwner?.pausingAll : nil
     }
 
     /// The present of the monotonic clock for a thread of an owner, in nanoseconds.
@@ -91,10 +89,8 @@ import Synchronization
     nonisolated(unsafe) private static var timers: [CInt: Timer] = [:]
     /// The instants for which timers of the main run loop are set in real time.
     nonisolated(unsafe) private static var realTimers: [CInt: UInt64] = [:]
-    /// Whether `realTimers` may have elements.
-    private static let hasRealTimers = Atomic(false)
     /// The number of timers whose callbacks are pending.
-    static let count = Atomic(0)
+    static var count: Int { lock.withLock { timers.count } }
     /// How many timers have been due.
     static let fired = Atomic(0)
     /// Whether a timer was due while no thread of its owner was in a run loop.
@@ -119,12 +115,10 @@ import Synchronization
         }
         return set.original(timer, flags, setting, former)
       }
-      let delay = instant > now ? instant - now : 0
       guard ThreadContext.current?.pointee.runLoops.isRunning == false,
-        add(timer, Int64(clamping: delay), instant, owner)
-      else { return setReal(timer, delay) }
-      var never = itimerspec()
-      return set.original(timer, 0, &never, nil)
+        add(timer, now, instant, owner)
+      else { return setReal(timer, instant > now ? instant - now : 0) }
+      return 0
     }
 
     private static let absolute: CInt = 1
@@ -137,9 +131,9 @@ import Synchronization
       return set.original(timer, 0, &setting, nil)
     }
 
-    /// Adds a callback for a timer, and returns whether the owner takes it.
+    /// Adds a callback for a timer, and stops the kernel's timer. Returns whether the owner takes the callback.
     private static func add(
-      _ timer: CInt, _ delay: Int64, _ instant: UInt64, _ owner: any PausableOwner
+      _ timer: CInt, _ now: UInt64, _ instant: UInt64, _ owner: any PausableOwner
     ) -> Bool {
       let isMain = MainRunLoop.isMain(MainRunLoop.ofThread)
       let callback = TimedCallback("a timer of a run loop") {
@@ -151,19 +145,19 @@ import Synchronization
       }
       forget(timer)
       lock.withLock { timers[timer] = Timer(owner: owner, callback: callback, instant: instant) }
-      count.add(1, ordering: .relaxed)
       // Foundation computes the delay from two dates in seconds, with an error of a tenth of a microsecond.
-      let microseconds = (delay + 500) / 1000
-      guard owner.enqueue(callback, after: .microseconds(microseconds)) else {
+      let delay = Int64(clamping: instant > now ? instant - now : 0)
+      guard owner.enqueue(callback, after: .microseconds((delay + 500) / 1000)) else {
         forget(timer)
         return false
       }
+      var never = itimerspec()
+      _ = set.original(timer, 0, &never, nil)
       return true
     }
 
     private static func noteReal(_ timer: CInt, _ instant: UInt64) {
       lock.withLock { realTimers[timer] = instant }
-      hasRealTimers.store(true, ordering: .relaxed)
     }
 
     /// Lets the timers that were set outside the test fire in the test's virtual time, too.
@@ -171,39 +165,25 @@ import Synchronization
     /// Foundation sets the kernel's timer only if its next instant changes. As long as it is set for a timer from outside,
     /// that of the test, which may be due soon after, would have no callback.
     static func adopt(for owner: any PausableOwner) {
-      guard hasRealTimers.exchange(false, ordering: .relaxed), let now = present(of: owner) else {
-        return
-      }
       for timer in lock.withLock({ Array(realTimers.keys) }) {
         // Another thread may have set the timer again meanwhile.
-        guard let instant = lock.withLock({ realTimers.removeValue(forKey: timer) }) else {
-          continue
-        }
-        let delay = instant > now ? instant - now : 0
-        guard add(timer, Int64(clamping: delay), instant, owner) else {
-          noteReal(timer, instant)
-          continue
-        }
-        var never = itimerspec()
-        _ = set.original(timer, 0, &never, nil)
+        guard let now = present(of: owner),
+          let instant = lock.withLock({ realTimers.removeValue(forKey: timer) })
+        else { continue }
+        if !add(timer, now, instant, owner) { noteReal(timer, instant) }
       }
-    }
-
-    @discardableResult
-    private static func take(_ timer: CInt) -> Timer? {
-      guard let taken = lock.withLock({ timers.removeValue(forKey: timer) }) else { return nil }
-      count.subtract(1, ordering: .relaxed)
-      return taken
     }
 
     private static func forget(_ timer: CInt) {
-      lock.withLock { _ = realTimers.removeValue(forKey: timer) }
-      guard let taken = take(timer) else { return }
-      taken.owner.remove(taken.callback)
+      let taken = lock.withLock {
+        realTimers[timer] = nil
+        return timers.removeValue(forKey: timer)
+      }
+      if let taken { taken.owner.remove(taken.callback) }
     }
 
     private static func isDue(_ timer: CInt, _ instant: UInt64) {
-      guard let taken = take(timer) else { return }
+      guard let taken = lock.withLock({ timers.removeValue(forKey: timer) }) else { return }
       beginning.add(1, ordering: .sequentiallyConsistent)
       fired.add(1, ordering: .relaxed)
       let waiting = ThreadWaits.inRunLoops(of: taken.owner)
@@ -220,9 +200,7 @@ import Synchronization
     private static let beginning = Atomic(0)
 
     static func awaitBeginning() {
-      while beginning.load(ordering: .sequentiallyConsistent) > 0 {
-        JobPause.yieldThread()
-      }
+      while beginning.load(ordering: .sequentiallyConsistent) > 0 { yieldThread() }
     }
 
     /// Whether a timer is due that no thread has been told of. Called by a thread that is about to run its run loop.
@@ -253,18 +231,17 @@ import Synchronization
 
     /// The time to the next timer of an owner; `nil` if none is set.
     static func delay(for owner: any PausableOwner) -> Duration? {
-      guard count.load(ordering: .relaxed) > 0,
-        let next = lock.withLock({
-          timers.values.lazy.filter { $0.owner === owner }.map(\.instant).min()
-        }), let now = present(of: owner)
-      else { return nil }
+      let next = lock.withLock {
+        timers.values.lazy.filter { $0.owner === owner }.map(\.instant).min()
+      }
+      guard let next, let now = present(of: owner) else { return nil }
       return .nanoseconds(Int64(clamping: next > now ? next - now : 0))
     }
   }
 #else
   /// The timers of run loops, which fire in real time.
   enum RunLoopTimers {
-    static let count = Atomic(0)
+    static var count: Int { 0 }
     static let fired = Atomic(0)
 
     static func adopt(for owner: any PausableOwner) {}

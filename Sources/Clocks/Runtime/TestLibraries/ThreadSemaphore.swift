@@ -1,3 +1,5 @@
+import ClocksSupport
+
 #if os(Linux) && canImport(Glibc)
   internal import CDispatch
 #elseif canImport(Dispatch)
@@ -29,5 +31,12 @@ final class ThreadSemaphore: Sendable {
     func signal() {}
     func wait() { fatalError("Clocks: a thread cannot wait for another one here.") }
     func wait(seconds: Double) -> Bool { false }
+  #endif
+}
+
+/// Lets other threads run, while this one waits for a thread that runs no code of the test.
+func yieldThread() {
+  #if os(Linux) && canImport(Glibc)
+    sched_yield()
   #endif
 }

@@ -51,20 +51,18 @@ import ClocksSupport
   enum ThreadSleeps {
     /// Must be called once, while the process has one thread.
     static func redirect() {
-      let entries = [
-        nanosleep.entry, usleep.entry, sleep.entry, run.entry, ThreadRunLoops.stop.entry,
-        perform.entry,
-      ]
-      // Foundation may not be loaded.
-      CallTables.redirect(
-        entries.filter(\.isFound) + [createThread.entry], in: .users(besides: "libdispatch.so"))
-      CallTables.redirect([createFoundationThread.entry], in: .library("libFoundation.so"))
+      // Foundation may not be loaded. Then some of the functions do not exist.
+      _ = CallTables.redirectEach(
+        [
+          nanosleep.entry, usleep.entry, sleep.entry, run.entry, ThreadRunLoops.stop.entry,
+          perform.entry, createThread.entry,
+        ], in: .users(besides: "libdispatch.so"))
+      _ = CallTables.redirectEach(
+        [createFoundationThread.entry, uptime.entry], in: .library("libFoundation.so"))
+      _ = CallTables.redirectEach(
+        [createIO.entry, openIO.entry, read.entry, write.entry, signal.entry],
+        in: .library("libswiftDispatch.so"))
       ThreadWaits.areSleepsSeen = true
-      CallTables.redirect(
-        [createIO.entry, openIO.entry, read.entry, write.entry], in: .library("libswiftDispatch.so")
-      )
-      CallTables.redirect([uptime.entry], in: .library("libFoundation.so"))
-      CallTables.redirect([signal.entry], in: .library("libswiftDispatch.so"))
       RunLoopTimers.redirect()
     }
 
@@ -92,10 +90,11 @@ import ClocksSupport
       "dispatch_semaphore_signal"
     ) { semaphore in
       AwaitedSemaphores.willSignal(semaphore)
-      let isResumed = ThreadWaits.resume(from: semaphore)
+      let method = ThreadWaits.methodWait(for: semaphore)?.waits
+      method?.resume()
       let result = signal.original(semaphore)
       // The method may have begun to wait after the first look, and before the signal.
-      if !isResumed { _ = ThreadWaits.resume(from: semaphore) }
+      if method == nil { ThreadWaits.methodWait(for: semaphore)?.waits.resume() }
       LimitedWait.mayEnd(for: semaphore)
       return result
     }
@@ -184,7 +183,10 @@ import ClocksSupport
     private static let uptime: Interposed<@convention(c) () -> Double> = Interposed(
       "CFGetSystemUptime"
     ) {
-      if let end = ThreadWaits.ofThread?.takeEndOfSleep() { return end }
+      if let waits = ThreadWaits.ofThread, let end = waits.endOfSleep {
+        waits.endOfSleep = nil
+        return end
+      }
       guard ThreadWaits.ofSleeps != nil, let owner = ThreadContext.runningOwner,
         let reading = seconds(of: owner)
       else { return uptime.original() }
@@ -228,52 +230,36 @@ import ClocksSupport
         return 0
       }
   }
+
+  extension ThreadWaits {
+    /// The waits of the current thread if its sleeps are virtual.
+    static var ofSleeps: ThreadWaits? {
+      guard let waits = ofThread, waits.countsAsBlock else { return ofAnyKind }
+      return waits
+    }
+
+    /// Blocks the thread for a virtual duration. Returns `false` if the test is over, so that time is real.
+    ///
+    /// Foundation sleeps again until its clock shows that the time is over. The rest may be less than a nanosecond, so a
+    /// sleep for no time takes some, too.
+    func sleep(for duration: Duration) -> Bool {
+      guard !owner.isOver else { return false }
+      let duration = max(duration, .nanoseconds(1))
+      let signal = ThreadSemaphore()
+      let wakeUp: @Sendable () -> Void = { [self] in
+        resume()
+        signal.signal()
+      }
+      let callback = TimedCallback("a blocked thread", begin: wakeUp) { [self] rest in
+        endOfSleep = ThreadSleeps.seconds(of: owner).map { $0 + rest.seconds }
+        RealTime(in: rest).schedule { signal.signal() }
+      }
+      let becomesJob = countsAsBlock && !isInUse
+      if becomesJob { blockBecomesJob() }
+      defer { if becomesJob { jobBecomesBlock() } }
+      guard owner.enqueue(callback, after: duration) else { return false }
+      paused { signal.wait() }
+      return true
+    }
+  }
 #endif
-
-extension ThreadWaits {
-  /// The waits of the current thread if its sleeps are virtual.
-  static var ofSleeps: ThreadWaits? {
-    guard let waits = ofThread, waits.countsAsBlock else { return ofAnyKind }
-    return waits
-  }
-
-  /// Blocks the thread for a virtual duration. Returns `false` if the test is over, so that time is real.
-  ///
-  /// Foundation sleeps again until its clock shows that the time is over. The rest may be less than a nanosecond, so a
-  /// sleep for no time takes some, too.
-  func sleep(for duration: Duration) -> Bool {
-    guard !owner.isOver else { return false }
-    let duration = max(duration, .nanoseconds(1))
-    let signal = ThreadSemaphore()
-    let wakeUp: @Sendable () -> Void = { [self] in
-      resume()
-      signal.signal()
-    }
-    let callback = TimedCallback("a blocked thread", begin: wakeUp) { [self] rest in
-      endOfSleep = end(after: rest)
-      RealTime(in: rest).schedule { signal.signal() }
-    }
-    let becomesJob = countsAsBlock && !isInUse
-    if becomesJob { blockBecomesJob() }
-    defer { if becomesJob { jobBecomesBlock() } }
-    guard owner.enqueue(callback, after: duration) else { return false }
-    paused { signal.wait() }
-    return true
-  }
-
-  /// Returns, once, the instant of virtual time until which a sleep would have lasted that went on in real time.
-  ///
-  /// Virtual time may have been ahead of real time, and Foundation would sleep again for the difference.
-  func takeEndOfSleep() -> Double? {
-    defer { endOfSleep = nil }
-    return endOfSleep
-  }
-
-  private func end(after rest: Duration) -> Double? {
-    #if os(Linux) && canImport(Glibc)
-      ThreadSleeps.seconds(of: owner).map { $0 + rest.seconds }
-    #else
-      nil
-    #endif
-  }
-}

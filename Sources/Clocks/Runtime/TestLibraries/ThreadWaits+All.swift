@@ -22,37 +22,22 @@ extension ThreadWaits {
     waits.wakeUp()
   }
 
-  /// Notes that a semaphore is about to be signalled, or was signalled. Returns whether the test method waits for it.
-  static func resume(from semaphore: OpaquePointer) -> Bool {
-    guard let wait = methodWait(for: semaphore) else { return false }
-    wait.waits.resume()
-    return true
-  }
-
-  /// A wait of a test method for a semaphore or a group.
-  struct MethodWait {
-    let waits: ThreadWaits
-    fileprivate let number: Int
-
-    /// Waits until the method counts as running again. The current thread keeps time from moving meanwhile.
-    ///
-    /// - Parameter isOver: Returns whether the method's thread is about to go on. Another thread may enter the group
-    ///   before the method's thread has begun to wait for it.
-    func awaitEnd(while isOver: () -> Bool) {
-      while waits.endedWaits.load(ordering: .acquiring) == number, isOver() {
-        JobPause.yieldThread()
-      }
-    }
-  }
-
-  /// Returns the wait of a test method for a semaphore or a group; `nil` if there is none.
-  static func methodWait(for object: OpaquePointer) -> MethodWait? {
+  /// Returns the test method that waits for a semaphore or a group, and the number of the wait; `nil` if none does.
+  static func methodWait(for object: OpaquePointer) -> (waits: ThreadWaits, number: Int)? {
     guard areSeen, let waits = lock.withLock({ all.first { $0.work == .method } }) else {
       return nil
     }
     let number = waits.endedWaits.load(ordering: .acquiring)
     guard waits.semaphore.load(ordering: .relaxed) == UInt(bitPattern: object) else { return nil }
-    return MethodWait(waits: waits, number: number)
+    return (waits, number)
+  }
+
+  /// Waits until the method counts as running again. The current thread keeps time from moving meanwhile.
+  ///
+  /// - Parameter isOver: Returns whether the method's thread is about to go on. Another thread may enter the group
+  ///   before the method's thread has begun to wait for it.
+  func awaitEnd(ofWait number: Int, while isOver: () -> Bool) {
+    while endedWaits.load(ordering: .acquiring) == number, isOver() { yieldThread() }
   }
 
   /// Returns the waits of an owner whose threads are in run loops, or on their way there or back.
@@ -64,16 +49,13 @@ extension ThreadWaits {
 
   /// The threads whose waits end in virtual time.
   static var pausedThreads: [Int32] {
-    lock.withLock { (all + externalJobs).filter { $0.pause.isPaused }.map(\.thread) }
+    lock.withLock { all + externalJobs }.filter { $0.pause.isPaused }.map(\.thread)
   }
 
   // MARK: - Jobs that hold their threads
 
   /// The jobs that the scheduler has started, and that have paused since. Guarded by `lock`.
-  @exclusivity(unchecked) nonisolated(unsafe) private static var externalJobs: [ThreadWaits] = []
-
-  /// Notes that the job counts as externally started from now on.
-  func countsAsExternal() { Self.lock.withLock { Self.externalJobs.append(self) } }
+  @exclusivity(unchecked) nonisolated(unsafe) static var externalJobs: [ThreadWaits] = []
 
   /// Notes that the job is about to end.
   func jobEnds() {

@@ -23,7 +23,7 @@ extension ThreadWaits {
     // While nothing else is pending, the wait may be for real work, and time must not jump to the timeout.
     let isQuiet =
       owner.pendingCount
-      <= Self.timeouts.load(ordering: .relaxed) + RunLoopTimers.count.load(ordering: .relaxed)
+      <= Self.timeouts.load(ordering: .relaxed) + RunLoopTimers.count
     let timers = RunLoopTimers.fired.load(ordering: .relaxed)
     if quietSlices == 0 || timers != firedTimers { quietSince = RealTime(in: .zero) }
     firedTimers = timers
@@ -93,7 +93,8 @@ extension ThreadWaits {
       return false
     }
     if quietSlices < 12 { return true }
-    return !quietSince.lasts(timeout) && OutsideWork.isLikely
+    return !quietSince.lasts(timeout)
+      && (MainRunLoop.hasRealTimer || OutsideWork.isAnyThreadBusy)
   }
 
   /// The waits of the current thread if its run loops wait in virtual time.

@@ -10,7 +10,7 @@ extension ThreadWaits {
   ) {
     // The thread's work is counted before the current job ends, so that the scope is not idle in between.
     owner.jobBegins()
-    var context = ThreadContext(createsThreadOfOwner: true)
+    var context = ThreadContext(purpose: .threadOfOwner)
     context.run { _ in
       start {
         var context = ThreadContext(owner: owner, isInJob: true)
@@ -40,9 +40,8 @@ struct TestThread: Sendable {
 
   /// Counts a thread before it is created. `nil` if the current thread works for no such test.
   init?() {
-    guard let owner = ThreadContext.runningOwner as? any PausableOwner, owner.pausedWaits == .all,
-      ThreadContext.current?.pointee.createsThreadOfOwner != true
-    else { return nil }
+    guard let owner = ThreadContext.runningOwner?.pausingAll else { return nil }
+    if case .threadOfOwner = ThreadContext.current?.pointee.purpose { return nil }
     self.owner = owner
     block = owner.workBegan(on: .thread)
   }
@@ -52,8 +51,8 @@ struct TestThread: Sendable {
     let waits = ThreadWaits(owner, .testThread)
     waits.block = block
     owner.workRuns(block)
-    waits.threadBegins()
-    defer { waits.threadEnds() }
+    ThreadWaits.lock.withLock { ThreadWaits.testThreads.append(waits) }
+    defer { ThreadWaits.lock.withLock { ThreadWaits.testThreads.removeAll { $0 === waits } } }
     var context = ThreadContext(owner: owner, isInJob: true, isOnQueue: true, waits: waits)
     var result: UnsafeMutableRawPointer?
     context.run { _ in result = body() }
@@ -66,12 +65,6 @@ struct TestThread: Sendable {
 }
 
 extension ThreadWaits {
-  /// The waits of the current thread if a test has started it, and it does not wait in XCTest.
-  static var ofTestThread: ThreadWaits? {
-    guard let waits = ofThread, waits.work == .testThread, !waits.isInUse else { return nil }
-    return waits
-  }
-
   /// Counts the thread as a block again.
   func beginBlock() {
     block = owner.workBegan(on: queue, isBarrier: queue.isConcurrent && stop == .ofAll)
@@ -85,8 +78,7 @@ extension ThreadWaits {
   static func ofBlock(
     _ number: UInt64, on queue: BlockQueue, isBarrier: Bool = false, of owner: TaskOwner
   ) -> ThreadWaits? {
-    guard areSleepsSeen, let owner = owner as? any PausableOwner, owner.pausedWaits == .all
-    else { return nil }
+    guard let owner = owner.pausingAll else { return nil }
     let waits = ThreadWaits(owner, .block)
     (waits.block, waits.queue, waits.stop) = (number, queue, queue.stop(by: isBarrier))
     return waits
@@ -127,25 +119,16 @@ extension ThreadWaits {
     case outside
   }
 
-  /// Guards `testThreads` and their `standing`. Rank `leaf`.
-  private static let testThreadsLock = Lock(.leaf)
-  @exclusivity(unchecked) nonisolated(unsafe) private static var testThreads: [ThreadWaits] = []
-
-  fileprivate func threadBegins() {
-    Self.testThreadsLock.withLock { Self.testThreads.append(self) }
-  }
-
-  fileprivate func threadEnds() {
-    Self.testThreadsLock.withLock { Self.testThreads.removeAll { $0 === self } }
-  }
+  /// The threads that tests have started. Guarded by `lock`, like their `standing`.
+  @exclusivity(unchecked) nonisolated(unsafe) fileprivate static var testThreads: [ThreadWaits] = []
 
   /// The threads that have outlived their tests.
   static var outsideThreads: [Int32] {
-    testThreadsLock.withLock { testThreads.filter { $0.standing == .outside }.map(\.thread) }
+    lock.withLock { testThreads.filter { $0.standing == .outside }.map(\.thread) }
   }
 
   private func changeStanding(from expected: Standing, to next: Standing) {
-    Self.testThreadsLock.withLock {
+    Self.lock.withLock {
       guard standing == expected else { return }
       standing = next
       if next == .ofTest { OutsideWork.threadBegins() } else { OutsideWork.threadEnds() }
@@ -155,7 +138,7 @@ extension ThreadWaits {
   /// Notes that a test is over: the threads that it leaves behind count as outside work.
   static func testIsOver(of owner: TaskOwner) {
     guard areSleepsSeen else { return }
-    testThreadsLock.withLock {
+    lock.withLock {
       for thread in testThreads where thread.owner === owner {
         if thread.standing == .asleep { OutsideWork.threadBegins() }
         thread.standing = .outside

@@ -39,13 +39,6 @@ final class ThreadWaits: @unchecked Sendable {
     return context.pointee.waits
   }
 
-  /// The waits of the test method that the current thread runs; `nil` if it runs none.
-  @inline(__always)
-  static var ofMethod: ThreadWaits? {
-    guard let waits = ofThread, waits.work == .method else { return nil }
-    return waits
-  }
-
   /// The waits of the current thread if it may wait in virtual time now, and not only for expectations of XCTest.
   static var ofAnyKind: ThreadWaits? {
     guard let waits = beginning, waits.owner.pausedWaits == .all,
@@ -110,17 +103,9 @@ final class ThreadWaits: @unchecked Sendable {
     below = isWithin ? Self.lock.withLock { Self.all.last { $0.runLoop == loop } } : nil
   }
 
-  /// Runs a test method.
-  func run(_ function: () -> Void) {
-    begin()
-    function()
-    jobEnds()
-    end()
-  }
-
   // MARK: - All threads that wait
 
-  /// Guards `all`. Rank `leaf`.
+  /// Guards `all`, `externalJobs` and `testThreads`. Rank `leaf`.
   static let lock = Lock(.leaf)
   /// The threads that may be woken, an inner wait of a thread after the outer one.
   nonisolated(unsafe) static var all: [ThreadWaits] = []
@@ -137,7 +122,7 @@ final class ThreadWaits: @unchecked Sendable {
   var stop = BlockQueue.Stop.ofAll
   /// Whether the thread counts as a block outside its waits, and not as a job.
   var countsAsBlock: Bool { work == .testThread || work == .block }
-  /// How the thread counts if a test has started it. Guarded by `testThreadsLock`.
+  /// How the thread counts if a test has started it. Guarded by `lock`.
   var standing = Standing.ofTest
 
   /// - Parameter isInRunLoop: Whether the wait is for a run loop of the test's own, which may wait for real work.
@@ -192,6 +177,8 @@ final class ThreadWaits: @unchecked Sendable {
   let wake = ThreadSemaphore()
 
   /// When a sleep would have ended that goes on in real time, because the test is over. Written before the thread wakes.
+  ///
+  /// Virtual time may have been ahead of real time, and Foundation would sleep again for the difference.
   var endOfSleep: Double?
 
   /// The job that is paused, or was last. Written before `pause` begins.
@@ -227,7 +214,7 @@ final class ThreadWaits: @unchecked Sendable {
       noteSyncs(1)
       pause.countAsPaused {
         owner.pause(job, context)
-        if context != nil { countsAsExternal() }
+        if context != nil { Self.lock.withLock { Self.externalJobs.append(self) } }
         context = nil
       }
     }
@@ -268,8 +255,8 @@ final class ThreadWaits: @unchecked Sendable {
   @discardableResult
   func setHold(_ isNeeded: Bool) -> Bool {
     let wasHeld = holdsTime.exchange(isNeeded, ordering: .sequentiallyConsistent)
-    if isNeeded, !wasHeld { owner.beginShortHold() }
-    if !isNeeded, wasHeld { owner.endShortHold() }
+    if isNeeded, !wasHeld { owner.beginHold(isUnlimited: false) }
+    if !isNeeded, wasHeld { owner.endHold(isUnlimited: false) }
     return wasHeld
   }
 
