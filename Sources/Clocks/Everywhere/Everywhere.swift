@@ -27,10 +27,9 @@ package enum Everywhere {
         try await body()
       }
     }
-    prepareForOrders()
-    let options = options(isExplored: true, for: record)
     let one = OneRun(
-      options: options, origin: CallSite(), findings: Findings(), stepLimit: mostSteps)
+      options: options(isExplored: true, for: record), origin: CallSite(), findings: Findings(),
+      stepLimit: mostSteps)
     // Parallel tests may name files by random numbers. The salt makes these numbers differ, even between processes.
     one.run.salt = settings.salt(for: record)
     let outcome = await one(plan) { time in
@@ -78,12 +77,6 @@ package enum Everywhere {
     IdleProcess.testBegins()
   }
 
-  static func prepareForOrders() {
-    Hashing.ignoreAddresses()
-    NondeterminismHooks.redirect()
-    RuntimeClocks.redirectForExplored()
-  }
-
   static func options(isExplored: Bool, for record: EverywhereRecord) -> ScopeOptions {
     var options = ScopeOptions.standard
     options.goesOnWithout = { reason in record.add(reason: reason) }
@@ -99,6 +92,9 @@ package enum Everywhere {
     options.limits.jobs = 20_000
     options.isExplored = isExplored
     if isExplored {
+      Hashing.ignoreAddresses()
+      NondeterminismHooks.redirect()
+      RuntimeClocks.redirectForExplored()
       options.recording = .never(RefusedRecording())
       // Equal sleeps that begin together differ by the readings of the clock, and still wake in any order.
       options.slack = .microseconds(100)

@@ -1,3 +1,4 @@
+import ClocksSearch
 import ClocksSupport
 
 /// What one test case did, for the report of the whole suite.
@@ -25,12 +26,8 @@ package final class EverywhereRecord: Sendable {
     EverywhereRecords.write([("began", .text(name)), ("arguments", .text(arguments))])
   }
 
-  /// A number that follows from the name and the arguments (FNV-1a).
-  var hash: UInt64 {
-    (name + "\n" + arguments).utf8.reduce(0xCBF2_9CE4_8422_2325) {
-      ($0 ^ UInt64($1)) &* 0x100_0000_01B3
-    }
-  }
+  /// A number that follows from the name and the arguments.
+  var hash: UInt64 { Mixer.hash(name + "\n" + arguments) }
 
   /// Adds the virtual time that has passed in a scope.
   func note(_ time: VirtualTime) {
@@ -114,9 +111,9 @@ enum EverywhereRecords {
 
   #if !canImport(CRT) && !canImport(WASILibc)
     private static var workingFolder: String {
-      var path = [CChar](repeating: 0, count: 4096)
-      guard getcwd(&path, path.count) != nil else { return "" }
-      return String(decoding: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      guard let path = getcwd(nil, 0) else { return "" }
+      defer { free(path) }
+      return String(cString: path)
     }
   #endif
 

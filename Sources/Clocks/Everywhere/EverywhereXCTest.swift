@@ -52,7 +52,6 @@ enum EverywhereXCTest {
       return original()
     }
     let isExplored = plan != .firstInFirstOut
-    if isExplored { Everywhere.prepareForOrders() }
     var options = Everywhere.options(isExplored: isExplored, for: record)
     // Waits of XCTest are often for work outside, which then has some real time before each jump.
     options.jumpsAfter = .milliseconds(3)

@@ -71,14 +71,11 @@ import ClocksSupport
 
     /// Notes that a suspended queue is about to be resumed, or an inactive one activated.
     static func willResume(_ object: OpaquePointer) {
-      guard let suspension = lock.withLock({ remove(object) }) else { return }
-      suspension.owner?.noteStop(.ofAll, of: suspension.queue, -1)
-    }
-
-    private static func remove(_ object: OpaquePointer) -> Suspension? {
-      let suspension = suspensions[object]?.popLast()
-      if suspensions[object]?.isEmpty == true { suspensions[object] = nil }
-      return suspension
+      let suspension = lock.withLock {
+        defer { if suspensions[object]?.isEmpty == true { suspensions[object] = nil } }
+        return suspensions[object]?.popLast()
+      }
+      if let suspension { suspension.owner?.noteStop(.ofAll, of: suspension.queue, -1) }
     }
   }
 #endif

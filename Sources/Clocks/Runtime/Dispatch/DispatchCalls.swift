@@ -148,7 +148,7 @@ enum DispatchCalls {
       let iteration: @convention(block) (Int) -> Void = { number in
         let run = { HandedBlock(block)(number) }
         guard ThreadContext.current == nil else { return run() }
-        DispatchedBlock.runCounted(on: all, of: owner, run)
+        DispatchedBlock.run(on: all, of: owner, run)
       }
       withExtendedLifetime(iteration) {
         apply.original(iterations, queue, unsafeBitCast(iteration, to: UnsafeRawPointer.self))
@@ -159,7 +159,7 @@ enum DispatchCalls {
       @convention(c) (OpaquePointer, OpaquePointer, UnsafeRawPointer) -> Void
     private typealias ForItem =
       @convention(c) (UnsafeRawPointer, OpaquePointer, UnsafeRawPointer) -> Void
-    typealias OfObject = @convention(c) (OpaquePointer) -> Void
+    typealias OfObject = DispatchObject.OfObject
 
     private static let groupAsync: Interposed<ForGroup> = Interposed("dispatch_group_async") {
       group, queue, block in

@@ -81,19 +81,12 @@ import ClocksSupport
       }
     }
 
-    /// Runs user code for which a thread of a test waits, on another thread.
-    static func runCounted(
-      on queue: BlockQueue, isBarrier: Bool = false, of owner: TaskOwner, _ body: () -> Void
-    ) {
-      let number = owner.workBegan(on: queue, isBarrier: isBarrier)
-      run(number, on: queue, isBarrier: isBarrier, of: owner, body)
-    }
-
-    /// Runs user code that counts as a block.
+    /// Runs user code that counts as a block. Without a number, it counts from now on.
     static func run(
-      _ number: UInt64, on queue: BlockQueue, isBarrier: Bool = false, of owner: TaskOwner,
+      _ number: UInt64? = nil, on queue: BlockQueue, isBarrier: Bool = false, of owner: TaskOwner,
       for purpose: ThreadContext.Purpose = .nothing, _ body: () -> Void
     ) {
+      let number = number ?? owner.workBegan(on: queue, isBarrier: isBarrier)
       owner.workRuns(number)
       let waits = ThreadWaits.ofBlock(number, on: queue, isBarrier: isBarrier, of: owner)
       var context = ThreadContext(
@@ -109,7 +102,7 @@ import ClocksSupport
       _ block: HandedBlock, on queue: BlockQueue, isBarrier: Bool, of owner: TaskOwner
     ) {
       guard let context = ThreadContext.current else {
-        return runCounted(on: queue, isBarrier: isBarrier, of: owner) { block() }
+        return run(on: queue, isBarrier: isBarrier, of: owner) { block() }
       }
       guard owner.pausingAll != nil else { return block() }
       owner.noteStop(.sync, of: queue, 1)
@@ -201,15 +194,12 @@ import ClocksSupport
   /// The functions that Dispatch has for all of its objects.
   enum DispatchObject {
     // These functions are used only after `HandedBlock.isReadable` has found them.
-    static let retain = function("dispatch_retain")
-    static let release = function("dispatch_release")
+    static let retain = RuntimeSymbol.function("dispatch_retain", as: OfObject.self)!
+    static let release = RuntimeSymbol.function("dispatch_release", as: OfObject.self)!
+    typealias OfObject = @convention(c) (OpaquePointer) -> Void
 
     static func label(of queue: OpaquePointer) -> String {
       String(cString: dispatch_queue_get_label(queue))
-    }
-
-    private static func function(_ name: String) -> DispatchCalls.OfObject {
-      RuntimeSymbol.function(name, as: DispatchCalls.OfObject.self)!
     }
   }
 #endif

@@ -71,38 +71,31 @@
     /// The library that has the block's code; `nil` for all others.
     var library: Library? {
       let block = isItem ? pointer.load(fromByteOffset: 72, as: UnsafeRawPointer.self) : pointer
-      let code = HandedBlock(block).code
-      // `Dl_info` of the C library
-      var found: (file: UInt, base: UInt, symbol: UInt, address: UInt) = (0, 0, 0, 0)
-      return Self.findImage(code, &found) == 0 ? nil : Self.libraries[found.base]
+      let code = UInt(bitPattern: HandedBlock(block).code)
+      return Self.libraries.first { $0.code.contains(code) }?.library
     }
 
-    /// The libraries, by their base addresses.
-    private static let libraries: [UInt: Library] = {
+    private static let libraries: [(code: Range<UInt>, library: Library)] = {
       let names: [(StaticString, Library)] = [
         ("libFoundationNetworking.so", .networking), ("libXCTest.so", .ofTests),
         ("libTesting.so", .ofTests),
       ]
-      return names.reduce(into: [:]) { libraries, name in
-        for image in LoadedImage.all(named: name.0) { libraries[image.base] = name.1 }
+      return names.flatMap { name, library in
+        LoadedImage.all(named: name).flatMap(\.code).map { ($0, library) }
       }
     }()
 
     private typealias Copy = @convention(c) (UnsafeRawPointer) -> UnsafeRawPointer
     private typealias Release = @convention(c) (UnsafeRawPointer) -> Void
-    private typealias FindImage = @convention(c) (UnsafeRawPointer, UnsafeMutableRawPointer) -> CInt
     private typealias CreateItem = @convention(c) (UInt, UnsafeRawPointer) -> UnsafeRawPointer?
 
     // These functions are used only after `isReadable` has found all of them.
     private static let copy = RuntimeSymbol.function("_Block_copy", as: Copy.self)!
     private static let release = RuntimeSymbol.function("_Block_release", as: Release.self)!
-    private static let findImage = RuntimeSymbol.function("dladdr", as: FindImage.self)!
 
     /// Whether blocks and work items have the known layout.
     static let isReadable: Bool = {
-      let names = [
-        "_Block_copy", "_Block_release", "dladdr", "dispatch_retain", "dispatch_release",
-      ]
+      let names = ["_Block_copy", "_Block_release", "dispatch_retain", "dispatch_release"]
       guard names.allSatisfy({ RuntimeSymbol.address(of: $0) != nil }), itemCode != nil,
         let create = RuntimeSymbol.function("dispatch_block_create", as: CreateItem.self)
       else { return false }

@@ -163,7 +163,7 @@ package enum RuntimeClocks {
         guard let context = ThreadContext.current, virtualDate != nil else {
           return runLoop.original(mode, seconds, returnsAfterOneSource)
         }
-        if let waits = ThreadWaits.ofXCTest ?? ThreadWaits.ofRunLoop {
+        if let waits = ThreadWaits.ofXCTest ?? ThreadWaits.ofAnyKind {
           return waits.runInnerLoop(seconds) { runLoop.original(mode, $0, returnsAfterOneSource) }
         }
         context.pointee.runLoops.begin()

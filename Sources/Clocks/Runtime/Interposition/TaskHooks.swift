@@ -131,7 +131,7 @@ enum JobRuns {
     #if os(Linux) && canImport(Glibc)
       guard let owner = owner?.pausingAll else { return body(nil) }
       if ThreadContext.current?.pointee.owner === owner { return body(ThreadWaits.ofThread) }
-      DispatchedBlock.runCounted(on: .executor, of: owner) { body(ThreadWaits.ofThread) }
+      DispatchedBlock.run(on: .executor, of: owner) { body(ThreadWaits.ofThread) }
     #else
       body(nil)
     #endif

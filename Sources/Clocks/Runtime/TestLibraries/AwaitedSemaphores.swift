@@ -1,5 +1,4 @@
 import ClocksSupport
-import Synchronization
 
 /// The semaphores for which threads of tests wait without a time limit.
 ///
@@ -17,16 +16,12 @@ enum AwaitedSemaphores {
   private static let lock = Lock(.dispatchNotifications)
   @exclusivity(unchecked) nonisolated(unsafe) private static var waiters: [OpaquePointer: Waiters] =
     [:]
-  private static let areAny = Atomic(false)
 
   /// Waits on a thread of a test. `wait` returns 0 if it has taken a signal. It blocks, unless its argument is 0.
   static func wait(
     for semaphore: OpaquePointer, on thread: ThreadWaits, _ wait: (UInt64) -> Int
   ) -> Int {
-    lock.withLock {
-      waiters[semaphore, default: Waiters(owner: thread.owner)].count += 1
-      areAny.store(true, ordering: .sequentiallyConsistent)
-    }
+    lock.withLock { waiters[semaphore, default: Waiters(owner: thread.owner)].count += 1 }
     // A signal that came before this thread was registered was not counted, so there is no need to wait for it.
     var result = wait(0)
     if result != 0 {
@@ -47,11 +42,9 @@ enum AwaitedSemaphores {
       state.owner.workEnded(signal)
     }
     waiters[semaphore] = state.count == 0 ? nil : state
-    if waiters.isEmpty { areAny.store(false, ordering: .sequentiallyConsistent) }
   }
 
   static func willSignal(_ semaphore: OpaquePointer) {
-    guard areAny.load(ordering: .sequentiallyConsistent) else { return }
     lock.withLock {
       guard var state = waiters[semaphore], state.signals.count < state.count else { return }
       state.signals.append(state.owner.workBegan(on: .thread))

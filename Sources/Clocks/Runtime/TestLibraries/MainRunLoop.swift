@@ -35,13 +35,9 @@ enum MainRunLoop {
   }
 
   /// The number of blocks that have been passed to run loops and have not begun.
-  private static let blocks = Atomic(0)
-  static var hasBlocks: Bool { blocks.load(ordering: .relaxed) > 0 }
+  static let blocks = Atomic(0)
   /// How many blocks have been passed to run loops.
   static let passedBlocks = Atomic(0)
-
-  static func blockWillBePassed() { blocks.add(1, ordering: .relaxed) }
-  static func blockBegins() { blocks.subtract(1, ordering: .relaxed) }
 
   // MARK: - Interrupting
 

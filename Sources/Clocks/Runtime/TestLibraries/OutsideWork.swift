@@ -13,7 +13,7 @@ enum OutsideWork {
   /// A file, a socket or a child process that can end a wait has a thread, or a source of Dispatch.
   static var isPossible: Bool {
     threads.load(ordering: .relaxed) > 0 || hasSources.load(ordering: .relaxed)
-      || MainRunLoop.hasBlocks
+      || MainRunLoop.blocks.load(ordering: .relaxed) > 0
   }
 
   /// Guards `outsideThreads`. Rank `leaf`.

@@ -67,7 +67,7 @@ import ClocksSupport
     }
 
     private static let run: Interposed<@convention(c) () -> Void> = Interposed("CFRunLoopRun") {
-      guard let waits = ThreadWaits.ofRunLoop else { return run.original() }
+      guard let waits = ThreadWaits.ofAnyKind else { return run.original() }
       waits.runLoopWithoutEnd()
     }
 
@@ -78,9 +78,9 @@ import ClocksSupport
     /// Until the block begins, it is work that no scheduler sees.
     private static let perform: Interposed<Perform> = Interposed("CFRunLoopPerformBlock") {
       runLoop, mode, block in
-      MainRunLoop.blockWillBePassed()
+      MainRunLoop.blocks.add(1, ordering: .relaxed)
       perform.original(runLoop, mode) {
-        MainRunLoop.blockBegins()
+        MainRunLoop.blocks.subtract(1, ordering: .relaxed)
         block()
       }
       ThreadWaits.blockWasPassed(to: runLoop)
@@ -187,7 +187,7 @@ import ClocksSupport
         waits.endOfSleep = nil
         return end
       }
-      guard ThreadWaits.ofSleeps != nil, let owner = ThreadContext.runningOwner,
+      guard ThreadWaits.ofAnyKind != nil, let owner = ThreadContext.runningOwner,
         let reading = seconds(of: owner)
       else { return uptime.original() }
       return reading
@@ -205,46 +205,35 @@ import ClocksSupport
 
     private static let nanosleep: Interposed<Nanosleep> = Interposed("nanosleep") {
       duration, rest in
-      guard let waits = ThreadWaits.ofSleeps, let duration,
-        waits.sleep(for: duration.pointee.duration)
-      else { return nanosleep.original(duration, rest) }
+      guard let duration, ThreadWaits.sleep(for: duration.pointee.duration) else {
+        return nanosleep.original(duration, rest)
+      }
       return 0
     }
 
     private static let usleep: Interposed<@convention(c) (CUnsignedInt) -> CInt> = Interposed(
       "usleep"
     ) {
-      guard $0 > 0, let waits = ThreadWaits.ofSleeps, waits.sleep(for: .microseconds(Int64($0)))
-      else {
-        return usleep.original($0)
-      }
-      return 0
+      $0 > 0 && ThreadWaits.sleep(for: .microseconds(Int64($0))) ? 0 : usleep.original($0)
     }
 
     private static let sleep: Interposed<@convention(c) (CUnsignedInt) -> CUnsignedInt> =
       Interposed("sleep") {
         // The locks of Foundation sleep for no time until they are free.
-        guard $0 > 0, let waits = ThreadWaits.ofSleeps, waits.sleep(for: .seconds(Int64($0))) else {
-          return sleep.original($0)
-        }
-        return 0
+        $0 > 0 && ThreadWaits.sleep(for: .seconds(Int64($0))) ? 0 : sleep.original($0)
       }
   }
 
   extension ThreadWaits {
-    /// The waits of the current thread if its sleeps are virtual.
-    static var ofSleeps: ThreadWaits? {
-      guard let waits = ofThread, waits.countsAsBlock else { return ofAnyKind }
-      return waits
-    }
-
-    /// Blocks the thread for a virtual duration. Returns `false` if the test is over, so that time is real.
+    /// Blocks the current thread for a virtual duration. Returns `false` if its time is real.
     ///
     /// Foundation sleeps again until its clock shows that the time is over. The rest may be less than a nanosecond, so a
     /// sleep for no time takes some, too.
-    func sleep(for duration: Duration) -> Bool {
-      guard !owner.isOver else { return false }
-      let duration = max(duration, .nanoseconds(1))
+    fileprivate static func sleep(for duration: Duration) -> Bool {
+      ofAnyKind?.sleep(for: max(duration, .nanoseconds(1))) ?? false
+    }
+
+    private func sleep(for duration: Duration) -> Bool {
       let signal = ThreadSemaphore()
       let wakeUp: @Sendable () -> Void = { [self] in
         resume()

@@ -97,15 +97,6 @@ extension ThreadWaits {
       && (MainRunLoop.hasRealTimer || OutsideWork.isAnyThreadBusy)
   }
 
-  /// The waits of the current thread if its run loops wait in virtual time.
-  static var ofRunLoop: ThreadWaits? {
-    if let waits = ofAnyKind { return waits }
-    guard let waits = ofThread, waits.countsAsBlock, !waits.isInUse, !waits.owner.isOver else {
-      return nil
-    }
-    return waits
-  }
-
   /// Runs the run loop until it is stopped, or has nothing to wait for.
   func runLoopWithoutEnd() {
     begin(isInRunLoop: true)

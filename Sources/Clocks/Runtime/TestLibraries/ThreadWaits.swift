@@ -39,11 +39,9 @@ final class ThreadWaits: @unchecked Sendable {
     return context.pointee.waits
   }
 
-  /// The waits of the current thread if it may wait in virtual time now, and not only for expectations of XCTest.
+  /// The waits of the current thread if all of its waits pause it, and not only those for expectations of XCTest.
   static var ofAnyKind: ThreadWaits? {
-    guard let waits = beginning, waits.owner.pausedWaits == .all,
-      !waits.countsAsBlock || waits.isInUse || waits.isMain
-    else { return nil }
+    guard let waits = beginning, waits.owner.pausedWaits == .all else { return nil }
     return waits
   }
 

@@ -159,17 +159,11 @@ extension SchedulerState {
   }
 
   /// While this stays the same, no job, no block and no external task has begun or ended.
-  fileprivate struct Progress: Equatable {
-    let job: UInt64?
-    let blocks: UInt64
-    let externalTasks: UInt64
-  }
-
+  ///
   /// Dispatch may start a thread between a look and the step of time that follows from it.
-  fileprivate var progress: Progress {
-    Progress(
-      job: activity.running?.number, blocks: idleness.dispatchedBlocks.changes,
-      externalTasks: idleness.externalTasks.changes)
+  fileprivate var progress: (job: UInt64?, blocks: UInt64, externalTasks: UInt64) {
+    let running = activity.running?.number
+    return (running, idleness.dispatchedBlocks.changes, idleness.externalTasks.changes)
   }
 
   /// Whether one of the test's threads has run in the last five seconds, or a block has begun or ended.
