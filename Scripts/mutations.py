@@ -483,9 +483,9 @@ guarantee(
 guarantee(
     "Time stands still until a dispatch source is registered, and no longer",
     "SourceTests",
-    ("TestDispatchSource.goOn", "if isRegistrationDue { registering = owner.workBegan(on: queue) }", ""),
-    ("TestDispatchSource.end", "stopCounting(&registering)", ""),
-    ("TestDispatchSource.pause", "stopCounting(&registering)", ""),
+    ("TestDispatchSource.goOn", "count(&registration)", ""),
+    ("TestDispatchSource.end", "stopCounting(&registration)", ""),
+    ("TestDispatchSource.pause", "stopCounting(&registration)", ""),
 )
 guarantee(
     "Instants that Dispatch does not represent do not trap",

@@ -7,7 +7,7 @@ import ClocksSupport
 enum SynchronousBody {
   /// Runs `function`, and returns when the scope is over.
   static func run(in time: VirtualTime, _ function: () -> Void) {
-    let (begun, over) = (MainThreadWait(), MainThreadWait())
+    let (begun, over) = (ThreadSemaphore(), ThreadSemaphore())
     // A thread of the scope sets this before it signals `begun`. The main thread reads it only after that signal.
     nonisolated(unsafe) var end: UnsafeContinuation<Void, Never>?
     var context = ThreadContext(owner: time.scheduler)
@@ -18,14 +18,14 @@ enum SynchronousBody {
           end = continuation
           // The main thread's job is counted before this job ends, so that the scope is not idle in between.
           time.scheduler.jobBegins()
-          begun.end()
+          signal(begun)
         }
         await time.end()
-        over.end()
+        signal(over)
       }
     }
     // Other code may have let all jobs run on the main thread, as `withMainSerialExecutor` does.
-    if JobHook.ofOtherCode == nil { begun.waitBlocking() } else { begun.wait() }
+    if JobHook.ofOtherCode == nil { begun.wait() } else { runLoop(until: begun) }
     context = ThreadContext(owner: time.scheduler, isInJob: true)
     let waits = ThreadWaits(time.scheduler, .method)
     context.waits = waits
@@ -37,25 +37,17 @@ enum SynchronousBody {
     }
     end?.resume()
     time.scheduler.externallyStartedJobEnded(on: nil)
-    over.wait()
+    runLoop(until: over)
   }
-}
 
-/// An event in a scope for which the main thread waits: the body can begin, or the scope is over.
-private final class MainThreadWait: Sendable {
-  private let semaphore = ThreadSemaphore()
-
-  func end() {
-    semaphore.signal()
+  private static func signal(_ event: ThreadSemaphore) {
+    event.signal()
     RuntimeHooks.startThread(on: .main) {}
   }
 
-  /// Blocks the main thread, which runs nothing else meanwhile.
-  func waitBlocking() { semaphore.wait() }
-
   /// Waits in the run loop, because jobs of the scope may need the main thread.
-  func wait() {
-    while !semaphore.wait(seconds: 0) { MainRunLoop.run(seconds: 0.01) }
+  private static func runLoop(until event: ThreadSemaphore) {
+    while !event.wait(seconds: 0) { MainRunLoop.run(seconds: 0.01) }
   }
 }
 

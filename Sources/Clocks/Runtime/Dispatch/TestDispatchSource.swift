@@ -30,24 +30,25 @@ import ClocksSupport
     /// The nanoseconds between two firings; `nil` if the timer fires once.
     private var interval: UInt64?
     private var pending: TimedCallback?
-    /// The owner's number for the event handler that is due and has not begun; 0 if there is none.
-    private var fired: UInt64 = 0
-    /// Whether the timer fired, and was suspended before the handler began.
-    private var isDue = false
-    /// Whether the source must be registered before events can come. A timer fires without registration.
-    private var isRegistrationDue: Bool
-    /// The owner's number for the registration; 0 while the registration does not count.
-    private var registering: UInt64 = 0
-    /// The owner's number for the cancel handler; 0 until the handler counts.
-    private var cancelling: UInt64 = 0
-    private var isCancelHandlerDue = false
+
+    /// What a handler has to do. It counts while the source is active and not suspended.
+    private struct Work {
+      var isDue = false
+      /// The owner's number for the work; 0 while it does not count.
+      var number: UInt64 = 0
+    }
+
+    private var event = Work()
+    /// Due until the source is registered, because no event comes before. A timer fires without registration.
+    private var registration: Work
+    private var cancellation = Work()
 
     init(
       _ source: OpaquePointer, isTimer: Bool, on queue: OpaquePointer?, of owner: TaskOwner
     ) {
       self.source = source
       self.isTimer = isTimer
-      isRegistrationDue = !isTimer
+      registration = Work(isDue: !isTimer)
       self.owner = owner
       self.queue = queue.map(BlockQueue.init) ?? BlockQueue(label: "a source's", isConcurrent: true)
     }
@@ -81,8 +82,8 @@ import ClocksSupport
     func cancel() {
       lock.withLock {
         guard !isOver else { return }
-        isCancelHandlerDue = hasCancelHandler
-        if isActive, suspensions == 0 { countCancelHandler() }
+        cancellation.isDue = hasCancelHandler
+        if isActive, suspensions == 0 { count(&cancellation) }
         end()
       }
     }
@@ -94,7 +95,7 @@ import ClocksSupport
         let ran = runs
         body()
         if isOver {
-          if isActive, suspensions == 0 { countCancelHandler() }
+          if isActive, suspensions == 0 { count(&cancellation) }
         } else if ran != runs {
           if runs { goOn() } else { pause() }
         }
@@ -104,25 +105,23 @@ import ClocksSupport
     private func end() {
       isOver = true
       forgetNext()
-      stopCounting(&registering)
+      stopCounting(&registration)
     }
 
-    private func stopCounting(_ number: inout UInt64) {
-      if number != 0 { owner.workEnded(number) }
-      number = 0
+    private func count(_ work: inout Work) {
+      if work.isDue, work.number == 0 { work.number = owner.workBegan(on: queue) }
     }
 
-    private func countCancelHandler() {
-      guard isCancelHandlerDue else { return }
-      isCancelHandlerDue = false
-      cancelling = owner.workBegan(on: queue)
+    private func stopCounting(_ work: inout Work) {
+      if work.number != 0 { owner.workEnded(work.number) }
+      work.number = 0
     }
 
     private func forgetNext() {
       stopWaiting()
       next = nil
-      isDue = false
-      stopCounting(&fired)
+      event.isDue = false
+      stopCounting(&event)
     }
 
     private func stopWaiting() {
@@ -132,17 +131,13 @@ import ClocksSupport
 
     private func pause() {
       stopWaiting()
-      stopCounting(&registering)
-      if fired != 0 { isDue = true }
-      stopCounting(&fired)
+      stopCounting(&registration)
+      stopCounting(&event)
     }
 
     private func goOn() {
-      if isRegistrationDue { registering = owner.workBegan(on: queue) }
-      if isDue {
-        isDue = false
-        fired = owner.workBegan(on: queue)
-      }
+      count(&registration)
+      count(&event)
       wait()
     }
 
@@ -177,7 +172,8 @@ import ClocksSupport
         return next
       }
       if hasHandler {
-        if fired == 0 { fired = owner.workBegan(on: queue) }
+        event.isDue = true
+        count(&event)
         dispatch_source_set_timer(source, DispatchTimes.now, DispatchTimes.never, 0)
       }
       wait()
@@ -196,42 +192,32 @@ import ClocksSupport
 
     func setHandler(_ block: UnsafeRawPointer?, by set: Setter) {
       lock.withLock { hasHandler = block != nil }
-      replace(block, by: set) { [self] in
-        defer { (fired, isDue) = (0, false) }
-        return fired
-      }
+      replace(block, by: set, for: \.event)
     }
 
     /// Sets a registration handler that runs `block`, the test's own handler, if there is one.
     func setRegistrationHandler(_ block: UnsafeRawPointer?, by set: Setter) {
-      if block != nil { lock.withLock { isRegistrationDue = true } }
-      let begin = { [self] in
-        defer { (registering, isRegistrationDue) = (0, false) }
-        return registering
-      }
+      if block != nil { lock.withLock { registration.isDue = true } }
       let nothing = {}
-      HandedBlock.withBlock(nothing) { replace(block ?? $0, by: set, begin: begin) }
+      HandedBlock.withBlock(nothing) { replace(block ?? $0, by: set, for: \.registration) }
     }
 
     func setCancelHandler(_ block: UnsafeRawPointer?, by set: Setter) {
       lock.withLock { hasCancelHandler = block != nil }
-      replace(block, by: set) { [self] in
-        isCancelHandlerDue = false
-        return cancelling
-      }
+      replace(block, by: set, for: \.cancellation)
     }
 
     /// Sets a block that runs another block on behalf of the test, and counts like a dispatched block.
-    ///
-    /// - Parameter begin: Returns the owner's number for the work if it counts already, else 0. Called under the lock.
     private func replace(
-      _ block: UnsafeRawPointer?, by set: Setter, begin: @escaping () -> UInt64
+      _ block: UnsafeRawPointer?, by set: Setter,
+      for work: ReferenceWritableKeyPath<TestDispatchSource, Work>
     ) {
       guard let block else { return set(nil) }
       let body = HandedBlock(block).retained
       let replacement = { [self] in
         let number = lock.withLock {
-          let number = begin()
+          defer { self[keyPath: work] = Work() }
+          let number = self[keyPath: work].number
           return number != 0 ? number : owner.workBegan(on: queue)
         }
         DispatchedBlock.run(number, on: queue, of: owner) { body() }

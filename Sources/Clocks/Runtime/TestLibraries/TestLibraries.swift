@@ -273,13 +273,19 @@ enum XCTest {
 ///
 /// Global functions, static methods and initializers have no captured context. (On arm64e the first word would
 /// have to be signed. Test processes are arm64.)
-private struct SwiftFunction {
+struct SwiftFunction {
   private let code: UnsafeMutableRawPointer
-  private let context: UnsafeRawPointer? = nil
+  private let context: UnsafeMutableRawPointer?
+
+  /// - Parameter object: The object of a method, which is called like a closure that has captured the object.
+  init(_ code: UnsafeMutableRawPointer, of object: AnyObject? = nil) {
+    self.code = code
+    context = object.map { Unmanaged.passUnretained($0).toOpaque() }
+  }
 
   init?(named symbol: String) {
     guard let code = RuntimeSymbol.address(of: symbol) else { return nil }
-    self.code = code
+    self.init(code)
   }
 
   /// Reinterprets the function as the only field of `Box`. The field must have the function's own type.

@@ -55,14 +55,11 @@ enum XCTestFailures {
 
     private static let isObserved: Bool = {
       guard
-        let shared = RuntimeSymbol.address(of: "$s6XCTest0A17ObservationCenterC6sharedACvgZ"),
+        let shared = SwiftFunction(named: "$s6XCTest0A17ObservationCenterC6sharedACvgZ"),
         let add = RuntimeSymbol.address(
           of: "$s6XCTest0A17ObservationCenterC15addTestObserveryyAA0aB0_pF")
       else { return false }
-      // A method is called like a closure that has captured the method's object.
-      let center = unsafeBitCast((shared, UnsafeRawPointer?.none), to: Shared.self).call()
-      let object = Unmanaged.passRetained(center).toOpaque()
-      unsafeBitCast((add, object), to: Add.self).call(observer)
+      SwiftFunction(add, of: shared.as(Shared.self).call()).as(Add.self).call(observer)
       return true
     }()
 

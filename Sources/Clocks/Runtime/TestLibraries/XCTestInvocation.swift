@@ -10,7 +10,6 @@ enum XCTestInvocation {
 
   private struct Method { var call: () -> Void }
   private struct Getter { var call: () -> String }
-  private typealias Words = (code: UnsafeMutableRawPointer, context: UnsafeMutableRawPointer?)
 
   private static let symbol: StaticString = "$s6XCTest0A4CaseC10invokeTestyyF"
   nonisolated(unsafe) private static let original = RuntimeSymbol.address(of: "\(symbol)")
@@ -26,13 +25,13 @@ enum XCTestInvocation {
       // A closure that has captured one object is called like a method: its context is the object.
       let object = Captured()
       let closure = Method { [object] in invoke(object) }
-      let words = unsafeBitCast(closure, to: Words.self)
-      guard words.context == Unmanaged.passUnretained(object).toOpaque() else { return false }
-      code = words.code
+      let (code, context) = unsafeBitCast(
+        closure, to: (UnsafeMutableRawPointer, UnsafeMutableRawPointer?).self)
+      guard context == Unmanaged.passUnretained(object).toOpaque() else { return false }
+      self.code = code
       self.replacement = replacement
       CallTables.redirect(
-        [.init(name: symbol, replacement: UnsafeRawPointer(words.code), isFound: true)],
-        in: .users())
+        [.init(name: symbol, replacement: UnsafeRawPointer(code), isFound: true)], in: .users())
       return withExtendedLifetime((closure, object)) { true }
     #else
       return false
@@ -43,21 +42,13 @@ enum XCTestInvocation {
 
   @inline(never)
   private static func invoke(_ testCase: AnyObject) {
-    replacement?(testCase) { method(original!, of: testCase, as: Method.self).call() }
-  }
-
-  /// Returns a method of an object as a closure that has captured the object.
-  private static func method<Box>(
-    _ code: UnsafeMutableRawPointer, of object: AnyObject, as: Box.Type
-  ) -> Box {
-    let words: Words = (code, Unmanaged.passRetained(object).toOpaque())
-    return unsafeBitCast(words, to: Box.self)
+    replacement?(testCase) { SwiftFunction(original!, of: testCase).as(Method.self).call() }
   }
 
   /// Returns the name of a test, for example `ShopTests.CartTests/testTotal`.
   static func name(of testCase: AnyObject) -> String {
     let type = String(reflecting: type(of: testCase))
-    let name = method(name!, of: testCase, as: Getter.self).call()
+    let name = SwiftFunction(name!, of: testCase).as(Getter.self).call()
     return "\(type)/\(name.split(separator: ".").last ?? "")"
   }
 
