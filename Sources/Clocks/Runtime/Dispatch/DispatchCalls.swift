@@ -138,20 +138,19 @@ enum DispatchCalls {
       HandedBlock.withBlock(body) { original(queue, $0) }
     }
 
-    private typealias Apply = @convention(c) (Int, OpaquePointer?, UnsafeRawPointer) -> Void
+    private typealias Apply =
+      @convention(c) (Int, OpaquePointer?, @escaping @convention(block) (Int) -> Void) -> Void
 
     /// `concurrentPerform`: the iterations run on the calling thread, and on others.
     private static let apply: Interposed<Apply> = Interposed("dispatch_apply") {
       iterations, queue, block in
-      guard let owner = owner(of: block) else { return apply.original(iterations, queue, block) }
-      let all = BlockQueue(label: "concurrentPerform", isConcurrent: true)
-      let iteration: @convention(block) (Int) -> Void = { number in
-        let run = { HandedBlock(block)(number) }
-        guard ThreadContext.current == nil else { return run() }
-        DispatchedBlock.run(on: all, of: owner, run)
+      guard let owner = owner(of: unsafeBitCast(block, to: UnsafeRawPointer.self)) else {
+        return apply.original(iterations, queue, block)
       }
-      withExtendedLifetime(iteration) {
-        apply.original(iterations, queue, unsafeBitCast(iteration, to: UnsafeRawPointer.self))
+      let all = BlockQueue(label: "concurrentPerform", isConcurrent: true)
+      apply.original(iterations, queue) { number in
+        guard ThreadContext.current == nil else { return block(number) }
+        DispatchedBlock.run(on: all, of: owner) { block(number) }
       }
     }
 

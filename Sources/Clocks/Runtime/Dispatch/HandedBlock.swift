@@ -9,7 +9,6 @@
   struct HandedBlock {
     typealias Block = @convention(block) () -> Void
     private typealias Invoke = @convention(c) (UnsafeRawPointer) -> Void
-    private typealias InvokeIteration = @convention(c) (UnsafeRawPointer, Int) -> Void
 
     /// The address of the block, which identifies a work item.
     let pointer: UnsafeRawPointer
@@ -32,11 +31,6 @@
     }
 
     func callAsFunction() { unsafeBitCast(code, to: Invoke.self)(pointer) }
-
-    /// Calls a block that has the number of an iteration as its parameter.
-    func callAsFunction(_ iteration: Int) {
-      unsafeBitCast(code, to: InvokeIteration.self)(pointer, iteration)
-    }
 
     private var code: UnsafeRawPointer {
       pointer.load(fromByteOffset: 16, as: UnsafeRawPointer.self)

@@ -74,16 +74,8 @@ enum TestLibraries {
 
   /// Returns the test library that a process with these arguments runs; `nil` if the arguments do not tell.
   static func library(runBy arguments: [String], isXCTestToBeAssumed: Bool) -> Library? {
-    let option = "--testing-library"
-    for (index, argument) in arguments.enumerated() {
-      let value: String? =
-        if argument.hasPrefix(option + "=") {
-          String(argument.dropFirst(option.count + 1))
-        } else if argument == option, index + 1 < arguments.count {
-          arguments[index + 1]
-        } else {
-          nil
-        }
+    let words = arguments.flatMap { $0.split(separator: "=", maxSplits: 1) }
+    for (option, value) in zip(words, words.dropFirst()) where option == "--testing-library" {
       if value == "swift-testing" { return .swiftTesting }
       if value == "xctest" { return .xcTest }
     }

@@ -102,45 +102,38 @@ import ClocksSupport
     private typealias Start = @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
     private typealias CreateThread =
       @convention(c) (
-        UnsafeMutableRawPointer?, UnsafeRawPointer?, Start, UnsafeMutableRawPointer?
+        UnsafeMutableRawPointer?, UnsafeRawPointer?, @escaping Start, UnsafeMutableRawPointer?
       ) -> CInt
 
     private final class ThreadStart {
-      let start: Start
-      let argument: UnsafeMutableRawPointer?
-      let thread: TestThread?
-
-      init(_ start: Start, _ argument: UnsafeMutableRawPointer?, on thread: TestThread?) {
-        (self.start, self.argument, self.thread) = (start, argument, thread)
-      }
-
-      func run() -> UnsafeMutableRawPointer? {
-        // A thread that calls `pthread_exit` counts as one that goes on.
-        defer { OutsideWork.threadEnds() }
-        guard let thread else {
-          OutsideWork.setOutside(true)
-          defer { OutsideWork.setOutside(false) }
-          return start(argument)
-        }
-        return thread.run { start(argument) }
-      }
+      let run: () -> UnsafeMutableRawPointer?
+      init(_ run: @escaping () -> UnsafeMutableRawPointer?) { self.run = run }
     }
 
     private static let createThread: Interposed<CreateThread> = Interposed("pthread_create") {
-      create($0, $1, ThreadStart($2, $3, on: nil))
+      create($0, $1, $2, $3, nil)
     }
 
     /// Called by Foundation's `Thread`.
     private static let createFoundationThread: Interposed<CreateThread> = Interposed(
       "pthread_create"
     ) {
-      create($0, $1, ThreadStart($2, $3, on: TestThread()))
+      create($0, $1, $2, $3, TestThread())
     }
 
     private static func create(
-      _ thread: UnsafeMutableRawPointer?, _ attributes: UnsafeRawPointer?, _ work: ThreadStart
+      _ thread: UnsafeMutableRawPointer?, _ attributes: UnsafeRawPointer?, _ start: @escaping Start,
+      _ argument: UnsafeMutableRawPointer?, _ test: TestThread?
     ) -> CInt {
       OutsideWork.threadBegins()
+      let work = ThreadStart {
+        // A thread that calls `pthread_exit` counts as one that goes on.
+        defer { OutsideWork.threadEnds() }
+        if let test { return test.run { start(argument) } }
+        OutsideWork.setOutside(true)
+        defer { OutsideWork.setOutside(false) }
+        return start(argument)
+      }
       let pointer = Unmanaged.passRetained(work)
       let result = createThread.original(
         thread, attributes,
@@ -148,7 +141,7 @@ import ClocksSupport
         pointer.toOpaque())
       if result != 0 {
         pointer.release()
-        work.thread?.end()
+        test?.end()
         OutsideWork.threadEnds()
       }
       return result
