@@ -516,7 +516,7 @@ guarantee(
     ("ScopeState.isHeldBack", " || pausedTasks.contains(task)", ""),
     ("DispatchedBlocks.countAgain", "isMainTaken && ", "false && "),
     ("ScopeState.passTime", "guard pace.mayPass, body.isRunning else { return false }", "return false"),
-    ("EverywhereSettings.plan", "replay?.seed ?? seed, seed != 0", "replay?.seed, seed != 0"),
+    ("EverywhereSettings.plan", "guard seed != 0 else", "guard replay != nil else"),
 )
 guarantee(
     "Time stands still while a thread that the test has started or a block runs, and moves while it sleeps",

@@ -6,9 +6,6 @@ import ClocksSupport
 /// `libClocksEverywhere.so`, when it is preloaded, and the test kit, when `CLOCKS_EVERYWHERE` is set, pass each
 /// test case here.
 package enum Everywhere {
-  /// The tests of this process, as the environment describes them.
-  package static let settings = EverywhereSettings()
-
   /// Runs a test case in a scope of its own, unless it runs in real time.
   ///
   /// - Parameters:
@@ -17,7 +14,7 @@ package enum Everywhere {
     _ record: EverywhereRecord, report: @escaping @Sendable (String) -> Void,
     _ body: @escaping @Sendable () async throws -> Void
   ) async throws {
-    guard let plan = settings.plan(for: record) else { return try await body() }
+    guard let plan = EverywhereSettings.plan(for: record) else { return try await body() }
     guard plan != .firstInFirstOut else {
       let time = VirtualTime(
         options(isExplored: false, for: record), at: CallSite(), record: report)
@@ -31,7 +28,7 @@ package enum Everywhere {
       options: options(isExplored: true, for: record), origin: CallSite(), findings: Findings(),
       stepLimit: mostSteps)
     // Parallel tests may name files by random numbers. The salt makes these numbers differ, even between processes.
-    one.run.salt = settings.salt(for: record)
+    one.run.salt = EverywhereSettings.salt(for: record)
     let outcome = await one(plan) { time in
       defer { record.note(time) }
       testBegins()
@@ -103,36 +100,34 @@ package enum Everywhere {
   }
 }
 
-/// Which tests run in virtual time, and in which order each of them runs.
-package struct EverywhereSettings: Sendable {
-  var isVirtual = Environment.everywhere != "real"
-  var real = Environment.everywhereReal
-  var only = Environment.everywhereOnly
-  var seed = Environment.everywhereSeed
-  var replay = Environment.everywhereReplay.flatMap(EverywhereToken.init)
+/// Which tests of this process run in virtual time, and in which order each of them runs, by the environment.
+package enum EverywhereSettings {
+  private static let replay = Environment.everywhereReplay.flatMap(EverywhereToken.init)
+  private static let seed = replay?.seed ?? Environment.everywhereSeed ?? 0
 
   /// Returns the order in which a test case runs; `nil` if it runs in real time.
-  func plan(for record: EverywhereRecord) -> Plan? {
-    guard isVirtual else { return nil }
-    if real.contains(where: { Self.names($0, record.name) }) {
+  static func plan(for record: EverywhereRecord) -> Plan? {
+    guard Environment.everywhere != "real" else { return nil }
+    if Environment.everywhereReal.contains(where: { names($0, record.name) }) {
       record.add(reason: "runs in real time, as --real asks")
       return nil
     }
-    if !only.isEmpty, !only.contains(where: { Self.names($0, record.name) }) {
+    let only = Environment.everywhereOnly
+    if !only.isEmpty, !only.contains(where: { names($0, record.name) }) {
       record.add(reason: "runs in real time, because --only names other tests")
       return nil
     }
     if let replay, replay.test != record.name { return .firstInFirstOut }
     // Seed 0 is first in, first out.
-    guard let seed = replay?.seed ?? seed, seed != 0 else { return .firstInFirstOut }
+    guard seed != 0 else { return .firstInFirstOut }
     var mixer = Mixer(seed: seed ^ record.hash)
     let own = mixer.next()
     return seed.isMultiple(of: 2) ? .partialOrder(seed: own) : .random(seed: own)
   }
 
   /// Returns a number that differs between test cases and between orders, and is the same in a replay.
-  func salt(for record: EverywhereRecord) -> UInt64 {
-    var mixer = Mixer(seed: record.hash &+ (replay?.seed ?? seed ?? 0))
+  static func salt(for record: EverywhereRecord) -> UInt64 {
+    var mixer = Mixer(seed: record.hash &+ seed)
     return mixer.next()
   }
 

@@ -98,10 +98,13 @@ enum EverywhereRecords {
         Terminal.writeLine("error: cannot write \(path): \(String(cString: strerror(errno)))")
         return nil
       }
-      let program: [(String, JSONValue)] = [
-        ("process", .texts(CommandLine.arguments)), ("folder", .text(workingFolder)),
-      ]
-      writeText(line(program), to: file)
+      let folderOfProcess = getcwd(nil, 0)
+      defer { free(folderOfProcess) }
+      write(
+        [
+          ("process", .texts(CommandLine.arguments)),
+          ("folder", .text(folderOfProcess.map { String(cString: $0) } ?? "")),
+        ], to: file)
       return file
     #else
       // No command collects records there.
@@ -109,20 +112,11 @@ enum EverywhereRecords {
     #endif
   }()
 
-  #if !canImport(CRT) && !canImport(WASILibc)
-    private static var workingFolder: String {
-      guard let path = getcwd(nil, 0) else { return "" }
-      defer { free(path) }
-      return String(cString: path)
-    }
-  #endif
-
-  private static func line(_ fields: [(String, JSONValue)]) -> String {
-    JSONValue.object(fields).json + "\n"
+  static func write(_ fields: [(String, JSONValue)]) {
+    if let file { write(fields, to: file) }
   }
 
-  static func write(_ fields: [(String, JSONValue)]) {
-    guard let file else { return }
-    writeText(line(fields), to: file)
+  private static func write(_ fields: [(String, JSONValue)], to file: Int32) {
+    writeText(JSONValue.object(fields).json + "\n", to: file)
   }
 }

@@ -22,15 +22,17 @@ enum EverywhereXCTest {
   static func begin() {
     guard XCTest.isLoaded else { return }
     let isSeen = XCTestFailures.observeTests(
-      willStart: { testCase in
-        XCTestInvocation.replace(inClassOf: testCase)
-        record = EverywhereRecord(XCTestInvocation.name(of: testCase))
-      },
-      didFail: { record?.add(failure: $0) },
-      didFinish: { _ in
-        record?.end()
-        record = nil
-      })
+      by: (
+        willStart: { testCase in
+          XCTestInvocation.replace(inClassOf: testCase)
+          record = EverywhereRecord(XCTestInvocation.name(of: testCase))
+        },
+        didFail: { record?.add(failure: $0) },
+        didFinish: { _ in
+          record?.end()
+          record = nil
+        }
+      ))
     let isReplaced = XCTestInvocation.replace { testCase, original in run(testCase, original) }
     guard isSeen, isReplaced else {
       return Everywhere.warn("XCTest is of another version, so its tests run in real time.")
@@ -42,7 +44,7 @@ enum EverywhereXCTest {
 
   private static func run(_ testCase: AnyObject, _ original: () -> Void) {
     guard let record, UnownedTask.currentID == nil, ThreadWaits.ofThread == nil,
-      let plan = Everywhere.settings.plan(for: record)
+      let plan = EverywhereSettings.plan(for: record)
     else { return original() }
     if holdsTestClock(testCase, depth: 2) {
       record.add(
@@ -57,7 +59,7 @@ enum EverywhereXCTest {
     options.jumpsAfter = .milliseconds(3)
     options.pausesOnlyForOutside = ThreadWaits.areSeen
     let explorer = isExplored ? Explorer(ScheduleRun(plan)) : nil
-    explorer?.run.salt = Everywhere.settings.salt(for: record)
+    explorer?.run.salt = EverywhereSettings.salt(for: record)
     explorer?.stepLimit = Everywhere.mostSteps
     let time = VirtualTime(options, at: CallSite(), chooser: explorer)
     Everywhere.testBegins()
@@ -73,16 +75,10 @@ enum EverywhereXCTest {
   private static func holdsTestClock(_ value: Any, depth: Int) -> Bool {
     if let clock = value as? TestClock<Duration> { return clock.scheduler.isProcessWide }
     guard depth >= 0 else { return false }
-    var mirror: Mirror? = Mirror(reflecting: value)
-    while let current = mirror {
+    return sequence(first: Mirror(reflecting: value), next: \.superclassMirror).contains { mirror in
       // The content of an optional has the depth of the optional. Of a large collection, only a part is searched.
-      let isOptional = current.displayStyle == .optional
-      for (_, child) in current.children.prefix(100)
-      where holdsTestClock(child, depth: isOptional ? depth : depth - 1) {
-        return true
-      }
-      mirror = current.superclassMirror
+      let depth = mirror.displayStyle == .optional ? depth : depth - 1
+      return mirror.children.prefix(100).contains { holdsTestClock($0.value, depth: depth) }
     }
-    return false
   }
 }

@@ -18,8 +18,10 @@ import ClocksSupport
 
     /// The classes of serial queues and of concurrent ones; `concurrent` is empty if they are the same.
     private static let classes: (serial: UInt, concurrent: [UInt]) = {
+      // `DISPATCH_QUEUE_CONCURRENT`, which is a macro.
+      let attribute = RuntimeSymbol.address(of: "_dispatch_queue_attr_concurrent")
       let serial = dispatch_queue_create(nil, nil)
-      let concurrent = dispatch_queue_create(nil, concurrentAttribute)
+      let concurrent = dispatch_queue_create(nil, attribute.map { OpaquePointer($0) })
       defer { [serial, concurrent].forEach(DispatchObject.release) }
       let ofSerial = classOfObject(serial)
       let ofConcurrent = [concurrent, dispatch_get_global_queue(0, 0)].map(classOfObject)
@@ -29,11 +31,6 @@ import ClocksSupport
     /// The first word of an object of libdispatch is the address of its class.
     private static func classOfObject(_ object: OpaquePointer) -> UInt {
       UnsafeRawPointer(object).load(as: UInt.self)
-    }
-
-    /// `DISPATCH_QUEUE_CONCURRENT`, which is a macro.
-    private static var concurrentAttribute: OpaquePointer? {
-      RuntimeSymbol.address(of: "_dispatch_queue_attr_concurrent").map { OpaquePointer($0) }
     }
   }
 

@@ -118,7 +118,7 @@ enum DispatchCalls {
       guard let delay = DispatchTimes.delay(until: instant, for: owner) else { return }
       guard delay > .zero else { return work.submit() }
       let callback = TimedCallback(
-        "queue \"\(work.queueName)\"", begin: { work.submit() },
+        "queue \"\(work.blockQueue.label)\"", begin: { work.submit() },
         handBack: { work.submit(after: $0.wholeNanoseconds) })
       if owner.isVirtual, owner.enqueue(callback, after: delay) { return }
       RealSleeps.begin(blockAt: instant, of: owner)

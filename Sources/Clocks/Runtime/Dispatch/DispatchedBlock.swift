@@ -9,7 +9,7 @@ import ClocksSupport
   final class DispatchedBlock: @unchecked Sendable {
     let owner: TaskOwner
     private let queue: OpaquePointer
-    private let blockQueue: BlockQueue
+    let blockQueue: BlockQueue
     private var block: HandedBlock.Block
     private let isBarrier: Bool
     private let group: OpaquePointer?
@@ -39,8 +39,6 @@ import ClocksSupport
       DispatchObject.release(queue)
       group.map(DispatchObject.release)
     }
-
-    var queueName: String { blockQueue.label }
 
     fileprivate func count() {
       if number == 0 { number = owner.workBegan(on: blockQueue, isBarrier: isBarrier) }

@@ -36,7 +36,10 @@ import Synchronization
       // A signal that comes from now on wakes the thread.
       if wait(DispatchTimes.now) == 0 { return 0 }
       observe { limited.wake.signal() }
-      let callback = TimedCallback("a wait with a limit") { limited.limitIsReached() }
+      let callback = TimedCallback("a wait with a limit") {
+        limited.isOver.store(true, ordering: .releasing)
+        limited.wake.signal()
+      }
       guard owner.enqueue(callback, after: delay) else { return nil }
       defer { owner.remove(callback) }
       while true {
@@ -45,11 +48,6 @@ import Synchronization
         let result = wait(DispatchTimes.now)
         if isOver || result == 0 { return result }
       }
-    }
-
-    private func limitIsReached() {
-      isOver.store(true, ordering: .releasing)
-      wake.signal()
     }
 
     /// Notes that an object was signalled, or that a group is empty. Another thread may have taken the signal.

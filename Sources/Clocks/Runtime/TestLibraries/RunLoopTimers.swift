@@ -11,11 +11,8 @@ import Synchronization
   ///
   /// Source: `CFRunLoop.c` of swift-corelibs-foundation, as of Swift 6.3.
   enum RunLoopTimers {
-    /// Must be called once, while the process has one thread.
-    static func redirect() {
-      CallTables.redirect(
-        [readClock.entry, set.entry, toDispatchTime.entry, wait.entry],
-        in: .library("libFoundation.so"))
+    static var entries: [CallTables.Entry] {
+      [readClock.entry, set.entry, toDispatchTime.entry, wait.entry]
     }
 
     // MARK: - The monotonic clock
@@ -108,11 +105,8 @@ import Synchronization
       forget(timer)
       let instant = UInt64(max(0, setting.pointee.it_value.nanoseconds))
       guard flags == absolute, instant > 0, let owner, let now = present(of: owner) else {
-        if flags == absolute, instant > 0, ThreadWaits.areSeen,
-          MainRunLoop.isMain(MainRunLoop.ofThread)
-        {
-          noteReal(timer, instant)
-        }
+        let isSet = flags == absolute && instant > 0
+        if isSet, MainRunLoop.isMain(MainRunLoop.ofThread) { noteReal(timer, instant) }
         return set.original(timer, flags, setting, former)
       }
       guard ThreadContext.current?.pointee.runLoops.isRunning == false,

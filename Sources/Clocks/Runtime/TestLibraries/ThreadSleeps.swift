@@ -63,7 +63,7 @@ import ClocksSupport
         [createIO.entry, openIO.entry, read.entry, write.entry, signal.entry],
         in: .library("libswiftDispatch.so"))
       ThreadWaits.areSleepsSeen = true
-      RunLoopTimers.redirect()
+      CallTables.redirect(RunLoopTimers.entries, in: .library("libFoundation.so"))
     }
 
     private static let run: Interposed<@convention(c) () -> Void> = Interposed("CFRunLoopRun") {

@@ -35,17 +35,14 @@ enum XCTestFailures {
   static func end() { lock.withLock { listener = nil } }
 
   /// The functions that are called for each test; set once, before the first test.
-  nonisolated(unsafe) fileprivate static var suite:
-    (
-      willStart: (AnyObject) -> Void, didFail: (String) -> Void, didFinish: (AnyObject) -> Void
-    )?
+  nonisolated(unsafe) fileprivate static var suite: Suite?
+  typealias Suite = (
+    willStart: (AnyObject) -> Void, didFail: (String) -> Void, didFinish: (AnyObject) -> Void
+  )
 
   /// Calls these functions for each later test, on the thread that runs the test. Returns whether that is possible.
-  static func observeTests(
-    willStart: @escaping (AnyObject) -> Void, didFail: @escaping (String) -> Void,
-    didFinish: @escaping (AnyObject) -> Void
-  ) -> Bool {
-    suite = (willStart, didFail, didFinish)
+  static func observeTests(by suite: Suite) -> Bool {
+    self.suite = suite
     return isObserved
   }
 
