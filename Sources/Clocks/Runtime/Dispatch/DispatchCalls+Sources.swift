@@ -24,7 +24,7 @@ import ClocksSupport
     private static let sourceCreate: Interposed<Create> = Interposed("dispatch_source_create") {
       type, handle, mask, queue in
       let source = sourceCreate.original(type, handle, mask, queue)
-      if type != timerType { OutsideWork.sourceBegins() }
+      if type != timerType { OutsideWork.begins() }
       guard let source, let owner else { return source }
       if case .networking = ThreadContext.current?.pointee.purpose { return source }
       let isTimer = type == timerType

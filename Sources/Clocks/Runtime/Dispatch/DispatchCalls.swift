@@ -107,15 +107,14 @@ enum DispatchCalls {
     private static let after: Interposed<After> = Interposed("dispatch_after") {
       instant, queue, block in
       if ThreadWaits.leavesOut(workOn: queue, at: instant) { return }
-      guard instant != DispatchTimes.never, HandedBlock(block).library == nil else {
-        return after.original(instant, queue, block)
-      }
+      guard let delay = DispatchTimes.delay(until: instant, for: owner),
+        HandedBlock(block).library == nil
+      else { return after.original(instant, queue, block) }
       guard let owner else {
         RealSleeps.begin(blockAt: instant, of: nil)
         return after.original(instant, queue, block)
       }
       let work = DispatchedBlock(block, on: queue, of: owner)
-      guard let delay = DispatchTimes.delay(until: instant, for: owner) else { return }
       guard delay > .zero else { return work.submit() }
       let callback = TimedCallback(
         "queue \"\(work.blockQueue.label)\"", begin: { work.submit() },

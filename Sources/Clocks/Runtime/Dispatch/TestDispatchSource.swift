@@ -235,17 +235,16 @@ import ClocksSupport
   }
 
   enum DispatchSourceRegistry {
+    /// Guards `sources`. Rank `leaf`.
     private static let lock = Lock(.leaf)
     @exclusivity(unchecked) nonisolated(unsafe) private static var sources:
       [OpaquePointer: TestDispatchSource] = [:]
+    { didSet { count.store(sources.count, ordering: .relaxed) } }
     /// The number of sources, which is read without the lock.
     private static let count = Atomic(0)
 
     static func add(_ known: TestDispatchSource, for source: OpaquePointer) {
-      lock.withLock {
-        sources[source] = known
-        count.store(sources.count, ordering: .relaxed)
-      }
+      lock.withLock { sources[source] = known }
     }
 
     @_transparent
@@ -257,11 +256,7 @@ import ClocksSupport
     @_transparent
     static func remove(_ source: OpaquePointer) -> TestDispatchSource? {
       guard count.load(ordering: .relaxed) > 0 else { return nil }
-      return lock.withLock {
-        let known = sources.removeValue(forKey: source)
-        count.store(sources.count, ordering: .relaxed)
-        return known
-      }
+      return lock.withLock { sources.removeValue(forKey: source) }
     }
   }
 #endif

@@ -34,8 +34,6 @@ enum MainRunLoop {
     return timer(main(), mode) > 0
   }
 
-  /// The number of blocks that have been passed to run loops and have not begun.
-  static let blocks = Atomic(0)
   /// How many blocks have been passed to run loops.
   static let passedBlocks = Atomic(0)
 

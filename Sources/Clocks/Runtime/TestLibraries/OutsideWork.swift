@@ -3,18 +3,17 @@ import Synchronization
 
 /// Work that no scope sees, and that may end a wait.
 enum OutsideWork {
-  /// The number of threads, apart from the main thread, those of Dispatch and those on which XCTest waits.
-  private static let threads = Atomic(0)
-  /// Whether the process has used files or sockets through Dispatch.
-  private static let hasSources = Atomic(false)
+  /// Counts threads, apart from the main thread, those of Dispatch and those on which XCTest waits.
+  ///
+  /// Also counts uses of files and sockets through Dispatch, which do not end, and blocks that wait for a run loop.
+  private static let count = Atomic(0)
+  static func begins() { count.add(1, ordering: .relaxed) }
+  static func ends() { count.subtract(1, ordering: .relaxed) }
 
   /// Whether there may be such work, besides real timers of run loops. Without it, time may jump immediately.
   ///
   /// A file, a socket or a child process that can end a wait has a thread, or a source of Dispatch.
-  static var isPossible: Bool {
-    threads.load(ordering: .relaxed) > 0 || hasSources.load(ordering: .relaxed)
-      || MainRunLoop.blocks.load(ordering: .relaxed) > 0
-  }
+  static var isPossible: Bool { count.load(ordering: .relaxed) > 0 }
 
   /// Guards `outsideThreads`. Rank `leaf`.
   private static let lock = Lock(.leaf)
@@ -28,10 +27,6 @@ enum OutsideWork {
       if isOutside { outsideThreads.insert(thread) } else { outsideThreads.remove(thread) }
     }
   }
-
-  static func threadBegins() { threads.add(1, ordering: .relaxed) }
-  static func threadEnds() { threads.subtract(1, ordering: .relaxed) }
-  static func sourceBegins() { hasSources.store(true, ordering: .relaxed) }
 
   /// Whether another thread runs or sleeps for some time. O(threads).
   ///

@@ -78,9 +78,9 @@ import ClocksSupport
     /// Until the block begins, it is work that no scheduler sees.
     private static let perform: Interposed<Perform> = Interposed("CFRunLoopPerformBlock") {
       runLoop, mode, block in
-      MainRunLoop.blocks.add(1, ordering: .relaxed)
+      OutsideWork.begins()
       perform.original(runLoop, mode) {
-        MainRunLoop.blocks.subtract(1, ordering: .relaxed)
+        OutsideWork.ends()
         block()
       }
       ThreadWaits.blockWasPassed(to: runLoop)
@@ -125,10 +125,10 @@ import ClocksSupport
       _ thread: UnsafeMutableRawPointer?, _ attributes: UnsafeRawPointer?, _ start: @escaping Start,
       _ argument: UnsafeMutableRawPointer?, _ test: TestThread?
     ) -> CInt {
-      OutsideWork.threadBegins()
+      OutsideWork.begins()
       let work = ThreadStart {
         // A thread that calls `pthread_exit` counts as one that goes on.
-        defer { OutsideWork.threadEnds() }
+        defer { OutsideWork.ends() }
         if let test { return test.run { start(argument) } }
         OutsideWork.setOutside(true)
         defer { OutsideWork.setOutside(false) }
@@ -142,7 +142,7 @@ import ClocksSupport
       if result != 0 {
         pointer.release()
         test?.end()
-        OutsideWork.threadEnds()
+        OutsideWork.ends()
       }
       return result
     }
@@ -153,22 +153,22 @@ import ClocksSupport
 
     // These calls read or write files and sockets. Their arguments are passed on as words.
     private static let createIO: Interposed<UseIO> = Interposed("dispatch_io_create") {
-      OutsideWork.sourceBegins()
+      OutsideWork.begins()
       return createIO.original($0, $1, $2, $3)
     }
 
     private static let openIO: Interposed<OpenIO> = Interposed("dispatch_io_create_with_path") {
-      OutsideWork.sourceBegins()
+      OutsideWork.begins()
       return openIO.original($0, $1, $2, $3, $4, $5)
     }
 
     private static let read: Interposed<UseIO> = Interposed("dispatch_read") {
-      OutsideWork.sourceBegins()
+      OutsideWork.begins()
       return read.original($0, $1, $2, $3)
     }
 
     private static let write: Interposed<UseIO> = Interposed("dispatch_write") {
-      OutsideWork.sourceBegins()
+      OutsideWork.begins()
       return write.original($0, $1, $2, $3)
     }
 

@@ -33,7 +33,14 @@ extension ThreadWaits {
     if isSlice, isStopMissed.exchange(false, ordering: .sequentiallyConsistent) {
       return MainRunLoop.stopped
     }
-    let callback = isEndless ? nil : timeout(after: deadline - now)
+    let depth = depth.load(ordering: .relaxed) + 1
+    let timeout = TimedCallback("run loop") { [self] in
+      if self.depth.load(ordering: .relaxed) == depth { wakeUp() }
+    }
+    if !isEndless {
+      Self.timeouts.add(1, ordering: .relaxed)
+      _ = owner.enqueue(timeout, after: deadline - now)
+    }
     let real = seconds <= 0 ? 0 : isHeld && quietSlices == 0 ? 0.001 : 0.01
     let isReady = { () -> Int32? in
       if self.isStopped.load(ordering: .sequentiallyConsistent) { return MainRunLoop.stopped }
@@ -51,8 +58,8 @@ extension ThreadWaits {
       defer { isSliceOver = current.end.hasPassed }
       return run(real)
     }
-    if let callback {
-      owner.remove(callback)
+    if !isEndless {
+      owner.remove(timeout)
       Self.timeouts.subtract(1, ordering: .relaxed)
     }
     // A timer that has become due must not fire in the next pause.
@@ -78,16 +85,6 @@ extension ThreadWaits {
     MainRunLoop.passedBlocks.load(ordering: .sequentiallyConsistent) != passedBlocks
   }
 
-  private func timeout(after delay: Duration) -> TimedCallback {
-    let depth = depth.load(ordering: .relaxed) + 1
-    let callback = TimedCallback("run loop") { [self] in
-      if self.depth.load(ordering: .relaxed) == depth { wakeUp() }
-    }
-    Self.timeouts.add(1, ordering: .relaxed)
-    _ = owner.enqueue(callback, after: delay)
-    return callback
-  }
-
   private func mayBeForRealWork(until timeout: Duration) -> Bool {
     guard owner.pausedWaits == .all, OutsideWork.isPossible || MainRunLoop.hasRealTimer else {
       return false
@@ -102,16 +99,13 @@ extension ThreadWaits {
     begin(isInRunLoop: true)
     defer { end() }
     isStopped.store(false, ordering: .relaxed)
-    while true {
-      // A thread may outlive its test.
-      if owner.isOver {
-        MainRunLoop.run(seconds: 1e10, returnsAfterOneSource: false)
-        return
-      }
+    while !owner.isOver {
       let result = runLoop(1e10) { MainRunLoop.run(seconds: $0, returnsAfterOneSource: false) }
       if isStopped.exchange(false, ordering: .relaxed) { return }
       if result == MainRunLoop.finished || result == MainRunLoop.stopped { return }
     }
+    // A thread may outlive its test.
+    MainRunLoop.run(seconds: 1e10, returnsAfterOneSource: false)
   }
 
   /// Runs a run loop within the run loop of the job. A stop ends only the inner run loop.

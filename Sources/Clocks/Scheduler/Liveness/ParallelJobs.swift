@@ -16,8 +16,16 @@ struct ParallelJob {
 extension Scheduler {
   /// Lets ready jobs run beside a job that has held its thread for longer than `limit`. Returns whether one does now.
   func letOthersRun(after limit: Duration) -> Bool {
-    guard let number = change({ $0.findParallelJob(after: limit) }) else { return false }
-    return makeJobsParallel(number)
+    let number: UInt64? = change { state in
+      guard let scope = state.scope else { return nil }
+      // While the job holds the main thread, no other job of the main thread can run beside it.
+      let isAnyReady =
+        state.idleness.isActingOnMain
+        ? state.idleness.ready.isAnyOffMain : !state.idleness.ready.isEmpty
+      return state.activity.findParallelJob(
+        after: limit, state.idleness, mayOthersRun: scope.isAwaited || isAnyReady)
+    }
+    return number != nil && makeJobsParallel(number)
   }
 
   /// Lets ready jobs run, and time move, beside the jobs that hold their threads.
@@ -37,15 +45,6 @@ extension Scheduler {
 }
 
 extension SchedulerState {
-  /// Returns the number of a job that has held its thread for longer than `limit` while others, or sleeping tasks, wait.
-  fileprivate mutating func findParallelJob(after limit: Duration) -> UInt64? {
-    guard let scope else { return nil }
-    // While the job holds the main thread, no other job of the main thread can run beside it.
-    let isAnyReady = idleness.isActingOnMain ? idleness.ready.isAnyOffMain : !idleness.ready.isEmpty
-    return activity.findParallelJob(
-      after: limit, idleness, mayOthersRun: scope.isAwaited || isAnyReady)
-  }
-
   fileprivate mutating func makeJobParallel(_ job: UInt64) -> Bool {
     guard let scope, let running = activity.running, running.number == job else { return false }
     let task = running.task
