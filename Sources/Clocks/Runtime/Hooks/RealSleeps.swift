@@ -16,8 +16,8 @@ enum RealSleeps {
     var owner: ObjectIdentifier?
 
     /// Whether the sleep has not ended. It is noted before the task is suspended.
-    var isUnderWay: Bool {
-      guard !end.hasPassed else { return false }
+    func isUnderWay(at now: RealTime) -> Bool {
+      guard now < end else { return false }
       #if os(Linux)
         guard task != 0, TaskStatus.isKnownToBeReadable, TaskStatus.readsCancellation else {
           return true
@@ -64,23 +64,27 @@ enum RealSleeps {
   #endif
 
   private static func add(_ sleep: Sleep) {
+    // The clock is read without the lock, because it may be interposed.
+    let now = RealTime(in: .zero)
     lock.withLock {
       sleeps.append(sleep)
       guard sleeps.count > limit else { return }
-      sleeps.removeAll { !$0.isUnderWay }
+      sleeps.removeAll { !$0.isUnderWay(at: now) }
       limit = max(64, sleeps.count * 2)
     }
   }
 
   /// Whether a sleep, or a block that is to begin, may wake up a test of the owner. O(sleeps).
   static func mayWake(_ owner: TaskOwner) -> Bool {
-    lock.withLock { sleeps }.contains { $0.mayWake(owner) && $0.isUnderWay }
+    let now = RealTime(in: .zero)
+    return lock.withLock { sleeps }.contains { $0.mayWake(owner) && $0.isUnderWay(at: now) }
   }
 
   /// The owner's tasks that sleep, for example `task #12 for 0.9 seconds more`, in the order of their creation. O(sleeps).
   static func lines(of owner: TaskOwner) -> [String] {
+    let now = RealTime(in: .zero)
     let tasks = lock.withLock { sleeps }.filter {
-      $0.task != 0 && TaskOwnership.shared.owner(of: $0.task) === owner && $0.isUnderWay
+      $0.task != 0 && TaskOwnership.shared.owner(of: $0.task) === owner && $0.isUnderWay(at: now)
     }
     return tasks.sorted { $0.task < $1.task }.compactMap { sleep in
       guard let left = sleep.end.nanosecondsLeft, left > 0 else { return nil }
