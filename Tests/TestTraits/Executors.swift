@@ -14,20 +14,36 @@ package final class QueueExecutor: SerialExecutor {
 }
 
 /// An event loop: one thread that runs the jobs of its queue, and never ends.
-package final class LoopExecutor: SerialExecutor, @unchecked Sendable {
+package final class LoopExecutor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   private let condition = NSCondition()
   private var jobs: [UnownedJob] = []
 
-  package init() {
+  /// - Parameters:
+  ///   - isSerial: Whether actors use the executor; otherwise tasks prefer it.
+  ///   - pause: How many microseconds pass before each job runs.
+  package init(isSerial: Bool = true, pause: UInt32 = 0) {
     Thread.detachNewThread { [self] in
       while true {
         condition.lock()
         while jobs.isEmpty { condition.wait() }
         let job = jobs.removeFirst()
         condition.unlock()
-        job.runSynchronously(on: asUnownedSerialExecutor())
+        if pause > 0 { usleep(pause) }
+        if isSerial {
+          job.runSynchronously(on: asUnownedSerialExecutor())
+        } else {
+          job.runSynchronously(on: asUnownedTaskExecutor())
+        }
       }
     }
+  }
+
+  package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+    UnownedSerialExecutor(ordinary: self)
+  }
+
+  package func asUnownedTaskExecutor() -> UnownedTaskExecutor {
+    UnownedTaskExecutor(ordinary: self)
   }
 
   package func enqueue(_ job: consuming ExecutorJob) {

@@ -89,8 +89,8 @@ enum ScopeProblem: Sendable {
     case .runaway(.wakes(let count)):
       return """
         withVirtualTime gave up at \(now), because the test does not become idle: \(count) sleeps have \
-        woken. Either a task that sleeps in an endless loop does not end: cancel it. Or the test waits for \
-        something else, which never comes, while that loop goes on. The operation has been cancelled.
+        woken. A task sleeps in an endless loop: cancel it. If that loop is meant to go on, the test waits for \
+        something that never comes: look for it among the other tasks. The operation has been cancelled.
         """
     case .runaway(let reason):
       return """

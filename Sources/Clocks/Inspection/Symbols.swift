@@ -57,7 +57,7 @@ struct Symbols {
     }
   }
 
-  /// The name, if it is no closure, and the line of the user's innermost function; `nil` if none is known.
+  /// The name and the line of the user's innermost function; `nil` if none is known. A closure has no name.
   private func innermost(_ functions: [UInt]) -> (name: String?, line: Int?)? {
     for case let frame? in functions.map({ frames[$0] }) {
       guard let function = frame.function, function.isOfUser else { continue }

@@ -2,45 +2,11 @@ import Clocks
 import ClocksTestKit
 import Foundation
 import Synchronization
+import TestTraits
 import Testing
 
-/// One thread that takes a while before it runs a job.
-private final class SlowThread: TaskExecutor, SerialExecutor, @unchecked Sendable {
-  private let condition = NSCondition()
-  private var jobs: [UnownedJob] = []
-
-  init(isSerial: Bool) {
-    Thread.detachNewThread { [self] in
-      while true {
-        condition.lock()
-        while jobs.isEmpty { condition.wait() }
-        let job = jobs.removeFirst()
-        condition.unlock()
-        usleep(1_000)
-        if isSerial {
-          job.runSynchronously(on: asUnownedSerialExecutor())
-        } else {
-          job.runSynchronously(on: asUnownedTaskExecutor())
-        }
-      }
-    }
-  }
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    condition.withLock {
-      jobs.append(job)
-      condition.signal()
-    }
-  }
-
-  func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
-
-  func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
-}
-
-private let taskThread = SlowThread(isSerial: false)
-private let actorThread = SlowThread(isSerial: true)
+private let taskThread = LoopExecutor(isSerial: false, pause: 1_000)
+private let actorThread = LoopExecutor(pause: 1_000)
 
 private final class Text: Sendable {
   private let text = Mutex("")

@@ -30,8 +30,8 @@ import Testing
     #expect(
       report.withoutDump == """
         withVirtualTime gave up at 1.0 seconds, because the test does not become idle: 1000 sleeps have \
-        woken. Either a task that sleeps in an endless loop does not end: cancel it. Or the test waits for \
-        something else, which never comes, while that loop goes on. The operation has been cancelled.
+        woken. A task sleeps in an endless loop: cancel it. If that loop is meant to go on, the test waits for \
+        something that never comes: look for it among the other tasks. The operation has been cancelled.
         It is still not over: it awaits something that does not react to cancellation, for example the \
         value of another task. So all its tasks have been cancelled, too.
         """)

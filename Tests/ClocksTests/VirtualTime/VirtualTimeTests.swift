@@ -513,9 +513,9 @@ private final class Box<Value>: @unchecked Sendable {
       failures.all.map(\.withoutDump) == [
         """
         withVirtualTime gave up at 1000.0 seconds, because the test does not become idle: 1000 \
-        sleeps have woken. Either a task that sleeps in an endless loop does not end: cancel it. Or the \
-        test waits for something else, which never comes, while that loop goes on. The operation has \
-        been cancelled.
+        sleeps have woken. A task sleeps in an endless loop: cancel it. If that loop is meant to go on, \
+        the test waits for something that never comes: look for it among the other tasks. The operation \
+        has been cancelled.
         """
       ])
   }

@@ -46,7 +46,7 @@ enum RealSleeps {
   /// Guards the variables below. Rank `leaf`.
   private static let lock = Lock(.leaf)
   @exclusivity(unchecked) nonisolated(unsafe) private static var sleeps: [Sleep] = []
-  /// The number of sleeps above which those that have ended are removed.
+  /// The number of sleeps above which those whose ends have passed are removed. So a cancelled sleep is kept until then.
   @exclusivity(unchecked) nonisolated(unsafe) private static var limit = 64
 
   /// Notes that a task begins to sleep. Amortized O(1).
@@ -69,7 +69,7 @@ enum RealSleeps {
     lock.withLock {
       sleeps.append(sleep)
       guard sleeps.count > limit else { return }
-      sleeps.removeAll { !$0.isUnderWay(at: now) }
+      sleeps.removeAll { $0.end <= now }
       limit = max(64, sleeps.count * 2)
     }
   }
