@@ -67,12 +67,41 @@ import Testing
     #expect(work.jump(over: 2) != nil)
   }
 
-  /// Each has a place, and there are 256 of them.
-  @Test mutating func whoHasLostItsPlaceIsNotKnown() {
-    for task in 1...257 { work.jobBegins(of: UInt64(task), at: .zero) }
-    work.timeJumps(to: .seconds(30))
-    #expect(work.jump(over: 1) == nil)
-    #expect(work.jump(over: 2) != nil)
-    #expect(work.jump(over: 257) != nil)
+  /// There are 256 slots, and a task can take one of four.
+  @Test mutating func tasksThatShareASlotAreFound() {
+    let tasks = (0..<4).map { UInt64(7 + 256 * $0) }
+    for task in tasks { work.jobBegins(of: task, at: .seconds(Int(task))) }
+    work.timeJumps(to: .seconds(5_000))
+    #expect(tasks.allSatisfy { work.jump(over: $0)?.start == .seconds(Int($0)) })
+    // A fifth one takes the slot of the task that has not run for the longest time.
+    work.jobBegins(of: tasks[0], at: .seconds(5_000))
+    work.timeJumps(to: .seconds(6_000))
+    work.jobBegins(of: 7 + 256 * 4, at: .seconds(6_000))
+    work.timeJumps(to: .seconds(7_000))
+    #expect(work.jump(over: tasks[0])?.start == .seconds(5_000))
+    #expect(work.jump(over: tasks[1]) == nil)
+    #expect(tasks[2...].allSatisfy { work.jump(over: $0)?.start == .seconds(Int($0)) })
+    #expect(work.jump(over: 7 + 256 * 4)?.start == .seconds(6_000))
+  }
+
+  /// A task that is found has run last at the time that is found.
+  @Test(arguments: 0..<20) mutating func aTaskIsFoundByItsLastRunOrNotAtAll(_ seed: UInt64) {
+    var random = Randomness(state: seed)
+    var lastRuns: [UInt64: Duration] = [:]
+    for second in 1...2_000 {
+      let task = UInt64.random(in: 1...3, using: &random) + 256 * .random(in: 0...5, using: &random)
+      if Int.random(in: 0..<5, using: &random) == 0 {
+        work.forget(task)
+        lastRuns[task] = nil
+      } else {
+        work.jobBegins(of: task, at: .seconds(second))
+        lastRuns[task] = .seconds(second)
+      }
+      work.timeJumps(to: .seconds(second + 1))
+      for task in (1...3).flatMap({ task in (0...5).map { UInt64(task + 256 * $0) } }) {
+        guard let jump = work.jump(over: task) else { continue }
+        #expect(jump.start == lastRuns[task])
+      }
+    }
   }
 }

@@ -160,7 +160,9 @@ struct SkippedExternalWait {
 
   /// The first skipped external wait, if there was one.
   private(set) var first: SkippedTask?
-  /// The last run of each task, in slot `task % slots`. If tasks share a slot, only the one that ran last is found.
+  /// The last run of each task, in slot `task % slots` or one of the three after it. A task has at most one slot.
+  ///
+  /// If all four slots are used by other tasks, the one whose last run is the oldest loses its slot.
   private var lastRuns = [LastRun](repeating: LastRun(), count: slots)
   /// The time when an actor drain, whose tasks are not known, last ran.
   private var lastDrain: Duration?
@@ -175,8 +177,24 @@ struct SkippedExternalWait {
     if task == 0 {
       lastDrain = now
     } else {
-      lastRuns[Self.slot(of: task)] = LastRun(task: task, time: now)
+      let slot = Self.slot(of: task)
+      let user = lastRuns[slot].task
+      if user == task || user == 0 {
+        lastRuns[slot] = LastRun(task: task, time: now)
+      } else {
+        noteRun(of: task, at: now)
+      }
     }
+  }
+
+  /// Notes a run of a task whose first slot is that of another task.
+  @inline(never)
+  private mutating func noteRun(of task: UInt64, at now: Duration) {
+    let slots = Self.slots(of: task)
+    let slot =
+      slots.first { lastRuns[$0].task == task || lastRuns[$0].task == 0 }
+      ?? slots.min { lastRuns[$0].time < lastRuns[$1].time }!
+    lastRuns[slot] = LastRun(task: task, time: now)
   }
 
   @_transparent
@@ -190,16 +208,25 @@ struct SkippedExternalWait {
 
   /// Notes that a task has not waited for work outside the scope.
   mutating func forget(_ task: UInt64) {
-    let slot = Self.slot(of: task)
-    if lastRuns[slot].task == task { lastRuns[slot] = LastRun() }
+    // The slot does not count as empty: a task in a later slot would get a second one.
+    if let slot = usedSlot(of: task) { lastRuns[slot] = LastRun(task: .max) }
   }
 
   /// Returns the jump since a task last ran; `nil` if there is none, or if the task may have run after it.
   func jump(over task: UInt64) -> Jump? {
-    let last = lastRuns[Self.slot(of: task)]
-    guard let end = lastJump, last.task == task, last.time < end else { return nil }
+    guard let end = lastJump, let slot = usedSlot(of: task) else { return nil }
+    let start = lastRuns[slot].time
+    guard start < end else { return nil }
     if let lastDrain, lastDrain >= end { return nil }
-    return Jump(start: last.time, end: end)
+    return Jump(start: start, end: end)
+  }
+
+  private func usedSlot(of task: UInt64) -> Int? {
+    Self.slots(of: task).first { lastRuns[$0].task == task }
+  }
+
+  private static func slots(of task: UInt64) -> some Collection<Int> {
+    (0..<4).lazy.map { (slot(of: task) + $0) & (slots - 1) }
   }
 
   private static func slot(of task: UInt64) -> Int { Int(truncatingIfNeeded: task) & (slots - 1) }
