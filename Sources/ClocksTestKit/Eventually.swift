@@ -59,7 +59,9 @@ extension TestClock {
     case .holds:
       return time
     case .limitReached:
-      fail("The condition did not hold at any time within \(limit).", comment, at: callSite)
+      fail(
+        "The condition did not hold at any time within \(limit).", comment, isTimeout: true,
+        at: callSite)
     case .cancelled:
       fail(
         """
@@ -125,9 +127,15 @@ extension TestClock {
     return false
   }
 
-  /// Records a failure, with the time, the pending sleeps and the sleeps in real time.
-  func fail(_ message: String, _ comment: Comment? = nil, at callSite: CallSite) {
-    let lines = [message, comment?.rawValue, noteOnRealSleeps, debugDescription]
+  /// Records a failure, with the time, the pending sleeps and the sleeps in real time; and if it is a timeout, with the
+  /// tasks that may have waited for external work.
+  func fail(
+    _ message: String, _ comment: Comment? = nil, isTimeout: Bool = false, at callSite: CallSite
+  ) {
+    let lines = [
+      message, comment?.rawValue, noteOnRealSleeps, isTimeout ? noteOnPossiblySkippedWait : nil,
+      debugDescription,
+    ]
     recordFailure(lines.compactMap(\.self).joined(separator: "\n"), at: callSite)
   }
 }

@@ -176,7 +176,9 @@ public final class TimedExpectation: Sendable {
     case .holds, .limitReached:
       guard !expectedCount.contains(seen) else { return time }
       let end = outcome == .holds ? " after \(time)" : ""
-      clock.fail("\(summary(of: limit)), but it was \(seen.times)\(end).", at: callSite)
+      clock.fail(
+        "\(summary(of: limit)), but it was \(seen.times)\(end).",
+        isTimeout: outcome == .limitReached, at: callSite)
       return nil
     }
   }

@@ -33,6 +33,14 @@ private struct TimeoutFailure: Error {}
   return answer
 }
 
+/// A word that another thread never yields. The wait ends if the task is cancelled.
+@Sendable private func wordFromElsewhere() async -> String? {
+  let (words, continuation) = AsyncStream.makeStream(of: String.self)
+  defer { withExtendedLifetime(continuation) {} }
+  for await word in words { return word }
+  return nil
+}
+
 /// An answer that another thread gives when no task waits for it any more.
 @Sendable private func lateAnswerFromElsewhere() async -> Int {
   let answer = Answer()
@@ -114,7 +122,66 @@ enum WayToSleep: CaseIterable {
       ])
   }
 
+  private func possible(_ task: String, jumped: String = "5.0 seconds") -> String {
+    """
+    Time jumped \(jumped), to 5.0 seconds, because nothing of the test could run. If it waited \
+    for real work, a socket or a thread, put that into `time.holding { … }`. These tasks have \
+    waited for a continuation since before the jump: task # \(task).
+    """
+  }
+
+  /// The stream ends when the task is cancelled, so nothing waits any more when the failure occurs.
+  @Test func aTimeoutNamesATaskThatWaitedUntilItWasCancelled() async throws {
+    let found = try await inVirtualTime {
+      _ = try await limited(to: .seconds(5)) { await wordFromElsewhere() }
+    }
+    #expect(found.map(\.text) == [possible("\"fetch\"")])
+  }
+
+  @Test(arguments: [false, true]) func soDoAWaitForAConditionAndForAnEvent(_ isProbe: Bool)
+    async throws
+  {
+    let found = try await inVirtualTime {
+      let (words, continuation) = AsyncStream.makeStream(of: String.self)
+      Task(name: "fetch") { if let word = await wordFromElsewhere() { continuation.yield(word) } }
+      if isProbe {
+        _ = await Probe(words).next(within: .seconds(5))
+      } else {
+        await VirtualTime.current!.eventually(within: .seconds(5)) { false }
+      }
+    }
+    let text = try #require(found.first).text
+    #expect(text.contains("task # \"fetch\""), "\(text)")
+    #expect(text.contains("Time jumped 5.0 seconds, to 5.0 seconds, because"), "\(text)")
+  }
+
   // MARK: - No note
+
+  /// A task that was cancelled in a sleep has waited for time.
+  @Test(arguments: WayToSleep.allCases) func ofASleepThatATimeoutCancels(
+    _ way: WayToSleep
+  ) async throws {
+    let found = try await inVirtualTime {
+      let clock = TestClock()
+      do {
+        _ = try await limited(to: .seconds(5)) {
+          try? await way.sleep(for: .seconds(600), clock)
+          return 1
+        }
+      } catch {
+        Issue.record(error)
+      }
+    }
+    #expect(found.map(\.text) == [""])
+  }
+
+  @Test func ofAConditionThatDoesNotHoldAtOnce() async throws {
+    let found = try await inVirtualTime {
+      Task(name: "fetch") { await wordFromElsewhere() }
+      await VirtualTime.current!.eventually(within: .zero) { false }
+    }
+    #expect(found.allSatisfy { !$0.text.contains("Time jumped") })
+  }
 
   @Test func ofAnotherErrorWhileTasksWait() async throws {
     let gate = Gate()

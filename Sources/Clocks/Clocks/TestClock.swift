@@ -272,6 +272,9 @@ extension TestClock {
     return lines.isEmpty ? nil : "In the test " + RealSleeps.note(lines)
   }
 
+  /// See `Scheduler.noteOnPossiblySkippedWait`.
+  package var noteOnPossiblySkippedWait: String? { scheduler.noteOnPossiblySkippedWait }
+
   /// Records a failure if the current task belongs to another test.
   func checkUseByOtherTest(_ name: String, at callSite: CallSite) {
     guard let other = scheduler.schedulerOfOtherTest else { return }

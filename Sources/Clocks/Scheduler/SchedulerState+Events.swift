@@ -19,6 +19,8 @@ extension SchedulerState {
         scope.sleepWasCancelled(of: job.taskID)
       } else if isFromOutsideTest {
         scope.jobArrivedFromOutside(job)
+      } else {
+        scope.jobArrived(job)
       }
       scope.pace.somethingHappens()
       if isFromOutside { idleWaiters.jobCameFromOutside() }

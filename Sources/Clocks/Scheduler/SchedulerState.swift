@@ -229,12 +229,15 @@ struct SchedulerState: ~Copyable {
   private mutating func serve(_ waiter: IdleWaiter, runsWoken: Bool) -> Action {
     if case .advance = waiter.kind, let reason = runaway.tooManyWakes { return end(waiter, reason) }
     let before = isObserved ? waiter.movedClock?.time : nil
+    // An observer moves time to the end of its limit, which may be while a task waits for external work.
+    let start = waiter.kind == .observe ? scope?.virtualClock.now : nil
     let waited = activity.nanosecondsWithoutThread
     let sleeper =
       idleWaiters.moveSeveralClocks
       ? idleWaiters.takeSleeperInStep(waiter, order, nanosecondsWithoutThread: waited)
       : waiter.takeSleeper(order, nanosecondsWithoutThread: waited)
     if isObserved { noteTime(since: before, on: waiter.movedClock, hasWoken: sleeper != nil) }
+    if let start, let scope, start < scope.virtualClock.now { scope.timeHasJumped() }
     guard let sleeper else { return end(waiter) }
     if runsWoken, case .continuation(let continuation, true) = sleeper, mayRunWoken {
       return wakeAndRun(continuation)

@@ -237,27 +237,8 @@ extension VirtualTime: CustomDebugStringConvertible {
     return lines.isEmpty ? nil : ScopeNote.dueSleeps(lines)
   }
 
-  /// Returns a note for a failure of the test if time may have jumped during external work; else `nil`.
-  ///
-  /// - Parameter isTimeout: Whether the failure is a timeout. If so, a task that has waited for a
-  ///   continuation since before the jump suffices. Otherwise the skipped external wait must be certain.
+  /// See `Scheduler.noteOnSkippedWait(afterTimeout:)`.
   package func noteOnSkippedWait(afterTimeout isTimeout: Bool) -> String? {
-    if let found = scheduler.change({ $0.scope?.skippedWait?.first }) {
-      return ScopeNote.skippedWait(
-        "task " + TaskLabel.of(found.task, found.name), slept: found.jump.length, to: found.jump.end
-      )
-    }
-    guard isTimeout else { return nil }
-    let waiting = scheduler.dumpTasks().entries.filter {
-      $0.sleep == nil && $0.task.state == .suspended && $0.task.dependency == .continuation
-    }.map(\.task)
-    let jumps = scheduler.change { state in
-      waiting.map { state.scope?.skippedWait?.jump(over: $0.id) }
-    }
-    let skipped = zip(waiting, jumps).compactMap { task, jump in jump.map { (task, $0) } }
-    guard let longest = skipped.map(\.1).max(by: { $0.length < $1.length }) else { return nil }
-    return ScopeNote.possiblySkippedWait(
-      skipped.map { "task " + TaskLabel.of($0.0.id, $0.0.name) }, slept: longest.length,
-      to: longest.end)
+    scheduler.noteOnSkippedWait(afterTimeout: isTimeout)
   }
 }

@@ -184,7 +184,8 @@ public final class Probe<Element: Sendable>: Sendable {
       clock.fail(
         outcome == .cancelled
           ? "\(name) was cancelled before \(expected) came."
-          : "Expected \(expected) within \(limit), but nothing came.", at: callSite)
+          : "Expected \(expected) within \(limit), but nothing came.",
+        isTimeout: outcome == .limitReached, at: callSite)
       return nil
     }
     let event = reader.events[number]

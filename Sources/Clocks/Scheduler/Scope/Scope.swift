@@ -159,6 +159,15 @@ final class ScopeState {
     skippedWait?.arrives(job.taskID, name: UnownedTask(job: job.job).name)
   }
 
+  @inline(__always)
+  func jobArrived(_ job: ReadyJob) {
+    // A job without a task is an actor drain.
+    guard job.taskID != 0, skippedWait != nil, TaskStatus.readsCancellation,
+      TaskStatus(of: job.job).isCancelled
+    else { return }
+    skippedWait?.wasCancelled(job.taskID, name: UnownedTask(job: job.job).name)
+  }
+
   /// Notes that the task has waited for time, and not for work outside the scope.
   @inline(never)
   func sleepWasCancelled(of task: UInt64) { skippedWait?.forget(task) }
