@@ -68,6 +68,23 @@ package struct ScheduleShrinker {
     return await test(.constraints(constraints, choices: choices))
   }
 
+  /// Bisects for the smallest number with which the failure remains, and returns the smallest that is known.
+  ///
+  /// - Parameters:
+  ///   - high: A number with which the failure remains.
+  ///   - change: Makes the schedule the one for a number.
+  @discardableResult
+  private nonisolated(nonsending) mutating func bisect(
+    from low: Int, to high: Int, _ test: Test, _ change: (inout Self, Int) -> Void
+  ) async -> Int {
+    var (low, high) = (low, high)
+    while low < high, mayGoOn {
+      let middle = low + (high - low) / 2
+      if await attempt(test, { change(&$0, middle) }) { high = middle } else { low = middle + 1 }
+    }
+    return high
+  }
+
   /// Removes each part without which the failure remains. Returns whether the failure is seen to need the rest.
   private nonisolated(nonsending) mutating func leaveOutEach<Part>(
     _ parts: WritableKeyPath<Self, [Part]>, _ test: Test
@@ -98,17 +115,11 @@ package struct ScheduleShrinker {
     var rest = constraints[...]
     while mayGoOn {
       if await attempt(test, { $0.constraints = needed }) || rest.isEmpty { return }
-      var (low, high) = (1, rest.count)
-      while low < high, mayGoOn {
-        let middle = (low + high) / 2
-        if await attempt(test, { $0.constraints = rest.prefix(middle) + needed }) {
-          high = middle
-        } else {
-          low = middle + 1
-        }
+      let shortest = await bisect(from: 1, to: rest.count, test) {
+        $0.constraints = rest.prefix($1) + needed
       }
-      needed.insert(rest[rest.startIndex + high - 1], at: 0)
-      rest = rest.prefix(high - 1)
+      needed.insert(rest[rest.startIndex + shortest - 1], at: 0)
+      rest = rest.prefix(shortest - 1)
     }
   }
 
@@ -129,15 +140,7 @@ package struct ScheduleShrinker {
       guard let record = await run(test) else { continue }
       let candidates = record.skippedByAll(of: constraints[index].second)
       guard let last = candidates.firstIndex(of: constraints[index].first) else { continue }
-      var (low, high) = (0, last)
-      while low < high, mayGoOn {
-        let middle = (low + high) / 2
-        if await attempt(test, { $0.constraints[index].first = candidates[middle] }) {
-          high = middle
-        } else {
-          low = middle + 1
-        }
-      }
+      await bisect(from: 0, to: last, test) { $0.constraints[index].first = candidates[$1] }
     }
   }
 
@@ -179,9 +182,6 @@ package struct ScheduleShrinker {
     while low < min(choices[index].index, 9), mayGoOn {
       if await !attempt(test, { $0.choices[index].index = low }) { low += 1 }
     }
-    while low < choices[index].index, mayGoOn {
-      let middle = low + (choices[index].index - low) / 2
-      if await !attempt(test, { $0.choices[index].index = middle }) { low = middle + 1 }
-    }
+    await bisect(from: low, to: choices[index].index, test) { $0.choices[index].index = $1 }
   }
 }
