@@ -143,14 +143,10 @@ private struct LaneLayout {
     }
     let total = room - gap * names.count
     guard widths.reduce(0, +) > total else { return widths }
-    // Finds the greatest limit with which all lanes fit; O(lanes · log width).
-    var (low, high) = (1, widths.max() ?? 1)
-    while low < high {
-      let middle = (low + high + 1) / 2
-      let fits = widths.reduce(0) { $0 + min($1, middle) } <= total
-      if fits { low = middle } else { high = middle - 1 }
-    }
-    return widths.map { min($0, low) }
+    // The greatest limit with which all lanes fit; O(lanes · log width).
+    let limits = 1...max(1, widths.max() ?? 1)
+    let limit = limits.partitioned { limit in widths.reduce(0) { $0 + min($1, limit) } <= total }
+    return widths.map { min($0, max(1, limit)) }
   }
 
   var lines: [String] {

@@ -173,13 +173,9 @@ struct TimeAxis {
 
   /// Returns the middle of the place of a moment's job.
   func x(_ moment: History.Moment) -> Double {
-    var (low, high) = (0, instants.count - 1)
-    while low < high {
-      let middle = (low + high) / 2
-      if instants[middle].time < moment.time { low = middle + 1 } else { high = middle }
-    }
-    guard low < instants.count else { return 0 }
-    let instant = instants[low]
+    guard let last = instants.last else { return 0 }
+    let next = instants.partitioned { $0.time < moment.time }
+    let instant = next < instants.count ? instants[next] : last
     let place = min(max(moment.job, instant.jobs.lowerBound), instant.jobs.upperBound)
     return instant.from + (Double(place - instant.jobs.lowerBound) + 0.5) * step
   }

@@ -254,15 +254,3 @@ struct CodeImages: Sendable {
     private static let program = ProcFileSystem.target(of: "/proc/self/exe")
   #endif
 }
-
-extension Array {
-  /// The number of leading elements for which `isBefore` holds. It must hold for no later element. O(log n).
-  func partitioned(_ isBefore: (Element) -> Bool) -> Int {
-    var (lower, upper) = (0, count)
-    while lower < upper {
-      let middle = (lower + upper) / 2
-      if isBefore(self[middle]) { lower = middle + 1 } else { upper = middle }
-    }
-    return lower
-  }
-}
