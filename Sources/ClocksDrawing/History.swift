@@ -137,7 +137,6 @@ package struct History: Sendable {
   var links: [Link] = []
   var marks: [Mark] = []
   var steps: [Step] = []
-  var earlierSteps = 0
   var actors: [String] = []
   /// The task that runs at the end; the test itself if that is not known.
   var running: Int?
@@ -158,8 +157,9 @@ extension History {
 
   /// Returns the last steps as lines of text: a lane for each task, virtual time on the left.
   package func lanes(width: Int = 100, limit: Int = 40) -> [String] {
-    var table = LaneTable(lanes: tasks.map(\.label), rows: steps.map(row))
-    table.hiddenRows = missingEvents + earlierSteps
+    let shown = steps.suffix(max(limit, 3))
+    var table = LaneTable(lanes: tasks.map(\.label), rows: shown.map(row))
+    table.hiddenRows = missingEvents + steps.count - shown.count
     return table.lines(width: width, limit: limit)
   }
 

@@ -2,9 +2,6 @@ package struct HistoryBuilder {
   private typealias Moment = History.Moment
   private typealias Step = History.Step
 
-  /// The least number of steps that are kept.
-  private static let keptSteps = 256
-
   private let context: RecordingContext
   private var history: History
   /// For each id of a task in the history, the task's index.
@@ -243,8 +240,5 @@ package struct HistoryBuilder {
       history.links.append(.init(from: other, to: task, at: moment, kind: kind))
     }
     history.steps.append(Step(time: moment.time, task: task, by: other, kind: kind))
-    guard history.steps.count >= Self.keptSteps * 2 else { return }
-    history.steps.removeFirst(Self.keptSteps)
-    history.earlierSteps += Self.keptSteps
   }
 }
