@@ -130,29 +130,16 @@ struct JobPlace {
   var functions: [[UInt]] = []
 
   /// Called before the job runs, because a task that runs cannot be read.
-  init(_ job: ReadyJob, _ reader: JobPlaceReader?) {
+  init(_ job: ReadyJob, _ reader: TaskReader?) {
     task = job.taskID
     guard let reader else { return }
     if job.taskID != 0 {
       name = UnownedTask(job: job.job).name
-      functions = [reader.reader.functions(of: job.job)]
-    } else if reader.knowsActors, let drain = ActorDrain(job.job) {
+      functions = [reader.functions(of: job.job)]
+    } else if Hops.missing == nil, let drain = ActorDrain(job.job) {
       actor = drain.typeName
-      functions = drain.jobs.reversed().map(reader.reader.functions)
+      functions = drain.jobs.reversed().map(reader.functions)
     }
-  }
-}
-
-/// Reads where jobs begin. Used on the scheduler's thread only.
-final class JobPlaceReader: @unchecked Sendable {
-  let reader = TaskReader(CodeImages())
-  let knowsActors: Bool
-
-  init() {
-    // The first use of `Hops.missing` creates tasks, which must not belong to the test.
-    var knowsActors = false
-    ThreadContext.withoutContext { knowsActors = Hops.missing == nil }
-    self.knowsActors = knowsActors
   }
 }
 
@@ -162,7 +149,7 @@ extension Scheduler {
     _ kind: Invariants.Kind, _ name: String, _ condition: Invariants.Condition, at site: CallSite
   ) {
     let isShown = scope?.options.isOneOfMany != true
-    let reader = isShown ? change { $0.scope?.placeReader } ?? JobPlaceReader() : nil
+    let reader = isShown ? change { $0.scope?.placeReader } ?? TaskReader(CodeImages()) : nil
     change { state in
       state.scope?.placeReader = reader
       state.scope?.invariants.add(kind, name, condition, at: site)
@@ -194,9 +181,9 @@ extension Scheduler {
   }
 
   private func isDrainReady(of actor: ObjectIdentifier) -> Bool {
-    change { state in
-      // Without a reader, this is one of very many runs of a search. Actors can be read in a search.
-      guard state.scope?.placeReader?.knowsActors != false else { return false }
+    // Otherwise the layout of actor drains is not verified.
+    guard Hops.missing == nil else { return false }
+    return change { state in
       for position in 0..<state.idleness.ready.count {
         let job = state.idleness.ready[position]
         if job.taskID == 0, ActorDrain(job.job)?.actor == actor { return true }
@@ -246,7 +233,7 @@ extension Scheduler {
       ?? "of " + (place.task == 0 ? "the runtime" : "task \(TaskLabel.of(place.task, place.name))")
     var text = "after " + (step.map { "step \($0) \(job)" } ?? "a job \(job)")
     guard let reader else { return text }
-    let symbols = Symbols(of: Set(place.functions.flatMap(\.self)), in: reader.reader.images)
+    let symbols = Symbols(of: Set(place.functions.flatMap(\.self)), in: reader.images)
     let places = place.functions.compactMap(symbols.place)
     if !places.isEmpty { text += ", which began in \(places.joined(separator: ", "))" }
     return text

@@ -115,7 +115,7 @@ final class ScopeState {
   /// The first block for which Dispatch had no thread, and since when it was the first.
   @exclusivity(unchecked) var blockWithoutThread: (number: UInt64, since: Duration)?
   /// Reads where jobs begin; `nil` before there is an invariant, and in one of very many runs.
-  @exclusivity(unchecked) var placeReader: JobPlaceReader?
+  @exclusivity(unchecked) var placeReader: TaskReader?
   /// Measures the sleeps by their places in the code; `nil` unless `notesSleepPlaces` is set.
   let sleepPlaces: SleepPlaces?
   /// Whether the test has made a clock in the scope. It may expect exact times, so readings take no time any more.
