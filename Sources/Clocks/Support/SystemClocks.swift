@@ -3,21 +3,15 @@ import ClocksSupport
 #if !canImport(CRT) && !canImport(WASILibc)
   /// The readings of the system's clocks at one moment.
   struct SystemClocks: Sendable {
-    private var realTime = Self.read(CLOCK_REALTIME)
-    private var monotonic = Self.read(CLOCK_MONOTONIC)
-    private var sinceBoot = Self.read(Self.bootClock)
+    private var realTime = timespec(readingOf: CLOCK_REALTIME)
+    private var monotonic = timespec(readingOf: CLOCK_MONOTONIC)
+    private var sinceBoot = timespec(readingOf: Self.bootClock)
 
     #if os(Linux) || os(Android)
       private static let bootClock = CLOCK_BOOTTIME
     #else
       private static let bootClock = CLOCK_MONOTONIC_RAW
     #endif
-
-    private static func read(_ clock: clockid_t) -> timespec {
-      var reading = timespec()
-      clock_gettime(clock, &reading)
-      return reading
-    }
 
     var sinceEpoch: Duration { realTime.duration }
 
@@ -42,6 +36,12 @@ import ClocksSupport
   }
 
   extension timespec {
+    /// Reads a clock of the system.
+    init(readingOf clock: clockid_t) {
+      self.init()
+      clock_gettime(clock, &self)
+    }
+
     /// The reading `duration` later, in whole nanoseconds, saturating.
     func advanced(by duration: Duration) -> timespec {
       // The components are used, because in a debug build `Int128` arithmetic calls slow generic functions.

@@ -61,12 +61,7 @@
     static func read(
       _ clock: clockid_t, of owner: TaskOwner? = nil, isDate: Bool = false
     ) -> UInt64 {
-      var reading = timespec()
-      if let virtual = owner?.reading(of: clock, isDate: isDate) {
-        reading = virtual
-      } else {
-        clock_gettime(clock, &reading)
-      }
+      let reading = owner?.reading(of: clock, isDate: isDate) ?? timespec(readingOf: clock)
       // Dispatch treats instants that are more than 146 years away as its distant future.
       guard reading.tv_sec < latest else { return UInt64(latest) * 1_000_000_000 }
       return UInt64(max(0, reading.nanoseconds))

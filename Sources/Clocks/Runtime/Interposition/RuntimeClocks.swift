@@ -201,8 +201,7 @@ package enum RuntimeClocks {
     /// Returns the date that is as far from the real present as `date` is from the scope's virtual present.
     private static func realDate(_ date: timespec) -> timespec {
       guard let virtualDate else { return date }
-      var now = timespec()
-      clock_gettime(CLOCK_REALTIME, &now)
+      let now = timespec(readingOf: CLOCK_REALTIME)
       let real = date.duration - virtualDate.duration + now.duration
       return timespec().advanced(by: max(.zero, real))
     }

@@ -119,9 +119,7 @@ struct MachineLoad {
     }
 
     private static func reading(of clock: clockid_t) -> UInt64 {
-      var reading = timespec()
-      clock_gettime(clock, &reading)
-      return UInt64(reading.nanoseconds)
+      UInt64(timespec(readingOf: clock).nanoseconds)
     }
   #else
     /// The processor time is not known, so each interval counts as long as it was planned.
