@@ -103,9 +103,8 @@ struct ThreadStack {
 
     /// The stack pointers of the threads that are blocked.
     private static func ends() -> [UInt] {
-      ProcFileSystem.numbers(in: "/proc/self/task").compactMap { name in
-        // The file has `running`, or the call, its six arguments, the stack pointer and the program counter.
-        let fields = (TextFile.read("/proc/self/task/\(name)/syscall") ?? "").split(separator: " ")
+      ProcFileSystem.threads.compactMap { thread in
+        let fields = ProcFileSystem.words(of: thread, in: "syscall")
         return fields.count >= 3 ? UInt(fields[fields.count - 2].dropFirst(2), radix: 16) : nil
       }
     }

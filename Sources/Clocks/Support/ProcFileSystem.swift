@@ -3,6 +3,19 @@
 
   /// What the kernel tells about this process in `/proc`: its threads and its open files.
   enum ProcFileSystem {
+    /// The kernel's numbers of all threads of the process; none if they cannot be read.
+    static var threads: [pid_t] { numbers(in: "/proc/self/task").compactMap { pid_t($0) } }
+
+    /// Returns the words of a thread's file; none if the thread is over.
+    ///
+    /// In `syscall` these are `running`, or the number of the system call and its six arguments, the stack pointer and the
+    /// program counter. In `schedstat` they are the time on a processor, the time in a processor's queue, and the number
+    /// of turns.
+    static func words(of thread: pid_t, in file: String) -> [String] {
+      let text = TextFile.read("/proc/self/task/\(thread)/\(file)") ?? ""
+      return text.split { $0 == " " || $0 == "\n" }.map(String.init)
+    }
+
     /// Returns the names in a folder that are numbers; none if the folder cannot be read.
     static func numbers(in path: String) -> [String] {
       guard let folder = opendir(path) else { return [] }

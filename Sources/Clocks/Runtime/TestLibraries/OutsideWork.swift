@@ -34,7 +34,7 @@ enum OutsideWork {
   static var isAnyThreadBusy: Bool {
     #if os(Linux) && canImport(Glibc)
       let own = currentThread
-      return threadNumbers.contains { thread in
+      return ProcFileSystem.threads.contains { thread in
         let call = systemCall(of: thread).first ?? ""
         return thread != own && (call == "running" || sleeps.contains(call))
       }
@@ -44,11 +44,6 @@ enum OutsideWork {
   }
 
   #if os(Linux) && canImport(Glibc)
-    /// The kernel's numbers of all threads of the process; none if they cannot be read.
-    private static var threadNumbers: [pid_t] {
-      ProcFileSystem.numbers(in: "/proc/self/task").compactMap { pid_t($0) }
-    }
-
     /// How a system call gets the limit of its wait. The numbers are positions among its arguments.
     private enum Limit {
       case none
@@ -95,12 +90,7 @@ enum OutsideWork {
 
     /// Returns the number of the system call in which a thread is, or `running`, and the call's arguments.
     private static func systemCall(of thread: pid_t) -> [String] {
-      words(of: thread, in: "syscall")
-    }
-
-    private static func words(of thread: pid_t, in file: String) -> [String] {
-      let text = TextFile.read("/proc/self/task/\(thread)/\(file)") ?? ""
-      return text.split { $0 == " " || $0 == "\n" }.map(String.init)
+      ProcFileSystem.words(of: thread, in: "syscall")
     }
 
     /// Whether a system call waits, and nothing but another thread of this process or a timer can end the wait.
@@ -187,7 +177,7 @@ enum OutsideWork {
     #if os(Linux) && canImport(Glibc)
       guard holders.allSatisfy({ waitsWithinTheProcess(systemCall(of: $0), isOfBlock: true) })
       else { return nil }
-      let all = threadNumbers
+      let all = ProcFileSystem.threads
       guard !all.isEmpty else { return nil }
       let own = currentThread
       let outside = lock.withLock { outsideThreads }.union(ThreadWaits.outsideThreads)
@@ -204,8 +194,7 @@ enum OutsideWork {
           thread == own
             || (isOutside ? waitsForever(call) : waitsWithinTheProcess(call, isOfBlock: false))
         else { return nil }
-        // The fields are the time on a processor, the time in a processor's queue, and the number of turns.
-        let number = words(of: thread, in: "schedstat").last.flatMap(UInt64.init)
+        let number = ProcFileSystem.words(of: thread, in: "schedstat").last.flatMap(UInt64.init)
         // A thread of Dispatch that waits for timers runs for the watchdog's.
         let isForEvents = epollWaits.contains(call.first ?? "")
         turns.ofAll[thread] = isForEvents && !isOutside ? 0 : number

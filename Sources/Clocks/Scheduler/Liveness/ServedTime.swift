@@ -134,7 +134,7 @@ struct MachineLoad {
   /// threads.
   static var mayOutsideAct: Bool {
     #if os(Linux) && arch(x86_64)
-      let threads = ProcFileSystem.numbers(in: "/proc/self/task")
+      let threads = ProcFileSystem.threads
       let haveNoChildren = threads.allSatisfy {
         // `read` returns `nil` if the thread is over, or if the kernel does not list children.
         TextFile.read("/proc/self/task/\($0)/children")?.isEmpty != false
@@ -144,14 +144,12 @@ struct MachineLoad {
       }
       guard !ProcFileSystem.areSocketsNew else { return true }
       // `pause`, `rt_sigtimedwait`, `rt_sigsuspend`, `futex`, `epoll_wait`, `epoll_pwait`
-      let waits: Set<Substring> = ["34", "128", "130", "202", "232", "281", "running"]
+      let waits: Set<String> = ["34", "128", "130", "202", "232", "281", "running"]
       // The current thread is always counted, because it is in a `read` call.
       return threads.count { thread in
         // The main thread does not count, because it may be in a run loop.
-        guard thread != "\(getpid())",
-          let text = TextFile.read("/proc/self/task/\(thread)/syscall")
-        else { return false }
-        return !waits.contains(text.prefix { $0 != " " && $0 != "\n" })
+        let call = ProcFileSystem.words(of: thread, in: "syscall").first
+        return thread != getpid() && call.map { !waits.contains($0) } ?? false
       } > 1
     #else
       return true
@@ -159,13 +157,11 @@ struct MachineLoad {
   }
 
   /// How long each thread was ready without a processor so far; empty where the kernel does not tell.
-  private static var waits: [String: UInt64] {
-    var waits: [String: UInt64] = [:]
+  private static var waits: [Int32: UInt64] {
+    var waits: [Int32: UInt64] = [:]
     #if os(Linux)
-      for thread in ProcFileSystem.numbers(in: "/proc/self/task") {
-        // The fields are the time on a processor, the time in a processor's queue, and the number of turns.
-        guard let text = TextFile.read("/proc/self/task/\(thread)/schedstat") else { continue }
-        let fields = text.split(separator: " ")
+      for thread in ProcFileSystem.threads {
+        let fields = ProcFileSystem.words(of: thread, in: "schedstat")
         if fields.count > 1 { waits[thread] = UInt64(fields[1]) }
       }
     #endif
