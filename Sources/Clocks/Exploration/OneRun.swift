@@ -26,11 +26,11 @@ struct OneRun {
   let options: ScopeOptions
   let origin: CallSite
   let findings: Findings
-  /// The run in progress, or the last one.
-  let run: ScheduleRun
   /// Receives the signal if a job of a run crashes.
   var crashed: (@Sendable (CInt) -> Void)?
   let explorer: Explorer
+  /// The run in progress, or the last one.
+  var run: ScheduleRun { explorer.run }
   /// The system clocks at the beginning of each run.
   private let start = SystemClocks()
 
@@ -42,8 +42,7 @@ struct OneRun {
     self.options = options
     self.origin = origin
     self.findings = findings
-    run = ScheduleRun(tree: tree, bounds: bounds)
-    explorer = Explorer(run)
+    explorer = Explorer(ScheduleRun(tree: tree, bounds: bounds))
     if let stepLimit { explorer.stepLimit = stepLimit }
   }
 
