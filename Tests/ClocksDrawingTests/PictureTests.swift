@@ -47,6 +47,18 @@ import Testing
       context, count: events.count, limit: limit, forEachEvent: { events.forEach($0) })
   }
 
+  @Test(arguments: [3, 100, 1_500]) func theTextHasAsManyLinesAsItsCallerAsksFor(limit: Int) {
+    let numbers = Array(UInt64(1)...2_000)
+    var context = RecordingContext(start: .zero)
+    context.root = 1
+    context.marks = Dictionary(uniqueKeysWithValues: numbers.map { ($0, "mark \($0)") })
+    let events = numbers.map { RecordedEvent(.mark, task: 1, other: $0) }
+    let lines = history(events, context).lanes(limit: limit)
+    #expect(lines.count == limit)
+    #expect(lines[1] == "… \((2_000 - (limit - 2)).grouped) earlier events")
+    #expect(lines.last?.contains("mark 2000") == true)
+  }
+
   @Test(arguments: [1, 5, 30, 80, 500]) func aPictureIsWellFormed(tasks: Int) throws {
     let svg = TimelinePicture(history(tasks: tasks), title: "A <test> & \"more\"\u{0}").svg
     let parsed = try ParsedElement.parse(svg)
