@@ -112,7 +112,7 @@ struct Explanation {
     let record = failure.record
     let hidden = Self.privateActors(details)
     let mentioned = meanings.steps.union(details.failingStep.map { [$0] } ?? [])
-    let shown = rows(details, mentioned, hidden)
+    let (shown, leftOut) = rows(details, mentioned, hidden)
     /// Returns those tasks in the queue of a drain that have rows, and the number of the other tasks in it.
     func queue(_ detail: StepDetails.Detail) -> (shown: [(task: Int, functions: [UInt])], more: Int)
     {
@@ -141,7 +141,19 @@ struct Explanation {
       $0.functions + $0.queue.flatMap(\.functions)
     }
     let symbols = Symbols(of: functions, in: details.reader.images)
+    var gaps = 0
+    var next = 0
+    /// Marks the steps before `index` that are left out, and have no mark yet.
+    func addGap(before index: Int) {
+      let count = leftOut.count { next <= $0 && $0 < index }
+      next = index
+      guard count > 0 else { return }
+      gaps += 1
+      table.rows.append(
+        LaneTable.Row(time: "…", remark: count == 1 ? "… 1 step" : "… \(count) steps"))
+    }
     for index in shown {
+      addGap(before: index)
       let step = record.steps[index]
       let detail = details.steps[index]
       let lane = laneOfTask[step.task] ?? 0
@@ -167,7 +179,13 @@ struct Explanation {
       }
       if more > 0 { table.rows.append(LaneTable.Row(time: row.time, [to: "… \(more) more"])) }
     }
-    return table.lines(width: 118, limit: Self.mostRows + 6)
+    addGap(before: record.steps.count)
+    let lines = table.lines(width: 118, limit: Self.mostRows + 6 + gaps)
+    guard !leftOut.isEmpty else { return lines }
+    let count = leftOut.count == 1 ? "1 step is" : "\(leftOut.count.grouped) steps are"
+    return lines + [
+      "\(count) left out of this table. The picture that CLOCKS_TRACE=FOLDER writes shows the whole run."
+    ]
   }
 
   private func cell(
@@ -194,8 +212,11 @@ struct Explanation {
       })
   }
 
-  /// Returns the numbers of the steps to show: those that have to be shown, and the most important ones near them.
-  private func rows(_ details: StepDetails, _ mentioned: Set<Int>, _ hidden: Set<Int>) -> [Int] {
+  /// Returns the numbers of the steps to show: those that have to be shown, and the most important ones near them; and
+  /// those for which there is no room.
+  private func rows(_ details: StepDetails, _ mentioned: Set<Int>, _ hidden: Set<Int>) -> (
+    shown: [Int], leftOut: [Int]
+  ) {
     let record = failure.record
     let decisive = decisiveSteps
     let wanted = decisive.union(mentioned)
@@ -206,8 +227,10 @@ struct Explanation {
       guard let actor = details.steps[index].actor, !hidden.contains(actor) else { return 1 }
       return min(max(1, details.steps[index].queue.count), Self.mostOfQueue)
     }
-    guard all.reduce(0, { $0 + count($1) }) > Self.mostRows else { return all }
-    guard !wanted.isEmpty else { return Array(all.suffix(Self.mostRows)) }
+    guard all.reduce(0, { $0 + count($1) }) > Self.mostRows else { return (all, []) }
+    guard !wanted.isEmpty else {
+      return (Array(all.suffix(Self.mostRows)), all.dropLast(Self.mostRows))
+    }
     var tasks = Set(wanted.map { record.steps[$0].task })
     // If there are few tasks, each has a lane. Otherwise only the tasks of the wanted steps have one.
     let allTasks = Set(record.steps.map(\.task))
@@ -231,7 +254,8 @@ struct Explanation {
       room -= count(index)
       shown.append(index)
     }
-    return shown.sorted()
+    let isShown = Set(shown)
+    return (shown.sorted(), all.filter { !isShown.contains($0) })
   }
 
   static func notDeterministic(_ divergence: Divergence) -> String {

@@ -57,6 +57,30 @@ private final class NameLog: @unchecked Sendable {
       ])
   }
 
+  @Test func stepsThatAreLeftOutAreMarkedAndCounted() async throws {
+    let found = try await failures {
+      try await withSchedules(200) { _ in
+        let log = NameLog()
+        let others = (0..<6).map { _ in Task { for _ in 0..<10 { await Task.yield() } } }
+        for other in others { await other.value }
+        let first = Task(name: "first") { log.append("first") }
+        let second = Task(name: "second") { log.append("second") }
+        _ = await (first.value, second.value)
+        for _ in 0..<20 { await Task.yield() }
+        #expect(log.names == ["first", "second"])
+      }
+    }
+    let text = try #require(found.first?.text)
+    let gaps = text.matches(of: /… +… (\d+) steps?\n/).compactMap { Int($0.1) }
+    let all = try #require(
+      text.firstMatch(
+        of:
+          /\n  (\d+) steps are left out of this table. The picture that CLOCKS_TRACE=FOLDER writes/),
+      "\(text)")
+    #expect(!gaps.isEmpty && gaps.reduce(0, +) == Int(all.1), "\(text)")
+    #expect(text.contains("◀ decision 1"), "\(text)")
+  }
+
   @Test func aLongQueueOfAnActorLeavesRoomForTheDecisions() async throws {
     actor Arrivals {
       var all: [Int] = []
