@@ -1,5 +1,5 @@
 extension TaskDump: CustomStringConvertible {
-  /// The dump as a tree of about forty lines; empty if no task is known.
+  /// The dump as a tree of about forty lines; empty if no task and no block is known.
   var description: String { text(mostLines: 40) }
 
   /// Returns the dump as a tree. Shortens first call stacks, then the list of tasks, to at most `mostLines` lines.
@@ -7,7 +7,9 @@ extension TaskDump: CustomStringConvertible {
   /// - Parameter symbols: The functions at the addresses; looked up by default.
   func text(mostLines: Int, symbols: Symbols? = nil) -> String {
     let writer = TaskDumpWriter(self, symbols ?? self.symbols())
-    guard !entries.isEmpty else { return writer.notes.joined(separator: "\n") }
+    guard !entries.isEmpty else {
+      return (writer.work + writer.notes).joined(separator: "\n")
+    }
     var lines: [String] = []
     for frames in [8, 4, 2, 1] {
       lines = writer.lines(frames: frames)
@@ -17,7 +19,7 @@ extension TaskDump: CustomStringConvertible {
       let rest = lines.count - mostLines
       lines = lines.prefix(mostLines) + ["… and \(rest) lines more"]
     }
-    return ([writer.heading] + lines + writer.notes).joined(separator: "\n")
+    return ([writer.heading] + lines + writer.work + writer.notes).joined(separator: "\n")
   }
 }
 
@@ -79,6 +81,24 @@ private struct TaskDumpWriter {
           : "No lines: the build has no debug information.")
     }
     return notes
+  }
+
+  /// The lines of blocks on dispatch queues.
+  var work: [String] {
+    let most = 10
+    let lines = dump.work.prefix(most).flatMap { work in
+      let state =
+        switch (work.hasBegun, work.count) {
+        case (true, _):
+          work.thread.isEmpty ? "runs a block" : "runs a block, which blocks its thread"
+        case (false, 1): "has 1 block that has not begun"
+        case (false, let count): "has \(count) blocks that have not begun"
+        }
+      return ["- \(work.place) \(state)"]
+        + work.thread.compactMap(line).prefix(4).map { "    " + $0 }
+    }
+    let more = dump.work.count - most
+    return more > 0 ? lines + ["… and \(more) more on queues"] : lines
   }
 
   func lines(frames: Int) -> [String] { lines(below: nil, depth: 0, frames: frames) }

@@ -19,17 +19,30 @@ struct TaskDump: Sendable {
     var holds: Set<UInt> = []
   }
 
+  /// Blocks of the test on a dispatch queue: one that has begun, or all of a queue that have not.
+  struct Work: Sendable {
+    /// What the blocks run on, for example `the queue "orders"`.
+    var place: String
+    var hasBegun = false
+    var count = 1
+    /// The call stack of the block's thread, the innermost function first; empty if the thread is not blocked.
+    var thread: [UInt] = []
+  }
+
   /// The tasks, sorted by their ids.
   let entries: [Entry]
   let missing: [String]
   let images: CodeImages
+  /// The blocks of the test, which are no tasks.
+  let work: [Work]
   /// For each task's address, the index of the task in `entries`.
   private let places: [UInt: Int]
 
-  init(_ entries: [Entry], missing: [String], images: CodeImages) {
+  init(_ entries: [Entry], missing: [String], images: CodeImages, work: [Work] = []) {
     self.entries = entries.sorted { $0.task.id < $1.task.id }
     self.missing = missing
     self.images = images
+    self.work = work
     places = Dictionary(
       zip(self.entries.map(\.task.address), self.entries.indices), uniquingKeysWith: { $1 })
   }
@@ -39,8 +52,8 @@ struct TaskDump: Sendable {
     entries.contains { $0.task.state == .enqueued && $0.actor == nil }
   }
 
-  /// The dump; `nil` if its only task is the one that requests it.
-  var unlessAlone: TaskDump? { entries.allSatisfy(\.asks) ? nil : self }
+  /// The dump; `nil` if it has nothing but the task that requests it.
+  var unlessAlone: TaskDump? { entries.allSatisfy(\.asks) && work.isEmpty ? nil : self }
 
   func entry(at address: UInt) -> Entry? { places[address].map { entries[$0] } }
 
@@ -91,7 +104,9 @@ struct TaskDump: Sendable {
   }
 
   var functions: Set<UInt> {
-    entries.reduce(into: []) { $0.formUnion($1.task.functions + $1.thread) }
+    entries.reduce(into: Set(work.flatMap(\.thread))) {
+      $0.formUnion($1.task.functions + $1.thread)
+    }
   }
 
   /// Looks up the functions. O(size of the debug information).

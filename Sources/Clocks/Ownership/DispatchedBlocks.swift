@@ -5,6 +5,8 @@ struct DispatchedBlocks {
     let isBarrier: Bool
     /// The thread on which it runs, 0 if that is not known; `nil` until the block begins.
     var thread: Int32?
+    /// An address on the stack of that thread, above the frames of the block; 0 if it is not known.
+    var mark: UInt = 0
     /// Whether the test does not wait for it any more. It counts again if it begins after that.
     var isAbandoned = false
   }
@@ -121,10 +123,10 @@ struct DispatchedBlocks {
   }
 
   /// Notes that a block begins to run on a thread. If it was abandoned, it counts again.
-  mutating func run(_ number: UInt64, on thread: Int32) {
+  mutating func run(_ number: UInt64, on thread: Int32, mark: UInt = 0) {
     guard var block = blocks[number] else { return }
     let isAbandoned = block.isAbandoned
-    (block.thread, block.isAbandoned) = (thread, false)
+    (block.thread, block.mark, block.isAbandoned) = (thread, mark, false)
     blocks[number] = block
     changes += 1
     if isAbandoned || stop(of: block.queue) != nil { countAgain() }
@@ -144,6 +146,12 @@ struct DispatchedBlocks {
       return block.queue.isConcurrent && !block.isBarrier
         ? !summary.isBarrierRunning && number < summary.firstBarrier : !summary.isAnyRunning
     }.keys.min()
+  }
+
+  /// The queues of all blocks, also of abandoned ones, in the order of the blocks; and for blocks that have begun, their
+  /// marks. O(n log n) with n blocks.
+  var all: [(queue: BlockQueue, mark: UInt?)] {
+    blocks.sorted { $0.key < $1.key }.map { ($1.queue, $1.thread == nil ? nil : $1.mark) }
   }
 
   private var awaited: some Collection<Block> { blocks.values.lazy.filter { !$0.isAbandoned } }
@@ -214,6 +222,11 @@ struct BlockQueue: Hashable, Sendable {
 
   /// What a block of the queue that waits keeps from beginning.
   func stop(by isBarrier: Bool) -> Stop { isConcurrent && !isBarrier ? .ofBarriers : .ofAll }
+
+  /// For example `the queue "orders"`.
+  var description: String {
+    address == 0 ? label : isMain ? "the main queue" : "the queue \"\(label)\""
+  }
 
   var isMain: Bool { label == "com.apple.main-thread" }
 

@@ -131,7 +131,9 @@ class TaskOwner: @unchecked Sendable {
   func workBegan(on queue: BlockQueue, isBarrier: Bool = false) -> UInt64 { 1 }
 
   /// Notes that a block begins to run on the current thread.
-  func workRuns(_ number: UInt64, on thread: Int32? = nil) {}
+  ///
+  /// - Parameter mark: An address in the frame of the function that runs the block; 0 if it is not known.
+  func workRuns(_ number: UInt64, on thread: Int32? = nil, mark: UInt = 0) {}
 
   /// Notes that a block has ended, or will never begin.
   func workEnded(_ number: UInt64) {}

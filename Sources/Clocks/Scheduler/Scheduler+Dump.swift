@@ -26,7 +26,7 @@ extension Scheduler {
     let asking = UnownedTask.current?.id
     // The tasks are retained until they were read.
     let kept = tasks
-    var (entries, running, sleeps) = change { state in
+    var (entries, running, sleeps, blocks) = change { state in
       var entries = reader.entries(from: state.knownTasks + kept.map(\.job))
       if let chooser = state.order.chooser {
         for index in entries.indices {
@@ -35,7 +35,8 @@ extension Scheduler {
         }
       }
       return (
-        entries, state.activity.running?.task, state.virtualClocks.map(\.sleepTexts)
+        entries, state.activity.running?.task, state.virtualClocks.map(\.sleepTexts),
+        state.idleness.dispatchedBlocks.all
       )
     }
     withExtendedLifetime(kept) {}
@@ -54,7 +55,34 @@ extension Scheduler {
       if entries[index].task.state == .suspended { entries[index].sleep = sleepOfTask[id] }
     }
     if let running, running != asking { addThread(ofTask: running, to: &entries, reader) }
-    return TaskDump(entries, missing: reader.layout.missing, images: reader.images)
+    return TaskDump(
+      entries, missing: reader.layout.missing, images: reader.images,
+      work: Self.work(blocks, reader.images))
+  }
+
+  /// The most threads of blocks whose call stacks are read.
+  private static let mostThreads = 8
+
+  /// The blocks that have begun, with the call stacks of their threads; and the other ones of each queue.
+  private static func work(
+    _ blocks: [(queue: BlockQueue, mark: UInt?)], _ images: CodeImages
+  ) -> [TaskDump.Work] {
+    var work: [TaskDump.Work] = []
+    var places: [BlockQueue: Int] = [:]
+    var threads = 0
+    for (queue, mark) in blocks {
+      if let mark {
+        threads += 1
+        let stack = threads > mostThreads ? [] : ThreadStack(ofThreadAt: mark, in: images).functions
+        work.append(TaskDump.Work(place: queue.description, hasBegun: true, thread: stack))
+      } else if let place = places[queue] {
+        work[place].count += 1
+      } else {
+        places[queue] = work.count
+        work.append(TaskDump.Work(place: queue.description))
+      }
+    }
+    return work
   }
 
   /// Adds the call stack of the thread that runs a task's job, if that thread is blocked.

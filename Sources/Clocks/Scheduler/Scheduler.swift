@@ -232,11 +232,11 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     change { $0.dispatchedBlockBegan(on: queue, isBarrier: isBarrier) }
   }
 
-  override func workRuns(_ number: UInt64, on thread: Int32? = nil) {
+  override func workRuns(_ number: UInt64, on thread: Int32? = nil, mark: UInt = 0) {
     // Only a suite that was written for real time is asked which threads wait for events.
     let needsThread = scope?.options.goesOnWithout != nil
     let thread = thread ?? (needsThread ? OutsideWork.currentThread : 0)
-    change { $0.idleness.dispatchedBlocks.run(number, on: thread) }
+    change { $0.idleness.dispatchedBlocks.run(number, on: thread, mark: mark) }
   }
 
   override func workEnded(_ number: UInt64) { change { $0.dispatchedBlockEnded(number) } }

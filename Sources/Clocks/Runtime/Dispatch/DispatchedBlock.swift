@@ -85,7 +85,9 @@ import ClocksSupport
       for purpose: ThreadContext.Purpose = .nothing, _ body: () -> Void
     ) {
       let number = number ?? owner.workBegan(on: queue, isBarrier: isBarrier)
-      owner.workRuns(number)
+      var mark: UInt8 = 0
+      owner.workRuns(
+        number, mark: withUnsafeMutablePointer(to: &mark) { UInt(bitPattern: $0) })
       let waits = ThreadWaits.ofBlock(number, on: queue, isBarrier: isBarrier, of: owner)
       var context = ThreadContext(
         owner: owner, purpose: purpose, isInJob: true, isOnQueue: true, waits: waits)

@@ -1,0 +1,207 @@
+import Clocks
+import ClocksTestKit
+import Dispatch
+import Foundation
+import TestTraits
+import Testing
+import XCTest
+
+/// The first class of XCTest with a clock in a property. Its tests do nothing.
+final class AEarlierXCTests: XCTestCase {
+  private let clock = TestClock()
+
+  func testNothing() { XCTAssertNotNil(clock) }
+}
+
+/// Tests that stumble. They do nothing unless `FirstHourXCTestTests` starts them in a child process.
+final class StumblingXCTests: XCTestCase {
+  static let file = #filePath
+  /// The line of the property.
+  static let line: Int = #line + 1
+  private let property = TestClock()
+
+  func testForgetsALocalClock() async throws {
+    guard Stuck.isAsked else { return }
+    let local = TestClock()
+    try await local.sleep(for: .seconds(1))
+  }
+
+  func testForgetsTheProperty() async throws {
+    if Stuck.isAsked { try await property.sleep(for: .seconds(1)) }
+  }
+
+  func testLosesContinuationWithALocalClock() async {
+    guard Stuck.isAsked else { return }
+    let local = TestClock()
+    await local.settle()
+    await Stuck.losesContinuation()
+  }
+
+  func testForgetsTheSameClockAgainAndAgain() async {
+    guard Stuck.isAsked else { return }
+    for _ in 1...4 { try? await property.sleep(for: .seconds(1)) }
+  }
+
+  func testSleepsAsLongAsTheCode() async throws {
+    guard Stuck.isAsked else { return }
+    try await withVirtualTime {
+      let toast = Task(name: "toast") { try await Task.sleep(for: .seconds(5)) }
+      try await Task.sleep(for: .seconds(5))
+      XCTAssertTrue(false, "toast")
+      try await toast.value
+    }
+  }
+
+  func testSkipsAWait() async throws {
+    guard Stuck.isAsked else { return }
+    try await withVirtualTime {
+      let fetch = Task { await answerFromElsewhere() }
+      try await Task.sleep(for: .seconds(30))
+      let answer = await fetch.value
+      XCTAssertEqual(answer, 0)
+    }
+  }
+
+  func testSleepsInRealTimeBesideAClock() async throws {
+    guard Stuck.isAsked else { return }
+    let clock = TestClock()
+    let task = Task { try await Task.sleep(for: .seconds(3600)) }
+    await clock.advance(by: .seconds(3600))
+    XCTAssertTrue(false, "not injected")
+    task.cancel()
+    _ = await task.result
+  }
+
+  func testWokenTogether() async throws {
+    guard Stuck.isAsked else { return }
+    let clock = TestClock()
+    let first = Task {
+      try await clock.sleep(for: .seconds(5))
+      XCTAssertTrue(false, "second has not run")
+    }
+    let second = Task(name: "second") { try await clock.sleep(for: .seconds(5)) }
+    await clock.advance(by: .seconds(5))
+    XCTAssertTrue(false, "both have run")
+    try await first.value
+    try await second.value
+  }
+
+  func testFailsWithoutAnyReasonToGive() async throws {
+    guard Stuck.isAsked else { return }
+    let clock = TestClock()
+    await clock.advance(by: .seconds(5))
+    XCTAssertTrue(false, "plain")
+    await clock.eventually(within: .seconds(1)) { false }
+    try await withVirtualTime { XCTAssertTrue(false, "plain in a scope") }
+  }
+}
+
+/// Tests that forget to advance, more than once.
+@Suite struct ForgetfulExamples {
+  @Test func theSameClock() async {
+    guard Stuck.isAsked else { return }
+    let clock = TestClock()
+    for _ in 1...4 { try? await clock.sleep(for: .seconds(1)) }
+  }
+
+  @Test func anotherClock() async {
+    guard Stuck.isAsked else { return }
+    let clock = TestClock()
+    let other = TestClock(now: .seconds(1))
+    for _ in 1...2 { try? await clock.sleep(for: .seconds(1)) }
+    for _ in 1...2 { try? await other.sleep(for: .seconds(1)) }
+  }
+
+  @Test func aClockThatHasMovedSince() async {
+    guard Stuck.isAsked else { return }
+    let clock = TestClock()
+    for _ in 1...2 { try? await clock.sleep(for: .seconds(1)) }
+    await clock.advance(by: .seconds(1))
+    try? await clock.sleep(for: .seconds(1))
+  }
+
+  @Test func endlessly() async {
+    guard Stuck.isAsked else { return }
+    let clock = TestClock()
+    while true { try? await clock.sleep(for: .seconds(1)) }
+  }
+
+  @MainActor @Test func blocksTheMainThread() async {
+    guard Stuck.isAsked else { return }
+    let clock = TestClock()
+    await clock.settle()
+    let blocked = Task { @MainActor in Stuck.blocks() }
+    let other = Task {}
+    await blocked.value
+    await other.value
+  }
+
+  @MainActor @Test func blocksTheMainThreadItself() async {
+    guard Stuck.isAsked else { return }
+    let clock = TestClock()
+    Task { await clock.advance(by: .seconds(1)) }
+    Stuck.blocks()
+  }
+
+  @Test func awaitsABlockedJob() async {
+    guard Stuck.isAsked else { return }
+    let clock = TestClock()
+    let blocked = Task { Stuck.blocks() }
+    await clock.settle()
+    await blocked.value
+  }
+
+  @Test(.virtualTime) func blocksInTheTrait() async {
+    guard Stuck.isAsked else { return }
+    let blocked = Task { Stuck.blocks() }
+    let other = Task {}
+    await blocked.value
+    await other.value
+  }
+
+  @Test func waitsInAQueue() async {
+    guard Stuck.isAsked else { return }
+    let clock = TestClock()
+    let queue = DispatchQueue(label: "orders")
+    queue.async { Stuck.blocks() }
+    queue.async {}
+    queue.async {}
+    await clock.settle()
+  }
+}
+
+/// AddressSanitizer may keep variables outside the stack.
+private let isSanitized = dlsym(dlopen(nil, RTLD_NOW), "__asan_init") != nil
+
+/// What new users of XCTest stumble over, in child processes.
+@Suite struct FirstHourXCTestTests {
+  private func run(
+    _ tests: [String], library: String = "xctest", blockedAfter: String = "0.5"
+  ) async throws -> String {
+    let child = try await ChildProcess.runTests(
+      library == "xctest"
+        ? tests.map { "ClocksTestKitTests.\($0)" }.joined(separator: ",")
+        : "ForgetfulExamples.*/(\(tests.joined(separator: "|")))\\(",
+      library: library,
+      environment: ["CLOCKS_BLOCKED_AFTER": blockedAfter, Stuck.variable: "100"])
+    #expect(child.exitCode == 1, "\(child)")
+    return child.standardOutput
+  }
+
+  private func run(example: String) async throws -> (text: String, issues: [PrintedIssue]) {
+    let text = try await run([example], library: "swift-testing")
+    return (text, PrintedIssue.all(in: text))
+  }
+
+  // MARK: - Queues
+
+  @Test(.disabled(if: isSanitized)) func aBlockedQueueHasLinesInTheDump() async throws {
+    let (text, issues) = try await run(example: "waitsInAQueue")
+    let dump = try #require(issues.first?.dump, "\(text)")
+    #expect(
+      dump.contains(
+        /- the queue "orders" runs a block, which blocks its thread\n\s+(?:static )?Stuck.blocks\(\) at StuckTestsTests.swift:\d+\n/
+      ), "\(text)")
+    #expect(dump.contains("- the queue \"orders\" has 2 blocks that have not begun"), "\(text)")
+  }
+}
