@@ -15,6 +15,9 @@ package struct CallSite: Sendable {
     self.column = column
   }
 
+  /// Stands for a place that is not known. XCTest names a failure without a place in the same way.
+  package static let unknown = CallSite(fileID: "<EXPR>", filePath: "<EXPR>", line: 0, column: 0)
+
   /// Creates a call site from texts that are not literals. O(their length).
   package init(dynamicFileID fileID: String, filePath: String, line: Int, column: Int) {
     self.init(

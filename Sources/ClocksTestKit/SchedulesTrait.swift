@@ -1,4 +1,5 @@
 import Clocks
+import ClocksSupport
 public import Testing
 
 /// Runs tests in many orders of their jobs, in virtual time, and explains the first failure.
@@ -56,6 +57,7 @@ public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
       _ = try await runSchedules(
         count, seed: seed, slack: slack, bounds: bounds,
         testID: test.id.moduleName + "." + name.joined(separator: "/"), options: options,
+        origin: CallSite(location),
         report: ScheduleReport(
           fail: { Issue.record(Comment(rawValue: $0), sourceLocation: location) },
           failWithError: { error, text in

@@ -1,4 +1,5 @@
 import Clocks
+import ClocksSupport
 public import Testing
 
 // A file with `@Test(.virtualTime)` needs `VirtualTime.current`, so `VirtualTime` is exported. No other name
@@ -53,7 +54,8 @@ public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
       let holders = ClosureRetainBalance.countHolders(of: function)
       defer { holders.letGo(of: function) }
       try await withVirtualTimeUnlessStuck(
-        options, report: { Issue.record(Comment(rawValue: $0), sourceLocation: location) },
+        options, at: CallSite(location),
+        report: { Issue.record(Comment(rawValue: $0), sourceLocation: location) },
         operation: { time in
           if let date { time.date = date }
           try await withNotesOnFailures(in: time, for: test, testCase, function)

@@ -1,7 +1,8 @@
-import Clocks
 import ClocksTestKit
 import Foundation
 import Testing
+
+@testable import Clocks
 
 @Suite(.virtualTime) struct VirtualTimeTraitTests {
   @Test func aDayIsOverInNoTime() async throws {
@@ -13,6 +14,12 @@ import Testing
     #expect(VirtualTime.current?.now == .init())
     try await Task.sleep(for: .seconds(number))
     #expect(VirtualTime.current?.now == .init(offset: .seconds(number)))
+  }
+
+  @Test func aDumpNamesTheLineOfTheTest() throws {
+    let place = "made at ClocksTestKitTests/VirtualTimeTraitTests.swift:\(#line - 1)\n"
+    let dump = DumpSignal.text(of: [try VirtualTime.required.scheduler])
+    #expect(dump.contains(place), "\(dump)")
   }
 
   @MainActor @Test func testsOnTheMainActor() async throws {

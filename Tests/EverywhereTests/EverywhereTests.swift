@@ -82,6 +82,25 @@ import Testing
       output.contains("The test is stuck at 0.0 seconds of virtual time: for 1.0 seconds of real"),
       "\(output)")
     #expect(output.contains("run the test in real time, with `--real`"), "\(output)")
+    // The dump at the end of the process names the test, and no file of this package.
+    #expect(
+      output.contains(
+        "The scope of virtual time of EverywhereTests.EverywhereTraitSamples/losesAContinuation()\n"
+      ),
+      "\(output)")
+    #expect(!output.contains(/Everywhere\w*\.swift:\d/), "\(output)")
+  }
+
+  @Test func theTimelineOfATestOfXCTestHasTheNameOfTheTest() async throws {
+    try await withTemporaryPath { folder in
+      let (_, child) = try await run(
+        "EverywhereTests.EverywhereXCTSamples/testAsync", library: "xctest",
+        ["CLOCKS_TRACE": folder])
+      #expect(child.exitCode == 0, "\(child.standardOutput)")
+      let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+      #expect(
+        names == ["json", "svg"].map { "EverywhereTests.EverywhereXCTSamples-testAsync.\($0)" })
+    }
   }
 
   @Test func testsOfXCTestHaveScopes() async throws {

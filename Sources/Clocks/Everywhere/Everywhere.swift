@@ -17,7 +17,7 @@ package enum Everywhere {
     guard let plan = EverywhereSettings.plan(for: record) else { return try await body() }
     guard plan != .firstInFirstOut else {
       let time = VirtualTime(
-        options(isExplored: false, for: record), at: CallSite(), record: report)
+        options(isExplored: false, for: record), at: .unknown, record: report)
       defer { record.note(time) }
       return try await time.run { _ in
         testBegins()
@@ -25,7 +25,7 @@ package enum Everywhere {
       }
     }
     let one = OneRun(
-      options: options(isExplored: true, for: record), origin: CallSite(), findings: Findings(),
+      options: options(isExplored: true, for: record), origin: .unknown, findings: Findings(),
       stepLimit: mostSteps)
     // Parallel tests may name files by random numbers. The salt makes these numbers differ, even between processes.
     one.run.salt = EverywhereSettings.salt(for: record)
@@ -76,6 +76,7 @@ package enum Everywhere {
 
   static func options(isExplored: Bool, for record: EverywhereRecord) -> ScopeOptions {
     var options = ScopeOptions.standard
+    options.testName = record.name
     options.goesOnWithout = { reason in record.add(reason: reason) }
     // The suite was written for real time: it may wait for real work, and leave tasks behind.
     options.stuckAfter = Environment.blockedAfter * 2

@@ -61,7 +61,7 @@ enum EverywhereXCTest {
     let explorer = isExplored ? Explorer(ScheduleRun(plan)) : nil
     explorer?.run.salt = EverywhereSettings.salt(for: record)
     explorer?.stepLimit = Everywhere.mostSteps
-    let time = VirtualTime(options, at: CallSite(), chooser: explorer)
+    let time = VirtualTime(options, at: .unknown, chooser: explorer)
     Everywhere.testBegins()
     SynchronousBody.run(in: time, original)
     record.note(time)

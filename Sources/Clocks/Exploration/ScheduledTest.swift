@@ -20,7 +20,7 @@ package struct ScheduleReport: Sendable {
 /// Runs a test case as `withSchedules` does, for a test kit that reports in its own way.
 package nonisolated(nonsending) func runSchedules(
   _ count: ScheduleCount, seed: Int?, slack: Duration, bounds: ScheduleBounds = .init(),
-  testID: String, options: ScopeOptions, origin: CallSite = CallSite(), report: ScheduleReport,
+  testID: String, options: ScopeOptions, origin: CallSite = .unknown, report: ScheduleReport,
   operation: @escaping (VirtualTime) async throws -> Void
 ) async throws -> ScheduleSummary? {
   let request = ScheduleRequest(

@@ -94,7 +94,7 @@ extension FunctionName {
   private static let libraries: Set<String> = [
     "Swift", "_Concurrency", "Dispatch", "Foundation", "FoundationEssentials", "Synchronization",
     "Observation", "Testing", "_Testing_Foundation", "XCTest", "TimeoutTask", "ClocksCore",
-    "ClocksTestKit",
+    "ClocksTestKit", "ClocksSupport", "ClocksSearch", "ClocksDrawing", "ClocksEverywhere",
     // The name under which this module was built.
     String(reflecting: FunctionName.self).split(separator: ".").first.map(String.init) ?? "Clocks",
   ]

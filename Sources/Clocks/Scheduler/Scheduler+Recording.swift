@@ -156,7 +156,8 @@ extension Scheduler {
     guard recorder == nil else { return nil }
     let origin = report.origin
     let file = "\(origin.fileID)".split(separator: "/").last?.split(separator: ".").first ?? ""
-    let title = TimelineHooks.testName ?? "\(file):\(origin.line)"
+    let title =
+      TimelineHooks.testName ?? scope?.options.testName ?? "\(file):\(origin.line)"
     let start = change { _ in scope?.virtualClock.now ?? .zero }
     let recorder = Recorder(
       title, limit: limit, lines: lines, startingAt: start, delivery: delivery)
@@ -245,6 +246,6 @@ enum TraceFolder {
 extension RecordedTimeline {
   /// Writes the timeline into the folder of `CLOCKS_TRACE`, if it is set.
   package func leaveInTraceFolder() {
-    if let folder = Environment.traceFolder { TraceFolder.write(self, to: folder, at: CallSite()) }
+    if let folder = Environment.traceFolder { TraceFolder.write(self, to: folder, at: .unknown) }
   }
 }

@@ -5,10 +5,10 @@ import ClocksSupport
 /// If the operation does not end after it was reported and cancelled, it is abandoned, and the function
 /// returns.
 package func withVirtualTimeUnlessStuck(
-  _ options: ScopeOptions, report: @escaping @Sendable (String) -> Void,
+  _ options: ScopeOptions, at origin: CallSite, report: @escaping @Sendable (String) -> Void,
   operation: @escaping @Sendable (VirtualTime) async throws -> Void
 ) async throws {
-  let error = await VirtualTime(options, at: CallSite(), record: report).runUnlessStuck { time in
+  let error = await VirtualTime(options, at: origin, record: report).runUnlessStuck { time in
     do {
       try await operation(time)
     } catch {

@@ -35,9 +35,12 @@ enum DumpSignal {
 
   static func text(of schedulers: [Scheduler]) -> String {
     schedulers.sorted { "\($0.report.origin)" < "\($1.report.origin)" }.map { scheduler in
-      let origin = scheduler.report.origin
+      let place = scheduler.report.origin
       let kind = scheduler.scope == nil ? "The test with the clock" : "The scope of virtual time"
-      return "\(kind) made at \(origin.fileID):\(origin.line)\n\(scheduler.dumpText)"
+      let origin =
+        scheduler.scope?.options.testName.map { "of \($0)" }
+        ?? "made at \(place.fileID):\(place.line)"
+      return "\(kind) \(origin)\n\(scheduler.dumpText)"
     }.joined(separator: "\n\n")
   }
 }
