@@ -188,6 +188,7 @@ enum TraceFolder {
 
   /// Writes a picture and a trace. Names are used once in a process, so that parallel tests do not collide.
   static func write(_ timeline: RecordedTimeline, to folder: String, at origin: CallSite) {
+    XCTestTimelines.noteTimeline()
     let path = "\(folder)/\(freeName(timeline.title.fileName))"
     do throws(TextFile.WriteError) {
       try TextFile.makeFolder(folder)

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import TestTraits
 import Testing
 
 @testable import Clocks
@@ -18,6 +19,29 @@ import Testing
     #expect(names == stems.flatMap { ["\($0).json", "\($0).svg"] }.sorted())
     let ticks = try String(contentsOfFile: "\(folder)/TraceXCTests-19.svg", encoding: .utf8)
     #expect(ticks.contains("3 s of virtual time") && ticks.contains(">sleeper</text>"))
+  }
+
+  /// Nothing is recorded in tests without a clock and without a scope, which is said once.
+  @Test(arguments: [
+    ("ClocksTests.UntracedXCTests", 1), ("ClocksTests.TraceXCTests/testAClock", 0),
+    ("ClocksTests.NoSuchXCTests", 0),
+  ])
+  func anXCTestProcessWithoutRecordingsSaysSo(_ tests: String, count: Int) async throws {
+    try await withTemporaryPath { folder in
+      let child = try await ChildProcess.runTests(
+        tests, library: "xctest", environment: ["CLOCKS_TRACE": folder], errors: .apart)
+      #expect(child.exitCode == 0, "\(child)")
+      let notes = child.standardError.lines(containing: "CLOCKS_TRACE")
+      #expect(notes.count == count, "\(child)")
+      #expect(
+        notes.allSatisfy { $0.hasPrefix("CLOCKS_TRACE: no timeline was written") }, "\(child)")
+    }
+  }
+
+  @Test func anXCTestProcessWithoutTheVariableSaysNothing() async throws {
+    let child = try await ChildProcess.runTests(
+      "ClocksTests.UntracedXCTests", library: "xctest", environment: [:], errors: .apart)
+    #expect(child.standardError == "", "\(child)")
   }
 
   @Test func marksCanComeFromAnyThread() async throws {

@@ -26,3 +26,9 @@ final class TraceXCTests: XCTestCase {
     await fulfillment(of: [slept], timeout: 5)
   }
 }
+
+/// Makes no clock.
+final class UntracedXCTests: XCTestCase {
+  func testOne() {}
+  func testTwo() async throws { try await Task.sleep(for: .milliseconds(1)) }
+}

@@ -31,6 +31,7 @@ import ClocksSupport
         ProcFileSystem.noteInheritedSockets()
       #endif
       RuntimeHooks.installAtLoad()
+      XCTestTimelines.begin()
     }
 
   /// A process that was started to run tests.

@@ -7,22 +7,32 @@ import ClocksSupport
 enum XCTestFailures {
   typealias Listener = @Sendable (_ text: String, _ file: String, _ line: Int) -> Void
 
-  /// Guards the two variables below. Rank `leaf`.
+  /// Guards the variables below. Rank `leaf`.
   fileprivate static let lock = Lock(.leaf)
   nonisolated(unsafe) fileprivate static var listener: Listener?
   /// The id of the newest task when a test last began or ended.
   nonisolated(unsafe) private static var newestTask: UInt64 = 0
+  nonisolated(unsafe) private static var starts = 0
 
   /// Begins to observe the starts of tests, if XCTest runs.
   static func observeStarts() { if TestLibraries.isXCTestRunning { _ = isObserved } }
+
+  /// Begins to count tests, at load. Returns whether that is possible.
+  static func countStarts() -> Bool { isObserved }
+
+  /// The number of tests that have begun.
+  static var startedTests: Int { lock.withLock { starts } }
 
   /// The id of the newest task when the current test began; 0 if unobserved, `nil` if tests cannot be observed.
   static var newestTaskAtStart: UInt64? { isObserved ? lock.withLock { newestTask } : nil }
 
   /// Notes that a test starts or ends.
-  fileprivate static func testChanges() {
+  fileprivate static func testChanges(isStart: Bool) {
     let newest = UnownedTask.newestID()
-    lock.withLock { newestTask = newest }
+    lock.withLock {
+      newestTask = newest
+      if isStart { starts += 1 }
+    }
   }
 
   /// Passes each failure to the listener until `end`. Returns whether failures can be observed.
@@ -83,7 +93,7 @@ enum XCTestFailures {
     func testBundleWillStart(_ bundle: AnyObject) {}
     func testSuiteWillStart(_ suite: AnyObject) {}
     func testCaseWillStart(_ testCase: AnyObject) {
-      XCTestFailures.testChanges()
+      XCTestFailures.testChanges(isStart: true)
       XCTestFailures.suite?.willStart(testCase)
     }
 
@@ -96,7 +106,7 @@ enum XCTestFailures {
     }
 
     func testCaseDidFinish(_ testCase: AnyObject) {
-      XCTestFailures.testChanges()
+      XCTestFailures.testChanges(isStart: false)
       XCTestFailures.suite?.didFinish(testCase)
     }
 
